@@ -1,0 +1,36 @@
+# Compiler settings shared by every target of this tree.
+if(PROJECT_IS_TOP_LEVEL)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+  endif()
+  find_program(CULMEN_CCACHE ccache)
+  if(CULMEN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CULMEN_CCACHE})
+  endif()
+endif()
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+# Includes are written from the root of the repository.
+include_directories(${PROJECT_SOURCE_DIR})
+
+# An answer is exact to the bit only if the compiler neither contracts a*b+c on its own nor reorders sums:
+# fma is written where the contract wants it. For the same reason -ffast-math and flush-to-zero stay out.
+add_compile_options(-ffp-contract=off)
+
+if(CULMEN_ASSERTIONS)
+  add_compile_definitions(CULMEN_ASSERTIONS _GLIBCXX_ASSERTIONS)
+endif()
+
+if(CULMEN_SANITIZE)
+  add_compile_options(-fsanitize=${CULMEN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${CULMEN_SANITIZE})
+endif()
+
+# Warnings are for the people who build culmen, errors only where a preset asks for them.
+add_library(culmen_warnings INTERFACE)
+target_compile_options(culmen_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+if(CULMEN_WERROR)
+  target_compile_options(culmen_warnings INTERFACE -Werror)
+endif()

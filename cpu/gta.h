@@ -1,0 +1,17 @@
+// Engine `gta`: the paper's algorithm (GTA, section 3) on the CPU, its CTA. Walks each partition block by
+// block and leaves it when the threshold tuple shows that no later block can enter the answer.
+//
+// Partitions are shared out to the threads of the caller's arena; each thread keeps one private heap over all
+// of its partitions, merged at the end. The stop test is exact with ties: score(threshold) below the k-th
+// score, or equal to it with every later id too large.
+#pragma once
+
+#include "culmen/query.h"
+#include "index/resolved_query.h"
+#include "index/snapshot.h"
+
+namespace culmen::cpu {
+
+std::vector<Hit> search_gta(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats);
+
+}  // namespace culmen::cpu

@@ -1,0 +1,42 @@
+// What every engine does with a leaf: score its rows and offer those that can enter.
+#pragma once
+
+#include <array>
+
+#include "cpu/simd/kernels.h"
+#include "cpu/topk.h"
+#include "index/resolved_query.h"
+#include "index/snapshot.h"
+
+namespace culmen {
+
+template <typename T>
+void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::uint32_t leaf, TopK& best,
+                SearchStats& stats) {
+  std::array<simd::ScoredRow, kMaxBlockRows> scored;
+  const auto slots = static_cast<std::size_t>(snapshot.block_rows);
+  const std::uint32_t num_rows = snapshot.leaves[leaf].num_rows;
+  const std::size_t count =
+      simd::score_rows(snapshot.leaf_values<T>(leaf), slots, num_rows, query, best.floor(), scored.data());
+  const std::int64_t* ids = snapshot.leaf_ids(leaf);
+  for (std::size_t i = 0; i < count; ++i)
+    best.offer({ids[scored[i].row], scored[i].score, leaf * std::uint64_t{slots} + scored[i].row});
+  ++stats.blocks_visited;
+  stats.tuples_scored += num_rows;
+  stats.bytes_touched += num_rows * (query.terms.size() + query.where.size()) * sizeof(T);
+}
+
+// Rule A: the score's own chain over a corner of the leaf covers, without margin, every score in the leaf
+// (Corner::maximum, minimum) or in all later leaves of the partition (later_maximum, later_minimum).
+template <typename T>
+double corner_score(const Snapshot& snapshot, const ResolvedQuery& query, std::uint32_t leaf, Corner maximum,
+                    Corner minimum) {
+  const T* highest = snapshot.corner<T>(leaf, maximum);
+  const T* lowest = snapshot.corner<T>(leaf, minimum);
+  double accumulator = query.offset;
+  for (const Term& term : query.terms)
+    accumulator = score_step(accumulator, term.weight, (term.weight > 0 ? highest : lowest)[term.attribute]);
+  return score_finish(accumulator);
+}
+
+}  // namespace culmen

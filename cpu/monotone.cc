@@ -1,0 +1,133 @@
+#include "cpu/monotone.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "cpu/frontier.h"
+#include "cpu/node_ranges.h"
+#include "cpu/topk.h"
+#include "culmen/error.h"
+
+namespace culmen::cpu {
+namespace {
+
+class MonotoneSearch {
+ public:
+  MonotoneSearch(const Snapshot& snapshot, MonotoneFunctionRef function, const ResolvedQuery& query,
+                 SearchStats& stats)
+      : snapshot_(snapshot),
+        function_(function),
+        query_(query),
+        stats_(stats),
+        best_(query.k, query.min_score),
+        values_(static_cast<std::size_t>(snapshot.num_attributes())) {}
+
+  std::vector<Hit> best_first() {
+    if (snapshot_.height > 0) expand(snapshot_.nodes.size() - 1);
+    while (!frontier_.empty()) {
+      const FrontierEntry next = frontier_.pop();
+      if (best_.excludes(next.bound, next.min_id)) break;
+      if (next.level > 0) {
+        expand(next.slot);
+      } else {
+        visit(next.slot);
+      }
+    }
+    return best_.take_sorted();
+  }
+
+  std::vector<Hit> scan() {
+    for (std::uint32_t leaf = 0; leaf < snapshot_.leaves.size(); ++leaf) visit(leaf);
+    return best_.take_sorted();
+  }
+
+ private:
+  void expand(std::size_t slot) {
+    const NodeRef node = snapshot_.nodes[slot];
+    for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
+      if (misses_range(query_.bound, node, c)) continue;
+      const double bound = child_bound(node, c);
+      const std::int64_t min_id = node.min_ids()[c];
+      if (best_.excludes(bound, min_id)) continue;
+      frontier_.push({bound, min_id, node.children()[c], node.header().level - 1});
+    }
+    ++stats_.nodes_visited;
+    stats_.bounds_computed += node.header().num_children;
+    stats_.bytes_touched += node.header().num_children * values_.size() * 2 * sizeof(float);
+  }
+
+  // The function at the corner of the child's box where it is highest.
+  double child_bound(NodeRef node, std::uint32_t child) {
+    for (int i = 0; i < snapshot_.num_attributes(); ++i) {
+      const bool low = snapshot_.attributes[static_cast<std::size_t>(i)].preference == Preference::low;
+      const bool rising = function_.direction(i) != Direction::falling;
+      const bool oriented_maximum = rising != low;
+      const int row = oriented_maximum ? snapshot_.layout.maximum_row(i) : snapshot_.layout.minimum_row(i);
+      const float in_units = node.bounds()[row * kFanOut + static_cast<int>(child)];
+      const double value = outward(i, in_units, oriented_maximum);
+      values_[static_cast<std::size_t>(i)] = low ? -value : value;
+    }
+    const double bound = function_.score(values_);
+    return bound + (2 * function_.relative_error() * std::fabs(bound) +
+                    (function_.relative_error() > 0 ? 0x1p-1000 : 0));
+  }
+
+  // A bound in units as an oriented value, rounded away from the block but never out of the attribute's own
+  // range.
+  double outward(int attribute, float in_units, bool up) const {
+    const auto i = static_cast<std::size_t>(attribute);
+    const BoundUnit& unit = snapshot_.units[i];
+    const double extent = static_cast<double>(in_units) * unit.unit;
+    const double margin = 0x1p-51 * (std::fabs(unit.origin) + std::fabs(extent)) + 0x1p-1070;
+    const double value = unit.origin + extent + (up ? margin : -margin);
+    return std::clamp(value, snapshot_.stats[i].minimum, snapshot_.stats[i].maximum);
+  }
+
+  void visit(std::uint32_t leaf) {
+    const auto slots = static_cast<std::uint64_t>(snapshot_.block_rows);
+    for (std::uint32_t r = 0; r < snapshot_.leaves[leaf].num_rows; ++r) {
+      const std::uint64_t row = leaf * slots + r;
+      if (!read_row(row)) continue;
+      const double score = function_.score(values_) + 0.0;
+      if (std::isnan(score))
+        throw InvalidArgument("the function's score of id " + std::to_string(snapshot_.ids[row]) + " is NaN");
+      best_.offer({snapshot_.ids[row], score, row});
+    }
+    ++stats_.blocks_visited;
+    stats_.tuples_scored += snapshot_.leaves[leaf].num_rows;
+    stats_.bytes_touched += snapshot_.leaves[leaf].num_rows * values_.size() * snapshot_.value_bytes();
+  }
+
+  // Fills values_ with the tuple as the user gave it; false if it fails the filter.
+  bool read_row(std::uint64_t row) {
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      values_[i] = oriented(snapshot_.value(row, static_cast<int>(i)), snapshot_.attributes[i].preference);
+    return std::all_of(query_.where.begin(), query_.where.end(), [&](const RangePredicate& range) {
+      const double value = snapshot_.value(row, range.attribute);
+      return value >= range.minimum && value <= range.maximum;
+    });
+  }
+
+  const Snapshot& snapshot_;
+  MonotoneFunctionRef function_;
+  const ResolvedQuery& query_;
+  SearchStats& stats_;
+  TopK best_;
+  Frontier frontier_;
+  std::vector<double> values_;
+};
+
+}  // namespace
+
+std::vector<Hit> search_monotone(const Snapshot& snapshot, MonotoneFunctionRef function,
+                                 const ResolvedQuery& query, SearchStats& stats) {
+  return MonotoneSearch(snapshot, function, query, stats).best_first();
+}
+
+std::vector<Hit> scan_monotone(const Snapshot& snapshot, MonotoneFunctionRef function,
+                               const ResolvedQuery& query, SearchStats& stats) {
+  return MonotoneSearch(snapshot, function, query, stats).scan();
+}
+
+}  // namespace culmen::cpu

@@ -1,0 +1,20 @@
+// Best-first search under any monotone function: the bound of a block is the function of its attribute
+// maxima, or minima where the function falls.
+#pragma once
+
+#include "culmen/query.h"
+#include "culmen/scoring.h"
+#include "index/resolved_query.h"
+#include "index/snapshot.h"
+
+namespace culmen::cpu {
+
+// Of `query` k, where and the range bounds count. Throws InvalidArgument if the function returns NaN.
+std::vector<Hit> search_monotone(const Snapshot& snapshot, MonotoneFunctionRef function,
+                                 const ResolvedQuery& query, SearchStats& stats);
+
+// The same answer by scoring every tuple.
+std::vector<Hit> scan_monotone(const Snapshot& snapshot, MonotoneFunctionRef function,
+                               const ResolvedQuery& query, SearchStats& stats);
+
+}  // namespace culmen::cpu

@@ -1,0 +1,13 @@
+// Engine `scan` (the paper's CFTE): scores every tuple in one pass; scores are never written to memory.
+// Cost: reads every used column once, in a stream, with all threads of the caller's arena.
+#pragma once
+
+#include "culmen/query.h"
+#include "index/resolved_query.h"
+#include "index/snapshot.h"
+
+namespace culmen::cpu {
+
+std::vector<Hit> search_scan(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats);
+
+}  // namespace culmen::cpu

@@ -1,0 +1,141 @@
+// Bodies of cpu/simd/kernels.h, included once per target. No include guard, on purpose: see Highway's
+// documentation.
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/simd/kernels.h"
+#include "index/snapshot.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace culmen::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::CappedTag<double, 8>;
+using V = hn::Vec<D>;
+
+inline const char* TargetName() {
+  return hwy::TargetName(HWY_TARGET);
+}
+
+// One rounding, as the contract wants it: targets without fma do it lane by lane.
+HWY_INLINE V Fma(V a, V b, V c) {
+#if HWY_NATIVE_FMA
+  return hn::MulAdd(a, b, c);
+#else
+  const D d;
+  HWY_ALIGN double x[8], y[8], z[8];
+  hn::Store(a, d, x);
+  hn::Store(b, d, y);
+  hn::Store(c, d, z);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) z[i] = std::fma(x[i], y[i], z[i]);
+  return hn::Load(d, z);
+#endif
+}
+
+HWY_INLINE V LoadAsDouble(const double* from) {
+  return hn::LoadU(D(), from);
+}
+HWY_INLINE V LoadAsDouble(const float* from) {
+  const D d;
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), from));
+}
+
+// Scores of kVectors vectors of rows at once: as many independent fma chains, which hides their latency.
+template <std::size_t kVectors, typename T>
+HWY_INLINE void ScoreGroup(const T* values, std::size_t stride, const ResolvedQuery& query, double* scores) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  V accumulator[kVectors];
+  for (std::size_t v = 0; v < kVectors; ++v) accumulator[v] = hn::Set(d, query.offset);
+  for (const Term& term : query.terms) {
+    const V weight = hn::Set(d, term.weight);
+    const T* column = values + static_cast<std::size_t>(term.attribute) * stride;
+    for (std::size_t v = 0; v < kVectors; ++v)
+      accumulator[v] = Fma(weight, LoadAsDouble(column + v * lanes), accumulator[v]);
+  }
+  for (std::size_t v = 0; v < kVectors; ++v)
+    hn::Store(hn::Add(accumulator[v], hn::Zero(d)), d, scores + v * lanes);  // score_finish
+}
+
+// Bit v * lanes + l: row passes floor and ranges.
+template <std::size_t kVectors, typename T>
+HWY_INLINE std::uint64_t PassingRows(const T* values, std::size_t stride, const ResolvedQuery& query,
+                                     double floor, const double* scores) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::uint64_t passing = 0;
+  for (std::size_t v = 0; v < kVectors; ++v) {
+    auto mask = hn::Ge(hn::Load(d, scores + v * lanes), hn::Set(d, floor));
+    for (const RangePredicate& range : query.where) {
+      const V value = LoadAsDouble(values + static_cast<std::size_t>(range.attribute) * stride + v * lanes);
+      mask = hn::And(
+          mask, hn::And(hn::Ge(value, hn::Set(d, range.minimum)), hn::Le(value, hn::Set(d, range.maximum))));
+    }
+    std::uint8_t bits[8] = {};
+    hn::StoreMaskBits(d, mask, bits);
+    passing |= static_cast<std::uint64_t>(bits[0]) << (v * lanes);
+  }
+  return passing;
+}
+
+template <typename T>
+HWY_INLINE std::size_t ScoreRows(const T* values, std::size_t stride, std::uint32_t num_rows,
+                                 const ResolvedQuery& query, double floor, ScoredRow* out) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  constexpr std::size_t kVectors = 4;
+  HWY_ALIGN double scores[kVectors * 8];
+  std::size_t count = 0;
+  for (std::size_t first = 0; first < num_rows;) {
+    std::uint64_t passing = 0;
+    std::size_t step = kVectors * lanes;
+    if (first + step <= stride) {
+      ScoreGroup<kVectors>(values + first, stride, query, scores);
+      passing = PassingRows<kVectors>(values + first, stride, query, floor, scores);
+    } else {
+      step = lanes;
+      ScoreGroup<1>(values + first, stride, query, scores);
+      passing = PassingRows<1>(values + first, stride, query, floor, scores);
+    }
+    for (; passing != 0; passing &= passing - 1) {
+      const auto bit = static_cast<std::size_t>(hwy::Num0BitsBelowLS1Bit_Nonzero64(passing));
+      if (first + bit >= num_rows) break;  // unused slots of the leaf
+      out[count++] = {scores[bit], static_cast<std::uint32_t>(first + bit)};
+    }
+    first += step;
+  }
+  return count;
+}
+
+inline std::size_t ScoreRowsFloat(const float* values, std::size_t stride, std::uint32_t num_rows,
+                                  const ResolvedQuery& query, double floor, ScoredRow* out) {
+  return ScoreRows(values, stride, num_rows, query, floor, out);
+}
+
+inline std::size_t ScoreRowsDouble(const double* values, std::size_t stride, std::uint32_t num_rows,
+                                   const ResolvedQuery& query, double floor, ScoredRow* out) {
+  return ScoreRows(values, stride, num_rows, query, floor, out);
+}
+
+// The plan's margin covers any order and any contraction here, so MulAdd may or may not be fused.
+inline void ChildBounds(const float* bounds, const BoundPlan& plan, double* out) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  constexpr std::size_t kVectors = 4;
+  for (std::size_t first = 0; first < kFanOut; first += kVectors * lanes) {
+    V accumulator[kVectors];
+    for (std::size_t v = 0; v < kVectors; ++v) accumulator[v] = hn::Set(d, plan.base);
+    for (const BoundTerm& term : plan.terms) {
+      const float* row = bounds + static_cast<std::size_t>(term.row) * kFanOut + first;
+      const V coefficient = hn::Set(d, term.coefficient);
+      for (std::size_t v = 0; v < kVectors; ++v)
+        accumulator[v] = hn::MulAdd(coefficient, LoadAsDouble(row + v * lanes), accumulator[v]);
+    }
+    for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(accumulator[v], d, out + first + v * lanes);
+  }
+}
+
+}  // namespace culmen::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,66 @@
+#include "cpu/simd/kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/simd/kernels.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// after highway.h
+#include "cpu/simd/kernels-inl.h"
+
+#if HWY_ONCE
+#include "hwy/targets.h"
+
+#include "culmen/error.h"
+
+namespace culmen::simd {
+
+HWY_EXPORT(ScoreRowsFloat);
+HWY_EXPORT(ScoreRowsDouble);
+HWY_EXPORT(ChildBounds);
+HWY_EXPORT(TargetName);
+
+template <>
+std::size_t score_rows(const float* values, std::size_t stride, std::uint32_t num_rows,
+                       const ResolvedQuery& query, double floor, ScoredRow* out) {
+  return HWY_DYNAMIC_DISPATCH(ScoreRowsFloat)(values, stride, num_rows, query, floor, out);
+}
+
+template <>
+std::size_t score_rows(const double* values, std::size_t stride, std::uint32_t num_rows,
+                       const ResolvedQuery& query, double floor, ScoredRow* out) {
+  return HWY_DYNAMIC_DISPATCH(ScoreRowsDouble)(values, stride, num_rows, query, floor, out);
+}
+
+void child_bounds(const float* bounds, const BoundPlan& plan, double* out) {
+  HWY_DYNAMIC_DISPATCH(ChildBounds)(bounds, plan, out);
+}
+
+std::string current_target() {
+  return HWY_DYNAMIC_DISPATCH(TargetName)();
+}
+
+std::vector<std::string> available_targets() {
+  hwy::SetSupportedTargetsForTest(0);
+  std::vector<std::string> names;
+  for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) names.emplace_back(hwy::TargetName(target));
+  return names;
+}
+
+void force_target(std::string_view name) {
+  hwy::SetSupportedTargetsForTest(0);
+  std::string known;
+  for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    if (name == hwy::TargetName(target)) {
+      hwy::SetSupportedTargetsForTest(target);
+      hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+      return;
+    }
+    known += std::string(known.empty() ? "" : ", ") + hwy::TargetName(target);
+  }
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  if (!name.empty())
+    throw InvalidArgument("this machine has no SIMD target \"" + std::string(name) + "\"; it has: " + known);
+}
+
+}  // namespace culmen::simd
+#endif  // HWY_ONCE

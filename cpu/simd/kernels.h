@@ -1,0 +1,41 @@
+// The inner loops of the CPU engines, compiled once per instruction set by Highway and chosen at run time.
+// All targets return the same bits: scores are the fma chain of index/score.h, lane by lane.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "index/resolved_query.h"
+
+namespace culmen::simd {
+
+struct ScoredRow {
+  double score;
+  std::uint32_t row;
+};
+
+// Scores the rows of one leaf and writes those with score >= floor that pass the query's ranges, in row
+// order.
+//
+//   values  [num_attributes][stride] oriented, stride a multiple of 16; all of the last 16 rows readable
+//   out     room for num_rows
+// Returns how many were written.
+template <typename T>
+std::size_t score_rows(const T* values, std::size_t stride, std::uint32_t num_rows,
+                       const ResolvedQuery& query, double floor, ScoredRow* out);
+
+// Bounds of all kFanOut children of a node: out[c] = base + sum of coefficient * bounds[row * kFanOut + c].
+// Entries of children that the node does not have are meaningless.
+void child_bounds(const float* bounds, const BoundPlan& plan, double* out);
+
+// The instruction sets this machine can run, best first, by Highway's names ("AVX3", "AVX2", "EMU128").
+std::vector<std::string> available_targets();
+std::string current_target();
+// Runs everything on the named target from now on; an empty name: back to the best. Throws InvalidArgument.
+// Not to be called while a search runs.
+void force_target(std::string_view name);
+
+}  // namespace culmen::simd

@@ -1,0 +1,75 @@
+#include "cpu/threshold_algorithm.h"
+
+#include <tbb/parallel_sort.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "cpu/topk.h"
+#include "culmen/error.h"
+#include "index/score.h"
+
+namespace culmen::cpu {
+namespace {
+
+bool passes(const Snapshot& snapshot, const ResolvedQuery& query, std::uint64_t row) {
+  return std::all_of(query.where.begin(), query.where.end(), [&](const RangePredicate& range) {
+    const double value = snapshot.value(row, range.attribute);
+    return value >= range.minimum && value <= range.maximum;
+  });
+}
+
+}  // namespace
+
+SortedLists make_sorted_lists(const Snapshot& snapshot) {
+  const auto slots = static_cast<std::uint64_t>(snapshot.block_rows);
+  if (snapshot.leaves.size() * slots > std::numeric_limits<std::uint32_t>::max())
+    throw InvalidArgument("engine ta takes at most 2^32 rows; use bounded or scan");
+  std::vector<std::uint32_t> all;
+  for (std::size_t leaf = 0; leaf < snapshot.leaves.size(); ++leaf)
+    for (std::uint32_t r = 0; r < snapshot.leaves[leaf].num_rows; ++r)
+      all.push_back(static_cast<std::uint32_t>(leaf * slots) + r);
+  SortedLists lists;
+  for (int i = 0; i < snapshot.num_attributes(); ++i) {
+    std::vector<std::uint32_t>& list = lists.rows.emplace_back(all);
+    tbb::parallel_sort(list.begin(), list.end(), [&snapshot, i](std::uint32_t a, std::uint32_t b) {
+      const double x = snapshot.value(a, i), y = snapshot.value(b, i);
+      return x != y ? x < y : a < b;
+    });
+  }
+  return lists;
+}
+
+std::vector<Hit> search_ta(const Snapshot& snapshot, const SortedLists& lists, const ResolvedQuery& query,
+                           SearchStats& stats) {
+  TopK best(query.k, query.min_score);
+  const auto slots = static_cast<std::uint64_t>(snapshot.block_rows);
+  std::vector<bool> seen(snapshot.leaves.size() * slots);
+  const auto n = static_cast<std::size_t>(snapshot.num_tuples);
+  for (std::size_t depth = 0; depth < n; ++depth) {
+    // Rule A: the score's own chain over the values the lists have come down to covers every tuple not yet
+    // seen.
+    double threshold = query.offset;
+    for (const Term& term : query.terms) {
+      const std::vector<std::uint32_t>& list = lists.rows[static_cast<std::size_t>(term.attribute)];
+      const std::uint32_t row = term.weight > 0 ? list[n - 1 - depth] : list[depth];
+      threshold = score_step(threshold, term.weight, snapshot.value(row, term.attribute));
+      if (seen[row]) continue;
+      seen[row] = true;
+      ++stats.tuples_scored;
+      if (!passes(snapshot, query, row)) continue;
+      const double row_score = score(query.score_terms(), query.offset,
+                                     [&](int attribute) { return snapshot.value(row, attribute); });
+      best.offer({snapshot.ids[row], row_score, row});
+    }
+    ++stats.bounds_computed;
+    // At equality an unseen tuple may still tie with a smaller id.
+    if (threshold < best.floor()) break;
+  }
+  stats.bytes_touched +=
+      stats.tuples_scored * (query.terms.size() + query.where.size()) * snapshot.value_bytes();
+  return best.take_sorted();
+}
+
+}  // namespace culmen::cpu

@@ -1,0 +1,28 @@
+// Engine `ta`: Fagin's threshold algorithm over one sorted list per attribute (Fagin, Lotem & Naor 2003).
+//
+// Goes down the lists of the used attributes in step, scores each tuple when it is first seen, and stops when
+// there are enough results AND the k-th score is above the score of the values the lists have come down to.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "culmen/query.h"
+#include "index/resolved_query.h"
+#include "index/snapshot.h"
+
+namespace culmen::cpu {
+
+// Rows (leaf * block_rows + slot) by ascending value, one list per attribute.
+struct SortedLists {
+  std::vector<std::vector<std::uint32_t>> rows;
+};
+
+// Cost: num_attributes * 4 bytes a tuple and a parallel sort of each attribute. Throws InvalidArgument for an
+// index of 2^32 slots or more.
+SortedLists make_sorted_lists(const Snapshot& snapshot);
+
+std::vector<Hit> search_ta(const Snapshot& snapshot, const SortedLists& lists, const ResolvedQuery& query,
+                           SearchStats& stats);
+
+}  // namespace culmen::cpu

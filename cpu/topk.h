@@ -1,0 +1,77 @@
+// TopK: the k best hits seen so far, as a heap with the worst of them on top.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "culmen/query.h"
+#include "index/snapshot.h"
+
+namespace culmen {
+
+// The order of answers: higher score first, equal scores by smaller id.
+inline bool ranks_before(const Hit& a, const Hit& b) {
+  return a.score != b.score ? a.score > b.score : a.id < b.id;
+}
+
+class TopK {
+ public:
+  // Hits below min_score never enter. k >= 1.
+  TopK(std::size_t k, double min_score) : k_(k), min_score_(min_score) {
+    heap_.reserve(std::min(k, kReserve));
+  }
+
+  bool full() const { return heap_.size() == k_; }
+  std::size_t size() const { return heap_.size(); }
+  // The score below which nothing can enter any more: the k-th best so far, or min_score.
+  double floor() const { return full() ? heap_.front().score : min_score_; }
+  // At exactly floor(), only smaller ids than this can enter.
+  std::int64_t floor_id() const { return full() ? heap_.front().id : kNoId; }
+
+  // Whether nothing with a score up to `bound` and ids from `min_id` on can enter. False if bound is NaN.
+  bool excludes(double bound, std::int64_t min_id) const {
+    return bound < floor() || (bound == floor() && full() && min_id >= heap_.front().id);
+  }
+
+  void offer(const Hit& hit) {
+    if (!full()) {
+      if (hit.score < min_score_) return;
+      heap_.push_back(hit);
+      std::push_heap(heap_.begin(), heap_.end(), ranks_before);
+    } else if (ranks_before(hit, heap_.front())) {
+      replace_worst(hit);
+    }
+  }
+
+  // Empties the heap: best first.
+  std::vector<Hit> take_sorted() {
+    std::sort(heap_.begin(), heap_.end(), ranks_before);
+    return std::move(heap_);
+  }
+  const std::vector<Hit>& hits() const { return heap_; }
+
+ private:
+  static constexpr std::size_t kReserve = 1024;
+
+  // Sifts `hit` down from the top: one pass instead of a pop and a push.
+  void replace_worst(const Hit& hit) {
+    const std::size_t size = heap_.size();
+    std::size_t hole = 0;
+    for (std::size_t child = 1; child < size; child = 2 * hole + 1) {
+      if (child + 1 < size && ranks_before(heap_[child], heap_[child + 1])) ++child;
+      if (ranks_before(heap_[child], hit)) break;
+      heap_[hole] = heap_[child];
+      hole = child;
+    }
+    heap_[hole] = hit;
+  }
+
+  std::size_t k_;
+  double min_score_;
+  std::vector<Hit> heap_;
+};
+
+}  // namespace culmen

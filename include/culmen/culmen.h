@@ -1,0 +1,9 @@
+// Everything: index, queries, tables, errors.
+#pragma once
+
+#include "culmen/error.h"
+#include "culmen/index.h"
+#include "culmen/query.h"
+#include "culmen/scoring.h"
+#include "culmen/table.h"
+#include "culmen/table_io.h"

@@ -1,0 +1,39 @@
+// The errors that culmen throws. Every one derives from culmen::Error, and its text says what to do.
+// After an error the index, the directory and the outputs are as they were before the call.
+#pragma once
+
+#include <stdexcept>
+
+namespace culmen {
+
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The caller asked for something that cannot be: unknown attribute, k = 0, weights that are not finite, ...
+class InvalidArgument : public Error {
+ public:
+  using Error::Error;
+};
+
+// A table is not fit to be indexed: NaN, an id twice, text in a number, ... The text names file, line and
+// column.
+class InputError : public Error {
+ public:
+  using Error::Error;
+};
+
+// An index file is damaged, foreign or of a newer format. The text names the file and the byte offset.
+class FormatError : public Error {
+ public:
+  using Error::Error;
+};
+
+// The operating system refused: no such file, no space, no permission. The text names the path.
+class IoError : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace culmen

@@ -1,0 +1,105 @@
+// Questions to an index and their answers. The rules an answer obeys (order, ties, k, NaN) are in
+// docs/contract.md; every engine returns the same rows and the same score bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace culmen {
+
+struct Snapshot;  // one immutable version of an index; opaque to users
+
+// A tuple passes when minimum <= value <= maximum. Attributes are named by position in the schema.
+struct Range {
+  int attribute = 0;
+  double minimum = -std::numeric_limits<double>::infinity();
+  double maximum = std::numeric_limits<double>::infinity();
+
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+// A conjunction of ranges; no range: every tuple passes. An attribute may appear more than once.
+using Filter = std::vector<Range>;
+
+enum class Scale : std::uint8_t {
+  none,    // weights apply to the attributes as they are
+  minmax,  // weights apply to (a - min) / (max - min), with the index's own minimum and maximum
+};
+
+struct Query {
+  std::vector<double> weights;  // [num_attributes] finite, at least one not zero; 0 = attribute not used
+  // How many rows; more than there are: all of them. 0 is allowed only with min_score: every row at or above
+  // it.
+  std::size_t k = 10;
+  Filter where = {};
+  std::optional<double> min_score = {};  // only rows with score >= min_score
+  Scale scale = Scale::none;
+};
+
+enum class Engine : std::uint8_t {
+  automatic,  // the planner chooses
+  scan,       // scores every tuple
+  ta,         // Fagin's threshold algorithm over sorted lists (built on first use, kept in memory)
+  gta,        // the paper's: partitions block by block, stop at the threshold tuple
+  bounded,    // best-first over the tree with the chain bound
+};
+
+// "auto", "scan", ... and back. Throws InvalidArgument listing the engines.
+Engine parse_engine(std::string_view name);
+std::string_view engine_name(Engine engine);
+
+struct SearchOptions {
+  Engine engine = Engine::automatic;
+  // Threads for this call; 0: one thread for a single query (scan and gta: all cores), all cores for a batch.
+  int num_threads = 0;
+};
+
+// What a search did. Counts are exact; bytes are those of the values and bounds that were read.
+struct SearchStats {
+  Engine engine = Engine::automatic;  // the one that answered
+  std::uint64_t tuples_in_index = 0;
+  std::uint64_t tuples_scored = 0;
+  std::uint64_t blocks_visited = 0;  // leaves whose tuples were scored
+  std::uint64_t nodes_visited = 0;   // inner nodes whose children's bounds were computed
+  std::uint64_t bounds_computed = 0;
+  std::uint64_t bytes_touched = 0;
+  double elapsed_us = 0;
+};
+
+struct Hit {
+  std::int64_t id = -1;
+  double score = -std::numeric_limits<double>::infinity();
+  std::uint64_t row =
+      0;  // where the tuple stands in the snapshot; SearchResult::attribute takes the hit's rank
+
+  friend bool operator==(const Hit&, const Hit&) = default;
+};
+
+// The answer to one query, best first. Holds on to the snapshot it came from, so attributes and labels stay
+// readable whatever happens to the index. Immutable: any number of threads may read it.
+struct SearchResult {
+  std::vector<Hit> hits;
+  SearchStats stats;
+  std::shared_ptr<const Snapshot> snapshot;
+
+  // The value of one attribute of the hit at `rank` (0 = best), as it was given at build.
+  double attribute(std::size_t rank, int attribute) const;
+  // The hit's label; empty when the index has none.
+  std::string_view label(std::size_t rank) const;
+};
+
+// The plan of a query, for people: the engine, why it was chosen, and the bound that prunes.
+struct Explanation {
+  Engine engine = Engine::automatic;
+  std::string reason;
+  std::string text;  // several lines, ready to print
+};
+
+}  // namespace culmen

@@ -1,0 +1,120 @@
+// Tables as culmen takes them in: named numeric columns, optional ids and optional labels.
+//
+// TableView does not own: the caller keeps the memory alive for the length of the call that takes the view.
+// Table owns the same and is what the readers in culmen/table_io.h return.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace culmen {
+
+// Which end of an attribute is good. It never changes an answer: it says which sign a weight usually has
+// (high: positive, low: negative), and the index makes that sign the fast one.
+enum class Preference : std::uint8_t { high, low };
+
+struct Attribute {
+  std::string name;
+  Preference preference = Preference::high;
+
+  friend bool operator==(const Attribute&, const Attribute&) = default;
+};
+
+enum class ElementType : std::uint8_t { float32, float64, int32, int64 };
+
+template <typename T>
+concept Element = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t> ||
+    std::is_same_v<T, std::int64_t>;
+
+template <Element T>
+constexpr ElementType element_type_of() {
+  if constexpr (std::is_same_v<T, float>) return ElementType::float32;
+  if constexpr (std::is_same_v<T, double>) return ElementType::float64;
+  if constexpr (std::is_same_v<T, std::int32_t>) return ElementType::int32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return ElementType::int64;
+}
+
+// One column: value i stands at data + i * stride_bytes. A stride other than the element's size describes a
+// column of a row-major matrix.
+struct ColumnView {
+  const std::byte* data = nullptr;
+  std::ptrdiff_t stride_bytes = 0;
+  ElementType type = ElementType::float32;
+
+  ColumnView() = default;
+  template <Element T>
+  ColumnView(const T* first, std::ptrdiff_t stride_elements = 1)
+      : data(reinterpret_cast<const std::byte*>(first)),
+        stride_bytes(stride_elements * static_cast<std::ptrdiff_t>(sizeof(T))),
+        type(element_type_of<T>()) {}
+};
+
+// UTF-8 labels back to back: label i is bytes[offsets[i], offsets[i + 1]). No offsets: no labels.
+struct LabelsView {
+  std::span<const char> bytes;
+  std::span<const std::uint64_t> offsets;  // [num_rows + 1], or empty
+
+  bool empty() const { return offsets.empty(); }
+  std::string_view operator[](std::size_t row) const {
+    return {bytes.data() + offsets[row], static_cast<std::size_t>(offsets[row + 1] - offsets[row])};
+  }
+};
+
+struct TableView {
+  std::size_t num_rows = 0;
+  std::vector<Attribute> attributes;  // [num_attributes], names unique and not empty
+  std::vector<ColumnView> columns;    // [num_attributes], num_rows values each
+  std::span<const std::int64_t> ids;  // [num_rows], unique; empty: 0, 1, 2, ... in order of the rows
+  LabelsView labels;                  // [num_rows]; empty: none
+};
+
+// A row-major matrix [num_rows, attributes.size()] as a table, without a copy.
+template <Element T>
+TableView row_major_table(std::span<const T> values, std::vector<Attribute> attributes) {
+  TableView table;
+  const std::size_t width = attributes.size();
+  table.num_rows = width == 0 ? 0 : values.size() / width;
+  for (std::size_t i = 0; i < width; ++i)
+    table.columns.emplace_back(values.data() + i, static_cast<std::ptrdiff_t>(width));
+  table.attributes = std::move(attributes);
+  return table;
+}
+
+struct Labels {
+  std::vector<char> bytes;
+  std::vector<std::uint64_t> offsets;
+
+  LabelsView view() const { return {bytes, offsets}; }
+};
+
+// An owning table. A column has one value a row; row-major files keep one matrix behind all columns.
+struct Table {
+  using Values = std::variant<std::vector<float>, std::vector<double>, std::vector<std::int32_t>,
+                              std::vector<std::int64_t>>;
+
+  std::size_t num_rows = 0;
+  std::vector<Attribute> attributes;
+  std::vector<Values> storage;      // what the columns below point into
+  std::vector<ColumnView> columns;  // [num_attributes]
+  std::vector<std::int64_t> ids;    // empty: assigned in order
+  std::string label_name;           // the label column's name; empty: no labels
+  Labels labels;
+  std::uint64_t num_dropped_rows = 0;  // rows left out by NullPolicy::drop
+
+  Table() = default;
+  Table(Table&&) = default;
+  Table& operator=(Table&&) = default;
+  Table(const Table&) = delete;  // columns point into storage
+  Table& operator=(const Table&) = delete;
+
+  TableView view() const { return {num_rows, attributes, columns, ids, labels.view()}; }
+};
+
+}  // namespace culmen

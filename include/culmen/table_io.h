@@ -1,0 +1,80 @@
+// Reads tables from files (CSV, NPY, fvecs, fbin) and makes synthetic ones.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "culmen/table.h"
+
+namespace culmen {
+
+// What to do with a row that has an empty cell, NaN or an infinity in a column that is read.
+enum class NullPolicy : std::uint8_t { reject, drop };
+
+struct ReadOptions {
+  std::vector<Attribute> attributes =
+      {};                         // columns to read, in this order; empty: every column but id and label
+  std::string id_column = {};     // int64, unique; empty: ids are assigned
+  std::string label_column = {};  // UTF-8 text; empty: no labels
+  NullPolicy nulls = NullPolicy::reject;
+  int num_threads = 0;  // 0: all cores
+  std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> on_progress =
+      {};  // total 0: unknown
+};
+
+// Reads a table. The format follows the name: .csv or .tsv (also .gz and .zst behind it), .npy, .fvecs,
+// .fbin;
+// "-" reads CSV from standard input. Columns of files without names are called a0, a1, ...
+//
+// CSV numbers are read as the nearest float64. NPY columns keep the element type of the file.
+// Throws IoError when the file cannot be read, InputError naming file, line and column when a value or the
+// shape is refused, InvalidArgument for an unknown format or column (the text lists the known ones).
+Table read_table(const std::string& path, const ReadOptions& options = {});
+
+// Parses CSV text in memory; `name` stands for the file in error texts. Otherwise as read_table.
+Table parse_csv(std::string_view text, const std::string& name, const ReadOptions& options = {},
+                char delimiter = ',');
+
+// Parses NPY, fvecs or fbin bytes in memory. Otherwise as read_table.
+Table parse_npy(std::string_view bytes, const std::string& name, const ReadOptions& options = {});
+Table parse_fvecs(std::string_view bytes, const std::string& name, const ReadOptions& options = {});
+Table parse_fbin(std::string_view bytes, const std::string& name, const ReadOptions& options = {});
+
+// "price:low,rating,stars" -> attributes. Throws InvalidArgument naming what it could not read.
+std::vector<Attribute> parse_attributes(std::string_view text);
+
+enum class TableKind : std::uint8_t {
+  independent,
+  correlated,
+  anticorrelated,
+  ratings,
+  zipf,
+  clusters,
+  hotels
+};
+
+struct GenerateOptions {
+  TableKind kind = TableKind::independent;
+  std::uint64_t num_rows = 0;
+  int num_attributes = 8;  // hotels has its own columns and ignores it
+  std::uint64_t seed = 1;
+  int num_threads = 0;  // 0: all cores; never changes a byte of the result
+};
+
+// Makes a synthetic table: row r depends on the seed and r alone (Philox counters), so the same options give
+// the same bytes on every machine. Values are float32 (hotels: float64), attributes are a0, a1, ...
+Table generate_table(const GenerateOptions& options);
+
+// "anticorrelated" -> TableKind; throws InvalidArgument listing the kinds.
+TableKind parse_table_kind(std::string_view name);
+
+// Writes a table as CSV (.csv, numbers in their shortest form that reads back to the same bits) or NPY (.npy,
+// float32 or float64, row-major, attributes only). Throws IoError, leaving no partial file behind.
+void write_table(const Table& table, const std::string& path);
+
+}  // namespace culmen

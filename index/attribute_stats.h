@@ -1,0 +1,65 @@
+// What is known of one attribute over the whole index, as it is kept inside: an attribute with
+// Preference::low is negated ("oriented"), so that more is always the usual direction of better.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace culmen {
+
+// Exponent of a quantum that divides nothing but zero.
+inline constexpr int kNoQuantum = 1 << 20;
+
+// The exponent q of the largest power of two that divides `value`; kNoQuantum for 0.
+inline int quantum_exponent(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
+  const int exponent = static_cast<int>((bits >> 52) & 0x7ff);
+  if (exponent == 0) return fraction == 0 ? kNoQuantum : std::countr_zero(fraction) - 1074;
+  return fraction == 0 ? exponent - 1023 : exponent - 1075 + std::countr_zero(fraction);
+}
+
+struct AttributeStats {
+  double minimum = 0;  // of the oriented values; both 0 in an empty index
+  double maximum = 0;
+  std::int32_t quantum = kNoQuantum;  // every value is a multiple of 2^quantum
+
+  double max_abs() const { return std::fmax(std::fabs(minimum), std::fabs(maximum)); }
+
+  friend bool operator==(const AttributeStats&, const AttributeStats&) = default;
+};
+
+// The units in which bounds measure an attribute: X = (a - origin) / 2^exponent, about 0..1. Bounds over sums
+// of attributes are tight only if the attributes are of like size; a power of two keeps the change of unit
+// exact.
+struct BoundUnit {
+  double origin = 0;
+  double unit = 1;     // 2^exponent
+  double inverse = 1;  // 2^-exponent
+  int exponent = 0;
+
+  double to_units(double value) const { return (value - origin) * inverse; }
+};
+
+inline BoundUnit bound_unit(const AttributeStats& stats) {
+  const double range = stats.maximum - stats.minimum;
+  BoundUnit result;
+  if (std::isfinite(range)) result.origin = stats.minimum;  // else a - origin could overflow
+  const double extent = std::isfinite(range) ? range : stats.max_abs();
+  if (extent > 0) {
+    int exponent = 0;
+    const double mantissa =
+        std::frexp(extent, &exponent);  // extent = mantissa * 2^exponent, mantissa in [1/2, 1)
+    result.exponent = mantissa < 0.70710678 ? exponent - 1 : exponent;
+    result.exponent =
+        std::min(std::max(result.exponent, -1000), 1000);  // unit and inverse stay normal numbers
+  }
+  result.unit = std::ldexp(1.0, result.exponent);
+  result.inverse = std::ldexp(1.0, -result.exponent);
+  return result;
+}
+
+}  // namespace culmen

@@ -1,0 +1,108 @@
+#include "index/block_bounds.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "index/rounding.h"
+#include "index/snapshot.h"
+#include "index/subset_maxima.h"
+
+namespace culmen {
+namespace {
+
+// A computed sum of g unit values, each the rounded difference of two numbers, misses the real sum by less
+// than (g + 1) * 2^-53 * sum |X| and what underflows; twice that and a little is added.
+double sum_slack(double sum_of_max_abs, int num_terms) {
+  return (2.0 * num_terms + 8.0) * 0x1p-53 * sum_of_max_abs + 0x1p-1000;
+}
+
+}  // namespace
+
+BlockBounds::BlockBounds(const BoundLayout& layout, std::span<const BoundUnit> units, bool exact_sums,
+                         int block_rows)
+    : layout_(layout),
+      units_(units),
+      exact_sums_(exact_sums),
+      stride_(static_cast<std::size_t>(block_rows)),
+      units_values_(static_cast<std::size_t>(layout.num_attributes()) * stride_),
+      max_abs_(static_cast<std::size_t>(layout.num_attributes())),
+      maxima_(std::size_t{1} << kMaxGroupSize),
+      slack_(std::size_t{1} << kMaxGroupSize) {}
+
+template <typename T>
+void BlockBounds::compute(const T* values, int num_rows, std::span<float> rows) {
+  to_units(values, num_rows);
+  for (const BoundLayout::Group& group : layout_.groups()) write_group(group, num_rows, rows);
+  if (layout_.has_total()) write_total(num_rows, rows);
+  write_minima(num_rows, rows);
+}
+
+template <typename T>
+void BlockBounds::to_units(const T* values, int num_rows) {
+  for (std::size_t i = 0; i < max_abs_.size(); ++i) {
+    const BoundUnit unit = units_[i];
+    double largest = 0;
+    for (std::size_t r = 0; r < static_cast<std::size_t>(num_rows); ++r) {
+      const double x = unit.to_units(static_cast<double>(values[i * stride_ + r]));
+      units_values_[i * stride_ + r] = x;
+      largest = std::max(largest, std::fabs(x));
+    }
+    max_abs_[i] = largest;
+  }
+}
+
+void BlockBounds::write_group(const BoundLayout::Group& group, int num_rows, std::span<float> rows) {
+  const auto first = static_cast<std::size_t>(group.first_attribute);
+  const std::size_t num_subsets = std::size_t{1} << group.size;
+  subset_maxima(units_values_.data() + first * stride_, stride_, num_rows, group.size, maxima_.data());
+  slack_[0] = 0;
+  if (!exact_sums_) {
+    for (std::size_t mask = 1; mask < num_subsets; ++mask) {
+      const auto lowest = static_cast<std::size_t>(std::countr_zero(mask));
+      slack_[mask] = slack_[mask & (mask - 1)] + max_abs_[first + lowest];
+    }
+    for (std::size_t mask = 1; mask < num_subsets; ++mask)
+      maxima_[mask] += sum_slack(slack_[mask], group.size);
+  }
+  for (std::size_t mask = 1; mask < num_subsets; ++mask)
+    rows[static_cast<std::size_t>(group.first_row) + mask - 1] = round_up_to_float(maxima_[mask]);
+}
+
+void BlockBounds::write_total(int num_rows, std::span<float> rows) const {
+  double largest = -std::numeric_limits<double>::infinity();
+  for (std::size_t r = 0; r < static_cast<std::size_t>(num_rows); ++r) {
+    double total = 0;
+    for (std::size_t i = 0; i < max_abs_.size(); ++i) total += units_values_[i * stride_ + r];
+    largest = std::max(largest, total);
+  }
+  double sum_of_max_abs = 0;
+  for (double value : max_abs_) sum_of_max_abs += value;
+  if (!exact_sums_) largest += sum_slack(sum_of_max_abs, layout_.num_attributes());
+  rows[static_cast<std::size_t>(layout_.total_row())] = round_up_to_float(largest);
+}
+
+void BlockBounds::write_minima(int num_rows, std::span<float> rows) const {
+  for (std::size_t i = 0; i < max_abs_.size(); ++i) {
+    const double* column = units_values_.data() + i * stride_;
+    double smallest = *std::min_element(column, column + num_rows);
+    if (!exact_sums_) smallest -= sum_slack(max_abs_[i], 1);
+    rows[static_cast<std::size_t>(layout_.minimum_row(static_cast<int>(i)))] = round_down_to_float(smallest);
+  }
+}
+
+template void BlockBounds::compute(const float*, int, std::span<float>);
+template void BlockBounds::compute(const double*, int, std::span<float>);
+
+void aggregate_bounds(const BoundLayout& layout, const float* bounds, int num_children,
+                      std::span<float> rows) {
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const float* first = bounds + row * kFanOut;
+    rows[row] = static_cast<int>(row) < layout.first_minimum_row()
+                    ? *std::max_element(first, first + num_children)
+                    : *std::min_element(first, first + num_children);
+  }
+}
+
+}  // namespace culmen

@@ -1,0 +1,46 @@
+// The bounds of one block: for each row of the layout one float32 that no tuple of the block can exceed
+// (minima: fall below), whatever rounding did on the way.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "index/attribute_stats.h"
+#include "index/bound_layout.h"
+
+namespace culmen {
+
+// Computes bounds of blocks; keeps its scratch memory between calls. One per thread.
+class BlockBounds {
+ public:
+  // `exact_sums`: no sum of unit values rounds, so the stored maxima need no slack.
+  BlockBounds(const BoundLayout& layout, std::span<const BoundUnit> units, bool exact_sums, int block_rows);
+
+  // values: [num_attributes][block_rows] oriented, of which the first num_rows >= 1 of each attribute count.
+  // rows: [layout.num_rows()] out.
+  template <typename T>
+  void compute(const T* values, int num_rows, std::span<float> rows);
+
+ private:
+  template <typename T>
+  void to_units(const T* values, int num_rows);
+  void write_group(const BoundLayout::Group& group, int num_rows, std::span<float> rows);
+  void write_total(int num_rows, std::span<float> rows) const;
+  void write_minima(int num_rows, std::span<float> rows) const;
+
+  const BoundLayout& layout_;
+  std::span<const BoundUnit> units_;
+  bool exact_sums_;
+  std::size_t stride_;
+  std::vector<double> units_values_;  // [num_attributes][block_rows] in bound units
+  std::vector<double> max_abs_;       // [num_attributes] of them
+  std::vector<double> maxima_;        // [2^8] of one group
+  std::vector<double> slack_;         // [2^8] of one group
+};
+
+// The rows of an inner node's own bounds, from those of its children.
+// bounds: [num_rows][kFanOut], the first num_children of each row count; rows: [num_rows] out.
+void aggregate_bounds(const BoundLayout& layout, const float* bounds, int num_children,
+                      std::span<float> rows);
+
+}  // namespace culmen

@@ -1,0 +1,70 @@
+// Which upper and lower bounds a block keeps, and in which row each stands.
+//
+// Attributes are cut into groups of at most 8. Rows, each one number per block:
+//   maxima of subset sums   per group 2^size - 1 rows, one for each non-empty subset of its attributes
+//   maximum of the total    one row, only if there is more than one group
+//   minima                  one row per attribute
+// Inner nodes keep the same rows for each child, row-major ("subset-major"): a query reads only the rows that
+// it uses.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace culmen {
+
+inline constexpr int kMaxGroupSize = 8;
+
+class BoundLayout {
+ public:
+  struct Group {
+    int first_attribute;
+    int size;
+    int first_row;  // row of the subset {first_attribute}; subset `mask` stands in first_row + mask - 1
+  };
+
+  explicit BoundLayout(int num_attributes) : num_attributes_(num_attributes) {
+    const int num_groups = (num_attributes + kMaxGroupSize - 1) / kMaxGroupSize;
+    for (int g = 0, first = 0; g < num_groups; ++g) {
+      const int size =
+          (num_attributes - first + num_groups - g - 1) / (num_groups - g);  // sizes differ by 1 at most
+      groups_.push_back({first, size, num_rows_});
+      num_rows_ += (1 << size) - 1;
+      first += size;
+    }
+    if (num_groups > 1) total_row_ = num_rows_++;
+    first_minimum_row_ = num_rows_;
+    num_rows_ += num_attributes;
+  }
+
+  int num_attributes() const { return num_attributes_; }
+  int num_rows() const { return num_rows_; }
+  const std::vector<Group>& groups() const { return groups_; }
+  int subset_row(int group, unsigned mask) const {
+    return groups_[static_cast<std::size_t>(group)].first_row + static_cast<int>(mask) - 1;
+  }
+  int group_of(int attribute) const {
+    int group = 0;
+    while (attribute >= groups_[static_cast<std::size_t>(group)].first_attribute +
+                            groups_[static_cast<std::size_t>(group)].size)
+      ++group;
+    return group;
+  }
+  int maximum_row(int attribute) const {
+    const int group = group_of(attribute);
+    return subset_row(group, 1u << (attribute - groups_[static_cast<std::size_t>(group)].first_attribute));
+  }
+  bool has_total() const { return total_row_ >= 0; }
+  int total_row() const { return total_row_; }
+  int minimum_row(int attribute) const { return first_minimum_row_ + attribute; }
+  int first_minimum_row() const { return first_minimum_row_; }
+
+ private:
+  int num_attributes_;
+  int num_rows_ = 0;
+  int total_row_ = -1;
+  int first_minimum_row_ = 0;
+  std::vector<Group> groups_;
+};
+
+}  // namespace culmen

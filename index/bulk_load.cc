@@ -1,0 +1,380 @@
+#include "index/bulk_load.h"
+
+#include <tbb/blocked_range.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_sort.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "culmen/error.h"
+#include "index/block_bounds.h"
+#include "index/columns.h"
+#include "index/floating_point_scope.h"
+
+namespace culmen {
+namespace {
+
+constexpr int kDefaultBlockRows = 128;
+constexpr std::uint64_t kSampleRows = 1 << 16;
+constexpr std::uint64_t kChunkRows = 1024;
+
+// One row of the table and where it goes.
+struct Placement {
+  OrderKey key;
+  std::uint64_t row;
+};
+
+class BulkLoader {
+ public:
+  BulkLoader(const TableView& table, const BuildOptions& options)
+      : table_(table), options_(options), snapshot_(std::make_shared<Snapshot>()) {}
+
+  std::shared_ptr<Snapshot> run() {
+    survey();
+    choose_partitions();
+    place_rows();
+    cut_leaves();
+    fill_leaves();
+    write_thresholds();
+    stack_levels();
+    copy_labels();
+    report("done", 1);
+    return std::move(snapshot_);
+  }
+
+ private:
+  void report(std::string_view phase, double fraction) const {
+    if (options_.on_progress) options_.on_progress(phase, fraction);
+  }
+
+  // Runs f(first, last) over [0, count) in parallel, in a few slices with a report before each.
+  template <typename F>
+  void parallel_slices(std::string_view phase, std::uint64_t count, std::uint64_t grain, F&& f) const {
+    const std::uint64_t slice = std::max<std::uint64_t>(count / 64, grain * 16);
+    for (std::uint64_t first = 0; first < count; first += slice) {
+      report(phase, static_cast<double>(first) / static_cast<double>(count));
+      tbb::parallel_for(tbb::blocked_range<std::uint64_t>(first, std::min(first + slice, count), grain),
+                        [&](const tbb::blocked_range<std::uint64_t>& range) {
+                          const FloatingPointScope floating_point;
+                          f(range.begin(), range.end());
+                        });
+    }
+  }
+
+  std::int64_t id_of(std::uint64_t row) const {
+    return table_.ids.empty() ? static_cast<std::int64_t>(row) : table_.ids[row];
+  }
+  std::uint64_t num_slots() const { return static_cast<std::uint64_t>(snapshot_->block_rows); }
+
+  void survey();
+  void choose_partitions();
+  TupleChunk read_chunk(std::span<const std::uint64_t> rows) const;
+  void place_rows();
+  void cut_leaves();
+  void fill_leaves();
+  template <typename T>
+  void fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<std::uint64_t>& rows,
+                 std::span<float> bound_rows);
+  template <typename T>
+  void write_thresholds_of(const PartitionRange& partition);
+  void write_thresholds();
+  void stack_levels();
+  void copy_labels();
+
+  const TableView& table_;
+  const BuildOptions& options_;
+  std::shared_ptr<Snapshot> snapshot_;
+  std::vector<Placement> placements_;
+  std::vector<std::uint64_t> leaf_first_;  // position in placements_ of each leaf's first row
+};
+
+int checked_block_rows(int wanted) {
+  if (wanted == 0) return kDefaultBlockRows;
+  if (wanted < 16 || wanted > kMaxBlockRows || wanted % 16 != 0)
+    throw InvalidArgument("block_rows is " + std::to_string(wanted) +
+                          "; it must be a multiple of 16 from 16 to " + std::to_string(kMaxBlockRows));
+  return wanted;
+}
+
+void BulkLoader::survey() {
+  report("reading", 0);
+  snapshot_->block_rows = checked_block_rows(options_.block_rows);
+  ColumnSurvey survey = survey_columns(table_, options_.value_type);
+  check_ids_unique(table_.ids);
+  snapshot_->attributes = table_.attributes;
+  snapshot_->value_type = survey.value_type;
+  snapshot_->rounded_values = survey.rounded_values;
+  snapshot_->stats = std::move(survey.stats);
+  snapshot_->num_tuples = table_.num_rows;
+  snapshot_->has_labels = !table_.labels.empty();
+  snapshot_->layout = BoundLayout(snapshot_->num_attributes());
+  int quantum = kNoQuantum;
+  double extent = 0;
+  for (const AttributeStats& stats : snapshot_->stats) {
+    const BoundUnit unit = bound_unit(stats);
+    snapshot_->units.push_back(unit);
+    quantum = std::min(quantum, stats.quantum - unit.exponent);
+    extent += std::fmax(std::fabs(unit.to_units(stats.minimum)), std::fabs(unit.to_units(stats.maximum)));
+  }
+  snapshot_->exact_sums = quantum >= -1000 && 2 * extent <= std::ldexp(1.0, std::min(quantum + 53, 1000));
+}
+
+// About how many leaves a partition gets by default. Measured at 16 M and 64 M rows of 8 attributes.
+constexpr std::uint64_t kLeavesPerPartition = 64;
+constexpr std::uint64_t kMaxDefaultPartitions = 1 << 14;
+
+void BulkLoader::choose_partitions() {
+  const int d = snapshot_->num_attributes();
+  if (options_.num_splits < 0 || options_.num_partitions < 0)
+    throw InvalidArgument("num_splits and num_partitions must not be negative");
+  if (static_cast<std::uint32_t>(options_.num_partitions) > kMaxPartitions)
+    throw InvalidArgument("at most " + std::to_string(kMaxPartitions) + " partitions");
+  const std::uint64_t leaves = table_.num_rows / num_slots();
+  auto partitions = static_cast<std::uint32_t>(options_.num_partitions);
+  if (partitions == 0)
+    partitions = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(leaves / kLeavesPerPartition, 1, kMaxDefaultPartitions));
+  if (options_.partitioning == Partitioning::random) {
+    if (options_.num_splits != 0) throw InvalidArgument("num_splits goes with angle partitions only");
+    snapshot_->partitioner = Partitioner::random(snapshot_->stats, partitions);
+    return;
+  }
+  std::vector<std::int32_t> splits = choose_splits(d, partitions);
+  if (options_.num_splits > 0) {
+    if (std::pow(options_.num_splits, d - 1) > kMaxPartitions)
+      throw InvalidArgument(std::to_string(options_.num_splits) + " splits of " + std::to_string(d - 1) +
+                            " angles make more than " + std::to_string(kMaxPartitions) +
+                            " partitions; use num_partitions");
+    splits.assign(options_.num_splits > 1 ? static_cast<std::size_t>(d - 1) : 0, options_.num_splits);
+  }
+  std::vector<std::uint64_t> rows(std::min(table_.num_rows, kSampleRows));
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i] = static_cast<std::uint64_t>(static_cast<unsigned __int128>(i) * table_.num_rows / rows.size());
+  snapshot_->partitioner = Partitioner::angle(snapshot_->stats, std::move(splits), read_chunk(rows));
+}
+
+TupleChunk BulkLoader::read_chunk(std::span<const std::uint64_t> rows) const {
+  TupleChunk chunk(static_cast<Eigen::Index>(rows.size()), snapshot_->num_attributes());
+  std::vector<float> rounded(rows.size());
+  for (std::size_t i = 0; i < table_.columns.size(); ++i) {
+    const Preference preference = table_.attributes[i].preference;
+    auto column = chunk.col(static_cast<Eigen::Index>(i));
+    if (snapshot_->value_type == ValueType::float64) {
+      gather_column(table_.columns[i], preference, rows, column.data());
+    } else {
+      gather_column(table_.columns[i], preference, rows, rounded.data());
+      std::copy(rounded.begin(), rounded.end(), column.data());
+    }
+  }
+  return chunk;
+}
+
+void BulkLoader::place_rows() {
+  placements_.resize(table_.num_rows);
+  const std::uint64_t num_chunks = (table_.num_rows + kChunkRows - 1) / kChunkRows;
+  parallel_slices("partitioning", num_chunks, 1, [&](std::uint64_t first, std::uint64_t last) {
+    std::vector<std::uint64_t> rows;
+    std::vector<OrderKey> keys;
+    for (std::uint64_t chunk = first; chunk < last; ++chunk) {
+      const std::uint64_t first_row = chunk * kChunkRows;
+      rows.resize(std::min(kChunkRows, table_.num_rows - first_row));
+      keys.resize(rows.size());
+      std::iota(rows.begin(), rows.end(), first_row);
+      snapshot_->partitioner.keys(read_chunk(rows), first_row, table_.num_rows, keys);
+      for (std::size_t r = 0; r < rows.size(); ++r) placements_[first_row + r] = {keys[r], rows[r]};
+    }
+  });
+  report("sorting", 0);
+  tbb::parallel_sort(placements_.begin(), placements_.end(), [this](const Placement& a, const Placement& b) {
+    return a.key != b.key ? a.key < b.key : id_of(a.row) < id_of(b.row);
+  });
+}
+
+void BulkLoader::cut_leaves() {
+  const std::uint32_t num_partitions = snapshot_->partitioner.num_partitions();
+  snapshot_->partitions.resize(num_partitions);
+  auto begin = placements_.begin();
+  for (std::uint32_t p = 0; p < num_partitions; ++p) {
+    const auto end = std::partition_point(begin, placements_.end(), [p](const Placement& placement) {
+      return partition_of(placement.key) <= p;
+    });
+    snapshot_->partitions[p].first_leaf = static_cast<std::uint32_t>(snapshot_->leaves.size());
+    for (auto first = begin; first < end;
+         first += std::min<std::ptrdiff_t>(end - first, snapshot_->block_rows)) {
+      leaf_first_.push_back(static_cast<std::uint64_t>(first - placements_.begin()));
+      const auto rows = std::min<std::ptrdiff_t>(end - first, snapshot_->block_rows);
+      snapshot_->leaves.push_back({static_cast<std::uint32_t>(rows), p, kNoId, kNoId});
+    }
+    snapshot_->partitions[p].num_leaves =
+        static_cast<std::uint32_t>(snapshot_->leaves.size()) - snapshot_->partitions[p].first_leaf;
+    begin = end;
+  }
+}
+
+template <typename T>
+void BulkLoader::fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<std::uint64_t>& rows,
+                           std::span<float> bound_rows) {
+  Snapshot& s = *snapshot_;
+  LeafHeader& header = s.leaves[leaf];
+  rows.resize(header.num_rows);
+  std::int64_t* ids = s.ids.data() + leaf * num_slots();
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    rows[r] = placements_[leaf_first_[leaf] + r].row;
+    ids[r] = id_of(rows[r]);
+  }
+  header.min_id = *std::min_element(ids, ids + rows.size());
+  const auto d = static_cast<std::size_t>(s.num_attributes());
+  T* values = reinterpret_cast<T*>(s.values.data() + leaf * s.leaf_bytes());
+  T* corners = reinterpret_cast<T*>(s.corners.data() + leaf * kNumCorners * s.corner_bytes());
+  for (std::size_t i = 0; i < d; ++i) {
+    T* column = values + i * num_slots();
+    gather_column(table_.columns[i], table_.attributes[i].preference, rows, column);
+    const auto [smallest, largest] = std::minmax_element(column, column + rows.size());
+    corners[static_cast<std::size_t>(Corner::maximum) * d + i] = *largest;
+    corners[static_cast<std::size_t>(Corner::minimum) * d + i] = *smallest;
+  }
+  bounds.compute(values, static_cast<int>(header.num_rows), bound_rows);
+}
+
+void BulkLoader::fill_leaves() {
+  Snapshot& s = *snapshot_;
+  const std::size_t num_leaves = s.leaves.size();
+  s.values = PageBuffer<std::byte>(num_leaves * s.leaf_bytes());
+  s.ids = PageBuffer<std::int64_t>(num_leaves * num_slots());
+  s.corners = PageBuffer<std::byte>(num_leaves * kNumCorners * s.corner_bytes());
+  std::size_t num_nodes = 0;
+  for (std::size_t width = num_leaves; width > 0; width = width == 1 ? 0 : width) {
+    width = (width + kFanOut - 1) / kFanOut;
+    num_nodes += width;
+    ++s.height;
+  }
+  s.nodes = NodePool(num_nodes, s.layout);
+  struct Scratch {
+    BlockBounds bounds;
+    std::vector<std::uint64_t> rows;
+    std::vector<float> bound_rows;
+  };
+  tbb::enumerable_thread_specific<Scratch> scratch([&s] {
+    return Scratch{BlockBounds(s.layout, s.units, s.exact_sums, s.block_rows),
+                   {},
+                   std::vector<float>(static_cast<std::size_t>(s.layout.num_rows()))};
+  });
+  // One task fills whole level-1 nodes, so no two tasks write to one node.
+  parallel_slices(
+      "bounding", (num_leaves + kFanOut - 1) / kFanOut, 1, [&](std::uint64_t first, std::uint64_t last) {
+        Scratch& mine = scratch.local();
+        for (std::uint64_t n = first; n < last; ++n) {
+          const NodeAccess<std::byte> node = s.nodes.mutable_node(n);
+          NodeHeader& header = node.header();
+          header.level = 1;
+          header.num_children =
+              static_cast<std::uint32_t>(std::min<std::uint64_t>(kFanOut, num_leaves - n * kFanOut));
+          for (std::uint32_t c = 0; c < header.num_children; ++c) {
+            const auto leaf = static_cast<std::uint32_t>(n * kFanOut + c);
+            visit_value_type(
+                s, [&]<typename T>(T) { fill_leaf<T>(leaf, mine.bounds, mine.rows, mine.bound_rows); });
+            node.children()[c] = leaf;
+            node.min_ids()[c] = s.leaves[leaf].min_id;
+            header.min_id = std::min(header.min_id, s.leaves[leaf].min_id);
+            for (std::size_t row = 0; row < mine.bound_rows.size(); ++row)
+              node.bounds()[row * kFanOut + c] = mine.bound_rows[row];
+          }
+        }
+      });
+}
+
+// Equation 3 of the paper, last leaf first: the corner of all later leaves.
+template <typename T>
+void BulkLoader::write_thresholds_of(const PartitionRange& partition) {
+  Snapshot& s = *snapshot_;
+  const auto d = static_cast<std::size_t>(s.num_attributes());
+  std::vector<T> highest(d, -std::numeric_limits<T>::infinity()),
+      lowest(d, std::numeric_limits<T>::infinity());
+  std::int64_t min_id = kNoId;
+  for (std::uint32_t leaf = partition.first_leaf + partition.num_leaves; leaf-- > partition.first_leaf;) {
+    T* corners = reinterpret_cast<T*>(s.corners.data() + leaf * kNumCorners * s.corner_bytes());
+    std::copy(highest.begin(), highest.end(), corners + static_cast<std::size_t>(Corner::later_maximum) * d);
+    std::copy(lowest.begin(), lowest.end(), corners + static_cast<std::size_t>(Corner::later_minimum) * d);
+    s.leaves[leaf].later_min_id = min_id;
+    min_id = std::min(min_id, s.leaves[leaf].min_id);
+    for (std::size_t i = 0; i < d; ++i) {
+      highest[i] = std::max(highest[i], corners[static_cast<std::size_t>(Corner::maximum) * d + i]);
+      lowest[i] = std::min(lowest[i], corners[static_cast<std::size_t>(Corner::minimum) * d + i]);
+    }
+  }
+}
+
+void BulkLoader::write_thresholds() {
+  tbb::parallel_for(std::size_t{0}, snapshot_->partitions.size(), [this](std::size_t p) {
+    visit_value_type(*snapshot_, [&]<typename T>(T) { write_thresholds_of<T>(snapshot_->partitions[p]); });
+  });
+}
+
+void BulkLoader::stack_levels() {
+  Snapshot& s = *snapshot_;
+  std::size_t first_below = 0;
+  std::size_t width_below = (s.leaves.size() + kFanOut - 1) / kFanOut;
+  for (std::uint32_t level = 2; width_below > 1; ++level) {
+    const std::size_t width = (width_below + kFanOut - 1) / kFanOut;
+    const std::size_t first = first_below + width_below;
+    tbb::parallel_for(std::size_t{0}, width, [&](std::size_t n) {
+      std::vector<float> rows(static_cast<std::size_t>(s.layout.num_rows()));
+      const NodeAccess<std::byte> node = s.nodes.mutable_node(first + n);
+      NodeHeader& header = node.header();
+      header.level = level;
+      header.num_children =
+          static_cast<std::uint32_t>(std::min<std::size_t>(kFanOut, width_below - n * kFanOut));
+      for (std::uint32_t c = 0; c < header.num_children; ++c) {
+        const auto child = static_cast<std::uint32_t>(first_below + n * kFanOut + c);
+        const NodeRef below = s.nodes[child];
+        aggregate_bounds(s.layout, below.bounds(), static_cast<int>(below.header().num_children), rows);
+        node.children()[c] = child;
+        node.min_ids()[c] = below.header().min_id;
+        header.min_id = std::min(header.min_id, below.header().min_id);
+        for (std::size_t row = 0; row < rows.size(); ++row) node.bounds()[row * kFanOut + c] = rows[row];
+      }
+    });
+    first_below = first;
+    width_below = width;
+  }
+}
+
+void BulkLoader::copy_labels() {
+  if (!snapshot_->has_labels) return;
+  Snapshot& s = *snapshot_;
+  LabelStore& store = s.labels;
+  store.row_end.resize(s.leaves.size() * num_slots());
+  store.leaf_start.resize(s.leaves.size() + 1);
+  for (std::size_t leaf = 0; leaf < s.leaves.size(); ++leaf) {
+    std::uint64_t end = 0;
+    for (std::uint64_t r = 0; r < num_slots(); ++r) {
+      if (r < s.leaves[leaf].num_rows) end += table_.labels[placements_[leaf_first_[leaf] + r].row].size();
+      if (end > std::numeric_limits<std::uint32_t>::max())
+        throw InputError("labels of one block exceed 4 GiB");
+      store.row_end[leaf * num_slots() + r] = static_cast<std::uint32_t>(end);
+    }
+    store.leaf_start[leaf + 1] = store.leaf_start[leaf] + end;
+  }
+  store.bytes.resize(store.leaf_start.back());
+  tbb::parallel_for(std::size_t{0}, s.leaves.size(), [&](std::size_t leaf) {
+    char* out = store.bytes.data() + store.leaf_start[leaf];
+    for (std::uint64_t r = 0; r < s.leaves[leaf].num_rows; ++r) {
+      const std::string_view label = table_.labels[placements_[leaf_first_[leaf] + r].row];
+      out = std::copy(label.begin(), label.end(), out);
+    }
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<Snapshot> bulk_load(const TableView& table, const BuildOptions& options) {
+  if (options.num_threads < 0) throw InvalidArgument("num_threads must not be negative");
+  tbb::task_arena arena(options.num_threads == 0 ? tbb::task_arena::automatic : options.num_threads);
+  return arena.execute([&] { return BulkLoader(table, options).run(); });
+}
+
+}  // namespace culmen

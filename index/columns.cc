@@ -1,0 +1,201 @@
+#include "index/columns.h"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_reduce.h>
+#include <tbb/parallel_sort.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+
+#include "culmen/error.h"
+#include "index/floating_point_scope.h"
+#include "index/snapshot.h"
+
+namespace culmen {
+namespace {
+
+constexpr std::uint64_t kNoRow = std::numeric_limits<std::uint64_t>::max();
+constexpr double kMaxExactInteger = 0x1p53;
+
+template <typename T>
+const T& element(const ColumnView& column, std::uint64_t row) {
+  return *reinterpret_cast<const T*>(column.data + static_cast<std::ptrdiff_t>(row) * column.stride_bytes);
+}
+
+template <typename F>
+decltype(auto) visit_element_type(ElementType type, F&& f) {
+  switch (type) {
+    case ElementType::float32:
+      return f(float{});
+    case ElementType::float64:
+      return f(double{});
+    case ElementType::int32:
+      return f(std::int32_t{});
+    case ElementType::int64:
+      break;
+  }
+  return f(std::int64_t{});
+}
+
+template <typename T>
+bool is_acceptable(T value) {
+  if constexpr (std::is_floating_point_v<T>) return std::isfinite(value);
+  if constexpr (std::is_same_v<T, std::int64_t>)
+    return value >= -static_cast<std::int64_t>(kMaxExactInteger) &&
+           value <= static_cast<std::int64_t>(kMaxExactInteger);
+  return true;
+}
+
+struct ColumnFacts {
+  double minimum = std::numeric_limits<double>::infinity();
+  double maximum = -std::numeric_limits<double>::infinity();
+  int quantum = kNoQuantum;
+  std::uint64_t first_bad_row = kNoRow;
+  std::uint64_t not_float32 = 0;  // values that float32 cannot hold exactly
+
+  void join(const ColumnFacts& other) {
+    minimum = std::min(minimum, other.minimum);
+    maximum = std::max(maximum, other.maximum);
+    quantum = std::min(quantum, other.quantum);
+    first_bad_row = std::min(first_bad_row, other.first_bad_row);
+    not_float32 += other.not_float32;
+  }
+};
+
+// `round`: the facts are of the values rounded to float32; one that is beyond its range is bad.
+template <typename T>
+ColumnFacts survey_rows(const ColumnView& column, bool round, const tbb::blocked_range<std::uint64_t>& rows) {
+  const FloatingPointScope floating_point;
+  ColumnFacts facts;
+  for (std::uint64_t row = rows.begin(); row < rows.end(); ++row) {
+    const T given = element<T>(column, row);
+    double value = static_cast<double>(given);
+    const double rounded = static_cast<double>(static_cast<float>(value));
+    if (!is_acceptable(given) || (round && !std::isfinite(rounded))) {
+      facts.first_bad_row = std::min(facts.first_bad_row, row);
+      continue;
+    }
+    if (rounded != value) ++facts.not_float32;
+    if (round) value = rounded;
+    facts.minimum = std::min(facts.minimum, value);
+    facts.maximum = std::max(facts.maximum, value);
+    facts.quantum = std::min(facts.quantum, quantum_exponent(value));
+  }
+  return facts;
+}
+
+ColumnFacts survey_column(const ColumnView& column, std::uint64_t num_rows, bool round) {
+  return tbb::parallel_reduce(
+      tbb::blocked_range<std::uint64_t>(0, num_rows, 1 << 16), ColumnFacts{},
+      [&](const tbb::blocked_range<std::uint64_t>& rows, ColumnFacts facts) {
+        facts.join(visit_element_type(column.type,
+                                      [&]<typename T>(T) { return survey_rows<T>(column, round, rows); }));
+        return facts;
+      },
+      [](ColumnFacts a, const ColumnFacts& b) {
+        a.join(b);
+        return a;
+      });
+}
+
+std::string describe_bad_value(const ColumnView& column, std::uint64_t row) {
+  return visit_element_type(column.type, [&]<typename T>(T) -> std::string {
+    const T value = element<T>(column, row);
+    if constexpr (std::is_integral_v<T>)
+      return std::to_string(value) + " is beyond 2^53 and would lose digits as float64";
+    if (std::isnan(value)) return "NaN is not a number to rank by";
+    if (std::isinf(value)) return "infinity is not a number to rank by";
+    return std::to_string(value) + " is beyond the range of float32";
+  });
+}
+
+void check_shape(const TableView& table) {
+  const std::size_t d = table.attributes.size();
+  if (d == 0) throw InputError("the table has no attribute to rank by");
+  if (d > static_cast<std::size_t>(kMaxAttributes))
+    throw InputError("the table has " + std::to_string(d) + " attributes; at most " +
+                     std::to_string(kMaxAttributes) + " can be indexed");
+  if (table.columns.size() != d)
+    throw InputError(std::to_string(d) + " attributes but " + std::to_string(table.columns.size()) +
+                     " columns");
+  if (!table.ids.empty() && table.ids.size() != table.num_rows)
+    throw InputError(std::to_string(table.num_rows) + " rows but " + std::to_string(table.ids.size()) +
+                     " ids");
+  if (!table.labels.empty() && table.labels.offsets.size() != table.num_rows + 1)
+    throw InputError(std::to_string(table.num_rows) + " rows but " +
+                     std::to_string(table.labels.offsets.size() - 1) + " labels");
+  std::set<std::string> names;
+  for (const Attribute& attribute : table.attributes) {
+    if (attribute.name.empty()) throw InputError("an attribute has an empty name");
+    if (!names.insert(attribute.name).second)
+      throw InputError("two attributes are called \"" + attribute.name + "\"");
+  }
+}
+
+AttributeStats oriented_stats(const ColumnFacts& facts, Preference preference) {
+  AttributeStats stats;
+  if (facts.minimum > facts.maximum) return stats;  // no rows
+  stats.minimum = oriented(preference == Preference::low ? facts.maximum : facts.minimum, preference);
+  stats.maximum = oriented(preference == Preference::low ? facts.minimum : facts.maximum, preference);
+  stats.quantum = facts.quantum;
+  return stats;
+}
+
+std::vector<ColumnFacts> survey_all(const TableView& table, bool round) {
+  std::vector<ColumnFacts> all;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    all.push_back(survey_column(table.columns[i], table.num_rows, round));
+    const std::uint64_t row = all.back().first_bad_row;
+    if (row != kNoRow)
+      throw InputError("row " + std::to_string(row) + ", column \"" + table.attributes[i].name +
+                       "\": " + describe_bad_value(table.columns[i], row));
+  }
+  return all;
+}
+
+}  // namespace
+
+ColumnSurvey survey_columns(const TableView& table, ValueType wanted) {
+  check_shape(table);
+  const std::vector<ColumnFacts> facts = survey_all(table, wanted == ValueType::float32);
+  ColumnSurvey survey;
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    survey.stats.push_back(oriented_stats(facts[i], table.attributes[i].preference));
+    survey.rounded_values += facts[i].not_float32;
+  }
+  if (wanted == ValueType::automatic)
+    wanted = survey.rounded_values == 0 ? ValueType::float32 : ValueType::float64;
+  if (wanted == ValueType::float64) survey.rounded_values = 0;
+  survey.value_type = wanted;
+  return survey;
+}
+
+void check_ids_unique(std::span<const std::int64_t> ids) {
+  std::vector<std::int64_t> sorted(ids.begin(), ids.end());
+  tbb::parallel_sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice == sorted.end()) return;
+  const auto first = std::find(ids.begin(), ids.end(), *twice);
+  const auto second = std::find(first + 1, ids.end(), *twice);
+  throw InputError("id " + std::to_string(*twice) + " stands in rows " + std::to_string(first - ids.begin()) +
+                   " and " + std::to_string(second - ids.begin()) + "; ids must be unique");
+}
+
+template <typename T>
+void gather_column(const ColumnView& column, Preference preference, std::span<const std::uint64_t> rows,
+                   T* out) {
+  visit_element_type(column.type, [&]<typename S>(S) {
+    const T sign = preference == Preference::low ? T{-1} : T{1};
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      out[r] = static_cast<T>(element<S>(column, rows[r])) * sign + T{0};  // + 0: never -0
+  });
+}
+
+template void gather_column(const ColumnView&, Preference, std::span<const std::uint64_t>, float*);
+template void gather_column(const ColumnView&, Preference, std::span<const std::uint64_t>, double*);
+
+}  // namespace culmen

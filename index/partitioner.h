@@ -1,0 +1,74 @@
+// Partitioners: which part of the table a tuple belongs to, and where in the part's order it stands.
+//
+// angle (GTA, section 3.3): seen from the best corner of the scaled table, y_i = 1 - x_i, the angles of a
+// tuple are
+//   tan^2(phi_i) = (y_(i+1)^2 + ... + y_d^2) / y_i^2,
+// each cut into parts at quantiles of a sample. Cuts are compared as y_(i+1)^2 + ... >= cut * y_i^2: only
+// operations that IEEE 754 rounds exactly, so every machine puts a tuple into the same partition.
+// random: by position in the table.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "culmen/index.h"
+#include "index/attribute_stats.h"
+
+namespace culmen {
+
+// Oriented values of some tuples, one a row. Column-major: one attribute stands together.
+using TupleChunk = Eigen::Array<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
+
+// Where a tuple stands: ascending by key, then by id. From the top bit: partition (20 bits), largest scaled
+// attribute (30, descending), sum of scaled attributes (14, descending). The sum puts alike tuples together
+// where the largest attribute is the same for many, as in tables full of ties.
+using OrderKey = std::uint64_t;
+inline constexpr int kPartitionBits = 20;
+inline constexpr std::uint32_t kMaxPartitions = 1u << kPartitionBits;
+inline std::uint32_t partition_of(OrderKey key) {
+  return static_cast<std::uint32_t>(key >> (64 - kPartitionBits));
+}
+
+class Partitioner {
+ public:
+  Partitioner() = default;
+
+  // `splits[i]` parts of angle i, the other angles are not used; cuts from a sample of the table.
+  static Partitioner angle(std::span<const AttributeStats> stats, std::vector<std::int32_t> splits,
+                           const TupleChunk& sample);
+  static Partitioner random(std::span<const AttributeStats> stats, std::uint32_t num_partitions);
+  // From its stored parts, checked: throws InvalidArgument if they do not fit together.
+  static Partitioner restore(Partitioning kind, std::vector<double> minimum, std::vector<double> maximum,
+                             std::vector<std::int32_t> splits, std::vector<double> cuts,
+                             std::uint32_t num_partitions);
+
+  // Keys of tuples. `first_row` and `num_rows` of the table matter to `random` only.
+  void keys(const TupleChunk& tuples, std::uint64_t first_row, std::uint64_t num_rows,
+            std::span<OrderKey> out) const;
+
+  Partitioning kind() const { return kind_; }
+  std::uint32_t num_partitions() const { return num_partitions_; }
+  const std::vector<double>& minimum() const { return minimum_; }
+  const std::vector<double>& maximum() const { return maximum_; }
+  const std::vector<std::int32_t>& splits() const { return splits_; }
+  const std::vector<double>& cuts() const { return cuts_; }
+
+ private:
+  void set_scale(std::span<const AttributeStats> stats);
+  void set_inverse();
+  TupleChunk scaled(const TupleChunk& tuples) const;
+
+  Partitioning kind_ = Partitioning::random;
+  std::uint32_t num_partitions_ = 1;
+  std::vector<double> minimum_, maximum_;  // [num_attributes] oriented; the range that is scaled to 0..1
+  std::vector<double> inverse_;            // 1 / (half the range)
+  std::vector<std::int32_t> splits_;       // [num angles used], each >= 2
+  std::vector<double> cuts_;               // splits[i] - 1 ascending cuts for each angle, one after the other
+};
+
+// Parts per angle for about `num_partitions` partitions: as even as can be, earlier angles get more.
+std::vector<std::int32_t> choose_splits(int num_attributes, std::uint32_t num_partitions);
+
+}  // namespace culmen

@@ -1,0 +1,89 @@
+// Files of checksummed blocks: written front to back in parallel batches, read back in parallel chunks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "index/pages.h"
+#include "index/storage/file_system.h"
+#include "index/storage/format.h"
+#include "index/storage/hash.h"
+
+namespace culmen::storage {
+
+// Whose blocks they are.
+struct SnapshotName {
+  Uuid uuid = {};
+  std::uint64_t number = 0;  // the n of MANIFEST-n
+};
+
+// What the manifest says of a block file. The digest is taken over the checksums of its blocks, in order of the
+// file: with it every byte is vouched for by the manifest, and no byte is hashed twice.
+struct FileEntry {
+  std::uint64_t bytes = 0;
+  Digest digest;
+
+  friend bool operator==(const FileEntry&, const FileEntry&) = default;
+};
+
+class BlockFileWriter {
+ public:
+  BlockFileWriter(Directory& directory, FileKind kind, const SnapshotName& snapshot, std::uint64_t num_blocks);
+
+  // Appends blocks 0 .. num_blocks-1. fill(number, payload) writes a zeroed payload; called by many threads.
+  void write(const PlaceOf& place_of, const std::function<void(std::uint64_t, std::byte*)>& fill);
+
+  // Syncs the file.
+  FileEntry finish();
+
+ private:
+  void write_file_header();
+  std::uint64_t seal(const BlockHeader& header, std::span<std::byte> block) const;
+
+  const FileKind kind_;
+  const SnapshotName snapshot_;
+  const std::uint64_t num_blocks_;
+  std::unique_ptr<WritableFile> file_;
+  std::uint64_t bytes_ = 0;
+  std::vector<std::uint64_t> checksums_;
+};
+
+class BlockFileReader {
+ public:
+  // Opens the file and checks its size; reads nothing.
+  BlockFileReader(const Directory& directory, FileKind kind, const SnapshotName& snapshot, const FileEntry& entry);
+
+  const std::string& path() const { return file_->path(); }
+  std::uint64_t bytes() const { return entry_.bytes; }
+
+  // FormatError if the file does not end where its last block does.
+  void require_end(std::uint64_t end) const;
+
+  // Call first: reads the file's header block. The caller has shown that the file is long enough for `num_blocks`.
+  void read_file_header(std::uint64_t num_blocks);
+
+  // Reads blocks [first, last) and calls use(number, payload) for each, by many threads, once its checksum and
+  // header are found good. `payload` is aligned to kAlignment.
+  void read(std::uint64_t first, std::uint64_t last, const PlaceOf& place_of,
+            const std::function<void(std::uint64_t, const std::byte*)>& use);
+
+  // Call last, when every block has been read.
+  void check_digest() const;
+
+ private:
+  void read_chunk(std::uint64_t first, std::uint64_t last, const PlaceOf& place_of, std::span<std::byte> buffer,
+                  const std::function<void(std::uint64_t, const std::byte*)>& use);
+  std::uint64_t check_block(std::uint64_t offset, std::span<const std::byte> block, const BlockHeader& expected) const;
+
+  const FileKind kind_;
+  const SnapshotName snapshot_;
+  const FileEntry entry_;
+  std::unique_ptr<ReadableFile> file_;
+  PageBuffer<std::uint64_t> checksums_;  // of the header block, then of block 0, 1, ...
+};
+
+}  // namespace culmen::storage

@@ -1,0 +1,41 @@
+#include "index/storage/format.h"
+
+#include <charconv>
+
+#include "culmen/error.h"
+
+namespace culmen::storage {
+
+const char* kind_name(FileKind kind) {
+  switch (kind) {
+    case FileKind::leaves: return "leaves";
+    case FileKind::nodes: return "nodes";
+    case FileKind::labels: return "labels";
+    case FileKind::partitions: break;
+  }
+  return "partitions";
+}
+
+std::string manifest_name(std::uint64_t snapshot_number) { return "MANIFEST-" + std::to_string(snapshot_number); }
+
+std::string file_name(FileKind kind, std::uint64_t snapshot_number) {
+  return "SNAP-" + std::to_string(snapshot_number) + "-" + kind_name(kind);
+}
+
+std::uint64_t snapshot_number_of(const std::string& name) {
+  std::uint64_t number = 0;
+  const std::size_t dash = name.find('-');
+  if (dash == std::string::npos) return 0;
+  std::from_chars(name.data() + dash + 1, name.data() + name.size(), number);
+  if (number > kMaxSnapshotNumber) return 0;
+  if (name == manifest_name(number)) return number;
+  for (FileKind kind : kFileKinds)
+    if (name == file_name(kind, number)) return number;
+  return 0;
+}
+
+void throw_damaged(const std::string& path, std::uint64_t offset, const std::string& what) {
+  throw FormatError(path + ", byte " + std::to_string(offset) + ": " + what);
+}
+
+}  // namespace culmen::storage

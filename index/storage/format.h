@@ -1,0 +1,119 @@
+// The layout of the block files, as docs/format.md describes it. Little-endian, no pointers, no compression.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "index/snapshot.h"
+#include "index/storage/file_system.h"
+#include "index/storage/hash.h"
+
+namespace culmen::storage {
+
+static_assert(std::endian::native == std::endian::little,
+              "index files are little-endian and are read without conversion");
+
+inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint64_t kAlignment = 64;  // of blocks, and of the sections of a leaf: a cache line, any vector
+
+constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+enum class FileKind : std::uint16_t { leaves = 1, nodes = 2, labels = 3, partitions = 4 };
+inline constexpr std::array kFileKinds = {FileKind::leaves, FileKind::nodes, FileKind::labels, FileKind::partitions};
+const char* kind_name(FileKind kind);
+
+inline constexpr std::uint32_t kBlockMagic = 0x4b4c4243;  // "CBLK"
+inline constexpr std::uint16_t kFileHeaderLevel = 0xffff;
+
+// In front of each payload. Everything but the checksum is known to the reader beforehand, so a block of another
+// index, an older version or another place cannot pass for the one that was asked for.
+struct BlockHeader {
+  std::uint64_t checksum = 0;           //  0  of all that follows, to the end of the block, padding included
+  std::uint32_t magic = kBlockMagic;    //  8
+  FileKind kind = FileKind::leaves;     // 12
+  std::uint16_t level = 0;              // 14  of a node; 0 in other files; kFileHeaderLevel in the first block
+  std::uint64_t number = 0;             // 16  counts from 0 after the first block
+  std::uint64_t payload_bytes = 0;      // 24  without the zeros that fill the block up to kAlignment
+  Uuid uuid = {};                       // 32
+  std::uint64_t reserved[2] = {};       // 48
+};
+static_assert(sizeof(BlockHeader) == 64);
+
+// Payload of the first block of each file.
+struct FileHeader {
+  char magic[16] = {'c', 'u', 'l', 'm', 'e', 'n', ' ', 'i', 'n', 'd', 'e', 'x'};  //  0
+  std::uint32_t format_version = kFormatVersion;                                  // 16
+  std::uint32_t byte_order = 0x01020304;                                          // 20
+  std::uint64_t num_blocks = 0;                                                   // 24  after this one
+  std::uint64_t snapshot_number = 0;                                              // 32
+  std::uint64_t reserved[3] = {};                                                 // 40
+};
+static_assert(sizeof(FileHeader) == 64);
+
+inline constexpr std::uint64_t kFirstBlockOffset = sizeof(BlockHeader) + sizeof(FileHeader);
+
+// First section of a leaf's payload.
+struct LeafRecord {
+  std::uint32_t num_rows = 0;       //  0
+  std::uint32_t partition = 0;      //  4
+  std::int64_t min_id = 0;          //  8
+  std::int64_t later_min_id = 0;    // 16
+  std::uint64_t labels_offset = 0;  // 24  of the leaf's block in the labels file; 0 without labels
+  std::uint64_t label_bytes = 0;    // 32  of text in it
+  std::uint64_t reserved[3] = {};   // 40
+};
+static_assert(sizeof(LeafRecord) == 64);
+
+// Sections of a leaf's payload: LeafRecord, corners, values, ids.
+struct LeafLayout {
+  std::uint64_t corner_bytes;  // of all corners, without padding
+  std::uint64_t value_bytes;
+  std::uint64_t id_bytes;
+
+  LeafLayout(std::uint64_t num_attributes, std::uint64_t block_rows, std::uint64_t element_bytes)
+      : corner_bytes(kNumCorners * num_attributes * element_bytes),
+        value_bytes(num_attributes * block_rows * element_bytes),
+        id_bytes(block_rows * sizeof(std::int64_t)) {}
+  explicit LeafLayout(const Snapshot& s)
+      : LeafLayout(s.attributes.size(), static_cast<std::uint64_t>(s.block_rows), s.value_bytes()) {}
+
+  std::uint64_t corners_offset() const { return sizeof(LeafRecord); }
+  std::uint64_t values_offset() const { return corners_offset() + aligned(corner_bytes); }
+  std::uint64_t ids_offset() const { return values_offset() + value_bytes; }
+  std::uint64_t payload_bytes() const { return ids_offset() + id_bytes; }
+};
+
+// Where a block stands in its file.
+struct BlockPlace {
+  std::uint64_t offset;
+  std::uint64_t payload_bytes;
+  std::uint16_t level;
+
+  std::uint64_t end() const { return offset + aligned(sizeof(BlockHeader) + payload_bytes); }
+};
+using PlaceOf = std::function<BlockPlace(std::uint64_t number)>;
+
+// Blocks of one size, one after the other.
+inline BlockPlace fixed_place(std::uint64_t number, std::uint64_t payload_bytes, std::uint16_t level) {
+  const std::uint64_t stride = aligned(sizeof(BlockHeader) + payload_bytes);
+  return {kFirstBlockOffset + number * stride, payload_bytes, level};
+}
+
+// Names. A name with another number than the one that CURRENT names is left over from an older snapshot.
+inline constexpr const char* kCurrentName = "CURRENT";
+inline constexpr const char* kNewCurrentName = "CURRENT-new";
+inline constexpr const char* kLockName = "LOCK";
+inline constexpr std::uint64_t kMaxSnapshotNumber = 999'999'999'999'999'999;
+std::string manifest_name(std::uint64_t snapshot_number);
+std::string file_name(FileKind kind, std::uint64_t snapshot_number);
+// The snapshot number in a name of a manifest or a block file; 0 for any other name.
+std::uint64_t snapshot_number_of(const std::string& name);
+
+// Throws FormatError: "path, byte offset: what".
+[[noreturn]] void throw_damaged(const std::string& path, std::uint64_t offset, const std::string& what);
+
+}  // namespace culmen::storage

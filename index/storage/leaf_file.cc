@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "index/storage/snapshot_files.h"
+
+namespace culmen::storage {
+namespace {
+
+PlaceOf leaf_places(const LeafLayout& layout) {
+  return [bytes = layout.payload_bytes()](std::uint64_t leaf) { return fixed_place(leaf, bytes, 0); };
+}
+
+// Reads leaf blocks into a snapshot. Blocks come in any order, by many threads, each touching its own leaf only.
+class LeafReader {
+ public:
+  LeafReader(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot)
+      : manifest_(manifest), layout_(manifest.leaf_layout()), file_(file), snapshot_(snapshot) {}
+
+  void run() {
+    const std::uint64_t num_leaves = manifest_.num_leaves;
+    const PlaceOf places = leaf_places(layout_);
+    file_.require_end(places(num_leaves).offset);
+    file_.read_file_header(num_leaves);
+    // Fresh pages cost nothing until they are written: a file that lies about its length fails before that.
+    records_ = PageBuffer<LeafRecord>(num_leaves);
+    snapshot_.values = PageBuffer<std::byte>(num_leaves * layout_.value_bytes);
+    snapshot_.ids = PageBuffer<std::int64_t>(num_leaves * manifest_.block_rows);
+    snapshot_.corners = PageBuffer<std::byte>(num_leaves * layout_.corner_bytes);
+    file_.read(0, num_leaves, places, [this](std::uint64_t leaf, const std::byte* payload) {
+      visit_value_type(snapshot_, [&]<typename T>(T) { take_leaf<T>(leaf, payload); });
+    });
+    file_.check_digest();
+    check_partitions();
+    if (manifest_.has_labels) start_labels();
+  }
+
+ private:
+  [[noreturn]] void fail(std::uint64_t leaf, std::uint64_t section, const std::string& what) const {
+    throw_damaged(file_.path(), leaf_places(layout_)(leaf).offset + sizeof(BlockHeader) + section, what);
+  }
+
+  template <typename T>
+  void take_leaf(std::uint64_t leaf, const std::byte* payload) {
+    LeafRecord& record = records_[leaf];
+    std::memcpy(&record, payload, sizeof record);
+    if (record.num_rows == 0 || record.num_rows > manifest_.block_rows)
+      fail(leaf, 0, "a leaf of " + std::to_string(record.num_rows) + " rows");
+    check_values<T>(leaf, payload);
+    check_corners<T>(leaf, payload);
+    std::memcpy(snapshot_.corners.data() + leaf * layout_.corner_bytes, payload + layout_.corners_offset(),
+                layout_.corner_bytes);
+    std::memcpy(snapshot_.values.data() + leaf * layout_.value_bytes, payload + layout_.values_offset(),
+                layout_.value_bytes);
+    std::memcpy(snapshot_.ids.data() + leaf * manifest_.block_rows, payload + layout_.ids_offset(), layout_.id_bytes);
+  }
+
+  // Engines infer from the minima and maxima of the whole index that no score overflows. NaN fails every comparison.
+  template <typename T>
+  void check_values(std::uint64_t leaf, const std::byte* payload) const {
+    const std::uint64_t num_rows = records_[leaf].num_rows, slots = manifest_.block_rows;
+    bool good = true;
+    for (std::size_t i = 0; i < manifest_.attributes.size(); ++i) {
+      const T* column = reinterpret_cast<const T*>(payload + layout_.values_offset()) + i * slots;
+      const T minimum = static_cast<T>(manifest_.stats[i].minimum), maximum = static_cast<T>(manifest_.stats[i].maximum);
+      for (std::uint64_t r = 0; r < num_rows; ++r) good &= (column[r] >= minimum) & (column[r] <= maximum);
+      for (std::uint64_t r = num_rows; r < slots; ++r) good &= column[r] == 0;
+    }
+    if (!good) fail(leaf, layout_.values_offset(), "a value outside of its attribute's range");
+  }
+
+  template <typename T>
+  void check_corners(std::uint64_t leaf, const std::byte* payload) const {
+    const std::size_t d = manifest_.attributes.size();
+    const T* corners = reinterpret_cast<const T*>(payload + layout_.corners_offset());
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    bool good = true;
+    for (std::size_t i = 0; i < kNumCorners * d; ++i) {
+      const AttributeStats& stats = manifest_.stats[i % d];
+      const bool in_range = corners[i] >= stats.minimum && corners[i] <= stats.maximum;
+      const auto corner = static_cast<Corner>(i / d);
+      const bool no_later_leaf = (corner == Corner::later_maximum && corners[i] == -kInfinity) ||
+                                 (corner == Corner::later_minimum && corners[i] == kInfinity);
+      good &= in_range || no_later_leaf;
+    }
+    if (!good) fail(leaf, layout_.corners_offset(), "a corner outside of its attribute's range");
+  }
+
+  // Leaves stand in order of their partitions, as many for each as the partition says.
+  void check_partitions() {
+    snapshot_.leaves.resize(manifest_.num_leaves);
+    std::uint64_t num_tuples = 0;
+    for (std::uint32_t p = 0; p < snapshot_.partitions.size(); ++p) {
+      const PartitionRange& range = snapshot_.partitions[p];
+      for (std::uint64_t leaf = range.first_leaf; leaf < std::uint64_t{range.first_leaf} + range.num_leaves; ++leaf) {
+        const LeafRecord& record = records_[leaf];
+        if (record.partition != p) fail(leaf, 0, "a leaf in the wrong partition");
+        snapshot_.leaves[leaf] = {record.num_rows, record.partition, record.min_id, record.later_min_id};
+        num_tuples += record.num_rows;
+      }
+    }
+    if (num_tuples != manifest_.num_tuples)
+      throw_damaged(file_.path(), 0, "the leaves hold " + std::to_string(num_tuples) + " tuples; the manifest says " +
+                                         std::to_string(manifest_.num_tuples));
+  }
+
+  void start_labels() {
+    std::vector<std::uint64_t>& starts = snapshot_.labels.leaf_start;
+    starts.assign(manifest_.num_leaves + 1, 0);
+    std::uint64_t offset = kFirstBlockOffset;
+    for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves; ++leaf) {
+      const LeafRecord& record = records_[leaf];
+      if (record.labels_offset != offset || record.label_bytes > std::numeric_limits<std::uint32_t>::max())
+        fail(leaf, offsetof(LeafRecord, labels_offset), "a leaf with the wrong place for its labels");
+      offset += aligned(sizeof(BlockHeader) + manifest_.block_rows * sizeof(std::uint32_t) + record.label_bytes);
+      starts[leaf + 1] = starts[leaf] + record.label_bytes;
+    }
+  }
+
+  const Manifest& manifest_;
+  const LeafLayout layout_;
+  BlockFileReader& file_;
+  Snapshot& snapshot_;
+  PageBuffer<LeafRecord> records_;
+};
+
+}  // namespace
+
+void write_leaves(const Snapshot& s, const std::vector<std::uint64_t>& label_offsets, BlockFileWriter& file) {
+  const LeafLayout layout(s);
+  file.write(leaf_places(layout), [&](std::uint64_t leaf, std::byte* payload) {
+    const LeafHeader& header = s.leaves[leaf];
+    LeafRecord record{header.num_rows, header.partition, header.min_id, header.later_min_id};
+    if (s.has_labels) {
+      record.labels_offset = label_offsets[leaf];
+      record.label_bytes = s.labels.leaf_start[leaf + 1] - s.labels.leaf_start[leaf];
+    }
+    std::memcpy(payload, &record, sizeof record);
+    std::memcpy(payload + layout.corners_offset(), s.corners.data() + leaf * layout.corner_bytes, layout.corner_bytes);
+    std::memcpy(payload + layout.values_offset(), s.values.data() + leaf * layout.value_bytes, layout.value_bytes);
+    std::memcpy(payload + layout.ids_offset(), s.leaf_ids(leaf), layout.id_bytes);
+  });
+}
+
+void read_leaves(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot) {
+  LeafReader(manifest, file, snapshot).run();
+}
+
+}  // namespace culmen::storage

@@ -1,0 +1,382 @@
+#include "index/storage/manifest.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+
+#include "culmen/error.h"
+
+namespace culmen::storage {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFormatName = "culmen index";
+constexpr const char* kCurrentPrefix = "culmen-index ";
+constexpr int kMaxDepth = 4;
+// Values in the JSON text; each costs many times its bytes in memory once it is parsed.
+constexpr int kMaxValues = 10'000;
+constexpr std::uint64_t kMaxLeaves = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t kMaxTuples = kMaxLeaves * kMaxBlockRows;
+constexpr std::uint64_t kMaxLevels = 64;
+constexpr int kMaxUnitExponent = 1000;
+
+std::string to_hex(std::uint64_t value) {
+  std::string text(16, '0');
+  for (std::size_t i = 16; i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
+  return text;
+}
+
+std::string to_hex(const Digest& digest) { return to_hex(digest.high) + to_hex(digest.low); }
+
+// Exactly 16 lower-case digits: each value has one form, so no flipped bit goes unseen.
+bool from_hex(std::string_view text, std::uint64_t& value) {
+  if (text.size() != 16 || text.find_first_not_of("0123456789abcdef") != std::string_view::npos) return false;
+  return std::from_chars(text.data(), text.data() + text.size(), value, 16).ec == std::errc();
+}
+
+bool from_hex(std::string_view text, Digest& digest) {
+  return text.size() == 32 && from_hex(text.substr(0, 16), digest.high) && from_hex(text.substr(16), digest.low);
+}
+
+std::string to_hex(const Uuid& uuid) {
+  std::string text;
+  for (std::byte b : uuid)
+    for (unsigned nibble : {std::to_integer<unsigned>(b) >> 4, std::to_integer<unsigned>(b) & 15})
+      text += "0123456789abcdef"[nibble];
+  return text;
+}
+
+bool from_hex(std::string_view text, Uuid& uuid) {
+  Digest halves;
+  if (!from_hex(text, halves)) return false;
+  for (std::size_t i = 0; i < uuid.size(); ++i)
+    uuid[i] = static_cast<std::byte>((i < 8 ? halves.high : halves.low) >> (56 - i % 8 * 8));
+  return true;
+}
+
+// "1.8p+1": the digits of a float64 to the last bit.
+std::string to_hex_float(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::hex).ptr};
+}
+
+bool from_hex_float(const std::string& text, double& value) {
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value, std::chars_format::hex);
+  return error == std::errc() && rest == end && std::isfinite(value);
+}
+
+// Reads members of one JSON object; each is there, of the type asked for and in its range, or FormatError.
+class Members {
+ public:
+  Members(const json& object, const std::string& path, std::string name)
+      : object_(object), path_(path), name_(std::move(name)) {
+    if (!object.is_object()) fail("is not an object");
+  }
+
+  [[noreturn]] void fail(const std::string& what) const { throw FormatError(path_ + ": " + name_ + " " + what); }
+  [[noreturn]] void fail_on(const char* key, const std::string& what) const {
+    throw FormatError(path_ + ": \"" + key + "\" of " + name_ + " " + what);
+  }
+
+  const json& get(const char* key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end()) fail_on(key, "is missing");
+    return *found;
+  }
+  Members object(const char* key) const { return {get(key), path_, std::string("\"") + key + "\""}; }
+  const json& array(const char* key, std::uint64_t max_size) const {
+    const json& value = get(key);
+    if (!value.is_array() || value.size() > max_size)
+      fail_on(key, "is not an array of at most " + std::to_string(max_size));
+    return value;
+  }
+  std::int64_t integer(const char* key, std::int64_t min, std::int64_t max) const {
+    return checked_integer(get(key), key, min, max);
+  }
+  std::uint64_t count(const char* key, std::uint64_t max, std::uint64_t min = 0) const {
+    return static_cast<std::uint64_t>(integer(key, static_cast<std::int64_t>(min), static_cast<std::int64_t>(max)));
+  }
+  std::vector<std::int64_t> integers(const char* key, std::uint64_t max_size, std::int64_t min, std::int64_t max) const {
+    std::vector<std::int64_t> values;
+    for (const json& value : array(key, max_size)) values.push_back(checked_integer(value, key, min, max));
+    return values;
+  }
+  bool boolean(const char* key) const {
+    const json& value = get(key);
+    if (!value.is_boolean()) fail_on(key, "is neither true nor false");
+    return value.get<bool>();
+  }
+  const std::string& text(const char* key) const {
+    const json& value = get(key);
+    if (!value.is_string()) fail_on(key, "is not a string");
+    return value.get_ref<const std::string&>();
+  }
+  double hex_float(const char* key) const {
+    double value = 0;
+    if (!from_hex_float(text(key), value)) fail_on(key, "is not a finite hexadecimal float");
+    return value;
+  }
+  template <typename T>  // Uuid or Digest
+  T hex(const char* key) const {
+    T value;
+    if (!from_hex(text(key), value)) fail_on(key, "is not 32 hexadecimal digits");
+    return value;
+  }
+  // The position of the text in `choices`.
+  std::size_t choice(const char* key, std::initializer_list<std::string_view> choices) const {
+    const auto found = std::find(choices.begin(), choices.end(), text(key));
+    if (found == choices.end()) fail_on(key, "is \"" + text(key) + "\", which this program does not know");
+    return static_cast<std::size_t>(found - choices.begin());
+  }
+
+ private:
+  std::int64_t checked_integer(const json& value, const char* key, std::int64_t min, std::int64_t max) const {
+    // An unsigned value beyond int64 would come back negative; none of ours is that large.
+    const bool fits = value.is_number_integer() &&
+                      !(value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62);
+    const std::int64_t number = fits ? value.get<std::int64_t>() : 0;
+    if (!fits || number < min || number > max)
+      fail_on(key, "is not an integer from " + std::to_string(min) + " to " + std::to_string(max));
+    return number;
+  }
+
+  const json& object_;
+  const std::string& path_;
+  std::string name_;
+};
+
+// Parses without recursion, and gives up before the values take much more memory than the text.
+json parse_bounded(const std::string& text, const std::string& path) {
+  int num_values = 0;
+  const json::parser_callback_t guard = [&](int depth, json::parse_event_t, json&) {
+    if (depth > kMaxDepth || ++num_values > kMaxValues) throw FormatError(path + ": not a manifest: nested too deep, or too long");
+    return true;
+  };
+  try {
+    return json::parse(text, guard);
+  } catch (const json::parse_error& error) {
+    throw_damaged(path, error.byte, "not valid JSON");
+  } catch (const json::exception&) {
+    throw FormatError(path + ": not valid JSON");
+  }
+}
+
+json attribute_json(const Manifest& manifest, std::size_t i) {
+  const AttributeStats& stats = manifest.stats[i];
+  return {{"name", manifest.attributes[i].name},
+          {"preference", manifest.attributes[i].preference == Preference::high ? "high" : "low"},
+          {"minimum", to_hex_float(stats.minimum)},
+          {"maximum", to_hex_float(stats.maximum)},
+          {"quantum", stats.quantum},
+          {"unit_origin", to_hex_float(manifest.units[i].origin)},
+          {"unit_exponent", manifest.units[i].exponent}};
+}
+
+void parse_attribute(const Members& members, Manifest& manifest) {
+  Attribute attribute{members.text("name"), static_cast<Preference>(members.choice("preference", {"high", "low"}))};
+  AttributeStats stats;
+  stats.minimum = members.hex_float("minimum");
+  stats.maximum = members.hex_float("maximum");
+  stats.quantum = static_cast<std::int32_t>(members.integer("quantum", -1074, kNoQuantum));
+  if (!(stats.minimum <= stats.maximum)) members.fail("has a minimum above its maximum");
+  BoundUnit unit;
+  unit.origin = members.hex_float("unit_origin");
+  unit.exponent = static_cast<int>(members.integer("unit_exponent", -kMaxUnitExponent, kMaxUnitExponent));
+  unit.unit = std::ldexp(1.0, unit.exponent);
+  unit.inverse = std::ldexp(1.0, -unit.exponent);
+  if (attribute.name.empty()) members.fail("has an empty name");
+  manifest.attributes.push_back(std::move(attribute));
+  manifest.stats.push_back(stats);
+  manifest.units.push_back(unit);
+}
+
+json level_json(const Manifest& manifest) {
+  const std::uint64_t node_bytes = NodePool(0, BoundLayout(static_cast<int>(manifest.attributes.size()))).stride_bytes();
+  json levels = json::array();
+  std::uint64_t first = 0;
+  for (std::uint64_t nodes : manifest.level_nodes) {
+    levels.push_back({{"nodes", nodes}, {"offset", fixed_place(first, node_bytes, 0).offset}});
+    first += nodes;
+  }
+  return levels;
+}
+
+json files_json(const Manifest& manifest) {
+  json files = json::array();
+  for (FileKind kind : kFileKinds) {
+    if (kind == FileKind::labels && !manifest.has_labels) continue;
+    const FileEntry& entry = manifest.file(kind);
+    files.push_back({{"name", file_name(kind, manifest.snapshot.number)},
+                     {"kind", kind_name(kind)},
+                     {"bytes", entry.bytes},
+                     {"digest", to_hex(entry.digest)}});
+  }
+  return files;
+}
+
+void parse_files(const json& files, const std::string& path, Manifest& manifest) {
+  std::set<FileKind> seen;
+  for (const json& file : files) {
+    const Members members(file, path, "a file");
+    const auto kind = static_cast<FileKind>(1 + members.choice("kind", {"leaves", "nodes", "labels", "partitions"}));
+    if (!seen.insert(kind).second) members.fail("stands there twice");
+    // The name follows from kind and number: nothing in a manifest can lead to any other file.
+    if (members.text("name") != file_name(kind, manifest.snapshot.number)) members.fail("has a name that is not its own");
+    manifest.file(kind) = {members.count("bytes", std::uint64_t{1} << 62), members.hex<Digest>("digest")};
+  }
+  if (seen.size() != kFileKinds.size() - (manifest.has_labels ? 0 : 1) || (!manifest.has_labels && seen.count(FileKind::labels)))
+    throw FormatError(path + ": the list of files is not complete");
+}
+
+void parse_levels(const Members& all, const std::string& path, Manifest& manifest) {
+  for (const json& level : all.array("levels", kMaxLevels))
+    manifest.level_nodes.push_back(Members(level, path, "a level").count("nodes", kMaxLeaves, 1));
+  const bool rooted = manifest.num_leaves == 0 ? manifest.level_nodes.empty()
+                                               : !manifest.level_nodes.empty() && manifest.level_nodes.back() == 1;
+  if (!rooted || manifest.num_nodes() > kMaxLeaves) all.fail_on("levels", "do not make a tree");
+}
+
+void parse_partitioning(const Members& members, Manifest& manifest) {
+  manifest.partitioning = members.choice("kind", {"angle", "random"}) == 0 ? Partitioning::angle : Partitioning::random;
+  for (std::int64_t split : members.integers("splits", kMaxAttributes, 2, kMaxPartitions))
+    manifest.splits.push_back(static_cast<std::int32_t>(split));
+  manifest.num_partitions = members.count("partitions", kMaxPartitions, 1);
+  manifest.num_cuts = members.count("cuts", kMaxPartitions * std::uint64_t{kMaxAttributes});
+}
+
+void check_format(const Members& all) {
+  if (all.text("format") != kFormatName) all.fail_on("format", "is not that of a culmen index");
+  const std::int64_t version = all.integer("format_version", 1, std::numeric_limits<std::int32_t>::max());
+  if (version != kFormatVersion)
+    all.fail_on("format_version", "is " + std::to_string(version) + "; this program reads version " +
+                                      std::to_string(kFormatVersion));
+  if (all.text("byte_order") != "little") all.fail_on("byte_order", "is not little");
+  for (const json& feature : all.array("features", kMaxValues))
+    all.fail_on("features", "asks for " + feature.dump(-1, ' ', true) + ", which this program does not have");
+}
+
+void check_names(const Manifest& manifest, const Members& all) {
+  std::set<std::string> names;
+  for (const Attribute& attribute : manifest.attributes)
+    if (!names.insert(attribute.name).second) all.fail("has two attributes called \"" + attribute.name + "\"");
+}
+
+}  // namespace
+
+std::uint64_t Manifest::num_nodes() const {
+  return std::accumulate(level_nodes.begin(), level_nodes.end(), std::uint64_t{0});
+}
+
+Manifest describe(const Snapshot& snapshot) {
+  Manifest manifest;
+  manifest.version = snapshot.version;
+  manifest.attributes = snapshot.attributes;
+  manifest.stats = snapshot.stats;
+  manifest.units = snapshot.units;
+  manifest.value_type = snapshot.value_type;
+  manifest.has_labels = snapshot.has_labels;
+  manifest.exact_sums = snapshot.exact_sums;
+  manifest.block_rows = static_cast<std::uint64_t>(snapshot.block_rows);
+  manifest.num_tuples = snapshot.num_tuples;
+  manifest.rounded_values = snapshot.rounded_values;
+  manifest.num_leaves = snapshot.leaves.size();
+  manifest.level_nodes.resize(static_cast<std::size_t>(snapshot.height));
+  for (std::size_t node = 0; node < snapshot.nodes.size(); ++node)
+    ++manifest.level_nodes[snapshot.nodes[node].header().level - 1];
+  manifest.partitioning = snapshot.partitioner.kind();
+  manifest.splits = snapshot.partitioner.splits();
+  manifest.num_partitions = snapshot.partitioner.num_partitions();
+  manifest.num_cuts = snapshot.partitioner.cuts().size();
+  return manifest;
+}
+
+std::string to_text(const Manifest& manifest) {
+  json attributes = json::array();
+  for (std::size_t i = 0; i < manifest.attributes.size(); ++i) attributes.push_back(attribute_json(manifest, i));
+  const json all = {{"format", kFormatName},
+                    {"format_version", kFormatVersion},
+                    {"byte_order", "little"},
+                    {"features", json::array()},
+                    {"uuid", to_hex(manifest.snapshot.uuid)},
+                    {"snapshot", manifest.snapshot.number},
+                    {"version", manifest.version},
+                    {"attributes", attributes},
+                    {"value_type", manifest.value_type == ValueType::float32 ? "float32" : "float64"},
+                    {"labels", manifest.has_labels},
+                    {"exact_sums", manifest.exact_sums},
+                    {"block_rows", manifest.block_rows},
+                    {"fan_out", kFanOut},
+                    {"tuples", manifest.num_tuples},
+                    {"rounded_values", manifest.rounded_values},
+                    {"leaves", manifest.num_leaves},
+                    {"levels", level_json(manifest)},
+                    {"partitioning",
+                     {{"kind", manifest.partitioning == Partitioning::angle ? "angle" : "random"},
+                      {"splits", manifest.splits},
+                      {"partitions", manifest.num_partitions},
+                      {"cuts", manifest.num_cuts}}},
+                    {"files", files_json(manifest)}};
+  try {
+    return all.dump(1) + "\n";
+  } catch (const json::type_error&) {
+    throw InvalidArgument("the name of an attribute is not UTF-8");
+  }
+}
+
+Manifest parse_manifest(const std::string& text, const std::string& path) {
+  const json document = parse_bounded(text, path);
+  const Members all(document, path, "the manifest");
+  check_format(all);
+  Manifest manifest;
+  manifest.snapshot = {all.hex<Uuid>("uuid"), all.count("snapshot", kMaxSnapshotNumber, 1)};
+  manifest.version = all.count("version", std::uint64_t{1} << 62);
+  for (const json& attribute : all.array("attributes", kMaxAttributes))
+    parse_attribute(Members(attribute, path, "an attribute"), manifest);
+  if (manifest.attributes.empty()) all.fail_on("attributes", "are missing");
+  check_names(manifest, all);
+  manifest.value_type = all.choice("value_type", {"float32", "float64"}) == 0 ? ValueType::float32 : ValueType::float64;
+  manifest.has_labels = all.boolean("labels");
+  manifest.exact_sums = all.boolean("exact_sums");
+  manifest.block_rows = all.count("block_rows", kMaxBlockRows, 16);
+  if (manifest.block_rows % 16 != 0) all.fail_on("block_rows", "is not a multiple of 16");
+  all.integer("fan_out", kFanOut, kFanOut);
+  manifest.num_tuples = all.count("tuples", kMaxTuples);
+  manifest.rounded_values = all.count("rounded_values", std::uint64_t{1} << 62);
+  manifest.num_leaves = all.count("leaves", kMaxLeaves);
+  parse_levels(all, path, manifest);
+  parse_partitioning(all.object("partitioning"), manifest);
+  parse_files(all.array("files", kFileKinds.size()), path, manifest);
+  return manifest;
+}
+
+std::string to_text(const Current& current) {
+  const std::string line = kCurrentPrefix + manifest_name(current.snapshot_number) + " " +
+                           std::to_string(current.manifest_bytes) + " " + to_hex(current.manifest_digest) + " ";
+  return line + to_hex(checksum_of(std::as_bytes(std::span(line)))) + "\n";
+}
+
+bool looks_like_current(const std::string& text) { return text.starts_with(kCurrentPrefix); }
+
+Current parse_current(const std::string& text, const std::string& path) {
+  // Words are split off the checked line; that it is our own writing of them is checked by writing them again.
+  Current current;
+  std::vector<std::string> words;
+  for (std::size_t start = 0, end = 0; end != std::string::npos && words.size() < 5; start = end + 1) {
+    end = text.find_first_of(" \n", start);
+    words.push_back(text.substr(start, end == std::string::npos ? end : end - start));
+  }
+  words.resize(5);
+  current.snapshot_number = snapshot_number_of(words[1]);
+  std::from_chars(words[2].data(), words[2].data() + words[2].size(), current.manifest_bytes);
+  const bool good = from_hex(words[3], current.manifest_digest) && to_text(current) == text;
+  if (!good || current.snapshot_number == 0 || current.manifest_bytes > kMaxManifestBytes)
+    throw_damaged(path, 0, "the line that names the manifest is damaged");
+  return current;
+}
+
+}  // namespace culmen::storage

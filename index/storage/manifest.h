@@ -1,0 +1,70 @@
+// The manifest: what an index is a table of and which files it consists of, as JSON; and CURRENT, which names it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "index/snapshot.h"
+#include "index/storage/block_file.h"
+
+namespace culmen::storage {
+
+// Names and a few numbers per attribute: more than this is not a manifest of ours.
+inline constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{16} << 20;
+
+struct Manifest {
+  SnapshotName snapshot;
+  std::uint64_t version = 0;
+
+  // As in Snapshot.
+  std::vector<Attribute> attributes;
+  std::vector<AttributeStats> stats;
+  std::vector<BoundUnit> units;
+  ValueType value_type = ValueType::float32;
+  bool has_labels = false;
+  bool exact_sums = false;
+  std::uint64_t block_rows = 0;
+  std::uint64_t num_tuples = 0;
+  std::uint64_t rounded_values = 0;
+
+  std::uint64_t num_leaves = 0;
+  std::vector<std::uint64_t> level_nodes;  // how many inner nodes, level 1 first
+
+  Partitioning partitioning = Partitioning::random;
+  std::vector<std::int32_t> splits;
+  std::uint64_t num_partitions = 0;
+  std::uint64_t num_cuts = 0;
+
+  std::array<FileEntry, kFileKinds.size()> files;  // by FileKind; labels are all zero if there are none
+
+  FileEntry& file(FileKind kind) { return files[static_cast<std::size_t>(kind) - 1]; }
+  const FileEntry& file(FileKind kind) const { return files[static_cast<std::size_t>(kind) - 1]; }
+  std::uint64_t num_nodes() const;
+  std::uint64_t element_bytes() const { return value_type == ValueType::float32 ? sizeof(float) : sizeof(double); }
+  LeafLayout leaf_layout() const { return {attributes.size(), block_rows, element_bytes()}; }
+};
+
+// All but the name of the snapshot and the files.
+Manifest describe(const Snapshot& snapshot);
+
+// Throws InvalidArgument if an attribute's name is not UTF-8.
+std::string to_text(const Manifest& manifest);
+
+// Every number is checked against its range; that files hold what is said here is for their readers to check.
+// Throws FormatError. `path` is for its text.
+Manifest parse_manifest(const std::string& text, const std::string& path);
+
+// The line in CURRENT.
+struct Current {
+  std::uint64_t snapshot_number = 0;
+  std::uint64_t manifest_bytes = 0;
+  Digest manifest_digest;
+};
+std::string to_text(const Current& current);
+Current parse_current(const std::string& text, const std::string& path);  // throws FormatError
+// Whether this was written as a CURRENT of ours, damaged or not.
+bool looks_like_current(const std::string& text);
+
+}  // namespace culmen::storage

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "culmen/error.h"
+#include "index/storage/snapshot_files.h"
+
+namespace culmen::storage {
+namespace {
+
+// The one block of this file: minima, maxima [num_attributes], cuts [num_cuts] as float64, then the number of leaves
+// of each partition as uint32.
+struct PartitionSections {
+  std::uint64_t num_attributes, num_cuts, num_partitions;
+
+  std::uint64_t num_doubles() const { return 2 * num_attributes + num_cuts; }
+  std::uint64_t payload_bytes() const {
+    return num_doubles() * sizeof(double) + num_partitions * sizeof(std::uint32_t);
+  }
+  PlaceOf places() const {
+    return [bytes = payload_bytes()](std::uint64_t number) { return fixed_place(number, bytes, 0); };
+  }
+};
+
+Partitioner restore_partitioner(const Manifest& manifest, const double* doubles, const std::string& path) {
+  const std::size_t d = manifest.attributes.size();
+  const double* cuts = doubles + 2 * d;
+  // Keys are computed from these by casts to integers, which only finite numbers in order survive.
+  bool good = std::none_of(cuts, cuts + manifest.num_cuts, [](double cut) { return std::isnan(cut); });
+  for (std::size_t i = 0; i < d; ++i)
+    good &= std::isfinite(doubles[i]) && std::isfinite(doubles[d + i]) && doubles[i] <= doubles[d + i];
+  if (!good) throw_damaged(path, kFirstBlockOffset, "a partitioner with a range or a cut that is none");
+  try {
+    return Partitioner::restore(manifest.partitioning, {doubles, doubles + d}, {doubles + d, cuts}, manifest.splits,
+                                {cuts, cuts + manifest.num_cuts}, static_cast<std::uint32_t>(manifest.num_partitions));
+  } catch (const InvalidArgument& error) {
+    throw_damaged(path, kFirstBlockOffset, error.what());
+  }
+}
+
+std::vector<PartitionRange> ranges_of(const std::vector<std::uint32_t>& num_leaves, const Manifest& manifest,
+                                      const std::string& path) {
+  std::vector<PartitionRange> ranges;
+  std::uint64_t first = 0;
+  for (std::uint32_t leaves : num_leaves) {
+    if (first + leaves > manifest.num_leaves) break;
+    ranges.push_back({static_cast<std::uint32_t>(first), leaves});
+    first += leaves;
+  }
+  if (ranges.size() != num_leaves.size() || first != manifest.num_leaves)
+    throw_damaged(path, kFirstBlockOffset, "the partitions do not add up to the leaves");
+  return ranges;
+}
+
+}  // namespace
+
+void write_partitions(const Snapshot& s, BlockFileWriter& file) {
+  const Partitioner& p = s.partitioner;
+  const PartitionSections sections{s.attributes.size(), p.cuts().size(), s.partitions.size()};
+  file.write(sections.places(), [&](std::uint64_t, std::byte* payload) {
+    auto* doubles = reinterpret_cast<double*>(payload);
+    doubles = std::copy(p.minimum().begin(), p.minimum().end(), doubles);
+    doubles = std::copy(p.maximum().begin(), p.maximum().end(), doubles);
+    doubles = std::copy(p.cuts().begin(), p.cuts().end(), doubles);
+    auto* counts = reinterpret_cast<std::uint32_t*>(doubles);
+    for (const PartitionRange& range : s.partitions) *counts++ = range.num_leaves;
+  });
+}
+
+void read_partitions(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot) {
+  const PartitionSections sections{manifest.attributes.size(), manifest.num_cuts, manifest.num_partitions};
+  file.require_end(sections.places()(1).offset);
+  file.read_file_header(1);
+  file.read(0, 1, sections.places(), [&](std::uint64_t, const std::byte* payload) {
+    const auto* doubles = reinterpret_cast<const double*>(payload);
+    snapshot.partitioner = restore_partitioner(manifest, doubles, file.path());
+    std::vector<std::uint32_t> num_leaves(manifest.num_partitions);
+    std::memcpy(num_leaves.data(), doubles + sections.num_doubles(), num_leaves.size() * sizeof(std::uint32_t));
+    snapshot.partitions = ranges_of(num_leaves, manifest, file.path());
+  });
+  file.check_digest();
+}
+
+}  // namespace culmen::storage

@@ -1,0 +1,247 @@
+// The interface on POSIX calls. Directories are held open and names resolved inside them (openat), so a directory
+// that is moved or replaced meanwhile cannot mix two indexes; the last step never follows a symbolic link.
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "culmen/error.h"
+#include "index/storage/file_system.h"
+
+namespace culmen::storage {
+namespace {
+
+constexpr mode_t kFileMode = 0600;
+constexpr mode_t kDirectoryMode = 0700;
+// What one call may move: the kernel's own limit is just below 2 GiB.
+constexpr std::size_t kMaxTransferBytes = std::size_t{1} << 30;
+
+[[noreturn]] void throw_system_error(const std::string& doing, const std::string& path, int error) {
+  throw IoError("cannot " + doing + " " + path + ": " + std::generic_category().message(error));
+}
+
+// Calls f again while a signal interrupts it.
+template <typename F>
+auto uninterrupted(F&& f) {
+  auto result = f();
+  while (result == -1 && errno == EINTR) result = f();
+  return result;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);  // nothing unsynced is worth an error by now
+  }
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+struct stat status_of(const Descriptor& file, const std::string& path) {
+  struct stat status;
+  if (::fstat(file.get(), &status) != 0) throw_system_error("examine", path, errno);
+  return status;
+}
+
+// O_NONBLOCK: opening a pipe or a device that somebody put here must not wait for its other end.
+Descriptor open_regular(int directory, const std::string& name, int flags, const std::string& path) {
+  Descriptor file(uninterrupted([&] {
+    return ::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, kFileMode);
+  }));
+  if (file.get() < 0 && errno == ELOOP) throw FormatError(path + " is a symbolic link, not a regular file");
+  if (file.get() < 0) throw_system_error("open", path, errno);
+  if (!S_ISREG(status_of(file, path).st_mode)) throw FormatError(path + " is not a regular file");
+  // Whatever the umask took away; where this is refused, the umask's mode stands.
+  if ((flags & O_CREAT) != 0) ::fchmod(file.get(), kFileMode);
+  return file;
+}
+
+class PosixReadableFile : public ReadableFile {
+ public:
+  PosixReadableFile(Descriptor file, std::string path)
+      : file_(std::move(file)), path_(std::move(path)), size_(static_cast<std::uint64_t>(status_of(file_, path_).st_size)) {}
+
+  const std::string& path() const override { return path_; }
+  std::uint64_t size() const override { return size_; }
+
+  void read(std::uint64_t offset, std::span<std::byte> out) const override {
+    while (!out.empty()) {
+      const ssize_t got = uninterrupted([&] {
+        return ::pread(file_.get(), out.data(), std::min(out.size(), kMaxTransferBytes), static_cast<off_t>(offset));
+      });
+      if (got < 0) throw_system_error("read", path_ + " at byte " + std::to_string(offset), errno);
+      if (got == 0) throw FormatError(path_ + " ends at byte " + std::to_string(offset) + ": it was cut while being read");
+      offset += static_cast<std::uint64_t>(got);
+      out = out.subspan(static_cast<std::size_t>(got));
+    }
+  }
+
+ private:
+  Descriptor file_;
+  std::string path_;
+  std::uint64_t size_;
+};
+
+class PosixWritableFile : public WritableFile {
+ public:
+  PosixWritableFile(Descriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+
+  void append(std::span<const std::byte> bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t put = uninterrupted(
+          [&] { return ::write(file_.get(), bytes.data(), std::min(bytes.size(), kMaxTransferBytes)); });
+      if (put < 0) throw_system_error("write to", path_, errno);
+      bytes = bytes.subspan(static_cast<std::size_t>(put));
+    }
+  }
+
+  void sync() override {
+    if (uninterrupted([&] { return ::fsync(file_.get()); }) != 0) throw_system_error("sync", path_, errno);
+  }
+
+ private:
+  Descriptor file_;
+  std::string path_;
+};
+
+class PosixLock : public DirectoryLock {
+ public:
+  explicit PosixLock(Descriptor file) : file_(std::move(file)) {}
+
+ private:
+  Descriptor file_;  // flock goes with the open file: closing it lets go
+};
+
+std::string lock_owner(const Descriptor& file) {
+  char text[32];
+  const ssize_t size = ::pread(file.get(), text, sizeof text, 0);
+  const char* end = std::find_if_not(text, text + std::max<ssize_t>(size, 0), [](char c) { return c >= '0' && c <= '9'; });
+  return end == text ? "another process" : "process " + std::string(text, static_cast<std::size_t>(end - text));
+}
+
+// For the message of the one who comes second. A full disk is no reason to fail for lack of it.
+void write_owner(const Descriptor& file) {
+  const std::string pid = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(file.get(), 0) == 0) static_cast<void>(::pwrite(file.get(), pid.data(), pid.size(), 0) > 0);
+}
+
+class PosixDirectory : public Directory {
+ public:
+  PosixDirectory(Descriptor directory, std::string path) : directory_(std::move(directory)), path_(std::move(path)) {}
+
+  const std::string& path() const override { return path_; }
+
+  std::unique_ptr<ReadableFile> open(const std::string& name) const override {
+    return std::make_unique<PosixReadableFile>(open_regular(directory_.get(), name, O_RDONLY, path_of(name)),
+                                               path_of(name));
+  }
+
+  std::unique_ptr<WritableFile> create(const std::string& name) override {
+    Descriptor file = open_regular(directory_.get(), name, O_WRONLY | O_CREAT | O_EXCL, path_of(name));
+    return std::make_unique<PosixWritableFile>(std::move(file), path_of(name));
+  }
+
+  std::unique_ptr<DirectoryLock> lock(const std::string& name) override {
+    Descriptor file = open_regular(directory_.get(), name, O_RDWR | O_CREAT, path_of(name));
+    if (uninterrupted([&] { return ::flock(file.get(), LOCK_EX | LOCK_NB); }) != 0) {
+      if (errno != EWOULDBLOCK) throw_system_error("lock", path_of(name), errno);
+      throw IoError(path_ + " is being written by " + lock_owner(file));
+    }
+    // Between our open and flock its last owner may have removed the name: then we hold a lock nobody else sees.
+    if (status_of(file, path_of(name)).st_nlink == 0) throw IoError(path_ + " is being written by another process");
+    write_owner(file);
+    return std::make_unique<PosixLock>(std::move(file));
+  }
+
+  void rename(const std::string& from, const std::string& to) override {
+    if (::renameat(directory_.get(), from.c_str(), directory_.get(), to.c_str()) != 0)
+      throw_system_error("rename " + path_of(from) + " to", path_of(to), errno);
+  }
+
+  void remove(const std::string& name) override {
+    if (::unlinkat(directory_.get(), name.c_str(), 0) != 0) throw_system_error("remove", path_of(name), errno);
+  }
+
+  std::vector<std::string> list() const override {
+    Descriptor fresh(::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));  // with its own position
+    if (fresh.get() < 0) throw_system_error("list", path_, errno);
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fresh.get()), ::closedir);
+    if (stream == nullptr) throw_system_error("list", path_, errno);
+    fresh.release();
+    std::vector<std::string> names;
+    for (errno = 0; const dirent* entry = ::readdir(stream.get()); errno = 0) names.emplace_back(entry->d_name);
+    if (errno != 0) throw_system_error("list", path_, errno);
+    std::erase_if(names, [](const std::string& name) { return name == "." || name == ".."; });
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  void sync() override { sync_directory(directory_); }
+
+  void sync_parent() override {
+    const Descriptor parent(::openat(directory_.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (parent.get() < 0) throw_system_error("open the parent of", path_, errno);
+    sync_directory(parent);
+  }
+
+ private:
+  void sync_directory(const Descriptor& directory) const {
+    if (uninterrupted([&] { return ::fsync(directory.get()); }) != 0) throw_system_error("sync directory", path_, errno);
+  }
+
+  Descriptor directory_;
+  std::string path_;
+};
+
+class PosixFileSystem : public FileSystem {
+ public:
+  bool make_directory(const std::string& path) override {
+    if (::mkdir(path.c_str(), kDirectoryMode) != 0) {
+      if (errno == EEXIST) return false;
+      throw_system_error("create directory", path, errno);
+    }
+    ::chmod(path.c_str(), kDirectoryMode);  // whatever the umask took away
+    return true;
+  }
+
+  void remove_directory(const std::string& path) override {
+    if (::rmdir(path.c_str()) != 0) throw_system_error("remove directory", path, errno);
+  }
+
+  std::unique_ptr<Directory> open_directory(const std::string& path) override {
+    Descriptor directory(
+        uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+    if (directory.get() < 0) throw_system_error("open directory", path, errno);
+    return std::make_unique<PosixDirectory>(std::move(directory), path);
+  }
+
+  Uuid random_uuid() override {
+    Uuid uuid;
+    if (uninterrupted([&] { return ::getrandom(uuid.data(), uuid.size(), 0); }) != static_cast<ssize_t>(uuid.size()))
+      throw_system_error("read", "the system's random numbers", errno);
+    return uuid;
+  }
+};
+
+}  // namespace
+
+FileSystem& posix() {
+  static PosixFileSystem file_system;
+  return file_system;
+}
+
+}  // namespace culmen::storage

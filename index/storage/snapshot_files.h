@@ -1,0 +1,31 @@
+// The four block files of a snapshot: what each block holds, how it is written and what is checked when it is read.
+//
+// Reading trusts nothing: sizes are compared with the file's before memory is asked for, and whatever an engine
+// relies on to stay inside its arrays and to keep scores finite is checked here. Whether bounds are true is not.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "index/snapshot.h"
+#include "index/storage/block_file.h"
+#include "index/storage/manifest.h"
+
+namespace culmen::storage {
+
+// Offsets of the blocks of the labels file, and behind them its end. Empty without labels.
+std::vector<std::uint64_t> label_offsets(const Snapshot& snapshot);
+
+void write_leaves(const Snapshot& snapshot, const std::vector<std::uint64_t>& label_offsets, BlockFileWriter& file);
+void write_nodes(const Snapshot& snapshot, BlockFileWriter& file);
+void write_labels(const Snapshot& snapshot, const std::vector<std::uint64_t>& label_offsets, BlockFileWriter& file);
+void write_partitions(const Snapshot& snapshot, BlockFileWriter& file);
+
+// Each fills its part of `snapshot`, in this order, and throws FormatError.
+void read_partitions(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot);
+// Fills leaves, values, ids and corners, and labels.leaf_start if there are labels.
+void read_leaves(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot);
+void read_labels(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot);
+void read_nodes(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot);
+
+}  // namespace culmen::storage

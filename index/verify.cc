@@ -1,0 +1,233 @@
+#include "index/verify.h"
+
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_sort.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+
+#include "index/block_bounds.h"
+#include "index/floating_point_scope.h"
+
+namespace culmen {
+namespace {
+
+constexpr std::size_t kMaxFaults = 100;
+
+class Verifier {
+ public:
+  Verifier(const Snapshot& snapshot, bool deep) : s_(snapshot), deep_(deep) {}
+
+  std::vector<std::string> run() {
+    check_counts();
+    check_ids();
+    if (faults_.empty()) {  // the rest relies on these
+      visit_value_type(s_, [this]<typename T>(T) {
+        tbb::parallel_for(std::size_t{0}, s_.leaves.size(),
+                          [this](std::size_t leaf) { check_leaf<T>(leaf); });
+        tbb::parallel_for(std::size_t{0}, s_.partitions.size(),
+                          [this](std::size_t p) { check_thresholds<T>(p); });
+      });
+      tbb::parallel_for(std::size_t{0}, s_.nodes.size(), [this](std::size_t node) { check_node(node); });
+    }
+    std::sort(faults_.begin(), faults_.end());
+    return std::move(faults_);
+  }
+
+ private:
+  void fault(const std::string& where, const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    if (faults_.size() < kMaxFaults) faults_.push_back(where + ": " + what);
+  }
+  static std::string leaf_name(std::size_t leaf) { return "leaf " + std::to_string(leaf); }
+  std::size_t slots() const { return static_cast<std::size_t>(s_.block_rows); }
+
+  void check_counts();
+  void check_ids();
+  template <typename T>
+  void check_leaf(std::size_t leaf);
+  template <typename T>
+  void check_rows(std::size_t leaf, const T* highest, const T* lowest);
+  void check_order(std::size_t leaf);
+  template <typename T>
+  void check_thresholds(std::size_t partition);
+  void check_node(std::size_t node);
+  void check_child_bounds(NodeRef node, std::uint32_t child, const std::string& where);
+
+  const Snapshot& s_;
+  const bool deep_;
+  std::mutex mutex_;
+  std::vector<std::string> faults_;
+};
+
+void Verifier::check_counts() {
+  std::uint64_t tuples = 0;
+  for (std::size_t leaf = 0; leaf < s_.leaves.size(); ++leaf) {
+    const LeafHeader& header = s_.leaves[leaf];
+    tuples += header.num_rows;
+    if (header.num_rows == 0 || header.num_rows > slots())
+      fault(leaf_name(leaf), "holds " + std::to_string(header.num_rows) + " rows");
+    if (header.partition >= s_.partitions.size())
+      fault(leaf_name(leaf), "is of a partition that is not there");
+  }
+  if (tuples != s_.num_tuples)
+    fault("index",
+          "the leaves hold " + std::to_string(tuples) + " tuples, not " + std::to_string(s_.num_tuples));
+  std::size_t next = 0;
+  for (std::size_t p = 0; p < s_.partitions.size(); ++p) {
+    const PartitionRange& range = s_.partitions[p];
+    const std::string where = "partition " + std::to_string(p);
+    if (range.first_leaf != next || range.first_leaf + std::size_t{range.num_leaves} > s_.leaves.size()) {
+      fault(where, "does not follow the one before");
+      return;
+    }
+    for (std::uint32_t i = 0; i < range.num_leaves; ++i)
+      if (s_.leaves[next + i].partition != p)
+        fault(leaf_name(next + i), "is not of the partition it stands in");
+    next += range.num_leaves;
+  }
+  if (next != s_.leaves.size()) fault("index", "the partitions do not cover all leaves");
+}
+
+void Verifier::check_ids() {
+  std::vector<std::int64_t> ids;
+  for (std::size_t leaf = 0; leaf < s_.leaves.size(); ++leaf)
+    ids.insert(ids.end(), s_.leaf_ids(leaf),
+               s_.leaf_ids(leaf) + std::min<std::size_t>(s_.leaves[leaf].num_rows, slots()));
+  tbb::parallel_sort(ids.begin(), ids.end());
+  const auto twice = std::adjacent_find(ids.begin(), ids.end());
+  if (twice != ids.end()) fault("index", "id " + std::to_string(*twice) + " stands in two rows");
+}
+
+template <typename T>
+void Verifier::check_leaf(std::size_t leaf) {
+  const LeafHeader& header = s_.leaves[leaf];
+  const std::int64_t* ids = s_.leaf_ids(leaf);
+  if (*std::min_element(ids, ids + header.num_rows) != header.min_id)
+    fault(leaf_name(leaf), "its smallest id is not " + std::to_string(header.min_id));
+  check_rows(leaf, s_.corner<T>(leaf, Corner::maximum), s_.corner<T>(leaf, Corner::minimum));
+  check_order(leaf);
+}
+
+template <typename T>
+void Verifier::check_rows(std::size_t leaf, const T* highest, const T* lowest) {
+  const std::uint32_t num_rows = s_.leaves[leaf].num_rows;
+  for (std::size_t i = 0; i < s_.attributes.size(); ++i) {
+    const T* column = s_.leaf_values<T>(leaf) + i * slots();
+    const std::string& name = s_.attributes[i].name;
+    for (std::uint32_t r = 0; r < num_rows; ++r) {
+      const auto value = static_cast<double>(column[r]);
+      if (!(value >= s_.stats[i].minimum && value <= s_.stats[i].maximum))
+        fault(leaf_name(leaf),
+              "row " + std::to_string(r) + ": \"" + name + "\" is outside the index's own range");
+      if (quantum_exponent(value) < s_.stats[i].quantum)
+        fault(leaf_name(leaf),
+              "row " + std::to_string(r) + ": \"" + name + "\" is finer than the index's quantum");
+    }
+    if (*std::max_element(column, column + num_rows) > highest[i])
+      fault(leaf_name(leaf), "\"" + name + "\" exceeds the leaf's maximum");
+    if (*std::min_element(column, column + num_rows) < lowest[i])
+      fault(leaf_name(leaf), "\"" + name + "\" falls below the leaf's minimum");
+    if (std::any_of(column + num_rows, column + slots(), [](T value) { return value != 0; }))
+      fault(leaf_name(leaf), "an unused slot of \"" + name + "\" is not zero");
+  }
+}
+
+// Rows ascend by (key, id), within the leaf and from the last row of the leaf before. A random partition is
+// not told by the values, so there only the order inside the partition is checked.
+void Verifier::check_order(std::size_t leaf) {
+  const bool has_before = leaf > 0 && s_.leaves[leaf - 1].partition == s_.leaves[leaf].partition;
+  const auto num_rows = static_cast<Eigen::Index>(s_.leaves[leaf].num_rows);
+  TupleChunk tuples(num_rows + (has_before ? 1 : 0), s_.num_attributes());
+  std::vector<std::int64_t> ids;
+  const auto read = [&](std::size_t from, std::size_t slot) {
+    for (int i = 0; i < s_.num_attributes(); ++i)
+      tuples(static_cast<Eigen::Index>(ids.size()), i) = s_.value(from * slots() + slot, i);
+    ids.push_back(s_.leaf_ids(from)[slot]);
+  };
+  if (has_before) read(leaf - 1, s_.leaves[leaf - 1].num_rows - 1);
+  for (std::uint32_t r = 0; r < s_.leaves[leaf].num_rows; ++r) read(leaf, r);
+  std::vector<OrderKey> keys(ids.size());
+  s_.partitioner.keys(tuples, 0, 1 + ids.size() * std::uint64_t{kMaxPartitions}, keys);
+  for (std::size_t r = 0; r < ids.size(); ++r) {
+    if (s_.partitioner.kind() == Partitioning::angle && partition_of(keys[r]) != s_.leaves[leaf].partition)
+      fault(leaf_name(leaf), "id " + std::to_string(ids[r]) + " belongs to another partition");
+    if (r > 0 && (keys[r - 1] != keys[r] ? keys[r - 1] > keys[r] : ids[r - 1] >= ids[r]))
+      fault(leaf_name(leaf), "id " + std::to_string(ids[r]) + " is out of order");
+  }
+}
+
+template <typename T>
+void Verifier::check_thresholds(std::size_t partition) {
+  const PartitionRange& range = s_.partitions[partition];
+  const std::size_t d = s_.attributes.size();
+  std::vector<T> highest(d, -std::numeric_limits<T>::infinity()),
+      lowest(d, std::numeric_limits<T>::infinity());
+  std::int64_t min_id = kNoId;
+  for (std::size_t leaf = range.first_leaf + std::size_t{range.num_leaves}; leaf-- > range.first_leaf;) {
+    if (s_.leaves[leaf].later_min_id > min_id)
+      fault(leaf_name(leaf), "a later leaf holds a smaller id than it says");
+    for (std::size_t i = 0; i < d; ++i) {
+      if (!(s_.corner<T>(leaf, Corner::later_maximum)[i] >= highest[i]) ||
+          !(s_.corner<T>(leaf, Corner::later_minimum)[i] <= lowest[i]))
+        fault(leaf_name(leaf),
+              "the threshold tuple does not cover \"" + s_.attributes[i].name + "\" of a later leaf");
+      highest[i] = std::max(highest[i], s_.corner<T>(leaf, Corner::maximum)[i]);
+      lowest[i] = std::min(lowest[i], s_.corner<T>(leaf, Corner::minimum)[i]);
+    }
+    min_id = std::min(min_id, s_.leaves[leaf].min_id);
+  }
+}
+
+void Verifier::check_node(std::size_t index) {
+  const NodeRef node = s_.nodes[index];
+  const NodeHeader& header = node.header();
+  const std::string name = "node " + std::to_string(index);
+  const bool above_leaves = header.level == 1;
+  if (header.num_children == 0 || header.num_children > kFanOut)
+    return fault(name, "has a wrong number of children");
+  for (std::uint32_t c = 0; c < header.num_children; ++c) {
+    const std::uint32_t child = node.children()[c];
+    const std::string where = name + ", child " + std::to_string(c);
+    if (child >= (above_leaves ? s_.leaves.size() : index)) {
+      fault(where, "is not there");
+      continue;
+    }
+    const std::int64_t min_id = above_leaves ? s_.leaves[child].min_id : s_.nodes[child].header().min_id;
+    if (node.min_ids()[c] != min_id || header.min_id > min_id) fault(where, "its smallest id is wrong");
+    if (above_leaves ? deep_ : true) check_child_bounds(node, c, where);
+  }
+}
+
+// Stored bounds must be at least (minima: at most) what the child itself gives.
+void Verifier::check_child_bounds(NodeRef node, std::uint32_t child, const std::string& where) {
+  const FloatingPointScope floating_point;
+  std::vector<float> rows(static_cast<std::size_t>(s_.layout.num_rows()));
+  const std::uint32_t slot = node.children()[child];
+  if (node.header().level == 1) {
+    BlockBounds bounds(s_.layout, s_.units, s_.exact_sums, s_.block_rows);
+    visit_value_type(s_, [&]<typename T>(T) {
+      bounds.compute(s_.leaf_values<T>(slot), static_cast<int>(s_.leaves[slot].num_rows), rows);
+    });
+  } else {
+    const NodeRef below = s_.nodes[slot];
+    if (below.header().level + 1 != node.header().level) return fault(where, "is not one level lower");
+    aggregate_bounds(s_.layout, below.bounds(), static_cast<int>(below.header().num_children), rows);
+  }
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const float stored = node.bounds()[row * kFanOut + child];
+    const bool covers =
+        static_cast<int>(row) < s_.layout.first_minimum_row() ? stored >= rows[row] : stored <= rows[row];
+    if (!covers) return fault(where, "bounds row " + std::to_string(row) + " does not cover the child");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> verify_snapshot(const Snapshot& snapshot, bool deep) {
+  return Verifier(snapshot, deep).run();
+}
+
+}  // namespace culmen

@@ -1,0 +1,99 @@
+#include "query/resolve.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "culmen/error.h"
+#include "index/bound_plan.h"
+
+namespace culmen {
+namespace {
+
+void check_weights(const std::vector<double>& weights, const Snapshot& snapshot) {
+  const auto d = static_cast<std::size_t>(snapshot.num_attributes());
+  if (weights.size() != d)
+    throw InvalidArgument(std::to_string(weights.size()) + " weights, but the index has " +
+                          std::to_string(d) + " attributes: " + known_attributes(snapshot));
+  for (std::size_t i = 0; i < d; ++i)
+    if (!std::isfinite(weights[i]))
+      throw InvalidArgument("the weight of \"" + snapshot.attributes[i].name + "\" is not finite");
+  if (std::all_of(weights.begin(), weights.end(), [](double w) { return w == 0; }))
+    throw InvalidArgument("all weights are zero; at least one must not be");
+}
+
+// Weights for (a - min) / (max - min): w / (max - min) each, and the constant that is left over. A constant
+// attribute is 0 when scaled and drops out.
+std::vector<double> minmax_weights(const std::vector<double>& weights, const Snapshot& snapshot,
+                                   double& offset) {
+  std::vector<double> scaled(weights.size(), 0.0);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const AttributeStats& stats = snapshot.stats[i];
+    const double range = stats.maximum - stats.minimum;  // orientation turns both around: the range stays
+    if (weights[i] == 0 || !(range > 0)) continue;
+    scaled[i] = weights[i] / range;
+    const bool low = snapshot.attributes[i].preference == Preference::low;
+    offset = std::fma(-scaled[i], low ? -stats.maximum : stats.minimum, offset);
+  }
+  return scaled;
+}
+
+// Sum |w_i| * max|a_i| must be finite, or a score could overflow on the way.
+void check_magnitude(const ResolvedQuery& query, const Snapshot& snapshot) {
+  double size = std::fabs(query.offset);
+  for (const Term& term : query.terms)
+    size += std::fabs(term.weight) * snapshot.stats[static_cast<std::size_t>(term.attribute)].max_abs();
+  if (!std::isfinite(size)) throw InvalidArgument("the weights are so large that a score could overflow");
+}
+
+}  // namespace
+
+std::string known_attributes(const Snapshot& snapshot) {
+  std::string names;
+  for (const Attribute& attribute : snapshot.attributes)
+    names += (names.empty() ? "" : ", ") + attribute.name;
+  return names;
+}
+
+void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& out) {
+  for (const Range& range : filter) {
+    if (range.attribute < 0 || range.attribute >= snapshot.num_attributes())
+      throw InvalidArgument("a filter names attribute " + std::to_string(range.attribute) +
+                            ", but the index has " + std::to_string(snapshot.num_attributes()));
+    if (std::isnan(range.minimum) || std::isnan(range.maximum))
+      throw InvalidArgument("a filter compares with NaN");
+    const bool low =
+        snapshot.attributes[static_cast<std::size_t>(range.attribute)].preference == Preference::low;
+    const RangePredicate predicate = low ? RangePredicate{range.attribute, -range.maximum, -range.minimum}
+                                         : RangePredicate{range.attribute, range.minimum, range.maximum};
+    out.where.push_back(predicate);
+    out.bound.ranges.push_back(make_range_bound(predicate, snapshot));
+  }
+}
+
+ResolvedQuery resolve(const Query& query, const Snapshot& snapshot) {
+  check_weights(query.weights, snapshot);
+  if (query.k == 0 && !query.min_score)
+    throw InvalidArgument("k is 0; ask for at least one row, or set min_score");
+  if (query.min_score && std::isnan(*query.min_score)) throw InvalidArgument("min_score is NaN");
+  ResolvedQuery result;
+  std::vector<double> weights = query.weights;
+  if (query.scale == Scale::minmax) weights = minmax_weights(query.weights, snapshot, result.offset);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] == 0) continue;
+    const bool low = snapshot.attributes[i].preference == Preference::low;
+    result.terms.push_back({static_cast<std::int32_t>(i), low ? -weights[i] : weights[i]});
+  }
+  // Scale::minmax over constant attributes only: every score is the offset. One term that adds nothing spares
+  // the engines a special case.
+  if (result.terms.empty()) result.terms.push_back({0, 0.0});
+  check_magnitude(result, snapshot);
+  const auto num_tuples = static_cast<std::size_t>(snapshot.num_tuples);
+  result.k = query.k == 0 ? num_tuples : std::min(query.k, num_tuples);
+  if (query.min_score) result.min_score = *query.min_score;
+  result.bound = make_bound_plan(result.score_terms(), result.offset, snapshot);
+  resolve_filter(query.where, snapshot, result);
+  return result;
+}
+
+}  // namespace culmen

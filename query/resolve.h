@@ -1,0 +1,19 @@
+// From what the user asks to what the engines take: checks a query and orients, scales and bounds it.
+#pragma once
+
+#include "culmen/query.h"
+#include "index/resolved_query.h"
+#include "index/snapshot.h"
+
+namespace culmen {
+
+// Throws InvalidArgument as Index::search says.
+ResolvedQuery resolve(const Query& query, const Snapshot& snapshot);
+
+// Ranges of a filter, oriented. Throws InvalidArgument for NaN or a position that is not there.
+void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& out);
+
+// The names of a snapshot's attributes for error texts: "price, rating, stars".
+std::string known_attributes(const Snapshot& snapshot);
+
+}  // namespace culmen

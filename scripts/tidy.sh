@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Runs clang-tidy with the checks of .clang-tidy over the library and the program, on all cores.
+#
+#   scripts/tidy.sh [BUILD_FOLDER]     a configured folder, build/release by default
+#
+# CULMEN_TIDY_SECONDS    starts no further file after this many seconds (default 420) and says how many are left
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+build=${1:-build/release}
+deadline=$((SECONDS + ${CULMEN_TIDY_SECONDS:-420}))
+tidy=$(command -v clang-tidy-14 || command -v clang-tidy) || {
+  echo "tidy: no clang-tidy; run scripts/setup.sh --ci" >&2
+  exit 1
+}
+[[ -f "$build/compile_commands.json" ]] || {
+  echo "tidy: $build is not configured; run cmake --preset release" >&2
+  exit 1
+}
+
+mapfile -t files < <(find index cpu query table tools -name '*.cc' | sort)
+next=0
+failed=0
+running=0
+for file in "${files[@]}"; do
+  ((SECONDS < deadline)) || break
+  if ((running == $(nproc))); then
+    wait -n || failed=1
+    running=$((running - 1))
+  fi
+  "$tidy" --quiet -p "$build" "$file" 2>/dev/null &
+  next=$((next + 1))
+  running=$((running + 1))
+done
+while ((running > 0)); do
+  wait -n || failed=1
+  running=$((running - 1))
+done
+echo "tidy: checked $next of ${#files[@]} files"
+exit "$failed"

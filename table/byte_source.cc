@@ -1,0 +1,70 @@
+#include "table/byte_source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "culmen/error.h"
+
+namespace culmen::io {
+namespace {
+
+[[noreturn]] void throw_io_error(const std::string& action, const std::string& name, int error_number) {
+  throw IoError("cannot " + action + " " + name + ": " + std::generic_category().message(error_number));
+}
+
+}  // namespace
+
+std::size_t MemorySource::read(char* out, std::size_t num_bytes) {
+  const std::size_t count = std::min(num_bytes, bytes_.size() - position_);
+  if (count > 0) std::memcpy(out, bytes_.data() + position_, count);
+  position_ += count;
+  return count;
+}
+
+FileSource::FileSource(const std::string& path)
+    : FileSource(::open(path.c_str(), O_RDONLY | O_CLOEXEC), path) {}
+
+std::unique_ptr<FileSource> FileSource::standard_input() {
+  const int copy = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);  // ours to close
+  return std::unique_ptr<FileSource>(new FileSource(copy, "standard input"));
+}
+
+FileSource::FileSource(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {
+  if (descriptor_ < 0) throw_io_error("open", name_, errno);
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0 || S_ISDIR(status.st_mode)) {
+    const int error_number = S_ISDIR(status.st_mode) ? EISDIR : errno;
+    ::close(descriptor_);
+    throw_io_error("read", name_, error_number);
+  }
+  if (!S_ISREG(status.st_mode)) return;
+  // Standard input may have been read in part by somebody else before us.
+  const off_t start = std::max<off_t>(::lseek(descriptor_, 0, SEEK_CUR), 0);
+  size_ = static_cast<std::uint64_t>(std::max<off_t>(status.st_size - start, 0));
+}
+
+FileSource::~FileSource() {
+  ::close(descriptor_);
+}
+
+std::size_t FileSource::read(char* out, std::size_t num_bytes) {
+  std::size_t count = 0;
+  while (count < num_bytes) {
+    const ssize_t got = ::read(descriptor_, out + count, num_bytes - count);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_io_error("read", name_, errno);
+    if (got == 0) break;
+    count += static_cast<std::size_t>(got);
+  }
+  position_ += count;
+  return count;
+}
+
+}  // namespace culmen::io

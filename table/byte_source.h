@@ -1,0 +1,68 @@
+// Where a reader's bytes come from: memory, a file, standard input, or a decompressor on top of one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace culmen::io {
+
+struct Progress {
+  std::uint64_t done_bytes = 0;
+  std::uint64_t total_bytes = 0;  // 0: unknown
+};
+
+// Not thread-safe: one call at a time.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+
+  // Fills `out` and returns num_bytes; fewer only at the end. Throws IoError or InputError.
+  virtual std::size_t read(char* out, std::size_t num_bytes) = 0;
+
+  // What read() hands out in total; none when that shows only at the end (pipes, compressed files).
+  virtual std::optional<std::uint64_t> num_bytes() const = 0;
+
+  // In bytes of the file itself, compressed or not.
+  virtual Progress progress() const = 0;
+};
+
+class MemorySource : public ByteSource {
+ public:
+  explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}  // not owned
+
+  std::size_t read(char* out, std::size_t num_bytes) override;
+  std::optional<std::uint64_t> num_bytes() const override { return bytes_.size(); }
+  Progress progress() const override { return {position_, bytes_.size()}; }
+
+ private:
+  std::string_view bytes_;
+  std::size_t position_ = 0;
+};
+
+// Reads with read(2), never by mapping: another process may cut a mapped file short under us.
+class FileSource : public ByteSource {
+ public:
+  explicit FileSource(const std::string& path);  // throws IoError
+  static std::unique_ptr<FileSource> standard_input();
+  ~FileSource() override;
+  FileSource(const FileSource&) = delete;
+  FileSource& operator=(const FileSource&) = delete;
+
+  std::size_t read(char* out, std::size_t num_bytes) override;
+  std::optional<std::uint64_t> num_bytes() const override { return size_; }
+  Progress progress() const override { return {position_, size_.value_or(0)}; }
+
+ private:
+  FileSource(int descriptor, std::string name);
+
+  int descriptor_ = -1;
+  std::string name_;
+  std::optional<std::uint64_t> size_;  // regular files
+  std::uint64_t position_ = 0;
+};
+
+}  // namespace culmen::io

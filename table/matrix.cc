@@ -1,0 +1,356 @@
+#include "table/matrix.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "culmen/error.h"
+#include "table/column_selection.h"
+#include "table/in_arena.h"
+#include "table/number.h"
+#include "table/text.h"
+#include "table/unique_ids.h"
+
+namespace culmen::io {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "files are little-endian and read as they are");
+
+constexpr std::size_t kWindowBytes = std::size_t{16} << 20;  // read at a time
+constexpr std::size_t kBlockBytes = std::size_t{256} << 10;  // checked by one task
+constexpr std::size_t kNoFault = std::numeric_limits<std::size_t>::max();
+
+std::uint64_t element_bytes(ElementType type) {
+  return type == ElementType::float32 || type == ElementType::int32 ? 4 : 8;
+}
+
+bool is_fit(float value) {
+  return std::isfinite(value);
+}
+bool is_fit(double value) {
+  return std::isfinite(value);
+}
+bool is_fit(std::int32_t) {
+  return true;
+}
+bool is_fit(std::int64_t value) {
+  return value >= -kMaxExactInteger && value <= kMaxExactInteger;
+}
+
+// Turns -0 into +0; true if every value is fit. The loops have no branch so that they become SIMD code.
+template <Element T>
+bool clean(std::span<T> values) {
+  unsigned unfit = 0;
+  if constexpr (std::is_floating_point_v<T>) {
+    for (T& value : values) {
+      value += T{0};
+      unfit |= static_cast<unsigned>(!(std::abs(value) <= std::numeric_limits<T>::max()));
+    }
+  } else {
+    for (const T value : values) unfit |= static_cast<unsigned>(!is_fit(value));
+  }
+  return unfit == 0;
+}
+
+template <Element T>
+std::string to_text(T value) {
+  char buffer[64];
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value);
+  return std::string(buffer, end);
+}
+
+template <Element T>
+class MatrixReader {
+ public:
+  MatrixReader(ByteSource& source, const MatrixFormat& format, const std::string& name,
+               const ReadOptions& options)
+      : source_(source),
+        format_(format),
+        name_(name),
+        options_(options),
+        num_prefix_(format.has_row_prefix ? 1 : 0),
+        num_rows_(static_cast<std::size_t>(format.num_rows)),
+        num_stored_columns_(static_cast<std::size_t>(format.num_columns) + num_prefix_) {
+    select();
+  }
+
+  Table read() {
+    values_.resize(num_rows_ * num_stored_columns_);
+    constexpr std::size_t kWindowElements = kWindowBytes / sizeof(T);
+    for (std::size_t pos = 0; pos < values_.size(); pos += kWindowElements) {
+      const std::size_t count = std::min(kWindowElements, values_.size() - pos);
+      read_window(pos, count);
+      check_window(pos, count);
+    }
+    drop_null_rows();
+    return finish();
+  }
+
+ private:
+  struct Place {
+    std::size_t row;
+    std::size_t column;
+  };
+
+  void select();
+  void read_window(std::size_t pos, std::size_t count);
+  void check_window(std::size_t pos, std::size_t count);
+  std::size_t check_block(std::size_t pos, std::size_t count, std::vector<std::size_t>& null_rows);
+  std::size_t check_each(std::size_t pos, std::size_t count, std::vector<std::size_t>& null_rows) const;
+  std::size_t check_prefixes(std::size_t pos, std::size_t count) const;
+  bool is_right_prefix(std::size_t index) const;
+  Place place_of(std::size_t index) const;
+  [[noreturn]] void throw_fault(std::size_t index) const;
+  void drop_null_rows();
+  T* remove_rows(T* begin, std::size_t row_elements) const;
+  void take_ids(Table& table) const;
+  std::size_t row_in_file(std::size_t row) const;
+  Table finish();
+
+  // Attribute i's first value, and from one row to the next.
+  std::size_t column_offset(std::size_t column) const {
+    return format_.column_major ? column * static_cast<std::size_t>(format_.num_rows) : column + num_prefix_;
+  }
+  std::size_t row_stride() const { return format_.column_major ? 1 : num_stored_columns_; }
+
+  ByteSource& source_;
+  const MatrixFormat& format_;
+  const std::string& name_;
+  const ReadOptions& options_;
+  const std::size_t num_prefix_;
+  std::size_t num_rows_;
+  const std::size_t num_stored_columns_;
+  ColumnSelection selection_;
+  std::vector<std::string> names_;
+  std::vector<bool> is_attribute_;  // [num_stored_columns]
+  std::vector<T> values_;
+  std::vector<std::size_t> null_rows_;  // to be dropped; in order once all has been read
+};
+
+template <Element T>
+void MatrixReader<T>::select() {
+  if (!options_.label_column.empty()) {
+    throw InvalidArgument(name_ + ": this format has no labels; read them from CSV");
+  }
+  names_ = default_column_names(num_stored_columns_ - num_prefix_);
+  selection_ = select_columns(names_, options_, name_);
+  if (selection_.id && std::is_floating_point_v<T>) {
+    throw InvalidArgument(name_ + ": column " + quote_excerpt(options_.id_column) +
+                          " cannot hold ids: expected integers, found floats");
+  }
+  is_attribute_.resize(num_stored_columns_);
+  for (const std::size_t column : selection_.columns) is_attribute_[column + num_prefix_] = true;
+}
+
+template <Element T>
+void MatrixReader<T>::read_window(std::size_t pos, std::size_t count) {
+  const std::size_t num_bytes = count * sizeof(T);
+  if (source_.read(reinterpret_cast<char*>(values_.data() + pos), num_bytes) != num_bytes) {
+    throw IoError("cannot read " + name_ + ": it became shorter while it was read");
+  }
+}
+
+template <Element T>
+void MatrixReader<T>::check_window(std::size_t pos, std::size_t count) {
+  constexpr std::size_t kBlockElements = kBlockBytes / sizeof(T);
+  const std::size_t num_blocks = (count + kBlockElements - 1) / kBlockElements;
+  std::vector<std::size_t> faults(num_blocks, kNoFault);
+  std::vector<std::vector<std::size_t>> null_rows(num_blocks);
+  tbb::parallel_for(std::size_t{0}, num_blocks, [&](std::size_t block) {
+    const std::size_t begin = block * kBlockElements;
+    faults[block] = check_block(pos + begin, std::min(kBlockElements, count - begin), null_rows[block]);
+  });
+  const std::size_t first_fault = *std::min_element(faults.begin(), faults.end());
+  if (first_fault != kNoFault) throw_fault(first_fault);
+  for (const auto& rows : null_rows) null_rows_.insert(null_rows_.end(), rows.begin(), rows.end());
+  if (!options_.on_progress) return;
+  const Progress progress = source_.progress();
+  options_.on_progress(progress.done_bytes, progress.total_bytes);
+}
+
+// Position of the first value that is refused, or kNoFault.
+template <Element T>
+std::size_t MatrixReader<T>::check_block(std::size_t pos, std::size_t count,
+                                         std::vector<std::size_t>& null_rows) {
+  if (!clean(std::span<T>(values_.data() + pos, count))) return check_each(pos, count, null_rows);
+  return format_.has_row_prefix ? check_prefixes(pos, count) : kNoFault;
+}
+
+// As check_block, for blocks with a value that is not fit, perhaps only in a column that is not read.
+template <Element T>
+std::size_t MatrixReader<T>::check_each(std::size_t pos, std::size_t count,
+                                        std::vector<std::size_t>& null_rows) const {
+  const bool drop = options_.nulls == NullPolicy::drop && std::is_floating_point_v<T>;
+  for (std::size_t index = pos; index < pos + count; ++index) {
+    const Place place = place_of(index);
+    if (place.column < num_prefix_) {
+      if (!is_right_prefix(index)) return index;
+    } else if (is_attribute_[place.column] && !is_fit(values_[index])) {
+      if (!drop) return index;
+      null_rows.push_back(place.row);
+    }
+  }
+  return kNoFault;
+}
+
+template <Element T>
+std::size_t MatrixReader<T>::check_prefixes(std::size_t pos, std::size_t count) const {
+  const std::size_t first_row = (pos + num_stored_columns_ - 1) / num_stored_columns_;
+  for (std::size_t index = first_row * num_stored_columns_; index < pos + count;
+       index += num_stored_columns_) {
+    if (!is_right_prefix(index)) return index;
+  }
+  return kNoFault;
+}
+
+template <Element T>
+bool MatrixReader<T>::is_right_prefix(std::size_t index) const {
+  if constexpr (sizeof(T) == sizeof(std::uint32_t)) {
+    return std::bit_cast<std::uint32_t>(values_[index]) == format_.num_columns;
+  }
+  return false;
+}
+
+template <Element T>
+auto MatrixReader<T>::place_of(std::size_t index) const -> Place {
+  if (format_.column_major) return {index % num_rows_, index / num_rows_};
+  return {index / num_stored_columns_, index % num_stored_columns_};
+}
+
+template <Element T>
+void MatrixReader<T>::throw_fault(std::size_t index) const {
+  const Place place = place_of(index);
+  const std::string where = name_ + ": row " + std::to_string(place.row) + " (from 0)";
+  const T value = values_[index];
+  if (place.column < num_prefix_) {
+    const auto found = std::bit_cast<std::int32_t>(static_cast<float>(value));
+    throw InputError(where + ": expected " + std::to_string(format_.num_columns) +
+                     " values as in row 0, found a length of " + std::to_string(found));
+  }
+  const std::string column = ", column " + quote_excerpt(names_[place.column - num_prefix_]);
+  if (std::is_floating_point_v<T>) {
+    throw InputError(where + column + ": expected a finite number, found " + to_text(value) +
+                     " (--nulls drop leaves such rows out)");
+  }
+  throw InputError(where + column +
+                   ": expected an integer of at most 2^53, which float64 holds exactly, found " +
+                   to_text(value));
+}
+
+template <Element T>
+void MatrixReader<T>::drop_null_rows() {
+  std::sort(null_rows_.begin(), null_rows_.end());
+  null_rows_.erase(std::unique(null_rows_.begin(), null_rows_.end()), null_rows_.end());
+  if (null_rows_.empty()) return;
+  if (format_.column_major) {
+    for (std::size_t column = 0; column < num_stored_columns_; ++column) {
+      remove_rows(values_.data() + column_offset(column), 1);
+    }
+  } else {
+    const T* const end = remove_rows(values_.data(), num_stored_columns_);
+    values_.resize(static_cast<std::size_t>(end - values_.data()));
+  }
+  num_rows_ -= null_rows_.size();
+}
+
+// Moves the rows that stay to the front; returns their end.
+template <Element T>
+T* MatrixReader<T>::remove_rows(T* begin, std::size_t row_elements) const {
+  T* out = begin + null_rows_.front() * row_elements;
+  for (std::size_t i = 0; i < null_rows_.size(); ++i) {
+    const std::size_t next_null = i + 1 < null_rows_.size() ? null_rows_[i + 1] : num_rows_;
+    out = std::copy(begin + (null_rows_[i] + 1) * row_elements, begin + next_null * row_elements, out);
+  }
+  return out;
+}
+
+template <Element T>
+void MatrixReader<T>::take_ids(Table& table) const {
+  table.ids.resize(num_rows_);
+  const T* const first = values_.data() + column_offset(*selection_.id);
+  for (std::size_t row = 0; row < num_rows_; ++row) {
+    table.ids[row] = static_cast<std::int64_t>(first[row * row_stride()]);
+  }
+  const std::optional<RepeatedId> repeated = find_repeated_id(table.ids);
+  if (!repeated) return;
+  throw InputError(name_ + ": row " + std::to_string(row_in_file(repeated->second_row)) +
+                   " (from 0), column " + quote_excerpt(options_.id_column) +
+                   ": expected unique ids, found " + std::to_string(table.ids[repeated->second_row]) +
+                   " again (first in row " + std::to_string(row_in_file(repeated->first_row)) + ")");
+}
+
+// Where a row stood before null rows were dropped.
+template <Element T>
+std::size_t MatrixReader<T>::row_in_file(std::size_t row) const {
+  for (const std::size_t null_row : null_rows_) {
+    if (null_row <= row) ++row;
+  }
+  return row;
+}
+
+template <Element T>
+Table MatrixReader<T>::finish() {
+  Table table;
+  table.num_rows = num_rows_;
+  table.attributes = selection_.attributes;
+  table.num_dropped_rows = null_rows_.size();
+  if (selection_.id) take_ids(table);
+  for (const std::size_t column : selection_.columns) {
+    const T* const first = values_.empty() ? nullptr : values_.data() + column_offset(column);
+    table.columns.emplace_back(first, static_cast<std::ptrdiff_t>(row_stride()));
+  }
+  table.storage.emplace_back(std::move(values_));  // which leaves the values where they are
+  return table;
+}
+
+}  // namespace
+
+void check_matrix_size(const MatrixFormat& format, std::uint64_t header_bytes, const ByteSource& source,
+                       const std::string& name) {
+  if (!source.num_bytes()) throw IoError("cannot read " + name + ": expected a regular file");
+  if (format.num_columns > kMaxColumns) {
+    throw InputError(name + ": expected at most " + std::to_string(kMaxColumns) + " columns, found " +
+                     std::to_string(format.num_columns));
+  }
+  const std::uint64_t row_bytes =
+      (format.num_columns + (format.has_row_prefix ? 1 : 0)) * element_bytes(format.type);
+  const std::uint64_t present = *source.num_bytes() - std::min(header_bytes, *source.num_bytes());
+  const bool fits =
+      row_bytes == 0 ? present == 0 : present % row_bytes == 0 && present / row_bytes == format.num_rows;
+  if (fits) return;
+  throw InputError(name + ": the header announces " + std::to_string(format.num_rows) + " rows of " +
+                   std::to_string(row_bytes) + " bytes from byte " + std::to_string(header_bytes) +
+                   " on, but the file ends at byte " + std::to_string(*source.num_bytes()));
+}
+
+Table read_matrix(ByteSource& source, const MatrixFormat& format, const std::string& name,
+                  const ReadOptions& options) {
+  Table table;
+  in_arena(options.num_threads, [&] {
+    switch (format.type) {
+      case ElementType::float32:
+        table = MatrixReader<float>(source, format, name, options).read();
+        break;
+      case ElementType::float64:
+        table = MatrixReader<double>(source, format, name, options).read();
+        break;
+      case ElementType::int32:
+        table = MatrixReader<std::int32_t>(source, format, name, options).read();
+        break;
+      case ElementType::int64:
+        table = MatrixReader<std::int64_t>(source, format, name, options).read();
+        break;
+    }
+  });
+  return table;
+}
+
+}  // namespace culmen::io

@@ -1,0 +1,15 @@
+// Reads NPY files: versions 1.0, 2.0 and 3.0, float32, float64, int32 and int64, C and Fortran order, one or
+// two axes. The header is parsed by a grammar of its own, never evaluated, and believed only as far as the
+// file's length agrees.
+#pragma once
+
+#include <string>
+
+#include "culmen/table_io.h"
+#include "table/byte_source.h"
+
+namespace culmen::io {
+
+Table read_npy(ByteSource& source, const std::string& name, const ReadOptions& options);
+
+}  // namespace culmen::io

@@ -1,0 +1,19 @@
+// Finds out whether ids are unique.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace culmen::io {
+
+struct RepeatedId {
+  std::size_t first_row = 0;
+  std::size_t second_row = 0;  // the smallest row whose id has appeared before
+};
+
+// One pass for ids in rising order, else a parallel sort of a copy, in the caller's task arena.
+std::optional<RepeatedId> find_repeated_id(std::span<const std::int64_t> ids);
+
+}  // namespace culmen::io

@@ -1,0 +1,15 @@
+// Reads the two float32 formats of vector search: fvecs (each row: its length as int32, then the values) and
+// fbin (rows and columns as two uint32, or two uint64 in files that some tools write, then the values).
+#pragma once
+
+#include <string>
+
+#include "culmen/table_io.h"
+#include "table/byte_source.h"
+
+namespace culmen::io {
+
+Table read_fvecs(ByteSource& source, const std::string& name, const ReadOptions& options);
+Table read_fbin(ByteSource& source, const std::string& name, const ReadOptions& options);
+
+}  // namespace culmen::io

@@ -1,0 +1,59 @@
+// What must hold of every table that a reader returns, whatever it was given.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "culmen/table.h"
+#include "table/text.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace culmen::fuzz {
+
+template <typename T>
+void check_value(const std::byte* place) {
+  T value;
+  std::memcpy(&value, place, sizeof(value));
+  const auto as_float = static_cast<double>(value);
+  require(std::isfinite(as_float), "every value is finite");
+  require(as_float != 0 || !std::signbit(as_float), "no value is -0");
+  require(static_cast<T>(as_float) == value, "float64 holds every value");
+}
+
+inline void check_column(const ColumnView& column, std::size_t num_rows) {
+  for (std::size_t row = 0; row < num_rows; ++row) {
+    const std::byte* const place = column.data + static_cast<std::ptrdiff_t>(row) * column.stride_bytes;
+    switch (column.type) {
+      case ElementType::float32:
+        check_value<float>(place);
+        break;
+      case ElementType::float64:
+        check_value<double>(place);
+        break;
+      case ElementType::int32:
+        check_value<std::int32_t>(place);
+        break;
+      case ElementType::int64:
+        check_value<std::int64_t>(place);
+        break;
+    }
+  }
+}
+
+inline void check_table(const Table& table) {
+  require(!table.attributes.empty() && table.attributes.size() == table.columns.size(),
+          "a column an attribute");
+  for (const ColumnView& column : table.columns) check_column(column, table.num_rows);
+  require(table.ids.empty() || table.ids.size() == table.num_rows, "an id a row, or none");
+  require(std::set<std::int64_t>(table.ids.begin(), table.ids.end()).size() == table.ids.size(),
+          "ids are unique");
+  if (table.labels.offsets.empty()) return;
+  require(table.labels.offsets.size() == table.num_rows + 1, "a label a row, or none");
+  require(table.labels.offsets.back() == table.labels.bytes.size(), "labels end where their bytes end");
+  for (std::size_t row = 0; row < table.num_rows; ++row) {
+    require(io::find_invalid_utf8(table.labels.view()[row]) == std::string_view::npos, "labels are UTF-8");
+  }
+}
+
+}  // namespace culmen::fuzz

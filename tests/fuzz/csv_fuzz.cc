@@ -1,0 +1,108 @@
+// CSV: any text gives a sound table or an error, and the same one however the text is cut into windows and
+// chunks.
+#include <optional>
+
+#include "culmen/error.h"
+#include "culmen/table_io.h"
+#include "table/csv_reader.h"
+#include "tests/fuzz/check_table.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace culmen::fuzz {
+namespace {
+
+struct Outcome {
+  Table table;
+  std::string error;
+};
+
+Outcome read(std::string_view text, const ReadOptions& options, char delimiter, const io::CsvTuning& tuning) {
+  Outcome outcome;
+  try {
+    io::MemorySource source(text);
+    outcome.table = io::read_csv(source, "fuzz", options, delimiter, tuning);
+    check_table(outcome.table);
+  } catch (const Error& error) {
+    outcome.error = error.what();
+    require(!outcome.error.empty(), "an error says something");
+  }
+  return outcome;
+}
+
+ReadOptions options_of(std::uint8_t choice) {
+  ReadOptions options;
+  options.num_threads = 1;
+  if (choice & 1) options.nulls = NullPolicy::drop;
+  if (choice & 2) options.id_column = "id";
+  if (choice & 4) options.label_column = "name";
+  if (choice & 8) options.attributes = {{"a"}};
+  return options;
+}
+
+}  // namespace
+
+std::vector<std::string> seed_inputs() {
+  const std::string sizes = "\x07";
+  const std::string plain = "a,b\n1,2\n3.5,-4e-2\n";
+  const std::string full = "id,name,a\n1,x,2\n2,\"q, \"\"r\"\"\n\",+3\r\n3,,\"4\"\n";
+  return {std::string(1, '\0') + sizes + plain,
+          "\x01" + sizes + "a,b\r\n1,\r\nnan,2\r\n3,4\r\n",
+          "\x06" + sizes + full,
+          "\x07" + sizes + full,
+          "\x0E" + sizes + full,
+          "\x10" + sizes + "a\tb\n1\t2\n",
+          std::string(1, '\0') + sizes + "\xEF\xBB\xBF" + plain};
+}
+
+std::vector<std::string> tokens() {
+  return {"\"",
+          "\"\"",
+          ",",
+          "\n",
+          "\r\n",
+          "\r",
+          "\t",
+          std::string(1, '\0'),
+          "\xEF\xBB\xBF",
+          "\xFF\xFE",
+          "nan",
+          "-inf",
+          "1e999",
+          "1e-999",
+          "-0",
+          "9007199254740993",
+          "-9223372036854775808",
+          "9223372036854775808",
+          "id",
+          "name",
+          "a",
+          " ",
+          "+",
+          "-",
+          ".",
+          "e",
+          "\xC3",
+          "\xC3\xBC",
+          "\"\n\"",
+          "1,2\n",
+          "0x1p3"};
+}
+
+}  // namespace culmen::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace culmen::fuzz;
+  std::string_view input(reinterpret_cast<const char*>(data), size);
+  const std::uint8_t choice = take_byte(input);
+  const std::uint8_t sizes = take_byte(input);
+  const char delimiter = choice & 16 ? '\t' : ',';
+  const culmen::ReadOptions options = options_of(choice);
+  const Outcome whole = read(input, options, delimiter, {});
+  const culmen::io::CsvTuning tiny{.window_bytes = 1 + sizes / 4u, .chunk_bytes = 1 + sizes % 32u};
+  const Outcome cut = read(input, options, delimiter, tiny);
+  require(cut.error == whole.error, "the same error: \"" + cut.error + "\" and \"" + whole.error + "\"");
+  require(cut.table.storage == whole.table.storage && cut.table.ids == whole.table.ids, "the same numbers");
+  require(cut.table.labels.bytes == whole.table.labels.bytes, "the same labels");
+  require(cut.table.labels.offsets == whole.table.labels.offsets, "the same label lengths");
+  return 0;
+}

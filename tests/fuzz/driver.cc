@@ -1,0 +1,163 @@
+// Runs a fuzz target on mutated seeds without libFuzzer.
+//
+//   csv_fuzz --runs 1000000 --seed 7        input i depends on the seed and i alone
+//   csv_fuzz --write-corpus FOLDER          the seeds as files, a first corpus for libFuzzer
+//   csv_fuzz FILE...                        runs these inputs, such as a crash that libFuzzer kept
+#include <sanitizer/common_interface_defs.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/fuzz/fuzz_target.h"
+
+namespace culmen::fuzz {
+namespace {
+
+constexpr std::size_t kMaxInputBytes = 4096;
+
+std::string current_name;  // for the report when a sanitizer ends the program
+std::string current_input;
+
+void print_current_input() {
+  std::fprintf(stderr, "\n%s, %zu bytes:", current_name.c_str(), current_input.size());
+  for (const char c : current_input) std::fprintf(stderr, " %02x", static_cast<unsigned char>(c));
+  std::fprintf(stderr, "\n");
+}
+
+class Mutator {
+ public:
+  explicit Mutator(std::uint64_t seed) : seeds_(seed_inputs()), tokens_(tokens()), seed_(seed) {}
+
+  std::string input(std::uint64_t run) {
+    std::seed_seq mixed{seed_, seed_ >> 32, run, run >> 32};
+    random_.seed(mixed);
+    std::string bytes = below(32) == 0 ? random_bytes() : pick(seeds_);
+    for (std::size_t left = below(6); left > 0; --left) mutate(bytes);
+    if (bytes.size() > kMaxInputBytes) bytes.resize(kMaxInputBytes);
+    return bytes;
+  }
+
+ private:
+  std::size_t below(std::size_t limit) { return limit == 0 ? 0 : random_() % limit; }
+  const std::string& pick(const std::vector<std::string>& from) { return from[below(from.size())]; }
+
+  std::string random_bytes() {
+    std::string bytes(below(64), '\0');
+    for (char& c : bytes) c = static_cast<char>(random_());
+    return bytes;
+  }
+
+  void mutate(std::string& bytes) {
+    const std::size_t pos = below(bytes.size() + 1);
+    const std::size_t count = below(std::min<std::size_t>(bytes.size() - pos, 32) + 1);
+    switch (below(8)) {
+      case 0:
+        bytes.insert(pos, pick(tokens_));
+        break;
+      case 1:
+        bytes.replace(pos, count, pick(tokens_));
+        break;
+      case 2:
+        bytes.erase(pos, count);
+        break;
+      case 3:
+        bytes.insert(below(bytes.size() + 1), bytes.substr(pos, count));
+        break;
+      case 4:
+        bytes.resize(pos);
+        break;
+      case 5:
+        bytes = bytes.substr(0, pos) + pick(seeds_);
+        break;
+      case 6:
+        bytes.insert(pos, random_bytes());
+        break;
+      default:
+        if (pos < bytes.size())
+          bytes[pos] = static_cast<char>(below(2) == 0 ? bytes[pos] ^ (1 << below(8)) : random_());
+    }
+  }
+
+  std::vector<std::string> seeds_;
+  std::vector<std::string> tokens_;
+  std::uint64_t seed_;
+  std::mt19937_64 random_;
+};
+
+void run_one(std::string name, std::string input) {
+  current_name = std::move(name);
+  current_input = std::move(input);
+  // An exact copy on the heap, so that a sanitizer sees each read past the end.
+  const std::vector<std::uint8_t> exact(current_input.begin(), current_input.end());
+  LLVMFuzzerTestOneInput(exact.data(), exact.size());
+}
+
+void run_many(std::uint64_t num_runs, std::uint64_t seed) {
+  const auto start = std::chrono::steady_clock::now();
+  Mutator mutator(seed);
+  for (std::uint64_t run = 0; run < num_runs; ++run) {
+    run_one("run " + std::to_string(run) + " of seed " + std::to_string(seed), mutator.input(run));
+  }
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  std::printf("%llu inputs, seed %llu, %.1f s, no fault\n", static_cast<unsigned long long>(num_runs),
+              static_cast<unsigned long long>(seed), elapsed.count());
+}
+
+void write_corpus(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  int number = 0;
+  for (const std::string& seed : seed_inputs()) {
+    std::ofstream(folder / ("seed-" + std::to_string(number++)), std::ios::binary) << seed;
+  }
+}
+
+void run_files(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    std::ifstream file(path, std::ios::binary);
+    run_one(path, std::string(std::istreambuf_iterator<char>(file), {}));
+  }
+}
+
+int run_program(const std::vector<std::string>& arguments) {
+  std::uint64_t num_runs = 0;
+  std::uint64_t seed = 1;
+  std::vector<std::string> files;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const bool has_value = i + 1 < arguments.size();
+    if (has_value && arguments[i] == "--runs") {
+      num_runs = std::stoull(arguments[++i]);
+    } else if (has_value && arguments[i] == "--seed") {
+      seed = std::stoull(arguments[++i]);
+    } else if (has_value && arguments[i] == "--write-corpus") {
+      write_corpus(arguments[++i]);
+    } else {
+      files.push_back(arguments[i]);
+    }
+  }
+  run_files(files);
+  if (num_runs > 0) run_many(num_runs, seed);
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace culmen::fuzz
+
+int main(int argc, char** argv) {
+  __sanitizer_set_death_callback(culmen::fuzz::print_current_input);
+  try {
+    return culmen::fuzz::run_program(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    culmen::fuzz::print_current_input();
+    return EXIT_FAILURE;
+  }
+}

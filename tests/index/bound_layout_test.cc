@@ -1,0 +1,58 @@
+#include "index/bound_layout.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "culmen/index.h"
+
+namespace culmen::test {
+namespace {
+
+TEST(BoundLayout, GivesEverySubsetTotalAndMinimumARowOfItsOwn) {
+  for (int d = 1; d <= kMaxAttributes; ++d) {
+    const BoundLayout layout(d);
+    std::multiset<int> rows;
+    int attributes = 0;
+    for (std::size_t g = 0; g < layout.groups().size(); ++g) {
+      const BoundLayout::Group& group = layout.groups()[g];
+      EXPECT_EQ(group.first_attribute, attributes);
+      EXPECT_GE(group.size, 1);
+      EXPECT_LE(group.size, kMaxGroupSize);
+      attributes += group.size;
+      for (unsigned mask = 1; mask < 1u << group.size; ++mask)
+        rows.insert(layout.subset_row(static_cast<int>(g), mask));
+    }
+    EXPECT_EQ(attributes, d);
+    EXPECT_EQ(layout.has_total(), d > kMaxGroupSize);
+    if (layout.has_total()) rows.insert(layout.total_row());
+    for (int i = 0; i < d; ++i) rows.insert(layout.minimum_row(i));
+    EXPECT_EQ(static_cast<int>(rows.size()), layout.num_rows());
+    EXPECT_EQ(*rows.begin(), 0);
+    EXPECT_EQ(*rows.rbegin(), layout.num_rows() - 1);
+    EXPECT_EQ(std::set<int>(rows.begin(), rows.end()).size(), rows.size())
+        << "two bounds share a row, d = " << d;
+  }
+}
+
+TEST(BoundLayout, FindsTheGroupAndMaximumOfEachAttribute) {
+  for (int d = 1; d <= kMaxAttributes; ++d) {
+    const BoundLayout layout(d);
+    for (int i = 0; i < d; ++i) {
+      const BoundLayout::Group& group = layout.groups()[static_cast<std::size_t>(layout.group_of(i))];
+      EXPECT_GE(i, group.first_attribute);
+      EXPECT_LT(i, group.first_attribute + group.size);
+      EXPECT_EQ(layout.maximum_row(i), group.first_row + (1 << (i - group.first_attribute)) - 1);
+    }
+  }
+}
+
+TEST(BoundLayout, MakesGroupsOfLikeSize) {
+  const BoundLayout layout(9);
+  ASSERT_EQ(layout.groups().size(), 2u);
+  EXPECT_EQ(layout.groups()[0].size, 5);
+  EXPECT_EQ(layout.groups()[1].size, 4);
+}
+
+}  // namespace
+}  // namespace culmen::test

@@ -1,0 +1,354 @@
+// The property everything rests on: no score is above the bound of its block, whatever rounding does.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cpu/leaf_visit.h"
+#include "cpu/node_ranges.h"
+#include "cpu/simd/kernels.h"
+#include "index/block_bounds.h"
+#include "index/bound_plan.h"
+#include "index/bulk_load.h"
+#include "query/resolve.h"
+#include "tests/cases.h"
+#include "tests/generators.h"
+#include "tests/harness.h"
+
+namespace culmen::test {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Block x query pairs a value class, all classes together about 10^6 by default.
+std::uint64_t pairs_per_class() {
+  return num_cases(20'000) * 50 / kNumValueClasses;
+}
+
+std::uint64_t seed_of(ValueClass value_class, std::uint64_t trial) {
+  return only_seed() != 0 ? only_seed()
+                          : (static_cast<std::uint64_t>(value_class) + 1) * 1'000'000'000 + trial;
+}
+
+double score_in(const Snapshot& s, const ResolvedQuery& query, std::uint64_t row) {
+  return score(query.score_terms(), query.offset, [&](int attribute) { return s.value(row, attribute); });
+}
+
+// The best score in each leaf.
+std::vector<double> best_scores(const Snapshot& s, const ResolvedQuery& query) {
+  std::vector<double> best(s.leaves.size(), -kInfinity);
+  for (std::size_t leaf = 0; leaf < s.leaves.size(); ++leaf)
+    for (std::uint32_t r = 0; r < s.leaves[leaf].num_rows; ++r)
+      best[leaf] =
+          std::max(best[leaf], score_in(s, query, leaf * static_cast<std::uint64_t>(s.block_rows) + r));
+  return best;
+}
+
+// What the chain bound would be without directed rounding, units and margin: the sums and the chain in plain
+// binary64. Weights must be >= 0 and of one group.
+double careless_bound(const Snapshot& s, const ResolvedQuery& query, std::size_t leaf) {
+  std::vector<Term> terms(query.terms.begin(), query.terms.end());
+  std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.weight > b.weight; });
+  std::vector<double> sums(s.leaves[leaf].num_rows, 0.0);
+  double bound = query.offset;
+  for (std::size_t j = 0; j < terms.size(); ++j) {
+    for (std::uint32_t r = 0; r < sums.size(); ++r)
+      sums[r] += s.value(leaf * static_cast<std::uint64_t>(s.block_rows) + r, terms[j].attribute);
+    const double next = j + 1 < terms.size() ? terms[j + 1].weight : 0;
+    bound += (terms[j].weight - next) * *std::max_element(sums.begin(), sums.end());
+  }
+  return bound;
+}
+
+struct Counts {
+  std::uint64_t pairs = 0;
+  std::uint64_t exact = 0;              // pairs with an exact plan
+  std::uint64_t attained = 0;           // bound == score
+  std::uint64_t unbounded = 0;          // bounds that are infinite or NaN: right, but they prune nothing
+  std::uint64_t careless_failures = 0;  // scores above the careless bound
+};
+
+class Bounds : public testing::TestWithParam<ValueClass> {
+ protected:
+  // Compares every bound of every node with the best score below it.
+  static std::string check(const Snapshot& s, const ResolvedQuery& query, Counts& counts) {
+    const std::vector<double> best_in_leaf = best_scores(s, query);
+    std::vector<double> best_in_node(s.nodes.size(), -kInfinity);
+    for (std::size_t n = 0; n < s.nodes.size(); ++n) {
+      const NodeRef node = s.nodes[n];
+      double bounds[kFanOut];
+      simd::child_bounds(node.bounds(), query.bound, bounds);
+      for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
+        const std::uint32_t child = node.children()[c];
+        const double best = node.header().level == 1 ? best_in_leaf[child] : best_in_node[child];
+        best_in_node[n] = std::max(best_in_node[n], best);
+        ++counts.pairs;
+        counts.exact += query.bound.exact ? 1 : 0;
+        counts.attained += bounds[c] == best ? 1 : 0;
+        counts.unbounded += std::isfinite(bounds[c]) ? 0 : 1;
+        if (bounds[c] < best) {
+          char text[200];
+          std::snprintf(text, sizeof text, "node %zu child %u: bound %a (%s plan) below score %a", n, c,
+                        bounds[c], query.bound.exact ? "exact" : "inexact", best);
+          return text;
+        }
+      }
+    }
+    return "";
+  }
+
+  static void count_careless(const Snapshot& s, const ResolvedQuery& query, Counts& counts) {
+    if (s.num_attributes() > kMaxGroupSize) return;
+    if (std::any_of(query.terms.begin(), query.terms.end(), [](const Term& term) { return term.weight < 0; }))
+      return;
+    const std::vector<double> best = best_scores(s, query);
+    for (std::size_t leaf = 0; leaf < best.size(); ++leaf)
+      counts.careless_failures += careless_bound(s, query, leaf) < best[leaf] ? 1 : 0;
+  }
+
+  // Tables of 1 to a few leaves, now and then of a tree with two levels.
+  static Table make_table(Random& random, std::uint64_t trial) {
+    const std::size_t num_rows = trial % 50 == 49 ? 700 + random.below(600) : 1 + random.below(120);
+    return random_table(random, GetParam(), num_rows, random.between(1, 20));
+  }
+
+  static std::shared_ptr<Snapshot> load(Random& random, const Table& table) {
+    BuildOptions options{.num_partitions = 1, .block_rows = random.pick({16, 32, 64}), .num_threads = 1};
+    options.value_type = random_value_type(random, table.view());
+    return bulk_load(table.view(), options);
+  }
+};
+
+TEST_P(Bounds, AreNeverBelowAScoreOfTheirBlock) {
+  const std::vector<std::string> targets = simd::available_targets();
+  Counts counts;
+  for (std::uint64_t trial = 0; counts.pairs < pairs_per_class(); ++trial) {
+    const std::uint64_t seed = seed_of(GetParam(), trial);
+    const ForcedTarget forced(targets[seed % targets.size()]);
+    Random random(seed);
+    const Table table = make_table(random, trial);
+    const std::shared_ptr<Snapshot> s = load(random, table);
+    const Oracle oracle(table.view(), s->value_type == ValueType::float32);
+    for (int q = 0; q < 24; ++q) {
+      const Query query = random_query(random, oracle);
+      if (oracle.refuses(query)) continue;
+      const ResolvedQuery resolved = resolve(query, *s);
+      ASSERT_EQ(check(*s, resolved, counts), "")
+          << describe(query) << "\n"
+          << rerun_command(seed, "bounds_test",
+                           "*AreNeverBelow*/" + std::string(value_class_name(GetParam())));
+      count_careless(*s, resolved, counts);
+    }
+    if (only_seed() != 0) return;
+  }
+  RecordProperty("pairs", std::to_string(counts.pairs));
+  RecordProperty("careless_failures", std::to_string(counts.careless_failures));
+  // The blocks must be hostile, or this test could not fail: here a bound without margin does fall below a
+  // score.
+  switch (GetParam()) {
+    case ValueClass::uniform_f64:
+    case ValueClass::duplicates:
+    case ValueClass::constant:
+    case ValueClass::peaked:
+    case ValueClass::mixed_magnitude:
+    case ValueClass::timestamps:
+    case ValueClass::negative:
+      EXPECT_GT(counts.careless_failures, counts.pairs / 1000);
+      break;
+    case ValueClass::dyadic:
+    case ValueClass::small_integers:
+      EXPECT_GT(counts.exact, counts.pairs / 10);  // nothing rounds: here a bound may equal a score, and does
+      EXPECT_GT(counts.attained, counts.pairs / 100);
+      break;
+    default:
+      break;
+  }
+  EXPECT_LT(counts.unbounded, counts.pairs / 10);
+}
+
+TEST_P(Bounds, OfACornerAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
+  std::uint64_t attained = 0;
+  for (std::uint64_t trial = 0; trial < num_cases(20'000) / 200; ++trial) {
+    Random random(seed_of(GetParam(), trial));
+    const Table table = random_table(random, GetParam(), 1 + random.below(300), random.between(1, 12));
+    const std::shared_ptr<Snapshot> s =
+        bulk_load(table.view(), {.num_partitions = 3, .block_rows = 16, .num_threads = 1});
+    const Oracle oracle(table.view(), false);
+    const Query query = random_query(random, oracle);
+    if (oracle.refuses(query)) continue;
+    const ResolvedQuery resolved = resolve(query, *s);
+    const std::vector<double> best = best_scores(*s, resolved);
+    visit_value_type(*s, [&]<typename T>(T) {
+      for (std::uint32_t leaf = 0; leaf < s->leaves.size(); ++leaf) {
+        const double own = corner_score<T>(*s, resolved, leaf, Corner::maximum, Corner::minimum);
+        const double later =
+            corner_score<T>(*s, resolved, leaf, Corner::later_maximum, Corner::later_minimum);
+        attained += own == best[leaf] ? 1 : 0;
+        EXPECT_GE(own, best[leaf]);
+        for (std::uint32_t l = leaf + 1;
+             l < s->leaves.size() && s->leaves[l].partition == s->leaves[leaf].partition; ++l)
+          EXPECT_GE(later, best[l]) << "leaf " << leaf << ", later leaf " << l;
+      }
+    });
+  }
+  if (GetParam() == ValueClass::constant) {
+    EXPECT_GT(attained, 0u);
+  }
+}
+
+TEST_P(Bounds, OfRangesNeverExcludeATupleInTheRange) {
+  std::uint64_t excluded = 0;
+  for (std::uint64_t trial = 0; trial < num_cases(20'000) / 200; ++trial) {
+    Random random(seed_of(GetParam(), trial));
+    const Table table = random_table(random, GetParam(), 1 + random.below(1000), random.between(1, 10));
+    const std::shared_ptr<Snapshot> s = load(random, table);
+    const Oracle oracle(table.view(), s->value_type == ValueType::float32);
+    for (int q = 0; q < 8; ++q) {
+      ResolvedQuery query;
+      resolve_filter({random_range(random, oracle)}, *s, query);
+      const RangePredicate& range = query.where[0];
+      const auto slots = static_cast<std::uint64_t>(s->block_rows);
+      std::vector<bool> leaf_passes(s->leaves.size(), false), node_passes(s->nodes.size(), false);
+      for (std::size_t leaf = 0; leaf < s->leaves.size(); ++leaf)
+        for (std::uint32_t r = 0; r < s->leaves[leaf].num_rows; ++r) {
+          const double value = s->value(leaf * slots + r, range.attribute);
+          if (value >= range.minimum && value <= range.maximum) leaf_passes[leaf] = true;
+        }
+      for (std::size_t n = 0; n < s->nodes.size(); ++n)
+        for (std::uint32_t c = 0; c < s->nodes[n].header().num_children; ++c) {
+          const std::uint32_t child = s->nodes[n].children()[c];
+          const bool passes = s->nodes[n].header().level == 1 ? leaf_passes[child] : node_passes[child];
+          if (passes) node_passes[n] = true;
+          const bool misses = misses_range(query.bound, s->nodes[n], c);
+          excluded += misses ? 1 : 0;
+          EXPECT_FALSE(passes && misses)
+              << "a" << range.attribute << " in [" << range.minimum << ", " << range.maximum << "]; "
+              << rerun_command(seed_of(GetParam(), trial), "bounds_test", "*OfRanges*");
+        }
+    }
+  }
+  if (GetParam() == ValueClass::uniform_f32 || GetParam() == ValueClass::timestamps) {
+    EXPECT_GT(excluded, 0u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllValueClasses, Bounds, testing::ValuesIn(all_value_classes()),
+                         [](const auto& suite) { return std::string(value_class_name(suite.param)); });
+
+// Stored maxima are rounded up and minima down: against sums in quadruple precision.
+TEST(BlockBounds, CoverTheRealSumsOfEverySubset) {
+  std::uint64_t nearest_would_fail = 0;
+  for (std::uint64_t trial = 0; trial < 400; ++trial) {
+    Random random(trial + 1);
+    const Table table = random_table(random, static_cast<ValueClass>(trial % kNumValueClasses),
+                                     1 + random.below(16), random.between(1, 12));
+    const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.block_rows = 16, .num_threads = 1});
+    const float* rows = s->nodes[0].bounds();
+    const auto in_units = [&](std::uint64_t row, int attribute) {
+      const BoundUnit& unit = s->units[static_cast<std::size_t>(attribute)];
+      return (static_cast<long double>(s->value(row, attribute)) - static_cast<long double>(unit.origin)) *
+             static_cast<long double>(unit.inverse);
+    };
+    const auto check_maximum = [&](int row, const std::vector<int>& subset) {
+      for (std::uint64_t r = 0; r < s->num_tuples; ++r) {
+        long double sum = 0;
+        for (const int attribute : subset) sum += in_units(r, attribute);
+        const float stored = rows[row * kFanOut];
+        EXPECT_GE(static_cast<long double>(stored), sum) << "trial " << trial << ", bounds row " << row;
+        nearest_would_fail += static_cast<long double>(static_cast<float>(sum)) < sum ? 1 : 0;
+      }
+    };
+    for (std::size_t g = 0; g < s->layout.groups().size(); ++g) {
+      const BoundLayout::Group& group = s->layout.groups()[g];
+      for (unsigned mask = 1; mask < 1u << group.size; ++mask) {
+        std::vector<int> subset;
+        for (int i = 0; i < group.size; ++i)
+          if ((mask >> i & 1) != 0) subset.push_back(group.first_attribute + i);
+        check_maximum(s->layout.subset_row(static_cast<int>(g), mask), subset);
+      }
+    }
+    if (s->layout.has_total()) {
+      std::vector<int> everything;
+      for (int i = 0; i < s->num_attributes(); ++i) everything.push_back(i);
+      check_maximum(s->layout.total_row(), everything);
+    }
+    for (int i = 0; i < s->num_attributes(); ++i)
+      for (std::uint64_t r = 0; r < s->num_tuples; ++r)
+        EXPECT_LE(static_cast<long double>(rows[s->layout.minimum_row(i) * kFanOut]), in_units(r, i));
+  }
+  EXPECT_GT(nearest_would_fail, 0u);
+}
+
+// With all weights equal the chain is one row, the total: the bound is as good as exact.
+TEST(BoundPlan, ReadsOneRowForEqualWeights) {
+  Random random(1);
+  for (const int d : {1, 2, 8, 9, 16, 17, 20}) {
+    Table table = random_table(random, ValueClass::dyadic, 200, d);
+    for (Attribute& attribute : table.attributes) attribute.preference = Preference::high;
+    const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.block_rows = 16});
+    // Units differ by column, so weights that are equal in units undo them.
+    Query query{.weights = std::vector<double>(static_cast<std::size_t>(d)), .k = 1};
+    for (std::size_t i = 0; i < query.weights.size(); ++i) query.weights[i] = s->units[i].inverse;
+    const ResolvedQuery resolved = resolve(query, *s);
+    ASSERT_EQ(resolved.bound.terms.size(), 1u) << d;
+    const int row = resolved.bound.terms[0].row;
+    EXPECT_EQ(row, d <= kMaxGroupSize ? s->layout.subset_row(0, (1u << d) - 1) : s->layout.total_row());
+    const std::vector<double> best = best_scores(*s, resolved);
+    double bounds[kFanOut];
+    simd::child_bounds(s->nodes[0].bounds(), resolved.bound, bounds);
+    for (std::size_t c = 0; c < s->nodes[0].header().num_children; ++c)
+      EXPECT_NEAR(bounds[c], best[c], 1e-5 * std::fabs(best[c]));
+  }
+}
+
+TEST(BoundPlan, ReadsNothingForAttributesWithoutWeight) {
+  Random random(2);
+  const Table table = random_table(random, ValueClass::uniform_f64, 100, 12);
+  const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {});
+  Query query{.weights = std::vector<double>(12, 0.0), .k = 1};
+  query.weights[7] = 2;
+  EXPECT_EQ(resolve(query, *s).bound.terms.size(), 1u);
+}
+
+// Is never worse than the box bound: the reason to keep subset maxima at all.
+TEST(BoundPlan, IsAsTightAsTheBoxOfTheBlock) {
+  Random random(3);
+  for (int trial = 0; trial < 100; ++trial) {
+    Table table = random_table(random, ValueClass::anticorrelated, 300, 6);
+    for (Attribute& attribute : table.attributes) attribute.preference = Preference::high;
+    const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.block_rows = 32});
+    Query query{.weights = {}, .k = 1};
+    for (int i = 0; i < 6; ++i) query.weights.push_back(random.unit());
+    const ResolvedQuery resolved = resolve(query, *s);
+    double bounds[kFanOut];
+    simd::child_bounds(s->nodes[0].bounds(), resolved.bound, bounds);
+    visit_value_type(*s, [&]<typename T>(T) {
+      for (std::uint32_t leaf = 0; leaf < s->leaves.size(); ++leaf) {
+        const double box = corner_score<T>(*s, resolved, leaf, Corner::maximum, Corner::minimum);
+        EXPECT_LE(bounds[leaf], box + 1e-5 * std::fabs(box));
+      }
+    });
+  }
+}
+
+// Products of weight and unit that underflow are rounded, so the plan must not call itself exact.
+TEST(BoundPlan, IsNotExactWhereWeightsUnderflowInBoundUnits) {
+  constexpr double kUnit = 0x1p-1000;
+  std::vector<double> a = {0, kUnit, kUnit, kUnit};
+  Table table;
+  table.num_rows = a.size();
+  table.attributes = {{"a"}, {"b"}};
+  table.columns = {ColumnView(a.data()), ColumnView(a.data())};
+  const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {});
+  const Query query{.weights = {0x1p-74, 0x2.8p-74}, .k = 1};
+  const ResolvedQuery resolved = resolve(query, *s);
+  double bounds[kFanOut];
+  simd::child_bounds(s->nodes[0].bounds(), resolved.bound, bounds);
+  EXPECT_GE(bounds[0], best_scores(*s, resolved)[0]) << (resolved.bound.exact ? "exact" : "inexact");
+}
+
+}  // namespace
+}  // namespace culmen::test

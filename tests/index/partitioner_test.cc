@@ -1,0 +1,133 @@
+#include "index/partitioner.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "culmen/error.h"
+#include "tests/generators.h"
+
+namespace culmen::test {
+namespace {
+
+TupleChunk random_chunk(Random& random, Eigen::Index rows, Eigen::Index attributes) {
+  TupleChunk chunk(rows, attributes);
+  for (Eigen::Index i = 0; i < attributes; ++i)
+    for (Eigen::Index r = 0; r < rows; ++r) chunk(r, i) = random.uniform(-3, 5);
+  return chunk;
+}
+
+std::vector<AttributeStats> stats_of(const TupleChunk& chunk) {
+  std::vector<AttributeStats> stats;
+  for (Eigen::Index i = 0; i < chunk.cols(); ++i)
+    stats.push_back({chunk.col(i).minCoeff(), chunk.col(i).maxCoeff(), -1074});
+  return stats;
+}
+
+TEST(Partitioner, GivesATupleTheSameKeyInEveryChunk) {
+  Random random(1);
+  const TupleChunk all = random_chunk(random, 1000, 5);
+  const std::vector<AttributeStats> stats = stats_of(all);
+  for (const Partitioner& partitioner :
+       {Partitioner::angle(stats, {3, 2, 2}, all), Partitioner::random(stats, 7)}) {
+    std::vector<OrderKey> at_once(1000);
+    partitioner.keys(all, 0, 1000, at_once);
+    for (const Eigen::Index chunk : {1, 3, 8, 17, 64, 333}) {
+      std::vector<OrderKey> keys(1000);
+      for (Eigen::Index first = 0; first < 1000; first += chunk) {
+        const Eigen::Index rows = std::min<Eigen::Index>(chunk, 1000 - first);
+        partitioner.keys(
+            all.middleRows(first, rows), static_cast<std::uint64_t>(first), 1000,
+            std::span(keys).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows)));
+      }
+      EXPECT_EQ(keys, at_once) << "chunks of " << chunk;
+    }
+  }
+}
+
+TEST(Partitioner, OrdersByLargestScaledAttributeDescending) {
+  TupleChunk chunk(4, 2);
+  chunk << 0.0, 0.5,  // largest 0.5
+      1.0, 0.0,       // 1
+      0.25, 0.75,     // 0.75
+      0.75, 0.75;     // 0.75, larger sum
+  const Partitioner partitioner = Partitioner::random(std::vector<AttributeStats>(2, {0, 1, -2}), 1);
+  std::vector<OrderKey> keys(4);
+  partitioner.keys(chunk, 0, 4, keys);
+  EXPECT_LT(keys[1], keys[3]);
+  EXPECT_LT(keys[3], keys[2]);
+  EXPECT_LT(keys[2], keys[0]);
+}
+
+TEST(Partitioner, CutsAnglesIntoPartsOfLikeSize) {
+  Random random(2);
+  const TupleChunk all = random_chunk(random, 20'000, 3);
+  const Partitioner partitioner = Partitioner::angle(stats_of(all), {4, 2}, all);
+  ASSERT_EQ(partitioner.num_partitions(), 8u);
+  std::vector<OrderKey> keys(20'000);
+  partitioner.keys(all, 0, 20'000, keys);
+  std::vector<int> count(8, 0);
+  for (const OrderKey key : keys) {
+    ASSERT_LT(partition_of(key), 8u);
+    ++count[partition_of(key)];
+  }
+  EXPECT_EQ(std::accumulate(count.begin(), count.end(), 0), 20'000);
+  for (const int rows : count) EXPECT_GT(rows, 20'000 / 8 / 4);
+}
+
+TEST(Partitioner, CutsPositionsIntoEqualParts) {
+  Random random(3);
+  const TupleChunk all = random_chunk(random, 100, 1);
+  std::vector<OrderKey> keys(100);
+  Partitioner::random(stats_of(all), 4).keys(all, 0, 100, keys);
+  for (std::size_t r = 0; r < 100; ++r) EXPECT_EQ(partition_of(keys[r]), r / 25);
+}
+
+TEST(Partitioner, RestoredFromItsPartsGivesTheSameKeys) {
+  Random random(4);
+  const TupleChunk all = random_chunk(random, 500, 4);
+  const Partitioner made = Partitioner::angle(stats_of(all), {3, 2}, all);
+  const Partitioner restored = Partitioner::restore(made.kind(), made.minimum(), made.maximum(),
+                                                    made.splits(), made.cuts(), made.num_partitions());
+  std::vector<OrderKey> before(500), after(500);
+  made.keys(all, 0, 500, before);
+  restored.keys(all, 0, 500, after);
+  EXPECT_EQ(before, after);
+}
+
+TEST(Partitioner, RefusesPartsThatDoNotFitTogether) {
+  const std::vector<double> two = {0, 0}, cuts = {0.5};
+  const auto restore = [&](std::vector<std::int32_t> splits, std::vector<double> c,
+                           std::uint32_t partitions) {
+    return Partitioner::restore(Partitioning::angle, two, two, std::move(splits), std::move(c), partitions);
+  };
+  EXPECT_NO_THROW(restore({2}, cuts, 2));
+  EXPECT_THROW(restore({2}, cuts, 3), InvalidArgument);
+  EXPECT_THROW(restore({2}, {}, 2), InvalidArgument);
+  EXPECT_THROW(restore({1}, {}, 1), InvalidArgument);
+  EXPECT_THROW(restore({-2}, cuts, 2), InvalidArgument);
+  EXPECT_THROW(restore({2, 2}, {0.5, 0.5}, 4), InvalidArgument) << "two attributes have one angle";
+  EXPECT_THROW(restore({2}, cuts, 0), InvalidArgument);
+}
+
+TEST(ChooseSplits, ComesNearTheNumberAskedForAndNeverAbove) {
+  for (int d = 1; d <= 20; ++d) {
+    for (const std::uint32_t wanted : {1u, 2u, 3u, 10u, 512u, 2048u, 1u << 14, kMaxPartitions}) {
+      std::uint64_t product = 1;
+      for (const std::int32_t parts : choose_splits(d, wanted)) {
+        EXPECT_GE(parts, 2);
+        product *= static_cast<std::uint64_t>(parts);
+      }
+      EXPECT_LE(product, wanted);
+      EXPECT_LT(choose_splits(d, wanted).size(), static_cast<std::size_t>(d));
+      if (d > 1) {
+        EXPECT_GT(product * 3, wanted) << d;
+      }
+    }
+  }
+  EXPECT_TRUE(choose_splits(1, 1000).empty());
+  EXPECT_EQ(choose_splits(4, 8), (std::vector<std::int32_t>{2, 2, 2}));
+}
+
+}  // namespace
+}  // namespace culmen::test

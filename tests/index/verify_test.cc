@@ -1,0 +1,134 @@
+// Damages one part of a sound snapshot at a time: verify must see each.
+#include "index/verify.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "index/bulk_load.h"
+#include "tests/generators.h"
+
+namespace culmen::test {
+namespace {
+
+std::shared_ptr<Snapshot> sound_snapshot() {
+  Random random(1);
+  Table table = random_table(random, ValueClass::uniform_f32, 2000, 3);
+  table.ids.clear();
+  return bulk_load(table.view(), {.num_partitions = 4, .block_rows = 16, .value_type = ValueType::float32});
+}
+
+float* values_of(Snapshot& s, std::size_t leaf) {
+  return reinterpret_cast<float*>(s.values.data() + leaf * s.leaf_bytes());
+}
+float* corner_of(Snapshot& s, std::size_t leaf, Corner corner) {
+  return const_cast<float*>(s.corner<float>(leaf, corner));
+}
+std::int64_t* ids_of(Snapshot& s, std::size_t leaf) {
+  return s.ids.data() + leaf * 16;
+}
+
+struct Damage {
+  std::string name;
+  std::function<void(Snapshot&)> inflict;
+  std::string word;  // stands in the text of a fault
+  bool deep_only = false;
+};
+
+class Verify : public testing::TestWithParam<Damage> {};
+
+TEST_P(Verify, SeesTheDamage) {
+  const std::shared_ptr<Snapshot> s = sound_snapshot();
+  ASSERT_TRUE(verify_snapshot(*s, true).empty());
+  GetParam().inflict(*s);
+  const std::vector<std::string> faults = verify_snapshot(*s, true);
+  ASSERT_FALSE(faults.empty());
+  EXPECT_TRUE(std::any_of(faults.begin(), faults.end(), [](const std::string& fault) {
+    return fault.find(GetParam().word) != std::string::npos;
+  })) << faults.front();
+  EXPECT_EQ(verify_snapshot(*s, false).empty(), GetParam().deep_only);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Parts, Verify,
+    testing::Values(
+        Damage{"value", [](Snapshot& s) { values_of(s, 5)[2] = 0; }, "leaf 5"},
+        Damage{"value_beyond_range", [](Snapshot& s) { values_of(s, 5)[2] = 7; }, "leaf 5, row 2"},
+        Damage{"value_nan", [](Snapshot& s) { values_of(s, 5)[2] = std::numeric_limits<float>::quiet_NaN(); },
+               "leaf 5"},
+        Damage{"swapped_rows",
+               [](Snapshot& s) {
+                 for (std::size_t i = 0; i < 3; ++i)
+                   std::swap(values_of(s, 5)[i * 16], values_of(s, 5)[i * 16 + 9]);
+                 std::swap(ids_of(s, 5)[0], ids_of(s, 5)[9]);
+               },
+               "leaf 5"},
+        Damage{"id_twice", [](Snapshot& s) { ids_of(s, 3)[1] = ids_of(s, 9)[4]; }, "two rows"},
+        Damage{"min_id", [](Snapshot& s) { s.leaves[7].min_id -= 1; }, "leaf 7"},
+        Damage{"later_min_id", [](Snapshot& s) { s.leaves[0].later_min_id = kNoId; }, "leaf 0"},
+        Damage{"num_rows", [](Snapshot& s) { s.leaves[4].num_rows -= 1; }, "tuples"},
+        Damage{"no_rows", [](Snapshot& s) { s.leaves[4].num_rows = 0; }, "leaf 4"},
+        Damage{"too_many_rows", [](Snapshot& s) { s.leaves[4].num_rows = 1u << 30; }, "leaf 4"},
+        Damage{"num_tuples", [](Snapshot& s) { s.num_tuples += 1; }, "tuples"},
+        Damage{"partition_of_a_leaf", [](Snapshot& s) { s.leaves[2].partition += 1; }, "leaf 2"},
+        Damage{"partition_range", [](Snapshot& s) { s.partitions[1].num_leaves -= 1; }, "partition"},
+        Damage{"corner_maximum", [](Snapshot& s) { corner_of(s, 6, Corner::maximum)[1] = 0; }, "leaf 6"},
+        Damage{"corner_minimum", [](Snapshot& s) { corner_of(s, 6, Corner::minimum)[1] = 1; }, "leaf 6"},
+        Damage{"threshold", [](Snapshot& s) { corner_of(s, 0, Corner::later_maximum)[2] = -1; }, "leaf 0"},
+        Damage{"lower_threshold", [](Snapshot& s) { corner_of(s, 0, Corner::later_minimum)[2] = 1; },
+               "leaf 0"},
+        Damage{"bound", [](Snapshot& s) { s.nodes.mutable_node(0).bounds()[2 * kFanOut + 3] -= 0.5f; },
+               "node 0", true},
+        Damage{"minimum_bound",
+               [](Snapshot& s) {
+                 s.nodes.mutable_node(0).bounds()[s.layout.minimum_row(1) * kFanOut + 3] += 0.5f;
+               },
+               "node 0", true},
+        Damage{"bound_of_the_root",
+               [](Snapshot& s) { s.nodes.mutable_node(s.nodes.size() - 1).bounds()[4 * kFanOut] -= 0.5f; },
+               "node"},
+        Damage{"child", [](Snapshot& s) { s.nodes.mutable_node(0).children()[1] = 1u << 30; }, "child 1"},
+        Damage{"child_twice",
+               [](Snapshot& s) {
+                 const NodeAccess<std::byte> node = s.nodes.mutable_node(0);
+                 node.children()[1] = node.children()[0];
+                 node.min_ids()[1] = node.min_ids()[0];
+               },
+               "node"},
+        Damage{"child_left_out", [](Snapshot& s) { s.nodes.mutable_node(0).header().num_children -= 1; },
+               "node"},
+        Damage{"no_children", [](Snapshot& s) { s.nodes.mutable_node(1).header().num_children = 0; },
+               "node 1"},
+        Damage{"min_id_of_a_child", [](Snapshot& s) { s.nodes.mutable_node(0).min_ids()[2] += 1; },
+               "child 2"},
+        Damage{"min_id_of_a_node", [](Snapshot& s) { s.nodes.mutable_node(0).header().min_id = kNoId; },
+               "node"},
+        Damage{"quantum", [](Snapshot& s) { s.stats[0].quantum = 0; }, "quantum"},
+        Damage{"range", [](Snapshot& s) { s.stats[1].maximum = 0.5; }, "range"},
+        Damage{"range_too_wide", [](Snapshot& s) { s.stats[1].maximum = 2; }, ""},
+        Damage{"exact_sums", [](Snapshot& s) { s.exact_sums = !s.exact_sums; }, ""},
+        Damage{"unit", [](Snapshot& s) { s.units[0].unit *= 2; }, ""}),
+    [](const auto& suite) { return suite.param.name; });
+
+TEST(Verify, FindsNoFaultInSoundSnapshots) {
+  Random random(2);
+  for (const ValueClass value_class : all_value_classes())
+    for (const std::size_t num_rows : {std::size_t{0}, std::size_t{1}, std::size_t{17}, std::size_t{1500}})
+      for (const Partitioning partitioning : {Partitioning::angle, Partitioning::random}) {
+        const Table table = random_table(random, value_class, num_rows, random.between(1, 12));
+        const std::vector<std::string> faults = verify_snapshot(
+            *bulk_load(table.view(), {.partitioning = partitioning, .num_partitions = 6, .block_rows = 16}),
+            true);
+        EXPECT_TRUE(faults.empty()) << value_class_name(value_class) << ": " << faults.front();
+      }
+}
+
+TEST(Verify, StopsAfterAHundredFaults) {
+  const std::shared_ptr<Snapshot> s = sound_snapshot();
+  for (std::size_t leaf = 0; leaf < s->leaves.size(); ++leaf)
+    for (std::size_t i = 0; i < 48; ++i) values_of(*s, leaf)[i] = 9;
+  EXPECT_EQ(verify_snapshot(*s, true).size(), 100u);
+}
+
+}  // namespace
+}  // namespace culmen::test

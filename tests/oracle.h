@@ -1,0 +1,136 @@
+// The oracle: the contract (docs/contract.md) done in the plainest way on the user's own table. Scores every
+// row, sorts them all, cuts. It shares score() with the index and nothing else: no orientation, no blocks, no
+// bounds.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "culmen/query.h"
+#include "culmen/table.h"
+#include "index/score.h"
+
+namespace culmen::test {
+
+struct Answer {
+  std::int64_t id;
+  double score;
+};
+
+inline double value_at(const ColumnView& column, std::size_t row) {
+  const std::byte* at = column.data + static_cast<std::ptrdiff_t>(row) * column.stride_bytes;
+  switch (column.type) {
+    case ElementType::float32:
+      return static_cast<double>(*reinterpret_cast<const float*>(at));
+    case ElementType::float64:
+      return *reinterpret_cast<const double*>(at);
+    case ElementType::int32:
+      return static_cast<double>(*reinterpret_cast<const std::int32_t*>(at));
+    case ElementType::int64:
+      break;
+  }
+  return static_cast<double>(*reinterpret_cast<const std::int64_t*>(at));
+}
+
+class Oracle {
+ public:
+  // as_float32: the index was told to round values to float32, so its answers are about the rounded table.
+  Oracle(const TableView& table, bool as_float32) : num_attributes_(table.columns.size()) {
+    minimum_.assign(num_attributes_, std::numeric_limits<double>::infinity());
+    maximum_.assign(num_attributes_, -std::numeric_limits<double>::infinity());
+    for (std::size_t row = 0; row < table.num_rows; ++row) {
+      ids_.push_back(table.ids.empty() ? static_cast<std::int64_t>(row) : table.ids[row]);
+      for (std::size_t i = 0; i < num_attributes_; ++i) {
+        const double given = value_at(table.columns[i], row);
+        values_.push_back(as_float32 ? static_cast<double>(static_cast<float>(given)) : given);
+        minimum_[i] = std::min(minimum_[i], values_.back());
+        maximum_[i] = std::max(maximum_[i], values_.back());
+      }
+    }
+  }
+
+  std::size_t num_rows() const { return ids_.size(); }
+  std::size_t num_attributes() const { return num_attributes_; }
+  std::int64_t id(std::size_t row) const { return ids_[row]; }
+  double value(std::size_t row, std::size_t attribute) const {
+    return values_[row * num_attributes_ + attribute];
+  }
+
+  // Whether a score could overflow, which the contract refuses.
+  bool refuses(const Query& query) const {
+    const Weights weights = effective(query);
+    double size = std::fabs(weights.offset);
+    for (const Term& term : weights.terms) {
+      const auto i = static_cast<std::size_t>(term.attribute);
+      if (ids_.empty()) continue;
+      size += std::fabs(term.weight) * std::max(std::fabs(minimum_[i]), std::fabs(maximum_[i]));
+    }
+    return !std::isfinite(size);
+  }
+
+  double score_of(std::size_t row, const Query& query) const {
+    const Weights weights = effective(query);
+    return score_of(row, weights);
+  }
+
+  std::vector<Answer> search(const Query& query) const {
+    const Weights weights = effective(query);
+    std::vector<Answer> answers;
+    for (std::size_t row = 0; row < ids_.size(); ++row) {
+      const double score = score_of(row, weights);
+      if (passes(row, query.where) && (!query.min_score || score >= *query.min_score))
+        answers.push_back({ids_[row], score});
+    }
+    std::sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
+      return a.score != b.score ? a.score > b.score : a.id < b.id;
+    });
+    const bool all = query.k == 0;  // goes with min_score only
+    if (!all && answers.size() > query.k) answers.resize(query.k);
+    return answers;
+  }
+
+ private:
+  struct Weights {
+    std::vector<Term> terms;
+    double offset = 0;
+  };
+
+  // Scale::minmax asks for sum w_i (a_i - min_i) / (max_i - min_i). By contract that is the chain over the
+  // weights w'_i = w_i / (max_i - min_i), rounded once each, begun at the fma chain of -w'_i * min_i; a
+  // constant attribute has no scale and drops out.
+  Weights effective(const Query& query) const {
+    Weights result;
+    for (std::size_t i = 0; i < num_attributes_; ++i) {
+      double weight = query.weights[i];
+      if (query.scale == Scale::minmax) {
+        const double range = maximum_[i] - minimum_[i];
+        weight = range > 0 ? weight / range : 0;
+        if (weight != 0) result.offset = std::fma(-weight, minimum_[i], result.offset);
+      }
+      if (weight != 0) result.terms.push_back({static_cast<std::int32_t>(i), weight});
+    }
+    return result;
+  }
+
+  double score_of(std::size_t row, const Weights& weights) const {
+    const double* tuple = values_.data() + row * num_attributes_;
+    return score(weights.terms, weights.offset, [tuple](int attribute) { return tuple[attribute]; });
+  }
+
+  bool passes(std::size_t row, const Filter& where) const {
+    return std::all_of(where.begin(), where.end(), [&](const Range& range) {
+      const double a = value(row, static_cast<std::size_t>(range.attribute));
+      return a >= range.minimum && a <= range.maximum;
+    });
+  }
+
+  std::size_t num_attributes_;
+  std::vector<double> values_;  // [num_rows][num_attributes] as the index must see them
+  std::vector<double> minimum_, maximum_;
+  std::vector<std::int64_t> ids_;
+};
+
+}  // namespace culmen::test

@@ -1,0 +1,156 @@
+#include "index/storage/manifest.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "culmen/error.h"
+#include "tests/storage/snapshots.h"
+
+namespace culmen::storage {
+namespace {
+
+using nlohmann::json;
+
+json sample() {
+  Manifest manifest = describe(*make_snapshot({.partitions = 3}));
+  manifest.snapshot = {Uuid{}, 7};
+  return json::parse(to_text(manifest));
+}
+
+std::string complaint(const std::string& text) {
+  try {
+    parse_manifest(text, "index/MANIFEST-7");
+    return "";
+  } catch (const FormatError& error) {
+    return error.what();
+  }
+}
+
+TEST(Manifest, ReadsBackWhatItWrote) {
+  const std::string text = sample().dump(1) + "\n";
+  EXPECT_EQ(to_text(parse_manifest(text, "")), text);
+}
+
+TEST(Manifest, RefusesAMissingOrMistypedMemberByName) {
+  const json whole = sample();
+  ASSERT_EQ(complaint(whole.dump()), "");
+  for (const auto& [key, value] : whole.items()) {
+    json changed = whole;
+    changed.erase(key);
+    EXPECT_NE(complaint(changed.dump()).find("index/MANIFEST-7: \"" + key + "\""), std::string::npos) << key;
+    for (const json& wrong : {json(nullptr), json(-1), json(1.5), json("x"), json(json::array({json::object()})),
+                              json(std::numeric_limits<std::uint64_t>::max())}) {
+      changed[key] = wrong;
+      EXPECT_NE(complaint(changed.dump()), "") << key << " = " << wrong;
+    }
+  }
+}
+
+TEST(Manifest, RefusesAMissingOrMistypedMemberOfItsParts) {
+  const json whole = sample();
+  for (const char* pointer : {"/attributes/0", "/levels/0", "/files/1", "/partitioning"}) {
+    const json part = whole.at(json::json_pointer(pointer));
+    for (const auto& [key, value] : part.items()) {
+      if (key == "offset") continue;  // follows from the rest; written for other readers
+      json changed = whole;
+      changed.at(json::json_pointer(pointer)).erase(key);
+      EXPECT_NE(complaint(changed.dump()), "") << pointer << " without " << key;
+      changed.at(json::json_pointer(pointer))[key] = json::object();
+      EXPECT_NE(complaint(changed.dump()), "") << pointer << " with a wrong " << key;
+    }
+  }
+}
+
+TEST(Manifest, RefusesValuesOutOfRange) {
+  const std::vector<std::pair<const char*, json>> changes = {
+      {"/format_version", 2},
+      {"/byte_order", "big"},
+      {"/features", {"compression"}},
+      {"/uuid", "00"},
+      {"/snapshot", 0},
+      {"/block_rows", 24},
+      {"/block_rows", 0},
+      {"/block_rows", 8192},
+      {"/fan_out", 64},
+      {"/leaves", std::uint64_t{1} << 32},
+      {"/levels", json::array()},
+      {"/levels/0/nodes", 0},
+      {"/levels/0/nodes", 2},
+      {"/attributes", json::array()},
+      {"/attributes/0/name", ""},
+      {"/attributes/0/name", "a1"},
+      {"/attributes/0/preference", "middle"},
+      {"/attributes/0/minimum", "inf"},
+      {"/attributes/0/minimum", "nan"},
+      {"/attributes/0/minimum", "1p+400"},
+      {"/attributes/0/minimum", "1p+30"},
+      {"/attributes/0/quantum", -1075},
+      {"/attributes/0/unit_exponent", 1001},
+      {"/value_type", "float16"},
+      {"/partitioning/splits", json::array({1})},
+      {"/partitioning/partitions", 0},
+      {"/partitioning/partitions", (1 << 20) + 1},
+      {"/files/0/name", "../../etc/passwd"},
+      {"/files/0/name", "SNAP-8-leaves"},
+      {"/files/0/kind", "nodes"},
+      {"/files/0/digest", "0123456789ABCDEF0123456789ABCDEF"},
+      {"/files/0/bytes", -1},
+      {"/labels", false},
+  };
+  for (const auto& [pointer, value] : changes) {
+    json changed = sample();
+    changed.at(json::json_pointer(pointer)) = value;
+    EXPECT_NE(complaint(changed.dump()), "") << pointer << " = " << value;
+  }
+  json too_many = sample();
+  for (int i = 0; i < kMaxAttributes; ++i) too_many["attributes"].push_back(too_many["attributes"][0]);
+  EXPECT_NE(complaint(too_many.dump()), "");
+}
+
+TEST(Manifest, SaysWhichVersionItIsAndWhichOneIsRead) {
+  json changed = sample();
+  changed["format_version"] = 3;
+  EXPECT_EQ(complaint(changed.dump()),
+            "index/MANIFEST-7: \"format_version\" of the manifest is 3; this program reads version 1");
+}
+
+TEST(Manifest, GivesUpOnDeepOrEndlessJson) {
+  const std::size_t many = 8 << 20;
+  EXPECT_NE(complaint(std::string(many, '[')), "");
+  EXPECT_NE(complaint("[" + std::string(many, '0') + "]"), "");
+  std::string zeros = "[0";
+  for (std::size_t i = 0; i < many / 2; ++i) zeros += ",0";
+  EXPECT_NE(complaint(zeros + "]"), "");
+  EXPECT_NE(complaint(""), "");
+  EXPECT_NE(complaint("\"\xff\""), "");
+}
+
+TEST(Manifest, NamesTheByteWhereItStopsBeingJson) {
+  EXPECT_NE(complaint("{\"format\": ?}").find("MANIFEST-7, byte 12"), std::string::npos) << complaint("{\"format\": ?}");
+}
+
+TEST(Current, ReadsBackWhatItWroteAndNothingElse) {
+  const std::string text = to_text(Current{12, 3456, {1, 2}});
+  EXPECT_TRUE(text.starts_with("culmen-index MANIFEST-12 3456 "));
+  const Current back = parse_current(text, "CURRENT");
+  EXPECT_EQ(back.snapshot_number, 12u);
+  EXPECT_EQ(back.manifest_bytes, 3456u);
+  EXPECT_EQ(back.manifest_digest, (Digest{1, 2}));
+  for (const std::string& wrong : {text + "\n", " " + text, text.substr(0, text.size() - 1), std::string(), std::string("\n"),
+                                   std::string(200, ' ')})
+    EXPECT_THROW(parse_current(wrong, "CURRENT"), FormatError) << wrong;
+}
+
+TEST(Names, BelongToASnapshotOnlyInTheirOneForm) {
+  EXPECT_EQ(snapshot_number_of("MANIFEST-12"), 12u);
+  EXPECT_EQ(snapshot_number_of("SNAP-3-partitions"), 3u);
+  EXPECT_EQ(snapshot_number_of("MANIFEST-999999999999999999"), kMaxSnapshotNumber);
+  for (const char* name : {"", "-", "MANIFEST-", "MANIFEST-0", "MANIFEST-01", "MANIFEST-+1", "MANIFEST-1 ", "manifest-1",
+                           "SNAP-1", "SNAP-1-", "SNAP-1-leaf", "SNAP--1-leaves", "SNAP-1-leaves/", "../MANIFEST-1",
+                           "MANIFEST-1000000000000000000", "MANIFEST-99999999999999999999"})
+    EXPECT_EQ(snapshot_number_of(name), 0u) << name;
+}
+
+}  // namespace
+}  // namespace culmen::storage

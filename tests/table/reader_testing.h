@@ -1,0 +1,95 @@
+// What the tests of the readers share.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "culmen/table.h"
+
+namespace culmen::testing {
+
+// What `call` throws, if it throws an Expected; else a text that no test expects.
+template <typename Expected>
+std::string error_of(const auto& call) {
+  try {
+    call();
+  } catch (const Expected& error) {
+    return error.what();
+  } catch (const std::exception& error) {
+    return std::string("another kind of exception: ") + error.what();
+  }
+  return "no exception";
+}
+
+template <typename T>
+double element_at(const std::byte* place) {
+  T value;
+  std::memcpy(&value, place, sizeof(value));
+  return static_cast<double>(value);
+}
+
+inline double value_at(const Table& table, std::size_t row, std::size_t column) {
+  const ColumnView& view = table.columns[column];
+  const std::byte* const place = view.data + static_cast<std::ptrdiff_t>(row) * view.stride_bytes;
+  switch (view.type) {
+    case ElementType::float32:
+      return element_at<float>(place);
+    case ElementType::float64:
+      return element_at<double>(place);
+    case ElementType::int32:
+      return element_at<std::int32_t>(place);
+    case ElementType::int64:
+      return element_at<std::int64_t>(place);
+  }
+  return 0;
+}
+
+inline std::vector<double> column_of(const Table& table, std::size_t column) {
+  std::vector<double> values;
+  for (std::size_t row = 0; row < table.num_rows; ++row) values.push_back(value_at(table, row, column));
+  return values;
+}
+
+inline std::vector<std::string> names_of(const Table& table) {
+  std::vector<std::string> names;
+  for (const Attribute& attribute : table.attributes) names.push_back(attribute.name);
+  return names;
+}
+
+inline std::vector<std::string> labels_of(const Table& table) {
+  std::vector<std::string> labels;
+  for (std::size_t row = 0; row < table.num_rows; ++row) labels.emplace_back(table.labels.view()[row]);
+  return labels;
+}
+
+inline void append_value(std::string& bytes, const auto& value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+// A folder of its own for each test program, gone at its end.
+class ScratchFolder {
+ public:
+  ScratchFolder() : path_(std::filesystem::temp_directory_path() / ("culmen-" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(path_);
+  }
+  ~ScratchFolder() { std::filesystem::remove_all(path_); }
+
+  std::string write(const std::string& name, std::string_view bytes) const {
+    const std::filesystem::path path = path_ / name;
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path.string();
+  }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace culmen::testing

@@ -1,0 +1,778 @@
+"""The program culmen, run as users run it: in a temporary directory, judged by what it prints and leaves.
+
+CULMEN_PROGRAM names the built program. Values and weights are small multiples of a power of two wherever an
+answer is computed here again, so that every sum is exact.
+"""
+
+import ast
+import csv
+import io
+import json
+import os
+import pty
+import random
+import re
+import resource
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+PROGRAM = os.environ.get("CULMEN_PROGRAM", "culmen")
+SANITIZED = bool(os.environ.get("CULMEN_SANITIZE"))
+ENGINES = ["auto", "scan", "ta", "gta", "bounded"]
+
+HOTELS = """id,name,price,rating
+7,"Inn, by the sea",80.5,8.5
+3,"The ""Old"" Mill",120,9.25
+9,Zürich Höhe,200,9.5
+4,"Two
+lines",60.1,7
+"""
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.dir = Path(directory.name)
+
+    def culmen(self, *arguments, code=0, stdin="", **options):
+        """Runs the program, checks its exit code, returns (stdout, stderr)."""
+        done = subprocess.run([PROGRAM, *map(str, arguments)], input=stdin.encode(), capture_output=True,
+                              cwd=self.dir, timeout=120, check=False, **options)
+        out, err = done.stdout.decode(), done.stderr.decode()
+        self.assertEqual(done.returncode, code, f"culmen {arguments}\n{out}\n{err}")
+        return out, err
+
+    def refused(self, *arguments, code, says, **options):
+        """Runs a command that must fail: silent on stdout, one line on stderr, with `says` in it."""
+        out, err = self.culmen(*arguments, code=code, **options)
+        self.assertEqual(out, "")
+        self.assertRegex(err, r"\Aculmen: [^\n]+\n\Z")
+        self.assertIn(says, err)
+
+    def write(self, name, text):
+        (self.dir / name).write_text(text)
+        return name
+
+    def listing(self):
+        return sorted(path.name for path in self.dir.iterdir())
+
+    def snapshot(self, directory):
+        """Every file below `directory` with its bytes."""
+        root = self.dir / directory
+        return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+    def build_hotels(self):
+        self.write("hotels.csv", HOTELS)
+        self.culmen("build", "hotels.csv", "-o", "index", "--id", "id", "--label", "name",
+                    "--attributes", "price:low,rating")
+
+    def build_numbers(self, rows, names=("a", "b", "c"), *options):
+        lines = [",".join(names)] + [",".join(map(str, row)) for row in rows]
+        self.write("numbers.csv", "\n".join(lines) + "\n")
+        self.culmen("build", "numbers.csv", "-o", "index", "--force", *options)
+
+    def rows(self, *arguments, **options):
+        """The rows of a query's CSV as dictionaries."""
+        out, _ = self.culmen("query", "index", *arguments, "--format", "csv", **options)
+        return list(csv.DictReader(io.StringIO(out)))
+
+    def ids(self, *arguments, **options):
+        return [int(row["id"]) for row in self.rows(*arguments, **options)]
+
+
+def best(rows, weights, k):
+    """The full scan: (id, score) of the k best rows, higher score first, then smaller id."""
+    scored = [(sum(w * a for w, a in zip(weights, row)), id) for id, row in enumerate(rows)]
+    return [(id, score) for score, id in sorted(scored, key=lambda s: (-s[0], s[1]))[:k]]
+
+
+def bits(number):
+    return struct.pack("<d", float(number))
+
+
+def read_npy(data):
+    """(dtype description, shape, data bytes) of an NPY file of format 1.0."""
+    assert data[:8] == b"\x93NUMPY\x01\x00"
+    (length,) = struct.unpack("<H", data[8:10])
+    assert (10 + length) % 64 == 0
+    header = ast.literal_eval(data[10:10 + length].decode())
+    assert header["fortran_order"] is False
+    return header["descr"], header["shape"], data[10 + length:]
+
+
+def write_npy(path, rows):
+    header = str({"descr": "<f8", "fortran_order": False, "shape": (len(rows), len(rows[0]))})
+    header = header.ljust(117) + "\n"
+    values = b"".join(bits(value) for row in rows for value in row)
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + values)
+
+
+class GenerateTest(Case):
+    def test_makes_every_kind(self):
+        for kind in ["independent", "correlated", "anticorrelated", "ratings", "zipf", "clusters"]:
+            with self.subTest(kind):
+                out, err = self.culmen("generate", kind, "--rows", 20, "--dims", 3, "-o", "t.csv")
+                self.assertEqual(out, "")
+                self.assertIn("20 rows, 3 attributes", err)
+                self.assertEqual(len((self.dir / "t.csv").read_text().splitlines()), 21)
+
+    def test_hotels_have_ids_and_names(self):
+        self.culmen("generate", "hotels", "--rows", 30, "-o", "t.csv")
+        with open(self.dir / "t.csv", encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len({row["id"] for row in rows}), 30)
+        self.assertTrue(all(row["name"] for row in rows))
+
+    def test_same_seed_gives_same_bytes_and_another_seed_others(self):
+        for name, seed in [("a.npy", 5), ("b.npy", 5), ("c.npy", 6)]:
+            self.culmen("generate", "independent", "--rows", 50, "--seed", seed, "-o", name)
+        a, b, c = ((self.dir / name).read_bytes() for name in ["a.npy", "b.npy", "c.npy"])
+        self.assertEqual(a, b)
+        self.assertNotEqual(a, c)
+
+    def test_refuses_an_unknown_kind_and_an_unknown_ending(self):
+        self.refused("generate", "motels", "--rows", 5, "-o", "t.csv", code=2, says="hotels")
+        self.refused("generate", "hotels", "--rows", 5, "-o", "t.xls", code=2, says=".npy")
+        self.refused("generate", "hotels", "--rows", -5, "-o", "t.csv", code=2, says="--rows")
+        self.assertEqual(self.listing(), [])
+
+    def test_says_so_when_the_file_cannot_be_written(self):
+        self.refused("generate", "hotels", "--rows", 5, "-o", "no/such/t.csv", code=1, says="no/such/t.csv")
+
+    def test_quiet_says_nothing(self):
+        self.assertEqual(self.culmen("generate", "zipf", "--rows", 5, "-o", "t.csv", "-q"), ("", ""))
+
+
+class BuildTest(Case):
+    def test_sums_up_on_stderr(self):
+        self.write("hotels.csv", HOTELS)
+        out, err = self.culmen("build", "hotels.csv", "-o", "index", "--id", "id", "--label", "name")
+        self.assertEqual(out, "")
+        self.assertIn("4 rows, 2 attributes, labels", err)
+        self.assertIn("stored as float64: column price", err)
+        self.assertNotIn("\r", err)  # no progress bar: stderr is no terminal
+
+    def test_quiet_says_nothing(self):
+        self.write("t.csv", "a\n1\n")
+        self.assertEqual(self.culmen("build", "t.csv", "-o", "index", "--quiet"), ("", ""))
+
+    def test_says_why_a_type_was_chosen(self):
+        self.write("exact.csv", "a\n1.5\n")
+        self.write("inexact.csv", "a,b\n1.5,0.1\n")
+        self.assertIn("every value is one exactly", self.culmen("build", "exact.csv", "-o", "i1")[1])
+        self.assertIn("column b has", self.culmen("build", "inexact.csv", "-o", "i2")[1])
+        err = self.culmen("build", "inexact.csv", "-o", "i3", "--type", "f32")[1]
+        self.assertIn("values rounded: 1", err)
+        self.assertIn("float64, as asked", self.culmen("build", "exact.csv", "-o", "i4", "--type", "f64")[1])
+
+    def test_reads_standard_input(self):
+        self.culmen("build", "-", "-o", "index", "--id", "id", "--label", "name", stdin=HOTELS)
+        self.assertEqual(self.ids("-w", "rating=1", "-k", 1), [9])
+
+    def test_every_partitioning_gives_the_same_answers(self):
+        rows = [[random.Random(i).randrange(-50, 50) / 4, i % 7, -i] for i in range(300)]
+        expected = [id for id, _ in best(rows, [1, 2, 0.5], 20)]
+        for options in [[], ["--partition", "random", "--partitions", 3], ["--splits", 2, "--block", 16],
+                        ["--partitions", 5, "--threads", 1], ["--type", "f32"]]:
+            with self.subTest(options):
+                self.build_numbers(rows, ("a", "b", "c"), *options)
+                self.assertEqual(self.ids("-w", "1,2,0.5", "-k", 20), expected)
+
+    def test_drops_rows_with_nulls_only_when_asked(self):
+        self.write("t.csv", "a,b\n1,2\n,3\n4,nan\n5,6\n")
+        self.refused("build", "t.csv", "-o", "index", code=3, says="t.csv")
+        _, err = self.culmen("build", "t.csv", "-o", "index", "--nulls", "drop")
+        self.assertIn("2 rows dropped", err)
+        self.assertIn("2 rows, 2 attributes", err)
+
+    def test_refuses_bad_tables_and_leaves_nothing_behind(self):
+        cases = {"ragged": ("a,b\n1,2\n3\n", "3"), "text": ("a,b\n1,2\n3,four\n", "four"), "empty": ("", "t.csv"),
+                 "id twice": ("id,a\n1,2\n1,3\n", "")}
+        for name, (text, says) in cases.items():
+            with self.subTest(name):
+                self.write("t.csv", text)
+                options = ["--id", "id"] if name == "id twice" else []
+                self.refused("build", "t.csv", "-o", "index", *options, code=3, says=says)
+                self.assertEqual(self.listing(), ["t.csv"])
+
+    def test_refuses_wrong_options_and_leaves_nothing_behind(self):
+        self.write("t.csv", "a,b\n1,2\n")
+        cases = [(["--attributes", "a,x"], "x"), (["--id", "x"], "x"), (["--label", "x"], "x"),
+                 (["--block", "17"], "16"), (["--type", "f16"], "f16"), (["--splits", "2", "--partitions", "3"], "--"),
+                 (["--partition", "radius"], "radius"), (["--threads", "-1"], "--threads"),
+                 (["--nulls", "keep"], "keep"), (["--partition", "random", "--splits", "2"], "split")]
+        for options, says in cases:
+            with self.subTest(options):
+                self.refused("build", "t.csv", "-o", "index", *options, code=2, says=says)
+                self.assertEqual(self.listing(), ["t.csv"])
+
+    def test_replaces_an_index_only_by_force(self):
+        self.build_hotels()
+        self.write("other.csv", "x\n1\n2\n")
+        before = self.snapshot("index")
+        self.refused("build", "other.csv", "-o", "index", code=2, says="--force")
+        self.assertEqual(self.snapshot("index"), before)
+        self.culmen("build", "other.csv", "-o", "index", "--force")
+        self.assertEqual(self.ids("-w", "x=1"), [1, 0])
+
+    def test_refuses_before_it_reads_the_input(self):
+        self.build_hotels()
+        self.refused("build", "no-such-file.csv", "-o", "index", code=2, says="--force")
+
+    def test_a_refused_table_leaves_the_old_index_untouched(self):
+        self.build_hotels()
+        before = self.snapshot("index")
+        self.write("bad.csv", "a\n1\nx\n")
+        self.refused("build", "bad.csv", "-o", "index", "--force", code=3, says="bad.csv")
+        self.assertEqual(self.snapshot("index"), before)
+
+    def test_force_spares_directories_and_files_that_are_no_index(self):
+        (self.dir / "home").mkdir()
+        self.write("home/thesis.txt", "dear")
+        self.write("t.csv", "a\n1\n")
+        self.refused("build", "t.csv", "-o", "home", "--force", code=2, says="no index")
+        self.refused("build", "t.csv", "-o", "t.csv", "--force", code=2, says="not a directory")
+        self.assertEqual(self.snapshot("home"), {"thesis.txt": b"dear"})
+
+    def test_an_empty_directory_may_become_an_index(self):
+        (self.dir / "index").mkdir()
+        self.build_hotels()
+
+    def test_ctrl_c_ends_it_with_130_and_nothing_behind(self):
+        with subprocess.Popen([PROGRAM, "build", "-", "-o", "index"], cwd=self.dir, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdin.write(b"a,b\n1,2\n")
+            process.stdin.flush()
+            wait_until_sigint_is_caught(process.pid)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(b"3,4\n", timeout=60)
+        self.assertEqual((process.returncode, out, err), (130, b"", b"culmen: interrupted\n"))
+        self.assertEqual(self.listing(), [])
+
+
+def wait_until_sigint_is_caught(pid):
+    for _ in range(600):
+        status = Path(f"/proc/{pid}/status").read_text()
+        caught = int(re.search(r"SigCgt:\s*(\w+)", status).group(1), 16)
+        if caught & (1 << (signal.SIGINT - 1)):
+            return
+        time.sleep(0.05)
+    raise AssertionError("the program does not catch SIGINT")
+
+
+class QueryTest(Case):
+    def test_all_engines_print_the_same_bytes(self):
+        source = random.Random(4)
+        rows = [[source.randrange(-20, 20) / 4 for _ in range(4)] for _ in range(500)]
+        self.build_numbers(rows, ("a", "b", "c", "d"))
+        for weights in [[1, 1, 1, 1], [3, 0, 0, 0.5], [-1, 2, -0.25, 0], [0, 0, 0, -4]]:
+            text = ",".join(map(str, weights))
+            expected = [(str(id), bits(score)) for id, score in best(rows, weights, 25)]
+            for engine in ENGINES:
+                with self.subTest(engine=engine, weights=text):
+                    found = self.rows("-w", text, "-k", 25, "--engine", engine)
+                    self.assertEqual([(row["id"], bits(row["score"])) for row in found], expected)
+
+    def test_ten_rows_unless_told_otherwise(self):
+        self.build_numbers([[i, 0, 0] for i in range(30)])
+        self.assertEqual(len(self.ids("-w", "a=1")), 10)
+        self.assertEqual(len(self.ids("-w", "a=1", "-k", 12)), 12)
+        self.assertEqual(self.ids("-w", "a=1", "-k", 1000), list(range(29, -1, -1)))
+
+    def test_min_score_alone_gives_every_row_at_or_above(self):
+        self.build_numbers([[i, 0, 0] for i in range(30)])
+        self.assertEqual(self.ids("-w", "a=1", "--min-score", 15), list(range(29, 14, -1)))
+        self.assertEqual(self.ids("-w", "a=1", "--min-score", 15, "-k", 2), [29, 28])
+        self.assertEqual(self.ids("-w", "a=-1", "--min-score", "-2"), [0, 1, 2])
+        self.assertEqual(self.ids("-w", "a=1", "--min-score", 100), [])
+
+    def test_where_keeps_rows_in_range(self):
+        self.build_numbers([[i, i % 5, 0] for i in range(30)])
+        self.assertEqual(self.ids("-w", "a=1", "--where", "a<20 and b>=4"), [19, 14, 9, 4])
+        self.assertEqual(self.ids("-w", "a=1", "--where", "a > 27"), [29, 28])
+        self.assertEqual(self.ids("-w", "a=1", "--where", "a = 3"), [3])
+
+    def test_minmax_scales_by_the_index_itself(self):
+        self.build_numbers([[0, 0, 0], [1000, 0, 0], [0, 1, 0]])
+        self.assertEqual(self.ids("-w", "a=1,b=2", "-k", 1), [1])
+        found = self.rows("-w", "a=1,b=2", "-k", 1, "--scale", "minmax")
+        self.assertEqual((found[0]["id"], float(found[0]["score"])), ("2", 2.0))
+
+    def test_ties_go_to_the_smaller_id(self):
+        self.write("t.csv", "id,a\n5,1\n2,1\n9,1\n3,0\n")
+        self.culmen("build", "t.csv", "-o", "index", "--id", "id")
+        for engine in ENGINES:
+            self.assertEqual(self.ids("-w", "a=1", "-k", 2, "--engine", engine), [2, 5])
+
+    def test_an_empty_index_answers_with_no_rows(self):
+        self.write("t.csv", "a,b\n")
+        self.culmen("build", "t.csv", "-o", "index")
+        for engine in ENGINES:
+            out, _ = self.culmen("query", "index", "-w", "1,1", "--engine", engine)
+            self.assertEqual(out, "rank,id,score,a,b\n")
+        out, _ = self.culmen("query", "index", "-w", "1,1", "--format", "json")
+        self.assertEqual(json.loads(out)["queries"][0]["results"], [])
+
+    def test_one_row_is_enough(self):
+        self.build_numbers([[2, 3, 4]])
+        for engine in ENGINES:
+            found = self.rows("-w", "1,-1,0.5", "--engine", engine)
+            self.assertEqual([(row["id"], float(row["score"])) for row in found], [("0", 1.0)])
+
+    def test_explain_prints_the_plan_instead(self):
+        self.build_hotels()
+        out, err = self.culmen("query", "index", "-w", "rating=1", "--explain", "--engine", "scan")
+        self.assertIn("scan", out)
+        self.assertNotIn("rank,id", out)
+        self.assertEqual(err, "")
+
+    def test_profile_tells_stderr_what_was_read(self):
+        self.build_hotels()
+        out, err = self.culmen("query", "index", "-w", "rating=1", "--engine", "scan", "--profile")
+        self.assertTrue(out.startswith("rank,id,score"))
+        self.assertIn("4 of 4 rows scored (100 %)", err)
+        self.assertIn("engine scan", err)
+        self.assertIn("blocks visited", err)
+
+    def test_answers_are_all_that_stdout_and_nothing_that_stderr_gets(self):
+        self.build_hotels()
+        self.assertEqual(self.culmen("query", "index", "-w", "rating=1")[1], "")
+
+    def test_refuses_what_cannot_be_asked(self):
+        self.build_hotels()
+        ask = ["query", "index", "-w", "rating=1"]
+        cases = [(["query", "index"], "-w"), ([*ask, "-k", "0"], "at least 1"), ([*ask, "-k", "-3"], "-k"),
+                 ([*ask, "-k", "many"], "-k"), ([*ask, "--where", "stars>=4"], "price"),
+                 ([*ask, "--where", "price<"], "price<"), ([*ask, "--where", "price<9 or rating>1"], ""),
+                 ([*ask, "--min-score", "high"], "--min-score"), ([*ask, "--min-score", "nan"], "--min-score"),
+                 ([*ask, "--scale", "log"], "log"), ([*ask, "--engine", "warp"], "bounded"),
+                 ([*ask, "--format", "xml"], "xml"), ([*ask, "--weights-file", "w.csv"], "--weights"),
+                 ([*ask, "--threads", "-2"], "--threads"), ([*ask, "surplus"], "surplus")]
+        for arguments, says in cases:
+            with self.subTest(arguments):
+                self.refused(*arguments, code=2, says=says)
+
+    def test_a_closed_pipe_is_no_error(self):
+        self.build_numbers([[i, 0, 0] for i in range(20000)])
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        with os.fdopen(write_end, "wb") as stdout:
+            done = subprocess.run([PROGRAM, "query", "index", "-w", "a=1", "-k", "20000"], cwd=self.dir,
+                                  stdout=stdout, stderr=subprocess.PIPE, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+
+class WeightsTest(Case):
+    def test_names_positions_and_signs(self):
+        self.build_hotels()
+        by_name = self.ids("-w", "price=-0.25,rating=8")
+        self.assertEqual(by_name, [7, 3, 4, 9])
+        for weights in ["-0.25,8", "rating=8,price=-0.25", "rating=+8, price=-.25", "-25e-2,8", " -0.25 , 8.0 "]:
+            with self.subTest(weights):
+                self.assertEqual(self.ids("-w", weights), by_name)
+        self.assertEqual(self.ids("--weights=-0.25,8"), by_name)
+        self.assertEqual(self.ids("-w", "price=-1"), [4, 7, 3, 9])  # attributes not named count 0
+
+    def test_odd_names_may_be_quoted(self):
+        self.write("t.csv", '"a,b","c=d","say ""x""",plain\n1,0,0,0\n0,1,0,0\n0,0,1,0\n')
+        self.culmen("build", "t.csv", "-o", "index")
+        for weights, id in [('"a,b"=1', 0), ("c=d=1", 1), ('"c=d"=1', 1), ('"say ""x"""=1,plain=2', 2)]:
+            with self.subTest(weights):
+                self.assertEqual(self.ids("-w", weights, "-k", 1), [id])
+
+    def test_refuses_what_is_no_weight_and_lists_the_names(self):
+        self.build_hotels()
+        cases = [("1", "price, rating"), ("1,2,3", "price, rating"), ("stars=1", "price"), ("price=1,price=2", "rating"),
+                 ("price", "number"), ("price=", "number"), ("price=1,2", "name=value"), ("1,,2", "number"),
+                 ("1,2,", "number"), ("inf,1", "finite"), ("nan,1", "finite"), ("price=1e999", "range"),
+                 ("1x,2", "1x"), ("0,0", ""), ("0x1,2", "0x1")]
+        for weights, says in cases:
+            with self.subTest(weights):
+                self.refused("query", "index", "-w", weights, code=2, says=says)
+
+    def test_a_csv_file_asks_one_query_a_row(self):
+        self.build_numbers([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        self.write("w.csv", "c,a\n1,2\n3,1\n")
+        found = self.rows("--weights-file", "w.csv", "-k", 2)
+        self.assertEqual([(row["query"], row["rank"], row["id"], float(row["score"])) for row in found],
+                         [("1", "1", "0", 2), ("1", "2", "2", 1), ("2", "1", "2", 3), ("2", "2", "0", 1)])
+        stdin = (self.dir / "w.csv").read_text()
+        self.assertEqual(self.rows("--weights-file", "-", "-k", 2, stdin=stdin), found)
+
+    def test_an_npy_file_asks_by_position(self):
+        self.build_numbers([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        write_npy(self.dir / "w.npy", [[2, 0, 1], [-1, 0, 3]])
+        found = self.rows("--weights-file", "w.npy", "-k", 1)
+        self.assertEqual([(row["query"], row["id"], float(row["score"])) for row in found],
+                         [("1", "0", 2), ("2", "2", 3)])
+
+    def test_a_batch_answers_as_its_queries_one_by_one(self):
+        source = random.Random(9)
+        self.build_numbers([[source.randrange(99) for _ in range(3)] for _ in range(400)])
+        queries = [[source.randrange(-9, 9) for _ in range(2)] + [1] for _ in range(30)]
+        self.write("w.csv", "\n".join(["a,b,c"] + [",".join(map(str, query)) for query in queries]) + "\n")
+        for engine in ENGINES:
+            batch = self.rows("--weights-file", "w.csv", "-k", 7, "--engine", engine)
+            for number in (1, 17, 30):
+                alone = self.rows("-w", ",".join(map(str, queries[number - 1])), "-k", 7)
+                mine = [row for row in batch if row.pop("query", None) == str(number)]
+                self.assertEqual(mine, alone)
+                batch = self.rows("--weights-file", "w.csv", "-k", 7, "--engine", engine)
+
+    def test_a_file_without_rows_has_no_answers(self):
+        self.build_hotels()
+        self.write("w.csv", "price,rating\n")
+        out, err = self.culmen("query", "index", "--weights-file", "w.csv", "--format", "json", "--profile")
+        self.assertEqual((json.loads(out), err), ({"queries": []}, ""))
+
+    def test_refuses_files_that_do_not_fit(self):
+        self.build_hotels()
+        self.write("unknown.csv", "price,stars\n1,2\n")
+        self.write("text.csv", "price\nx\n")
+        self.write("zero.csv", "price,rating\n1,1\n0,0\n")
+        write_npy(self.dir / "wide.npy", [[1, 2, 3]])
+        ask = ["query", "index", "--weights-file"]
+        self.refused(*ask, "unknown.csv", code=2, says="price, rating")
+        self.refused(*ask, "text.csv", code=3, says="text.csv")
+        self.refused(*ask, "zero.csv", code=2, says="query 2")
+        self.refused(*ask, "wide.npy", code=2, says="price, rating")
+        self.refused(*ask, "missing.csv", code=1, says="missing.csv")
+
+
+class FormatsTest(Case):
+    def setUp(self):
+        super().setUp()
+        self.build_hotels()
+
+    def output(self, *arguments):
+        return self.culmen("query", "index", "-w", "price=-0.1,rating=1.3", *arguments)[0]
+
+    def test_csv_quotes_labels_that_need_it(self):
+        out = self.output("--format", "csv", "-k", 4)
+        self.assertTrue(out.startswith("rank,id,score,label,price,rating\n"))
+        rows = list(csv.DictReader(io.StringIO(out)))
+        self.assertEqual({row["label"] for row in rows},
+                         {"Inn, by the sea", 'The "Old" Mill', "Zürich Höhe", "Two\nlines"})
+        self.assertIn('"The ""Old"" Mill"', out)
+        self.assertNotIn('"Zürich', out)
+
+    def test_csv_is_the_default_of_a_pipe(self):
+        self.assertEqual(self.output(), self.output("--format", "csv"))
+
+    def test_json_has_the_promised_shape(self):
+        answer = json.loads(self.output("--format", "json", "-k", 2))
+        self.assertEqual(list(answer), ["queries"])
+        (query,) = answer["queries"]
+        self.assertEqual(list(query), ["weights", "results", "stats"])
+        self.assertEqual(query["weights"], {"price": -0.1, "rating": 1.3})
+        self.assertEqual([hit["rank"] for hit in query["results"]], [1, 2])
+        for hit in query["results"]:
+            self.assertEqual(list(hit), ["rank", "id", "score", "label", "attributes"])
+            self.assertEqual(list(hit["attributes"]), ["price", "rating"])
+        self.assertEqual(list(query["stats"]),
+                         ["engine", "tuples_in_index", "tuples_scored", "share_scored", "blocks_visited",
+                          "nodes_visited", "bounds_computed", "bytes_touched", "elapsed_us"])
+        self.assertEqual(query["stats"]["tuples_in_index"], 4)
+
+    def test_json_and_csv_hold_the_same_bits(self):
+        source = random.Random(1)
+        self.build_numbers([[source.uniform(-1, 1) * 10 ** source.randrange(-9, 9) for _ in range(3)]
+                            for _ in range(200)])
+        ask = ["-w", "0.1,-0.7,1e-3", "-k", "200"]
+        found = self.rows(*ask)
+        (query,) = json.loads(self.culmen("query", "index", *ask, "--format", "json")[0])["queries"]
+        self.assertEqual(len(found), 200)
+        for row, hit in zip(found, query["results"]):
+            self.assertEqual((row["rank"], row["id"]), (str(hit["rank"]), str(hit["id"])))
+            self.assertEqual(bits(row["score"]), bits(hit["score"]))
+            for name in "abc":
+                self.assertEqual(bits(row[name]), bits(hit["attributes"][name]))
+
+    def test_values_come_back_as_they_were_given(self):
+        values = [0.1, 1e-300, -2.5e17, 1 / 3, 5e-324, 123456789.125]
+        self.build_numbers([[value] for value in values], ("a",))
+        found = {int(row["id"]): bits(row["a"]) for row in self.rows("-w", "a=1")}
+        self.assertEqual(found, {id: bits(value) for id, value in enumerate(values)})
+
+    def test_labels_are_left_out_where_there_are_none(self):
+        self.build_numbers([[1, 2, 3]])
+        self.assertEqual(list(self.rows("-w", "a=1")[0]), ["rank", "id", "score", "a", "b", "c"])
+        answer = json.loads(self.culmen("query", "index", "-w", "a=1", "--format", "json")[0])
+        self.assertNotIn("label", answer["queries"][0]["results"][0])
+
+    def test_jsonl_has_one_query_a_line(self):
+        self.write("w.csv", "price,rating\n-1,1\n1,0\n")
+        ask = ["query", "index", "--weights-file", "w.csv"]
+        lines = [json.loads(line) for line in self.culmen(*ask, "--format", "jsonl")[0].splitlines()]
+        whole = json.loads(self.culmen(*ask, "--format", "json")[0])["queries"]
+        self.assertEqual(len(lines), 2)
+        self.assertEqual([line["results"] for line in lines], [query["results"] for query in whole])
+        self.assertEqual(lines[1]["weights"], {"price": 1})
+
+    def test_npy_holds_ids_and_scores_padded(self):
+        self.write("w.csv", "price,rating\n-1,1\n1,0\n")
+        self.culmen("query", "index", "--weights-file", "w.csv", "-k", 6, "-o", "best.npy")
+        descr, shape, data = read_npy((self.dir / "best.npy").read_bytes())
+        self.assertEqual((descr, shape), ([("id", "<i8"), ("score", "<f8")], (2, 6)))
+        slots = list(struct.iter_unpack("<qd", data))
+        found = self.rows("--weights-file", "w.csv", "-k", 6)
+        expected = [(int(row["id"]), float(row["score"])) for row in found]
+        nobody = [(-1, float("-inf"))] * 2
+        self.assertEqual(slots, expected[:4] + nobody + expected[4:] + nobody)
+
+    def test_npy_without_k_is_as_wide_as_the_longest_answer(self):
+        out = subprocess.run([PROGRAM, "query", "index", "-w", "price=1", "--min-score", "100", "--format", "npy"],
+                             cwd=self.dir, capture_output=True, check=True).stdout
+        _, shape, data = read_npy(out)
+        self.assertEqual((shape, [id for id, _ in struct.iter_unpack("<qd", data)]), ((1, 2), [9, 3]))
+
+    def test_table_is_aligned_and_harmless(self):
+        self.write("t.csv", 'id,name,a\n1,"\x1b[31mred",1.23456789\n22,Zürich,2\n333,' + "x" * 60 + ",3\n")
+        self.culmen("build", "t.csv", "-o", "index", "--force", "--id", "id", "--label", "name")
+        out, _ = self.culmen("query", "index", "-w", "a=1", "--format", "table")
+        lines = out.splitlines()
+        self.assertEqual(len({len(line) for line in lines}), 1, out)
+        self.assertEqual(lines[0].split(), ["rank", "id", "score", "label", "a"])
+        self.assertIn("1.23457", lines[3])
+        self.assertNotIn("\x1b", out)
+        self.assertIn("x" * 39 + "…", lines[1])
+
+    def test_table_of_a_batch_names_each_query(self):
+        self.write("w.csv", "price,rating\n-1,1\n1,0\n")
+        out, _ = self.culmen("query", "index", "--weights-file", "w.csv", "--format", "table")
+        self.assertIn("query 1: price=-1, rating=1\n", out)
+        self.assertIn("\nquery 2: price=1\n", out)
+
+    def test_the_ending_of_the_file_chooses_the_format(self):
+        self.output("-o", "best.json")
+        json.loads((self.dir / "best.json").read_text())
+        self.output("-o", "best.txt")
+        self.assertTrue((self.dir / "best.txt").read_text().startswith("rank,id"))
+        self.output("-o", "best.csv", "--format", "jsonl")
+        json.loads((self.dir / "best.csv").read_text())
+        self.assertEqual(self.output("-o", "-"), self.output())
+
+    def test_a_file_holds_what_stdout_would_get(self):
+        self.assertEqual(self.output("-o", "best.csv"), "")
+        self.assertEqual((self.dir / "best.csv").read_bytes().decode(), self.output())
+
+    def test_a_file_is_replaced_whole_or_not_touched(self):
+        self.write("best.csv", "old")
+        self.refused("query", "index", "-w", "nonsense=1", "-o", "best.csv", code=2, says="nonsense")
+        self.assertEqual((self.dir / "best.csv").read_text(), "old")
+        self.output("-o", "best.csv")
+        self.assertTrue((self.dir / "best.csv").read_text().startswith("rank,id"))
+        self.assertEqual(self.listing(), ["best.csv", "hotels.csv", "index"])
+
+    def test_a_link_stays_a_link_and_a_device_a_device(self):
+        self.write("target.csv", "old")
+        os.symlink("target.csv", self.dir / "link.csv")
+        self.output("-o", "link.csv")
+        self.assertTrue((self.dir / "link.csv").is_symlink())
+        self.assertTrue((self.dir / "target.csv").read_text().startswith("rank,id"))
+        self.output("-o", "/dev/null")
+        self.assertFalse(Path("/dev/null").is_file())
+
+    def test_says_so_when_the_file_cannot_be_written(self):
+        ask = ["query", "index", "-w", "rating=1", "-o"]
+        self.refused(*ask, "no/such/best.csv", code=1, says="no/such/best.csv")
+        self.refused(*ask, "/dev/full", code=1, says="/dev/full")
+        self.assertEqual(self.listing(), ["hotels.csv", "index"])
+
+
+class TerminalTest(Case):
+    def on_terminal(self, *arguments, stdout=False, stderr=False, feed=None):
+        """Runs the program with a terminal behind stdout or stderr; returns what the terminal got, and the rest."""
+        main, worker = pty.openpty()
+        process = subprocess.Popen([PROGRAM, *arguments], cwd=self.dir, stdin=subprocess.PIPE,
+                                   stdout=worker if stdout else subprocess.PIPE,
+                                   stderr=worker if stderr else subprocess.PIPE,
+                                   env={**os.environ, "TERM": "xterm"})
+        os.close(worker)
+        if feed:
+            feed(process.stdin)
+        rest = b"".join(process.communicate(timeout=60)[:2][i] or b"" for i in (0, 1))
+        shown = b""
+        try:
+            while piece := os.read(main, 65536):
+                shown += piece
+        except OSError:
+            pass  # how Linux reports that the last writer has gone
+        os.close(main)
+        self.assertEqual(process.returncode, 0, shown + rest)
+        return shown.decode().replace("\r\n", "\n"), rest.decode()
+
+    def test_a_terminal_gets_a_table_and_a_summary(self):
+        self.build_hotels()
+        shown, err = self.on_terminal("query", "index", "-w", "rating=1", stdout=True)
+        self.assertTrue(shown.startswith("rank  id  score  label"), shown)
+        self.assertRegex(err, r"\A\d of 4 rows scored \(\d+ %\), .* engine \w+\n\Z")
+
+    def test_quiet_leaves_the_summary_out(self):
+        self.build_hotels()
+        self.assertEqual(self.on_terminal("query", "index", "-w", "rating=1", "-q", stdout=True)[1], "")
+
+    def test_npy_is_refused_on_a_terminal(self):
+        self.build_hotels()
+        main, worker = pty.openpty()
+        done = subprocess.run([PROGRAM, "query", "index", "-w", "rating=1", "--format", "npy"], cwd=self.dir,
+                              stdout=worker, stderr=subprocess.PIPE, check=False, timeout=60)
+        os.close(worker)
+        os.close(main)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"-o FILE", done.stderr)
+
+    def slow_table(self, stdin):
+        stdin.write(b"a,b\n1,2\n")
+        stdin.flush()
+        time.sleep(0.5)  # longer than the bar waits before it shows itself
+
+    def test_a_terminal_gets_a_progress_bar_that_is_wiped(self):
+        shown, _ = self.on_terminal("build", "-", "-o", "index", stderr=True, feed=self.slow_table)
+        bar, _, summary = shown.rpartition("\r\x1b[K")
+        self.assertRegex(bar, r"\r\x1b\[K\w+")
+        self.assertTrue(summary.startswith("index: 1 rows"), shown)
+
+    def test_quiet_leaves_the_bar_out(self):
+        self.assertEqual(self.on_terminal("build", "-", "-o", "index", "-q", stderr=True, feed=self.slow_table)[0], "")
+
+
+class InfoTest(Case):
+    def test_tells_people_what_the_index_holds(self):
+        self.build_hotels()
+        out, err = self.culmen("info", "index")
+        self.assertEqual(err, "")
+        self.assertRegex(out, r"rows +4\n")
+        self.assertRegex(out, r"price +low +is better +60\.1 to 200\n")
+        self.assertRegex(out, r"rating +high +is better +7 to 9\.5\n")
+
+    def test_tells_programs_the_same_exactly(self):
+        self.build_hotels()
+        info = json.loads(self.culmen("info", "index", "--json")[0])
+        self.assertEqual((info["rows"], info["labels"], info["value_type"]), (4, True, "float64"))
+        self.assertEqual(info["attributes"][0], {"name": "price", "prefer": "low", "minimum": 60.1, "maximum": 200})
+        self.assertEqual((info["partitioning"], info["rounded_values"]), ("angle", 0))
+
+    def test_shows_the_options_of_the_build(self):
+        self.write("t.csv", "a,b\n0.1,2\n3,4\n")
+        self.culmen("build", "t.csv", "-o", "index", "--type", "f32", "--partition", "random", "--block", 32)
+        info = json.loads(self.culmen("info", "index", "--json")[0])
+        self.assertEqual((info["value_type"], info["rounded_values"]), ("float32", 1))
+        self.assertEqual((info["partitioning"], info["block_rows"]), ("random", 32))
+
+    def test_an_empty_index_has_a_schema(self):
+        self.write("t.csv", "a,b\n")
+        self.culmen("build", "t.csv", "-o", "index")
+        info = json.loads(self.culmen("info", "index", "--json")[0])
+        self.assertEqual((info["rows"], [a["name"] for a in info["attributes"]]), (0, ["a", "b"]))
+
+    def test_refuses_what_is_no_index(self):
+        (self.dir / "nothing").mkdir()
+        for directory in ["missing", "nothing"]:
+            self.refused("info", directory, code=1, says=directory)
+
+
+class VerifyTest(Case):
+    def test_finds_no_fault_in_a_fresh_index(self):
+        self.build_hotels()
+        for options in [[], ["--deep"]]:
+            out, err = self.culmen("verify", "index", *options)
+            self.assertIn("no fault found in 4 rows", out)
+            self.assertEqual(err, "")
+
+    def test_every_damaged_file_is_named(self):
+        self.build_numbers([[i, -i, i % 3] for i in range(1000)])
+        # LOCK only serves to keep two writers apart; nobody reads what is in it.
+        files = [path for path in (self.dir / "index").rglob("*") if path.is_file() and path.name != "LOCK"]
+        for path in files:
+            whole = path.read_bytes()
+            for position in {0, len(whole) // 3, len(whole) // 2, len(whole) - 1}:
+                with self.subTest(file=path.name, position=position):
+                    damaged = bytearray(whole)
+                    damaged[position] ^= 0x10
+                    path.write_bytes(damaged)
+                    self.refused("verify", "index", code=3, says=path.name)
+                    path.write_bytes(whole)
+        self.culmen("verify", "index", "--deep")
+
+    def test_a_truncated_file_is_refused_by_every_reader(self):
+        self.build_numbers([[i, -i, i % 3] for i in range(1000)])
+        largest = max((p for p in (self.dir / "index").rglob("*") if p.is_file()), key=lambda p: p.stat().st_size)
+        largest.write_bytes(largest.read_bytes()[:-100])
+        for command in [["verify", "index"], ["info", "index"], ["query", "index", "-w", "a=1"]]:
+            self.refused(*command, code=3, says=largest.name)
+
+
+class ExitCodesTest(Case):
+    def test_usage(self):
+        for arguments in [[], ["frobnicate"], ["query"], ["build", "t.csv"], ["query", "index", "--frob"],
+                          ["generate", "hotels", "-o", "t.csv"], ["info"], ["verify", "--fast"]]:
+            with self.subTest(arguments):
+                self.refused(*arguments, code=2, says="--help")
+
+    def test_missing_files_are_failures(self):
+        self.refused("build", "missing.csv", "-o", "index", code=1, says="missing.csv")
+        self.refused("query", "missing", "-w", "1", code=1, says="missing")
+        self.refused("verify", "missing", code=1, says="missing")
+
+    def test_unknown_formats_are_usage(self):
+        self.write("t.parquet", "")
+        self.refused("build", "t.parquet", "-o", "index", code=2, says="t.parquet")
+
+    @unittest.skipIf(SANITIZED, "sanitizers end the program themselves")
+    def test_memory_that_is_not_there(self):
+        limit = 1 << 30
+        self.refused("generate", "independent", "--rows", 400_000_000, "-o", "t.npy", code=4, says="memory",
+                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual(self.listing(), [])
+
+    def test_errors_stay_on_one_line(self):
+        self.write("t.csv", 'a\n"x\ny"\n')
+        self.refused("build", "t.csv", "-o", "index", code=3, says="t.csv")
+
+    def test_a_directory_may_be_called_like_a_command(self):
+        self.write("t.csv", "a\n1\n")
+        self.culmen("build", "t.csv", "-o", "info")
+        self.assertIn("rows", self.culmen("info", "info")[0])
+
+
+class HelpTest(Case):
+    COMMANDS = ["generate", "build", "query", "info", "verify"]
+
+    def examples(self, *command):
+        out, err = self.culmen(*command, "--help")
+        self.assertEqual(err, "")
+        return re.findall(r"^  ((?:cat \S+ \| )?culmen .+)$", out.partition("Examples:\n")[2], re.MULTILINE)
+
+    def test_every_example_runs(self):
+        """In the order of the commands the examples tell one story."""
+        path = f"{Path(PROGRAM).resolve().parent}:{os.environ['PATH']}"
+        for command in self.COMMANDS:
+            lines = self.examples(command)
+            self.assertGreaterEqual(len(lines), 2, command)
+            for line in lines:
+                with self.subTest(line):
+                    done = subprocess.run(line, shell=True, cwd=self.dir, capture_output=True, timeout=120,
+                                          env={**os.environ, "PATH": path}, check=False)
+                    self.assertEqual(done.returncode, 0, done.stderr.decode())
+        for line in self.examples():
+            subprocess.run(line, shell=True, cwd=self.dir, capture_output=True, timeout=120,
+                           env={**os.environ, "PATH": path}, check=True)
+
+    def test_the_program_lists_its_commands(self):
+        out, _ = self.culmen("--help")
+        for command in self.COMMANDS:
+            self.assertRegex(out, rf"\n  {command} ")
+
+    def test_version(self):
+        self.assertRegex(self.culmen("--version")[0], r"\Aculmen \d+\.\d+\.\d+\n\Z")
+
+
+if __name__ == "__main__":
+    unittest.main()

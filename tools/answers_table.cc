@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tools/answers.h"
+#include "tools/numbers.h"
+#include "tools/weights.h"
+
+namespace culmen::tools {
+namespace {
+
+constexpr std::size_t kNameWidth = 40;
+
+struct Column {
+  std::string title;
+  bool left_aligned = false;
+  std::vector<std::string> cells;
+};
+
+bool continues_code_point(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
+
+std::size_t num_code_points(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !continues_code_point(c); }));
+}
+
+// Where the code point number `count` begins; the text has more than that.
+std::size_t offset_of_code_point(std::string_view text, std::size_t count) {
+  std::size_t offset = 0;
+  for (; count > 0; --count) {
+    do ++offset;
+    while (continues_code_point(text[offset]));
+  }
+  return offset;
+}
+
+// A name as one cell: line ends and terminal escapes become spaces, what is too long is cut.
+std::string name_cell(std::string_view name) {
+  std::string cell(name);
+  std::replace_if(
+      cell.begin(), cell.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; },
+      ' ');
+  if (num_code_points(cell) > kNameWidth)
+    cell = cell.substr(0, offset_of_code_point(cell, kNameWidth - 1)) + "…";
+  return cell;
+}
+
+std::vector<Column> columns_of(const Answers& answers, const SearchResult& result) {
+  Column rank{"rank", false, {}}, id{"id", false, {}}, score{"score", false, {}}, label{"label", true, {}};
+  std::vector<Column> attributes;
+  for (const AttributeInfo& attribute : answers.info.attributes)
+    attributes.push_back({name_cell(attribute.name), false, {}});
+  for (std::size_t i = 0; i < result.hits.size(); ++i) {
+    rank.cells.push_back(std::to_string(i + 1));
+    id.cells.push_back(std::to_string(result.hits[i].id));
+    score.cells.push_back(rounded(result.hits[i].score));
+    if (answers.info.has_labels) label.cells.push_back(name_cell(result.label(i)));
+    for (std::size_t a = 0; a < attributes.size(); ++a)
+      attributes[a].cells.push_back(rounded(result.attribute(i, static_cast<int>(a))));
+  }
+  std::vector<Column> columns = {std::move(rank), std::move(id), std::move(score)};
+  if (answers.info.has_labels) columns.push_back(std::move(label));
+  columns.insert(columns.end(), attributes.begin(), attributes.end());
+  return columns;
+}
+
+std::size_t width_of(const Column& column) {
+  std::size_t width = num_code_points(column.title);
+  for (const std::string& cell : column.cells) width = std::max(width, num_code_points(cell));
+  return width;
+}
+
+std::string aligned(const std::string& cell, bool left, std::size_t width) {
+  const std::string padding(width - num_code_points(cell), ' ');
+  return left ? cell + padding : padding + cell;
+}
+
+void write_columns(const std::vector<Column>& columns, std::size_t num_rows, Output& out) {
+  std::vector<std::size_t> widths;
+  for (const Column& column : columns) widths.push_back(width_of(column));
+  const auto write_line = [&](auto cell_of) {
+    std::string line;
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      line += (i == 0 ? "" : "  ") + aligned(cell_of(columns[i]), columns[i].left_aligned, widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    out.write(line + '\n');
+  };
+  write_line([](const Column& column) { return column.title; });
+  for (std::size_t row = 0; row < num_rows; ++row)
+    write_line([row](const Column& column) { return column.cells[row]; });
+}
+
+}  // namespace
+
+void write_table(const Answers& answers, Output& out) {
+  for (std::size_t query = 0; query < answers.results.size(); ++query) {
+    const SearchResult& result = answers.results[query];
+    if (query != 0) out.write("\n");
+    if (answers.batch)
+      out.write("query " + std::to_string(query + 1) + ": " +
+                weights_text(answers.queries[query].weights, answers.info) + '\n');
+    write_columns(columns_of(answers, result), result.hits.size(), out);
+  }
+}
+
+}  // namespace culmen::tools

@@ -1,0 +1,237 @@
+#include <fmt/core.h>
+
+#include <cfloat>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "culmen/error.h"
+#include "culmen/index.h"
+#include "culmen/table_io.h"
+#include "tools/column_value.h"
+#include "tools/commands.h"
+#include "tools/interrupt.h"
+#include "tools/numbers.h"
+#include "tools/progress_bar.h"
+
+namespace culmen::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string input;
+  std::string directory;
+  std::string attributes;
+  std::string id_column;
+  std::string label_column;
+  std::string partition = "angle";
+  std::string type = "auto";
+  std::string nulls = "reject";
+  BuildOptions build;  // splits, partitions, block and threads
+  bool force = false;
+};
+
+class Stopwatch {
+ public:
+  // Seconds since the last lap.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - start_).count();
+    start_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+struct Seconds {
+  double read = 0;
+  double build = 0;
+  double save = 0;
+  double total() const { return read + build + save; }
+};
+
+// Before a long read of the input, not after it. save() looks again, so a race cannot replace an index.
+void check_directory(const std::string& directory, bool force) {
+  const fs::file_status status = fs::status(directory);
+  if (!fs::exists(status)) return;
+  if (!fs::is_directory(status))
+    throw InvalidArgument(fmt::format("{}: is not a directory; choose another name for -o", directory));
+  if (fs::is_empty(directory)) return;
+  if (!fs::exists(fs::path(directory) / "CURRENT"))
+    throw InvalidArgument(
+        fmt::format("{}: holds files but no index; choose a new or empty directory for -o", directory));
+  if (!force) throw InvalidArgument(fmt::format("{}: holds an index; --force replaces it", directory));
+}
+
+ReadOptions read_options(const Arguments& arguments, ProgressBar& bar) {
+  ReadOptions options;
+  if (!arguments.attributes.empty()) options.attributes = parse_attributes(arguments.attributes);
+  options.id_column = arguments.id_column;
+  options.label_column = arguments.label_column;
+  options.nulls = arguments.nulls == "drop" ? NullPolicy::drop : NullPolicy::reject;
+  options.num_threads = arguments.build.num_threads;
+  options.on_progress = [&bar](std::uint64_t done, std::uint64_t total) {
+    throw_if_interrupted();
+    bar.show("reading", total == 0 ? -1 : static_cast<double>(done) / static_cast<double>(total));
+  };
+  return options;
+}
+
+BuildOptions build_options(const Arguments& arguments, ProgressBar& bar) {
+  BuildOptions options = arguments.build;
+  options.partitioning = arguments.partition == "random" ? Partitioning::random : Partitioning::angle;
+  if (arguments.type == "f32") options.value_type = ValueType::float32;
+  if (arguments.type == "f64") options.value_type = ValueType::float64;
+  options.on_progress = [&bar](std::string_view phase, double fraction) {
+    throw_if_interrupted();
+    bar.show(phase, fraction);
+  };
+  return options;
+}
+
+bool is_float32(double value) {
+  return std::abs(value) <= FLT_MAX && static_cast<double>(static_cast<float>(value)) == value;
+}
+
+// The first column with a value that float32 would change.
+std::optional<std::string> column_beyond_float32(const Table& table) {
+  for (std::size_t column = 0; column < table.columns.size(); ++column)
+    for (std::size_t row = 0; row < table.num_rows; ++row)
+      if (!is_float32(column_value(table.columns[column], row))) return table.attributes[column].name;
+  return std::nullopt;
+}
+
+std::string value_type_text(const Table& table, const IndexInfo& info, const std::string& type) {
+  if (type == "f32")
+    return fmt::format("stored as float32, as asked; values rounded: {}", grouped(info.rounded_values));
+  if (type == "f64") return "stored as float64, as asked";
+  if (info.value_type == ValueType::float32) return "stored as float32: every value is one exactly";
+  return fmt::format("stored as float64: column {} has values that are not exact in float32",
+                     column_beyond_float32(table).value_or("?"));
+}
+
+void print_summary(const Arguments& arguments, const Table& table, const IndexInfo& info,
+                   const Seconds& seconds) {
+  fmt::print(stderr, "{}: {} rows, {} attributes{}\n", arguments.directory, grouped(info.num_tuples),
+             info.attributes.size(), info.has_labels ? ", labels" : "");
+  if (table.num_dropped_rows > 0)
+    fmt::print(stderr, "  {} rows dropped for empty or infinite values\n", grouped(table.num_dropped_rows));
+  fmt::print(stderr, "  {}\n", value_type_text(table, info, arguments.type));
+  fmt::print(stderr, "  {} partitions by {}, {} blocks of up to {} rows\n", grouped(info.num_partitions),
+             arguments.partition, grouped(info.num_blocks), info.block_rows);
+  fmt::print(stderr, "  {} of data, {} of tree and bounds\n", in_bytes(info.data_bytes),
+             in_bytes(info.overhead_bytes));
+  const double rows_per_second = static_cast<double>(info.num_tuples) / std::max(seconds.total(), 1e-9);
+  fmt::print(stderr, "  read {}, built {}, saved {}: {} rows/s\n", in_time(1e6 * seconds.read),
+             in_time(1e6 * seconds.build), in_time(1e6 * seconds.save),
+             grouped(static_cast<std::uint64_t>(rows_per_second)));
+}
+
+ExitCode run(const Arguments& arguments, bool quiet) {
+  check_directory(arguments.directory, arguments.force);
+  const InterruptGuard guard;
+  ProgressBar bar(quiet);
+  Stopwatch watch;
+  Seconds seconds;
+  const Table table = read_table(arguments.input, read_options(arguments, bar));
+  seconds.read = watch.lap();
+  const Index index = Index::build(table.view(), build_options(arguments, bar));
+  seconds.build = watch.lap();
+  throw_if_interrupted();  // from here on the index is published, whole
+  bar.show("saving", -1);
+  index.save(arguments.directory, {.overwrite = arguments.force});
+  seconds.save = watch.lap();
+  bar.wipe();
+  if (!quiet) print_summary(arguments, table, index.info(), seconds);
+  return ExitCode::ok;
+}
+
+void add_table_options(CLI::App& command, Arguments& arguments) {
+  command
+      .add_option(
+          "INPUT", arguments.input,
+          ".csv or .tsv (also .gz, .zst behind it), .npy, .fvecs, .fbin; - reads CSV from standard input")
+      ->required();
+  command
+      .add_option("--attributes", arguments.attributes,
+                  "Columns to rank by, as in price:low,rating; :low says that low is usually better.\n"
+                  "Any sign of weight stays possible. Default: every column but id and label")
+      ->type_name("A,B:low,...")
+      ->group("Table");
+  command.add_option("--id", arguments.id_column, "Column of int64 ids, unique (default: 0, 1, 2, ...)")
+      ->type_name("COLUMN")
+      ->group("Table");
+  command.add_option("--label", arguments.label_column, "Column of text, such as a name, to show in answers")
+      ->type_name("COLUMN")
+      ->group("Table");
+  command
+      .add_option("--nulls", arguments.nulls,
+                  "Rows with empty cells, NaN or infinities: reject the table, or drop them (default reject)")
+      ->check(CLI::IsMember({"reject", "drop"}))
+      ->group("Table");
+}
+
+void add_index_options(CLI::App& command, Arguments& arguments) {
+  command.add_option("-o,--output", arguments.directory, "Directory of the index")
+      ->required()
+      ->type_name("DIR");
+  command.add_flag("--force", arguments.force, "Replace the index that is there");
+  command
+      .add_option("--type", arguments.type,
+                  "auto: f32 if every value is one exactly, else f64; f32 rounds (default auto)")
+      ->check(CLI::IsMember({"auto", "f32", "f64"}))
+      ->group("Index");
+  command.add_option("--partition", arguments.partition, "How rows are grouped (default angle)")
+      ->check(CLI::IsMember({"angle", "random"}))
+      ->group("Index");
+  CLI::Option* partitions = command
+                                .add_option("--partitions", arguments.build.num_partitions,
+                                            "About how many groups (default: chosen)")
+                                ->check(CLI::PositiveNumber)
+                                ->type_name("P")
+                                ->group("Index");
+  command.add_option("--splits", arguments.build.num_splits, "Parts per angle, instead of --partitions")
+      ->check(CLI::PositiveNumber)
+      ->excludes(partitions)
+      ->type_name("S")
+      ->group("Index");
+  command
+      .add_option("--block", arguments.build.block_rows,
+                  "Rows a block, a multiple of 16 up to 4096 (default 128)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("B")
+      ->group("Index");
+  command
+      .add_option("--threads", arguments.build.num_threads, "Threads; never changes the index (default: all)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("T");
+}
+
+}  // namespace
+
+void add_build(Program& program) {
+  CLI::App& command = *program.app.add_subcommand("build", "Build an index from a table");
+  const auto arguments = std::make_shared<Arguments>();
+  add_table_options(command, *arguments);
+  add_index_options(command, *arguments);
+  add_quiet(command, program);
+  command.footer(
+      "A build that is refused or interrupted leaves nothing behind, and an old index untouched.\n\n"
+      "Examples:\n"
+      "  culmen build hotels.csv -o hotels.index --id id --label name --attributes price:low,rating,stars\n"
+      "  culmen build points.npy -o points.index --type f32 --partition random\n"
+      "  cat hotels.csv | culmen build - -o hotels.index --id id --label name --force");
+  command.callback([&program, arguments] {
+    program.run = [&program, arguments] { return run(*arguments, program.quiet); };
+  });
+}
+
+}  // namespace culmen::tools

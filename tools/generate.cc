@@ -1,0 +1,77 @@
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "culmen/error.h"
+#include "culmen/table_io.h"
+#include "tools/commands.h"
+#include "tools/numbers.h"
+
+namespace culmen::tools {
+namespace {
+
+struct Arguments {
+  std::string kind;
+  GenerateOptions options;
+  std::string output;
+};
+
+// write_table refuses such a name as well, but only after the table has been made.
+void check_ending(const std::string& path) {
+  if (path.ends_with(".csv") || path.ends_with(".npy")) return;
+  throw InvalidArgument(fmt::format("{}: name the file .csv or .npy, so that its format is known", path));
+}
+
+ExitCode run(const Arguments& arguments, bool quiet) {
+  GenerateOptions options = arguments.options;
+  options.kind = parse_table_kind(arguments.kind);
+  check_ending(arguments.output);
+  const Table table = generate_table(options);
+  write_table(table, arguments.output);
+  if (!quiet)
+    fmt::print(stderr, "{}: {} rows, {} attributes, {}\n", arguments.output, grouped(table.num_rows),
+               table.attributes.size(), in_bytes(std::filesystem::file_size(arguments.output)));
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_generate(Program& program) {
+  CLI::App& command = *program.app.add_subcommand("generate", "Make a synthetic table");
+  const auto arguments = std::make_shared<Arguments>();
+  command
+      .add_option("KIND", arguments->kind,
+                  "independent, correlated, anticorrelated, ratings, zipf, clusters or hotels")
+      ->required();
+  command.add_option("--rows", arguments->options.num_rows, "How many rows")
+      ->required()
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  command
+      .add_option("--dims", arguments->options.num_attributes,
+                  "How many attributes, 1 to 64; hotels has its own (default 8)")
+      ->check(CLI::Range(1, 64))
+      ->type_name("D");
+  command
+      .add_option("--seed", arguments->options.seed, "Same seed, same bytes, on every machine (default 1)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("S");
+  command
+      .add_option("-o,--output", arguments->output, "File to write; its ending, .csv or .npy, is the format")
+      ->required()
+      ->type_name("FILE");
+  add_quiet(command, program);
+  command.footer(
+      "Hotels come with an id and a name; NPY files hold attributes only.\n\n"
+      "Examples:\n"
+      "  culmen generate hotels --rows 100000 -o hotels.csv\n"
+      "  culmen generate anticorrelated --rows 100000 --dims 4 --seed 7 -o points.npy");
+  command.callback([&program, arguments] {
+    program.run = [&program, arguments] { return run(*arguments, program.quiet); };
+  });
+}
+
+}  // namespace culmen::tools

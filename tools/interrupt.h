@@ -1,0 +1,25 @@
+// Ctrl-C during work that must not be cut off in the middle of a file.
+#pragma once
+
+#include <csignal>
+
+namespace culmen::tools {
+
+struct Interrupted {};
+
+// While one lives, the first Ctrl-C only raises a flag; a second one ends the program at once.
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+ private:
+  struct sigaction previous_ = {};
+};
+
+bool interrupted();
+void throw_if_interrupted();
+
+}  // namespace culmen::tools

@@ -1,0 +1,59 @@
+// culmen: exact top-k over many attributes, weights chosen when the question is asked.
+#include <fmt/core.h>
+
+#include <csignal>
+
+#include "tools/commands.h"
+
+namespace {
+
+using namespace culmen::tools;
+
+void describe(CLI::App& app) {
+  app.name("culmen");
+  app.description(
+      "Exact top-k over many attributes, with the weights chosen when the question is asked.\n"
+      "Data goes to standard output, everything else to standard error.");
+  app.set_version_flag("--version", "culmen " CULMEN_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 done, 1 the operating system refused, 2 wrong usage, 3 bad or corrupt data,\n"
+      "4 out of memory, 130 interrupted.\n\n"
+      "Examples:\n"
+      "  culmen generate hotels --rows 100000 -o hotels.csv\n"
+      "  culmen build hotels.csv -o hotels.index --id id --label name --force\n"
+      "  culmen query hotels.index -w price=-1,rating=2 -k 5 --scale minmax\n\n"
+      "culmen COMMAND --help explains one command.");
+}
+
+ExitCode run(int argc, char** argv) {
+  Program program;
+  describe(program.app);
+  add_generate(program);
+  add_build(program);
+  add_query(program);
+  add_info(program);
+  add_verify(program);
+  try {
+    program.app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}\n", program.app.help());  // of the command, if one was named
+    return ExitCode::ok;
+  } catch (const CLI::Success& version) {
+    program.app.exit(version);
+    return ExitCode::ok;
+  }
+  return program.run();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A write to a closed pipe is then an error like any other, which files can be cleaned up after.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return static_cast<int>(run(argc, argv));
+  } catch (...) {
+    return static_cast<int>(report_current_exception());
+  }
+}

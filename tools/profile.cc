@@ -1,0 +1,56 @@
+#include "tools/profile.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "tools/numbers.h"
+
+namespace culmen::tools {
+namespace {
+
+template <typename Counter>
+double mean(std::span<const SearchResult> results, Counter counter) {
+  double sum = 0;
+  for (const SearchResult& result : results) sum += static_cast<double>(result.stats.*counter);
+  return sum / static_cast<double>(results.size());
+}
+
+std::string whole(double value) {
+  return grouped(static_cast<std::uint64_t>(std::llround(value)));
+}
+
+// The planner may choose differently from query to query.
+std::string engine_names(std::span<const SearchResult> results) {
+  std::set<std::string_view> names;
+  for (const SearchResult& result : results) names.insert(engine_name(result.stats.engine));
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+}  // namespace
+
+void print_summary(std::span<const SearchResult> results) {
+  if (results.empty()) return;
+  const bool many = results.size() > 1;
+  const double scored = mean(results, &SearchStats::tuples_scored);
+  const double in_index = mean(results, &SearchStats::tuples_in_index);
+  fmt::print(stderr, "{}{} of {} rows scored ({}), {}, engine {}\n",
+             many ? fmt::format("{} queries, each on average: ", grouped(results.size())) : "", whole(scored),
+             whole(in_index), in_percent(scored, in_index), in_time(mean(results, &SearchStats::elapsed_us)),
+             engine_names(results));
+}
+
+void print_profile(std::span<const SearchResult> results, double elapsed_us) {
+  if (results.empty()) return;
+  fmt::print(stderr, "blocks visited   {}\n", whole(mean(results, &SearchStats::blocks_visited)));
+  fmt::print(stderr, "nodes visited    {}\n", whole(mean(results, &SearchStats::nodes_visited)));
+  fmt::print(stderr, "bounds computed  {}\n", whole(mean(results, &SearchStats::bounds_computed)));
+  fmt::print(stderr, "bytes touched    {}\n", whole(mean(results, &SearchStats::bytes_touched)));
+  fmt::print(stderr, "time of all      {}\n", in_time(elapsed_us));
+}
+
+}  // namespace culmen::tools

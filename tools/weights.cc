@@ -1,0 +1,151 @@
+#include "tools/weights.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "culmen/error.h"
+#include "culmen/table_io.h"
+#include "tools/column_value.h"
+#include "tools/numbers.h"
+
+namespace culmen::tools {
+namespace {
+
+std::string known_names(const IndexInfo& info) {
+  std::string names;
+  for (const AttributeInfo& attribute : info.attributes)
+    names += (names.empty() ? "" : ", ") + attribute.name;
+  return names;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+// Cuts the next item off `rest`: up to a comma that stands outside of a quoted name.
+std::string_view next_item(std::string_view& rest) {
+  bool quoted = false;
+  std::size_t end = 0;
+  for (; end < rest.size() && (quoted || rest[end] != ','); ++end)
+    if (rest[end] == '"') quoted = !quoted;
+  const std::string_view item = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return trimmed(item);
+}
+
+std::vector<std::string_view> split_items(std::string_view text) {
+  std::vector<std::string_view> items;
+  std::string_view rest = text;
+  while (!rest.empty()) items.push_back(next_item(rest));
+  if (text.empty() || text.back() == ',') items.emplace_back();  // refused below as "expected a number"
+  return items;
+}
+
+std::string unquoted(std::string_view name) {
+  if (name.size() < 2 || name.front() != '"' || name.back() != '"') return std::string(name);
+  std::string plain;
+  for (std::size_t i = 1; i + 1 < name.size(); ++i) {
+    plain += name[i];
+    if (name[i] == '"') ++i;  // a doubled quote is one
+  }
+  return plain;
+}
+
+std::pair<std::string, double> parse_named_weight(std::string_view item) {
+  const std::size_t equals = item.rfind('=');  // a number holds none, a name may
+  if (equals == std::string_view::npos)
+    throw InvalidArgument(fmt::format("weights: expected name=value like the others, found '{}'", item));
+  std::string name = unquoted(trimmed(item.substr(0, equals)));
+  const double value = parse_number(trimmed(item.substr(equals + 1)), fmt::format("weight of {}", name));
+  return {std::move(name), value};
+}
+
+std::vector<double> parse_named_weights(const std::vector<std::string_view>& items, const Index& index) {
+  std::vector<std::pair<std::string, double>> named;
+  for (std::string_view item : items) {
+    std::pair<std::string, double> weight = parse_named_weight(item);
+    if (std::any_of(named.begin(), named.end(),
+                    [&](const auto& other) { return other.first == weight.first; }))
+      throw InvalidArgument(fmt::format("weights: attribute '{}' is given twice; the attributes are {}",
+                                        weight.first, known_names(index.info())));
+    named.push_back(std::move(weight));
+  }
+  return index.weights(named);
+}
+
+void check_count(std::size_t count, const std::string& what, const IndexInfo& info) {
+  if (count == info.attributes.size()) return;
+  throw InvalidArgument(fmt::format("{}: {} weights for {} attributes; by position they are {}", what, count,
+                                    info.attributes.size(), known_names(info)));
+}
+
+bool has_column_names(const std::string& path) {
+  const auto ends_with = [&](std::string_view ending) { return path.ends_with(ending); };
+  return !ends_with(".npy") && !ends_with(".fvecs") && !ends_with(".fbin");
+}
+
+// For each column of the file, the position of its attribute in the index.
+std::vector<std::size_t> match_columns(const Table& table, const std::string& path, const IndexInfo& info) {
+  std::vector<std::size_t> positions;
+  for (const Attribute& column : table.attributes) {
+    const auto found = std::find_if(info.attributes.begin(), info.attributes.end(),
+                                    [&](const AttributeInfo& known) { return known.name == column.name; });
+    if (found == info.attributes.end())
+      throw InvalidArgument(fmt::format("{}: no attribute is called '{}'; the attributes are {}", path,
+                                        column.name, known_names(info)));
+    positions.push_back(static_cast<std::size_t>(found - info.attributes.begin()));
+  }
+  return positions;
+}
+
+// The library refuses such a query too, but cannot say which row of the file it was.
+void check_none_is_zero(const std::vector<std::vector<double>>& queries, const std::string& path) {
+  for (std::size_t query = 0; query < queries.size(); ++query)
+    if (std::all_of(queries[query].begin(), queries[query].end(), [](double weight) { return weight == 0; }))
+      throw InvalidArgument(fmt::format("{}: query {}: every weight is 0", path, query + 1));
+}
+
+}  // namespace
+
+std::vector<double> parse_weights(std::string_view text, const Index& index) {
+  const std::vector<std::string_view> items = split_items(text);
+  if (items.front().find('=') != std::string_view::npos) return parse_named_weights(items, index);
+  std::vector<double> weights;
+  for (std::string_view item : items)
+    weights.push_back(parse_number(item, fmt::format("weight {}", weights.size() + 1)));
+  check_count(weights.size(), "weights", index.info());
+  return weights;
+}
+
+std::vector<std::vector<double>> read_weights_file(const std::string& path, const Index& index) {
+  const IndexInfo info = index.info();
+  const Table table = read_table(path);
+  std::vector<std::size_t> positions;
+  if (has_column_names(path)) {
+    positions = match_columns(table, path, info);
+  } else {
+    check_count(table.columns.size(), path, info);
+    for (std::size_t i = 0; i < table.columns.size(); ++i) positions.push_back(i);
+  }
+  std::vector<std::vector<double>> queries(table.num_rows, std::vector<double>(info.attributes.size()));
+  for (std::size_t column = 0; column < positions.size(); ++column)
+    for (std::size_t row = 0; row < table.num_rows; ++row)
+      queries[row][positions[column]] = column_value(table.columns[column], row);
+  check_none_is_zero(queries, path);
+  return queries;
+}
+
+std::string weights_text(const std::vector<double>& weights, const IndexInfo& info) {
+  std::string text;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] == 0) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", info.attributes[i].name, shortest(weights[i]));
+  }
+  return text;
+}
+
+}  // namespace culmen::tools
