@@ -14,61 +14,66 @@ class BoundedSearch {
       : snapshot_(snapshot), query_(query), stats_(stats), best_(query.k, query.min_score) {}
 
   std::vector<Hit> run() {
-    if (snapshot_.height > 0) expand(snapshot_.nodes.size() - 1);
+    if (snapshot_.height > 0) open(snapshot_.nodes.size() - 1);
     while (!frontier_.empty()) {
-      const FrontierEntry next = frontier_.pop();
-      if (best_.excludes(next.bound, next.min_id)) break;  // and so is everything behind it
+      const Frontier::Entry next = frontier_.top();
+      const NodeRef parent = frontier_.parent(next);
+      if (best_.excludes(next.bound, parent.min_ids()[next.child])) break;  // and so is everything behind it
+      frontier_.take_top();
       if (!frontier_.empty()) prefetch(frontier_.top());
-      if (next.level > 0) {
-        expand(next.slot);
-      } else if (!is_tied_out(next)) {
-        visit_leaf<T>(snapshot_, query_, next.slot, best_, stats_);
+      const std::uint32_t slot = parent.children()[next.child];
+      if (parent.header().level > 1) {
+        open(slot);
+      } else if (!is_tied_out(next.bound, slot)) {
+        visit_leaf<T>(snapshot_, query_, slot, best_, stats_);
       }
     }
     return best_.take_sorted();
   }
 
  private:
-  void expand(std::size_t slot) {
+  void open(std::size_t slot) {
     const NodeRef node = snapshot_.nodes[slot];
-    const NodeHeader& header = node.header();
-    double bounds[kFanOut];
-    simd::child_bounds(node.bounds(), query_.bound, bounds);
-    for (std::uint32_t c = 0; c < header.num_children; ++c) {
-      if (bounds[c] < best_.floor()) continue;
-      const std::int64_t min_id = node.min_ids()[c];
-      if (best_.excludes(bounds[c], min_id) || misses_range(query_.bound, node, c)) continue;
-      frontier_.push({bounds[c], min_id, node.children()[c], header.level - 1});
-    }
+    Frontier::Bounds bounds;
+    simd::child_bounds(node.bounds(), query_.bound, bounds.data());
+    leave_out_misses(query_.bound, node, bounds);
+    frontier_.open(node, bounds);
     ++stats_.nodes_visited;
-    stats_.bounds_computed += header.num_children;
-    stats_.bytes_touched += query_.bound.terms.size() * kFanOut * sizeof(float);
+    stats_.bounds_computed += node.header().num_children;
+    stats_.bytes_touched += query_.bound.terms.size() * kFanOut * sizeof(Half);
   }
 
   // The chain bound carries a margin for rounding, so among full ties it never equals the k-th score. The
   // corner's score carries none: where tuples are alike it shows that the leaf can only tie, and then the ids
-  // decide.
-  bool is_tied_out(const FrontierEntry& leaf) const {
-    if (query_.bound.exact || !best_.full()) return false;
-    const double bound = corner_score<T>(snapshot_, query_, leaf.slot, Corner::maximum, Corner::minimum);
-    return best_.excludes(bound, leaf.min_id);
+  // decide. Far from the floor rounding decides nothing, and the corner is not worth a cache miss.
+  bool is_tied_out(double bound, std::uint32_t leaf) const {
+    if (query_.bound.exact || !best_.full() || bound > best_.floor() + query_.bound.looseness) return false;
+    const double corner = corner_score<T>(snapshot_, query_, leaf, Corner::maximum, Corner::minimum);
+    return best_.excludes(corner, snapshot_.leaves[leaf].min_id);
   }
 
   // What the next visit will read first is fetched while this one computes.
-  void prefetch(const FrontierEntry& entry) const {
-    if (entry.level > 0) {
-      const float* bounds = snapshot_.nodes[entry.slot].bounds();
-      for (const BoundTerm& term : query_.bound.terms) {
-        __builtin_prefetch(bounds + term.row * kFanOut);
-        __builtin_prefetch(bounds + term.row * kFanOut + kFanOut / 2);
-      }
+  void prefetch(const Frontier::Entry& entry) const {
+    const NodeRef parent = frontier_.parent(entry);
+    const std::uint32_t slot = parent.children()[entry.child];
+    if (parent.header().level > 1) {
+      const NodeRef node = snapshot_.nodes[slot];
+      prefetch(node.bytes, kNodeBoundsOffset);
+      for (const BoundTerm& term : query_.bound.terms)
+        prefetch(node.bounds() + term.row * kFanOut, kFanOut * sizeof(Half));
     } else {
-      const T* values = snapshot_.leaf_values<T>(entry.slot);
+      const T* values = snapshot_.leaf_values<T>(slot);
       const auto slots = static_cast<std::size_t>(snapshot_.block_rows);
+      prefetch(&snapshot_.leaves[slot], sizeof(LeafHeader));
       for (const Term& term : query_.terms)
-        for (std::size_t r = 0; r < slots; r += 64 / sizeof(T))
-          __builtin_prefetch(values + static_cast<std::size_t>(term.attribute) * slots + r);
+        prefetch(values + static_cast<std::size_t>(term.attribute) * slots, slots * sizeof(T));
     }
+  }
+
+  static void prefetch(const void* from, std::size_t num_bytes) {
+    constexpr std::size_t kCacheLine = 64;
+    for (std::size_t b = 0; b < num_bytes; b += kCacheLine)
+      __builtin_prefetch(static_cast<const std::byte*>(from) + b);
   }
 
   const Snapshot& snapshot_;

@@ -1,49 +1,113 @@
 // Frontier: the nodes and leaves that a best-first search has seen but not visited, highest bound first;
 // equal bounds by the smallest id below them, so that ties are decided after as few visits as possible.
+//
+// Of each open node only the best child that is left stands in the heap; the next takes its place when it is
+// taken. Few of a node's children are ever visited, so this saves most of the heap's work.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
-namespace culmen {
+#include "cpu/simd/kernels.h"
+#include "index/snapshot.h"
 
-struct FrontierEntry {
-  double bound;
-  std::int64_t min_id;
-  std::uint32_t slot;   // leaf or node
-  std::uint32_t level;  // 0: leaf
-};
+namespace culmen {
 
 class Frontier {
  public:
-  Frontier() { heap_.reserve(1024); }
+  struct Entry {
+    double bound;
+    std::uint32_t open;   // position of the parent in open_
+    std::uint32_t child;  // of the parent
+  };
 
-  bool empty() const { return heap_.empty(); }
-  const FrontierEntry& top() const { return heap_.front(); }
+  using Bounds = std::array<double, kFanOut>;  // of the children of a node
 
-  void push(FrontierEntry entry) {
-    if (std::isnan(entry.bound))
-      entry.bound = std::numeric_limits<double>::infinity();  // unknown: must be visited
-    heap_.push_back(entry);
-    std::push_heap(heap_.begin(), heap_.end(), comes_later);
+  Frontier() {
+    open_.reserve(kReserve);
+    heap_.reserve(kReserve);
   }
 
-  FrontierEntry pop() {
-    std::pop_heap(heap_.begin(), heap_.end(), comes_later);
-    const FrontierEntry entry = heap_.back();
-    heap_.pop_back();
-    return entry;
+  bool empty() const { return heap_.empty(); }
+  const Entry& top() const { return heap_.front(); }
+  NodeRef parent(const Entry& entry) const { return open_[entry.open].node; }
+
+  // Adds the children of `node`, those with a bound of -infinity excepted.
+  void open(NodeRef node, const Bounds& bounds) {
+    open_.push_back({node, bounds});
+    Bounds& left = open_.back().bounds;
+    for (double& bound : left) bound = std::isnan(bound) ? -kTaken : bound;  // unknown: must be visited
+    std::fill(left.begin() + node.header().num_children, left.end(), kTaken);
+    const Entry entry = best_child(static_cast<std::uint32_t>(open_.size() - 1));
+    if (entry.bound == kTaken) return;
+    heap_.push_back(entry);
+    sift_up(heap_.size() - 1);
+  }
+
+  // Puts the next best child of the top's parent in its place.
+  void take_top() {
+    const Entry& top = heap_.front();
+    open_[top.open].bounds[top.child] = kTaken;
+    Entry next = best_child(top.open);
+    if (next.bound == kTaken) {
+      next = heap_.back();
+      heap_.pop_back();
+      if (heap_.empty()) return;
+    }
+    sift_down(next);
   }
 
  private:
-  static bool comes_later(const FrontierEntry& a, const FrontierEntry& b) {
-    return a.bound != b.bound ? a.bound < b.bound : a.min_id > b.min_id;
+  struct OpenNode {
+    NodeRef node;
+    Bounds bounds;  // kTaken for children that are not left
+  };
+  static constexpr double kTaken = -std::numeric_limits<double>::infinity();
+  static constexpr std::size_t kReserve = 128;
+
+  std::int64_t min_id(const Entry& entry) const { return parent(entry).min_ids()[entry.child]; }
+
+  // Ids are looked up for equal bounds only: they are a cache miss away.
+  bool comes_before(const Entry& a, const Entry& b) const {
+    return a.bound != b.bound ? a.bound > b.bound : min_id(a) < min_id(b);
   }
 
-  std::vector<FrontierEntry> heap_;
+  Entry best_child(std::uint32_t open) const {
+    double bound;
+    std::uint64_t highest = simd::highest_children(open_[open].bounds.data(), bound);
+    const std::int64_t* min_ids = open_[open].node.min_ids();
+    int best = std::countr_zero(highest);
+    while ((highest &= highest - 1) != 0)
+      if (const int c = std::countr_zero(highest); min_ids[c] < min_ids[best]) best = c;
+    return {bound, open, static_cast<std::uint32_t>(best)};
+  }
+
+  void sift_up(std::size_t hole) {
+    const Entry entry = heap_[hole];
+    for (; hole > 0 && comes_before(entry, heap_[(hole - 1) / 2]); hole = (hole - 1) / 2)
+      heap_[hole] = heap_[(hole - 1) / 2];
+    heap_[hole] = entry;
+  }
+
+  void sift_down(const Entry& entry) {
+    const std::size_t size = heap_.size();
+    std::size_t hole = 0;
+    for (std::size_t child = 1; child < size; child = 2 * hole + 1) {
+      if (child + 1 < size && comes_before(heap_[child + 1], heap_[child])) ++child;
+      if (comes_before(entry, heap_[child])) break;
+      heap_[hole] = heap_[child];
+      hole = child;
+    }
+    heap_[hole] = entry;
+  }
+
+  std::vector<OpenNode> open_;
+  std::vector<Entry> heap_;
 };
 
 }  // namespace culmen

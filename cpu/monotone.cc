@@ -24,14 +24,17 @@ class MonotoneSearch {
         values_(static_cast<std::size_t>(snapshot.num_attributes())) {}
 
   std::vector<Hit> best_first() {
-    if (snapshot_.height > 0) expand(snapshot_.nodes.size() - 1);
+    if (snapshot_.height > 0) open(snapshot_.nodes.size() - 1);
     while (!frontier_.empty()) {
-      const FrontierEntry next = frontier_.pop();
-      if (best_.excludes(next.bound, next.min_id)) break;
-      if (next.level > 0) {
-        expand(next.slot);
+      const Frontier::Entry next = frontier_.top();
+      const NodeRef parent = frontier_.parent(next);
+      if (best_.excludes(next.bound, parent.min_ids()[next.child])) break;
+      frontier_.take_top();
+      const std::uint32_t slot = parent.children()[next.child];
+      if (parent.header().level > 1) {
+        open(slot);
       } else {
-        visit(next.slot);
+        visit(slot);
       }
     }
     return best_.take_sorted();
@@ -43,18 +46,15 @@ class MonotoneSearch {
   }
 
  private:
-  void expand(std::size_t slot) {
+  void open(std::size_t slot) {
     const NodeRef node = snapshot_.nodes[slot];
-    for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
-      if (misses_range(query_.bound, node, c)) continue;
-      const double bound = child_bound(node, c);
-      const std::int64_t min_id = node.min_ids()[c];
-      if (best_.excludes(bound, min_id)) continue;
-      frontier_.push({bound, min_id, node.children()[c], node.header().level - 1});
-    }
+    Frontier::Bounds bounds{};
+    for (std::uint32_t c = 0; c < node.header().num_children; ++c) bounds[c] = child_bound(node, c);
+    leave_out_misses(query_.bound, node, bounds);
+    frontier_.open(node, bounds);
     ++stats_.nodes_visited;
     stats_.bounds_computed += node.header().num_children;
-    stats_.bytes_touched += node.header().num_children * values_.size() * 2 * sizeof(float);
+    stats_.bytes_touched += node.header().num_children * values_.size() * 2 * sizeof(Half);
   }
 
   // The function at the corner of the child's box where it is highest.

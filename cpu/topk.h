@@ -1,4 +1,4 @@
-// TopK: the k best hits seen so far, as a heap with the worst of them on top.
+// TopK: the k best hits seen so far, as a heap with the worst of them on top as soon as there are k.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,11 @@
 
 namespace culmen {
 
-// The order of answers: higher score first, equal scores by smaller id.
+// The order of answers: higher score first, equal scores by smaller id. Without a branch, which nobody could
+// predict.
 inline bool ranks_before(const Hit& a, const Hit& b) {
-  return a.score != b.score ? a.score > b.score : a.id < b.id;
+  return static_cast<bool>(static_cast<int>(a.score > b.score) |
+                           (static_cast<int>(a.score == b.score) & static_cast<int>(a.id < b.id)));
 }
 
 class TopK {
@@ -40,7 +42,7 @@ class TopK {
     if (!full()) {
       if (hit.score < min_score_) return;
       heap_.push_back(hit);
-      std::push_heap(heap_.begin(), heap_.end(), ranks_before);
+      if (full()) std::make_heap(heap_.begin(), heap_.end(), ranks_before);
     } else if (ranks_before(hit, heap_.front())) {
       replace_worst(hit);
     }
@@ -56,16 +58,18 @@ class TopK {
  private:
   static constexpr std::size_t kReserve = 1024;
 
-  // Sifts `hit` down from the top: one pass instead of a pop and a push.
+  // Moves the hole at the top down to a leaf and `hit` up from there: a hit that just enters belongs near the
+  // leaves, and the way down needs no comparison with it, hence no branch.
   void replace_worst(const Hit& hit) {
     const std::size_t size = heap_.size();
     std::size_t hole = 0;
     for (std::size_t child = 1; child < size; child = 2 * hole + 1) {
-      if (child + 1 < size && ranks_before(heap_[child], heap_[child + 1])) ++child;
-      if (ranks_before(heap_[child], hit)) break;
+      if (child + 1 < size) child += ranks_before(heap_[child], heap_[child + 1]) ? 1 : 0;
       heap_[hole] = heap_[child];
       hole = child;
     }
+    for (; hole > 0 && ranks_before(heap_[(hole - 1) / 2], hit); hole = (hole - 1) / 2)
+      heap_[hole] = heap_[(hole - 1) / 2];
     heap_[hole] = hit;
   }
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "index/rounding.h"
 #include "index/snapshot.h"
 #include "index/subset_maxima.h"
 
@@ -32,7 +31,7 @@ BlockBounds::BlockBounds(const BoundLayout& layout, std::span<const BoundUnit> u
       slack_(std::size_t{1} << kMaxGroupSize) {}
 
 template <typename T>
-void BlockBounds::compute(const T* values, int num_rows, std::span<float> rows) {
+void BlockBounds::compute(const T* values, int num_rows, std::span<Half> rows) {
   to_units(values, num_rows);
   for (const BoundLayout::Group& group : layout_.groups()) write_group(group, num_rows, rows);
   if (layout_.has_total()) write_total(num_rows, rows);
@@ -53,7 +52,7 @@ void BlockBounds::to_units(const T* values, int num_rows) {
   }
 }
 
-void BlockBounds::write_group(const BoundLayout::Group& group, int num_rows, std::span<float> rows) {
+void BlockBounds::write_group(const BoundLayout::Group& group, int num_rows, std::span<Half> rows) {
   const auto first = static_cast<std::size_t>(group.first_attribute);
   const std::size_t num_subsets = std::size_t{1} << group.size;
   subset_maxima(units_values_.data() + first * stride_, stride_, num_rows, group.size, maxima_.data());
@@ -67,10 +66,10 @@ void BlockBounds::write_group(const BoundLayout::Group& group, int num_rows, std
       maxima_[mask] += sum_slack(slack_[mask], group.size);
   }
   for (std::size_t mask = 1; mask < num_subsets; ++mask)
-    rows[static_cast<std::size_t>(group.first_row) + mask - 1] = round_up_to_float(maxima_[mask]);
+    rows[static_cast<std::size_t>(group.first_row) + mask - 1] = round_up_to_half(maxima_[mask]);
 }
 
-void BlockBounds::write_total(int num_rows, std::span<float> rows) const {
+void BlockBounds::write_total(int num_rows, std::span<Half> rows) const {
   double largest = -std::numeric_limits<double>::infinity();
   for (std::size_t r = 0; r < static_cast<std::size_t>(num_rows); ++r) {
     double total = 0;
@@ -80,25 +79,24 @@ void BlockBounds::write_total(int num_rows, std::span<float> rows) const {
   double sum_of_max_abs = 0;
   for (double value : max_abs_) sum_of_max_abs += value;
   if (!exact_sums_) largest += sum_slack(sum_of_max_abs, layout_.num_attributes());
-  rows[static_cast<std::size_t>(layout_.total_row())] = round_up_to_float(largest);
+  rows[static_cast<std::size_t>(layout_.total_row())] = round_up_to_half(largest);
 }
 
-void BlockBounds::write_minima(int num_rows, std::span<float> rows) const {
+void BlockBounds::write_minima(int num_rows, std::span<Half> rows) const {
   for (std::size_t i = 0; i < max_abs_.size(); ++i) {
     const double* column = units_values_.data() + i * stride_;
     double smallest = *std::min_element(column, column + num_rows);
     if (!exact_sums_) smallest -= sum_slack(max_abs_[i], 1);
-    rows[static_cast<std::size_t>(layout_.minimum_row(static_cast<int>(i)))] = round_down_to_float(smallest);
+    rows[static_cast<std::size_t>(layout_.minimum_row(static_cast<int>(i)))] = round_down_to_half(smallest);
   }
 }
 
-template void BlockBounds::compute(const float*, int, std::span<float>);
-template void BlockBounds::compute(const double*, int, std::span<float>);
+template void BlockBounds::compute(const float*, int, std::span<Half>);
+template void BlockBounds::compute(const double*, int, std::span<Half>);
 
-void aggregate_bounds(const BoundLayout& layout, const float* bounds, int num_children,
-                      std::span<float> rows) {
+void aggregate_bounds(const BoundLayout& layout, const Half* bounds, int num_children, std::span<Half> rows) {
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    const float* first = bounds + row * kFanOut;
+    const Half* first = bounds + row * kFanOut;
     rows[row] = static_cast<int>(row) < layout.first_minimum_row()
                     ? *std::max_element(first, first + num_children)
                     : *std::min_element(first, first + num_children);

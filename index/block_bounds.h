@@ -1,5 +1,5 @@
-// The bounds of one block: for each row of the layout one float32 that no tuple of the block can exceed
-// (minima: fall below), whatever rounding did on the way.
+// The bounds of one block: for each row of the layout one binary16 number that no tuple of the block can
+// exceed (minima: fall below), whatever rounding did on the way.
 #pragma once
 
 #include <span>
@@ -7,6 +7,7 @@
 
 #include "index/attribute_stats.h"
 #include "index/bound_layout.h"
+#include "index/half.h"
 
 namespace culmen {
 
@@ -19,14 +20,14 @@ class BlockBounds {
   // values: [num_attributes][block_rows] oriented, of which the first num_rows >= 1 of each attribute count.
   // rows: [layout.num_rows()] out.
   template <typename T>
-  void compute(const T* values, int num_rows, std::span<float> rows);
+  void compute(const T* values, int num_rows, std::span<Half> rows);
 
  private:
   template <typename T>
   void to_units(const T* values, int num_rows);
-  void write_group(const BoundLayout::Group& group, int num_rows, std::span<float> rows);
-  void write_total(int num_rows, std::span<float> rows) const;
-  void write_minima(int num_rows, std::span<float> rows) const;
+  void write_group(const BoundLayout::Group& group, int num_rows, std::span<Half> rows);
+  void write_total(int num_rows, std::span<Half> rows) const;
+  void write_minima(int num_rows, std::span<Half> rows) const;
 
   const BoundLayout& layout_;
   std::span<const BoundUnit> units_;
@@ -40,7 +41,6 @@ class BlockBounds {
 
 // The rows of an inner node's own bounds, from those of its children.
 // bounds: [num_rows][kFanOut], the first num_children of each row count; rows: [num_rows] out.
-void aggregate_bounds(const BoundLayout& layout, const float* bounds, int num_children,
-                      std::span<float> rows);
+void aggregate_bounds(const BoundLayout& layout, const Half* bounds, int num_children, std::span<Half> rows);
 
 }  // namespace culmen

@@ -98,6 +98,7 @@ BoundPlan make_bound_plan(std::span<const Term> terms, double offset, const Snap
   if (!plan.exact) {
     const double roundings = 8.0 * static_cast<double>(terms.size()) + 32.0;
     plan.base += roundings * 0x1p-53 * size + 0x1p-1040;
+    plan.looseness = 0x1p-9 * size + 0x1p-1000;
   }
   return plan;
 }

@@ -18,8 +18,10 @@
 namespace culmen {
 namespace {
 
-constexpr int kDefaultBlockRows = 128;
+// As small as the subset maxima of 8 attributes and partly filled leaves allow within a quarter of the data.
+constexpr int kDefaultBlockRows = 96;
 constexpr std::uint64_t kSampleRows = 1 << 16;
+constexpr std::uint64_t kSampleRowsPerPartition = 32;
 constexpr std::uint64_t kChunkRows = 1024;
 
 // One row of the table and where it goes.
@@ -74,11 +76,12 @@ class BulkLoader {
   void choose_partitions();
   TupleChunk read_chunk(std::span<const std::uint64_t> rows) const;
   void place_rows();
+  void sort_placements();
   void cut_leaves();
   void fill_leaves();
   template <typename T>
   void fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<std::uint64_t>& rows,
-                 std::span<float> bound_rows);
+                 std::span<Half> bound_rows);
   template <typename T>
   void write_thresholds_of(const PartitionRange& partition);
   void write_thresholds();
@@ -89,7 +92,8 @@ class BulkLoader {
   const BuildOptions& options_;
   std::shared_ptr<Snapshot> snapshot_;
   std::vector<Placement> placements_;
-  std::vector<std::uint64_t> leaf_first_;  // position in placements_ of each leaf's first row
+  std::vector<std::uint64_t> partition_first_;  // [num_partitions + 1] position in placements_
+  std::vector<std::uint64_t> leaf_first_;       // position in placements_ of each leaf's first row
 };
 
 int checked_block_rows(int wanted) {
@@ -123,9 +127,9 @@ void BulkLoader::survey() {
   snapshot_->exact_sums = quantum >= -1000 && 2 * extent <= std::ldexp(1.0, std::min(quantum + 53, 1000));
 }
 
-// About how many leaves a partition gets by default. Measured at 16 M and 64 M rows of 8 attributes.
-constexpr std::uint64_t kLeavesPerPartition = 64;
-constexpr std::uint64_t kMaxDefaultPartitions = 1 << 14;
+// About how many leaves a partition gets at least by default. Fewer make leaves more compact, but the last
+// one of each partition is half empty, and bounds and empty slots are to stay within a quarter of the data.
+constexpr std::uint64_t kLeavesPerPartition = 10;
 
 void BulkLoader::choose_partitions() {
   const int d = snapshot_->num_attributes();
@@ -137,7 +141,7 @@ void BulkLoader::choose_partitions() {
   auto partitions = static_cast<std::uint32_t>(options_.num_partitions);
   if (partitions == 0)
     partitions = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(leaves / kLeavesPerPartition, 1, kMaxDefaultPartitions));
+        std::clamp<std::uint64_t>(leaves / kLeavesPerPartition, 1, kMaxPartitions));
   if (options_.partitioning == Partitioning::random) {
     if (options_.num_splits != 0) throw InvalidArgument("num_splits goes with angle partitions only");
     snapshot_->partitioner = Partitioner::random(snapshot_->stats, partitions);
@@ -149,9 +153,11 @@ void BulkLoader::choose_partitions() {
       throw InvalidArgument(std::to_string(options_.num_splits) + " splits of " + std::to_string(d - 1) +
                             " angles make more than " + std::to_string(kMaxPartitions) +
                             " partitions; use num_partitions");
-    splits.assign(options_.num_splits > 1 ? static_cast<std::size_t>(d - 1) : 0, options_.num_splits);
+    splits.assign(options_.num_splits > 1 ? static_cast<std::size_t>(d) : 0, options_.num_splits);
+    if (!splits.empty()) splits[0] = 1;  // the paper's grid of angles: no shells
   }
-  std::vector<std::uint64_t> rows(std::min(table_.num_rows, kSampleRows));
+  std::vector<std::uint64_t> rows(
+      std::min(table_.num_rows, std::max(kSampleRows, kSampleRowsPerPartition * partitions)));
   for (std::size_t i = 0; i < rows.size(); ++i)
     rows[i] = static_cast<std::uint64_t>(static_cast<unsigned __int128>(i) * table_.num_rows / rows.size());
   snapshot_->partitioner = Partitioner::angle(snapshot_->stats, std::move(splits), read_chunk(rows));
@@ -188,36 +194,48 @@ void BulkLoader::place_rows() {
       for (std::size_t r = 0; r < rows.size(); ++r) placements_[first_row + r] = {keys[r], rows[r]};
     }
   });
+  sort_placements();
+}
+
+// By partition first, in two passes over the table, then each partition by itself, which fits into the cache.
+void BulkLoader::sort_placements() {
   report("sorting", 0);
-  tbb::parallel_sort(placements_.begin(), placements_.end(), [this](const Placement& a, const Placement& b) {
+  partition_first_.assign(snapshot_->partitioner.num_partitions() + std::size_t{1}, 0);
+  for (const Placement& placement : placements_)
+    ++partition_first_[partition_of(placement.key) + std::size_t{1}];
+  std::partial_sum(partition_first_.begin(), partition_first_.end(), partition_first_.begin());
+  std::vector<std::uint64_t> next(partition_first_.begin(), partition_first_.end() - 1);
+  std::vector<Placement> sorted(placements_.size());
+  for (const Placement& placement : placements_) sorted[next[partition_of(placement.key)]++] = placement;
+  placements_ = std::move(sorted);
+  const auto comes_before = [this](const Placement& a, const Placement& b) {
     return a.key != b.key ? a.key < b.key : id_of(a.row) < id_of(b.row);
+  };
+  tbb::parallel_for(std::size_t{0}, next.size(), [&](std::size_t p) {
+    const auto begin = placements_.begin();
+    tbb::parallel_sort(begin + static_cast<std::ptrdiff_t>(partition_first_[p]),
+                       begin + static_cast<std::ptrdiff_t>(partition_first_[p + 1]), comes_before);
   });
 }
 
 void BulkLoader::cut_leaves() {
-  const std::uint32_t num_partitions = snapshot_->partitioner.num_partitions();
-  snapshot_->partitions.resize(num_partitions);
-  auto begin = placements_.begin();
-  for (std::uint32_t p = 0; p < num_partitions; ++p) {
-    const auto end = std::partition_point(begin, placements_.end(), [p](const Placement& placement) {
-      return partition_of(placement.key) <= p;
-    });
-    snapshot_->partitions[p].first_leaf = static_cast<std::uint32_t>(snapshot_->leaves.size());
-    for (auto first = begin; first < end;
-         first += std::min<std::ptrdiff_t>(end - first, snapshot_->block_rows)) {
-      leaf_first_.push_back(static_cast<std::uint64_t>(first - placements_.begin()));
-      const auto rows = std::min<std::ptrdiff_t>(end - first, snapshot_->block_rows);
-      snapshot_->leaves.push_back({static_cast<std::uint32_t>(rows), p, kNoId, kNoId});
+  snapshot_->partitions.resize(snapshot_->partitioner.num_partitions());
+  for (std::uint32_t p = 0; p < snapshot_->partitions.size(); ++p) {
+    PartitionRange& range = snapshot_->partitions[p];
+    range.first_leaf = static_cast<std::uint32_t>(snapshot_->leaves.size());
+    const std::uint64_t last = partition_first_[p + std::size_t{1}];
+    for (std::uint64_t first = partition_first_[p]; first < last; first += num_slots()) {
+      leaf_first_.push_back(first);
+      snapshot_->leaves.push_back(
+          {static_cast<std::uint32_t>(std::min(last - first, num_slots())), p, kNoId, kNoId});
     }
-    snapshot_->partitions[p].num_leaves =
-        static_cast<std::uint32_t>(snapshot_->leaves.size()) - snapshot_->partitions[p].first_leaf;
-    begin = end;
+    range.num_leaves = static_cast<std::uint32_t>(snapshot_->leaves.size()) - range.first_leaf;
   }
 }
 
 template <typename T>
 void BulkLoader::fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<std::uint64_t>& rows,
-                           std::span<float> bound_rows) {
+                           std::span<Half> bound_rows) {
   Snapshot& s = *snapshot_;
   LeafHeader& header = s.leaves[leaf];
   rows.resize(header.num_rows);
@@ -256,12 +274,12 @@ void BulkLoader::fill_leaves() {
   struct Scratch {
     BlockBounds bounds;
     std::vector<std::uint64_t> rows;
-    std::vector<float> bound_rows;
+    std::vector<Half> bound_rows;
   };
   tbb::enumerable_thread_specific<Scratch> scratch([&s] {
     return Scratch{BlockBounds(s.layout, s.units, s.exact_sums, s.block_rows),
                    {},
-                   std::vector<float>(static_cast<std::size_t>(s.layout.num_rows()))};
+                   std::vector<Half>(static_cast<std::size_t>(s.layout.num_rows()))};
   });
   // One task fills whole level-1 nodes, so no two tasks write to one node.
   parallel_slices(
@@ -322,7 +340,7 @@ void BulkLoader::stack_levels() {
     const std::size_t width = (width_below + kFanOut - 1) / kFanOut;
     const std::size_t first = first_below + width_below;
     tbb::parallel_for(std::size_t{0}, width, [&](std::size_t n) {
-      std::vector<float> rows(static_cast<std::size_t>(s.layout.num_rows()));
+      std::vector<Half> rows(static_cast<std::size_t>(s.layout.num_rows()));
       const NodeAccess<std::byte> node = s.nodes.mutable_node(first + n);
       NodeHeader& header = node.header();
       header.level = level;

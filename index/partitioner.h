@@ -1,11 +1,13 @@
 // Partitioners: which part of the table a tuple belongs to, and where in the part's order it stands.
 //
-// angle (GTA, section 3.3): seen from the best corner of the scaled table, y_i = 1 - x_i, the angles of a
-// tuple are
-//   tan^2(phi_i) = (y_(i+1)^2 + ... + y_d^2) / y_i^2,
-// each cut into parts at quantiles of a sample. Cuts are compared as y_(i+1)^2 + ... >= cut * y_i^2: only
-// operations that IEEE 754 rounds exactly, so every machine puts a tuple into the same partition.
-// random: by position in the table.
+// angle (GTA, section 3.3): level by level. Level 0 cuts the table into shells by the sum of the scaled
+// attributes, each half as large as the one below: what the best rows of most queries share is a high sum,
+// and there the leaves are to be the most compact. The next levels cut by angles in turn. Seen from the best
+// corner of the scaled table, y_i = 1 - x_i, these are
+//   tan^2(phi_i) = (y_(i+1)^2 + ... + y_d^2) / y_i^2.
+// Each level cuts each part made so far at quantiles of that part's own rows in a sample. Cuts are compared
+// as y_(i+1)^2 + ... >= cut * y_i^2: only operations that IEEE 754 rounds exactly, so every machine puts a
+// tuple into the same partition. random: by position in the table.
 #pragma once
 
 #include <Eigen/Core>
@@ -35,7 +37,8 @@ class Partitioner {
  public:
   Partitioner() = default;
 
-  // `splits[i]` parts of angle i, the other angles are not used; cuts from a sample of the table.
+  // Level i cuts each part into splits[i]; 1 at level 0: no shells. No level: one partition. Cuts are from a
+  // sample of the table.
   static Partitioner angle(std::span<const AttributeStats> stats, std::vector<std::int32_t> splits,
                            const TupleChunk& sample);
   static Partitioner random(std::span<const AttributeStats> stats, std::uint32_t num_partitions);
@@ -56,6 +59,11 @@ class Partitioner {
   const std::vector<double>& cuts() const { return cuts_; }
 
  private:
+  struct Coordinates;
+  std::vector<double> quantile_cuts(const Coordinates& coordinates, std::size_t level,
+                                    std::span<const std::uint32_t> partition, std::uint32_t num_parts) const;
+  void refine(const Coordinates& coordinates, std::size_t level, const double* cuts,
+              std::span<std::uint32_t> partition) const;
   void set_scale(std::span<const AttributeStats> stats);
   void set_inverse();
   TupleChunk scaled(const TupleChunk& tuples) const;
@@ -64,11 +72,12 @@ class Partitioner {
   std::uint32_t num_partitions_ = 1;
   std::vector<double> minimum_, maximum_;  // [num_attributes] oriented; the range that is scaled to 0..1
   std::vector<double> inverse_;            // 1 / (half the range)
-  std::vector<std::int32_t> splits_;       // [num angles used], each >= 2
-  std::vector<double> cuts_;               // splits[i] - 1 ascending cuts for each angle, one after the other
+  std::vector<std::int32_t> splits_;  // [num levels] parts that each part is cut into; >= 2 but at level 0
+  std::vector<double> cuts_;          // level by level, part by part: splits[level] - 1 ascending cuts
 };
 
-// Parts per angle for about `num_partitions` partitions: as even as can be, earlier angles get more.
+// Levels for about `num_partitions` partitions and not more: shells, then halves by one angle after the
+// other.
 std::vector<std::int32_t> choose_splits(int num_attributes, std::uint32_t num_partitions);
 
 }  // namespace culmen

@@ -45,6 +45,8 @@ struct BoundPlan {
   double base = 0;
   // No rounding happens anywhere in this query's scores and bounds: a bound may equal the score it covers.
   bool exact = false;
+  // More than rounding, of stored maxima too, can lift a bound above the score that it is for.
+  double looseness = 0;
 };
 
 struct ResolvedQuery {

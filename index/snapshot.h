@@ -18,12 +18,13 @@
 #include "culmen/index.h"
 #include "index/attribute_stats.h"
 #include "index/bound_layout.h"
+#include "index/half.h"
 #include "index/pages.h"
 #include "index/partitioner.h"
 
 namespace culmen {
 
-// Children of an inner node. One bounds row of a node is then 128 bytes, two cache lines.
+// Children of an inner node. One bounds row of a node is then one cache line.
 inline constexpr int kFanOut = 32;
 inline constexpr int kMaxBlockRows = 4096;
 inline constexpr std::int64_t kNoId = std::numeric_limits<std::int64_t>::max();
@@ -73,7 +74,7 @@ struct NodeAccess {
     return reinterpret_cast<Like<std::int64_t>*>(bytes + kNodeMinIdsOffset);
   }
   // bounds()[row * kFanOut + child]
-  Like<float>* bounds() const { return reinterpret_cast<Like<float>*>(bytes + kNodeBoundsOffset); }
+  Like<Half>* bounds() const { return reinterpret_cast<Like<Half>*>(bytes + kNodeBoundsOffset); }
 };
 using NodeRef = NodeAccess<const std::byte>;
 
@@ -82,7 +83,7 @@ class NodePool {
   NodePool() = default;
   NodePool(std::size_t num_nodes, const BoundLayout& layout)
       : stride_bytes_(kNodeBoundsOffset +
-                      static_cast<std::size_t>(layout.num_rows()) * kFanOut * sizeof(float)),
+                      static_cast<std::size_t>(layout.num_rows()) * kFanOut * sizeof(Half)),
         bytes_(num_nodes * stride_bytes_) {}
 
   std::size_t stride_bytes() const { return stride_bytes_; }

@@ -204,7 +204,7 @@ void Verifier::check_node(std::size_t index) {
 // Stored bounds must be at least (minima: at most) what the child itself gives.
 void Verifier::check_child_bounds(NodeRef node, std::uint32_t child, const std::string& where) {
   const FloatingPointScope floating_point;
-  std::vector<float> rows(static_cast<std::size_t>(s_.layout.num_rows()));
+  std::vector<Half> rows(static_cast<std::size_t>(s_.layout.num_rows()));
   const std::uint32_t slot = node.children()[child];
   if (node.header().level == 1) {
     BlockBounds bounds(s_.layout, s_.units, s_.exact_sums, s_.block_rows);
@@ -217,7 +217,7 @@ void Verifier::check_child_bounds(NodeRef node, std::uint32_t child, const std::
     aggregate_bounds(s_.layout, below.bounds(), static_cast<int>(below.header().num_children), rows);
   }
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    const float stored = node.bounds()[row * kFanOut + child];
+    const Half stored = node.bounds()[row * kFanOut + child];
     const bool covers =
         static_cast<int>(row) < s_.layout.first_minimum_row() ? stored >= rows[row] : stored <= rows[row];
     if (!covers) return fault(where, "bounds row " + std::to_string(row) + " does not cover the child");

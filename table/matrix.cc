@@ -112,7 +112,6 @@ class MatrixReader {
   void drop_null_rows();
   T* remove_rows(T* begin, std::size_t row_elements) const;
   void take_ids(Table& table) const;
-  std::size_t row_in_file(std::size_t row) const;
   Table finish();
 
   // Attribute i's first value, and from one row to the next.
@@ -272,6 +271,7 @@ T* MatrixReader<T>::remove_rows(T* begin, std::size_t row_elements) const {
   return out;
 }
 
+// Ids are integers, and an integer matrix has no nulls: rows stand where they stood in the file.
 template <Element T>
 void MatrixReader<T>::take_ids(Table& table) const {
   table.ids.resize(num_rows_);
@@ -281,19 +281,10 @@ void MatrixReader<T>::take_ids(Table& table) const {
   }
   const std::optional<RepeatedId> repeated = find_repeated_id(table.ids);
   if (!repeated) return;
-  throw InputError(name_ + ": row " + std::to_string(row_in_file(repeated->second_row)) +
-                   " (from 0), column " + quote_excerpt(options_.id_column) +
-                   ": expected unique ids, found " + std::to_string(table.ids[repeated->second_row]) +
-                   " again (first in row " + std::to_string(row_in_file(repeated->first_row)) + ")");
-}
-
-// Where a row stood before null rows were dropped.
-template <Element T>
-std::size_t MatrixReader<T>::row_in_file(std::size_t row) const {
-  for (const std::size_t null_row : null_rows_) {
-    if (null_row <= row) ++row;
-  }
-  return row;
+  throw InputError(name_ + ": row " + std::to_string(repeated->second_row) + " (from 0), column " +
+                   quote_excerpt(options_.id_column) + ": expected unique ids, found " +
+                   std::to_string(table.ids[repeated->second_row]) + " again (first in row " +
+                   std::to_string(repeated->first_row) + ")");
 }
 
 template <Element T>

@@ -34,8 +34,8 @@ inline std::uint64_t only_seed() {
 }
 
 inline std::string rerun_command(std::uint64_t seed, const std::string& program, const std::string& filter) {
-  return "rerun: CULMEN_TEST_SEED=" + std::to_string(seed) + " " + program + " --gtest_filter='" + filter +
-         "'";
+  return std::string("rerun: CULMEN_TEST_SEED=") + std::to_string(seed) + " " + program +
+         " --gtest_filter='" + filter + "'";
 }
 
 }  // namespace culmen::test

@@ -98,8 +98,9 @@ class TableGenerator {
     table.num_rows = num_rows_;
     std::vector<std::vector<double>> columns;
     for (int i = 0; i < num_attributes_; ++i) {
-      table.attributes.push_back(
-          {"a" + std::to_string(i), random_.chance(0.3) ? Preference::low : Preference::high});
+      std::string name = "a";
+      name += std::to_string(i);
+      table.attributes.push_back({name, random_.chance(0.3) ? Preference::low : Preference::high});
       columns.push_back(column(i));
     }
     if (random_.chance(0.15)) {
@@ -267,7 +268,7 @@ class TableGenerator {
     table.label_name = "name";
     table.labels.offsets.push_back(0);
     for (std::size_t row = 0; row < num_rows_; ++row) {
-      const std::string label = row % 7 == 3 ? "" : "Zeile № " + std::to_string(row);
+      const std::string label = row % 7 == 3 ? "" : std::string("Zeile № ") + std::to_string(row);
       table.labels.bytes.insert(table.labels.bytes.end(), label.begin(), label.end());
       table.labels.offsets.push_back(table.labels.bytes.size());
     }
@@ -405,14 +406,14 @@ inline std::string describe(const Query& query) {
     std::snprintf(buffer, sizeof(buffer), "%a", value);
     return std::string(buffer);
   };
-  std::string text = "k " + std::to_string(query.k) + ", weights [";
-  for (double weight : query.weights) text += " " + number(weight);
+  std::string text = std::string("k ") + std::to_string(query.k) + ", weights [";
+  for (double weight : query.weights) text += std::string(" ") + number(weight);
   text += " ]";
   if (query.scale == Scale::minmax) text += ", minmax";
-  if (query.min_score) text += ", min_score " + number(*query.min_score);
+  if (query.min_score) text += std::string(", min_score ") + number(*query.min_score);
   for (const Range& range : query.where)
-    text += ", a" + std::to_string(range.attribute) + " in [" + number(range.minimum) + ", " +
-            number(range.maximum) + "]";
+    text += std::string(", a") + std::to_string(range.attribute) + std::string(" in [") +
+            number(range.minimum) + ", " + number(range.maximum) + "]";
   return text;
 }
 

@@ -42,6 +42,20 @@ HWY_INLINE V LoadAsDouble(const float* from) {
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), from));
 }
 
+HWY_INLINE V LoadAsDouble(const Half* from) {
+  const D d;
+#if HWY_NATIVE_FMA  // and so, on the targets we build for, native conversions
+  const hn::Rebind<hwy::float16_t, D> half;
+  const hn::Rebind<float, D> single;
+  return hn::PromoteTo(d,
+                       hn::PromoteTo(single, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(from))));
+#else
+  HWY_ALIGN double values[8];
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) values[i] = static_cast<double>(static_cast<float>(from[i]));
+  return hn::Load(d, values);
+#endif
+}
+
 // Scores of kVectors vectors of rows at once: as many independent fma chains, which hides their latency.
 template <std::size_t kVectors, typename T>
 HWY_INLINE void ScoreGroup(const T* values, std::size_t stride, const ResolvedQuery& query, double* scores) {
@@ -120,7 +134,7 @@ inline std::size_t ScoreRowsDouble(const double* values, std::size_t stride, std
 }
 
 // The plan's margin covers any order and any contraction here, so MulAdd may or may not be fused.
-inline void ChildBounds(const float* bounds, const BoundPlan& plan, double* out) {
+inline void ChildBounds(const Half* bounds, const BoundPlan& plan, double* out) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t kVectors = 4;
@@ -128,13 +142,29 @@ inline void ChildBounds(const float* bounds, const BoundPlan& plan, double* out)
     V accumulator[kVectors];
     for (std::size_t v = 0; v < kVectors; ++v) accumulator[v] = hn::Set(d, plan.base);
     for (const BoundTerm& term : plan.terms) {
-      const float* row = bounds + static_cast<std::size_t>(term.row) * kFanOut + first;
+      const Half* row = bounds + static_cast<std::size_t>(term.row) * kFanOut + first;
       const V coefficient = hn::Set(d, term.coefficient);
       for (std::size_t v = 0; v < kVectors; ++v)
         accumulator[v] = hn::MulAdd(coefficient, LoadAsDouble(row + v * lanes), accumulator[v]);
     }
     for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(accumulator[v], d, out + first + v * lanes);
   }
+}
+
+inline std::uint64_t HighestChildren(const double* bounds, double& highest) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  V largest = hn::LoadU(d, bounds);
+  for (std::size_t c = lanes; c < kFanOut; c += lanes) largest = hn::Max(largest, hn::LoadU(d, bounds + c));
+  largest = hn::MaxOfLanes(d, largest);
+  highest = hn::GetLane(largest);
+  std::uint64_t children = 0;
+  for (std::size_t c = 0; c < kFanOut; c += lanes) {
+    std::uint8_t bits[8] = {};
+    hn::StoreMaskBits(d, hn::Eq(hn::LoadU(d, bounds + c), largest), bits);
+    children |= static_cast<std::uint64_t>(bits[0]) << c;
+  }
+  return children;
 }
 
 }  // namespace culmen::simd::HWY_NAMESPACE

@@ -17,6 +17,7 @@ namespace culmen::simd {
 HWY_EXPORT(ScoreRowsFloat);
 HWY_EXPORT(ScoreRowsDouble);
 HWY_EXPORT(ChildBounds);
+HWY_EXPORT(HighestChildren);
 HWY_EXPORT(TargetName);
 
 template <>
@@ -31,8 +32,12 @@ std::size_t score_rows(const double* values, std::size_t stride, std::uint32_t n
   return HWY_DYNAMIC_DISPATCH(ScoreRowsDouble)(values, stride, num_rows, query, floor, out);
 }
 
-void child_bounds(const float* bounds, const BoundPlan& plan, double* out) {
+void child_bounds(const Half* bounds, const BoundPlan& plan, double* out) {
   HWY_DYNAMIC_DISPATCH(ChildBounds)(bounds, plan, out);
+}
+
+std::uint64_t highest_children(const double* bounds, double& highest) {
+  return HWY_DYNAMIC_DISPATCH(HighestChildren)(bounds, highest);
 }
 
 std::string current_target() {

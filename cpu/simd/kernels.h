@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "index/half.h"
 #include "index/resolved_query.h"
 
 namespace culmen::simd {
@@ -29,7 +30,11 @@ std::size_t score_rows(const T* values, std::size_t stride, std::uint32_t num_ro
 
 // Bounds of all kFanOut children of a node: out[c] = base + sum of coefficient * bounds[row * kFanOut + c].
 // Entries of children that the node does not have are meaningless.
-void child_bounds(const float* bounds, const BoundPlan& plan, double* out);
+void child_bounds(const Half* bounds, const BoundPlan& plan, double* out);
+
+// The children, as bits, whose bound is the highest of `bounds` [kFanOut], which holds no NaN; and that
+// bound.
+std::uint64_t highest_children(const double* bounds, double& highest);
 
 // The instruction sets this machine can run, best first, by Highway's names ("AVX3", "AVX2", "EMU128").
 std::vector<std::string> available_targets();

@@ -11,13 +11,14 @@
 namespace culmen::storage {
 namespace {
 
-// Large enough that the calls cost nothing beside the bytes, small enough that a chunk is still in the last-level
-// cache when its second reader, the copy, comes by.
+// Large enough that the calls cost nothing beside the bytes, small enough that a chunk is still in the
+// last-level cache when its second reader, the copy, comes by.
 constexpr std::uint64_t kChunkBytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t kBatchBytes = std::uint64_t{16} << 20;
 
 // The end of the run of blocks from `first` on that fits `max_bytes`; at least one block.
-std::uint64_t run_end(std::uint64_t first, std::uint64_t last, const PlaceOf& place_of, std::uint64_t max_bytes) {
+std::uint64_t run_end(std::uint64_t first, std::uint64_t last, const PlaceOf& place_of,
+                      std::uint64_t max_bytes) {
   const std::uint64_t start = place_of(first).offset;
   std::uint64_t end = first + 1;
   while (end < last && place_of(end).end() - start <= max_bytes) ++end;
@@ -35,7 +36,8 @@ FileHeader file_header(const SnapshotName& snapshot, std::uint64_t num_blocks) {
   return header;
 }
 
-BlockHeader block_header(FileKind kind, const SnapshotName& snapshot, std::uint64_t number, const BlockPlace& place) {
+BlockHeader block_header(FileKind kind, const SnapshotName& snapshot, std::uint64_t number,
+                         const BlockPlace& place) {
   BlockHeader header;
   header.kind = kind;
   header.level = place.level;
@@ -81,7 +83,8 @@ void BlockFileWriter::write_file_header() {
   bytes_ = block.size();
 }
 
-void BlockFileWriter::write(const PlaceOf& place_of, const std::function<void(std::uint64_t, std::byte*)>& fill) {
+void BlockFileWriter::write(const PlaceOf& place_of,
+                            const std::function<void(std::uint64_t, std::byte*)>& fill) {
   std::vector<std::byte> batch;
   for (std::uint64_t first = 0, end = 0; first < num_blocks_; first = end) {
     end = run_end(first, num_blocks_, place_of, kBatchBytes);
@@ -105,7 +108,10 @@ FileEntry BlockFileWriter::finish() {
 
 BlockFileReader::BlockFileReader(const Directory& directory, FileKind kind, const SnapshotName& snapshot,
                                  const FileEntry& entry)
-    : kind_(kind), snapshot_(snapshot), entry_(entry), file_(directory.open(file_name(kind, snapshot.number))) {
+    : kind_(kind),
+      snapshot_(snapshot),
+      entry_(entry),
+      file_(directory.open(file_name(kind, snapshot.number))) {
   if (file_->size() != entry.bytes)
     throw_damaged(path(), std::min(file_->size(), entry.bytes),
                   "the file has " + std::to_string(file_->size()) + " bytes; the manifest says " +
@@ -115,11 +121,13 @@ BlockFileReader::BlockFileReader(const Directory& directory, FileKind kind, cons
 void BlockFileReader::require_end(std::uint64_t end) const {
   if (end != entry_.bytes)
     throw_damaged(path(), std::min(end, entry_.bytes),
-                  "the file has " + std::to_string(entry_.bytes) + " bytes; its blocks end at byte " + std::to_string(end));
+                  "the file has " + std::to_string(entry_.bytes) + " bytes; its blocks end at byte " +
+                      std::to_string(end));
 }
 
 void BlockFileReader::read_file_header(std::uint64_t num_blocks) {
-  if (entry_.bytes < kFirstBlockOffset) throw_damaged(path(), entry_.bytes, "the file ends within its header");
+  if (entry_.bytes < kFirstBlockOffset)
+    throw_damaged(path(), entry_.bytes, "the file ends within its header");
   checksums_ = PageBuffer<std::uint64_t>(num_blocks + 1);
   std::array<std::byte, kFirstBlockOffset> block;
   file_->read(0, block);
@@ -156,13 +164,14 @@ void BlockFileReader::read_chunk(std::uint64_t first, std::uint64_t last, const 
 void BlockFileReader::read(std::uint64_t first, std::uint64_t last, const PlaceOf& place_of,
                            const std::function<void(std::uint64_t, const std::byte*)>& use) {
   std::vector<std::uint64_t> chunk_first = {first};
-  while (chunk_first.back() < last) chunk_first.push_back(run_end(chunk_first.back(), last, place_of, kChunkBytes));
-  tbb::enumerable_thread_specific<PageBuffer<std::byte>> buffers;
+  while (chunk_first.back() < last)
+    chunk_first.push_back(run_end(chunk_first.back(), last, place_of, kChunkBytes));
+  tbb::enumerable_thread_specific<std::vector<std::byte>> buffers;
   tbb::parallel_for(std::size_t{1}, chunk_first.size(), [&](std::size_t chunk) {
     const std::uint64_t bytes = run_bytes(chunk_first[chunk - 1], chunk_first[chunk], place_of);
-    PageBuffer<std::byte>& buffer = buffers.local();
-    if (buffer.size() < bytes) buffer = PageBuffer<std::byte>(bytes);
-    read_chunk(chunk_first[chunk - 1], chunk_first[chunk], place_of, buffer.span().first(bytes), use);
+    std::vector<std::byte>& buffer = buffers.local();
+    if (buffer.size() < bytes) buffer.resize(bytes);
+    read_chunk(chunk_first[chunk - 1], chunk_first[chunk], place_of, std::span(buffer).first(bytes), use);
   });
 }
 

@@ -21,8 +21,8 @@ struct SnapshotName {
   std::uint64_t number = 0;  // the n of MANIFEST-n
 };
 
-// What the manifest says of a block file. The digest is taken over the checksums of its blocks, in order of the
-// file: with it every byte is vouched for by the manifest, and no byte is hashed twice.
+// What the manifest says of a block file. The digest is taken over the checksums of its blocks, in order of
+// the file: with it every byte is vouched for by the manifest, and no byte is hashed twice.
 struct FileEntry {
   std::uint64_t bytes = 0;
   Digest digest;
@@ -32,7 +32,8 @@ struct FileEntry {
 
 class BlockFileWriter {
  public:
-  BlockFileWriter(Directory& directory, FileKind kind, const SnapshotName& snapshot, std::uint64_t num_blocks);
+  BlockFileWriter(Directory& directory, FileKind kind, const SnapshotName& snapshot,
+                  std::uint64_t num_blocks);
 
   // Appends blocks 0 .. num_blocks-1. fill(number, payload) writes a zeroed payload; called by many threads.
   void write(const PlaceOf& place_of, const std::function<void(std::uint64_t, std::byte*)>& fill);
@@ -55,7 +56,8 @@ class BlockFileWriter {
 class BlockFileReader {
  public:
   // Opens the file and checks its size; reads nothing.
-  BlockFileReader(const Directory& directory, FileKind kind, const SnapshotName& snapshot, const FileEntry& entry);
+  BlockFileReader(const Directory& directory, FileKind kind, const SnapshotName& snapshot,
+                  const FileEntry& entry);
 
   const std::string& path() const { return file_->path(); }
   std::uint64_t bytes() const { return entry_.bytes; }
@@ -63,11 +65,12 @@ class BlockFileReader {
   // FormatError if the file does not end where its last block does.
   void require_end(std::uint64_t end) const;
 
-  // Call first: reads the file's header block. The caller has shown that the file is long enough for `num_blocks`.
+  // Call first: reads the file's header block. The caller has shown that the file is long enough for
+  // `num_blocks`.
   void read_file_header(std::uint64_t num_blocks);
 
-  // Reads blocks [first, last) and calls use(number, payload) for each, by many threads, once its checksum and
-  // header are found good. `payload` is aligned to kAlignment.
+  // Reads blocks [first, last) and calls use(number, payload) for each, by many threads, once its checksum
+  // and header are found good. `payload` is aligned for any number.
   void read(std::uint64_t first, std::uint64_t last, const PlaceOf& place_of,
             const std::function<void(std::uint64_t, const std::byte*)>& use);
 
@@ -75,9 +78,11 @@ class BlockFileReader {
   void check_digest() const;
 
  private:
-  void read_chunk(std::uint64_t first, std::uint64_t last, const PlaceOf& place_of, std::span<std::byte> buffer,
+  void read_chunk(std::uint64_t first, std::uint64_t last, const PlaceOf& place_of,
+                  std::span<std::byte> buffer,
                   const std::function<void(std::uint64_t, const std::byte*)>& use);
-  std::uint64_t check_block(std::uint64_t offset, std::span<const std::byte> block, const BlockHeader& expected) const;
+  std::uint64_t check_block(std::uint64_t offset, std::span<const std::byte> block,
+                            const BlockHeader& expected) const;
 
   const FileKind kind_;
   const SnapshotName snapshot_;

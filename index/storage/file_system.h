@@ -1,7 +1,7 @@
 // What storage asks of the operating system, behind an interface: tests lose power and break disks behind it.
 //
-// Calls throw IoError naming the path and the system's reason. Files are named inside their directory, never by path,
-// so nothing outside it can be reached. Const calls may be made from any thread.
+// Calls throw IoError naming the path and the system's reason. Files are named inside their directory, never
+// by path, so nothing outside it can be reached. Const calls may be made from any thread.
 #pragma once
 
 #include <array>

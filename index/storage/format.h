@@ -18,28 +18,32 @@ static_assert(std::endian::native == std::endian::little,
               "index files are little-endian and are read without conversion");
 
 inline constexpr std::uint32_t kFormatVersion = 1;
-inline constexpr std::uint64_t kAlignment = 64;  // of blocks, and of the sections of a leaf: a cache line, any vector
+inline constexpr std::uint64_t kAlignment =
+    64;  // of blocks, and of the sections of a leaf: a cache line, any vector
 
-constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+constexpr std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 enum class FileKind : std::uint16_t { leaves = 1, nodes = 2, labels = 3, partitions = 4 };
-inline constexpr std::array kFileKinds = {FileKind::leaves, FileKind::nodes, FileKind::labels, FileKind::partitions};
+inline constexpr std::array kFileKinds = {FileKind::leaves, FileKind::nodes, FileKind::labels,
+                                          FileKind::partitions};
 const char* kind_name(FileKind kind);
 
 inline constexpr std::uint32_t kBlockMagic = 0x4b4c4243;  // "CBLK"
 inline constexpr std::uint16_t kFileHeaderLevel = 0xffff;
 
-// In front of each payload. Everything but the checksum is known to the reader beforehand, so a block of another
-// index, an older version or another place cannot pass for the one that was asked for.
+// In front of each payload. Everything but the checksum is known to the reader beforehand, so a block of
+// another index, an older version or another place cannot pass for the one that was asked for.
 struct BlockHeader {
-  std::uint64_t checksum = 0;           //  0  of all that follows, to the end of the block, padding included
-  std::uint32_t magic = kBlockMagic;    //  8
-  FileKind kind = FileKind::leaves;     // 12
-  std::uint16_t level = 0;              // 14  of a node; 0 in other files; kFileHeaderLevel in the first block
-  std::uint64_t number = 0;             // 16  counts from 0 after the first block
-  std::uint64_t payload_bytes = 0;      // 24  without the zeros that fill the block up to kAlignment
-  Uuid uuid = {};                       // 32
-  std::uint64_t reserved[2] = {};       // 48
+  std::uint64_t checksum = 0;         //  0  of all that follows, to the end of the block, padding included
+  std::uint32_t magic = kBlockMagic;  //  8
+  FileKind kind = FileKind::leaves;   // 12
+  std::uint16_t level = 0;            // 14  of a node; 0 in other files; kFileHeaderLevel in the first block
+  std::uint64_t number = 0;           // 16  counts from 0 after the first block
+  std::uint64_t payload_bytes = 0;    // 24  without the zeros that fill the block up to kAlignment
+  Uuid uuid = {};                     // 32
+  std::uint64_t reserved[2] = {};     // 48
 };
 static_assert(sizeof(BlockHeader) == 64);
 

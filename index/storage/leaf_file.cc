@@ -11,7 +11,8 @@ PlaceOf leaf_places(const LeafLayout& layout) {
   return [bytes = layout.payload_bytes()](std::uint64_t leaf) { return fixed_place(leaf, bytes, 0); };
 }
 
-// Reads leaf blocks into a snapshot. Blocks come in any order, by many threads, each touching its own leaf only.
+// Reads leaf blocks into a snapshot. Blocks come in any order, by many threads, each touching its own leaf
+// only.
 class LeafReader {
  public:
   LeafReader(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot)
@@ -52,17 +53,20 @@ class LeafReader {
                 layout_.corner_bytes);
     std::memcpy(snapshot_.values.data() + leaf * layout_.value_bytes, payload + layout_.values_offset(),
                 layout_.value_bytes);
-    std::memcpy(snapshot_.ids.data() + leaf * manifest_.block_rows, payload + layout_.ids_offset(), layout_.id_bytes);
+    std::memcpy(snapshot_.ids.data() + leaf * manifest_.block_rows, payload + layout_.ids_offset(),
+                layout_.id_bytes);
   }
 
-  // Engines infer from the minima and maxima of the whole index that no score overflows. NaN fails every comparison.
+  // Engines infer from the minima and maxima of the whole index that no score overflows. NaN fails every
+  // comparison.
   template <typename T>
   void check_values(std::uint64_t leaf, const std::byte* payload) const {
     const std::uint64_t num_rows = records_[leaf].num_rows, slots = manifest_.block_rows;
     bool good = true;
     for (std::size_t i = 0; i < manifest_.attributes.size(); ++i) {
       const T* column = reinterpret_cast<const T*>(payload + layout_.values_offset()) + i * slots;
-      const T minimum = static_cast<T>(manifest_.stats[i].minimum), maximum = static_cast<T>(manifest_.stats[i].maximum);
+      const T minimum = static_cast<T>(manifest_.stats[i].minimum),
+              maximum = static_cast<T>(manifest_.stats[i].maximum);
       for (std::uint64_t r = 0; r < num_rows; ++r) good &= (column[r] >= minimum) & (column[r] <= maximum);
       for (std::uint64_t r = num_rows; r < slots; ++r) good &= column[r] == 0;
     }
@@ -92,7 +96,8 @@ class LeafReader {
     std::uint64_t num_tuples = 0;
     for (std::uint32_t p = 0; p < snapshot_.partitions.size(); ++p) {
       const PartitionRange& range = snapshot_.partitions[p];
-      for (std::uint64_t leaf = range.first_leaf; leaf < std::uint64_t{range.first_leaf} + range.num_leaves; ++leaf) {
+      for (std::uint64_t leaf = range.first_leaf; leaf < std::uint64_t{range.first_leaf} + range.num_leaves;
+           ++leaf) {
         const LeafRecord& record = records_[leaf];
         if (record.partition != p) fail(leaf, 0, "a leaf in the wrong partition");
         snapshot_.leaves[leaf] = {record.num_rows, record.partition, record.min_id, record.later_min_id};
@@ -100,8 +105,9 @@ class LeafReader {
       }
     }
     if (num_tuples != manifest_.num_tuples)
-      throw_damaged(file_.path(), 0, "the leaves hold " + std::to_string(num_tuples) + " tuples; the manifest says " +
-                                         std::to_string(manifest_.num_tuples));
+      throw_damaged(file_.path(), 0,
+                    "the leaves hold " + std::to_string(num_tuples) + " tuples; the manifest says " +
+                        std::to_string(manifest_.num_tuples));
   }
 
   void start_labels() {
@@ -112,7 +118,8 @@ class LeafReader {
       const LeafRecord& record = records_[leaf];
       if (record.labels_offset != offset || record.label_bytes > std::numeric_limits<std::uint32_t>::max())
         fail(leaf, offsetof(LeafRecord, labels_offset), "a leaf with the wrong place for its labels");
-      offset += aligned(sizeof(BlockHeader) + manifest_.block_rows * sizeof(std::uint32_t) + record.label_bytes);
+      offset +=
+          aligned(sizeof(BlockHeader) + manifest_.block_rows * sizeof(std::uint32_t) + record.label_bytes);
       starts[leaf + 1] = starts[leaf] + record.label_bytes;
     }
   }
@@ -136,8 +143,10 @@ void write_leaves(const Snapshot& s, const std::vector<std::uint64_t>& label_off
       record.label_bytes = s.labels.leaf_start[leaf + 1] - s.labels.leaf_start[leaf];
     }
     std::memcpy(payload, &record, sizeof record);
-    std::memcpy(payload + layout.corners_offset(), s.corners.data() + leaf * layout.corner_bytes, layout.corner_bytes);
-    std::memcpy(payload + layout.values_offset(), s.values.data() + leaf * layout.value_bytes, layout.value_bytes);
+    std::memcpy(payload + layout.corners_offset(), s.corners.data() + leaf * layout.corner_bytes,
+                layout.corner_bytes);
+    std::memcpy(payload + layout.values_offset(), s.values.data() + leaf * layout.value_bytes,
+                layout.value_bytes);
     std::memcpy(payload + layout.ids_offset(), s.leaf_ids(leaf), layout.id_bytes);
   });
 }

@@ -33,7 +33,8 @@ Manifest read_manifest(const Directory& directory, const Current& current) {
                       std::to_string(current.manifest_bytes));
   const std::string text = read_text(*file, kMaxManifestBytes);
   if (digest_of(std::as_bytes(std::span(text))) != current.manifest_digest)
-    throw_damaged(file->path(), 0, "the digest does not match: the file is damaged, or CURRENT names another");
+    throw_damaged(file->path(), 0,
+                  "the digest does not match: the file is damaged, or CURRENT names another");
   Manifest manifest = parse_manifest(text, file->path());
   if (manifest.snapshot.number != current.snapshot_number)
     throw_damaged(file->path(), 0, "the manifest of another snapshot");
@@ -73,9 +74,11 @@ std::shared_ptr<Snapshot> load_current(const Directory& directory, const std::st
   const auto open = [&](FileKind kind) {
     return BlockFileReader(directory, kind, manifest.snapshot, manifest.file(kind));
   };
-  BlockFileReader partitions = open(FileKind::partitions), leaves = open(FileKind::leaves), nodes = open(FileKind::nodes);
+  BlockFileReader partitions = open(FileKind::partitions), leaves = open(FileKind::leaves),
+                  nodes = open(FileKind::nodes);
   std::optional<BlockFileReader> labels;
-  if (manifest.has_labels) labels.emplace(directory, FileKind::labels, manifest.snapshot, manifest.file(FileKind::labels));
+  if (manifest.has_labels)
+    labels.emplace(directory, FileKind::labels, manifest.snapshot, manifest.file(FileKind::labels));
   auto snapshot = snapshot_of(manifest);
   read_partitions(manifest, partitions, *snapshot);
   read_leaves(manifest, leaves, *snapshot);

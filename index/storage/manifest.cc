@@ -30,7 +30,9 @@ std::string to_hex(std::uint64_t value) {
   return text;
 }
 
-std::string to_hex(const Digest& digest) { return to_hex(digest.high) + to_hex(digest.low); }
+std::string to_hex(const Digest& digest) {
+  return to_hex(digest.high) + to_hex(digest.low);
+}
 
 // Exactly 16 lower-case digits: each value has one form, so no flipped bit goes unseen.
 bool from_hex(std::string_view text, std::uint64_t& value) {
@@ -39,7 +41,8 @@ bool from_hex(std::string_view text, std::uint64_t& value) {
 }
 
 bool from_hex(std::string_view text, Digest& digest) {
-  return text.size() == 32 && from_hex(text.substr(0, 16), digest.high) && from_hex(text.substr(16), digest.low);
+  return text.size() == 32 && from_hex(text.substr(0, 16), digest.high) &&
+         from_hex(text.substr(16), digest.low);
 }
 
 std::string to_hex(const Uuid& uuid) {
@@ -78,7 +81,9 @@ class Members {
     if (!object.is_object()) fail("is not an object");
   }
 
-  [[noreturn]] void fail(const std::string& what) const { throw FormatError(path_ + ": " + name_ + " " + what); }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw FormatError(path_ + ": " + name_ + " " + what);
+  }
   [[noreturn]] void fail_on(const char* key, const std::string& what) const {
     throw FormatError(path_ + ": \"" + key + "\" of " + name_ + " " + what);
   }
@@ -99,9 +104,11 @@ class Members {
     return checked_integer(get(key), key, min, max);
   }
   std::uint64_t count(const char* key, std::uint64_t max, std::uint64_t min = 0) const {
-    return static_cast<std::uint64_t>(integer(key, static_cast<std::int64_t>(min), static_cast<std::int64_t>(max)));
+    return static_cast<std::uint64_t>(
+        integer(key, static_cast<std::int64_t>(min), static_cast<std::int64_t>(max)));
   }
-  std::vector<std::int64_t> integers(const char* key, std::uint64_t max_size, std::int64_t min, std::int64_t max) const {
+  std::vector<std::int64_t> integers(const char* key, std::uint64_t max_size, std::int64_t min,
+                                     std::int64_t max) const {
     std::vector<std::int64_t> values;
     for (const json& value : array(key, max_size)) values.push_back(checked_integer(value, key, min, max));
     return values;
@@ -154,7 +161,8 @@ class Members {
 json parse_bounded(const std::string& text, const std::string& path) {
   int num_values = 0;
   const json::parser_callback_t guard = [&](int depth, json::parse_event_t, json&) {
-    if (depth > kMaxDepth || ++num_values > kMaxValues) throw FormatError(path + ": not a manifest: nested too deep, or too long");
+    if (depth > kMaxDepth || ++num_values > kMaxValues)
+      throw FormatError(path + ": not a manifest: nested too deep, or too long");
     return true;
   };
   try {
@@ -178,7 +186,8 @@ json attribute_json(const Manifest& manifest, std::size_t i) {
 }
 
 void parse_attribute(const Members& members, Manifest& manifest) {
-  Attribute attribute{members.text("name"), static_cast<Preference>(members.choice("preference", {"high", "low"}))};
+  Attribute attribute{members.text("name"),
+                      static_cast<Preference>(members.choice("preference", {"high", "low"}))};
   AttributeStats stats;
   stats.minimum = members.hex_float("minimum");
   stats.maximum = members.hex_float("maximum");
@@ -196,7 +205,8 @@ void parse_attribute(const Members& members, Manifest& manifest) {
 }
 
 json level_json(const Manifest& manifest) {
-  const std::uint64_t node_bytes = NodePool(0, BoundLayout(static_cast<int>(manifest.attributes.size()))).stride_bytes();
+  const std::uint64_t node_bytes =
+      NodePool(0, BoundLayout(static_cast<int>(manifest.attributes.size()))).stride_bytes();
   json levels = json::array();
   std::uint64_t first = 0;
   for (std::uint64_t nodes : manifest.level_nodes) {
@@ -223,30 +233,37 @@ void parse_files(const json& files, const std::string& path, Manifest& manifest)
   std::set<FileKind> seen;
   for (const json& file : files) {
     const Members members(file, path, "a file");
-    const auto kind = static_cast<FileKind>(1 + members.choice("kind", {"leaves", "nodes", "labels", "partitions"}));
+    const auto kind =
+        static_cast<FileKind>(1 + members.choice("kind", {"leaves", "nodes", "labels", "partitions"}));
     if (!seen.insert(kind).second) members.fail("stands there twice");
     // The name follows from kind and number: nothing in a manifest can lead to any other file.
-    if (members.text("name") != file_name(kind, manifest.snapshot.number)) members.fail("has a name that is not its own");
+    if (members.text("name") != file_name(kind, manifest.snapshot.number))
+      members.fail("has a name that is not its own");
     manifest.file(kind) = {members.count("bytes", std::uint64_t{1} << 62), members.hex<Digest>("digest")};
   }
-  if (seen.size() != kFileKinds.size() - (manifest.has_labels ? 0 : 1) || (!manifest.has_labels && seen.count(FileKind::labels)))
+  if (seen.size() != kFileKinds.size() - (manifest.has_labels ? 0 : 1) ||
+      (!manifest.has_labels && seen.count(FileKind::labels)))
     throw FormatError(path + ": the list of files is not complete");
 }
 
 void parse_levels(const Members& all, const std::string& path, Manifest& manifest) {
   for (const json& level : all.array("levels", kMaxLevels))
     manifest.level_nodes.push_back(Members(level, path, "a level").count("nodes", kMaxLeaves, 1));
-  const bool rooted = manifest.num_leaves == 0 ? manifest.level_nodes.empty()
-                                               : !manifest.level_nodes.empty() && manifest.level_nodes.back() == 1;
+  const bool rooted = manifest.num_leaves == 0
+                          ? manifest.level_nodes.empty()
+                          : !manifest.level_nodes.empty() && manifest.level_nodes.back() == 1;
   if (!rooted || manifest.num_nodes() > kMaxLeaves) all.fail_on("levels", "do not make a tree");
 }
 
 void parse_partitioning(const Members& members, Manifest& manifest) {
-  manifest.partitioning = members.choice("kind", {"angle", "random"}) == 0 ? Partitioning::angle : Partitioning::random;
-  for (std::int64_t split : members.integers("splits", kMaxAttributes, 2, kMaxPartitions))
+  manifest.partitioning =
+      members.choice("kind", {"angle", "random"}) == 0 ? Partitioning::angle : Partitioning::random;
+  for (std::int64_t split : members.integers("splits", kMaxAttributes, 1, kMaxPartitions))
     manifest.splits.push_back(static_cast<std::int32_t>(split));
   manifest.num_partitions = members.count("partitions", kMaxPartitions, 1);
   manifest.num_cuts = members.count("cuts", kMaxPartitions * std::uint64_t{kMaxAttributes});
+  if (manifest.partitioning == Partitioning::random && !(manifest.splits.empty() && manifest.num_cuts == 0))
+    members.fail("is random and yet has splits or cuts");
 }
 
 void check_format(const Members& all) {
@@ -263,7 +280,8 @@ void check_format(const Members& all) {
 void check_names(const Manifest& manifest, const Members& all) {
   std::set<std::string> names;
   for (const Attribute& attribute : manifest.attributes)
-    if (!names.insert(attribute.name).second) all.fail("has two attributes called \"" + attribute.name + "\"");
+    if (!names.insert(attribute.name).second)
+      all.fail("has two attributes called \"" + attribute.name + "\"");
 }
 
 }  // namespace
@@ -297,7 +315,8 @@ Manifest describe(const Snapshot& snapshot) {
 
 std::string to_text(const Manifest& manifest) {
   json attributes = json::array();
-  for (std::size_t i = 0; i < manifest.attributes.size(); ++i) attributes.push_back(attribute_json(manifest, i));
+  for (std::size_t i = 0; i < manifest.attributes.size(); ++i)
+    attributes.push_back(attribute_json(manifest, i));
   const json all = {{"format", kFormatName},
                     {"format_version", kFormatVersion},
                     {"byte_order", "little"},
@@ -339,7 +358,8 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
     parse_attribute(Members(attribute, path, "an attribute"), manifest);
   if (manifest.attributes.empty()) all.fail_on("attributes", "are missing");
   check_names(manifest, all);
-  manifest.value_type = all.choice("value_type", {"float32", "float64"}) == 0 ? ValueType::float32 : ValueType::float64;
+  manifest.value_type =
+      all.choice("value_type", {"float32", "float64"}) == 0 ? ValueType::float32 : ValueType::float64;
   manifest.has_labels = all.boolean("labels");
   manifest.exact_sums = all.boolean("exact_sums");
   manifest.block_rows = all.count("block_rows", kMaxBlockRows, 16);
@@ -356,14 +376,18 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
 
 std::string to_text(const Current& current) {
   const std::string line = kCurrentPrefix + manifest_name(current.snapshot_number) + " " +
-                           std::to_string(current.manifest_bytes) + " " + to_hex(current.manifest_digest) + " ";
+                           std::to_string(current.manifest_bytes) + " " + to_hex(current.manifest_digest) +
+                           " ";
   return line + to_hex(checksum_of(std::as_bytes(std::span(line)))) + "\n";
 }
 
-bool looks_like_current(const std::string& text) { return text.starts_with(kCurrentPrefix); }
+bool looks_like_current(const std::string& text) {
+  return text.starts_with(kCurrentPrefix);
+}
 
 Current parse_current(const std::string& text, const std::string& path) {
-  // Words are split off the checked line; that it is our own writing of them is checked by writing them again.
+  // Words are split off the checked line; that it is our own writing of them is checked by writing them
+  // again.
   Current current;
   std::vector<std::string> words;
   for (std::size_t start = 0, end = 0; end != std::string::npos && words.size() < 5; start = end + 1) {

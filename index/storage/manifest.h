@@ -1,4 +1,5 @@
-// The manifest: what an index is a table of and which files it consists of, as JSON; and CURRENT, which names it.
+// The manifest: what an index is a table of and which files it consists of, as JSON; and CURRENT, which names
+// it.
 #pragma once
 
 #include <array>
@@ -42,7 +43,9 @@ struct Manifest {
   FileEntry& file(FileKind kind) { return files[static_cast<std::size_t>(kind) - 1]; }
   const FileEntry& file(FileKind kind) const { return files[static_cast<std::size_t>(kind) - 1]; }
   std::uint64_t num_nodes() const;
-  std::uint64_t element_bytes() const { return value_type == ValueType::float32 ? sizeof(float) : sizeof(double); }
+  std::uint64_t element_bytes() const {
+    return value_type == ValueType::float32 ? sizeof(float) : sizeof(double);
+  }
   LeafLayout leaf_layout() const { return {attributes.size(), block_rows, element_bytes()}; }
 };
 

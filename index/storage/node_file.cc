@@ -1,10 +1,13 @@
-#include <cmath>
 #include <cstring>
 
 #include "index/storage/snapshot_files.h"
 
 namespace culmen::storage {
 namespace {
+
+bool is_nan(Half half) {
+  return (half.bits & 0x7fff) > kHalfInfinity.bits;
+}
 
 // First node of each level, and behind them the number of nodes.
 std::vector<std::uint64_t> level_starts(const std::vector<std::uint64_t>& level_nodes) {
@@ -20,7 +23,9 @@ std::uint16_t level_of(std::uint64_t node, const std::vector<std::uint64_t>& sta
 }
 
 PlaceOf node_places(std::uint64_t node_bytes, const std::vector<std::uint64_t>& starts) {
-  return [node_bytes, &starts](std::uint64_t node) { return fixed_place(node, node_bytes, level_of(node, starts)); };
+  return [node_bytes, &starts](std::uint64_t node) {
+    return fixed_place(node, node_bytes, level_of(node, starts));
+  };
 }
 
 class NodeReader {
@@ -57,7 +62,7 @@ class NodeReader {
       fail(node, "a node of " + std::to_string(header.num_children) + " children");
     bool good = true;
     const int num_bounds = snapshot_.layout.num_rows() * kFanOut;
-    for (int i = 0; i < num_bounds; ++i) good &= !std::isnan(ref.bounds()[i]);
+    for (int i = 0; i < num_bounds; ++i) good &= !is_nan(ref.bounds()[i]);
     if (!good) fail(node, "a bound that is not a number");  // searches keep bounds in order
   }
 

@@ -8,8 +8,8 @@
 namespace culmen::storage {
 namespace {
 
-// The one block of this file: minima, maxima [num_attributes], cuts [num_cuts] as float64, then the number of leaves
-// of each partition as uint32.
+// The one block of this file: minima, maxima [num_attributes], cuts [num_cuts] as float64, then the number of
+// leaves of each partition as uint32.
 struct PartitionSections {
   std::uint64_t num_attributes, num_cuts, num_partitions;
 
@@ -31,8 +31,9 @@ Partitioner restore_partitioner(const Manifest& manifest, const double* doubles,
     good &= std::isfinite(doubles[i]) && std::isfinite(doubles[d + i]) && doubles[i] <= doubles[d + i];
   if (!good) throw_damaged(path, kFirstBlockOffset, "a partitioner with a range or a cut that is none");
   try {
-    return Partitioner::restore(manifest.partitioning, {doubles, doubles + d}, {doubles + d, cuts}, manifest.splits,
-                                {cuts, cuts + manifest.num_cuts}, static_cast<std::uint32_t>(manifest.num_partitions));
+    return Partitioner::restore(manifest.partitioning, {doubles, doubles + d}, {doubles + d, cuts},
+                                manifest.splits, {cuts, cuts + manifest.num_cuts},
+                                static_cast<std::uint32_t>(manifest.num_partitions));
   } catch (const InvalidArgument& error) {
     throw_damaged(path, kFirstBlockOffset, error.what());
   }
@@ -75,7 +76,8 @@ void read_partitions(const Manifest& manifest, BlockFileReader& file, Snapshot& 
     const auto* doubles = reinterpret_cast<const double*>(payload);
     snapshot.partitioner = restore_partitioner(manifest, doubles, file.path());
     std::vector<std::uint32_t> num_leaves(manifest.num_partitions);
-    std::memcpy(num_leaves.data(), doubles + sections.num_doubles(), num_leaves.size() * sizeof(std::uint32_t));
+    std::memcpy(num_leaves.data(), doubles + sections.num_doubles(),
+                num_leaves.size() * sizeof(std::uint32_t));
     snapshot.partitions = ranges_of(num_leaves, manifest, file.path());
   });
   file.check_digest();

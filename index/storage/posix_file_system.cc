@@ -1,5 +1,6 @@
-// The interface on POSIX calls. Directories are held open and names resolved inside them (openat), so a directory
-// that is moved or replaced meanwhile cannot mix two indexes; the last step never follows a symbolic link.
+// The interface on POSIX calls. Directories are held open and names resolved inside them (openat), so a
+// directory that is moved or replaced meanwhile cannot mix two indexes; the last step never follows a
+// symbolic link.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -60,7 +61,8 @@ struct stat status_of(const Descriptor& file, const std::string& path) {
 // O_NONBLOCK: opening a pipe or a device that somebody put here must not wait for its other end.
 Descriptor open_regular(int directory, const std::string& name, int flags, const std::string& path) {
   Descriptor file(uninterrupted([&] {
-    return ::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, kFileMode);
+    return ::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+                    kFileMode);
   }));
   if (file.get() < 0 && errno == ELOOP) throw FormatError(path + " is a symbolic link, not a regular file");
   if (file.get() < 0) throw_system_error("open", path, errno);
@@ -73,7 +75,9 @@ Descriptor open_regular(int directory, const std::string& name, int flags, const
 class PosixReadableFile : public ReadableFile {
  public:
   PosixReadableFile(Descriptor file, std::string path)
-      : file_(std::move(file)), path_(std::move(path)), size_(static_cast<std::uint64_t>(status_of(file_, path_).st_size)) {}
+      : file_(std::move(file)),
+        path_(std::move(path)),
+        size_(static_cast<std::uint64_t>(status_of(file_, path_).st_size)) {}
 
   const std::string& path() const override { return path_; }
   std::uint64_t size() const override { return size_; }
@@ -81,10 +85,13 @@ class PosixReadableFile : public ReadableFile {
   void read(std::uint64_t offset, std::span<std::byte> out) const override {
     while (!out.empty()) {
       const ssize_t got = uninterrupted([&] {
-        return ::pread(file_.get(), out.data(), std::min(out.size(), kMaxTransferBytes), static_cast<off_t>(offset));
+        return ::pread(file_.get(), out.data(), std::min(out.size(), kMaxTransferBytes),
+                       static_cast<off_t>(offset));
       });
       if (got < 0) throw_system_error("read", path_ + " at byte " + std::to_string(offset), errno);
-      if (got == 0) throw FormatError(path_ + " ends at byte " + std::to_string(offset) + ": it was cut while being read");
+      if (got == 0)
+        throw FormatError(path_ + " ends at byte " + std::to_string(offset) +
+                          ": it was cut while being read");
       offset += static_cast<std::uint64_t>(got);
       out = out.subspan(static_cast<std::size_t>(got));
     }
@@ -129,8 +136,10 @@ class PosixLock : public DirectoryLock {
 std::string lock_owner(const Descriptor& file) {
   char text[32];
   const ssize_t size = ::pread(file.get(), text, sizeof text, 0);
-  const char* end = std::find_if_not(text, text + std::max<ssize_t>(size, 0), [](char c) { return c >= '0' && c <= '9'; });
-  return end == text ? "another process" : "process " + std::string(text, static_cast<std::size_t>(end - text));
+  const char* end =
+      std::find_if_not(text, text + std::max<ssize_t>(size, 0), [](char c) { return c >= '0' && c <= '9'; });
+  return end == text ? "another process"
+                     : "process " + std::string(text, static_cast<std::size_t>(end - text));
 }
 
 // For the message of the one who comes second. A full disk is no reason to fail for lack of it.
@@ -141,7 +150,8 @@ void write_owner(const Descriptor& file) {
 
 class PosixDirectory : public Directory {
  public:
-  PosixDirectory(Descriptor directory, std::string path) : directory_(std::move(directory)), path_(std::move(path)) {}
+  PosixDirectory(Descriptor directory, std::string path)
+      : directory_(std::move(directory)), path_(std::move(path)) {}
 
   const std::string& path() const override { return path_; }
 
@@ -161,8 +171,10 @@ class PosixDirectory : public Directory {
       if (errno != EWOULDBLOCK) throw_system_error("lock", path_of(name), errno);
       throw IoError(path_ + " is being written by " + lock_owner(file));
     }
-    // Between our open and flock its last owner may have removed the name: then we hold a lock nobody else sees.
-    if (status_of(file, path_of(name)).st_nlink == 0) throw IoError(path_ + " is being written by another process");
+    // Between our open and flock its last owner may have removed the name: then we hold a lock nobody else
+    // sees.
+    if (status_of(file, path_of(name)).st_nlink == 0)
+      throw IoError(path_ + " is being written by another process");
     write_owner(file);
     return std::make_unique<PosixLock>(std::move(file));
   }
@@ -173,17 +185,20 @@ class PosixDirectory : public Directory {
   }
 
   void remove(const std::string& name) override {
-    if (::unlinkat(directory_.get(), name.c_str(), 0) != 0) throw_system_error("remove", path_of(name), errno);
+    if (::unlinkat(directory_.get(), name.c_str(), 0) != 0)
+      throw_system_error("remove", path_of(name), errno);
   }
 
   std::vector<std::string> list() const override {
-    Descriptor fresh(::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));  // with its own position
+    Descriptor fresh(
+        ::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));  // with its own position
     if (fresh.get() < 0) throw_system_error("list", path_, errno);
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fresh.get()), ::closedir);
     if (stream == nullptr) throw_system_error("list", path_, errno);
     fresh.release();
     std::vector<std::string> names;
-    for (errno = 0; const dirent* entry = ::readdir(stream.get()); errno = 0) names.emplace_back(entry->d_name);
+    for (errno = 0; const dirent* entry = ::readdir(stream.get()); errno = 0)
+      names.emplace_back(entry->d_name);
     if (errno != 0) throw_system_error("list", path_, errno);
     std::erase_if(names, [](const std::string& name) { return name == "." || name == ".."; });
     std::sort(names.begin(), names.end());
@@ -200,7 +215,8 @@ class PosixDirectory : public Directory {
 
  private:
   void sync_directory(const Descriptor& directory) const {
-    if (uninterrupted([&] { return ::fsync(directory.get()); }) != 0) throw_system_error("sync directory", path_, errno);
+    if (uninterrupted([&] { return ::fsync(directory.get()); }) != 0)
+      throw_system_error("sync directory", path_, errno);
   }
 
   Descriptor directory_;
@@ -231,7 +247,8 @@ class PosixFileSystem : public FileSystem {
 
   Uuid random_uuid() override {
     Uuid uuid;
-    if (uninterrupted([&] { return ::getrandom(uuid.data(), uuid.size(), 0); }) != static_cast<ssize_t>(uuid.size()))
+    if (uninterrupted([&] { return ::getrandom(uuid.data(), uuid.size(), 0); }) !=
+        static_cast<ssize_t>(uuid.size()))
       throw_system_error("read", "the system's random numbers", errno);
     return uuid;
   }

@@ -12,7 +12,8 @@ namespace {
 // What stands in a directory before a publish.
 struct Contents {
   bool has_index = false;
-  std::uint64_t live_number = 0;  // of the snapshot that CURRENT names; 0 if there is none or CURRENT is damaged
+  std::uint64_t live_number =
+      0;  // of the snapshot that CURRENT names; 0 if there is none or CURRENT is damaged
   std::uint64_t last_number = 0;  // the highest in any name
 };
 
@@ -32,7 +33,8 @@ std::uint64_t live_number(const Directory& directory) {
   const auto file = directory.open(kCurrentName);
   std::string text(std::min<std::uint64_t>(file->size(), 256), '\0');
   file->read(0, std::as_writable_bytes(std::span(text)));
-  if (!looks_like_current(text)) throw InvalidArgument(file->path() + " is not culmen's: choose another directory");
+  if (!looks_like_current(text))
+    throw InvalidArgument(file->path() + " is not culmen's: choose another directory");
   try {
     return parse_current(text, file->path()).snapshot_number;
   } catch (const FormatError&) {
@@ -67,10 +69,12 @@ std::vector<std::string> list_quietly(const Directory& directory) {
   }
 }
 
-// Removes what crashed publishes and replaced snapshots left: every file of a snapshot other than `live_number`.
+// Removes what crashed publishes and replaced snapshots left: every file of a snapshot other than
+// `live_number`.
 void remove_leftovers(Directory& directory, std::uint64_t live_number) {
   for (const std::string& name : list_quietly(directory))
-    if (snapshot_number_of(name) > 0 && snapshot_number_of(name) != live_number) remove_quietly(directory, name);
+    if (snapshot_number_of(name) > 0 && snapshot_number_of(name) != live_number)
+      remove_quietly(directory, name);
 }
 
 void write_text(Directory& directory, const std::string& name, const std::string& text) {
@@ -120,8 +124,10 @@ class Publisher {
     const std::vector<std::uint64_t> offsets = label_offsets(snapshot_);
     write_block_file(FileKind::leaves, manifest_.num_leaves,
                      [&](BlockFileWriter& file) { write_leaves(snapshot_, offsets, file); });
-    write_block_file(FileKind::nodes, manifest_.num_nodes(), [&](BlockFileWriter& file) { write_nodes(snapshot_, file); });
-    write_block_file(FileKind::partitions, 1, [&](BlockFileWriter& file) { write_partitions(snapshot_, file); });
+    write_block_file(FileKind::nodes, manifest_.num_nodes(),
+                     [&](BlockFileWriter& file) { write_nodes(snapshot_, file); });
+    write_block_file(FileKind::partitions, 1,
+                     [&](BlockFileWriter& file) { write_partitions(snapshot_, file); });
     if (snapshot_.has_labels)
       write_block_file(FileKind::labels, manifest_.num_leaves,
                        [&](BlockFileWriter& file) { write_labels(snapshot_, offsets, file); });
@@ -142,7 +148,8 @@ class Publisher {
 
 void publish_locked(const Snapshot& snapshot, FileSystem& file_system, Directory& directory, bool overwrite) {
   const Contents before = survey(directory, overwrite);
-  // Leftovers go first, for their space; but only once it is certain that no crash brings an older CURRENT back.
+  // Leftovers go first, for their space; but only once it is certain that no crash brings an older CURRENT
+  // back.
   directory.sync();
   remove_quietly(directory, kNewCurrentName);
   const bool live_is_known = !before.has_index || before.live_number > 0;
@@ -164,7 +171,8 @@ void publish_in(const Snapshot& snapshot, FileSystem& file_system, Directory& di
     publish_locked(snapshot, file_system, directory, overwrite);
   } catch (...) {
     const std::vector<std::string> names = list_quietly(directory);
-    if (std::find(names.begin(), names.end(), kCurrentName) == names.end()) remove_quietly(directory, kLockName);
+    if (std::find(names.begin(), names.end(), kCurrentName) == names.end())
+      remove_quietly(directory, kLockName);
     throw;
   }
 }

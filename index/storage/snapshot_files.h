@@ -1,7 +1,9 @@
-// The four block files of a snapshot: what each block holds, how it is written and what is checked when it is read.
+// The four block files of a snapshot: what each block holds, how it is written and what is checked when it is
+// read.
 //
-// Reading trusts nothing: sizes are compared with the file's before memory is asked for, and whatever an engine
-// relies on to stay inside its arrays and to keep scores finite is checked here. Whether bounds are true is not.
+// Reading trusts nothing: sizes are compared with the file's before memory is asked for, and whatever an
+// engine relies on to stay inside its arrays and to keep scores finite is checked here. Whether bounds are
+// true is not.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +18,11 @@ namespace culmen::storage {
 // Offsets of the blocks of the labels file, and behind them its end. Empty without labels.
 std::vector<std::uint64_t> label_offsets(const Snapshot& snapshot);
 
-void write_leaves(const Snapshot& snapshot, const std::vector<std::uint64_t>& label_offsets, BlockFileWriter& file);
+void write_leaves(const Snapshot& snapshot, const std::vector<std::uint64_t>& label_offsets,
+                  BlockFileWriter& file);
 void write_nodes(const Snapshot& snapshot, BlockFileWriter& file);
-void write_labels(const Snapshot& snapshot, const std::vector<std::uint64_t>& label_offsets, BlockFileWriter& file);
+void write_labels(const Snapshot& snapshot, const std::vector<std::uint64_t>& label_offsets,
+                  BlockFileWriter& file);
 void write_partitions(const Snapshot& snapshot, BlockFileWriter& file);
 
 // Each fills its part of `snapshot`, in this order, and throws FormatError.

@@ -15,14 +15,14 @@
 
 namespace culmen::storage {
 
-// Makes `snapshot` the index in `directory`, which is created if it is missing. Durable on return. Whatever happens
-// on the way, the directory holds the old index or the new one, whole; after an error before the switch to the new
-// one, no file of it stays behind. Files that are not ours are never touched.
-// Throws IoError, and InvalidArgument if an index is there and `overwrite` is false, or if something else is.
+// Makes `snapshot` the index in `directory`, which is created if it is missing. Durable on return. Whatever
+// happens on the way, the directory holds the old index or the new one, whole; after an error before the
+// switch to the new one, no file of it stays behind. Files that are not ours are never touched. Throws
+// IoError, and InvalidArgument if an index is there and `overwrite` is false, or if something else is.
 void publish(const Snapshot& snapshot, FileSystem& file_system, const std::string& directory, bool overwrite);
 
-// Reads and checks every byte of the newest index in `directory`, and writes nothing. What it returns is safe to
-// search whoever made the files, though only Index::verify can tell whether its bounds and ids are true.
+// Reads and checks every byte of the newest index in `directory`, and writes nothing. What it returns is safe
+// to search whoever made the files, though only Index::verify can tell whether its bounds and ids are true.
 // Throws IoError, or FormatError naming the file and the byte.
 std::shared_ptr<Snapshot> load(FileSystem& file_system, const std::string& directory);
 

@@ -222,7 +222,7 @@ TEST_P(Answers, GiveBackAttributesAndLabelsAsTheyCame) {
     table.labels = {};
     table.labels.offsets.push_back(0);
     for (std::size_t row = 0; row < 200; ++row) {
-      const std::string label = row % 5 == 0 ? "" : "№ " + std::to_string(row);
+      const std::string label = row % 5 == 0 ? "" : std::string("№ ") + std::to_string(row);
       table.labels.bytes.insert(table.labels.bytes.end(), label.begin(), label.end());
       table.labels.offsets.push_back(table.labels.bytes.size());
     }
@@ -261,7 +261,8 @@ TEST_P(Answers, SurviveTheIndexThatGaveThem) {
     EXPECT_EQ(std::fma(1.0, result.attribute(rank, 1), result.attribute(rank, 0)), result.hits[rank].score);
 }
 
-// Sets another rounding mode for its own lifetime; where there is one, flush-to-zero as -ffast-math libraries do.
+// Sets another rounding mode for its own lifetime; where there is one, flush-to-zero as -ffast-math libraries
+// do.
 class HostileFloatingPoint {
  public:
   HostileFloatingPoint() {
@@ -271,7 +272,9 @@ class HostileFloatingPoint {
     _mm_setcsr(_mm_getcsr() | 0x8040);  // flush to zero, denormals are zero
 #endif
   }
-  ~HostileFloatingPoint() { std::fesetenv(&saved_); }
+  ~HostileFloatingPoint() {
+    std::fesetenv(&saved_);
+  }
   HostileFloatingPoint(const HostileFloatingPoint&) = delete;
   HostileFloatingPoint& operator=(const HostileFloatingPoint&) = delete;
 
@@ -281,18 +284,19 @@ class HostileFloatingPoint {
 
 TEST_P(Answers, DoNotDependOnTheCallersFloatingPointMode) {
   Random random(12);
-  for (const ValueClass value_class : {ValueClass::uniform_f64, ValueClass::denormal_f32, ValueClass::denormal_f64}) {
+  for (const ValueClass value_class :
+       {ValueClass::uniform_f64, ValueClass::denormal_f32, ValueClass::denormal_f64}) {
     const Table table = random_table(random, value_class, 2000, 5);
     const Oracle oracle(table.view(), false);
-    const Query query{.weights = {1, 0.3, 0.7, 0.1, 0.9}, .k = 40};
-    const Query scaled{.weights = {1, 0.3, 0.7, 0.1, 0.9}, .k = 40, .scale = Scale::minmax};
-    const auto answers_under_hostile_mode = [&] {
-      const HostileFloatingPoint hostile;
-      const Index index = build(table);
-      return std::vector<SearchResult>{search(index, query), search(index, scaled)};
-    }();
-    EXPECT_EQ(difference(answers_under_hostile_mode[0].hits, oracle.search(query)), "");
-    EXPECT_EQ(difference(answers_under_hostile_mode[1].hits, oracle.search(scaled)), "");
+    for (const Scale scale : {Scale::none, Scale::minmax}) {
+      const Query query{.weights = {1, 0.3, 0.7, 0.1, 0.9}, .k = 40, .scale = scale};
+      if (oracle.refuses(query)) continue;  // a denormal range scales weights to infinity
+      const SearchResult result = [&] {
+        const HostileFloatingPoint hostile;
+        return search(build(table), query);
+      }();
+      EXPECT_EQ(difference(result.hits, oracle.search(query)), "") << value_class_name(value_class);
+    }
   }
 }
 

@@ -57,7 +57,8 @@ class Trial {
             const std::string wrong = check(subject.index, c, engine);
             if (!wrong.empty())
               return subject.name + ", engine " + std::string(engine_name(engine)) + ", " + target + ": " +
-                     wrong + "\n  " + std::to_string(table_.num_rows) + " rows; " + describe(c.query);
+                     wrong + std::string("\n  ") + std::to_string(table_.num_rows) + " rows; " +
+                     describe(c.query);
           }
     }
     return "";
@@ -79,7 +80,7 @@ class Trial {
       const BuildOptions options =
           random_build_options(random_, partitioning, value_type, table_.columns.size());
       const std::string name = std::string(partitioning == Partitioning::angle ? "angle" : "random") +
-                               " B=" + std::to_string(options.block_rows);
+                               std::string(" B=") + std::to_string(options.block_rows);
       subjects_.push_back({name, Index::build(table_.view(), options)});
     }
     if (seed_ % kReopenEvery != 0) return;

@@ -1,8 +1,11 @@
 // The SIMD kernels, target by target, against plain code.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "cpu/simd/kernels.h"
 #include "culmen/error.h"
@@ -69,8 +72,8 @@ TEST(Kernels, ComputeABoundForEachChildOnEveryTarget) {
   for (const std::string& target : simd::available_targets()) {
     const ForcedTarget forced(target);
     Random random(2);
-    std::vector<float> bounds(7 * kFanOut);
-    for (float& bound : bounds) bound = static_cast<float>(random.between(-100, 100));
+    std::vector<Half> bounds(7 * kFanOut);
+    for (Half& bound : bounds) bound = round_up_to_half(random.between(-100, 100));
     BoundPlan plan;
     plan.base = 3;
     for (const std::int32_t row : {6, 0, 3})
@@ -81,8 +84,47 @@ TEST(Kernels, ComputeABoundForEachChildOnEveryTarget) {
       double wanted = plan.base;
       for (const BoundTerm& term : plan.terms)
         wanted +=
-            term.coefficient * static_cast<double>(bounds[static_cast<std::size_t>(term.row) * kFanOut + c]);
+            term.coefficient * static_cast<float>(bounds[static_cast<std::size_t>(term.row) * kFanOut + c]);
       EXPECT_EQ(found[c], wanted);  // small integers: any order is exact
+    }
+  }
+}
+
+TEST(Kernels, ReadEveryHalfAsPlainCodeDoesOnEveryTarget) {
+  BoundPlan plan;
+  plan.terms.push_back({0, 1});
+  for (const std::string& target : simd::available_targets()) {
+    const ForcedTarget forced(target);
+    for (std::uint32_t first = 0; first < 0x10000; first += kFanOut) {
+      Half bounds[kFanOut];
+      for (std::size_t c = 0; c < kFanOut; ++c) bounds[c].bits = static_cast<std::uint16_t>(first + c);
+      double found[kFanOut];
+      simd::child_bounds(bounds, plan, found);
+      for (std::size_t c = 0; c < kFanOut; ++c) {
+        const auto wanted = static_cast<double>(static_cast<float>(bounds[c]));
+        ASSERT_TRUE(found[c] == wanted || (std::isnan(found[c]) && std::isnan(wanted)))
+            << target << ", bits " << bounds[c].bits;
+      }
+    }
+  }
+}
+
+TEST(Kernels, FindTheHighestChildrenOnEveryTarget) {
+  for (const std::string& target : simd::available_targets()) {
+    const ForcedTarget forced(target);
+    Random random(3);
+    for (int trial = 0; trial < 1000; ++trial) {
+      std::array<double, kFanOut> bounds;
+      const int spread = random.pick({0, 1, 5, 1000});
+      for (double& bound : bounds) bound = random.between(-spread, spread);
+      if (trial % 10 == 0) bounds.fill(-std::numeric_limits<double>::infinity());
+      if (trial % 3 == 0) bounds[random.below(kFanOut)] = std::numeric_limits<double>::infinity();
+      const double wanted = *std::max_element(bounds.begin(), bounds.end());
+      double highest = 0;
+      const std::uint64_t children = simd::highest_children(bounds.data(), highest);
+      EXPECT_EQ(highest, wanted);
+      for (std::size_t c = 0; c < kFanOut; ++c) EXPECT_EQ((children >> c & 1) != 0, bounds[c] == wanted) << c;
+      EXPECT_EQ(children >> kFanOut, 0u);
     }
   }
 }
@@ -95,10 +137,8 @@ TEST(Kernels, HaveTheFastestTargetFirstAndAPlainOneToo) {
 }
 
 TEST(Kernels, RefuseATargetThatIsNotThere) {
-  const std::string before = simd::current_target();
   EXPECT_THROW(simd::force_target("Z80"), InvalidArgument);
   EXPECT_EQ(simd::current_target(), simd::available_targets().front());
-  static_cast<void>(before);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 //   csv_fuzz FILE...                        runs these inputs, such as a crash that libFuzzer kept
 #include <sanitizer/common_interface_defs.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

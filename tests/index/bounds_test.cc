@@ -146,6 +146,7 @@ TEST_P(Bounds, AreNeverBelowAScoreOfTheirBlock) {
   }
   RecordProperty("pairs", std::to_string(counts.pairs));
   RecordProperty("careless_failures", std::to_string(counts.careless_failures));
+  if (counts.pairs < 10'000) return;  // too few for the statistics below
   // The blocks must be hostile, or this test could not fail: here a bound without margin does fall below a
   // score.
   switch (GetParam()) {
@@ -161,7 +162,7 @@ TEST_P(Bounds, AreNeverBelowAScoreOfTheirBlock) {
     case ValueClass::dyadic:
     case ValueClass::small_integers:
       EXPECT_GT(counts.exact, counts.pairs / 10);  // nothing rounds: here a bound may equal a score, and does
-      EXPECT_GT(counts.attained, counts.pairs / 100);
+      EXPECT_GT(counts.attained, counts.pairs / 1000);
       break;
     default:
       break;
@@ -171,7 +172,7 @@ TEST_P(Bounds, AreNeverBelowAScoreOfTheirBlock) {
 
 TEST_P(Bounds, OfACornerAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
   std::uint64_t attained = 0;
-  for (std::uint64_t trial = 0; trial < num_cases(20'000) / 200; ++trial) {
+  for (std::uint64_t trial = 0; trial < num_cases(20'000) / 200 + 10; ++trial) {
     Random random(seed_of(GetParam(), trial));
     const Table table = random_table(random, GetParam(), 1 + random.below(300), random.between(1, 12));
     const std::shared_ptr<Snapshot> s =
@@ -201,7 +202,7 @@ TEST_P(Bounds, OfACornerAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
 
 TEST_P(Bounds, OfRangesNeverExcludeATupleInTheRange) {
   std::uint64_t excluded = 0;
-  for (std::uint64_t trial = 0; trial < num_cases(20'000) / 200; ++trial) {
+  for (std::uint64_t trial = 0; trial < num_cases(20'000) / 200 + 10; ++trial) {
     Random random(seed_of(GetParam(), trial));
     const Table table = random_table(random, GetParam(), 1 + random.below(1000), random.between(1, 10));
     const std::shared_ptr<Snapshot> s = load(random, table);
@@ -238,48 +239,83 @@ TEST_P(Bounds, OfRangesNeverExcludeATupleInTheRange) {
 INSTANTIATE_TEST_SUITE_P(AllValueClasses, Bounds, testing::ValuesIn(all_value_classes()),
                          [](const auto& suite) { return std::string(value_class_name(suite.param)); });
 
-// Stored maxima are rounded up and minima down: against sums in quadruple precision.
+// The rows of every leaf under the first node against sums in a wider format. Returns how many maxima the
+// other rounding would have put too low.
+std::uint64_t expect_rows_cover_real_sums(const Snapshot& s) {
+  std::uint64_t down_would_fail = 0;
+  const auto slots = static_cast<std::uint64_t>(s.block_rows);
+  const auto in_units = [&s](std::uint64_t row, int attribute) {
+    const BoundUnit& unit = s.units[static_cast<std::size_t>(attribute)];
+    return (static_cast<long double>(s.value(row, attribute)) - static_cast<long double>(unit.origin)) *
+           static_cast<long double>(unit.inverse);
+  };
+  const auto stored = [&s](int row, std::uint32_t leaf) {
+    return static_cast<long double>(
+        static_cast<float>(s.nodes[0].bounds()[row * kFanOut + static_cast<int>(leaf)]));
+  };
+  const auto check_maximum = [&](int row, const std::vector<int>& subset) {
+    for (std::uint32_t leaf = 0; leaf < s.nodes[0].header().num_children; ++leaf)
+      for (std::uint32_t r = 0; r < s.leaves[leaf].num_rows; ++r) {
+        long double sum = 0;
+        for (const int attribute : subset) sum += in_units(leaf * slots + r, attribute);
+        EXPECT_GE(stored(row, leaf), sum) << "bounds row " << row << ", leaf " << leaf;
+        const float down = round_down_to_half(static_cast<double>(sum));
+        down_would_fail += static_cast<long double>(down) < sum ? 1 : 0;
+      }
+  };
+  for (std::size_t g = 0; g < s.layout.groups().size(); ++g) {
+    const BoundLayout::Group& group = s.layout.groups()[g];
+    for (unsigned mask = 1; mask < 1u << group.size; ++mask) {
+      std::vector<int> subset;
+      for (int i = 0; i < group.size; ++i)
+        if ((mask >> i & 1) != 0) subset.push_back(group.first_attribute + i);
+      check_maximum(s.layout.subset_row(static_cast<int>(g), mask), subset);
+    }
+  }
+  if (s.layout.has_total()) {
+    std::vector<int> everything;
+    for (int i = 0; i < s.num_attributes(); ++i) everything.push_back(i);
+    check_maximum(s.layout.total_row(), everything);
+  }
+  for (int i = 0; i < s.num_attributes(); ++i)
+    for (std::uint32_t leaf = 0; leaf < s.nodes[0].header().num_children; ++leaf)
+      for (std::uint32_t r = 0; r < s.leaves[leaf].num_rows; ++r)
+        EXPECT_LE(stored(s.layout.minimum_row(i), leaf), in_units(leaf * slots + r, i));
+  return down_would_fail;
+}
+
 TEST(BlockBounds, CoverTheRealSumsOfEverySubset) {
-  std::uint64_t nearest_would_fail = 0;
+  std::uint64_t down_would_fail = 0;
   for (std::uint64_t trial = 0; trial < 400; ++trial) {
     Random random(trial + 1);
     const Table table = random_table(random, static_cast<ValueClass>(trial % kNumValueClasses),
-                                     1 + random.below(16), random.between(1, 12));
-    const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.block_rows = 16, .num_threads = 1});
-    const float* rows = s->nodes[0].bounds();
-    const auto in_units = [&](std::uint64_t row, int attribute) {
-      const BoundUnit& unit = s->units[static_cast<std::size_t>(attribute)];
-      return (static_cast<long double>(s->value(row, attribute)) - static_cast<long double>(unit.origin)) *
-             static_cast<long double>(unit.inverse);
-    };
-    const auto check_maximum = [&](int row, const std::vector<int>& subset) {
-      for (std::uint64_t r = 0; r < s->num_tuples; ++r) {
-        long double sum = 0;
-        for (const int attribute : subset) sum += in_units(r, attribute);
-        const float stored = rows[row * kFanOut];
-        EXPECT_GE(static_cast<long double>(stored), sum) << "trial " << trial << ", bounds row " << row;
-        nearest_would_fail += static_cast<long double>(static_cast<float>(sum)) < sum ? 1 : 0;
-      }
-    };
-    for (std::size_t g = 0; g < s->layout.groups().size(); ++g) {
-      const BoundLayout::Group& group = s->layout.groups()[g];
-      for (unsigned mask = 1; mask < 1u << group.size; ++mask) {
-        std::vector<int> subset;
-        for (int i = 0; i < group.size; ++i)
-          if ((mask >> i & 1) != 0) subset.push_back(group.first_attribute + i);
-        check_maximum(s->layout.subset_row(static_cast<int>(g), mask), subset);
-      }
-    }
-    if (s->layout.has_total()) {
-      std::vector<int> everything;
-      for (int i = 0; i < s->num_attributes(); ++i) everything.push_back(i);
-      check_maximum(s->layout.total_row(), everything);
-    }
-    for (int i = 0; i < s->num_attributes(); ++i)
-      for (std::uint64_t r = 0; r < s->num_tuples; ++r)
-        EXPECT_LE(static_cast<long double>(rows[s->layout.minimum_row(i) * kFanOut]), in_units(r, i));
+                                     1 + random.below(40), random.between(1, 12));
+    down_would_fail +=
+        expect_rows_cover_real_sums(*bulk_load(table.view(), {.block_rows = 16, .num_threads = 1}));
   }
-  EXPECT_GT(nearest_would_fail, 0u);
+  EXPECT_GT(down_would_fail, 0u);
+}
+
+// 1 + 2^-54 rounds to 1 in binary64, which the stored format holds: rounding up afterwards comes too late.
+// So do 1 - 2^-54, for the minima, and a total of nine attributes.
+TEST(BlockBounds, CoverSumsThatRoundBeforeTheyAreStored) {
+  for (const std::size_t d : {2, 3, 9}) {
+    const std::size_t n = 48;
+    std::vector<std::vector<double>> columns(d, std::vector<double>(n, 0.0));
+    for (std::size_t r = 0; r < n; ++r) {
+      columns[0][r] = r < 16 ? 1 : 0;  // in leaf 0: 1, and 2^-54 in all others
+      for (std::size_t i = 1; i < d; ++i) columns[i][r] = r < 16 ? 0x1p-54 : r < 32 ? 1 : 0;
+    }
+    for (std::size_t r = 0; r < n; ++r)
+      if (d == 3) columns[2][r] = r < 32 ? 1 : 0x1p-54;  // its origin: 1 - 2^-54 in the others
+    Table table;
+    table.num_rows = n;
+    for (const std::vector<double>& column : columns) {
+      table.attributes.push_back({std::string(table.attributes.size() + 1, 'a')});
+      table.columns.emplace_back(column.data());
+    }
+    expect_rows_cover_real_sums(*bulk_load(table.view(), {.num_partitions = 1, .block_rows = 16}));
+  }
 }
 
 // With all weights equal the chain is one row, the total: the bound is as good as exact.
@@ -300,7 +336,7 @@ TEST(BoundPlan, ReadsOneRowForEqualWeights) {
     double bounds[kFanOut];
     simd::child_bounds(s->nodes[0].bounds(), resolved.bound, bounds);
     for (std::size_t c = 0; c < s->nodes[0].header().num_children; ++c)
-      EXPECT_NEAR(bounds[c], best[c], 1e-5 * std::fabs(best[c]));
+      EXPECT_NEAR(bounds[c], best[c], 2e-3 * d);  // in units: what storing rounds away
   }
 }
 
@@ -328,7 +364,7 @@ TEST(BoundPlan, IsAsTightAsTheBoxOfTheBlock) {
     visit_value_type(*s, [&]<typename T>(T) {
       for (std::uint32_t leaf = 0; leaf < s->leaves.size(); ++leaf) {
         const double box = corner_score<T>(*s, resolved, leaf, Corner::maximum, Corner::minimum);
-        EXPECT_LE(bounds[leaf], box + 1e-5 * std::fabs(box));
+        EXPECT_LE(bounds[leaf], box + 6 * 2e-3);
       }
     });
   }

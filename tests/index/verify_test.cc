@@ -15,6 +15,7 @@ std::shared_ptr<Snapshot> sound_snapshot() {
   Random random(1);
   Table table = random_table(random, ValueClass::uniform_f32, 2000, 3);
   table.ids.clear();
+  for (Attribute& attribute : table.attributes) attribute.preference = Preference::high;
   return bulk_load(table.view(), {.num_partitions = 4, .block_rows = 16, .value_type = ValueType::float32});
 }
 
@@ -28,11 +29,19 @@ std::int64_t* ids_of(Snapshot& s, std::size_t leaf) {
   return s.ids.data() + leaf * 16;
 }
 
+// Moves the stored bound of a child by `distance` bound units.
+void move_bound(Snapshot& s, std::size_t node, int row, int child, double distance) {
+  Half& bound = s.nodes.mutable_node(node).bounds()[row * kFanOut + child];
+  bound = round_up_to_half(static_cast<float>(bound) + distance);
+}
+
 struct Damage {
   std::string name;
   std::function<void(Snapshot&)> inflict;
   std::string word;  // stands in the text of a fault
   bool deep_only = false;
+
+  friend void PrintTo(const Damage& damage, std::ostream* out) { *out << damage.name; }
 };
 
 class Verify : public testing::TestWithParam<Damage> {};
@@ -49,66 +58,67 @@ TEST_P(Verify, SeesTheDamage) {
   EXPECT_EQ(verify_snapshot(*s, false).empty(), GetParam().deep_only);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Parts, Verify,
-    testing::Values(
-        Damage{"value", [](Snapshot& s) { values_of(s, 5)[2] = 0; }, "leaf 5"},
-        Damage{"value_beyond_range", [](Snapshot& s) { values_of(s, 5)[2] = 7; }, "leaf 5, row 2"},
-        Damage{"value_nan", [](Snapshot& s) { values_of(s, 5)[2] = std::numeric_limits<float>::quiet_NaN(); },
-               "leaf 5"},
-        Damage{"swapped_rows",
-               [](Snapshot& s) {
-                 for (std::size_t i = 0; i < 3; ++i)
-                   std::swap(values_of(s, 5)[i * 16], values_of(s, 5)[i * 16 + 9]);
-                 std::swap(ids_of(s, 5)[0], ids_of(s, 5)[9]);
-               },
-               "leaf 5"},
-        Damage{"id_twice", [](Snapshot& s) { ids_of(s, 3)[1] = ids_of(s, 9)[4]; }, "two rows"},
-        Damage{"min_id", [](Snapshot& s) { s.leaves[7].min_id -= 1; }, "leaf 7"},
-        Damage{"later_min_id", [](Snapshot& s) { s.leaves[0].later_min_id = kNoId; }, "leaf 0"},
-        Damage{"num_rows", [](Snapshot& s) { s.leaves[4].num_rows -= 1; }, "tuples"},
-        Damage{"no_rows", [](Snapshot& s) { s.leaves[4].num_rows = 0; }, "leaf 4"},
-        Damage{"too_many_rows", [](Snapshot& s) { s.leaves[4].num_rows = 1u << 30; }, "leaf 4"},
-        Damage{"num_tuples", [](Snapshot& s) { s.num_tuples += 1; }, "tuples"},
-        Damage{"partition_of_a_leaf", [](Snapshot& s) { s.leaves[2].partition += 1; }, "leaf 2"},
-        Damage{"partition_range", [](Snapshot& s) { s.partitions[1].num_leaves -= 1; }, "partition"},
-        Damage{"corner_maximum", [](Snapshot& s) { corner_of(s, 6, Corner::maximum)[1] = 0; }, "leaf 6"},
-        Damage{"corner_minimum", [](Snapshot& s) { corner_of(s, 6, Corner::minimum)[1] = 1; }, "leaf 6"},
-        Damage{"threshold", [](Snapshot& s) { corner_of(s, 0, Corner::later_maximum)[2] = -1; }, "leaf 0"},
-        Damage{"lower_threshold", [](Snapshot& s) { corner_of(s, 0, Corner::later_minimum)[2] = 1; },
-               "leaf 0"},
-        Damage{"bound", [](Snapshot& s) { s.nodes.mutable_node(0).bounds()[2 * kFanOut + 3] -= 0.5f; },
-               "node 0", true},
-        Damage{"minimum_bound",
-               [](Snapshot& s) {
-                 s.nodes.mutable_node(0).bounds()[s.layout.minimum_row(1) * kFanOut + 3] += 0.5f;
-               },
-               "node 0", true},
-        Damage{"bound_of_the_root",
-               [](Snapshot& s) { s.nodes.mutable_node(s.nodes.size() - 1).bounds()[4 * kFanOut] -= 0.5f; },
-               "node"},
-        Damage{"child", [](Snapshot& s) { s.nodes.mutable_node(0).children()[1] = 1u << 30; }, "child 1"},
-        Damage{"child_twice",
-               [](Snapshot& s) {
-                 const NodeAccess<std::byte> node = s.nodes.mutable_node(0);
-                 node.children()[1] = node.children()[0];
-                 node.min_ids()[1] = node.min_ids()[0];
-               },
-               "node"},
-        Damage{"child_left_out", [](Snapshot& s) { s.nodes.mutable_node(0).header().num_children -= 1; },
-               "node"},
-        Damage{"no_children", [](Snapshot& s) { s.nodes.mutable_node(1).header().num_children = 0; },
-               "node 1"},
-        Damage{"min_id_of_a_child", [](Snapshot& s) { s.nodes.mutable_node(0).min_ids()[2] += 1; },
-               "child 2"},
-        Damage{"min_id_of_a_node", [](Snapshot& s) { s.nodes.mutable_node(0).header().min_id = kNoId; },
-               "node"},
-        Damage{"quantum", [](Snapshot& s) { s.stats[0].quantum = 0; }, "quantum"},
-        Damage{"range", [](Snapshot& s) { s.stats[1].maximum = 0.5; }, "range"},
-        Damage{"range_too_wide", [](Snapshot& s) { s.stats[1].maximum = 2; }, ""},
-        Damage{"exact_sums", [](Snapshot& s) { s.exact_sums = !s.exact_sums; }, ""},
-        Damage{"unit", [](Snapshot& s) { s.units[0].unit *= 2; }, ""}),
-    [](const auto& suite) { return suite.param.name; });
+std::vector<Damage> damages() {
+  return {
+      Damage{"value", [](Snapshot& s) { values_of(s, 5)[2] = 0; }, "leaf 5"},
+      Damage{"value_beyond_range", [](Snapshot& s) { values_of(s, 5)[2] = 7; }, "outside"},
+      Damage{"value_nan", [](Snapshot& s) { values_of(s, 5)[2] = std::numeric_limits<float>::quiet_NaN(); },
+             "leaf 5"},
+      Damage{"swapped_rows",
+             [](Snapshot& s) {
+               for (std::size_t i = 0; i < 3; ++i)
+                 std::swap(values_of(s, 5)[i * 16], values_of(s, 5)[i * 16 + 9]);
+               std::swap(ids_of(s, 5)[0], ids_of(s, 5)[9]);
+             },
+             "leaf 5"},
+      Damage{"id_twice", [](Snapshot& s) { ids_of(s, 3)[1] = ids_of(s, 9)[4]; }, "two rows"},
+      Damage{"min_id", [](Snapshot& s) { s.leaves[7].min_id -= 1; }, "leaf 7"},
+      Damage{"later_min_id", [](Snapshot& s) { s.leaves[0].later_min_id = kNoId; }, "leaf 0"},
+      Damage{"num_rows", [](Snapshot& s) { s.leaves[4].num_rows -= 1; }, "tuples"},
+      Damage{"no_rows", [](Snapshot& s) { s.leaves[4].num_rows = 0; }, "leaf 4"},
+      Damage{"too_many_rows", [](Snapshot& s) { s.leaves[4].num_rows = 1u << 30; }, "leaf 4"},
+      Damage{"num_tuples", [](Snapshot& s) { s.num_tuples += 1; }, "tuples"},
+      Damage{"partition_of_a_leaf", [](Snapshot& s) { s.leaves[2].partition += 1; }, "leaf 2"},
+      Damage{"partition_range", [](Snapshot& s) { s.partitions[1].num_leaves -= 1; }, "partition"},
+      Damage{"corner_maximum", [](Snapshot& s) { corner_of(s, 6, Corner::maximum)[1] = 0; }, "leaf 6"},
+      Damage{"corner_minimum", [](Snapshot& s) { corner_of(s, 6, Corner::minimum)[1] = 1; }, "leaf 6"},
+      Damage{"threshold", [](Snapshot& s) { corner_of(s, 0, Corner::later_maximum)[2] = -1; }, "leaf 0"},
+      Damage{"lower_threshold", [](Snapshot& s) { corner_of(s, 0, Corner::later_minimum)[2] = 1; }, "leaf 0"},
+      Damage{"bound", [](Snapshot& s) { move_bound(s, 0, 2, 3, -0.5); }, "node 0", true},
+      Damage{"minimum_bound", [](Snapshot& s) { move_bound(s, 0, s.layout.minimum_row(1), 3, 0.5); },
+             "node 0", true},
+      Damage{"bound_of_the_root", [](Snapshot& s) { move_bound(s, s.nodes.size() - 1, 4, 0, -0.5); }, "node"},
+      Damage{"child", [](Snapshot& s) { s.nodes.mutable_node(0).children()[1] = 1u << 30; }, "child 1"},
+      Damage{"child_twice",
+             [](Snapshot& s) {
+               const NodeAccess<std::byte> node = s.nodes.mutable_node(0);
+               node.children()[1] = node.children()[0];
+               node.min_ids()[1] = node.min_ids()[0];
+             },
+             "node"},
+      Damage{"child_left_out", [](Snapshot& s) { s.nodes.mutable_node(0).header().num_children -= 1; },
+             "node"},
+      Damage{"no_children", [](Snapshot& s) { s.nodes.mutable_node(1).header().num_children = 0; }, "node 1"},
+      Damage{"min_id_of_a_child", [](Snapshot& s) { s.nodes.mutable_node(0).min_ids()[2] += 1; }, "child 2"},
+      Damage{"min_id_of_a_node", [](Snapshot& s) { s.nodes.mutable_node(0).header().min_id = kNoId; },
+             "node"},
+      Damage{"quantum", [](Snapshot& s) { s.stats[0].quantum = 0; }, "quantum"},
+      Damage{"range", [](Snapshot& s) { s.stats[1].maximum = 0.5; }, "range"},
+      Damage{"range_too_wide", [](Snapshot& s) { s.stats[1].maximum = 2; }, ""},
+      Damage{"unit", [](Snapshot& s) { s.units[0].unit *= 2; }, ""}};
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, Verify, testing::ValuesIn(damages()),
+                         [](const auto& suite) { return suite.param.name; });
+
+TEST(Verify, SeesAFalseClaimThatNoSumRounds) {
+  Random random(3);
+  const Table table = random_table(random, ValueClass::uniform_f64, 100, 3);
+  const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {});
+  ASSERT_FALSE(s->exact_sums);
+  s->exact_sums = true;
+  EXPECT_FALSE(verify_snapshot(*s, false).empty());
+}
 
 TEST(Verify, FindsNoFaultInSoundSnapshots) {
   Random random(2);

@@ -29,6 +29,8 @@ struct Parsed {
 TEST(Filter, ReadsComparisonsJoinedByAnd) {
   const Index index = hotels();
   for (const Parsed& parsed : std::vector<Parsed>{
+           {"", {}},  // no condition: every tuple passes
+           {"  ", {}},
            {"price<=200", {{0, -kInfinity, 200}}},
            {"price <= 200 and stars >= 4", {{0, -kInfinity, 200}, {1, 4, kInfinity}}},
            {"price<=200 AND stars>=4", {{0, -kInfinity, 200}, {1, 4, kInfinity}}},

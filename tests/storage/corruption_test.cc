@@ -33,13 +33,21 @@ std::string complaint(const Files& files) {
 }
 
 // Changes in a file may first show as a contradiction with the file that names it.
-bool names_a_file(const std::string& complaint) { return complaint.find("index/") != std::string::npos; }
+bool names_a_file(const std::string& complaint) {
+  return complaint.find("index/") != std::string::npos;
+}
 
-// Two levels of nodes, every kind of file, about 50 KiB.
+// Two levels of nodes, every kind of file, about 30 KiB.
 const Snapshot& sample() {
-  static const auto snapshot = make_snapshot({.rows = 600, .attributes = 2, .partitions = 3});
+  static const auto snapshot = make_snapshot({.rows = 530, .attributes = 2, .partitions = 1});
   return *snapshot;
 }
+
+#ifdef CULMEN_ASSERTIONS
+constexpr bool kAllBits = false;  // sanitizers are slow: one bit of each byte
+#else
+constexpr bool kAllBits = true;
+#endif
 
 TEST(Corruption, IsSeenForEveryFlippedBitOfEveryFile) {
   const Files files = published(sample());
@@ -51,7 +59,8 @@ TEST(Corruption, IsSeenForEveryFlippedBitOfEveryFile) {
       MemoryFileSystem system;
       system.put("index", files);
       Bytes& bytes = system.directories["index"]->names[name]->bytes;
-      for (int bit = 0; bit < 8; ++bit) {
+      for (std::size_t bit = 0; bit < 8; ++bit) {
+        if (!kAllBits && bit != at % 8) continue;
         bytes[at] ^= static_cast<std::byte>(1 << bit);
         try {
           load(system, "index");
@@ -72,7 +81,8 @@ TEST(Corruption, IsSeenForEveryLengthOfEveryFile) {
       if (size == whole.size()) continue;
       Files cut = files;
       cut[name].resize(size);
-      EXPECT_NE(complaint(cut).find("index/" + name), std::string::npos) << name << " of " << size << " bytes";
+      EXPECT_NE(complaint(cut).find("index/" + name), std::string::npos)
+          << name << " of " << size << " bytes";
     }
   }
 }
@@ -88,7 +98,8 @@ TEST(Corruption, IsSeenForEveryMissingFile) {
 
 TEST(Corruption, IsSeenForFilesOfAnotherIndexOfTheSameShape) {
   const Files ours = published(sample(), 1);
-  const Files theirs = published(*make_snapshot({.rows = 600, .attributes = 2, .partitions = 3, .seed = 2}), 2);
+  const Files theirs =
+      published(*make_snapshot({.rows = 530, .attributes = 2, .partitions = 1, .seed = 2}), 2);
   const Files twin = published(sample(), 3);  // the same table, saved another time
   for (const auto& [name, bytes] : ours) {
     for (const Files* other : {&theirs, &twin}) {
@@ -128,6 +139,17 @@ TEST(Corruption, IsSeenForBlocksThatChangedPlaces) {
     EXPECT_NE(text.find("index/SNAP-1-leaves, byte " + std::to_string(target)), std::string::npos) << text;
     EXPECT_NE(text.find("belongs to another"), std::string::npos) << text;
   }
+}
+
+TEST(Corruption, IsSeenForABlockOfAnotherTableUnderTheSameUuid) {
+  // Cannot happen by accident: the uuid is random. The digest in the manifest holds even then.
+  const auto other = make_snapshot({.rows = 530, .attributes = 2, .partitions = 1});
+  other->ids[0] = 123456789;
+  Files mixed = published(sample());
+  mixed["SNAP-1-leaves"] = published(*other).at("SNAP-1-leaves");
+  const std::string text = complaint(mixed);
+  EXPECT_NE(text.find("index/SNAP-1-leaves"), std::string::npos) << text;
+  EXPECT_NE(text.find("not the ones that the manifest names"), std::string::npos) << text;
 }
 
 TEST(Corruption, IsSeenForAnOlderStateOfTheSameFile) {

@@ -57,7 +57,8 @@ Found found_in(MemoryFileSystem& system) {
 bool holds_exactly_one_snapshot(const MemoryFileSystem& system) {
   std::set<std::string> kinds;
   for (const auto& [name, bytes] : system.files("index")) kinds.insert(name);
-  return kinds.size() == 6 && kinds.count("CURRENT") == 1 && kinds.count("LOCK") == 1;  // third_index has no labels
+  return kinds.size() == 6 && kinds.count("CURRENT") == 1 &&
+         kinds.count("LOCK") == 1;  // third_index has no labels
 }
 
 // A publish over whatever a crash left works and leaves nothing of it.
@@ -76,10 +77,12 @@ std::uint64_t calls_of_publish(const Files* before) {
 
 class FaultyPublish : public testing::TestWithParam<std::tuple<FaultKind, bool>> {
  protected:
-  FaultPlan plan(std::uint64_t call) const { return {std::get<0>(GetParam()), call, std::get<1>(GetParam())}; }
+  FaultPlan plan(std::uint64_t call) const {
+    return {std::get<0>(GetParam()), call, std::get<1>(GetParam())};
+  }
 };
 
-TEST_P(FaultyPublish, LeavesTheOldIndexOrTheNewOneWherverItFails) {
+TEST_P(FaultyPublish, LeavesTheOldIndexOrTheNewOneWhereverItFails) {
   const Files before = before_publish();
   const std::uint64_t num_calls = calls_of_publish(&before);
   int num_failures = 0;
@@ -173,8 +176,8 @@ TEST(FaultyLoad, IsAnErrorThatNamesTheFileWhereverItFails) {
   }
 }
 
-// Runs a publish of new_index over `before` (null: no directory) into a power cut at each call in turn, the last
-// time to its end, and gives each state the disk may be in to `f` with whether the publish had returned.
+// Runs a publish of new_index over `before` (null: no directory) into a power cut at each call in turn, the
+// last time to its end, and gives each state the disk may be in to `f` with whether the publish had returned.
 void for_each_cut(const Files* before, std::mt19937& random,
                   const std::function<void(const std::optional<Files>&, bool returned)>& f) {
   const std::uint64_t num_calls = calls_of_publish(before);
@@ -249,10 +252,11 @@ TEST(PowerCut, InThePublishAfterAPowerCutLosesNothingEither) {
     MemoryFileSystem second;
     second.put("index", *files);
     second.plan = {FaultKind::power_cut, random() % num_calls, true};
-    EXPECT_THROW(publish(new_index(), second, "index", true), PowerCut);
-    int num_states = 0;
+    try {
+      publish(new_index(), second, "index", true);
+    } catch (const PowerCut&) {
+    }
     second.for_each_crash_state("index", random, [&](const std::optional<Files>& after) {
-      if (++num_states > 50) return;
       MemoryFileSystem last;
       last.put("index", *after);
       const Found found = found_in(last);
@@ -262,8 +266,8 @@ TEST(PowerCut, InThePublishAfterAPowerCutLosesNothingEither) {
 }
 
 TEST(PowerCut, AfterAFailedSyncOfTheSwitchStillLosesNothing) {
-  // The switch is done but perhaps not durable. The next publish must not remove the snapshot that a power cut may
-  // bring back before it has made the switch durable.
+  // The switch is done but perhaps not durable. The next publish must not remove the snapshot that a power
+  // cut may bring back before it has made the switch durable.
   const Files before = before_publish();
   const std::uint64_t num_calls = calls_of_publish(&before);
   std::mt19937 random(4);
@@ -276,7 +280,8 @@ TEST(PowerCut, AfterAFailedSyncOfTheSwitchStillLosesNothing) {
       try {
         publish(new_index(), *system, "index", true);
       } catch (const IoError& error) {
-        if (std::string(error.what()).find("may not survive") == std::string::npos) return std::unique_ptr<MemoryFileSystem>();
+        if (std::string(error.what()).find("may not survive") == std::string::npos)
+          return std::unique_ptr<MemoryFileSystem>();
       }
       system->num_calls = 0;
       system->plan = {FaultKind::power_cut, call, true};
@@ -286,9 +291,9 @@ TEST(PowerCut, AfterAFailedSyncOfTheSwitchStillLosesNothing) {
       }
       return system;
     };
-    if (run_to(1000) == nullptr) continue;
+    if (run_to(2 * num_calls) == nullptr) continue;
     ++num_uncertain;
-    for (std::uint64_t call = 0; call < 12; ++call) {
+    for (std::uint64_t call = 0; call <= num_calls; ++call) {
       run_to(call)->for_each_crash_state("index", random, [&](const std::optional<Files>& files) {
         MemoryFileSystem after;
         after.put("index", *files);

@@ -39,8 +39,9 @@ TEST(Manifest, RefusesAMissingOrMistypedMemberByName) {
     json changed = whole;
     changed.erase(key);
     EXPECT_NE(complaint(changed.dump()).find("index/MANIFEST-7: \"" + key + "\""), std::string::npos) << key;
-    for (const json& wrong : {json(nullptr), json(-1), json(1.5), json("x"), json(json::array({json::object()})),
-                              json(std::numeric_limits<std::uint64_t>::max())}) {
+    for (const json& wrong :
+         {json(nullptr), json(-1), json(1.5), json("x"), json(json::array({json::object()})),
+          json(std::numeric_limits<std::uint64_t>::max())}) {
       changed[key] = wrong;
       EXPECT_NE(complaint(changed.dump()), "") << key << " = " << wrong;
     }
@@ -76,7 +77,7 @@ TEST(Manifest, RefusesValuesOutOfRange) {
       {"/leaves", std::uint64_t{1} << 32},
       {"/levels", json::array()},
       {"/levels/0/nodes", 0},
-      {"/levels/0/nodes", 2},
+      {"/levels", json::array({{{"nodes", 2}}})},  // no root
       {"/attributes", json::array()},
       {"/attributes/0/name", ""},
       {"/attributes/0/name", "a1"},
@@ -88,7 +89,8 @@ TEST(Manifest, RefusesValuesOutOfRange) {
       {"/attributes/0/quantum", -1075},
       {"/attributes/0/unit_exponent", 1001},
       {"/value_type", "float16"},
-      {"/partitioning/splits", json::array({1})},
+      {"/partitioning/splits", json::array({0})},
+      {"/partitioning/kind", "random"},  // with splits
       {"/partitioning/partitions", 0},
       {"/partitioning/partitions", (1 << 20) + 1},
       {"/files/0/name", "../../etc/passwd"},
@@ -127,7 +129,8 @@ TEST(Manifest, GivesUpOnDeepOrEndlessJson) {
 }
 
 TEST(Manifest, NamesTheByteWhereItStopsBeingJson) {
-  EXPECT_NE(complaint("{\"format\": ?}").find("MANIFEST-7, byte 12"), std::string::npos) << complaint("{\"format\": ?}");
+  EXPECT_NE(complaint("{\"format\": ?}").find("MANIFEST-7, byte 12"), std::string::npos)
+      << complaint("{\"format\": ?}");
 }
 
 TEST(Current, ReadsBackWhatItWroteAndNothingElse) {
@@ -137,8 +140,8 @@ TEST(Current, ReadsBackWhatItWroteAndNothingElse) {
   EXPECT_EQ(back.snapshot_number, 12u);
   EXPECT_EQ(back.manifest_bytes, 3456u);
   EXPECT_EQ(back.manifest_digest, (Digest{1, 2}));
-  for (const std::string& wrong : {text + "\n", " " + text, text.substr(0, text.size() - 1), std::string(), std::string("\n"),
-                                   std::string(200, ' ')})
+  for (const std::string& wrong : {text + "\n", " " + text, text.substr(0, text.size() - 1), std::string(),
+                                   std::string("\n"), std::string(200, ' ')})
     EXPECT_THROW(parse_current(wrong, "CURRENT"), FormatError) << wrong;
 }
 
@@ -146,9 +149,10 @@ TEST(Names, BelongToASnapshotOnlyInTheirOneForm) {
   EXPECT_EQ(snapshot_number_of("MANIFEST-12"), 12u);
   EXPECT_EQ(snapshot_number_of("SNAP-3-partitions"), 3u);
   EXPECT_EQ(snapshot_number_of("MANIFEST-999999999999999999"), kMaxSnapshotNumber);
-  for (const char* name : {"", "-", "MANIFEST-", "MANIFEST-0", "MANIFEST-01", "MANIFEST-+1", "MANIFEST-1 ", "manifest-1",
-                           "SNAP-1", "SNAP-1-", "SNAP-1-leaf", "SNAP--1-leaves", "SNAP-1-leaves/", "../MANIFEST-1",
-                           "MANIFEST-1000000000000000000", "MANIFEST-99999999999999999999"})
+  for (const char* name :
+       {"", "-", "MANIFEST-", "MANIFEST-0", "MANIFEST-01", "MANIFEST-+1", "MANIFEST-1 ", "manifest-1",
+        "SNAP-1", "SNAP-1-", "SNAP-1-leaf", "SNAP--1-leaves", "SNAP-1-leaves/", "../MANIFEST-1",
+        "MANIFEST-1000000000000000000", "MANIFEST-99999999999999999999"})
     EXPECT_EQ(snapshot_number_of(name), 0u) << name;
 }
 

@@ -1,11 +1,12 @@
-// A file system in memory that knows which bytes and names are durable. Tests make its calls fail, stop it at any
-// call as a power cut would, and ask for the states in which a disk may be found afterwards.
+// A file system in memory that knows which bytes and names are durable. Tests make its calls fail, stop it at
+// any call as a power cut would, and ask for the states in which a disk may be found afterwards.
 //
 // The model is harsher than real file systems: of the names made, renamed and removed since the directory was
-// last synced any subset may be lost, in any combination; of the bytes appended since a file was last synced any
+// last synced any subset may be lost; of the bytes appended since a file was last synced any
 // may be lost, cut off, zero or junk. A rename is atomic: its two names change together or not at all.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -23,8 +24,8 @@ namespace culmen::storage {
 using Bytes = std::vector<std::byte>;
 
 struct MemoryFile {
-  Bytes bytes;               // as running programs see it
-  std::size_t synced = 0;    // how many of them are durable
+  Bytes bytes;             // as running programs see it
+  std::size_t synced = 0;  // how many of them are durable
 };
 
 // Something made, renamed or removed in a directory since its last sync.
@@ -99,7 +100,8 @@ class MemoryFileSystem : public FileSystem {
   }
   void remove_directory(const std::string& path) override {
     count_call("remove directory " + path);
-    if (!directories.at(path)->names.empty()) throw IoError("cannot remove directory " + path + ": not empty");
+    if (!directories.at(path)->names.empty())
+      throw IoError("cannot remove directory " + path + ": not empty");
     directories.erase(path);
   }
   std::unique_ptr<Directory> open_directory(const std::string& path) override;
@@ -114,19 +116,25 @@ class MemoryFileSystem : public FileSystem {
   bool count_call(const std::string& doing) {
     const std::uint64_t call = num_calls++;
     const bool persists = plan.persistent || plan.kind == FaultKind::power_cut;
-    if (plan.kind == FaultKind::none || call < plan.first_call || (call > plan.first_call && !persists)) return false;
+    if (plan.kind == FaultKind::none || call < plan.first_call || (call > plan.first_call && !persists))
+      return false;
     switch (plan.kind) {
-      case FaultKind::power_cut: throw PowerCut{};
-      case FaultKind::io_error: throw IoError("cannot " + doing + ": Input/output error");
-      case FaultKind::no_space: throw IoError("cannot " + doing + ": No space left on device");
-      default: return true;
+      case FaultKind::power_cut:
+        throw PowerCut{};
+      case FaultKind::io_error:
+        throw IoError("cannot " + doing + ": Input/output error");
+      case FaultKind::no_space:
+        throw IoError("cannot " + doing + ": No space left on device");
+      default:
+        return true;
     }
   }
 
   // Calls f(files) for the states in which the directory may be found after a power cut now; files is empty
   // (nullopt) where the directory itself is lost. `random` draws the junk.
-  void for_each_crash_state(const std::string& path, std::mt19937& random,
-                            const std::function<void(const std::optional<std::map<std::string, Bytes>>&)>& f) const;
+  void for_each_crash_state(
+      const std::string& path, std::mt19937& random,
+      const std::function<void(const std::optional<std::map<std::string, Bytes>>&)>& f) const;
 };
 
 class MemoryReadableFile : public ReadableFile {
@@ -137,7 +145,8 @@ class MemoryReadableFile : public ReadableFile {
   std::uint64_t size() const override { return file_->bytes.size(); }
   void read(std::uint64_t offset, std::span<std::byte> out) const override {
     system_.count_call("read " + path_);
-    if (offset > file_->bytes.size() || out.size() > file_->bytes.size() - offset) throw FormatError(path_ + " is cut");
+    if (offset > file_->bytes.size() || out.size() > file_->bytes.size() - offset)
+      throw FormatError(path_ + " is cut");
     std::copy_n(file_->bytes.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
   }
 
@@ -176,7 +185,9 @@ class MemoryWritableFile : public WritableFile {
 
 class MemoryLock : public DirectoryLock {
  public:
-  explicit MemoryLock(std::shared_ptr<MemoryDirectoryState> state) : state_(std::move(state)) { state_->locked = true; }
+  explicit MemoryLock(std::shared_ptr<MemoryDirectoryState> state) : state_(std::move(state)) {
+    state_->locked = true;
+  }
   ~MemoryLock() override { state_->locked = false; }
 
  private:
@@ -192,7 +203,8 @@ class MemoryDirectory : public Directory {
   std::unique_ptr<ReadableFile> open(const std::string& name) const override {
     system_.count_call("open " + path_of(name));
     const auto found = state_->names.find(name);
-    if (found == state_->names.end()) throw IoError("cannot open " + path_of(name) + ": No such file or directory");
+    if (found == state_->names.end())
+      throw IoError("cannot open " + path_of(name) + ": No such file or directory");
     return std::make_unique<MemoryReadableFile>(system_, found->second, path_of(name));
   }
   std::unique_ptr<WritableFile> create(const std::string& name) override {
@@ -214,7 +226,8 @@ class MemoryDirectory : public Directory {
   }
   void remove(const std::string& name) override {
     system_.count_call("remove " + path_of(name));
-    if (!state_->names.count(name)) throw IoError("cannot remove " + path_of(name) + ": No such file or directory");
+    if (!state_->names.count(name))
+      throw IoError("cannot remove " + path_of(name) + ": No such file or directory");
     state_->change({name, "", nullptr});
   }
   std::vector<std::string> list() const override {
@@ -242,7 +255,8 @@ class MemoryDirectory : public Directory {
 inline std::unique_ptr<Directory> MemoryFileSystem::open_directory(const std::string& path) {
   count_call("open directory " + path);
   const auto found = directories.find(path);
-  if (found == directories.end()) throw IoError("cannot open directory " + path + ": No such file or directory");
+  if (found == directories.end())
+    throw IoError("cannot open directory " + path + ": No such file or directory");
   return std::make_unique<MemoryDirectory>(*this, found->second, path);
 }
 
@@ -258,11 +272,21 @@ inline Bytes after_power_cut(const MemoryFile& file, Tail tail, std::mt19937& ra
   const auto start = bytes.begin() + static_cast<std::ptrdiff_t>(file.synced);
   const auto middle = bytes.begin() + static_cast<std::ptrdiff_t>(at);
   switch (tail) {
-    case Tail::lost: bytes.resize(file.synced); break;
-    case Tail::cut: bytes.resize(at); break;
-    case Tail::zeros: std::fill(start, bytes.end(), std::byte{0}); break;
-    case Tail::junk: std::generate(start, bytes.end(), [&] { return static_cast<std::byte>(random()); }); break;
-    default: std::fill(start, middle, std::byte{0}); break;  // torn: its end made it, its beginning did not
+    case Tail::lost:
+      bytes.resize(file.synced);
+      break;
+    case Tail::cut:
+      bytes.resize(at);
+      break;
+    case Tail::zeros:
+      std::fill(start, bytes.end(), std::byte{0});
+      break;
+    case Tail::junk:
+      std::generate(start, bytes.end(), [&] { return static_cast<std::byte>(random()); });
+      break;
+    default:
+      std::fill(start, middle, std::byte{0});
+      break;  // torn: its end made it, its beginning did not
   }
   return bytes;
 }
@@ -274,11 +298,17 @@ inline void MemoryFileSystem::for_each_crash_state(
   if (found == directories.end()) return f(std::nullopt);
   const MemoryDirectoryState& state = *found->second;
   if (!state.durable) f(std::nullopt);
-  const std::size_t num_subsets = std::size_t{1} << state.pending.size();
-  for (std::size_t subset = 0; subset < num_subsets; ++subset) {
+  // All subsets of the changes of names if they are few, else the two extremes and a sample.
+  constexpr std::size_t kMaxSubsets = 256;
+  const std::size_t all_subsets = std::size_t{1} << state.pending.size();
+  for (std::size_t i = 0; i < std::min(all_subsets, kMaxSubsets); ++i) {
+    const std::size_t subset = all_subsets <= kMaxSubsets ? i
+                               : i == 0                   ? 0
+                               : i == 1                   ? all_subsets - 1
+                                                          : random() % all_subsets;
     NameMap names = state.durable_names;
-    for (std::size_t i = 0; i < state.pending.size(); ++i)
-      if (subset >> i & 1) state.apply(names, state.pending[i]);
+    for (std::size_t change = 0; change < state.pending.size(); ++change)
+      if (subset >> change & 1) state.apply(names, state.pending[change]);
     for (Tail tail : kTails) {
       bool has_unsynced = false;
       std::map<std::string, Bytes> files;

@@ -17,7 +17,8 @@
 
 namespace {
 
-// While set, reads and writes are interrupted now and then and move fewer bytes than asked for (-Wl,--wrap below).
+// While set, reads and writes are interrupted now and then and move fewer bytes than asked for (-Wl,--wrap
+// below).
 std::atomic<bool> unreliable_calls{false};
 std::atomic<unsigned> num_transfers{0};
 
@@ -114,7 +115,8 @@ TEST_F(Posix, OpensFilesAndDirectoryToTheOwnerOnlyUnderAnyUmask) {
     publish(*snapshot, posix(), index_, true);
     ::umask(before);
     EXPECT_EQ(mode_of(index_), 0700u);
-    for (const auto& entry : fs::directory_iterator(index_)) EXPECT_EQ(mode_of(entry.path()), 0600u) << entry.path();
+    for (const auto& entry : fs::directory_iterator(index_))
+      EXPECT_EQ(mode_of(entry.path()), 0600u) << entry.path();
     fs::remove_all(index_);
   }
 }
@@ -123,7 +125,8 @@ TEST_F(Posix, RefusesEveryKindOfFileButARegularOne) {
   const auto snapshot = make_snapshot({});
   publish(*snapshot, posix(), index_, false);
   const fs::path moved = root_ / "moved";
-  for (const char* name : {"CURRENT", "MANIFEST-1", "SNAP-1-leaves", "SNAP-1-nodes", "SNAP-1-labels", "SNAP-1-partitions"}) {
+  for (const char* name :
+       {"CURRENT", "MANIFEST-1", "SNAP-1-leaves", "SNAP-1-nodes", "SNAP-1-labels", "SNAP-1-partitions"}) {
     const fs::path file = fs::path(index_) / name;
     fs::rename(file, moved);
     fs::create_symlink(moved, file);
@@ -159,7 +162,8 @@ TEST_F(Posix, OpensAReadOnlyDirectoryAndWritesNothing) {
   fs::permissions(index_, fs::perms::owner_read | fs::perms::owner_exec);
   EXPECT_EQ(complaint(), "");
   std::map<std::string, fs::file_time_type> after;
-  for (const auto& entry : fs::directory_iterator(index_)) after[entry.path().filename()] = entry.last_write_time();
+  for (const auto& entry : fs::directory_iterator(index_))
+    after[entry.path().filename()] = entry.last_write_time();
   fs::permissions(index_, fs::perms::owner_all);
   EXPECT_EQ(after, before);
 }

@@ -51,7 +51,9 @@ TEST(RoundTrip, KeepsVersionAndRoundedValues) {
 
 TEST(Publish, RefusesANameThatIsNotUtf8AndLeavesNothing) {
   const auto snapshot = make_snapshot({});
-  snapshot->attributes[0].name = "Stra\xdf" "e";
+  snapshot->attributes[0].name =
+      "Stra\xdf"
+      "e";
   MemoryFileSystem system;
   EXPECT_THROW(publish(*snapshot, system, "index", false), InvalidArgument);
   EXPECT_TRUE(system.directories.empty());
@@ -66,14 +68,16 @@ TEST(Publish, WritesTheSameBytesForTheSameUuid) {
 }
 
 TEST(Publish, ReplacesAnIndexOnlyWhenTold) {
-  const auto old_one = make_snapshot({.seed = 1}), new_one = make_snapshot({.rows = 200, .labels = false, .seed = 2});
+  const auto old_one = make_snapshot({.seed = 1}),
+             new_one = make_snapshot({.rows = 200, .labels = false, .seed = 2});
   MemoryFileSystem system;
   publish(*old_one, system, "index", false);
   try {
     publish(*new_one, system, "index", false);
     FAIL();
   } catch (const InvalidArgument& error) {
-    EXPECT_NE(std::string(error.what()).find("index holds an index; use overwrite (--force)"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("index holds an index; use overwrite (--force)"),
+              std::string::npos);
   }
   EXPECT_EQ(difference(*load(system, "index"), *old_one), "");
   publish(*new_one, system, "index", true);
@@ -128,7 +132,9 @@ TEST(Publish, ReplacesADamagedIndexWhenTold) {
 
 TEST(Publish, GoesAheadOverLeftoversWithoutAnIndex) {
   MemoryFileSystem system;
-  system.put("index", {{"LOCK", {}}, {"SNAP-3-leaves", Bytes(10)}, {"MANIFEST-3", Bytes(1)}, {"CURRENT-new", Bytes(1)}});
+  system.put(
+      "index",
+      {{"LOCK", {}}, {"SNAP-3-leaves", Bytes(10)}, {"MANIFEST-3", Bytes(1)}, {"CURRENT-new", Bytes(1)}});
   const auto snapshot = make_snapshot({});
   publish(*snapshot, system, "index", false);
   EXPECT_EQ(difference(*load(system, "index"), *snapshot), "");

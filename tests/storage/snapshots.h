@@ -28,15 +28,18 @@ struct Shape {
 
 inline std::shared_ptr<Snapshot> make_snapshot(const Shape& shape) {
   std::mt19937_64 random(shape.seed);
-  std::vector<std::vector<double>> values(static_cast<std::size_t>(shape.attributes), std::vector<double>(shape.rows));
+  std::vector<std::vector<double>> values(static_cast<std::size_t>(shape.attributes),
+                                          std::vector<double>(shape.rows));
   std::vector<std::int64_t> ids(shape.rows);
   std::vector<char> text;
   std::vector<std::uint64_t> offsets = {0};
   TableView table{shape.rows, {}, {}, {}, {}};
   for (std::size_t i = 0; i < values.size(); ++i) {
     for (double& value : values[i])
-      value = shape.float64 ? std::ldexp(static_cast<double>(random()), -60) : static_cast<double>(random() % 1000) / 4;
-    table.attributes.push_back({std::string("a").append(std::to_string(i)), i % 3 == 1 ? Preference::low : Preference::high});
+      value = shape.float64 ? std::ldexp(static_cast<double>(random()), -60)
+                            : static_cast<double>(random() % 1000) / 4;
+    table.attributes.push_back(
+        {std::string("a").append(std::to_string(i)), i % 3 == 1 ? Preference::low : Preference::high});
     table.columns.emplace_back(values[i].data());
   }
   for (std::size_t row = 0; row < shape.rows; ++row) {
@@ -56,7 +59,8 @@ inline std::shared_ptr<Snapshot> make_snapshot(const Shape& shape) {
 
 template <typename A, typename B>
 bool same_bytes(const A& a, const B& b) {
-  const auto x = std::as_bytes(std::span(a.data(), a.size())), y = std::as_bytes(std::span(b.data(), b.size()));
+  const auto x = std::as_bytes(std::span(a.data(), a.size())),
+             y = std::as_bytes(std::span(b.data(), b.size()));
   return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size()) == 0);
 }
 
@@ -66,7 +70,8 @@ inline bool same_partitioner(const Partitioner& a, const Partitioner& b) {
 }
 
 inline bool same_nodes(const Snapshot& a, const Snapshot& b) {
-  if (a.height != b.height || a.nodes.size() != b.nodes.size() || a.nodes.stride_bytes() != b.nodes.stride_bytes())
+  if (a.height != b.height || a.nodes.size() != b.nodes.size() ||
+      a.nodes.stride_bytes() != b.nodes.stride_bytes())
     return false;
   for (std::size_t node = 0; node < a.nodes.size(); ++node)
     if (std::memcmp(a.nodes[node].bytes, b.nodes[node].bytes, a.nodes.stride_bytes()) != 0) return false;
@@ -82,7 +87,8 @@ inline bool same_units(const std::vector<BoundUnit>& a, const std::vector<BoundU
 // The first part in which they differ; empty if they are the same to the last bit.
 inline std::string difference(const Snapshot& a, const Snapshot& b) {
   if (a.attributes != b.attributes) return "attributes";
-  if (a.value_type != b.value_type || a.has_labels != b.has_labels || a.exact_sums != b.exact_sums) return "flags";
+  if (a.value_type != b.value_type || a.has_labels != b.has_labels || a.exact_sums != b.exact_sums)
+    return "flags";
   if (a.stats != b.stats) return "stats";
   if (!same_units(a.units, b.units)) return "units";
   if (a.block_rows != b.block_rows || a.num_tuples != b.num_tuples || a.rounded_values != b.rounded_values ||

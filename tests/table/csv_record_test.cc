@@ -92,6 +92,9 @@ TEST(RecordSplitter, CapsFieldsAndLines) {
   EXPECT_EQ(split(longest + ",b\n", false).state, RecordState::complete);
   EXPECT_EQ(split(longest + "x,b\n", false).fault, "a field longer than 64 KiB");
   EXPECT_EQ(split("\"" + longest, false).fault, "a field longer than 64 KiB (is its quote not closed?)");
+  // Whether the closing quote has been read yet must not change what is said.
+  const std::string nul_first = std::string("\"\0", 2) + longest;
+  EXPECT_EQ(split(nul_first, false).fault, split(nul_first + "\"\n", false).fault);
   std::string line;
   while (line.size() < kMaxLineBytes) line += "0123456,";
   EXPECT_EQ(split(line.substr(0, kMaxLineBytes - 1) + "\n", false).state, RecordState::complete);

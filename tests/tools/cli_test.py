@@ -62,10 +62,12 @@ class Case(unittest.TestCase):
     def listing(self):
         return sorted(path.name for path in self.dir.iterdir())
 
+    def files(self, directory):
+        """Every file below `directory`, without LOCK: it keeps two writers apart, nobody reads what is in it."""
+        return [path for path in (self.dir / directory).rglob("*") if path.is_file() and path.name != "LOCK"]
+
     def snapshot(self, directory):
-        """Every file below `directory` with its bytes."""
-        root = self.dir / directory
-        return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+        return {path.name: path.read_bytes() for path in self.files(directory)}
 
     def build_hotels(self):
         self.write("hotels.csv", HOTELS)
@@ -84,6 +86,12 @@ class Case(unittest.TestCase):
 
     def ids(self, *arguments, **options):
         return [int(row["id"]) for row in self.rows(*arguments, **options)]
+
+
+def with_small_files(limit_bytes):
+    """Options for a process whose files cannot grow beyond a limit, as on a full disk."""
+    return {"restore_signals": False,  # Python ignores SIGXFSZ; so must the child, to see the error instead
+            "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))}
 
 
 def best(rows, weights, k):
@@ -144,6 +152,8 @@ class GenerateTest(Case):
 
     def test_says_so_when_the_file_cannot_be_written(self):
         self.refused("generate", "hotels", "--rows", 5, "-o", "no/such/t.csv", code=1, says="no/such/t.csv")
+        self.refused("generate", "hotels", "--rows", 5, "-o", "t.csv", code=1, says="t.csv", **with_small_files(20))
+        self.assertEqual(self.listing(), [])
 
     def test_quiet_says_nothing(self):
         self.assertEqual(self.culmen("generate", "zipf", "--rows", 5, "-o", "t.csv", "-q"), ("", ""))
@@ -230,6 +240,15 @@ class BuildTest(Case):
         before = self.snapshot("index")
         self.write("bad.csv", "a\n1\nx\n")
         self.refused("build", "bad.csv", "-o", "index", "--force", code=3, says="bad.csv")
+        self.assertEqual(self.snapshot("index"), before)
+
+    def test_a_full_disk_leaves_nothing_behind_and_the_old_index_untouched(self):
+        self.write("t.csv", "a\n" + "\n".join(map(str, range(5000))) + "\n")
+        self.refused("build", "t.csv", "-o", "new", code=1, says="new", **with_small_files(4096))
+        self.assertEqual(self.listing(), ["t.csv"])
+        self.build_hotels()
+        before = self.snapshot("index")
+        self.refused("build", "t.csv", "-o", "index", "--force", code=1, says="index", **with_small_files(4096))
         self.assertEqual(self.snapshot("index"), before)
 
     def test_force_spares_directories_and_files_that_are_no_index(self):
@@ -570,6 +589,13 @@ class FormatsTest(Case):
         self.assertTrue((self.dir / "best.csv").read_text().startswith("rank,id"))
         self.assertEqual(self.listing(), ["best.csv", "hotels.csv", "index"])
 
+    def test_a_full_disk_leaves_the_old_file(self):
+        self.write("best.csv", "old")
+        self.refused("query", "index", "-w", "rating=1", "-o", "best.csv", code=1, says="best.csv",
+                     **with_small_files(20))
+        self.assertEqual((self.dir / "best.csv").read_text(), "old")
+        self.assertEqual(self.listing(), ["best.csv", "hotels.csv", "index"])
+
     def test_a_link_stays_a_link_and_a_device_a_device(self):
         self.write("target.csv", "old")
         os.symlink("target.csv", self.dir / "link.csv")
@@ -688,9 +714,7 @@ class VerifyTest(Case):
 
     def test_every_damaged_file_is_named(self):
         self.build_numbers([[i, -i, i % 3] for i in range(1000)])
-        # LOCK only serves to keep two writers apart; nobody reads what is in it.
-        files = [path for path in (self.dir / "index").rglob("*") if path.is_file() and path.name != "LOCK"]
-        for path in files:
+        for path in self.files("index"):
             whole = path.read_bytes()
             for position in {0, len(whole) // 3, len(whole) // 2, len(whole) - 1}:
                 with self.subTest(file=path.name, position=position):
@@ -703,7 +727,7 @@ class VerifyTest(Case):
 
     def test_a_truncated_file_is_refused_by_every_reader(self):
         self.build_numbers([[i, -i, i % 3] for i in range(1000)])
-        largest = max((p for p in (self.dir / "index").rglob("*") if p.is_file()), key=lambda p: p.stat().st_size)
+        largest = max(self.files("index"), key=lambda path: path.stat().st_size)
         largest.write_bytes(largest.read_bytes()[:-100])
         for command in [["verify", "index"], ["info", "index"], ["query", "index", "-w", "a=1"]]:
             self.refused(*command, code=3, says=largest.name)

@@ -1,0 +1,55 @@
+// Half: binary16 as the bounds are stored. A query reads bounds at random, so their size is time: half the
+// bytes of float32 buy smaller blocks, and 11 bits loosen a bound by less than a block's own spread.
+//
+// Conversions round the way the caller says, never to the nearest. What is too large becomes infinity: a
+// bound that excludes nothing, which is loose but never wrong.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace culmen {
+
+struct Half {
+  std::uint16_t bits = 0;
+
+  operator float() const {  // exact: every binary16 number is a binary32 number
+    const int exponent = bits >> 10 & 0x1f;
+    const int fraction = bits & 0x3ff;
+    float magnitude = std::ldexp(static_cast<float>(fraction + (exponent == 0 ? 0 : 0x400)),
+                                 (exponent == 0 ? 1 : exponent) - 25);
+    if (exponent == 0x1f)
+      magnitude =
+          fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+    return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+  }
+};
+static_assert(sizeof(Half) == 2);
+
+inline constexpr Half kHalfInfinity{0x7c00};
+inline constexpr double kHalfMaximum = 65504;
+
+// The smallest Half that is not below `value`; infinity for NaN.
+inline Half round_up_to_half(double value) {
+  if (!(value <= kHalfMaximum)) return kHalfInfinity;
+  if (value < -kHalfMaximum) return {0xfbff};
+  // value = n * 2^(place - 24) with n rounded up; n in [1024, 2048] unless place is 0, where numbers are
+  // subnormal.
+  const double magnitude = std::fabs(value);
+  const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> 52) - 1023;
+  const int place = exponent < -14 ? 0 : exponent + 14;
+  const double scale = std::bit_cast<double>(static_cast<std::uint64_t>(1023 + 24 - place) << 52);
+  const double n = value > 0 ? std::ceil(magnitude * scale) : std::floor(magnitude * scale);
+  // With n = 2048 the sum carries into the exponent, as it should.
+  const auto bits = static_cast<std::uint16_t>((place << 10) + static_cast<int>(n));
+  return {static_cast<std::uint16_t>(value < 0 ? bits | 0x8000 : bits)};
+}
+
+// The largest Half that is not above `value`; -infinity for NaN.
+inline Half round_down_to_half(double value) {
+  return {static_cast<std::uint16_t>(round_up_to_half(-value).bits ^ 0x8000)};
+}
+
+}  // namespace culmen

@@ -1,0 +1,297 @@
+// Index directories: any change to a valid one, with every checksum made good again, gives an error or a
+// snapshot that is safe to search. Without the checksums a fuzzer would never get past the first of them.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "culmen/error.h"
+#include "index/storage/manifest.h"
+#include "index/storage/store.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/storage/memory_file_system.h"
+#include "tests/storage/snapshots.h"
+
+namespace culmen::fuzz {
+namespace {
+
+using storage::Bytes;
+using storage::FileKind;
+
+// An input of this target: one byte that chooses the index, then changes of 8 bytes.
+struct Change {
+  std::uint8_t
+      target;  // below 4: a block file; 4: a member of the manifest; else: a byte of the manifest's text
+  std::uint8_t width;  // of the value written, in bytes: 1, 2, 4 or 8
+  std::uint16_t block;
+  std::uint16_t offset;
+  std::uint16_t value;  // below kValues.size(): one of these; else itself
+};
+static_assert(sizeof(Change) == 8);
+constexpr std::uint8_t kManifestMember = 4, kManifestText = 5;
+
+constexpr std::array<std::uint64_t, 25> kValues = {0,
+                                                   1,
+                                                   2,
+                                                   3,
+                                                   15,
+                                                   16,
+                                                   17,
+                                                   31,
+                                                   32,
+                                                   33,
+                                                   63,
+                                                   64,
+                                                   65,
+                                                   4096,
+                                                   0xffff,
+                                                   0x7fffffff,
+                                                   0x80000000,
+                                                   0xffffffff,
+                                                   std::uint64_t{1} << 62,
+                                                   ~std::uint64_t{0},
+                                                   0x7fc00000,  // NaN and -infinity, float32
+                                                   0xff800000,
+                                                   0x7ff8000000000000,  // and float64
+                                                   0xfff0000000000000,
+                                                   0x7e007e00};  // NaN, float16, twice
+
+struct Base {
+  std::map<std::string, Bytes> files;
+  storage::Manifest manifest;
+  std::array<std::vector<std::size_t>, 4> block_starts;  // by file, and behind them its end
+};
+
+const std::string& name_of(const Base& base, std::size_t file) {
+  static std::array<std::string, 4> names;
+  return names[file] = storage::file_name(storage::kFileKinds[file], base.manifest.snapshot.number);
+}
+
+std::vector<std::size_t> block_starts(const Bytes& file) {
+  std::vector<std::size_t> starts = {0};
+  while (starts.back() < file.size()) {
+    storage::BlockHeader header;
+    std::memcpy(&header, file.data() + starts.back(), sizeof header);
+    starts.push_back(starts.back() + storage::aligned(sizeof header + header.payload_bytes));
+  }
+  return starts;
+}
+
+Base make_base(const storage::Shape& shape) {
+  storage::MemoryFileSystem system;
+  storage::publish(*storage::make_snapshot(shape), system, "index", false);
+  Base base;
+  base.files = system.files("index");
+  const Bytes& text = base.files.at("MANIFEST-1");
+  base.manifest = storage::parse_manifest({reinterpret_cast<const char*>(text.data()), text.size()}, "");
+  for (std::size_t file = 0; file < 4; ++file)
+    if (base.files.count(name_of(base, file)))
+      base.block_starts[file] = block_starts(base.files[name_of(base, file)]);
+  return base;
+}
+
+const std::vector<Base>& bases() {
+  static const std::vector<Base> all = {
+      make_base({.rows = 100, .attributes = 2, .partitions = 3}),
+      make_base({.rows = 700,
+                 .attributes = 1,
+                 .labels = false,
+                 .partitioning = Partitioning::random,
+                 .partitions = 2}),
+      make_base({.rows = 40, .attributes = 9, .float64 = true}),
+      make_base({.rows = 0, .attributes = 3}),
+  };
+  return all;
+}
+
+void change_member(storage::Manifest& manifest, const Change& change, std::uint64_t value) {
+  const auto number = static_cast<double>(value);
+  std::uint64_t* const counts[] = {&manifest.num_tuples, &manifest.num_leaves,     &manifest.block_rows,
+                                   &manifest.num_cuts,   &manifest.num_partitions, &manifest.rounded_values,
+                                   &manifest.version,    &manifest.snapshot.number};
+  AttributeStats& stats = manifest.stats[change.block % manifest.stats.size()];
+  BoundUnit& unit = manifest.units[change.block % manifest.units.size()];
+  switch (change.offset % 16) {
+    case 8:
+      manifest.level_nodes.resize(value % 80, value);
+      break;
+    case 9:
+      if (!manifest.level_nodes.empty())
+        manifest.level_nodes[change.block % manifest.level_nodes.size()] = value;
+      break;
+    case 10:
+      manifest.splits.assign(change.block % 4, static_cast<std::int32_t>(value));
+      break;
+    case 11:
+      stats.maximum = number;
+      break;
+    case 12:
+      stats.minimum = -number;
+      break;
+    case 13:
+      unit.exponent = static_cast<int>(value), unit.origin = number;
+      break;
+    case 14:
+      manifest.files[change.block % 4].bytes = value;
+      break;
+    case 15:
+      manifest.has_labels ^= value % 2 == 0;
+      if (value % 3 == 0) manifest.value_type = ValueType::float64;
+      if (value % 5 == 0) manifest.partitioning = Partitioning::random;
+      break;
+    default:
+      *counts[change.offset % 16] = value;
+  }
+}
+
+void change_block(const std::vector<std::size_t>& starts, Bytes& file, const Change& change,
+                  std::uint64_t value) {
+  if (starts.size() < 2) return;
+  const std::size_t block = change.block % (starts.size() - 1);
+  const std::size_t at = starts[block] + change.offset % (starts[block + 1] - starts[block]);
+  const std::size_t width = std::size_t{1} << change.width % 4;
+  std::memcpy(file.data() + at, &value, std::min(width, file.size() - at));
+}
+
+storage::FileEntry with_good_checksums(const std::vector<std::size_t>& starts, Bytes& file) {
+  std::vector<std::uint64_t> checksums;
+  for (std::size_t b = 0; b + 1 < starts.size(); ++b) {
+    const auto covered =
+        std::span<const std::byte>(file).subspan(starts[b] + 8, starts[b + 1] - starts[b] - 8);
+    checksums.push_back(storage::checksum_of(covered));
+    std::memcpy(file.data() + starts[b], &checksums.back(), sizeof checksums.back());
+  }
+  return {file.size(), storage::digest_of(std::as_bytes(std::span(checksums)))};
+}
+
+std::map<std::string, Bytes> changed_files(const Base& base, std::span<const Change> changes) {
+  std::map<std::string, Bytes> files = base.files;
+  storage::Manifest manifest = base.manifest;
+  const auto value_of = [](const Change& change) {
+    return change.value < kValues.size() ? kValues[change.value] : std::uint64_t{change.value};
+  };
+  for (const Change& change : changes)
+    if (change.target < 4)
+      change_block(base.block_starts[change.target], files[name_of(base, change.target)], change,
+                   value_of(change));
+  for (std::size_t f = 0; f < 4; ++f)
+    if (!base.block_starts[f].empty())
+      manifest.files[f] = with_good_checksums(base.block_starts[f], files[name_of(base, f)]);
+  for (const Change& change : changes)
+    if (change.target == kManifestMember) change_member(manifest, change, value_of(change));
+  std::string text = storage::to_text(manifest);
+  for (const Change& change : changes)
+    if (change.target >= kManifestText) text[change.offset % text.size()] = static_cast<char>(change.value);
+  const auto bytes = std::as_bytes(std::span(text));
+  const std::string current =
+      storage::to_text({base.manifest.snapshot.number, text.size(), storage::digest_of(bytes)});
+  files["MANIFEST-1"].assign(bytes.begin(), bytes.end());
+  files["CURRENT"].assign(std::as_bytes(std::span(current)).begin(), std::as_bytes(std::span(current)).end());
+  return files;
+}
+
+// Everything engines rely on to stay inside their arrays and to keep numbers finite.
+void check_tree(const Snapshot& s) {
+  std::vector<std::size_t> nodes;
+  if (s.height > 0) nodes.push_back(s.nodes.size() - 1);
+  std::vector<int> times_reached(s.leaves.size());
+  while (!nodes.empty()) {
+    const NodeRef node = s.nodes[nodes.back()];
+    nodes.pop_back();
+    for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
+      for (int row = 0; row < s.layout.num_rows(); ++row)
+        require(!std::isnan(static_cast<float>(node.bounds()[row * kFanOut + static_cast<int>(c)])),
+                "NaN bound");
+      if (node.header().level == 1) {
+        ++times_reached.at(node.children()[c]);
+      } else {
+        require(s.nodes[node.children()[c]].header().level + 1 == node.header().level, "level");
+        nodes.push_back(node.children()[c]);
+      }
+    }
+  }
+  require(std::all_of(times_reached.begin(), times_reached.end(), [](int times) { return times == 1; }),
+          "reached once");
+}
+
+std::uint64_t check_rows(const Snapshot& s) {
+  std::uint64_t sum = 0, num_tuples = 0;
+  for (std::size_t leaf = 0; leaf < s.leaves.size(); ++leaf) {
+    num_tuples += s.leaves[leaf].num_rows;
+    for (std::uint32_t r = 0; r < s.leaves[leaf].num_rows; ++r) {
+      const std::uint64_t row = leaf * static_cast<std::uint64_t>(s.block_rows) + r;
+      for (int i = 0; i < s.num_attributes(); ++i) {
+        const AttributeStats& stats = s.stats[static_cast<std::size_t>(i)];
+        require(s.value(row, i) >= stats.minimum && s.value(row, i) <= stats.maximum, "value range");
+      }
+      for (char c : s.label(row)) sum += static_cast<unsigned char>(c);
+      sum += static_cast<std::uint64_t>(s.leaf_ids(leaf)[r]);
+    }
+  }
+  require(num_tuples == s.num_tuples, "tuple count");
+  return sum;
+}
+
+void check_partitions(const Snapshot& s) {
+  for (const PartitionRange& range : s.partitions)
+    for (std::uint32_t leaf = 0; leaf < range.num_leaves; ++leaf)
+      require(range.first_leaf + leaf < s.leaves.size(), "leaf number");
+  if (s.leaves.empty()) return;
+  TupleChunk tuple(1, s.num_attributes());
+  for (int i = 0; i < s.num_attributes(); ++i) tuple(0, i) = s.value(0, i);
+  OrderKey key = 0;
+  s.partitioner.keys(tuple, 0, s.num_tuples, {&key, 1});
+  require(partition_of(key) < s.partitioner.num_partitions(), "partition");
+}
+
+std::string change_bytes(const Change& change) {
+  return {reinterpret_cast<const char*>(&change), sizeof change};
+}
+
+}  // namespace
+
+std::vector<std::string> seed_inputs() {
+  std::vector<std::string> seeds;
+  std::mt19937 random(1);
+  for (std::size_t base = 0; base < bases().size(); ++base) {
+    seeds.emplace_back(1, static_cast<char>(base));
+    for (std::uint8_t target = 0; target <= kManifestText; ++target)
+      for (int i = 0; i < 8; ++i)
+        seeds.push_back(seeds[base * 49] +
+                        change_bytes({target, static_cast<std::uint8_t>(random() % 4),
+                                      static_cast<std::uint16_t>(random() % 8),
+                                      static_cast<std::uint16_t>(random() % 600),
+                                      static_cast<std::uint16_t>(random() % kValues.size())}));
+  }
+  return seeds;
+}
+
+std::vector<std::string> tokens() {
+  std::vector<std::string> all;
+  for (std::uint8_t target = 0; target <= kManifestMember; ++target)
+    for (std::uint16_t offset = 0; offset < 640; offset = static_cast<std::uint16_t>(offset + 4))
+      for (std::uint16_t value = 0; value < kValues.size(); ++value)
+        all.push_back(change_bytes({target, 2, static_cast<std::uint16_t>(value % 5 + 1), offset, value}));
+  return all;
+}
+
+}  // namespace culmen::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace culmen;
+  using namespace culmen::fuzz;
+  if (size == 0) return 0;
+  std::vector<Change> changes((size - 1) / sizeof(Change));
+  if (!changes.empty()) std::memcpy(changes.data(), data + 1, changes.size() * sizeof(Change));
+  storage::MemoryFileSystem system;
+  system.put("index", changed_files(bases()[data[0] % bases().size()], changes));
+  try {
+    const auto snapshot = storage::load(system, "index");
+    check_tree(*snapshot);
+    check_partitions(*snapshot);
+    [[maybe_unused]] const volatile std::uint64_t sum = check_rows(*snapshot);  // the reads must happen
+  } catch (const Error&) {
+  }
+  return 0;
+}
