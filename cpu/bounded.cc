@@ -58,22 +58,12 @@ class BoundedSearch {
     const std::uint32_t slot = parent.children()[entry.child];
     if (parent.header().level > 1) {
       const NodeRef node = snapshot_.nodes[slot];
-      prefetch(node.bytes, kNodeBoundsOffset);
+      prefetch_bytes(node.bytes, kNodeBoundsOffset);
       for (const BoundTerm& term : query_.bound.terms)
-        prefetch(node.bounds() + term.row * kFanOut, kFanOut * sizeof(Half));
+        prefetch_bytes(node.bounds() + term.row * kFanOut, kFanOut * sizeof(Half));
     } else {
-      const T* values = snapshot_.leaf_values<T>(slot);
-      const auto slots = static_cast<std::size_t>(snapshot_.block_rows);
-      prefetch(&snapshot_.leaves[slot], sizeof(LeafHeader));
-      for (const Term& term : query_.terms)
-        prefetch(values + static_cast<std::size_t>(term.attribute) * slots, slots * sizeof(T));
+      prefetch_leaf<T>(snapshot_, query_, slot);
     }
-  }
-
-  static void prefetch(const void* from, std::size_t num_bytes) {
-    constexpr std::size_t kCacheLine = 64;
-    for (std::size_t b = 0; b < num_bytes; b += kCacheLine)
-      __builtin_prefetch(static_cast<const std::byte*>(from) + b);
   }
 
   const Snapshot& snapshot_;

@@ -10,6 +10,22 @@
 
 namespace culmen {
 
+inline void prefetch_bytes(const void* from, std::size_t num_bytes) {
+  constexpr std::size_t kCacheLine = 64;
+  for (std::size_t b = 0; b < num_bytes; b += kCacheLine)
+    __builtin_prefetch(static_cast<const std::byte*>(from) + b);
+}
+
+// Asks for all that visit_leaf will read, but for ids.
+template <typename T>
+void prefetch_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::size_t leaf) {
+  const T* values = snapshot.leaf_values<T>(leaf);
+  const auto slots = static_cast<std::size_t>(snapshot.block_rows);
+  prefetch_bytes(&snapshot.leaves[leaf], sizeof(LeafHeader));
+  for (const Term& term : query.terms)
+    prefetch_bytes(values + static_cast<std::size_t>(term.attribute) * slots, slots * sizeof(T));
+}
+
 template <typename T>
 void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::uint32_t leaf, TopK& best,
                 SearchStats& stats) {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kLeavesPerTask =
     256;  // about a megabyte: long enough to stream, short enough to share out
+constexpr std::size_t kLeavesAhead = 2;
 
 }  // namespace
 
@@ -22,9 +23,14 @@ std::vector<Hit> search_scan(const Snapshot& snapshot, const ResolvedQuery& quer
                       [&](const tbb::blocked_range<std::size_t>& leaves) {
                         const FloatingPointScope floating_point;
                         PrivateSearch& mine = searches.local();
-                        for (std::size_t leaf = leaves.begin(); leaf < leaves.end(); ++leaf)
+                        for (std::size_t leaf = leaves.begin(); leaf < leaves.end(); ++leaf) {
+                          // A leaf's columns are short: the processor's own prefetcher loses its way at each
+                          // of their ends.
+                          if (leaf + kLeavesAhead < snapshot.leaves.size())
+                            prefetch_leaf<T>(snapshot, query, leaf + kLeavesAhead);
                           visit_leaf<T>(snapshot, query, static_cast<std::uint32_t>(leaf), mine.best,
                                         mine.stats);
+                        }
                       });
   });
   return searches.merge(stats);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 namespace culmen {
 
@@ -43,6 +44,19 @@ struct BoundUnit {
 
   double to_units(double value) const { return (value - origin) * inverse; }
 };
+
+// Whether no sum of the attributes, measured in their units, can round in binary64: all are multiples of one
+// power of two, and together small enough.
+inline bool sums_are_exact(std::span<const AttributeStats> stats, std::span<const BoundUnit> units) {
+  int quantum = kNoQuantum;
+  double extent = 0;
+  for (std::size_t i = 0; i < stats.size(); ++i) {
+    quantum = std::min(quantum, stats[i].quantum - units[i].exponent);
+    extent += std::fmax(std::fabs(units[i].to_units(stats[i].minimum)),
+                        std::fabs(units[i].to_units(stats[i].maximum)));
+  }
+  return quantum >= -1000 && 2 * extent <= std::ldexp(1.0, std::min(quantum + 53, 1000));
+}
 
 inline BoundUnit bound_unit(const AttributeStats& stats) {
   const double range = stats.maximum - stats.minimum;

@@ -116,15 +116,8 @@ void BulkLoader::survey() {
   snapshot_->num_tuples = table_.num_rows;
   snapshot_->has_labels = !table_.labels.empty();
   snapshot_->layout = BoundLayout(snapshot_->num_attributes());
-  int quantum = kNoQuantum;
-  double extent = 0;
-  for (const AttributeStats& stats : snapshot_->stats) {
-    const BoundUnit unit = bound_unit(stats);
-    snapshot_->units.push_back(unit);
-    quantum = std::min(quantum, stats.quantum - unit.exponent);
-    extent += std::fmax(std::fabs(unit.to_units(stats.minimum)), std::fabs(unit.to_units(stats.maximum)));
-  }
-  snapshot_->exact_sums = quantum >= -1000 && 2 * extent <= std::ldexp(1.0, std::min(quantum + 53, 1000));
+  for (const AttributeStats& stats : snapshot_->stats) snapshot_->units.push_back(bound_unit(stats));
+  snapshot_->exact_sums = sums_are_exact(snapshot_->stats, snapshot_->units);
 }
 
 // About how many leaves a partition gets at least by default. Fewer make leaves more compact, but the last

@@ -16,14 +16,13 @@ struct Half {
   std::uint16_t bits = 0;
 
   operator float() const {  // exact: every binary16 number is a binary32 number
-    const int exponent = bits >> 10 & 0x1f;
-    const int fraction = bits & 0x3ff;
-    float magnitude = std::ldexp(static_cast<float>(fraction + (exponent == 0 ? 0 : 0x400)),
-                                 (exponent == 0 ? 1 : exponent) - 25);
-    if (exponent == 0x1f)
-      magnitude =
-          fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
-    return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+    const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
+    const std::uint32_t rest = bits & 0x7fffu;
+    if (rest < 0x400)  // subnormal
+      return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(rest) * 0x1p-24f) | sign);
+    // The exponent's offset is 15 here and 127 there; infinities and NaN have all of its bits set in both.
+    const std::uint32_t offset = rest < 0x7c00 ? (127u - 15u) << 23 : (255u - 31u) << 23;
+    return std::bit_cast<float>(((rest << 13) + offset) | sign);
   }
 };
 static_assert(sizeof(Half) == 2);
@@ -41,9 +40,11 @@ inline Half round_up_to_half(double value) {
   const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> 52) - 1023;
   const int place = exponent < -14 ? 0 : exponent + 14;
   const double scale = std::bit_cast<double>(static_cast<std::uint64_t>(1023 + 24 - place) << 52);
-  const double n = value > 0 ? std::ceil(magnitude * scale) : std::floor(magnitude * scale);
+  const double exact = magnitude * scale;
+  int n = static_cast<int>(exact);
+  if (value > 0 && n < exact) ++n;
   // With n = 2048 the sum carries into the exponent, as it should.
-  const auto bits = static_cast<std::uint16_t>((place << 10) + static_cast<int>(n));
+  const auto bits = static_cast<std::uint16_t>((place << 10) + n);
   return {static_cast<std::uint16_t>(value < 0 ? bits | 0x8000 : bits)};
 }
 

@@ -204,6 +204,7 @@ Partitioner Partitioner::restore(Partitioning kind, std::vector<double> minimum,
     num_cuts += product * (parts - 1);
     product *= parts;
   }
+  if (kind == Partitioning::random) good = good && splits.empty() && cuts.empty();
   if (kind == Partitioning::angle) good = good && product == num_partitions && num_cuts == cuts.size();
   if (!good) throw InvalidArgument("the parts of the partitioner do not fit together");
   Partitioner result;

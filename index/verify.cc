@@ -23,6 +23,7 @@ class Verifier {
   std::vector<std::string> run() {
     check_counts();
     check_ids();
+    check_units();
     if (faults_.empty()) {  // the rest relies on these
       visit_value_type(s_, [this]<typename T>(T) {
         tbb::parallel_for(std::size_t{0}, s_.leaves.size(),
@@ -30,6 +31,8 @@ class Verifier {
         tbb::parallel_for(std::size_t{0}, s_.partitions.size(),
                           [this](std::size_t p) { check_thresholds<T>(p); });
       });
+      tbb::parallel_for(std::size_t{0}, s_.attributes.size(), [this](std::size_t i) { check_range(i); });
+      check_links();
       tbb::parallel_for(std::size_t{0}, s_.nodes.size(), [this](std::size_t node) { check_node(node); });
     }
     std::sort(faults_.begin(), faults_.end());
@@ -46,6 +49,9 @@ class Verifier {
 
   void check_counts();
   void check_ids();
+  void check_units();
+  void check_range(std::size_t attribute);
+  void check_links();
   template <typename T>
   void check_leaf(std::size_t leaf);
   template <typename T>
@@ -99,6 +105,50 @@ void Verifier::check_ids() {
   tbb::parallel_sort(ids.begin(), ids.end());
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
   if (twice != ids.end()) fault("index", "id " + std::to_string(*twice) + " stands in two rows");
+}
+
+void Verifier::check_units() {
+  for (std::size_t i = 0; i < s_.units.size(); ++i) {
+    const BoundUnit& unit = s_.units[i];
+    if (unit.unit != std::ldexp(1.0, unit.exponent) || unit.inverse != std::ldexp(1.0, -unit.exponent))
+      fault("index", "the bound unit of \"" + s_.attributes[i].name + "\" is not the power of two it says");
+  }
+  if (s_.exact_sums && !sums_are_exact(s_.stats, s_.units))
+    fault("index", "sums are said to be exact, but can round");
+}
+
+// Scale::minmax needs the minimum and maximum as they are, not only bounds on them.
+void Verifier::check_range(std::size_t attribute) {
+  double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+  for (std::size_t leaf = 0; leaf < s_.leaves.size(); ++leaf)
+    for (std::uint32_t r = 0; r < s_.leaves[leaf].num_rows; ++r) {
+      const double value = s_.value(leaf * slots() + r, static_cast<int>(attribute));
+      lowest = std::min(lowest, value);
+      highest = std::max(highest, value);
+    }
+  if (s_.num_tuples > 0 && (lowest != s_.stats[attribute].minimum || highest != s_.stats[attribute].maximum))
+    fault("index", "the range of \"" + s_.attributes[attribute].name + "\" is not that of its values");
+}
+
+// Every leaf, and every node but the root, is the child of exactly one node.
+void Verifier::check_links() {
+  std::vector<bool> leaf_seen(s_.leaves.size()), node_seen(s_.nodes.size());
+  std::size_t num_links = 0;
+  for (std::size_t n = 0; n < s_.nodes.size(); ++n) {
+    const NodeRef node = s_.nodes[n];
+    const NodeHeader& header = node.header();
+    std::vector<bool>& seen = header.level == 1 ? leaf_seen : node_seen;
+    for (std::uint32_t c = 0; c < std::min<std::uint32_t>(header.num_children, kFanOut); ++c, ++num_links) {
+      const std::uint32_t child = node.children()[c];
+      if (child >= seen.size()) continue;  // check_node says it
+      if (seen[child])
+        fault("node " + std::to_string(n), "child " + std::to_string(c) + " has another parent too");
+      seen[child] = true;
+    }
+  }
+  if (s_.nodes.size() > 0 && num_links != s_.leaves.size() + s_.nodes.size() - 1)
+    fault("index",
+          "the nodes have " + std::to_string(num_links) + " children; a leaf or node is left out or twice");
 }
 
 template <typename T>

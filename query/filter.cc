@@ -62,6 +62,7 @@ class FilterParser {
   }
 
   int attribute() {
+    skip_space();
     const std::size_t start = position_;
     const std::string wanted = name();
     for (int i = 0; i < snapshot_.num_attributes(); ++i)
@@ -99,7 +100,8 @@ class FilterParser {
 
   double number() {
     skip_space();
-    if (position_ < text_.size() && text_[position_] == '+') ++position_;
+    // from_chars knows no plus sign; one before a minus sign is no number.
+    if (position_ + 1 < text_.size() && text_[position_] == '+' && text_[position_ + 1] != '-') ++position_;
     double value = 0;
     const char* first = text_.data() + position_;
     const auto [end, error] = std::from_chars(first, text_.data() + text_.size(), value);

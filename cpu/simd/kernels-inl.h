@@ -1,6 +1,7 @@
 // Bodies of cpu/simd/kernels.h, included once per target. No include guard, on purpose: see Highway's
 // documentation.
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -56,9 +57,28 @@ HWY_INLINE V LoadAsDouble(const Half* from) {
 #endif
 }
 
-// Scores of kVectors vectors of rows at once: as many independent fma chains, which hides their latency.
+// The rows of one vector, as bits, that pass floor and ranges.
+template <typename T>
+HWY_INLINE std::uint64_t PassingRows(const T* values, std::size_t stride, const ResolvedQuery& query, V score,
+                                     double floor) {
+  const D d;
+  auto mask = hn::Ge(score, hn::Set(d, floor));
+  for (const RangePredicate& range : query.where) {
+    const V value = LoadAsDouble(values + static_cast<std::size_t>(range.attribute) * stride);
+    mask = hn::And(
+        mask, hn::And(hn::Ge(value, hn::Set(d, range.minimum)), hn::Le(value, hn::Set(d, range.maximum))));
+  }
+  std::uint8_t bits[8] = {};
+  hn::StoreMaskBits(d, mask, bits);
+  return bits[0];
+}
+
+// Scores kVectors vectors of rows at once: as many independent fma chains, which hides their latency. Returns
+// the rows that pass floor and ranges, bit v * lanes + l; `scores` is written only if there are any, which is
+// rare.
 template <std::size_t kVectors, typename T>
-HWY_INLINE void ScoreGroup(const T* values, std::size_t stride, const ResolvedQuery& query, double* scores) {
+HWY_INLINE std::uint64_t ScoreGroup(const T* values, std::size_t stride, const ResolvedQuery& query,
+                                    double floor, double* scores) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   V accumulator[kVectors];
@@ -69,27 +89,14 @@ HWY_INLINE void ScoreGroup(const T* values, std::size_t stride, const ResolvedQu
     for (std::size_t v = 0; v < kVectors; ++v)
       accumulator[v] = Fma(weight, LoadAsDouble(column + v * lanes), accumulator[v]);
   }
-  for (std::size_t v = 0; v < kVectors; ++v)
-    hn::Store(hn::Add(accumulator[v], hn::Zero(d)), d, scores + v * lanes);  // score_finish
-}
-
-// Bit v * lanes + l: row passes floor and ranges.
-template <std::size_t kVectors, typename T>
-HWY_INLINE std::uint64_t PassingRows(const T* values, std::size_t stride, const ResolvedQuery& query,
-                                     double floor, const double* scores) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
+  V highest = accumulator[0];
+  for (std::size_t v = 1; v < kVectors; ++v) highest = hn::Max(highest, accumulator[v]);
+  if (hn::AllFalse(d, hn::Ge(highest, hn::Set(d, floor)))) return 0;
   std::uint64_t passing = 0;
   for (std::size_t v = 0; v < kVectors; ++v) {
-    auto mask = hn::Ge(hn::Load(d, scores + v * lanes), hn::Set(d, floor));
-    for (const RangePredicate& range : query.where) {
-      const V value = LoadAsDouble(values + static_cast<std::size_t>(range.attribute) * stride + v * lanes);
-      mask = hn::And(
-          mask, hn::And(hn::Ge(value, hn::Set(d, range.minimum)), hn::Le(value, hn::Set(d, range.maximum))));
-    }
-    std::uint8_t bits[8] = {};
-    hn::StoreMaskBits(d, mask, bits);
-    passing |= static_cast<std::uint64_t>(bits[0]) << (v * lanes);
+    const V score = hn::Add(accumulator[v], hn::Zero(d));  // score_finish
+    hn::Store(score, d, scores + v * lanes);
+    passing |= PassingRows(values + v * lanes, stride, query, score, floor) << (v * lanes);
   }
   return passing;
 }
@@ -103,22 +110,15 @@ HWY_INLINE std::size_t ScoreRows(const T* values, std::size_t stride, std::uint3
   HWY_ALIGN double scores[kVectors * 8];
   std::size_t count = 0;
   for (std::size_t first = 0; first < num_rows;) {
-    std::uint64_t passing = 0;
-    std::size_t step = kVectors * lanes;
-    if (first + step <= stride) {
-      ScoreGroup<kVectors>(values + first, stride, query, scores);
-      passing = PassingRows<kVectors>(values + first, stride, query, floor, scores);
-    } else {
-      step = lanes;
-      ScoreGroup<1>(values + first, stride, query, scores);
-      passing = PassingRows<1>(values + first, stride, query, floor, scores);
-    }
+    const bool whole = first + kVectors * lanes <= stride;
+    std::uint64_t passing = whole ? ScoreGroup<kVectors>(values + first, stride, query, floor, scores)
+                                  : ScoreGroup<1>(values + first, stride, query, floor, scores);
     for (; passing != 0; passing &= passing - 1) {
       const auto bit = static_cast<std::size_t>(hwy::Num0BitsBelowLS1Bit_Nonzero64(passing));
       if (first + bit >= num_rows) break;  // unused slots of the leaf
       out[count++] = {scores[bit], static_cast<std::uint32_t>(first + bit)};
     }
-    first += step;
+    first += whole ? kVectors * lanes : lanes;
   }
   return count;
 }
@@ -156,8 +156,10 @@ inline std::uint64_t HighestChildren(const double* bounds, double& highest) {
   const std::size_t lanes = hn::Lanes(d);
   V largest = hn::LoadU(d, bounds);
   for (std::size_t c = lanes; c < kFanOut; c += lanes) largest = hn::Max(largest, hn::LoadU(d, bounds + c));
-  largest = hn::MaxOfLanes(d, largest);
-  highest = hn::GetLane(largest);
+  HWY_ALIGN double lane[8];
+  hn::Store(largest, d, lane);
+  highest = *std::max_element(lane, lane + lanes);
+  largest = hn::Set(d, highest);
   std::uint64_t children = 0;
   for (std::size_t c = 0; c < kFanOut; c += lanes) {
     std::uint8_t bits[8] = {};
