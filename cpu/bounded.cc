@@ -60,7 +60,7 @@ class BoundedSearch {
       const NodeRef node = snapshot_.nodes[slot];
       prefetch_bytes(node.bytes, kNodeBoundsOffset);
       for (const BoundTerm& term : query_.bound.terms)
-        prefetch_bytes(node.bounds() + term.row * kFanOut, kFanOut * sizeof(Half));
+        prefetch_bytes(node.bounds() + static_cast<std::size_t>(term.row) * kFanOut, kFanOut * sizeof(Half));
     } else {
       prefetch_leaf<T>(snapshot_, query_, slot);
     }

@@ -29,7 +29,8 @@ void prefetch_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::si
 template <typename T>
 void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::uint32_t leaf, TopK& best,
                 SearchStats& stats) {
-  std::array<simd::ScoredRow, kMaxBlockRows> scored;
+  // Only what score_rows writes is read.
+  std::array<simd::ScoredRow, kMaxBlockRows> scored;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const auto slots = static_cast<std::size_t>(snapshot.block_rows);
   const std::uint32_t num_rows = snapshot.leaves[leaf].num_rows;
   const std::size_t count =

@@ -240,7 +240,7 @@ void BulkLoader::fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<
   header.min_id = *std::min_element(ids, ids + rows.size());
   const auto d = static_cast<std::size_t>(s.num_attributes());
   T* values = reinterpret_cast<T*>(s.values.data() + leaf * s.leaf_bytes());
-  T* corners = reinterpret_cast<T*>(s.corners.data() + leaf * kNumCorners * s.corner_bytes());
+  T* corners = reinterpret_cast<T*>(s.corners.data() + std::size_t{leaf} * kNumCorners * s.corner_bytes());
   for (std::size_t i = 0; i < d; ++i) {
     T* column = values + i * num_slots();
     gather_column(table_.columns[i], table_.attributes[i].preference, rows, column);
@@ -307,7 +307,7 @@ void BulkLoader::write_thresholds_of(const PartitionRange& partition) {
       lowest(d, std::numeric_limits<T>::infinity());
   std::int64_t min_id = kNoId;
   for (std::uint32_t leaf = partition.first_leaf + partition.num_leaves; leaf-- > partition.first_leaf;) {
-    T* corners = reinterpret_cast<T*>(s.corners.data() + leaf * kNumCorners * s.corner_bytes());
+    T* corners = reinterpret_cast<T*>(s.corners.data() + std::size_t{leaf} * kNumCorners * s.corner_bytes());
     std::copy(highest.begin(), highest.end(), corners + static_cast<std::size_t>(Corner::later_maximum) * d);
     std::copy(lowest.begin(), lowest.end(), corners + static_cast<std::size_t>(Corner::later_minimum) * d);
     s.leaves[leaf].later_min_id = min_id;

@@ -35,15 +35,16 @@ inline constexpr int kMaxAttributes = 64;
 enum class ValueType : std::uint8_t { automatic, float32, float64 };
 
 enum class Partitioning : std::uint8_t {
-  angle,   // grid over the angles of a tuple seen from the best corner (GTA, section 3.3)
+  angle,   // by the sum of the attributes and the angles of a tuple seen from the best corner (GTA,
+           // section 3.3)
   random,  // by position in the table
 };
 
 struct BuildOptions {
   Partitioning partitioning = Partitioning::angle;
-  int num_splits = 0;      // angle: parts per angle, s^(d-1) partitions; 0: chosen from n and d
+  int num_splits = 0;      // angle: the paper's grid instead, s parts per angle, s^(d-1) partitions
   int num_partitions = 0;  // random: how many; angle: about how many, instead of num_splits. 0: chosen
-  int block_rows = 0;      // tuples a block (leaf), a multiple of 16 up to 4096; 0: 128
+  int block_rows = 0;      // tuples a block (leaf), a multiple of 16 up to 4096; 0: 96
   ValueType value_type = ValueType::automatic;
   int num_threads = 0;  // 0: all cores; never changes a byte of the index
   // Called now and then from one thread, fraction 0..1. Throwing from it abandons the build.
