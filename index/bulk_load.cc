@@ -4,7 +4,6 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_sort.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +13,7 @@
 #include "index/block_bounds.h"
 #include "index/columns.h"
 #include "index/floating_point_scope.h"
+#include "index/with_threads.h"
 
 namespace culmen {
 namespace {
@@ -383,9 +383,7 @@ void BulkLoader::copy_labels() {
 }  // namespace
 
 std::shared_ptr<Snapshot> bulk_load(const TableView& table, const BuildOptions& options) {
-  if (options.num_threads < 0) throw InvalidArgument("num_threads must not be negative");
-  tbb::task_arena arena(options.num_threads == 0 ? tbb::task_arena::automatic : options.num_threads);
-  return arena.execute([&] { return BulkLoader(table, options).run(); });
+  return with_threads(options.num_threads, [&] { return BulkLoader(table, options).run(); });
 }
 
 }  // namespace culmen

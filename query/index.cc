@@ -3,7 +3,6 @@
 #include "culmen/index.h"
 
 #include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <array>
@@ -21,6 +20,7 @@
 #include "index/snapshot.h"
 #include "index/storage/store.h"
 #include "index/verify.h"
+#include "index/with_threads.h"
 #include "query/planner.h"
 #include "query/resolve.h"
 
@@ -34,19 +34,6 @@ constexpr std::array<std::pair<std::string_view, Engine>, 5> kEngines = {{{"auto
                                                                           {"ta", Engine::ta},
                                                                           {"gta", Engine::gta},
                                                                           {"bounded", Engine::bounded}}};
-
-// Runs f with at most `num_threads` threads; 0: `default_threads`, where 0 means all cores.
-template <typename F>
-auto with_threads(int num_threads, int default_threads, F&& f) {
-  if (num_threads < 0) throw InvalidArgument("num_threads must not be negative");
-  const int wanted = num_threads == 0 ? default_threads : num_threads;
-  if (wanted == 1) {
-    tbb::task_arena alone(1);
-    return alone.execute(f);
-  }
-  tbb::task_arena arena(wanted == 0 ? tbb::task_arena::automatic : wanted);
-  return arena.execute(f);
-}
 
 double microseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
@@ -145,9 +132,9 @@ std::vector<Hit> Index::run_engine(const ResolvedQuery& query, Engine engine, in
   const Snapshot& s = *snapshot_;
   switch (engine) {
     case Engine::scan:
-      return with_threads(num_threads, 0, [&] { return cpu::search_scan(s, query, stats); });
+      return with_threads(num_threads, [&] { return cpu::search_scan(s, query, stats); });
     case Engine::gta:
-      return with_threads(num_threads, 0, [&] { return cpu::search_gta(s, query, stats); });
+      return with_threads(num_threads, [&] { return cpu::search_gta(s, query, stats); });
     case Engine::ta:
       std::call_once(lists_->once, [this] { lists_->lists = cpu::make_sorted_lists(*snapshot_); });
       return cpu::search_ta(s, lists_->lists, query, stats);
@@ -177,7 +164,7 @@ std::vector<SearchResult> Index::search(std::span<const Query> queries, const Se
   std::vector<SearchResult> results(queries.size());
   SearchOptions one = options;
   one.num_threads = 1;
-  with_threads(options.num_threads, 0, [&] {
+  with_threads(options.num_threads, [&] {
     tbb::parallel_for(std::size_t{0}, queries.size(),
                       [&](std::size_t q) { results[q] = search(queries[q], one); });
   });

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "culmen/error.h"
+#include "index/with_threads.h"
 #include "table/csv_chunk.h"
-#include "table/in_arena.h"
 #include "table/text.h"
 #include "table/unique_ids.h"
 #include "table/window_stream.h"
@@ -279,7 +279,8 @@ Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& o
                           quote_excerpt({&delimiter, 1}));
   }
   Table table;
-  in_arena(options.num_threads, [&] { table = CsvReader(source, name, options, delimiter, tuning).read(); });
+  with_threads(options.num_threads,
+               [&] { table = CsvReader(source, name, options, delimiter, tuning).read(); });
   return table;
 }
 

@@ -13,12 +13,11 @@
 #include <vector>
 
 #include <tbb/blocked_range.h>
-#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include "culmen/error.h"
 #include "culmen/table_io.h"
+#include "index/with_threads.h"
 #include "table/hotels.h"
 #include "table/row_random.h"
 
@@ -136,13 +135,6 @@ class ClusterMaker {
   std::array<double, kNumClusters> reach_{};
 };
 
-// Asking for more threads than there are makes oneTBB print a warning.
-tbb::task_arena make_arena(int num_threads) {
-  const auto available = tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
-  const int most = static_cast<int>(available);
-  return tbb::task_arena(num_threads > 0 ? std::min(num_threads, most) : most);
-}
-
 template <Element T>
 T* column_values(Table& table, std::size_t column) {
   return std::get<std::vector<T>>(table.storage[column]).data();
@@ -236,7 +228,7 @@ Table generate_hotels(const GenerateOptions& options) {
   return table;
 }
 
-Table generate_in_arena(const GenerateOptions& options) {
+Table generate(const GenerateOptions& options) {
   switch (options.kind) {
     case TableKind::independent:
       return generate_numbers(options, make_independent);
@@ -262,10 +254,6 @@ void check(const GenerateOptions& options) {
     throw InvalidArgument("cannot generate " + std::to_string(options.num_rows) + " rows: at most " +
                           std::to_string(kMaxRows));
   }
-  if (options.num_threads < 0) {
-    throw InvalidArgument("the number of threads is " + std::to_string(options.num_threads) +
-                          ": expected 0 (all cores) or more");
-  }
   if (options.kind == TableKind::hotels) return;
   const int limit = options.kind == TableKind::anticorrelated ? kMaxAnticorrelatedAttributes : kMaxAttributes;
   if (options.num_attributes < 1 || options.num_attributes > limit) {
@@ -278,7 +266,7 @@ void check(const GenerateOptions& options) {
 
 Table generate_table(const GenerateOptions& options) {
   check(options);
-  return make_arena(options.num_threads).execute([&] { return generate_in_arena(options); });
+  return with_threads(options.num_threads, [&] { return generate(options); });
 }
 
 TableKind parse_table_kind(std::string_view name) {

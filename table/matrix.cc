@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "culmen/error.h"
+#include "index/with_threads.h"
 #include "table/column_selection.h"
-#include "table/in_arena.h"
 #include "table/number.h"
 #include "table/text.h"
 #include "table/unique_ids.h"
@@ -325,7 +325,7 @@ void check_matrix_size(const MatrixFormat& format, std::uint64_t header_bytes, c
 Table read_matrix(ByteSource& source, const MatrixFormat& format, const std::string& name,
                   const ReadOptions& options) {
   Table table;
-  in_arena(options.num_threads, [&] {
+  with_threads(options.num_threads, [&] {
     switch (format.type) {
       case ElementType::float32:
         table = MatrixReader<float>(source, format, name, options).read();

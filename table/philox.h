@@ -7,11 +7,7 @@
 
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define CULMEN_HOST_DEVICE __host__ __device__
-#else
-#define CULMEN_HOST_DEVICE
-#endif
+#include "index/host_device.h"
 
 namespace culmen {
 

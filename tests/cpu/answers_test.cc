@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cfenv>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <numeric>
 #include <thread>
@@ -13,6 +14,7 @@
 #endif
 
 #include "culmen/error.h"
+#include "tests/cases.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
 
@@ -298,6 +300,28 @@ TEST_P(Answers, DoNotDependOnTheCallersFloatingPointMode) {
       EXPECT_EQ(difference(result.hits, oracle.search(query)), "") << value_class_name(value_class);
     }
   }
+}
+
+std::size_t resident_bytes() {
+  std::size_t all_pages = 0, resident_pages = 0;
+  std::ifstream("/proc/self/statm") >> all_pages >> resident_pages;
+  return resident_pages * 4096;
+}
+
+// A server asks for years: nothing may be left behind by a search, whatever its number of threads.
+TEST_P(Answers, LeaveNoMemoryBehind) {
+  if (kSanitized || !std::ifstream("/proc/self/statm")) GTEST_SKIP();
+  Random random(13);
+  const Table table = random_table(random, ValueClass::uniform_f32, 5000, 2);
+  const Index index = Index::build(table.view(), {.num_partitions = 40, .block_rows = kBlockRows});
+  const auto search_often = [&](int times) {
+    for (int i = 0; i < times; ++i)
+      index.search({.weights = {1, 1}, .k = 5}, {.engine = GetParam(), .num_threads = 2});
+  };
+  search_often(300);
+  const std::size_t before = resident_bytes();
+  search_often(3000);
+  EXPECT_LT(resident_bytes(), before + (std::size_t{2} << 20));
 }
 
 INSTANTIATE_TEST_SUITE_P(AllEngines, Answers, testing::ValuesIn(kEngines),

@@ -279,7 +279,7 @@ TEST(CsvReader, RefusesColumnsThatCannotBeChosen) {
             "t.csv: no attribute: expected at least one numeric column besides id and label");
   options.num_threads = -1;
   EXPECT_EQ(error_of<InvalidArgument>([&] { parse_csv(text, "t.csv", options); }),
-            "expected a number of threads of at least 0, found -1");
+            "num_threads must not be negative");
 }
 
 TEST(CsvReader, CapsTheNumberOfColumns) {
