@@ -65,7 +65,7 @@ HWY_INLINE void RaiseMaxima(const double* low, const double* high, std::size_t n
 void SubsetMaxima(const double* values, std::size_t stride, int num_rows, int num_attributes,
                   double* maxima) {
   HWY_ALIGN double best[256];
-  Tile tile;
+  Tile tile;  // NOLINT(cppcoreguidelines-pro-type-member-init): FillTile writes what is read
   const std::size_t num_high = num_attributes > kLow ? std::size_t{1} << (num_attributes - kLow) : 1;
   std::fill_n(best, num_high * kLowSums, -HUGE_VAL);
   const auto rows = static_cast<std::size_t>(num_rows);

@@ -106,7 +106,7 @@ struct Chunk {
 template <typename Format>
 void write_rows(std::size_t num_rows, std::size_t num_columns, const Format& format, Output& output) {
   const std::size_t chunk_rows = std::max<std::size_t>(1, kChunkCells / num_columns);
-  std::vector<Chunk> ring(4 * std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<Chunk> ring(std::size_t{4} * std::max(1u, std::thread::hardware_concurrency()));
   std::size_t next_row = 0;
   std::size_t num_taken = 0;
   const auto take_rows = [&](tbb::flow_control& control) -> Chunk* {

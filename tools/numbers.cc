@@ -13,7 +13,7 @@
 namespace culmen::tools {
 
 std::string shortest(double value) {
-  std::array<char, 32> text;  // the longest double takes 24
+  std::array<char, 32> text{};  // the longest double takes 24
   const std::to_chars_result end = std::to_chars(text.data(), text.data() + text.size(), value);
   return {text.data(), end.ptr};
 }

@@ -129,7 +129,7 @@ void BlockFileReader::read_file_header(std::uint64_t num_blocks) {
   if (entry_.bytes < kFirstBlockOffset)
     throw_damaged(path(), entry_.bytes, "the file ends within its header");
   checksums_ = PageBuffer<std::uint64_t>(num_blocks + 1);
-  std::array<std::byte, kFirstBlockOffset> block;
+  std::array<std::byte, kFirstBlockOffset> block{};
   file_->read(0, block);
   checksums_[0] = check_block(0, block, block_header(kind_, snapshot_, 0, kFileHeaderPlace));
   const FileHeader expected = file_header(snapshot_, num_blocks);

@@ -130,7 +130,7 @@ class Members {
   }
   template <typename T>  // Uuid or Digest
   T hex(const char* key) const {
-    T value;
+    T value{};
     if (!from_hex(text(key), value)) fail_on(key, "is not 32 hexadecimal digits");
     return value;
   }

@@ -53,7 +53,7 @@ class Descriptor {
 };
 
 struct stat status_of(const Descriptor& file, const std::string& path) {
-  struct stat status;
+  struct stat status {};
   if (::fstat(file.get(), &status) != 0) throw_system_error("examine", path, errno);
   return status;
 }
