@@ -28,6 +28,13 @@ if(CULMEN_SANITIZE)
   add_link_options(-fsanitize=${CULMEN_SANITIZE})
 endif()
 
+if(CULMEN_BUILD_FUZZERS)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    message(FATAL_ERROR "libFuzzer comes with clang: configure with -DCMAKE_CXX_COMPILER=clang++")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # Warnings are for the people who build culmen, errors only where a preset asks for them.
 add_library(culmen_warnings INTERFACE)
 target_compile_options(culmen_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)

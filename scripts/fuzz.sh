@@ -22,14 +22,13 @@ command -v clang++ >/dev/null || {
 }
 
 cmake --preset fuzz
-cmake --build --preset fuzz --target "${targets[@]/%/_libfuzzer}"
+cmake --build --preset fuzz --target "${targets[@]}" "${targets[@]/%/_libfuzzer}"
 
 for target in "${targets[@]}"; do
   corpus="build/fuzz/corpus/$target"
   mkdir -p "$corpus"
-  # The release build's own driver knows the seeds; without it libFuzzer starts from nothing.
-  driver="build/release/tests/fuzz/$target"
-  [[ ! -x "$driver" ]] || "$driver" --write-corpus "$corpus"
+  # Our own driver knows the seeds; without them libFuzzer starts from nothing.
+  "build/fuzz/tests/fuzz/$target" --write-corpus "$corpus"
   echo "fuzz: $target for $seconds s"
   "build/fuzz/tests/fuzz/${target}_libfuzzer" "$corpus" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=2048 \
     -timeout=10 -verbosity=0 -print_final_stats=1 -artifact_prefix="build/fuzz/$target-"

@@ -3,8 +3,6 @@
 //   csv_fuzz --runs 1000000 --seed 7        input i depends on the seed and i alone
 //   csv_fuzz --write-corpus FOLDER          the seeds as files, a first corpus for libFuzzer
 //   csv_fuzz FILE...                        runs these inputs, such as a crash that libFuzzer kept
-#include <sanitizer/common_interface_defs.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -19,6 +17,9 @@
 #include <vector>
 
 #include "tests/fuzz/fuzz_target.h"
+
+// The sanitizers' own declaration is strong: a build without them has no such function.
+extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
 namespace culmen::fuzz {
 namespace {
@@ -153,7 +154,8 @@ int run_program(const std::vector<std::string>& arguments) {
 }  // namespace culmen::fuzz
 
 int main(int argc, char** argv) {
-  __sanitizer_set_death_callback(culmen::fuzz::print_current_input);
+  if (__sanitizer_set_death_callback != nullptr)
+    __sanitizer_set_death_callback(culmen::fuzz::print_current_input);
   try {
     return culmen::fuzz::run_program(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const std::exception& error) {
