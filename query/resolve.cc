@@ -38,11 +38,13 @@ std::vector<double> minmax_weights(const std::vector<double>& weights, const Sna
   return scaled;
 }
 
-// Sum |w_i| * max|a_i| must be finite, or a score could overflow on the way.
+// Sum |w_i| * max|a_i| must be finite, or a score could overflow on the way. Summed like a score: then no score
+// rounds to more.
 void check_magnitude(const ResolvedQuery& query, const Snapshot& snapshot) {
   double size = std::fabs(query.offset);
   for (const Term& term : query.terms)
-    size += std::fabs(term.weight) * snapshot.stats[static_cast<std::size_t>(term.attribute)].max_abs();
+    size = score_step(size, std::fabs(term.weight),
+                      snapshot.stats[static_cast<std::size_t>(term.attribute)].max_abs());
   if (!std::isfinite(size)) throw InvalidArgument("the weights are so large that a score could overflow");
 }
 
