@@ -1,4 +1,5 @@
-# CUDA is found, never required: nothing in this version is compiled with it, so the toolkit is only reported.
+# CUDA is found, never required: without it culmen has no GPU engines. Sets CULMEN_HAS_CUDA.
+set(CULMEN_HAS_CUDA OFF)
 if(NOT CULMEN_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "CULMEN_CUDA is \"${CULMEN_CUDA}\": expected AUTO, ON or OFF")
 endif()
@@ -6,11 +7,24 @@ if(CULMEN_CUDA STREQUAL "OFF")
   message(STATUS "CUDA: off")
   return()
 endif()
-find_package(CUDAToolkit QUIET)
-if(CUDAToolkit_FOUND)
-  message(STATUS "CUDA: found ${CUDAToolkit_VERSION} (this version has no GPU engines to build with it)")
+include(CheckLanguage)
+check_language(CUDA)
+find_package(CUDAToolkit 12.4 QUIET)
+if(CMAKE_CUDA_COMPILER AND CUDAToolkit_FOUND)
+  set(CULMEN_HAS_CUDA ON)
 elseif(CULMEN_CUDA STREQUAL "ON")
-  message(FATAL_ERROR "CULMEN_CUDA is ON, but no CUDA toolkit was found: put nvcc on PATH or set CUDAToolkit_ROOT")
+  message(FATAL_ERROR "CULMEN_CUDA is ON, but no CUDA toolkit from 12.4 on was found: put nvcc on PATH or set CUDACXX")
 else()
   message(STATUS "CUDA: not found")
+  return()
 endif()
+
+# Machine code for Hopper, and PTX that the driver compiles for what is newer. A release for others names them.
+if(NOT CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 90)
+endif()
+enable_language(CUDA)
+# By its flag: CMake 3.25 does not know that nvcc takes C++20. --fmad=false: bits are promised, see
+# cmake/options.cmake.
+add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--fmad=false>")
+message(STATUS "CUDA: ${CUDAToolkit_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")

@@ -17,7 +17,8 @@ include_directories(${PROJECT_SOURCE_DIR})
 
 # An answer is exact to the bit only if the compiler neither contracts a*b+c on its own nor reorders sums:
 # fma is written where the contract wants it. For the same reason -ffast-math and flush-to-zero stay out.
-add_compile_options(-ffp-contract=off)
+add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>
+                    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffp-contract=off>)
 
 if(CULMEN_ASSERTIONS)
   add_compile_definitions(CULMEN_ASSERTIONS _GLIBCXX_ASSERTIONS)
@@ -37,7 +38,9 @@ endif()
 
 # Warnings are for the people who build culmen, errors only where a preset asks for them.
 add_library(culmen_warnings INTERFACE)
-target_compile_options(culmen_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+target_compile_options(culmen_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wshadow;-Wconversion;-Wno-sign-conversion>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall>)
 if(CULMEN_WERROR)
-  target_compile_options(culmen_warnings INTERFACE -Werror)
+  target_compile_options(culmen_warnings INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Werror>)
 endif()

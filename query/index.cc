@@ -14,6 +14,7 @@
 #include "cpu/monotone.h"
 #include "cpu/scan.h"
 #include "cpu/threshold_algorithm.h"
+#include "culmen/device.h"
 #include "culmen/error.h"
 #include "index/bulk_load.h"
 #include "index/floating_point_scope.h"
@@ -189,6 +190,14 @@ SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k,
   if (snapshot_->num_tuples > 0) result.hits = search(*snapshot_, function, query, result.stats);
   result.stats.elapsed_us = microseconds_since(start);
   return result;
+}
+
+DeviceIndex Index::to_device() const {
+  return to_device(DeviceOptions{});
+}
+
+DeviceIndex Index::to_device(const DeviceOptions& options) const {
+  return DeviceIndex::make(snapshot_, options);
 }
 
 Explanation Index::explain(const Query& query, const SearchOptions& options) const {

@@ -38,8 +38,8 @@ std::vector<double> minmax_weights(const std::vector<double>& weights, const Sna
   return scaled;
 }
 
-// Sum |w_i| * max|a_i| must be finite, or a score could overflow on the way. Summed like a score: then no score
-// rounds to more.
+// Sum |w_i| * max|a_i| must be finite, or a score could overflow on the way. Summed like a score: then no
+// score rounds to more.
 void check_magnitude(const ResolvedQuery& query, const Snapshot& snapshot) {
   double size = std::fabs(query.offset);
   for (const Term& term : query.terms)

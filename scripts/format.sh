@@ -19,4 +19,4 @@ case "${1:-}" in
 esac
 
 folders=(include index cpu query table tools tests bench examples)
-find "${folders[@]}" \( -name '*.h' -o -name '*.cc' \) -print0 | xargs -0 "$format" "${mode[@]}"
+find "${folders[@]}" \( -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) -print0 | xargs -0 "$format" "${mode[@]}"

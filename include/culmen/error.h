@@ -36,4 +36,16 @@ class IoError : public Error {
   using Error::Error;
 };
 
+// A CUDA call failed, or there is no device to call. The text names the call.
+class CudaError : public Error {
+ public:
+  using Error::Error;
+};
+
+// Device memory ran out. What the failed call had allocated is free again.
+class OutOfDeviceMemory : public CudaError {
+ public:
+  using CudaError::CudaError;
+};
+
 }  // namespace culmen

@@ -26,6 +26,8 @@
 namespace culmen {
 
 struct ResolvedQuery;  // internal
+class DeviceIndex;     // culmen/device.h
+struct DeviceOptions;
 
 inline constexpr int kMaxAttributes = 64;
 
@@ -120,6 +122,12 @@ class Index {
   // of each block's attribute maxima (minima where it falls). Equal scores: smaller id first, as always.
   SearchResult search_monotone(MonotoneFunctionRef function, std::size_t k, const Filter& where = {},
                                const SearchOptions& options = {}) const;
+
+  // Copies the index to a GPU (culmen/device.h), device 0 without options. The copy keeps this version of the
+  // index, whatever happens to it here. Cost: the index's bytes over the bus. Throws OutOfDeviceMemory, or
+  // CudaError where there is no such GPU or this culmen was built without CUDA; nothing stays allocated then.
+  DeviceIndex to_device() const;
+  DeviceIndex to_device(const DeviceOptions& options) const;
 
   // What search would do with this query, and why, without doing it.
   Explanation explain(const Query& query, const SearchOptions& options = {}) const;

@@ -70,6 +70,7 @@ struct SearchStats {
   std::uint64_t nodes_visited = 0;   // inner nodes whose children's bounds were computed
   std::uint64_t bounds_computed = 0;
   std::uint64_t bytes_touched = 0;
+  int device = -1;  // the GPU that answered; -1: the CPU
   double elapsed_us = 0;
 };
 

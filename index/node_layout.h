@@ -1,0 +1,75 @@
+// How leaves and inner nodes lie in memory, on the host and in a device mirror alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "index/half.h"
+#include "index/host_device.h"
+
+namespace culmen {
+
+// Children of an inner node. One bounds row of a node is then one cache line.
+inline constexpr int kFanOut = 32;
+inline constexpr std::int64_t kNoId = std::numeric_limits<std::int64_t>::max();
+
+struct LeafHeader {
+  std::uint32_t num_rows = 0;
+  std::uint32_t partition = 0;
+  std::int64_t min_id = kNoId;
+  std::int64_t later_min_id = kNoId;  // smallest id in all later leaves of the partition
+};
+
+// Corners of a leaf, each [num_attributes] values of the stored type.
+enum class Corner : int {
+  maximum,  // attribute-wise over the leaf
+  minimum,
+  later_maximum,  // the paper's threshold tuple: over all later leaves of the partition; -inf if there is
+                  // none
+  later_minimum,  // the same for negative weights; +inf if there is none
+};
+inline constexpr int kNumCorners = 4;
+
+// An inner node, `stride_bytes` long: NodeHeader, child ids, their smallest tuple ids, then the bounds rows.
+struct NodeHeader {
+  std::uint32_t num_children = 0;
+  std::uint32_t level = 0;  // 1: children are leaves
+  std::int64_t min_id = kNoId;
+  std::byte padding[48] = {};
+};
+static_assert(sizeof(NodeHeader) == 64);
+
+inline constexpr std::size_t kNodeChildrenOffset = sizeof(NodeHeader);
+inline constexpr std::size_t kNodeMinIdsOffset = kNodeChildrenOffset + kFanOut * sizeof(std::uint32_t);
+inline constexpr std::size_t kNodeBoundsOffset = kNodeMinIdsOffset + kFanOut * sizeof(std::int64_t);
+
+template <typename Byte>  // std::byte or const std::byte
+struct NodeAccess {
+  Byte* bytes;
+
+  template <typename T>
+  using Like = std::conditional_t<std::is_const_v<Byte>, const T, T>;
+
+  CULMEN_HOST_DEVICE Like<NodeHeader>& header() const { return *reinterpret_cast<Like<NodeHeader>*>(bytes); }
+  CULMEN_HOST_DEVICE Like<std::uint32_t>* children() const {
+    return reinterpret_cast<Like<std::uint32_t>*>(bytes + kNodeChildrenOffset);
+  }
+  CULMEN_HOST_DEVICE Like<std::int64_t>* min_ids() const {
+    return reinterpret_cast<Like<std::int64_t>*>(bytes + kNodeMinIdsOffset);
+  }
+  // bounds()[row * kFanOut + child]
+  CULMEN_HOST_DEVICE Like<Half>* bounds() const {
+    return reinterpret_cast<Like<Half>*>(bytes + kNodeBoundsOffset);
+  }
+};
+using NodeRef = NodeAccess<const std::byte>;
+
+// Leaves of one partition: [first_leaf, first_leaf + num_leaves).
+struct PartitionRange {
+  std::uint32_t first_leaf = 0;
+  std::uint32_t num_leaves = 0;
+};
+
+}  // namespace culmen

@@ -1,0 +1,73 @@
+// Owners of device, managed and pinned host memory. Move-only, uninitialised, of trivially copyable values.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "query/cuda/error.h"
+
+namespace culmen::cuda {
+
+enum class Memory {
+  device,   // on the card
+  managed,  // moves between host and card by page
+  pinned,   // on the host, read by the card over the bus
+};
+
+void* allocate(std::size_t num_bytes, Memory memory);
+void release(void* data, Memory memory) noexcept;
+
+template <typename T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t size, Memory memory = Memory::device) : size_(size), memory_(memory) {
+    if (size > 0) data_ = static_cast<T*>(allocate(size * sizeof(T), memory));
+  }
+  Buffer(Buffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        memory_(other.memory_) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(memory_, other.memory_);
+    return *this;
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() {
+    if (data_ != nullptr) release(data_, memory_);
+  }
+
+  // A device pointer; pinned memory has the same address on the host.
+  T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::size_t size_bytes() const { return size_ * sizeof(T); }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+  Memory memory_ = Memory::device;
+};
+
+class Stream {
+ public:
+  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  cudaStream_t get() const { return stream_; }
+  void synchronize() const { check(cudaStreamSynchronize(stream_)); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+}  // namespace culmen::cuda

@@ -1,0 +1,28 @@
+// CUDA status codes become exceptions of include/culmen/error.h.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <source_location>
+
+namespace culmen::cuda {
+
+// Throws OutOfDeviceMemory or CudaError, naming the caller's line, unless `status` is cudaSuccess.
+void check(cudaError_t status, std::source_location where = std::source_location::current());
+
+// Makes `device` current for its own lifetime.
+class DeviceScope {
+ public:
+  explicit DeviceScope(int device) {
+    check(cudaGetDevice(&previous_));
+    if (device != previous_) check(cudaSetDevice(device));
+  }
+  ~DeviceScope() { cudaSetDevice(previous_); }
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  int previous_ = 0;
+};
+
+}  // namespace culmen::cuda

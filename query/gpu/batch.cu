@@ -1,0 +1,180 @@
+// batch: many queries at once, a warp each. The warp walks the tree depth first, always into the best child
+// that is left: no frontier to keep, only the children's bounds on the way down, a lane a child. It visits
+// somewhat more than a best-first search, but 4,000 warps do so at once.
+#include <algorithm>
+
+#include "query/cuda/launch.h"
+#include "query/gpu/engines.h"
+#include "query/gpu/grid_search.cuh"
+#include "query/gpu/heap.cuh"
+
+namespace culmen::gpu {
+namespace {
+
+constexpr int kMaxHeight = 8;           // 32^8 leaves
+constexpr unsigned kMaxBatchWarps = 8;  // of a thread block
+
+struct WarpGroup {
+  __device__ std::uint32_t index() const { return threadIdx.x % kWarpSize; }
+  __device__ std::uint32_t size() const { return kWarpSize; }
+  __device__ void sync() const { __syncwarp(); }
+};
+
+// A warp's shared memory, before its heap and its query.
+struct WarpShared {
+  double bounds[kMaxHeight][kWarpSize];  // of the open node's children, by level
+  std::uint32_t nodes[kMaxHeight];       // the open node
+  unsigned left[kMaxHeight];             // its children not yet taken, a bit a child
+  std::uint32_t num_items;
+  std::uint32_t padding;
+};
+
+template <typename T>
+class DepthFirst {
+ public:
+  __device__ DepthFirst(const MirrorRef& mirror, QueryRef query, WarpShared& shared,
+                        BestRows<WarpGroup>& best)
+      : mirror_(mirror),
+        query_(query),
+        shared_(shared),
+        best_(best),
+        lane_(static_cast<int>(threadIdx.x) % kWarpSize) {}
+
+  __device__ void run(ResultHeader& work) {
+    const int root = mirror_.height - 1;
+    int level = root;  // 0: children are leaves
+    open(level, mirror_.num_nodes - 1, work);
+    while (level <= root) {
+      const int child = take_best(level);
+      if (child < 0) {
+        ++level;
+        continue;
+      }
+      const std::uint32_t below = mirror_.node(shared_.nodes[level]).children()[child];
+      if (level > 0) {
+        open(--level, below, work);
+      } else {
+        visit(below, work);
+      }
+    }
+  }
+
+ private:
+  __device__ void open(int level, std::uint32_t node, ResultHeader& work) {
+    const NodeRef ref = mirror_.node(node);
+    const double bound = child_bound(query_, ref, lane_);
+    const unsigned left = __ballot_sync(kFullWarp, bound != -infinity());
+    shared_.bounds[level][lane_] = bound;
+    if (lane_ == 0) {
+      shared_.nodes[level] = node;
+      shared_.left[level] = left;
+    }
+    __syncwarp();
+    ++work.nodes_visited;
+  }
+
+  // The best child left at a level that can hold a row of the answer, now taken; -1: there is none.
+  __device__ int take_best(int level) {
+    const unsigned left = shared_.left[level];
+    const double mine = (left >> lane_ & 1) != 0 ? shared_.bounds[level][lane_] : -infinity();
+    double bound = mine;
+    int child = warp_argmax(bound);
+    if (bound == -infinity()) return -1;
+    const NodeRef node = mirror_.node(shared_.nodes[level]);
+    if (bound == best_.floor().score) {
+      // Full ties: of equal bounds the smallest id first, so that the others are out soonest.
+      const std::int64_t id = mine == bound ? node.min_ids()[lane_] : kNoId;
+      std::int64_t smallest = id;
+      for (int offset = kWarpSize / 2; offset > 0; offset /= 2)
+        smallest = min(smallest, __shfl_xor_sync(kFullWarp, smallest, offset));
+      child = __ffs(static_cast<int>(__ballot_sync(kFullWarp, mine == bound && id == smallest))) - 1;
+    }
+    if (is_excluded(bound, best_.floor(), [&] { return node.min_ids()[child]; })) return -1;
+    __syncwarp();
+    if (lane_ == 0) shared_.left[level] = left & ~(1u << child);
+    __syncwarp();
+    return child;
+  }
+
+  __device__ void visit(std::uint32_t leaf, ResultHeader& work) {
+    const std::uint64_t first_row = mirror_.first_row(leaf);
+    work.tuples_scored +=
+        score_leaf<T>(mirror_, query_, leaf, lane_, [&](std::uint32_t slot, double score, bool valid) {
+          bool appended = false;
+          if (valid && score >= best_.floor().score) {
+            const std::uint64_t row = first_row + slot;
+            const std::int64_t id = __ldg(mirror_.ids + row);
+            appended = passes(score, id, best_.floor());
+            if (appended) best_.append({score, id, row});
+          }
+          if (__any_sync(kFullWarp, appended)) best_.merge();
+        });
+    ++work.leaves_visited;
+  }
+
+  const MirrorRef& mirror_;
+  QueryRef query_;
+  WarpShared& shared_;
+  BestRows<WarpGroup>& best_;
+  int lane_;
+};
+
+CULMEN_HOST_DEVICE constexpr std::size_t warp_bytes(std::uint32_t k, std::uint32_t query_stride) {
+  return sizeof(WarpShared) + query_stride + heap_capacity(k, kWarpSize) * sizeof(Candidate);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize)
+    search_batch(const MirrorRef mirror, const BatchRef batch) {
+  extern __shared__ double dynamic_shared[];
+  const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
+  std::byte* mine = reinterpret_cast<std::byte*>(dynamic_shared) +
+                    threadIdx.x / kWarpSize * warp_bytes(batch.k, batch.query_stride);
+  auto& shared = *reinterpret_cast<WarpShared*>(mine);
+  std::byte* query_bytes = mine + sizeof(WarpShared);
+  auto* items = reinterpret_cast<Candidate*>(query_bytes + batch.query_stride);
+  for (;;) {
+    std::uint32_t q = 0;
+    if (lane == 0) q = atomicAdd(&batch.counters->next_item, 1u);
+    q = __shfl_sync(kFullWarp, q, 0);
+    if (q >= batch.num_queries) return;
+    const auto* from =
+        reinterpret_cast<const std::uint64_t*>(batch.queries + std::size_t{q} * batch.query_stride);
+    for (std::uint32_t i = static_cast<std::uint32_t>(lane); i < batch.query_stride / sizeof(std::uint64_t);
+         i += kWarpSize)
+      reinterpret_cast<std::uint64_t*>(query_bytes)[i] = from[i];
+    __syncwarp();
+    const QueryRef query = {query_bytes};
+    BestRows<WarpGroup> best(items, &shared.num_items, batch.k, {query.header().min_score, kNoId},
+                             WarpGroup{});
+    ResultHeader work = {};
+    DepthFirst<T>(mirror, query, shared, best).run(work);
+    for (std::uint32_t i = static_cast<std::uint32_t>(lane); i < best.size(); i += kWarpSize)
+      batch.hits[std::size_t{q} * batch.k + i] = best[i];
+    work.num_hits = best.size();
+    if (lane == 0) batch.results[q] = work;
+    __syncwarp();  // before the next query takes the shared memory
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void launch_batch(const MirrorRef& mirror, const BatchRef& batch, const Grid& grid, cudaStream_t stream) {
+  const std::size_t each = warp_bytes(batch.k, batch.query_stride);
+  constexpr std::size_t kSharedBytes = 200 << 10;  // of a multiprocessor
+  constexpr std::size_t kWarpsPerMultiprocessor = 32;
+  const std::size_t warps = std::min(kWarpsPerMultiprocessor, kSharedBytes / each);
+  const auto block_warps = static_cast<unsigned>(std::min<std::size_t>(kMaxBatchWarps, warps));
+  const auto blocks_each = static_cast<unsigned>(warps / block_warps);
+  const cuda::Shape shape = {.num_blocks = grid.num_multiprocessors * blocks_each,
+                             .num_threads = block_warps * kWarpSize,
+                             .shared_bytes = block_warps * each};
+  cuda::allow_shared_bytes(search_batch<T>, shape.shared_bytes);
+  cuda::launch(search_batch<T>, shape, stream, mirror, batch);
+}
+
+template void launch_batch<float>(const MirrorRef&, const BatchRef&, const Grid&, cudaStream_t);
+template void launch_batch<double>(const MirrorRef&, const BatchRef&, const Grid&, cudaStream_t);
+
+}  // namespace culmen::gpu

@@ -1,0 +1,129 @@
+// What a warp does with blocks: their bounds, one a lane, and the scores of the rows in a leaf.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include "index/score.h"
+#include "query/gpu/mirror_ref.h"
+#include "query/gpu/packed_query.h"
+#include "query/gpu/search_state.h"
+
+namespace culmen::gpu {
+
+inline constexpr int kWarpSize = 32;
+inline constexpr unsigned kFullWarp = 0xffffffff;
+
+__device__ inline double infinity() {
+  return __longlong_as_double(0x7ff0000000000000);
+}
+
+__device__ inline float to_float(Half half) {
+  return __half2float(__ushort_as_half(half.bits));
+}
+
+__device__ inline Half load(const Half* from) {
+  return {__ldg(&from->bits)};
+}
+
+__device__ inline double warp_max(double value) {
+  for (int offset = kWarpSize / 2; offset > 0; offset /= 2)
+    value = fmax(value, __shfl_xor_sync(kFullWarp, value, offset));
+  return value;
+}
+
+// The lowest lane that holds the warp's maximum, which replaces `value`.
+__device__ inline int warp_argmax(double& value) {
+  const double mine = value;
+  value = warp_max(value);
+  return __ffs(static_cast<int>(__ballot_sync(kFullWarp, mine == value))) - 1;
+}
+
+// Upper bound on every score in a block; -infinity if all of it is outside a range of the query, infinity if
+// nothing is known. `bounds` points to the block in the first row, rows are `stride` apart.
+__device__ inline double block_bound(QueryRef query, const Half* bounds, std::size_t stride) {
+  const PackedHeader& header = query.header();
+  const PackedBoundTerm* terms = query.bound_terms();
+  double bound = header.base;
+#pragma unroll 8
+  for (int t = 0; t < header.num_bound_terms; ++t)
+    bound = fma(terms[t].coefficient,
+                static_cast<double>(to_float(load(bounds + static_cast<std::size_t>(terms[t].row) * stride))),
+                bound);
+  for (int r = 0; r < header.num_ranges; ++r) {
+    const PackedRange& range = query.ranges()[r];
+    const float maximum = to_float(load(bounds + static_cast<std::size_t>(range.maximum_row) * stride));
+    const float minimum = to_float(load(bounds + static_cast<std::size_t>(range.minimum_row) * stride));
+    if (maximum < range.lowest || minimum > range.highest) return -infinity();
+  }
+  return isnan(bound) ? infinity() : bound;
+}
+
+// Whether no row with a score up to `bound` can be in the answer. min_id() gives the block's smallest id; it
+// is asked only where ids decide.
+template <typename MinId>
+__device__ bool is_excluded(double bound, Floor floor, MinId&& min_id) {
+  if (bound > floor.score) return false;
+  return bound < floor.score || bound == -infinity() || min_id() > floor.id;
+}
+
+__device__ inline bool passes(double score, std::int64_t id, Floor floor) {
+  return score > floor.score || (score == floor.score && id <= floor.id);
+}
+
+// The bound of the lane's child of `node`; -infinity where there is no child.
+__device__ inline double child_bound(QueryRef query, NodeRef node, int lane) {
+  const double bound = block_bound(query, node.bounds() + lane, kFanOut);
+  return lane < static_cast<int>(node.header().num_children) ? bound : -infinity();
+}
+
+// Calls visit(row in leaf, score, whether there is such a row and it passes the query's ranges) for the rows
+// of a leaf, a row a lane, by all lanes at once. Returns the number of rows.
+template <typename T, typename Visit>
+__device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, int lane,
+                                    Visit&& visit) {
+  constexpr int kRowsPerLane = 3;  // a leaf of 96 rows, the usual one, at once
+  const PackedHeader& header = query.header();
+  const T* values = mirror.leaf_values<T>(leaf);
+  const std::uint32_t num_rows = mirror.leaves[leaf].num_rows;
+  const auto block_rows = static_cast<std::uint32_t>(mirror.block_rows);
+  std::uint32_t first = 0;
+  do {
+    std::uint32_t row[kRowsPerLane];
+    double score[kRowsPerLane];
+    bool valid[kRowsPerLane];
+#pragma unroll
+    for (int j = 0; j < kRowsPerLane; ++j) {
+      row[j] = first + static_cast<std::uint32_t>(j * kWarpSize + lane);
+      valid[j] = row[j] < block_rows;  // slots without a row can be read; only then is num_rows waited for
+      score[j] = header.offset;
+    }
+    const auto value = [&](std::int32_t attribute, int j) {
+      return valid[j] ? static_cast<double>(
+                            __ldg(values + static_cast<std::uint32_t>(attribute) * block_rows + row[j]))
+                      : 0.0;
+    };
+#pragma unroll 4
+    for (int t = 0; t < header.num_terms; ++t) {
+      const PackedTerm term = query.terms()[t];
+#pragma unroll
+      for (int j = 0; j < kRowsPerLane; ++j)
+        score[j] = score_step(score[j], term.weight, value(term.attribute, j));
+    }
+    bool inside[kRowsPerLane] = {true, true, true};
+    for (int r = 0; r < header.num_ranges; ++r) {
+      const PackedRange& range = query.ranges()[r];
+#pragma unroll
+      for (int j = 0; j < kRowsPerLane; ++j) {
+        const double x = value(range.attribute, j);
+        inside[j] = inside[j] && x >= range.minimum && x <= range.maximum;
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < kRowsPerLane; ++j)
+      visit(row[j], score_finish(score[j]), row[j] < num_rows && inside[j]);
+    first += kRowsPerLane * kWarpSize;
+  } while (first < num_rows);
+  return num_rows;
+}
+
+}  // namespace culmen::gpu

@@ -1,0 +1,188 @@
+// The steps that searches by the whole grid share: the query in shared memory, a barrier, a sample that gives
+// the first floor, the candidate list, and the end.
+#pragma once
+
+#include <cuda/atomic>
+
+#include "query/gpu/select.cuh"
+
+namespace culmen::gpu {
+
+inline constexpr int kSearchThreads = 512;
+inline constexpr int kSearchWarps = kSearchThreads / kWarpSize;
+inline constexpr int kPublishedPerWarp = 2;
+inline constexpr std::uint32_t kSortCapacity = 2 * kMaxSortedHits;
+inline constexpr std::size_t kSortBytes = kSortCapacity * sizeof(Candidate);
+
+// What a thread block keeps in static shared memory.
+struct BlockShared {
+  PackedQuery query;
+  SelectScratch select;
+  unsigned long long leaves_visited, nodes_visited, tuples_scored;
+  std::uint32_t num_loaded;
+  bool is_last;
+};
+
+// Copies the query to shared memory and clears the block's counters. A barrier before the first use.
+__device__ inline QueryRef take_query(const PackedQuery& query, BlockShared& shared) {
+  const PackedHeader& header = QueryRef{query.bytes}.header();
+  const std::size_t words =
+      packed_bytes(header.num_terms, header.num_bound_terms, header.num_ranges) / sizeof(std::uint64_t);
+  const auto* from = reinterpret_cast<const std::uint64_t*>(query.bytes);
+  auto* to = reinterpret_cast<std::uint64_t*>(shared.query.bytes);
+  for (std::size_t i = threadIdx.x; i < words; i += blockDim.x) to[i] = from[i];
+  if (threadIdx.x == 0) shared.leaves_visited = shared.nodes_visited = shared.tuples_scored = 0;
+  __syncthreads();
+  return {shared.query.bytes};
+}
+
+// All blocks of the grid, which must be resident together; `nth` counts the barriers of a search from 1. What
+// was written before is seen by all behind it.
+__device__ inline void grid_barrier(Counters& counters, std::uint32_t nth) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> arrived(counters.barrier);
+    arrived.fetch_add(1, ::cuda::memory_order_acq_rel);
+    while (arrived.load(::cuda::memory_order_acquire) < nth * gridDim.x) {
+    }
+  }
+  __syncthreads();
+}
+
+// The lane's two best scores so far.
+struct TwoBest {
+  double first, second;
+
+  __device__ void offer(double score) {
+    second = fmax(second, fmin(first, score));
+    first = fmax(first, score);
+  }
+};
+
+// Publishes the warp's best scores in its own places.
+__device__ inline void publish(const SearchStateRef& state, std::uint32_t warp, int lane, TwoBest best) {
+  for (int i = 0; i < kPublishedPerWarp; ++i) {
+    double top = best.first;
+    const int owner = warp_argmax(top);
+    if (lane == owner) best = {best.second, -infinity()};
+    if (lane == 0) state.published[warp * kPublishedPerWarp + static_cast<std::uint32_t>(i)] = top;
+  }
+}
+
+// `floor`, or the k-th best score if that is higher. Rows that tie with it pass, whatever their id.
+__device__ inline Floor raised(Floor floor, double kth_score) {
+  return kth_score > floor.score ? Floor{kth_score, kNoId} : floor;
+}
+
+// The floor that the published scores give, for all threads of the block. Behind a grid barrier.
+// Shared memory: `staging` takes all that was published.
+__device__ inline Floor floor_of_published(const SearchStateRef& state, BlockShared& shared,
+                                           double* staging) {
+  const std::uint32_t count = gridDim.x * (blockDim.x / kWarpSize) * kPublishedPerWarp;
+  for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) staging[i] = __ldcg(state.published + i);
+  const double kth =
+      kth_lower_bound([&](std::uint64_t i) { return staging[i]; }, count, state.k, shared.select);
+  return raised(state.floor, kth);
+}
+
+// Appends the rows of the lanes that pass to the candidate list; beyond its capacity they are only counted.
+__device__ inline void append(const SearchStateRef& state, bool pass, const Candidate& candidate, int lane) {
+  const unsigned passing = __ballot_sync(kFullWarp, pass);
+  if (passing == 0) return;
+  const int leader = __ffs(static_cast<int>(passing)) - 1;
+  unsigned long long first = 0;
+  if (lane == leader)
+    first = atomicAdd(reinterpret_cast<unsigned long long*>(&state.counters->num_candidates),
+                      static_cast<unsigned long long>(__popc(passing)));
+  first = __shfl_sync(kFullWarp, first, leader);
+  const std::uint64_t place = first + static_cast<std::uint64_t>(__popc(passing & ((1u << lane) - 1)));
+  if (pass && place < state.capacity) state.candidates[place] = candidate;
+}
+
+// Scores a leaf and appends what passes the floor.
+template <typename T>
+__device__ void visit_leaf(const MirrorRef& mirror, QueryRef query, const SearchStateRef& state, Floor floor,
+                           std::uint32_t leaf, int lane, BlockShared& shared) {
+  const std::uint64_t first_row = mirror.first_row(leaf);
+  const std::uint32_t num_rows =
+      score_leaf<T>(mirror, query, leaf, lane, [&](std::uint32_t slot, double score, bool valid) {
+        const std::uint64_t row = first_row + slot;
+        std::int64_t id = 0;
+        bool pass = valid && score >= floor.score;
+        if (pass) {
+          id = __ldg(mirror.ids + row);
+          pass = passes(score, id, floor);
+        }
+        append(state, pass, {score, id, row}, lane);
+      });
+  if (lane == 0) {
+    atomicAdd(&shared.leaves_visited, 1ull);
+    atomicAdd(&shared.tuples_scored, static_cast<unsigned long long>(num_rows));
+  }
+}
+
+// Loads the candidates that can be in the answer into `items` and sorts them; false if they are too many.
+__device__ inline bool sort_answer(const SearchStateRef& state, std::uint64_t count, BlockShared& shared,
+                                   Candidate* items) {
+  double lowest = -infinity();
+  if (count > kSortCapacity)
+    lowest = kth_lower_bound([&](std::uint64_t i) { return __ldcg(&state.candidates[i].score); }, count,
+                             state.k, shared.select);
+  if (threadIdx.x == 0) shared.num_loaded = 0;
+  __syncthreads();
+  for (std::uint64_t i = threadIdx.x; i < count; i += blockDim.x) {
+    const double score = __ldcg(&state.candidates[i].score);
+    if (score < lowest) continue;
+    const std::uint32_t place = atomicAdd(&shared.num_loaded, 1u);
+    if (place < kSortCapacity)
+      items[place] = {score, __ldcg(&state.candidates[i].id), __ldcg(&state.candidates[i].row)};
+  }
+  __syncthreads();
+  const std::uint32_t num_loaded = shared.num_loaded;
+  if (num_loaded > kSortCapacity) return false;
+  const std::uint32_t padded = next_power_of_two(num_loaded);
+  for (std::uint32_t i = num_loaded + threadIdx.x; i < padded; i += blockDim.x) items[i] = no_candidate();
+  sort_candidates(items, padded, threadIdx.x, blockDim.x, [] { __syncthreads(); });
+  return true;
+}
+
+// The end of a search: each block adds its counters, and the last to come here makes the answer, for which
+// `items` of kSortCapacity in shared memory are needed, and clears what the next search expects cleared.
+__device__ inline void finish(const SearchStateRef& state, BlockShared& shared, Candidate* items) {
+  Counters& counters = *state.counters;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    atomicAdd(reinterpret_cast<unsigned long long*>(&counters.leaves_visited), shared.leaves_visited);
+    atomicAdd(reinterpret_cast<unsigned long long*>(&counters.nodes_visited), shared.nodes_visited);
+    atomicAdd(reinterpret_cast<unsigned long long*>(&counters.tuples_scored), shared.tuples_scored);
+    ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> done(counters.blocks_done);
+    shared.is_last = done.fetch_add(1, ::cuda::memory_order_acq_rel) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!shared.is_last) return;
+
+  const std::uint64_t count = __ldcg(&counters.num_candidates);
+  Outcome outcome = Outcome::overflow;
+  if (count <= state.capacity)
+    outcome = state.k <= kMaxSortedHits && sort_answer(state, count, shared, items) ? Outcome::sorted
+                                                                                    : Outcome::unsorted;
+  const auto num_hits = static_cast<std::uint32_t>(count < state.k ? count : state.k);
+  if (outcome == Outcome::sorted)
+    for (std::uint32_t i = threadIdx.x; i < num_hits; i += blockDim.x) state.hits[i] = items[i];
+  __threadfence_system();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    ResultHeader& result = *state.result;
+    result.outcome = outcome;
+    result.num_hits = num_hits;
+    result.num_candidates = count;
+    result.leaves_visited = __ldcg(&counters.leaves_visited);
+    result.nodes_visited = __ldcg(&counters.nodes_visited);
+    result.tuples_scored = __ldcg(&counters.tuples_scored);
+    counters = {};
+    __threadfence_system();
+    *const_cast<volatile std::uint64_t*>(&result.sequence) = state.sequence;
+  }
+}
+
+}  // namespace culmen::gpu

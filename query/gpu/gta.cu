@@ -1,0 +1,129 @@
+// gta: the paper's engine on the paper's terms (GTA 2019, section 3.2).
+//
+//   hbuild (algorithm 2)   a thread block walks through one partition after the other, leaf by leaf; it
+//   merges the
+//                          rows of a leaf into its heap and leaves the partition as soon as the threshold
+//                          tuple, the attribute-wise maximum over all later leaves, cannot reach the heap's
+//                          k-th score.
+//   hmerge (algorithm 3)   the heaps of all thread blocks become one list, and the last block to finish sorts
+//   it.
+//
+// The heap stays with the thread block from partition to partition, as in the CPU engine, so later partitions
+// stop earlier than with a heap for each.
+#include <algorithm>
+
+#include "query/cuda/launch.h"
+#include "query/gpu/engines.h"
+#include "query/gpu/grid_search.cuh"
+#include "query/gpu/heap.cuh"
+
+namespace culmen::gpu {
+namespace {
+
+constexpr unsigned kGtaThreads = 128;
+
+struct BlockGroup {
+  __device__ std::uint32_t index() const { return threadIdx.x; }
+  __device__ std::uint32_t size() const { return blockDim.x; }
+  __device__ void sync() const { __syncthreads(); }
+};
+
+// The score's own chain over the threshold tuple: no row in a later leaf of the partition scores more.
+template <typename T>
+__device__ double threshold(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf) {
+  const T* highest = mirror.corner<T>(leaf, Corner::later_maximum);
+  const T* lowest = mirror.corner<T>(leaf, Corner::later_minimum);
+  double score = query.header().offset;
+  for (int t = 0; t < query.header().num_terms; ++t) {
+    const PackedTerm term = query.terms()[t];
+    score = score_step(score, term.weight,
+                       static_cast<double>(__ldg((term.weight > 0 ? highest : lowest) + term.attribute)));
+  }
+  return score_finish(score);
+}
+
+template <typename T>
+__device__ bool row_score(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, std::uint32_t slot,
+                          double& score) {
+  const T* values = mirror.leaf_values<T>(leaf) + slot;
+  const auto value = [&](std::int32_t attribute) {
+    return static_cast<double>(__ldg(values + static_cast<std::size_t>(attribute) * mirror.block_rows));
+  };
+  score = query.header().offset;
+  for (int t = 0; t < query.header().num_terms; ++t)
+    score = score_step(score, query.terms()[t].weight, value(query.terms()[t].attribute));
+  score = score_finish(score);
+  for (int r = 0; r < query.header().num_ranges; ++r) {
+    const PackedRange& range = query.ranges()[r];
+    const double x = value(range.attribute);
+    if (!(x >= range.minimum && x <= range.maximum)) return false;
+  }
+  return true;
+}
+
+template <typename T>
+__device__ void merge_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf,
+                           BestRows<BlockGroup>& best) {
+  const std::uint32_t num_rows = mirror.leaves[leaf].num_rows;
+  for (std::uint32_t first = 0; first < num_rows; first += kGtaThreads) {
+    const std::uint32_t slot = first + threadIdx.x;
+    double score = 0;
+    if (slot < num_rows && row_score<T>(mirror, query, leaf, slot, score) && score >= best.floor().score) {
+      const std::uint64_t row = mirror.first_row(leaf) + slot;
+      const std::int64_t id = __ldg(mirror.ids + row);
+      if (passes(score, id, best.floor())) best.append({score, id, row});
+    }
+    best.merge();
+  }
+}
+
+// Dynamic shared memory: the heap.
+template <typename T>
+__global__ void __launch_bounds__(kGtaThreads) search_gta(const MirrorRef mirror, const SearchStateRef state,
+                                                          const __grid_constant__ PackedQuery packed) {
+  extern __shared__ double dynamic_shared[];
+  __shared__ BlockShared shared;
+  __shared__ std::uint32_t num_items;
+  const QueryRef query = take_query(packed, shared);
+  auto* items = reinterpret_cast<Candidate*>(dynamic_shared);
+  BestRows<BlockGroup> best(items, &num_items, state.k, state.floor, BlockGroup{});
+  for (std::uint32_t p = blockIdx.x; p < mirror.num_partitions; p += gridDim.x) {
+    const PartitionRange partition = mirror.partitions[p];
+    for (std::uint32_t i = 0; i < partition.num_leaves; ++i) {
+      const std::uint32_t leaf = partition.first_leaf + i;
+      merge_leaf<T>(mirror, query, leaf, best);
+      if (threadIdx.x == 0) {
+        ++shared.leaves_visited;
+        shared.tuples_scored += mirror.leaves[leaf].num_rows;
+      }
+      const double later = threshold<T>(mirror, query, leaf);
+      if (is_excluded(later, best.floor(), [&] { return mirror.leaves[leaf].later_min_id; })) break;
+    }
+  }
+  for (std::uint32_t first = 0; first < best.size(); first += kGtaThreads) {
+    const std::uint32_t i = first + threadIdx.x;
+    const bool exists = i < best.size();
+    append(state, exists, exists ? best[i] : no_candidate(), static_cast<int>(threadIdx.x) % kWarpSize);
+  }
+  finish(state, shared, items);
+}
+
+}  // namespace
+
+template <typename T>
+void launch_gta(const MirrorRef& mirror, const SearchStateRef& state, const PackedQuery& query,
+                const Grid& grid, cudaStream_t stream) {
+  const std::size_t heap_bytes = heap_capacity(state.k, kGtaThreads) * sizeof(Candidate);
+  const cuda::Shape shape = {.num_blocks = num_gta_blocks(grid),
+                             .num_threads = kGtaThreads,
+                             .shared_bytes = std::max(kSortBytes, heap_bytes)};
+  cuda::allow_shared_bytes(search_gta<T>, shape.shared_bytes);
+  cuda::launch(search_gta<T>, shape, stream, mirror, state, query);
+}
+
+template void launch_gta<float>(const MirrorRef&, const SearchStateRef&, const PackedQuery&, const Grid&,
+                                cudaStream_t);
+template void launch_gta<double>(const MirrorRef&, const SearchStateRef&, const PackedQuery&, const Grid&,
+                                 cudaStream_t);
+
+}  // namespace culmen::gpu

@@ -1,0 +1,139 @@
+#include "query/gpu/mirror.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "culmen/error.h"
+
+namespace culmen::gpu {
+namespace {
+
+constexpr std::uint32_t kGroup = 32;  // slots that one warp reads together
+
+std::size_t free_bytes() {
+  std::size_t free = 0, total = 0;
+  cuda::check(cudaMemGetInfo(&free, &total));
+  return free;
+}
+
+// Part of the free memory stays free, for scratch and for others.
+bool fits(std::size_t num_bytes) {
+  return num_bytes <= free_bytes() / 10 * 9;
+}
+
+std::size_t row_bytes(const Snapshot& snapshot) {
+  return snapshot.values.size_bytes() + snapshot.ids.size_bytes();
+}
+
+std::size_t tree_bytes(const Snapshot& snapshot) {
+  return snapshot.nodes.size() * snapshot.nodes.stride_bytes() + snapshot.corners.size_bytes() +
+         snapshot.leaves.size() * sizeof(LeafHeader);
+}
+
+DeviceMemory choose_memory(const Snapshot& snapshot, DeviceMemory wanted) {
+  const std::size_t rows = row_bytes(snapshot);
+  const std::size_t needed = tree_bytes(snapshot) + (wanted == DeviceMemory::host ? 0 : rows);
+  if (fits(needed)) return wanted == DeviceMemory::automatic ? DeviceMemory::device : wanted;
+  if (wanted == DeviceMemory::automatic && fits(tree_bytes(snapshot))) return DeviceMemory::host;
+  throw OutOfDeviceMemory(
+      "this index needs " + std::to_string(needed) + " bytes of device memory, of which " +
+      std::to_string(free_bytes()) +
+      " are free: keep its rows in host memory (DeviceMemory::host) or search on the CPU");
+}
+
+cuda::Memory kind_of(DeviceMemory memory) {
+  if (memory == DeviceMemory::managed) return cuda::Memory::managed;
+  return memory == DeviceMemory::host ? cuda::Memory::pinned : cuda::Memory::device;
+}
+
+template <typename T>
+cuda::Buffer<T> upload(const T* from, std::size_t size, cuda::Memory memory) {
+  cuda::Buffer<T> buffer(size, memory);
+  if (size > 0) cuda::check(cudaMemcpy(buffer.data(), from, size * sizeof(T), cudaMemcpyDefault));
+  return buffer;
+}
+
+}  // namespace
+
+Mirror::Mirror(const Snapshot& snapshot, const DeviceOptions& options)
+    : memory_(choose_memory(snapshot, options.memory)) {
+  upload_tree(snapshot);
+  upload_slots(snapshot);
+  upload_rows(snapshot, kind_of(memory_));
+  ref_.num_tuples = snapshot.num_tuples;
+  ref_.height = snapshot.height;
+  ref_.block_rows = snapshot.block_rows;
+  ref_.num_attributes = snapshot.num_attributes();
+  cuda::check(cudaDeviceSynchronize());
+}
+
+void Mirror::upload_rows(const Snapshot& snapshot, cuda::Memory memory) {
+  values_ = upload(snapshot.values.data(), snapshot.values.size(), memory);
+  ids_ = upload(snapshot.ids.data(), snapshot.ids.size(), memory);
+  ref_.values = values_.data();
+  ref_.ids = ids_.data();
+  if (memory != cuda::Memory::pinned) device_bytes_ += values_.size_bytes() + ids_.size_bytes();
+}
+
+void Mirror::upload_tree(const Snapshot& snapshot) {
+  leaves_ = upload(snapshot.leaves.data(), snapshot.leaves.size(), cuda::Memory::device);
+  corners_ = upload(snapshot.corners.data(), snapshot.corners.size(), cuda::Memory::device);
+  partitions_ = upload(snapshot.partitions.data(), snapshot.partitions.size(), cuda::Memory::device);
+  const std::size_t stride = snapshot.nodes.stride_bytes();
+  nodes_ = upload(snapshot.nodes[0].bytes, snapshot.nodes.size() * stride, cuda::Memory::device);
+  ref_.leaves = leaves_.data();
+  ref_.corners = corners_.data();
+  ref_.partitions = partitions_.data();
+  ref_.nodes = nodes_.data();
+  ref_.node_stride = stride;
+  ref_.num_nodes = static_cast<std::uint32_t>(snapshot.nodes.size());
+  ref_.num_leaves = static_cast<std::uint32_t>(snapshot.leaves.size());
+  ref_.num_partitions = static_cast<std::uint32_t>(snapshot.partitions.size());
+  device_bytes_ +=
+      leaves_.size_bytes() + corners_.size_bytes() + partitions_.size_bytes() + nodes_.size_bytes();
+}
+
+// A level-1 node's own bounds stand in its parent; here they are taken together again from its children,
+// which spares the case of a tree that is one node.
+void Mirror::upload_slots(const Snapshot& snapshot) {
+  std::vector<std::uint32_t> level_1;
+  for (std::size_t n = 0; n < snapshot.nodes.size(); ++n)
+    if (snapshot.nodes[n].header().level == 1) level_1.push_back(static_cast<std::uint32_t>(n));
+  const auto num_nodes = static_cast<std::uint32_t>(level_1.size());
+  const std::uint32_t num_groups = (num_nodes + kGroup - 1) / kGroup;
+  const std::size_t num_slots = std::size_t{num_groups} * kGroup;
+  const auto num_rows = static_cast<std::size_t>(snapshot.layout.num_rows());
+  std::vector<std::uint32_t> slot_nodes(num_slots, kNoNode);
+  std::vector<std::int64_t> min_ids(num_slots, kNoId);
+  std::vector<Half> bounds(num_rows * num_slots);
+  tbb::parallel_for(std::uint32_t{0}, num_nodes, [&](std::uint32_t n) {
+    // Neighbours in the tree stand in different groups.
+    const std::size_t slot = std::size_t{n % num_groups} * kGroup + n / num_groups;
+    const NodeRef node = snapshot.nodes[level_1[n]];
+    slot_nodes[slot] = level_1[n];
+    min_ids[slot] = node.header().min_id;
+    for (std::size_t row = 0; row < num_rows; ++row) {
+      const Half* children = node.bounds() + row * kFanOut;
+      const bool is_minimum = static_cast<int>(row) >= snapshot.layout.first_minimum_row();
+      const auto is_less = [](Half a, Half b) { return static_cast<float>(a) < static_cast<float>(b); };
+      const Half* end = children + node.header().num_children;
+      bounds[row * num_slots + slot] =
+          is_minimum ? *std::min_element(children, end, is_less) : *std::max_element(children, end, is_less);
+    }
+  });
+  slot_nodes_ = upload(slot_nodes.data(), slot_nodes.size(), cuda::Memory::device);
+  slot_min_ids_ = upload(min_ids.data(), min_ids.size(), cuda::Memory::device);
+  slot_bounds_ = upload(bounds.data(), bounds.size(), cuda::Memory::device);
+  ref_.slot_nodes = slot_nodes_.data();
+  ref_.slot_min_ids = slot_min_ids_.data();
+  ref_.slot_bounds = slot_bounds_.data();
+  ref_.num_slots = static_cast<std::uint32_t>(num_slots);
+  device_bytes_ += slot_nodes_.size_bytes() + slot_min_ids_.size_bytes() + slot_bounds_.size_bytes();
+}
+
+}  // namespace culmen::gpu

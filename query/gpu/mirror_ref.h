@@ -1,0 +1,58 @@
+// What a kernel sees of a snapshot's mirror: pointers and counts, passed by value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "index/node_layout.h"
+
+namespace culmen::gpu {
+
+inline constexpr std::uint32_t kNoNode = 0xffffffff;
+
+struct MirrorRef {
+  // As in index/snapshot.h.
+  const std::byte* values;  // [num_leaves][num_attributes][block_rows]
+  const std::int64_t* ids;  // [num_leaves][block_rows]
+  const LeafHeader* leaves;
+  const std::byte* corners;  // [num_leaves][kNumCorners][num_attributes]
+  const std::byte* nodes;    // [num_nodes] of node_stride bytes, level 1 first, the root last
+  const PartitionRange* partitions;
+
+  // The bounds of all level-1 nodes, "subset-major": [num_bound_rows][num_slots]. Which node stands in a slot
+  // is shuffled, so that a region of the tree where all nodes are promising is shared out among all who
+  // search.
+  const Half* slot_bounds;
+  const std::uint32_t* slot_nodes;   // [num_slots]; kNoNode: an empty slot
+  const std::int64_t* slot_min_ids;  // [num_slots]
+
+  std::uint64_t node_stride;
+  std::uint64_t num_tuples;
+  std::uint32_t num_slots;  // a multiple of 32
+  std::uint32_t num_nodes;
+  std::uint32_t num_leaves;
+  std::uint32_t num_partitions;
+  std::int32_t height;
+  std::int32_t block_rows;
+  std::int32_t num_attributes;
+
+  CULMEN_HOST_DEVICE NodeRef node(std::uint32_t i) const { return {nodes + i * node_stride}; }
+  template <typename T>
+  CULMEN_HOST_DEVICE const T* leaf_values(std::uint32_t leaf) const {
+    return reinterpret_cast<const T*>(values) +
+           static_cast<std::size_t>(leaf) * static_cast<std::size_t>(num_attributes * block_rows);
+  }
+  CULMEN_HOST_DEVICE std::uint64_t first_row(std::uint32_t leaf) const {
+    return static_cast<std::uint64_t>(leaf) * static_cast<std::uint64_t>(block_rows);
+  }
+  template <typename T>
+  CULMEN_HOST_DEVICE const T* corner(std::uint32_t leaf, Corner which) const {
+    return reinterpret_cast<const T*>(corners) +
+           (static_cast<std::size_t>(leaf) * kNumCorners + static_cast<std::size_t>(which)) *
+               static_cast<std::size_t>(num_attributes);
+  }
+};
+static_assert(std::is_trivially_copyable_v<MirrorRef>);
+
+}  // namespace culmen::gpu

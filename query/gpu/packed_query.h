@@ -1,0 +1,71 @@
+// A resolved query in the form that kernels read: one flat piece of memory, a kernel parameter for a single
+// query and an element of an array for a batch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "index/host_device.h"
+
+namespace culmen::gpu {
+
+struct PackedTerm {
+  double weight;
+  std::int32_t attribute;
+  std::int32_t padding;
+};
+
+struct PackedBoundTerm {
+  double coefficient;
+  std::int32_t row;
+  std::int32_t padding;
+};
+
+struct PackedRange {
+  double minimum, maximum;  // of a row's value
+  float lowest, highest;    // of a block's maximum and minimum, in bound units
+  std::int32_t attribute, maximum_row, minimum_row, padding;
+};
+
+struct PackedHeader {
+  double offset;     // where the score's chain starts
+  double base;       // where the bound starts
+  double min_score;  // -infinity: none
+  std::int32_t num_terms, num_bound_terms, num_ranges, padding;
+};
+
+// One range an attribute and one bound term an attribute and for the total, at the most.
+inline constexpr int kMaxPackedAttributes = 64;
+inline constexpr std::size_t kMaxPackedBytes =
+    sizeof(PackedHeader) + kMaxPackedAttributes * (sizeof(PackedTerm) + sizeof(PackedRange)) +
+    (kMaxPackedAttributes + 1) * sizeof(PackedBoundTerm);
+
+struct PackedQuery {
+  alignas(16) std::byte bytes[kMaxPackedBytes];
+};
+
+// The parts of a packed query. The bytes must be aligned to 8.
+struct QueryRef {
+  const std::byte* bytes;
+
+  CULMEN_HOST_DEVICE const PackedHeader& header() const {
+    return *reinterpret_cast<const PackedHeader*>(bytes);
+  }
+  CULMEN_HOST_DEVICE const PackedTerm* terms() const {
+    return reinterpret_cast<const PackedTerm*>(bytes + sizeof(PackedHeader));
+  }
+  CULMEN_HOST_DEVICE const PackedBoundTerm* bound_terms() const {
+    return reinterpret_cast<const PackedBoundTerm*>(terms() + header().num_terms);
+  }
+  CULMEN_HOST_DEVICE const PackedRange* ranges() const {
+    return reinterpret_cast<const PackedRange*>(bound_terms() + header().num_bound_terms);
+  }
+};
+
+CULMEN_HOST_DEVICE constexpr std::size_t packed_bytes(int num_terms, int num_bound_terms, int num_ranges) {
+  return sizeof(PackedHeader) + static_cast<std::size_t>(num_terms) * sizeof(PackedTerm) +
+         static_cast<std::size_t>(num_bound_terms) * sizeof(PackedBoundTerm) +
+         static_cast<std::size_t>(num_ranges) * sizeof(PackedRange);
+}
+
+}  // namespace culmen::gpu

@@ -1,0 +1,87 @@
+// scan: scores every row, whatever the data: scoring, filter and selection in one pass, scores never reach
+// memory.
+//
+//   1. Each warp scores one leaf of a sample spread over the table; the k-th best score of it is the first
+//   floor.
+//   2. Every 32nd leaf is scored against that floor; the k-th best of the rows that reach it is the floor for
+//   all
+//      others. So few rows are appended in any order of the data.
+//   3. The other leaves follow, a warp a leaf, neighbours together.
+#include <algorithm>
+
+#include "query/cuda/launch.h"
+#include "query/gpu/engines.h"
+#include "query/gpu/grid_search.cuh"
+
+namespace culmen::gpu {
+namespace {
+
+constexpr std::uint32_t kFirstStride = 32;
+constexpr unsigned kBlocksPerMultiprocessor = 2;
+
+template <typename T>
+__device__ TwoBest sample_leaf(const MirrorRef& mirror, QueryRef query, Floor floor, std::uint32_t warp,
+                               std::uint32_t num_warps, int lane) {
+  TwoBest best = {-infinity(), -infinity()};
+  const bool all = mirror.num_leaves <= num_warps;
+  if (all && warp >= mirror.num_leaves) return best;
+  const auto leaf =
+      all ? warp
+          : static_cast<std::uint32_t>(static_cast<std::uint64_t>(warp) * mirror.num_leaves / num_warps);
+  score_leaf<T>(mirror, query, leaf, lane, [&](std::uint32_t, double score, bool valid) {
+    if (valid && score >= floor.score) best.offer(score);
+  });
+  return best;
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
+    search_scan(const MirrorRef mirror, const SearchStateRef state,
+                const __grid_constant__ PackedQuery packed) {
+  extern __shared__ double dynamic_shared[];
+  __shared__ BlockShared shared;
+  const QueryRef query = take_query(packed, shared);
+  const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
+  const std::uint32_t warp = blockIdx.x * kSearchWarps + threadIdx.x / kWarpSize;
+  const std::uint32_t num_warps = gridDim.x * kSearchWarps;
+
+  publish(state, warp, lane, sample_leaf<T>(mirror, query, state.floor, warp, num_warps, lane));
+  grid_barrier(*state.counters, 1);
+  Floor floor = floor_of_published(state, shared, dynamic_shared);
+
+  const std::uint64_t num_leaves = mirror.num_leaves;
+  for (std::uint64_t leaf = static_cast<std::uint64_t>(warp) * kFirstStride; leaf < num_leaves;
+       leaf += static_cast<std::uint64_t>(num_warps) * kFirstStride)
+    visit_leaf<T>(mirror, query, state, floor, static_cast<std::uint32_t>(leaf), lane, shared);
+  grid_barrier(*state.counters, 2);
+  const std::uint64_t count = __ldcg(&state.counters->num_candidates);
+  grid_barrier(*state.counters, 3);  // nobody appends before all have read the count
+  if (count <= state.capacity)
+    floor = raised(floor, kth_lower_bound([&](std::uint64_t i) { return __ldcg(&state.candidates[i].score); },
+                                          count, state.k, shared.select));
+
+  for (std::uint64_t leaf = warp; leaf < num_leaves; leaf += num_warps)
+    if (leaf % kFirstStride != 0)
+      visit_leaf<T>(mirror, query, state, floor, static_cast<std::uint32_t>(leaf), lane, shared);
+  finish(state, shared, reinterpret_cast<Candidate*>(dynamic_shared));
+}
+
+}  // namespace
+
+template <typename T>
+void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const PackedQuery& query,
+                 const Grid& grid, cudaStream_t stream) {
+  const cuda::Shape shape = {.num_blocks = grid.num_multiprocessors * kBlocksPerMultiprocessor,
+                             .num_threads = kSearchThreads,
+                             .shared_bytes = std::max(kSortBytes, published_bytes(grid)),
+                             .cooperative = true};
+  cuda::allow_shared_bytes(search_scan<T>, shape.shared_bytes);
+  cuda::launch(search_scan<T>, shape, stream, mirror, state, query);
+}
+
+template void launch_scan<float>(const MirrorRef&, const SearchStateRef&, const PackedQuery&, const Grid&,
+                                 cudaStream_t);
+template void launch_scan<double>(const MirrorRef&, const SearchStateRef&, const PackedQuery&, const Grid&,
+                                  cudaStream_t);
+
+}  // namespace culmen::gpu

@@ -1,0 +1,68 @@
+// What a search on the device shares between its thread blocks, and what it leaves for the host.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "index/node_layout.h"
+
+namespace culmen::gpu {
+
+struct Candidate {
+  double score;
+  std::int64_t id;
+  std::uint64_t row;
+};
+
+// Rows that rank before, or are, this pair may be in the answer.
+struct Floor {
+  double score;
+  std::int64_t id;
+};
+
+enum class Outcome : std::uint32_t {
+  sorted,    // the answer's hits stand in order in the result
+  unsorted,  // too many ties or too large a k to sort here: all candidates are in the candidate list
+  overflow,  // more candidates than the list holds: it is full, the others were left out
+};
+
+struct ResultHeader {
+  Outcome outcome;
+  std::uint32_t num_hits;
+  std::uint64_t num_candidates;
+  std::uint64_t leaves_visited;
+  std::uint64_t nodes_visited;
+  std::uint64_t tuples_scored;
+  std::uint64_t sequence;  // written last: the number of the search that this is the answer of
+};
+
+// Between two searches all of it is 0.
+struct Counters {
+  std::uint32_t barrier;
+  std::uint32_t blocks_done;
+  std::uint32_t next_item;
+  std::uint32_t padding;
+  std::uint64_t num_candidates;
+  std::uint64_t leaves_visited;
+  std::uint64_t nodes_visited;
+  std::uint64_t tuples_scored;
+};
+
+struct SearchStateRef {
+  Counters* counters;
+  double* published;  // [num_published] scores of a sample, at least k of them if the table has k rows
+  Candidate* candidates;
+  ResultHeader* result;    // pinned host memory, as the hits
+  Candidate* hits;         // [k]
+  std::uint64_t capacity;  // of candidates
+  std::uint64_t sequence;
+  Floor floor;
+  std::uint32_t k;
+};
+static_assert(std::is_trivially_copyable_v<SearchStateRef>);
+
+// The most hits that a kernel sorts; answers with more are sorted by the host.
+inline constexpr std::uint32_t kMaxSortedHits = 1024;
+
+}  // namespace culmen::gpu

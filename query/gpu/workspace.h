@@ -1,0 +1,60 @@
+// Workspace: the stream and the scratch memory of one search at a time. WorkspacePool: those of an index.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "index/resolved_query.h"
+#include "query/cuda/buffer.h"
+#include "query/gpu/engines.h"
+
+namespace culmen::gpu {
+
+class Workspace {
+ public:
+  explicit Workspace(const Grid& grid);
+
+  // Makes room for a search for the k best with up to `num_candidates` candidates. Throws OutOfDeviceMemory.
+  void reserve(std::size_t k, std::size_t num_candidates);
+
+  // The state of the next search.
+  SearchStateRef next(std::uint32_t k, Floor floor);
+  // Waits for the search that next() began. Throws CudaError.
+  const ResultHeader& wait();
+
+  // Of the search that was waited for.
+  const Candidate* hits() const { return hits_.data(); }
+  std::vector<Candidate> download_candidates(std::size_t count) const;
+
+  // Clears the counters, enqueued.
+  void clear_counters();
+  Counters* counters() const { return counters_.data(); }
+  const cuda::Stream& stream() const { return stream_; }
+
+ private:
+  cuda::Stream stream_;
+  cuda::Buffer<Counters> counters_;
+  cuda::Buffer<double> published_;
+  cuda::Buffer<Candidate> candidates_;
+  cuda::Buffer<ResultHeader> result_;
+  cuda::Buffer<Candidate> hits_;
+  std::uint64_t sequence_ = 0;
+};
+
+class WorkspacePool {
+ public:
+  explicit WorkspacePool(const Grid& grid) : grid_(grid) {}
+
+  std::unique_ptr<Workspace> take();
+  // Not after an error: a workspace that a failed search has used is not to be used again.
+  void give_back(std::unique_ptr<Workspace> workspace);
+
+ private:
+  Grid grid_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Workspace>> idle_;
+};
+
+}  // namespace culmen::gpu

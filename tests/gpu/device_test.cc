@@ -1,0 +1,262 @@
+// The engines on the GPU against the oracle, and what a DeviceIndex promises beside the answers.
+//
+// CULMEN_TEST_CASES and CULMEN_TEST_SEED as in tests/cpu/engines_test.cc.
+#include "culmen/device.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "culmen/error.h"
+#include "tests/cases.h"
+#include "tests/generators.h"
+#include "tests/harness.h"
+
+namespace culmen::test {
+namespace {
+
+constexpr std::array kDeviceEngines = {Engine::bounded, Engine::scan, Engine::gta};
+constexpr std::size_t kGtaLimit = 1024;
+
+bool takes(Engine engine, const Query& query, std::size_t num_rows) {
+  const std::size_t k = query.k == 0 ? num_rows : std::min(query.k, num_rows);
+  return engine != Engine::gta || k <= kGtaLimit;
+}
+
+#define SKIP_WITHOUT_GPU() \
+  if (num_devices() == 0) GTEST_SKIP() << "no GPU"
+
+// One table, an index of it on the GPU and queries with the oracle's answers.
+struct Trial {
+  Table table;
+  std::vector<Query> queries;
+  std::vector<std::vector<Answer>> expected;
+  BuildOptions options;
+  DeviceMemory memory = DeviceMemory::device;
+
+  Trial(std::uint64_t seed, ValueClass value_class) {
+    constexpr int kQueries = 8;
+    Random random(seed);
+    table = random_table(random, value_class, random_num_rows(random), random.between(1, 20));
+    const ValueType value_type = random_value_type(random, table.view());
+    const Oracle oracle(table.view(), value_type == ValueType::float32);
+    for (int q = 0; q < kQueries; ++q) {
+      const Query query = random_query(random, oracle);
+      if (oracle.refuses(query)) continue;
+      queries.push_back(query);
+      expected.push_back(oracle.search(query));
+    }
+    options = random_build_options(random, random.pick({Partitioning::angle, Partitioning::random}),
+                                   value_type, table.columns.size());
+    memory =
+        random.pick({DeviceMemory::device, DeviceMemory::device, DeviceMemory::host, DeviceMemory::managed});
+  }
+
+  std::string run() const {
+    const DeviceIndex index = Index::build(table.view(), options).to_device({.memory = memory});
+    std::vector<SearchResult> batch = index.search(queries);
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+      if (const std::string wrong = difference(batch[q].hits, expected[q]); !wrong.empty())
+        return complaint("in a batch", q, wrong);
+      for (const Engine engine : kDeviceEngines) {
+        if (!takes(engine, queries[q], table.num_rows)) continue;
+        const SearchResult result = index.search(queries[q], engine);
+        const std::string wrong = difference(result.hits, expected[q]);
+        if (!wrong.empty()) return complaint(std::string(engine_name(engine)), q, wrong);
+        if (result.stats.engine != engine || result.stats.device != 0) return "another engine answered";
+      }
+    }
+    return "";
+  }
+
+  std::string complaint(const std::string& engine, std::size_t q, const std::string& wrong) const {
+    return engine + ", B=" + std::to_string(options.block_rows) + ", memory " +
+           std::string(device_memory_name(memory)) + ": " + wrong + "\n  " + std::to_string(table.num_rows) +
+           " rows; " + describe(queries[q]);
+  }
+};
+
+class DeviceEngines : public testing::TestWithParam<ValueClass> {};
+
+TEST_P(DeviceEngines, ReturnTheOraclesRowsAndScoreBits) {
+  SKIP_WITHOUT_GPU();
+  constexpr std::uint64_t kDefaultCases = 5000;
+  const std::uint64_t num_tables = num_cases(kDefaultCases) / (8 * kNumValueClasses) + 1;
+  const auto value_class = static_cast<std::uint64_t>(GetParam());
+  std::size_t answers = 0;
+  for (std::uint64_t t = 0; t < num_tables; ++t) {
+    const std::uint64_t seed = only_seed() != 0 ? only_seed() : (value_class + 1) * 2'000'000'000 + t;
+    const Trial trial(seed, GetParam());
+    const std::string wrong = trial.run();
+    ASSERT_EQ(wrong, "") << rerun_command(seed, "device_test",
+                                          "*/" + std::string(value_class_name(GetParam())));
+    for (const std::vector<Answer>& expected : trial.expected) answers += expected.size();
+    if (only_seed() != 0) return;
+  }
+  EXPECT_GT(answers, num_tables);
+}
+
+INSTANTIATE_TEST_SUITE_P(AllValueClasses, DeviceEngines, testing::ValuesIn(all_value_classes()),
+                         [](const auto& suite) { return std::string(value_class_name(suite.param)); });
+
+// Every engine and the batch against the oracle, for one query.
+void expect_oracle(const TableView& table, const BuildOptions& options, const std::vector<Query>& queries) {
+  const Oracle oracle(table, false);
+  const DeviceIndex index = Index::build(table, options).to_device();
+  const std::vector<SearchResult> batch = index.search(queries);
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    const std::vector<Answer> expected = oracle.search(queries[q]);
+    EXPECT_EQ(difference(batch[q].hits, expected), "") << "batch, " << describe(queries[q]);
+    for (const Engine engine : kDeviceEngines) {
+      if (!takes(engine, queries[q], table.num_rows)) continue;
+      EXPECT_EQ(difference(index.search(queries[q], engine).hits, expected), "")
+          << engine_name(engine) << ", " << table.num_rows << " rows, " << describe(queries[q]);
+    }
+  }
+}
+
+TEST(Device, TakesSizesAroundTheEdgesOfWarpsAndBlocks) {
+  SKIP_WITHOUT_GPU();
+  Random random(11);
+  for (const int block_rows : {16, 32, 96, 112, 512})
+    for (const std::size_t num_rows :
+         {1, 2, 15, 16, 17, 31, 32, 33, 95, 96, 97, 512, 513, 3071, 3072, 3073}) {
+      const Table table = random_table(random, ValueClass::small_integers, num_rows, 3);
+      std::vector<Query> queries;
+      for (const std::size_t k : {std::size_t{1}, num_rows - 1, num_rows, num_rows + 1})
+        if (k > 0) queries.push_back({.weights = {1, -2, 0.5}, .k = k});
+      expect_oracle(table.view(), {.block_rows = block_rows}, queries);
+    }
+}
+
+TEST(Device, TakesAnyK) {
+  SKIP_WITHOUT_GPU();
+  Random random(12);
+  const Table table = random_table(random, ValueClass::uniform_f32, 300'000, 4);
+  std::vector<Query> queries;
+  for (const std::size_t k :
+       {1, 2, 31, 32, 33, 127, 128, 129, 1023, 1024, 1025, 5000, 70'000, 299'999, 300'000, 300'001})
+    queries.push_back({.weights = {0.1, 0.9, 0.4, 0.7}, .k = k});
+  queries.push_back({.weights = {1, 1, 1, 1}, .k = 0, .min_score = 2.5});
+  queries.push_back({.weights = {1, -1, 1, -1}, .k = 0, .min_score = -0.5});
+  expect_oracle(table.view(), {}, queries);
+}
+
+// More rows tie than the candidate list holds.
+TEST(Device, BreaksTiesByTheSmallerIdHoweverManyTie) {
+  SKIP_WITHOUT_GPU();
+  constexpr std::size_t kRows = 400'000;
+  std::vector<float> constant(kRows, 0.5f);
+  std::vector<float> few(kRows);
+  for (std::size_t row = 0; row < kRows; ++row) few[row] = static_cast<float>(row % 3);
+  std::vector<std::int64_t> ids(kRows);
+  for (std::size_t row = 0; row < kRows; ++row)  // a bijection, in no order
+    ids[row] = static_cast<std::int64_t>((row * 2'654'435'761u + 7) % (1ull << 32));
+  TableView table;
+  table.num_rows = kRows;
+  table.attributes = {{"constant"}, {"few"}};
+  table.columns = {ColumnView(constant.data()), ColumnView(few.data())};
+  table.ids = ids;
+  expect_oracle(table, {},
+                {{.weights = {1, 0}, .k = 1},
+                 {.weights = {1, 0}, .k = 300},
+                 {.weights = {0.1, 1}, .k = 16},
+                 {.weights = {0.1, -1}, .k = 2000},
+                 {.weights = {0.3, 0.7}, .k = 1000}});
+}
+
+TEST(Device, AnswersALargeTableAsTheCpuDoes) {
+  SKIP_WITHOUT_GPU();
+  Random random(13);
+  const Table table = random_table(random, ValueClass::anticorrelated, 2'000'000, 8);
+  const Index index = Index::build(table.view());
+  const DeviceIndex on_gpu = index.to_device();
+  std::vector<Query> queries;
+  for (int q = 0; q < 40; ++q)
+    queries.push_back({.weights = random_weights(random, table.columns.size()),
+                       .k = static_cast<std::size_t>(random.pick({1, 16, 128, 256, 1000}))});
+  const std::vector<SearchResult> batch = on_gpu.search(queries);
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    const std::vector<Hit> expected = index.search(queries[q]).hits;
+    EXPECT_EQ(batch[q].hits, expected) << "batch, " << describe(queries[q]);
+    for (const Engine engine : kDeviceEngines) {
+      const SearchResult result = on_gpu.search(queries[q], engine);
+      EXPECT_EQ(result.hits, expected) << engine_name(engine) << ", " << describe(queries[q]);
+      if (engine == Engine::scan) {
+        EXPECT_EQ(result.stats.tuples_scored, table.num_rows);
+      }
+    }
+  }
+}
+
+TEST(Device, AnswersManyThreadsAtOnce) {
+  SKIP_WITHOUT_GPU();
+  Random random(14);
+  const Table table = random_table(random, ValueClass::uniform_f32, 200'000, 6);
+  const Index index = Index::build(table.view());
+  const DeviceIndex on_gpu = index.to_device();
+  std::vector<Query> queries;
+  std::vector<std::vector<Hit>> expected;
+  for (int q = 0; q < 64; ++q) {
+    queries.push_back({.weights = random_weights(random, table.columns.size()), .k = 50});
+    expected.push_back(index.search(queries.back()).hits);
+  }
+  std::vector<std::string> faults(8);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 0; t < faults.size(); ++t)
+      threads.emplace_back([&, t] {
+        for (std::size_t q = t; q < 8 * queries.size(); q += 3) {
+          const std::size_t i = q % queries.size();
+          const Engine engine = kDeviceEngines[(q + t) % kDeviceEngines.size()];
+          if (on_gpu.search(queries[i], engine).hits != expected[i])
+            faults[t] = std::string(engine_name(engine));
+          if (q % 32 == t && on_gpu.search(queries)[i].hits != expected[i]) faults[t] = "batch";
+        }
+      });
+  }
+  for (const std::string& fault : faults) EXPECT_EQ(fault, "");
+}
+
+TEST(Device, AnswersAnEmptyIndex) {
+  SKIP_WITHOUT_GPU();
+  const float* nothing = nullptr;
+  TableView table;
+  table.attributes = {{"a"}};
+  table.columns = {ColumnView(nothing)};
+  const DeviceIndex index = Index::build(table).to_device();
+  EXPECT_TRUE(index.search({.weights = {1}, .k = 3}).hits.empty());
+  EXPECT_EQ(index.search(std::vector<Query>{{.weights = {1}, .k = 3}}).size(), 1u);
+  EXPECT_EQ(index.device_bytes(), 0u);
+}
+
+TEST(Device, RefusesWhatItCannotDo) {
+  SKIP_WITHOUT_GPU();
+  Random random(15);
+  const Table table = random_table(random, ValueClass::uniform_f32, 5000, 2);
+  const DeviceIndex index = Index::build(table.view()).to_device();
+  EXPECT_THROW(index.search({.weights = {1, 1}, .k = 3}, Engine::ta), InvalidArgument);
+  EXPECT_THROW(index.search({.weights = {1, 1}, .k = 1025}, Engine::gta), InvalidArgument);
+  EXPECT_THROW(index.search({.weights = {1}, .k = 3}), InvalidArgument);
+  EXPECT_EQ(index.search({.weights = {1, 1}, .k = 3}).hits.size(), 3u);  // and goes on
+}
+
+// Runs everywhere: no machine has that many GPUs.
+TEST(Device, SaysWhenThereIsNoSuchGpu) {
+  Random random(16);
+  const Table table = random_table(random, ValueClass::uniform_f32, 100, 2);
+  const Index index = Index::build(table.view());
+  EXPECT_THROW(index.to_device({.device = 10'000}), CudaError);
+  EXPECT_THROW(index.to_device({.device = -1}), CudaError);
+}
+
+TEST(Device, NamesItsKindsOfMemory) {
+  for (const char* name : {"auto", "device", "managed", "host"})
+    EXPECT_EQ(device_memory_name(parse_device_memory(name)), name);
+  EXPECT_THROW(parse_device_memory("shared"), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace culmen::test
