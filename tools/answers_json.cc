@@ -32,6 +32,7 @@ Json hit_json(const SearchResult& result, std::size_t rank, const IndexInfo& inf
 Json stats_json(const SearchStats& stats) {
   const double in_index = static_cast<double>(stats.tuples_in_index);
   return {{"engine", engine_name(stats.engine)},
+          {"device", stats.device < 0 ? "cpu" : "cuda:" + std::to_string(stats.device)},
           {"tuples_in_index", stats.tuples_in_index},
           {"tuples_scored", stats.tuples_scored},
           {"share_scored", in_index > 0 ? static_cast<double>(stats.tuples_scored) / in_index : 0.0},

@@ -40,6 +40,8 @@ ExitCode report_current_exception() {
     return report(error.what(), ExitCode::bad_data);
   } catch (const FormatError& error) {
     return report(error.what(), ExitCode::bad_data);
+  } catch (const OutOfDeviceMemory& error) {
+    return report(error.what(), ExitCode::out_of_memory);
   } catch (const std::bad_alloc&) {
     return report("out of memory", ExitCode::out_of_memory);
   } catch (const std::exception& error) {

@@ -28,7 +28,8 @@ std::string whole(double value) {
 std::string engine_names(std::span<const SearchResult> results) {
   std::set<std::string_view> names;
   for (const SearchResult& result : results) names.insert(engine_name(result.stats.engine));
-  return fmt::format("{}", fmt::join(names, " and "));
+  const int device = results.front().stats.device;
+  return fmt::format("{}{}", fmt::join(names, " and "), device < 0 ? "" : fmt::format(" on GPU {}", device));
 }
 
 }  // namespace

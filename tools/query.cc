@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "culmen/device.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "tools/answers.h"
@@ -22,6 +24,8 @@ namespace culmen::tools {
 namespace {
 
 constexpr std::size_t kDefaultK = 10;
+// From so many queries on a copy of the index to a GPU, which takes about as long as opening it, is worth it.
+constexpr std::size_t kWorthACopy = 10'000;
 
 struct Arguments {
   std::string directory;
@@ -33,6 +37,8 @@ struct Arguments {
   std::string scale = "none";
   std::string engine = "auto";
   int num_threads = 0;
+  std::string device = "auto";
+  std::string memory = "auto";
   std::string format;
   std::string output;
   bool explain = false;
@@ -46,6 +52,19 @@ std::string chosen_format(const Arguments& arguments) {
   return arguments.output.empty() && stdout_is_terminal() ? "table" : "csv";
 }
 
+// The number in "cuda:N", 0 in "cuda"; -1 for the CPU.
+int parse_device(const std::string& text) {
+  if (text == "cpu") return -1;
+  if (text == "cuda") return 0;
+  int number = -1;
+  if (text.starts_with("cuda:")) {
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + 5, end, number);
+    if (error == std::errc() && stop == end && number >= 0) return number;
+  }
+  throw InvalidArgument("--device takes auto, cpu, cuda or cuda:N, not \"" + text + "\"");
+}
+
 void check_usage(const Arguments& arguments) {
   if (arguments.weights.empty() && arguments.weights_file.empty())
     throw InvalidArgument("weights are missing: give -w name=value,... or --weights-file FILE");
@@ -54,6 +73,8 @@ void check_usage(const Arguments& arguments) {
         "-k 0: ask for at least 1 row; for every row above a score leave -k out and give --min-score");
   if (chosen_format(arguments) == "npy" && arguments.output.empty() && stdout_is_terminal())
     throw InvalidArgument("npy is binary: give -o FILE or a pipe");
+  if (arguments.device != "auto") parse_device(arguments.device);
+  parse_device_memory(arguments.memory);
 }
 
 // What the queries of one command have in common; the weights differ.
@@ -89,8 +110,8 @@ void explain(const Index& index, const std::vector<Query>& queries, const Search
   }
 }
 
-std::vector<SearchResult> search(const Index& index, const std::vector<Query>& queries,
-                                 const SearchOptions& options) {
+std::vector<SearchResult> search_on_cpu(const Index& index, const std::vector<Query>& queries,
+                                        const SearchOptions& options) {
   std::vector<SearchResult> results;
   if (queries.size() == 1) {
     results.push_back(index.search(queries.front(), options));
@@ -98,6 +119,36 @@ std::vector<SearchResult> search(const Index& index, const std::vector<Query>& q
     results = index.search(queries, options);
   }
   return results;
+}
+
+std::vector<SearchResult> search_on_gpu(const Index& index, const std::vector<Query>& queries,
+                                        const SearchOptions& options, const DeviceOptions& device) {
+  const DeviceIndex on_gpu = index.to_device(device);
+  if (queries.size() == 1) {
+    std::vector<SearchResult> results;
+    results.push_back(on_gpu.search(queries.front(), options.engine));
+    return results;
+  }
+  return on_gpu.search(queries, options.engine);
+}
+
+std::vector<SearchResult> search(const Index& index, const std::vector<Query>& queries,
+                                 const SearchOptions& options, const Arguments& arguments) {
+  DeviceOptions device = {.memory = parse_device_memory(arguments.memory)};
+  if (arguments.device != "auto") {
+    device.device = parse_device(arguments.device);
+    return device.device < 0 ? search_on_cpu(index, queries, options)
+                             : search_on_gpu(index, queries, options, device);
+  }
+  const bool engine_fits = options.engine == Engine::automatic || options.engine == Engine::bounded;
+  if (queries.size() >= kWorthACopy && engine_fits && num_devices() > 0) {
+    try {
+      return search_on_gpu(index, queries, options, device);
+    } catch (const CudaError& error) {
+      fmt::print(stderr, "culmen: answering on the CPU: {}\n", error.what());
+    }
+  }
+  return search_on_cpu(index, queries, options);
 }
 
 void write_answers(const Answers& answers, const std::string& format, Output& out) {
@@ -122,7 +173,7 @@ ExitCode run(Arguments arguments, bool quiet) {
     return ExitCode::ok;
   }
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<SearchResult> results = search(index, queries, options);
+  const std::vector<SearchResult> results = search(index, queries, options, arguments);
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
   const IndexInfo info = index.info();
   Output out(arguments.output);  // only now: a query that is refused touches no file
@@ -181,6 +232,19 @@ void add_running_options(CLI::App& command, Arguments& arguments) {
                   "Threads (default: one a query; all for a file, scan, gta)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("T")
+      ->group("Running");
+  command
+      .add_option(
+          "--device", arguments.device,
+          "auto, cpu, or cuda:N for a GPU (default auto: the CPU, but for files of 10,000 queries and\n"
+          "more a GPU if there is one: the index must be copied to it first)")
+      ->type_name("DEVICE")
+      ->group("Running");
+  command
+      .add_option(
+          "--memory", arguments.memory,
+          "Where a GPU finds the rows: auto, device, managed or host (default auto: device if they fit)")
+      ->type_name("MEMORY")
       ->group("Running");
   command.add_flag("--explain", arguments.explain, "Print the plan instead of the answer")->group("Running");
   command.add_flag("--profile", arguments.profile, "Say on standard error how much was read, and the time")

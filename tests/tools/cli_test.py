@@ -329,6 +329,12 @@ class QueryTest(Case):
         for engine in ENGINES:
             self.assertEqual(self.ids("-w", "a=1", "-k", 2, "--engine", engine), [2, 5])
 
+    def test_device_cpu_is_the_cpu_and_a_gpu_that_is_not_there_is_an_error(self):
+        self.build_numbers([[2, 3, 0], [4, 1, 0]])
+        out, _ = self.culmen("query", "index", "-w", "1,1,1", "--device", "cpu", "--format", "json")
+        self.assertEqual(json.loads(out)["queries"][0]["stats"]["device"], "cpu")
+        self.refused("query", "index", "-w", "1,1,1", "--device", "cuda:9999", code=1, says="9999")
+
     def test_an_empty_index_answers_with_no_rows(self):
         self.write("t.csv", "a,b\n")
         self.culmen("build", "t.csv", "-o", "index")
@@ -371,6 +377,8 @@ class QueryTest(Case):
                  ([*ask, "--where", "price<"], "price<"), ([*ask, "--where", "price<9 or rating>1"], ""),
                  ([*ask, "--min-score", "high"], "--min-score"), ([*ask, "--min-score", "nan"], "--min-score"),
                  ([*ask, "--scale", "log"], "log"), ([*ask, "--engine", "warp"], "bounded"),
+                 ([*ask, "--device", "gpu"], "cuda:N"), ([*ask, "--device", "cuda:x"], "cuda:N"),
+                 ([*ask, "--memory", "disk"], "managed"),
                  ([*ask, "--format", "xml"], "xml"), ([*ask, "--weights-file", "w.csv"], "--weights"),
                  ([*ask, "--threads", "-2"], "--threads"), ([*ask, "surplus"], "surplus")]
         for arguments, says in cases:
@@ -495,7 +503,7 @@ class FormatsTest(Case):
             self.assertEqual(list(hit), ["rank", "id", "score", "label", "attributes"])
             self.assertEqual(list(hit["attributes"]), ["price", "rating"])
         self.assertEqual(list(query["stats"]),
-                         ["engine", "tuples_in_index", "tuples_scored", "share_scored", "blocks_visited",
+                         ["engine", "device", "tuples_in_index", "tuples_scored", "share_scored", "blocks_visited",
                           "nodes_visited", "bounds_computed", "bytes_touched", "elapsed_us"])
         self.assertEqual(query["stats"]["tuples_in_index"], 4)
 
