@@ -1,5 +1,8 @@
 // DeviceIndex in a culmen that was built without CUDA: there is no device to put an index on.
 #include "culmen/device.h"
+
+#include <string>
+
 #include "culmen/error.h"
 
 namespace culmen {
@@ -10,9 +13,9 @@ int num_devices() noexcept {
   return 0;
 }
 
-DeviceIndex DeviceIndex::make(std::shared_ptr<const Snapshot> /*snapshot*/,
-                              const DeviceOptions& /*options*/) {
-  throw CudaError("this culmen was built without CUDA: build it where a CUDA toolkit is found");
+DeviceIndex DeviceIndex::make(std::shared_ptr<const Snapshot> /*snapshot*/, const DeviceOptions& options) {
+  throw CudaError("there is no GPU " + std::to_string(options.device) +
+                  ": this culmen was built without CUDA; build it where a CUDA toolkit is found");
 }
 
 // None of these can be called: there is no way to make a DeviceIndex.

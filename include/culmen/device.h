@@ -43,7 +43,7 @@ class DeviceIndex {
  public:
   // Exact top-k on the GPU. Engines: automatic, bounded, scan, gta (which takes k up to 1,024). Throws as
   // Index::search does, InvalidArgument for other engines, OutOfDeviceMemory and CudaError.
-  // Cost: one kernel; scratch of 24 bytes for each of max(65,536, 4 k) candidates, kept for the next call.
+  // Cost: one kernel; 24 MB of scratch memory, more for a large k, kept for the next call.
   // Answers with more than 1,024 rows are sorted on the host.
   SearchResult search(const Query& query, Engine engine = Engine::automatic) const;
 

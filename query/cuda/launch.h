@@ -17,9 +17,16 @@ struct Shape {
   std::source_location where = std::source_location::current();
 };
 
+// Lets `kernel` have all the dynamic shared memory that the current device can give it, the first time that
+// it is called for the two: a limit for each launch would be taken back by other threads.
+void allow_shared_memory(const void* kernel, std::source_location where);
+
 template <typename... Parameters, typename... Arguments>
 void launch(void (*kernel)(Parameters...), const Shape& shape, cudaStream_t stream,
             Arguments&&... arguments) {
+  constexpr std::size_t kAlwaysAllowed = 48 << 10;
+  if (shape.shared_bytes > kAlwaysAllowed)
+    allow_shared_memory(reinterpret_cast<const void*>(kernel), shape.where);
   cudaLaunchConfig_t config = {};
   config.gridDim = shape.num_blocks;
   config.blockDim = shape.num_threads;
@@ -31,15 +38,6 @@ void launch(void (*kernel)(Parameters...), const Shape& shape, cudaStream_t stre
   config.attrs = &attribute;
   config.numAttrs = shape.cooperative ? 1 : 0;
   check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), shape.where);
-}
-
-// Lets a kernel have more dynamic shared memory than the 48 KiB that every kernel may.
-template <typename... Parameters>
-void allow_shared_bytes(void (*kernel)(Parameters...), std::size_t num_bytes,
-                        std::source_location where = std::source_location::current()) {
-  check(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(num_bytes)),
-      where);
 }
 
 }  // namespace culmen::cuda

@@ -99,7 +99,7 @@ class DepthFirst {
   __device__ void visit(std::uint32_t leaf, ResultHeader& work) {
     const std::uint64_t first_row = mirror_.first_row(leaf);
     work.tuples_scored +=
-        score_leaf<T>(mirror_, query_, leaf, lane_, [&](std::uint32_t slot, double score, bool valid) {
+        score_leaf<T, 8>(mirror_, query_, leaf, lane_, [&](std::uint32_t slot, double score, bool valid) {
           bool appended = false;
           if (valid && score >= best_.floor().score) {
             const std::uint64_t row = first_row + slot;
@@ -170,7 +170,6 @@ void launch_batch(const MirrorRef& mirror, const BatchRef& batch, const Grid& gr
   const cuda::Shape shape = {.num_blocks = grid.num_multiprocessors * blocks_each,
                              .num_threads = block_warps * kWarpSize,
                              .shared_bytes = block_warps * each};
-  cuda::allow_shared_bytes(search_batch<T>, shape.shared_bytes);
   cuda::launch(search_batch<T>, shape, stream, mirror, batch);
 }
 

@@ -44,11 +44,18 @@ __device__ inline double block_bound(QueryRef query, const Half* bounds, std::si
   const PackedHeader& header = query.header();
   const PackedBoundTerm* terms = query.bound_terms();
   double bound = header.base;
-#pragma unroll 8
-  for (int t = 0; t < header.num_bound_terms; ++t)
-    bound = fma(terms[t].coefficient,
-                static_cast<double>(to_float(load(bounds + static_cast<std::size_t>(terms[t].row) * stride))),
-                bound);
+  constexpr int kBatch = 8;  // loads in flight: without a branch between them
+  const int num_terms = header.num_bound_terms;
+  for (int first = 0; first < num_terms; first += kBatch) {
+    Half maxima[kBatch];
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i)
+      maxima[i] = load(bounds + static_cast<std::size_t>(terms[min(first + i, num_terms - 1)].row) * stride);
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i)
+      if (first + i < num_terms)
+        bound = fma(terms[first + i].coefficient, static_cast<double>(to_float(maxima[i])), bound);
+  }
   for (int r = 0; r < header.num_ranges; ++r) {
     const PackedRange& range = query.ranges()[r];
     const float maximum = to_float(load(bounds + static_cast<std::size_t>(range.maximum_row) * stride));
@@ -78,7 +85,10 @@ __device__ inline double child_bound(QueryRef query, NodeRef node, int lane) {
 
 // Calls visit(row in leaf, score, whether there is such a row and it passes the query's ranges) for the rows
 // of a leaf, a row a lane, by all lanes at once. Returns the number of rows.
-template <typename T, typename Visit>
+//
+// kLoads: attributes whose values are loaded before the first is used. More wait less and take more
+// registers.
+template <typename T, int kLoads, typename Visit>
 __device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, int lane,
                                     Visit&& visit) {
   constexpr int kRowsPerLane = 3;  // a leaf of 96 rows, the usual one, at once
@@ -90,25 +100,38 @@ __device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std
   do {
     std::uint32_t row[kRowsPerLane];
     double score[kRowsPerLane];
-    bool valid[kRowsPerLane];
 #pragma unroll
     for (int j = 0; j < kRowsPerLane; ++j) {
       row[j] = first + static_cast<std::uint32_t>(j * kWarpSize + lane);
-      valid[j] = row[j] < block_rows;  // slots without a row can be read; only then is num_rows waited for
       score[j] = header.offset;
     }
-    const auto value = [&](std::int32_t attribute, int j) {
-      return valid[j] ? static_cast<double>(
-                            __ldg(values + static_cast<std::uint32_t>(attribute) * block_rows + row[j]))
-                      : 0.0;
-    };
-#pragma unroll 4
-    for (int t = 0; t < header.num_terms; ++t) {
-      const PackedTerm term = query.terms()[t];
+    std::uint32_t place[kRowsPerLane];  // of a row that can be read
 #pragma unroll
-      for (int j = 0; j < kRowsPerLane; ++j)
-        score[j] = score_step(score[j], term.weight, value(term.attribute, j));
+    for (int j = 0; j < kRowsPerLane; ++j) place[j] = min(row[j], block_rows - 1);
+    const auto load_value = [&](std::int32_t attribute, int j) {
+      return __ldg(values + static_cast<std::uint32_t>(attribute) * block_rows + place[j]);
+    };
+    const int num_terms = header.num_terms;
+    for (int batch = 0; batch < num_terms; batch += kLoads) {
+      T loaded[kLoads][kRowsPerLane];
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) {
+        const std::int32_t attribute = query.terms()[min(batch + i, num_terms - 1)].attribute;
+#pragma unroll
+        for (int j = 0; j < kRowsPerLane; ++j) loaded[i][j] = load_value(attribute, j);
+      }
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i)
+        if (batch + i < num_terms) {
+          const double weight = query.terms()[batch + i].weight;
+#pragma unroll
+          for (int j = 0; j < kRowsPerLane; ++j)
+            score[j] = score_step(score[j], weight, static_cast<double>(loaded[i][j]));
+        }
     }
+    const auto value = [&](std::int32_t attribute, int j) {
+      return static_cast<double>(load_value(attribute, j));
+    };
     bool inside[kRowsPerLane] = {true, true, true};
     for (int r = 0; r < header.num_ranges; ++r) {
       const PackedRange& range = query.ranges()[r];

@@ -5,8 +5,8 @@
 //      and keeps the bounds in shared memory.
 //   2. It opens its best node, scores the 4 best leaves in it and publishes the best scores.
 //   3. Behind the only barrier, every block takes the k-th best published score as floor.
-//   4. The team opens its nodes that reach the floor, scores their leaves that reach it, and appends the rows
-//   that
+//   4. The block opens its nodes that reach the floor, scores their leaves that reach it, and appends the
+//   rows that
 //      reach it to the candidate list.
 //   5. The last block to finish sorts the candidates.
 //
@@ -23,6 +23,17 @@ namespace {
 
 constexpr int kTeamWarps = 4;
 constexpr int kTeams = kSearchWarps / kTeamWarps;  // of a block
+constexpr int kLoads = 8;
+
+// Nodes and leaves that a block lists to share them out among its warps; what is more is visited at once.
+constexpr std::uint32_t kListedNodes = 1024;
+constexpr std::uint32_t kListedLeaves = 4096;
+static_assert((kListedNodes + kListedLeaves) * sizeof(std::uint32_t) <= kSortBytes);
+
+struct WorkCounts {
+  std::uint32_t pushed;
+  std::uint32_t popped;
+};
 
 // A team's place in the grid and its share of the slots: groups of 32, `team`, `team + num_teams`, ...
 struct Team {
@@ -48,8 +59,11 @@ __device__ void bound_slots(const MirrorRef& mirror, QueryRef query, const Team&
   for (auto share = static_cast<std::uint32_t>(team.warp); share < team.groups_each; share += kTeamWarps) {
     const bool exists = team.index + share * team.num_teams < team.num_groups;
     double bound = -infinity();
-    if (exists && mirror.slot_nodes[team.slot(share)] != kNoNode)
+    if (exists) {
+      const bool is_node = mirror.slot_nodes[team.slot(share)] != kNoNode;  // waited for last
       bound = block_bound(query, mirror.slot_bounds + team.slot(share), mirror.num_slots);
+      if (!is_node) bound = -infinity();
+    }
     team.bounds[share * kWarpSize + static_cast<std::uint32_t>(team.lane)] = bound;
   }
 }
@@ -88,54 +102,113 @@ __device__ TwoBest sample_best_node(const MirrorRef& mirror, QueryRef query, Flo
   const NodeRef node = mirror.node(mirror.slot_nodes[slot]);
   const int child = child_of_rank(child_bound(query, node, team.lane), team.warp, team.lane);
   if (child < 0) return best;
-  score_leaf<T>(mirror, query, node.children()[child], team.lane,
-                [&](std::uint32_t, double score, bool valid) {
-                  if (valid && score >= floor.score) best.offer(score);
-                });
+  score_leaf<T, kLoads>(mirror, query, node.children()[child], team.lane,
+                        [&](std::uint32_t, double score, bool valid) {
+                          if (valid && score >= floor.score) best.offer(score);
+                        });
   return best;
 }
 
-// Opens a node; the team's warps take turns with the leaves that reach the floor.
-template <typename T>
-__device__ void visit_node(const MirrorRef& mirror, QueryRef query, const SearchStateRef& state, Floor floor,
-                           NodeRef node, const Team& team, int& turn, BlockShared& shared) {
-  const double bound = child_bound(query, node, team.lane);
-  const std::uint32_t leaf = node.children()[team.lane];
-  const bool kept = !is_excluded(bound, floor, [&] { return node.min_ids()[team.lane]; });
-  for (unsigned left = __ballot_sync(kFullWarp, kept); left != 0; left &= left - 1) {
-    const std::uint32_t next = __shfl_sync(kFullWarp, leaf, __ffs(static_cast<int>(left)) - 1);
-    if (turn == team.warp) visit_leaf<T>(mirror, query, state, floor, next, team.lane, shared);
-    turn = (turn + 1) % kTeamWarps;
-  }
-}
+// A list in shared memory that all warps of a block fill and then empty.
+class WorkList {
+ public:
+  __device__ WorkList(std::uint32_t* items, std::uint32_t capacity, WorkCounts& counts)
+      : items_(items), capacity_(capacity), counts_(counts) {}
 
-template <typename T>
-__device__ void visit_slots(const MirrorRef& mirror, QueryRef query, const SearchStateRef& state, Floor floor,
-                            const Team& team, BlockShared& shared) {
-  int turn = 0;
-  for (std::uint32_t share = 0; share < team.groups_each; ++share) {
-    const std::uint32_t slot = team.slot(share);
-    const double bound = team.bounds[share * kWarpSize + static_cast<std::uint32_t>(team.lane)];
-    const bool kept = !is_excluded(bound, floor, [&] { return mirror.slot_min_ids[slot]; });
-    const unsigned all_kept = __ballot_sync(kFullWarp, kept);
-    if (all_kept == 0) continue;
-    const std::uint32_t node = kept ? mirror.slot_nodes[slot] : kNoNode;
-    for (unsigned left = all_kept; left != 0; left &= left - 1) {
-      const std::uint32_t next = __shfl_sync(kFullWarp, node, __ffs(static_cast<int>(left)) - 1);
-      visit_node<T>(mirror, query, state, floor, mirror.node(next), team, turn, shared);
-    }
-    if (team.warp == 0 && team.lane == 0)
-      atomicAdd(&shared.nodes_visited, static_cast<unsigned long long>(__popc(all_kept)));
+  // By a whole warp: takes the lanes' items where `wanted`; the lanes whose items found no room.
+  __device__ unsigned push(bool wanted, std::uint32_t item, int lane) {
+    const unsigned all = __ballot_sync(kFullWarp, wanted);
+    if (all == 0) return 0;
+    std::uint32_t first = 0;
+    if (lane == 0) first = atomicAdd(&counts_.pushed, static_cast<unsigned>(__popc(all)));
+    first = __shfl_sync(kFullWarp, first, 0);
+    const std::uint32_t place = first + static_cast<std::uint32_t>(__popc(all & ((1u << lane) - 1)));
+    const bool fits = place < capacity_;
+    if (wanted && fits) items_[place] = item;
+    return __ballot_sync(kFullWarp, wanted && !fits);
   }
-}
+
+  // By a whole warp, behind a barrier: the next item, kNoNode if there is none.
+  __device__ std::uint32_t pop(int lane) {
+    std::uint32_t place = 0;
+    if (lane == 0) place = atomicAdd(&counts_.popped, 1u);
+    place = __shfl_sync(kFullWarp, place, 0);
+    return place < min(counts_.pushed, capacity_) ? items_[place] : kNoNode;
+  }
+
+ private:
+  std::uint32_t* items_;
+  std::uint32_t capacity_;
+  WorkCounts& counts_;
+};
+
+// The second half of a search by one block: nodes that reach the floor, then leaves that do. All warps share
+// the work of each half, wherever in the block's share of the tree it lies.
+template <typename T>
+class Visit {
+ public:
+  __device__ Visit(const MirrorRef& mirror, QueryRef query, const SearchStateRef& state, Floor floor,
+                   int lane, BlockShared& shared, WorkList nodes, WorkList leaves)
+      : mirror_(mirror),
+        query_(query),
+        state_(state),
+        floor_(floor),
+        lane_(lane),
+        shared_(shared),
+        nodes_(nodes),
+        leaves_(leaves) {}
+
+  __device__ void run(const Team& team) {
+    for (auto share = static_cast<std::uint32_t>(team.warp); share < team.groups_each; share += kTeamWarps)
+      choose_slots(team, share);
+    __syncthreads();
+    for (std::uint32_t node; (node = nodes_.pop(lane_)) != kNoNode;) open(node);
+    __syncthreads();
+    for (std::uint32_t leaf; (leaf = leaves_.pop(lane_)) != kNoNode;) visit(leaf);
+  }
+
+ private:
+  __device__ void choose_slots(const Team& team, std::uint32_t share) {
+    const std::uint32_t slot = team.slot(share);
+    const double bound = team.bounds[share * kWarpSize + static_cast<std::uint32_t>(lane_)];
+    const bool kept = !is_excluded(bound, floor_, [&] { return mirror_.slot_min_ids[slot]; });
+    const std::uint32_t node = kept ? mirror_.slot_nodes[slot] : kNoNode;
+    for (unsigned left = nodes_.push(kept, node, lane_); left != 0; left &= left - 1)
+      open(__shfl_sync(kFullWarp, node, __ffs(static_cast<int>(left)) - 1));
+  }
+
+  __device__ void open(std::uint32_t index) {
+    const NodeRef node = mirror_.node(index);
+    const double bound = child_bound(query_, node, lane_);
+    const std::uint32_t leaf = node.children()[lane_];
+    const bool kept = !is_excluded(bound, floor_, [&] { return node.min_ids()[lane_]; });
+    for (unsigned left = leaves_.push(kept, leaf, lane_); left != 0; left &= left - 1)
+      visit(__shfl_sync(kFullWarp, leaf, __ffs(static_cast<int>(left)) - 1));
+    if (lane_ == 0) atomicAdd(&shared_.nodes_visited, 1ull);
+  }
+
+  __device__ void visit(std::uint32_t leaf) {
+    visit_leaf<T, kLoads>(mirror_, query_, state_, floor_, leaf, lane_, shared_);
+  }
+
+  const MirrorRef& mirror_;
+  QueryRef query_;
+  const SearchStateRef& state_;
+  Floor floor_;
+  int lane_;
+  BlockShared& shared_;
+  WorkList nodes_, leaves_;
+};
 
 // Dynamic shared memory: the slots' bounds, then room for the published scores and later for the answer.
 template <typename T>
-__global__ void __launch_bounds__(kSearchThreads)
+__global__ void __launch_bounds__(kSearchThreads, 1)
     search_bounded(const MirrorRef mirror, const SearchStateRef state, std::uint32_t groups_each,
-                   const __grid_constant__ PackedQuery packed) {
+                   const __grid_constant__ QueryArgument packed) {
   extern __shared__ double dynamic_shared[];
   __shared__ BlockShared shared;
+  __shared__ WorkCounts node_counts, leaf_counts;
+  if (threadIdx.x == 0) node_counts = leaf_counts = {0, 0};
   const QueryRef query = take_query(packed, shared);
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
   const Team team = {blockIdx.x * kTeams + static_cast<std::uint32_t>(warp / kTeamWarps),
@@ -153,14 +226,18 @@ __global__ void __launch_bounds__(kSearchThreads)
           sample_best_node<T>(mirror, query, state.floor, team));
   grid_barrier(*state.counters, 1);
   const Floor floor = floor_of_published(state, shared, rest);
-  visit_slots<T>(mirror, query, state, floor, team, shared);
+  __syncthreads();  // the published scores make room for the lists
+  auto* lists = reinterpret_cast<std::uint32_t*>(rest);
+  Visit<T>(mirror, query, state, floor, team.lane, shared, WorkList(lists, kListedNodes, node_counts),
+           WorkList(lists + kListedNodes, kListedLeaves, leaf_counts))
+      .run(team);
   finish(state, shared, reinterpret_cast<Candidate*>(rest));
 }
 
 }  // namespace
 
 template <typename T>
-void launch_bounded(const MirrorRef& mirror, const SearchStateRef& state, const PackedQuery& query,
+void launch_bounded(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
                     const Grid& grid, cudaStream_t stream) {
   const std::uint32_t groups_each = groups_per_team(mirror.num_slots, grid.num_multiprocessors);
   const std::size_t bounds_bytes = sizeof(double) * kTeams * groups_each * kWarpSize;
@@ -168,13 +245,12 @@ void launch_bounded(const MirrorRef& mirror, const SearchStateRef& state, const 
                              .num_threads = kSearchThreads,
                              .shared_bytes = bounds_bytes + std::max(kSortBytes, published_bytes(grid)),
                              .cooperative = true};
-  cuda::allow_shared_bytes(search_bounded<T>, shape.shared_bytes);
   cuda::launch(search_bounded<T>, shape, stream, mirror, state, groups_each, query);
 }
 
-template void launch_bounded<float>(const MirrorRef&, const SearchStateRef&, const PackedQuery&, const Grid&,
-                                    cudaStream_t);
-template void launch_bounded<double>(const MirrorRef&, const SearchStateRef&, const PackedQuery&, const Grid&,
-                                     cudaStream_t);
+template void launch_bounded<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                    const Grid&, cudaStream_t);
+template void launch_bounded<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                     const Grid&, cudaStream_t);
 
 }  // namespace culmen::gpu

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,11 +22,9 @@ using gpu::Candidate;
 using gpu::Floor;
 using Clock = std::chrono::steady_clock;
 
-// The candidate list of a search that is not for an uncommon number of rows; more candidates cost a second
-// pass.
-constexpr std::size_t kMinCandidates = 1 << 16;
-// Queries of a batch that are on the device at once.
+// Queries and hits of a batch that are on the device at once.
 constexpr std::size_t kBatchQueries = 1 << 14;
+constexpr std::size_t kBatchHits = 1 << 20;
 
 bool ranks_before(const Candidate& a, const Candidate& b) {
   return a.score > b.score || (a.score == b.score && a.id < b.id);
@@ -98,6 +97,7 @@ class DeviceIndex::Impl {
     std::vector<SearchResult> results(queries.size());
     std::map<std::size_t, std::vector<std::size_t>> positions_by_k;
     std::vector<ResolvedQuery> resolved;
+    resolved.reserve(queries.size());
     for (std::size_t q = 0; q < queries.size(); ++q) {
       resolved.push_back(resolve(queries[q], *snapshot_));
       check_engine(engine, resolved.back().k);
@@ -106,10 +106,11 @@ class DeviceIndex::Impl {
     for (const auto& [k, positions] : positions_by_k) {
       const bool by_warps = k <= gpu::kMaxSortedHits && mirror_ != nullptr &&
                             (engine == Engine::automatic || engine == Engine::bounded);
-      for (std::size_t first = 0; by_warps && first < positions.size(); first += kBatchQueries)
-        run_batch(resolved,
-                  std::span(positions).subspan(first, std::min(kBatchQueries, positions.size() - first)), k,
-                  results);
+      const std::size_t at_once =
+          std::clamp<std::size_t>(kBatchHits / std::max<std::size_t>(k, 1), 1, kBatchQueries);
+      for (std::size_t first = 0; by_warps && first < positions.size(); first += at_once)
+        run_batch(resolved, std::span(positions).subspan(first, std::min(at_once, positions.size() - first)),
+                  k, results);
       for (std::size_t i = 0; !by_warps && i < positions.size(); ++i)
         results[positions[i]] = search(queries[positions[i]], engine);
     }
@@ -141,7 +142,7 @@ class DeviceIndex::Impl {
         work.tuples_scored * (query.terms.size() + query.where.size()) * snapshot_->value_bytes();
   }
 
-  void launch(Engine engine, const gpu::SearchStateRef& state, const gpu::PackedQuery& query,
+  void launch(Engine engine, const gpu::SearchStateRef& state, const gpu::QueryArgument& query,
               cudaStream_t stream) const {
     visit_value_type(*snapshot_, [&]<typename T>(T) {
       if (engine == Engine::scan) {
@@ -154,19 +155,23 @@ class DeviceIndex::Impl {
     });
   }
 
+  // More candidates than rows there cannot be. A large k may be no more than a limit (min_score): then the
+  // list grows when it must.
+  std::size_t first_capacity(const ResolvedQuery& query, Engine engine) const {
+    const std::size_t heaps = engine == Engine::gta ? gpu::num_gta_blocks(grid_) * query.k : 0;
+    return std::min<std::size_t>(snapshot_->num_tuples, std::max(gpu::kUsualCandidates, heaps));
+  }
+
   std::vector<Hit> run(const ResolvedQuery& query, Engine engine, gpu::Workspace& workspace,
                        SearchStats& stats) const {
-    std::size_t num_candidates = std::max(kMinCandidates, 4 * query.k);
-    if (engine == Engine::gta)
-      num_candidates = std::max(num_candidates, gpu::num_gta_blocks(grid_) * query.k);
-    workspace.reserve(query.k, num_candidates);
-    gpu::PackedQuery
-        packed;  // NOLINT(cppcoreguidelines-pro-type-member-init): pack_query writes what is read
-    gpu::pack_query(query, packed.bytes);
+    workspace.reserve(query.k, first_capacity(query, engine));
+    const gpu::QueryArgument argument = workspace.argument(query);
+    const auto k =
+        static_cast<std::uint32_t>(std::min<std::size_t>(query.k, std::numeric_limits<std::uint32_t>::max()));
     Floor floor = {query.min_score, kNoId};
     for (;;) {
-      const gpu::SearchStateRef state = workspace.next(static_cast<std::uint32_t>(query.k), floor);
-      launch(engine, state, packed, workspace.stream().get());
+      const gpu::SearchStateRef state = workspace.next(k, floor);
+      launch(engine, state, argument, workspace.stream().get());
       const gpu::ResultHeader& result = workspace.wait();
       add_work(result, query, stats);
       if (result.outcome == gpu::Outcome::sorted) {
@@ -176,7 +181,12 @@ class DeviceIndex::Impl {
       }
       if (result.outcome == gpu::Outcome::unsorted)
         return best_hits(workspace.download_candidates(result.num_candidates), query.k);
-      // The list holds more than k rows: what ranks behind the k-th of them is out, and there is room again.
+      if (state.capacity < 2 * query.k) {
+        workspace.reserve(query.k, result.num_candidates);
+        continue;
+      }
+      // What ranks behind the k-th of the rows that found room is out: next time there will be room for the
+      // others.
       floor = kth_of(workspace.download_candidates(state.capacity), query.k);
     }
   }
@@ -189,17 +199,15 @@ class DeviceIndex::Impl {
     const cudaStream_t stream = workspace->stream().get();
     std::size_t stride = 0;
     for (const std::size_t q : positions) stride = std::max(stride, gpu::packed_bytes_of(resolved[q]));
-    const cuda::Buffer<std::byte> packed(stride * positions.size(), cuda::Memory::pinned);
+    gpu::Workspace::Batch& memory =
+        workspace->reserve_batch(stride * positions.size(), positions.size() * k, positions.size());
     for (std::size_t i = 0; i < positions.size(); ++i)
-      gpu::pack_query(resolved[positions[i]], packed.data() + i * stride);
-    const cuda::Buffer<std::byte> queries(packed.size());
-    const cuda::Buffer<Candidate> hits(positions.size() * k, cuda::Memory::pinned);
-    const cuda::Buffer<gpu::ResultHeader> work(positions.size(), cuda::Memory::pinned);
-    cuda::check(
-        cudaMemcpyAsync(queries.data(), packed.data(), packed.size(), cudaMemcpyHostToDevice, stream));
-    const gpu::BatchRef batch = {queries.data(),
-                                 hits.data(),
-                                 work.data(),
+      gpu::pack_query(resolved[positions[i]], memory.packed.data() + i * stride);
+    cuda::check(cudaMemcpyAsync(memory.queries.data(), memory.packed.data(), stride * positions.size(),
+                                cudaMemcpyHostToDevice, stream));
+    const gpu::BatchRef batch = {memory.queries.data(),
+                                 memory.hits.data(),
+                                 memory.work.data(),
                                  workspace->counters(),
                                  static_cast<std::uint32_t>(positions.size()),
                                  static_cast<std::uint32_t>(stride),
@@ -210,10 +218,10 @@ class DeviceIndex::Impl {
     workspace->stream().synchronize();
     for (std::size_t i = 0; i < positions.size(); ++i) {
       SearchResult result = make_result(Engine::bounded);
-      const Candidate* first = hits.data() + i * k;
-      result.hits.resize(work.data()[i].num_hits);
-      std::transform(first, first + work.data()[i].num_hits, result.hits.begin(), to_hit);
-      add_work(work.data()[i], resolved[positions[i]], result.stats);
+      const Candidate* first = memory.hits.data() + i * k;
+      result.hits.resize(memory.work.data()[i].num_hits);
+      std::transform(first, first + memory.work.data()[i].num_hits, result.hits.begin(), to_hit);
+      add_work(memory.work.data()[i], resolved[positions[i]], result.stats);
       results[positions[i]] = std::move(result);
     }
     const double elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();

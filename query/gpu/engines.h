@@ -34,23 +34,23 @@ constexpr std::size_t published_bytes(const Grid& grid) {
 // Best-first by rounds over the bounds of all level-1 nodes. Work: 2 bytes a node and weight step, then the
 // nodes and leaves that reach the k-th score.
 template <typename T>
-void launch_bounded(const MirrorRef& mirror, const SearchStateRef& state, const PackedQuery& query,
+void launch_bounded(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
                     const Grid& grid, cudaStream_t stream);
 
 // Every row.
 template <typename T>
-void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const PackedQuery& query,
+void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
                  const Grid& grid, cudaStream_t stream);
 
 // The paper's: each thread block walks through partitions until its k-th score reaches the threshold tuple
 // (GTA 2019, algorithms 2 and 3). k <= kMaxSortedHits.
 template <typename T>
-void launch_gta(const MirrorRef& mirror, const SearchStateRef& state, const PackedQuery& query,
+void launch_gta(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
                 const Grid& grid, cudaStream_t stream);
 
 // Thread blocks of launch_gta: each appends up to k candidates.
 constexpr unsigned num_gta_blocks(const Grid& grid) {
-  return grid.num_multiprocessors * 4;
+  return grid.num_multiprocessors * 3;
 }
 
 // A batch: one warp a query, depth-first from the best child on.

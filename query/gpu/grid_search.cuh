@@ -13,10 +13,11 @@ inline constexpr int kSearchWarps = kSearchThreads / kWarpSize;
 inline constexpr int kPublishedPerWarp = 2;
 inline constexpr std::uint32_t kSortCapacity = 2 * kMaxSortedHits;
 inline constexpr std::size_t kSortBytes = kSortCapacity * sizeof(Candidate);
+inline constexpr std::uint32_t kStagedScores = kSortBytes / sizeof(double);
 
 // What a thread block keeps in static shared memory.
 struct BlockShared {
-  PackedQuery query;
+  alignas(8) std::byte query[kMaxPackedBytes];
   SelectScratch select;
   unsigned long long leaves_visited, nodes_visited, tuples_scored;
   std::uint32_t num_loaded;
@@ -24,16 +25,17 @@ struct BlockShared {
 };
 
 // Copies the query to shared memory and clears the block's counters. A barrier before the first use.
-__device__ inline QueryRef take_query(const PackedQuery& query, BlockShared& shared) {
-  const PackedHeader& header = QueryRef{query.bytes}.header();
+__device__ inline QueryRef take_query(const QueryArgument& argument, BlockShared& shared) {
+  const std::byte* bytes = argument.bytes();
+  const PackedHeader& header = QueryRef{bytes}.header();
   const std::size_t words =
       packed_bytes(header.num_terms, header.num_bound_terms, header.num_ranges) / sizeof(std::uint64_t);
-  const auto* from = reinterpret_cast<const std::uint64_t*>(query.bytes);
-  auto* to = reinterpret_cast<std::uint64_t*>(shared.query.bytes);
+  const auto* from = reinterpret_cast<const std::uint64_t*>(bytes);
+  auto* to = reinterpret_cast<std::uint64_t*>(shared.query);
   for (std::size_t i = threadIdx.x; i < words; i += blockDim.x) to[i] = from[i];
   if (threadIdx.x == 0) shared.leaves_visited = shared.nodes_visited = shared.tuples_scored = 0;
   __syncthreads();
-  return {shared.query.bytes};
+  return {shared.query};
 }
 
 // All blocks of the grid, which must be resident together; `nth` counts the barriers of a search from 1. What
@@ -79,10 +81,24 @@ __device__ inline Floor raised(Floor floor, double kth_score) {
 __device__ inline Floor floor_of_published(const SearchStateRef& state, BlockShared& shared,
                                            double* staging) {
   const std::uint32_t count = gridDim.x * (blockDim.x / kWarpSize) * kPublishedPerWarp;
+#pragma unroll 4
   for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) staging[i] = __ldcg(state.published + i);
+  __syncthreads();
   const double kth =
       kth_lower_bound([&](std::uint64_t i) { return staging[i]; }, count, state.k, shared.select);
   return raised(state.floor, kth);
+}
+
+// A lower bound on the k-th best score of the first `count` candidates: exact enough if they fit in
+// `staging`, in shared memory; else only as many of them are looked at as do.
+__device__ inline double kth_candidate(const SearchStateRef& state, std::uint64_t count, BlockShared& shared,
+                                       double* staging) {
+  const auto looked_at = static_cast<std::uint32_t>(count < kStagedScores ? count : kStagedScores);
+#pragma unroll 4
+  for (std::uint32_t i = threadIdx.x; i < looked_at; i += blockDim.x)
+    staging[i] = __ldcg(&state.candidates[i].score);
+  __syncthreads();
+  return kth_lower_bound([&](std::uint64_t i) { return staging[i]; }, looked_at, state.k, shared.select);
 }
 
 // Appends the rows of the lanes that pass to the candidate list; beyond its capacity they are only counted.
@@ -100,12 +116,12 @@ __device__ inline void append(const SearchStateRef& state, bool pass, const Cand
 }
 
 // Scores a leaf and appends what passes the floor.
-template <typename T>
+template <typename T, int kLoads>
 __device__ void visit_leaf(const MirrorRef& mirror, QueryRef query, const SearchStateRef& state, Floor floor,
                            std::uint32_t leaf, int lane, BlockShared& shared) {
   const std::uint64_t first_row = mirror.first_row(leaf);
   const std::uint32_t num_rows =
-      score_leaf<T>(mirror, query, leaf, lane, [&](std::uint32_t slot, double score, bool valid) {
+      score_leaf<T, kLoads>(mirror, query, leaf, lane, [&](std::uint32_t slot, double score, bool valid) {
         const std::uint64_t row = first_row + slot;
         std::int64_t id = 0;
         bool pass = valid && score >= floor.score;
@@ -121,24 +137,34 @@ __device__ void visit_leaf(const MirrorRef& mirror, QueryRef query, const Search
   }
 }
 
-// Loads the candidates that can be in the answer into `items` and sorts them; false if they are too many.
-__device__ inline bool sort_answer(const SearchStateRef& state, std::uint64_t count, BlockShared& shared,
-                                   Candidate* items) {
-  double lowest = -infinity();
-  if (count > kSortCapacity)
-    lowest = kth_lower_bound([&](std::uint64_t i) { return __ldcg(&state.candidates[i].score); }, count,
-                             state.k, shared.select);
+// Loads the candidates that reach `lowest` into `items`; how many there are, more than kSortCapacity if they
+// do not fit.
+__device__ inline std::uint32_t load_candidates(const SearchStateRef& state, std::uint64_t count,
+                                                double lowest, BlockShared& shared, Candidate* items) {
+  __syncthreads();
   if (threadIdx.x == 0) shared.num_loaded = 0;
   __syncthreads();
+#pragma unroll 2
   for (std::uint64_t i = threadIdx.x; i < count; i += blockDim.x) {
-    const double score = __ldcg(&state.candidates[i].score);
-    if (score < lowest) continue;
+    const Candidate candidate = {__ldcg(&state.candidates[i].score), __ldcg(&state.candidates[i].id),
+                                 __ldcg(&state.candidates[i].row)};
+    if (candidate.score < lowest) continue;
     const std::uint32_t place = atomicAdd(&shared.num_loaded, 1u);
-    if (place < kSortCapacity)
-      items[place] = {score, __ldcg(&state.candidates[i].id), __ldcg(&state.candidates[i].row)};
+    if (place < kSortCapacity) items[place] = candidate;
   }
   __syncthreads();
-  const std::uint32_t num_loaded = shared.num_loaded;
+  return shared.num_loaded;
+}
+
+// Makes the answer in `items`; false if too many candidates tie, or are too close, to be sorted here.
+__device__ inline bool sort_answer(const SearchStateRef& state, std::uint64_t count, BlockShared& shared,
+                                   Candidate* items) {
+  // Sorting costs more than choosing what is worth it.
+  constexpr std::uint32_t kSortedAtOnce = 256;
+  double lowest = -infinity();
+  if (count > max(kSortedAtOnce, 2 * state.k))
+    lowest = kth_candidate(state, count, shared, reinterpret_cast<double*>(items));
+  const std::uint32_t num_loaded = load_candidates(state, count, lowest, shared, items);
   if (num_loaded > kSortCapacity) return false;
   const std::uint32_t padded = next_power_of_two(num_loaded);
   for (std::uint32_t i = num_loaded + threadIdx.x; i < padded; i += blockDim.x) items[i] = no_candidate();

@@ -80,7 +80,7 @@ __device__ void merge_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_
 // Dynamic shared memory: the heap.
 template <typename T>
 __global__ void __launch_bounds__(kGtaThreads) search_gta(const MirrorRef mirror, const SearchStateRef state,
-                                                          const __grid_constant__ PackedQuery packed) {
+                                                          const __grid_constant__ QueryArgument packed) {
   extern __shared__ double dynamic_shared[];
   __shared__ BlockShared shared;
   __shared__ std::uint32_t num_items;
@@ -111,19 +111,18 @@ __global__ void __launch_bounds__(kGtaThreads) search_gta(const MirrorRef mirror
 }  // namespace
 
 template <typename T>
-void launch_gta(const MirrorRef& mirror, const SearchStateRef& state, const PackedQuery& query,
+void launch_gta(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
                 const Grid& grid, cudaStream_t stream) {
   const std::size_t heap_bytes = heap_capacity(state.k, kGtaThreads) * sizeof(Candidate);
   const cuda::Shape shape = {.num_blocks = num_gta_blocks(grid),
                              .num_threads = kGtaThreads,
                              .shared_bytes = std::max(kSortBytes, heap_bytes)};
-  cuda::allow_shared_bytes(search_gta<T>, shape.shared_bytes);
   cuda::launch(search_gta<T>, shape, stream, mirror, state, query);
 }
 
-template void launch_gta<float>(const MirrorRef&, const SearchStateRef&, const PackedQuery&, const Grid&,
+template void launch_gta<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&, const Grid&,
                                 cudaStream_t);
-template void launch_gta<double>(const MirrorRef&, const SearchStateRef&, const PackedQuery&, const Grid&,
+template void launch_gta<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&, const Grid&,
                                  cudaStream_t);
 
 }  // namespace culmen::gpu

@@ -42,7 +42,7 @@ class BestRows {
         items_[i] = no_candidate();
       sort_candidates(items_, padded, group_.index(), group_.size(), [this] { group_.sync(); });
       num_merged_ = min(count, k_);
-      if (num_merged_ == k_) floor_ = {items_[k_ - 1].score, items_[k_ - 1].id - 1};
+      if (num_merged_ == k_) floor_ = {items_[k_ - 1].score, items_[k_ - 1].id};
       group_.sync();  // all have read the count
       if (group_.index() == 0) *num_items_ = num_merged_;
     }

@@ -31,7 +31,8 @@ std::size_t row_bytes(const Snapshot& snapshot) {
 }
 
 std::size_t tree_bytes(const Snapshot& snapshot) {
-  return snapshot.nodes.size() * snapshot.nodes.stride_bytes() + snapshot.corners.size_bytes() +
+  const std::size_t nodes = snapshot.nodes.size() * snapshot.nodes.stride_bytes();
+  return nodes + nodes / kFanOut + snapshot.corners.size_bytes() +
          snapshot.leaves.size() * sizeof(LeafHeader);
 }
 

@@ -40,8 +40,15 @@ inline constexpr std::size_t kMaxPackedBytes =
     sizeof(PackedHeader) + kMaxPackedAttributes * (sizeof(PackedTerm) + sizeof(PackedRange)) +
     (kMaxPackedAttributes + 1) * sizeof(PackedBoundTerm);
 
-struct PackedQuery {
-  alignas(16) std::byte bytes[kMaxPackedBytes];
+// A packed query as a kernel parameter. Parameters are copied at every launch, so only the usual sizes (20
+// attributes without ranges) travel in it; others lie in device memory.
+struct QueryArgument {
+  static constexpr std::size_t kInside = 1016;
+
+  const std::byte* outside;  // null: inside
+  alignas(8) std::byte inside[kInside];
+
+  CULMEN_HOST_DEVICE const std::byte* bytes() const { return outside != nullptr ? outside : inside; }
 };
 
 // The parts of a packed query. The bytes must be aligned to 8.

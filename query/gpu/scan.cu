@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint32_t kFirstStride = 32;
 constexpr unsigned kBlocksPerMultiprocessor = 2;
+constexpr int kLoads = 4;  // with 8 a thread needs more than the 64 registers that 2 blocks leave it
 
 template <typename T>
 __device__ TwoBest sample_leaf(const MirrorRef& mirror, QueryRef query, Floor floor, std::uint32_t warp,
@@ -28,7 +29,7 @@ __device__ TwoBest sample_leaf(const MirrorRef& mirror, QueryRef query, Floor fl
   const auto leaf =
       all ? warp
           : static_cast<std::uint32_t>(static_cast<std::uint64_t>(warp) * mirror.num_leaves / num_warps);
-  score_leaf<T>(mirror, query, leaf, lane, [&](std::uint32_t, double score, bool valid) {
+  score_leaf<T, kLoads>(mirror, query, leaf, lane, [&](std::uint32_t, double score, bool valid) {
     if (valid && score >= floor.score) best.offer(score);
   });
   return best;
@@ -37,7 +38,7 @@ __device__ TwoBest sample_leaf(const MirrorRef& mirror, QueryRef query, Floor fl
 template <typename T>
 __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
     search_scan(const MirrorRef mirror, const SearchStateRef state,
-                const __grid_constant__ PackedQuery packed) {
+                const __grid_constant__ QueryArgument packed) {
   extern __shared__ double dynamic_shared[];
   __shared__ BlockShared shared;
   const QueryRef query = take_query(packed, shared);
@@ -52,36 +53,33 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
   const std::uint64_t num_leaves = mirror.num_leaves;
   for (std::uint64_t leaf = static_cast<std::uint64_t>(warp) * kFirstStride; leaf < num_leaves;
        leaf += static_cast<std::uint64_t>(num_warps) * kFirstStride)
-    visit_leaf<T>(mirror, query, state, floor, static_cast<std::uint32_t>(leaf), lane, shared);
+    visit_leaf<T, kLoads>(mirror, query, state, floor, static_cast<std::uint32_t>(leaf), lane, shared);
   grid_barrier(*state.counters, 2);
   const std::uint64_t count = __ldcg(&state.counters->num_candidates);
   grid_barrier(*state.counters, 3);  // nobody appends before all have read the count
-  if (count <= state.capacity)
-    floor = raised(floor, kth_lower_bound([&](std::uint64_t i) { return __ldcg(&state.candidates[i].score); },
-                                          count, state.k, shared.select));
+  floor = raised(floor, kth_candidate(state, min(count, state.capacity), shared, dynamic_shared));
 
   for (std::uint64_t leaf = warp; leaf < num_leaves; leaf += num_warps)
     if (leaf % kFirstStride != 0)
-      visit_leaf<T>(mirror, query, state, floor, static_cast<std::uint32_t>(leaf), lane, shared);
+      visit_leaf<T, kLoads>(mirror, query, state, floor, static_cast<std::uint32_t>(leaf), lane, shared);
   finish(state, shared, reinterpret_cast<Candidate*>(dynamic_shared));
 }
 
 }  // namespace
 
 template <typename T>
-void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const PackedQuery& query,
+void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
                  const Grid& grid, cudaStream_t stream) {
   const cuda::Shape shape = {.num_blocks = grid.num_multiprocessors * kBlocksPerMultiprocessor,
                              .num_threads = kSearchThreads,
                              .shared_bytes = std::max(kSortBytes, published_bytes(grid)),
                              .cooperative = true};
-  cuda::allow_shared_bytes(search_scan<T>, shape.shared_bytes);
   cuda::launch(search_scan<T>, shape, stream, mirror, state, query);
 }
 
-template void launch_scan<float>(const MirrorRef&, const SearchStateRef&, const PackedQuery&, const Grid&,
+template void launch_scan<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&, const Grid&,
                                  cudaStream_t);
-template void launch_scan<double>(const MirrorRef&, const SearchStateRef&, const PackedQuery&, const Grid&,
+template void launch_scan<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&, const Grid&,
                                   cudaStream_t);
 
 }  // namespace culmen::gpu

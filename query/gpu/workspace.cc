@@ -4,8 +4,19 @@
 #include <atomic>
 
 #include "culmen/error.h"
+#include "query/gpu/pack_query.h"
 
 namespace culmen::gpu {
+namespace {
+
+template <typename T>
+void grow(cuda::Buffer<T>& buffer, std::size_t size, cuda::Memory memory) {
+  if (buffer.size() >= size) return;
+  buffer = {};  // before the new one is asked for
+  buffer = cuda::Buffer<T>(size, memory);
+}
+
+}  // namespace
 
 Workspace::Workspace(const Grid& grid)
     : counters_(1), published_(num_published(grid)), result_(1, cuda::Memory::pinned) {
@@ -14,12 +25,37 @@ Workspace::Workspace(const Grid& grid)
 }
 
 void Workspace::reserve(std::size_t k, std::size_t num_candidates) {
-  const std::size_t sorted = std::min<std::size_t>(k, kMaxSortedHits);
-  if (hits_.size() < sorted) hits_ = cuda::Buffer<Candidate>(sorted, cuda::Memory::pinned);
-  if (candidates_.size() < num_candidates) {
-    candidates_ = {};  // before the new one is asked for
-    candidates_ = cuda::Buffer<Candidate>(num_candidates);
+  grow(hits_, std::min<std::size_t>(k, kMaxSortedHits), cuda::Memory::pinned);
+  grow(candidates_, num_candidates, cuda::Memory::device);
+}
+
+QueryArgument Workspace::argument(const ResolvedQuery& query) {
+  QueryArgument argument;  // NOLINT(cppcoreguidelines-pro-type-member-init): pack_query writes what is read
+  argument.outside = nullptr;
+  if (packed_bytes_of(query) <= QueryArgument::kInside) {
+    pack_query(query, argument.inside);
+    return argument;
   }
+  alignas(8) std::byte packed[kMaxPackedBytes];
+  pack_query(query, packed);
+  if (query_.size() == 0) query_ = cuda::Buffer<std::byte>(kMaxPackedBytes);
+  cuda::check(
+      cudaMemcpyAsync(query_.data(), packed, packed_bytes_of(query), cudaMemcpyHostToDevice, stream_.get()));
+  argument.outside = query_.data();
+  return argument;
+}
+
+Workspace::Batch& Workspace::reserve_batch(std::size_t query_bytes, std::size_t num_hits,
+                                           std::size_t num_queries) {
+  grow(batch_.packed, query_bytes, cuda::Memory::pinned);
+  grow(batch_.queries, query_bytes, cuda::Memory::device);
+  grow(batch_.hits, num_hits, cuda::Memory::pinned);
+  grow(batch_.work, num_queries, cuda::Memory::pinned);
+  return batch_;
+}
+
+void Workspace::trim() {
+  if (candidates_.size() > kUsualCandidates) candidates_ = {};
 }
 
 SearchStateRef Workspace::next(std::uint32_t k, Floor floor) {
@@ -36,12 +72,15 @@ SearchStateRef Workspace::next(std::uint32_t k, Floor floor) {
 
 // The kernel writes the sequence number last. Polling it saves the microseconds that a synchronisation takes.
 const ResultHeader& Workspace::wait() {
-  constexpr int kPollsPerQuery = 2000;
+  constexpr unsigned kPollsPerQuery = 1 << 16;
   const auto* sequence = const_cast<const volatile std::uint64_t*>(&result_.data()->sequence);
-  for (int polls = 1; *sequence != sequence_; ++polls) {
+  for (unsigned polls = 1; *sequence != sequence_; ++polls) {
     if (polls % kPollsPerQuery != 0) continue;
     const cudaError_t status = cudaStreamQuery(stream_.get());
-    if (status == cudaErrorNotReady) continue;
+    if (status == cudaErrorNotReady) {
+      cudaGetLastError();  // it is no error, and the caller's next check must not take it for one
+      continue;
+    }
     cuda::check(status);
     if (*sequence != sequence_) throw CudaError("CUDA: a search ended without a result");
   }
@@ -74,6 +113,7 @@ std::unique_ptr<Workspace> WorkspacePool::take() {
 }
 
 void WorkspacePool::give_back(std::unique_ptr<Workspace> workspace) {
+  workspace->trim();
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(workspace));
 }

@@ -12,12 +12,19 @@
 
 namespace culmen::gpu {
 
+// The candidate list of a search that is not for an uncommon number of rows; more candidates cost a second
+// pass.
+inline constexpr std::size_t kUsualCandidates = 1 << 20;
+
 class Workspace {
  public:
   explicit Workspace(const Grid& grid);
 
   // Makes room for a search for the k best with up to `num_candidates` candidates. Throws OutOfDeviceMemory.
   void reserve(std::size_t k, std::size_t num_candidates);
+
+  // A query as launches take it. One that is too large for a parameter is copied to the device, enqueued.
+  QueryArgument argument(const ResolvedQuery& query);
 
   // The state of the next search.
   SearchStateRef next(std::uint32_t k, Floor floor);
@@ -28,9 +35,20 @@ class Workspace {
   const Candidate* hits() const { return hits_.data(); }
   std::vector<Candidate> download_candidates(std::size_t count) const;
 
+  // A batch: room for them on the host and on the device, and for its hits and
+  // its work in pinned host memory. Throws OutOfDeviceMemory.
+  struct Batch {
+    cuda::Buffer<std::byte> packed, queries;
+    cuda::Buffer<Candidate> hits;
+    cuda::Buffer<ResultHeader> work;
+  };
+  Batch& reserve_batch(std::size_t query_bytes, std::size_t num_hits, std::size_t num_queries);
+
   // Clears the counters, enqueued.
   void clear_counters();
   Counters* counters() const { return counters_.data(); }
+  // Lets go of what only an uncommonly large search needs.
+  void trim();
   const cuda::Stream& stream() const { return stream_; }
 
  private:
@@ -40,6 +58,8 @@ class Workspace {
   cuda::Buffer<Candidate> candidates_;
   cuda::Buffer<ResultHeader> result_;
   cuda::Buffer<Candidate> hits_;
+  cuda::Buffer<std::byte> query_;  // made for the first large one
+  Batch batch_;
   std::uint64_t sequence_ = 0;
 };
 
