@@ -94,6 +94,7 @@ BoundPlan make_bound_plan(std::span<const Term> terms, double offset, const Snap
   }
   append_chains(positive, snapshot.layout, plan);
   const double size = magnitude(terms, offset, snapshot);
+  plan.magnitude = size;
   plan.exact = is_exact(terms, offset, size, snapshot);
   if (!plan.exact) {
     const double roundings = 8.0 * static_cast<double>(terms.size()) + 32.0;

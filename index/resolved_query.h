@@ -45,6 +45,7 @@ struct BoundPlan {
   double base = 0;
   // No rounding happens anywhere in this query's scores and bounds: a bound may equal the score it covers.
   bool exact = false;
+  double magnitude = 0;  // no score is larger; a measure of its size
   // More than rounding, of stored maxima too, can lift a bound above the score that it is for.
   double looseness = 0;
 };

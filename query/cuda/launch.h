@@ -24,7 +24,7 @@ void allow_shared_memory(const void* kernel, std::source_location where);
 template <typename... Parameters, typename... Arguments>
 void launch(void (*kernel)(Parameters...), const Shape& shape, cudaStream_t stream,
             Arguments&&... arguments) {
-  constexpr std::size_t kAlwaysAllowed = 48 << 10;
+  constexpr std::size_t kAlwaysAllowed = 32 << 10;  // of 48 KiB, which static shared memory is a part of
   if (shape.shared_bytes > kAlwaysAllowed)
     allow_shared_memory(reinterpret_cast<const void*>(kernel), shape.where);
   cudaLaunchConfig_t config = {};

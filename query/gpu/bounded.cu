@@ -43,10 +43,15 @@ struct Team {
   std::uint32_t groups_each;  // the largest share
   int warp;                   // in the team
   int lane;
-  double* bounds;  // [groups_each][32], in shared memory
+  double* bounds;        // [groups_each][32], in shared memory
+  std::uint32_t* nodes;  // the same
 
   __device__ std::uint32_t slot(std::uint32_t share) const {
     return (index + share * num_teams) * kWarpSize + static_cast<std::uint32_t>(lane);
+  }
+  // Of the lane's slot in bounds and nodes.
+  __device__ std::uint32_t place(std::uint32_t share) const {
+    return share * kWarpSize + static_cast<std::uint32_t>(lane);
   }
 };
 
@@ -57,31 +62,29 @@ std::uint32_t groups_per_team(std::uint32_t num_slots, unsigned num_blocks) {
 
 __device__ void bound_slots(const MirrorRef& mirror, QueryRef query, const Team& team) {
   for (auto share = static_cast<std::uint32_t>(team.warp); share < team.groups_each; share += kTeamWarps) {
-    const bool exists = team.index + share * team.num_teams < team.num_groups;
+    std::uint32_t node = kNoNode;
     double bound = -infinity();
-    if (exists) {
-      const bool is_node = mirror.slot_nodes[team.slot(share)] != kNoNode;  // waited for last
+    if (team.index + share * team.num_teams < team.num_groups) {
+      node = mirror.slot_nodes[team.slot(share)];
       bound = block_bound(query, mirror.slot_bounds + team.slot(share), mirror.num_slots);
-      if (!is_node) bound = -infinity();
     }
-    team.bounds[share * kWarpSize + static_cast<std::uint32_t>(team.lane)] = bound;
+    team.bounds[team.place(share)] = node == kNoNode ? -infinity() : bound;
+    team.nodes[team.place(share)] = node;
   }
 }
 
-// The slot of the team's best node; kNoNode if no node is left. The same for all its warps.
-__device__ std::uint32_t best_slot(const Team& team) {
+// The team's best node; kNoNode if no node is left. The same for all its warps.
+__device__ std::uint32_t best_node(const Team& team) {
   double best = -infinity();
-  std::uint32_t best_share = 0;
-  for (std::uint32_t share = 0; share < team.groups_each; ++share) {
-    const double bound = team.bounds[share * kWarpSize + static_cast<std::uint32_t>(team.lane)];
-    if (bound > best) {
-      best = bound;
-      best_share = share;
+  std::uint32_t place = team.place(0);
+  for (std::uint32_t share = 0; share < team.groups_each; ++share)
+    if (team.bounds[team.place(share)] > best) {
+      place = team.place(share);
+      best = team.bounds[place];
     }
-  }
-  const std::uint32_t slot = team.slot(best_share);
   const int owner = warp_argmax(best);
-  return best == -infinity() ? kNoNode : __shfl_sync(kFullWarp, slot, owner);
+  place = __shfl_sync(kFullWarp, place, owner);
+  return best == -infinity() ? kNoNode : team.nodes[place];
 }
 
 // The child with the warp's place in the order of the bounds; -1 if it has none.
@@ -95,16 +98,18 @@ __device__ int child_of_rank(double bound, int rank, int lane) {
 }
 
 template <typename T>
-__device__ TwoBest sample_best_node(const MirrorRef& mirror, QueryRef query, Floor floor, const Team& team) {
-  TwoBest best = {-infinity(), -infinity()};
-  const std::uint32_t slot = best_slot(team);
-  if (slot == kNoNode) return best;
-  const NodeRef node = mirror.node(mirror.slot_nodes[slot]);
+__device__ TwoBest sample_best_node(const MirrorRef& mirror, QueryRef query, const KeyScale& scale,
+                                    Floor floor, const Team& team) {
+  TwoBest best;
+  const std::uint32_t index = best_node(team);
+  if (index == kNoNode) return best;
+  const NodeRef node = mirror.node(index);
+  const std::uint32_t leaves = node.children()[team.lane];  // asked for together with the bounds
   const int child = child_of_rank(child_bound(query, node, team.lane), team.warp, team.lane);
   if (child < 0) return best;
-  score_leaf<T, kLoads>(mirror, query, node.children()[child], team.lane,
+  score_leaf<T, kLoads>(mirror, query, __shfl_sync(kFullWarp, leaves, child), team.lane,
                         [&](std::uint32_t, double score, bool valid) {
-                          if (valid && score >= floor.score) best.offer(score);
+                          if (valid && score >= floor.score) best.offer(scale.key(score));
                         });
   return best;
 }
@@ -169,10 +174,9 @@ class Visit {
 
  private:
   __device__ void choose_slots(const Team& team, std::uint32_t share) {
-    const std::uint32_t slot = team.slot(share);
-    const double bound = team.bounds[share * kWarpSize + static_cast<std::uint32_t>(lane_)];
-    const bool kept = !is_excluded(bound, floor_, [&] { return mirror_.slot_min_ids[slot]; });
-    const std::uint32_t node = kept ? mirror_.slot_nodes[slot] : kNoNode;
+    const double bound = team.bounds[team.place(share)];
+    const std::uint32_t node = team.nodes[team.place(share)];
+    const bool kept = !is_excluded(bound, floor_, [&] { return mirror_.slot_min_ids[team.slot(share)]; });
     for (unsigned left = nodes_.push(kept, node, lane_); left != 0; left &= left - 1)
       open(__shfl_sync(kFullWarp, node, __ffs(static_cast<int>(left)) - 1));
   }
@@ -200,7 +204,8 @@ class Visit {
   WorkList nodes_, leaves_;
 };
 
-// Dynamic shared memory: the slots' bounds, then room for the published scores and later for the answer.
+// Dynamic shared memory: the slots' bounds and nodes, then room for the published keys, the work lists and
+// the answer, one after the other.
 template <typename T>
 __global__ void __launch_bounds__(kSearchThreads, 1)
     search_bounded(const MirrorRef mirror, const SearchStateRef state, std::uint32_t groups_each,
@@ -210,28 +215,31 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   __shared__ WorkCounts node_counts, leaf_counts;
   if (threadIdx.x == 0) node_counts = leaf_counts = {0, 0};
   const QueryRef query = take_query(packed, shared);
+  const KeyScale scale(query);
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
+  const std::uint32_t share_slots = groups_each * kWarpSize;
   const Team team = {blockIdx.x * kTeams + static_cast<std::uint32_t>(warp / kTeamWarps),
                      gridDim.x * kTeams,
                      mirror.num_slots / kWarpSize,
                      groups_each,
                      warp % kTeamWarps,
                      static_cast<int>(threadIdx.x) % kWarpSize,
-                     dynamic_shared + static_cast<std::size_t>(warp / kTeamWarps) * groups_each * kWarpSize};
-  double* rest = dynamic_shared + static_cast<std::size_t>(kTeams) * groups_each * kWarpSize;
+                     dynamic_shared + static_cast<std::size_t>(warp / kTeamWarps) * share_slots,
+                     reinterpret_cast<std::uint32_t*>(dynamic_shared + std::size_t{kTeams} * share_slots) +
+                         static_cast<std::size_t>(warp / kTeamWarps) * share_slots};
+  auto* rest = reinterpret_cast<std::uint32_t*>(dynamic_shared + std::size_t{kTeams} * share_slots) +
+               std::size_t{kTeams} * share_slots;
 
   bound_slots(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
-  publish(state, blockIdx.x * kSearchWarps + static_cast<std::uint32_t>(warp), team.lane,
-          sample_best_node<T>(mirror, query, state.floor, team));
+  publish(state, shared, sample_best_node<T>(mirror, query, scale, state.floor, team), team.lane);
   grid_barrier(*state.counters, 1);
-  const Floor floor = floor_of_published(state, shared, rest);
+  const Floor floor = floor_of_published(state, scale, shared, rest);
   __syncthreads();  // the published scores make room for the lists
-  auto* lists = reinterpret_cast<std::uint32_t*>(rest);
-  Visit<T>(mirror, query, state, floor, team.lane, shared, WorkList(lists, kListedNodes, node_counts),
-           WorkList(lists + kListedNodes, kListedLeaves, leaf_counts))
+  Visit<T>(mirror, query, state, floor, team.lane, shared, WorkList(rest, kListedNodes, node_counts),
+           WorkList(rest + kListedNodes, kListedLeaves, leaf_counts))
       .run(team);
-  finish(state, shared, reinterpret_cast<Candidate*>(rest));
+  finish(state, scale, shared, reinterpret_cast<Candidate*>(rest));
 }
 
 }  // namespace
@@ -240,10 +248,10 @@ template <typename T>
 void launch_bounded(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
                     const Grid& grid, cudaStream_t stream) {
   const std::uint32_t groups_each = groups_per_team(mirror.num_slots, grid.num_multiprocessors);
-  const std::size_t bounds_bytes = sizeof(double) * kTeams * groups_each * kWarpSize;
+  const std::size_t slot_bytes = (sizeof(double) + sizeof(std::uint32_t)) * kTeams * groups_each * kWarpSize;
   const cuda::Shape shape = {.num_blocks = grid.num_multiprocessors,
                              .num_threads = kSearchThreads,
-                             .shared_bytes = bounds_bytes + std::max(kSortBytes, published_bytes(grid)),
+                             .shared_bytes = slot_bytes + std::max(kSortBytes, published_bytes(grid)),
                              .cooperative = true};
   cuda::launch(search_bounded<T>, shape, stream, mirror, state, groups_each, query);
 }

@@ -23,12 +23,13 @@ struct Grid {
   unsigned num_multiprocessors;
 };
 
-// Scores that one search publishes, at the most: 2 blocks a multiprocessor, 16 warps, 2 each.
+// Keys that one search publishes, at the most: 2 blocks a multiprocessor, kMaxPublished each.
+inline constexpr std::size_t kMaxPublished = 32;
 constexpr std::size_t num_published(const Grid& grid) {
-  return grid.num_multiprocessors * std::size_t{2 * 16 * 2};
+  return grid.num_multiprocessors * 2 * kMaxPublished;
 }
 constexpr std::size_t published_bytes(const Grid& grid) {
-  return num_published(grid) * sizeof(double);
+  return num_published(grid) * sizeof(std::uint32_t);
 }
 
 // Best-first by rounds over the bounds of all level-1 nodes. Work: 2 bytes a node and weight step, then the

@@ -4,21 +4,22 @@
 
 #include <cuda/atomic>
 
+#include "query/gpu/engines.h"
 #include "query/gpu/select.cuh"
 
 namespace culmen::gpu {
 
 inline constexpr int kSearchThreads = 512;
 inline constexpr int kSearchWarps = kSearchThreads / kWarpSize;
-inline constexpr int kPublishedPerWarp = 2;
 inline constexpr std::uint32_t kSortCapacity = 2 * kMaxSortedHits;
 inline constexpr std::size_t kSortBytes = kSortCapacity * sizeof(Candidate);
-inline constexpr std::uint32_t kStagedScores = kSortBytes / sizeof(double);
+inline constexpr std::uint32_t kStagedKeys = kSortBytes / sizeof(std::uint32_t);
 
 // What a thread block keeps in static shared memory.
 struct BlockShared {
   alignas(8) std::byte query[kMaxPackedBytes];
   SelectScratch select;
+  std::uint32_t keys[kSearchWarps * 4];
   unsigned long long leaves_visited, nodes_visited, tuples_scored;
   std::uint32_t num_loaded;
   bool is_last;
@@ -51,54 +52,73 @@ __device__ inline void grid_barrier(Counters& counters, std::uint32_t nth) {
   __syncthreads();
 }
 
-// The lane's two best scores so far.
+// The lane's two best keys so far.
 struct TwoBest {
-  double first, second;
+  std::uint32_t first = KeyScale::kNone, second = KeyScale::kNone;
 
-  __device__ void offer(double score) {
-    second = fmax(second, fmin(first, score));
-    first = fmax(first, score);
+  __device__ void offer(std::uint32_t key) {
+    second = max(second, min(first, key));
+    first = max(first, key);
   }
 };
 
-// Publishes the warp's best scores in its own places.
-__device__ inline void publish(const SearchStateRef& state, std::uint32_t warp, int lane, TwoBest best) {
-  for (int i = 0; i < kPublishedPerWarp; ++i) {
-    double top = best.first;
-    const int owner = warp_argmax(top);
-    if (lane == owner) best = {best.second, -infinity()};
-    if (lane == 0) state.published[warp * kPublishedPerWarp + static_cast<std::uint32_t>(i)] = top;
+// How many of its best keys a block publishes: enough that the k-th best of all blocks' is close to the k-th
+// best.
+__device__ inline std::uint32_t num_published_each(std::uint32_t k) {
+  return k <= 256 ? 8 : static_cast<std::uint32_t>(kMaxPublished);
+}
+
+// Publishes the block's best keys, of the best four of each warp.
+__device__ inline void publish(const SearchStateRef& state, BlockShared& shared, TwoBest best, int lane) {
+  constexpr std::uint32_t kWarpKeys = 4;
+  const std::uint32_t warp = threadIdx.x / kWarpSize;
+  for (std::uint32_t i = 0; i < kWarpKeys; ++i) {
+    const std::uint32_t top = __reduce_max_sync(kFullWarp, best.first);
+    const unsigned owners = __ballot_sync(kFullWarp, best.first == top);
+    if (lane == __ffs(static_cast<int>(owners)) - 1) {
+      shared.keys[warp * kWarpKeys + i] = top;
+      best = {best.second, KeyScale::kNone};
+    }
   }
+  __syncthreads();
+  const std::uint32_t count = kSearchWarps * kWarpKeys;
+  if (threadIdx.x >= count) return;
+  const std::uint32_t key = shared.keys[threadIdx.x];
+  std::uint32_t rank = 0;
+  for (std::uint32_t i = 0; i < count; ++i)
+    rank += shared.keys[i] > key || (shared.keys[i] == key && i < threadIdx.x) ? 1 : 0;
+  const std::uint32_t each = num_published_each(state.k);
+  if (rank < each) state.published[blockIdx.x * each + rank] = key;
 }
 
-// `floor`, or the k-th best score if that is higher. Rows that tie with it pass, whatever their id.
-__device__ inline Floor raised(Floor floor, double kth_score) {
-  return kth_score > floor.score ? Floor{kth_score, kNoId} : floor;
+// `floor`, or the score that the key stands for if that is higher. Rows that tie with it pass, whatever their
+// id.
+__device__ inline Floor raised(Floor floor, std::uint32_t key, const KeyScale& scale) {
+  const double score = scale.score_of(key);
+  return score > floor.score ? Floor{score, kNoId} : floor;
 }
 
-// The floor that the published scores give, for all threads of the block. Behind a grid barrier.
+// The floor that the published keys give, for all threads of the block. Behind a grid barrier.
 // Shared memory: `staging` takes all that was published.
-__device__ inline Floor floor_of_published(const SearchStateRef& state, BlockShared& shared,
-                                           double* staging) {
-  const std::uint32_t count = gridDim.x * (blockDim.x / kWarpSize) * kPublishedPerWarp;
+__device__ inline Floor floor_of_published(const SearchStateRef& state, const KeyScale& scale,
+                                           BlockShared& shared, std::uint32_t* staging) {
+  const std::uint32_t count = gridDim.x * num_published_each(state.k);
 #pragma unroll 4
   for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) staging[i] = __ldcg(state.published + i);
   __syncthreads();
-  const double kth =
-      kth_lower_bound([&](std::uint64_t i) { return staging[i]; }, count, state.k, shared.select);
-  return raised(state.floor, kth);
+  return raised(state.floor, kth_key(staging, count, state.k, shared.select), scale);
 }
 
-// A lower bound on the k-th best score of the first `count` candidates: exact enough if they fit in
-// `staging`, in shared memory; else only as many of them are looked at as do.
-__device__ inline double kth_candidate(const SearchStateRef& state, std::uint64_t count, BlockShared& shared,
-                                       double* staging) {
-  const auto looked_at = static_cast<std::uint32_t>(count < kStagedScores ? count : kStagedScores);
+// The floor that the first `count` candidates give: of as many of them as `staging`, in shared memory, takes.
+__device__ inline Floor floor_of_candidates(const SearchStateRef& state, Floor floor, std::uint64_t count,
+                                            const KeyScale& scale, BlockShared& shared,
+                                            std::uint32_t* staging) {
+  const auto looked_at = static_cast<std::uint32_t>(count < kStagedKeys ? count : kStagedKeys);
 #pragma unroll 4
   for (std::uint32_t i = threadIdx.x; i < looked_at; i += blockDim.x)
-    staging[i] = __ldcg(&state.candidates[i].score);
+    staging[i] = scale.key(__ldcg(&state.candidates[i].score));
   __syncthreads();
-  return kth_lower_bound([&](std::uint64_t i) { return staging[i]; }, looked_at, state.k, shared.select);
+  return raised(floor, kth_key(staging, looked_at, state.k, shared.select), scale);
 }
 
 // Appends the rows of the lanes that pass to the candidate list; beyond its capacity they are only counted.
@@ -137,10 +157,10 @@ __device__ void visit_leaf(const MirrorRef& mirror, QueryRef query, const Search
   }
 }
 
-// Loads the candidates that reach `lowest` into `items`; how many there are, more than kSortCapacity if they
+// Loads the candidates that reach `floor` into `items`; how many there are, more than kSortCapacity if they
 // do not fit.
-__device__ inline std::uint32_t load_candidates(const SearchStateRef& state, std::uint64_t count,
-                                                double lowest, BlockShared& shared, Candidate* items) {
+__device__ inline std::uint32_t load_candidates(const SearchStateRef& state, std::uint64_t count, Floor floor,
+                                                BlockShared& shared, Candidate* items) {
   __syncthreads();
   if (threadIdx.x == 0) shared.num_loaded = 0;
   __syncthreads();
@@ -148,7 +168,7 @@ __device__ inline std::uint32_t load_candidates(const SearchStateRef& state, std
   for (std::uint64_t i = threadIdx.x; i < count; i += blockDim.x) {
     const Candidate candidate = {__ldcg(&state.candidates[i].score), __ldcg(&state.candidates[i].id),
                                  __ldcg(&state.candidates[i].row)};
-    if (candidate.score < lowest) continue;
+    if (candidate.score < floor.score) continue;
     const std::uint32_t place = atomicAdd(&shared.num_loaded, 1u);
     if (place < kSortCapacity) items[place] = candidate;
   }
@@ -157,14 +177,14 @@ __device__ inline std::uint32_t load_candidates(const SearchStateRef& state, std
 }
 
 // Makes the answer in `items`; false if too many candidates tie, or are too close, to be sorted here.
-__device__ inline bool sort_answer(const SearchStateRef& state, std::uint64_t count, BlockShared& shared,
-                                   Candidate* items) {
-  // Sorting costs more than choosing what is worth it.
+__device__ inline bool sort_answer(const SearchStateRef& state, std::uint64_t count, const KeyScale& scale,
+                                   BlockShared& shared, Candidate* items) {
+  // Sorting more costs more than choosing what is worth it.
   constexpr std::uint32_t kSortedAtOnce = 256;
-  double lowest = -infinity();
+  Floor floor = {-infinity(), kNoId};
   if (count > max(kSortedAtOnce, 2 * state.k))
-    lowest = kth_candidate(state, count, shared, reinterpret_cast<double*>(items));
-  const std::uint32_t num_loaded = load_candidates(state, count, lowest, shared, items);
+    floor = floor_of_candidates(state, floor, count, scale, shared, reinterpret_cast<std::uint32_t*>(items));
+  const std::uint32_t num_loaded = load_candidates(state, count, floor, shared, items);
   if (num_loaded > kSortCapacity) return false;
   const std::uint32_t padded = next_power_of_two(num_loaded);
   for (std::uint32_t i = num_loaded + threadIdx.x; i < padded; i += blockDim.x) items[i] = no_candidate();
@@ -174,7 +194,8 @@ __device__ inline bool sort_answer(const SearchStateRef& state, std::uint64_t co
 
 // The end of a search: each block adds its counters, and the last to come here makes the answer, for which
 // `items` of kSortCapacity in shared memory are needed, and clears what the next search expects cleared.
-__device__ inline void finish(const SearchStateRef& state, BlockShared& shared, Candidate* items) {
+__device__ inline void finish(const SearchStateRef& state, const KeyScale& scale, BlockShared& shared,
+                              Candidate* items) {
   Counters& counters = *state.counters;
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -190,12 +211,12 @@ __device__ inline void finish(const SearchStateRef& state, BlockShared& shared, 
   const std::uint64_t count = __ldcg(&counters.num_candidates);
   Outcome outcome = Outcome::overflow;
   if (count <= state.capacity)
-    outcome = state.k <= kMaxSortedHits && sort_answer(state, count, shared, items) ? Outcome::sorted
-                                                                                    : Outcome::unsorted;
+    outcome = state.k <= kMaxSortedHits && sort_answer(state, count, scale, shared, items)
+                  ? Outcome::sorted
+                  : Outcome::unsorted;
   const auto num_hits = static_cast<std::uint32_t>(count < state.k ? count : state.k);
   if (outcome == Outcome::sorted)
     for (std::uint32_t i = threadIdx.x; i < num_hits; i += blockDim.x) state.hits[i] = items[i];
-  __threadfence_system();
   __syncthreads();
   if (threadIdx.x == 0) {
     ResultHeader& result = *state.result;
@@ -206,7 +227,7 @@ __device__ inline void finish(const SearchStateRef& state, BlockShared& shared, 
     result.nodes_visited = __ldcg(&counters.nodes_visited);
     result.tuples_scored = __ldcg(&counters.tuples_scored);
     counters = {};
-    __threadfence_system();
+    __threadfence_system();  // also for the hits, which the barrier has put before it
     *const_cast<volatile std::uint64_t*>(&result.sequence) = state.sequence;
   }
 }

@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(kGtaThreads) search_gta(const MirrorRef mirror
     const bool exists = i < best.size();
     append(state, exists, exists ? best[i] : no_candidate(), static_cast<int>(threadIdx.x) % kWarpSize);
   }
-  finish(state, shared, items);
+  finish(state, KeyScale(query), shared, items);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/container/static_vector.hpp>
+#include <cmath>
 
 namespace culmen::gpu {
 namespace {
@@ -39,9 +40,12 @@ std::size_t packed_bytes_of(const ResolvedQuery& query) {
 void pack_query(const ResolvedQuery& query, std::byte* out) {
   const Ranges ranges = merged_ranges(query);
   auto* header = reinterpret_cast<PackedHeader*>(out);
+  const int exponent = std::clamp(std::ilogb(query.bound.magnitude), -1000, 1000);
   *header = {query.offset,
              query.bound.base,
              query.min_score,
+             std::ldexp(1.0, -exponent),
+             std::ldexp(1.0, exponent),
              static_cast<std::int32_t>(query.terms.size()),
              static_cast<std::int32_t>(query.bound.terms.size()),
              static_cast<std::int32_t>(ranges.size()),

@@ -31,6 +31,8 @@ struct PackedHeader {
   double offset;     // where the score's chain starts
   double base;       // where the bound starts
   double min_score;  // -infinity: none
+  // Scores as 32-bit keys (query/gpu/select.cuh): (score - base) * key_scale is about 1 or smaller.
+  double key_scale, key_unit;  // powers of two, inverse to each other
   std::int32_t num_terms, num_bound_terms, num_ranges, padding;
 };
 

@@ -21,16 +21,16 @@ constexpr unsigned kBlocksPerMultiprocessor = 2;
 constexpr int kLoads = 4;  // with 8 a thread needs more than the 64 registers that 2 blocks leave it
 
 template <typename T>
-__device__ TwoBest sample_leaf(const MirrorRef& mirror, QueryRef query, Floor floor, std::uint32_t warp,
-                               std::uint32_t num_warps, int lane) {
-  TwoBest best = {-infinity(), -infinity()};
+__device__ TwoBest sample_leaf(const MirrorRef& mirror, QueryRef query, const KeyScale& scale, Floor floor,
+                               std::uint32_t warp, std::uint32_t num_warps, int lane) {
+  TwoBest best;
   const bool all = mirror.num_leaves <= num_warps;
   if (all && warp >= mirror.num_leaves) return best;
   const auto leaf =
       all ? warp
           : static_cast<std::uint32_t>(static_cast<std::uint64_t>(warp) * mirror.num_leaves / num_warps);
   score_leaf<T, kLoads>(mirror, query, leaf, lane, [&](std::uint32_t, double score, bool valid) {
-    if (valid && score >= floor.score) best.offer(score);
+    if (valid && score >= floor.score) best.offer(scale.key(score));
   });
   return best;
 }
@@ -39,16 +39,18 @@ template <typename T>
 __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
     search_scan(const MirrorRef mirror, const SearchStateRef state,
                 const __grid_constant__ QueryArgument packed) {
-  extern __shared__ double dynamic_shared[];
+  extern __shared__ Candidate dynamic_shared[];
   __shared__ BlockShared shared;
   const QueryRef query = take_query(packed, shared);
+  const KeyScale scale(query);
+  auto* staging = reinterpret_cast<std::uint32_t*>(dynamic_shared);
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   const std::uint32_t warp = blockIdx.x * kSearchWarps + threadIdx.x / kWarpSize;
   const std::uint32_t num_warps = gridDim.x * kSearchWarps;
 
-  publish(state, warp, lane, sample_leaf<T>(mirror, query, state.floor, warp, num_warps, lane));
+  publish(state, shared, sample_leaf<T>(mirror, query, scale, state.floor, warp, num_warps, lane), lane);
   grid_barrier(*state.counters, 1);
-  Floor floor = floor_of_published(state, shared, dynamic_shared);
+  Floor floor = floor_of_published(state, scale, shared, staging);
 
   const std::uint64_t num_leaves = mirror.num_leaves;
   for (std::uint64_t leaf = static_cast<std::uint64_t>(warp) * kFirstStride; leaf < num_leaves;
@@ -57,12 +59,12 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
   grid_barrier(*state.counters, 2);
   const std::uint64_t count = __ldcg(&state.counters->num_candidates);
   grid_barrier(*state.counters, 3);  // nobody appends before all have read the count
-  floor = raised(floor, kth_candidate(state, min(count, state.capacity), shared, dynamic_shared));
+  floor = floor_of_candidates(state, floor, min(count, state.capacity), scale, shared, staging);
 
   for (std::uint64_t leaf = warp; leaf < num_leaves; leaf += num_warps)
     if (leaf % kFirstStride != 0)
       visit_leaf<T, kLoads>(mirror, query, state, floor, static_cast<std::uint32_t>(leaf), lane, shared);
-  finish(state, shared, reinterpret_cast<Candidate*>(dynamic_shared));
+  finish(state, scale, shared, dynamic_shared);
 }
 
 }  // namespace

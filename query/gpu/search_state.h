@@ -51,7 +51,7 @@ struct Counters {
 
 struct SearchStateRef {
   Counters* counters;
-  double* published;  // [num_published] scores of a sample, at least k of them if the table has k rows
+  std::uint32_t* published;  // [num_published] keys of the best scores of a sample
   Candidate* candidates;
   ResultHeader* result;    // pinned host memory, as the hits
   Candidate* hits;         // [k]

@@ -1,123 +1,124 @@
-// Selection by one thread block: a lower bound on the k-th largest of many scores, and a sort of few
-// candidates.
+// Selection by one thread block: the k-th largest of many 32-bit keys, and a sort of few candidates.
 #pragma once
 
 #include "query/gpu/blocks.cuh"
 
 namespace culmen::gpu {
 
-inline constexpr int kNumBins = 2048;
-inline constexpr int kMaxWarps = 32;  // of a thread block
+// Scores as 32-bit keys. A larger key means a larger score; scores that agree in 24 bits may have the same
+// key.
+class KeyScale {
+ public:
+  static constexpr std::uint32_t kNone = 0;  // below the key of every score
 
-// The bin of kth_lower_bound that holds the wanted value, how many values are in larger bins, and how many in
-// it.
-struct ChosenBin {
-  int bin;  // -1: there are fewer values
-  int above;
-  int inside;
+  __device__ explicit KeyScale(QueryRef query)
+      : base_(query.header().base), scale_(query.header().key_scale), unit_(query.header().key_unit) {}
+
+  // Every step rounds down: what reaches a key reaches score_of() that key.
+  __device__ std::uint32_t key(double score) const {
+    const std::uint32_t bits = __float_as_uint(__double2float_rd(__dmul_rd(__dsub_rd(score, base_), scale_)));
+    return (bits & kSign) != 0 ? ~bits : bits | kSign;
+  }
+
+  // Not above any score that has this key or a larger one.
+  __device__ double score_of(std::uint32_t key) const {
+    const float value = __uint_as_float((key & kSign) != 0 ? key ^ kSign : ~key);
+    if (!(value >= -3.0e38f)) return -infinity();  // kNone, or a score beyond the scale
+    return __dadd_rd(base_, __dmul_rd(static_cast<double>(value), unit_));
+  }
+
+ private:
+  static constexpr std::uint32_t kSign = 0x80000000;
+  double base_, scale_, unit_;
 };
+
+inline constexpr int kBinBits = 11;
+inline constexpr int kNumBins = 1 << kBinBits;
+inline constexpr int kMaxWarps = 32;  // of a thread block
 
 struct SelectScratch {
   int bins[kNumBins];
-  double lows[kMaxWarps], highs[kMaxWarps];
+  std::uint32_t lows[kMaxWarps], highs[kMaxWarps];
   int counts[kMaxWarps];
-  ChosenBin chosen;
+  int chosen_bin, above, inside;
 };
 
 // Makes `low` the smallest and `high` the largest of all threads' own.
-__device__ inline void block_range(double& low, double& high, SelectScratch& scratch) {
-  for (int offset = kWarpSize / 2; offset > 0; offset /= 2) {
-    low = fmin(low, __shfl_xor_sync(kFullWarp, low, offset));
-    high = fmax(high, __shfl_xor_sync(kFullWarp, high, offset));
-  }
-  __syncthreads();  // the scratch's readers before
-  if (threadIdx.x % kWarpSize == 0) {
+__device__ inline void block_range(std::uint32_t& low, std::uint32_t& high, SelectScratch& scratch) {
+  low = __reduce_min_sync(kFullWarp, low);
+  high = __reduce_max_sync(kFullWarp, high);
+  const unsigned lane = threadIdx.x % kWarpSize, num_warps = blockDim.x / kWarpSize;
+  if (lane == 0) {
     scratch.lows[threadIdx.x / kWarpSize] = low;
     scratch.highs[threadIdx.x / kWarpSize] = high;
   }
   __syncthreads();
-  for (unsigned w = 0; w < blockDim.x / kWarpSize; ++w) {
-    low = fmin(low, scratch.lows[w]);
-    high = fmax(high, scratch.highs[w]);
-  }
+  low = __reduce_min_sync(kFullWarp, scratch.lows[lane % num_warps]);
+  high = __reduce_max_sync(kFullWarp, scratch.highs[lane % num_warps]);
 }
 
-// The bin of the `wanted`-th largest value; the same for all threads.
-__device__ inline ChosenBin choose_bin(int wanted, SelectScratch& scratch) {
+// Finds the bin of the `wanted`-th largest key: chosen_bin, -1 if there are fewer keys; how many keys are in
+// larger bins: above; and how many in it: inside.
+__device__ inline void choose_bin(int wanted, SelectScratch& scratch) {
   // Thread t owns bins from the top: the largest first.
   const int bins_per_thread = kNumBins / static_cast<int>(blockDim.x);
   const int last = kNumBins - 1 - static_cast<int>(threadIdx.x) * bins_per_thread;
+  const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
+  const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
   int mine = 0;
   for (int b = 0; b < bins_per_thread; ++b) mine += scratch.bins[last - b];
-  const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   int above = mine;  // inclusive prefix sum over the threads of the warp
   for (int offset = 1; offset < kWarpSize; offset *= 2) {
     const int other = __shfl_up_sync(kFullWarp, above, static_cast<unsigned>(offset));
     if (lane >= offset) above += other;
   }
-  if (lane == kWarpSize - 1) scratch.counts[threadIdx.x / kWarpSize] = above;
-  if (threadIdx.x == 0) scratch.chosen.bin = -1;
+  if (lane == kWarpSize - 1) scratch.counts[warp] = above;
+  if (threadIdx.x == 0) scratch.chosen_bin = -1;
   __syncthreads();
-  for (unsigned w = 0; w < threadIdx.x / kWarpSize; ++w) above += scratch.counts[w];
-  above -= mine;  // values in larger bins than this thread's
+  above += __reduce_add_sync(kFullWarp, lane < warp ? scratch.counts[lane] : 0);
+  above -= mine;  // keys in larger bins than this thread's
   if (above < wanted && above + mine >= wanted) {
     int b = last;
     for (; above + scratch.bins[b] < wanted; --b) above += scratch.bins[b];
-    scratch.chosen = {b, above, scratch.bins[b]};
+    scratch.chosen_bin = b;
+    scratch.above = above;
+    scratch.inside = scratch.bins[b];
   }
   __syncthreads();
-  return scratch.chosen;
 }
 
-// A value of the list that at least k of its values reach, close to the k-th largest; -infinity if fewer than
-// k are above -infinity. value_at(i) for i < count is asked a few times by the same thread. All threads of
-// the block call it and get the same result.
+// A key that at least k of the `count` keys reach, and few more than k; kNone if fewer than k keys are above
+// kNone. All threads of the block call it, behind a barrier, and get the same.
 //
-// A round counts the values between `low` and `high` in 2,048 bins and finds the bin of the k-th largest; its
-// own smallest and largest value are the next round's limits, so that outliers cost a round and not the
-// result's sharpness. Rounding can move a value to another bin, but never past a larger one: the result is
-// right whatever it does.
-template <typename ValueAt>
-__device__ double kth_lower_bound(ValueAt&& value_at, std::uint64_t count, std::uint32_t k,
-                                  SelectScratch& scratch) {
-  constexpr int kMaxRounds = 3;
-  constexpr int kFewEnough = 16;
-  double low = infinity(), high = -infinity();
-  for (std::uint64_t i = threadIdx.x; i < count; i += blockDim.x) {
-    const double value = value_at(i);
-    if (value != -infinity()) low = fmin(low, value);
-    high = fmax(high, value);
+// A round counts the keys of a range in 2,048 bins and goes on within the bin of the k-th largest.
+__device__ inline std::uint32_t kth_key(const std::uint32_t* keys, std::uint32_t count, std::uint32_t k,
+                                        SelectScratch& scratch) {
+  constexpr int kFewEnough = 4;
+  std::uint32_t low = 0xffffffff, high = KeyScale::kNone;
+  for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
+    if (keys[i] != KeyScale::kNone) low = min(low, keys[i]);
+    high = max(high, keys[i]);
   }
   block_range(low, high, scratch);
+  if (low > high) return KeyScale::kNone;
   auto wanted = static_cast<int>(k);
-  for (int round = 1; low <= high; ++round) {
-    const double scale = (kNumBins - 1) / (high - low);
-    const auto bin_of = [&](double value) {
-      // high = low makes 0 * infinity: NaN, which converts to 0.
-      return min(max(__double2int_rd((value - low) * scale), 0), kNumBins - 1);
-    };
-    const auto counts = [&](double value) { return value >= low && value <= high && value != -infinity(); };
+  int shift = max(0, 32 - __clz(static_cast<int>(high - low)) - kBinBits);
+  for (;;) {
     for (auto b = static_cast<int>(threadIdx.x); b < kNumBins; b += static_cast<int>(blockDim.x))
       scratch.bins[b] = 0;
     __syncthreads();
-    for (std::uint64_t i = threadIdx.x; i < count; i += blockDim.x)
-      if (const double value = value_at(i); counts(value)) atomicAdd(&scratch.bins[bin_of(value)], 1);
+    for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x)
+      if (keys[i] >= low && keys[i] <= high) atomicAdd(&scratch.bins[(keys[i] - low) >> shift], 1);
     __syncthreads();
-    const ChosenBin chosen = choose_bin(wanted, scratch);
-    if (chosen.bin < 0) break;
-    double lowest = infinity(), highest = -infinity();
-    for (std::uint64_t i = threadIdx.x; i < count; i += blockDim.x)
-      if (const double value = value_at(i); counts(value) && bin_of(value) == chosen.bin) {
-        lowest = fmin(lowest, value);
-        highest = fmax(highest, value);
-      }
-    block_range(lowest, highest, scratch);
-    if (chosen.inside <= kFewEnough || lowest == highest || round == kMaxRounds) return lowest;
-    low = lowest;
-    high = highest;
-    wanted -= chosen.above;
+    choose_bin(wanted, scratch);
+    if (scratch.chosen_bin < 0) return KeyScale::kNone;
+    low += static_cast<std::uint32_t>(scratch.chosen_bin) << shift;
+    if (shift == 0 || scratch.inside <= kFewEnough) return low;
+    high = min(high, low + ((1u << shift) - 1));
+    wanted -= scratch.above;
+    shift = max(0, shift - kBinBits);
+    __syncthreads();  // all have read the scratch
   }
-  return -infinity();
 }
 
 __device__ inline bool ranks_before(const Candidate& a, const Candidate& b) {

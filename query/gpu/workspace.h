@@ -54,7 +54,7 @@ class Workspace {
  private:
   cuda::Stream stream_;
   cuda::Buffer<Counters> counters_;
-  cuda::Buffer<double> published_;
+  cuda::Buffer<std::uint32_t> published_;
   cuda::Buffer<Candidate> candidates_;
   cuda::Buffer<ResultHeader> result_;
   cuda::Buffer<Candidate> hits_;
