@@ -73,8 +73,14 @@ __device__ void bound_slots(const MirrorRef& mirror, QueryRef query, const Team&
   }
 }
 
-// The team's best node; kNoNode if no node is left. The same for all its warps.
-__device__ std::uint32_t best_node(const Team& team) {
+// For choosing what to look at first.
+__device__ std::uint32_t bound_key(double bound, const KeyScale& scale) {
+  return bound == -infinity() ? KeyScale::kNone : scale.key(bound);
+}
+
+// The team's best node, or one of about the same bound; kNoNode if no node is left. The same for all its
+// warps.
+__device__ std::uint32_t best_node(const Team& team, const KeyScale& scale) {
   double best = -infinity();
   std::uint32_t place = team.place(0);
   for (std::uint32_t share = 0; share < team.groups_each; ++share)
@@ -82,30 +88,32 @@ __device__ std::uint32_t best_node(const Team& team) {
       place = team.place(share);
       best = team.bounds[place];
     }
-  const int owner = warp_argmax(best);
-  place = __shfl_sync(kFullWarp, place, owner);
-  return best == -infinity() ? kNoNode : team.nodes[place];
+  std::uint32_t key = bound_key(best, scale);
+  place = __shfl_sync(kFullWarp, place, warp_argmax(key));
+  return key == KeyScale::kNone ? kNoNode : team.nodes[place];
 }
 
-// The child with the warp's place in the order of the bounds; -1 if it has none.
-__device__ int child_of_rank(double bound, int rank, int lane) {
-  int mine = 0;
-  for (int other = 0; other < kWarpSize; ++other) {
-    const double theirs = __shfl_sync(kFullWarp, bound, other);
-    mine += theirs > bound || (theirs == bound && other < lane) ? 1 : 0;
+// The child of a rank in the order of the bounds, as far as keys tell them apart; -1 if it does not exist.
+__device__ int child_of_rank(double bound, int rank, int lane, const KeyScale& scale) {
+  std::uint32_t key = bound_key(bound, scale);
+  for (;; --rank) {
+    std::uint32_t top = key;
+    const int child = warp_argmax(top);
+    if (top == KeyScale::kNone) return -1;
+    if (rank == 0) return child;
+    if (lane == child) key = KeyScale::kNone;
   }
-  return __ffs(static_cast<int>(__ballot_sync(kFullWarp, mine == rank && bound != -infinity()))) - 1;
 }
 
 template <typename T>
 __device__ TwoBest sample_best_node(const MirrorRef& mirror, QueryRef query, const KeyScale& scale,
                                     Floor floor, const Team& team) {
   TwoBest best;
-  const std::uint32_t index = best_node(team);
+  const std::uint32_t index = best_node(team, scale);
   if (index == kNoNode) return best;
   const NodeRef node = mirror.node(index);
   const std::uint32_t leaves = node.children()[team.lane];  // asked for together with the bounds
-  const int child = child_of_rank(child_bound(query, node, team.lane), team.warp, team.lane);
+  const int child = child_of_rank(child_bound(query, node, team.lane), team.warp, team.lane, scale);
   if (child < 0) return best;
   score_leaf<T, kLoads>(mirror, query, __shfl_sync(kFullWarp, leaves, child), team.lane,
                         [&](std::uint32_t, double score, bool valid) {

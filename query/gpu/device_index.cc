@@ -1,6 +1,8 @@
 // DeviceIndex: checks and packs queries, launches engines, and makes answers of what they leave.
 #include "culmen/device.h"
 
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -96,13 +98,13 @@ class DeviceIndex::Impl {
     const FloatingPointScope floating_point;
     std::vector<SearchResult> results(queries.size());
     std::map<std::size_t, std::vector<std::size_t>> positions_by_k;
-    std::vector<ResolvedQuery> resolved;
-    resolved.reserve(queries.size());
-    for (std::size_t q = 0; q < queries.size(); ++q) {
-      resolved.push_back(resolve(queries[q], *snapshot_));
-      check_engine(engine, resolved.back().k);
-      positions_by_k[resolved.back().k].push_back(q);
-    }
+    std::vector<ResolvedQuery> resolved(queries.size());
+    tbb::parallel_for(std::size_t{0}, queries.size(), [&](std::size_t q) {
+      const FloatingPointScope task_floating_point;
+      resolved[q] = resolve(queries[q], *snapshot_);
+      check_engine(engine, resolved[q].k);
+    });
+    for (std::size_t q = 0; q < queries.size(); ++q) positions_by_k[resolved[q].k].push_back(q);
     for (const auto& [k, positions] : positions_by_k) {
       const bool by_warps = k <= gpu::kMaxSortedHits && mirror_ != nullptr &&
                             (engine == Engine::automatic || engine == Engine::bounded);
@@ -201,8 +203,9 @@ class DeviceIndex::Impl {
     for (const std::size_t q : positions) stride = std::max(stride, gpu::packed_bytes_of(resolved[q]));
     gpu::Workspace::Batch& memory =
         workspace->reserve_batch(stride * positions.size(), positions.size() * k, positions.size());
-    for (std::size_t i = 0; i < positions.size(); ++i)
+    tbb::parallel_for(std::size_t{0}, positions.size(), [&](std::size_t i) {
       gpu::pack_query(resolved[positions[i]], memory.packed.data() + i * stride);
+    });
     cuda::check(cudaMemcpyAsync(memory.queries.data(), memory.packed.data(), stride * positions.size(),
                                 cudaMemcpyHostToDevice, stream));
     const gpu::BatchRef batch = {memory.queries.data(),
@@ -216,14 +219,14 @@ class DeviceIndex::Impl {
                      [&]<typename T>(T) { gpu::launch_batch<T>(mirror_->ref(), batch, grid_, stream); });
     workspace->clear_counters();
     workspace->stream().synchronize();
-    for (std::size_t i = 0; i < positions.size(); ++i) {
+    tbb::parallel_for(std::size_t{0}, positions.size(), [&](std::size_t i) {
       SearchResult result = make_result(Engine::bounded);
       const Candidate* first = memory.hits.data() + i * k;
       result.hits.resize(memory.work.data()[i].num_hits);
       std::transform(first, first + memory.work.data()[i].num_hits, result.hits.begin(), to_hit);
       add_work(memory.work.data()[i], resolved[positions[i]], result.stats);
       results[positions[i]] = std::move(result);
-    }
+    });
     const double elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
     for (const std::size_t q : positions)
       results[q].stats.elapsed_us = elapsed_us / static_cast<double>(positions.size());

@@ -24,7 +24,7 @@ struct Grid {
 };
 
 // Keys that one search publishes, at the most: 2 blocks a multiprocessor, kMaxPublished each.
-inline constexpr std::size_t kMaxPublished = 32;
+inline constexpr std::size_t kMaxPublished = 64;
 constexpr std::size_t num_published(const Grid& grid) {
   return grid.num_multiprocessors * 2 * kMaxPublished;
 }

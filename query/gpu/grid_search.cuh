@@ -11,6 +11,7 @@ namespace culmen::gpu {
 
 inline constexpr int kSearchThreads = 512;
 inline constexpr int kSearchWarps = kSearchThreads / kWarpSize;
+inline constexpr std::uint32_t kMaxWarpKeys = 8;
 inline constexpr std::uint32_t kSortCapacity = 2 * kMaxSortedHits;
 inline constexpr std::size_t kSortBytes = kSortCapacity * sizeof(Candidate);
 inline constexpr std::uint32_t kStagedKeys = kSortBytes / sizeof(std::uint32_t);
@@ -19,7 +20,7 @@ inline constexpr std::uint32_t kStagedKeys = kSortBytes / sizeof(std::uint32_t);
 struct BlockShared {
   alignas(8) std::byte query[kMaxPackedBytes];
   SelectScratch select;
-  std::uint32_t keys[kSearchWarps * 4];
+  std::uint32_t keys[kSearchWarps * kMaxWarpKeys];
   unsigned long long leaves_visited, nodes_visited, tuples_scored;
   std::uint32_t num_loaded;
   bool is_last;
@@ -62,33 +63,35 @@ struct TwoBest {
   }
 };
 
-// How many of its best keys a block publishes: enough that the k-th best of all blocks' is close to the k-th
-// best.
-__device__ inline std::uint32_t num_published_each(std::uint32_t k) {
-  return k <= 256 ? 8 : static_cast<std::uint32_t>(kMaxPublished);
+// How many of its best keys a block publishes, and at most how many of each warp's: enough that the k-th best
+// of all that is published is close to the k-th best of all that was scored.
+struct PublishShape {
+  std::uint32_t each, of_a_warp;
+};
+__device__ inline PublishShape publish_shape(std::uint32_t k) {
+  return k <= 32 ? PublishShape{8, 4} : PublishShape{kMaxPublished, kMaxWarpKeys};
 }
 
-// Publishes the block's best keys, of the best four of each warp.
+// Publishes the block's best keys.
 __device__ inline void publish(const SearchStateRef& state, BlockShared& shared, TwoBest best, int lane) {
-  constexpr std::uint32_t kWarpKeys = 4;
+  const PublishShape shape = publish_shape(state.k);
   const std::uint32_t warp = threadIdx.x / kWarpSize;
-  for (std::uint32_t i = 0; i < kWarpKeys; ++i) {
-    const std::uint32_t top = __reduce_max_sync(kFullWarp, best.first);
-    const unsigned owners = __ballot_sync(kFullWarp, best.first == top);
-    if (lane == __ffs(static_cast<int>(owners)) - 1) {
-      shared.keys[warp * kWarpKeys + i] = top;
+  for (std::uint32_t i = 0; i < shape.of_a_warp; ++i) {
+    std::uint32_t top = best.first;
+    if (lane == warp_argmax(top)) {
+      shared.keys[warp * shape.of_a_warp + i] = top;
       best = {best.second, KeyScale::kNone};
     }
   }
   __syncthreads();
-  const std::uint32_t count = kSearchWarps * kWarpKeys;
+  const std::uint32_t count = kSearchWarps * shape.of_a_warp;
   if (threadIdx.x >= count) return;
   const std::uint32_t key = shared.keys[threadIdx.x];
   std::uint32_t rank = 0;
+#pragma unroll 4
   for (std::uint32_t i = 0; i < count; ++i)
     rank += shared.keys[i] > key || (shared.keys[i] == key && i < threadIdx.x) ? 1 : 0;
-  const std::uint32_t each = num_published_each(state.k);
-  if (rank < each) state.published[blockIdx.x * each + rank] = key;
+  if (rank < shape.each) state.published[blockIdx.x * shape.each + rank] = key;
 }
 
 // `floor`, or the score that the key stands for if that is higher. Rows that tie with it pass, whatever their
@@ -102,11 +105,12 @@ __device__ inline Floor raised(Floor floor, std::uint32_t key, const KeyScale& s
 // Shared memory: `staging` takes all that was published.
 __device__ inline Floor floor_of_published(const SearchStateRef& state, const KeyScale& scale,
                                            BlockShared& shared, std::uint32_t* staging) {
-  const std::uint32_t count = gridDim.x * num_published_each(state.k);
+  const std::uint32_t count = gridDim.x * publish_shape(state.k).each;
 #pragma unroll 4
   for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) staging[i] = __ldcg(state.published + i);
   __syncthreads();
-  return raised(state.floor, kth_key(staging, count, state.k, shared.select), scale);
+  return raised(state.floor,
+                kth_key([&](std::uint64_t i) { return staging[i]; }, count, state.k, shared.select), scale);
 }
 
 // The floor that the first `count` candidates give: of as many of them as `staging`, in shared memory, takes.
@@ -118,7 +122,8 @@ __device__ inline Floor floor_of_candidates(const SearchStateRef& state, Floor f
   for (std::uint32_t i = threadIdx.x; i < looked_at; i += blockDim.x)
     staging[i] = scale.key(__ldcg(&state.candidates[i].score));
   __syncthreads();
-  return raised(floor, kth_key(staging, looked_at, state.k, shared.select), scale);
+  return raised(
+      floor, kth_key([&](std::uint64_t i) { return staging[i]; }, looked_at, state.k, shared.select), scale);
 }
 
 // Appends the rows of the lanes that pass to the candidate list; beyond its capacity they are only counted.
@@ -176,19 +181,40 @@ __device__ inline std::uint32_t load_candidates(const SearchStateRef& state, std
   return shared.num_loaded;
 }
 
-// Makes the answer in `items`; false if too many candidates tie, or are too close, to be sorted here.
-__device__ inline bool sort_answer(const SearchStateRef& state, std::uint64_t count, const KeyScale& scale,
-                                   BlockShared& shared, Candidate* items) {
-  // Sorting more costs more than choosing what is worth it.
-  constexpr std::uint32_t kSortedAtOnce = 256;
+// The floor that all candidates give.
+__device__ inline Floor last_floor(const SearchStateRef& state, std::uint64_t count, const KeyScale& scale,
+                                   BlockShared& shared, std::uint32_t* staging) {
+  const Floor none = {-infinity(), kNoId};
+  if (count <= kStagedKeys) return floor_of_candidates(state, none, count, scale, shared, staging);
+  const auto key_at = [&](std::uint64_t i) { return scale.key(__ldcg(&state.candidates[i].score)); };
+  return raised(none, kth_key(key_at, count, state.k, shared.select), scale);
+}
+
+// Writes the answer, for which `items` is room in shared memory; false if too many candidates tie, or are too
+// close, to be sorted here.
+__device__ inline bool write_answer(const SearchStateRef& state, std::uint64_t count, const KeyScale& scale,
+                                    BlockShared& shared, Candidate* items) {
+  // Sorting more costs more than choosing what is worth it; up to kRanked, counting who is better is faster
+  // than sorting.
+  constexpr std::uint32_t kSortedAtOnce = 128;
+  constexpr std::uint32_t kRanked = kSearchThreads;
   Floor floor = {-infinity(), kNoId};
-  if (count > max(kSortedAtOnce, 2 * state.k))
-    floor = floor_of_candidates(state, floor, count, scale, shared, reinterpret_cast<std::uint32_t*>(items));
+  if (count > max(kSortedAtOnce, state.k + state.k / 2))
+    floor = last_floor(state, count, scale, shared, reinterpret_cast<std::uint32_t*>(items));
   const std::uint32_t num_loaded = load_candidates(state, count, floor, shared, items);
   if (num_loaded > kSortCapacity) return false;
+  const std::uint32_t num_hits = min(num_loaded, state.k);
+  if (num_loaded <= min(kRanked, blockDim.x)) {
+    if (threadIdx.x >= num_loaded) return true;
+    const Candidate mine = items[threadIdx.x];
+    const std::uint32_t rank = rank_among(items, num_loaded, mine);
+    if (rank < num_hits) state.hits[rank] = mine;
+    return true;
+  }
   const std::uint32_t padded = next_power_of_two(num_loaded);
   for (std::uint32_t i = num_loaded + threadIdx.x; i < padded; i += blockDim.x) items[i] = no_candidate();
   sort_candidates(items, padded, threadIdx.x, blockDim.x, [] { __syncthreads(); });
+  for (std::uint32_t i = threadIdx.x; i < num_hits; i += blockDim.x) state.hits[i] = items[i];
   return true;
 }
 
@@ -209,23 +235,24 @@ __device__ inline void finish(const SearchStateRef& state, const KeyScale& scale
   if (!shared.is_last) return;
 
   const std::uint64_t count = __ldcg(&counters.num_candidates);
+  // Asked for now, written when the answer is.
+  const std::uint64_t leaves_visited = __ldcg(&counters.leaves_visited);
+  const std::uint64_t nodes_visited = __ldcg(&counters.nodes_visited);
+  const std::uint64_t tuples_scored = __ldcg(&counters.tuples_scored);
   Outcome outcome = Outcome::overflow;
   if (count <= state.capacity)
-    outcome = state.k <= kMaxSortedHits && sort_answer(state, count, scale, shared, items)
+    outcome = state.k <= kMaxSortedHits && write_answer(state, count, scale, shared, items)
                   ? Outcome::sorted
                   : Outcome::unsorted;
-  const auto num_hits = static_cast<std::uint32_t>(count < state.k ? count : state.k);
-  if (outcome == Outcome::sorted)
-    for (std::uint32_t i = threadIdx.x; i < num_hits; i += blockDim.x) state.hits[i] = items[i];
   __syncthreads();
   if (threadIdx.x == 0) {
     ResultHeader& result = *state.result;
     result.outcome = outcome;
-    result.num_hits = num_hits;
+    result.num_hits = static_cast<std::uint32_t>(count < state.k ? count : state.k);
     result.num_candidates = count;
-    result.leaves_visited = __ldcg(&counters.leaves_visited);
-    result.nodes_visited = __ldcg(&counters.nodes_visited);
-    result.tuples_scored = __ldcg(&counters.tuples_scored);
+    result.leaves_visited = leaves_visited;
+    result.nodes_visited = nodes_visited;
+    result.tuples_scored = tuples_scored;
     counters = {};
     __threadfence_system();  // also for the hits, which the barrier has put before it
     *const_cast<volatile std::uint64_t*>(&result.sequence) = state.sequence;

@@ -32,6 +32,13 @@ class KeyScale {
   double base_, scale_, unit_;
 };
 
+// The lowest lane with the warp's largest key, which replaces `key`.
+__device__ inline int warp_argmax(std::uint32_t& key) {
+  const std::uint32_t mine = key;
+  key = __reduce_max_sync(kFullWarp, key);
+  return __ffs(static_cast<int>(__ballot_sync(kFullWarp, mine == key))) - 1;
+}
+
 inline constexpr int kBinBits = 11;
 inline constexpr int kNumBins = 1 << kBinBits;
 inline constexpr int kMaxWarps = 32;  // of a thread block
@@ -88,16 +95,19 @@ __device__ inline void choose_bin(int wanted, SelectScratch& scratch) {
 }
 
 // A key that at least k of the `count` keys reach, and few more than k; kNone if fewer than k keys are above
-// kNone. All threads of the block call it, behind a barrier, and get the same.
+// kNone. All threads of the block call it, behind a barrier, and get the same. key_at(i) for i < count is
+// asked a few times.
 //
 // A round counts the keys of a range in 2,048 bins and goes on within the bin of the k-th largest.
-__device__ inline std::uint32_t kth_key(const std::uint32_t* keys, std::uint32_t count, std::uint32_t k,
-                                        SelectScratch& scratch) {
+template <typename KeyAt>
+__device__ std::uint32_t kth_key(KeyAt&& key_at, std::uint64_t count, std::uint32_t k,
+                                 SelectScratch& scratch) {
   constexpr int kFewEnough = 4;
   std::uint32_t low = 0xffffffff, high = KeyScale::kNone;
-  for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
-    if (keys[i] != KeyScale::kNone) low = min(low, keys[i]);
-    high = max(high, keys[i]);
+  for (std::uint64_t i = threadIdx.x; i < count; i += blockDim.x) {
+    const std::uint32_t key = key_at(i);
+    if (key != KeyScale::kNone) low = min(low, key);
+    high = max(high, key);
   }
   block_range(low, high, scratch);
   if (low > high) return KeyScale::kNone;
@@ -107,8 +117,9 @@ __device__ inline std::uint32_t kth_key(const std::uint32_t* keys, std::uint32_t
     for (auto b = static_cast<int>(threadIdx.x); b < kNumBins; b += static_cast<int>(blockDim.x))
       scratch.bins[b] = 0;
     __syncthreads();
-    for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x)
-      if (keys[i] >= low && keys[i] <= high) atomicAdd(&scratch.bins[(keys[i] - low) >> shift], 1);
+    for (std::uint64_t i = threadIdx.x; i < count; i += blockDim.x)
+      if (const std::uint32_t key = key_at(i); key >= low && key <= high)
+        atomicAdd(&scratch.bins[(key - low) >> shift], 1);
     __syncthreads();
     choose_bin(wanted, scratch);
     if (scratch.chosen_bin < 0) return KeyScale::kNone;
@@ -158,6 +169,16 @@ __device__ void sort_candidates(Candidate* items, std::uint32_t count, std::uint
       }
     }
   sync();
+}
+
+// How many of the items rank before `mine`, which is one of them: its place in their order. For few items;
+// each thread asks for its own, and all read the same words at the same time.
+__device__ inline std::uint32_t rank_among(const Candidate* items, std::uint32_t count,
+                                           const Candidate& mine) {
+  std::uint32_t rank = 0;
+#pragma unroll 4
+  for (std::uint32_t i = 0; i < count; ++i) rank += ranks_before(items[i], mine) ? 1 : 0;
+  return rank;
 }
 
 __device__ inline std::uint32_t next_power_of_two(std::uint32_t x) {
