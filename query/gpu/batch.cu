@@ -98,17 +98,17 @@ class DepthFirst {
 
   __device__ void visit(std::uint32_t leaf, ResultHeader& work) {
     const std::uint64_t first_row = mirror_.first_row(leaf);
-    work.tuples_scored +=
-        score_leaf<T, 8>(mirror_, query_, leaf, lane_, [&](std::uint32_t slot, double score, bool valid) {
-          bool appended = false;
-          if (valid && score >= best_.floor().score) {
-            const std::uint64_t row = first_row + slot;
-            const std::int64_t id = __ldg(mirror_.ids + row);
-            appended = passes(score, id, best_.floor());
-            if (appended) best_.append({score, id, row});
-          }
-          if (__any_sync(kFullWarp, appended)) best_.merge();
-        });
+    work.tuples_scored += score_leaf<T, 8>(mirror_, query_, leaf, lane_, [&](ScoredRows& rows) {
+      std::int64_t ids[kRowsPerLane];
+      keep_passing(mirror_, leaf, best_.floor(), rows, ids);
+      bool appended = false;
+#pragma unroll
+      for (int j = 0; j < kRowsPerLane; ++j) {
+        if (rows.valid[j]) best_.append({rows.score[j], ids[j], first_row + rows.slot[j]});
+        appended |= rows.valid[j];
+      }
+      if (__any_sync(kFullWarp, appended)) best_.merge();
+    });
     ++work.leaves_visited;
   }
 
@@ -120,11 +120,11 @@ class DepthFirst {
 };
 
 CULMEN_HOST_DEVICE constexpr std::size_t warp_bytes(std::uint32_t k, std::uint32_t query_stride) {
-  return sizeof(WarpShared) + query_stride + heap_capacity(k, kWarpSize) * sizeof(Candidate);
+  return sizeof(WarpShared) + query_stride + heap_capacity(k, kRowsAtOnce) * sizeof(Candidate);
 }
 
 template <typename T>
-__global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize)
+__global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
     search_batch(const MirrorRef mirror, const BatchRef batch) {
   extern __shared__ double dynamic_shared[];
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;

@@ -83,31 +83,37 @@ __device__ inline double child_bound(QueryRef query, NodeRef node, int lane) {
   return lane < static_cast<int>(node.header().num_children) ? bound : -infinity();
 }
 
-// Calls visit(row in leaf, score, whether there is such a row and it passes the query's ranges) for the rows
-// of a leaf, a row a lane, by all lanes at once. Returns the number of rows.
+// Rows of a leaf that are scored at once: as many as the usual leaf has.
+inline constexpr int kRowsPerLane = 3;
+inline constexpr int kRowsAtOnce = kRowsPerLane * kWarpSize;
+
+struct ScoredRows {
+  std::uint32_t slot[kRowsPerLane];  // in the leaf
+  double score[kRowsPerLane];
+  bool valid[kRowsPerLane];  // there is such a row, and it passes the query's ranges
+};
+
+// Calls visit(ScoredRows) for the rows of a leaf, by all lanes at once. Returns the number of rows.
 //
 // kLoads: attributes whose values are loaded before the first is used. More wait less and take more
 // registers.
 template <typename T, int kLoads, typename Visit>
 __device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, int lane,
                                     Visit&& visit) {
-  constexpr int kRowsPerLane = 3;  // a leaf of 96 rows, the usual one, at once
   const PackedHeader& header = query.header();
   const T* values = mirror.leaf_values<T>(leaf);
   const std::uint32_t num_rows = mirror.leaves[leaf].num_rows;
   const auto block_rows = static_cast<std::uint32_t>(mirror.block_rows);
   std::uint32_t first = 0;
   do {
-    std::uint32_t row[kRowsPerLane];
-    double score[kRowsPerLane];
-#pragma unroll
-    for (int j = 0; j < kRowsPerLane; ++j) {
-      row[j] = first + static_cast<std::uint32_t>(j * kWarpSize + lane);
-      score[j] = header.offset;
-    }
+    ScoredRows rows;
     std::uint32_t place[kRowsPerLane];  // of a row that can be read
 #pragma unroll
-    for (int j = 0; j < kRowsPerLane; ++j) place[j] = min(row[j], block_rows - 1);
+    for (int j = 0; j < kRowsPerLane; ++j) {
+      rows.slot[j] = first + static_cast<std::uint32_t>(j * kWarpSize + lane);
+      rows.score[j] = header.offset;
+      place[j] = min(rows.slot[j], block_rows - 1);
+    }
     const auto load_value = [&](std::int32_t attribute, int j) {
       return __ldg(values + static_cast<std::uint32_t>(attribute) * block_rows + place[j]);
     };
@@ -126,27 +132,43 @@ __device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std
           const double weight = query.terms()[batch + i].weight;
 #pragma unroll
           for (int j = 0; j < kRowsPerLane; ++j)
-            score[j] = score_step(score[j], weight, static_cast<double>(loaded[i][j]));
+            rows.score[j] = score_step(rows.score[j], weight, static_cast<double>(loaded[i][j]));
         }
     }
     const auto value = [&](std::int32_t attribute, int j) {
       return static_cast<double>(load_value(attribute, j));
     };
-    bool inside[kRowsPerLane] = {true, true, true};
+#pragma unroll
+    for (int j = 0; j < kRowsPerLane; ++j) {
+      rows.score[j] = score_finish(rows.score[j]);
+      rows.valid[j] = rows.slot[j] < num_rows;
+    }
     for (int r = 0; r < header.num_ranges; ++r) {
       const PackedRange& range = query.ranges()[r];
 #pragma unroll
       for (int j = 0; j < kRowsPerLane; ++j) {
         const double x = value(range.attribute, j);
-        inside[j] = inside[j] && x >= range.minimum && x <= range.maximum;
+        rows.valid[j] = rows.valid[j] && x >= range.minimum && x <= range.maximum;
       }
     }
-#pragma unroll
-    for (int j = 0; j < kRowsPerLane; ++j)
-      visit(row[j], score_finish(score[j]), row[j] < num_rows && inside[j]);
-    first += kRowsPerLane * kWarpSize;
+    visit(rows);
+    first += kRowsAtOnce;
   } while (first < num_rows);
   return num_rows;
+}
+
+// Reads the ids of the rows that reach the floor and leaves only those valid that pass it.
+__device__ inline void keep_passing(const MirrorRef& mirror, std::uint32_t leaf, Floor floor,
+                                    ScoredRows& rows, std::int64_t (&ids)[kRowsPerLane]) {
+  const std::int64_t* leaf_ids = mirror.ids + mirror.first_row(leaf);
+#pragma unroll
+  for (int j = 0; j < kRowsPerLane; ++j) {
+    rows.valid[j] = rows.valid[j] && rows.score[j] >= floor.score;
+    ids[j] = rows.valid[j] ? __ldg(leaf_ids + rows.slot[j]) : 0;
+  }
+#pragma unroll
+  for (int j = 0; j < kRowsPerLane; ++j)
+    rows.valid[j] = rows.valid[j] && passes(rows.score[j], ids[j], floor);
 }
 
 }  // namespace culmen::gpu

@@ -108,18 +108,14 @@ __device__ int child_of_rank(double bound, int rank, int lane, const KeyScale& s
 template <typename T>
 __device__ TwoBest sample_best_node(const MirrorRef& mirror, QueryRef query, const KeyScale& scale,
                                     Floor floor, const Team& team) {
-  TwoBest best;
   const std::uint32_t index = best_node(team, scale);
-  if (index == kNoNode) return best;
+  if (index == kNoNode) return {};
   const NodeRef node = mirror.node(index);
   const std::uint32_t leaves = node.children()[team.lane];  // asked for together with the bounds
   const int child = child_of_rank(child_bound(query, node, team.lane), team.warp, team.lane, scale);
-  if (child < 0) return best;
-  score_leaf<T, kLoads>(mirror, query, __shfl_sync(kFullWarp, leaves, child), team.lane,
-                        [&](std::uint32_t, double score, bool valid) {
-                          if (valid && score >= floor.score) best.offer(scale.key(score));
-                        });
-  return best;
+  if (child < 0) return {};
+  return sample_leaf<T, kLoads>(mirror, query, scale, floor, __shfl_sync(kFullWarp, leaves, child),
+                                team.lane);
 }
 
 // A list in shared memory that all warps of a block fill and then empty.

@@ -69,7 +69,9 @@ struct PublishShape {
   std::uint32_t each, of_a_warp;
 };
 __device__ inline PublishShape publish_shape(std::uint32_t k) {
-  return k <= 32 ? PublishShape{8, 4} : PublishShape{kMaxPublished, kMaxWarpKeys};
+  if (k <= 32) return {8, 4};
+  if (k <= 256) return {32, 4};
+  return {kMaxPublished, kMaxWarpKeys};
 }
 
 // Publishes the block's best keys.
@@ -106,7 +108,7 @@ __device__ inline Floor raised(Floor floor, std::uint32_t key, const KeyScale& s
 __device__ inline Floor floor_of_published(const SearchStateRef& state, const KeyScale& scale,
                                            BlockShared& shared, std::uint32_t* staging) {
   const std::uint32_t count = gridDim.x * publish_shape(state.k).each;
-#pragma unroll 4
+#pragma unroll 8
   for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) staging[i] = __ldcg(state.published + i);
   __syncthreads();
   return raised(state.floor,
@@ -126,18 +128,30 @@ __device__ inline Floor floor_of_candidates(const SearchStateRef& state, Floor f
       floor, kth_key([&](std::uint64_t i) { return staging[i]; }, looked_at, state.k, shared.select), scale);
 }
 
-// Appends the rows of the lanes that pass to the candidate list; beyond its capacity they are only counted.
-__device__ inline void append(const SearchStateRef& state, bool pass, const Candidate& candidate, int lane) {
-  const unsigned passing = __ballot_sync(kFullWarp, pass);
-  if (passing == 0) return;
-  const int leader = __ffs(static_cast<int>(passing)) - 1;
-  unsigned long long first = 0;
-  if (lane == leader)
-    first = atomicAdd(reinterpret_cast<unsigned long long*>(&state.counters->num_candidates),
-                      static_cast<unsigned long long>(__popc(passing)));
-  first = __shfl_sync(kFullWarp, first, leader);
-  const std::uint64_t place = first + static_cast<std::uint64_t>(__popc(passing & ((1u << lane) - 1)));
-  if (pass && place < state.capacity) state.candidates[place] = candidate;
+// Appends the lanes' rows that pass, kRows a lane, to the candidate list; beyond its capacity they are only
+// counted.
+template <int kRows>
+__device__ void append(const SearchStateRef& state, const bool (&pass)[kRows], const Candidate (&rows)[kRows],
+                       int lane) {
+  unsigned passing[kRows];
+  int total = 0;
+#pragma unroll
+  for (int j = 0; j < kRows; ++j) {
+    passing[j] = __ballot_sync(kFullWarp, pass[j]);
+    total += __popc(passing[j]);
+  }
+  if (total == 0) return;
+  unsigned long long place = 0;
+  if (lane == 0)
+    place = atomicAdd(reinterpret_cast<unsigned long long*>(&state.counters->num_candidates),
+                      static_cast<unsigned long long>(total));
+  place = __shfl_sync(kFullWarp, place, 0);
+#pragma unroll
+  for (int j = 0; j < kRows; ++j) {
+    const std::uint64_t mine = place + static_cast<unsigned>(__popc(passing[j] & ((1u << lane) - 1)));
+    if (pass[j] && mine < state.capacity) state.candidates[mine] = rows[j];
+    place += static_cast<unsigned>(__popc(passing[j]));
+  }
 }
 
 // Scores a leaf and appends what passes the floor.
@@ -145,21 +159,31 @@ template <typename T, int kLoads>
 __device__ void visit_leaf(const MirrorRef& mirror, QueryRef query, const SearchStateRef& state, Floor floor,
                            std::uint32_t leaf, int lane, BlockShared& shared) {
   const std::uint64_t first_row = mirror.first_row(leaf);
-  const std::uint32_t num_rows =
-      score_leaf<T, kLoads>(mirror, query, leaf, lane, [&](std::uint32_t slot, double score, bool valid) {
-        const std::uint64_t row = first_row + slot;
-        std::int64_t id = 0;
-        bool pass = valid && score >= floor.score;
-        if (pass) {
-          id = __ldg(mirror.ids + row);
-          pass = passes(score, id, floor);
-        }
-        append(state, pass, {score, id, row}, lane);
-      });
+  const std::uint32_t num_rows = score_leaf<T, kLoads>(mirror, query, leaf, lane, [&](ScoredRows& rows) {
+    std::int64_t ids[kRowsPerLane];
+    keep_passing(mirror, leaf, floor, rows, ids);
+    Candidate found[kRowsPerLane];
+#pragma unroll
+    for (int j = 0; j < kRowsPerLane; ++j) found[j] = {rows.score[j], ids[j], first_row + rows.slot[j]};
+    append(state, rows.valid, found, lane);
+  });
   if (lane == 0) {
     atomicAdd(&shared.leaves_visited, 1ull);
     atomicAdd(&shared.tuples_scored, static_cast<unsigned long long>(num_rows));
   }
+}
+
+// Offers the rows of a leaf that reach the floor.
+template <typename T, int kLoads>
+__device__ TwoBest sample_leaf(const MirrorRef& mirror, QueryRef query, const KeyScale& scale, Floor floor,
+                               std::uint32_t leaf, int lane) {
+  TwoBest best;
+  score_leaf<T, kLoads>(mirror, query, leaf, lane, [&](const ScoredRows& rows) {
+#pragma unroll
+    for (int j = 0; j < kRowsPerLane; ++j)
+      if (rows.valid[j] && rows.score[j] >= floor.score) best.offer(scale.key(rows.score[j]));
+  });
+  return best;
 }
 
 // Loads the candidates that reach `floor` into `items`; how many there are, more than kSortCapacity if they
@@ -190,31 +214,53 @@ __device__ inline Floor last_floor(const SearchStateRef& state, std::uint64_t co
   return raised(none, kth_key(key_at, count, state.k, shared.select), scale);
 }
 
+// Sorts `count` items, best first, into `sorted`: by counting who is better, which is faster than a sort for
+// so few. `scores` is room for their scores side by side. All three in shared memory; a barrier before it and
+// none behind.
+__device__ inline void sort_by_rank(const Candidate* items, std::uint32_t count, double* scores,
+                                    Candidate* sorted) {
+  for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) scores[i] = items[i].score;
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
+    const Candidate mine = items[i];
+    std::uint32_t rank = 0, equal = 0;
+#pragma unroll 8
+    for (std::uint32_t other = 0; other < count; ++other) {
+      rank += scores[other] > mine.score ? 1 : 0;
+      equal += scores[other] == mine.score ? 1 : 0;
+    }
+    for (std::uint32_t other = 0; equal > 1 && other < count; ++other)
+      rank += scores[other] == mine.score && items[other].id < mine.id ? 1 : 0;
+    sorted[rank] = mine;
+  }
+}
+
 // Writes the answer, for which `items` is room in shared memory; false if too many candidates tie, or are too
 // close, to be sorted here.
 __device__ inline bool write_answer(const SearchStateRef& state, std::uint64_t count, const KeyScale& scale,
                                     BlockShared& shared, Candidate* items) {
-  // Sorting more costs more than choosing what is worth it; up to kRanked, counting who is better is faster
-  // than sorting.
+  // Sorting more costs more than choosing what is worth it.
   constexpr std::uint32_t kSortedAtOnce = 128;
-  constexpr std::uint32_t kRanked = kSearchThreads;
+  constexpr std::uint32_t kRanked = kSortCapacity / 4;
   Floor floor = {-infinity(), kNoId};
   if (count > max(kSortedAtOnce, state.k + state.k / 2))
     floor = last_floor(state, count, scale, shared, reinterpret_cast<std::uint32_t*>(items));
   const std::uint32_t num_loaded = load_candidates(state, count, floor, shared, items);
   if (num_loaded > kSortCapacity) return false;
-  const std::uint32_t num_hits = min(num_loaded, state.k);
-  if (num_loaded <= min(kRanked, blockDim.x)) {
-    if (threadIdx.x >= num_loaded) return true;
-    const Candidate mine = items[threadIdx.x];
-    const std::uint32_t rank = rank_among(items, num_loaded, mine);
-    if (rank < num_hits) state.hits[rank] = mine;
-    return true;
+  const Candidate* sorted = items;
+  if (num_loaded <= kRanked) {
+    sort_by_rank(items, num_loaded, reinterpret_cast<double*>(items + kRanked), items + 2 * kRanked);
+    sorted = items + 2 * kRanked;
+    __syncthreads();
+  } else {
+    const std::uint32_t padded = next_power_of_two(num_loaded);
+    for (std::uint32_t i = num_loaded + threadIdx.x; i < padded; i += blockDim.x) items[i] = no_candidate();
+    sort_candidates(items, padded, threadIdx.x, blockDim.x, [] { __syncthreads(); });
   }
-  const std::uint32_t padded = next_power_of_two(num_loaded);
-  for (std::uint32_t i = num_loaded + threadIdx.x; i < padded; i += blockDim.x) items[i] = no_candidate();
-  sort_candidates(items, padded, threadIdx.x, blockDim.x, [] { __syncthreads(); });
-  for (std::uint32_t i = threadIdx.x; i < num_hits; i += blockDim.x) state.hits[i] = items[i];
+  // Word by word, so that neighbouring threads write neighbouring words: the bus likes that.
+  const std::uint32_t words = min(num_loaded, state.k) * (sizeof(Candidate) / sizeof(std::uint64_t));
+  for (std::uint32_t i = threadIdx.x; i < words; i += blockDim.x)
+    reinterpret_cast<std::uint64_t*>(state.hits)[i] = reinterpret_cast<const std::uint64_t*>(sorted)[i];
   return true;
 }
 

@@ -102,8 +102,9 @@ __global__ void __launch_bounds__(kGtaThreads) search_gta(const MirrorRef mirror
   }
   for (std::uint32_t first = 0; first < best.size(); first += kGtaThreads) {
     const std::uint32_t i = first + threadIdx.x;
-    const bool exists = i < best.size();
-    append(state, exists, exists ? best[i] : no_candidate(), static_cast<int>(threadIdx.x) % kWarpSize);
+    const bool pass[1] = {i < best.size()};
+    const Candidate rows[1] = {pass[0] ? best[i] : no_candidate()};
+    append(state, pass, rows, static_cast<int>(threadIdx.x) % kWarpSize);
   }
   finish(state, KeyScale(query), shared, items);
 }

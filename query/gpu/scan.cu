@@ -20,19 +20,10 @@ constexpr std::uint32_t kFirstStride = 32;
 constexpr unsigned kBlocksPerMultiprocessor = 2;
 constexpr int kLoads = 4;  // with 8 a thread needs more than the 64 registers that 2 blocks leave it
 
-template <typename T>
-__device__ TwoBest sample_leaf(const MirrorRef& mirror, QueryRef query, const KeyScale& scale, Floor floor,
-                               std::uint32_t warp, std::uint32_t num_warps, int lane) {
-  TwoBest best;
-  const bool all = mirror.num_leaves <= num_warps;
-  if (all && warp >= mirror.num_leaves) return best;
-  const auto leaf =
-      all ? warp
-          : static_cast<std::uint32_t>(static_cast<std::uint64_t>(warp) * mirror.num_leaves / num_warps);
-  score_leaf<T, kLoads>(mirror, query, leaf, lane, [&](std::uint32_t, double score, bool valid) {
-    if (valid && score >= floor.score) best.offer(scale.key(score));
-  });
-  return best;
+// The leaf that a warp samples, spread evenly over the table; the number of leaves if there is none for it.
+__device__ std::uint32_t sampled_leaf(const MirrorRef& mirror, std::uint32_t warp, std::uint32_t num_warps) {
+  if (mirror.num_leaves <= num_warps) return min(warp, mirror.num_leaves);
+  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(warp) * mirror.num_leaves / num_warps);
 }
 
 template <typename T>
@@ -48,7 +39,11 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
   const std::uint32_t warp = blockIdx.x * kSearchWarps + threadIdx.x / kWarpSize;
   const std::uint32_t num_warps = gridDim.x * kSearchWarps;
 
-  publish(state, shared, sample_leaf<T>(mirror, query, scale, state.floor, warp, num_warps, lane), lane);
+  const std::uint32_t sampled = sampled_leaf(mirror, warp, num_warps);
+  TwoBest best;
+  if (sampled < mirror.num_leaves)
+    best = sample_leaf<T, kLoads>(mirror, query, scale, state.floor, sampled, lane);
+  publish(state, shared, best, lane);
   grid_barrier(*state.counters, 1);
   Floor floor = floor_of_published(state, scale, shared, staging);
 

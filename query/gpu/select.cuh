@@ -171,16 +171,6 @@ __device__ void sort_candidates(Candidate* items, std::uint32_t count, std::uint
   sync();
 }
 
-// How many of the items rank before `mine`, which is one of them: its place in their order. For few items;
-// each thread asks for its own, and all read the same words at the same time.
-__device__ inline std::uint32_t rank_among(const Candidate* items, std::uint32_t count,
-                                           const Candidate& mine) {
-  std::uint32_t rank = 0;
-#pragma unroll 4
-  for (std::uint32_t i = 0; i < count; ++i) rank += ranks_before(items[i], mine) ? 1 : 0;
-  return rank;
-}
-
 __device__ inline std::uint32_t next_power_of_two(std::uint32_t x) {
   return x <= 1 ? 1 : 1u << (32 - __clz(static_cast<int>(x - 1)));
 }
