@@ -120,13 +120,13 @@ std::string value_type_text(const Table& table, const IndexInfo& info, const std
 
 void print_summary(const Arguments& arguments, const Table& table, const IndexInfo& info,
                    const Seconds& seconds) {
-  fmt::print(stderr, "{}: {} rows, {} attributes{}\n", arguments.directory, grouped(info.num_tuples),
-             info.attributes.size(), info.has_labels ? ", labels" : "");
+  fmt::print(stderr, "{}: {}, {}{}\n", arguments.directory, counted(info.num_tuples, "row"),
+             counted(info.attributes.size(), "attribute"), info.has_labels ? ", labels" : "");
   if (table.num_dropped_rows > 0)
-    fmt::print(stderr, "  {} rows dropped for empty or infinite values\n", grouped(table.num_dropped_rows));
+    fmt::print(stderr, "  {} dropped for empty or infinite values\n", counted(table.num_dropped_rows, "row"));
   fmt::print(stderr, "  {}\n", value_type_text(table, info, arguments.type));
-  fmt::print(stderr, "  {} partitions by {}, {} blocks of up to {} rows\n", grouped(info.num_partitions),
-             arguments.partition, grouped(info.num_blocks), info.block_rows);
+  fmt::print(stderr, "  {} by {}, {} of up to {} rows\n", counted(info.num_partitions, "partition"),
+             arguments.partition, counted(info.num_blocks, "block"), info.block_rows);
   fmt::print(stderr, "  {} of data, {} of tree and bounds\n", in_bytes(info.data_bytes),
              in_bytes(info.overhead_bytes));
   const double rows_per_second = static_cast<double>(info.num_tuples) / std::max(seconds.total(), 1e-9);

@@ -32,8 +32,9 @@ ExitCode run(const Arguments& arguments, bool quiet) {
   const Table table = generate_table(options);
   write_table(table, arguments.output);
   if (!quiet)
-    fmt::print(stderr, "{}: {} rows, {} attributes, {}\n", arguments.output, grouped(table.num_rows),
-               table.attributes.size(), in_bytes(std::filesystem::file_size(arguments.output)));
+    fmt::print(stderr, "{}: {}, {}, {}\n", arguments.output, counted(table.num_rows, "row"),
+               counted(table.attributes.size(), "attribute"),
+               in_bytes(std::filesystem::file_size(arguments.output)));
   return ExitCode::ok;
 }
 

@@ -28,6 +28,10 @@ std::string grouped(std::uint64_t value) {
   return text;
 }
 
+std::string counted(std::uint64_t value, std::string_view noun) {
+  return fmt::format("{} {}{}", grouped(value), noun, value == 1 ? "" : "s");
+}
+
 std::string in_bytes(std::uint64_t bytes) {
   if (bytes < 1000) return fmt::format("{} bytes", bytes);
   double value = static_cast<double>(bytes);

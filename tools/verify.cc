@@ -23,8 +23,8 @@ ExitCode run(const Arguments& arguments) {
   Output out("");
   for (const std::string& fault : faults) out.write(fault + '\n');
   if (faults.empty())
-    out.write(fmt::format("{}: no fault found in {} rows\n", arguments.directory,
-                          grouped(index.info().num_tuples)));
+    out.write(fmt::format("{}: no fault found in {}\n", arguments.directory,
+                          counted(index.info().num_tuples, "row")));
   out.finish();
   return faults.empty() ? ExitCode::ok : ExitCode::bad_data;
 }

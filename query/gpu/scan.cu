@@ -1,11 +1,10 @@
-// scan: scores every row, whatever the data: scoring, filter and selection in one pass, scores never reach
-// memory.
+// scan: scores every row, whatever the data: scoring, filter and selection in one pass, and no score is ever
+// written to memory.
 //
 //   1. Each warp scores one leaf of a sample spread over the table; the k-th best score of it is the first
-//   floor.
+//      floor.
 //   2. Every 32nd leaf is scored against that floor; the k-th best of the rows that reach it is the floor for
-//   all
-//      others. So few rows are appended in any order of the data.
+//      all others. So few rows are appended in any order of the data.
 //   3. The other leaves follow, a warp a leaf, neighbours together.
 #include <algorithm>
 
