@@ -6,12 +6,11 @@
 
 namespace culmen::cuda {
 
-void check(cudaError_t status, std::source_location where) {
+void check(cudaError_t status, const char* file, int line) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // or the next call would report it again
   const std::string text = std::string("CUDA: ") + cudaGetErrorString(status) + " (" +
-                           cudaGetErrorName(status) + ", " + where.file_name() + ":" +
-                           std::to_string(where.line()) + ")";
+                           cudaGetErrorName(status) + ", " + file + ":" + std::to_string(line) + ")";
   if (status == cudaErrorMemoryAllocation) throw OutOfDeviceMemory(text);
   throw CudaError(text);
 }

@@ -3,12 +3,10 @@
 
 #include <cuda_runtime_api.h>
 
-#include <source_location>
-
 namespace culmen::cuda {
 
 // Throws OutOfDeviceMemory or CudaError, naming the caller's line, unless `status` is cudaSuccess.
-void check(cudaError_t status, std::source_location where = std::source_location::current());
+void check(cudaError_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
 // Makes `device` current for its own lifetime.
 class DeviceScope {

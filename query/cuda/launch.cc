@@ -6,20 +6,20 @@
 
 namespace culmen::cuda {
 
-void allow_shared_memory(const void* kernel, std::source_location where) {
+void allow_shared_memory(const void* kernel, const char* file, int line) {
   static std::mutex mutex;
   static std::set<std::pair<const void*, int>> allowed;
   int device = 0;
-  check(cudaGetDevice(&device), where);
+  check(cudaGetDevice(&device), file, line);
   const std::lock_guard lock(mutex);
   if (allowed.contains({kernel, device})) return;
   int most = 0;
-  cudaFuncAttributes attributes;
-  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), where);
-  check(cudaFuncGetAttributes(&attributes, kernel), where);
+  cudaFuncAttributes attributes{};
+  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), file, line);
+  check(cudaFuncGetAttributes(&attributes, kernel), file, line);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              most - static_cast<int>(attributes.sharedSizeBytes)),
-        where);
+        file, line);
   allowed.insert({kernel, device});
 }
 

@@ -671,7 +671,7 @@ class TerminalTest(Case):
         shown, _ = self.on_terminal("build", "-", "-o", "index", stderr=True, feed=self.slow_table)
         bar, _, summary = shown.rpartition("\r\x1b[K")
         self.assertRegex(bar, r"\r\x1b\[K\w+")
-        self.assertTrue(summary.startswith("index: 1 rows"), shown)
+        self.assertTrue(summary.startswith("index: 1 row,"), shown)
 
     def test_quiet_leaves_the_bar_out(self):
         self.assertEqual(self.on_terminal("build", "-", "-o", "index", "-q", stderr=True, feed=self.slow_table)[0], "")
