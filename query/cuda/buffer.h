@@ -4,7 +4,6 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
-#include <span>
 #include <type_traits>
 #include <utility>
 

@@ -1,13 +1,11 @@
 // bounded: the k best rows of one query, found by the whole grid in one launch.
 //
-//   1. Each team of 4 warps bounds its share of the level-1 nodes (2 bytes a node and weight step,
-//   subset-major)
-//      and keeps the bounds in shared memory.
+//   1. Each team of 4 warps bounds its share of the level-1 nodes (2 bytes a node and weight step) and keeps
+//      the bounds in shared memory.
 //   2. It opens its best node and scores the 4 best leaves in it; each block publishes the best scores.
 //   3. Behind the only barrier, every block takes the k-th best of what was published as floor.
-//   4. The block opens its nodes that reach the floor, scores their leaves that reach it, and appends the
-//   rows
-//      that do to the candidate list.
+//   4. The block opens its nodes that reach the floor, scores their leaves that reach it, and appends their
+//      rows that do to the candidate list.
 //   5. The last block to finish sorts the candidates.
 //
 // Exact for any floor: a row is left out only if the chain bound of its leaf or node (docs/how-it-works.md)

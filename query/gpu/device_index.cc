@@ -28,17 +28,13 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kBatchQueries = 1 << 14;
 constexpr std::size_t kBatchHits = 1 << 20;
 
-bool ranks_before(const Candidate& a, const Candidate& b) {
-  return a.score > b.score || (a.score == b.score && a.id < b.id);
-}
-
 Hit to_hit(const Candidate& candidate) {
   return {candidate.id, candidate.score, candidate.row};
 }
 
 std::vector<Hit> best_hits(std::vector<Candidate> candidates, std::size_t k) {
   const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(std::min(k, candidates.size()));
-  std::partial_sort(candidates.begin(), end, candidates.end(), ranks_before);
+  std::partial_sort(candidates.begin(), end, candidates.end(), gpu::ranks_before);
   std::vector<Hit> hits(static_cast<std::size_t>(end - candidates.begin()));
   std::transform(candidates.begin(), end, hits.begin(), to_hit);
   return hits;
@@ -47,7 +43,7 @@ std::vector<Hit> best_hits(std::vector<Candidate> candidates, std::size_t k) {
 // The k-th best of more than k candidates: at least k rows are, or rank before, it.
 Floor kth_of(std::vector<Candidate> candidates, std::size_t k) {
   const auto kth = candidates.begin() + static_cast<std::ptrdiff_t>(k - 1);
-  std::nth_element(candidates.begin(), kth, candidates.end(), ranks_before);
+  std::nth_element(candidates.begin(), kth, candidates.end(), gpu::ranks_before);
   return {kth->score, kth->id};
 }
 

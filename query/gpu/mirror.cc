@@ -3,8 +3,6 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -66,7 +64,6 @@ Mirror::Mirror(const Snapshot& snapshot, const DeviceOptions& options)
   upload_tree(snapshot);
   upload_slots(snapshot);
   upload_rows(snapshot, kind_of(memory_));
-  ref_.num_tuples = snapshot.num_tuples;
   ref_.height = snapshot.height;
   ref_.block_rows = snapshot.block_rows;
   ref_.num_attributes = snapshot.num_attributes();

@@ -1,8 +1,6 @@
 // Mirror: a snapshot's copy for one device. Immutable once made.
 #pragma once
 
-#include <memory>
-
 #include "culmen/device.h"
 #include "index/snapshot.h"
 #include "query/cuda/buffer.h"
@@ -12,7 +10,7 @@ namespace culmen::gpu {
 
 class Mirror {
  public:
-  // Copies the snapshot, which must have rows, to options.device. Throws OutOfDeviceMemory or CudaError;
+  // Copies the snapshot, which must have rows, to the current device. Throws OutOfDeviceMemory or CudaError;
   // nothing stays allocated then.
   Mirror(const Snapshot& snapshot, const DeviceOptions& options);
 

@@ -28,7 +28,6 @@ struct MirrorRef {
   const std::int64_t* slot_min_ids;  // [num_slots]
 
   std::uint64_t node_stride;
-  std::uint64_t num_tuples;
   std::uint32_t num_slots;  // a multiple of 32
   std::uint32_t num_nodes;
   std::uint32_t num_leaves;

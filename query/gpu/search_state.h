@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "index/host_device.h"
 #include "index/node_layout.h"
 
 namespace culmen::gpu {
@@ -14,6 +15,11 @@ struct Candidate {
   std::int64_t id;
   std::uint64_t row;
 };
+
+// The order of answers, on host and device: higher score first, equal scores by smaller id.
+CULMEN_HOST_DEVICE inline bool ranks_before(const Candidate& a, const Candidate& b) {
+  return a.score > b.score || (a.score == b.score && a.id < b.id);
+}
 
 // Rows that rank before, or are, this pair may be in the answer.
 struct Floor {

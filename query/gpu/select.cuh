@@ -132,10 +132,6 @@ __device__ std::uint32_t kth_key(KeyAt&& key_at, std::uint64_t count, std::uint3
   }
 }
 
-__device__ inline bool ranks_before(const Candidate& a, const Candidate& b) {
-  return a.score > b.score || (a.score == b.score && a.id < b.id);
-}
-
 // Ranks behind every row.
 __device__ inline Candidate no_candidate() {
   return {-infinity(), kNoId, 0};

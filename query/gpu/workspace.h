@@ -35,8 +35,8 @@ class Workspace {
   const Candidate* hits() const { return hits_.data(); }
   std::vector<Candidate> download_candidates(std::size_t count) const;
 
-  // A batch: room for them on the host and on the device, and for its hits and
-  // its work in pinned host memory. Throws OutOfDeviceMemory.
+  // A batch's queries on the host and on the device, and its hits and its work in pinned host memory. Throws
+  // OutOfDeviceMemory.
   struct Batch {
     cuda::Buffer<std::byte> packed, queries;
     cuda::Buffer<Candidate> hits;
