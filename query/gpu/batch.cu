@@ -5,7 +5,6 @@
 
 #include "query/cuda/launch.h"
 #include "query/gpu/engines.h"
-#include "query/gpu/grid_search.cuh"
 #include "query/gpu/heap.cuh"
 
 namespace culmen::gpu {
@@ -62,7 +61,8 @@ class DepthFirst {
  private:
   __device__ void open(int level, std::uint32_t node, ResultHeader& work) {
     const NodeRef ref = mirror_.node(node);
-    const double bound = child_bound(query_, ref, lane_);
+    double bound = child_bound(query_, ref, lane_);
+    if (ties_ && bound != -infinity()) bound = fmin(bound, corner(level, ref));
     const unsigned left = __ballot_sync(kFullWarp, bound != -infinity());
     shared_.bounds[level][lane_] = bound;
     if (lane_ == 0) {
@@ -73,22 +73,23 @@ class DepthFirst {
     ++work.nodes_visited;
   }
 
-  // The best child left at a level that can hold a row of the answer, now taken; -1: there is none.
+  // A bound without margin on the lane's child, without which ids could not decide.
+  __device__ double corner(int level, NodeRef node) const {
+    if (level == 0)
+      return corner_score<T>(mirror_, query_, node.children()[lane_], Corner::maximum, Corner::minimum);
+    return corner_of_bounds(mirror_, query_, node.bounds() + lane_, kFanOut);
+  }
+
+  // The best child left at a level that can hold a row of the answer, of equal ones that with the smallest
+  // id, so that the others are out soonest; now taken. -1: there is none.
   __device__ int take_best(int level) {
     const unsigned left = shared_.left[level];
     const double mine = (left >> lane_ & 1) != 0 ? shared_.bounds[level][lane_] : -infinity();
-    double bound = mine;
-    int child = warp_argmax(bound);
+    const double bound = warp_max(mine);
     if (bound == -infinity()) return -1;
     const NodeRef node = mirror_.node(shared_.nodes[level]);
-    if (bound == best_.floor().score) {
-      // Full ties: of equal bounds the smallest id first, so that the others are out soonest.
-      const std::int64_t id = mine == bound ? node.min_ids()[lane_] : kNoId;
-      std::int64_t smallest = id;
-      for (int offset = kWarpSize / 2; offset > 0; offset /= 2)
-        smallest = min(smallest, __shfl_xor_sync(kFullWarp, smallest, offset));
-      child = __ffs(static_cast<int>(__ballot_sync(kFullWarp, mine == bound && id == smallest))) - 1;
-    }
+    const int child =
+        smallest_id(__ballot_sync(kFullWarp, mine == bound), lane_, [&] { return node.min_ids()[lane_]; });
     if (is_excluded(bound, best_.floor(), [&] { return node.min_ids()[child]; })) return -1;
     __syncwarp();
     if (lane_ == 0) shared_.left[level] = left & ~(1u << child);
@@ -100,13 +101,16 @@ class DepthFirst {
     const std::uint64_t first_row = mirror_.first_row(leaf);
     work.tuples_scored += score_leaf<T, 8>(mirror_, query_, leaf, lane_, [&](ScoredRows& rows) {
       std::int64_t ids[kRowsPerLane];
+      bool appended = false, ties = false;
+#pragma unroll
+      for (int j = 0; j < kRowsPerLane; ++j) ties |= rows.valid[j] && rows.score[j] == best_.floor().score;
       keep_passing(mirror_, leaf, best_.floor(), rows, ids);
-      bool appended = false;
 #pragma unroll
       for (int j = 0; j < kRowsPerLane; ++j) {
         if (rows.valid[j]) best_.append({rows.score[j], ids[j], first_row + rows.slot[j]});
         appended |= rows.valid[j];
       }
+      ties_ |= __any_sync(kFullWarp, ties) != 0;
       if (__any_sync(kFullWarp, appended)) best_.merge();
     });
     ++work.leaves_visited;
@@ -117,6 +121,7 @@ class DepthFirst {
   WarpShared& shared_;
   BestRows<WarpGroup>& best_;
   int lane_;
+  bool ties_ = false;  // rows have been seen that tie with the k-th best
 };
 
 CULMEN_HOST_DEVICE constexpr std::size_t warp_bytes(std::uint32_t k, std::uint32_t query_stride) {

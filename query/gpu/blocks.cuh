@@ -25,17 +25,27 @@ __device__ inline Half load(const Half* from) {
   return {__ldg(&from->bits)};
 }
 
+__device__ inline std::int64_t warp_min(std::int64_t value) {
+  for (int offset = kWarpSize / 2; offset > 0; offset /= 2)
+    value = min(value, __shfl_xor_sync(kFullWarp, value, offset));
+  return value;
+}
+
+// Of the lanes in `tied` the one with the smallest id. The lane's id() is asked only if there are several.
+template <typename Id>
+__device__ int smallest_id(unsigned tied, int lane, Id&& id) {
+  if ((tied & (tied - 1)) != 0) {
+    const std::int64_t mine = (tied >> lane & 1) != 0 ? id() : kNoId;
+    const std::int64_t smallest = warp_min(mine);
+    tied &= __ballot_sync(kFullWarp, mine == smallest);
+  }
+  return __ffs(static_cast<int>(tied)) - 1;
+}
+
 __device__ inline double warp_max(double value) {
   for (int offset = kWarpSize / 2; offset > 0; offset /= 2)
     value = fmax(value, __shfl_xor_sync(kFullWarp, value, offset));
   return value;
-}
-
-// The lowest lane that holds the warp's maximum, which replaces `value`.
-__device__ inline int warp_argmax(double& value) {
-  const double mine = value;
-  value = warp_max(value);
-  return __ffs(static_cast<int>(__ballot_sync(kFullWarp, mine == value))) - 1;
 }
 
 // Upper bound on every score in a block; -infinity if all of it is outside a range of the query, infinity if
@@ -71,6 +81,51 @@ template <typename MinId>
 __device__ bool is_excluded(double bound, Floor floor, MinId&& min_id) {
   if (bound > floor.score) return false;
   return bound < floor.score || bound == -infinity() || min_id() > floor.id;
+}
+
+// The same where the bound carries a margin for rounding: it never equals the score of a row that ties.
+// corner() gives a bound without margin (CornerBound), asked only where ids would decide.
+template <typename MinId, typename CornerBound>
+__device__ bool is_excluded(double bound, Floor floor, MinId&& min_id, CornerBound&& corner) {
+  if (is_excluded(bound, floor, min_id)) return true;
+  return floor.id != kNoId && min_id() > floor.id && corner() <= floor.score;
+}
+
+// The score's own chain over a corner of a leaf: no row in the leaf, or in the later ones of its partition,
+// scores more, and no margin is needed (index/score.h).
+template <typename T>
+__device__ double corner_score(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, Corner maximum,
+                               Corner minimum) {
+  const T* highest = mirror.corner<T>(leaf, maximum);
+  const T* lowest = mirror.corner<T>(leaf, minimum);
+  double score = query.header().offset;
+  for (int t = 0; t < query.header().num_terms; ++t) {
+    const PackedTerm term = query.terms()[t];
+    score = score_step(score, term.weight,
+                       static_cast<double>(__ldg((term.weight > 0 ? highest : lowest) + term.attribute)));
+  }
+  return score_finish(score);
+}
+
+// The same over the corner that the stored bounds of a block give. They are rounded, so it is close only
+// where the values of the block have few digits, as they have where many rows tie. Parameters as of
+// block_bound.
+__device__ inline double corner_of_bounds(const MirrorRef& mirror, QueryRef query, const Half* bounds,
+                                          std::size_t stride) {
+  double score = query.header().offset;
+  for (int t = 0; t < query.header().num_terms; ++t) {
+    const PackedTerm term = query.terms()[t];
+    const AttributeBounds& attribute = mirror.attributes[term.attribute];
+    const auto extreme = [&](std::int32_t row) {
+      return static_cast<double>(to_float(load(bounds + static_cast<std::size_t>(row) * stride)));
+    };
+    const double value = term.weight > 0
+                             ? __fma_ru(extreme(attribute.maximum_row), attribute.unit, attribute.origin)
+                             : __fma_rd(extreme(attribute.minimum_row), attribute.unit, attribute.origin);
+    score = score_step(score, term.weight, value);
+  }
+  score = score_finish(score);
+  return isnan(score) ? infinity() : score;
 }
 
 __device__ inline bool passes(double score, std::int64_t id, Floor floor) {

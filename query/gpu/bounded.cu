@@ -13,8 +13,8 @@
 #include <algorithm>
 
 #include "query/cuda/launch.h"
+#include "query/gpu/answer.cuh"
 #include "query/gpu/engines.h"
-#include "query/gpu/grid_search.cuh"
 
 namespace culmen::gpu {
 namespace {
@@ -26,26 +26,37 @@ constexpr int kLoads = 8;
 // Nodes and leaves that a block lists to share them out among its warps; what is more is visited at once.
 constexpr std::uint32_t kListedNodes = 1024;
 constexpr std::uint32_t kListedLeaves = 4096;
-static_assert((kListedNodes + kListedLeaves) * sizeof(std::uint32_t) <= kSortBytes);
+constexpr std::size_t kVisitBytes =
+    BlockCandidates::kBytes + (kListedNodes + kListedLeaves) * sizeof(std::uint32_t);
+static_assert(kSortBytes <= kVisitBytes);
 
-struct WorkCounts {
-  std::uint32_t pushed;
-  std::uint32_t popped;
+// How the slots are shared out: in groups of up to 32, one a lane, to teams in turn. A small table's groups
+// are smaller, so that all teams have a share.
+struct Shares {
+  std::uint32_t group_slots;
+  std::uint32_t groups_each;  // the largest share
 };
 
-// A team's place in the grid and its share of the slots: groups of 32, `team`, `team + num_teams`, ...
+Shares share_out(std::uint32_t num_slots, unsigned num_blocks) {
+  const std::uint32_t num_teams = num_blocks * kTeams;
+  std::uint32_t group_slots = kWarpSize;
+  while (group_slots > 1 && group_slots / 2 * num_teams >= num_slots) group_slots /= 2;
+  return {group_slots, (num_slots / group_slots + num_teams - 1) / num_teams};
+}
+
+// A team's place in the grid and its groups of slots: `index`, `index + num_teams`, ...
 struct Team {
-  std::uint32_t index;        // in the grid
-  std::uint32_t num_teams;    // in the grid
-  std::uint32_t num_groups;   // of slots, in the mirror
-  std::uint32_t groups_each;  // the largest share
-  int warp;                   // in the team
+  std::uint32_t index;      // in the grid
+  std::uint32_t num_teams;  // in the grid
+  Shares shares;
+  int warp;  // in the team
   int lane;
   double* bounds;        // [groups_each][32], in shared memory
   std::uint32_t* nodes;  // the same
 
+  // The lane's in the share.
   __device__ std::uint32_t slot(std::uint32_t share) const {
-    return (index + share * num_teams) * kWarpSize + static_cast<std::uint32_t>(lane);
+    return (index + share * num_teams) * shares.group_slots + static_cast<std::uint32_t>(lane);
   }
   // Of the lane's slot in bounds and nodes.
   __device__ std::uint32_t place(std::uint32_t share) const {
@@ -53,16 +64,13 @@ struct Team {
   }
 };
 
-std::uint32_t groups_per_team(std::uint32_t num_slots, unsigned num_blocks) {
-  const std::uint32_t num_teams = num_blocks * kTeams;
-  return (num_slots / kWarpSize + num_teams - 1) / num_teams;
-}
-
 __device__ void bound_slots(const MirrorRef& mirror, QueryRef query, const Team& team) {
-  for (auto share = static_cast<std::uint32_t>(team.warp); share < team.groups_each; share += kTeamWarps) {
+  const bool has_slots = static_cast<std::uint32_t>(team.lane) < team.shares.group_slots;
+  for (auto share = static_cast<std::uint32_t>(team.warp); share < team.shares.groups_each;
+       share += kTeamWarps) {
     std::uint32_t node = kNoNode;
     double bound = -infinity();
-    if (team.index + share * team.num_teams < team.num_groups) {
+    if (has_slots && team.slot(share) < mirror.num_slots) {
       node = mirror.slot_nodes[team.slot(share)];
       bound = block_bound(query, mirror.slot_bounds + team.slot(share), mirror.num_slots);
     }
@@ -76,28 +84,32 @@ __device__ std::uint32_t bound_key(double bound, const KeyScale& scale) {
   return bound == -infinity() ? KeyScale::kNone : scale.key(bound);
 }
 
-// The team's best node, or one of about the same bound; kNoNode if no node is left. The same for all its
-// warps.
-__device__ std::uint32_t best_node(const Team& team, const KeyScale& scale) {
-  double best = -infinity();
-  std::uint32_t place = team.place(0);
-  for (std::uint32_t share = 0; share < team.groups_each; ++share)
-    if (team.bounds[team.place(share)] > best) {
-      place = team.place(share);
-      best = team.bounds[place];
-    }
-  std::uint32_t key = bound_key(best, scale);
-  place = __shfl_sync(kFullWarp, place, warp_argmax(key));
-  return key == KeyScale::kNone ? kNoNode : team.nodes[place];
+// The team's best node, or one of about the same bound, of equal ones that with the smallest id; kNoNode if
+// no node is left. The same for all its warps.
+__device__ std::uint32_t best_node(const MirrorRef& mirror, const Team& team, const KeyScale& scale) {
+  const auto min_id = [&](std::uint32_t share) { return mirror.slot_min_ids[team.slot(share)]; };
+  std::uint32_t best = 0;
+  for (std::uint32_t share = 1; share < team.shares.groups_each; ++share) {
+    const double bound = team.bounds[team.place(share)], best_bound = team.bounds[team.place(best)];
+    if (bound > best_bound || (bound == best_bound && bound != -infinity() && min_id(share) < min_id(best)))
+      best = share;
+  }
+  std::uint32_t key = bound_key(team.bounds[team.place(best)], scale);
+  const unsigned tied = warp_argmax(key);
+  if (key == KeyScale::kNone) return kNoNode;
+  const int lane = smallest_id(tied, team.lane, [&] { return min_id(best); });
+  return team.nodes[__shfl_sync(kFullWarp, team.place(best), lane)];
 }
 
-// The child of a rank in the order of the bounds, as far as keys tell them apart; -1 if it does not exist.
-__device__ int child_of_rank(double bound, int rank, int lane, const KeyScale& scale) {
+// The child of a rank in the order of the bounds, as far as keys tell them apart, then of the smallest ids;
+// -1 if it does not exist.
+__device__ int child_of_rank(double bound, std::int64_t min_id, int rank, int lane, const KeyScale& scale) {
   std::uint32_t key = bound_key(bound, scale);
   for (;; --rank) {
     std::uint32_t top = key;
-    const int child = warp_argmax(top);
+    const unsigned tied = warp_argmax(top);
     if (top == KeyScale::kNone) return -1;
+    const int child = smallest_id(tied, lane, [&] { return min_id; });
     if (rank == 0) return child;
     if (lane == child) key = KeyScale::kNone;
   }
@@ -106,28 +118,30 @@ __device__ int child_of_rank(double bound, int rank, int lane, const KeyScale& s
 template <typename T>
 __device__ TwoBest sample_best_node(const MirrorRef& mirror, QueryRef query, const KeyScale& scale,
                                     Floor floor, const Team& team) {
-  const std::uint32_t index = best_node(team, scale);
+  const std::uint32_t index = best_node(mirror, team, scale);
   if (index == kNoNode) return {};
   const NodeRef node = mirror.node(index);
   const std::uint32_t leaves = node.children()[team.lane];  // asked for together with the bounds
-  const int child = child_of_rank(child_bound(query, node, team.lane), team.warp, team.lane, scale);
+  const std::int64_t min_ids = node.min_ids()[team.lane];
+  const double bound = child_bound(query, node, team.lane);
+  const int child = child_of_rank(bound, min_ids, team.warp, team.lane, scale);
   if (child < 0) return {};
   return sample_leaf<T, kLoads>(mirror, query, scale, floor, __shfl_sync(kFullWarp, leaves, child),
                                 team.lane);
 }
 
-// A list in shared memory that all warps of a block fill and then empty.
+// A list in shared memory that all warps of a block fill and then share out.
 class WorkList {
  public:
-  __device__ WorkList(std::uint32_t* items, std::uint32_t capacity, WorkCounts& counts)
-      : items_(items), capacity_(capacity), counts_(counts) {}
+  __device__ WorkList(std::uint32_t* items, std::uint32_t capacity, std::uint32_t& num_pushed)
+      : items_(items), capacity_(capacity), num_pushed_(num_pushed) {}
 
   // By a whole warp: takes the lanes' items where `wanted`; the lanes whose items found no room.
   __device__ unsigned push(bool wanted, std::uint32_t item, int lane) {
     const unsigned all = __ballot_sync(kFullWarp, wanted);
     if (all == 0) return 0;
     std::uint32_t first = 0;
-    if (lane == 0) first = atomicAdd(&counts_.pushed, static_cast<unsigned>(__popc(all)));
+    if (lane == 0) first = atomicAdd(&num_pushed_, static_cast<unsigned>(__popc(all)));
     first = __shfl_sync(kFullWarp, first, 0);
     const std::uint32_t place = first + static_cast<std::uint32_t>(__popc(all & ((1u << lane) - 1)));
     const bool fits = place < capacity_;
@@ -135,18 +149,14 @@ class WorkList {
     return __ballot_sync(kFullWarp, wanted && !fits);
   }
 
-  // By a whole warp, behind a barrier: the next item, kNoNode if there is none.
-  __device__ std::uint32_t pop(int lane) {
-    std::uint32_t place = 0;
-    if (lane == 0) place = atomicAdd(&counts_.popped, 1u);
-    place = __shfl_sync(kFullWarp, place, 0);
-    return place < min(counts_.pushed, capacity_) ? items_[place] : kNoNode;
-  }
+  // Behind a barrier.
+  __device__ std::uint32_t size() const { return min(num_pushed_, capacity_); }
+  __device__ std::uint32_t operator[](std::uint32_t i) const { return items_[i]; }
 
  private:
   std::uint32_t* items_;
   std::uint32_t capacity_;
-  WorkCounts& counts_;
+  std::uint32_t& num_pushed_;
 };
 
 // The second half of a search by one block: nodes that reach the floor, then leaves that do. All warps share
@@ -154,31 +164,33 @@ class WorkList {
 template <typename T>
 class Visit {
  public:
-  __device__ Visit(const MirrorRef& mirror, QueryRef query, const SearchStateRef& state, Floor floor,
-                   int lane, BlockShared& shared, WorkList nodes, WorkList leaves)
-      : mirror_(mirror),
-        query_(query),
-        state_(state),
-        floor_(floor),
-        lane_(lane),
-        shared_(shared),
-        nodes_(nodes),
-        leaves_(leaves) {}
+  __device__ Visit(const MirrorRef& mirror, QueryRef query, BlockShared& shared, BlockCandidates& found,
+                   WorkList nodes, WorkList leaves)
+      : mirror_(mirror), query_(query), shared_(shared), found_(found), nodes_(nodes), leaves_(leaves) {}
 
   __device__ void run(const Team& team) {
-    for (auto share = static_cast<std::uint32_t>(team.warp); share < team.groups_each; share += kTeamWarps)
+    for (auto share = static_cast<std::uint32_t>(team.warp); share < team.shares.groups_each;
+         share += kTeamWarps)
       choose_slots(team, share);
     __syncthreads();
-    for (std::uint32_t node; (node = nodes_.pop(lane_)) != kNoNode;) open(node);
+    const std::uint32_t warp = threadIdx.x / kWarpSize;
+    for (std::uint32_t i = warp; i < nodes_.size(); i += kSearchWarps) open(nodes_[i]);
     __syncthreads();
-    for (std::uint32_t leaf; (leaf = leaves_.pop(lane_)) != kNoNode;) visit(leaf);
+    for (std::uint32_t first = 0; first < leaves_.size(); first += kSearchWarps) {
+      if (first > 0) found_.make_room();
+      if (first + warp < leaves_.size()) visit(leaves_[first + warp]);
+    }
+    found_.flush();
   }
 
  private:
   __device__ void choose_slots(const Team& team, std::uint32_t share) {
     const double bound = team.bounds[team.place(share)];
     const std::uint32_t node = team.nodes[team.place(share)];
-    const bool kept = !is_excluded(bound, floor_, [&] { return mirror_.slot_min_ids[team.slot(share)]; });
+    const std::uint32_t slot = team.slot(share);
+    const bool kept = !is_excluded(
+        bound, found_.floor(), [&] { return mirror_.slot_min_ids[slot]; },
+        [&] { return corner_of_bounds(mirror_, query_, mirror_.slot_bounds + slot, mirror_.num_slots); });
     for (unsigned left = nodes_.push(kept, node, lane_); left != 0; left &= left - 1)
       open(__shfl_sync(kFullWarp, node, __ffs(static_cast<int>(left)) - 1));
   }
@@ -187,61 +199,65 @@ class Visit {
     const NodeRef node = mirror_.node(index);
     const double bound = child_bound(query_, node, lane_);
     const std::uint32_t leaf = node.children()[lane_];
-    const bool kept = !is_excluded(bound, floor_, [&] { return node.min_ids()[lane_]; });
+    const bool kept = !is_excluded(
+        bound, found_.floor(), [&] { return node.min_ids()[lane_]; },
+        [&] { return corner_score<T>(mirror_, query_, leaf, Corner::maximum, Corner::minimum); });
     for (unsigned left = leaves_.push(kept, leaf, lane_); left != 0; left &= left - 1)
       visit(__shfl_sync(kFullWarp, leaf, __ffs(static_cast<int>(left)) - 1));
     if (lane_ == 0) atomicAdd(&shared_.nodes_visited, 1ull);
   }
 
   __device__ void visit(std::uint32_t leaf) {
-    visit_leaf<T, kLoads>(mirror_, query_, state_, floor_, leaf, lane_, shared_);
+    visit_leaf<T, kLoads>(mirror_, query_, found_.floor(), leaf, lane_, shared_,
+                          [&](auto& pass, const auto& rows, int lane) { found_.append(pass, rows, lane); });
   }
 
   const MirrorRef& mirror_;
   QueryRef query_;
-  const SearchStateRef& state_;
-  Floor floor_;
-  int lane_;
   BlockShared& shared_;
+  BlockCandidates& found_;
   WorkList nodes_, leaves_;
+  int lane_ = static_cast<int>(threadIdx.x) % kWarpSize;
 };
 
-// Dynamic shared memory: the slots' bounds and nodes, then room for the published keys, the work lists and
-// the answer, one after the other.
+// Dynamic shared memory: the slots' bounds and nodes, then room for the published keys, for what a block
+// finds and its work lists, and for the answer, one after the other.
 template <typename T>
 __global__ void __launch_bounds__(kSearchThreads, 1)
-    search_bounded(const MirrorRef mirror, const SearchStateRef state, std::uint32_t groups_each,
+    search_bounded(const MirrorRef mirror, const SearchStateRef state, const Shares shares,
                    const __grid_constant__ QueryArgument packed) {
   extern __shared__ double dynamic_shared[];
   __shared__ BlockShared shared;
-  __shared__ WorkCounts node_counts, leaf_counts;
-  if (threadIdx.x == 0) node_counts = leaf_counts = {0, 0};
+  __shared__ std::uint32_t num_nodes, num_leaves;
+  if (threadIdx.x == 0) num_nodes = num_leaves = 0;
   const QueryRef query = take_query(packed, shared);
   const KeyScale scale(query);
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
-  const std::uint32_t share_slots = groups_each * kWarpSize;
+  const std::uint32_t share_slots = shares.groups_each * kWarpSize;
+  auto* slot_nodes = reinterpret_cast<std::uint32_t*>(dynamic_shared + std::size_t{kTeams} * share_slots);
+  const std::size_t team_slots = static_cast<std::size_t>(warp / kTeamWarps) * share_slots;
   const Team team = {blockIdx.x * kTeams + static_cast<std::uint32_t>(warp / kTeamWarps),
                      gridDim.x * kTeams,
-                     mirror.num_slots / kWarpSize,
-                     groups_each,
+                     shares,
                      warp % kTeamWarps,
                      static_cast<int>(threadIdx.x) % kWarpSize,
-                     dynamic_shared + static_cast<std::size_t>(warp / kTeamWarps) * share_slots,
-                     reinterpret_cast<std::uint32_t*>(dynamic_shared + std::size_t{kTeams} * share_slots) +
-                         static_cast<std::size_t>(warp / kTeamWarps) * share_slots};
-  auto* rest = reinterpret_cast<std::uint32_t*>(dynamic_shared + std::size_t{kTeams} * share_slots) +
-               std::size_t{kTeams} * share_slots;
+                     dynamic_shared + team_slots,
+                     slot_nodes + team_slots};
+  std::uint32_t* rest = slot_nodes + std::size_t{kTeams} * share_slots;
+  auto* candidates = reinterpret_cast<Candidate*>(rest);
+  std::uint32_t* lists = rest + BlockCandidates::kBytes / sizeof(std::uint32_t);
 
   bound_slots(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
   publish(state, shared, sample_best_node<T>(mirror, query, scale, state.floor, team), team.lane);
   grid_barrier(*state.counters, 1);
-  const Floor floor = floor_of_published(state, scale, shared, rest);
-  __syncthreads();  // the published scores make room for the lists
-  Visit<T>(mirror, query, state, floor, team.lane, shared, WorkList(rest, kListedNodes, node_counts),
-           WorkList(rest + kListedNodes, kListedLeaves, leaf_counts))
+  const Floor floor = floor_of_published(mirror, state, scale, shared, rest);
+  __syncthreads();  // the published keys make room for the candidates
+  BlockCandidates found(state, scale, floor, shared, candidates);
+  Visit<T>(mirror, query, shared, found, WorkList(lists, kListedNodes, num_nodes),
+           WorkList(lists + kListedNodes, kListedLeaves, num_leaves))
       .run(team);
-  finish(state, scale, shared, reinterpret_cast<Candidate*>(rest));
+  finish(state, scale, shared, candidates);
 }
 
 }  // namespace
@@ -249,13 +265,14 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
 template <typename T>
 void launch_bounded(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
                     const Grid& grid, cudaStream_t stream) {
-  const std::uint32_t groups_each = groups_per_team(mirror.num_slots, grid.num_multiprocessors);
-  const std::size_t slot_bytes = (sizeof(double) + sizeof(std::uint32_t)) * kTeams * groups_each * kWarpSize;
+  const Shares shares = share_out(mirror.num_slots, grid.num_multiprocessors);
+  const std::size_t slot_bytes =
+      (sizeof(double) + sizeof(std::uint32_t)) * kTeams * shares.groups_each * kWarpSize;
   const cuda::Shape shape = {.num_blocks = grid.num_multiprocessors,
                              .num_threads = kSearchThreads,
-                             .shared_bytes = slot_bytes + std::max(kSortBytes, published_bytes(grid)),
+                             .shared_bytes = slot_bytes + std::max(kVisitBytes, published_key_bytes(grid)),
                              .cooperative = true};
-  cuda::launch(search_bounded<T>, shape, stream, mirror, state, groups_each, query);
+  cuda::launch(search_bounded<T>, shape, stream, mirror, state, shares, query);
 }
 
 template void launch_bounded<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,

@@ -23,12 +23,12 @@ struct Grid {
   unsigned num_multiprocessors;
 };
 
-// Keys that one search publishes, at the most: 2 blocks a multiprocessor, kMaxPublished each.
+// Rows that one search publishes, at the most: 2 blocks a multiprocessor, kMaxPublished each.
 inline constexpr std::size_t kMaxPublished = 64;
 constexpr std::size_t num_published(const Grid& grid) {
   return std::size_t{2} * grid.num_multiprocessors * kMaxPublished;
 }
-constexpr std::size_t published_bytes(const Grid& grid) {
+constexpr std::size_t published_key_bytes(const Grid& grid) {
   return num_published(grid) * sizeof(std::uint32_t);
 }
 

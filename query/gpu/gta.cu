@@ -12,8 +12,8 @@
 #include <algorithm>
 
 #include "query/cuda/launch.h"
+#include "query/gpu/answer.cuh"
 #include "query/gpu/engines.h"
-#include "query/gpu/grid_search.cuh"
 #include "query/gpu/heap.cuh"
 
 namespace culmen::gpu {
@@ -26,20 +26,6 @@ struct BlockGroup {
   __device__ std::uint32_t size() const { return blockDim.x; }
   __device__ void sync() const { __syncthreads(); }
 };
-
-// The score's own chain over the threshold tuple: no row in a later leaf of the partition scores more.
-template <typename T>
-__device__ double threshold(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf) {
-  const T* highest = mirror.corner<T>(leaf, Corner::later_maximum);
-  const T* lowest = mirror.corner<T>(leaf, Corner::later_minimum);
-  double score = query.header().offset;
-  for (int t = 0; t < query.header().num_terms; ++t) {
-    const PackedTerm term = query.terms()[t];
-    score = score_step(score, term.weight,
-                       static_cast<double>(__ldg((term.weight > 0 ? highest : lowest) + term.attribute)));
-  }
-  return score_finish(score);
-}
 
 template <typename T>
 __device__ bool row_score(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, std::uint32_t slot,
@@ -95,15 +81,15 @@ __global__ void __launch_bounds__(kGtaThreads) search_gta(const MirrorRef mirror
         ++shared.leaves_visited;
         shared.tuples_scored += mirror.leaves[leaf].num_rows;
       }
-      const double later = threshold<T>(mirror, query, leaf);
+      const double later = corner_score<T>(mirror, query, leaf, Corner::later_maximum, Corner::later_minimum);
       if (is_excluded(later, best.floor(), [&] { return mirror.leaves[leaf].later_min_id; })) break;
     }
   }
   for (std::uint32_t first = 0; first < best.size(); first += kGtaThreads) {
     const std::uint32_t i = first + threadIdx.x;
-    const bool pass[1] = {i < best.size()};
+    bool pass[1] = {i < best.size()};
     const Candidate rows[1] = {pass[0] ? best[i] : no_candidate()};
-    append(state, pass, rows, static_cast<int>(threadIdx.x) % kWarpSize);
+    append(candidates_of_all(state), pass, rows, static_cast<int>(threadIdx.x) % kWarpSize);
   }
   finish(state, KeyScale(query), shared, items);
 }

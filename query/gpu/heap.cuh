@@ -4,7 +4,7 @@
 // them into the k best, which stand first and in order.
 #pragma once
 
-#include "query/gpu/select.cuh"
+#include "query/gpu/sort.cuh"
 
 namespace culmen::gpu {
 

@@ -57,6 +57,16 @@ cuda::Buffer<T> upload(const T* from, std::size_t size, cuda::Memory memory) {
   return buffer;
 }
 
+std::vector<AttributeBounds> attribute_bounds(const Snapshot& snapshot) {
+  std::vector<AttributeBounds> bounds;
+  for (int i = 0; i < snapshot.num_attributes(); ++i) {
+    const BoundUnit& unit = snapshot.units[static_cast<std::size_t>(i)];
+    bounds.push_back(
+        {unit.origin, unit.unit, snapshot.layout.maximum_row(i), snapshot.layout.minimum_row(i)});
+  }
+  return bounds;
+}
+
 }  // namespace
 
 Mirror::Mirror(const Snapshot& snapshot, const DeviceOptions& options)
@@ -82,11 +92,14 @@ void Mirror::upload_tree(const Snapshot& snapshot) {
   leaves_ = upload(snapshot.leaves.data(), snapshot.leaves.size(), cuda::Memory::device);
   corners_ = upload(snapshot.corners.data(), snapshot.corners.size(), cuda::Memory::device);
   partitions_ = upload(snapshot.partitions.data(), snapshot.partitions.size(), cuda::Memory::device);
+  const std::vector<AttributeBounds> attributes = attribute_bounds(snapshot);
+  attributes_ = upload(attributes.data(), attributes.size(), cuda::Memory::device);
   const std::size_t stride = snapshot.nodes.stride_bytes();
   nodes_ = upload(snapshot.nodes[0].bytes, snapshot.nodes.size() * stride, cuda::Memory::device);
   ref_.leaves = leaves_.data();
   ref_.corners = corners_.data();
   ref_.partitions = partitions_.data();
+  ref_.attributes = attributes_.data();
   ref_.nodes = nodes_.data();
   ref_.node_stride = stride;
   ref_.num_nodes = static_cast<std::uint32_t>(snapshot.nodes.size());

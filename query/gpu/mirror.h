@@ -30,6 +30,7 @@ class Mirror {
   cuda::Buffer<std::int64_t> ids_, slot_min_ids_;
   cuda::Buffer<LeafHeader> leaves_;
   cuda::Buffer<PartitionRange> partitions_;
+  cuda::Buffer<AttributeBounds> attributes_;
   cuda::Buffer<Half> slot_bounds_;
   cuda::Buffer<std::uint32_t> slot_nodes_;
 };

@@ -11,6 +11,12 @@ namespace culmen::gpu {
 
 inline constexpr std::uint32_t kNoNode = 0xffffffff;
 
+// How the stored bounds tell an attribute's extremes: origin + unit * the number in the row.
+struct AttributeBounds {
+  double origin, unit;
+  std::int32_t maximum_row, minimum_row;
+};
+
 struct MirrorRef {
   // As in index/snapshot.h.
   const std::byte* values;  // [num_leaves][num_attributes][block_rows]
@@ -19,6 +25,7 @@ struct MirrorRef {
   const std::byte* corners;  // [num_leaves][kNumCorners][num_attributes]
   const std::byte* nodes;    // [num_nodes] of node_stride bytes, level 1 first, the root last
   const PartitionRange* partitions;
+  const AttributeBounds* attributes;  // [num_attributes]
 
   // The bounds of all level-1 nodes, "subset-major": [num_bound_rows][num_slots]. Which node stands in a slot
   // is shuffled, so that a region of the tree where all nodes are promising is shared out among all who

@@ -9,8 +9,8 @@
 #include <algorithm>
 
 #include "query/cuda/launch.h"
+#include "query/gpu/answer.cuh"
 #include "query/gpu/engines.h"
-#include "query/gpu/grid_search.cuh"
 
 namespace culmen::gpu {
 namespace {
@@ -44,20 +44,26 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
     best = sample_leaf<T, kLoads>(mirror, query, scale, state.floor, sampled, lane);
   publish(state, shared, best, lane);
   grid_barrier(*state.counters, 1);
-  Floor floor = floor_of_published(state, scale, shared, staging);
+  Floor floor = floor_of_published(mirror, state, scale, shared, staging);
 
+  const auto visit = [&](std::uint64_t leaf) {
+    visit_leaf<T, kLoads>(
+        mirror, query, floor, static_cast<std::uint32_t>(leaf), lane, shared,
+        [&](auto& pass, const auto& rows, int) { append(candidates_of_all(state), pass, rows, lane); });
+  };
   const std::uint64_t num_leaves = mirror.num_leaves;
   for (std::uint64_t leaf = static_cast<std::uint64_t>(warp) * kFirstStride; leaf < num_leaves;
        leaf += static_cast<std::uint64_t>(num_warps) * kFirstStride)
-    visit_leaf<T, kLoads>(mirror, query, state, floor, static_cast<std::uint32_t>(leaf), lane, shared);
+    visit(leaf);
   grid_barrier(*state.counters, 2);
   const std::uint64_t count = __ldcg(&state.counters->num_candidates);
   grid_barrier(*state.counters, 3);  // nobody appends before all have read the count
-  floor = floor_of_candidates(state, floor, min(count, state.capacity), scale, shared, staging);
+  const auto looked_at = static_cast<std::uint32_t>(
+      min(min(count, state.capacity), std::uint64_t{kSortBytes / sizeof(std::uint32_t)}));
+  floor = floor_of_candidates(state, floor, looked_at, scale, staging, shared.select);
 
   for (std::uint64_t leaf = warp; leaf < num_leaves; leaf += num_warps)
-    if (leaf % kFirstStride != 0)
-      visit_leaf<T, kLoads>(mirror, query, state, floor, static_cast<std::uint32_t>(leaf), lane, shared);
+    if (leaf % kFirstStride != 0) visit(leaf);
   finish(state, scale, shared, dynamic_shared);
 }
 
@@ -68,7 +74,7 @@ void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const Que
                  const Grid& grid, cudaStream_t stream) {
   const cuda::Shape shape = {.num_blocks = grid.num_multiprocessors * kBlocksPerMultiprocessor,
                              .num_threads = kSearchThreads,
-                             .shared_bytes = std::max(kSortBytes, published_bytes(grid)),
+                             .shared_bytes = std::max(kSortBytes, published_key_bytes(grid)),
                              .cooperative = true};
   cuda::launch(search_scan<T>, shape, stream, mirror, state, query);
 }

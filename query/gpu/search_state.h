@@ -27,6 +27,12 @@ struct Floor {
   std::int64_t id;
 };
 
+// A row of a sample. Its id is read where ids decide.
+struct PublishedRow {
+  double score;
+  std::uint64_t row;
+};
+
 enum class Outcome : std::uint32_t {
   sorted,    // the answer's hits stand in order in the result
   unsorted,  // too many ties or too large a k to sort here: all candidates are in the candidate list
@@ -57,7 +63,8 @@ struct Counters {
 
 struct SearchStateRef {
   Counters* counters;
-  std::uint32_t* published;  // [num_published] keys of the best scores of a sample
+  std::uint32_t* published_keys;  // [num_published] of the best rows of a sample
+  PublishedRow* published_rows;   // [num_published]
   Candidate* candidates;
   ResultHeader* result;    // pinned host memory, as the hits
   Candidate* hits;         // [k]

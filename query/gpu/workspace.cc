@@ -19,7 +19,10 @@ void grow(cuda::Buffer<T>& buffer, std::size_t size, cuda::Memory memory) {
 }  // namespace
 
 Workspace::Workspace(const Grid& grid)
-    : counters_(1), published_(num_published(grid)), result_(1, cuda::Memory::pinned) {
+    : counters_(1),
+      published_keys_(num_published(grid)),
+      published_rows_(num_published(grid)),
+      result_(1, cuda::Memory::pinned) {
   *result_.data() = {};
   clear_counters();
 }
@@ -60,7 +63,8 @@ void Workspace::trim() {
 
 SearchStateRef Workspace::next(std::uint32_t k, Floor floor) {
   return {counters_.data(),
-          published_.data(),
+          published_keys_.data(),
+          published_rows_.data(),
           candidates_.data(),
           result_.data(),
           hits_.data(),

@@ -54,7 +54,8 @@ class Workspace {
  private:
   cuda::Stream stream_;
   cuda::Buffer<Counters> counters_;
-  cuda::Buffer<std::uint32_t> published_;
+  cuda::Buffer<std::uint32_t> published_keys_;
+  cuda::Buffer<PublishedRow> published_rows_;
   cuda::Buffer<Candidate> candidates_;
   cuda::Buffer<ResultHeader> result_;
   cuda::Buffer<Candidate> hits_;

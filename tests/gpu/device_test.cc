@@ -167,6 +167,43 @@ TEST(Device, BreaksTiesByTheSmallerIdHoweverManyTie) {
                  {.weights = {0.3, 0.7}, .k = 1000}});
 }
 
+// Bounds carry a margin with such weights, so that only corners and ids can show that a block is not needed.
+TEST(Device, VisitsFewOfTheMillionsOfRowsThatTie) {
+  SKIP_WITHOUT_GPU();
+  constexpr std::size_t kRows = 4'000'000;
+  Random random(17);
+  std::vector<float> halves(kRows), stars(kRows), tenths(kRows);
+  std::vector<std::int64_t> ids(kRows);
+  for (std::size_t row = 0; row < kRows; ++row) {
+    halves[row] = 0.5f * static_cast<float>(random.below(3));
+    stars[row] = static_cast<float>(1 + random.below(5));
+    tenths[row] = 0.1f * static_cast<float>(random.below(2));  // no binary16 number
+    ids[row] = static_cast<std::int64_t>((row * 2'654'435'761u + 7) % (1ull << 32));
+  }
+  TableView table;
+  table.num_rows = kRows;
+  table.attributes = {{"halves"}, {"stars"}, {"tenths"}};
+  table.columns = {ColumnView(halves.data()), ColumnView(stars.data()), ColumnView(tenths.data())};
+  table.ids = ids;
+  const Index index = Index::build(table);
+  const DeviceIndex on_gpu = index.to_device();
+  for (const std::vector<double>& weights : std::initializer_list<std::vector<double>>{
+           {1, 1, 0}, {0.1, 0.7, 0}, {0.3, 0.1, 0.9}, {0.3, -0.1, 0}, {0, 0, 1}, {-0.1, -0.2, -0.3}})
+    for (const std::size_t k : {1, 16, 256, 1000}) {
+      const Query query = {.weights = weights, .k = k};
+      const std::vector<Hit> expected = index.search(query, {.engine = Engine::scan}).hits;
+      const SearchResult best_first = on_gpu.search(query);
+      EXPECT_EQ(best_first.hits, expected) << describe(query);
+      EXPECT_LT(best_first.stats.tuples_scored, kRows / 8) << describe(query);
+      const SearchResult scanned = on_gpu.search(query, Engine::scan);
+      EXPECT_EQ(scanned.hits, expected) << describe(query);
+      EXPECT_EQ(scanned.stats.tuples_scored, kRows) << describe(query);  // one pass
+      const SearchResult in_batch = on_gpu.search(std::vector<Query>{query})[0];
+      EXPECT_EQ(in_batch.hits, expected) << describe(query);
+      EXPECT_LT(in_batch.stats.tuples_scored, kRows / 8) << describe(query);
+    }
+}
+
 TEST(Device, AnswersALargeTableAsTheCpuDoes) {
   SKIP_WITHOUT_GPU();
   Random random(13);
