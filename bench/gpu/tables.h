@@ -1,0 +1,15 @@
+// The tables that the GPU is asked about: those of generate_table, and one more.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "culmen/table.h"
+
+namespace culmen::bench {
+
+// `kind` is one of parse_table_kind's, or "ascending": each column of an independent table sorted, so that no
+// row is below the one before it and a scan from the first row on meets nothing but better rows.
+Table make_table(const std::string& kind, std::uint64_t num_rows, int dims);
+
+}  // namespace culmen::bench
