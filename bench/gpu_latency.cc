@@ -2,10 +2,11 @@
 // and their worst case counts.
 //
 //   gpu_latency [--rows=N] [--dims=D] [--kinds=independent,ascending,...] [--memory=device|managed|host]
-//               [--only=warm,cold,scan,gta,batch] [--ks=1,16,...] [--repeats=R]
+//               [--only=warm,cold,scan,gta,batch,rivals] [--ks=1,16,...] [--repeats=R]
 //
 // For each kind of table, beside the time to read the columns in use once:
 //
+//   rivals   no index: scores for all rows, then CUB's sort or DeviceTopK; gpu/rivals.h
 //   warm     bounded over families of weights (gpu/questions.h): each question R times, its median; then the
 //            median and the worst over a family's questions. `all`: all families but mixed signs
 //   cold     the same for two families, the L2 cache overwritten before each search; k = 16, 128
@@ -14,7 +15,7 @@
 //   batch    4,096 random questions in one call; k = 16, 128
 //
 // Times are of the whole call on the host, from weights to hits there. Every answer is compared with the
-// CPU's but those on mixed signs and most of a batch.
+// CPU's but those on mixed signs and most of a batch; those of the rivals as far as float32 goes.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -43,7 +44,7 @@ struct Settings {
   std::vector<std::string> kinds = {"independent", "correlated", "anticorrelated",
                                     "ratings",     "zipf",       "clusters"};
   std::string memory = "auto";
-  std::vector<std::string> only = {"warm", "cold", "scan", "gta", "batch"};
+  std::vector<std::string> only = {"rivals", "warm", "cold", "scan", "gta", "batch"};
   Ks ks = {1, 16, 128, 256};
   int repeats = 11;
 
@@ -70,6 +71,17 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
+// Rivals on the table as it is. Before the index is on the card, so that each has the card to itself.
+int measure_without_index(const Table& table, const Index& index, const Weights& weights,
+                          const Settings& settings) {
+  if (parse_device_memory(settings.memory) == DeviceMemory::host) {
+    std::printf("rivals left out: the rows are to be in host memory\n");
+    return 0;
+  }
+  const Reading reading = measure_reading(DeviceMemory::device, settings.rows, settings.dims);
+  return measure_rivals(table.view(), index, weights, reading, settings.ks);
+}
+
 int measure_index(const Subject& subject, const Weights& weights, const Settings& settings) {
   int wrong = 0;
   if (settings.wants("warm")) wrong += measure_warm(subject, settings.ks);
@@ -90,6 +102,7 @@ int measure_table(const std::string& kind, const Settings& settings) {
   std::printf("== %s: %llu x %d; generated %.1f s, built %.1f s\n", kind.c_str(),
               static_cast<unsigned long long>(settings.rows), settings.dims, (generated - start) * 1e-6,
               (now_us() - generated) * 1e-6);
+  int wrong = settings.wants("rivals") ? measure_without_index(*table, index, weights, settings) : 0;
   table.reset();  // the index has the values; a copy in pinned host memory takes the room
   const double copying = now_us();
   const DeviceIndex on_gpu = index.to_device({.memory = parse_device_memory(settings.memory)});
@@ -99,7 +112,7 @@ int measure_table(const std::string& kind, const Settings& settings) {
       "copied %.1f s; rows in %s memory, %.2f GB on the card; reading all columns once: %.0f us, %.0f GB/s\n",
       (copied - copying) * 1e-6, std::string(device_memory_name(on_gpu.memory())).c_str(),
       static_cast<double>(on_gpu.device_bytes()) * 1e-9, reading.us(weights), reading.bytes_per_us * 1e-3);
-  return measure_index({index, on_gpu, families, reading, settings.repeats}, weights, settings);
+  return wrong + measure_index({index, on_gpu, families, reading, settings.repeats}, weights, settings);
 }
 
 int run(const Settings& settings) {

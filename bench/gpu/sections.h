@@ -33,4 +33,9 @@ int measure_long(const Subject& subject, Engine engine, const Weights& weights, 
 // 4,096 random questions in one call.
 int measure_batch(const Subject& subject, const Ks& ks);
 
+// Top-k without an index (gpu/rivals.h), on one question. `reading`: of a table on the card. No more
+// than a line where the table does not fit there.
+int measure_rivals(const TableView& table, const Index& index, const Weights& weights, const Reading& reading,
+                   const Ks& ks);
+
 }  // namespace culmen::bench
