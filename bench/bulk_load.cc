@@ -2,6 +2,9 @@
 //
 //   build/KIND       Index::build, --threads threads
 //   parse_csv        CSV text in memory to a Table on one thread; MB/s of text
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <string>
 
 #include "bench/defaults.h"

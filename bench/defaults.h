@@ -8,15 +8,15 @@
 
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <iostream>
 #include <random>
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include "bench/flags.h"
+#include "bench/weights.h"
 
 namespace culmen::bench {
 
@@ -26,15 +26,6 @@ struct Settings {
   int queries = 200;
   int threads = 0;
 };
-
-inline bool take_flag(std::string_view argument, std::string_view name, auto& value) {
-  if (!argument.starts_with(name)) return false;
-  argument.remove_prefix(name.size());
-  const auto [end, error] = std::from_chars(argument.data(), argument.data() + argument.size(), value);
-  if (error == std::errc() && end == argument.data() + argument.size()) return true;
-  std::cerr << name << " takes a whole number\n";
-  std::exit(2);
-}
 
 // Takes our flags out of the command line and gives the rest to Google Benchmark.
 inline Settings initialize(int argc, char** argv) {
@@ -58,19 +49,9 @@ inline Settings initialize(int argc, char** argv) {
 
 inline std::vector<std::vector<double>> random_weights(const Settings& settings) {
   std::mt19937_64 random(7);  // any fixed seed; printed here, nowhere else
-  std::uniform_real_distribution<double> uniform(0, 1);
   std::vector<std::vector<double>> all(static_cast<std::size_t>(settings.queries));
-  for (std::vector<double>& weights : all) {
-    weights.resize(static_cast<std::size_t>(settings.dims));
-    for (double& weight : weights) weight = 1 - uniform(random);
-  }
+  for (std::vector<double>& weights : all) weights = random_weights(random, settings.dims);
   return all;
-}
-
-// The p-quantile, 0 <= p <= 1, of times that are not empty.
-inline double quantile(std::vector<double> times, double p) {
-  std::sort(times.begin(), times.end());
-  return times[std::min(times.size() - 1, static_cast<std::size_t>(p * static_cast<double>(times.size())))];
 }
 
 }  // namespace culmen::bench

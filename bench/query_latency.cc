@@ -14,12 +14,16 @@
 #include <tbb/parallel_reduce.h>
 #include <tbb/task_arena.h>
 
-#include <chrono>
+#include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bench/defaults.h"
+#include "bench/timing.h"
 #include "culmen/culmen.h"
 
 namespace culmen::bench {
@@ -28,11 +32,6 @@ namespace {
 constexpr const char* kKinds[] = {"independent", "correlated", "anticorrelated"};
 constexpr std::size_t kChecked = 8;      // weight vectors compared with scan
 constexpr std::size_t kSlowQueries = 5;  // weight vectors of the engines that read much
-
-double now_us() {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // One distribution at a time: its index, and as many bytes as its attributes for the plain reading.
 class Workload {

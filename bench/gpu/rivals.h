@@ -1,0 +1,48 @@
+// Top-k on a GPU without an index: the table's columns as they are, a float32 score for every row, then the
+// best of the scores by CUB. float32 throughout and ties by chance, so less is asked of the rivals than of
+// culmen.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "culmen/table.h"
+#include "query/cuda/buffer.h"
+
+namespace culmen::bench {
+
+struct ScoredRow {
+  float score;
+  std::uint32_t row;
+};
+
+class Rivals {
+ public:
+  // Uploads the columns. Device memory: 4 bytes a value, and 16 bytes a row to work with.
+  // Throws OutOfDeviceMemory; InvalidArgument if a column is not of float32 or there are 2^32 rows or more.
+  explicit Rivals(const TableView& table);
+
+  // The scores alone, left on the card.
+  void score(const std::vector<double>& weights);
+
+  // The k best rows in host memory, best first: by sorting all scores.
+  std::vector<ScoredRow> sort(const std::vector<double>& weights, std::size_t k);
+  // And by cub::DeviceTopK, which CCCL has from 3.2 on (CMAKE_CUDA_FLAGS=-IFOLDER puts another CCCL before
+  // the toolkit's). Empty where there is none.
+  std::vector<ScoredRow> top_k(const std::vector<double>& weights, std::size_t k);
+
+ private:
+  void launch_score(const std::vector<double>& weights, std::uint32_t* rows);
+  // Calls `call(scratch, scratch_bytes)` as CUB wants it: first without memory, to learn how much it needs.
+  template <typename Call>
+  void with_scratch(const Call& call);
+
+  std::uint32_t num_rows_;
+  std::vector<cuda::Buffer<float>> columns_;
+  cuda::Buffer<float> scores_, best_scores_;
+  cuda::Buffer<std::uint32_t> rows_, best_rows_;
+  cuda::Buffer<std::byte> scratch_;
+};
+
+}  // namespace culmen::bench

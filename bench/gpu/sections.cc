@@ -1,0 +1,152 @@
+#include "bench/gpu/sections.h"
+
+#include <cstdio>
+#include <random>
+#include <string>
+
+#include "bench/gpu/card.h"
+#include "bench/timing.h"
+#include "bench/weights.h"
+
+namespace culmen::bench {
+namespace {
+
+constexpr int kSpreadRepeats = 101;  // enough for a 10 % and a 90 % quantile
+constexpr int kLongRepeats = 5;      // of what reads much, or answers much
+constexpr std::size_t kBatch = 4096;
+constexpr std::size_t kCheckedOfBatch = 64;
+
+// Of each of some questions.
+struct Figures {
+  std::vector<double> us;      // median of the repeats
+  std::vector<double> faster;  // how many times faster than reading the columns in use
+  std::vector<double> leaves;  // blocks whose tuples were scored
+  std::vector<double> bytes;   // of values and bounds
+};
+
+void append(Figures& to, const Figures& from) {
+  const auto append_values = [](std::vector<double>& values, const std::vector<double>& more) {
+    values.insert(values.end(), more.begin(), more.end());
+  };
+  append_values(to.us, from.us);
+  append_values(to.faster, from.faster);
+  append_values(to.leaves, from.leaves);
+  append_values(to.bytes, from.bytes);
+}
+
+void print_heading(const char* what) {
+  std::printf("bounded, %s; x read: times faster than reading the columns in use\n", what);
+  std::printf("%8s %-13s %9s %9s %8s %8s %8s %8s %8s\n", "k", "questions", "us", "worst", "x read", "worst",
+              "blocks", "most", "KB");
+}
+
+void print_figures(std::size_t k, const std::string& questions, const Figures& figures) {
+  std::printf("%8zu %-13s %9.1f %9.1f %8.1f %8.1f %8.0f %8.0f %8.0f\n", k, questions.c_str(),
+              median(figures.us), quantile(figures.us, 1), median(figures.faster),
+              quantile(figures.faster, 0), median(figures.leaves), quantile(figures.leaves, 1),
+              median(figures.bytes) * 1e-3);
+}
+
+template <typename Prepare>
+int measure_family(const Subject& subject, const Family& family, std::size_t k, const Prepare& prepare,
+                   Figures& figures) {
+  int wrong = 0;
+  for (const Weights& weights : family.questions) {
+    const Query query = {.weights = weights, .k = k};
+    SearchResult result;
+    const auto search = [&] { result = subject.on_gpu.search(query, Engine::bounded); };
+    figures.us.push_back(median(times_us(subject.repeats, search, prepare)));
+    figures.faster.push_back(subject.reading.us(weights) / figures.us.back());
+    figures.leaves.push_back(static_cast<double>(result.stats.blocks_visited));
+    figures.bytes.push_back(static_cast<double>(result.stats.bytes_touched));
+    // On mixed signs the CPU takes too long.
+    if (!family.mixed_signs && result.hits != subject.index.search(query).hits) ++wrong;
+  }
+  return wrong;
+}
+
+// A line for each family, and one for all but mixed signs.
+template <typename Prepare>
+int measure_families(const Subject& subject, const std::vector<Family>& families, std::size_t k,
+                     const Prepare& prepare) {
+  int wrong = 0;
+  Figures all;
+  for (const Family& family : families) {
+    Figures figures;
+    wrong += measure_family(subject, family, k, prepare, figures);
+    print_figures(k, family.name, figures);
+    if (!family.mixed_signs) append(all, figures);
+  }
+  print_figures(k, "all", all);
+  return wrong;
+}
+
+void print_spread(const Subject& subject, std::size_t k) {
+  const Query query = {.weights = find_family(subject.families, "Q0-Q4").questions.front(), .k = k};
+  const std::vector<double> times =
+      times_us(kSpreadRepeats, [&] { subject.on_gpu.search(query, Engine::bounded); });
+  std::printf("%8zu Q0, %d times: 10 %% %.1f, median %.1f, 90 %% %.1f, worst %.1f us\n", k, kSpreadRepeats,
+              quantile(times, 0.1), median(times), quantile(times, 0.9), quantile(times, 1));
+}
+
+}  // namespace
+
+int measure_warm(const Subject& subject, const Ks& ks) {
+  int wrong = 0;
+  print_heading("warm");
+  for (const std::size_t k : ks) {
+    wrong += measure_families(subject, subject.families, k, [] {});
+    print_spread(subject, k);
+  }
+  return wrong;
+}
+
+int measure_cold(const Subject& subject, const Ks& ks) {
+  const CacheFlush flush;
+  const std::vector<Family> families = {find_family(subject.families, "Q0-Q4"),
+                                        find_family(subject.families, "random")};
+  int wrong = 0;
+  print_heading("cold: the L2 cache overwritten before each search");
+  for (const std::size_t k : ks) wrong += measure_families(subject, families, k, flush);
+  return wrong;
+}
+
+int measure_long(const Subject& subject, Engine engine, const Weights& weights, const Ks& ks) {
+  int wrong = 0;
+  for (const std::size_t k : ks) {
+    const Query query = {.weights = weights, .k = k};
+    SearchResult result;
+    const double us = median(times_us(kLongRepeats, [&] { result = subject.on_gpu.search(query, engine); }));
+    const SearchStats& stats = result.stats;
+    const auto bytes = static_cast<double>(stats.bytes_touched);
+    std::printf(
+        "%-5s k=%-4zu %9.0f us = %.2f x reading; %.3f GB at %.0f %% of the speed of reading, %.2f %% of the "
+        "rows scored\n",
+        std::string(engine_name(engine)).c_str(), k, us, us / subject.reading.us(weights), bytes * 1e-9,
+        100 * bytes / us / subject.reading.bytes_per_us,
+        100 * static_cast<double>(stats.tuples_scored) / static_cast<double>(stats.tuples_in_index));
+    if (result.hits != subject.index.search(query).hits) ++wrong;
+  }
+  return wrong;
+}
+
+int measure_batch(const Subject& subject, const Ks& ks) {
+  const int dims = static_cast<int>(subject.index.info().attributes.size());
+  int wrong = 0;
+  for (const std::size_t k : ks) {
+    std::mt19937_64 random(9);
+    std::vector<Query> queries(kBatch);
+    for (Query& query : queries) query = {.weights = random_weights(random, dims), .k = k};
+    std::vector<SearchResult> results;
+    const double us = median(times_us(kLongRepeats, [&] { results = subject.on_gpu.search(queries); }));
+    double blocks = 0;
+    for (const SearchResult& result : results) blocks += static_cast<double>(result.stats.blocks_visited);
+    for (std::size_t q = 0; q < kBatch; q += kBatch / kCheckedOfBatch)
+      if (results[q].hits != subject.index.search(queries[q]).hits) ++wrong;
+    std::printf("batch k=%-4zu %9.0f us for %zu queries = %.0f queries/s, %.0f blocks a query\n", k, us,
+                kBatch, static_cast<double>(kBatch) * 1e6 / us, blocks / static_cast<double>(kBatch));
+  }
+  return wrong;
+}
+
+}  // namespace culmen::bench

@@ -1,0 +1,41 @@
+// The sections of gpu_latency. Each measures one thing, prints its lines, and returns how many answers were
+// not the CPU's.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "bench/gpu/questions.h"
+#include "bench/gpu/reading.h"
+#include "culmen/culmen.h"
+
+namespace culmen::bench {
+
+using Ks = std::vector<std::size_t>;
+
+struct Subject {
+  const Index& index;
+  const DeviceIndex& on_gpu;
+  const std::vector<Family>& families;
+  Reading reading;
+  int repeats = 11;  // of each question to the engine bounded
+};
+
+// Engine bounded over every family: each question several times in a row. And the spread of one question.
+int measure_warm(const Subject& subject, const Ks& ks);
+
+// Engine bounded over Q0-Q4 and random: nothing of the index is in the L2 cache when the clock starts.
+int measure_cold(const Subject& subject, const Ks& ks);
+
+// An engine that reads much, on one question.
+int measure_long(const Subject& subject, Engine engine, const Weights& weights, const Ks& ks);
+
+// 4,096 random questions in one call.
+int measure_batch(const Subject& subject, const Ks& ks);
+
+// Top-k without an index (gpu/rivals.h), on one question. `reading`: of a table on the card. No more
+// than a line where the table does not fit there.
+int measure_rivals(const TableView& table, const Index& index, const Weights& weights, const Reading& reading,
+                   const Ks& ks);
+
+}  // namespace culmen::bench
