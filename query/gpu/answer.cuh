@@ -8,6 +8,7 @@ namespace culmen::gpu {
 
 inline constexpr std::uint32_t kSortCapacity = 2 * kMaxSortedHits;
 inline constexpr std::size_t kSortBytes = kSortCapacity * sizeof(Candidate);
+static_assert(2 * kSearchThreads * sizeof(Candidate) + exchange_bytes(kSearchThreads) <= kSortBytes);
 
 // Calls use(pass, rows, lane) by whole warps with the first `count` candidates, kRows a lane, and whether
 // they pass the floor.
@@ -60,10 +61,8 @@ __device__ inline std::uint32_t load_candidates(const SearchStateRef& state, std
 __device__ inline Floor last_floor(const SearchStateRef& state, std::uint64_t& count, const KeyScale& scale,
                                    BlockShared& shared, Candidate* items) {
   constexpr std::uint32_t kMostKeys = kSortBytes / sizeof(std::uint32_t);
-  // Sorting more costs more than choosing what is worth it.
-  constexpr std::uint32_t kSortedAtOnce = 128;
   Floor floor = {-infinity(), kNoId};
-  while (count > max(kSortedAtOnce, state.k + state.k / 2)) {
+  while (count > max(blockDim.x, state.k + state.k / 2)) {  // else sorting them costs less than choosing
     const auto looked_at = static_cast<std::uint32_t>(min(count, std::uint64_t{kMostKeys}));
     floor = floor_of_candidates(state, floor, looked_at, scale, reinterpret_cast<std::uint32_t*>(items),
                                 shared.select);
@@ -76,13 +75,13 @@ __device__ inline Floor last_floor(const SearchStateRef& state, std::uint64_t& c
 // Writes the answer; `items` has room for kSortCapacity.
 __device__ inline void write_answer(const SearchStateRef& state, std::uint64_t count, const KeyScale& scale,
                                     BlockShared& shared, Candidate* items) {
-  constexpr std::uint32_t kRanked = kSortCapacity / 4;
   const Floor floor = last_floor(state, count, scale, shared, items);
   const std::uint32_t num_loaded = load_candidates(state, count, floor, shared, items);
   const Candidate* sorted = items;
-  if (num_loaded <= kRanked) {
-    sort_by_rank(items, num_loaded, reinterpret_cast<double*>(items + kRanked), items + 2 * kRanked);
-    sorted = items + 2 * kRanked;
+  if (num_loaded <= blockDim.x) {
+    Candidate* into = items + blockDim.x;
+    sort_one_each(items, num_loaded, reinterpret_cast<std::byte*>(into + blockDim.x), into);
+    sorted = into;
     __syncthreads();
   } else {
     const std::uint32_t padded = next_power_of_two(num_loaded);

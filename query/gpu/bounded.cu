@@ -2,11 +2,13 @@
 //
 //   1. Each team of 4 warps bounds its share of the level-1 nodes (2 bytes a node and weight step) and keeps
 //      the bounds in shared memory.
-//   2. It opens its best node and scores the 4 best leaves in it; each block publishes the best scores.
-//   3. Behind the only barrier, every block takes the k-th best of what was published as floor.
-//   4. The block opens its nodes that reach the floor, scores their leaves that reach it, and appends their
+//   2. It opens its best node and scores the 4 best leaves in it; each block publishes the best rows.
+//   3. While the others do so too, each warp opens one of the team's 4 best nodes.
+//   4. Behind the only barrier, every block takes the k-th best of what was published as floor.
+//   5. The block opens its other nodes that reach the floor, scores the leaves that reach it, and appends
+//   their
 //      rows that do to the candidate list.
-//   5. The last block to finish sorts the candidates.
+//   6. The last block to finish sorts the candidates.
 //
 // Exact for any floor: a row is left out only if the chain bound of its leaf or node (docs/how-it-works.md)
 // or its own score shows that k published rows rank before it.
@@ -84,51 +86,115 @@ __device__ std::uint32_t bound_key(double bound, const KeyScale& scale) {
   return bound == -infinity() ? KeyScale::kNone : scale.key(bound);
 }
 
-// The team's best node, or one of about the same bound, of equal ones that with the smallest id; kNoNode if
-// no node is left. The same for all its warps.
-__device__ std::uint32_t best_node(const MirrorRef& mirror, const Team& team, const KeyScale& scale) {
-  const auto min_id = [&](std::uint32_t share) { return mirror.slot_min_ids[team.slot(share)]; };
-  std::uint32_t best = 0;
-  for (std::uint32_t share = 1; share < team.shares.groups_each; ++share) {
-    const double bound = team.bounds[team.place(share)], best_bound = team.bounds[team.place(best)];
-    if (bound > best_bound || (bound == best_bound && bound != -infinity() && min_id(share) < min_id(best)))
-      best = share;
-  }
-  std::uint32_t key = bound_key(team.bounds[team.place(best)], scale);
-  const unsigned tied = warp_argmax(key);
-  if (key == KeyScale::kNone) return kNoNode;
-  const int lane = smallest_id(tied, team.lane, [&] { return min_id(best); });
-  return team.nodes[__shfl_sync(kFullWarp, team.place(best), lane)];
-}
-
-// The child of a rank in the order of the bounds, as far as keys tell them apart, then of the smallest ids;
-// -1 if it does not exist.
-__device__ int child_of_rank(double bound, std::int64_t min_id, int rank, int lane, const KeyScale& scale) {
-  std::uint32_t key = bound_key(bound, scale);
+// The lane whose item has a rank in the order of the keys, then of the smallest ids; -1 if there is none.
+template <typename MinId>
+__device__ int lane_of_rank(std::uint32_t key, MinId&& min_id, int rank, int lane) {
   for (;; --rank) {
     std::uint32_t top = key;
     const unsigned tied = warp_argmax(top);
     if (top == KeyScale::kNone) return -1;
-    const int child = smallest_id(tied, lane, [&] { return min_id; });
-    if (rank == 0) return child;
-    if (lane == child) key = KeyScale::kNone;
+    const int best = smallest_id(tied, lane, min_id);
+    if (rank == 0) return best;
+    if (lane == best) key = KeyScale::kNone;
   }
 }
 
-template <typename T>
-__device__ TwoBest sample_best_node(const MirrorRef& mirror, QueryRef query, const KeyScale& scale,
-                                    Floor floor, const Team& team) {
-  const std::uint32_t index = best_node(mirror, team, scale);
-  if (index == kNoNode) return {};
+// The team's nodes as its lanes offer them, the best of its own each.
+class BestNodes {
+ public:
+  __device__ BestNodes(const MirrorRef& mirror, const Team& team, const KeyScale& scale)
+      : mirror_(mirror), team_(team) {
+    for (std::uint32_t share = 1; share < team.shares.groups_each; ++share) {
+      const double bound = team.bounds[team.place(share)], best_bound = team.bounds[team.place(best_)];
+      if (bound > best_bound ||
+          (bound == best_bound && bound != -infinity() && min_id(share) < min_id(best_)))
+        best_ = share;
+    }
+    key_ = bound_key(team.bounds[team.place(best_)], scale);
+  }
+
+  // How many share the best key.
+  __device__ int num_tied() const {
+    std::uint32_t top = key_;
+    return __popc(warp_argmax(top));
+  }
+
+  // The place of a node; kNoNode if there are not so many.
+  __device__ std::uint32_t place_of_rank(int rank) const {
+    const int lane = lane_of_rank(
+        key_, [&] { return min_id(best_); }, rank, team_.lane);
+    return lane < 0 ? kNoNode : __shfl_sync(kFullWarp, team_.place(best_), lane);
+  }
+
+ private:
+  __device__ std::int64_t min_id(std::uint32_t share) const {
+    return mirror_.slot_min_ids[team_.slot(share)];
+  }
+
+  const MirrorRef& mirror_;
+  const Team& team_;
+  std::uint32_t best_ = 0;  // the lane's share with its best node
+  std::uint32_t key_;
+};
+
+// What a lane knows of its child of a node.
+struct Child {
+  double bound = -infinity();
+  std::uint32_t leaf = 0;
+  std::int64_t min_id = kNoId;
+};
+
+__device__ Child child_of(const MirrorRef& mirror, QueryRef query, std::uint32_t index, int lane) {
   const NodeRef node = mirror.node(index);
-  const std::uint32_t leaves = node.children()[team.lane];  // asked for together with the bounds
-  const std::int64_t min_ids = node.min_ids()[team.lane];
-  const double bound = child_bound(query, node, team.lane);
-  const int child = child_of_rank(bound, min_ids, team.warp, team.lane, scale);
-  if (child < 0) return {};
-  return sample_leaf<T, kLoads>(mirror, query, scale, floor, __shfl_sync(kFullWarp, leaves, child),
-                                team.lane);
+  return {child_bound(query, node, lane), node.children()[lane], node.min_ids()[lane]};
 }
+
+// A warp's look into the tree while nothing is known of the scores.
+template <typename T>
+class FirstLook {
+ public:
+  __device__ FirstLook(const MirrorRef& mirror, QueryRef query, const Team& team)
+      : mirror_(mirror), query_(query), team_(team) {}
+
+  // Scores one of the 4 best leaves in the team's best node. If several nodes tie, the warps share them out,
+  // for the rows with the smallest ids need not be all in one.
+  __device__ TwoBest sample(const KeyScale& scale, Floor floor) {
+    const BestNodes nodes(mirror_, team_, scale);
+    const int num_nodes = min(nodes.num_tied(), kTeamWarps);
+    const int node_rank = team_.warp % num_nodes;
+    const std::uint32_t place = nodes.place_of_rank(node_rank);
+    place_ = node_rank == team_.warp ? place : nodes.place_of_rank(team_.warp);
+    if (place == kNoNode) return {};
+    const Child child = child_of(mirror_, query_, team_.nodes[place], team_.lane);
+    is_open_ = place == place_;
+    if (is_open_) child_ = child;
+    const int best = lane_of_rank(
+        bound_key(child.bound, scale), [&] { return child.min_id; }, team_.warp / num_nodes, team_.lane);
+    if (best < 0) return {};
+    return sample_leaf<T, kLoads>(mirror_, query_, scale, floor, __shfl_sync(kFullWarp, child.leaf, best),
+                                  team_.lane);
+  }
+
+  // Opens the node that has the warp's rank among the team's, if sample() has not, and takes it out of the
+  // team's: it will most likely reach the floor. Behind a barrier.
+  __device__ Child open_next(BlockShared& shared) {
+    if (place_ == kNoNode) return {};
+    if (!is_open_) child_ = child_of(mirror_, query_, team_.nodes[place_], team_.lane);
+    if (team_.lane == 0) {
+      team_.bounds[place_] = -infinity();
+      atomicAdd(&shared.nodes_visited, 1ull);
+    }
+    return child_;
+  }
+
+ private:
+  const MirrorRef& mirror_;
+  QueryRef query_;
+  const Team& team_;
+  std::uint32_t place_ = kNoNode;
+  bool is_open_ = false;
+  Child child_;
+};
 
 // A list in shared memory that all warps of a block fill and then share out.
 class WorkList {
@@ -168,7 +234,9 @@ class Visit {
                    WorkList nodes, WorkList leaves)
       : mirror_(mirror), query_(query), shared_(shared), found_(found), nodes_(nodes), leaves_(leaves) {}
 
-  __device__ void run(const Team& team) {
+  // `child`: of the node that the warp has opened.
+  __device__ void run(const Team& team, const Child& child) {
+    list_leaf(child);
     for (auto share = static_cast<std::uint32_t>(team.warp); share < team.shares.groups_each;
          share += kTeamWarps)
       choose_slots(team, share);
@@ -196,15 +264,16 @@ class Visit {
   }
 
   __device__ void open(std::uint32_t index) {
-    const NodeRef node = mirror_.node(index);
-    const double bound = child_bound(query_, node, lane_);
-    const std::uint32_t leaf = node.children()[lane_];
-    const bool kept = !is_excluded(
-        bound, found_.floor(), [&] { return node.min_ids()[lane_]; },
-        [&] { return corner_score<T>(mirror_, query_, leaf, Corner::maximum, Corner::minimum); });
-    for (unsigned left = leaves_.push(kept, leaf, lane_); left != 0; left &= left - 1)
-      visit(__shfl_sync(kFullWarp, leaf, __ffs(static_cast<int>(left)) - 1));
+    list_leaf(child_of(mirror_, query_, index, lane_));
     if (lane_ == 0) atomicAdd(&shared_.nodes_visited, 1ull);
+  }
+
+  __device__ void list_leaf(const Child& child) {
+    const bool kept = !is_excluded(
+        child.bound, found_.floor(), [&] { return child.min_id; },
+        [&] { return corner_score<T>(mirror_, query_, child.leaf, Corner::maximum, Corner::minimum); });
+    for (unsigned left = leaves_.push(kept, child.leaf, lane_); left != 0; left &= left - 1)
+      visit(__shfl_sync(kFullWarp, child.leaf, __ffs(static_cast<int>(left)) - 1));
   }
 
   __device__ void visit(std::uint32_t leaf) {
@@ -236,7 +305,8 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   const std::uint32_t share_slots = shares.groups_each * kWarpSize;
   auto* slot_nodes = reinterpret_cast<std::uint32_t*>(dynamic_shared + std::size_t{kTeams} * share_slots);
   const std::size_t team_slots = static_cast<std::size_t>(warp / kTeamWarps) * share_slots;
-  const Team team = {blockIdx.x * kTeams + static_cast<std::uint32_t>(warp / kTeamWarps),
+  // Neighbouring groups, which hold neighbouring nodes, go to different blocks.
+  const Team team = {static_cast<std::uint32_t>(warp / kTeamWarps) * gridDim.x + blockIdx.x,
                      gridDim.x * kTeams,
                      shares,
                      warp % kTeamWarps,
@@ -249,14 +319,18 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
 
   bound_slots(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
-  publish(state, shared, sample_best_node<T>(mirror, query, scale, state.floor, team), team.lane);
-  grid_barrier(*state.counters, 1);
+  FirstLook<T> look(mirror, query, team);
+  publish(state, shared, look.sample(scale, state.floor), team.lane);
+  GridBarrier barrier(*state.counters, 1);
+  barrier.arrive();
+  const Child child = look.open_next(shared);
+  barrier.wait();
   const Floor floor = floor_of_published(mirror, state, scale, shared, rest);
   __syncthreads();  // the published keys make room for the candidates
   BlockCandidates found(state, scale, floor, shared, candidates);
   Visit<T>(mirror, query, shared, found, WorkList(lists, kListedNodes, num_nodes),
            WorkList(lists + kListedNodes, kListedLeaves, num_leaves))
-      .run(team);
+      .run(team, child);
   finish(state, scale, shared, candidates);
 }
 

@@ -133,8 +133,9 @@ class BlockCandidates {
   template <typename Give>
   __device__ void move_best(Give&& give) {
     constexpr int kRows = kCapacity / kSearchThreads;
+    constexpr std::uint32_t kWorthIt = 128;
     const std::uint32_t count = min(*list_.size, kCapacity);
-    if (count > 2 * state_.k + kSearchThreads) raise_floor(count);
+    if (count > state_.k + state_.k / 2 + kWorthIt) raise_floor(count);
     bool pass[kRows];
     Candidate rows[kRows];
 #pragma unroll

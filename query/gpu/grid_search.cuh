@@ -42,17 +42,34 @@ __device__ inline QueryRef take_query(const QueryArgument& argument, BlockShared
   return {shared.query};
 }
 
-// All blocks of the grid, which must be resident together; `nth` counts the barriers of a search from 1. What
-// was written before is seen by all behind it.
-__device__ inline void grid_barrier(Counters& counters, std::uint32_t nth) {
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> arrived(counters.barrier);
-    arrived.fetch_add(1, ::cuda::memory_order_acq_rel);
-    while (arrived.load(::cuda::memory_order_acquire) < nth * gridDim.x) {
-    }
+// A barrier for all blocks of the grid, which must be resident together; `nth` counts the barriers of a
+// search from
+// 1. What was written before arrive() is seen by all behind wait(). Both by all threads.
+class GridBarrier {
+ public:
+  __device__ GridBarrier(Counters& counters, std::uint32_t nth)
+      : arrived_(counters.barrier), all_(nth * gridDim.x) {}
+
+  __device__ void arrive() {
+    __syncthreads();
+    if (threadIdx.x == 0) arrived_.fetch_add(1, ::cuda::memory_order_acq_rel);
   }
-  __syncthreads();
+  __device__ void wait() {
+    if (threadIdx.x == 0)
+      while (arrived_.load(::cuda::memory_order_acquire) < all_) {
+      }
+    __syncthreads();
+  }
+
+ private:
+  ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> arrived_;
+  std::uint32_t all_;
+};
+
+__device__ inline void grid_barrier(Counters& counters, std::uint32_t nth) {
+  GridBarrier barrier(counters, nth);
+  barrier.arrive();
+  barrier.wait();
 }
 
 struct SampledRow {
@@ -81,7 +98,7 @@ struct PublishShape {
 };
 __device__ inline PublishShape publish_shape(std::uint32_t k) {
   if (k <= 32) return {8, 4};
-  if (k <= 256) return {32, 4};
+  if (k <= 256) return {16, 4};
   return {kMaxPublished, kMaxWarpKeys};
 }
 

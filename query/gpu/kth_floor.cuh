@@ -135,6 +135,27 @@ __device__ inline Kth kth_key(const std::uint32_t* keys, std::uint32_t count, in
   }
 }
 
+// Calls use(i, bits_at(i)) for the rows whose key is `key`. bits_at may read device memory: a few reads are
+// under way at once.
+template <typename BitsAt, typename Use>
+__device__ void for_each_tie(const std::uint32_t* keys, std::uint32_t count, std::uint32_t key,
+                             BitsAt&& bits_at, Use&& use) {
+  constexpr int kAtOnce = 4;
+  for (std::uint32_t first = threadIdx.x; first < count; first += kAtOnce * blockDim.x) {
+    std::uint64_t bits[kAtOnce];
+    bool tied[kAtOnce];
+#pragma unroll
+    for (int j = 0; j < kAtOnce; ++j) {
+      const std::uint32_t i = first + j * blockDim.x;
+      tied[j] = i < count && keys[i] == key;
+      bits[j] = bits_at(tied[j] ? i : 0);
+    }
+#pragma unroll
+    for (int j = 0; j < kAtOnce; ++j)
+      if (tied[j]) use(first + j * blockDim.x, bits[j]);
+  }
+}
+
 // The kth.wanted-th largest bits_at(i), rounded down, among the rows that share the key kth.key. Makes kth
 // and the keys those of the rows that share it.
 template <typename BitsAt>
@@ -144,17 +165,20 @@ __device__ std::uint64_t kth_bits_of_ties(std::uint32_t* keys, std::uint32_t cou
   for (;;) {
     __syncthreads();  // all have read the scratch
     std::uint64_t low = ~std::uint64_t{0}, high = 0;
-    for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x)
-      if (keys[i] == kth.key) {
-        low = min(low, bits_at(i));
-        high = max(high, bits_at(i));
-      }
+    for_each_tie(keys, count, kth.key, bits_at, [&](std::uint32_t, std::uint64_t bits) {
+      low = min(low, bits);
+      high = max(high, bits);
+    });
     block_range(low, high, scratch);
     if (low == high) return low;
     const int shift = max(0, 64 - kKeyBits - __clzll(static_cast<long long>(high - low)));
+    const auto key_of = [&](std::uint64_t bits) {
+      return static_cast<std::uint32_t>((bits - low) >> shift) + 1;
+    };
     for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x)
-      keys[i] =
-          keys[i] == kth.key ? static_cast<std::uint32_t>((bits_at(i) - low) >> shift) + 1 : KeyScale::kNone;
+      if (keys[i] != kth.key) keys[i] = KeyScale::kNone;
+    for_each_tie(keys, count, kth.key, bits_at,
+                 [&](std::uint32_t i, std::uint64_t bits) { keys[i] = key_of(bits); });
     __syncthreads();
     kth = kth_key(keys, count, kth.wanted, scratch);
     if (shift == 0 || !kth.has_many_ties()) return low + (static_cast<std::uint64_t>(kth.key - 1) << shift);

@@ -1,9 +1,13 @@
 // Sorts of few candidates in shared memory, best first.
 #pragma once
 
-#include "query/gpu/blocks.cuh"
+#include "query/gpu/score_keys.cuh"
 
 namespace culmen::gpu {
+
+__device__ inline std::uint32_t next_power_of_two(std::uint32_t x) {
+  return x <= 1 ? 1 : 1u << (32 - __clz(static_cast<int>(x - 1)));
+}
 
 // Ranks behind every row.
 __device__ inline Candidate no_candidate() {
@@ -40,29 +44,48 @@ __device__ void sort_candidates(Candidate* items, std::uint32_t count, std::uint
   sync();
 }
 
-// Sorts `count` items, best first, into `sorted`: by counting who is better, which is faster than a sort for
-// so few. `scores` is room for their scores side by side. All three in shared memory; a barrier before it and
-// none behind.
-__device__ inline void sort_by_rank(const Candidate* items, std::uint32_t count, double* scores,
-                                    Candidate* sorted) {
-  for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) scores[i] = items[i].score;
-  __syncthreads();
-  for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
-    const Candidate mine = items[i];
-    std::uint32_t rank = 0, equal = 0;
-#pragma unroll 8
-    for (std::uint32_t other = 0; other < count; ++other) {
-      rank += scores[other] > mine.score ? 1 : 0;
-      equal += scores[other] == mine.score ? 1 : 0;
-    }
-    for (std::uint32_t other = 0; equal > 1 && other < count; ++other)
-      rank += scores[other] == mine.score && items[other].id < mine.id ? 1 : 0;
-    sorted[rank] = mine;
-  }
+// Room in shared memory for sort_one_each by `num_threads`.
+constexpr std::size_t exchange_bytes(std::uint32_t num_threads) {
+  return std::size_t{2} * num_threads * (sizeof(std::uint64_t) + sizeof(std::uint32_t));
 }
 
-__device__ inline std::uint32_t next_power_of_two(std::uint32_t x) {
-  return x <= 1 ? 1 : 1u << (32 - __clz(static_cast<int>(x - 1)));
+// Sorts up to one item a thread from `items` into `sorted`, best first, all in shared memory; a barrier
+// before it and none behind. The same network, but items stay where they are and only their scores and places
+// move, from register to register within a warp.
+__device__ inline void sort_one_each(const Candidate* items, std::uint32_t count, std::byte* exchange,
+                                     Candidate* sorted) {
+  const std::uint32_t thread = threadIdx.x, num_threads = blockDim.x;
+  const std::uint32_t padded = max(next_power_of_two(count), std::uint32_t{kWarpSize});
+  auto* all_bits = reinterpret_cast<std::uint64_t*>(exchange);
+  auto* all_places = reinterpret_cast<std::uint32_t*>(all_bits + 2 * num_threads);
+  std::uint64_t bits = thread < count ? rank_bits(items[thread].score) : 0;  // 0: below every score's
+  std::uint32_t place = thread;
+  std::uint32_t half = 0;  // of the room, used in turn
+  for (std::uint32_t size = 2; size <= padded; size *= 2)
+    for (std::uint32_t stride = size / 2; stride > 0; stride /= 2) {
+      std::uint64_t other_bits = 0;
+      std::uint32_t other_place = 0;
+      if (stride < kWarpSize) {
+        other_bits = __shfl_xor_sync(kFullWarp, bits, static_cast<int>(stride));
+        other_place = __shfl_xor_sync(kFullWarp, place, static_cast<int>(stride));
+      } else {
+        all_bits[half + thread] = bits;
+        all_places[half + thread] = place;
+        __syncthreads();
+        other_bits = all_bits[half + (thread ^ stride)];
+        other_place = all_places[half + (thread ^ stride)];
+        half = num_threads - half;
+      }
+      const bool tied = bits == other_bits && bits != 0;
+      const bool other_first = other_bits > bits || (tied && items[other_place].id < items[place].id);
+      const bool mine_first = bits > other_bits || (tied && items[place].id < items[other_place].id);
+      const bool wants_better = ((thread & size) == 0) == ((thread & stride) == 0);
+      if (wants_better ? other_first : mine_first) {
+        bits = other_bits;
+        place = other_place;
+      }
+    }
+  if (thread < count) sorted[thread] = items[place];
 }
 
 }  // namespace culmen::gpu
