@@ -3,11 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <span>
+
+#include "index/host_device.h"
 
 namespace culmen {
 
@@ -15,12 +16,15 @@ namespace culmen {
 inline constexpr int kNoQuantum = 1 << 20;
 
 // The exponent q of the largest power of two that divides `value`; kNoQuantum for 0.
-inline int quantum_exponent(double value) {
-  const auto bits = std::bit_cast<std::uint64_t>(value);
-  const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
-  const int exponent = static_cast<int>((bits >> 52) & 0x7ff);
-  if (exponent == 0) return fraction == 0 ? kNoQuantum : std::countr_zero(fraction) - 1074;
-  return fraction == 0 ? exponent - 1023 : exponent - 1075 + std::countr_zero(fraction);
+CULMEN_HOST_DEVICE inline int quantum_exponent(double value) {
+  // Not std::bit_cast and std::countr_zero, which devices do not have.
+  const auto bits = __builtin_bit_cast(std::int64_t, value);
+  const std::int64_t fraction = bits & ((std::int64_t{1} << 52) - 1);
+  const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
+  if (fraction == 0) return exponent == 0 ? kNoQuantum : exponent - 1023;
+  const auto lowest_bit = static_cast<double>(fraction & -fraction);
+  const int zeros = static_cast<int>(__builtin_bit_cast(std::int64_t, lowest_bit) >> 52) - 1023;
+  return zeros + (exponent == 0 ? -1074 : exponent - 1075);
 }
 
 struct AttributeStats {
@@ -28,7 +32,7 @@ struct AttributeStats {
   double maximum = 0;
   std::int32_t quantum = kNoQuantum;  // every value is a multiple of 2^quantum
 
-  double max_abs() const { return std::fmax(std::fabs(minimum), std::fabs(maximum)); }
+  CULMEN_HOST_DEVICE double max_abs() const { return std::fmax(std::fabs(minimum), std::fabs(maximum)); }
 
   friend bool operator==(const AttributeStats&, const AttributeStats&) = default;
 };

@@ -8,12 +8,16 @@
 // it uses.
 #pragma once
 
-#include <cstdint>
-#include <vector>
+#include <span>
+#include <type_traits>
+
+#include "index/assert.h"
+#include "index/host_device.h"
 
 namespace culmen {
 
 inline constexpr int kMaxGroupSize = 8;
+inline constexpr int kMaxGroups = 8;
 
 class BoundLayout {
  public:
@@ -23,48 +27,51 @@ class BoundLayout {
     int first_row;  // row of the subset {first_attribute}; subset `mask` stands in first_row + mask - 1
   };
 
-  explicit BoundLayout(int num_attributes) : num_attributes_(num_attributes) {
-    const int num_groups = (num_attributes + kMaxGroupSize - 1) / kMaxGroupSize;
-    for (int g = 0, first = 0; g < num_groups; ++g) {
+  explicit BoundLayout(int num_attributes)
+      : num_attributes_(num_attributes), num_groups_((num_attributes + kMaxGroupSize - 1) / kMaxGroupSize) {
+    CULMEN_ASSERT(num_groups_ <= kMaxGroups);
+    for (int g = 0, first = 0; g < num_groups_; ++g) {
       const int size =
-          (num_attributes - first + num_groups - g - 1) / (num_groups - g);  // sizes differ by 1 at most
-      groups_.push_back({first, size, num_rows_});
+          (num_attributes - first + num_groups_ - g - 1) / (num_groups_ - g);  // sizes differ by 1 at most
+      groups_[g] = {first, size, num_rows_};
       num_rows_ += (1 << size) - 1;
       first += size;
     }
-    if (num_groups > 1) total_row_ = num_rows_++;
+    if (num_groups_ > 1) total_row_ = num_rows_++;
     first_minimum_row_ = num_rows_;
     num_rows_ += num_attributes;
   }
 
-  int num_attributes() const { return num_attributes_; }
+  CULMEN_HOST_DEVICE int num_attributes() const { return num_attributes_; }
   int num_rows() const { return num_rows_; }
-  const std::vector<Group>& groups() const { return groups_; }
-  int subset_row(int group, unsigned mask) const {
-    return groups_[static_cast<std::size_t>(group)].first_row + static_cast<int>(mask) - 1;
+  std::span<const Group> groups() const { return {groups_, static_cast<std::size_t>(num_groups_)}; }
+  CULMEN_HOST_DEVICE int num_groups() const { return num_groups_; }
+  CULMEN_HOST_DEVICE const Group& group(int g) const { return groups_[g]; }
+  CULMEN_HOST_DEVICE int subset_row(int group, unsigned mask) const {
+    return groups_[group].first_row + static_cast<int>(mask) - 1;
   }
   int group_of(int attribute) const {
     int group = 0;
-    while (attribute >= groups_[static_cast<std::size_t>(group)].first_attribute +
-                            groups_[static_cast<std::size_t>(group)].size)
-      ++group;
+    while (attribute >= groups_[group].first_attribute + groups_[group].size) ++group;
     return group;
   }
   int maximum_row(int attribute) const {
     const int group = group_of(attribute);
-    return subset_row(group, 1u << (attribute - groups_[static_cast<std::size_t>(group)].first_attribute));
+    return subset_row(group, 1u << (attribute - groups_[group].first_attribute));
   }
-  bool has_total() const { return total_row_ >= 0; }
-  int total_row() const { return total_row_; }
-  int minimum_row(int attribute) const { return first_minimum_row_ + attribute; }
+  CULMEN_HOST_DEVICE bool has_total() const { return total_row_ >= 0; }
+  CULMEN_HOST_DEVICE int total_row() const { return total_row_; }
+  CULMEN_HOST_DEVICE int minimum_row(int attribute) const { return first_minimum_row_ + attribute; }
   int first_minimum_row() const { return first_minimum_row_; }
 
  private:
   int num_attributes_;
+  int num_groups_;
   int num_rows_ = 0;
   int total_row_ = -1;
   int first_minimum_row_ = 0;
-  std::vector<Group> groups_;
+  Group groups_[kMaxGroups] = {};
 };
+static_assert(std::is_trivially_copyable_v<BoundLayout>);  // it goes to devices as it is
 
 }  // namespace culmen

@@ -14,14 +14,13 @@
 // rounds, the addend is 0 and the plan is `exact`: only then can a bound equal a score, which full ties need.
 #pragma once
 
-#include <span>
-
+#include "index/chain.h"
 #include "index/resolved_query.h"
 #include "index/snapshot.h"
 
 namespace culmen {
 
-BoundPlan make_bound_plan(std::span<const Term> terms, double offset, const Snapshot& snapshot);
+BoundPlan make_bound_plan(const ScoreChain& chain, const Snapshot& snapshot);
 
 // The range in bound units, rounded outwards.
 RangeBound make_range_bound(const RangePredicate& range, const Snapshot& snapshot);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "culmen/index.h"
+#include "index/chain.h"
 #include "index/score.h"
 
 namespace culmen {
@@ -19,12 +20,6 @@ struct RangePredicate {
   std::int32_t attribute;
   double minimum;
   double maximum;
-};
-
-// coefficient * (the block's number in bounds row `row`).
-struct BoundTerm {
-  std::int32_t row;
-  double coefficient;
 };
 
 // A range in bound units: a block with maximum below `lowest` or minimum above `highest` holds no tuple in
@@ -38,16 +33,10 @@ struct RangeBound {
 
 // Upper bound on every score in a block: base + sum of its terms, computed in binary64. See
 // index/bound_plan.h.
-struct BoundPlan {
+struct BoundPlan : BoundStart {
   // One per used attribute at most, and one for the total.
   boost::container::static_vector<BoundTerm, kMaxAttributes + 1> terms;
   std::vector<RangeBound> ranges;
-  double base = 0;
-  // No rounding happens anywhere in this query's scores and bounds: a bound may equal the score it covers.
-  bool exact = false;
-  double magnitude = 0;  // no score is larger; a measure of its size
-  // More than rounding, of stored maxima too, can lift a bound above the score that it is for.
-  double looseness = 0;
 };
 
 struct ResolvedQuery {
@@ -60,6 +49,7 @@ struct ResolvedQuery {
   BoundPlan bound;
 
   std::span<const Term> score_terms() const { return {terms.data(), terms.size()}; }
+  ScoreChain chain() const { return {terms.data(), static_cast<int>(terms.size()), offset}; }
 };
 
 }  // namespace culmen

@@ -25,6 +25,7 @@
 namespace culmen {
 
 inline constexpr int kMaxBlockRows = 4096;
+static_assert(kMaxGroups * kMaxGroupSize >= kMaxAttributes);
 
 class NodePool {
  public:

@@ -7,6 +7,8 @@
 
 namespace culmen {
 
+class gpu::Context {};
+
 class DeviceIndex::Impl {};
 
 int num_devices() noexcept {
@@ -18,13 +20,18 @@ DeviceIndex DeviceIndex::make(std::shared_ptr<const Snapshot> /*snapshot*/, cons
                   ": this culmen was built without CUDA; build it where a CUDA toolkit is found");
 }
 
-// None of these can be called: there is no way to make a DeviceIndex.
+// None of these can be called: there is no way to make a DeviceIndex, and so none to make a DeviceContext.
 SearchResult DeviceIndex::search(const Query& /*query*/, Engine /*engine*/) const {
   return {};
 }
 std::vector<SearchResult> DeviceIndex::search(std::span<const Query> /*queries*/, Engine /*engine*/) const {
   return {};
 }
+DeviceContext DeviceIndex::make_context(const ContextOptions& /*options*/) const {
+  return DeviceContext(nullptr);
+}
+void DeviceIndex::search_async(const DeviceBatch& /*batch*/, const DeviceAnswers& /*answers*/,
+                               DeviceContext& /*context*/) const {}
 int DeviceIndex::device() const {
   return -1;
 }
@@ -33,6 +40,14 @@ DeviceMemory DeviceIndex::memory() const {
 }
 std::size_t DeviceIndex::device_bytes() const {
   return 0;
+}
+DeviceContext::DeviceContext(std::unique_ptr<gpu::Context> context) : context_(std::move(context)) {}
+DeviceContext::DeviceContext(DeviceContext&& other) noexcept = default;
+DeviceContext& DeviceContext::operator=(DeviceContext&& other) noexcept = default;
+DeviceContext::~DeviceContext() = default;
+void DeviceContext::synchronize() const {}
+CUstream_st* DeviceContext::stream() const {
+  return nullptr;
 }
 
 }  // namespace culmen

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "culmen/error.h"
@@ -38,16 +39,6 @@ std::vector<double> minmax_weights(const std::vector<double>& weights, const Sna
   return scaled;
 }
 
-// Sum |w_i| * max|a_i| must be finite, or a score could overflow on the way. Summed like a score: then no
-// score rounds to more.
-void check_magnitude(const ResolvedQuery& query, const Snapshot& snapshot) {
-  double size = std::fabs(query.offset);
-  for (const Term& term : query.terms)
-    size = score_step(size, std::fabs(term.weight),
-                      snapshot.stats[static_cast<std::size_t>(term.attribute)].max_abs());
-  if (!std::isfinite(size)) throw InvalidArgument("the weights are so large that a score could overflow");
-}
-
 }  // namespace
 
 std::string known_attributes(const Snapshot& snapshot) {
@@ -73,12 +64,18 @@ void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuer
   }
 }
 
+double resolve_min_score(const std::optional<double>& min_score) {
+  if (!min_score) return -std::numeric_limits<double>::infinity();
+  if (std::isnan(*min_score)) throw InvalidArgument("min_score is NaN");
+  return *min_score;
+}
+
 ResolvedQuery resolve(const Query& query, const Snapshot& snapshot) {
   check_weights(query.weights, snapshot);
   if (query.k == 0 && !query.min_score)
     throw InvalidArgument("k is 0; ask for at least one row, or set min_score");
-  if (query.min_score && std::isnan(*query.min_score)) throw InvalidArgument("min_score is NaN");
   ResolvedQuery result;
+  result.min_score = resolve_min_score(query.min_score);
   std::vector<double> weights = query.weights;
   if (query.scale == Scale::minmax) weights = minmax_weights(query.weights, snapshot, result.offset);
   for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -89,11 +86,11 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot) {
   // Scale::minmax over constant attributes only: every score is the offset. One term that adds nothing spares
   // the engines a special case.
   if (result.terms.empty()) result.terms.push_back({0, 0.0});
-  check_magnitude(result, snapshot);
+  if (!std::isfinite(largest_score(result.chain(), snapshot.stats.data())))
+    throw InvalidArgument("the weights are so large that a score could overflow");
   const auto num_tuples = static_cast<std::size_t>(snapshot.num_tuples);
   result.k = query.k == 0 ? num_tuples : std::min(query.k, num_tuples);
-  if (query.min_score) result.min_score = *query.min_score;
-  result.bound = make_bound_plan(result.score_terms(), result.offset, snapshot);
+  result.bound = make_bound_plan(result.chain(), snapshot);
   resolve_filter(query.where, snapshot, result);
   return result;
 }

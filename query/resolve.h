@@ -1,6 +1,8 @@
 // From what the user asks to what the engines take: checks a query and orients, scales and bounds it.
 #pragma once
 
+#include <optional>
+
 #include "culmen/query.h"
 #include "index/resolved_query.h"
 #include "index/snapshot.h"
@@ -12,6 +14,9 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot);
 
 // Ranges of a filter, oriented. Throws InvalidArgument for NaN or a position that is not there.
 void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& out);
+
+// -infinity if there is none. Throws InvalidArgument for NaN.
+double resolve_min_score(const std::optional<double>& min_score);
 
 // The names of a snapshot's attributes for error texts: "price, rating, stars".
 std::string known_attributes(const Snapshot& snapshot);

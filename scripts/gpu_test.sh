@@ -16,10 +16,14 @@ nvidia-smi -L || fail "no GPU"
 command -v compute-sanitizer >/dev/null || fail "no compute-sanitizer: it comes with the CUDA toolkit"
 scripts/test.sh
 
+# check TOOL PROGRAM TESTS
+check() {
+  echo "gpu_test: $1, $2"
+  CULMEN_TEST_CASES="${CULMEN_SANITIZER_CASES:-8}" compute-sanitizer --tool "$1" --error-exitcode 9 \
+    "build/release/tests/gpu/$2" --gtest_filter="$3" || fail "$1 has something to report about $2"
+}
 for tool in memcheck racecheck initcheck synccheck; do
-  echo "gpu_test: $tool"
-  CULMEN_TEST_CASES="${CULMEN_SANITIZER_CASES:-8}" compute-sanitizer --tool "$tool" --error-exitcode 9 \
-    build/release/tests/gpu/device_test --gtest_filter='*DeviceEngines*:Device.AnswersAnEmptyIndex' ||
-    fail "$tool has something to report"
+  check "$tool" device_test '*DeviceEngines*:Device.AnswersAnEmptyIndex'
+  check "$tool" async_test '*AsyncBatches*:Async.AnswersAnEmptyIndex'
 done
 echo "gpu_test: ok"

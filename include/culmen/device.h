@@ -3,21 +3,34 @@
 //   culmen::DeviceIndex on_gpu = index.to_device();
 //   culmen::SearchResult best = on_gpu.search({.weights = {0.5, 1.2}, .k = 10});
 //
-// Thread safety: all const methods may be called from any thread at once; each call in flight has a stream
-// and scratch memory of its own. A DeviceIndex is a handle; copying it is cheap and shares the copy on the
-// device.
+// Who has weights in device memory already, or wants the answers there, enqueues whole batches on a stream:
+//
+//   culmen::DeviceContext context = on_gpu.make_context({.stream = stream});
+//   on_gpu.search_async({.weights = d_weights, .num_queries = 4096, .k = 10}, {d_ids, d_scores, d_counts},
+//                       context);
+//
+// Thread safety: all const methods may be called from any thread at once; each search in flight has a stream
+// and scratch memory of its own, search_async those of the context that it is given. A DeviceIndex is a
+// handle; copying it is cheap and shares the copy on the device.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "culmen/query.h"
 
+struct CUstream_st;  // a cudaStream_t is a pointer to it
+
 namespace culmen {
+
+namespace gpu {
+class Context;  // internal
+}
 
 // Where the rows are kept. Bounds are always in device memory: a search reads them first, and few rows.
 enum class DeviceMemory : std::uint8_t {
@@ -39,6 +52,55 @@ struct DeviceOptions {
 // GPUs that can be used; 0 if there is none, no driver, or this culmen was built without CUDA.
 int num_devices() noexcept;
 
+struct ContextOptions {
+  // Where work is enqueued: a cudaStream_t on the index's GPU, which must outlive the context. Null: a stream
+  // of the context's own (the default stream of CUDA is cudaStreamLegacy here).
+  CUstream_st* stream = nullptr;
+  // Device memory that the context may keep, at most. A batch that needs more is answered in parts, one after
+  // the other. 0: what the largest batch of up to 1,048,576 queries has needed.
+  std::size_t scratch_bytes = 0;
+};
+
+// One caller's stream and scratch memory for DeviceIndex::search_async. Takes one call at a time, for any
+// index on its GPU. The destructor waits for what was enqueued.
+class DeviceContext {
+ public:
+  DeviceContext(DeviceContext&& other) noexcept;
+  DeviceContext& operator=(DeviceContext&& other) noexcept;
+  ~DeviceContext();
+
+  // Waits until everything on the stream is done. Throws CudaError if any of it has failed.
+  void synchronize() const;
+  CUstream_st* stream() const;
+
+ private:
+  friend class DeviceIndex;
+  explicit DeviceContext(std::unique_ptr<gpu::Context> context);
+
+  std::unique_ptr<gpu::Context> context_;
+};
+
+inline constexpr std::size_t kMaxDeviceK = 1024;            // of search_async
+inline constexpr std::uint32_t kInvalidQuery = 0xffffffff;  // in DeviceAnswers::counts
+
+// Weighted sums of the attributes as they are (Scale::none), many at once. Pointers are to device memory.
+struct DeviceBatch {
+  const double* weights = nullptr;  // [num_queries][num_attributes], as in Query::weights
+  std::size_t num_queries = 0;
+  std::size_t k = 10;  // 1 .. kMaxDeviceK; the same for all queries, as the next two
+  Filter where = {};
+  std::optional<double> min_score = {};  // only rows with score >= min_score
+};
+
+// Where the answers go: device memory of the caller, all of which is written.
+struct DeviceAnswers {
+  std::int64_t* ids = nullptr;  // [num_queries][k] best first, -1 behind the last hit
+  double* scores = nullptr;     // [num_queries][k] in the same order, -infinity behind the last hit
+  // [num_queries] hits; kInvalidQuery, and no hit, where Index::search would refuse the weights: not finite,
+  // all zero, or so large that a score could overflow.
+  std::uint32_t* counts = nullptr;
+};
+
 class DeviceIndex {
  public:
   // Exact top-k on the GPU. Engines: automatic, bounded, scan, gta (which takes k up to 1,024). Throws as
@@ -49,6 +111,18 @@ class DeviceIndex {
 
   // One result per query, in order; a warp works on each, so thousands are answered in the time of a few.
   std::vector<SearchResult> search(std::span<const Query> queries, Engine engine = Engine::automatic) const;
+
+  // Throws CudaError.
+  DeviceContext make_context(const ContextOptions& options = {}) const;
+
+  // Enqueues a batch on the context's stream and returns: weights are read, and answers written, when the
+  // stream gets there. The same rows and score bits as search. Until then the index, the context and the
+  // caller's memory must stay.
+  // Waits only when the scratch memory has to grow: packed weights, about 32 bytes a query and attribute, and
+  // 24 bytes a hit. Throws InvalidArgument (k or filter out of range, a null pointer, a context of another
+  // GPU or with too little scratch memory for one query), OutOfDeviceMemory or CudaError; nothing is enqueued
+  // then, but for a CudaError half-way through.
+  void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, DeviceContext& context) const;
 
   int device() const;
   DeviceMemory memory() const;  // never automatic

@@ -56,6 +56,22 @@ class Buffer {
   Memory memory_ = Memory::device;
 };
 
+// Makes room for `size` values, which are lost if there was less.
+template <typename T>
+void grow(Buffer<T>& buffer, std::size_t size, Memory memory) {
+  if (buffer.size() >= size) return;
+  buffer = {};  // before the new one is asked for
+  buffer = Buffer<T>(size, memory);
+}
+
+// A copy of host memory. Streams that do not wait for the default stream may still be ahead of it.
+template <typename T>
+Buffer<T> upload(const T* from, std::size_t size, Memory memory) {
+  Buffer<T> buffer(size, memory);
+  if (size > 0) check(cudaMemcpy(buffer.data(), from, size * sizeof(T), cudaMemcpyDefault));
+  return buffer;
+}
+
 class Stream {
  public:
   Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }

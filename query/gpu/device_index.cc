@@ -12,6 +12,7 @@
 
 #include "culmen/error.h"
 #include "index/floating_point_scope.h"
+#include "query/gpu/async_search.h"
 #include "query/gpu/mirror.h"
 #include "query/gpu/pack_query.h"
 #include "query/gpu/workspace.h"
@@ -71,6 +72,7 @@ class DeviceIndex::Impl {
         grid_(grid_of(options.device)),
         pool_(grid_) {
     if (snapshot_->num_tuples > 0) mirror_ = std::make_unique<gpu::Mirror>(*snapshot_, options);
+    async_search_.emplace(*snapshot_, mirror_.get(), grid_);
     scope_.reset();
   }
 
@@ -113,6 +115,20 @@ class DeviceIndex::Impl {
         results[positions[i]] = search(queries[positions[i]], engine);
     }
     return results;
+  }
+
+  std::unique_ptr<gpu::Context> make_context(const ContextOptions& options) const {
+    const cuda::DeviceScope scope(device_);
+    return std::make_unique<gpu::Context>(device_, options);
+  }
+
+  void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, gpu::Context& context) const {
+    const FloatingPointScope floating_point;
+    if (context.device() != device_)
+      throw InvalidArgument("a context of GPU " + std::to_string(context.device()) +
+                            ", but the index is on GPU " + std::to_string(device_));
+    const cuda::DeviceScope scope(device_);
+    async_search_->enqueue(batch, answers, context);
   }
 
   int device() const { return device_; }
@@ -234,7 +250,8 @@ class DeviceIndex::Impl {
   std::optional<cuda::DeviceScope> scope_;  // while the mirror is made
   gpu::Grid grid_;
   mutable gpu::WorkspacePool pool_;
-  std::unique_ptr<gpu::Mirror> mirror_;  // none: no rows
+  std::unique_ptr<gpu::Mirror> mirror_;           // none: no rows
+  std::optional<gpu::AsyncSearch> async_search_;  // made behind the mirror
 };
 
 int num_devices() noexcept {
@@ -259,6 +276,15 @@ SearchResult DeviceIndex::search(const Query& query, Engine engine) const {
 
 std::vector<SearchResult> DeviceIndex::search(std::span<const Query> queries, Engine engine) const {
   return impl_->search(queries, engine);
+}
+
+DeviceContext DeviceIndex::make_context(const ContextOptions& options) const {
+  return DeviceContext(impl_->make_context(options));
+}
+
+void DeviceIndex::search_async(const DeviceBatch& batch, const DeviceAnswers& answers,
+                               DeviceContext& context) const {
+  impl_->search_async(batch, answers, *context.context_);
 }
 
 int DeviceIndex::device() const {

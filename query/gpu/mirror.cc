@@ -50,13 +50,6 @@ cuda::Memory kind_of(DeviceMemory memory) {
   return memory == DeviceMemory::host ? cuda::Memory::pinned : cuda::Memory::device;
 }
 
-template <typename T>
-cuda::Buffer<T> upload(const T* from, std::size_t size, cuda::Memory memory) {
-  cuda::Buffer<T> buffer(size, memory);
-  if (size > 0) cuda::check(cudaMemcpy(buffer.data(), from, size * sizeof(T), cudaMemcpyDefault));
-  return buffer;
-}
-
 std::vector<AttributeBounds> attribute_bounds(const Snapshot& snapshot) {
   std::vector<AttributeBounds> bounds;
   for (int i = 0; i < snapshot.num_attributes(); ++i) {
@@ -81,21 +74,21 @@ Mirror::Mirror(const Snapshot& snapshot, const DeviceOptions& options)
 }
 
 void Mirror::upload_rows(const Snapshot& snapshot, cuda::Memory memory) {
-  values_ = upload(snapshot.values.data(), snapshot.values.size(), memory);
-  ids_ = upload(snapshot.ids.data(), snapshot.ids.size(), memory);
+  values_ = cuda::upload(snapshot.values.data(), snapshot.values.size(), memory);
+  ids_ = cuda::upload(snapshot.ids.data(), snapshot.ids.size(), memory);
   ref_.values = values_.data();
   ref_.ids = ids_.data();
   if (memory != cuda::Memory::pinned) device_bytes_ += values_.size_bytes() + ids_.size_bytes();
 }
 
 void Mirror::upload_tree(const Snapshot& snapshot) {
-  leaves_ = upload(snapshot.leaves.data(), snapshot.leaves.size(), cuda::Memory::device);
-  corners_ = upload(snapshot.corners.data(), snapshot.corners.size(), cuda::Memory::device);
-  partitions_ = upload(snapshot.partitions.data(), snapshot.partitions.size(), cuda::Memory::device);
+  leaves_ = cuda::upload(snapshot.leaves.data(), snapshot.leaves.size(), cuda::Memory::device);
+  corners_ = cuda::upload(snapshot.corners.data(), snapshot.corners.size(), cuda::Memory::device);
+  partitions_ = cuda::upload(snapshot.partitions.data(), snapshot.partitions.size(), cuda::Memory::device);
   const std::vector<AttributeBounds> attributes = attribute_bounds(snapshot);
-  attributes_ = upload(attributes.data(), attributes.size(), cuda::Memory::device);
+  attributes_ = cuda::upload(attributes.data(), attributes.size(), cuda::Memory::device);
   const std::size_t stride = snapshot.nodes.stride_bytes();
-  nodes_ = upload(snapshot.nodes[0].bytes, snapshot.nodes.size() * stride, cuda::Memory::device);
+  nodes_ = cuda::upload(snapshot.nodes[0].bytes, snapshot.nodes.size() * stride, cuda::Memory::device);
   ref_.leaves = leaves_.data();
   ref_.corners = corners_.data();
   ref_.partitions = partitions_.data();
@@ -137,9 +130,9 @@ void Mirror::upload_slots(const Snapshot& snapshot) {
           is_minimum ? *std::min_element(children, end, is_less) : *std::max_element(children, end, is_less);
     }
   });
-  slot_nodes_ = upload(slot_nodes.data(), slot_nodes.size(), cuda::Memory::device);
-  slot_min_ids_ = upload(min_ids.data(), min_ids.size(), cuda::Memory::device);
-  slot_bounds_ = upload(bounds.data(), bounds.size(), cuda::Memory::device);
+  slot_nodes_ = cuda::upload(slot_nodes.data(), slot_nodes.size(), cuda::Memory::device);
+  slot_min_ids_ = cuda::upload(min_ids.data(), min_ids.size(), cuda::Memory::device);
+  slot_bounds_ = cuda::upload(bounds.data(), bounds.size(), cuda::Memory::device);
   ref_.slot_nodes = slot_nodes_.data();
   ref_.slot_min_ids = slot_min_ids_.data();
   ref_.slot_bounds = slot_bounds_.data();

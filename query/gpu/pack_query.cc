@@ -1,16 +1,13 @@
 #include "query/gpu/pack_query.h"
 
 #include <algorithm>
-#include <boost/container/static_vector.hpp>
-#include <cmath>
+
+#include "query/gpu/query_writer.h"
 
 namespace culmen::gpu {
-namespace {
 
-using Ranges = boost::container::static_vector<PackedRange, kMaxPackedAttributes>;
-
-Ranges merged_ranges(const ResolvedQuery& query) {
-  Ranges merged;
+PackedRanges merged_ranges(const ResolvedQuery& query) {
+  PackedRanges merged;
   for (std::size_t r = 0; r < query.where.size(); ++r) {
     const RangePredicate& range = query.where[r];
     const RangeBound& bound = query.bound.ranges[r];
@@ -30,36 +27,17 @@ Ranges merged_ranges(const ResolvedQuery& query) {
   return merged;
 }
 
-}  // namespace
-
 std::size_t packed_bytes_of(const ResolvedQuery& query) {
   return packed_bytes(static_cast<int>(query.terms.size()), static_cast<int>(query.bound.terms.size()),
                       static_cast<int>(merged_ranges(query).size()));
 }
 
 void pack_query(const ResolvedQuery& query, std::byte* out) {
-  const Ranges ranges = merged_ranges(query);
-  auto* header = reinterpret_cast<PackedHeader*>(out);
-  const int exponent = std::clamp(std::ilogb(query.bound.magnitude), -1000, 1000);
-  *header = {query.offset,
-             query.bound.base,
-             query.min_score,
-             std::ldexp(1.0, -exponent),
-             std::ldexp(1.0, exponent),
-             static_cast<std::int32_t>(query.terms.size()),
-             static_cast<std::int32_t>(query.bound.terms.size()),
-             static_cast<std::int32_t>(ranges.size()),
-             0};
-  auto* terms = reinterpret_cast<PackedTerm*>(header + 1);
-  terms = std::transform(query.terms.begin(), query.terms.end(), terms, [](const Term& term) {
-    return PackedTerm{term.weight, term.attribute, 0};
-  });
-  auto* bound_terms = reinterpret_cast<PackedBoundTerm*>(terms);
-  bound_terms = std::transform(query.bound.terms.begin(), query.bound.terms.end(), bound_terms,
-                               [](const BoundTerm& term) {
-                                 return PackedBoundTerm{term.coefficient, term.row, 0};
-                               });
-  std::copy(ranges.begin(), ranges.end(), reinterpret_cast<PackedRange*>(bound_terms));
+  QueryWriter writer(out);
+  for (const Term& term : query.terms) writer.push_back(term);
+  for (const BoundTerm& term : query.bound.terms) writer.push_back(term);
+  for (const PackedRange& range : merged_ranges(query)) writer.push_back(range);
+  writer.finish(query.offset, query.min_score, query.bound);
 }
 
 }  // namespace culmen::gpu

@@ -31,9 +31,10 @@ struct PackedHeader {
   double offset;     // where the score's chain starts
   double base;       // where the bound starts
   double min_score;  // -infinity: none
-  // Scores as 32-bit keys (query/gpu/select.cuh): (score - base) * key_scale is about 1 or smaller.
+  // Scores as 32-bit keys (query/gpu/score_keys.cuh): (score - base) * key_scale is about 1 or smaller.
   double key_scale, key_unit;  // powers of two, inverse to each other
-  std::int32_t num_terms, num_bound_terms, num_ranges, padding;
+  std::int32_t num_terms, num_bound_terms, num_ranges;
+  std::int32_t is_refused;  // 1: no query, it has no hits (query/gpu/query_writer.h)
 };
 
 // One range an attribute and one bound term an attribute and for the total, at the most.

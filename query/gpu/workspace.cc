@@ -7,16 +7,6 @@
 #include "query/gpu/pack_query.h"
 
 namespace culmen::gpu {
-namespace {
-
-template <typename T>
-void grow(cuda::Buffer<T>& buffer, std::size_t size, cuda::Memory memory) {
-  if (buffer.size() >= size) return;
-  buffer = {};  // before the new one is asked for
-  buffer = cuda::Buffer<T>(size, memory);
-}
-
-}  // namespace
 
 Workspace::Workspace(const Grid& grid)
     : counters_(1),
@@ -28,8 +18,8 @@ Workspace::Workspace(const Grid& grid)
 }
 
 void Workspace::reserve(std::size_t k, std::size_t num_candidates) {
-  grow(hits_, std::min<std::size_t>(k, kMaxSortedHits), cuda::Memory::pinned);
-  grow(candidates_, num_candidates, cuda::Memory::device);
+  cuda::grow(hits_, std::min<std::size_t>(k, kMaxSortedHits), cuda::Memory::pinned);
+  cuda::grow(candidates_, num_candidates, cuda::Memory::device);
 }
 
 QueryArgument Workspace::argument(const ResolvedQuery& query) {
@@ -50,10 +40,10 @@ QueryArgument Workspace::argument(const ResolvedQuery& query) {
 
 Workspace::Batch& Workspace::reserve_batch(std::size_t query_bytes, std::size_t num_hits,
                                            std::size_t num_queries) {
-  grow(batch_.packed, query_bytes, cuda::Memory::pinned);
-  grow(batch_.queries, query_bytes, cuda::Memory::device);
-  grow(batch_.hits, num_hits, cuda::Memory::pinned);
-  grow(batch_.work, num_queries, cuda::Memory::pinned);
+  cuda::grow(batch_.packed, query_bytes, cuda::Memory::pinned);
+  cuda::grow(batch_.queries, query_bytes, cuda::Memory::device);
+  cuda::grow(batch_.hits, num_hits, cuda::Memory::pinned);
+  cuda::grow(batch_.work, num_queries, cuda::Memory::pinned);
   return batch_;
 }
 

@@ -12,6 +12,7 @@
 #include "culmen/error.h"
 #include "tests/cases.h"
 #include "tests/generators.h"
+#include "tests/gpu/gpu_testing.h"
 #include "tests/harness.h"
 
 namespace culmen::test {
@@ -24,9 +25,6 @@ bool takes(Engine engine, const Query& query, std::size_t num_rows) {
   const std::size_t k = query.k == 0 ? num_rows : std::min(query.k, num_rows);
   return engine != Engine::gta || k <= kGtaLimit;
 }
-
-#define SKIP_WITHOUT_GPU() \
-  if (num_devices() == 0) GTEST_SKIP() << "no GPU"
 
 // One table, an index of it on the GPU and queries with the oracle's answers.
 struct Trial {

@@ -1,0 +1,180 @@
+// A query's bound, from its weights to the terms of the chain, by plain arrays: host and device run this same
+// code, so that a plan has the same bits wherever it is made. What the numbers are and why no score is above
+// them stands in index/bound_plan.h.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "index/attribute_stats.h"
+#include "index/bound_layout.h"
+#include "index/host_device.h"
+#include "index/score.h"
+
+namespace culmen {
+
+// The score of a query: a chain over oriented weights that are not 0.
+struct ScoreChain {
+  const Term* terms;  // [num_terms] in attribute order
+  int num_terms;
+  double offset;
+};
+
+// What a bound takes from an index: pieces of a snapshot, or of their copy on a device.
+struct BoundBasis {
+  const BoundLayout* layout;
+  const BoundUnit* units;       // [num_attributes]
+  const AttributeStats* stats;  // [num_attributes]
+  bool exact_sums;              // as in index/snapshot.h
+};
+
+// coefficient * (the block's number in bounds row `row`).
+struct BoundTerm {
+  std::int32_t row;
+  double coefficient;
+};
+
+// Where the sum of a bound's terms starts, and what is known of it.
+struct BoundStart {
+  double base = 0;
+  // No rounding happens anywhere in this query's scores and bounds: a bound may equal the score it covers.
+  bool exact = false;
+  double magnitude = 0;  // no score is larger; a measure of its size
+  // More than rounding, of stored maxima too, can lift a bound above the score that it is for.
+  double looseness = 0;
+};
+
+// sum |w_i| max|a_i|, infinite if a score could overflow on the way. Summed like a score: then no score
+// rounds to more.
+CULMEN_HOST_DEVICE inline double largest_score(const ScoreChain& chain, const AttributeStats* stats) {
+  double size = std::fabs(chain.offset);
+  for (int t = 0; t < chain.num_terms; ++t) {
+    const Term& term = chain.terms[t];
+    size = score_step(size, std::fabs(term.weight), stats[term.attribute].max_abs());
+  }
+  return size;
+}
+
+// sum |w_i| (2 max|a_i| + 2 max|a_i - origin_i|), the size of everything that is added up.
+CULMEN_HOST_DEVICE inline double bound_magnitude(const ScoreChain& chain, const BoundBasis& basis) {
+  double sum = std::fabs(chain.offset);
+  for (int t = 0; t < chain.num_terms; ++t) {
+    const Term& term = chain.terms[t];
+    const AttributeStats& stats = basis.stats[term.attribute];
+    const double origin = basis.units[term.attribute].origin;
+    const double extent = std::fmax(std::fabs(stats.maximum - origin), std::fabs(stats.minimum - origin));
+    sum += std::fabs(term.weight) * (2 * stats.max_abs() + 2 * extent);
+  }
+  return sum;
+}
+
+CULMEN_HOST_DEVICE constexpr int smaller(int a, int b) {  // std::min is not for devices
+  return a < b ? a : b;
+}
+
+// Whether every product and sum of the score and of the bound is a multiple of one power of two and small
+// enough to be a binary64 number as it is.
+CULMEN_HOST_DEVICE inline bool bound_is_exact(const ScoreChain& chain, double magnitude,
+                                              const BoundBasis& basis) {
+  if (!basis.exact_sums) return false;
+  int weight_quantum = kNoQuantum;
+  int value_quantum = kNoQuantum;
+  for (int t = 0; t < chain.num_terms; ++t) {
+    const Term& term = chain.terms[t];
+    const int exponent = basis.units[term.attribute].exponent;
+    // Of the unit weight on paper: the computed one may have lost digits to underflow, which the test below
+    // refuses.
+    weight_quantum = smaller(weight_quantum, quantum_exponent(term.weight) + exponent);
+    value_quantum = smaller(value_quantum, basis.stats[term.attribute].quantum - exponent);
+  }
+  const int quantum = smaller(weight_quantum + value_quantum, quantum_exponent(chain.offset));
+  return smaller(quantum, weight_quantum) >= -1074 &&
+         2 * magnitude <= std::ldexp(1.0, smaller(quantum + 53, 1023));
+}
+
+CULMEN_HOST_DEVICE inline BoundStart bound_start(const ScoreChain& chain, const BoundBasis& basis) {
+  BoundStart start;
+  start.base = chain.offset;
+  for (int t = 0; t < chain.num_terms; ++t)
+    start.base = std::fma(chain.terms[t].weight, basis.units[chain.terms[t].attribute].origin, start.base);
+  start.magnitude = bound_magnitude(chain, basis);
+  start.exact = bound_is_exact(chain, start.magnitude, basis);
+  if (!start.exact) {
+    const double roundings = 8.0 * chain.num_terms + 32.0;
+    start.base += roundings * 0x1p-53 * start.magnitude + 0x1p-1040;
+    start.looseness = 0x1p-9 * start.magnitude + 0x1p-1000;
+  }
+  return start;
+}
+
+// The weights above 0 of one group of attributes, in bound units, largest first.
+struct GroupWeights {
+  double weight[kMaxGroupSize] = {};
+  int member[kMaxGroupSize] = {};  // which attribute of the group it is for
+  int size = 0;
+
+  CULMEN_HOST_DEVICE void insert(int which, double value) {
+    int place = size++;
+    for (; place > 0 && weight[place - 1] < value; --place) {
+      weight[place] = weight[place - 1];
+      member[place] = member[place - 1];
+    }
+    weight[place] = value;
+    member[place] = which;
+  }
+};
+
+// Terms: has push_back(BoundTerm).
+template <typename Terms>
+CULMEN_HOST_DEVICE void append_chain(const GroupWeights& weights, int group, const BoundLayout& layout,
+                                     Terms& out) {
+  unsigned mask = 0;
+  for (int j = 0; j < weights.size; ++j) {
+    mask |= 1u << weights.member[j];
+    const double next = j + 1 < weights.size ? weights.weight[j + 1] : 0.0;
+    const double step = weights.weight[j] - next;
+    if (step != 0) out.push_back(BoundTerm{layout.subset_row(group, mask), step});  // 0 * inf would be NaN
+  }
+}
+
+CULMEN_HOST_DEVICE inline double unit_weight(const Term& term, const BoundBasis& basis) {
+  return term.weight * basis.units[term.attribute].unit;
+}
+
+// Appends the minima for negative weights, and the total if every attribute has a positive weight: then
+// returns the smallest of them, which the total takes out of all; else 0.
+template <typename Terms>
+CULMEN_HOST_DEVICE double append_minima_and_total(const ScoreChain& chain, const BoundBasis& basis,
+                                                  Terms& out) {
+  double smallest = HUGE_VAL;
+  int num_positive = 0;
+  for (int t = 0; t < chain.num_terms; ++t) {
+    const double weight = unit_weight(chain.terms[t], basis);
+    if (weight < 0) out.push_back(BoundTerm{basis.layout->minimum_row(chain.terms[t].attribute), weight});
+    if (weight > 0) {
+      smallest = std::fmin(smallest, weight);
+      ++num_positive;
+    }
+  }
+  if (!basis.layout->has_total() || num_positive != basis.layout->num_attributes()) return 0;
+  out.push_back(BoundTerm{basis.layout->total_row(), smallest});
+  return smallest;
+}
+
+// Appends the terms of the bound: at most one for each of the chain's, and one for the total.
+template <typename Terms>
+CULMEN_HOST_DEVICE void append_bound_terms(const ScoreChain& chain, const BoundBasis& basis, Terms& out) {
+  const double taken_out = append_minima_and_total(chain, basis, out);
+  int t = 0;
+  for (int g = 0; g < basis.layout->num_groups(); ++g) {
+    const BoundLayout::Group& group = basis.layout->group(g);
+    GroupWeights weights;
+    for (; t < chain.num_terms && chain.terms[t].attribute < group.first_attribute + group.size; ++t) {
+      const double weight = unit_weight(chain.terms[t], basis) - taken_out;
+      if (weight > 0) weights.insert(chain.terms[t].attribute - group.first_attribute, weight);
+    }
+    append_chain(weights, g, *basis.layout, out);
+  }
+}
+
+}  // namespace culmen

@@ -1,0 +1,55 @@
+#include "query/gpu/context.h"
+
+#include <limits>
+
+#include "culmen/error.h"
+
+namespace culmen {
+namespace gpu {
+
+Context::Context(int device, const ContextOptions& options)
+    : device_(device),
+      stream_(options.stream),
+      max_scratch_bytes_(options.scratch_bytes == 0 ? std::numeric_limits<std::size_t>::max()
+                                                    : options.scratch_bytes) {
+  if (stream_ == nullptr) stream_ = own_stream_.emplace().get();
+}
+
+Context::~Context() {
+  try {
+    synchronize();
+  } catch (const CudaError&) {  // a caller who wants to know of it waits before
+  }
+}
+
+void Context::synchronize() const {
+  const cuda::DeviceScope scope(device_);  // which a default stream depends on
+  cuda::check(cudaStreamSynchronize(stream_));
+}
+
+std::byte* Context::scratch(std::size_t num_bytes) {
+  if (scratch_.size() < num_bytes) {
+    synchronize();  // the old one is still in use
+    cuda::grow(scratch_, num_bytes, cuda::Memory::device);
+    // Packed queries are copied by whole strides, also where they are shorter.
+    cuda::check(cudaMemsetAsync(scratch_.data(), 0, num_bytes, stream_));
+  }
+  return scratch_.data();
+}
+
+}  // namespace gpu
+
+DeviceContext::DeviceContext(std::unique_ptr<gpu::Context> context) : context_(std::move(context)) {}
+DeviceContext::DeviceContext(DeviceContext&& other) noexcept = default;
+DeviceContext& DeviceContext::operator=(DeviceContext&& other) noexcept = default;
+DeviceContext::~DeviceContext() = default;
+
+void DeviceContext::synchronize() const {
+  context_->synchronize();
+}
+
+CUstream_st* DeviceContext::stream() const {
+  return context_->stream();
+}
+
+}  // namespace culmen

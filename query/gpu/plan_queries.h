@@ -1,0 +1,58 @@
+// Plans on the device: from users' weights in device memory to packed queries, as resolve() and pack_query()
+// make them on the host, to the bit.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "culmen/table.h"
+#include "index/chain.h"
+#include "query/gpu/packed_query.h"
+
+namespace culmen {
+struct Snapshot;
+}
+
+namespace culmen::gpu {
+
+// What plans take from a snapshot, in one piece.
+struct PlanBasis {
+  BoundLayout layout;
+  BoundUnit units[kMaxPackedAttributes];
+  AttributeStats stats[kMaxPackedAttributes];
+  Preference preferences[kMaxPackedAttributes] = {};
+  bool exact_sums = false;
+
+  CULMEN_HOST_DEVICE BoundBasis bounds() const { return {&layout, units, stats, exact_sums}; }
+};
+
+PlanBasis make_plan_basis(const Snapshot& snapshot);
+
+// What all queries of a batch have in common.
+struct PlanOptions {
+  double min_score;  // -infinity: none
+  std::uint32_t num_ranges;
+  PackedRange ranges[kMaxPackedAttributes];  // of different attributes
+};
+
+struct PlanRequest {
+  const PlanBasis* basis;  // device memory, as the others
+  const double* weights;   // [num_queries][num_attributes]
+  std::byte* queries;      // [num_queries] of query_stride bytes
+  std::uint32_t num_queries;
+  std::uint32_t query_stride;  // at least packed_stride()
+};
+
+// Bytes that hold any query with so many attributes and ranges.
+constexpr std::size_t packed_stride(int num_attributes, int num_ranges) {
+  return packed_bytes(num_attributes, num_attributes + 1, num_ranges);
+}
+
+// Enqueues the plans of a batch. Where weights are not finite, all 0 or so large that a score could overflow,
+// the query is packed as refused. Behind a query that is shorter than the stride nothing is written. Throws
+// CudaError.
+void launch_plan_queries(const PlanRequest& request, const PlanOptions& options, cudaStream_t stream);
+
+}  // namespace culmen::gpu
