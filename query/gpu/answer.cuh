@@ -8,7 +8,7 @@ namespace culmen::gpu {
 
 inline constexpr std::uint32_t kSortCapacity = 2 * kMaxSortedHits;
 inline constexpr std::size_t kSortBytes = kSortCapacity * sizeof(Candidate);
-static_assert(2 * kSearchThreads * sizeof(Candidate) + exchange_bytes(kSearchThreads) <= kSortBytes);
+static_assert(2 * kSearchThreads * sizeof(Candidate) + rank_bytes(kSearchThreads) <= kSortBytes);
 
 // Calls use(pass, rows, lane) by whole warps with the first `count` candidates, kRows a lane, and whether
 // they pass the floor.
@@ -80,7 +80,7 @@ __device__ inline void write_answer(const SearchStateRef& state, std::uint64_t c
   const Candidate* sorted = items;
   if (num_loaded <= blockDim.x) {
     Candidate* into = items + blockDim.x;
-    sort_one_each(items, num_loaded, reinterpret_cast<std::byte*>(into + blockDim.x), into);
+    sort_by_rank(items, num_loaded, reinterpret_cast<std::byte*>(into + blockDim.x), into);
     sorted = into;
     __syncthreads();
   } else {

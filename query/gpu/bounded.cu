@@ -153,35 +153,32 @@ __device__ Child child_of(const MirrorRef& mirror, QueryRef query, std::uint32_t
 template <typename T>
 class FirstLook {
  public:
-  __device__ FirstLook(const MirrorRef& mirror, QueryRef query, const Team& team)
-      : mirror_(mirror), query_(query), team_(team) {}
+  __device__ FirstLook(const MirrorRef& mirror, QueryRef query, const KeyScale& scale, const Team& team)
+      : mirror_(mirror), query_(query), scale_(scale), team_(team), nodes_(mirror, team, scale) {}
 
   // Scores one of the 4 best leaves in the team's best node. If several nodes tie, the warps share them out,
   // for the rows with the smallest ids need not be all in one.
-  __device__ TwoBest sample(const KeyScale& scale, Floor floor) {
-    const BestNodes nodes(mirror_, team_, scale);
-    const int num_nodes = min(nodes.num_tied(), kTeamWarps);
-    const int node_rank = team_.warp % num_nodes;
-    const std::uint32_t place = nodes.place_of_rank(node_rank);
-    place_ = node_rank == team_.warp ? place : nodes.place_of_rank(team_.warp);
+  __device__ TwoBest sample(Floor floor) {
+    const int num_nodes = min(nodes_.num_tied(), kTeamWarps);
+    opened_rank_ = team_.warp % num_nodes;
+    const std::uint32_t place = nodes_.place_of_rank(opened_rank_);
     if (place == kNoNode) return {};
-    const Child child = child_of(mirror_, query_, team_.nodes[place], team_.lane);
-    is_open_ = place == place_;
-    if (is_open_) child_ = child;
+    child_ = child_of(mirror_, query_, team_.nodes[place], team_.lane);
     const int best = lane_of_rank(
-        bound_key(child.bound, scale), [&] { return child.min_id; }, team_.warp / num_nodes, team_.lane);
+        bound_key(child_.bound, scale_), [&] { return child_.min_id; }, team_.warp / num_nodes, team_.lane);
     if (best < 0) return {};
-    return sample_leaf<T, kLoads>(mirror_, query_, scale, floor, __shfl_sync(kFullWarp, child.leaf, best),
+    return sample_leaf<T, kLoads>(mirror_, query_, scale_, floor, __shfl_sync(kFullWarp, child_.leaf, best),
                                   team_.lane);
   }
 
-  // Opens the node that has the warp's rank among the team's, if sample() has not, and takes it out of the
-  // team's: it will most likely reach the floor. Behind a barrier.
+  // Opens the node that has the warp's rank among the team's, which most likely reaches the floor, and takes
+  // it out of the team's. Behind a barrier.
   __device__ Child open_next(BlockShared& shared) {
-    if (place_ == kNoNode) return {};
-    if (!is_open_) child_ = child_of(mirror_, query_, team_.nodes[place_], team_.lane);
+    const std::uint32_t place = nodes_.place_of_rank(team_.warp);
+    if (place == kNoNode) return {};
+    if (opened_rank_ != team_.warp) child_ = child_of(mirror_, query_, team_.nodes[place], team_.lane);
     if (team_.lane == 0) {
-      team_.bounds[place_] = -infinity();
+      team_.bounds[place] = -infinity();
       atomicAdd(&shared.nodes_visited, 1ull);
     }
     return child_;
@@ -190,9 +187,10 @@ class FirstLook {
  private:
   const MirrorRef& mirror_;
   QueryRef query_;
+  const KeyScale& scale_;
   const Team& team_;
-  std::uint32_t place_ = kNoNode;
-  bool is_open_ = false;
+  BestNodes nodes_;
+  int opened_rank_ = 0;
   Child child_;
 };
 
@@ -319,8 +317,8 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
 
   bound_slots(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
-  FirstLook<T> look(mirror, query, team);
-  publish(state, shared, look.sample(scale, state.floor), team.lane);
+  FirstLook<T> look(mirror, query, scale, team);
+  publish(state, shared, look.sample(state.floor), team.lane);
   GridBarrier barrier(*state.counters, 1);
   barrier.arrive();
   const Child child = look.open_next(shared);

@@ -120,7 +120,7 @@ __device__ inline void publish(const SearchStateRef& state, BlockShared& shared,
   if (threadIdx.x >= count) return;
   const std::uint32_t key = shared.keys[threadIdx.x];
   std::uint32_t rank = 0;
-#pragma unroll 4
+#pragma unroll 16
   for (std::uint32_t i = 0; i < count; ++i)
     rank += shared.keys[i] > key || (shared.keys[i] == key && i < threadIdx.x) ? 1 : 0;
   if (rank >= shape.each) return;

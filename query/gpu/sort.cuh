@@ -44,48 +44,36 @@ __device__ void sort_candidates(Candidate* items, std::uint32_t count, std::uint
   sync();
 }
 
-// Room in shared memory for sort_one_each by `num_threads`.
-constexpr std::size_t exchange_bytes(std::uint32_t num_threads) {
-  return std::size_t{2} * num_threads * (sizeof(std::uint64_t) + sizeof(std::uint32_t));
+// Room in shared memory for sort_by_rank of `count` items.
+constexpr std::size_t rank_bytes(std::uint32_t count) {
+  return count * (sizeof(double2) / 2 + sizeof(std::uint32_t)) + sizeof(double2);
 }
 
-// Sorts up to one item a thread from `items` into `sorted`, best first, all in shared memory; a barrier
-// before it and none behind. The same network, but items stay where they are and only their scores and places
-// move, from register to register within a warp.
-__device__ inline void sort_one_each(const Candidate* items, std::uint32_t count, std::byte* exchange,
-                                     Candidate* sorted) {
-  const std::uint32_t thread = threadIdx.x, num_threads = blockDim.x;
-  const std::uint32_t padded = max(next_power_of_two(count), std::uint32_t{kWarpSize});
-  auto* all_bits = reinterpret_cast<std::uint64_t*>(exchange);
-  auto* all_places = reinterpret_cast<std::uint32_t*>(all_bits + 2 * num_threads);
-  std::uint64_t bits = thread < count ? rank_bits(items[thread].score) : 0;  // 0: below every score's
-  std::uint32_t place = thread;
-  std::uint32_t half = 0;  // of the room, used in turn
-  for (std::uint32_t size = 2; size <= padded; size *= 2)
-    for (std::uint32_t stride = size / 2; stride > 0; stride /= 2) {
-      std::uint64_t other_bits = 0;
-      std::uint32_t other_place = 0;
-      if (stride < kWarpSize) {
-        other_bits = __shfl_xor_sync(kFullWarp, bits, static_cast<int>(stride));
-        other_place = __shfl_xor_sync(kFullWarp, place, static_cast<int>(stride));
-      } else {
-        all_bits[half + thread] = bits;
-        all_places[half + thread] = place;
-        __syncthreads();
-        other_bits = all_bits[half + (thread ^ stride)];
-        other_place = all_places[half + (thread ^ stride)];
-        half = num_threads - half;
-      }
-      const bool tied = bits == other_bits && bits != 0;
-      const bool other_first = other_bits > bits || (tied && items[other_place].id < items[place].id);
-      const bool mine_first = bits > other_bits || (tied && items[place].id < items[other_place].id);
-      const bool wants_better = ((thread & size) == 0) == ((thread & stride) == 0);
-      if (wants_better ? other_first : mine_first) {
-        bits = other_bits;
-        place = other_place;
-      }
-    }
-  if (thread < count) sorted[thread] = items[place];
+// Sorts up to one item a thread from `items` into `sorted`, best first, all in shared memory, by counting who
+// is better: for so few faster than a sort. `room`: aligned to 16, behind a barrier. No barrier at the end.
+__device__ inline void sort_by_rank(const Candidate* items, std::uint32_t count, std::byte* room,
+                                    Candidate* sorted) {
+  const std::uint32_t thread = threadIdx.x, num_pairs = (count + 1) / 2;
+  auto* scores = reinterpret_cast<double*>(room);
+  auto* num_of_rank = reinterpret_cast<std::uint32_t*>(scores + 2 * num_pairs);
+  if (thread < 2 * num_pairs) scores[thread] = thread < count ? items[thread].score : -infinity();
+  if (thread < count) num_of_rank[thread] = 0;
+  __syncthreads();
+  std::uint32_t rank = 0;
+  const double mine = thread < count ? scores[thread] : infinity();
+  if (thread < count) {
+    const auto* pairs = reinterpret_cast<const double2*>(scores);
+#pragma unroll 4
+    for (std::uint32_t other = 0; other < num_pairs; ++other)
+      rank += (pairs[other].x > mine ? 1 : 0) + (pairs[other].y > mine ? 1 : 0);
+    atomicAdd(&num_of_rank[rank], 1u);
+  }
+  __syncthreads();
+  if (thread >= count) return;
+  const std::uint32_t first = rank;
+  for (std::uint32_t other = 0; num_of_rank[first] > 1 && other < count; ++other)
+    rank += scores[other] == mine && items[other].id < items[thread].id ? 1 : 0;
+  sorted[rank] = items[thread];
 }
 
 }  // namespace culmen::gpu
