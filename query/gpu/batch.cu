@@ -5,7 +5,7 @@
 
 #include "query/cuda/launch.h"
 #include "query/gpu/engines.h"
-#include "query/gpu/heap.cuh"
+#include "query/gpu/warp_best.cuh"
 
 namespace culmen::gpu {
 namespace {
@@ -13,26 +13,17 @@ namespace {
 constexpr int kMaxHeight = 8;           // 32^8 leaves
 constexpr unsigned kMaxBatchWarps = 8;  // of a thread block
 
-struct WarpGroup {
-  __device__ std::uint32_t index() const { return threadIdx.x % kWarpSize; }
-  __device__ std::uint32_t size() const { return kWarpSize; }
-  __device__ void sync() const { __syncwarp(); }
-};
-
-// A warp's shared memory, before its heap and its query.
+// A warp's shared memory, before its query and its list.
 struct WarpShared {
   double bounds[kMaxHeight][kWarpSize];  // of the open node's children, by level
   std::uint32_t nodes[kMaxHeight];       // the open node
   unsigned left[kMaxHeight];             // its children not yet taken, a bit a child
-  std::uint32_t num_items;
-  std::uint32_t padding;
 };
 
 template <typename T>
 class DepthFirst {
  public:
-  __device__ DepthFirst(const MirrorRef& mirror, QueryRef query, WarpShared& shared,
-                        BestRows<WarpGroup>& best)
+  __device__ DepthFirst(const MirrorRef& mirror, QueryRef query, WarpShared& shared, WarpBest& best)
       : mirror_(mirror),
         query_(query),
         shared_(shared),
@@ -101,17 +92,15 @@ class DepthFirst {
     const std::uint64_t first_row = mirror_.first_row(leaf);
     work.tuples_scored += score_leaf<T, 8>(mirror_, query_, leaf, lane_, [&](ScoredRows& rows) {
       std::int64_t ids[kRowsPerLane];
-      bool appended = false, ties = false;
+      bool ties = false;
 #pragma unroll
       for (int j = 0; j < kRowsPerLane; ++j) ties |= rows.valid[j] && rows.score[j] == best_.floor().score;
       keep_passing(mirror_, leaf, best_.floor(), rows, ids);
+      Candidate found[kRowsPerLane];
 #pragma unroll
-      for (int j = 0; j < kRowsPerLane; ++j) {
-        if (rows.valid[j]) best_.append({rows.score[j], ids[j], first_row + rows.slot[j]});
-        appended |= rows.valid[j];
-      }
+      for (int j = 0; j < kRowsPerLane; ++j) found[j] = {rows.score[j], ids[j], first_row + rows.slot[j]};
       ties_ |= __any_sync(kFullWarp, ties) != 0;
-      if (__any_sync(kFullWarp, appended)) best_.merge();
+      best_.append(rows.valid, found);
     });
     ++work.leaves_visited;
   }
@@ -119,13 +108,13 @@ class DepthFirst {
   const MirrorRef& mirror_;
   QueryRef query_;
   WarpShared& shared_;
-  BestRows<WarpGroup>& best_;
+  WarpBest& best_;
   int lane_;
   bool ties_ = false;  // rows have been seen that tie with the k-th best
 };
 
 CULMEN_HOST_DEVICE constexpr std::size_t warp_bytes(std::uint32_t k, std::uint32_t query_stride) {
-  return sizeof(WarpShared) + query_stride + heap_capacity(k, kRowsAtOnce) * sizeof(Candidate);
+  return sizeof(WarpShared) + query_stride + WarpBest::num_bytes(k);
 }
 
 template <typename T>
@@ -137,7 +126,6 @@ __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
                     threadIdx.x / kWarpSize * warp_bytes(batch.k, batch.query_stride);
   auto& shared = *reinterpret_cast<WarpShared*>(mine);
   std::byte* query_bytes = mine + sizeof(WarpShared);
-  auto* items = reinterpret_cast<Candidate*>(query_bytes + batch.query_stride);
   for (;;) {
     std::uint32_t q = 0;
     if (lane == 0) q = atomicAdd(&batch.counters->next_item, 1u);
@@ -150,13 +138,13 @@ __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
       reinterpret_cast<std::uint64_t*>(query_bytes)[i] = from[i];
     __syncwarp();
     const QueryRef query = {query_bytes};
-    BestRows<WarpGroup> best(items, &shared.num_items, batch.k, {query.header().min_score, kNoId},
-                             WarpGroup{});
+    const KeyScale scale(query);
+    WarpBest best(query_bytes + batch.query_stride, batch.k, scale, {query.header().min_score, kNoId});
     ResultHeader work = {};
     DepthFirst<T>(mirror, query, shared, best).run(work);
-    for (std::uint32_t i = static_cast<std::uint32_t>(lane); i < best.size(); i += kWarpSize)
+    work.num_hits = best.finish();
+    for (std::uint32_t i = static_cast<std::uint32_t>(lane); i < work.num_hits; i += kWarpSize)
       batch.hits[std::size_t{q} * batch.k + i] = best[i];
-    work.num_hits = best.size();
     if (lane == 0) batch.results[q] = work;
     __syncwarp();  // before the next query takes the shared memory
   }

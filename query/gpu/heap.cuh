@@ -1,4 +1,4 @@
-// BestRows: the k best rows that one thread block, or one warp, has seen, in its shared memory.
+// BestRows: the k best rows that one thread block has seen, in its shared memory.
 //
 // The paper's private heap (GTA 2019, algorithm 2): rows that pass are appended, and a bitonic sort merges
 // them into the k best, which stand first and in order.

@@ -1,16 +1,18 @@
 // scan: scores every row, whatever the data: scoring, filter and selection in one pass, and no score is ever
 // written to memory.
 //
-//   1. Each warp scores one leaf of a sample spread over the table; the k-th best score of it is the first
-//      floor.
-//   2. Every 32nd leaf is scored against that floor; the k-th best of the rows that reach it is the floor for
-//      all others. So few rows are appended in any order of the data.
+//   1. Each warp scores one of the leaves with the best bounds, as `bounded` does; the k-th best row of them
+//      gives the first floor. So few rows are appended in any order of the data.
+//   2. Every 32nd leaf is scored against that floor; the k-th best of the rows that reach it raises it,
+//   should
+//      the first look have found too little.
 //   3. The other leaves follow, a warp a leaf, neighbours together.
 #include <algorithm>
 
 #include "query/cuda/launch.h"
 #include "query/gpu/answer.cuh"
 #include "query/gpu/engines.h"
+#include "query/gpu/first_look.cuh"
 
 namespace culmen::gpu {
 namespace {
@@ -19,32 +21,25 @@ constexpr std::uint32_t kFirstStride = 32;
 constexpr unsigned kBlocksPerMultiprocessor = 2;
 constexpr int kLoads = 4;  // with 8 a thread needs more than the 64 registers that 2 blocks leave it
 
-// The leaf that a warp samples, spread evenly over the table; the number of leaves if there is none for it.
-__device__ std::uint32_t sampled_leaf(const MirrorRef& mirror, std::uint32_t warp, std::uint32_t num_warps) {
-  if (mirror.num_leaves <= num_warps) return min(warp, mirror.num_leaves);
-  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(warp) * mirror.num_leaves / num_warps);
-}
-
 template <typename T>
 __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
-    search_scan(const MirrorRef mirror, const SearchStateRef state,
+    search_scan(const MirrorRef mirror, const SearchStateRef state, const Shares shares,
                 const __grid_constant__ QueryArgument packed) {
-  extern __shared__ Candidate dynamic_shared[];
+  extern __shared__ double dynamic_shared[];
   __shared__ BlockShared shared;
   const QueryRef query = take_query(packed, shared);
   const KeyScale scale(query);
-  auto* staging = reinterpret_cast<std::uint32_t*>(dynamic_shared);
-  const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
+  std::uint32_t* keys = nullptr;
+  const Team team = make_team(shares, dynamic_shared, keys);
+  const int lane = team.lane;
   const std::uint32_t warp = blockIdx.x * kSearchWarps + threadIdx.x / kWarpSize;
   const std::uint32_t num_warps = gridDim.x * kSearchWarps;
 
-  const std::uint32_t sampled = sampled_leaf(mirror, warp, num_warps);
-  TwoBest best;
-  if (sampled < mirror.num_leaves)
-    best = sample_leaf<T, kLoads>(mirror, query, scale, state.floor, sampled, lane);
-  publish(state, shared, best, lane);
+  bound_slots(mirror, query, team);
+  __syncthreads();  // a team's bounds are read by all its warps
+  publish(state, shared, FirstLook<T, kLoads>(mirror, query, scale, team).sample(state.floor), lane);
   grid_barrier(*state.counters, 1);
-  Floor floor = floor_of_published(mirror, state, scale, shared, staging);
+  Floor floor = floor_of_published(mirror, state, scale, shared, keys);
 
   const auto visit = [&](std::uint64_t leaf) {
     visit_leaf<T, kLoads>(
@@ -60,11 +55,11 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
   grid_barrier(*state.counters, 3);  // nobody appends before all have read the count
   const auto looked_at = static_cast<std::uint32_t>(
       min(min(count, state.capacity), std::uint64_t{kSortBytes / sizeof(std::uint32_t)}));
-  floor = floor_of_candidates(state, floor, looked_at, scale, staging, shared.select);
+  floor = floor_of_candidates(state, floor, looked_at, scale, keys, shared.select);
 
   for (std::uint64_t leaf = warp; leaf < num_leaves; leaf += num_warps)
     if (leaf % kFirstStride != 0) visit(leaf);
-  finish(state, scale, shared, dynamic_shared);
+  finish(state, scale, shared, reinterpret_cast<Candidate*>(keys));
 }
 
 }  // namespace
@@ -72,11 +67,14 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
 template <typename T>
 void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
                  const Grid& grid, cudaStream_t stream) {
-  const cuda::Shape shape = {.num_blocks = grid.num_multiprocessors * kBlocksPerMultiprocessor,
-                             .num_threads = kSearchThreads,
-                             .shared_bytes = std::max(kSortBytes, published_key_bytes(grid)),
-                             .cooperative = true};
-  cuda::launch(search_scan<T>, shape, stream, mirror, state, query);
+  const unsigned num_blocks = grid.num_multiprocessors * kBlocksPerMultiprocessor;
+  const Shares shares = share_out(mirror.num_slots, num_blocks);
+  const cuda::Shape shape = {
+      .num_blocks = num_blocks,
+      .num_threads = kSearchThreads,
+      .shared_bytes = slot_bytes(shares) + std::max(kSortBytes, published_key_bytes(grid)),
+      .cooperative = true};
+  cuda::launch(search_scan<T>, shape, stream, mirror, state, shares, query);
 }
 
 template void launch_scan<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&, const Grid&,
