@@ -7,6 +7,8 @@
 #include "bench/gpu/card.h"
 #include "bench/timing.h"
 #include "bench/weights.h"
+#include "query/cuda/buffer.h"
+#include "query/cuda/buffer.h"
 
 namespace culmen::bench {
 namespace {
@@ -130,21 +132,65 @@ int measure_long(const Subject& subject, Engine engine, const Weights& weights, 
   return wrong;
 }
 
+namespace {
+
+void print_batch(const char* what, std::size_t k, double us) {
+  std::printf("%s k=%-4zu %9.0f us for %zu queries = %.0f queries/s", what, k, us, kBatch,
+              static_cast<double>(kBatch) * 1e6 / us);
+}
+
+std::vector<Query> batch_queries(int dims, std::size_t k) {
+  std::mt19937_64 random(9);
+  std::vector<Query> queries(kBatch);
+  for (Query& query : queries) query = {.weights = random_weights(random, dims), .k = k};
+  return queries;
+}
+
+// Weights and answers in device memory; how many ids are not those of `expected`.
+int measure_on_device(const Subject& subject, const std::vector<Query>& queries,
+                      const std::vector<SearchResult>& expected) {
+  const std::size_t k = queries[0].k;
+  std::vector<double> weights;
+  for (const Query& query : queries)
+    weights.insert(weights.end(), query.weights.begin(), query.weights.end());
+  const cuda::Buffer<double> device_weights(weights.size()), scores(kBatch * k);
+  const cuda::Buffer<std::int64_t> ids(kBatch * k);
+  const cuda::Buffer<std::uint32_t> counts(kBatch);
+  cuda::check(
+      cudaMemcpy(device_weights.data(), weights.data(), device_weights.size_bytes(), cudaMemcpyHostToDevice));
+  DeviceContext context = subject.on_gpu.make_context();
+  const DeviceBatch batch = {.weights = device_weights.data(), .num_queries = kBatch, .k = k};
+  const DeviceAnswers answers = {ids.data(), scores.data(), counts.data()};
+  print_batch("batch, device to device,", k, median(times_us(kLongRepeats, [&] {
+                subject.on_gpu.search_async(batch, answers, context);
+                context.synchronize();
+              })));
+  std::printf("\n");
+  std::vector<std::int64_t> found(kBatch * k);
+  cuda::check(cudaMemcpy(found.data(), ids.data(), ids.size_bytes(), cudaMemcpyDeviceToHost));
+  int wrong = 0;
+  for (std::size_t q = 0; q < kBatch; ++q)
+    for (std::size_t i = 0; i < expected[q].hits.size(); ++i)
+      wrong += found[q * k + i] != expected[q].hits[i].id ? 1 : 0;
+  return wrong;
+}
+
+}  // namespace
+
 int measure_batch(const Subject& subject, const Ks& ks) {
   const int dims = static_cast<int>(subject.index.info().attributes.size());
   int wrong = 0;
   for (const std::size_t k : ks) {
-    std::mt19937_64 random(9);
-    std::vector<Query> queries(kBatch);
-    for (Query& query : queries) query = {.weights = random_weights(random, dims), .k = k};
+    const std::vector<Query> queries = batch_queries(dims, k);
     std::vector<SearchResult> results;
-    const double us = median(times_us(kLongRepeats, [&] { results = subject.on_gpu.search(queries); }));
+    print_batch("batch", k,
+                median(times_us(kLongRepeats, [&] { results = subject.on_gpu.search(queries); })));
     double blocks = 0;
     for (const SearchResult& result : results) blocks += static_cast<double>(result.stats.blocks_visited);
+    std::printf(", %.0f blocks a query\n", blocks / static_cast<double>(kBatch));
     for (std::size_t q = 0; q < kBatch; q += kBatch / kCheckedOfBatch)
       if (results[q].hits != subject.index.search(queries[q]).hits) ++wrong;
-    std::printf("batch k=%-4zu %9.0f us for %zu queries = %.0f queries/s, %.0f blocks a query\n", k, us,
-                kBatch, static_cast<double>(kBatch) * 1e6 / us, blocks / static_cast<double>(kBatch));
+    wrong += measure_on_device(subject, queries, results);
   }
   return wrong;
 }

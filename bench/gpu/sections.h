@@ -30,7 +30,7 @@ int measure_cold(const Subject& subject, const Ks& ks);
 // An engine that reads much, on one question.
 int measure_long(const Subject& subject, Engine engine, const Weights& weights, const Ks& ks);
 
-// 4,096 random questions in one call.
+// 4,096 random questions in one call: from host to host, and from device to device.
 int measure_batch(const Subject& subject, const Ks& ks);
 
 // Top-k without an index (gpu/rivals.h), on one question. `reading`: of a table on the card. No more

@@ -1,6 +1,7 @@
 // batch: many queries at once, a warp each. The warp walks the tree depth first, always into the best child
-// that is left: no frontier to keep, only the children's bounds on the way down, a lane a child. It visits
-// somewhat more than a best-first search, but 4,000 warps do so at once.
+// that is left: no frontier to keep, only the children's bounds on the way down, a lane a child. A first walk
+// into a few leaves gives the floor that such a walk lacks in its beginning. It visits somewhat more than a
+// best-first search, but 4,000 warps do so at once.
 #include <algorithm>
 
 #include "query/cuda/launch.h"
@@ -18,6 +19,7 @@ struct WarpShared {
   double bounds[kMaxHeight][kWarpSize];  // of the open node's children, by level
   std::uint32_t nodes[kMaxHeight];       // the open node
   unsigned left[kMaxHeight];             // its children not yet taken, a bit a child
+  int num_taken[kMaxHeight];
 };
 
 template <typename T>
@@ -30,12 +32,23 @@ class DepthFirst {
         best_(best),
         lane_(static_cast<int>(threadIdx.x) % kWarpSize) {}
 
+  // Walks the tree, twice: the first time only into few children of each node, for a floor; then, with it,
+  // into all that can hold a row of the answer.
   __device__ void run(ResultHeader& work) {
+    walk([](int level) { return level < 3 ? 2 : 1; }, work);
+    best_.restart();
+    walk([](int) { return kFanOut; }, work);
+  }
+
+ private:
+  // most(level): children of a node of the level to go into.
+  template <typename Most>
+  __device__ void walk(Most&& most, ResultHeader& work) {
     const int root = mirror_.height - 1;
     int level = root;  // 0: children are leaves
     open(level, mirror_.num_nodes - 1, work);
     while (level <= root) {
-      const int child = take_best(level);
+      const int child = take_best(level, most(level));
       if (child < 0) {
         ++level;
         continue;
@@ -49,7 +62,6 @@ class DepthFirst {
     }
   }
 
- private:
   __device__ void open(int level, std::uint32_t node, ResultHeader& work) {
     const NodeRef ref = mirror_.node(node);
     double bound = child_bound(query_, ref, lane_);
@@ -57,6 +69,7 @@ class DepthFirst {
     const unsigned left = __ballot_sync(kFullWarp, bound != -infinity());
     shared_.bounds[level][lane_] = bound;
     if (lane_ == 0) {
+      shared_.num_taken[level] = 0;
       shared_.nodes[level] = node;
       shared_.left[level] = left;
     }
@@ -73,7 +86,8 @@ class DepthFirst {
 
   // The best child left at a level that can hold a row of the answer, of equal ones that with the smallest
   // id, so that the others are out soonest; now taken. -1: there is none.
-  __device__ int take_best(int level) {
+  __device__ int take_best(int level, int most) {
+    if (shared_.num_taken[level] == most) return -1;
     const unsigned left = shared_.left[level];
     const double mine = (left >> lane_ & 1) != 0 ? shared_.bounds[level][lane_] : -infinity();
     const double bound = warp_max(mine);
@@ -83,7 +97,10 @@ class DepthFirst {
         smallest_id(__ballot_sync(kFullWarp, mine == bound), lane_, [&] { return node.min_ids()[lane_]; });
     if (is_excluded(bound, best_.floor(), [&] { return node.min_ids()[child]; })) return -1;
     __syncwarp();
-    if (lane_ == 0) shared_.left[level] = left & ~(1u << child);
+    if (lane_ == 0) {
+      shared_.left[level] = left & ~(1u << child);
+      ++shared_.num_taken[level];
+    }
     __syncwarp();
     return child;
   }

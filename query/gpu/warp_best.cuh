@@ -42,6 +42,13 @@ class WarpBest {
     if (size_ >= k_ + (is_full_ ? step(k_) : 0)) prune();
   }
 
+  // Forgets the rows, but not the floor that they give.
+  __device__ void restart() {
+    if (size_ >= k_) prune();
+    size_ = 0;
+    is_full_ = false;
+  }
+
   // Sorts the rows; how many there are, k at the most. Then they may be read.
   __device__ std::uint32_t finish() {
     if (size_ > k_) prune();
