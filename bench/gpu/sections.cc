@@ -8,7 +8,6 @@
 #include "bench/timing.h"
 #include "bench/weights.h"
 #include "query/cuda/buffer.h"
-#include "query/cuda/buffer.h"
 
 namespace culmen::bench {
 namespace {
@@ -185,9 +184,13 @@ int measure_batch(const Subject& subject, const Ks& ks) {
     std::vector<SearchResult> results;
     print_batch("batch", k,
                 median(times_us(kLongRepeats, [&] { results = subject.on_gpu.search(queries); })));
-    double blocks = 0;
-    for (const SearchResult& result : results) blocks += static_cast<double>(result.stats.blocks_visited);
-    std::printf(", %.0f blocks a query\n", blocks / static_cast<double>(kBatch));
+    std::vector<double> blocks, nodes;
+    for (const SearchResult& result : results) {
+      blocks.push_back(static_cast<double>(result.stats.blocks_visited));
+      nodes.push_back(static_cast<double>(result.stats.nodes_visited));
+    }
+    std::printf(", blocks a query median %.0f, most %.0f; nodes median %.0f, most %.0f\n",
+                quantile(blocks, 0.5), quantile(blocks, 1), quantile(nodes, 0.5), quantile(nodes, 1));
     for (std::size_t q = 0; q < kBatch; q += kBatch / kCheckedOfBatch)
       if (results[q].hits != subject.index.search(queries[q]).hits) ++wrong;
     wrong += measure_on_device(subject, queries, results);

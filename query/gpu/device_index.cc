@@ -1,8 +1,6 @@
 // DeviceIndex: checks and packs queries, launches engines, and makes answers of what they leave.
 #include "culmen/device.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -13,6 +11,7 @@
 #include "culmen/error.h"
 #include "index/floating_point_scope.h"
 #include "query/gpu/async_search.h"
+#include "query/gpu/batch_search.h"
 #include "query/gpu/mirror.h"
 #include "query/gpu/pack_query.h"
 #include "query/gpu/workspace.h"
@@ -23,15 +22,8 @@ namespace {
 
 using gpu::Candidate;
 using gpu::Floor;
+using gpu::to_hit;
 using Clock = std::chrono::steady_clock;
-
-// Queries and hits of a batch that are on the device at once.
-constexpr std::size_t kBatchQueries = 1 << 14;
-constexpr std::size_t kBatchHits = 1 << 20;
-
-Hit to_hit(const Candidate& candidate) {
-  return {candidate.id, candidate.score, candidate.row};
-}
 
 std::vector<Hit> best_hits(std::vector<Candidate> candidates, std::size_t k) {
   const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(std::min(k, candidates.size()));
@@ -71,7 +63,10 @@ class DeviceIndex::Impl {
         scope_(options.device),
         grid_(grid_of(options.device)),
         pool_(grid_) {
-    if (snapshot_->num_tuples > 0) mirror_ = std::make_unique<gpu::Mirror>(*snapshot_, options);
+    if (snapshot_->num_tuples > 0) {
+      mirror_ = std::make_unique<gpu::Mirror>(*snapshot_, options);
+      batch_search_.emplace(*snapshot_, *mirror_, grid_, pool_);
+    }
     async_search_.emplace(*snapshot_, mirror_.get(), grid_);
     scope_.reset();
   }
@@ -94,25 +89,17 @@ class DeviceIndex::Impl {
 
   std::vector<SearchResult> search(std::span<const Query> queries, Engine engine) const {
     const FloatingPointScope floating_point;
-    std::vector<SearchResult> results(queries.size());
+    std::vector<SearchResult> results(queries.size(), make_result(engine));
     std::map<std::size_t, std::vector<std::size_t>> positions_by_k;
-    std::vector<ResolvedQuery> resolved(queries.size());
-    tbb::parallel_for(std::size_t{0}, queries.size(), [&](std::size_t q) {
-      const FloatingPointScope task_floating_point;
-      resolved[q] = resolve(queries[q], *snapshot_);
-      check_engine(engine, resolved[q].k);
-    });
-    for (std::size_t q = 0; q < queries.size(); ++q) positions_by_k[resolved[q].k].push_back(q);
+    for (std::size_t q = 0; q < queries.size(); ++q) positions_by_k[num_wanted(queries[q])].push_back(q);
     for (const auto& [k, positions] : positions_by_k) {
-      const bool by_warps = k <= gpu::kMaxSortedHits && mirror_ != nullptr &&
-                            (engine == Engine::automatic || engine == Engine::bounded);
-      const std::size_t at_once =
-          std::clamp<std::size_t>(kBatchHits / std::max<std::size_t>(k, 1), 1, kBatchQueries);
-      for (std::size_t first = 0; by_warps && first < positions.size(); first += at_once)
-        run_batch(resolved, std::span(positions).subspan(first, std::min(at_once, positions.size() - first)),
-                  k, results);
-      for (std::size_t i = 0; !by_warps && i < positions.size(); ++i)
-        results[positions[i]] = search(queries[positions[i]], engine);
+      check_engine(engine, k);
+      if (can_be_batch(engine, k)) {
+        const cuda::DeviceScope scope(device_);
+        batch_search_->search(queries, positions, k, results);
+      } else {
+        for (const std::size_t q : positions) results[q] = search(queries[q], engine);
+      }
     }
     return results;
   }
@@ -145,15 +132,15 @@ class DeviceIndex::Impl {
     return result;
   }
 
-  void add_work(const gpu::ResultHeader& work, const ResolvedQuery& query, SearchStats& stats) const {
-    stats.tuples_scored += work.tuples_scored;
-    stats.blocks_visited += work.leaves_visited;
-    stats.nodes_visited += work.nodes_visited;
-    const std::uint64_t bounds = work.nodes_visited * kFanOut;
-    stats.bounds_computed += bounds;
-    stats.bytes_touched +=
-        bounds * query.bound.terms.size() * sizeof(Half) +
-        work.tuples_scored * (query.terms.size() + query.where.size()) * snapshot_->value_bytes();
+  // k, cut to the number of rows.
+  std::size_t num_wanted(const Query& query) const {
+    const auto num_rows = static_cast<std::size_t>(snapshot_->num_tuples);
+    return query.k == 0 ? num_rows : std::min(query.k, num_rows);
+  }
+
+  bool can_be_batch(Engine engine, std::size_t k) const {
+    return batch_search_.has_value() && k <= gpu::kMaxBatchK &&
+           (engine == Engine::automatic || engine == Engine::bounded);
   }
 
   void launch(Engine engine, const gpu::SearchStateRef& state, const gpu::QueryArgument& query,
@@ -187,7 +174,8 @@ class DeviceIndex::Impl {
       const gpu::SearchStateRef state = workspace.next(k, floor);
       launch(engine, state, argument, workspace.stream().get());
       const gpu::ResultHeader& result = workspace.wait();
-      add_work(result, query, stats);
+      gpu::add_work(result, query.terms.size() + query.where.size(), query.bound.terms.size(), *snapshot_,
+                    stats);
       if (result.outcome == gpu::Outcome::sorted) {
         std::vector<Hit> hits(result.num_hits);
         std::transform(workspace.hits(), workspace.hits() + result.num_hits, hits.begin(), to_hit);
@@ -205,46 +193,6 @@ class DeviceIndex::Impl {
     }
   }
 
-  void run_batch(const std::vector<ResolvedQuery>& resolved, std::span<const std::size_t> positions,
-                 std::size_t k, std::vector<SearchResult>& results) const {
-    const Clock::time_point start = Clock::now();
-    const cuda::DeviceScope scope(device_);
-    std::unique_ptr<gpu::Workspace> workspace = pool_.take();
-    const cudaStream_t stream = workspace->stream().get();
-    std::size_t stride = 0;
-    for (const std::size_t q : positions) stride = std::max(stride, gpu::packed_bytes_of(resolved[q]));
-    gpu::Workspace::Batch& memory =
-        workspace->reserve_batch(stride * positions.size(), positions.size() * k, positions.size());
-    tbb::parallel_for(std::size_t{0}, positions.size(), [&](std::size_t i) {
-      gpu::pack_query(resolved[positions[i]], memory.packed.data() + i * stride);
-    });
-    cuda::check(cudaMemcpyAsync(memory.queries.data(), memory.packed.data(), stride * positions.size(),
-                                cudaMemcpyHostToDevice, stream));
-    const gpu::BatchRef batch = {memory.queries.data(),
-                                 memory.hits.data(),
-                                 memory.work.data(),
-                                 workspace->counters(),
-                                 static_cast<std::uint32_t>(positions.size()),
-                                 static_cast<std::uint32_t>(stride),
-                                 static_cast<std::uint32_t>(k)};
-    visit_value_type(*snapshot_,
-                     [&]<typename T>(T) { gpu::launch_batch<T>(mirror_->ref(), batch, grid_, stream); });
-    workspace->clear_counters();
-    workspace->stream().synchronize();
-    tbb::parallel_for(std::size_t{0}, positions.size(), [&](std::size_t i) {
-      SearchResult result = make_result(Engine::bounded);
-      const Candidate* first = memory.hits.data() + i * k;
-      result.hits.resize(memory.work.data()[i].num_hits);
-      std::transform(first, first + memory.work.data()[i].num_hits, result.hits.begin(), to_hit);
-      add_work(memory.work.data()[i], resolved[positions[i]], result.stats);
-      results[positions[i]] = std::move(result);
-    });
-    const double elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-    for (const std::size_t q : positions)
-      results[q].stats.elapsed_us = elapsed_us / static_cast<double>(positions.size());
-    pool_.give_back(std::move(workspace));
-  }
-
   std::shared_ptr<const Snapshot> snapshot_;
   int device_;
   std::optional<cuda::DeviceScope> scope_;  // while the mirror is made
@@ -252,6 +200,7 @@ class DeviceIndex::Impl {
   mutable gpu::WorkspacePool pool_;
   std::unique_ptr<gpu::Mirror> mirror_;           // none: no rows
   std::optional<gpu::AsyncSearch> async_search_;  // made behind the mirror
+  std::optional<gpu::BatchSearch> batch_search_;  // none: no rows
 };
 
 int num_devices() noexcept {

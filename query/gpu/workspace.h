@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "culmen/query.h"
 #include "index/resolved_query.h"
 #include "query/cuda/buffer.h"
 #include "query/gpu/engines.h"
@@ -15,6 +16,10 @@ namespace culmen::gpu {
 // The candidate list of a search that is not for an uncommon number of rows; more candidates cost a second
 // pass.
 inline constexpr std::size_t kUsualCandidates = 1 << 20;
+
+inline Hit to_hit(const Candidate& candidate) {
+  return {candidate.id, candidate.score, candidate.row};
+}
 
 class Workspace {
  public:

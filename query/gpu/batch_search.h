@@ -1,0 +1,43 @@
+// BatchSearch: many queries from the host in one launch, a warp each, and their answers back on the host.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "culmen/query.h"
+#include "index/snapshot.h"
+#include "query/gpu/mirror.h"
+#include "query/gpu/workspace.h"
+
+namespace culmen::gpu {
+
+// The most hits a query that a batch can have.
+inline constexpr std::size_t kMaxBatchK = kMaxSortedHits;
+
+class BatchSearch {
+ public:
+  BatchSearch(const Snapshot& snapshot, const Mirror& mirror, const Grid& grid, WorkspacePool& pool)
+      : snapshot_(snapshot), mirror_(mirror), grid_(grid), pool_(pool) {}
+
+  // Answers queries[positions[i]], all of the same k once it is cut to the number of rows, in
+  // results[positions[i]], of which hits and work are set. On the current device. Throws as Index::search,
+  // OutOfDeviceMemory or CudaError.
+  void search(std::span<const Query> queries, std::span<const std::size_t> positions, std::size_t k,
+              std::vector<SearchResult>& results) const;
+
+ private:
+  void search_at_once(std::span<const Query> queries, std::span<const std::size_t> positions, std::size_t k,
+                      std::vector<SearchResult>& results) const;
+
+  const Snapshot& snapshot_;
+  const Mirror& mirror_;
+  Grid grid_;
+  WorkspacePool& pool_;
+};
+
+// Adds what a kernel did for a query that reads `num_values` attributes of a row and `num_bounds` of a block.
+void add_work(const ResultHeader& work, std::size_t num_values, std::size_t num_bounds,
+              const Snapshot& snapshot, SearchStats& stats);
+
+}  // namespace culmen::gpu
