@@ -13,6 +13,8 @@
 // Exact for any floor: a row is left out only if the chain bound of its leaf or node (docs/how-it-works.md)
 // or its own score shows that k published rows rank before it.
 #include <algorithm>
+#include <cstring>
+#include <optional>
 
 #include "query/cuda/launch.h"
 #include "query/gpu/answer.cuh"
@@ -126,10 +128,10 @@ class Visit {
 
 // Dynamic shared memory: the slots' bounds and nodes, then room for the published keys, for what a block
 // finds and its work lists, and for the answer, one after the other.
-template <typename T>
+template <typename T, typename Argument>
 __global__ void __launch_bounds__(kSearchThreads, 1)
     search_bounded(const MirrorRef mirror, const SearchStateRef state, const Shares shares,
-                   const __grid_constant__ QueryArgument packed) {
+                   const __grid_constant__ Argument packed) {
   extern __shared__ double dynamic_shared[];
   __shared__ BlockShared shared;
   __shared__ std::uint32_t num_nodes, num_leaves;
@@ -158,6 +160,18 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   finish(state, scale, shared, candidates);
 }
 
+// The same argument, if it fits.
+std::optional<SmallQueryArgument> shortened(const QueryArgument& query) {
+  SmallQueryArgument small;
+  small.outside = query.outside;
+  if (query.outside != nullptr) return small;
+  const PackedHeader& header = QueryRef{query.inside}.header();
+  const std::size_t size = packed_bytes(header.num_terms, header.num_bound_terms, header.num_ranges);
+  if (size > SmallQueryArgument::kInside) return std::nullopt;
+  std::memcpy(small.inside, query.inside, size);
+  return small;
+}
+
 }  // namespace
 
 template <typename T>
@@ -169,7 +183,12 @@ void launch_bounded(const MirrorRef& mirror, const SearchStateRef& state, const 
       .num_threads = kSearchThreads,
       .shared_bytes = slot_bytes(shares) + std::max(kVisitBytes, published_key_bytes(grid)),
       .cooperative = true};
-  cuda::launch(search_bounded<T>, shape, stream, mirror, state, shares, query);
+  // The larger a kernel's parameters, the longer its launch takes.
+  if (const std::optional<SmallQueryArgument> small = shortened(query)) {
+    cuda::launch(search_bounded<T, SmallQueryArgument>, shape, stream, mirror, state, shares, *small);
+  } else {
+    cuda::launch(search_bounded<T, QueryArgument>, shape, stream, mirror, state, shares, query);
+  }
 }
 
 template void launch_bounded<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,

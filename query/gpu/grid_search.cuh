@@ -26,7 +26,8 @@ struct BlockShared {
 };
 
 // Copies the query to shared memory and clears the block's counters. A barrier before the first use.
-__device__ inline QueryRef take_query(const QueryArgument& argument, BlockShared& shared) {
+template <typename Argument>
+__device__ QueryRef take_query(const Argument& argument, BlockShared& shared) {
   const std::byte* bytes = argument.bytes();
   const PackedHeader& header = QueryRef{bytes}.header();
   const std::size_t words =

@@ -43,16 +43,19 @@ inline constexpr std::size_t kMaxPackedBytes =
     sizeof(PackedHeader) + kMaxPackedAttributes * (sizeof(PackedTerm) + sizeof(PackedRange)) +
     (kMaxPackedAttributes + 1) * sizeof(PackedBoundTerm);
 
-// A packed query as a kernel parameter. Parameters are copied at every launch, so only the usual sizes (20
-// attributes without ranges) travel in it; others lie in device memory.
-struct QueryArgument {
-  static constexpr std::size_t kInside = 1016;
+// A packed query as a kernel parameter. Parameters are copied at every launch, so only queries of the usual
+// sizes travel in it; others lie in device memory.
+template <std::size_t kSize>
+struct QueryParameter {
+  static constexpr std::size_t kInside = kSize;
 
   const std::byte* outside;  // null: inside
-  alignas(8) std::byte inside[kInside];
+  alignas(8) std::byte inside[kSize];
 
   CULMEN_HOST_DEVICE const std::byte* bytes() const { return outside != nullptr ? outside : inside; }
 };
+using QueryArgument = QueryParameter<1016>;      // 20 attributes without ranges
+using SmallQueryArgument = QueryParameter<344>;  // 8 attributes without ranges
 
 // The parts of a packed query. The bytes must be aligned to 8.
 struct QueryRef {
