@@ -282,6 +282,7 @@ void BulkLoader::fill_leaves() {
           const NodeAccess<std::byte> node = s.nodes.mutable_node(n);
           NodeHeader& header = node.header();
           header.level = 1;
+          header.min_id = kNoId;  // fresh memory is zero
           header.num_children =
               static_cast<std::uint32_t>(std::min<std::uint64_t>(kFanOut, num_leaves - n * kFanOut));
           for (std::uint32_t c = 0; c < header.num_children; ++c) {
@@ -337,6 +338,7 @@ void BulkLoader::stack_levels() {
       const NodeAccess<std::byte> node = s.nodes.mutable_node(first + n);
       NodeHeader& header = node.header();
       header.level = level;
+      header.min_id = kNoId;
       header.num_children =
           static_cast<std::uint32_t>(std::min<std::size_t>(kFanOut, width_below - n * kFanOut));
       for (std::uint32_t c = 0; c < header.num_children; ++c) {

@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   bound_slots(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
   FirstLook<T, kLoads> look(mirror, query, scale, team);
-  publish(state, shared, look.sample(state.floor), team.lane);
+  publish(mirror, state, shared, look.sample(state.floor), team.lane);
   GridBarrier barrier(*state.counters, 1);
   barrier.arrive();
   const Child child = look.open_next(shared);
@@ -181,7 +181,7 @@ void launch_bounded(const MirrorRef& mirror, const SearchStateRef& state, const 
   const cuda::Shape shape = {
       .num_blocks = grid.num_multiprocessors,
       .num_threads = kSearchThreads,
-      .shared_bytes = slot_bytes(shares) + std::max(kVisitBytes, published_key_bytes(grid)),
+      .shared_bytes = slot_bytes(shares) + std::max(kVisitBytes, published_bytes(grid)),
       .cooperative = true};
   // The larger a kernel's parameters, the longer its launch takes.
   if (const std::optional<SmallQueryArgument> small = shortened(query)) {

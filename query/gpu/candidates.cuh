@@ -53,7 +53,8 @@ __device__ inline Floor floor_of_candidates(const SearchStateRef& state, Floor f
     keys[i] = scale.key(__ldcg(&state.candidates[i].score));
   __syncthreads();
   return kth_floor(
-      floor, keys, count, state.k, scale, [&](std::uint32_t i) { return __ldcg(&state.candidates[i].score); },
+      floor, {keys, nullptr, count}, state.k, scale,
+      [&](std::uint32_t i) { return __ldcg(&state.candidates[i].score); },
       [&](std::uint32_t i) { return __ldcg(&state.candidates[i].id); }, scratch);
 }
 
@@ -156,7 +157,8 @@ class BlockCandidates {
       keys_[i] = scale_.key(list_.items[i].score);
     __syncthreads();
     floor_ = kth_floor(
-        floor_, keys_, count, state_.k, scale_, [&](std::uint32_t i) { return list_.items[i].score; },
+        floor_, {keys_, nullptr, count}, state_.k, scale_,
+        [&](std::uint32_t i) { return list_.items[i].score; },
         [&](std::uint32_t i) { return list_.items[i].id; }, scratch_);
   }
 

@@ -24,12 +24,13 @@ struct Grid {
 };
 
 // Rows that one search publishes, at the most: 2 blocks a multiprocessor, kMaxPublished each.
-inline constexpr std::size_t kMaxPublished = 64;
+inline constexpr std::size_t kMaxPublished = 32;
 constexpr std::size_t num_published(const Grid& grid) {
   return std::size_t{2} * grid.num_multiprocessors * kMaxPublished;
 }
-constexpr std::size_t published_key_bytes(const Grid& grid) {
-  return num_published(grid) * sizeof(std::uint32_t);
+// Room for their keys and counts.
+constexpr std::size_t published_bytes(const Grid& grid) {
+  return num_published(grid) * 2 * sizeof(std::uint32_t);
 }
 
 // Best-first by rounds over the bounds of all level-1 nodes. Work: 2 bytes a node and weight step, then the

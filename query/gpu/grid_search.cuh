@@ -13,12 +13,41 @@ inline constexpr int kSearchThreads = 512;
 inline constexpr int kSearchWarps = kSearchThreads / kWarpSize;
 inline constexpr std::uint32_t kMaxWarpKeys = 8;
 
+// Rows that the warps of a block would publish. Side by side, for all are compared with all by their keys.
+struct Offers {
+  static constexpr std::uint32_t kMost = kSearchWarps * kMaxWarpKeys;
+
+  std::uint32_t keys[kMost], counts[kMost];
+  std::int64_t ids[kMost];  // known only where many rows tie, else kNoId
+  PublishedRow rows[kMost];
+
+  __device__ void set(std::uint32_t i, std::uint32_t key, std::uint32_t count, std::int64_t id,
+                      const PublishedRow& row) {
+    keys[i] = key;
+    counts[i] = count;
+    ids[i] = id;
+    rows[i] = row;
+  }
+
+  // The place of offer i among the first `num`.
+  __device__ std::uint32_t rank(std::uint32_t i, std::uint32_t num) const {
+    std::uint32_t rank = 0, equal = 0;
+#pragma unroll 16
+    for (std::uint32_t other = 0; other < num; ++other) {
+      rank += keys[other] > keys[i] ? 1 : 0;
+      equal += keys[other] == keys[i] ? 1 : 0;
+    }
+    for (std::uint32_t other = 0; equal > 1 && other < num; ++other)
+      if (keys[other] == keys[i] && (ids[other] < ids[i] || (ids[other] == ids[i] && other < i))) ++rank;
+    return rank;
+  }
+};
+
 // What a thread block keeps in static shared memory.
 struct BlockShared {
   alignas(8) std::byte query[kMaxPackedBytes];
   SelectScratch select;
-  std::uint32_t keys[kSearchWarps * kMaxWarpKeys];
-  PublishedRow rows[kSearchWarps * kMaxWarpKeys];
+  Offers offers;
   unsigned long long leaves_visited, nodes_visited, tuples_scored;
   std::uint32_t num_found;      // rows in a list in shared memory
   unsigned long long num_kept;  // candidates, when there are too many
@@ -103,42 +132,87 @@ __device__ inline PublishShape publish_shape(std::uint32_t k) {
   return {kMaxPublished, kMaxWarpKeys};
 }
 
-// Publishes the block's best rows.
-__device__ inline void publish(const SearchStateRef& state, BlockShared& shared, TwoBest best, int lane) {
-  const PublishShape shape = publish_shape(state.k);
+// By a warp: offers its `num` best rows, a lane's two best at the most. Of equal keys the first of each warp
+// comes first.
+__device__ inline void offer_best(TwoBest best, std::uint32_t num, int lane, Offers& offers) {
   const std::uint32_t warp = threadIdx.x / kWarpSize;
-  for (std::uint32_t i = 0; i < shape.of_a_warp; ++i) {
+  for (std::uint32_t i = 0; i < num; ++i) {
     std::uint32_t top = best.first.key;
     if (lane == __ffs(static_cast<int>(warp_argmax(top))) - 1) {
-      // Of equal keys the first of each warp comes first.
-      shared.keys[i * kSearchWarps + warp] = top;
-      shared.rows[i * kSearchWarps + warp] = best.first.row;
+      offers.set(i * kSearchWarps + warp, top, 1, kNoId, best.first.row);
       best = {best.second, {}};
     }
   }
+}
+
+// The same where more rows than that tie for the best: those with the smallest ids, and for all others the
+// one with the largest, so that a leaf full of ties makes a floor alone. False if their scores are not quite
+// the same.
+__device__ inline bool offer_ties(const MirrorRef& mirror, const TwoBest& best, std::uint32_t top,
+                                  std::uint32_t num, int lane, Offers& offers) {
+  const std::uint32_t warp = threadIdx.x / kWarpSize;
+  const SampledRow rows[2] = {best.first, best.second};
+  const unsigned tied = __ballot_sync(kFullWarp, rows[0].key == top);
+  const double score = __shfl_sync(kFullWarp, rows[0].row.score, __ffs(static_cast<int>(tied)) - 1);
+  std::int64_t ids[2];
+  bool differ = false;
+  for (int j = 0; j < 2; ++j) {
+    const bool ties = rows[j].key == top;
+    differ |= ties && rows[j].row.score != score;
+    ids[j] = ties ? __ldg(mirror.ids + rows[j].row.row) : kNoId;
+  }
+  if (__any_sync(kFullWarp, differ)) return false;
+  const auto take = [&](std::int64_t id, std::uint32_t i, std::uint32_t count) {
+    for (int j = 0; j < 2; ++j)
+      if (id != kNoId && ids[j] == id) {
+        offers.set(i * kSearchWarps + warp, top, count, id, rows[j].row);
+        ids[j] = kNoId;
+      }
+  };
+  for (std::uint32_t i = 0; i + 1 < num; ++i) take(warp_min(min(ids[0], ids[1])), i, 1);
+  const auto left = static_cast<std::uint32_t>(__popc(__ballot_sync(kFullWarp, ids[0] != kNoId)) +
+                                               __popc(__ballot_sync(kFullWarp, ids[1] != kNoId)));
+  const auto turned = [](std::int64_t id) { return id == kNoId ? kNoId : ~id; };  // the other way round
+  take(~warp_min(min(turned(ids[0]), turned(ids[1]))), num - 1, left);
+  return true;
+}
+
+// Publishes the block's best rows.
+__device__ inline void publish(const MirrorRef& mirror, const SearchStateRef& state, BlockShared& shared,
+                               const TwoBest& best, int lane) {
+  const PublishShape shape = publish_shape(state.k);
+  Offers& offers = shared.offers;
+  std::uint32_t top = best.first.key;
+  const bool many_tie =
+      __popc(warp_argmax(top)) > static_cast<int>(shape.of_a_warp) && top != KeyScale::kNone;
+  if (!many_tie || !offer_ties(mirror, best, top, shape.of_a_warp, lane, offers))
+    offer_best(best, shape.of_a_warp, lane, offers);
   __syncthreads();
-  const std::uint32_t count = kSearchWarps * shape.of_a_warp;
-  if (threadIdx.x >= count) return;
-  const std::uint32_t key = shared.keys[threadIdx.x];
-  std::uint32_t rank = 0;
-#pragma unroll 16
-  for (std::uint32_t i = 0; i < count; ++i)
-    rank += shared.keys[i] > key || (shared.keys[i] == key && i < threadIdx.x) ? 1 : 0;
+  const std::uint32_t i = threadIdx.x, num = kSearchWarps * shape.of_a_warp;
+  if (i >= num) return;
+  const std::uint32_t rank = offers.rank(i, num);
   if (rank >= shape.each) return;
-  state.published_keys[blockIdx.x * shape.each + rank] = key;
-  state.published_rows[blockIdx.x * shape.each + rank] = shared.rows[threadIdx.x];
+  const std::uint32_t place = blockIdx.x * shape.each + rank;
+  state.published_keys[place] = offers.keys[i];
+  state.published_counts[place] = offers.counts[i];
+  state.published_rows[place] = offers.rows[i];
 }
 
 // The floor that the published rows give, for all threads of the block. Behind a grid barrier.
-// Shared memory: `keys` takes those of all that was published.
+// Shared memory: `memory` takes the keys and counts of all that was published.
 __device__ inline Floor floor_of_published(const MirrorRef& mirror, const SearchStateRef& state,
-                                           const KeyScale& scale, BlockShared& shared, std::uint32_t* keys) {
+                                           const KeyScale& scale, BlockShared& shared,
+                                           std::uint32_t* memory) {
   const std::uint32_t count = gridDim.x * publish_shape(state.k).each;
+  std::uint32_t *keys = memory, *counts = memory + count;
 #pragma unroll 8
-  for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) keys[i] = __ldcg(state.published_keys + i);
+  for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
+    keys[i] = __ldcg(state.published_keys + i);
+    counts[i] = __ldcg(state.published_counts + i);
+  }
   __syncthreads();
   return kth_floor(
-      state.floor, keys, count, state.k, scale,
+      state.floor, {keys, counts, count}, state.k, scale,
       [&](std::uint32_t i) { return __ldcg(&state.published_rows[i].score); },
       [&](std::uint32_t i) { return __ldg(mirror.ids + __ldcg(&state.published_rows[i].row)); },
       shared.select);

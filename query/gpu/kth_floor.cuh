@@ -79,19 +79,29 @@ __device__ inline void choose_bin(int wanted, SelectScratch& scratch) {
   __syncthreads();
 }
 
-// Adds the calling lanes to their bins. Lanes that share the first one's, as all do where rows tie, add up
-// before: atomics on one address wait for each other.
-__device__ inline void count_in_bin(int* bins, std::uint32_t bin) {
+// Adds the calling lanes' counts to their bins. Lanes that share the first one's, as all do where rows tie,
+// add up before: atomics on one address wait for each other.
+__device__ inline void count_in_bin(int* bins, std::uint32_t bin, std::uint32_t count) {
   const unsigned active = __activemask();
   const std::uint32_t first = __shfl_sync(active, bin, __ffs(static_cast<int>(active)) - 1);
   const unsigned same = __ballot_sync(active, bin == first);
   const unsigned lane = threadIdx.x % kWarpSize;
   if (bin != first) {
-    atomicAdd(&bins[bin], 1);
-  } else if ((same & ((1u << lane) - 1)) == 0) {
-    atomicAdd(&bins[bin], __popc(same));
+    atomicAdd(&bins[bin], static_cast<int>(count));
+    return;
   }
+  const std::uint32_t sum = __reduce_add_sync(same, count);
+  if ((same & ((1u << lane) - 1)) == 0) atomicAdd(&bins[bin], static_cast<int>(sum));
 }
+
+// Keys in shared memory.
+struct Keys {
+  std::uint32_t* keys;
+  const std::uint32_t* counts;  // how many rows each stands for; null: one
+  std::uint32_t size;
+
+  __device__ std::uint32_t count(std::uint32_t i) const { return counts == nullptr ? 1 : counts[i]; }
+};
 
 // The k-th largest of some keys.
 struct Kth {
@@ -105,8 +115,9 @@ struct Kth {
 
 // The k-th largest of the keys above kNone, all in shared memory. By all threads of the block, behind a
 // barrier; all get the same.
-__device__ inline Kth kth_key(const std::uint32_t* keys, std::uint32_t count, int k, SelectScratch& scratch) {
+__device__ inline Kth kth_key(const Keys& all, int k, SelectScratch& scratch) {
   constexpr int kFewEnough = 4;
+  const std::uint32_t *keys = all.keys, count = all.size;
   std::uint32_t low = 0xffffffff, high = KeyScale::kNone;
   for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
     if (keys[i] != KeyScale::kNone) low = min(low, keys[i]);
@@ -121,7 +132,8 @@ __device__ inline Kth kth_key(const std::uint32_t* keys, std::uint32_t count, in
       scratch.bins[b] = 0;
     __syncthreads();
     for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x)
-      if (keys[i] >= low && keys[i] <= high) count_in_bin(scratch.bins, (keys[i] - low) >> shift);
+      if (keys[i] >= low && keys[i] <= high)
+        count_in_bin(scratch.bins, (keys[i] - low) >> shift, all.count(i));
     __syncthreads();
     choose_bin(wanted, scratch);
     if (scratch.chosen_bin < 0) return {KeyScale::kNone, 0, 0};
@@ -138,16 +150,15 @@ __device__ inline Kth kth_key(const std::uint32_t* keys, std::uint32_t count, in
 // Calls use(i, bits_at(i)) for the rows whose key is `key`. bits_at may read device memory: a few reads are
 // under way at once.
 template <typename BitsAt, typename Use>
-__device__ void for_each_tie(const std::uint32_t* keys, std::uint32_t count, std::uint32_t key,
-                             BitsAt&& bits_at, Use&& use) {
+__device__ void for_each_tie(const Keys& all, std::uint32_t key, BitsAt&& bits_at, Use&& use) {
   constexpr int kAtOnce = 4;
-  for (std::uint32_t first = threadIdx.x; first < count; first += kAtOnce * blockDim.x) {
+  for (std::uint32_t first = threadIdx.x; first < all.size; first += kAtOnce * blockDim.x) {
     std::uint64_t bits[kAtOnce];
     bool tied[kAtOnce];
 #pragma unroll
     for (int j = 0; j < kAtOnce; ++j) {
       const std::uint32_t i = first + j * blockDim.x;
-      tied[j] = i < count && keys[i] == key;
+      tied[j] = i < all.size && all.keys[i] == key;
       bits[j] = bits_at(tied[j] ? i : 0);
     }
 #pragma unroll
@@ -159,13 +170,13 @@ __device__ void for_each_tie(const std::uint32_t* keys, std::uint32_t count, std
 // The kth.wanted-th largest bits_at(i), rounded down, among the rows that share the key kth.key. Makes kth
 // and the keys those of the rows that share it.
 template <typename BitsAt>
-__device__ std::uint64_t kth_bits_of_ties(std::uint32_t* keys, std::uint32_t count, Kth& kth,
-                                          BitsAt&& bits_at, SelectScratch& scratch) {
+__device__ std::uint64_t kth_bits_of_ties(const Keys& all, Kth& kth, BitsAt&& bits_at,
+                                          SelectScratch& scratch) {
   constexpr int kKeyBits = 31;  // and 1 is added, for kNone
   for (;;) {
     __syncthreads();  // all have read the scratch
     std::uint64_t low = ~std::uint64_t{0}, high = 0;
-    for_each_tie(keys, count, kth.key, bits_at, [&](std::uint32_t, std::uint64_t bits) {
+    for_each_tie(all, kth.key, bits_at, [&](std::uint32_t, std::uint64_t bits) {
       low = min(low, bits);
       high = max(high, bits);
     });
@@ -175,12 +186,12 @@ __device__ std::uint64_t kth_bits_of_ties(std::uint32_t* keys, std::uint32_t cou
     const auto key_of = [&](std::uint64_t bits) {
       return static_cast<std::uint32_t>((bits - low) >> shift) + 1;
     };
-    for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x)
-      if (keys[i] != kth.key) keys[i] = KeyScale::kNone;
-    for_each_tie(keys, count, kth.key, bits_at,
-                 [&](std::uint32_t i, std::uint64_t bits) { keys[i] = key_of(bits); });
+    for (std::uint32_t i = threadIdx.x; i < all.size; i += blockDim.x)
+      if (all.keys[i] != kth.key) all.keys[i] = KeyScale::kNone;
+    for_each_tie(all, kth.key, bits_at,
+                 [&](std::uint32_t i, std::uint64_t bits) { all.keys[i] = key_of(bits); });
     __syncthreads();
-    kth = kth_key(keys, count, kth.wanted, scratch);
+    kth = kth_key(all, kth.wanted, scratch);
     if (shift == 0 || !kth.has_many_ties()) return low + (static_cast<std::uint64_t>(kth.key - 1) << shift);
   }
 }
@@ -189,17 +200,17 @@ __device__ std::uint64_t kth_bits_of_ties(std::uint32_t* keys, std::uint32_t cou
 // block, behind a barrier; all get the same. The rows' keys stand in shared memory and are written over;
 // score_at(i) and id_at(i) are asked only where many rows tie.
 template <typename ScoreAt, typename IdAt>
-__device__ Floor kth_floor(Floor floor, std::uint32_t* keys, std::uint32_t count, std::uint32_t k,
-                           const KeyScale& scale, ScoreAt&& score_at, IdAt&& id_at, SelectScratch& scratch) {
-  Kth kth = kth_key(keys, count, static_cast<int>(k), scratch);
+__device__ Floor kth_floor(Floor floor, const Keys& all, std::uint32_t k, const KeyScale& scale,
+                           ScoreAt&& score_at, IdAt&& id_at, SelectScratch& scratch) {
+  Kth kth = kth_key(all, static_cast<int>(k), scratch);
   if (kth.key == KeyScale::kNone) return floor;
   if (!kth.has_many_ties()) return higher({scale.score_of(kth.key), kNoId}, floor);
   const std::uint64_t score = kth_bits_of_ties(
-      keys, count, kth, [&](std::uint32_t i) { return rank_bits(score_at(i)); }, scratch);
+      all, kth, [&](std::uint32_t i) { return rank_bits(score_at(i)); }, scratch);
   std::uint64_t id = 0;
   if (kth.has_many_ties())
     id = kth_bits_of_ties(
-        keys, count, kth, [&](std::uint32_t i) { return rank_bits(id_at(i)); }, scratch);
+        all, kth, [&](std::uint32_t i) { return rank_bits(id_at(i)); }, scratch);
   return higher(floor_of_bits(score, id), floor);
 }
 

@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
 
   bound_slots(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
-  publish(state, shared, FirstLook<T, kLoads>(mirror, query, scale, team).sample(state.floor), lane);
+  publish(mirror, state, shared, FirstLook<T, kLoads>(mirror, query, scale, team).sample(state.floor), lane);
   grid_barrier(*state.counters, 1);
   Floor floor = floor_of_published(mirror, state, scale, shared, keys);
 
@@ -69,11 +69,10 @@ void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const Que
                  const Grid& grid, cudaStream_t stream) {
   const unsigned num_blocks = grid.num_multiprocessors * kBlocksPerMultiprocessor;
   const Shares shares = share_out(mirror.num_slots, num_blocks);
-  const cuda::Shape shape = {
-      .num_blocks = num_blocks,
-      .num_threads = kSearchThreads,
-      .shared_bytes = slot_bytes(shares) + std::max(kSortBytes, published_key_bytes(grid)),
-      .cooperative = true};
+  const cuda::Shape shape = {.num_blocks = num_blocks,
+                             .num_threads = kSearchThreads,
+                             .shared_bytes = slot_bytes(shares) + std::max(kSortBytes, published_bytes(grid)),
+                             .cooperative = true};
   cuda::launch(search_scan<T>, shape, stream, mirror, state, shares, query);
 }
 

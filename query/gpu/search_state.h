@@ -63,8 +63,11 @@ struct Counters {
 
 struct SearchStateRef {
   Counters* counters;
-  std::uint32_t* published_keys;  // [num_published] of the best rows of a sample
-  PublishedRow* published_rows;   // [num_published]
+  // The best rows of a sample: [num_published] each. A row's count says how many rows it stands for: they all
+  // rank before it or are it.
+  std::uint32_t* published_keys;
+  std::uint32_t* published_counts;
+  PublishedRow* published_rows;
   Candidate* candidates;
   ResultHeader* result;    // pinned host memory, as the hits
   Candidate* hits;         // [k]

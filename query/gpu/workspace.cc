@@ -11,6 +11,7 @@ namespace culmen::gpu {
 Workspace::Workspace(const Grid& grid)
     : counters_(1),
       published_keys_(num_published(grid)),
+      published_counts_(num_published(grid)),
       published_rows_(num_published(grid)),
       result_(1, cuda::Memory::pinned) {
   *result_.data() = {};
@@ -54,6 +55,7 @@ void Workspace::trim() {
 SearchStateRef Workspace::next(std::uint32_t k, Floor floor) {
   return {counters_.data(),
           published_keys_.data(),
+          published_counts_.data(),
           published_rows_.data(),
           candidates_.data(),
           result_.data(),

@@ -59,7 +59,7 @@ class Workspace {
  private:
   cuda::Stream stream_;
   cuda::Buffer<Counters> counters_;
-  cuda::Buffer<std::uint32_t> published_keys_;
+  cuda::Buffer<std::uint32_t> published_keys_, published_counts_;
   cuda::Buffer<PublishedRow> published_rows_;
   cuda::Buffer<Candidate> candidates_;
   cuda::Buffer<ResultHeader> result_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -128,6 +129,19 @@ TEST(BulkLoad, WritesThresholdsOverAllLaterLeavesOfThePartition) {
       EXPECT_EQ(s->corner<double>(leaf, Corner::later_maximum)[i], highest[i]);
       EXPECT_EQ(s->corner<double>(leaf, Corner::later_minimum)[i], lowest[i]);
     }
+  }
+}
+
+// Loose ones would be allowed, and would let searches read much where rows tie.
+TEST(BulkLoad, GivesEachNodeTheSmallestIdBelowIt) {
+  Random random(9);
+  const Table table = random_table(random, ValueClass::small_integers, 50'000, 3);
+  const std::shared_ptr<const Snapshot> s = bulk_load(table.view(), {.block_rows = 16});
+  ASSERT_GT(s->height, 2);
+  for (std::size_t n = 0; n < s->nodes.size(); ++n) {
+    const NodeRef node = s->nodes[n];
+    const auto* min_ids = node.min_ids();
+    EXPECT_EQ(node.header().min_id, *std::min_element(min_ids, min_ids + node.header().num_children));
   }
 }
 
