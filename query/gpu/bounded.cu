@@ -94,7 +94,7 @@ class Visit {
     const std::uint32_t node = team.nodes[team.place(share)];
     const std::uint32_t slot = team.slot(share);
     const bool kept = !is_excluded(
-        bound, found_.floor(), [&] { return mirror_.slot_min_ids[slot]; },
+        bound, found_.floor(), [&] { return team.min_ids[team.place(share)]; },
         [&] { return corner_of_bounds(mirror_, query_, mirror_.slot_bounds + slot, mirror_.num_slots); });
     for (unsigned left = nodes_.push(kept, node, lane_); left != 0; left &= left - 1)
       open(__shfl_sync(kFullWarp, node, __ffs(static_cast<int>(left)) - 1));

@@ -29,8 +29,10 @@ struct Team {
   Shares shares;
   int warp;  // in the team
   int lane;
-  double* bounds;        // [groups_each][32], in shared memory
-  std::uint32_t* nodes;  // the same
+  // [groups_each][32], in shared memory: of the nodes in the slots
+  double* bounds;
+  std::int64_t* min_ids;
+  std::uint32_t* nodes;
 
   // The lane's in the share.
   __device__ std::uint32_t slot(std::uint32_t share) const {
@@ -44,7 +46,8 @@ struct Team {
 
 // What all teams of a block keep of their slots.
 inline std::size_t slot_bytes(const Shares& shares) {
-  return (sizeof(double) + sizeof(std::uint32_t)) * kTeams * shares.groups_each * kWarpSize;
+  return (sizeof(double) + sizeof(std::int64_t) + sizeof(std::uint32_t)) * kTeams * shares.groups_each *
+         kWarpSize;
 }
 
 // The calling warp's team. `memory`: slot_bytes(), of which `rest` is what lies behind.
@@ -52,7 +55,8 @@ __device__ inline Team make_team(const Shares& shares, double* memory, std::uint
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
   const std::size_t each = std::size_t{shares.groups_each} * kWarpSize;
   const std::size_t first = static_cast<std::size_t>(warp / kTeamWarps) * each;
-  auto* nodes = reinterpret_cast<std::uint32_t*>(memory + kTeams * each);
+  auto* min_ids = reinterpret_cast<std::int64_t*>(memory + kTeams * each);
+  auto* nodes = reinterpret_cast<std::uint32_t*>(min_ids + kTeams * each);
   rest = nodes + kTeams * each;
   // Neighbouring groups, which hold neighbouring nodes, go to different blocks.
   return {static_cast<std::uint32_t>(warp / kTeamWarps) * gridDim.x + blockIdx.x,
@@ -61,6 +65,7 @@ __device__ inline Team make_team(const Shares& shares, double* memory, std::uint
           warp % kTeamWarps,
           static_cast<int>(threadIdx.x) % kWarpSize,
           memory + first,
+          min_ids + first,
           nodes + first};
 }
 
@@ -69,12 +74,15 @@ __device__ inline void bound_slots(const MirrorRef& mirror, QueryRef query, cons
   for (auto share = static_cast<std::uint32_t>(team.warp); share < team.shares.groups_each;
        share += kTeamWarps) {
     std::uint32_t node = kNoNode;
+    std::int64_t min_id = kNoId;
     double bound = -infinity();
     if (has_slots && team.slot(share) < mirror.num_slots) {
       node = mirror.slot_nodes[team.slot(share)];
+      min_id = mirror.slot_min_ids[team.slot(share)];
       bound = block_bound(query, mirror.slot_bounds + team.slot(share), mirror.num_slots);
     }
     team.bounds[team.place(share)] = node == kNoNode ? -infinity() : bound;
+    team.min_ids[team.place(share)] = min_id;
     team.nodes[team.place(share)] = node;
   }
 }
@@ -100,8 +108,7 @@ __device__ int lane_of_rank(std::uint32_t key, MinId&& min_id, int rank, int lan
 // The team's nodes as its lanes offer them, the best of its own each.
 class BestNodes {
  public:
-  __device__ BestNodes(const MirrorRef& mirror, const Team& team, const KeyScale& scale)
-      : mirror_(mirror), team_(team) {
+  __device__ BestNodes(const Team& team, const KeyScale& scale) : team_(team) {
     for (std::uint32_t share = 1; share < team.shares.groups_each; ++share) {
       const double bound = team.bounds[team.place(share)], best_bound = team.bounds[team.place(best_)];
       if (bound > best_bound ||
@@ -125,11 +132,8 @@ class BestNodes {
   }
 
  private:
-  __device__ std::int64_t min_id(std::uint32_t share) const {
-    return mirror_.slot_min_ids[team_.slot(share)];
-  }
+  __device__ std::int64_t min_id(std::uint32_t share) const { return team_.min_ids[team_.place(share)]; }
 
-  const MirrorRef& mirror_;
   const Team& team_;
   std::uint32_t best_ = 0;  // the lane's share with its best node
   std::uint32_t key_;
@@ -152,7 +156,7 @@ template <typename T, int kLoads>
 class FirstLook {
  public:
   __device__ FirstLook(const MirrorRef& mirror, QueryRef query, const KeyScale& scale, const Team& team)
-      : mirror_(mirror), query_(query), scale_(scale), team_(team), nodes_(mirror, team, scale) {}
+      : mirror_(mirror), query_(query), scale_(scale), team_(team), nodes_(team, scale) {}
 
   // Scores one of the 4 best leaves in the team's best node. If several nodes tie, the warps share them out,
   // for the rows with the smallest ids need not be all in one.
