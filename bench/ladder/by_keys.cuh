@@ -26,8 +26,9 @@ template <bool kWithRows>
 __device__ void publish_by_keys(const Search& search, std::uint32_t leaf, std::uint32_t each) {
   constexpr std::uint32_t kOfAWarp = 4;
   constexpr std::uint32_t kCount = kSearchWarps * kOfAWarp;
+  __shared__ std::uint32_t keys[kCount];
+  __shared__ PublishedRow rows[kWithRows ? kCount : 1];
   const SearchStateRef& state = search.state;
-  BlockShared& shared = search.shared;
   TwoBest best;
   if (leaf != kNoNode)
     best = sample_leaf<float, kLoads>(search.mirror, search.query, search.scale, state.floor, leaf,
@@ -36,22 +37,22 @@ __device__ void publish_by_keys(const Search& search, std::uint32_t leaf, std::u
     std::uint32_t top = best.first.key;
     if (search.team.lane == __ffs(static_cast<int>(warp_argmax(top))) - 1) {
       const std::uint32_t place = i * kSearchWarps + threadIdx.x / kWarpSize;
-      shared.keys[place] = top;
-      if constexpr (kWithRows) shared.rows[place] = best.first.row;
+      keys[place] = top;
+      if constexpr (kWithRows) rows[place] = best.first.row;
       best = {best.second, {}};
     }
   }
   __syncthreads();
   if (threadIdx.x >= kCount) return;
-  const std::uint32_t key = shared.keys[threadIdx.x];
+  const std::uint32_t key = keys[threadIdx.x];
   std::uint32_t rank = 0;
 #pragma unroll 4
   for (std::uint32_t i = 0; i < kCount; ++i)
-    rank += shared.keys[i] > key || (shared.keys[i] == key && i < threadIdx.x) ? 1 : 0;
+    rank += keys[i] > key || (keys[i] == key && i < threadIdx.x) ? 1 : 0;
   if (rank >= each) return;
   const std::uint32_t place = blockIdx.x * each + rank;
   state.published_keys[place] = key;
-  if constexpr (kWithRows) state.published_rows[place] = shared.rows[threadIdx.x];
+  if constexpr (kWithRows) state.published_rows[place] = rows[threadIdx.x];
 }
 
 // Copies what all blocks have published to shared memory; how many keys.

@@ -177,7 +177,7 @@ void launch_in_one(const MirrorRef& mirror, const SearchStateRef& state, const Q
   const cuda::Shape shape = {
       .num_blocks = grid.num_multiprocessors,
       .num_threads = kSearchThreads,
-      .shared_bytes = slot_bytes(shares) + std::max(kVisitBytes, published_key_bytes(grid)),
+      .shared_bytes = slot_bytes(shares) + std::max(kVisitBytes, num_published(grid) * sizeof(std::uint32_t)),
       .cooperative = true};
   cuda::launch(search_in_one_launch<Steps>, shape, stream, mirror, state, shares, query);
 }
