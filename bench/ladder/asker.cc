@@ -1,0 +1,90 @@
+#include "bench/ladder/asker.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
+#include "bench/timing.h"
+#include "culmen/error.h"
+#include "index/floating_point_scope.h"
+#include "query/resolve.h"
+
+namespace culmen::bench {
+namespace {
+
+using gpu::Candidate;
+
+constexpr double kTimeLimitUs = 2e6;
+
+gpu::Grid grid_of_device() {
+  int num_multiprocessors = 0;
+  cuda::check(cudaDeviceGetAttribute(&num_multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+  return {static_cast<unsigned>(num_multiprocessors)};
+}
+
+// Without destructors: freeing memory would wait for the kernel. The driver ends it with the process.
+[[noreturn]] void give_up() {
+  std::fprintf(stderr, "no answer within %.0f s: a kernel hangs\n", kTimeLimitUs * 1e-6);
+  std::_Exit(3);
+}
+
+// As Workspace::wait, with a time limit.
+void wait(const gpu::SearchStateRef& state, cudaStream_t stream) {
+  constexpr unsigned kPollsPerLook = 1 << 16;
+  const auto* sequence = const_cast<const volatile std::uint64_t*>(&state.result->sequence);
+  const double start = now_us();
+  for (unsigned polls = 1; *sequence != state.sequence; ++polls) {
+    if (polls % kPollsPerLook != 0) continue;
+    const cudaError_t status = cudaStreamQuery(stream);
+    if (status != cudaErrorNotReady) {
+      cuda::check(status);
+      if (*sequence != state.sequence) throw CudaError("CUDA: a search ended without a result");
+    } else if (now_us() - start > kTimeLimitUs) {
+      give_up();
+    }
+    cudaGetLastError();  // "not ready" is no error, and the next check must not take it for one
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);
+}
+
+std::vector<Hit> to_hits(const Candidate* first, std::size_t count) {
+  std::vector<Hit> hits(count);
+  std::transform(first, first + count, hits.begin(), [](const Candidate& candidate) {
+    return Hit{candidate.id, candidate.score, candidate.row};
+  });
+  return hits;
+}
+
+}  // namespace
+
+Asker::Asker(std::shared_ptr<const Snapshot> snapshot)
+    : snapshot_(std::move(snapshot)),
+      grid_(grid_of_device()),
+      mirror_(*snapshot_, {.memory = DeviceMemory::device}),
+      workspace_(grid_) {
+  if (snapshot_->value_type != ValueType::float32) throw InvalidArgument("the rungs know float32 only");
+}
+
+std::optional<std::vector<Hit>> Asker::ask(const Query& query, const gpu::ladder::Launch& launch) {
+  const FloatingPointScope floating_point;
+  const ResolvedQuery resolved = resolve(query, *snapshot_);
+  workspace_.reserve(resolved.k, gpu::kUsualCandidates);
+  const gpu::QueryArgument argument = workspace_.argument(resolved);
+  state_ = workspace_.next(static_cast<std::uint32_t>(resolved.k), {resolved.min_score, kNoId});
+  launch(mirror_.ref(), state_, argument, grid_, workspace_.stream().get());
+  wait(state_, workspace_.stream().get());
+  const gpu::ResultHeader& result = *state_.result;
+  if (result.outcome == gpu::Outcome::overflow) return std::nullopt;
+  if (result.outcome == gpu::Outcome::sorted) return to_hits(state_.hits, result.num_hits);
+  std::vector<Candidate> candidates = workspace_.download_candidates(result.num_candidates);
+  std::partial_sort(candidates.begin(), candidates.begin() + result.num_hits, candidates.end(),
+                    gpu::ranks_before);
+  return to_hits(candidates.data(), result.num_hits);
+}
+
+void Asker::forget() {
+  std::fill_n(state_.hits, state_.k, Candidate{});
+}
+
+}  // namespace culmen::bench

@@ -1,0 +1,36 @@
+// Asker: asks any rung as DeviceIndex::search asks the engine, from the weights to the hits, but waits for so
+// long only.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "bench/ladder/rungs.h"
+#include "culmen/culmen.h"
+#include "index/snapshot.h"
+#include "query/gpu/mirror.h"
+#include "query/gpu/workspace.h"
+
+namespace culmen::bench {
+
+class Asker {
+ public:
+  // Makes a mirror on GPU 0. The snapshot must have rows, of float32.
+  explicit Asker(std::shared_ptr<const Snapshot> snapshot);
+
+  // Nothing if the candidates found no room. Ends the program if a kernel hangs.
+  std::optional<std::vector<Hit>> ask(const Query& query, const gpu::ladder::Launch& launch);
+
+  // Overwrites the answer before, so that no rung can pass it off as its own. Behind ask().
+  void forget();
+
+ private:
+  std::shared_ptr<const Snapshot> snapshot_;
+  gpu::Grid grid_;
+  gpu::Mirror mirror_;
+  gpu::Workspace workspace_;
+  gpu::SearchStateRef state_ = {};  // of the last search
+};
+
+}  // namespace culmen::bench

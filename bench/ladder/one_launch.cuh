@@ -1,0 +1,185 @@
+// What rungs 1 to 4 share: one cooperative launch with one barrier, as query/gpu/bounded.cu was before commit
+// 5f988e2. `Steps` of a rung fill in what it did in its own way.
+//
+//   1. Each team of 4 warps bounds its share of the level-1 nodes. Neighbouring shares are in one block.
+//   2. It opens its best node; its warps score the 4 best leaves in it and publish the best rows.
+//   3. Behind the barrier every block takes the k-th best of what was published as floor.
+//   4. The block opens its nodes that reach the floor, scores their leaves that do, and lists the rows that
+//      do.
+//   5. The last block to finish makes the answer.
+//
+// Loads in flight (query/gpu/blocks.cuh) and turns at the work lists are today's in all of them.
+#pragma once
+
+#include <algorithm>
+
+#include "bench/ladder/rungs.h"
+#include "query/cuda/launch.h"
+#include "query/gpu/answer.cuh"
+#include "query/gpu/first_look.cuh"
+
+namespace culmen::gpu::ladder {
+
+inline constexpr int kLoads = 8;
+inline constexpr std::uint32_t kListedNodes = 1024;
+inline constexpr std::uint32_t kListedLeaves = 4096;
+inline constexpr std::size_t kVisitBytes =
+    BlockCandidates::kBytes + (kListedNodes + kListedLeaves) * sizeof(std::uint32_t);
+static_assert(kSortBytes <= kVisitBytes);
+
+// What every step may use.
+struct Search {
+  const MirrorRef& mirror;
+  const SearchStateRef& state;
+  QueryRef query;
+  KeyScale scale;
+  BlockShared& shared;
+  Team team;
+};
+
+// A list in shared memory that all warps of a block fill and then share out.
+class WorkList {
+ public:
+  __device__ WorkList(std::uint32_t* items, std::uint32_t capacity, std::uint32_t& num_pushed)
+      : items_(items), capacity_(capacity), num_pushed_(num_pushed) {}
+
+  // By a whole warp: takes the lanes' items where `wanted`; the lanes whose items found no room.
+  __device__ unsigned push(bool wanted, std::uint32_t item, int lane) {
+    const unsigned all = __ballot_sync(kFullWarp, wanted);
+    if (all == 0) return 0;
+    std::uint32_t first = 0;
+    if (lane == 0) first = atomicAdd(&num_pushed_, static_cast<unsigned>(__popc(all)));
+    first = __shfl_sync(kFullWarp, first, 0);
+    const std::uint32_t place = first + static_cast<std::uint32_t>(__popc(all & ((1u << lane) - 1)));
+    const bool fits = place < capacity_;
+    if (wanted && fits) items_[place] = item;
+    return __ballot_sync(kFullWarp, wanted && !fits);
+  }
+
+  // Behind a barrier.
+  __device__ std::uint32_t size() const { return min(num_pushed_, capacity_); }
+  __device__ std::uint32_t operator[](std::uint32_t i) const { return items_[i]; }
+
+ private:
+  std::uint32_t* items_;
+  std::uint32_t capacity_;
+  std::uint32_t& num_pushed_;
+};
+
+// Step 4. `List` takes the rows found: floor(), append(pass, rows, lane) by a warp, and make_room() and
+// flush() by all threads.
+template <typename List>
+class Visit {
+ public:
+  __device__ Visit(const Search& search, List& found, WorkList nodes, WorkList leaves)
+      : search_(search), found_(found), nodes_(nodes), leaves_(leaves), lane_(search.team.lane) {}
+
+  __device__ void run() {
+    const Team& team = search_.team;
+    for (auto share = static_cast<std::uint32_t>(team.warp); share < team.shares.groups_each;
+         share += kTeamWarps)
+      choose_slots(share);
+    __syncthreads();
+    const std::uint32_t warp = threadIdx.x / kWarpSize;
+    for (std::uint32_t i = warp; i < nodes_.size(); i += kSearchWarps) open(nodes_[i]);
+    __syncthreads();
+    for (std::uint32_t first = 0; first < leaves_.size(); first += kSearchWarps) {
+      if (first > 0) found_.make_room();
+      if (first + warp < leaves_.size()) visit(leaves_[first + warp]);
+    }
+    found_.flush();
+  }
+
+ private:
+  __device__ void choose_slots(std::uint32_t share) {
+    const MirrorRef& mirror = search_.mirror;
+    const double bound = search_.team.bounds[search_.team.place(share)];
+    const std::uint32_t node = search_.team.nodes[search_.team.place(share)];
+    const std::uint32_t slot = search_.team.slot(share);
+    const bool kept = !is_excluded(
+        bound, found_.floor(), [&] { return mirror.slot_min_ids[slot]; },
+        [&] { return corner_of_bounds(mirror, search_.query, mirror.slot_bounds + slot, mirror.num_slots); });
+    for (unsigned left = nodes_.push(kept, node, lane_); left != 0; left &= left - 1)
+      open(__shfl_sync(kFullWarp, node, __ffs(static_cast<int>(left)) - 1));
+  }
+
+  __device__ void open(std::uint32_t index) {
+    const Child child = child_of(search_.mirror, search_.query, index, lane_);
+    const auto corner = [&] {
+      return corner_score<float>(search_.mirror, search_.query, child.leaf, Corner::maximum, Corner::minimum);
+    };
+    const bool kept = !is_excluded(
+        child.bound, found_.floor(), [&] { return child.min_id; }, corner);
+    for (unsigned left = leaves_.push(kept, child.leaf, lane_); left != 0; left &= left - 1)
+      visit(__shfl_sync(kFullWarp, child.leaf, __ffs(static_cast<int>(left)) - 1));
+    if (lane_ == 0) atomicAdd(&search_.shared.nodes_visited, 1ull);
+  }
+
+  __device__ void visit(std::uint32_t leaf) {
+    visit_leaf<float, kLoads>(
+        search_.mirror, search_.query, found_.floor(), leaf, lane_, search_.shared,
+        [&](auto& pass, const auto& rows, int lane) { found_.append(pass, rows, lane); });
+  }
+
+  const Search& search_;
+  List& found_;
+  WorkList nodes_, leaves_;
+  int lane_;
+};
+
+// Steps:
+//   kSmallGroups               a small table's slots are shared out in groups of fewer than 32
+//   leaf_to_sample(search)     by a warp: the leaf of step 2, kNoNode if there is none
+//   publish(search, leaf)      by all threads
+//   floor(search, memory)      by all threads: of what was published, for which there is room in memory
+//   List                       of step 4
+//   finish(search, items)      by all threads: step 5, items: [kSortCapacity] in shared memory
+template <typename Steps>
+__global__ void __launch_bounds__(kSearchThreads, 1)
+    search_in_one_launch(const MirrorRef mirror, const SearchStateRef state, const Shares shares,
+                         const __grid_constant__ QueryArgument packed) {
+  extern __shared__ double dynamic_shared[];
+  __shared__ BlockShared shared;
+  __shared__ std::uint32_t num_nodes, num_leaves;
+  if (threadIdx.x == 0) num_nodes = num_leaves = 0;
+  const QueryRef query = take_query(packed, shared);
+  std::uint32_t* rest = nullptr;
+  Team team = make_team(shares, dynamic_shared, rest);
+  team.index = blockIdx.x * kTeams + threadIdx.x / (kWarpSize * kTeamWarps);
+  const Search search = {mirror, state, query, KeyScale(query), shared, team};
+  auto* candidates = reinterpret_cast<Candidate*>(rest);
+  std::uint32_t* lists = rest + BlockCandidates::kBytes / sizeof(std::uint32_t);
+
+  bound_slots(mirror, query, team);
+  __syncthreads();  // a team's bounds are read by all its warps
+  Steps::publish(search, Steps::leaf_to_sample(search));
+  grid_barrier(*state.counters, 1);
+  const Floor floor = Steps::floor(search, rest);
+  __syncthreads();  // what was published makes room for the lists
+  typename Steps::List found(state, search.scale, floor, shared, candidates);
+  Visit<typename Steps::List>(search, found, WorkList(lists, kListedNodes, num_nodes),
+                              WorkList(lists + kListedNodes, kListedLeaves, num_leaves))
+      .run();
+  Steps::finish(search, candidates);
+}
+
+inline Shares share_out_whole_groups(std::uint32_t num_slots, unsigned num_blocks) {
+  const std::uint32_t num_teams = num_blocks * kTeams;
+  return {kWarpSize, (num_slots / kWarpSize + num_teams - 1) / num_teams};
+}
+
+template <typename Steps>
+void launch_in_one(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
+                   const Grid& grid, cudaStream_t stream) {
+  const Shares shares = Steps::kSmallGroups
+                            ? share_out(mirror.num_slots, grid.num_multiprocessors)
+                            : share_out_whole_groups(mirror.num_slots, grid.num_multiprocessors);
+  const cuda::Shape shape = {
+      .num_blocks = grid.num_multiprocessors,
+      .num_threads = kSearchThreads,
+      .shared_bytes = slot_bytes(shares) + std::max(kVisitBytes, num_published(grid) * sizeof(std::uint32_t)),
+      .cooperative = true};
+  cuda::launch(search_in_one_launch<Steps>, shape, stream, mirror, state, shares, query);
+}
+
+}  // namespace culmen::gpu::ladder

@@ -1,0 +1,124 @@
+// The plain ways of rungs 1 and 2: bounds compared as binary64 numbers, rows listed one a lane at a time, and
+// an answer that is sorted bitonically and fenced twice on its way to the host.
+#pragma once
+
+#include "bench/ladder/one_launch.cuh"
+
+namespace culmen::gpu::ladder {
+
+// The lowest lane with the warp's largest value, which replaces `value`: 5 shuffles of 64 bits.
+__device__ inline int plain_argmax(double& value) {
+  const double mine = value;
+  value = warp_max(value);
+  return __ffs(static_cast<int>(__ballot_sync(kFullWarp, mine == value))) - 1;
+}
+
+// The child of a rank in the order of the bounds; -1 if it does not exist. Each lane looks at all others.
+__device__ inline int plain_child_of_rank(double bound, int rank, int lane) {
+  int mine = 0;
+  for (int other = 0; other < kWarpSize; ++other) {
+    const double theirs = __shfl_sync(kFullWarp, bound, other);
+    mine += theirs > bound || (theirs == bound && other < lane) ? 1 : 0;
+  }
+  return __ffs(static_cast<int>(__ballot_sync(kFullWarp, mine == rank && bound != -infinity()))) - 1;
+}
+
+__device__ inline std::uint32_t plain_leaf_to_sample(const Search& search) {
+  const Team& team = search.team;
+  double best = -infinity();
+  std::uint32_t place = team.place(0);
+  for (std::uint32_t share = 0; share < team.shares.groups_each; ++share)
+    if (team.bounds[team.place(share)] > best) {
+      place = team.place(share);
+      best = team.bounds[place];
+    }
+  place = __shfl_sync(kFullWarp, place, plain_argmax(best));
+  if (best == -infinity()) return kNoNode;
+  const Child child = child_of(search.mirror, search.query, team.nodes[place], team.lane);
+  const int lane = plain_child_of_rank(child.bound, team.warp, team.lane);
+  return lane < 0 ? kNoNode : __shfl_sync(kFullWarp, child.leaf, lane);
+}
+
+// Straight to the list of all blocks, with an atomic for each of a lane's rows.
+class RowByRow {
+ public:
+  __device__ RowByRow(const SearchStateRef& state, const KeyScale&, Floor floor, BlockShared&, Candidate*)
+      : state_(state), floor_(floor) {}
+
+  __device__ Floor floor() const { return floor_; }
+  __device__ void append(bool (&pass)[kRowsPerLane], const Candidate (&rows)[kRowsPerLane], int lane) {
+#pragma unroll
+    for (int j = 0; j < kRowsPerLane; ++j) {
+      bool one_passes[] = {pass[j]};
+      const Candidate one[] = {rows[j]};
+      gpu::append(candidates_of_all(state_), one_passes, one, lane);
+    }
+  }
+  __device__ void make_room() {}
+  __device__ void flush() {}
+
+ private:
+  const SearchStateRef& state_;
+  Floor floor_;
+};
+
+// Whether the block is the last to come here. Its counters are added to those of all.
+__device__ inline bool is_last_block(const Search& search) {
+  Counters& counters = *search.state.counters;
+  BlockShared& shared = search.shared;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    atomicAdd(reinterpret_cast<unsigned long long*>(&counters.leaves_visited), shared.leaves_visited);
+    atomicAdd(reinterpret_cast<unsigned long long*>(&counters.nodes_visited), shared.nodes_visited);
+    atomicAdd(reinterpret_cast<unsigned long long*>(&counters.tuples_scored), shared.tuples_scored);
+    ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> done(counters.blocks_done);
+    shared.is_last = done.fetch_add(1, ::cuda::memory_order_acq_rel) == gridDim.x - 1;
+  }
+  __syncthreads();
+  return shared.is_last;
+}
+
+// Sorts the candidates that can be in the answer into `items`, if they fit. floor_of(count) is a floor that
+// they give, by way of the same memory.
+template <typename FloorOf>
+__device__ Outcome plain_sort(const Search& search, std::uint64_t count, Candidate* items,
+                              FloorOf&& floor_of) {
+  constexpr std::uint32_t kSortedAtOnce = 256;
+  Floor floor = {-infinity(), kNoId};
+  if (count > max(kSortedAtOnce, 2 * search.state.k)) floor = floor_of(count);
+  const std::uint32_t num_loaded = load_candidates(search.state, count, floor, search.shared, items);
+  if (search.shared.num_found > kSortCapacity) return Outcome::unsorted;
+  const std::uint32_t padded = next_power_of_two(num_loaded);
+  for (std::uint32_t i = num_loaded + threadIdx.x; i < padded; i += blockDim.x) items[i] = no_candidate();
+  sort_candidates(items, padded, threadIdx.x, blockDim.x, [] { __syncthreads(); });
+  return Outcome::sorted;
+}
+
+template <typename FloorOf>
+__device__ void plain_finish(const Search& search, Candidate* items, FloorOf&& floor_of) {
+  if (!is_last_block(search)) return;
+  const SearchStateRef& state = search.state;
+  Counters& counters = *state.counters;
+  const std::uint64_t count = __ldcg(&counters.num_candidates);
+  const Outcome outcome =
+      count <= state.capacity ? plain_sort(search, count, items, floor_of) : Outcome::overflow;
+  const auto num_hits = static_cast<std::uint32_t>(count < state.k ? count : state.k);
+  if (outcome == Outcome::sorted)
+    for (std::uint32_t i = threadIdx.x; i < num_hits; i += blockDim.x) state.hits[i] = items[i];
+  __threadfence_system();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    ResultHeader& result = *state.result;
+    result.outcome = outcome;
+    result.num_hits = num_hits;
+    result.num_candidates = count;
+    result.leaves_visited = __ldcg(&counters.leaves_visited);
+    result.nodes_visited = __ldcg(&counters.nodes_visited);
+    result.tuples_scored = __ldcg(&counters.tuples_scored);
+    counters = {};
+    __threadfence_system();
+    *const_cast<volatile std::uint64_t*>(&result.sequence) = state.sequence;
+  }
+}
+
+}  // namespace culmen::gpu::ladder

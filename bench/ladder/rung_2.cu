@@ -1,0 +1,45 @@
+// Rung 2, commit ad84f49: the floor by 32-bit keys. A block publishes its 8 best, whatever warp they are of,
+// so that a quarter of the numbers, each of half the size, is looked through, and by integers.
+// (That commit fenced its answer once; as in docs/decisions/0010-one-launch.md this counts to rung 3.)
+#include "bench/ladder/by_keys.cuh"
+#include "bench/ladder/plain_steps.cuh"
+
+namespace culmen::gpu::ladder {
+namespace {
+
+constexpr std::uint32_t kPublishedEach = 8;
+
+struct Steps {
+  static constexpr bool kSmallGroups = false;
+  using List = RowByRow;
+
+  __device__ static std::uint32_t leaf_to_sample(const Search& search) {
+    return plain_leaf_to_sample(search);
+  }
+
+  __device__ static void publish(const Search& search, std::uint32_t leaf) {
+    publish_by_keys<false>(search, leaf, kPublishedEach);
+  }
+
+  __device__ static Floor floor(const Search& search, std::uint32_t* memory) {
+    return floor_by_keys(search, kPublishedEach, memory);
+  }
+
+  __device__ static void finish(const Search& search, Candidate* items) {
+    plain_finish(search, items, [&](std::uint64_t count) {
+      constexpr std::uint64_t kMostKeys = kSortBytes / sizeof(std::uint32_t);
+      return floor_of_candidates(search.state, {-infinity(), kNoId},
+                                 static_cast<std::uint32_t>(min(count, kMostKeys)), search.scale,
+                                 reinterpret_cast<std::uint32_t*>(items), search.shared.select);
+    });
+  }
+};
+
+}  // namespace
+
+void launch_rung_2(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
+                   const Grid& grid, cudaStream_t stream) {
+  launch_in_one<Steps>(mirror, state, query, grid, stream);
+}
+
+}  // namespace culmen::gpu::ladder

@@ -1,0 +1,55 @@
+// Rung 3, commit 24b4711: the best of a warp by one instruction over keys; 32 keys a block for large k; one
+// atomic a leaf; an answer that is ranked by counting instead of sorted, crosses the bus word by word and has
+// one fence. The end is today's (query/gpu/answer.cuh), which counts a little faster.
+#include "bench/ladder/by_keys.cuh"
+
+namespace culmen::gpu::ladder {
+namespace {
+
+// Straight to the list of all blocks.
+class LeafByLeaf {
+ public:
+  __device__ LeafByLeaf(const SearchStateRef& state, const KeyScale&, Floor floor, BlockShared&, Candidate*)
+      : state_(state), floor_(floor) {}
+
+  __device__ Floor floor() const { return floor_; }
+  __device__ void append(bool (&pass)[kRowsPerLane], const Candidate (&rows)[kRowsPerLane], int lane) {
+    gpu::append(candidates_of_all(state_), pass, rows, lane);
+  }
+  __device__ void make_room() {}
+  __device__ void flush() {}
+
+ private:
+  const SearchStateRef& state_;
+  Floor floor_;
+};
+
+struct Steps {
+  static constexpr bool kSmallGroups = false;
+  using List = LeafByLeaf;
+
+  __device__ static std::uint32_t leaf_to_sample(const Search& search) {
+    return leaf_to_sample_by_keys(search);
+  }
+
+  __device__ static void publish(const Search& search, std::uint32_t leaf) {
+    publish_by_keys<false>(search, leaf, published_by_k(search));
+  }
+
+  __device__ static Floor floor(const Search& search, std::uint32_t* memory) {
+    return floor_by_keys(search, published_by_k(search), memory);
+  }
+
+  __device__ static void finish(const Search& search, Candidate* items) {
+    gpu::finish(search.state, search.scale, search.shared, items);
+  }
+};
+
+}  // namespace
+
+void launch_rung_3(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
+                   const Grid& grid, cudaStream_t stream) {
+  launch_in_one<Steps>(mirror, state, query, grid, stream);
+}
+
+}  // namespace culmen::gpu::ladder

@@ -1,0 +1,44 @@
+// Rung 4, commit 744efb1: the floor is a score and an id, so that ties cost little; a block keeps what it
+// finds in shared memory and hands over its k best; small tables are shared out among all teams. The last
+// version in which neighbouring nodes were one block's and warps had nothing to do at the barrier. The end is
+// today's, as rung 3's.
+#include "bench/ladder/by_keys.cuh"
+
+namespace culmen::gpu::ladder {
+namespace {
+
+struct Steps {
+  static constexpr bool kSmallGroups = true;
+  using List = BlockCandidates;
+
+  __device__ static std::uint32_t leaf_to_sample(const Search& search) {
+    return leaf_to_sample_by_keys(search);
+  }
+
+  __device__ static void publish(const Search& search, std::uint32_t leaf) {
+    publish_by_keys<true>(search, leaf, published_by_k(search));
+  }
+
+  __device__ static Floor floor(const Search& search, std::uint32_t* memory) {
+    const SearchStateRef& state = search.state;
+    const std::uint32_t count = load_published(search, published_by_k(search), memory);
+    return kth_floor(
+        state.floor, memory, count, state.k, search.scale,
+        [&](std::uint32_t i) { return __ldcg(&state.published_rows[i].score); },
+        [&](std::uint32_t i) { return __ldg(search.mirror.ids + __ldcg(&state.published_rows[i].row)); },
+        search.shared.select);
+  }
+
+  __device__ static void finish(const Search& search, Candidate* items) {
+    gpu::finish(search.state, search.scale, search.shared, items);
+  }
+};
+
+}  // namespace
+
+void launch_rung_4(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
+                   const Grid& grid, cudaStream_t stream) {
+  launch_in_one<Steps>(mirror, state, query, grid, stream);
+}
+
+}  // namespace culmen::gpu::ladder

@@ -1,0 +1,27 @@
+// The rungs of the ladder: versions of the engine bounded, oldest first, each launched as the engine is
+// (query/gpu/engines.h). float32 only, k <= 256. Where candidates find no room the outcome is an overflow,
+// and that is that.
+#pragma once
+
+#include <functional>
+
+#include "query/gpu/engines.h"
+
+namespace culmen::gpu::ladder {
+
+using Launch = std::function<void(const MirrorRef& mirror, const SearchStateRef& state,
+                                  const QueryArgument& query, const Grid& grid, cudaStream_t stream)>;
+
+// It keeps scratch memory from search to search, and waits for the device itself.
+Launch make_rung_0();
+
+void launch_rung_1(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
+                   const Grid& grid, cudaStream_t stream);
+void launch_rung_2(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
+                   const Grid& grid, cudaStream_t stream);
+void launch_rung_3(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
+                   const Grid& grid, cudaStream_t stream);
+void launch_rung_4(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
+                   const Grid& grid, cudaStream_t stream);
+
+}  // namespace culmen::gpu::ladder
