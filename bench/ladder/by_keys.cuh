@@ -8,7 +8,7 @@ namespace culmen::gpu::ladder {
 // With the argmax of a warp in one instruction.
 __device__ inline std::uint32_t leaf_to_sample_by_keys(const Search& search) {
   const Team& team = search.team;
-  const std::uint32_t place = BestNodes(search.mirror, team, search.scale).place_of_rank(0);
+  const std::uint32_t place = BestNodes(team, search.scale).place_of_rank(0);
   if (place == kNoNode) return kNoNode;
   const Child child = child_of(search.mirror, search.query, team.nodes[place], team.lane);
   const int lane = lane_of_rank(
@@ -69,7 +69,7 @@ __device__ inline std::uint32_t load_published(const Search& search, std::uint32
 // The score of the k-th best key. Rows that tie with it pass, whatever their id.
 __device__ inline Floor floor_by_keys(const Search& search, std::uint32_t each, std::uint32_t* memory) {
   const std::uint32_t count = load_published(search, each, memory);
-  const Kth kth = kth_key(memory, count, static_cast<int>(search.state.k), search.shared.select);
+  const Kth kth = kth_key({memory, nullptr, count}, static_cast<int>(search.state.k), search.shared.select);
   if (kth.key == KeyScale::kNone) return search.state.floor;
   return higher({search.scale.score_of(kth.key), kNoId}, search.state.floor);
 }

@@ -23,7 +23,7 @@ struct Steps {
     const SearchStateRef& state = search.state;
     const std::uint32_t count = load_published(search, published_by_k(search), memory);
     return kth_floor(
-        state.floor, memory, count, state.k, search.scale,
+        state.floor, {memory, nullptr, count}, state.k, search.scale,
         [&](std::uint32_t i) { return __ldcg(&state.published_rows[i].score); },
         [&](std::uint32_t i) { return __ldg(search.mirror.ids + __ldcg(&state.published_rows[i].row)); },
         search.shared.select);
