@@ -42,7 +42,7 @@ class CudaError : public Error {
   using Error::Error;
 };
 
-// Device memory ran out. What the failed call had allocated is free again.
+// Device memory, or pinned host memory, ran out. What the failed call had allocated is free again.
 class OutOfDeviceMemory : public CudaError {
  public:
   using CudaError::CudaError;

@@ -1,20 +1,52 @@
 #include "query/cuda/buffer.h"
 
+#include <atomic>
+#include <string>
+
+#include "culmen/error.h"
+#include "query/cuda/allocation_fault.h"
+
 namespace culmen::cuda {
+namespace {
+
+std::atomic<int> live = 0;
+
+cudaError_t try_allocate(void** data, std::size_t num_bytes, Memory memory) {
+  if (AllocationFault::strikes()) return cudaErrorMemoryAllocation;
+  switch (memory) {
+    case Memory::device:
+      return cudaMalloc(data, num_bytes);
+    case Memory::managed:
+      return cudaMallocManaged(data, num_bytes);
+    case Memory::pinned:
+      break;
+  }
+  return cudaHostAlloc(data, num_bytes, cudaHostAllocMapped | cudaHostAllocPortable);
+}
+
+cudaError_t try_create(cudaStream_t* stream) {
+  if (AllocationFault::strikes()) return cudaErrorMemoryAllocation;
+  return cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking);
+}
+
+[[noreturn]] void throw_no_room(std::size_t num_bytes, Memory memory) {
+  cudaGetLastError();  // or the next call would report it again
+  throw OutOfDeviceMemory(
+      "no room for " + std::to_string(num_bytes) + " bytes of " +
+      (memory == Memory::pinned ? "pinned host memory" : "device memory") +
+      ": ask for fewer rows or fewer queries at once, " +
+      (memory == Memory::pinned ? "" : "keep the table's rows in host memory (DeviceMemory::host) ") +
+      "or search on the CPU");
+}
+
+}  // namespace
 
 void* allocate(std::size_t num_bytes, Memory memory) {
   void* data = nullptr;
-  switch (memory) {
-    case Memory::device:
-      check(cudaMalloc(&data, num_bytes));
-      break;
-    case Memory::managed:
-      check(cudaMallocManaged(&data, num_bytes));
-      break;
-    case Memory::pinned:
-      check(cudaHostAlloc(&data, num_bytes, cudaHostAllocMapped | cudaHostAllocPortable));
-      break;
-  }
+  const cudaError_t status = try_allocate(&data, num_bytes, memory);
+  if (status == cudaErrorMemoryAllocation) throw_no_room(num_bytes, memory);
+  check(status);
+  ++live;
   return data;
 }
 
@@ -24,6 +56,21 @@ void release(void* data, Memory memory) noexcept {
   } else {
     cudaFree(data);
   }
+  --live;
+}
+
+int num_allocations() noexcept {
+  return live;
+}
+
+Stream::Stream() {
+  check(try_create(&stream_));
+  ++live;
+}
+
+Stream::~Stream() {
+  cudaStreamDestroy(stream_);
+  --live;
 }
 
 }  // namespace culmen::cuda

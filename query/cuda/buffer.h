@@ -17,8 +17,12 @@ enum class Memory {
   pinned,   // on the host, read by the card over the bus
 };
 
+// Throws OutOfDeviceMemory or CudaError.
 void* allocate(std::size_t num_bytes, Memory memory);
 void release(void* data, Memory memory) noexcept;
+
+// Buffers' allocations and streams that are not released yet, of all threads; for tests.
+int num_allocations() noexcept;
 
 template <typename T>
 class Buffer {
@@ -74,8 +78,9 @@ Buffer<T> upload(const T* from, std::size_t size, Memory memory) {
 
 class Stream {
  public:
-  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
-  ~Stream() { cudaStreamDestroy(stream_); }
+  // Throws OutOfDeviceMemory or CudaError.
+  Stream();
+  ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   cudaStream_t get() const { return stream_; }

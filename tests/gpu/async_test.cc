@@ -4,10 +4,8 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cstring>
 #include <limits>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +19,7 @@
 #include "query/resolve.h"
 #include "tests/cases.h"
 #include "tests/generators.h"
+#include "tests/gpu/device_batch.h"
 #include "tests/gpu/gpu_testing.h"
 #include "tests/harness.h"
 
@@ -29,124 +28,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-template <typename T>
-cuda::Buffer<T> to_device(const std::vector<T>& values) {
-  cuda::Buffer<T> buffer = cuda::upload(values.data(), values.size(), cuda::Memory::device);
-  cuda::check(cudaDeviceSynchronize());  // streams of tests do not wait for the copy
-  return buffer;
-}
-
-template <typename T>
-std::vector<T> to_host(const cuda::Buffer<T>& buffer) {
-  std::vector<T> values(buffer.size());
-  if (!values.empty())
-    cuda::check(cudaMemcpy(values.data(), buffer.data(), buffer.size_bytes(), cudaMemcpyDeviceToHost));
-  return values;
-}
-
-struct Batch {
-  std::vector<std::vector<double>> weights;  // one a query
-  std::size_t k = 10;
-  Filter where = {};
-  std::optional<double> min_score = {};
-
-  Query query(std::size_t q) const {
-    return {.weights = weights[q], .k = k, .where = where, .min_score = min_score};
-  }
-};
-
-// The CPU's answers, nothing where it refuses the query.
-using Expected = std::vector<std::optional<std::vector<Hit>>>;
-
-Expected expected_of(const Index& index, const Batch& batch) {
-  Expected expected;
-  for (std::size_t q = 0; q < batch.weights.size(); ++q) {
-    try {
-      expected.emplace_back(index.search(batch.query(q)).hits);
-    } catch (const InvalidArgument&) {
-      expected.emplace_back(std::nullopt);
-    }
-  }
-  return expected;
-}
-
-std::vector<double> flat(const std::vector<std::vector<double>>& rows) {
-  std::vector<double> values;
-  for (const std::vector<double>& row : rows) values.insert(values.end(), row.begin(), row.end());
-  return values;
-}
-
-// A batch with its device memory: junk where answers are to come, and a little behind.
-class OnDevice {
- public:
-  explicit OnDevice(const Batch& batch)
-      : batch_(batch),
-        weights_(to_device(flat(batch.weights))),
-        scores_(to_device(std::vector<double>(num_places() + kGuard, kJunkScore))),
-        ids_(to_device(std::vector<std::int64_t>(num_places() + kGuard, kJunkId))),
-        counts_(to_device(std::vector<std::uint32_t>(num_queries() + kGuard, kJunkCount))) {}
-
-  void enqueue(const DeviceIndex& index, DeviceContext& context) const {
-    index.search_async({.weights = weights_.data(),
-                        .num_queries = num_queries(),
-                        .k = batch_.k,
-                        .where = batch_.where,
-                        .min_score = batch_.min_score},
-                       {ids_.data(), scores_.data(), counts_.data()}, context);
-  }
-
-  // Behind a synchronisation: empty if all of it is as expected.
-  std::string difference_to(const Expected& expected) const {
-    const std::vector<std::int64_t> ids = to_host(ids_);
-    const std::vector<double> scores = to_host(scores_);
-    const std::vector<std::uint32_t> counts = to_host(counts_);
-    for (std::size_t q = 0; q < num_queries(); ++q) {
-      const std::vector<Hit> hits = expected[q].value_or(std::vector<Hit>());
-      if (counts[q] != (expected[q] ? hits.size() : kInvalidQuery))
-        return "query " + std::to_string(q) + ": count " + std::to_string(counts[q]) + ", expected " +
-               (expected[q] ? std::to_string(hits.size()) : "a refusal");
-      for (std::size_t rank = 0; rank < batch_.k; ++rank) {
-        const std::size_t place = q * batch_.k + rank;
-        const Hit hit = rank < hits.size() ? hits[rank] : Hit{};
-        if (ids[place] != hit.id || bits(scores[place]) != bits(hit.score))
-          return "query " + std::to_string(q) + ", rank " + std::to_string(rank + 1) + " is id " +
-                 std::to_string(ids[place]) + " with " + std::to_string(scores[place]) + ", expected id " +
-                 std::to_string(hit.id) + " with " + std::to_string(hit.score);
-      }
-    }
-    for (std::size_t i = 0; i < kGuard; ++i)
-      if (ids[num_places() + i] != kJunkId || scores[num_places() + i] != kJunkScore ||
-          counts[num_queries() + i] != kJunkCount)
-        return "written behind the end";
-    return "";
-  }
-
- private:
-  static constexpr std::size_t kGuard = 33;
-  static constexpr std::int64_t kJunkId = 0x5a5a5a5a5a5a5a5a;
-  static constexpr double kJunkScore = 4711;
-  static constexpr std::uint32_t kJunkCount = 4711;
-
-  static std::uint64_t bits(double score) { return std::bit_cast<std::uint64_t>(score); }
-  std::size_t num_queries() const { return batch_.weights.size(); }
-  std::size_t num_places() const { return num_queries() * batch_.k; }
-
-  Batch batch_;
-  cuda::Buffer<double> weights_, scores_;
-  cuda::Buffer<std::int64_t> ids_;
-  cuda::Buffer<std::uint32_t> counts_;
-};
-
-// Empty if the batch, alone on its context, is answered as the CPU does.
-std::string fault(const Index& index, const DeviceIndex& on_gpu, const Batch& batch,
-                  const ContextOptions& options = {}) {
-  DeviceContext context = on_gpu.make_context(options);
-  const OnDevice on_device(batch);
-  on_device.enqueue(on_gpu, context);
-  context.synchronize();
-  return on_device.difference_to(expected_of(index, batch));
-}
 
 // Weights that are refused, most of the time.
 std::vector<double> broken_weights(Random& random, std::size_t num_attributes) {

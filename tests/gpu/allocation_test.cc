@@ -1,0 +1,149 @@
+// Memory that runs out, at each of the allocations that a call makes: the call throws OutOfDeviceMemory and
+// keeps nothing, and the next one is answered.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "culmen/device.h"
+#include "culmen/error.h"
+#include "culmen/index.h"
+#include "query/cuda/allocation_fault.h"
+#include "query/cuda/buffer.h"
+#include "tests/generators.h"
+#include "tests/gpu/device_batch.h"
+#include "tests/gpu/gpu_testing.h"
+
+namespace culmen::test {
+namespace {
+
+// Calls call(prepare()) with the 1st, the 2nd, ... of its allocations failing, until there is no such
+// allocation, and check() with the same argument after each failure. How many allocations have failed.
+template <typename Prepare, typename Call, typename Check>
+int fail_each_allocation(Prepare&& prepare, Call&& call, Check&& check) {
+  for (int nth = 1;; ++nth) {
+    auto prepared = prepare();
+    const int before = cuda::num_allocations();
+    try {
+      const cuda::AllocationFault fault(nth);
+      call(prepared);
+      return nth - 1;
+    } catch (const OutOfDeviceMemory&) {
+      EXPECT_LE(cuda::num_allocations(), before) << "allocation " << nth;  // fewer: scratch memory was let go
+    }
+    check(prepared);
+  }
+}
+
+// So many attributes that a packed query needs device memory of its own.
+constexpr std::size_t kAttributes = 40;
+
+class Allocation : public testing::Test {
+ protected:
+  void SetUp() override { SKIP_WITHOUT_GPU(); }
+  void TearDown() override { EXPECT_EQ(cuda::num_allocations(), 0); }
+
+  Random random_{31};
+  Table table_ = random_table(random_, ValueClass::uniform_f32, 20'000, kAttributes);
+  Index index_ = Index::build(table_.view());
+  std::vector<double> weights_ = std::vector<double>(kAttributes, 0.7);
+  Query query_ = {.weights = weights_, .k = 20};
+  std::vector<Hit> expected_ = index_.search(query_).hits;
+};
+
+TEST_F(Allocation, OfACopyFails) {
+  for (const DeviceMemory memory :
+       {DeviceMemory::automatic, DeviceMemory::device, DeviceMemory::managed, DeviceMemory::host}) {
+    const int num_failed =
+        fail_each_allocation([&] { return DeviceOptions{.memory = memory}; },
+                             [&](const DeviceOptions& options) { index_.to_device(options); },
+                             [&](const DeviceOptions& options) {
+                               EXPECT_EQ(index_.to_device(options).search(query_).hits, expected_);
+                             });
+    EXPECT_GT(num_failed, 8) << device_memory_name(memory);
+  }
+}
+
+TEST_F(Allocation, OfTheFirstSearchFails) {
+  for (const Engine engine : {Engine::bounded, Engine::scan, Engine::gta}) {
+    const int num_failed = fail_each_allocation(
+        [&] { return index_.to_device(); }, [&](const DeviceIndex& on_gpu) { on_gpu.search(query_, engine); },
+        [&](const DeviceIndex& on_gpu) { EXPECT_EQ(on_gpu.search(query_, engine).hits, expected_); });
+    EXPECT_GE(num_failed, 8) << engine_name(engine);
+  }
+}
+
+TEST_F(Allocation, OfABatchFails) {
+  const std::vector<Query> queries(100, query_);
+  const int num_failed = fail_each_allocation([&] { return index_.to_device(); },
+                                              [&](const DeviceIndex& on_gpu) { on_gpu.search(queries); },
+                                              [&](const DeviceIndex& on_gpu) {
+                                                for (const SearchResult& result : on_gpu.search(queries))
+                                                  EXPECT_EQ(result.hits, expected_);
+                                              });
+  EXPECT_GE(num_failed, 9);
+}
+
+// After a search with the usual one.
+TEST_F(Allocation, OfALargerCandidateListFails) {
+  const Table table = random_table(random_, ValueClass::uniform_f32, 1'100'000, 2);
+  const Index index = Index::build(table.view());
+  const Query few = {.weights = {0.4, 0.6}, .k = 10}, many = {.weights = {0.4, 0.6}, .k = 1'060'000};
+  const std::vector<Hit> expected = index.search(many).hits;
+  const std::vector<Hit> best(expected.begin(), expected.begin() + 10);
+  const int num_failed = fail_each_allocation(
+      [&] {
+        DeviceIndex on_gpu = index.to_device();
+        EXPECT_EQ(on_gpu.search(few).hits, best);
+        return on_gpu;
+      },
+      [&](const DeviceIndex& on_gpu) { on_gpu.search(many); },
+      [&](const DeviceIndex& on_gpu) {
+        EXPECT_EQ(on_gpu.search(few).hits, best);
+        EXPECT_EQ(on_gpu.search(many).hits, expected);
+      });
+  EXPECT_GE(num_failed, 2);
+}
+
+TEST_F(Allocation, OfANewContextFails) {
+  const DeviceIndex on_gpu = index_.to_device();
+  const Batch batch = {.weights = {weights_, weights_}, .k = 20};
+  const int num_failed = fail_each_allocation([&] { return OnDevice(batch); },
+                                              [&](const OnDevice& on_device) {
+                                                DeviceContext context = on_gpu.make_context();
+                                                on_device.enqueue(on_gpu, context);
+                                              },
+                                              [&](const OnDevice& on_device) {
+                                                EXPECT_TRUE(on_device.is_untouched());
+                                                EXPECT_EQ(fault(index_, on_gpu, batch), "");
+                                              });
+  EXPECT_EQ(num_failed, 2);
+}
+
+TEST_F(Allocation, OfMoreScratchMemoryFails) {
+  const DeviceIndex on_gpu = index_.to_device();
+  const Batch small = {.weights = {weights_}, .k = 1};
+  const Batch large = {.weights = std::vector(100, weights_), .k = 20};
+  const OnDevice on_device(large);
+  const auto answer = [&](const Batch& batch, DeviceContext& context) {
+    const OnDevice fresh(batch);
+    fresh.enqueue(on_gpu, context);
+    context.synchronize();
+    EXPECT_EQ(fresh.difference_to(expected_of(index_, batch)), "");
+  };
+  const int num_failed = fail_each_allocation(
+      [&] {
+        DeviceContext context = on_gpu.make_context();
+        answer(small, context);
+        return context;
+      },
+      [&](DeviceContext& context) { on_device.enqueue(on_gpu, context); },
+      [&](DeviceContext& context) {
+        EXPECT_TRUE(on_device.is_untouched());
+        answer(small, context);
+        answer(large, context);
+      });
+  EXPECT_EQ(num_failed, 1);
+}
+
+}  // namespace
+}  // namespace culmen::test
