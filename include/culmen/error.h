@@ -36,7 +36,7 @@ class IoError : public Error {
   using Error::Error;
 };
 
-// A CUDA call failed, or there is no device to call. The text names the call.
+// A CUDA call failed, or there is no device to call. The text names the line that called.
 class CudaError : public Error {
  public:
   using Error::Error;

@@ -41,7 +41,8 @@ std::size_t queries_at_once(std::size_t num_queries, std::size_t query_stride, s
   const std::size_t needed = scratch_bytes(1, query_stride, k);
   if (max_scratch_bytes < needed)
     throw InvalidArgument("ContextOptions::scratch_bytes is " + std::to_string(max_scratch_bytes) +
-                          ", but one query of this k needs " + std::to_string(needed));
+                          ", but one query of this k needs " + std::to_string(needed) +
+                          ": give at least that");
   const std::size_t fitting = (max_scratch_bytes - sizeof(Counters)) / bytes_each(query_stride, k);
   return std::min({num_queries, fitting, kMaxPartQueries});
 }

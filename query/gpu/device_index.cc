@@ -41,16 +41,26 @@ Floor kth_of(std::vector<Candidate> candidates, std::size_t k) {
 }
 
 void check_engine(Engine engine, std::size_t k) {
-  if (engine == Engine::ta) throw InvalidArgument("the engine ta runs on the CPU only");
+  if (engine == Engine::ta)
+    throw InvalidArgument("the engine ta runs on the CPU only; a GPU has bounded, scan and gta");
   if (engine == Engine::gta && k > gpu::kMaxSortedHits)
     throw InvalidArgument("the engine gta takes k up to " + std::to_string(gpu::kMaxSortedHits) +
-                          " on a GPU");
+                          " on a GPU; bounded and scan take any");
 }
 
 gpu::Grid grid_of(int device) {
   int num_multiprocessors = 0;
   cuda::check(cudaDeviceGetAttribute(&num_multiprocessors, cudaDevAttrMultiProcessorCount, device));
   return {static_cast<unsigned>(num_multiprocessors)};
+}
+
+// 0 if it fails.
+cudaError_t count_devices(int& count) noexcept {
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess) return status;
+  cudaGetLastError();  // or the next call would report it again
+  count = 0;
+  return status;
 }
 
 }  // namespace
@@ -205,17 +215,17 @@ class DeviceIndex::Impl {
 
 int num_devices() noexcept {
   int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess) {
-    cudaGetLastError();
-    return 0;
-  }
+  count_devices(count);
   return count;
 }
 
 DeviceIndex DeviceIndex::make(std::shared_ptr<const Snapshot> snapshot, const DeviceOptions& options) {
-  if (options.device < 0 || options.device >= num_devices())
+  int count = 0;
+  const cudaError_t status = count_devices(count);
+  if (options.device < 0 || options.device >= count)
     throw CudaError("there is no GPU " + std::to_string(options.device) + ": " +
-                    std::to_string(num_devices()) + " can be used");
+                    (count > 0 ? std::to_string(count) + " can be used, counted from 0"
+                               : cudaGetErrorString(status) + std::string("; search on the CPU")));
   return DeviceIndex(std::make_shared<const Impl>(std::move(snapshot), options));
 }
 

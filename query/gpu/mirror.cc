@@ -35,14 +35,15 @@ std::size_t tree_bytes(const Snapshot& snapshot) {
 }
 
 DeviceMemory choose_memory(const Snapshot& snapshot, DeviceMemory wanted) {
-  const std::size_t rows = row_bytes(snapshot);
-  const std::size_t needed = tree_bytes(snapshot) + (wanted == DeviceMemory::host ? 0 : rows);
-  if (fits(needed)) return wanted == DeviceMemory::automatic ? DeviceMemory::device : wanted;
-  if (wanted == DeviceMemory::automatic && fits(tree_bytes(snapshot))) return DeviceMemory::host;
+  const std::size_t tree = tree_bytes(snapshot), all = tree + row_bytes(snapshot);
+  const bool takes_host = wanted == DeviceMemory::host || wanted == DeviceMemory::automatic;
+  if (wanted != DeviceMemory::host && fits(all))
+    return wanted == DeviceMemory::automatic ? DeviceMemory::device : wanted;
+  if (takes_host && fits(tree)) return DeviceMemory::host;
   throw OutOfDeviceMemory(
-      "this index needs " + std::to_string(needed) + " bytes of device memory, of which " +
-      std::to_string(free_bytes()) +
-      " are free: keep its rows in host memory (DeviceMemory::host) or search on the CPU");
+      "this index needs " + std::to_string(takes_host ? tree : all) + " bytes of device memory; " +
+      std::to_string(free_bytes()) + " are free, of which a tenth has to stay so: " +
+      (takes_host ? "" : "keep its rows in host memory (DeviceMemory::host) or ") + "search on the CPU");
 }
 
 cuda::Memory kind_of(DeviceMemory memory) {
