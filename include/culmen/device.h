@@ -105,7 +105,8 @@ class DeviceIndex {
  public:
   // Exact top-k on the GPU. Engines: automatic, bounded, scan, gta (which takes k up to 1,024). Throws as
   // Index::search does, InvalidArgument for other engines, OutOfDeviceMemory and CudaError.
-  // Cost: one kernel; 24 MB of scratch memory, more for a large k, kept for the next call.
+  // Cost: one kernel; 24 MB of scratch memory, more for a large k, for each search at a time, and kept for
+  // the next.
   // Answers with more than 1,024 rows are sorted on the host.
   SearchResult search(const Query& query, Engine engine = Engine::automatic) const;
 

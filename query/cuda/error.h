@@ -11,15 +11,18 @@ void check(cudaError_t status, const char* file = __builtin_FILE(), int line = _
 // Makes `device` current for its own lifetime.
 class DeviceScope {
  public:
-  explicit DeviceScope(int device) {
+  explicit DeviceScope(int device) : device_(device) {
     check(cudaGetDevice(&previous_));
-    if (device != previous_) check(cudaSetDevice(device));
+    if (device_ != previous_) check(cudaSetDevice(device_));
   }
-  ~DeviceScope() { cudaSetDevice(previous_); }
+  ~DeviceScope() {
+    if (device_ != previous_) cudaSetDevice(previous_);
+  }
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
 
  private:
+  int device_;
   int previous_ = 0;
 };
 

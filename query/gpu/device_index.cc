@@ -207,9 +207,9 @@ class DeviceIndex::Impl {
   int device_;
   std::optional<cuda::DeviceScope> scope_;  // while the mirror is made
   gpu::Grid grid_;
-  mutable gpu::WorkspacePool pool_;
   std::unique_ptr<gpu::Mirror> mirror_;           // none: no rows
   std::optional<gpu::AsyncSearch> async_search_;  // made behind the mirror
+  mutable gpu::WorkspacePool pool_;               // ends before them: workspaces wait for their streams
   std::optional<gpu::BatchSearch> batch_search_;  // none: no rows
 };
 

@@ -18,6 +18,10 @@ Workspace::Workspace(const Grid& grid)
   clear_counters();
 }
 
+Workspace::~Workspace() {
+  cudaStreamSynchronize(stream_.get());
+}
+
 void Workspace::reserve(std::size_t k, std::size_t num_candidates) {
   cuda::grow(hits_, std::min<std::size_t>(k, kMaxSortedHits), cuda::Memory::pinned);
   cuda::grow(candidates_, num_candidates, cuda::Memory::device);

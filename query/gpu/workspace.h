@@ -24,6 +24,9 @@ inline Hit to_hit(const Candidate& candidate) {
 class Workspace {
  public:
   explicit Workspace(const Grid& grid);
+  ~Workspace();  // waits for what a failed search may have left on the stream
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
 
   // Makes room for a search for the k best with up to `num_candidates` candidates. Throws OutOfDeviceMemory.
   void reserve(std::size_t k, std::size_t num_candidates);
