@@ -36,7 +36,8 @@ class Context;  // internal
 enum class DeviceMemory : std::uint8_t {
   automatic,  // device if it fits, else host
   device,
-  managed,  // unified memory; refused if it is more than the card has free
+  managed,  // unified memory, on the card unless others need the room; refused if it is more than is free
+            // there
   host,     // pinned host memory, which the GPU reads over the bus
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "culmen/error.h"
+#include "query/cuda/managed.h"
 
 namespace culmen::gpu {
 namespace {
@@ -77,6 +78,10 @@ Mirror::Mirror(const Snapshot& snapshot, const DeviceOptions& options)
 void Mirror::upload_rows(const Snapshot& snapshot, cuda::Memory memory) {
   values_ = cuda::upload(snapshot.values.data(), snapshot.values.size(), memory);
   ids_ = cuda::upload(snapshot.ids.data(), snapshot.ids.size(), memory);
+  if (memory == cuda::Memory::managed) {
+    cuda::keep_on_device(values_.data(), values_.size_bytes());
+    cuda::keep_on_device(ids_.data(), ids_.size_bytes());
+  }
   ref_.values = values_.data();
   ref_.ids = ids_.data();
   if (memory != cuda::Memory::pinned) device_bytes_ += values_.size_bytes() + ids_.size_bytes();
