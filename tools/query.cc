@@ -133,7 +133,7 @@ std::vector<SearchResult> search_on_gpu(const Index& index, const std::vector<Qu
 }
 
 std::vector<SearchResult> search(const Index& index, const std::vector<Query>& queries,
-                                 const SearchOptions& options, const Arguments& arguments) {
+                                 const SearchOptions& options, const Arguments& arguments, bool quiet) {
   DeviceOptions device = {.memory = parse_device_memory(arguments.memory)};
   if (arguments.device != "auto") {
     device.device = parse_device(arguments.device);
@@ -141,11 +141,11 @@ std::vector<SearchResult> search(const Index& index, const std::vector<Query>& q
                              : search_on_gpu(index, queries, options, device);
   }
   const bool engine_fits = options.engine == Engine::automatic || options.engine == Engine::bounded;
-  if (queries.size() >= kWorthACopy && engine_fits && num_devices() > 0) {
+  if (queries.size() >= kWorthACopy && engine_fits) {
     try {
       return search_on_gpu(index, queries, options, device);
-    } catch (const CudaError& error) {
-      fmt::print(stderr, "culmen: answering on the CPU: {}\n", error.what());
+    } catch (const CudaError& error) {  // there is none, or it has no room
+      if (!quiet) fmt::print(stderr, "culmen: answering on the CPU: {}\n", error.what());
     }
   }
   return search_on_cpu(index, queries, options);
@@ -173,7 +173,7 @@ ExitCode run(Arguments arguments, bool quiet) {
     return ExitCode::ok;
   }
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<SearchResult> results = search(index, queries, options, arguments);
+  const std::vector<SearchResult> results = search(index, queries, options, arguments, quiet);
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
   const IndexInfo info = index.info();
   Output out(arguments.output);  // only now: a query that is refused touches no file

@@ -452,6 +452,18 @@ class WeightsTest(Case):
                 self.assertEqual(mine, alone)
                 batch = self.rows("--weights-file", "w.csv", "-k", 7, "--engine", engine)
 
+    def test_a_file_that_is_worth_a_gpu_is_answered_without_one(self):
+        self.build_numbers([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        self.write("w.csv", "c,a\n" + "1,2\n" * 10_000)
+        ask = ["query", "index", "--weights-file", "w.csv", "-k", 1, "--format", "csv"]
+        without_gpus = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+        expected, err = self.culmen(*ask, "--device", "cpu")
+        self.assertEqual(err, "")
+        found, err = self.culmen(*ask, env=without_gpus)
+        self.assertEqual(found, expected)
+        self.assertRegex(err, r"\Aculmen: answering on the CPU: there is no GPU [^\n]+\n\Z")
+        self.assertEqual(self.culmen(*ask, "--quiet", env=without_gpus), (expected, ""))
+
     def test_a_file_without_rows_has_no_answers(self):
         self.build_hotels()
         self.write("w.csv", "price,rating\n")
