@@ -2,7 +2,7 @@
 // and their worst case counts.
 //
 //   gpu_latency [--rows=N] [--dims=D] [--kinds=independent,ascending,...] [--memory=device|managed|host]
-//               [--only=warm,cold,scan,gta,batch,rivals] [--ks=1,16,...] [--repeats=R]
+//               [--only=warm,cold,scan,gta,batch,rivals] [--ks=1,16,...] [--repeats=R] [--splits=S]
 //
 // For each kind of table, beside the time to read the columns in use once:
 //
@@ -14,8 +14,9 @@
 //   gta      likewise; k = 16, 256
 //   batch    4,096 random questions in one call; k = 16, 128
 //
-// Times are of the whole call on the host, from weights to hits there. Every answer is compared with the
-// CPU's but those on mixed signs and most of a batch; those of the rivals as far as float32 goes.
+// Splits: the GTA paper's grid instead of culmen's partitions. Times are of the whole call on the host, from
+// weights to hits there. Every answer is compared with the CPU's but those on mixed signs and most of a
+// batch; those of the rivals as far as float32 goes.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -47,6 +48,7 @@ struct Settings {
   std::vector<std::string> only = {"rivals", "warm", "cold", "scan", "gta", "batch"};
   Ks ks = {1, 16, 128, 256};
   int repeats = 11;
+  int splits = 0;
 
   bool wants(const std::string& section) const { return std::ranges::find(only, section) != only.end(); }
 };
@@ -59,7 +61,8 @@ Settings parse(int argc, char** argv) {
     if (take_flag(argument, "--rows=", settings.rows) || take_flag(argument, "--dims=", settings.dims) ||
         take_flag(argument, "--kinds=", settings.kinds) ||
         take_flag(argument, "--memory=", settings.memory) || take_flag(argument, "--only=", settings.only) ||
-        take_flag(argument, "--ks=", settings.ks) || take_flag(argument, "--repeats=", settings.repeats))
+        take_flag(argument, "--ks=", settings.ks) || take_flag(argument, "--repeats=", settings.repeats) ||
+        take_flag(argument, "--splits=", settings.splits))
       continue;
     throw InvalidArgument("unknown argument " + std::string(argument) +
                           "; see the top of bench/gpu_latency.cc");
@@ -98,7 +101,7 @@ int measure_table(const std::string& kind, const Settings& settings) {
   const double start = now_us();
   std::optional<Table> table = make_table(kind, settings.rows, settings.dims);
   const double generated = now_us();
-  const Index index = Index::build(table->view());
+  const Index index = Index::build(table->view(), {.num_splits = settings.splits});
   std::printf("== %s: %llu x %d; generated %.1f s, built %.1f s\n", kind.c_str(),
               static_cast<unsigned long long>(settings.rows), settings.dims, (generated - start) * 1e-6,
               (now_us() - generated) * 1e-6);

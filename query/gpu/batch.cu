@@ -67,6 +67,7 @@ class DepthFirst {
     double bound = child_bound(query_, ref, lane_);
     if (ties_ && bound != -infinity()) bound = fmin(bound, corner(level, ref));
     const unsigned left = __ballot_sync(kFullWarp, bound != -infinity());
+    __syncwarp();  // all have read what is written over now
     shared_.bounds[level][lane_] = bound;
     if (lane_ == 0) {
       shared_.num_taken[level] = 0;
