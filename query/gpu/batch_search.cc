@@ -77,7 +77,8 @@ void BatchSearch::search_at_once(std::span<const Query> queries, std::span<const
     result.hits.resize(memory.work.data()[i].num_hits);
     std::transform(first, first + memory.work.data()[i].num_hits, result.hits.begin(), to_hit);
     const PackedHeader& query = QueryRef{memory.packed.data() + i * stride}.header();
-    add_work(memory.work.data()[i], static_cast<std::size_t>(query.num_terms + query.num_ranges),
+    add_work(memory.work.data()[i],
+             static_cast<std::size_t>(query.num_terms) + static_cast<std::size_t>(query.num_ranges),
              static_cast<std::size_t>(query.num_bound_terms), snapshot_, result.stats);
   });
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
