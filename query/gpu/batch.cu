@@ -35,7 +35,7 @@ class DepthFirst {
   // Walks the tree, twice: the first time only into few children of each node, for a floor; then, with it,
   // into all that can hold a row of the answer.
   __device__ void run(ResultHeader& work) {
-    walk([](int level) { return level < 3 ? 2 : 1; }, work);
+    walk([](int level) { return level == 0 ? 2 : 3; }, work);
     best_.restart();
     walk([](int) { return kFanOut; }, work);
   }
