@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# On a machine with a GPU: builds culmen, runs all tests, and the GPU tests under each tool of compute-sanitizer.
+# On a machine with a GPU: builds culmen, runs all tests and the ladder of kernels, and the GPU tests under each tool
+# of compute-sanitizer.
 # The last line reads "gpu_test: ok" or names what failed.
 #
 # CULMEN_SKIP_SETUP=1           do not call scripts/setup.sh
@@ -15,6 +16,8 @@ fail() {
 nvidia-smi -L || fail "no GPU"
 command -v compute-sanitizer >/dev/null || fail "no compute-sanitizer: it comes with the CUDA toolkit"
 scripts/test.sh
+cmake --build --preset release --target bounded_ladder
+build/release/bench/bounded_ladder --rows=1000000 --repeats=3 || fail "the ladder"
 
 # check TOOL PROGRAM TESTS
 check() {
