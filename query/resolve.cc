@@ -64,6 +64,11 @@ void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuer
   }
 }
 
+std::size_t resolve_k(const Query& query, const Snapshot& snapshot) {
+  const auto num_tuples = static_cast<std::size_t>(snapshot.num_tuples);
+  return query.k == 0 ? num_tuples : std::min(query.k, num_tuples);
+}
+
 double resolve_min_score(const std::optional<double>& min_score) {
   if (!min_score) return -std::numeric_limits<double>::infinity();
   if (std::isnan(*min_score)) throw InvalidArgument("min_score is NaN");
@@ -88,8 +93,7 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot) {
   if (result.terms.empty()) result.terms.push_back({0, 0.0});
   if (!std::isfinite(largest_score(result.chain(), snapshot.stats.data())))
     throw InvalidArgument("the weights are so large that a score could overflow");
-  const auto num_tuples = static_cast<std::size_t>(snapshot.num_tuples);
-  result.k = query.k == 0 ? num_tuples : std::min(query.k, num_tuples);
+  result.k = resolve_k(query, snapshot);
   result.bound = make_bound_plan(result.chain(), snapshot);
   resolve_filter(query.where, snapshot, result);
   return result;

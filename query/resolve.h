@@ -15,6 +15,9 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot);
 // Ranges of a filter, oriented. Throws InvalidArgument for NaN or a position that is not there.
 void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& out);
 
+// How many rows: k, cut to the number of rows.
+std::size_t resolve_k(const Query& query, const Snapshot& snapshot);
+
 // -infinity if there is none. Throws InvalidArgument for NaN.
 double resolve_min_score(const std::optional<double>& min_score);
 

@@ -50,9 +50,7 @@ void wait(const gpu::SearchStateRef& state, cudaStream_t stream) {
 
 std::vector<Hit> to_hits(const Candidate* first, std::size_t count) {
   std::vector<Hit> hits(count);
-  std::transform(first, first + count, hits.begin(), [](const Candidate& candidate) {
-    return Hit{candidate.id, candidate.score, candidate.row};
-  });
+  std::transform(first, first + count, hits.begin(), gpu::to_hit);
   return hits;
 }
 

@@ -62,22 +62,6 @@ class RowByRow {
   Floor floor_;
 };
 
-// Whether the block is the last to come here. Its counters are added to those of all.
-__device__ inline bool is_last_block(const Search& search) {
-  Counters& counters = *search.state.counters;
-  BlockShared& shared = search.shared;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    atomicAdd(reinterpret_cast<unsigned long long*>(&counters.leaves_visited), shared.leaves_visited);
-    atomicAdd(reinterpret_cast<unsigned long long*>(&counters.nodes_visited), shared.nodes_visited);
-    atomicAdd(reinterpret_cast<unsigned long long*>(&counters.tuples_scored), shared.tuples_scored);
-    ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> done(counters.blocks_done);
-    shared.is_last = done.fetch_add(1, ::cuda::memory_order_acq_rel) == gridDim.x - 1;
-  }
-  __syncthreads();
-  return shared.is_last;
-}
-
 // Sorts the candidates that can be in the answer into `items`, if they fit. floor_of(count) is a floor that
 // they give, by way of the same memory.
 template <typename FloorOf>
@@ -96,7 +80,7 @@ __device__ Outcome plain_sort(const Search& search, std::uint64_t count, Candida
 
 template <typename FloorOf>
 __device__ void plain_finish(const Search& search, Candidate* items, FloorOf&& floor_of) {
-  if (!is_last_block(search)) return;
+  if (!is_last_block(*search.state.counters, search.shared)) return;
   const SearchStateRef& state = search.state;
   Counters& counters = *state.counters;
   const std::uint64_t count = __ldcg(&counters.num_candidates);

@@ -94,11 +94,8 @@ __device__ inline void write_answer(const SearchStateRef& state, std::uint64_t c
     reinterpret_cast<std::uint64_t*>(state.hits)[i] = reinterpret_cast<const std::uint64_t*>(sorted)[i];
 }
 
-// The end of a search: each block adds its counters, and the last to come here makes the answer, for which
-// `items` of kSortCapacity in shared memory are needed, and clears what the next search expects cleared.
-__device__ inline void finish(const SearchStateRef& state, const KeyScale& scale, BlockShared& shared,
-                              Candidate* items) {
-  Counters& counters = *state.counters;
+// Adds the block's counters to those of all; whether it is the last to come here.
+__device__ inline bool is_last_block(Counters& counters, BlockShared& shared) {
   __syncthreads();
   if (threadIdx.x == 0) {
     atomicAdd(reinterpret_cast<unsigned long long*>(&counters.leaves_visited), shared.leaves_visited);
@@ -108,8 +105,15 @@ __device__ inline void finish(const SearchStateRef& state, const KeyScale& scale
     shared.is_last = done.fetch_add(1, ::cuda::memory_order_acq_rel) == gridDim.x - 1;
   }
   __syncthreads();
-  if (!shared.is_last) return;
+  return shared.is_last;
+}
 
+// The end of a search: the last block makes the answer, for which `items` of kSortCapacity in shared memory
+// are needed, and clears what the next search expects cleared.
+__device__ inline void finish(const SearchStateRef& state, const KeyScale& scale, BlockShared& shared,
+                              Candidate* items) {
+  Counters& counters = *state.counters;
+  if (!is_last_block(counters, shared)) return;
   const std::uint64_t count = __ldcg(&counters.num_candidates);
   // Asked for now, written when the answer is.
   const std::uint64_t leaves_visited = __ldcg(&counters.leaves_visited);

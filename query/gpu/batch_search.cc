@@ -17,12 +17,12 @@ constexpr std::size_t kMostQueries = 1 << 14;
 constexpr std::size_t kMostHits = 1 << 20;
 
 // Room for any of the queries, packed.
-std::size_t packed_stride(std::span<const Query> queries, std::span<const std::size_t> positions,
-                          int num_attributes) {
+std::size_t stride_of(std::span<const Query> queries, std::span<const std::size_t> positions,
+                      int num_attributes) {
   std::size_t num_ranges = 0;
   for (const std::size_t q : positions) num_ranges = std::max(num_ranges, queries[q].where.size());
-  return packed_bytes(num_attributes, num_attributes + 1,
-                      static_cast<int>(std::min(num_ranges, static_cast<std::size_t>(num_attributes))));
+  return packed_stride(num_attributes,
+                       static_cast<int>(std::min(num_ranges, static_cast<std::size_t>(num_attributes))));
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ void BatchSearch::search_at_once(std::span<const Query> queries, std::span<const
   std::unique_ptr<Workspace> workspace = pool_.take();
   const cudaStream_t stream = workspace->stream().get();
   const std::size_t count = positions.size();
-  const std::size_t stride = packed_stride(queries, positions, snapshot_.num_attributes());
+  const std::size_t stride = stride_of(queries, positions, snapshot_.num_attributes());
   Workspace::Batch& memory = workspace->reserve_batch(stride * count, count * k, count);
   // Packed at once: resolved queries are large, and memory for thousands would cost more than the search.
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {

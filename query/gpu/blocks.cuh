@@ -25,7 +25,8 @@ __device__ inline Half load(const Half* from) {
   return {__ldg(&from->bits)};
 }
 
-__device__ inline std::int64_t warp_min(std::int64_t value) {
+template <typename T>
+__device__ T warp_min(T value) {
   for (int offset = kWarpSize / 2; offset > 0; offset /= 2)
     value = min(value, __shfl_xor_sync(kFullWarp, value, offset));
   return value;

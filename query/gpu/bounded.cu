@@ -5,9 +5,8 @@
 //   2. It opens its best node and scores the 4 best leaves in it; each block publishes the best rows.
 //   3. While the others do so too, each warp opens one of the team's 4 best nodes.
 //   4. Behind the only barrier, every block takes the k-th best of what was published as floor.
-//   5. The block opens its other nodes that reach the floor, scores the leaves that reach it, and appends
-//   their
-//      rows that do to the candidate list.
+//   5. The block opens its other nodes that reach the floor, scores the leaves that reach it, and keeps their
+//      rows that do; what is worth it goes to the candidate list.
 //   6. The last block to finish sorts the candidates.
 //
 // Exact for any floor: a row is left out only if the chain bound of its leaf or node (docs/how-it-works.md)
@@ -20,47 +19,12 @@
 #include "query/gpu/answer.cuh"
 #include "query/gpu/engines.h"
 #include "query/gpu/first_look.cuh"
+#include "query/gpu/work_list.cuh"
 
 namespace culmen::gpu {
 namespace {
 
 constexpr int kLoads = 8;
-
-// Nodes and leaves that a block lists to share them out among its warps; what is more is visited at once.
-constexpr std::uint32_t kListedNodes = 1024;
-constexpr std::uint32_t kListedLeaves = 4096;
-constexpr std::size_t kVisitBytes =
-    BlockCandidates::kBytes + (kListedNodes + kListedLeaves) * sizeof(std::uint32_t);
-static_assert(kSortBytes <= kVisitBytes);
-
-// A list in shared memory that all warps of a block fill and then share out.
-class WorkList {
- public:
-  __device__ WorkList(std::uint32_t* items, std::uint32_t capacity, std::uint32_t& num_pushed)
-      : items_(items), capacity_(capacity), num_pushed_(num_pushed) {}
-
-  // By a whole warp: takes the lanes' items where `wanted`; the lanes whose items found no room.
-  __device__ unsigned push(bool wanted, std::uint32_t item, int lane) {
-    const unsigned all = __ballot_sync(kFullWarp, wanted);
-    if (all == 0) return 0;
-    std::uint32_t first = 0;
-    if (lane == 0) first = atomicAdd(&num_pushed_, static_cast<unsigned>(__popc(all)));
-    first = __shfl_sync(kFullWarp, first, 0);
-    const std::uint32_t place = first + static_cast<std::uint32_t>(__popc(all & ((1u << lane) - 1)));
-    const bool fits = place < capacity_;
-    if (wanted && fits) items_[place] = item;
-    return __ballot_sync(kFullWarp, wanted && !fits);
-  }
-
-  // Behind a barrier.
-  __device__ std::uint32_t size() const { return min(num_pushed_, capacity_); }
-  __device__ std::uint32_t operator[](std::uint32_t i) const { return items_[i]; }
-
- private:
-  std::uint32_t* items_;
-  std::uint32_t capacity_;
-  std::uint32_t& num_pushed_;
-};
 
 // The second half of a search by one block: nodes that reach the floor, then leaves that do. All warps share
 // the work of each half, wherever in the block's share of the tree it lies.

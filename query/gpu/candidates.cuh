@@ -58,11 +58,10 @@ __device__ inline Floor floor_of_candidates(const SearchStateRef& state, Floor f
       [&](std::uint32_t i) { return __ldcg(&state.candidates[i].id); }, scratch);
 }
 
-// Scores a leaf and gives `list` the rows that pass the floor. Lists: append(pass, rows, lane) by a whole
-// warp.
-template <typename T, int kLoads, typename List>
+// By a whole warp: scores a leaf and calls take(pass, rows, lane) with the rows that pass the floor.
+template <typename T, int kLoads, typename Take>
 __device__ void visit_leaf(const MirrorRef& mirror, QueryRef query, Floor floor, std::uint32_t leaf, int lane,
-                           BlockShared& shared, List&& list) {
+                           BlockShared& shared, Take&& take) {
   const std::uint64_t first_row = mirror.first_row(leaf);
   const std::uint32_t num_rows = score_leaf<T, kLoads>(mirror, query, leaf, lane, [&](ScoredRows& rows) {
     std::int64_t ids[kRowsPerLane];
@@ -70,7 +69,7 @@ __device__ void visit_leaf(const MirrorRef& mirror, QueryRef query, Floor floor,
     Candidate found[kRowsPerLane];
 #pragma unroll
     for (int j = 0; j < kRowsPerLane; ++j) found[j] = {rows.score[j], ids[j], first_row + rows.slot[j]};
-    list(rows.valid, found, lane);
+    take(rows.valid, found, lane);
   });
   if (lane == 0) {
     atomicAdd(&shared.leaves_visited, 1ull);
@@ -85,7 +84,7 @@ class BlockCandidates {
   static constexpr std::uint32_t kCapacity = 2048;
   static constexpr std::size_t kBytes = kCapacity * (sizeof(Candidate) + sizeof(std::uint32_t));
 
-  // memory: kBytes in shared memory; size: beside it, 0
+  // memory: kBytes in shared memory; shared.num_found is 0 and belongs to it.
   __device__ BlockCandidates(const SearchStateRef& state, const KeyScale& scale, Floor floor,
                              BlockShared& shared, Candidate* memory)
       : state_(state),

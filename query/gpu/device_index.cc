@@ -101,7 +101,8 @@ class DeviceIndex::Impl {
     const FloatingPointScope floating_point;
     std::vector<SearchResult> results(queries.size(), make_result(engine));
     std::map<std::size_t, std::vector<std::size_t>> positions_by_k;
-    for (std::size_t q = 0; q < queries.size(); ++q) positions_by_k[num_wanted(queries[q])].push_back(q);
+    for (std::size_t q = 0; q < queries.size(); ++q)
+      positions_by_k[resolve_k(queries[q], *snapshot_)].push_back(q);
     for (const auto& [k, positions] : positions_by_k) {
       check_engine(engine, k);
       if (can_be_batch(engine, k)) {
@@ -140,12 +141,6 @@ class DeviceIndex::Impl {
     result.stats.device = device_;
     result.stats.tuples_in_index = snapshot_->num_tuples;
     return result;
-  }
-
-  // k, cut to the number of rows.
-  std::size_t num_wanted(const Query& query) const {
-    const auto num_rows = static_cast<std::size_t>(snapshot_->num_tuples);
-    return query.k == 0 ? num_rows : std::min(query.k, num_rows);
   }
 
   bool can_be_batch(Engine engine, std::size_t k) const {

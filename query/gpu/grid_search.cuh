@@ -73,8 +73,7 @@ __device__ QueryRef take_query(const Argument& argument, BlockShared& shared) {
 }
 
 // A barrier for all blocks of the grid, which must be resident together; `nth` counts the barriers of a
-// search from
-// 1. What was written before arrive() is seen by all behind wait(). Both by all threads.
+// search, the first is 1. What was written before arrive() is seen by all behind wait(). Both by all threads.
 class GridBarrier {
  public:
   __device__ GridBarrier(Counters& counters, std::uint32_t nth)

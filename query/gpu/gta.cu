@@ -21,12 +21,6 @@ namespace {
 
 constexpr unsigned kGtaThreads = 128;
 
-struct BlockGroup {
-  __device__ std::uint32_t index() const { return threadIdx.x; }
-  __device__ std::uint32_t size() const { return blockDim.x; }
-  __device__ void sync() const { __syncthreads(); }
-};
-
 template <typename T>
 __device__ bool row_score(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, std::uint32_t slot,
                           double& score) {
@@ -47,8 +41,7 @@ __device__ bool row_score(const MirrorRef& mirror, QueryRef query, std::uint32_t
 }
 
 template <typename T>
-__device__ void merge_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf,
-                           BestRows<BlockGroup>& best) {
+__device__ void merge_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, BestRows& best) {
   const std::uint32_t num_rows = mirror.leaves[leaf].num_rows;
   for (std::uint32_t first = 0; first < num_rows; first += kGtaThreads) {
     const std::uint32_t slot = first + threadIdx.x;
@@ -71,7 +64,7 @@ __global__ void __launch_bounds__(kGtaThreads) search_gta(const MirrorRef mirror
   __shared__ std::uint32_t num_items;
   const QueryRef query = take_query(packed, shared);
   auto* items = reinterpret_cast<Candidate*>(dynamic_shared);
-  BestRows<BlockGroup> best(items, &num_items, state.k, state.floor, BlockGroup{});
+  BestRows best(items, &num_items, state.k, state.floor);
   for (std::uint32_t p = blockIdx.x; p < mirror.num_partitions; p += gridDim.x) {
     const PartitionRange partition = mirror.partitions[p];
     for (std::uint32_t i = 0; i < partition.num_leaves; ++i) {

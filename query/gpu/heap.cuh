@@ -15,15 +15,13 @@ CULMEN_HOST_DEVICE constexpr std::uint32_t heap_capacity(std::uint32_t k, std::u
   return capacity;
 }
 
-// `Group`: index() of a thread, size(), sync().
-template <typename Group>
 class BestRows {
  public:
   // items: [capacity] in shared memory; num_items: one counter beside it. Cleared here.
-  __device__ BestRows(Candidate* items, std::uint32_t* num_items, std::uint32_t k, Floor floor, Group group)
-      : items_(items), num_items_(num_items), k_(k), floor_(floor), group_(group) {
-    if (group_.index() == 0) *num_items_ = 0;
-    group_.sync();
+  __device__ BestRows(Candidate* items, std::uint32_t* num_items, std::uint32_t k, Floor floor)
+      : items_(items), num_items_(num_items), k_(k), floor_(floor) {
+    if (threadIdx.x == 0) *num_items_ = 0;
+    __syncthreads();
   }
 
   // Rows must pass this to be appended.
@@ -34,19 +32,18 @@ class BestRows {
 
   // By all threads: sorts what was appended into the k best and raises the floor.
   __device__ void merge() {
-    group_.sync();
+    __syncthreads();
     const std::uint32_t count = *num_items_;
     if (count != num_merged_) {
       const std::uint32_t padded = next_power_of_two(count);
-      for (std::uint32_t i = count + group_.index(); i < padded; i += group_.size())
-        items_[i] = no_candidate();
-      sort_candidates(items_, padded, group_.index(), group_.size(), [this] { group_.sync(); });
+      for (std::uint32_t i = count + threadIdx.x; i < padded; i += blockDim.x) items_[i] = no_candidate();
+      sort_candidates(items_, padded, threadIdx.x, blockDim.x, [] { __syncthreads(); });
       num_merged_ = min(count, k_);
       if (num_merged_ == k_) floor_ = {items_[k_ - 1].score, items_[k_ - 1].id};
-      group_.sync();  // all have read the count
-      if (group_.index() == 0) *num_items_ = num_merged_;
+      __syncthreads();  // all have read the count
+      if (threadIdx.x == 0) *num_items_ = num_merged_;
     }
-    group_.sync();
+    __syncthreads();
   }
 
   // Behind merge().
@@ -59,7 +56,6 @@ class BestRows {
   std::uint32_t k_;
   std::uint32_t num_merged_ = 0;
   Floor floor_;
-  Group group_;
 };
 
 }  // namespace culmen::gpu

@@ -26,9 +26,7 @@ __device__ inline std::uint32_t warp_highest(std::uint32_t value) {
   return __reduce_max_sync(kFullWarp, value);
 }
 __device__ inline std::uint64_t warp_lowest(std::uint64_t value) {
-  for (int offset = kWarpSize / 2; offset > 0; offset /= 2)
-    value = min(value, __shfl_xor_sync(kFullWarp, value, offset));
-  return value;
+  return warp_min(value);
 }
 __device__ inline std::uint64_t warp_highest(std::uint64_t value) {
   return ~warp_lowest(~value);
@@ -196,7 +194,7 @@ __device__ std::uint64_t kth_bits_of_ties(const Keys& all, Kth& kth, BitsAt&& bi
   }
 }
 
-// `floor`, or a higher one: at least k of the `count` rows pass it, and few more. By all threads of the
+// `floor`, or a higher one: at least k of the rows pass it, and few more. By all threads of the
 // block, behind a barrier; all get the same. The rows' keys stand in shared memory and are written over;
 // score_at(i) and id_at(i) are asked only where many rows tie.
 template <typename ScoreAt, typename IdAt>

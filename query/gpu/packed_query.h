@@ -81,4 +81,9 @@ CULMEN_HOST_DEVICE constexpr std::size_t packed_bytes(int num_terms, int num_bou
          static_cast<std::size_t>(num_ranges) * sizeof(PackedRange);
 }
 
+// Bytes that hold any query with so many attributes and ranges.
+constexpr std::size_t packed_stride(int num_attributes, int num_ranges) {
+  return packed_bytes(num_attributes, num_attributes + 1, num_ranges);
+}
+
 }  // namespace culmen::gpu

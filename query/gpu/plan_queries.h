@@ -45,11 +45,6 @@ struct PlanRequest {
   std::uint32_t query_stride;  // at least packed_stride()
 };
 
-// Bytes that hold any query with so many attributes and ranges.
-constexpr std::size_t packed_stride(int num_attributes, int num_ranges) {
-  return packed_bytes(num_attributes, num_attributes + 1, num_ranges);
-}
-
 // Enqueues the plans of a batch. Where weights are not finite, all 0 or so large that a score could overflow,
 // the query is packed as refused. Behind a query that is shorter than the stride nothing is written. Throws
 // CudaError.

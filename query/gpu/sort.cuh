@@ -46,7 +46,7 @@ __device__ void sort_candidates(Candidate* items, std::uint32_t count, std::uint
 
 // Room in shared memory for sort_by_rank of `count` items.
 constexpr std::size_t rank_bytes(std::uint32_t count) {
-  return count * (sizeof(double2) / 2 + sizeof(std::uint32_t)) + sizeof(double2);
+  return (count + 1) * sizeof(double) + count * sizeof(std::uint32_t);
 }
 
 // Sorts up to one item a thread from `items` into `sorted`, best first, all in shared memory, by counting who
