@@ -56,6 +56,10 @@ const TreeOrder& Snapshot::order() const {
   return order_;
 }
 
+std::uint64_t SearchResult::version() const {
+  return snapshot->version;
+}
+
 double SearchResult::attribute(std::size_t rank, int attribute) const {
   const Preference preference = snapshot->attributes.at(static_cast<std::size_t>(attribute)).preference;
   return oriented(snapshot->value(hits.at(rank).row, attribute), preference);

@@ -1,4 +1,4 @@
-// Index::filter: "price<=200 and stars>=4".
+// parse_filter: "price<=200 and stars>=4".
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -127,8 +127,8 @@ class FilterParser {
 
 }  // namespace
 
-Filter Index::filter(std::string_view where) const {
-  return FilterParser(where, *snapshot_).run();
+Filter parse_filter(std::string_view where, const Snapshot& snapshot) {
+  return FilterParser(where, snapshot).run();
 }
 
 }  // namespace culmen

@@ -18,6 +18,7 @@
 #include "culmen/error.h"
 #include "index/bulk_load.h"
 #include "index/floating_point_scope.h"
+#include "index/published.h"
 #include "index/snapshot.h"
 #include "index/storage/store.h"
 #include "index/verify.h"
@@ -42,11 +43,6 @@ double microseconds_since(Clock::time_point start) {
 
 }  // namespace
 
-struct Index::Lists {
-  std::once_flag once;
-  cpu::SortedLists lists;
-};
-
 Engine parse_engine(std::string_view name) {
   std::string known;
   for (const auto& [text, engine] : kEngines) {
@@ -62,24 +58,55 @@ std::string_view engine_name(Engine engine) {
       ->first;
 }
 
-Index::Index(std::shared_ptr<const Snapshot> snapshot)
-    : snapshot_(std::move(snapshot)), lists_(std::make_shared<Lists>()) {}
+// What the copies of a handle share.
+class Index::Core {
+ public:
+  explicit Core(std::shared_ptr<const Snapshot> snapshot)
+      : published_(std::make_shared<Published>(std::move(snapshot))) {}
+
+  std::shared_ptr<const Snapshot> snapshot() const { return published_->get(); }
+  const std::shared_ptr<Published>& published() const { return published_; }
+
+  SearchResult search(std::shared_ptr<const Snapshot> snapshot, const Query& query,
+                      const SearchOptions& options);
+
+ private:
+  std::vector<Hit> run_engine(const ResolvedQuery& query, SearchResult& result, int num_threads);
+
+  // The sorted lists of Engine::ta for this version, kept until they are asked for another.
+  std::shared_ptr<const cpu::SortedLists> lists_of(const std::shared_ptr<const Snapshot>& snapshot) {
+    const std::lock_guard lock(lists_mutex_);
+    if (lists_ == nullptr || lists_version_ != snapshot->version) {
+      lists_ = std::make_shared<cpu::SortedLists>(cpu::make_sorted_lists(*snapshot));
+      lists_version_ = snapshot->version;
+    }
+    return lists_;
+  }
+
+  std::shared_ptr<Published> published_;
+  std::mutex lists_mutex_;
+  std::shared_ptr<const cpu::SortedLists> lists_;
+  std::uint64_t lists_version_ = 0;
+};
+
+Index::Index(std::shared_ptr<Core> core) : core_(std::move(core)) {}
 
 Index Index::build(const TableView& table, const BuildOptions& options) {
   const FloatingPointScope floating_point;
-  return Index(bulk_load(table, options));
+  return Index(std::make_shared<Core>(bulk_load(table, options)));
 }
 
-Index Index::open(const std::filesystem::path& directory) {
-  return Index(storage::load(storage::posix(), directory.string()));
+Index Index::open(const std::filesystem::path& directory, const OpenOptions&) {
+  return Index(std::make_shared<Core>(storage::load(storage::posix(), directory.string())));
 }
 
 void Index::save(const std::filesystem::path& directory, const SaveOptions& options) const {
-  storage::publish(*snapshot_, storage::posix(), directory.string(), options.overwrite);
+  storage::publish(*core_->snapshot(), storage::posix(), directory.string(), options.overwrite);
 }
 
 IndexInfo Index::info() const {
-  const Snapshot& s = *snapshot_;
+  const std::shared_ptr<const Snapshot> snapshot = core_->snapshot();
+  const Snapshot& s = *snapshot;
   IndexInfo info;
   info.num_tuples = s.num_tuples;
   for (std::size_t i = 0; i < s.attributes.size(); ++i) {
@@ -112,14 +139,15 @@ IndexInfo Index::info() const {
 }
 
 std::vector<double> Index::weights(std::span<const std::pair<std::string, double>> named) const {
-  std::vector<double> result(snapshot_->attributes.size(), 0.0);
+  const std::shared_ptr<const Snapshot> snapshot = core_->snapshot();
+  std::vector<double> result(snapshot->attributes.size(), 0.0);
   for (const auto& [name, weight] : named) {
     const auto found =
-        std::find_if(snapshot_->attributes.begin(), snapshot_->attributes.end(),
+        std::find_if(snapshot->attributes.begin(), snapshot->attributes.end(),
                      [&name = name](const Attribute& attribute) { return attribute.name == name; });
-    if (found == snapshot_->attributes.end())
-      throw InvalidArgument("no attribute \"" + name + "\"; known: " + known_attributes(*snapshot_));
-    result[static_cast<std::size_t>(found - snapshot_->attributes.begin())] = weight;
+    if (found == snapshot->attributes.end())
+      throw InvalidArgument("no attribute \"" + name + "\"; known: " + known_attributes(*snapshot));
+    result[static_cast<std::size_t>(found - snapshot->attributes.begin())] = weight;
   }
   return result;
 }
@@ -128,17 +156,31 @@ std::vector<double> Index::weights(std::initializer_list<std::pair<std::string, 
   return weights(std::span(named.begin(), named.size()));
 }
 
-std::vector<Hit> Index::run_engine(const ResolvedQuery& query, Engine engine, int num_threads,
-                                   SearchStats& stats) const {
-  const Snapshot& s = *snapshot_;
-  switch (engine) {
+SearchResult Index::Core::search(std::shared_ptr<const Snapshot> snapshot, const Query& query,
+                                 const SearchOptions& options) {
+  const FloatingPointScope floating_point;
+  const Clock::time_point start = Clock::now();
+  SearchResult result;
+  result.snapshot = std::move(snapshot);
+  const Snapshot& s = *result.snapshot;
+  const ResolvedQuery resolved = resolve(query, s);
+  result.stats.engine = choose_engine(s, resolved, options.engine).engine;
+  result.stats.tuples_in_index = s.num_tuples;
+  if (s.num_tuples > 0) result.hits = run_engine(resolved, result, options.num_threads);
+  result.stats.elapsed_us = microseconds_since(start);
+  return result;
+}
+
+std::vector<Hit> Index::Core::run_engine(const ResolvedQuery& query, SearchResult& result, int num_threads) {
+  const Snapshot& s = *result.snapshot;
+  SearchStats& stats = result.stats;
+  switch (stats.engine) {
     case Engine::scan:
       return with_threads(num_threads, [&] { return cpu::search_scan(s, query, stats); });
     case Engine::gta:
       return with_threads(num_threads, [&] { return cpu::search_gta(s, query, stats); });
     case Engine::ta:
-      std::call_once(lists_->once, [this] { lists_->lists = cpu::make_sorted_lists(*snapshot_); });
-      return cpu::search_ta(s, lists_->lists, query, stats);
+      return cpu::search_ta(s, *lists_of(result.snapshot), query, stats);
     case Engine::automatic:
     case Engine::bounded:
       break;
@@ -147,27 +189,17 @@ std::vector<Hit> Index::run_engine(const ResolvedQuery& query, Engine engine, in
 }
 
 SearchResult Index::search(const Query& query, const SearchOptions& options) const {
-  const FloatingPointScope floating_point;
-  const Clock::time_point start = Clock::now();
-  const ResolvedQuery resolved = resolve(query, *snapshot_);
-  const Plan plan = choose_engine(*snapshot_, resolved, options.engine);
-  SearchResult result;
-  result.snapshot = snapshot_;
-  result.stats.engine = plan.engine;
-  result.stats.tuples_in_index = snapshot_->num_tuples;
-  if (snapshot_->num_tuples > 0)
-    result.hits = run_engine(resolved, plan.engine, options.num_threads, result.stats);
-  result.stats.elapsed_us = microseconds_since(start);
-  return result;
+  return core_->search(core_->snapshot(), query, options);
 }
 
 std::vector<SearchResult> Index::search(std::span<const Query> queries, const SearchOptions& options) const {
   std::vector<SearchResult> results(queries.size());
+  const std::shared_ptr<const Snapshot> snapshot = core_->snapshot();  // one version for all
   SearchOptions one = options;
   one.num_threads = 1;
   with_threads(options.num_threads, [&] {
     tbb::parallel_for(std::size_t{0}, queries.size(),
-                      [&](std::size_t q) { results[q] = search(queries[q], one); });
+                      [&](std::size_t q) { results[q] = core_->search(snapshot, queries[q], one); });
   });
   return results;
 }
@@ -179,17 +211,22 @@ SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k,
   if (k == 0) throw InvalidArgument("k is 0; ask for at least one row");
   if (options.engine == Engine::ta || options.engine == Engine::gta)
     throw InvalidArgument("monotone functions are answered by the engines bounded and scan");
-  ResolvedQuery query;
-  query.k = std::min(k, static_cast<std::size_t>(snapshot_->num_tuples));
-  resolve_filter(where, *snapshot_, query);
   SearchResult result;
-  result.snapshot = snapshot_;
+  result.snapshot = core_->snapshot();
+  const Snapshot& s = *result.snapshot;
+  ResolvedQuery query;
+  query.k = std::min(k, static_cast<std::size_t>(s.num_tuples));
+  resolve_filter(where, s, query);
   result.stats.engine = options.engine == Engine::scan ? Engine::scan : Engine::bounded;
-  result.stats.tuples_in_index = snapshot_->num_tuples;
+  result.stats.tuples_in_index = s.num_tuples;
   const auto search = options.engine == Engine::scan ? cpu::scan_monotone : cpu::search_monotone;
-  if (snapshot_->num_tuples > 0) result.hits = search(*snapshot_, function, query, result.stats);
+  if (s.num_tuples > 0) result.hits = search(s, function, query, result.stats);
   result.stats.elapsed_us = microseconds_since(start);
   return result;
+}
+
+Filter Index::filter(std::string_view where) const {
+  return parse_filter(where, *core_->snapshot());
 }
 
 DeviceIndex Index::to_device() const {
@@ -197,18 +234,19 @@ DeviceIndex Index::to_device() const {
 }
 
 DeviceIndex Index::to_device(const DeviceOptions& options) const {
-  return DeviceIndex::make(snapshot_, options);
+  return DeviceIndex::make(core_->snapshot(), options);
 }
 
 Explanation Index::explain(const Query& query, const SearchOptions& options) const {
   const FloatingPointScope floating_point;
-  const ResolvedQuery resolved = resolve(query, *snapshot_);
-  return explain_plan(*snapshot_, resolved, choose_engine(*snapshot_, resolved, options.engine));
+  const std::shared_ptr<const Snapshot> snapshot = core_->snapshot();
+  const ResolvedQuery resolved = resolve(query, *snapshot);
+  return explain_plan(*snapshot, resolved, choose_engine(*snapshot, resolved, options.engine));
 }
 
 std::vector<std::string> Index::verify(bool deep) const {
   const FloatingPointScope floating_point;
-  return verify_snapshot(*snapshot_, deep);
+  return verify_snapshot(*core_->snapshot(), deep);
 }
 
 }  // namespace culmen

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "culmen/query.h"
 #include "index/resolved_query.h"
@@ -14,6 +15,9 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot);
 
 // Ranges of a filter, oriented. Throws InvalidArgument for NaN or a position that is not there.
 void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& out);
+
+// A filter from its text, as Index::filter takes it. Throws InvalidArgument.
+Filter parse_filter(std::string_view where, const Snapshot& snapshot);
 
 // How many rows: k, cut to the number of rows.
 std::size_t resolve_k(const Query& query, const Snapshot& snapshot);

@@ -4,8 +4,11 @@
 //   culmen::SearchResult best = index.search({.weights = index.weights({{"price", -0.4}, {"rating", 1.2}}),
 //   .k = 10}); for (const culmen::Hit& hit : best.hits) use(hit.id, hit.score);
 //
-// Thread safety: all const methods may be called from any thread at once. An Index is a handle on an
-// immutable snapshot; copying it is cheap and shares the snapshot.
+// An Index is a handle; copies of it are the same index. It changes by whole batches: each makes the next
+// version. A search sees one version, the newest when it began, and says which (SearchResult::version).
+//
+// Thread safety: all methods may be called from any thread at once. Searches wait for nobody; changes wait
+// for each other.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +25,7 @@
 #include "culmen/query.h"
 #include "culmen/scoring.h"
 #include "culmen/table.h"
+#include "culmen/write.h"
 
 namespace culmen {
 
@@ -81,6 +85,8 @@ struct IndexInfo {
   std::uint64_t overhead_bytes = 0;  // tree, bounds and bookkeeping beside them
   std::uint64_t rounded_values = 0;  // values changed by ValueType::float32
   std::uint64_t version = 0;
+  // The index has outgrown what its partitions were made for: searches would gain from Index::compact.
+  bool compact_advised = false;
 };
 
 class Index {
@@ -90,14 +96,59 @@ class Index {
   // beyond 2^53, an id twice, no attribute), InvalidArgument for options out of range.
   static Index build(const TableView& table, const BuildOptions& options = {});
 
-  // Opens the newest published version in `directory`. Reads and checks every byte.
-  // Throws IoError, or FormatError naming the damaged file and offset.
-  static Index open(const std::filesystem::path& directory);
+  // Opens the index in `directory`, with every change that was reported as done. Reads and checks every byte.
+  // Throws IoError (for a writer also if another process has the lock), or FormatError naming the damaged
+  // file and offset.
+  static Index open(const std::filesystem::path& directory, const OpenOptions& options = {});
 
   // Publishes this index in `directory`, which is created. Atomic: after a crash or an error the directory
   // holds the old index or the new one, whole. Throws InvalidArgument if an index is there and overwrite is
   // false.
   void save(const std::filesystem::path& directory, const SaveOptions& options = {}) const;
+
+  // ---- Changes. Of an index in memory, and of one that was opened as writable; others throw
+  // InvalidArgument. Each call is one batch: all of it, or after an error nothing. On return searches see it,
+  // and it is as durable as OpenOptions::durability says. Calls of several threads share the disk's syncs.
+  // Throw InputError for rows that cannot be (NaN, an id that is there, a value that the index's type does
+  // not hold), InvalidArgument for columns that are not the index's, and IoError: after that no more changes
+  // are taken until the directory is opened anew, while searches go on. Cost: about 5 us a row in batches of
+  // 1,000 beside the sync; batches of a million rows and more go past the log straight into a new snapshot on
+  // disk.
+  WriteResult insert(const TableView& rows, const WriteOptions& options = {});
+  WriteResult upsert(const TableView& rows, const WriteOptions& options = {});
+  std::uint64_t erase(std::span<const std::int64_t> ids);  // returns how many were there
+  WriteResult write(const WriteBatch& batch, const WriteOptions& options = {});
+
+  // Makes all changes so far durable, whatever OpenOptions::durability.
+  void flush();
+
+  // Writes the present version to the directory as a snapshot, so that opening has no log to replay. Happens
+  // in the background, too, whenever the log has grown by a quarter of the index (64 MiB at least, 1 GiB at
+  // most).
+  void checkpoint();
+
+  // Loads all rows anew: partitions and bounds as a fresh build would have them. Then as checkpoint().
+  // Cost: as a build; needs memory for a second index meanwhile. Searches go on.
+  void compact();
+
+  // Ends writing: what checkpoint is under way is waited for, all changes are made durable, and the lock is
+  // let go. Searches stay possible. Also done, but for errors, when the last copy of the handle goes.
+  void close();
+
+  // For an index that was opened to read: takes over what its writer, in another process, has published
+  // since. Returns whether there was anything.
+  bool refresh();
+
+  // This version, for good: a handle whose searches do not see later changes. It keeps the memory of its
+  // version until it goes.
+  Index snapshot() const;
+  std::uint64_t version() const;
+
+  // What opening found in the log.
+  RecoveryInfo recovery() const;
+
+  // Saves what is sound of a damaged index: writes a new one to `to`, which must not be there yet.
+  static RepairReport repair(const std::filesystem::path& from, const std::filesystem::path& to);
 
   IndexInfo info() const;
 
@@ -137,13 +188,10 @@ class Index {
   std::vector<std::string> verify(bool deep = true) const;
 
  private:
-  explicit Index(std::shared_ptr<const Snapshot> snapshot);
-  std::vector<Hit> run_engine(const ResolvedQuery& query, Engine engine, int num_threads,
-                              SearchStats& stats) const;
+  class Core;
+  explicit Index(std::shared_ptr<Core> core);
 
-  std::shared_ptr<const Snapshot> snapshot_;
-  struct Lists;  // sorted lists of Engine::ta, made on first use
-  std::shared_ptr<Lists> lists_;
+  std::shared_ptr<Core> core_;
 };
 
 }  // namespace culmen

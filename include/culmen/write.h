@@ -1,0 +1,90 @@
+// Changes of an index: what a batch is, how durable it is when the call returns, and what came of it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "culmen/table.h"
+
+namespace culmen {
+
+// When a change of an index in a directory counts as done. An index in memory has no such choice.
+enum class Durability : std::uint8_t {
+  sync,  // it survives a power cut. The default
+  os,  // the operating system has it: it survives the end of the process; a power cut may take the last ones
+  batch,  // the log has it, in memory: gone with the process unless Index::flush came after
+};
+
+// "sync", "os", "batch" and back. Throws InvalidArgument listing them.
+Durability parse_durability(std::string_view name);
+std::string_view durability_name(Durability durability);
+
+struct OpenOptions {
+  // Take the directory's lock and allow changes. One writer at a time, in one process; readers need no lock.
+  bool writable = false;
+  Durability durability = Durability::sync;
+  int num_threads = 0;  // for changes; 0: all cores
+};
+
+// What opening a directory found in its log.
+struct RecoveryInfo {
+  std::uint64_t num_batches = 0;    // applied: changes that are younger than the snapshot on disk
+  std::uint64_t dropped_bytes = 0;  // at the end of the log: of batches that no call had reported as done
+  std::string dropped_from;         // the file they stood in; empty if there were none
+};
+
+// Several changes that become visible together, or not at all. Tables and ids are not copied: they must stay
+// until the batch is written. A table's columns are those of the index, found by name, in any order; without
+// names (no attributes in the view) they are taken in the index's order. Rows without ids get the next free
+// ones.
+class WriteBatch {
+ public:
+  // New rows. An id that is in the index, or comes twice in the batch, makes the whole batch fail.
+  WriteBatch& insert(TableView rows);
+  // Rows that replace those of the same id, where there are any. The last one of an id wins.
+  WriteBatch& upsert(TableView rows);
+  // Ids that are not in the index are passed over.
+  WriteBatch& erase(std::span<const std::int64_t> ids);
+
+  struct Insert {
+    TableView rows;
+  };
+  struct Upsert {
+    TableView rows;
+  };
+  struct Erase {
+    std::span<const std::int64_t> ids;
+  };
+  using Step = std::variant<Insert, Upsert, Erase>;
+  const std::vector<Step>& steps() const { return steps_; }
+
+ private:
+  std::vector<Step> steps_;
+};
+
+struct WriteOptions {
+  // An index of float32 refuses values that float32 does not hold exactly, unless this is set: then they are
+  // rounded, and counted in IndexInfo::rounded_values.
+  bool round_to_float32 = false;
+};
+
+struct WriteResult {
+  std::uint64_t version = 0;   // the first version of the index that holds the batch
+  std::uint64_t inserted = 0;  // rows whose id was new
+  std::uint64_t replaced = 0;  // rows that took the place of another
+  std::uint64_t erased = 0;
+  std::int64_t first_id = -1;  // of the ids that were assigned, in order of the rows; -1: none
+};
+
+// What Index::repair could not save.
+struct RepairReport {
+  std::uint64_t rows_kept = 0;
+  std::uint64_t rows_lost = 0;        // of blocks that were damaged
+  std::uint64_t batches_applied = 0;  // of the log
+  std::vector<std::string> dropped;   // one line each: file, place, what was wrong
+};
+
+}  // namespace culmen
