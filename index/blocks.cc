@@ -8,8 +8,8 @@ namespace {
 // Addresses cost nothing. When they run out, the index is loaded anew, which pays by then: the tree has
 // several times the leaves that its partitions were made for.
 constexpr std::size_t kRoomToGrow = 4;
-constexpr std::size_t kLeastLeaves = 4096;
-constexpr std::size_t kLeastNodes = 1024;
+constexpr std::size_t kLeastLeaves = 1 << 16;
+constexpr std::size_t kLeastNodes = 1 << 13;
 
 }  // namespace
 

@@ -140,7 +140,8 @@ void BulkLoader::choose_partitions() {
         std::clamp<std::uint64_t>(leaves / kLeavesPerPartition, 1, kMaxPartitions));
   if (options_.partitioning == Partitioning::random) {
     if (options_.num_splits != 0) throw InvalidArgument("num_splits goes with angle partitions only");
-    snapshot_->partitioner = Partitioner::random(snapshot_->stats, partitions);
+    snapshot_->partitioner =
+        std::make_shared<const Partitioner>(Partitioner::random(snapshot_->stats, partitions));
     return;
   }
   std::vector<std::int32_t> splits = choose_splits(d, partitions);
@@ -156,7 +157,8 @@ void BulkLoader::choose_partitions() {
       std::min(table_.num_rows, std::max(kSampleRows, kSampleRowsPerPartition * partitions)));
   for (std::size_t i = 0; i < rows.size(); ++i)
     rows[i] = static_cast<std::uint64_t>(static_cast<unsigned __int128>(i) * table_.num_rows / rows.size());
-  snapshot_->partitioner = Partitioner::angle(snapshot_->stats, std::move(splits), read_chunk(rows));
+  snapshot_->partitioner = std::make_shared<const Partitioner>(
+      Partitioner::angle(snapshot_->stats, std::move(splits), read_chunk(rows)));
 }
 
 TupleChunk BulkLoader::read_chunk(std::span<const std::uint64_t> rows) const {
@@ -186,7 +188,7 @@ void BulkLoader::place_rows() {
       rows.resize(std::min(kChunkRows, table_.num_rows - first_row));
       keys.resize(rows.size());
       std::iota(rows.begin(), rows.end(), first_row);
-      snapshot_->partitioner.keys(read_chunk(rows), first_row, table_.num_rows, keys);
+      snapshot_->partitioner->keys(read_chunk(rows), first_row, table_.num_rows, keys);
       for (std::size_t r = 0; r < rows.size(); ++r) placements_[first_row + r] = {keys[r], rows[r]};
     }
   });
@@ -196,7 +198,7 @@ void BulkLoader::place_rows() {
 // By partition first, in two passes over the table, then each partition by itself, which fits into the cache.
 void BulkLoader::sort_placements() {
   report("sorting", 0);
-  partition_first_.assign(snapshot_->partitioner.num_partitions() + std::size_t{1}, 0);
+  partition_first_.assign(snapshot_->partitioner->num_partitions() + std::size_t{1}, 0);
   for (const Placement& placement : placements_)
     ++partition_first_[partition_of(placement.key) + std::size_t{1}];
   std::partial_sum(partition_first_.begin(), partition_first_.end(), partition_first_.begin());
@@ -215,7 +217,7 @@ void BulkLoader::sort_placements() {
 }
 
 void BulkLoader::cut_leaves() {
-  partitions_.resize(snapshot_->partitioner.num_partitions());
+  partitions_.resize(snapshot_->partitioner->num_partitions());
   for (std::uint32_t p = 0; p < partitions_.size(); ++p) {
     PartitionRange& range = partitions_[p];
     range.first_leaf = static_cast<std::uint32_t>(leaves_.size());

@@ -27,6 +27,26 @@ struct Half {
 };
 static_assert(sizeof(Half) == 2);
 
+// a < b for numbers, without the way over binary32.
+inline bool is_less(Half a, Half b) {
+  const auto rank = [](Half half) {  // negative numbers count backwards
+    const auto bits = static_cast<std::int16_t>(half.bits);
+    return static_cast<std::int16_t>(bits ^ static_cast<std::int16_t>((bits >> 15) & 0x7fff));
+  };
+  return rank(a) < rank(b);
+}
+
+// The next number above; infinity stays what it is.
+inline Half next_above(Half half) {
+  if (half.bits == 0x7c00) return half;
+  if (half.bits == 0x8000) return {0x0001};
+  return {static_cast<std::uint16_t>((half.bits & 0x8000) != 0 ? half.bits - 1 : half.bits + 1)};
+}
+inline Half next_below(Half half) {
+  const Half above = next_above({static_cast<std::uint16_t>(half.bits ^ 0x8000)});
+  return {static_cast<std::uint16_t>(above.bits ^ 0x8000)};
+}
+
 inline constexpr Half kHalfInfinity{0x7c00};
 inline constexpr double kHalfMaximum = 65504;
 

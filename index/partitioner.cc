@@ -25,12 +25,6 @@ std::uint64_t descending_bits(float zero_to_one) {
   return ((std::uint64_t{1} << kLargestBits) - 1) - std::bit_cast<std::uint32_t>(zero_to_one);
 }
 
-OrderKey pack_key(std::uint32_t partition, double largest, double mean) {
-  const auto sum_level = static_cast<std::uint64_t>(mean * ((1 << kSumBits) - 1));
-  return (std::uint64_t{partition} << (64 - kPartitionBits)) |
-         (descending_bits(static_cast<float>(largest)) << kSumBits) | (((1 << kSumBits) - 1) - sum_level);
-}
-
 // Where cut `part` of `parts` stands among sorted rows. Each shell takes half of what the ones below it left:
 // most answers come from the highest sums, so the cells are smallest there.
 std::size_t rank_of_cut(std::size_t level, std::size_t part, std::size_t parts, std::size_t num_rows) {
@@ -62,6 +56,11 @@ struct Partitioner::Coordinates {
     return level == 0 ? 0 : 1 + static_cast<Eigen::Index>(level - 1) % (upper.cols() - 1);
   }
 };
+
+OrderKey pack_order(double largest, double mean) {
+  const auto sum_level = static_cast<std::uint64_t>(mean * ((1 << kSumBits) - 1));
+  return (descending_bits(static_cast<float>(largest)) << kSumBits) | (((1 << kSumBits) - 1) - sum_level);
+}
 
 void Partitioner::set_scale(std::span<const AttributeStats> stats) {
   for (const AttributeStats& attribute : stats) {
@@ -186,7 +185,8 @@ void Partitioner::keys(const TupleChunk& tuples, std::uint64_t first_row, std::u
   for (Eigen::Index i = 1; i < x.cols(); ++i) largest = largest.max(x.col(i));
   for (std::size_t r = 0; r < rows; ++r) {
     const auto row = static_cast<Eigen::Index>(r);
-    out[r] = pack_key(partition[r], largest[row], coordinates.upper(row, 0) / static_cast<double>(x.cols()));
+    out[r] = (OrderKey{partition[r]} << (64 - kPartitionBits)) |
+             pack_order(largest[row], coordinates.upper(row, 0) / static_cast<double>(x.cols()));
   }
 }
 

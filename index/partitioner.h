@@ -11,6 +11,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -29,8 +30,13 @@ using TupleChunk = Eigen::Array<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::C
 using OrderKey = std::uint64_t;
 inline constexpr int kPartitionBits = 20;
 inline constexpr std::uint32_t kMaxPartitions = 1u << kPartitionBits;
+inline constexpr OrderKey kOrderMask = ~OrderKey{0} >> kPartitionBits;
 inline std::uint32_t partition_of(OrderKey key) {
   return static_cast<std::uint32_t>(key >> (64 - kPartitionBits));
+}
+
+inline OrderKey key_in(std::uint32_t partition, OrderKey order) {
+  return (OrderKey{partition} << (64 - kPartitionBits)) | (order & kOrderMask);
 }
 
 class Partitioner {
@@ -51,6 +57,10 @@ class Partitioner {
   void keys(const TupleChunk& tuples, std::uint64_t first_row, std::uint64_t num_rows,
             std::span<OrderKey> out) const;
 
+  // The bits of a tuple's key behind the partition. value(i) is attribute i.
+  template <typename Value>
+  OrderKey order_of(const Value& value) const;
+
   Partitioning kind() const { return kind_; }
   std::uint32_t num_partitions() const { return num_partitions_; }
   const std::vector<double>& minimum() const { return minimum_; }
@@ -66,6 +76,10 @@ class Partitioner {
               std::span<std::uint32_t> partition) const;
   void set_scale(std::span<const AttributeStats> stats);
   void set_inverse();
+  double scaled(double value, std::size_t attribute) const {
+    const double x = (value * 0.5 - minimum_[attribute] * 0.5) * inverse_[attribute];
+    return std::max(std::min(x, 1.0), 0.0);
+  }
   TupleChunk scaled(const TupleChunk& tuples) const;
 
   Partitioning kind_ = Partitioning::random;
@@ -75,6 +89,20 @@ class Partitioner {
   std::vector<std::int32_t> splits_;  // [num levels] parts that each part is cut into; >= 2 but at level 0
   std::vector<double> cuts_;          // level by level, part by part: splits[level] - 1 ascending cuts
 };
+
+// Where a tuple stands within its partition: ascending. `largest` and `mean` are of its scaled attributes.
+OrderKey pack_order(double largest, double mean);
+
+template <typename Value>
+OrderKey Partitioner::order_of(const Value& value) const {
+  double largest = 0, sum = 0;
+  for (std::size_t i = 0; i < minimum_.size(); ++i) {
+    const double x = scaled(value(i), i);
+    largest = std::max(largest, x);
+    sum += x;
+  }
+  return pack_order(largest, sum / static_cast<double>(minimum_.size()));
+}
 
 // Levels for about `num_partitions` partitions and not more: shells, then halves by one angle after the
 // other.

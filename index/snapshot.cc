@@ -13,7 +13,7 @@ std::vector<std::uint32_t> children_of(const Snapshot& s, const std::vector<std:
 }
 
 std::vector<PartitionRange> ranges_of(const Snapshot& s, const std::vector<std::uint32_t>& leaves) {
-  std::vector<PartitionRange> ranges(s.partitioner.num_partitions());
+  std::vector<PartitionRange> ranges(s.partitioner->num_partitions());
   for (std::uint32_t leaf : leaves) ++ranges[s.leaf(leaf).partition].num_leaves;
   std::uint32_t first = 0;
   for (PartitionRange& range : ranges) {

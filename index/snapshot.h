@@ -7,6 +7,7 @@
 // order is key order: (partition, order key descending, id).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -37,6 +38,21 @@ struct TreeOrder {
   std::vector<PartitionRange> partitions;  // positions in `leaves`
 };
 
+// Says when a version is over: when the last who could read it has let it go.
+class Lease {
+ public:
+  Lease() : over_(std::make_shared<std::atomic<bool>>(false)) {}
+  ~Lease() { over_->store(true, std::memory_order_release); }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  // Outlives the lease.
+  std::shared_ptr<const std::atomic<bool>> over() const { return over_; }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> over_;
+};
+
 struct Snapshot {
   // What it is a table of.
   std::vector<Attribute> attributes;
@@ -45,10 +61,11 @@ struct Snapshot {
   std::vector<AttributeStats> stats;  // [num_attributes]
   std::vector<BoundUnit> units;       // [num_attributes]
   bool exact_sums = false;            // sums of unit values are exact in binary64: bounds carry no slack
-  Partitioner partitioner;
+  std::shared_ptr<const Partitioner> partitioner;
   int block_rows = 0;
   std::uint64_t num_tuples = 0;
   std::uint64_t rounded_values = 0;
+  std::int64_t next_id = 0;  // the smallest id that assignment may use
   std::uint64_t version = 1;
 
   // The tree. No node: an empty index.
@@ -59,6 +76,7 @@ struct Snapshot {
   std::uint64_t num_leaves = 0;
   std::uint64_t num_nodes = 0;
   std::uint64_t leaf_slots = 0, node_slots = 0;  // of `blocks`, that this version may refer to
+  Lease lease;
 
   int num_attributes() const { return static_cast<int>(attributes.size()); }
   std::size_t value_bytes() const {

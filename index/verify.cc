@@ -78,7 +78,7 @@ void Verifier::check_counts() {
     tuples += header.num_rows;
     if (header.num_rows == 0 || header.num_rows > slots())
       fault(leaf_name(leaf), "holds " + std::to_string(header.num_rows) + " rows");
-    if (header.partition >= s_.partitioner.num_partitions())
+    if (header.partition >= s_.partitioner->num_partitions())
       fault(leaf_name(leaf), "is of a partition that is not there");
   }
   if (tuples != s_.num_tuples)
@@ -196,9 +196,9 @@ void Verifier::check_order(std::size_t position) {
   if (has_before) read(before, s_.leaf(before).num_rows - 1);
   for (std::uint32_t r = 0; r < s_.leaf(leaf).num_rows; ++r) read(leaf, r);
   std::vector<OrderKey> keys(ids.size());
-  s_.partitioner.keys(tuples, 0, 1 + ids.size() * std::uint64_t{kMaxPartitions}, keys);
+  s_.partitioner->keys(tuples, 0, 1 + ids.size() * std::uint64_t{kMaxPartitions}, keys);
   for (std::size_t r = 0; r < ids.size(); ++r) {
-    if (s_.partitioner.kind() == Partitioning::angle && partition_of(keys[r]) != s_.leaf(leaf).partition)
+    if (s_.partitioner->kind() == Partitioning::angle && partition_of(keys[r]) != s_.leaf(leaf).partition)
       fault(leaf_name(leaf), "id " + std::to_string(ids[r]) + " belongs to another partition");
     if (r > 0 && (keys[r - 1] != keys[r] ? keys[r - 1] > keys[r] : ids[r - 1] >= ids[r]))
       fault(leaf_name(leaf), "id " + std::to_string(ids[r]) + " is out of order");

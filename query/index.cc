@@ -119,11 +119,11 @@ IndexInfo Index::info() const {
   }
   info.value_type = s.value_type;
   info.has_labels = s.has_labels;
-  info.partitioning = s.partitioner.kind();
-  const std::vector<std::int32_t>& splits = s.partitioner.splits();
+  info.partitioning = s.partitioner->kind();
+  const std::vector<std::int32_t>& splits = s.partitioner->splits();
   info.num_splits =
       splits.size() > 1 && splits[0] == 1 ? splits[1] : 0;  // with shells there is no one number
-  info.num_partitions = s.partitioner.num_partitions();
+  info.num_partitions = s.partitioner->num_partitions();
   info.block_rows = s.block_rows;
   info.num_blocks = s.num_leaves;
   info.num_nodes = s.num_nodes;

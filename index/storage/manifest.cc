@@ -305,10 +305,10 @@ Manifest describe(const Snapshot& snapshot) {
   manifest.level_nodes.resize(static_cast<std::size_t>(snapshot.height));
   for (std::uint32_t node : snapshot.order().nodes)
     ++manifest.level_nodes[snapshot.node(node).header().level - 1];
-  manifest.partitioning = snapshot.partitioner.kind();
-  manifest.splits = snapshot.partitioner.splits();
-  manifest.num_partitions = snapshot.partitioner.num_partitions();
-  manifest.num_cuts = snapshot.partitioner.cuts().size();
+  manifest.partitioning = snapshot.partitioner->kind();
+  manifest.splits = snapshot.partitioner->splits();
+  manifest.num_partitions = snapshot.partitioner->num_partitions();
+  manifest.num_cuts = snapshot.partitioner->cuts().size();
   return manifest;
 }
 

@@ -43,7 +43,7 @@ Partitioner restore_partitioner(const Manifest& manifest, const double* doubles,
 }  // namespace
 
 void write_partitions(const Snapshot& s, BlockFileWriter& file) {
-  const Partitioner& p = s.partitioner;
+  const Partitioner& p = *s.partitioner;
   const PartitionSections sections{s.attributes.size(), p.cuts().size(), p.num_partitions()};
   file.write(sections.places(), [&](std::uint64_t, std::byte* payload) {
     auto* doubles = reinterpret_cast<double*>(payload);
@@ -63,7 +63,8 @@ std::vector<std::uint32_t> read_partitions(const Manifest& manifest, BlockFileRe
   std::vector<std::uint32_t> num_leaves(manifest.num_partitions);
   file.read(0, 1, sections.places(), [&](std::uint64_t, const std::byte* payload) {
     const auto* doubles = reinterpret_cast<const double*>(payload);
-    snapshot.partitioner = restore_partitioner(manifest, doubles, file.path());
+    snapshot.partitioner =
+        std::make_shared<const Partitioner>(restore_partitioner(manifest, doubles, file.path()));
     std::memcpy(num_leaves.data(), doubles + sections.num_doubles(),
                 num_leaves.size() * sizeof(std::uint32_t));
   });

@@ -241,8 +241,8 @@ void check_partitions(const Snapshot& s) {
   TupleChunk tuple(1, s.num_attributes());
   for (int i = 0; i < s.num_attributes(); ++i) tuple(0, i) = s.value(0, i);
   OrderKey key = 0;
-  s.partitioner.keys(tuple, 0, s.num_tuples, {&key, 1});
-  require(partition_of(key) < s.partitioner.num_partitions(), "partition");
+  s.partitioner->keys(tuple, 0, s.num_tuples, {&key, 1});
+  require(partition_of(key) < s.partitioner->num_partitions(), "partition");
 }
 
 std::string change_bytes(const Change& change) {

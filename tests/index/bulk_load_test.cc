@@ -82,7 +82,7 @@ TEST(BulkLoad, SetsLeavesInOrderOfTheKeyAndThenTheId) {
   Random random(3);
   const Table table = random_table(random, ValueClass::small_integers, 3000, 4);
   const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.num_splits = 2, .block_rows = 16});
-  EXPECT_EQ(s->partitioner.num_partitions(), 8u);
+  EXPECT_EQ(s->partitioner->num_partitions(), 8u);
   OrderKey last_key = 0;
   std::int64_t last_id = std::numeric_limits<std::int64_t>::min();
   for (std::size_t leaf = 0; leaf < s->num_leaves; ++leaf) {
@@ -91,7 +91,7 @@ TEST(BulkLoad, SetsLeavesInOrderOfTheKeyAndThenTheId) {
     for (Eigen::Index r = 0; r < num_rows; ++r)
       for (int i = 0; i < 4; ++i) tuples(r, i) = s->value(leaf * 16 + static_cast<std::uint64_t>(r), i);
     std::vector<OrderKey> keys(static_cast<std::size_t>(num_rows));
-    s->partitioner.keys(tuples, 0, 3000, keys);
+    s->partitioner->keys(tuples, 0, 3000, keys);
     for (std::size_t r = 0; r < keys.size(); ++r) {
       const std::int64_t id = s->leaf_ids(leaf)[r];
       EXPECT_EQ(partition_of(keys[r]), s->leaf(leaf).partition);

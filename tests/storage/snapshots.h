@@ -102,7 +102,7 @@ inline std::string difference(const Snapshot& a, const Snapshot& b) {
   if (a.block_rows != b.block_rows || a.num_tuples != b.num_tuples || a.rounded_values != b.rounded_values ||
       a.version != b.version)
     return "counts";
-  if (!same_partitioner(a.partitioner, b.partitioner)) return "partitioner";
+  if (!same_partitioner(*a.partitioner, *b.partitioner)) return "partitioner";
   if (!same_leaves(a, b)) return "leaves";
   if (!same_bytes(a.blocks->all_values(), b.blocks->all_values())) return "values";
   if (!same_bytes(a.blocks->all_ids(), b.blocks->all_ids())) return "ids";

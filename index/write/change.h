@@ -1,0 +1,42 @@
+// Change: a batch as the tree takes it, and as the log keeps it. All steps of the batch are folded together:
+// ids that go, then rows that come.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "index/blocks.h"
+
+namespace culmen {
+
+struct Change {
+  std::vector<std::int64_t> removed;      // in the index; each once
+  std::vector<std::int64_t> ids;          // of the rows that come; not in the index once `removed` has gone
+  std::vector<std::byte> values;          // [num_attributes][num_rows] of the stored type, oriented
+  std::vector<std::uint64_t> label_ends;  // [num_rows] in label_text; empty without labels
+  std::vector<char> label_text;
+  std::uint64_t rounded_values = 0;  // of the values above
+  std::int64_t next_id = 0;          // of the index, after it
+
+  std::size_t num_rows() const { return ids.size(); }
+  const std::byte* value(std::size_t row, std::size_t attribute, std::size_t value_bytes) const {
+    return values.data() + (attribute * num_rows() + row) * value_bytes;
+  }
+  std::string_view label(std::size_t row) const {
+    if (label_ends.empty()) return {};
+    const std::uint64_t start = row == 0 ? 0 : label_ends[row - 1];
+    return {label_text.data() + start, static_cast<std::size_t>(label_ends[row] - start)};
+  }
+};
+
+// The body of a batch in the log (docs/format.md).
+std::vector<std::byte> encode(const Change& change);
+
+// Throws FormatError if the bytes are not a change of an index of this shape: lengths that do not add up, or
+// a value that is not finite. That ids are there, or not, is for the tree to say.
+Change decode(std::span<const std::byte> body, const BlockShape& shape);
+
+}  // namespace culmen

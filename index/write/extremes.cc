@@ -1,0 +1,56 @@
+#include "index/write/extremes.h"
+
+#include <cmath>
+#include <limits>
+#include <queue>
+
+namespace culmen {
+namespace {
+
+struct Entry {
+  double bound;  // on sign * value
+  std::uint32_t slot;
+  std::uint32_t level;  // 0: a leaf
+
+  bool operator<(const Entry& other) const { return bound < other.bound; }
+};
+
+// A bound in units as a value, rounded away from the block.
+double outward(const BoundUnit& unit, double in_units, double sign) {
+  const double extent = in_units * unit.unit;
+  const double margin = 0x1p-51 * (std::fabs(unit.origin) + std::fabs(extent)) + 0x1p-1070;
+  return sign * (unit.origin + extent) + margin;
+}
+
+double corner_value(const Snapshot& s, std::uint32_t leaf, std::size_t attribute, bool largest) {
+  return visit_value_type(s, [&]<typename T>(T) {
+    return static_cast<double>(s.corner<T>(leaf, largest ? Corner::maximum : Corner::minimum)[attribute]);
+  });
+}
+
+}  // namespace
+
+double extreme_value(const Snapshot& s, int attribute, bool largest) {
+  const auto i = static_cast<std::size_t>(attribute);
+  const double sign = largest ? 1 : -1;
+  const int row = largest ? s.layout.maximum_row(attribute) : s.layout.minimum_row(attribute);
+  double best = -std::numeric_limits<double>::infinity();
+  std::priority_queue<Entry> open;
+  open.push({-best, s.root, static_cast<std::uint32_t>(s.height)});
+  while (!open.empty() && open.top().bound > best) {
+    const Entry top = open.top();
+    open.pop();
+    if (top.level == 0) {
+      best = std::max(best, sign * corner_value(s, top.slot, i, largest));
+      continue;
+    }
+    const NodeRef node = s.node(top.slot);
+    for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
+      const double in_units = static_cast<float>(node.bounds()[row * kFanOut + static_cast<int>(c)]);
+      open.push({outward(s.units[i], in_units, sign), node.children()[c], top.level - 1});
+    }
+  }
+  return sign * best + 0.0;
+}
+
+}  // namespace culmen

@@ -1,0 +1,84 @@
+#include "index/write/id_map.h"
+
+#include <algorithm>
+
+#include "index/assert.h"
+
+namespace culmen {
+namespace {
+
+// Linear probing finds an id after one or two entries while a quarter of them is empty.
+std::size_t entries_for(std::size_t num_ids) {
+  return num_ids + num_ids / 3 + 16;
+}
+
+}  // namespace
+
+// The finalizer of splitmix64: ids in sequence are far apart afterwards.
+std::uint32_t IdMap::tag_of(std::int64_t id) {
+  auto x = static_cast<std::uint64_t>(id);
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return static_cast<std::uint32_t>((x ^ (x >> 31)) >> 32);
+}
+
+void IdMap::allocate(std::size_t num_ids) {
+  entries_.assign(entries_for(num_ids), {0, kNoPage});
+  capacity_ = entries_.size();
+}
+
+void IdMap::reserve(std::size_t num_ids) {
+  if (entries_for(num_ids) <= capacity_) return;
+  std::vector<Entry> old = std::move(entries_);
+  try {
+    allocate(num_ids + num_ids / 2);
+  } catch (...) {
+    entries_ = std::move(old);
+    throw;
+  }
+  // A tag's home only moves up: in order of the old positions entries come almost in order of the new ones.
+  for (const Entry& entry : old)
+    if (entry.page != kNoPage) put(entry);
+}
+
+void IdMap::put(Entry entry) {
+  std::size_t i = home_of(entry.tag);
+  while (entries_[i].page != kNoPage) i = next(i);
+  entries_[i] = entry;
+}
+
+void IdMap::insert(std::int64_t id, PageNumber page) {
+  reserve(size_ + 1);
+  put({tag_of(id), page});
+  ++size_;
+}
+
+std::size_t IdMap::position_of(std::int64_t id, PageNumber page) const {
+  const std::uint32_t tag = tag_of(id);
+  std::size_t i = home_of(tag);
+  while (entries_[i].tag != tag || entries_[i].page != page) {
+    CULMEN_ASSERT(entries_[i].page != kNoPage);
+    i = next(i);
+  }
+  return i;
+}
+
+void IdMap::move(std::int64_t id, PageNumber from, PageNumber to) {
+  entries_[position_of(id, from)].page = to;
+}
+
+// Entries behind the hole move up until one stands at its home, so that no probe ends too early.
+void IdMap::erase(std::int64_t id, PageNumber page) {
+  std::size_t hole = position_of(id, page);
+  for (std::size_t i = next(hole); entries_[i].page != kNoPage; i = next(i)) {
+    const std::size_t home = home_of(entries_[i].tag);
+    const bool stays = hole < i ? (home > hole && home <= i) : (home > hole || home <= i);
+    if (stays) continue;
+    entries_[hole] = entries_[i];
+    hole = i;
+  }
+  entries_[hole].page = kNoPage;
+  --size_;
+}
+
+}  // namespace culmen

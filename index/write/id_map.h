@@ -1,0 +1,66 @@
+// IdMap: which page of the tree holds the row of an id. One probe and one look into the page, on average.
+//
+// Eight bytes an entry, because there is one for every row of the index: a page, and 32 bits of the id's
+// hash. The id itself stands in the page, so the caller, who can look, decides which of the (almost always
+// one) candidates it is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "index/pages.h"
+
+namespace culmen {
+
+using PageNumber = std::uint32_t;
+inline constexpr PageNumber kNoPage = 0xffffffff;
+
+class IdMap {
+ public:
+  explicit IdMap(std::size_t num_ids = 0) { allocate(num_ids); }
+
+  std::size_t size() const { return size_; }
+
+  // Room for so many ids in all: no insert() throws before that.
+  void reserve(std::size_t num_ids);
+
+  void insert(std::int64_t id, PageNumber page);
+
+  // The page for which holds(page) is true; kNoPage if there is none.
+  template <typename Holds>
+  PageNumber find(std::int64_t id, const Holds& holds) const {
+    const std::uint32_t tag = tag_of(id);
+    for (std::size_t i = home_of(tag); entries_[i].page != kNoPage; i = next(i))
+      if (entries_[i].tag == tag && holds(entries_[i].page)) return entries_[i].page;
+    return kNoPage;
+  }
+
+  // The entry (id, page) must be there.
+  void erase(std::int64_t id, PageNumber page);
+  void move(std::int64_t id, PageNumber from, PageNumber to);
+
+  void prefetch(std::int64_t id) const { __builtin_prefetch(&entries_[home_of(tag_of(id))]); }
+
+ private:
+  struct Entry {
+    std::uint32_t tag;
+    PageNumber page;
+  };
+
+  static std::uint32_t tag_of(std::int64_t id);
+  std::size_t home_of(std::uint32_t tag) const {
+    return static_cast<std::size_t>((std::uint64_t{tag} * capacity_) >> 32);
+  }
+  std::size_t next(std::size_t i) const { return i + 1 == capacity_ ? 0 : i + 1; }
+  std::size_t position_of(std::int64_t id, PageNumber page) const;
+  void allocate(std::size_t num_ids);
+  void put(Entry entry);
+
+  std::size_t capacity_ = 0;
+  std::size_t size_ = 0;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace culmen

@@ -1,0 +1,127 @@
+#include "index/write/leaf_writer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "index/leaf_labels.h"
+
+namespace culmen {
+
+Later::Later(std::size_t num_attributes)
+    : highest(num_attributes, -std::numeric_limits<double>::infinity()),
+      lowest(num_attributes, std::numeric_limits<double>::infinity()) {}
+
+namespace {
+
+template <typename T>
+void include(Later& later, const T* highest, const T* lowest, std::int64_t min_id) {
+  for (std::size_t i = 0; i < later.highest.size(); ++i) {
+    later.highest[i] = std::max(later.highest[i], static_cast<double>(highest[i]));
+    later.lowest[i] = std::min(later.lowest[i], static_cast<double>(lowest[i]));
+  }
+  later.min_id = std::min(later.min_id, min_id);
+}
+
+}  // namespace
+
+void Later::include_leaf(const Snapshot& s, std::uint32_t slot) {
+  visit_value_type(s, [&]<typename T>(T) {
+    include(*this, s.corner<T>(slot, Corner::maximum), s.corner<T>(slot, Corner::minimum),
+            s.leaf(slot).min_id);
+  });
+}
+
+void Later::include_later(const Snapshot& s, std::uint32_t slot) {
+  visit_value_type(s, [&]<typename T>(T) {
+    include(*this, s.corner<T>(slot, Corner::later_maximum), s.corner<T>(slot, Corner::later_minimum),
+            s.leaf(slot).later_min_id);
+  });
+}
+
+LeafWriter::LeafWriter(Snapshot& snapshot, const Change& change)
+    : snapshot_(snapshot),
+      blocks_(*snapshot.blocks),
+      change_(change),
+      bounds_(snapshot.layout, snapshot.units, snapshot.exact_sums, snapshot.block_rows) {}
+
+void LeafWriter::write(std::uint32_t slot, std::uint32_t partition, std::span<const Run> runs,
+                       const Later& later) {
+  LeafHeader& header = blocks_.leaf(slot);
+  header = {};
+  for (const Run& run : runs) header.num_rows += run.count;
+  header.partition = partition;
+  header.version = snapshot_.version;
+  header.later_min_id = later.min_id;
+  copy_rows(slot, runs);
+  header.min_id = *std::min_element(blocks_.ids(slot), blocks_.ids(slot) + header.num_rows);
+  visit_value_type(snapshot_, [&]<typename T>(T) { write_corners<T>(slot, later); });
+  if (snapshot_.has_labels) copy_labels(slot, runs);
+}
+
+const std::byte* LeafWriter::column(const Run& run, std::size_t attribute) const {
+  const BlockShape& shape = blocks_.shape();
+  if (run.slot == kOfBatch) return change_.value(run.first, attribute, shape.value_bytes);
+  return blocks_.values(run.slot) + (attribute * shape.block_rows + run.first) * shape.value_bytes;
+}
+
+void LeafWriter::copy_rows(std::uint32_t slot, std::span<const Run> runs) {
+  const BlockShape& shape = blocks_.shape();
+  const std::size_t column_bytes = shape.block_rows * shape.value_bytes;
+  for (std::size_t i = 0; i < shape.num_attributes; ++i) {
+    std::byte* const start = blocks_.values(slot) + i * column_bytes;
+    std::byte* to = start;
+    for (const Run& run : runs) {
+      std::memcpy(to, column(run, i), run.count * shape.value_bytes);
+      to += run.count * shape.value_bytes;
+    }
+    std::memset(to, 0, column_bytes - static_cast<std::size_t>(to - start));
+  }
+  std::int64_t* ids = blocks_.ids(slot);
+  for (const Run& run : runs) {
+    const std::int64_t* from = run.slot == kOfBatch ? change_.ids.data() : blocks_.ids(run.slot);
+    ids = std::copy_n(from + run.first, run.count, ids);
+  }
+  std::fill(ids, blocks_.ids(slot) + shape.block_rows, 0);
+}
+
+void LeafWriter::copy_labels(std::uint32_t slot, std::span<const Run> runs) {
+  std::vector<std::string_view> labels;
+  for (const Run& run : runs)
+    for (std::uint32_t r = run.first; r < run.first + run.count; ++r)
+      labels.push_back(run.slot == kOfBatch ? change_.label(r) : blocks_.label(run.slot, r));
+  write_labels(blocks_, slot, labels.size(), [&labels](std::size_t r) { return labels[r]; });
+}
+
+template <typename T>
+void LeafWriter::write_corners(std::uint32_t slot, const Later& later) {
+  const BlockShape& shape = blocks_.shape();
+  const std::size_t d = shape.num_attributes;
+  const std::uint32_t num_rows = blocks_.leaf(slot).num_rows;
+  T* corners = reinterpret_cast<T*>(blocks_.corners(slot));
+  const auto corner = [&](Corner which, std::size_t i) -> T& {
+    return corners[static_cast<std::size_t>(which) * d + i];
+  };
+  for (std::size_t i = 0; i < d; ++i) {
+    const T* column = reinterpret_cast<const T*>(blocks_.values(slot)) + i * shape.block_rows;
+    T highest = column[0], lowest = column[0];
+    for (std::uint32_t r = 1; r < num_rows; ++r) {
+      highest = column[r] > highest ? column[r] : highest;
+      lowest = column[r] < lowest ? column[r] : lowest;
+    }
+    corner(Corner::maximum, i) = highest;
+    corner(Corner::minimum, i) = lowest;
+    corner(Corner::later_maximum, i) = static_cast<T>(later.highest[i]);
+    corner(Corner::later_minimum, i) = static_cast<T>(later.lowest[i]);
+  }
+}
+
+void LeafWriter::bound(std::uint32_t slot, std::uint32_t first, std::uint32_t count, std::span<Half> rows) {
+  visit_value_type(snapshot_, [&]<typename T>(T) {
+    bounds_.compute(reinterpret_cast<const T*>(blocks_.values(slot)) + first, static_cast<int>(count), rows);
+  });
+}
+
+}  // namespace culmen

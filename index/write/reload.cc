@@ -1,0 +1,87 @@
+#include "index/write/reload.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <vector>
+
+#include "index/bulk_load.h"
+#include "index/floating_point_scope.h"
+
+namespace culmen {
+namespace {
+
+// The rows as a user's table. Values are taken as they are kept, so no sign changes: attributes of
+// Preference::low go in as high ones, and get their preference back in the end.
+template <typename T>
+struct Rows {
+  std::vector<std::vector<T>> columns;
+  std::vector<std::int64_t> ids;
+  Labels labels;
+
+  explicit Rows(std::size_t num_attributes) : columns(num_attributes) { labels.offsets.push_back(0); }
+
+  void add_label(std::string_view label) {
+    labels.bytes.insert(labels.bytes.end(), label.begin(), label.end());
+    labels.offsets.push_back(labels.bytes.size());
+  }
+
+  void add_leaf(const Snapshot& s, std::uint32_t leaf, const std::unordered_set<std::int64_t>& without) {
+    const std::int64_t* leaf_ids = s.leaf_ids(leaf);
+    const T* values = s.leaf_values<T>(leaf);
+    const auto slots = static_cast<std::size_t>(s.block_rows);
+    for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
+      if (!without.empty() && without.count(leaf_ids[r]) > 0) continue;
+      ids.push_back(leaf_ids[r]);
+      for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(values[i * slots + r]);
+      if (s.has_labels) add_label(s.blocks->label(leaf, r));
+    }
+  }
+
+  void add_change(const Snapshot& s, const Change& change) {
+    for (std::size_t r = 0; r < change.num_rows(); ++r) {
+      ids.push_back(change.ids[r]);
+      if (s.has_labels) add_label(change.label(r));
+    }
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const T* values = reinterpret_cast<const T*>(change.value(0, i, sizeof(T)));
+      columns[i].insert(columns[i].end(), values, values + change.num_rows());
+    }
+  }
+
+  TableView view(const Snapshot& s) const {
+    TableView table{ids.size(), s.attributes, {}, ids, s.has_labels ? labels.view() : LabelsView{}};
+    for (Attribute& attribute : table.attributes) attribute.preference = Preference::high;
+    for (const std::vector<T>& column : columns) table.columns.emplace_back(column.data());
+    return table;
+  }
+};
+
+// The build as it was asked for; how many partitions is chosen anew.
+BuildOptions options_of(const Snapshot& s) {
+  BuildOptions options;
+  options.partitioning = s.partitioner->kind();
+  options.block_rows = s.block_rows;
+  options.value_type = s.value_type;
+  return options;
+}
+
+}  // namespace
+
+std::shared_ptr<Snapshot> load_anew(const Snapshot& s, std::span<const std::uint32_t> leaves,
+                                    const Change& change) {
+  const FloatingPointScope floating_point;
+  const std::unordered_set<std::int64_t> removed(change.removed.begin(), change.removed.end());
+  const std::shared_ptr<Snapshot> loaded = visit_value_type(s, [&]<typename T>(T) {
+    Rows<T> rows(s.attributes.size());
+    for (const std::uint32_t leaf : leaves) rows.add_leaf(s, leaf, removed);
+    rows.add_change(s, change);
+    return bulk_load(rows.view(s), options_of(s));
+  });
+  loaded->attributes = s.attributes;
+  loaded->has_labels = s.has_labels;
+  loaded->rounded_values = s.rounded_values + change.rounded_values;
+  loaded->next_id = change.next_id;
+  return loaded;
+}
+
+}  // namespace culmen

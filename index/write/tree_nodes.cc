@@ -1,0 +1,391 @@
+#include "index/write/tree_nodes.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "index/block_bounds.h"
+
+namespace culmen {
+namespace {
+
+// Below a quarter a node is merged with a neighbour, or takes children from it.
+constexpr std::uint32_t kLeastChildren = kFanOut / 4;
+// A merge leaves room, or the next insert would split again.
+constexpr std::uint32_t kMergedChildren = kFanOut - kFanOut / 8;
+constexpr std::size_t kWorthThreads = 16;  // nodes: some 10 us of copying
+
+template <typename F>
+void for_each(std::size_t count, F&& f) {
+  if (count < kWorthThreads) {
+    for (std::size_t i = 0; i < count; ++i) f(i);
+  } else {
+    tbb::parallel_for(std::size_t{0}, count, f);
+  }
+}
+
+void sort_unique(std::vector<PageNumber>& pages) {
+  std::sort(pages.begin(), pages.end());
+  pages.erase(std::unique(pages.begin(), pages.end()), pages.end());
+}
+
+}  // namespace
+
+TreeNodes::TreeNodes(const Snapshot& base, std::vector<LeafPage>& leaves)
+    : leaves_(leaves),
+      slots_(base.blocks->node_slots(), base.blocks->node_capacity(),
+             [blocks = base.blocks](std::size_t n) { blocks->grow_nodes(n); }) {
+  const TreeOrder& order = base.order();
+  leaves_.resize(order.leaves.size());
+  for (PageNumber page = 0; page < leaves_.size(); ++page) {
+    leaves_[page].slot = order.leaves[page];
+    note_slot(leaf_of_slot_, order.leaves[page], page);
+  }
+  pages_.resize(order.nodes.size());
+  for (PageNumber page = 0; page < pages_.size(); ++page) {
+    pages_[page].slot = order.nodes[page];
+    note_slot(node_of_slot_, order.nodes[page], page);
+    const NodeRef node = base.node(order.nodes[page]);
+    for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
+      if (node.header().level == 1) {
+        leaves_[leaf_in(node.children()[c])].parent = page;
+      } else {
+        pages_[node_in(node.children()[c])].parent = page;
+      }
+    }
+  }
+}
+
+void TreeNodes::note_slot(std::vector<PageNumber>& of_slot, std::uint32_t slot, PageNumber page) {
+  if (slot >= of_slot.size()) of_slot.resize(std::size_t{slot} + slot / 4 + 64, kNoPage);
+  of_slot[slot] = page;
+}
+
+void TreeNodes::begin_version(Snapshot& next) {
+  next_ = &next;
+  slots_.reclaim();
+}
+
+void TreeNodes::end_version(const Snapshot& base) {
+  slots_.end_version(base.lease.over());
+  next_ = nullptr;
+}
+
+void TreeNodes::own(std::vector<PageNumber> pages) {
+  struct Copy {
+    PageNumber page;
+    std::uint32_t from, to;
+  };
+  std::vector<Copy> copies;
+  for (sort_unique(pages); !pages.empty(); sort_unique(pages)) {
+    std::vector<PageNumber> above;
+    for (const PageNumber page : pages) {
+      if (is_owned(page)) continue;  // and all above it are
+      copies.push_back({page, pages_[page].slot, slots_.take()});
+      if (!is_root(page)) above.push_back(pages_[page].parent);
+    }
+    pages = std::move(above);
+  }
+  Blocks& blocks = *next_->blocks;
+  for_each(copies.size(), [&](std::size_t i) {
+    const MutableNode to = blocks.mutable_node(copies[i].to);
+    std::memcpy(to.bytes, blocks.node(copies[i].from).bytes, blocks.node_bytes());
+    to.header().version = next_->version;
+  });
+  for (const Copy& copy : copies) {
+    pages_[copy.page].slot = copy.to;
+    note_slot(node_of_slot_, copy.to, copy.page);
+    slots_.retire(copy.from);
+  }
+  for (const Copy& copy : copies) {
+    if (is_root(copy.page)) {
+      next_->root = copy.to;
+    } else {
+      const MutableNode parent = owned(pages_[copy.page].parent);
+      parent.children()[position_of({parent.bytes}, copy.from)] = copy.to;
+    }
+  }
+}
+
+void TreeNodes::own_all() {
+  std::vector<PageNumber> lowest;
+  for (const LeafPage& leaf : leaves_)
+    if (leaf.parent != kNoPage) lowest.push_back(leaf.parent);
+  own(std::move(lowest));
+}
+
+void TreeNodes::loosen_all() {
+  for_each(pages_.size(), [this](std::size_t page) {
+    if (pages_[page].slot == kNoPage) return;  // a free page
+    const MutableNode node = owned(static_cast<PageNumber>(page));
+    const int num_bounds = next_->layout.num_rows() * kFanOut;
+    const int first_minimum = next_->layout.first_minimum_row() * kFanOut;
+    for (int i = 0; i < num_bounds; ++i)
+      node.bounds()[i] = i < first_minimum ? next_above(node.bounds()[i]) : next_below(node.bounds()[i]);
+  });
+}
+
+void TreeNodes::carry_up(std::vector<Rise> rises) {
+  while (!rises.empty() && !is_root(rises.front().node)) {
+    std::sort(rises.begin(), rises.end(), [this](const Rise& a, const Rise& b) {
+      return parent(a.node) != parent(b.node) ? parent(a.node) < parent(b.node) : a.node < b.node;
+    });
+    std::vector<std::size_t> starts;  // of the rises of each parent
+    for (std::size_t i = 0; i < rises.size(); ++i)
+      if (i == 0 || parent(rises[i].node) != parent(rises[i - 1].node)) starts.push_back(i);
+    starts.push_back(rises.size());
+    std::vector<Rise> above(starts.size() - 1);
+    for_each(above.size(), [&](std::size_t p) {
+      above[p].node = parent(rises[starts[p]].node);
+      const MutableNode node = owned(above[p].node);
+      for (std::size_t i = starts[p]; i < starts[p + 1]; ++i) {
+        Rise& rise = rises[i];
+        const std::uint32_t position = position_of({node.bytes}, pages_[rise.node].slot);
+        node.min_ids()[position] = this->node(rise.node).header().min_id;
+        if (rise.rows.empty()) continue;
+        cover_column(next_->layout, node, position, rise.rows);
+        if (above[p].rows.empty()) {
+          above[p].rows = std::move(rise.rows);
+        } else {
+          cover(next_->layout, above[p].rows, rise.rows);
+        }
+      }
+      update_min_id(node);
+    });
+    rises = std::move(above);
+  }
+}
+
+void TreeNodes::set_leaf(PageNumber leaf, std::uint32_t slot, std::span<const Half> rows) {
+  const MutableNode node = owned(leaves_[leaf].parent);
+  const std::uint32_t position = position_of({node.bytes}, leaves_[leaf].slot);
+  leaves_[leaf].slot = slot;
+  leaf_is_in(leaf, slot);
+  node.children()[position] = slot;
+  node.min_ids()[position] = next_->leaf(slot).min_id;
+  set_column(node, position, rows);
+  update_min_id(node);
+  cover_above(leaves_[leaf].parent, rows);
+}
+
+void TreeNodes::insert_leaf(Side side, PageNumber neighbour, PageNumber leaf, std::span<const Half> rows) {
+  if (node(leaves_[neighbour].parent).header().num_children == kFanOut) split(leaves_[neighbour].parent);
+  const PageNumber parent = leaves_[neighbour].parent;
+  leaves_[leaf].parent = parent;
+  leaf_is_in(leaf, leaves_[leaf].slot);
+  const std::uint32_t position = position_of(node(parent), leaves_[neighbour].slot);
+  insert_child(parent, side == Side::after ? position + 1 : position, leaves_[leaf].slot,
+               next_->leaf(leaves_[leaf].slot).min_id, rows);
+}
+
+void TreeNodes::remove_leaf(PageNumber leaf) {
+  remove_child(leaves_[leaf].parent, leaves_[leaf].slot);
+}
+
+PageNumber TreeNodes::new_page() {
+  if (free_pages_.empty()) {
+    pages_.emplace_back();
+    return static_cast<PageNumber>(pages_.size() - 1);
+  }
+  const PageNumber page = free_pages_.back();
+  free_pages_.pop_back();
+  pages_[page] = {};
+  return page;
+}
+
+// Without children and without parent.
+PageNumber TreeNodes::new_node(std::uint32_t level) {
+  const PageNumber page = new_page();
+  pages_[page].slot = slots_.take();
+  note_slot(node_of_slot_, pages_[page].slot, page);
+  const MutableNode fresh = owned(page);
+  std::memset(fresh.bytes, 0, next_->blocks->node_bytes());
+  fresh.header().level = level;
+  fresh.header().min_id = kNoId;
+  fresh.header().version = next_->version;
+  ++next_->num_nodes;
+  return page;
+}
+
+// An owned node that nothing refers to any more.
+void TreeNodes::drop(PageNumber page) {
+  slots_.give_back(pages_[page].slot);
+  pages_[page] = {kNoPage, kNoPage};
+  free_pages_.push_back(page);
+  --next_->num_nodes;
+}
+
+// Tells the children of a node who their parent is.
+void TreeNodes::adopt(PageNumber page) {
+  const NodeRef parent = node(page);
+  for (std::uint32_t c = 0; c < parent.header().num_children; ++c) {
+    const std::uint32_t slot = parent.children()[c];
+    if (parent.header().level == 1) {
+      leaves_[leaf_in(slot)].parent = page;
+    } else {
+      pages_[node_in(slot)].parent = page;
+    }
+  }
+}
+
+// The node's column in its parent, from its children.
+void TreeNodes::aggregate_into_parent(PageNumber page) {
+  const MutableNode above = owned(parent(page));
+  const NodeRef child = node(page);
+  BoundRows rows(static_cast<std::size_t>(next_->layout.num_rows()));
+  aggregate_bounds(next_->layout, child.bounds(), static_cast<int>(child.header().num_children), rows);
+  const std::uint32_t position = position_of({above.bytes}, pages_[page].slot);
+  set_column(above, position, rows);
+  above.min_ids()[position] = child.header().min_id;
+}
+
+void TreeNodes::cover_above(PageNumber page, std::span<const Half> rows) {
+  for (; !is_root(page); page = parent(page)) {
+    const MutableNode above = owned(parent(page));
+    const std::uint32_t position = position_of({above.bytes}, pages_[page].slot);
+    cover_column(next_->layout, above, position, rows);
+    above.min_ids()[position] = node(page).header().min_id;
+    update_min_id(above);
+  }
+}
+
+void TreeNodes::update_min_ids_above(PageNumber page) {
+  for (; !is_root(page); page = parent(page)) {
+    const MutableNode above = owned(parent(page));
+    above.min_ids()[position_of({above.bytes}, pages_[page].slot)] = node(page).header().min_id;
+    update_min_id(above);
+  }
+}
+
+// The parent is owned and has room.
+void TreeNodes::insert_child(PageNumber parent, std::uint32_t position, std::uint32_t slot,
+                             std::int64_t min_id, std::span<const Half> rows) {
+  const MutableNode node = owned(parent);
+  open_column(next_->layout, node, position);
+  node.children()[position] = slot;
+  node.min_ids()[position] = min_id;
+  set_column(node, position, rows);
+  update_min_id(node);
+  cover_above(parent, rows);
+}
+
+// A new root above the old one.
+void TreeNodes::raise_root() {
+  const PageNumber old_root = node_in(next_->root);
+  const PageNumber root = new_node(node(old_root).header().level + 1);
+  const MutableNode above = owned(root);
+  above.header().num_children = 1;
+  above.children()[0] = next_->root;
+  pages_[old_root].parent = root;
+  aggregate_into_parent(old_root);
+  update_min_id(above);
+  next_->root = pages_[root].slot;
+  ++next_->height;
+}
+
+// The upper half of the children moves to a new node behind this one.
+void TreeNodes::split(PageNumber page) {
+  if (is_root(page)) raise_root();
+  if (node(parent(page)).header().num_children == kFanOut) split(parent(page));
+  const PageNumber fresh = new_node(node(page).header().level);
+  const MutableNode left = owned(page), right = owned(fresh);
+  const std::uint32_t half = left.header().num_children / 2;
+  append_columns(next_->layout, right, {left.bytes}, half, left.header().num_children - half);
+  close_columns(next_->layout, left, half, left.header().num_children - half);
+  update_min_id(left);
+  update_min_id(right);
+  adopt(fresh);
+  const PageNumber above = parent(page);
+  pages_[fresh].parent = above;
+  aggregate_into_parent(page);
+  BoundRows rows(static_cast<std::size_t>(next_->layout.num_rows()));
+  aggregate_bounds(next_->layout, right.bounds(), static_cast<int>(right.header().num_children), rows);
+  insert_child(above, position_of(node(above), pages_[page].slot) + 1, pages_[fresh].slot,
+               right.header().min_id, rows);
+}
+
+void TreeNodes::remove_child(PageNumber parent, std::uint32_t slot) {
+  own({parent});
+  const MutableNode node = owned(parent);
+  close_columns(next_->layout, node, position_of({node.bytes}, slot), 1);
+  if (node.header().num_children == 0) {
+    const PageNumber above = this->parent(parent);
+    remove_child(above, pages_[parent].slot);  // the root is never without children: see TreeWriter
+    drop(parent);
+    return;
+  }
+  update_min_id(node);
+  update_min_ids_above(parent);
+  if (is_root(parent)) {
+    lower_root();
+  } else if (node.header().num_children < kLeastChildren) {
+    fill_up(parent);
+  }
+}
+
+// A root with one child that is a node gives way to it.
+void TreeNodes::lower_root() {
+  PageNumber root = node_in(next_->root);
+  while (node(root).header().level > 1 && node(root).header().num_children == 1) {
+    const std::uint32_t child = node(root).children()[0];
+    drop(root);
+    root = node_in(child);
+    pages_[root].parent = kNoPage;
+    next_->root = child;
+    --next_->height;
+  }
+}
+
+// Merges a node of few children with a neighbour, or shares the neighbour's children with it.
+void TreeNodes::fill_up(PageNumber page) {
+  const NodeRef above = node(parent(page));
+  const std::uint32_t position = position_of(above, pages_[page].slot);
+  if (above.header().num_children == 1) return;
+  const bool with_next = position + 1 < above.header().num_children;
+  const PageNumber neighbour = node_in(above.children()[with_next ? position + 1 : position - 1]);
+  own({neighbour});
+  const PageNumber left = with_next ? page : neighbour, right = with_next ? neighbour : page;
+  if (node(left).header().num_children + node(right).header().num_children <= kMergedChildren) {
+    merge(left, right);
+  } else {
+    even_out(left, right);
+  }
+}
+
+void TreeNodes::merge(PageNumber left, PageNumber right) {
+  append_columns(next_->layout, owned(left), node(right), 0, node(right).header().num_children);
+  update_min_id(owned(left));
+  adopt(left);
+  aggregate_into_parent(left);
+  update_min_id(owned(parent(left)));
+  update_min_ids_above(parent(left));
+  const PageNumber above = parent(right);
+  remove_child(above, pages_[right].slot);
+  drop(right);
+}
+
+void TreeNodes::even_out(PageNumber left, PageNumber right) {
+  const MutableNode a = owned(left), b = owned(right);
+  const std::uint32_t in_a = a.header().num_children, in_b = b.header().num_children;
+  const std::uint32_t half = (in_a + in_b) / 2;
+  if (in_a < half) {
+    append_columns(next_->layout, a, {b.bytes}, 0, half - in_a);
+    close_columns(next_->layout, b, 0, half - in_a);
+  } else {
+    std::vector<std::byte> copy(b.bytes, b.bytes + next_->blocks->node_bytes());
+    b.header().num_children = 0;
+    append_columns(next_->layout, b, {a.bytes}, half, in_a - half);
+    append_columns(next_->layout, b, {copy.data()}, 0, in_b);
+    close_columns(next_->layout, a, half, in_a - half);
+  }
+  for (const PageNumber page : {left, right}) {
+    update_min_id(owned(page));
+    adopt(page);
+    aggregate_into_parent(page);
+  }
+  update_min_id(owned(parent(left)));
+  update_min_ids_above(parent(left));
+}
+
+}  // namespace culmen

@@ -1,0 +1,109 @@
+// TreeNodes: the inner nodes of the version that is being made: copy on write, children that come, go and
+// grow, split, merge and borrow.
+//
+// A node keeps its page number while copies of it wander from slot to slot, so that links from below to above
+// hold. A node of the version that is being made is `owned`: its header carries that version, and so do all
+// nodes above it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "index/snapshot.h"
+#include "index/write/id_map.h"
+#include "index/write/node_columns.h"
+#include "index/write/slots.h"
+
+namespace culmen {
+
+struct LeafPage {
+  std::uint32_t slot = 0;
+  PageNumber parent = kNoPage;
+  std::uint32_t num_erased = 0;  // since its bounds were last computed
+  // No row of the page comes before this one, but in the first page of a partition.
+  std::uint64_t first_order = 0;
+  std::int64_t first_id = 0;
+};
+
+struct NodePage {
+  std::uint32_t slot = 0;
+  PageNumber parent = kNoPage;  // of the root: none
+};
+
+// Bounds of one child, as a row of Half for each row of the layout.
+using BoundRows = std::vector<Half>;
+
+class TreeNodes {
+ public:
+  // Fills the leaf pages, one for each leaf in the tree's order, and its own.
+  TreeNodes(const Snapshot& base, std::vector<LeafPage>& leaves);
+
+  // The version that is being made: its tree is what the calls below change.
+  void begin_version(Snapshot& next);
+  void end_version(const Snapshot& base);
+
+  std::size_t num_slots_available() const { return slots_.num_available(); }
+  std::uint32_t slots_end() const { return slots_.end(); }
+  NodeRef node(PageNumber page) const { return next_->node(pages_[page].slot); }
+  MutableNode owned(PageNumber page) { return next_->blocks->mutable_node(pages_[page].slot); }
+  PageNumber parent(PageNumber page) const { return pages_[page].parent; }
+
+  // Makes these nodes, which are of one level, and all above them owned. Copies in parallel where it is worth
+  // it.
+  void own(std::vector<PageNumber> pages);
+
+  void own_all();
+  // Every bound of every node, all of which are owned, moves outward by the smallest step there is.
+  void loosen_all();
+
+  // What changed below a node: `rows` is what its column above must cover; empty: nothing more than before.
+  struct Rise {
+    PageNumber node;
+    BoundRows rows;
+  };
+  // Carries changes of owned level-1 nodes up to the root.
+  void carry_up(std::vector<Rise> rises);
+
+  // The leaf page moved to `slot` and has these bounds now. Its node is owned.
+  void set_leaf(PageNumber leaf, std::uint32_t slot, std::span<const Half> rows);
+  // A leaf page comes before or after another, whose node is owned. Its slot is set.
+  enum class Side { before, after };
+  void insert_leaf(Side side, PageNumber neighbour, PageNumber leaf, std::span<const Half> rows);
+  void remove_leaf(PageNumber leaf);
+
+  // For leaf pages that are written by others.
+  void leaf_is_in(PageNumber leaf, std::uint32_t slot) { note_slot(leaf_of_slot_, slot, leaf); }
+  PageNumber leaf_in(std::uint32_t slot) const { return leaf_of_slot_[slot]; }
+
+ private:
+  static void note_slot(std::vector<PageNumber>& of_slot, std::uint32_t slot, PageNumber page);
+  bool is_owned(PageNumber page) const { return node(page).header().version == next_->version; }
+  bool is_root(PageNumber page) const { return pages_[page].parent == kNoPage; }
+  PageNumber node_in(std::uint32_t slot) const { return node_of_slot_[slot]; }
+  PageNumber new_page();
+  PageNumber new_node(std::uint32_t level);
+  void drop(PageNumber page);
+  void adopt(PageNumber page);
+  void aggregate_into_parent(PageNumber page);
+  void cover_above(PageNumber page, std::span<const Half> rows);
+  void update_min_ids_above(PageNumber page);
+  void insert_child(PageNumber parent, std::uint32_t position, std::uint32_t slot, std::int64_t min_id,
+                    std::span<const Half> rows);
+  void raise_root();
+  void split(PageNumber page);
+  void remove_child(PageNumber parent, std::uint32_t slot);
+  void lower_root();
+  void fill_up(PageNumber page);
+  void merge(PageNumber left, PageNumber right);
+  void even_out(PageNumber left, PageNumber right);
+
+  std::vector<LeafPage>& leaves_;
+  std::vector<NodePage> pages_;
+  std::vector<PageNumber> free_pages_;
+  std::vector<PageNumber> leaf_of_slot_, node_of_slot_;
+  Slots slots_;
+  Snapshot* next_ = nullptr;
+};
+
+}  // namespace culmen
