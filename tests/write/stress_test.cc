@@ -1,9 +1,9 @@
 // Trees at their edges: deep, emptied, refilled, out of slots, with rows far from those they were built for.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 
 #include "index/block_bounds.h"
 #include "index/storage/store.h"
@@ -110,8 +110,8 @@ class WideTree {
     std::vector<float> values;
     for (std::size_t i = 0; i < 2; ++i)
       for (const std::int64_t id : change.ids) values.push_back(value(id, i));
-    change.values.resize(values.size() * sizeof(float));
-    std::memcpy(change.values.data(), values.data(), change.values.size());
+    const auto bytes = std::as_bytes(std::span(values));
+    change.values.assign(bytes.begin(), bytes.end());
     apply(change);
   }
   // The ids of a run of leaves, in the tree's order.

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,8 +57,8 @@ class ChangeMaker {
       }
       ++row;
     }
-    change.values.resize(values.size() * sizeof(float));
-    std::memcpy(change.values.data(), values.data(), change.values.size());
+    const auto bytes = std::as_bytes(std::span(values));
+    change.values.assign(bytes.begin(), bytes.end());
     return change;
   }
 
