@@ -66,6 +66,7 @@ struct Snapshot {
   std::uint64_t num_tuples = 0;
   std::uint64_t rounded_values = 0;
   std::uint64_t version = 1;
+  std::int64_t next_id = 0;  // above all ids that were ever given out, unless it is the largest there is
 
   // Leaves.
   std::vector<LeafHeader> leaves;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "index/snapshot.h"
@@ -31,5 +32,8 @@ void read_partitions(const Manifest& manifest, BlockFileReader& file, Snapshot& 
 void read_leaves(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot);
 void read_labels(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot);
 void read_nodes(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot);
+
+// All of them: the snapshot that the manifest describes.
+std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest);
 
 }  // namespace culmen::storage
