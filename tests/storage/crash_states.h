@@ -48,21 +48,22 @@ inline void apply(Bytes& disk, const MemoryWrite& write, Fate fate, std::size_t 
   }
 }
 
-// Calls f(names) for all subsets of the changes of names if they are few, else for the two extremes and a
-// sample.
-inline void for_each_name_map(const MemoryDirectoryState& state, std::mt19937& random,
-                              const std::function<void(const NameMap&)>& f) {
-  constexpr std::size_t kMaxSubsets = 256;
+inline constexpr std::size_t kMaxNameMaps = 256;
+
+// Calls f(names, is_extreme) for all subsets of the changes of names if they are few, else for the two
+// extremes, no change and every change, and a sample.
+inline void for_each_name_map(const MemoryDirectoryState& state, std::mt19937& random, std::size_t max_maps,
+                              const std::function<void(const NameMap&, bool)>& f) {
   const std::size_t all_subsets = std::size_t{1} << state.pending.size();
-  for (std::size_t i = 0; i < std::min(all_subsets, kMaxSubsets); ++i) {
-    const std::size_t subset = all_subsets <= kMaxSubsets ? i
-                               : i == 0                   ? 0
-                               : i == 1                   ? all_subsets - 1
-                                                          : random() % all_subsets;
+  for (std::size_t i = 0; i < std::min(all_subsets, max_maps); ++i) {
+    const std::size_t subset = all_subsets <= max_maps ? i
+                               : i == 0                ? 0
+                               : i == 1                ? all_subsets - 1
+                                                       : random() % all_subsets;
     NameMap names = state.durable_names;
     for (std::size_t change = 0; change < state.pending.size(); ++change)
       if (subset >> change & 1) state.apply(names, state.pending[change]);
-    f(names);
+    f(names, subset == 0 || subset == all_subsets - 1);
   }
 }
 
@@ -75,7 +76,7 @@ inline void for_each_crash_state(const MemoryFileSystem& system, const std::stri
   if (found == system.directories.end()) return f(std::nullopt);
   const MemoryDirectoryState& state = *found->second;
   if (!state.durable) f(std::nullopt);
-  for_each_name_map(state, random, [&](const NameMap& names) {
+  for_each_name_map(state, random, kMaxNameMaps, [&](const NameMap& names, bool) {
     for (Fate fate : kFates) {
       bool has_unsynced = false;
       Files files;
@@ -98,17 +99,19 @@ struct WriteFate {
 };
 
 // Every state of a directory with few unsynced writes: for each subset of names every combination of whole
-// fates, and each write cut off and torn at every `stride`-th byte while all others are kept, or lost.
+// fates; for the extreme subsets also each write cut off and torn at every `stride`-th byte, while all others
+// are kept, or lost.
 class CrashStates {
  public:
-  CrashStates(const MemoryDirectoryState& state, std::size_t stride, std::mt19937& random)
-      : state_(state), stride_(stride), random_(random) {}
+  CrashStates(const MemoryDirectoryState& state, std::size_t stride, std::size_t max_maps,
+              std::mt19937& random)
+      : state_(state), stride_(stride), max_maps_(max_maps), random_(random) {}
 
   void for_each(const std::function<void(const Files&)>& f) {
-    for_each_name_map(state_, random_, [&](const NameMap& names) {
+    for_each_name_map(state_, random_, max_maps_, [&](const NameMap& names, bool is_extreme) {
       collect(names);
       for_each_combination([&] { f(files(names)); });
-      for_each_tear([&] { f(files(names)); });
+      if (is_extreme) for_each_tear([&] { f(files(names)); });
     });
   }
 
@@ -166,6 +169,7 @@ class CrashStates {
 
   const MemoryDirectoryState& state_;
   const std::size_t stride_;
+  const std::size_t max_maps_;
   std::mt19937& random_;
   std::vector<const MemoryWrite*> writes_;
   std::vector<WriteFate> fates_;

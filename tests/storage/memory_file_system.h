@@ -98,7 +98,11 @@ class MemoryFileSystem : public FileSystem {
   std::function<void()> before_call;            // sees the state in which a power cut at this call leaves all
   std::uint64_t num_changes = 0;                // calls that changed anything, syncs among them
   std::optional<std::uint64_t> forgotten_sync;  // the one, counted from 0, that does nothing and succeeds
-  std::vector<std::string> syncs;               // all so far, what of
+  struct Sync {
+    std::string of;
+    std::uint64_t call;
+  };
+  std::vector<Sync> syncs;  // all so far
   bool failed_sync_keeps_cache =
       false;  // programs go on seeing what a failed sync lost, and no sync saves it
 
@@ -160,7 +164,7 @@ class MemoryFileSystem : public FileSystem {
   bool count_sync(const std::string& of) {
     count_call("sync " + of);
     ++num_changes;
-    syncs.push_back(of);
+    syncs.push_back({of, num_calls - 1});
     return forgotten_sync != syncs.size() - 1;
   }
 
