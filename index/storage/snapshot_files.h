@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -37,5 +38,8 @@ std::vector<std::uint64_t> read_leaves(const Manifest& manifest,
 void read_labels(const Manifest& manifest, const std::vector<std::uint64_t>& label_bytes,
                  BlockFileReader& file, Snapshot& snapshot);
 void read_nodes(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot);
+
+// All of them: the snapshot that the manifest describes.
+std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest);
 
 }  // namespace culmen::storage

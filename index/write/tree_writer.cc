@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <string>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "culmen/error.h"
+#include "index/assert.h"
 #include "index/floating_point_scope.h"
 #include "index/write/extremes.h"
 #include "index/write/reload.h"
@@ -132,6 +134,16 @@ TreeWriter::Place TreeWriter::find(std::int64_t id) const {
     return found != end;
   });
   return place;
+}
+
+void TreeWriter::check(const Change& change) const {
+  std::unordered_set<std::int64_t> removed, added;
+  for (const std::int64_t id : change.removed)
+    if (!contains(id) || !removed.insert(id).second)
+      throw FormatError("a batch removes id " + std::to_string(id) + ", which is not there");
+  for (const std::int64_t id : change.ids)
+    if ((contains(id) && removed.count(id) == 0) || !added.insert(id).second)
+      throw FormatError("a batch adds id " + std::to_string(id) + ", which is there");
 }
 
 std::uint64_t TreeWriter::order_at(const Snapshot& s, std::uint32_t slot, std::uint32_t position) {
@@ -271,8 +283,7 @@ void TreeWriter::locate_removed(const Change& change, std::vector<Touch>& touche
   for (const std::int64_t id : change.removed) ids_.prefetch(id);
   for (const std::int64_t id : change.removed) {
     const Place place = find(id);
-    if (place.page == kNoPage)
-      throw FormatError("a batch removes id " + std::to_string(id) + ", which is not there");
+    CULMEN_ASSERT(place.page != kNoPage);
     touches.push_back({place.page, Kind::remove, place.position});
     note_removed_row(leaves_[place.page].slot, place.position);
   }
