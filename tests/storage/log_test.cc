@@ -123,17 +123,19 @@ TEST_F(LogTest, GoesOnBehindATornEndThatIsCutOff) {
   EXPECT_EQ(read(in), std::vector<std::string>{"b"});
 }
 
-TEST_F(LogTest, TakesNoBytesInABodyForAFrame) {
-  // A body that is a copy of the log itself, behind a damaged frame that was never durable.
+TEST_F(LogTest, TakesNoBytesInABodyForProof) {
   LogWriter log = writer();
   append(log, {"a"});
   log.sync();
   append(log, {"b"});
   log.sync();
-  std::string copy(reinterpret_cast<const char*>(bytes().data()), bytes().size());
-  const std::string padding(kSectorBytes - sizeof(FrameHeader),
-                            ' ');  // so that copied frames stand on sectors
-  append(log, {padding + copy});
+  FrameHeader forged;  // by somebody who knows all but the uuid
+  forged.durable_through = 1000;
+  forged.checksum = checksum_of(forged, 0);
+  std::string body(kSectorBytes - sizeof(FrameHeader), ' ');  // what follows stands at the start of a sector
+  body.append(reinterpret_cast<const char*>(&forged), sizeof forged).resize(2 * kSectorBytes - sizeof forged);
+  body.append(reinterpret_cast<const char*>(bytes().data()), bytes().size());  // a copy of the log as it is
+  append(log, {body});
   const std::size_t frame = 3 * kSectorBytes;
   bytes()[frame + 100] ^= std::byte{1};
   LogReader in = reader();
