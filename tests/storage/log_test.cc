@@ -333,33 +333,43 @@ TEST(LogDamage, IsSeenIfLogsChangedPlaces) {
   EXPECT_NE(open(files).complaint.find("WAL-1, byte 0"), std::string::npos);
 }
 
-TEST(LogDamage, IsSeenIfABatchIsPutBackToAnOlderOne) {
-  // Frames of the same log, whole and at their place, but written before an end was cut off.
+// The two logs, and batches 8 and 9 in a second life of the index.
+Files with_second_life(std::byte filling, bool close) {
   MemoryFileSystem system;
   system.put("index", two_logs(End::synced));
-  const auto write = [&](std::byte filling) {
-    const auto store = Store::open(system, "index", true);
-    store->replay([](std::uint64_t, std::span<const std::byte>) {});
-    const Bytes body(10, filling);
-    store->append(std::vector<LogRecord>{{8, body}, {9, body}});
-    store->sync();
-    return system.files("index");
-  };
-  const Files older = write(std::byte{1});
-  system.put("index", two_logs(End::synced));
-  Files mixed = write(std::byte{2});
+  const auto store = Store::open(system, "index", true);
+  store->replay([](std::uint64_t, std::span<const std::byte>) {});
+  const Bytes body(10, filling);
+  store->append(std::vector<LogRecord>{{8, body}, {9, body}});
+  store->sync();
+  if (close) store->close();
+  return system.files("index");
+}
+
+TEST(LogDamage, IsSeenIfABatchIsPutBackToAnOlderOne) {
+  // Frames of the same log, whole and at their place, but written before an end was cut off.
+  const Files older = with_second_life(std::byte{1}, false);
+  Files mixed = with_second_life(std::byte{2}, false);
   ASSERT_EQ(older.at("CURRENT"), mixed.at("CURRENT"));
   const auto last_frame = static_cast<std::ptrdiff_t>(older.at("WAL-2").size() - kSectorBytes);
   std::copy(older.at("WAL-2").begin() + last_frame, older.at("WAL-2").end(),
             mixed["WAL-2"].begin() + last_frame);
+  MemoryFileSystem system;
   system.put("index", mixed);
   std::uint64_t last = 0;
-  const RecoveryInfo info =
-      Store::open(system, "index", false)->replay([&](std::uint64_t version, std::span<const std::byte>) {
-        last = version;
-      });
+  const auto store = Store::open(system, "index", false);
+  const auto info = store->replay([&](std::uint64_t version, std::span<const std::byte>) { last = version; });
   EXPECT_EQ(last, 8u);
   EXPECT_EQ(info.dropped_bytes, kSectorBytes);
+}
+
+TEST(LogDamage, IsSeenIfAClosedLogIsPutBackToAnOlderOneOfTheSameLength) {
+  Files mixed = with_second_life(std::byte{2}, true);
+  mixed["WAL-2"] = with_second_life(std::byte{1}, true).at("WAL-2");
+  MemoryFileSystem system;
+  system.put("index", mixed);
+  EXPECT_THROW(Store::open(system, "index", false)->replay([](std::uint64_t, std::span<const std::byte>) {}),
+               FormatError);
 }
 
 }  // namespace
