@@ -3,6 +3,7 @@
 #include <tbb/parallel_for.h>
 
 #include <atomic>
+#include <cstring>
 
 #include "culmen/error.h"
 #include "index/storage/store.h"
@@ -152,6 +153,42 @@ TEST_F(LogTest, RefusesTheLogOfAnotherPlace) {
   refuses(kName, 4);
   system_.directories["log"]->names["WAL-2"] = system_.directories["log"]->names["WAL-1"];
   refuses({2, kName.uuid}, 5);
+}
+
+TEST_F(LogTest, RefusesAWholeFrameThatDoesNotFollow) {
+  const auto refuses = [&](FrameKind kind, std::uint64_t version) {
+    LogWriter log = writer();
+    append(log, {"a"});
+    FrameHeader header;
+    header.kind = kind;
+    header.version = version;
+    header.body_bytes = sizeof(SealBody);
+    header.previous = log.end().chain;
+    Bytes frame(kSectorBytes);
+    const SealBody body{2, {}};
+    std::memcpy(frame.data() + sizeof header, &body, sizeof body);
+    const std::uint64_t seed = frame_seed(kName.uuid);
+    header.body_checksum = checksum_of(std::span<const std::byte>(frame).subspan(sizeof header), seed);
+    header.checksum = checksum_of(header, seed);
+    std::memcpy(frame.data(), &header, sizeof header);
+    bytes().insert(bytes().end(), frame.begin(), frame.end());
+    LogReader in = reader();
+    EXPECT_TRUE(in.next());
+    bool refused = false;
+    try {
+      in.next();
+    } catch (const FormatError&) {
+      refused = true;
+    }
+    directory_->remove("WAL-1");
+    return refused;
+  };
+  EXPECT_FALSE(refuses(FrameKind::batch, 7));
+  EXPECT_FALSE(refuses(FrameKind::seal, 6));
+  EXPECT_TRUE(refuses(FrameKind::batch, 6));
+  EXPECT_TRUE(refuses(FrameKind::batch, 8));
+  EXPECT_TRUE(refuses(FrameKind::seal, 7));
+  EXPECT_TRUE(refuses(FrameKind{3}, 7));
 }
 
 // --- Damage. An index of two logs, with batches 2 to 4 in the first, 5 to 7 in the second.
@@ -308,6 +345,19 @@ TEST(LogDamage, OfASealBeforeALogWithoutFramesLosesNothing) {
   EXPECT_EQ(found.complaint, "");
   EXPECT_EQ(found.last, 4u);
   EXPECT_EQ(found.info.dropped_bytes, kSectorBytes);
+}
+
+TEST(LogDamage, OfASealBeforeALogWithoutFramesIsRefusedOnceTheIndexIsClosed) {
+  Files files = two_logs(End::synced);
+  files["WAL-2"].resize(kSectorBytes);
+  MemoryFileSystem system;
+  system.put("index", files);
+  const auto store = Store::open(system, "index", true);
+  store->replay([](std::uint64_t, std::span<const std::byte>) {});
+  store->close();
+  files = system.files("index");
+  files["WAL-1"].back() ^= std::byte{1};
+  EXPECT_NE(open(files).complaint.find("index/WAL-1, byte "), std::string::npos);
 }
 
 TEST(LogDamage, IsSeenIfALogIsMissing) {
