@@ -337,6 +337,16 @@ TEST(LogDamage, OfAnOpenIndexIsRefusedForEveryLengthOfASealedLog) {
   }
 }
 
+TEST(LogDamage, OfASealedLogIsRefusedAlsoIfTheNextOneHasNoFrames) {
+  Files files = two_logs(End::synced);
+  files["WAL-2"].resize(kSectorBytes);
+  for (std::size_t size = 0; size < files.at("WAL-1").size() - kSectorBytes; ++size) {
+    Files cut = files;
+    cut["WAL-1"].resize(size);
+    EXPECT_NE(open(cut).complaint.find("index/WAL-1, byte "), std::string::npos) << size;
+  }
+}
+
 TEST(LogDamage, OfASealBeforeALogWithoutFramesLosesNothing) {
   Files files = two_logs(End::synced);
   files["WAL-2"].resize(kSectorBytes);
