@@ -44,21 +44,20 @@ inline constexpr std::uint32_t kFrameMagic = 0x4d524643;  // "CFRM"
 
 // In front of each body. A frame ends with zeros up to a whole sector; its last checksum covers them.
 //
-// Both checksums are seeded by the log's uuid, and the offset is one of the things they cover: whatever bytes
-// somebody puts into a body, be they a copy of this log, none of them passes for a frame.
+// Both checksums are seeded by the log's uuid: whatever bytes somebody puts into a body, none of them makes a
+// frame. A copy of one of this log does, but what that says was durable still is.
 struct FrameHeader {
   std::uint64_t checksum = 0;         //  0  of the rest of this header
   std::uint32_t magic = kFrameMagic;  //  8
   FrameKind kind = FrameKind::batch;  // 12
   std::uint16_t reserved = 0;         // 14
-  std::uint64_t offset = 0;           // 16  where the frame stands
-  std::uint64_t version = 0;          // 24  that a batch makes; of a seal, the last one
-  std::uint64_t body_bytes = 0;       // 32
-  std::uint64_t body_checksum = 0;    // 40  of the body and the zeros behind it
-  std::uint64_t previous = 0;         // 48  checksum of the header before this one, be it the log's own
-  std::uint64_t durable_through = 0;  // 56  the highest version that was durable when this was written
+  std::uint64_t version = 0;          // 16  that a batch makes; of a seal, the last one
+  std::uint64_t body_bytes = 0;       // 24
+  std::uint64_t body_checksum = 0;    // 32  of the body and the zeros behind it
+  std::uint64_t previous = 0;         // 40  checksum of the header before this one, be it the log's own
+  std::uint64_t durable_through = 0;  // 48  the highest version that was durable when this was written
 };
-static_assert(sizeof(FrameHeader) == 64);
+static_assert(sizeof(FrameHeader) == 56);
 
 // Body of a seal: no frame follows, the log that does is this one.
 struct SealBody {

@@ -25,9 +25,8 @@ std::optional<LogHeader> whole_header(const ReadableFile& file) {
   return header;
 }
 
-bool is_good(const FrameHeader& header, std::uint64_t offset, std::uint64_t seed) {
-  return header.magic == kFrameMagic && header.offset == offset &&
-         header.checksum == checksum_of(header, seed);
+bool is_good(const FrameHeader& header, std::uint64_t seed) {
+  return header.magic == kFrameMagic && header.checksum == checksum_of(header, seed);
 }
 
 }  // namespace
@@ -91,7 +90,7 @@ std::span<const std::byte> LogReader::window(std::uint64_t offset, std::uint64_t
 std::optional<FrameHeader> LogReader::header_at(std::uint64_t offset) {
   if (file_->size() - offset < sizeof(FrameHeader)) return std::nullopt;
   const auto header = copied_from<FrameHeader>(window(offset, sizeof(FrameHeader)));
-  return is_good(header, offset, seed_) ? std::optional(header) : std::nullopt;
+  return is_good(header, seed_) ? std::optional(header) : std::nullopt;
 }
 
 std::optional<std::span<const std::byte>> LogReader::rest_of(const FrameHeader& header) {
@@ -162,7 +161,7 @@ std::optional<LogOrigin> read_log_origin(const Directory& directory, std::uint64
   if (file->size() >= sizeof(LogHeader) + sizeof(FrameHeader)) {
     FrameHeader frame;
     file->read(sizeof(LogHeader), std::as_writable_bytes(std::span(&frame, 1)));
-    origin.has_frames = is_good(frame, sizeof(LogHeader), frame_seed(header->uuid));
+    origin.has_frames = is_good(frame, frame_seed(header->uuid));
   }
   return origin;
 }

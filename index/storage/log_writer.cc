@@ -77,7 +77,6 @@ void LogWriter::add_frame(FrameKind kind, std::uint64_t version, std::span<const
   const std::uint64_t seed = frame_seed(name_.uuid);
   FrameHeader header;
   header.kind = kind;
-  header.offset = end_.offset;
   header.version = version;
   header.body_bytes = body.size();
   header.body_checksum = checksum_of(rest, seed);

@@ -118,6 +118,18 @@ void Store::open_successor() {
   reader_ = std::move(reader);
 }
 
+// Nothing also for a log that a writer has removed meanwhile: it was left over, or CURRENT names another
+// snapshot.
+static std::optional<LogOrigin> origin_of(const Directory& directory, std::uint64_t number) {
+  try {
+    return read_log_origin(directory, number);
+  } catch (const IoError&) {
+    const std::vector<std::string> names = directory.list();
+    if (std::find(names.begin(), names.end(), log_name(number)) != names.end()) throw;
+    return std::nullopt;
+  }
+}
+
 // The chain ends in a log without a seal. Throws if another log knows that it went on.
 void Store::require_last_log() const {
   if (reader_->name().number < current_.log.number)
@@ -126,7 +138,7 @@ void Store::require_last_log() const {
   for (const std::string& name : directory_->list()) {
     const std::uint64_t number = log_number_of(name);
     if (number <= reader_->name().number) continue;
-    const std::optional<LogOrigin> origin = read_log_origin(*directory_, number);
+    const std::optional<LogOrigin> origin = origin_of(*directory_, number);
     if (!origin || origin->previous != reader_->name().uuid) continue;
     if (origin->has_frames || origin->version > reader_->end().version)
       reader_->throw_damaged_here("the log ends here, but " + directory_->path_of(name) +

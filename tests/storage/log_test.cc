@@ -3,6 +3,7 @@
 #include <tbb/parallel_for.h>
 
 #include <atomic>
+#include <cstring>
 
 #include "culmen/error.h"
 #include "index/storage/store.h"
@@ -123,17 +124,19 @@ TEST_F(LogTest, GoesOnBehindATornEndThatIsCutOff) {
   EXPECT_EQ(read(in), std::vector<std::string>{"b"});
 }
 
-TEST_F(LogTest, TakesNoBytesInABodyForAFrame) {
-  // A body that is a copy of the log itself, behind a damaged frame that was never durable.
+TEST_F(LogTest, TakesNoBytesInABodyForProof) {
   LogWriter log = writer();
   append(log, {"a"});
   log.sync();
   append(log, {"b"});
   log.sync();
-  std::string copy(reinterpret_cast<const char*>(bytes().data()), bytes().size());
-  const std::string padding(kSectorBytes - sizeof(FrameHeader),
-                            ' ');  // so that copied frames stand on sectors
-  append(log, {padding + copy});
+  FrameHeader forged;  // by somebody who knows all but the uuid
+  forged.durable_through = 1000;
+  forged.checksum = checksum_of(forged, 0);
+  std::string body(kSectorBytes - sizeof(FrameHeader), ' ');  // what follows stands at the start of a sector
+  body.append(reinterpret_cast<const char*>(&forged), sizeof forged).resize(2 * kSectorBytes - sizeof forged);
+  body.append(reinterpret_cast<const char*>(bytes().data()), bytes().size());  // a copy of the log as it is
+  append(log, {body});
   const std::size_t frame = 3 * kSectorBytes;
   bytes()[frame + 100] ^= std::byte{1};
   LogReader in = reader();
@@ -150,6 +153,42 @@ TEST_F(LogTest, RefusesTheLogOfAnotherPlace) {
   refuses(kName, 4);
   system_.directories["log"]->names["WAL-2"] = system_.directories["log"]->names["WAL-1"];
   refuses({2, kName.uuid}, 5);
+}
+
+TEST_F(LogTest, RefusesAWholeFrameThatDoesNotFollow) {
+  const auto refuses = [&](FrameKind kind, std::uint64_t version) {
+    LogWriter log = writer();
+    append(log, {"a"});
+    FrameHeader header;
+    header.kind = kind;
+    header.version = version;
+    header.body_bytes = sizeof(SealBody);
+    header.previous = log.end().chain;
+    Bytes frame(kSectorBytes);
+    const SealBody body{2, {}};
+    std::memcpy(frame.data() + sizeof header, &body, sizeof body);
+    const std::uint64_t seed = frame_seed(kName.uuid);
+    header.body_checksum = checksum_of(std::span<const std::byte>(frame).subspan(sizeof header), seed);
+    header.checksum = checksum_of(header, seed);
+    std::memcpy(frame.data(), &header, sizeof header);
+    bytes().insert(bytes().end(), frame.begin(), frame.end());
+    LogReader in = reader();
+    EXPECT_TRUE(in.next());
+    bool refused = false;
+    try {
+      in.next();
+    } catch (const FormatError&) {
+      refused = true;
+    }
+    directory_->remove("WAL-1");
+    return refused;
+  };
+  EXPECT_FALSE(refuses(FrameKind::batch, 7));
+  EXPECT_FALSE(refuses(FrameKind::seal, 6));
+  EXPECT_TRUE(refuses(FrameKind::batch, 6));
+  EXPECT_TRUE(refuses(FrameKind::batch, 8));
+  EXPECT_TRUE(refuses(FrameKind::seal, 7));
+  EXPECT_TRUE(refuses(FrameKind{3}, 7));
 }
 
 // --- Damage. An index of two logs, with batches 2 to 4 in the first, 5 to 7 in the second.
@@ -298,6 +337,16 @@ TEST(LogDamage, OfAnOpenIndexIsRefusedForEveryLengthOfASealedLog) {
   }
 }
 
+TEST(LogDamage, OfASealedLogIsRefusedAlsoIfTheNextOneHasNoFrames) {
+  Files files = two_logs(End::synced);
+  files["WAL-2"].resize(kSectorBytes);
+  for (std::size_t size = 0; size < files.at("WAL-1").size() - kSectorBytes; ++size) {
+    Files cut = files;
+    cut["WAL-1"].resize(size);
+    EXPECT_NE(open(cut).complaint.find("index/WAL-1, byte "), std::string::npos) << size;
+  }
+}
+
 TEST(LogDamage, OfASealBeforeALogWithoutFramesLosesNothing) {
   Files files = two_logs(End::synced);
   files["WAL-2"].resize(kSectorBytes);
@@ -306,6 +355,19 @@ TEST(LogDamage, OfASealBeforeALogWithoutFramesLosesNothing) {
   EXPECT_EQ(found.complaint, "");
   EXPECT_EQ(found.last, 4u);
   EXPECT_EQ(found.info.dropped_bytes, kSectorBytes);
+}
+
+TEST(LogDamage, OfASealBeforeALogWithoutFramesIsRefusedOnceTheIndexIsClosed) {
+  Files files = two_logs(End::synced);
+  files["WAL-2"].resize(kSectorBytes);
+  MemoryFileSystem system;
+  system.put("index", files);
+  const auto store = Store::open(system, "index", true);
+  store->replay([](std::uint64_t, std::span<const std::byte>) {});
+  store->close();
+  files = system.files("index");
+  files["WAL-1"].back() ^= std::byte{1};
+  EXPECT_NE(open(files).complaint.find("index/WAL-1, byte "), std::string::npos);
 }
 
 TEST(LogDamage, IsSeenIfALogIsMissing) {
@@ -331,33 +393,43 @@ TEST(LogDamage, IsSeenIfLogsChangedPlaces) {
   EXPECT_NE(open(files).complaint.find("WAL-1, byte 0"), std::string::npos);
 }
 
-TEST(LogDamage, IsSeenIfABatchIsPutBackToAnOlderOne) {
-  // Frames of the same log, whole and at their place, but written before an end was cut off.
+// The two logs, and batches 8 and 9 in a second life of the index.
+Files with_second_life(std::byte filling, bool close) {
   MemoryFileSystem system;
   system.put("index", two_logs(End::synced));
-  const auto write = [&](std::byte filling) {
-    const auto store = Store::open(system, "index", true);
-    store->replay([](std::uint64_t, std::span<const std::byte>) {});
-    const Bytes body(10, filling);
-    store->append(std::vector<LogRecord>{{8, body}, {9, body}});
-    store->sync();
-    return system.files("index");
-  };
-  const Files older = write(std::byte{1});
-  system.put("index", two_logs(End::synced));
-  Files mixed = write(std::byte{2});
+  const auto store = Store::open(system, "index", true);
+  store->replay([](std::uint64_t, std::span<const std::byte>) {});
+  const Bytes body(10, filling);
+  store->append(std::vector<LogRecord>{{8, body}, {9, body}});
+  store->sync();
+  if (close) store->close();
+  return system.files("index");
+}
+
+TEST(LogDamage, IsSeenIfABatchIsPutBackToAnOlderOne) {
+  // Frames of the same log, whole and at their place, but written before an end was cut off.
+  const Files older = with_second_life(std::byte{1}, false);
+  Files mixed = with_second_life(std::byte{2}, false);
   ASSERT_EQ(older.at("CURRENT"), mixed.at("CURRENT"));
   const auto last_frame = static_cast<std::ptrdiff_t>(older.at("WAL-2").size() - kSectorBytes);
   std::copy(older.at("WAL-2").begin() + last_frame, older.at("WAL-2").end(),
             mixed["WAL-2"].begin() + last_frame);
+  MemoryFileSystem system;
   system.put("index", mixed);
   std::uint64_t last = 0;
-  const RecoveryInfo info =
-      Store::open(system, "index", false)->replay([&](std::uint64_t version, std::span<const std::byte>) {
-        last = version;
-      });
+  const auto store = Store::open(system, "index", false);
+  const auto info = store->replay([&](std::uint64_t version, std::span<const std::byte>) { last = version; });
   EXPECT_EQ(last, 8u);
   EXPECT_EQ(info.dropped_bytes, kSectorBytes);
+}
+
+TEST(LogDamage, IsSeenIfAClosedLogIsPutBackToAnOlderOneOfTheSameLength) {
+  Files mixed = with_second_life(std::byte{2}, true);
+  mixed["WAL-2"] = with_second_life(std::byte{1}, true).at("WAL-2");
+  MemoryFileSystem system;
+  system.put("index", mixed);
+  EXPECT_THROW(Store::open(system, "index", false)->replay([](std::uint64_t, std::span<const std::byte>) {}),
+               FormatError);
 }
 
 }  // namespace

@@ -202,6 +202,23 @@ TEST_F(StoreTest, TidiesUpWhatCrashesLeft) {
   EXPECT_EQ(names().count("WAL-8"), 1u) << "no number is used twice";
 }
 
+TEST_F(StoreTest, ReaderBearsWithALeftoverThatIsRemovedMeanwhile) {
+  open(system_, true)->store->begin_checkpoint();
+  Files files = system_.files("index");
+  files["WAL-7"] = files.at("WAL-2");
+  bool reached = true;
+  for (std::uint64_t call = 0; reached; ++call) {
+    system_.put("index", files);
+    const std::uint64_t first = system_.num_calls;
+    system_.before_call = [&] {
+      if (system_.num_calls == first + call) system_.directories["index"]->names.erase("WAL-7");
+    };
+    EXPECT_EQ(open(system_, false)->last, 1u);
+    reached = system_.num_calls > first + call;
+  }
+  system_.before_call = nullptr;
+}
+
 TEST_F(StoreTest, PublishOverLogsLeavesNoneOfThem) {
   auto writer = open(system_, true);
   append(*writer->store);
