@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -76,19 +77,18 @@ class LeafReader {
     if (!good) fail(leaf, layout_.values_offset(), "a value outside of its attribute's range");
   }
 
+  // What a leaf says of those behind it may be loose: rows that reached so far have gone since.
   template <typename T>
   void check_corners(std::uint64_t leaf, const std::byte* payload) const {
     const std::size_t d = manifest_.attributes.size();
     const T* corners = reinterpret_cast<const T*>(payload + layout_.corners_offset());
-    constexpr T kInfinity = std::numeric_limits<T>::infinity();
     bool good = true;
     for (std::size_t i = 0; i < kNumCorners * d; ++i) {
       const AttributeStats& stats = manifest_.stats[i % d];
-      const bool in_range = corners[i] >= stats.minimum && corners[i] <= stats.maximum;
       const auto corner = static_cast<Corner>(i / d);
-      const bool no_later_leaf = (corner == Corner::later_maximum && corners[i] == -kInfinity) ||
-                                 (corner == Corner::later_minimum && corners[i] == kInfinity);
-      good &= in_range || no_later_leaf;
+      const bool is_own = corner == Corner::maximum || corner == Corner::minimum;
+      const bool in_range = corners[i] >= stats.minimum && corners[i] <= stats.maximum;
+      good &= is_own ? in_range : !std::isnan(corners[i]);
     }
     if (!good) fail(leaf, layout_.corners_offset(), "a corner outside of its attribute's range");
   }
