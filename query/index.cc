@@ -292,7 +292,7 @@ DeviceIndex Index::to_device() const {
 }
 
 DeviceIndex Index::to_device(const DeviceOptions& options) const {
-  return DeviceIndex::make(core_->snapshot(), options);
+  return DeviceIndex::make(core_->published(), options);
 }
 
 Explanation Index::explain(const Query& query, const SearchOptions& options) const {
