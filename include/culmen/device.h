@@ -160,10 +160,9 @@ class DeviceIndex {
   std::size_t device_bytes() const;
 
  private:
-  friend class Index;
+  friend DeviceIndex make_device_index(std::shared_ptr<const Published> index, const DeviceOptions& options);
   class Impl;
   explicit DeviceIndex(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
-  static DeviceIndex make(std::shared_ptr<const Published> index, const DeviceOptions& options);
 
   std::shared_ptr<const Impl> impl_;
 };

@@ -1,5 +1,5 @@
 // DeviceIndex: checks and packs queries, launches engines, and makes answers of what they leave.
-#include "culmen/device.h"
+#include "query/device_index.h"
 
 #include <algorithm>
 #include <chrono>
@@ -225,14 +225,14 @@ int num_devices() noexcept {
   return count;
 }
 
-DeviceIndex DeviceIndex::make(std::shared_ptr<const Published> index, const DeviceOptions& options) {
+DeviceIndex make_device_index(std::shared_ptr<const Published> index, const DeviceOptions& options) {
   int count = 0;
   const cudaError_t status = count_devices(count);
   if (options.device < 0 || options.device >= count)
     throw CudaError("there is no GPU " + std::to_string(options.device) + ": " +
                     (count > 0 ? std::to_string(count) + " can be used, counted from 0"
                                : cudaGetErrorString(status) + std::string("; search on the CPU")));
-  return DeviceIndex(std::make_shared<const Impl>(std::move(index), options));
+  return DeviceIndex(std::make_shared<const DeviceIndex::Impl>(std::move(index), options));
 }
 
 SearchResult DeviceIndex::search(const Query& query, Engine engine) const {

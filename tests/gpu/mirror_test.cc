@@ -62,7 +62,7 @@ TEST_P(MirrorAfter, HasWhatTheTreeHas) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, MirrorAfter, testing::ValuesIn(all_writes()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& suite) { return suite.param.name; });
 
 TEST(MirrorRefresh, CopiesWhatIsNewAndSaysWhat) {
   SKIP_WITHOUT_GPU();

@@ -79,7 +79,7 @@ TEST_P(NodePlacesAfter, AreThoseOfTheTree) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, NodePlacesAfter, testing::ValuesIn(all_writes()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& suite) { return suite.param.name; });
 
 std::vector<TreeChanges::Node> nodes(std::uint32_t first, std::uint32_t count) {
   std::vector<TreeChanges::Node> all;

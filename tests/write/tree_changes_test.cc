@@ -104,7 +104,7 @@ TEST_P(TreeChangesAfter, AreAllThatAFollowerNeeds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TreeChangesAfter, testing::ValuesIn(all_writes()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& suite) { return suite.param.name; });
 
 TEST(TreeChanges, OfOneRowAreAPathOfTheTree) {
   WrittenTree tree({.name = "one row", .first_rows = 20'000, .most_rows = 1}, 3);
