@@ -24,6 +24,7 @@
 #include "index/verify.h"
 #include "index/with_threads.h"
 #include "index/write/live_index.h"
+#include "query/device_index.h"
 #include "query/planner.h"
 #include "query/resolve.h"
 
@@ -292,7 +293,7 @@ DeviceIndex Index::to_device() const {
 }
 
 DeviceIndex Index::to_device(const DeviceOptions& options) const {
-  return DeviceIndex::make(core_->snapshot(), options);
+  return make_device_index(core_->published(), options);
 }
 
 Explanation Index::explain(const Query& query, const SearchOptions& options) const {
