@@ -33,7 +33,7 @@ class LogWriter {
   void append(std::span<const LogRecord> group);
   // What was appended is durable on return.
   void sync();
-  // The last frame, durable on return, as is all that stands before it.
+  // The last frame, durable on return. All that stands before it has been synced.
   void seal(const LogName& next);
 
   const LogName& name() const { return name_; }

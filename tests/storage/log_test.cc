@@ -99,6 +99,7 @@ TEST_F(LogTest, MakesDurableWhatItGivesOut) {
 TEST_F(LogTest, EndsWithASealThatNamesTheNextOne) {
   LogWriter log = writer();
   append(log, {"a"});
+  log.sync();
   const LogName next{4, Uuid{std::byte{9}}};
   log.seal(next);
   LogReader in = reader();

@@ -11,6 +11,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "culmen/error.h"
@@ -30,6 +31,7 @@ struct MemoryFile {
   Bytes bytes;    // as running programs see it
   Bytes durable;  // and as the disk has it for certain
   std::vector<MemoryWrite> unsynced;
+  std::vector<MemoryWrite> lost;  // by a failed sync, yet still in sight: no later sync saves them
 
   void append(std::span<const std::byte> added) {
     unsynced.push_back({bytes.size(), Bytes(added.begin(), added.end())});
@@ -38,9 +40,13 @@ struct MemoryFile {
   void truncate(std::size_t size) {
     unsynced.push_back({size, {}});
     bytes.resize(size);
+    std::erase_if(lost, [size](const MemoryWrite& write) { return write.offset >= size; });
   }
   void sync() {
     durable = bytes;
+    for (const MemoryWrite& write : lost)
+      std::fill_n(durable.begin() + static_cast<std::ptrdiff_t>(write.offset), write.bytes.size(),
+                  std::byte{0});
     unsynced.clear();
   }
 };
@@ -110,7 +116,7 @@ class MemoryFileSystem : public FileSystem {
   void put(const std::string& path, const std::map<std::string, Bytes>& files) {
     auto state = std::make_shared<MemoryDirectoryState>();
     for (const auto& [name, bytes] : files)
-      state->names[name] = std::make_shared<MemoryFile>(MemoryFile{bytes, bytes, {}});
+      state->names[name] = std::make_shared<MemoryFile>(MemoryFile{bytes, bytes, {}, {}});
     state->durable_names = state->names;
     state->durable = true;
     directories[path] = std::move(state);
@@ -174,9 +180,9 @@ class MemoryFileSystem : public FileSystem {
     } catch (const IoError&) {
       // As Linux does: the unsynced pages are marked clean, and the next sync would succeed.
       if (failed_sync_keeps_cache)
-        file.unsynced.clear();
+        file.lost = std::exchange(file.unsynced, {});
       else
-        file = {file.durable, file.durable, {}};
+        file = {file.durable, file.durable, {}, {}};
       throw;
     }
   }
