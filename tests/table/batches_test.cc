@@ -14,9 +14,7 @@
 #include "culmen/error.h"
 #include "culmen/table_io.h"
 #include "table/csv_batches.h"
-#include "table/matrix.h"
-#include "table/npy_reader.h"
-#include "table/vecs_reader.h"
+#include "table/csv_chunk.h"
 #include "tests/table/reader_testing.h"
 
 namespace culmen {
@@ -167,6 +165,21 @@ TEST(Batches, InFrontOfAFaultyRowAreHandedOut) {
     EXPECT_EQ(error.find("t.csv:7:1: expected a number"), 0u) << error;
     EXPECT_EQ(found.columns[0], (std::vector<double>{1, 2, 3, 4}));
   }
+}
+
+TEST(Batches, OfAChunkWithAFaultHaveNothingOfTheFaultyRow) {
+  io::CsvSchema schema;
+  schema.names = {"id", "name", "a"};
+  schema.selection = {.attributes = {{"a"}}, .columns = {2}, .id = 0, .label = 1};
+  const std::string_view text = "1,x,2\n3,yy,z\n";
+  io::CsvRows rows;
+  io::CsvChunkParser(schema).parse(text.data(), text.data() + text.size(), true, rows);
+  EXPECT_TRUE(rows.fault);
+  EXPECT_EQ(rows.num_rows, 1u);
+  EXPECT_EQ(rows.values.size(), 1u);
+  EXPECT_EQ(rows.ids.size(), 1u);
+  EXPECT_EQ(rows.label_sizes.size(), 1u);
+  EXPECT_EQ(rows.label_bytes.size(), 1u);
 }
 
 TEST(Batches, RefuseAnIdThatComesAgainWithinOneUnlessToldThatItMay) {
@@ -360,6 +373,22 @@ TEST_F(StandardInput, HandsOutWhatThereIsAfterAPause) {
   });
   EXPECT_EQ(found.columns[0], (std::vector<double>{1, 25}));
   EXPECT_EQ(found.sizes, (Sizes{1, 1}));
+}
+
+TEST_F(StandardInput, IsLookedAtAfterAPauseHoweverLittleHasCome) {
+  Collected found;
+  int num_waits = 0;
+  ReadOptions options;
+  options.on_progress = [&](std::uint64_t, std::uint64_t) {
+    if (++num_waits == 50) throw IoError("the end of a row was not noticed");
+  };
+  send("a\n1\n23456789");
+  read_table_in_batches("-", options, {.batch_rows = 1}, [&](const TableBatch& batch) {
+    found.take(batch);
+    if (found.sizes.size() == 1) send("\n");  // less than what waits in front of it
+    if (found.sizes.size() == 2) end();
+  });
+  EXPECT_EQ(found.columns[0], (std::vector<double>{1, 23456789}));
 }
 
 TEST_F(StandardInput, MayBeAbandonedWhileNothingComes) {
