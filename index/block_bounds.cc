@@ -91,6 +91,27 @@ void BlockBounds::write_minima(int num_rows, std::span<Half> rows) const {
   }
 }
 
+std::vector<double> bound_slack(const BoundLayout& layout, std::span<const double> max_abs) {
+  std::vector<double> slack(static_cast<std::size_t>(layout.num_rows()));
+  std::vector<double> sums(std::size_t{1} << kMaxGroupSize);
+  for (const BoundLayout::Group& group : layout.groups()) {
+    for (std::size_t mask = 1; mask < std::size_t{1} << group.size; ++mask) {
+      const auto lowest = static_cast<std::size_t>(std::countr_zero(mask));
+      sums[mask] =
+          sums[mask & (mask - 1)] + max_abs[static_cast<std::size_t>(group.first_attribute) + lowest];
+      slack[static_cast<std::size_t>(group.first_row) + mask - 1] = sum_slack(sums[mask], group.size);
+    }
+  }
+  double total = 0;
+  for (std::size_t i = 0; i < max_abs.size(); ++i) {
+    total += max_abs[i];
+    slack[static_cast<std::size_t>(layout.minimum_row(static_cast<int>(i)))] = sum_slack(max_abs[i], 1);
+  }
+  if (layout.has_total())
+    slack[static_cast<std::size_t>(layout.total_row())] = sum_slack(total, layout.num_attributes());
+  return slack;
+}
+
 template void BlockBounds::compute(const float*, int, std::span<Half>);
 template void BlockBounds::compute(const double*, int, std::span<Half>);
 

@@ -39,6 +39,10 @@ class BlockBounds {
   std::vector<double> slack_;         // [2^8] of one group
 };
 
+// What compute() adds to each row of bounds, or takes off minima, where sums may round: of a block whose unit
+// values are at most max_abs[i] in size. Never less for larger ones. [layout.num_rows()]
+std::vector<double> bound_slack(const BoundLayout& layout, std::span<const double> max_abs);
+
 // The rows of an inner node's own bounds, from those of its children.
 // bounds: [num_rows][kFanOut], the first num_children of each row count; rows: [num_rows] out.
 void aggregate_bounds(const BoundLayout& layout, const Half* bounds, int num_children, std::span<Half> rows);

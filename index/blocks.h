@@ -1,14 +1,18 @@
 // Blocks: the memory that the versions of an index share, slots for leaves and for inner nodes.
 //
 // A version refers to slots by number and never writes to them. The writer fills free slots for the next
-// version, and takes a slot back when no version that refers to it is left (index/tree/). So addresses never
+// version, and takes a slot back when no version that refers to it is left (index/write/). So addresses never
 // change, and a device mirror can follow slot by slot.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "index/bound_layout.h"
 #include "index/node_layout.h"
@@ -80,6 +84,16 @@ class Blocks {
   // Makes room for labels with `text_bytes` of text, and returns all of it to be filled.
   std::span<std::byte> allocate_labels(std::size_t slot, std::size_t text_bytes);
 
+  // For writers, of which there is one at a time: the versions before the newest that may still be read,
+  // oldest first. Who takes over from another writer must not write to their slots either.
+  using IsOver = std::shared_ptr<const std::atomic<bool>>;
+  void add_older_version(IsOver is_over) {
+    while (!older_versions_.empty() && older_versions_.front()->load(std::memory_order_acquire))
+      older_versions_.pop_front();
+    older_versions_.push_back(std::move(is_over));
+  }
+  const std::deque<IsOver>& older_versions() const { return older_versions_; }
+
   // All slots in a row, for who copies them as they are.
   std::span<const LeafHeader> all_leaves() const { return leaves_.span(); }
   std::span<const std::byte> all_values() const { return values_.span(); }
@@ -100,6 +114,7 @@ class Blocks {
   PageBuffer<std::byte> values_, corners_, nodes_;
   PageBuffer<std::int64_t> ids_;
   PageBuffer<std::byte*> labels_;  // owned
+  std::deque<IsOver> older_versions_;
 };
 
 }  // namespace culmen

@@ -36,17 +36,6 @@ inline bool is_less(Half a, Half b) {
   return rank(a) < rank(b);
 }
 
-// The next number above; infinity stays what it is.
-inline Half next_above(Half half) {
-  if (half.bits == 0x7c00) return half;
-  if (half.bits == 0x8000) return {0x0001};
-  return {static_cast<std::uint16_t>((half.bits & 0x8000) != 0 ? half.bits - 1 : half.bits + 1)};
-}
-inline Half next_below(Half half) {
-  const Half above = next_above({static_cast<std::uint16_t>(half.bits ^ 0x8000)});
-  return {static_cast<std::uint16_t>(above.bits ^ 0x8000)};
-}
-
 inline constexpr Half kHalfInfinity{0x7c00};
 inline constexpr double kHalfMaximum = 65504;
 

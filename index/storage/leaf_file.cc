@@ -85,10 +85,12 @@ class LeafReader {
     bool good = true;
     for (std::size_t i = 0; i < kNumCorners * d; ++i) {
       const AttributeStats& stats = manifest_.stats[i % d];
-      const auto corner = static_cast<Corner>(i / d);
-      const bool is_own = corner == Corner::maximum || corner == Corner::minimum;
       const bool in_range = corners[i] >= stats.minimum && corners[i] <= stats.maximum;
-      good &= is_own ? in_range : !std::isnan(corners[i]);
+      // Thresholds may be of rows that have gone since.
+      const auto corner = static_cast<Corner>(i / d);
+      const bool is_threshold = (corner == Corner::later_maximum && corners[i] < kInfinity) ||
+                                (corner == Corner::later_minimum && corners[i] > -kInfinity);
+      good &= in_range || is_threshold;
     }
     if (!good) fail(leaf, layout_.corners_offset(), "a corner outside of its attribute's range");
   }

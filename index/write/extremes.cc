@@ -34,10 +34,12 @@ double extreme_value(const Snapshot& s, int attribute, bool largest) {
   const auto i = static_cast<std::size_t>(attribute);
   const double sign = largest ? 1 : -1;
   const int row = largest ? s.layout.maximum_row(attribute) : s.layout.minimum_row(attribute);
+  const AttributeStats& stats = s.stats[i];
+  const double limit = sign * (largest ? stats.maximum : stats.minimum);
   double best = -std::numeric_limits<double>::infinity();
   std::priority_queue<Entry> open;
   open.push({-best, s.root, static_cast<std::uint32_t>(s.height)});
-  while (!open.empty() && open.top().bound > best) {
+  while (!open.empty() && open.top().bound > best && best < limit) {
     const Entry top = open.top();
     open.pop();
     if (top.level == 0) {

@@ -5,7 +5,8 @@
 
 namespace culmen {
 
-// Reads the few nodes whose bounds reach the answer. The index must not be empty.
+// Reads the few nodes whose bounds reach the answer; one leaf where it is still that of the snapshot's stats,
+// which must hold for all rows, as in tables full of ties. The index must not be empty.
 double extreme_value(const Snapshot& snapshot, int attribute, bool largest);
 
 }  // namespace culmen

@@ -7,9 +7,14 @@
 namespace culmen {
 namespace {
 
-// Linear probing finds an id after one or two entries while a quarter of them is empty.
+// Linear probing finds an id after one or two entries while a quarter of them is empty, and after a few while
+// an eighth is. Only then is there a larger table, or the first insert into an index just opened would move
+// all of its ids.
 std::size_t entries_for(std::size_t num_ids) {
   return num_ids + num_ids / 3 + 16;
+}
+std::size_t least_entries_for(std::size_t num_ids) {
+  return num_ids + num_ids / 7 + 16;
 }
 
 }  // namespace
@@ -28,7 +33,7 @@ void IdMap::allocate(std::size_t num_ids) {
 }
 
 void IdMap::reserve(std::size_t num_ids) {
-  if (entries_for(num_ids) <= capacity_) return;
+  if (least_entries_for(num_ids) <= capacity_) return;
   std::vector<Entry> old = std::move(entries_);
   try {
     allocate(num_ids + num_ids / 2);

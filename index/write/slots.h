@@ -8,30 +8,35 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
-#include "index/assert.h"
+#include "index/blocks.h"
 
 namespace culmen {
 
 class Slots {
  public:
-  // grow(n) makes slots 0 .. n - 1 memory.
-  Slots(std::size_t in_use, std::size_t capacity, std::function<void(std::size_t)> grow)
-      : end_(in_use), allocated_(in_use), capacity_(capacity), grow_(std::move(grow)) {}
+  // grow(n) makes slots 0 .. n - 1 memory. `older` says of the versions before the present one, the oldest
+  // first, when they are over.
+  Slots(std::size_t in_use, std::size_t capacity, std::function<void(std::size_t)> grow,
+        const std::deque<Blocks::IsOver>& older = {})
+      : end_(in_use), allocated_(in_use), capacity_(capacity), grow_(std::move(grow)) {
+    for (const Blocks::IsOver& over : older) retired_.push_back({over, {}});
+  }
 
   std::size_t num_available() const { return free_.size() + capacity_ - end_; }
   std::uint32_t end() const { return static_cast<std::uint32_t>(end_); }
 
-  // There must be one available.
+  // Throws std::bad_alloc if there is none.
   std::uint32_t take() {
     if (!free_.empty()) {
       const std::uint32_t slot = free_.back();
       free_.pop_back();
       return slot;
     }
-    CULMEN_ASSERT(end_ < capacity_);
+    if (end_ == capacity_) throw std::bad_alloc();
     if (end_ == allocated_) {
       allocated_ = std::min(capacity_, end_ + std::max<std::size_t>(64, end_ / 8));
       grow_(allocated_);
@@ -46,7 +51,7 @@ class Slots {
   void retire(std::uint32_t slot) { retiring_.push_back(slot); }
 
   // The next version is made; `over` tells of the one before it.
-  void end_version(std::shared_ptr<const std::atomic<bool>> over) {
+  void end_version(Blocks::IsOver over) {
     retired_.push_back({std::move(over), std::move(retiring_)});
     retiring_.clear();
   }
@@ -63,7 +68,7 @@ class Slots {
 
  private:
   struct Retired {
-    std::shared_ptr<const std::atomic<bool>> over;
+    Blocks::IsOver over;
     std::vector<std::uint32_t> slots;
   };
 

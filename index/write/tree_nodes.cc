@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "index/block_bounds.h"
+#include "index/floating_point_scope.h"
 
 namespace culmen {
 namespace {
@@ -34,8 +35,9 @@ void sort_unique(std::vector<PageNumber>& pages) {
 
 TreeNodes::TreeNodes(const Snapshot& base, std::vector<LeafPage>& leaves)
     : leaves_(leaves),
-      slots_(base.blocks->node_slots(), base.blocks->node_capacity(),
-             [blocks = base.blocks](std::size_t n) { blocks->grow_nodes(n); }) {
+      slots_(
+          base.blocks->node_slots(), base.blocks->node_capacity(),
+          [blocks = base.blocks](std::size_t n) { blocks->grow_nodes(n); }, base.blocks->older_versions()) {
   const TreeOrder& order = base.order();
   leaves_.resize(order.leaves.size());
   for (PageNumber page = 0; page < leaves_.size(); ++page) {
@@ -115,14 +117,19 @@ void TreeNodes::own_all() {
   own(std::move(lowest));
 }
 
-void TreeNodes::loosen_all() {
-  for_each(pages_.size(), [this](std::size_t page) {
+void TreeNodes::loosen_all(std::span<const double> slack) {
+  const auto first_minimum = static_cast<std::size_t>(next_->layout.first_minimum_row());
+  for_each(pages_.size(), [&](std::size_t page) {
     if (pages_[page].slot == kNoPage) return;  // a free page
+    const FloatingPointScope floating_point;
     const MutableNode node = owned(static_cast<PageNumber>(page));
-    const int num_bounds = next_->layout.num_rows() * kFanOut;
-    const int first_minimum = next_->layout.first_minimum_row() * kFanOut;
-    for (int i = 0; i < num_bounds; ++i)
-      node.bounds()[i] = i < first_minimum ? next_above(node.bounds()[i]) : next_below(node.bounds()[i]);
+    for (std::size_t row = 0; row < slack.size(); ++row)
+      for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
+        Half& bound = node.bounds()[row * kFanOut + c];
+        const auto exact = static_cast<double>(static_cast<float>(bound));
+        bound = row < first_minimum ? round_up_to_half(exact + slack[row])
+                                    : round_down_to_half(exact - slack[row]);
+      }
   });
 }
 
@@ -208,9 +215,13 @@ PageNumber TreeNodes::new_node(std::uint32_t level) {
   return page;
 }
 
-// An owned node that nothing refers to any more.
+// A node that nothing refers to any more.
 void TreeNodes::drop(PageNumber page) {
-  slots_.give_back(pages_[page].slot);
+  if (is_owned(page)) {
+    slots_.give_back(pages_[page].slot);
+  } else {
+    slots_.retire(pages_[page].slot);
+  }
   pages_[page] = {kNoPage, kNoPage};
   free_pages_.push_back(page);
   --next_->num_nodes;

@@ -54,8 +54,8 @@ class TreeNodes {
   void own(std::vector<PageNumber> pages);
 
   void own_all();
-  // Every bound of every node, all of which are owned, moves outward by the smallest step there is.
-  void loosen_all();
+  // Every bound of every node, all of which are owned, moves outward by the slack of its row.
+  void loosen_all(std::span<const double> slack);
 
   // What changed below a node: `rows` is what its column above must cover; empty: nothing more than before.
   struct Rise {

@@ -4,6 +4,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <tuple>
 #include <unordered_set>
@@ -101,10 +102,12 @@ TreeWriter::TreeWriter(std::shared_ptr<const Snapshot> base) : base_(std::move(b
 void TreeWriter::take_tree(const Snapshot& tree) {
   rows_when_loaded_ = tree.num_tuples;
   nodes_ = std::make_unique<TreeNodes>(tree, leaves_);
-  leaf_slots_ = std::make_unique<Slots>(tree.blocks->leaf_slots(), tree.blocks->leaf_capacity(),
-                                        [blocks = tree.blocks](std::size_t n) { blocks->grow_leaves(n); });
+  leaf_slots_ = std::make_unique<Slots>(
+      tree.blocks->leaf_slots(), tree.blocks->leaf_capacity(),
+      [blocks = tree.blocks](std::size_t n) { blocks->grow_leaves(n); }, tree.blocks->older_versions());
   free_leaf_pages_.clear();
   partitions_.assign(tree.partitioner->num_partitions(), {});
+  num_empty_partitions_ = partitions_.size();
   ids_ = IdMap(tree.num_tuples);
   for_each(leaves_.size(), [&](std::size_t page) {
     LeafPage& leaf = leaves_[page];
@@ -114,7 +117,9 @@ void TreeWriter::take_tree(const Snapshot& tree) {
   });
   for (PageNumber page = 0; page < leaves_.size(); ++page) {
     const std::uint32_t slot = leaves_[page].slot;
-    partitions_[tree.leaf(slot).partition].push_back(page);
+    std::vector<PageNumber>& pages = partitions_[tree.leaf(slot).partition];
+    if (pages.empty()) --num_empty_partitions_;
+    pages.push_back(page);
     const std::int64_t* ids = tree.leaf_ids(slot);
     const std::uint32_t num_rows = tree.leaf(slot).num_rows;
     for (std::uint32_t r = 0; r < num_rows; ++r) ids_.prefetch(ids[r]);
@@ -163,9 +168,11 @@ void TreeWriter::begin_version() {
 
 std::shared_ptr<const Snapshot> TreeWriter::publish(std::uint64_t version) {
   if (next_ == nullptr) return base_;
+  CULMEN_ASSERT(version > base_->version);  // versions tell whose a node is
   next_->version = version;
   next_->leaf_slots = leaf_slots_->end();
   next_->node_slots = nodes_->slots_end();
+  next_->blocks->add_older_version(base_->lease.over());
   leaf_slots_->end_version(base_->lease.over());
   nodes_->end_version(*base_);
   base_ = std::move(next_);
@@ -191,6 +198,17 @@ void TreeWriter::reload(const Change& change) {
   nodes_->begin_version(*next_);
 }
 
+// Slots enough for a page in each partition that has none, and for a copy of every node if all bounds have to
+// be loosened.
+bool TreeWriter::has_room_for_pages(const Change& change) const {
+  const std::size_t new_pages = std::min(change.num_rows(), num_empty_partitions_);
+  const auto height = static_cast<std::size_t>(next_->height);
+  const std::size_t copies =
+      next_->exact_sums ? next_->num_nodes : std::min<std::size_t>(next_->num_nodes, new_pages * height);
+  return leaf_slots_->num_available() >= new_pages &&
+         nodes_->num_slots_available() >= copies + new_pages * (height + 1);
+}
+
 // Slots enough for every page to be written once, for what is cut to pieces, and for the nodes above.
 bool TreeWriter::has_room(const std::vector<PageEdit>& edits) const {
   std::size_t pieces = 0;
@@ -203,11 +221,9 @@ bool TreeWriter::has_room(const std::vector<PageEdit>& edits) const {
 }
 
 void TreeWriter::apply(const Change& change) {
+  const FloatingPointScope floating_point;
   begin_version();
-  const std::size_t most_pages = change.num_rows() + change.removed.size();
-  if (wants_reload(change) || leaf_slots_->num_available() < most_pages ||
-      nodes_->num_slots_available() < 3 * most_pages)
-    return reload(change);
+  if (wants_reload(change) || !has_room_for_pages(change)) return reload(change);
   ids_.reserve(ids_.size() + change.num_rows());
   add_to_stats(change);
   lost_extremes_.assign(2 * next_->attributes.size(), false);
@@ -245,11 +261,18 @@ void TreeWriter::add_to_stats(const Change& change) {
   if (next_->exact_sums && !sums_are_exact(next_->stats, next_->units)) loosen_all_bounds();
 }
 
-// Bounds of exact sums were stored without slack. Now that sums may round, each gets a step of its own.
+// Bounds of exact sums were stored without slack. Now that sums may round, each gets as much as a block of
+// the largest values would have.
 void TreeWriter::loosen_all_bounds() {
   next_->exact_sums = false;
   nodes_->own_all();
-  nodes_->loosen_all();
+  std::vector<double> max_abs;
+  for (std::size_t i = 0; i < next_->units.size(); ++i) {
+    const BoundUnit& unit = next_->units[i];
+    max_abs.push_back(std::max(std::fabs(unit.to_units(next_->stats[i].minimum)),
+                               std::fabs(unit.to_units(next_->stats[i].maximum))));
+  }
+  nodes_->loosen_all(bound_slack(next_->layout, max_abs));
 }
 
 void TreeWriter::note_removed_row(std::uint32_t slot, std::uint32_t position) {
@@ -357,6 +380,7 @@ PageNumber TreeWriter::new_partition_page(std::uint32_t partition) {
   nodes_->insert_leaf(has_before ? TreeNodes::Side::after : TreeNodes::Side::before, neighbour, page,
                       empty_bounds(next_->layout));
   partitions_[partition].push_back(page);
+  --num_empty_partitions_;
   return page;
 }
 
@@ -680,6 +704,7 @@ void TreeWriter::place_parts(Recut& recut, const Change& change) {
     leaves_[page] = {};
     free_leaf_pages_.push_back(page);
     --next_->num_leaves;
+    if (pages.empty()) ++num_empty_partitions_;
   }
   for (const std::uint32_t slot : old_slots) release(slot);
 }

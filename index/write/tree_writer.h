@@ -81,6 +81,7 @@ class TreeWriter {
   void begin_version();
   bool wants_reload(const Change& change) const;
   void reload(const Change& change);
+  bool has_room_for_pages(const Change& change) const;
   bool has_room(const std::vector<PageEdit>& edits) const;
 
   void add_to_stats(const Change& change);
@@ -127,6 +128,7 @@ class TreeWriter {
   std::vector<LeafPage> leaves_;
   std::vector<PageNumber> free_leaf_pages_;
   std::vector<std::vector<PageNumber>> partitions_;  // pages of each, in order
+  std::size_t num_empty_partitions_ = 0;
   std::unique_ptr<TreeNodes> nodes_;
   std::unique_ptr<Slots> leaf_slots_;
 

@@ -95,7 +95,7 @@ std::vector<Course> courses() {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TreeWriterCourse, testing::ValuesIn(courses()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& suite) { return suite.param.name; });
 
 }  // namespace
 }  // namespace culmen::test
