@@ -82,11 +82,11 @@ class LeafReader {
   void check_corners(std::uint64_t leaf, const std::byte* payload) const {
     const std::size_t d = manifest_.attributes.size();
     const T* corners = reinterpret_cast<const T*>(payload + layout_.corners_offset());
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
     bool good = true;
     for (std::size_t i = 0; i < kNumCorners * d; ++i) {
       const AttributeStats& stats = manifest_.stats[i % d];
       const bool in_range = corners[i] >= stats.minimum && corners[i] <= stats.maximum;
-      // Thresholds may be of rows that have gone since.
       const auto corner = static_cast<Corner>(i / d);
       const bool is_threshold = (corner == Corner::later_maximum && corners[i] < kInfinity) ||
                                 (corner == Corner::later_minimum && corners[i] > -kInfinity);
