@@ -6,6 +6,7 @@
 #include <set>
 
 #include "culmen/error.h"
+#include "tests/cases.h"
 #include "tests/storage/crash_states.h"
 #include "tests/storage/snapshots.h"
 
@@ -326,7 +327,7 @@ TEST_P(FaultyStore, KeepsWhatItAcknowledgedWhereverItFails) {
         EXPECT_EQ(open(after, false)->last, found->last + 1);
       };
       check(system.files("index"));
-      if (call % 3 == 0) for_each_crash_state(system, "index", random, check);
+      if (call % (test::kSanitized ? 30 : 3) == 0) for_each_crash_state(system, "index", random, check);
     }
   }
   EXPECT_GT(num_failures, 20);
