@@ -196,9 +196,8 @@ void measure_open(const Settings& settings, Index& index) {
 }
 
 int run(const Settings& settings) {
-  const Table table = generate_table({.kind = TableKind::independent,
-                                      .num_rows = settings.rows,
-                                      .num_attributes = settings.dims});
+  const Table table = generate_table(
+      {.kind = TableKind::independent, .num_rows = settings.rows, .num_attributes = settings.dims});
   Index::build(table.view()).save(settings.directory, {.overwrite = true});
   {
     Index index = Index::open(settings.directory, {.writable = true, .num_threads = settings.threads});

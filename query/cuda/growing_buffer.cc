@@ -32,18 +32,19 @@ Function* driver_function(const char* name) {
 
 // What the driver has for addresses and for memory apart from each other.
 struct Driver {
-#define CULMEN_DRIVER_FUNCTION(name) \
-  decltype(cu##name)* name = driver_function<decltype(cu##name)>("cu" #name)
-  CULMEN_DRIVER_FUNCTION(DeviceGetAttribute);
-  CULMEN_DRIVER_FUNCTION(MemGetAllocationGranularity);
-  CULMEN_DRIVER_FUNCTION(MemAddressReserve);
-  CULMEN_DRIVER_FUNCTION(MemAddressFree);
-  CULMEN_DRIVER_FUNCTION(MemCreate);
-  CULMEN_DRIVER_FUNCTION(MemRelease);
-  CULMEN_DRIVER_FUNCTION(MemMap);
-  CULMEN_DRIVER_FUNCTION(MemUnmap);
-  CULMEN_DRIVER_FUNCTION(MemSetAccess);
-#undef CULMEN_DRIVER_FUNCTION
+  decltype(cuDeviceGetAttribute)* DeviceGetAttribute =
+      driver_function<decltype(cuDeviceGetAttribute)>("cuDeviceGetAttribute");
+  decltype(cuMemGetAllocationGranularity)* MemGetAllocationGranularity =
+      driver_function<decltype(cuMemGetAllocationGranularity)>("cuMemGetAllocationGranularity");
+  decltype(cuMemAddressReserve)* MemAddressReserve =
+      driver_function<decltype(cuMemAddressReserve)>("cuMemAddressReserve");
+  decltype(cuMemAddressFree)* MemAddressFree =
+      driver_function<decltype(cuMemAddressFree)>("cuMemAddressFree");
+  decltype(cuMemCreate)* MemCreate = driver_function<decltype(cuMemCreate)>("cuMemCreate");
+  decltype(cuMemRelease)* MemRelease = driver_function<decltype(cuMemRelease)>("cuMemRelease");
+  decltype(cuMemMap)* MemMap = driver_function<decltype(cuMemMap)>("cuMemMap");
+  decltype(cuMemUnmap)* MemUnmap = driver_function<decltype(cuMemUnmap)>("cuMemUnmap");
+  decltype(cuMemSetAccess)* MemSetAccess = driver_function<decltype(cuMemSetAccess)>("cuMemSetAccess");
 
   bool is_complete() const {
     return DeviceGetAttribute != nullptr && MemGetAllocationGranularity != nullptr &&
