@@ -7,7 +7,8 @@ namespace {
 
 // Addresses cost nothing. When they run out, the index is loaded anew, which pays by then: the tree has
 // several times the leaves that its partitions were made for.
-constexpr std::size_t kRoomToGrow = 4;
+constexpr std::size_t kRoomForLeaves = 4;
+constexpr std::size_t kRoomForNodes = 16;  // a batch that touches every leaf copies all and may split all
 constexpr std::size_t kLeastLeaves = 1 << 16;
 constexpr std::size_t kLeastNodes = 1 << 13;
 
@@ -17,8 +18,8 @@ Blocks::Blocks(const BlockShape& shape, const BoundLayout& layout, std::size_t n
                std::size_t num_nodes)
     : shape_(shape),
       node_bytes_(node_bytes_of(layout)),
-      node_capacity_(std::max(kRoomToGrow * num_nodes, kLeastNodes)) {
-  const std::size_t capacity = std::max(kRoomToGrow * num_leaves, kLeastLeaves);
+      node_capacity_(std::max(kRoomForNodes * num_nodes, kLeastNodes)) {
+  const std::size_t capacity = std::max(kRoomForLeaves * num_leaves, kLeastLeaves);
   leaves_ = PageBuffer<LeafHeader>(0, capacity);
   values_ = PageBuffer<std::byte>(0, capacity * shape_.leaf_bytes());
   ids_ = PageBuffer<std::int64_t>(0, capacity * shape_.block_rows);

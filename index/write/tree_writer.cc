@@ -209,15 +209,23 @@ bool TreeWriter::has_room_for_pages(const Change& change) const {
          nodes_->num_slots_available() >= copies + new_pages * (height + 1);
 }
 
-// Slots enough for every page to be written once, for what is cut to pieces, and for the nodes above.
+// Slots enough for every page to be written once, for what is cut to pieces, and for the nodes above. A node
+// that was split, merged or evened out takes at least five more children before it is split again: so beside
+// all that are there now, a third of the new leaves is enough.
 bool TreeWriter::has_room(const std::vector<PageEdit>& edits) const {
-  std::size_t pieces = 0;
-  for (const PageEdit& edit : edits)
-    if (needs_recut(edit)) pieces += 2 + rows_after(edit) / fill_rows();
+  std::size_t pieces = 0, new_leaves = 0;
+  for (const PageEdit& edit : edits) {
+    if (!needs_recut(edit)) continue;
+    const std::size_t rows = rows_after(edit);
+    pieces += 2 + rows / fill_rows();
+    if (rows > block_rows()) new_leaves += rows / fill_rows();
+  }
   const auto height = static_cast<std::size_t>(next_->height);
-  const std::size_t copies = std::min<std::size_t>(next_->num_nodes, (edits.size() + pieces) * height);
+  const std::size_t nodes = next_->num_nodes;
+  const std::size_t copies = std::min(nodes, (edits.size() + pieces) * height);
+  const std::size_t new_nodes = std::min(new_leaves * (height + 1), nodes + (nodes + new_leaves) / 3);
   return leaf_slots_->num_available() >= edits.size() + pieces &&
-         nodes_->num_slots_available() >= copies + 2 * pieces + 2 * height + 8;
+         nodes_->num_slots_available() >= copies + new_nodes + 2 * height + 8;
 }
 
 void TreeWriter::apply(const Change& change) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include "index/block_bounds.h"
 #include "index/storage/store.h"
 #include "tests/cases.h"
 #include "tests/storage/memory_file_system.h"
@@ -160,6 +161,7 @@ TEST(TreeWriter, KeepsADeepTreeWhileKeyRangesComeAndGo) {
   const std::int64_t num_rows = kSanitized ? 40'000 : 560'000;
   WideTree tree(num_rows);
   const int height = tree.now().height;
+  const Blocks* const blocks = tree.now().blocks.get();
   ASSERT_EQ(height, kSanitized ? 3 : 4);
   const auto leaves = static_cast<std::size_t>(tree.now().num_leaves);
   const std::vector<std::int64_t> middle = tree.ids_of_leaves(leaves / 3, leaves / 3);
@@ -181,8 +183,21 @@ TEST(TreeWriter, KeepsADeepTreeWhileKeyRangesComeAndGo) {
   }
   EXPECT_EQ(tree.fault(), "");
   EXPECT_LT(tree.now().height, height);
+  EXPECT_EQ(tree.now().blocks.get(), blocks) << "the rows were loaded anew, so nothing was tested";
   tree.insert(std::vector<std::int64_t>(middle.begin(), middle.begin() + 90));
   EXPECT_EQ(tree.fault(), "");
+}
+
+// Nodes of few children that have a neighbour to share with.
+std::size_t num_thin_nodes(const Snapshot& s) {
+  std::size_t count = 0;
+  for (const std::uint32_t slot : s.order().nodes) {
+    const NodeRef node = s.node(slot);
+    if (node.header().level == 1 || node.header().num_children < 2) continue;
+    for (std::uint32_t c = 0; c < node.header().num_children; ++c)
+      count += s.node(node.children()[c]).header().num_children < kFanOut / 4 ? 1 : 0;
+  }
+  return count;
 }
 
 // In steps of about a leaf, so that nodes go through all numbers of children, with neighbours of all sizes.
@@ -195,9 +210,21 @@ TEST(TreeWriter, MergesAndBorrowsAmongNodesOfAllSizes) {
     tree.erase(tree.ids_of_leaves(random() % leaves, 5 + random() % 30));
     if (++step % 4 == 0) {
       ASSERT_EQ(tree.fault(), "") << "step " << step;
+      ASSERT_LE(num_thin_nodes(tree.now()), 2u);  // the load leaves one at the end of each level
     }
   }
   EXPECT_EQ(tree.fault(), "");
+}
+
+// All leaves are full after the load: each row that comes may split one.
+TEST(TreeWriter, TakesALargeBatchWithoutALoad) {
+  Tree tree(random_rows(30'000, 2, 21), {.num_attributes = 2, .num_partitions = 40});
+  const Blocks* const blocks = tree.now().blocks.get();
+  ChangeMaker batch = tree.batch();
+  for (const auto& [id, tuple] : random_rows(12'000, 2, 22)) batch.upsert(100'000 + id, tuple);
+  tree.apply_and_publish(batch);
+  EXPECT_EQ(tree.fault(), "");
+  EXPECT_EQ(tree.now().blocks.get(), blocks);
 }
 
 TEST(TreeWriter, EmptiesAPartitionAndFillsItAgain) {
@@ -224,6 +251,35 @@ TEST(TreeWriter, EmptiesAPartitionAndFillsItAgain) {
     ASSERT_EQ(tree.fault(), "");
     EXPECT_GT(tree.now().order().partitions[p].num_leaves, 0u);
   }
+}
+
+TEST(TreeWriter, LosesAllItsRowsAndTakesNewOnes) {
+  const TreeShape shape{.num_attributes = 2, .labels = true};
+  Rows rows = random_rows(700, 2, 23);
+  const Rows all = rows;
+  TreeWriter writer(load_tree(rows, shape));
+  std::shared_ptr<const Snapshot> before;
+  const auto apply = [&](const ChangeMaker& batch, std::int64_t next_id, std::uint64_t rounded) {
+    Change change = change_of(batch, shape);
+    change.next_id = next_id;
+    change.rounded_values = rounded;
+    batch.apply_to(rows);
+    writer.apply(change);
+    const auto now = writer.publish(writer.current().version);
+    EXPECT_EQ(fault_in(*now, rows), "");
+    EXPECT_EQ(now->next_id, next_id);
+    EXPECT_TRUE(now->has_labels);
+    return now->rounded_values;
+  };
+  ChangeMaker one(rows), out(rows);
+  one.erase(3);
+  EXPECT_EQ(apply(one, 800, 5), 5u);
+  for (const auto& [id, unused] : rows) out.erase(id);
+  EXPECT_EQ(apply(out, 900, 0), 5u);
+  EXPECT_TRUE(rows.empty());
+  ChangeMaker back(rows);
+  for (const auto& [id, tuple] : all) back.upsert(id, tuple);
+  EXPECT_EQ(apply(back, 1000, 2), 7u);
 }
 
 // Several partitions at once, the last rows of one and the first of another in one batch.
@@ -306,28 +362,65 @@ TEST(TreeWriter, LoosensBoundsOnceSumsMayRound) {
   }
 }
 
-// Versions that are held keep their slots. When none are left the rows are loaded anew, elsewhere.
-TEST(TreeWriter, LoadsAnewWhenSlotsRunOut) {
-  std::mt19937_64 random(13);
-  Tree tree(random_rows(kSanitized ? 8000 : 20'000, 3, 14), {});
-  const Blocks* const first_blocks = tree.now().blocks.get();
-  std::vector<std::pair<std::shared_ptr<const Snapshot>, Rows>> some;
-  std::vector<std::shared_ptr<const Snapshot>> all;
-  int batches = 0;
-  for (; tree.now().blocks.get() == first_blocks && batches < 5000; ++batches) {
-    ChangeMaker batch = tree.batch();
-    for (int step = 0; step < 100; ++step) {
-      const auto id = static_cast<std::int64_t>(random() % 8000);
-      batch.upsert(
-          id, {static_cast<double>(random() % 1000) / 1024, 0.5, static_cast<double>(random() % 9) / 16});
-    }
-    tree.apply_and_publish(batch);
-    all.push_back(tree.shared());
-    if (batches % 64 == 0) some.push_back({tree.shared(), tree.rows()});
+// Erased rows count over several batches. Before a quarter has gone bounds may be loose.
+TEST(TreeWriter, ComputesALeafsBoundsAnewOnceAQuarterHasGone) {
+  Tree tree(random_rows(3000, 2, 20), {.num_attributes = 2, .num_partitions = 1});
+  const std::uint32_t leaf = tree.now().order().leaves[50];
+  std::vector<std::pair<double, std::int64_t>> rows;  // by the second attribute
+  for (std::uint32_t r = 0; r < tree.now().leaf(leaf).num_rows; ++r) {
+    const std::int64_t id = tree.now().leaf_ids(leaf)[r];
+    rows.push_back({-tree.rows().at(id)[1], id});
   }
-  EXPECT_NE(tree.now().blocks.get(), first_blocks) << "no slot ran out in " << batches << " batches";
-  EXPECT_EQ(tree.fault(), "");
-  for (const auto& [version, rows] : some) ASSERT_EQ(fault_in(*version, rows), "");
+  std::sort(rows.begin(), rows.end());
+  for (const std::size_t first : {0, 2}) {
+    ChangeMaker batch = tree.batch();
+    batch.erase(rows[first].second);
+    batch.erase(rows[first + 1].second);
+    tree.apply_and_publish(batch);
+  }
+  ASSERT_EQ(tree.fault(), "");
+  const Snapshot& s = tree.now();
+  const std::uint32_t same = s.order().leaves[50];
+  ASSERT_EQ(s.leaf(same).num_rows, 12u);
+  BlockBounds bounds(s.layout, s.units, s.exact_sums, s.block_rows);
+  BoundRows wanted(static_cast<std::size_t>(s.layout.num_rows())), found(wanted.size());
+  bounds.compute(s.leaf_values<float>(same), 12, wanted);
+  for (const std::uint32_t n : s.order().nodes) {
+    const std::uint32_t position = s.node(n).header().level == 1 ? position_of(s.node(n), same) : kFanOut;
+    if (position >= s.node(n).header().num_children) continue;
+    get_column(s.node(n), position, found);
+    for (std::size_t row = 0; row < wanted.size(); ++row) EXPECT_EQ(found[row].bits, wanted[row].bits) << row;
+  }
+}
+
+// Versions that are held keep their slots. When none are left the rows are loaded anew, elsewhere. With sums
+// that round, fewer slots are kept back, so the batch itself has to be counted.
+TEST(TreeWriter, LoadsAnewWhenSlotsRunOut) {
+  for (const double smallest : {0x1p-17, 0x1p-120}) {
+    std::mt19937_64 random(13);
+    Rows rows = random_rows(kSanitized ? 8000 : 20'000, 3, 14);
+    rows[0][2] = smallest;
+    Tree tree(rows, {});
+    ASSERT_EQ(tree.now().exact_sums, smallest == 0x1p-17);
+    const Blocks* const first_blocks = tree.now().blocks.get();
+    std::vector<std::pair<std::shared_ptr<const Snapshot>, Rows>> some;
+    std::vector<std::shared_ptr<const Snapshot>> all;
+    int batches = 0;
+    for (; tree.now().blocks.get() == first_blocks && batches < 5000; ++batches) {
+      ChangeMaker batch = tree.batch();
+      for (int step = 0; step < 100; ++step) {
+        const auto id = static_cast<std::int64_t>(1 + random() % 7999);
+        batch.upsert(
+            id, {static_cast<double>(random() % 1000) / 1024, 0.5, static_cast<double>(random() % 9) / 16});
+      }
+      tree.apply_and_publish(batch);
+      all.push_back(tree.shared());
+      if (batches % 64 == 0) some.push_back({tree.shared(), tree.rows()});
+    }
+    EXPECT_NE(tree.now().blocks.get(), first_blocks) << "no slot ran out in " << batches << " batches";
+    EXPECT_EQ(tree.fault(), "");
+    for (const auto& [version, old_rows] : some) ASSERT_EQ(fault_in(*version, old_rows), "");
+  }
 }
 
 // Nobody holds older versions: the same slots serve again and again.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -98,10 +99,17 @@ inline std::shared_ptr<const Snapshot> load_tree(const std::map<std::int64_t, Tu
                            .value_type = ValueType::float32});
 }
 
-// Empty if the snapshot holds exactly these rows and verify finds nothing.
+// Empty if the snapshot holds exactly these rows, verify finds nothing, and the smallest ids of nodes, which
+// may be too small for searches, are exact.
 inline std::string fault_in(const Snapshot& s, const std::map<std::int64_t, Tuple>& rows) {
   const std::vector<std::string> faults = verify_snapshot(s, true);
   if (!faults.empty()) return faults.front();
+  for (const std::uint32_t slot : s.order().nodes) {
+    const NodeRef node = s.node(slot);
+    if (*std::min_element(node.min_ids(), node.min_ids() + node.header().num_children) !=
+        node.header().min_id)
+      return "the smallest id of a node";
+  }
   if (s.num_tuples != rows.size()) return "the number of tuples";
   for (const std::uint32_t leaf : s.order().leaves)
     for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
