@@ -116,6 +116,7 @@ class TreeWriter {
   void write_parts(std::span<Recut> recuts, const Change& change);
   static void cut_evenly(std::span<const Run> runs, std::size_t num_rows, std::size_t num_parts,
                          Recut& recut);
+  void place(std::span<Recut> recuts, const Change& change);
   void place_parts(Recut& recut, const Change& change);
   void set_first(PageNumber page);
   void move_ids(std::span<const Run> runs, PageNumber page, const Change& change);
