@@ -14,7 +14,7 @@ class BoundedSearch {
       : snapshot_(snapshot), query_(query), stats_(stats), best_(query.k, query.min_score) {}
 
   std::vector<Hit> run() {
-    if (snapshot_.height > 0) open(snapshot_.nodes.size() - 1);
+    if (snapshot_.height > 0) open(snapshot_.root);
     while (!frontier_.empty()) {
       const Frontier::Entry next = frontier_.top();
       const NodeRef parent = frontier_.parent(next);
@@ -33,7 +33,7 @@ class BoundedSearch {
 
  private:
   void open(std::size_t slot) {
-    const NodeRef node = snapshot_.nodes[slot];
+    const NodeRef node = snapshot_.node(slot);
     Frontier::Bounds bounds;
     simd::child_bounds(node.bounds(), query_.bound, bounds.data());
     leave_out_misses(query_.bound, node, bounds);
@@ -49,7 +49,7 @@ class BoundedSearch {
   bool is_tied_out(double bound, std::uint32_t leaf) const {
     if (query_.bound.exact || !best_.full() || bound > best_.floor() + query_.bound.looseness) return false;
     const double corner = corner_score<T>(snapshot_, query_, leaf, Corner::maximum, Corner::minimum);
-    return best_.excludes(corner, snapshot_.leaves[leaf].min_id);
+    return best_.excludes(corner, snapshot_.leaf(leaf).min_id);
   }
 
   // What the next visit will read first is fetched while this one computes.
@@ -57,7 +57,7 @@ class BoundedSearch {
     const NodeRef parent = frontier_.parent(entry);
     const std::uint32_t slot = parent.children()[entry.child];
     if (parent.header().level > 1) {
-      const NodeRef node = snapshot_.nodes[slot];
+      const NodeRef node = snapshot_.node(slot);
       prefetch_bytes(node.bytes, kNodeBoundsOffset);
       for (const BoundTerm& term : query_.bound.terms)
         prefetch_bytes(node.bounds() + static_cast<std::size_t>(term.row) * kFanOut, kFanOut * sizeof(Half));

@@ -13,13 +13,13 @@ template <typename T>
 void walk_partition(const Snapshot& snapshot, const ResolvedQuery& query, const PartitionRange& partition,
                     PrivateSearch& search) {
   for (std::uint32_t i = 0; i < partition.num_leaves; ++i) {
-    const std::uint32_t leaf = partition.first_leaf + i;
+    const std::uint32_t leaf = snapshot.order().leaves[partition.first_leaf + i];
     visit_leaf<T>(snapshot, query, leaf, search.best, search.stats);
     const double threshold =
         corner_score<T>(snapshot, query, leaf, Corner::later_maximum, Corner::later_minimum);
     ++search.stats.bounds_computed;
     search.stats.bytes_touched += query.terms.size() * sizeof(T);
-    if (search.best.excludes(threshold, snapshot.leaves[leaf].later_min_id)) return;
+    if (search.best.excludes(threshold, snapshot.leaf(leaf).later_min_id)) return;
   }
 }
 
@@ -27,10 +27,11 @@ void walk_partition(const Snapshot& snapshot, const ResolvedQuery& query, const 
 
 std::vector<Hit> search_gta(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
   ParallelTopK searches(query);
+  const std::vector<PartitionRange>& partitions = snapshot.order().partitions;
   visit_value_type(snapshot, [&]<typename T>(T) {
-    tbb::parallel_for(std::size_t{0}, snapshot.partitions.size(), [&](std::size_t p) {
+    tbb::parallel_for(std::size_t{0}, partitions.size(), [&](std::size_t p) {
       const FloatingPointScope floating_point;
-      walk_partition<T>(snapshot, query, snapshot.partitions[p], searches.local());
+      walk_partition<T>(snapshot, query, partitions[p], searches.local());
     });
   });
   return searches.merge(stats);

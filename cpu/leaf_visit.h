@@ -21,7 +21,7 @@ template <typename T>
 void prefetch_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::size_t leaf) {
   const T* values = snapshot.leaf_values<T>(leaf);
   const auto slots = static_cast<std::size_t>(snapshot.block_rows);
-  prefetch_bytes(&snapshot.leaves[leaf], sizeof(LeafHeader));
+  prefetch_bytes(&snapshot.leaf(leaf), sizeof(LeafHeader));
   for (const Term& term : query.terms)
     prefetch_bytes(values + static_cast<std::size_t>(term.attribute) * slots, slots * sizeof(T));
 }
@@ -32,7 +32,7 @@ void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::uint3
   // Only what score_rows writes is read.
   std::array<simd::ScoredRow, kMaxBlockRows> scored;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const auto slots = static_cast<std::size_t>(snapshot.block_rows);
-  const std::uint32_t num_rows = snapshot.leaves[leaf].num_rows;
+  const std::uint32_t num_rows = snapshot.leaf(leaf).num_rows;
   const std::size_t count =
       simd::score_rows(snapshot.leaf_values<T>(leaf), slots, num_rows, query, best.floor(), scored.data());
   const std::int64_t* ids = snapshot.leaf_ids(leaf);

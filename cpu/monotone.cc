@@ -24,7 +24,7 @@ class MonotoneSearch {
         values_(static_cast<std::size_t>(snapshot.num_attributes())) {}
 
   std::vector<Hit> best_first() {
-    if (snapshot_.height > 0) open(snapshot_.nodes.size() - 1);
+    if (snapshot_.height > 0) open(snapshot_.root);
     while (!frontier_.empty()) {
       const Frontier::Entry next = frontier_.top();
       const NodeRef parent = frontier_.parent(next);
@@ -41,13 +41,13 @@ class MonotoneSearch {
   }
 
   std::vector<Hit> scan() {
-    for (std::uint32_t leaf = 0; leaf < snapshot_.leaves.size(); ++leaf) visit(leaf);
+    for (const std::uint32_t leaf : snapshot_.order().leaves) visit(leaf);
     return best_.take_sorted();
   }
 
  private:
   void open(std::size_t slot) {
-    const NodeRef node = snapshot_.nodes[slot];
+    const NodeRef node = snapshot_.node(slot);
     Frontier::Bounds bounds{};
     for (std::uint32_t c = 0; c < node.header().num_children; ++c) bounds[c] = child_bound(node, c);
     leave_out_misses(query_.bound, node, bounds);
@@ -86,17 +86,17 @@ class MonotoneSearch {
 
   void visit(std::uint32_t leaf) {
     const auto slots = static_cast<std::uint64_t>(snapshot_.block_rows);
-    for (std::uint32_t r = 0; r < snapshot_.leaves[leaf].num_rows; ++r) {
+    for (std::uint32_t r = 0; r < snapshot_.leaf(leaf).num_rows; ++r) {
       const std::uint64_t row = leaf * slots + r;
       if (!read_row(row)) continue;
       const double score = function_.score(values_) + 0.0;
       if (std::isnan(score))
-        throw InvalidArgument("the function's score of id " + std::to_string(snapshot_.ids[row]) + " is NaN");
-      best_.offer({snapshot_.ids[row], score, row});
+        throw InvalidArgument("the function's score of id " + std::to_string(snapshot_.id(row)) + " is NaN");
+      best_.offer({snapshot_.id(row), score, row});
     }
     ++stats_.blocks_visited;
-    stats_.tuples_scored += snapshot_.leaves[leaf].num_rows;
-    stats_.bytes_touched += snapshot_.leaves[leaf].num_rows * values_.size() * snapshot_.value_bytes();
+    stats_.tuples_scored += snapshot_.leaf(leaf).num_rows;
+    stats_.bytes_touched += snapshot_.leaf(leaf).num_rows * values_.size() * snapshot_.value_bytes();
   }
 
   // Fills values_ with the tuple as the user gave it; false if it fails the filter.

@@ -18,18 +18,18 @@ constexpr std::size_t kLeavesAhead = 2;
 
 std::vector<Hit> search_scan(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
   ParallelTopK searches(query);
+  const std::vector<std::uint32_t>& leaves = snapshot.order().leaves;
   visit_value_type(snapshot, [&]<typename T>(T) {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, snapshot.leaves.size(), kLeavesPerTask),
-                      [&](const tbb::blocked_range<std::size_t>& leaves) {
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, leaves.size(), kLeavesPerTask),
+                      [&](const tbb::blocked_range<std::size_t>& range) {
                         const FloatingPointScope floating_point;
                         PrivateSearch& mine = searches.local();
-                        for (std::size_t leaf = leaves.begin(); leaf < leaves.end(); ++leaf) {
+                        for (std::size_t i = range.begin(); i < range.end(); ++i) {
                           // A leaf's columns are short: the processor's own prefetcher loses its way at each
                           // of their ends.
-                          if (leaf + kLeavesAhead < snapshot.leaves.size())
-                            prefetch_leaf<T>(snapshot, query, leaf + kLeavesAhead);
-                          visit_leaf<T>(snapshot, query, static_cast<std::uint32_t>(leaf), mine.best,
-                                        mine.stats);
+                          if (i + kLeavesAhead < leaves.size())
+                            prefetch_leaf<T>(snapshot, query, leaves[i + kLeavesAhead]);
+                          visit_leaf<T>(snapshot, query, leaves[i], mine.best, mine.stats);
                         }
                       });
   });

@@ -24,11 +24,11 @@ bool passes(const Snapshot& snapshot, const ResolvedQuery& query, std::uint64_t 
 
 SortedLists make_sorted_lists(const Snapshot& snapshot) {
   const auto slots = static_cast<std::uint64_t>(snapshot.block_rows);
-  if (snapshot.leaves.size() * slots > std::numeric_limits<std::uint32_t>::max())
+  if (snapshot.leaf_slots * slots > std::numeric_limits<std::uint32_t>::max())
     throw InvalidArgument("engine ta takes at most 2^32 rows; use bounded or scan");
   std::vector<std::uint32_t> all;
-  for (std::size_t leaf = 0; leaf < snapshot.leaves.size(); ++leaf)
-    for (std::uint32_t r = 0; r < snapshot.leaves[leaf].num_rows; ++r)
+  for (const std::uint32_t leaf : snapshot.order().leaves)
+    for (std::uint32_t r = 0; r < snapshot.leaf(leaf).num_rows; ++r)
       all.push_back(static_cast<std::uint32_t>(leaf * slots) + r);
   SortedLists lists;
   for (int i = 0; i < snapshot.num_attributes(); ++i) {
@@ -45,7 +45,7 @@ std::vector<Hit> search_ta(const Snapshot& snapshot, const SortedLists& lists, c
                            SearchStats& stats) {
   TopK best(query.k, query.min_score);
   const auto slots = static_cast<std::uint64_t>(snapshot.block_rows);
-  std::vector<bool> seen(snapshot.leaves.size() * slots);
+  std::vector<bool> seen(snapshot.leaf_slots * slots);
   const auto n = static_cast<std::size_t>(snapshot.num_tuples);
   for (std::size_t depth = 0; depth < n; ++depth) {
     // Rule A: the score's own chain over the values the lists have come down to covers every tuple not yet
@@ -61,7 +61,7 @@ std::vector<Hit> search_ta(const Snapshot& snapshot, const SortedLists& lists, c
       if (!passes(snapshot, query, row)) continue;
       const double row_score = score(query.score_terms(), query.offset,
                                      [&](int attribute) { return snapshot.value(row, attribute); });
-      best.offer({snapshot.ids[row], row_score, row});
+      best.offer({snapshot.id(row), row_score, row});
     }
     ++stats.bounds_computed;
     // At equality an unseen tuple may still tie with a smaller id.

@@ -13,6 +13,7 @@
 #include "index/block_bounds.h"
 #include "index/columns.h"
 #include "index/floating_point_scope.h"
+#include "index/leaf_labels.h"
 #include "index/with_threads.h"
 
 namespace culmen {
@@ -93,7 +94,9 @@ class BulkLoader {
   std::shared_ptr<Snapshot> snapshot_;
   std::vector<Placement> placements_;
   std::vector<std::uint64_t> partition_first_;  // [num_partitions + 1] position in placements_
-  std::vector<std::uint64_t> leaf_first_;       // position in placements_ of each leaf's first row
+  std::vector<LeafHeader> leaves_;
+  std::vector<std::uint64_t> leaf_first_;   // position in placements_ of each leaf's first row
+  std::vector<PartitionRange> partitions_;  // in leaves_
 };
 
 // The smallest id above those of the table; without ids the row numbers are the ids.
@@ -221,17 +224,16 @@ void BulkLoader::sort_placements() {
 }
 
 void BulkLoader::cut_leaves() {
-  snapshot_->partitions.resize(snapshot_->partitioner.num_partitions());
-  for (std::uint32_t p = 0; p < snapshot_->partitions.size(); ++p) {
-    PartitionRange& range = snapshot_->partitions[p];
-    range.first_leaf = static_cast<std::uint32_t>(snapshot_->leaves.size());
+  partitions_.resize(snapshot_->partitioner.num_partitions());
+  for (std::uint32_t p = 0; p < partitions_.size(); ++p) {
+    PartitionRange& range = partitions_[p];
+    range.first_leaf = static_cast<std::uint32_t>(leaves_.size());
     const std::uint64_t last = partition_first_[p + std::size_t{1}];
     for (std::uint64_t first = partition_first_[p]; first < last; first += num_slots()) {
       leaf_first_.push_back(first);
-      snapshot_->leaves.push_back(
-          {static_cast<std::uint32_t>(std::min(last - first, num_slots())), p, kNoId, kNoId});
+      leaves_.push_back({static_cast<std::uint32_t>(std::min(last - first, num_slots())), p, kNoId, kNoId});
     }
-    range.num_leaves = static_cast<std::uint32_t>(snapshot_->leaves.size()) - range.first_leaf;
+    range.num_leaves = static_cast<std::uint32_t>(leaves_.size()) - range.first_leaf;
   }
 }
 
@@ -239,17 +241,17 @@ template <typename T>
 void BulkLoader::fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<std::uint64_t>& rows,
                            std::span<Half> bound_rows) {
   Snapshot& s = *snapshot_;
-  LeafHeader& header = s.leaves[leaf];
+  LeafHeader& header = s.blocks->leaf(leaf);
   rows.resize(header.num_rows);
-  std::int64_t* ids = s.ids.data() + leaf * num_slots();
+  std::int64_t* ids = s.blocks->ids(leaf);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     rows[r] = placements_[leaf_first_[leaf] + r].row;
     ids[r] = id_of(rows[r]);
   }
   header.min_id = *std::min_element(ids, ids + rows.size());
   const auto d = static_cast<std::size_t>(s.num_attributes());
-  T* values = reinterpret_cast<T*>(s.values.data() + leaf * s.leaf_bytes());
-  T* corners = reinterpret_cast<T*>(s.corners.data() + std::size_t{leaf} * kNumCorners * s.corner_bytes());
+  T* values = reinterpret_cast<T*>(s.blocks->values(leaf));
+  T* corners = reinterpret_cast<T*>(s.blocks->corners(leaf));
   for (std::size_t i = 0; i < d; ++i) {
     T* column = values + i * num_slots();
     gather_column(table_.columns[i], table_.attributes[i].preference, rows, column);
@@ -262,17 +264,17 @@ void BulkLoader::fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<
 
 void BulkLoader::fill_leaves() {
   Snapshot& s = *snapshot_;
-  const std::size_t num_leaves = s.leaves.size();
-  s.values = PageBuffer<std::byte>(num_leaves * s.leaf_bytes());
-  s.ids = PageBuffer<std::int64_t>(num_leaves * num_slots());
-  s.corners = PageBuffer<std::byte>(num_leaves * kNumCorners * s.corner_bytes());
-  std::size_t num_nodes = 0;
+  const std::size_t num_leaves = leaves_.size();
   for (std::size_t width = num_leaves; width > 0; width = width == 1 ? 0 : width) {
     width = (width + kFanOut - 1) / kFanOut;
-    num_nodes += width;
+    s.num_nodes += width;
     ++s.height;
   }
-  s.nodes = NodePool(num_nodes, s.layout);
+  s.num_leaves = s.leaf_slots = num_leaves;
+  s.node_slots = s.num_nodes;
+  if (s.height > 0) s.root = static_cast<std::uint32_t>(s.num_nodes - 1);
+  s.blocks = std::make_shared<Blocks>(s.block_shape(), s.layout, num_leaves, s.num_nodes);
+  for (std::size_t leaf = 0; leaf < num_leaves; ++leaf) s.blocks->leaf(leaf) = leaves_[leaf];
   struct Scratch {
     BlockBounds bounds;
     std::vector<std::uint64_t> rows;
@@ -288,7 +290,7 @@ void BulkLoader::fill_leaves() {
       "bounding", (num_leaves + kFanOut - 1) / kFanOut, 1, [&](std::uint64_t first, std::uint64_t last) {
         Scratch& mine = scratch.local();
         for (std::uint64_t n = first; n < last; ++n) {
-          const NodeAccess<std::byte> node = s.nodes.mutable_node(n);
+          const NodeAccess<std::byte> node = s.blocks->mutable_node(n);
           NodeHeader& header = node.header();
           header.level = 1;
           header.min_id = kNoId;  // fresh memory is zero
@@ -299,8 +301,8 @@ void BulkLoader::fill_leaves() {
             visit_value_type(
                 s, [&]<typename T>(T) { fill_leaf<T>(leaf, mine.bounds, mine.rows, mine.bound_rows); });
             node.children()[c] = leaf;
-            node.min_ids()[c] = s.leaves[leaf].min_id;
-            header.min_id = std::min(header.min_id, s.leaves[leaf].min_id);
+            node.min_ids()[c] = s.leaf(leaf).min_id;
+            header.min_id = std::min(header.min_id, s.leaf(leaf).min_id);
             for (std::size_t row = 0; row < mine.bound_rows.size(); ++row)
               node.bounds()[row * kFanOut + c] = mine.bound_rows[row];
           }
@@ -317,11 +319,11 @@ void BulkLoader::write_thresholds_of(const PartitionRange& partition) {
       lowest(d, std::numeric_limits<T>::infinity());
   std::int64_t min_id = kNoId;
   for (std::uint32_t leaf = partition.first_leaf + partition.num_leaves; leaf-- > partition.first_leaf;) {
-    T* corners = reinterpret_cast<T*>(s.corners.data() + std::size_t{leaf} * kNumCorners * s.corner_bytes());
+    T* corners = reinterpret_cast<T*>(s.blocks->corners(leaf));
     std::copy(highest.begin(), highest.end(), corners + static_cast<std::size_t>(Corner::later_maximum) * d);
     std::copy(lowest.begin(), lowest.end(), corners + static_cast<std::size_t>(Corner::later_minimum) * d);
-    s.leaves[leaf].later_min_id = min_id;
-    min_id = std::min(min_id, s.leaves[leaf].min_id);
+    s.blocks->leaf(leaf).later_min_id = min_id;
+    min_id = std::min(min_id, s.leaf(leaf).min_id);
     for (std::size_t i = 0; i < d; ++i) {
       highest[i] = std::max(highest[i], corners[static_cast<std::size_t>(Corner::maximum) * d + i]);
       lowest[i] = std::min(lowest[i], corners[static_cast<std::size_t>(Corner::minimum) * d + i]);
@@ -330,21 +332,21 @@ void BulkLoader::write_thresholds_of(const PartitionRange& partition) {
 }
 
 void BulkLoader::write_thresholds() {
-  tbb::parallel_for(std::size_t{0}, snapshot_->partitions.size(), [this](std::size_t p) {
-    visit_value_type(*snapshot_, [&]<typename T>(T) { write_thresholds_of<T>(snapshot_->partitions[p]); });
+  tbb::parallel_for(std::size_t{0}, partitions_.size(), [this](std::size_t p) {
+    visit_value_type(*snapshot_, [&]<typename T>(T) { write_thresholds_of<T>(partitions_[p]); });
   });
 }
 
 void BulkLoader::stack_levels() {
   Snapshot& s = *snapshot_;
   std::size_t first_below = 0;
-  std::size_t width_below = (s.leaves.size() + kFanOut - 1) / kFanOut;
+  std::size_t width_below = (leaves_.size() + kFanOut - 1) / kFanOut;
   for (std::uint32_t level = 2; width_below > 1; ++level) {
     const std::size_t width = (width_below + kFanOut - 1) / kFanOut;
     const std::size_t first = first_below + width_below;
     tbb::parallel_for(std::size_t{0}, width, [&](std::size_t n) {
       std::vector<Half> rows(static_cast<std::size_t>(s.layout.num_rows()));
-      const NodeAccess<std::byte> node = s.nodes.mutable_node(first + n);
+      const NodeAccess<std::byte> node = s.blocks->mutable_node(first + n);
       NodeHeader& header = node.header();
       header.level = level;
       header.min_id = kNoId;
@@ -352,7 +354,7 @@ void BulkLoader::stack_levels() {
           static_cast<std::uint32_t>(std::min<std::size_t>(kFanOut, width_below - n * kFanOut));
       for (std::uint32_t c = 0; c < header.num_children; ++c) {
         const auto child = static_cast<std::uint32_t>(first_below + n * kFanOut + c);
-        const NodeRef below = s.nodes[child];
+        const NodeRef below = s.node(child);
         aggregate_bounds(s.layout, below.bounds(), static_cast<int>(below.header().num_children), rows);
         node.children()[c] = child;
         node.min_ids()[c] = below.header().min_id;
@@ -368,26 +370,9 @@ void BulkLoader::stack_levels() {
 void BulkLoader::copy_labels() {
   if (!snapshot_->has_labels) return;
   Snapshot& s = *snapshot_;
-  LabelStore& store = s.labels;
-  store.row_end.resize(s.leaves.size() * num_slots());
-  store.leaf_start.resize(s.leaves.size() + 1);
-  for (std::size_t leaf = 0; leaf < s.leaves.size(); ++leaf) {
-    std::uint64_t end = 0;
-    for (std::uint64_t r = 0; r < num_slots(); ++r) {
-      if (r < s.leaves[leaf].num_rows) end += table_.labels[placements_[leaf_first_[leaf] + r].row].size();
-      if (end > std::numeric_limits<std::uint32_t>::max())
-        throw InputError("labels of one block exceed 4 GiB");
-      store.row_end[leaf * num_slots() + r] = static_cast<std::uint32_t>(end);
-    }
-    store.leaf_start[leaf + 1] = store.leaf_start[leaf] + end;
-  }
-  store.bytes.resize(store.leaf_start.back());
-  tbb::parallel_for(std::size_t{0}, s.leaves.size(), [&](std::size_t leaf) {
-    char* out = store.bytes.data() + store.leaf_start[leaf];
-    for (std::uint64_t r = 0; r < s.leaves[leaf].num_rows; ++r) {
-      const std::string_view label = table_.labels[placements_[leaf_first_[leaf] + r].row];
-      out = std::copy(label.begin(), label.end(), out);
-    }
+  tbb::parallel_for(std::size_t{0}, leaves_.size(), [&](std::size_t leaf) {
+    const auto label = [&](std::uint64_t r) { return table_.labels[placements_[leaf_first_[leaf] + r].row]; };
+    write_labels(*s.blocks, leaf, leaves_[leaf].num_rows, label);
   });
 }
 

@@ -20,6 +20,7 @@ struct LeafHeader {
   std::uint32_t partition = 0;
   std::int64_t min_id = kNoId;
   std::int64_t later_min_id = kNoId;  // smallest id in all later leaves of the partition
+  std::uint64_t version = 0;          // that the leaf is new in; 0: older than this process's memory of it
 };
 
 // Corners of a leaf, each [num_attributes] values of the stored type.
@@ -37,7 +38,8 @@ struct NodeHeader {
   std::uint32_t num_children = 0;
   std::uint32_t level = 0;  // 1: children are leaves
   std::int64_t min_id = kNoId;
-  std::byte padding[48] = {};
+  std::uint64_t version = 0;  // as in LeafHeader; what lies below a node is never newer than the node
+  std::byte padding[40] = {};
 };
 static_assert(sizeof(NodeHeader) == 64);
 

@@ -1,6 +1,43 @@
 #include "index/snapshot.h"
 
 namespace culmen {
+namespace {
+
+std::vector<std::uint32_t> children_of(const Snapshot& s, const std::vector<std::uint32_t>& nodes) {
+  std::vector<std::uint32_t> children;
+  for (std::uint32_t slot : nodes) {
+    const NodeRef node = s.node(slot);
+    children.insert(children.end(), node.children(), node.children() + node.header().num_children);
+  }
+  return children;
+}
+
+std::vector<PartitionRange> ranges_of(const Snapshot& s, const std::vector<std::uint32_t>& leaves) {
+  std::vector<PartitionRange> ranges(s.partitioner.num_partitions());
+  for (std::uint32_t leaf : leaves) ++ranges[s.leaf(leaf).partition].num_leaves;
+  std::uint32_t first = 0;
+  for (PartitionRange& range : ranges) {
+    range.first_leaf = first;
+    first += range.num_leaves;
+  }
+  return ranges;
+}
+
+TreeOrder walk(const Snapshot& s) {
+  TreeOrder order;
+  if (s.height > 0) order.leaves = {s.root};
+  std::vector<std::vector<std::uint32_t>> levels;  // from the root down
+  for (int level = s.height; level > 0; --level) {
+    levels.push_back(std::move(order.leaves));
+    order.leaves = children_of(s, levels.back());
+  }
+  for (std::size_t level = levels.size(); level-- > 0;)
+    order.nodes.insert(order.nodes.end(), levels[level].begin(), levels[level].end());
+  order.partitions = ranges_of(s, order.leaves);
+  return order;
+}
+
+}  // namespace
 
 double Snapshot::value(std::uint64_t row, int attribute) const {
   const auto slots = static_cast<std::uint64_t>(block_rows);
@@ -10,11 +47,13 @@ double Snapshot::value(std::uint64_t row, int attribute) const {
 }
 
 std::string_view Snapshot::label(std::uint64_t row) const {
-  if (!has_labels) return {};
   const auto slots = static_cast<std::uint64_t>(block_rows);
-  const char* first = labels.bytes.data() + labels.leaf_start[row / slots];
-  const std::uint32_t start = row % slots == 0 ? 0 : labels.row_end[row - 1];
-  return {first + start, labels.row_end[row] - start};
+  return blocks->label(row / slots, row % slots);
+}
+
+const TreeOrder& Snapshot::order() const {
+  std::call_once(order_once_, [this] { order_ = walk(*this); });
+  return order_;
 }
 
 double SearchResult::attribute(std::size_t rank, int attribute) const {

@@ -18,7 +18,8 @@ constexpr std::size_t kMaxFaults = 100;
 
 class Verifier {
  public:
-  Verifier(const Snapshot& snapshot, bool deep) : s_(snapshot), deep_(deep) {}
+  Verifier(const Snapshot& snapshot, bool deep)
+      : s_(snapshot), deep_(deep), leaves_(snapshot.order().leaves) {}
 
   std::vector<std::string> run() {
     check_counts();
@@ -26,14 +27,15 @@ class Verifier {
     check_units();
     if (faults_.empty()) {  // the rest relies on these
       visit_value_type(s_, [this]<typename T>(T) {
-        tbb::parallel_for(std::size_t{0}, s_.leaves.size(),
-                          [this](std::size_t leaf) { check_leaf<T>(leaf); });
-        tbb::parallel_for(std::size_t{0}, s_.partitions.size(),
+        tbb::parallel_for(std::size_t{0}, leaves_.size(),
+                          [this](std::size_t position) { check_leaf<T>(position); });
+        tbb::parallel_for(std::size_t{0}, s_.order().partitions.size(),
                           [this](std::size_t p) { check_thresholds<T>(p); });
       });
       tbb::parallel_for(std::size_t{0}, s_.attributes.size(), [this](std::size_t i) { check_range(i); });
       check_links();
-      tbb::parallel_for(std::size_t{0}, s_.nodes.size(), [this](std::size_t node) { check_node(node); });
+      tbb::parallel_for(std::size_t{0}, s_.order().nodes.size(),
+                        [this](std::size_t n) { check_node(s_.order().nodes[n]); });
     }
     std::sort(faults_.begin(), faults_.end());
     return std::move(faults_);
@@ -53,10 +55,10 @@ class Verifier {
   void check_range(std::size_t attribute);
   void check_links();
   template <typename T>
-  void check_leaf(std::size_t leaf);
+  void check_leaf(std::size_t position);
   template <typename T>
   void check_rows(std::size_t leaf, const T* highest, const T* lowest);
-  void check_order(std::size_t leaf);
+  void check_order(std::size_t position);
   template <typename T>
   void check_thresholds(std::size_t partition);
   void check_node(std::size_t node);
@@ -64,44 +66,35 @@ class Verifier {
 
   const Snapshot& s_;
   const bool deep_;
+  const std::vector<std::uint32_t>& leaves_;  // in the tree's order
   std::mutex mutex_;
   std::vector<std::string> faults_;
 };
 
 void Verifier::check_counts() {
   std::uint64_t tuples = 0;
-  for (std::size_t leaf = 0; leaf < s_.leaves.size(); ++leaf) {
-    const LeafHeader& header = s_.leaves[leaf];
+  for (const std::uint32_t leaf : leaves_) {
+    const LeafHeader& header = s_.leaf(leaf);
     tuples += header.num_rows;
     if (header.num_rows == 0 || header.num_rows > slots())
       fault(leaf_name(leaf), "holds " + std::to_string(header.num_rows) + " rows");
-    if (header.partition >= s_.partitions.size())
+    if (header.partition >= s_.partitioner.num_partitions())
       fault(leaf_name(leaf), "is of a partition that is not there");
   }
   if (tuples != s_.num_tuples)
     fault("index",
           "the leaves hold " + std::to_string(tuples) + " tuples, not " + std::to_string(s_.num_tuples));
-  std::size_t next = 0;
-  for (std::size_t p = 0; p < s_.partitions.size(); ++p) {
-    const PartitionRange& range = s_.partitions[p];
-    const std::string where = "partition " + std::to_string(p);
-    if (range.first_leaf != next || range.first_leaf + std::size_t{range.num_leaves} > s_.leaves.size()) {
-      fault(where, "does not follow the one before");
-      return;
-    }
-    for (std::uint32_t i = 0; i < range.num_leaves; ++i)
-      if (s_.leaves[next + i].partition != p)
-        fault(leaf_name(next + i), "is not of the partition it stands in");
-    next += range.num_leaves;
-  }
-  if (next != s_.leaves.size()) fault("index", "the partitions do not cover all leaves");
+  if (!std::is_sorted(leaves_.begin(), leaves_.end(), [this](std::uint32_t a, std::uint32_t b) {
+        return s_.leaf(a).partition < s_.leaf(b).partition;
+      }))
+    fault("index", "the partitions do not follow one another");
 }
 
 void Verifier::check_ids() {
   std::vector<std::int64_t> ids;
-  for (std::size_t leaf = 0; leaf < s_.leaves.size(); ++leaf)
+  for (const std::uint32_t leaf : leaves_)
     ids.insert(ids.end(), s_.leaf_ids(leaf),
-               s_.leaf_ids(leaf) + std::min<std::size_t>(s_.leaves[leaf].num_rows, slots()));
+               s_.leaf_ids(leaf) + std::min<std::size_t>(s_.leaf(leaf).num_rows, slots()));
   tbb::parallel_sort(ids.begin(), ids.end());
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
   if (twice != ids.end()) fault("index", "id " + std::to_string(*twice) + " stands in two rows");
@@ -120,8 +113,8 @@ void Verifier::check_units() {
 // Scale::minmax needs the minimum and maximum as they are, not only bounds on them.
 void Verifier::check_range(std::size_t attribute) {
   double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
-  for (std::size_t leaf = 0; leaf < s_.leaves.size(); ++leaf)
-    for (std::uint32_t r = 0; r < s_.leaves[leaf].num_rows; ++r) {
+  for (const std::uint32_t leaf : leaves_)
+    for (std::uint32_t r = 0; r < s_.leaf(leaf).num_rows; ++r) {
       const double value = s_.value(leaf * slots() + r, static_cast<int>(attribute));
       lowest = std::min(lowest, value);
       highest = std::max(highest, value);
@@ -132,10 +125,10 @@ void Verifier::check_range(std::size_t attribute) {
 
 // Every leaf, and every node but the root, is the child of exactly one node.
 void Verifier::check_links() {
-  std::vector<bool> leaf_seen(s_.leaves.size()), node_seen(s_.nodes.size());
+  std::vector<bool> leaf_seen(s_.leaf_slots), node_seen(s_.node_slots);
   std::size_t num_links = 0;
-  for (std::size_t n = 0; n < s_.nodes.size(); ++n) {
-    const NodeRef node = s_.nodes[n];
+  for (const std::uint32_t n : s_.order().nodes) {
+    const NodeRef node = s_.node(n);
     const NodeHeader& header = node.header();
     std::vector<bool>& seen = header.level == 1 ? leaf_seen : node_seen;
     for (std::uint32_t c = 0; c < std::min<std::uint32_t>(header.num_children, kFanOut); ++c, ++num_links) {
@@ -146,24 +139,25 @@ void Verifier::check_links() {
       seen[child] = true;
     }
   }
-  if (s_.nodes.size() > 0 && num_links != s_.leaves.size() + s_.nodes.size() - 1)
+  if (s_.num_nodes > 0 && num_links != s_.num_leaves + s_.num_nodes - 1)
     fault("index",
           "the nodes have " + std::to_string(num_links) + " children; a leaf or node is left out or twice");
 }
 
 template <typename T>
-void Verifier::check_leaf(std::size_t leaf) {
-  const LeafHeader& header = s_.leaves[leaf];
+void Verifier::check_leaf(std::size_t position) {
+  const std::uint32_t leaf = leaves_[position];
+  const LeafHeader& header = s_.leaf(leaf);
   const std::int64_t* ids = s_.leaf_ids(leaf);
   if (*std::min_element(ids, ids + header.num_rows) != header.min_id)
     fault(leaf_name(leaf), "its smallest id is not " + std::to_string(header.min_id));
   check_rows(leaf, s_.corner<T>(leaf, Corner::maximum), s_.corner<T>(leaf, Corner::minimum));
-  check_order(leaf);
+  check_order(position);
 }
 
 template <typename T>
 void Verifier::check_rows(std::size_t leaf, const T* highest, const T* lowest) {
-  const std::uint32_t num_rows = s_.leaves[leaf].num_rows;
+  const std::uint32_t num_rows = s_.leaf(leaf).num_rows;
   for (std::size_t i = 0; i < s_.attributes.size(); ++i) {
     const T* column = s_.leaf_values<T>(leaf) + i * slots();
     const std::string& name = s_.attributes[i].name;
@@ -187,9 +181,11 @@ void Verifier::check_rows(std::size_t leaf, const T* highest, const T* lowest) {
 
 // Rows ascend by (key, id), within the leaf and from the last row of the leaf before. A random partition is
 // not told by the values, so there only the order inside the partition is checked.
-void Verifier::check_order(std::size_t leaf) {
-  const bool has_before = leaf > 0 && s_.leaves[leaf - 1].partition == s_.leaves[leaf].partition;
-  const auto num_rows = static_cast<Eigen::Index>(s_.leaves[leaf].num_rows);
+void Verifier::check_order(std::size_t position) {
+  const std::uint32_t leaf = leaves_[position];
+  const std::uint32_t before = position > 0 ? leaves_[position - 1] : leaf;
+  const bool has_before = position > 0 && s_.leaf(before).partition == s_.leaf(leaf).partition;
+  const auto num_rows = static_cast<Eigen::Index>(s_.leaf(leaf).num_rows);
   TupleChunk tuples(num_rows + (has_before ? 1 : 0), s_.num_attributes());
   std::vector<std::int64_t> ids;
   const auto read = [&](std::size_t from, std::size_t slot) {
@@ -197,12 +193,12 @@ void Verifier::check_order(std::size_t leaf) {
       tuples(static_cast<Eigen::Index>(ids.size()), i) = s_.value(from * slots() + slot, i);
     ids.push_back(s_.leaf_ids(from)[slot]);
   };
-  if (has_before) read(leaf - 1, s_.leaves[leaf - 1].num_rows - 1);
-  for (std::uint32_t r = 0; r < s_.leaves[leaf].num_rows; ++r) read(leaf, r);
+  if (has_before) read(before, s_.leaf(before).num_rows - 1);
+  for (std::uint32_t r = 0; r < s_.leaf(leaf).num_rows; ++r) read(leaf, r);
   std::vector<OrderKey> keys(ids.size());
   s_.partitioner.keys(tuples, 0, 1 + ids.size() * std::uint64_t{kMaxPartitions}, keys);
   for (std::size_t r = 0; r < ids.size(); ++r) {
-    if (s_.partitioner.kind() == Partitioning::angle && partition_of(keys[r]) != s_.leaves[leaf].partition)
+    if (s_.partitioner.kind() == Partitioning::angle && partition_of(keys[r]) != s_.leaf(leaf).partition)
       fault(leaf_name(leaf), "id " + std::to_string(ids[r]) + " belongs to another partition");
     if (r > 0 && (keys[r - 1] != keys[r] ? keys[r - 1] > keys[r] : ids[r - 1] >= ids[r]))
       fault(leaf_name(leaf), "id " + std::to_string(ids[r]) + " is out of order");
@@ -211,13 +207,15 @@ void Verifier::check_order(std::size_t leaf) {
 
 template <typename T>
 void Verifier::check_thresholds(std::size_t partition) {
-  const PartitionRange& range = s_.partitions[partition];
+  const PartitionRange& range = s_.order().partitions[partition];
   const std::size_t d = s_.attributes.size();
   std::vector<T> highest(d, -std::numeric_limits<T>::infinity()),
       lowest(d, std::numeric_limits<T>::infinity());
   std::int64_t min_id = kNoId;
-  for (std::size_t leaf = range.first_leaf + std::size_t{range.num_leaves}; leaf-- > range.first_leaf;) {
-    if (s_.leaves[leaf].later_min_id > min_id)
+  for (std::size_t position = range.first_leaf + std::size_t{range.num_leaves};
+       position-- > range.first_leaf;) {
+    const std::uint32_t leaf = leaves_[position];
+    if (s_.leaf(leaf).later_min_id > min_id)
       fault(leaf_name(leaf), "a later leaf holds a smaller id than it says");
     for (std::size_t i = 0; i < d; ++i) {
       if (!(s_.corner<T>(leaf, Corner::later_maximum)[i] >= highest[i]) ||
@@ -227,12 +225,12 @@ void Verifier::check_thresholds(std::size_t partition) {
       highest[i] = std::max(highest[i], s_.corner<T>(leaf, Corner::maximum)[i]);
       lowest[i] = std::min(lowest[i], s_.corner<T>(leaf, Corner::minimum)[i]);
     }
-    min_id = std::min(min_id, s_.leaves[leaf].min_id);
+    min_id = std::min(min_id, s_.leaf(leaf).min_id);
   }
 }
 
 void Verifier::check_node(std::size_t index) {
-  const NodeRef node = s_.nodes[index];
+  const NodeRef node = s_.node(index);
   const NodeHeader& header = node.header();
   const std::string name = "node " + std::to_string(index);
   const bool above_leaves = header.level == 1;
@@ -241,11 +239,11 @@ void Verifier::check_node(std::size_t index) {
   for (std::uint32_t c = 0; c < header.num_children; ++c) {
     const std::uint32_t child = node.children()[c];
     const std::string where = name + ", child " + std::to_string(c);
-    if (child >= (above_leaves ? s_.leaves.size() : index)) {
+    if (child >= (above_leaves ? s_.leaf_slots : s_.node_slots)) {
       fault(where, "is not there");
       continue;
     }
-    const std::int64_t min_id = above_leaves ? s_.leaves[child].min_id : s_.nodes[child].header().min_id;
+    const std::int64_t min_id = above_leaves ? s_.leaf(child).min_id : s_.node(child).header().min_id;
     if (node.min_ids()[c] != min_id || header.min_id > min_id) fault(where, "its smallest id is wrong");
     if (above_leaves ? deep_ : true) check_child_bounds(node, c, where);
   }
@@ -259,10 +257,10 @@ void Verifier::check_child_bounds(NodeRef node, std::uint32_t child, const std::
   if (node.header().level == 1) {
     BlockBounds bounds(s_.layout, s_.units, s_.exact_sums, s_.block_rows);
     visit_value_type(s_, [&]<typename T>(T) {
-      bounds.compute(s_.leaf_values<T>(slot), static_cast<int>(s_.leaves[slot].num_rows), rows);
+      bounds.compute(s_.leaf_values<T>(slot), static_cast<int>(s_.leaf(slot).num_rows), rows);
     });
   } else {
-    const NodeRef below = s_.nodes[slot];
+    const NodeRef below = s_.node(slot);
     if (below.header().level + 1 != node.header().level) return fault(where, "is not one level lower");
     aggregate_bounds(s_.layout, below.bounds(), static_cast<int>(below.header().num_children), rows);
   }

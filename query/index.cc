@@ -98,14 +98,14 @@ IndexInfo Index::info() const {
       splits.size() > 1 && splits[0] == 1 ? splits[1] : 0;  // with shells there is no one number
   info.num_partitions = s.partitioner.num_partitions();
   info.block_rows = s.block_rows;
-  info.num_blocks = s.leaves.size();
-  info.num_nodes = s.nodes.size();
+  info.num_blocks = s.num_leaves;
+  info.num_nodes = s.num_nodes;
   info.height = s.height;
   info.data_bytes = s.num_tuples * (s.attributes.size() * s.value_bytes() + sizeof(std::int64_t));
-  info.overhead_bytes = s.values.size_bytes() + s.ids.size_bytes() - info.data_bytes +
-                        s.corners.size_bytes() + s.leaves.size() * sizeof(LeafHeader) +
-                        s.nodes.size() * s.nodes.stride_bytes() +
-                        s.partitions.size() * sizeof(PartitionRange);
+  const BlockShape& shape = s.blocks->shape();
+  const std::size_t leaf_bytes = shape.leaf_bytes() + shape.block_rows * sizeof(std::int64_t) +
+                                 kNumCorners * shape.corner_bytes() + sizeof(LeafHeader);
+  info.overhead_bytes = s.num_leaves * leaf_bytes + s.num_nodes * s.blocks->node_bytes() - info.data_bytes;
   info.rounded_values = s.rounded_values;
   info.version = s.version;
   return info;

@@ -48,8 +48,8 @@ Explanation explain_plan(const Snapshot& snapshot, const ResolvedQuery& query, c
   std::string& text = result.text;
   text = "engine      " + std::string(engine_name(plan.engine)) + ": " + plan.reason + "\n";
   text += "table       " + std::to_string(snapshot.num_tuples) + " tuples in " +
-          std::to_string(snapshot.leaves.size()) + " blocks, tree of height " +
-          std::to_string(snapshot.height) + "\n";
+          std::to_string(snapshot.num_leaves) + " blocks, tree of height " + std::to_string(snapshot.height) +
+          "\n";
   text += "k           " + std::to_string(query.k) + "\n";
   if (plan.engine != Engine::bounded) return result;
   text +=

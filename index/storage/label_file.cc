@@ -1,25 +1,31 @@
 #include <algorithm>
-#include <cstring>
+#include <span>
+#include <utility>
 
 #include "index/storage/snapshot_files.h"
 
 namespace culmen::storage {
 namespace {
 
-// Memory for labels is asked for in steps of about this size, each after the one before it was read and found
-// good.
-constexpr std::uint64_t kWaveBytes = std::uint64_t{256} << 20;
-
-PlaceOf label_places(const std::vector<std::uint64_t>& offsets, const LabelStore& labels,
-                     std::uint64_t row_end_bytes) {
-  return [&offsets, &labels, row_end_bytes](std::uint64_t leaf) {
-    return BlockPlace{offsets[leaf], row_end_bytes + labels.leaf_start[leaf + 1] - labels.leaf_start[leaf],
-                      0};
+PlaceOf label_places(const std::vector<std::uint64_t>& offsets, std::span<const std::uint64_t> text_bytes,
+                     std::uint64_t end_bytes) {
+  return [&offsets, text_bytes, end_bytes](std::uint64_t leaf) {
+    return BlockPlace{offsets[leaf], end_bytes + text_bytes[leaf], 0};
   };
 }
 
-std::uint64_t row_end_bytes(const Snapshot& s) {
-  return static_cast<std::uint64_t>(s.block_rows) * sizeof(std::uint32_t);
+std::vector<std::uint64_t> offsets_of(std::span<const std::uint64_t> text_bytes, std::uint64_t end_bytes) {
+  std::vector<std::uint64_t> offsets = {kFirstBlockOffset};
+  for (std::uint64_t bytes : text_bytes)
+    offsets.push_back(offsets.back() + aligned(sizeof(BlockHeader) + end_bytes + bytes));
+  return offsets;
+}
+
+std::vector<std::uint64_t> text_bytes_of(const Snapshot& s) {
+  std::vector<std::uint64_t> bytes;
+  for (std::uint32_t leaf : s.order().leaves)
+    bytes.push_back(std::as_const(*s.blocks).labels(leaf).size() - s.blocks->shape().label_end_bytes());
+  return bytes;
 }
 
 // Labels end one behind the other, the last of them where the text does.
@@ -32,47 +38,36 @@ bool ends_are_good(const std::uint32_t* ends, std::uint64_t slots, std::uint64_t
 }  // namespace
 
 std::vector<std::uint64_t> label_offsets(const Snapshot& s) {
-  std::vector<std::uint64_t> offsets;
-  if (!s.has_labels) return offsets;
-  offsets.push_back(kFirstBlockOffset);
-  for (std::size_t leaf = 0; leaf + 1 < s.labels.leaf_start.size(); ++leaf)
-    offsets.push_back(offsets.back() + aligned(sizeof(BlockHeader) + row_end_bytes(s) +
-                                               s.labels.leaf_start[leaf + 1] - s.labels.leaf_start[leaf]));
-  return offsets;
+  if (!s.has_labels) return {};
+  return offsets_of(text_bytes_of(s), s.blocks->shape().label_end_bytes());
 }
 
 void write_labels(const Snapshot& s, const std::vector<std::uint64_t>& offsets, BlockFileWriter& file) {
-  file.write(label_places(offsets, s.labels, row_end_bytes(s)), [&](std::uint64_t leaf, std::byte* payload) {
-    const std::uint64_t start = s.labels.leaf_start[leaf];
-    std::memcpy(payload, s.labels.row_end.data() + leaf * static_cast<std::uint64_t>(s.block_rows),
-                row_end_bytes(s));
-    std::copy_n(reinterpret_cast<const std::byte*>(s.labels.bytes.data()) + start,
-                s.labels.leaf_start[leaf + 1] - start, payload + row_end_bytes(s));
-  });
+  const std::vector<std::uint64_t> text_bytes = text_bytes_of(s);
+  const std::vector<std::uint32_t>& leaves = s.order().leaves;
+  file.write(label_places(offsets, text_bytes, s.blocks->shape().label_end_bytes()),
+             [&](std::uint64_t number, std::byte* payload) {
+               const std::span<const std::byte> labels = std::as_const(*s.blocks).labels(leaves[number]);
+               std::copy(labels.begin(), labels.end(), payload);
+             });
 }
 
-void read_labels(const Manifest& manifest, BlockFileReader& file, Snapshot& s) {
-  LabelStore& labels = s.labels;
-  const std::vector<std::uint64_t> offsets = label_offsets(s);
-  const PlaceOf places = label_places(offsets, labels, row_end_bytes(s));
+// A leaf's labels get their memory once its block was read and found good.
+void read_labels(const Manifest& manifest, const std::vector<std::uint64_t>& label_bytes,
+                 BlockFileReader& file, Snapshot& s) {
+  const std::uint64_t end_bytes = s.blocks->shape().label_end_bytes();
+  const std::vector<std::uint64_t> offsets = offsets_of(label_bytes, end_bytes);
   file.require_end(offsets.back());
   file.read_file_header(manifest.num_leaves);
-  for (std::uint64_t first = 0, last = 0; first < manifest.num_leaves; first = last) {
-    while (last < manifest.num_leaves && (last == first || offsets[last + 1] - offsets[first] <= kWaveBytes))
-      ++last;
-    labels.bytes.resize(labels.leaf_start[last]);
-    labels.row_end.resize(last * manifest.block_rows);
-    file.read(first, last, places, [&](std::uint64_t leaf, const std::byte* payload) {
-      const std::uint64_t text_bytes = labels.leaf_start[leaf + 1] - labels.leaf_start[leaf];
-      std::uint32_t* ends = labels.row_end.data() + leaf * manifest.block_rows;
-      std::memcpy(ends, payload, row_end_bytes(s));
-      if (!ends_are_good(ends, manifest.block_rows, text_bytes))
-        throw_damaged(file.path(), offsets[leaf] + sizeof(BlockHeader),
-                      "labels that overlap or leave their block");
-      std::copy_n(reinterpret_cast<const char*>(payload) + row_end_bytes(s), text_bytes,
-                  labels.bytes.data() + labels.leaf_start[leaf]);
-    });
-  }
+  file.read(0, manifest.num_leaves, label_places(offsets, label_bytes, end_bytes),
+            [&](std::uint64_t leaf, const std::byte* payload) {
+              if (!ends_are_good(reinterpret_cast<const std::uint32_t*>(payload), manifest.block_rows,
+                                 label_bytes[leaf]))
+                throw_damaged(file.path(), offsets[leaf] + sizeof(BlockHeader),
+                              "labels that overlap or leave their block");
+              std::copy_n(payload, end_bytes + label_bytes[leaf],
+                          s.blocks->allocate_labels(leaf, label_bytes[leaf]).data());
+            });
   file.check_digest();
 }
 

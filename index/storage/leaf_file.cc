@@ -15,25 +15,30 @@ PlaceOf leaf_places(const LeafLayout& layout) {
 // only.
 class LeafReader {
  public:
-  LeafReader(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot)
-      : manifest_(manifest), layout_(manifest.leaf_layout()), file_(file), snapshot_(snapshot) {}
+  LeafReader(const Manifest& manifest, std::span<const std::uint32_t> leaves_of_partition,
+             BlockFileReader& file, Snapshot& snapshot)
+      : manifest_(manifest),
+        leaves_of_partition_(leaves_of_partition),
+        layout_(manifest.leaf_layout()),
+        file_(file),
+        snapshot_(snapshot) {}
 
-  void run() {
+  std::vector<std::uint64_t> run() {
     const std::uint64_t num_leaves = manifest_.num_leaves;
     const PlaceOf places = leaf_places(layout_);
     file_.require_end(places(num_leaves).offset);
     file_.read_file_header(num_leaves);
     // Fresh pages cost nothing until they are written: a file that lies about its length fails before that.
     records_ = PageBuffer<LeafRecord>(num_leaves);
-    snapshot_.values = PageBuffer<std::byte>(num_leaves * layout_.value_bytes);
-    snapshot_.ids = PageBuffer<std::int64_t>(num_leaves * manifest_.block_rows);
-    snapshot_.corners = PageBuffer<std::byte>(num_leaves * layout_.corner_bytes);
+    snapshot_.blocks = std::make_shared<Blocks>(snapshot_.block_shape(), snapshot_.layout, num_leaves,
+                                                manifest_.num_nodes());
+    snapshot_.num_leaves = snapshot_.leaf_slots = num_leaves;
     file_.read(0, num_leaves, places, [this](std::uint64_t leaf, const std::byte* payload) {
       visit_value_type(snapshot_, [&]<typename T>(T) { take_leaf<T>(leaf, payload); });
     });
     file_.check_digest();
-    check_partitions();
-    if (manifest_.has_labels) start_labels();
+    take_headers();
+    return manifest_.has_labels ? label_bytes() : std::vector<std::uint64_t>();
   }
 
  private:
@@ -49,12 +54,10 @@ class LeafReader {
       fail(leaf, 0, "a leaf of " + std::to_string(record.num_rows) + " rows");
     check_values<T>(leaf, payload);
     check_corners<T>(leaf, payload);
-    std::memcpy(snapshot_.corners.data() + leaf * layout_.corner_bytes, payload + layout_.corners_offset(),
-                layout_.corner_bytes);
-    std::memcpy(snapshot_.values.data() + leaf * layout_.value_bytes, payload + layout_.values_offset(),
-                layout_.value_bytes);
-    std::memcpy(snapshot_.ids.data() + leaf * manifest_.block_rows, payload + layout_.ids_offset(),
-                layout_.id_bytes);
+    Blocks& blocks = *snapshot_.blocks;
+    std::memcpy(blocks.corners(leaf), payload + layout_.corners_offset(), layout_.corner_bytes);
+    std::memcpy(blocks.values(leaf), payload + layout_.values_offset(), layout_.value_bytes);
+    std::memcpy(blocks.ids(leaf), payload + layout_.ids_offset(), layout_.id_bytes);
   }
 
   // Engines infer from the minima and maxima of the whole index that no score overflows. NaN fails every
@@ -91,16 +94,14 @@ class LeafReader {
   }
 
   // Leaves stand in order of their partitions, as many for each as the partition says.
-  void check_partitions() {
-    snapshot_.leaves.resize(manifest_.num_leaves);
-    std::uint64_t num_tuples = 0;
-    for (std::uint32_t p = 0; p < snapshot_.partitions.size(); ++p) {
-      const PartitionRange& range = snapshot_.partitions[p];
-      for (std::uint64_t leaf = range.first_leaf; leaf < std::uint64_t{range.first_leaf} + range.num_leaves;
-           ++leaf) {
+  void take_headers() {
+    std::uint64_t num_tuples = 0, leaf = 0;
+    for (std::uint32_t p = 0; p < leaves_of_partition_.size(); ++p) {
+      for (const std::uint64_t end = leaf + leaves_of_partition_[p]; leaf < end; ++leaf) {
         const LeafRecord& record = records_[leaf];
         if (record.partition != p) fail(leaf, 0, "a leaf in the wrong partition");
-        snapshot_.leaves[leaf] = {record.num_rows, record.partition, record.min_id, record.later_min_id};
+        snapshot_.blocks->leaf(leaf) = {record.num_rows, record.partition, record.min_id,
+                                        record.later_min_id};
         num_tuples += record.num_rows;
       }
     }
@@ -110,9 +111,8 @@ class LeafReader {
                         std::to_string(manifest_.num_tuples));
   }
 
-  void start_labels() {
-    std::vector<std::uint64_t>& starts = snapshot_.labels.leaf_start;
-    starts.assign(manifest_.num_leaves + 1, 0);
+  std::vector<std::uint64_t> label_bytes() const {
+    std::vector<std::uint64_t> bytes(manifest_.num_leaves);
     std::uint64_t offset = kFirstBlockOffset;
     for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves; ++leaf) {
       const LeafRecord& record = records_[leaf];
@@ -120,11 +120,13 @@ class LeafReader {
         fail(leaf, offsetof(LeafRecord, labels_offset), "a leaf with the wrong place for its labels");
       offset +=
           aligned(sizeof(BlockHeader) + manifest_.block_rows * sizeof(std::uint32_t) + record.label_bytes);
-      starts[leaf + 1] = starts[leaf] + record.label_bytes;
+      bytes[leaf] = record.label_bytes;
     }
+    return bytes;
   }
 
   const Manifest& manifest_;
+  const std::span<const std::uint32_t> leaves_of_partition_;
   const LeafLayout layout_;
   BlockFileReader& file_;
   Snapshot& snapshot_;
@@ -135,24 +137,27 @@ class LeafReader {
 
 void write_leaves(const Snapshot& s, const std::vector<std::uint64_t>& label_offsets, BlockFileWriter& file) {
   const LeafLayout layout(s);
-  file.write(leaf_places(layout), [&](std::uint64_t leaf, std::byte* payload) {
-    const LeafHeader& header = s.leaves[leaf];
+  const std::vector<std::uint32_t>& leaves = s.order().leaves;
+  const Blocks& blocks = *s.blocks;
+  file.write(leaf_places(layout), [&](std::uint64_t number, std::byte* payload) {
+    const std::uint32_t leaf = leaves[number];
+    const LeafHeader& header = s.leaf(leaf);
     LeafRecord record{header.num_rows, header.partition, header.min_id, header.later_min_id};
     if (s.has_labels) {
-      record.labels_offset = label_offsets[leaf];
-      record.label_bytes = s.labels.leaf_start[leaf + 1] - s.labels.leaf_start[leaf];
+      record.labels_offset = label_offsets[number];
+      record.label_bytes = blocks.labels(leaf).size() - blocks.shape().label_end_bytes();
     }
     std::memcpy(payload, &record, sizeof record);
-    std::memcpy(payload + layout.corners_offset(), s.corners.data() + leaf * layout.corner_bytes,
-                layout.corner_bytes);
-    std::memcpy(payload + layout.values_offset(), s.values.data() + leaf * layout.value_bytes,
-                layout.value_bytes);
+    std::memcpy(payload + layout.corners_offset(), blocks.corners(leaf), layout.corner_bytes);
+    std::memcpy(payload + layout.values_offset(), blocks.values(leaf), layout.value_bytes);
     std::memcpy(payload + layout.ids_offset(), s.leaf_ids(leaf), layout.id_bytes);
   });
 }
 
-void read_leaves(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot) {
-  LeafReader(manifest, file, snapshot).run();
+std::vector<std::uint64_t> read_leaves(const Manifest& manifest,
+                                       std::span<const std::uint32_t> leaves_of_partition,
+                                       BlockFileReader& file, Snapshot& snapshot) {
+  return LeafReader(manifest, leaves_of_partition, file, snapshot).run();
 }
 
 }  // namespace culmen::storage

@@ -50,9 +50,10 @@ std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manife
   if (manifest.has_labels)
     labels.emplace(directory, FileKind::labels, manifest.snapshot, manifest.file(FileKind::labels));
   auto snapshot = snapshot_of(manifest);
-  read_partitions(manifest, partitions, *snapshot);
-  read_leaves(manifest, leaves, *snapshot);
-  if (labels) read_labels(manifest, *labels, *snapshot);
+  const std::vector<std::uint32_t> leaves_of_partition = read_partitions(manifest, partitions, *snapshot);
+  const std::vector<std::uint64_t> label_bytes =
+      read_leaves(manifest, leaves_of_partition, leaves, *snapshot);
+  if (labels) read_labels(manifest, label_bytes, *labels, *snapshot);
   read_nodes(manifest, nodes, *snapshot);
   return snapshot;
 }

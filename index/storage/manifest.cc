@@ -206,8 +206,7 @@ void parse_attribute(const Members& members, Manifest& manifest) {
 }
 
 json level_json(const Manifest& manifest) {
-  const std::uint64_t node_bytes =
-      NodePool(0, BoundLayout(static_cast<int>(manifest.attributes.size()))).stride_bytes();
+  const std::uint64_t node_bytes = node_bytes_of(BoundLayout(static_cast<int>(manifest.attributes.size())));
   json levels = json::array();
   std::uint64_t first = 0;
   for (std::uint64_t nodes : manifest.level_nodes) {
@@ -309,10 +308,10 @@ Manifest describe(const Snapshot& snapshot) {
   manifest.block_rows = static_cast<std::uint64_t>(snapshot.block_rows);
   manifest.num_tuples = snapshot.num_tuples;
   manifest.rounded_values = snapshot.rounded_values;
-  manifest.num_leaves = snapshot.leaves.size();
+  manifest.num_leaves = snapshot.num_leaves;
   manifest.level_nodes.resize(static_cast<std::size_t>(snapshot.height));
-  for (std::size_t node = 0; node < snapshot.nodes.size(); ++node)
-    ++manifest.level_nodes[snapshot.nodes[node].header().level - 1];
+  for (std::uint32_t node : snapshot.order().nodes)
+    ++manifest.level_nodes[snapshot.node(node).header().level - 1];
   manifest.partitioning = snapshot.partitioner.kind();
   manifest.splits = snapshot.partitioner.splits();
   manifest.num_partitions = snapshot.partitioner.num_partitions();

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <numeric>
 
 #include "index/storage/snapshot_files.h"
 
@@ -34,14 +35,16 @@ class NodeReader {
       : manifest_(manifest), starts_(level_starts(manifest.level_nodes)), file_(file), snapshot_(snapshot) {}
 
   void run() {
-    const std::uint64_t node_bytes = NodePool(0, snapshot_.layout).stride_bytes();
+    const std::uint64_t node_bytes = snapshot_.blocks->node_bytes();
     const PlaceOf places = node_places(node_bytes, starts_);
     file_.require_end(places(manifest_.num_nodes()).offset);
     file_.read_file_header(manifest_.num_nodes());
-    snapshot_.nodes = NodePool(manifest_.num_nodes(), snapshot_.layout);
+    snapshot_.num_nodes = snapshot_.node_slots = manifest_.num_nodes();
     snapshot_.height = static_cast<int>(manifest_.level_nodes.size());
+    if (snapshot_.height > 0) snapshot_.root = static_cast<std::uint32_t>(manifest_.num_nodes() - 1);
     file_.read(0, manifest_.num_nodes(), places, [&](std::uint64_t node, const std::byte* payload) {
-      std::memcpy(snapshot_.nodes.mutable_node(node).bytes, payload, node_bytes);
+      std::memcpy(snapshot_.blocks->mutable_node(node).bytes, payload, node_bytes);
+      snapshot_.blocks->mutable_node(node).header().version = 0;
       check_node(node);
     });
     file_.check_digest();
@@ -50,12 +53,12 @@ class NodeReader {
 
  private:
   [[noreturn]] void fail(std::uint64_t node, const std::string& what) const {
-    const std::uint64_t node_bytes = snapshot_.nodes.stride_bytes();
+    const std::uint64_t node_bytes = snapshot_.blocks->node_bytes();
     throw_damaged(file_.path(), fixed_place(node, node_bytes, 0).offset + sizeof(BlockHeader), what);
   }
 
   void check_node(std::uint64_t node) const {
-    const NodeRef ref = snapshot_.nodes[node];
+    const NodeRef ref = snapshot_.node(node);
     const NodeHeader& header = ref.header();
     if (header.level != level_of(node, starts_)) fail(node, "a node of the wrong level");
     if (header.num_children == 0 || header.num_children > kFanOut)
@@ -66,25 +69,18 @@ class NodeReader {
     if (!good) fail(node, "a bound that is not a number");  // searches keep bounds in order
   }
 
-  // Every leaf, and every node but the root, is the child of exactly one node, one level above it.
+  // The children of a level's nodes, one node after the other, are the level below, in order.
   void check_links() const {
-    std::vector<bool> leaf_seen(manifest_.num_leaves), node_seen(manifest_.num_nodes());
-    std::uint64_t num_links = 0;
-    for (std::uint64_t node = 0; node < manifest_.num_nodes(); ++node) {
-      const NodeRef ref = snapshot_.nodes[node];
-      const std::uint32_t level = ref.header().level;
-      std::vector<bool>& seen = level == 1 ? leaf_seen : node_seen;
-      const std::uint64_t first = level == 1 ? 0 : starts_[level - 2];
-      const std::uint64_t last = level == 1 ? manifest_.num_leaves : starts_[level - 1];
-      for (std::uint32_t c = 0; c < ref.header().num_children; ++c, ++num_links) {
-        const std::uint32_t child = ref.children()[c];
-        if (child < first || child >= last) fail(node, "a child outside of the level below");
-        if (seen[child]) fail(node, "a child that another node has already");
-        seen[child] = true;
+    for (std::size_t level = 0; level < manifest_.level_nodes.size(); ++level) {
+      std::uint64_t next = level == 0 ? 0 : starts_[level - 1];
+      for (std::uint64_t node = starts_[level]; node < starts_[level + 1]; ++node) {
+        const NodeRef ref = snapshot_.node(node);
+        for (std::uint32_t c = 0; c < ref.header().num_children; ++c)
+          if (ref.children()[c] != next++) fail(node, "a child that is not the next of the level below");
       }
+      if (next != (level == 0 ? manifest_.num_leaves : starts_[level]))
+        throw_damaged(file_.path(), 0, "a leaf or a node is the child of none");
     }
-    if (num_links + 1 != manifest_.num_leaves + manifest_.num_nodes() && manifest_.num_leaves > 0)
-      throw_damaged(file_.path(), 0, "a leaf or a node is the child of none");
   }
 
   const Manifest& manifest_;
@@ -95,11 +91,23 @@ class NodeReader {
 
 }  // namespace
 
+// Nodes are numbered in the order of the tree here, wherever they stand in memory.
 void write_nodes(const Snapshot& s, BlockFileWriter& file) {
-  const std::size_t node_bytes = s.nodes.stride_bytes();
+  const std::size_t node_bytes = s.blocks->node_bytes();
   const std::vector<std::uint64_t> starts = level_starts(describe(s).level_nodes);
-  file.write(node_places(node_bytes, starts), [&](std::uint64_t node, std::byte* payload) {
-    std::memcpy(payload, s.nodes[node].bytes, node_bytes);
+  const std::vector<std::uint32_t>& nodes = s.order().nodes;
+  std::vector<std::uint32_t> first_child(nodes.size());  // on level 1 a leaf, above a node
+  std::uint32_t next = 0;
+  for (std::size_t number = 0; number < nodes.size(); ++number) {
+    if (number == starts[1]) next = 0;  // from leaves to nodes
+    first_child[number] = next;
+    next += s.node(nodes[number]).header().num_children;
+  }
+  file.write(node_places(node_bytes, starts), [&](std::uint64_t number, std::byte* payload) {
+    std::memcpy(payload, s.node(nodes[number]).bytes, node_bytes);
+    const NodeAccess<std::byte> node{payload};
+    node.header().version = 0;
+    std::iota(node.children(), node.children() + node.header().num_children, first_child[number]);
   });
 }
 

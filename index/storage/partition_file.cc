@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "culmen/error.h"
 #include "index/storage/snapshot_files.h"
@@ -39,48 +40,37 @@ Partitioner restore_partitioner(const Manifest& manifest, const double* doubles,
   }
 }
 
-std::vector<PartitionRange> ranges_of(const std::vector<std::uint32_t>& num_leaves, const Manifest& manifest,
-                                      const std::string& path) {
-  std::vector<PartitionRange> ranges;
-  std::uint64_t first = 0;
-  for (std::uint32_t leaves : num_leaves) {
-    if (first + leaves > manifest.num_leaves) break;
-    ranges.push_back({static_cast<std::uint32_t>(first), leaves});
-    first += leaves;
-  }
-  if (ranges.size() != num_leaves.size() || first != manifest.num_leaves)
-    throw_damaged(path, kFirstBlockOffset, "the partitions do not add up to the leaves");
-  return ranges;
-}
-
 }  // namespace
 
 void write_partitions(const Snapshot& s, BlockFileWriter& file) {
   const Partitioner& p = s.partitioner;
-  const PartitionSections sections{s.attributes.size(), p.cuts().size(), s.partitions.size()};
+  const PartitionSections sections{s.attributes.size(), p.cuts().size(), p.num_partitions()};
   file.write(sections.places(), [&](std::uint64_t, std::byte* payload) {
     auto* doubles = reinterpret_cast<double*>(payload);
     doubles = std::copy(p.minimum().begin(), p.minimum().end(), doubles);
     doubles = std::copy(p.maximum().begin(), p.maximum().end(), doubles);
     doubles = std::copy(p.cuts().begin(), p.cuts().end(), doubles);
     auto* counts = reinterpret_cast<std::uint32_t*>(doubles);
-    for (const PartitionRange& range : s.partitions) *counts++ = range.num_leaves;
+    for (const PartitionRange& range : s.order().partitions) *counts++ = range.num_leaves;
   });
 }
 
-void read_partitions(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot) {
+std::vector<std::uint32_t> read_partitions(const Manifest& manifest, BlockFileReader& file,
+                                           Snapshot& snapshot) {
   const PartitionSections sections{manifest.attributes.size(), manifest.num_cuts, manifest.num_partitions};
   file.require_end(sections.places()(1).offset);
   file.read_file_header(1);
+  std::vector<std::uint32_t> num_leaves(manifest.num_partitions);
   file.read(0, 1, sections.places(), [&](std::uint64_t, const std::byte* payload) {
     const auto* doubles = reinterpret_cast<const double*>(payload);
     snapshot.partitioner = restore_partitioner(manifest, doubles, file.path());
-    std::vector<std::uint32_t> num_leaves(manifest.num_partitions);
     std::memcpy(num_leaves.data(), doubles + sections.num_doubles(),
                 num_leaves.size() * sizeof(std::uint32_t));
-    snapshot.partitions = ranges_of(num_leaves, manifest, file.path());
   });
+  if (std::accumulate(num_leaves.begin(), num_leaves.end(), std::uint64_t{0}) != manifest.num_leaves)
+    throw_damaged(file.path(), kFirstBlockOffset, "the partitions do not add up to the leaves");
   file.check_digest();
+  return num_leaves;
 }
 
 }  // namespace culmen::storage

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "index/snapshot.h"
@@ -27,10 +28,15 @@ void write_labels(const Snapshot& snapshot, const std::vector<std::uint64_t>& la
 void write_partitions(const Snapshot& snapshot, BlockFileWriter& file);
 
 // Each fills its part of `snapshot`, in this order, and throws FormatError.
-void read_partitions(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot);
-// Fills leaves, values, ids and corners, and labels.leaf_start if there are labels.
-void read_leaves(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot);
-void read_labels(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot);
+// Returns how many leaves each partition has.
+std::vector<std::uint32_t> read_partitions(const Manifest& manifest, BlockFileReader& file,
+                                           Snapshot& snapshot);
+// Makes the blocks and fills the leaves. Returns the bytes of label text of each leaf, if there are labels.
+std::vector<std::uint64_t> read_leaves(const Manifest& manifest,
+                                       std::span<const std::uint32_t> leaves_of_partition,
+                                       BlockFileReader& file, Snapshot& snapshot);
+void read_labels(const Manifest& manifest, const std::vector<std::uint64_t>& label_bytes,
+                 BlockFileReader& file, Snapshot& snapshot);
 void read_nodes(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot);
 
 // All of them: the snapshot that the manifest describes.

@@ -46,7 +46,7 @@ class DepthFirst {
   __device__ void walk(Most&& most, ResultHeader& work) {
     const int root = mirror_.height - 1;
     int level = root;  // 0: children are leaves
-    open(level, mirror_.num_nodes - 1, work);
+    open(level, mirror_.root, work);
     while (level <= root) {
       const int child = take_best(level, most(level));
       if (child < 0) {

@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kGtaThreads) search_gta(const MirrorRef mirror
   for (std::uint32_t p = blockIdx.x; p < mirror.num_partitions; p += gridDim.x) {
     const PartitionRange partition = mirror.partitions[p];
     for (std::uint32_t i = 0; i < partition.num_leaves; ++i) {
-      const std::uint32_t leaf = partition.first_leaf + i;
+      const std::uint32_t leaf = mirror.leaf_order[partition.first_leaf + i];
       merge_leaf<T>(mirror, query, leaf, best);
       if (threadIdx.x == 0) {
         ++shared.leaves_visited;

@@ -26,13 +26,14 @@ bool fits(std::size_t num_bytes) {
 }
 
 std::size_t row_bytes(const Snapshot& snapshot) {
-  return snapshot.values.size_bytes() + snapshot.ids.size_bytes();
+  const BlockShape& shape = snapshot.blocks->shape();
+  return snapshot.leaf_slots * (shape.leaf_bytes() + shape.block_rows * sizeof(std::int64_t));
 }
 
 std::size_t tree_bytes(const Snapshot& snapshot) {
-  const std::size_t nodes = snapshot.nodes.size() * snapshot.nodes.stride_bytes();
-  return nodes + nodes / kFanOut + snapshot.corners.size_bytes() +
-         snapshot.leaves.size() * sizeof(LeafHeader);
+  const std::size_t nodes = snapshot.node_slots * snapshot.blocks->node_bytes();
+  return nodes + nodes / kFanOut +
+         snapshot.leaf_slots * (kNumCorners * snapshot.blocks->shape().corner_bytes() + sizeof(LeafHeader));
 }
 
 DeviceMemory choose_memory(const Snapshot& snapshot, DeviceMemory wanted) {
@@ -69,6 +70,7 @@ Mirror::Mirror(const Snapshot& snapshot, const DeviceOptions& options)
   upload_tree(snapshot);
   upload_slots(snapshot);
   upload_rows(snapshot, kind_of(memory_));
+  ref_.root = snapshot.root;
   ref_.height = snapshot.height;
   ref_.block_rows = snapshot.block_rows;
   ref_.num_attributes = snapshot.num_attributes();
@@ -76,8 +78,9 @@ Mirror::Mirror(const Snapshot& snapshot, const DeviceOptions& options)
 }
 
 void Mirror::upload_rows(const Snapshot& snapshot, cuda::Memory memory) {
-  values_ = cuda::upload(snapshot.values.data(), snapshot.values.size(), memory);
-  ids_ = cuda::upload(snapshot.ids.data(), snapshot.ids.size(), memory);
+  const Blocks& blocks = *snapshot.blocks;
+  values_ = cuda::upload(blocks.values(0), snapshot.leaf_slots * blocks.shape().leaf_bytes(), memory);
+  ids_ = cuda::upload(blocks.ids(0), snapshot.leaf_slots * blocks.shape().block_rows, memory);
   if (memory == cuda::Memory::managed) {
     cuda::keep_on_device(values_.data(), values_.size_bytes());
     cuda::keep_on_device(ids_.data(), ids_.size_bytes());
@@ -88,32 +91,39 @@ void Mirror::upload_rows(const Snapshot& snapshot, cuda::Memory memory) {
 }
 
 void Mirror::upload_tree(const Snapshot& snapshot) {
-  leaves_ = cuda::upload(snapshot.leaves.data(), snapshot.leaves.size(), cuda::Memory::device);
-  corners_ = cuda::upload(snapshot.corners.data(), snapshot.corners.size(), cuda::Memory::device);
-  partitions_ = cuda::upload(snapshot.partitions.data(), snapshot.partitions.size(), cuda::Memory::device);
+  const Blocks& blocks = *snapshot.blocks;
+  const TreeOrder& order = snapshot.order();
+  leaves_ = cuda::upload(&blocks.leaf(0), snapshot.leaf_slots, cuda::Memory::device);
+  corners_ =
+      cuda::upload(blocks.corners(0), snapshot.leaf_slots * kNumCorners * blocks.shape().corner_bytes(),
+                   cuda::Memory::device);
+  leaf_order_ = cuda::upload(order.leaves.data(), order.leaves.size(), cuda::Memory::device);
+  partitions_ = cuda::upload(order.partitions.data(), order.partitions.size(), cuda::Memory::device);
   const std::vector<AttributeBounds> attributes = attribute_bounds(snapshot);
   attributes_ = cuda::upload(attributes.data(), attributes.size(), cuda::Memory::device);
-  const std::size_t stride = snapshot.nodes.stride_bytes();
-  nodes_ = cuda::upload(snapshot.nodes[0].bytes, snapshot.nodes.size() * stride, cuda::Memory::device);
+  const std::size_t stride = blocks.node_bytes();
+  nodes_ = cuda::upload(blocks.node(0).bytes, snapshot.node_slots * stride, cuda::Memory::device);
   ref_.leaves = leaves_.data();
   ref_.corners = corners_.data();
+  ref_.leaf_order = leaf_order_.data();
   ref_.partitions = partitions_.data();
   ref_.attributes = attributes_.data();
   ref_.nodes = nodes_.data();
   ref_.node_stride = stride;
-  ref_.num_nodes = static_cast<std::uint32_t>(snapshot.nodes.size());
-  ref_.num_leaves = static_cast<std::uint32_t>(snapshot.leaves.size());
-  ref_.num_partitions = static_cast<std::uint32_t>(snapshot.partitions.size());
-  device_bytes_ +=
-      leaves_.size_bytes() + corners_.size_bytes() + partitions_.size_bytes() + nodes_.size_bytes();
+  ref_.num_leaves = static_cast<std::uint32_t>(order.leaves.size());
+  ref_.num_partitions = static_cast<std::uint32_t>(order.partitions.size());
+  device_bytes_ += leaves_.size_bytes() + corners_.size_bytes() + leaf_order_.size_bytes() +
+                   partitions_.size_bytes() + nodes_.size_bytes();
 }
 
 // A level-1 node's own bounds stand in its parent; here they are taken together again from its children,
 // which spares the case of a tree that is one node.
 void Mirror::upload_slots(const Snapshot& snapshot) {
-  std::vector<std::uint32_t> level_1;
-  for (std::size_t n = 0; n < snapshot.nodes.size(); ++n)
-    if (snapshot.nodes[n].header().level == 1) level_1.push_back(static_cast<std::uint32_t>(n));
+  const std::vector<std::uint32_t>& nodes = snapshot.order().nodes;
+  const std::vector<std::uint32_t> level_1(
+      nodes.begin(), std::find_if(nodes.begin(), nodes.end(), [&snapshot](std::uint32_t node) {
+        return snapshot.node(node).header().level > 1;
+      }));
   const auto num_nodes = static_cast<std::uint32_t>(level_1.size());
   const std::uint32_t num_groups = (num_nodes + kGroup - 1) / kGroup;
   const std::size_t num_slots = std::size_t{num_groups} * kGroup;
@@ -124,7 +134,7 @@ void Mirror::upload_slots(const Snapshot& snapshot) {
   tbb::parallel_for(std::uint32_t{0}, num_nodes, [&](std::uint32_t n) {
     // Neighbours in the tree stand in different groups.
     const std::size_t slot = std::size_t{n % num_groups} * kGroup + n / num_groups;
-    const NodeRef node = snapshot.nodes[level_1[n]];
+    const NodeRef node = snapshot.node(level_1[n]);
     slot_nodes[slot] = level_1[n];
     min_ids[slot] = node.header().min_id;
     for (std::size_t row = 0; row < num_rows; ++row) {

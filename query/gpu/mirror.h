@@ -32,7 +32,7 @@ class Mirror {
   cuda::Buffer<PartitionRange> partitions_;
   cuda::Buffer<AttributeBounds> attributes_;
   cuda::Buffer<Half> slot_bounds_;
-  cuda::Buffer<std::uint32_t> slot_nodes_;
+  cuda::Buffer<std::uint32_t> leaf_order_, slot_nodes_;
 };
 
 }  // namespace culmen::gpu

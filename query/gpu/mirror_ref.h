@@ -18,13 +18,15 @@ struct AttributeBounds {
 };
 
 struct MirrorRef {
-  // As in index/snapshot.h.
-  const std::byte* values;  // [num_leaves][num_attributes][block_rows]
-  const std::int64_t* ids;  // [num_leaves][block_rows]
+  // As in index/blocks.h, by slot.
+  const std::byte* values;  // [][num_attributes][block_rows]
+  const std::int64_t* ids;  // [][block_rows]
   const LeafHeader* leaves;
-  const std::byte* corners;  // [num_leaves][kNumCorners][num_attributes]
-  const std::byte* nodes;    // [num_nodes] of node_stride bytes, level 1 first, the root last
-  const PartitionRange* partitions;
+  const std::byte* corners;  // [][kNumCorners][num_attributes]
+  const std::byte* nodes;    // [] of node_stride bytes
+
+  const std::uint32_t* leaf_order;    // [num_leaves] slots, in the tree's order
+  const PartitionRange* partitions;   // positions in leaf_order
   const AttributeBounds* attributes;  // [num_attributes]
 
   // The bounds of all level-1 nodes, "subset-major": [num_bound_rows][num_slots]. Which node stands in a slot
@@ -36,7 +38,7 @@ struct MirrorRef {
 
   std::uint64_t node_stride;
   std::uint32_t num_slots;  // a multiple of 32
-  std::uint32_t num_nodes;
+  std::uint32_t root;
   std::uint32_t num_leaves;
   std::uint32_t num_partitions;
   std::int32_t height;

@@ -41,15 +41,15 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
   grid_barrier(*state.counters, 1);
   Floor floor = floor_of_published(mirror, state, scale, shared, keys);
 
-  const auto visit = [&](std::uint64_t leaf) {
+  const auto visit = [&](std::uint64_t position) {
     visit_leaf<T, kLoads>(
-        mirror, query, floor, static_cast<std::uint32_t>(leaf), lane, shared,
+        mirror, query, floor, __ldg(mirror.leaf_order + position), lane, shared,
         [&](auto& pass, const auto& rows, int) { append(candidates_of_all(state), pass, rows, lane); });
   };
   const std::uint64_t num_leaves = mirror.num_leaves;
-  for (std::uint64_t leaf = static_cast<std::uint64_t>(warp) * kFirstStride; leaf < num_leaves;
-       leaf += static_cast<std::uint64_t>(num_warps) * kFirstStride)
-    visit(leaf);
+  for (std::uint64_t i = static_cast<std::uint64_t>(warp) * kFirstStride; i < num_leaves;
+       i += static_cast<std::uint64_t>(num_warps) * kFirstStride)
+    visit(i);
   grid_barrier(*state.counters, 2);
   const std::uint64_t count = __ldcg(&state.counters->num_candidates);
   grid_barrier(*state.counters, 3);  // nobody appends before all have read the count
@@ -57,8 +57,8 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
       min(min(count, state.capacity), std::uint64_t{kSortBytes / sizeof(std::uint32_t)}));
   floor = floor_of_candidates(state, floor, looked_at, scale, keys, shared.select);
 
-  for (std::uint64_t leaf = warp; leaf < num_leaves; leaf += num_warps)
-    if (leaf % kFirstStride != 0) visit(leaf);
+  for (std::uint64_t i = warp; i < num_leaves; i += num_warps)
+    if (i % kFirstStride != 0) visit(i);
   finish(state, scale, shared, reinterpret_cast<Candidate*>(keys));
 }
 

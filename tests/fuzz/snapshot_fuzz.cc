@@ -201,10 +201,10 @@ std::map<std::string, Bytes> changed_files(const Base& base, std::span<const Cha
 // Everything engines rely on to stay inside their arrays and to keep numbers finite.
 void check_tree(const Snapshot& s) {
   std::vector<std::size_t> nodes;
-  if (s.height > 0) nodes.push_back(s.nodes.size() - 1);
-  std::vector<int> times_reached(s.leaves.size());
+  if (s.height > 0) nodes.push_back(s.root);
+  std::vector<int> times_reached(s.num_leaves);
   while (!nodes.empty()) {
-    const NodeRef node = s.nodes[nodes.back()];
+    const NodeRef node = s.node(nodes.back());
     nodes.pop_back();
     for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
       for (int row = 0; row < s.layout.num_rows(); ++row)
@@ -213,7 +213,7 @@ void check_tree(const Snapshot& s) {
       if (node.header().level == 1) {
         ++times_reached.at(node.children()[c]);
       } else {
-        require(s.nodes[node.children()[c]].header().level + 1 == node.header().level, "level");
+        require(s.node(node.children()[c]).header().level + 1 == node.header().level, "level");
         nodes.push_back(node.children()[c]);
       }
     }
@@ -224,9 +224,9 @@ void check_tree(const Snapshot& s) {
 
 std::uint64_t check_rows(const Snapshot& s) {
   std::uint64_t sum = 0, num_tuples = 0;
-  for (std::size_t leaf = 0; leaf < s.leaves.size(); ++leaf) {
-    num_tuples += s.leaves[leaf].num_rows;
-    for (std::uint32_t r = 0; r < s.leaves[leaf].num_rows; ++r) {
+  for (std::size_t leaf = 0; leaf < s.num_leaves; ++leaf) {
+    num_tuples += s.leaf(leaf).num_rows;
+    for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
       const std::uint64_t row = leaf * static_cast<std::uint64_t>(s.block_rows) + r;
       for (int i = 0; i < s.num_attributes(); ++i) {
         const AttributeStats& stats = s.stats[static_cast<std::size_t>(i)];
@@ -241,10 +241,10 @@ std::uint64_t check_rows(const Snapshot& s) {
 }
 
 void check_partitions(const Snapshot& s) {
-  for (const PartitionRange& range : s.partitions)
+  for (const PartitionRange& range : s.order().partitions)
     for (std::uint32_t leaf = 0; leaf < range.num_leaves; ++leaf)
-      require(range.first_leaf + leaf < s.leaves.size(), "leaf number");
-  if (s.leaves.empty()) return;
+      require(range.first_leaf + leaf < s.num_leaves, "leaf number");
+  if (s.num_leaves == 0) return;
   TupleChunk tuple(1, s.num_attributes());
   for (int i = 0; i < s.num_attributes(); ++i) tuple(0, i) = s.value(0, i);
   OrderKey key = 0;

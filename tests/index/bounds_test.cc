@@ -39,9 +39,9 @@ double score_in(const Snapshot& s, const ResolvedQuery& query, std::uint64_t row
 
 // The best score in each leaf.
 std::vector<double> best_scores(const Snapshot& s, const ResolvedQuery& query) {
-  std::vector<double> best(s.leaves.size(), -kInfinity);
-  for (std::size_t leaf = 0; leaf < s.leaves.size(); ++leaf)
-    for (std::uint32_t r = 0; r < s.leaves[leaf].num_rows; ++r)
+  std::vector<double> best(s.num_leaves, -kInfinity);
+  for (std::size_t leaf = 0; leaf < s.num_leaves; ++leaf)
+    for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r)
       best[leaf] =
           std::max(best[leaf], score_in(s, query, leaf * static_cast<std::uint64_t>(s.block_rows) + r));
   return best;
@@ -52,7 +52,7 @@ std::vector<double> best_scores(const Snapshot& s, const ResolvedQuery& query) {
 double careless_bound(const Snapshot& s, const ResolvedQuery& query, std::size_t leaf) {
   std::vector<Term> terms(query.terms.begin(), query.terms.end());
   std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.weight > b.weight; });
-  std::vector<double> sums(s.leaves[leaf].num_rows, 0.0);
+  std::vector<double> sums(s.leaf(leaf).num_rows, 0.0);
   double bound = query.offset;
   for (std::size_t j = 0; j < terms.size(); ++j) {
     for (std::uint32_t r = 0; r < sums.size(); ++r)
@@ -76,9 +76,9 @@ class Bounds : public testing::TestWithParam<ValueClass> {
   // Compares every bound of every node with the best score below it.
   static std::string check(const Snapshot& s, const ResolvedQuery& query, Counts& counts) {
     const std::vector<double> best_in_leaf = best_scores(s, query);
-    std::vector<double> best_in_node(s.nodes.size(), -kInfinity);
-    for (std::size_t n = 0; n < s.nodes.size(); ++n) {
-      const NodeRef node = s.nodes[n];
+    std::vector<double> best_in_node(s.num_nodes, -kInfinity);
+    for (std::size_t n = 0; n < s.num_nodes; ++n) {
+      const NodeRef node = s.node(n);
       double bounds[kFanOut];
       simd::child_bounds(node.bounds(), query.bound, bounds);
       for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
@@ -183,14 +183,14 @@ TEST_P(Bounds, OfACornerAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
     const ResolvedQuery resolved = resolve(query, *s);
     const std::vector<double> best = best_scores(*s, resolved);
     visit_value_type(*s, [&]<typename T>(T) {
-      for (std::uint32_t leaf = 0; leaf < s->leaves.size(); ++leaf) {
+      for (std::uint32_t leaf = 0; leaf < s->num_leaves; ++leaf) {
         const double own = corner_score<T>(*s, resolved, leaf, Corner::maximum, Corner::minimum);
         const double later =
             corner_score<T>(*s, resolved, leaf, Corner::later_maximum, Corner::later_minimum);
         attained += own == best[leaf] ? 1 : 0;
         EXPECT_GE(own, best[leaf]);
-        for (std::uint32_t l = leaf + 1;
-             l < s->leaves.size() && s->leaves[l].partition == s->leaves[leaf].partition; ++l)
+        for (std::uint32_t l = leaf + 1; l < s->num_leaves && s->leaf(l).partition == s->leaf(leaf).partition;
+             ++l)
           EXPECT_GE(later, best[l]) << "leaf " << leaf << ", later leaf " << l;
       }
     });
@@ -212,18 +212,18 @@ TEST_P(Bounds, OfRangesNeverExcludeATupleInTheRange) {
       resolve_filter({random_range(random, oracle)}, *s, query);
       const RangePredicate& range = query.where[0];
       const auto slots = static_cast<std::uint64_t>(s->block_rows);
-      std::vector<bool> leaf_passes(s->leaves.size(), false), node_passes(s->nodes.size(), false);
-      for (std::size_t leaf = 0; leaf < s->leaves.size(); ++leaf)
-        for (std::uint32_t r = 0; r < s->leaves[leaf].num_rows; ++r) {
+      std::vector<bool> leaf_passes(s->num_leaves, false), node_passes(s->num_nodes, false);
+      for (std::size_t leaf = 0; leaf < s->num_leaves; ++leaf)
+        for (std::uint32_t r = 0; r < s->leaf(leaf).num_rows; ++r) {
           const double value = s->value(leaf * slots + r, range.attribute);
           if (value >= range.minimum && value <= range.maximum) leaf_passes[leaf] = true;
         }
-      for (std::size_t n = 0; n < s->nodes.size(); ++n)
-        for (std::uint32_t c = 0; c < s->nodes[n].header().num_children; ++c) {
-          const std::uint32_t child = s->nodes[n].children()[c];
-          const bool passes = s->nodes[n].header().level == 1 ? leaf_passes[child] : node_passes[child];
+      for (std::size_t n = 0; n < s->num_nodes; ++n)
+        for (std::uint32_t c = 0; c < s->node(n).header().num_children; ++c) {
+          const std::uint32_t child = s->node(n).children()[c];
+          const bool passes = s->node(n).header().level == 1 ? leaf_passes[child] : node_passes[child];
           if (passes) node_passes[n] = true;
-          const bool misses = misses_range(query.bound, s->nodes[n], c);
+          const bool misses = misses_range(query.bound, s->node(n), c);
           excluded += misses ? 1 : 0;
           EXPECT_FALSE(passes && misses)
               << "a" << range.attribute << " in [" << range.minimum << ", " << range.maximum << "]; "
@@ -251,11 +251,11 @@ std::uint64_t expect_rows_cover_real_sums(const Snapshot& s) {
   };
   const auto stored = [&s](int row, std::uint32_t leaf) {
     return static_cast<long double>(
-        static_cast<float>(s.nodes[0].bounds()[row * kFanOut + static_cast<int>(leaf)]));
+        static_cast<float>(s.node(0).bounds()[row * kFanOut + static_cast<int>(leaf)]));
   };
   const auto check_maximum = [&](int row, const std::vector<int>& subset) {
-    for (std::uint32_t leaf = 0; leaf < s.nodes[0].header().num_children; ++leaf)
-      for (std::uint32_t r = 0; r < s.leaves[leaf].num_rows; ++r) {
+    for (std::uint32_t leaf = 0; leaf < s.node(0).header().num_children; ++leaf)
+      for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
         long double sum = 0;
         for (const int attribute : subset) sum += in_units(leaf * slots + r, attribute);
         EXPECT_GE(stored(row, leaf), sum) << "bounds row " << row << ", leaf " << leaf;
@@ -278,8 +278,8 @@ std::uint64_t expect_rows_cover_real_sums(const Snapshot& s) {
     check_maximum(s.layout.total_row(), everything);
   }
   for (int i = 0; i < s.num_attributes(); ++i)
-    for (std::uint32_t leaf = 0; leaf < s.nodes[0].header().num_children; ++leaf)
-      for (std::uint32_t r = 0; r < s.leaves[leaf].num_rows; ++r)
+    for (std::uint32_t leaf = 0; leaf < s.node(0).header().num_children; ++leaf)
+      for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r)
         EXPECT_LE(stored(s.layout.minimum_row(i), leaf), in_units(leaf * slots + r, i));
   return down_would_fail;
 }
@@ -334,8 +334,8 @@ TEST(BoundPlan, ReadsOneRowForEqualWeights) {
     EXPECT_EQ(row, d <= kMaxGroupSize ? s->layout.subset_row(0, (1u << d) - 1) : s->layout.total_row());
     const std::vector<double> best = best_scores(*s, resolved);
     double bounds[kFanOut];
-    simd::child_bounds(s->nodes[0].bounds(), resolved.bound, bounds);
-    for (std::size_t c = 0; c < s->nodes[0].header().num_children; ++c)
+    simd::child_bounds(s->node(0).bounds(), resolved.bound, bounds);
+    for (std::size_t c = 0; c < s->node(0).header().num_children; ++c)
       EXPECT_NEAR(bounds[c], best[c], 2e-3 * d);  // in units: what storing rounds away
   }
 }
@@ -360,9 +360,9 @@ TEST(BoundPlan, IsAsTightAsTheBoxOfTheBlock) {
     for (int i = 0; i < 6; ++i) query.weights.push_back(random.unit());
     const ResolvedQuery resolved = resolve(query, *s);
     double bounds[kFanOut];
-    simd::child_bounds(s->nodes[0].bounds(), resolved.bound, bounds);
+    simd::child_bounds(s->node(0).bounds(), resolved.bound, bounds);
     visit_value_type(*s, [&]<typename T>(T) {
-      for (std::uint32_t leaf = 0; leaf < s->leaves.size(); ++leaf) {
+      for (std::uint32_t leaf = 0; leaf < s->num_leaves; ++leaf) {
         const double box = corner_score<T>(*s, resolved, leaf, Corner::maximum, Corner::minimum);
         EXPECT_LE(bounds[leaf], box + 6 * 2e-3);
       }
@@ -382,7 +382,7 @@ TEST(BoundPlan, IsNotExactWhereWeightsUnderflowInBoundUnits) {
   const Query query{.weights = {0x1p-74, 0x2.8p-74}, .k = 1};
   const ResolvedQuery resolved = resolve(query, *s);
   double bounds[kFanOut];
-  simd::child_bounds(s->nodes[0].bounds(), resolved.bound, bounds);
+  simd::child_bounds(s->node(0).bounds(), resolved.bound, bounds);
   EXPECT_GE(bounds[0], best_scores(*s, resolved)[0]) << (resolved.bound.exact ? "exact" : "inexact");
 }
 

@@ -21,17 +21,14 @@ std::string bytes_of(const Snapshot& s) {
   const auto add = [&bytes](const void* data, std::size_t size) {
     bytes.append(static_cast<const char*>(data), size);
   };
-  for (const LeafHeader& leaf : s.leaves) {
-    add(&leaf.num_rows, sizeof leaf.num_rows);
-    add(&leaf.partition, sizeof leaf.partition);
-    add(&leaf.min_id, sizeof leaf.min_id);
-    add(&leaf.later_min_id, sizeof leaf.later_min_id);
-  }
-  add(s.values.data(), s.values.size_bytes());
-  add(s.ids.data(), s.ids.size_bytes());
-  add(s.corners.data(), s.corners.size_bytes());
-  for (std::size_t n = 0; n < s.nodes.size(); ++n) add(s.nodes[n].bytes, s.nodes.stride_bytes());
-  add(s.labels.bytes.data(), s.labels.bytes.size());
+  const auto add_all = [&add](auto values) { add(values.data(), values.size_bytes()); };
+  const Blocks& blocks = *s.blocks;
+  add_all(blocks.all_leaves());
+  add_all(blocks.all_values());
+  add_all(blocks.all_ids());
+  add_all(blocks.all_corners());
+  add_all(blocks.all_nodes());
+  for (std::size_t leaf = 0; leaf < s.num_leaves; ++leaf) add_all(blocks.labels(leaf));
   return bytes;
 }
 
@@ -66,8 +63,8 @@ TEST(BulkLoad, KeepsEveryTupleOnceAsItWasGiven) {
     for (std::size_t row = 0; row < 700; ++row)
       row_of[view.ids.empty() ? static_cast<std::int64_t>(row) : view.ids[row]] = row;
     std::size_t found = 0;
-    for (std::size_t leaf = 0; leaf < s->leaves.size(); ++leaf)
-      for (std::uint32_t r = 0; r < s->leaves[leaf].num_rows; ++r, ++found) {
+    for (std::size_t leaf = 0; leaf < s->num_leaves; ++leaf)
+      for (std::uint32_t r = 0; r < s->leaf(leaf).num_rows; ++r, ++found) {
         const auto at = row_of.extract(s->leaf_ids(leaf)[r]);
         ASSERT_FALSE(at.empty()) << "an id that was not given, or twice";
         for (std::size_t i = 0; i < 3; ++i) {
@@ -88,8 +85,8 @@ TEST(BulkLoad, SetsLeavesInOrderOfTheKeyAndThenTheId) {
   EXPECT_EQ(s->partitioner.num_partitions(), 8u);
   OrderKey last_key = 0;
   std::int64_t last_id = std::numeric_limits<std::int64_t>::min();
-  for (std::size_t leaf = 0; leaf < s->leaves.size(); ++leaf) {
-    const auto num_rows = static_cast<Eigen::Index>(s->leaves[leaf].num_rows);
+  for (std::size_t leaf = 0; leaf < s->num_leaves; ++leaf) {
+    const auto num_rows = static_cast<Eigen::Index>(s->leaf(leaf).num_rows);
     TupleChunk tuples(num_rows, 4);
     for (Eigen::Index r = 0; r < num_rows; ++r)
       for (int i = 0; i < 4; ++i) tuples(r, i) = s->value(leaf * 16 + static_cast<std::uint64_t>(r), i);
@@ -97,7 +94,7 @@ TEST(BulkLoad, SetsLeavesInOrderOfTheKeyAndThenTheId) {
     s->partitioner.keys(tuples, 0, 3000, keys);
     for (std::size_t r = 0; r < keys.size(); ++r) {
       const std::int64_t id = s->leaf_ids(leaf)[r];
-      EXPECT_EQ(partition_of(keys[r]), s->leaves[leaf].partition);
+      EXPECT_EQ(partition_of(keys[r]), s->leaf(leaf).partition);
       EXPECT_TRUE(last_key < keys[r] || (last_key == keys[r] && last_id < id));
       last_key = keys[r];
       last_id = id;
@@ -109,13 +106,13 @@ TEST(BulkLoad, WritesThresholdsOverAllLaterLeavesOfThePartition) {
   Random random(4);
   const Table table = random_table(random, ValueClass::uniform_f64, 2000, 3);
   const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.num_partitions = 4, .block_rows = 16});
-  for (std::size_t leaf = 0; leaf < s->leaves.size(); ++leaf) {
+  for (std::size_t leaf = 0; leaf < s->num_leaves; ++leaf) {
     std::vector<double> highest(3, -std::numeric_limits<double>::infinity()),
         lowest(3, std::numeric_limits<double>::infinity());
     std::int64_t min_id = kNoId;
-    for (std::size_t later = leaf + 1; later < s->leaves.size(); ++later) {
-      if (s->leaves[later].partition != s->leaves[leaf].partition) continue;
-      for (std::uint32_t r = 0; r < s->leaves[later].num_rows; ++r) {
+    for (std::size_t later = leaf + 1; later < s->num_leaves; ++later) {
+      if (s->leaf(later).partition != s->leaf(leaf).partition) continue;
+      for (std::uint32_t r = 0; r < s->leaf(later).num_rows; ++r) {
         min_id = std::min(min_id, s->leaf_ids(later)[r]);
         for (int i = 0; i < 3; ++i) {
           const auto a = static_cast<std::size_t>(i);
@@ -124,7 +121,7 @@ TEST(BulkLoad, WritesThresholdsOverAllLaterLeavesOfThePartition) {
         }
       }
     }
-    EXPECT_EQ(s->leaves[leaf].later_min_id, min_id);
+    EXPECT_EQ(s->leaf(leaf).later_min_id, min_id);
     for (std::size_t i = 0; i < 3; ++i) {
       EXPECT_EQ(s->corner<double>(leaf, Corner::later_maximum)[i], highest[i]);
       EXPECT_EQ(s->corner<double>(leaf, Corner::later_minimum)[i], lowest[i]);
@@ -138,8 +135,8 @@ TEST(BulkLoad, GivesEachNodeTheSmallestIdBelowIt) {
   const Table table = random_table(random, ValueClass::small_integers, 50'000, 3);
   const std::shared_ptr<const Snapshot> s = bulk_load(table.view(), {.block_rows = 16});
   ASSERT_GT(s->height, 2);
-  for (std::size_t n = 0; n < s->nodes.size(); ++n) {
-    const NodeRef node = s->nodes[n];
+  for (std::size_t n = 0; n < s->num_nodes; ++n) {
+    const NodeRef node = s->node(n);
     const auto* min_ids = node.min_ids();
     EXPECT_EQ(node.header().min_id, *std::min_element(min_ids, min_ids + node.header().num_children));
   }

@@ -20,18 +20,18 @@ std::shared_ptr<Snapshot> sound_snapshot() {
 }
 
 float* values_of(Snapshot& s, std::size_t leaf) {
-  return reinterpret_cast<float*>(s.values.data() + leaf * s.leaf_bytes());
+  return reinterpret_cast<float*>(s.blocks->values(leaf));
 }
 float* corner_of(Snapshot& s, std::size_t leaf, Corner corner) {
   return const_cast<float*>(s.corner<float>(leaf, corner));
 }
 std::int64_t* ids_of(Snapshot& s, std::size_t leaf) {
-  return s.ids.data() + leaf * 16;
+  return s.blocks->ids(leaf);
 }
 
 // Moves the stored bound of a child by `distance` bound units.
 void move_bound(Snapshot& s, std::size_t node, int row, int child, double distance) {
-  Half& bound = s.nodes.mutable_node(node).bounds()[row * kFanOut + child];
+  Half& bound = s.blocks->mutable_node(node).bounds()[row * kFanOut + child];
   bound = round_up_to_half(static_cast<float>(bound) + distance);
 }
 
@@ -72,14 +72,13 @@ std::vector<Damage> damages() {
              },
              "leaf 5"},
       Damage{"id_twice", [](Snapshot& s) { ids_of(s, 3)[1] = ids_of(s, 9)[4]; }, "two rows"},
-      Damage{"min_id", [](Snapshot& s) { s.leaves[7].min_id -= 1; }, "leaf 7"},
-      Damage{"later_min_id", [](Snapshot& s) { s.leaves[0].later_min_id = kNoId; }, "leaf 0"},
-      Damage{"num_rows", [](Snapshot& s) { s.leaves[4].num_rows -= 1; }, "tuples"},
-      Damage{"no_rows", [](Snapshot& s) { s.leaves[4].num_rows = 0; }, "leaf 4"},
-      Damage{"too_many_rows", [](Snapshot& s) { s.leaves[4].num_rows = 1u << 30; }, "leaf 4"},
+      Damage{"min_id", [](Snapshot& s) { s.blocks->leaf(7).min_id -= 1; }, "leaf 7"},
+      Damage{"later_min_id", [](Snapshot& s) { s.blocks->leaf(0).later_min_id = kNoId; }, "leaf 0"},
+      Damage{"num_rows", [](Snapshot& s) { s.blocks->leaf(4).num_rows -= 1; }, "tuples"},
+      Damage{"no_rows", [](Snapshot& s) { s.blocks->leaf(4).num_rows = 0; }, "leaf 4"},
+      Damage{"too_many_rows", [](Snapshot& s) { s.blocks->leaf(4).num_rows = 1u << 30; }, "leaf 4"},
       Damage{"num_tuples", [](Snapshot& s) { s.num_tuples += 1; }, "tuples"},
-      Damage{"partition_of_a_leaf", [](Snapshot& s) { s.leaves[2].partition += 1; }, "leaf 2"},
-      Damage{"partition_range", [](Snapshot& s) { s.partitions[1].num_leaves -= 1; }, "partition"},
+      Damage{"partition_of_a_leaf", [](Snapshot& s) { s.blocks->leaf(2).partition += 1; }, "partition"},
       Damage{"corner_maximum", [](Snapshot& s) { corner_of(s, 6, Corner::maximum)[1] = 0; }, "leaf 6"},
       Damage{"corner_minimum", [](Snapshot& s) { corner_of(s, 6, Corner::minimum)[1] = 1; }, "leaf 6"},
       Damage{"threshold", [](Snapshot& s) { corner_of(s, 0, Corner::later_maximum)[2] = -1; }, "leaf 0"},
@@ -87,20 +86,22 @@ std::vector<Damage> damages() {
       Damage{"bound", [](Snapshot& s) { move_bound(s, 0, 2, 3, -0.5); }, "node 0", true},
       Damage{"minimum_bound", [](Snapshot& s) { move_bound(s, 0, s.layout.minimum_row(1), 3, 0.5); },
              "node 0", true},
-      Damage{"bound_of_the_root", [](Snapshot& s) { move_bound(s, s.nodes.size() - 1, 4, 0, -0.5); }, "node"},
-      Damage{"child", [](Snapshot& s) { s.nodes.mutable_node(0).children()[1] = 1u << 30; }, "child 1"},
+      Damage{"bound_of_the_root", [](Snapshot& s) { move_bound(s, s.root, 4, 0, -0.5); }, "node"},
+      Damage{"child", [](Snapshot& s) { s.blocks->mutable_node(0).children()[1] = 1u << 30; }, "child 1"},
       Damage{"child_twice",
              [](Snapshot& s) {
-               const NodeAccess<std::byte> node = s.nodes.mutable_node(0);
+               const NodeAccess<std::byte> node = s.blocks->mutable_node(0);
                node.children()[1] = node.children()[0];
                node.min_ids()[1] = node.min_ids()[0];
              },
              "node"},
-      Damage{"child_left_out", [](Snapshot& s) { s.nodes.mutable_node(0).header().num_children -= 1; },
+      Damage{"child_left_out", [](Snapshot& s) { s.blocks->mutable_node(0).header().num_children -= 1; },
              "node"},
-      Damage{"no_children", [](Snapshot& s) { s.nodes.mutable_node(1).header().num_children = 0; }, "node 1"},
-      Damage{"min_id_of_a_child", [](Snapshot& s) { s.nodes.mutable_node(0).min_ids()[2] += 1; }, "child 2"},
-      Damage{"min_id_of_a_node", [](Snapshot& s) { s.nodes.mutable_node(0).header().min_id = kNoId; },
+      Damage{"no_children", [](Snapshot& s) { s.blocks->mutable_node(1).header().num_children = 0; },
+             "node 1"},
+      Damage{"min_id_of_a_child", [](Snapshot& s) { s.blocks->mutable_node(0).min_ids()[2] += 1; },
+             "child 2"},
+      Damage{"min_id_of_a_node", [](Snapshot& s) { s.blocks->mutable_node(0).header().min_id = kNoId; },
              "node"},
       Damage{"quantum", [](Snapshot& s) { s.stats[0].quantum = 0; }, "quantum"},
       Damage{"range", [](Snapshot& s) { s.stats[1].maximum = 0.5; }, "range"},
@@ -135,7 +136,7 @@ TEST(Verify, FindsNoFaultInSoundSnapshots) {
 
 TEST(Verify, StopsAfterAHundredFaults) {
   const std::shared_ptr<Snapshot> s = sound_snapshot();
-  for (std::size_t leaf = 0; leaf < s->leaves.size(); ++leaf)
+  for (std::size_t leaf = 0; leaf < s->num_leaves; ++leaf)
     for (std::size_t i = 0; i < 48; ++i) values_of(*s, leaf)[i] = 9;
   EXPECT_EQ(verify_snapshot(*s, true).size(), 100u);
 }

@@ -127,11 +127,11 @@ TEST(Corruption, IsSeenForBlocksThatChangedPlaces) {
   const Files ours = published(sample(), 1);
   const Files twin = published(sample(), 2);
   const Bytes& leaves = ours.at("SNAP-1-leaves");
-  const std::size_t stride = (leaves.size() - 128) / sample().leaves.size();
+  const std::size_t stride = (leaves.size() - 128) / sample().num_leaves;
   std::mt19937 random(1);
   for (int round = 0; round < 1000; ++round) {
-    const auto target = static_cast<std::ptrdiff_t>(128 + random() % sample().leaves.size() * stride);
-    const auto source = static_cast<std::ptrdiff_t>(128 + random() % sample().leaves.size() * stride);
+    const auto target = static_cast<std::ptrdiff_t>(128 + random() % sample().num_leaves * stride);
+    const auto source = static_cast<std::ptrdiff_t>(128 + random() % sample().num_leaves * stride);
     const bool from_twin = source == target || random() % 2 == 0;
     Files moved = ours;
     const Bytes& from = (from_twin ? twin : ours).at("SNAP-1-leaves");
@@ -145,7 +145,7 @@ TEST(Corruption, IsSeenForBlocksThatChangedPlaces) {
 TEST(Corruption, IsSeenForABlockOfAnotherTableUnderTheSameUuid) {
   // Cannot happen by accident: the uuid is random. The digest in the manifest holds even then.
   const auto other = make_snapshot({.rows = 530, .attributes = 2, .partitions = 1});
-  other->ids[0] = 123456789;
+  other->blocks->ids(0)[0] = 123456789;
   Files mixed = published(sample());
   mixed["SNAP-1-leaves"] = published(*other).at("SNAP-1-leaves");
   const std::string text = complaint(mixed);

@@ -70,12 +70,20 @@ inline bool same_partitioner(const Partitioner& a, const Partitioner& b) {
 }
 
 inline bool same_nodes(const Snapshot& a, const Snapshot& b) {
-  if (a.height != b.height || a.nodes.size() != b.nodes.size() ||
-      a.nodes.stride_bytes() != b.nodes.stride_bytes())
-    return false;
-  for (std::size_t node = 0; node < a.nodes.size(); ++node)
-    if (std::memcmp(a.nodes[node].bytes, b.nodes[node].bytes, a.nodes.stride_bytes()) != 0) return false;
+  return a.height == b.height && a.root == b.root && a.num_nodes == b.num_nodes &&
+         same_bytes(a.blocks->all_nodes(), b.blocks->all_nodes());
+}
+
+inline bool same_labels(const Snapshot& a, const Snapshot& b) {
+  for (std::size_t leaf = 0; leaf < a.num_leaves; ++leaf)
+    if (!same_bytes(std::as_const(*a.blocks).labels(leaf), std::as_const(*b.blocks).labels(leaf)))
+      return false;
   return true;
+}
+
+inline bool same_leaves(const Snapshot& a, const Snapshot& b) {
+  return same_bytes(a.blocks->all_leaves(), b.blocks->all_leaves()) &&
+         same_bytes(a.order().partitions, b.order().partitions);
 }
 
 inline bool same_units(const std::vector<BoundUnit>& a, const std::vector<BoundUnit>& b) {
@@ -95,14 +103,11 @@ inline std::string difference(const Snapshot& a, const Snapshot& b) {
       a.version != b.version)
     return "counts";
   if (!same_partitioner(a.partitioner, b.partitioner)) return "partitioner";
-  if (!same_bytes(a.partitions, b.partitions)) return "partitions";
-  if (!same_bytes(a.leaves, b.leaves)) return "leaves";
-  if (!same_bytes(a.values, b.values)) return "values";
-  if (!same_bytes(a.ids, b.ids)) return "ids";
-  if (!same_bytes(a.corners, b.corners)) return "corners";
-  if (a.labels.bytes != b.labels.bytes || a.labels.leaf_start != b.labels.leaf_start ||
-      a.labels.row_end != b.labels.row_end)
-    return "labels";
+  if (!same_leaves(a, b)) return "leaves";
+  if (!same_bytes(a.blocks->all_values(), b.blocks->all_values())) return "values";
+  if (!same_bytes(a.blocks->all_ids(), b.blocks->all_ids())) return "ids";
+  if (!same_bytes(a.blocks->all_corners(), b.blocks->all_corners())) return "corners";
+  if (!same_labels(a, b)) return "labels";
   if (a.layout.num_rows() != b.layout.num_rows()) return "layout";
   if (!same_nodes(a, b)) return "nodes";
   return "";

@@ -1,0 +1,69 @@
+#include "index/blocks.h"
+
+#include <algorithm>
+
+namespace culmen {
+namespace {
+
+// Addresses cost nothing. When they run out, the index is loaded anew, which pays by then: the tree has
+// several times the leaves that its partitions were made for.
+constexpr std::size_t kRoomToGrow = 4;
+constexpr std::size_t kLeastLeaves = 4096;
+constexpr std::size_t kLeastNodes = 1024;
+
+}  // namespace
+
+Blocks::Blocks(const BlockShape& shape, const BoundLayout& layout, std::size_t num_leaves,
+               std::size_t num_nodes)
+    : shape_(shape),
+      node_bytes_(node_bytes_of(layout)),
+      node_capacity_(std::max(kRoomToGrow * num_nodes, kLeastNodes)) {
+  const std::size_t capacity = std::max(kRoomToGrow * num_leaves, kLeastLeaves);
+  leaves_ = PageBuffer<LeafHeader>(0, capacity);
+  values_ = PageBuffer<std::byte>(0, capacity * shape_.leaf_bytes());
+  ids_ = PageBuffer<std::int64_t>(0, capacity * shape_.block_rows);
+  corners_ = PageBuffer<std::byte>(0, capacity * kNumCorners * shape_.corner_bytes());
+  nodes_ = PageBuffer<std::byte>(0, node_capacity_ * node_bytes_);
+  if (shape_.has_labels) labels_ = PageBuffer<std::byte*>(0, capacity);
+  grow_leaves(num_leaves);
+  grow_nodes(num_nodes);
+}
+
+Blocks::~Blocks() {
+  for (std::byte* labels : labels_.span()) delete[] labels;
+}
+
+void Blocks::grow_leaves(std::size_t num_leaves) {
+  values_.grow(num_leaves * shape_.leaf_bytes());
+  ids_.grow(num_leaves * shape_.block_rows);
+  corners_.grow(num_leaves * kNumCorners * shape_.corner_bytes());
+  if (shape_.has_labels) labels_.grow(num_leaves);
+  leaves_.grow(num_leaves);
+}
+
+void Blocks::grow_nodes(std::size_t num_nodes) {
+  nodes_.grow(num_nodes * node_bytes_);
+  num_nodes_ = std::max(num_nodes_, num_nodes);
+}
+
+std::span<const std::byte> Blocks::labels(std::size_t slot) const {
+  if (!shape_.has_labels || labels_[slot] == nullptr) return {};
+  return {labels_[slot], shape_.label_end_bytes() + label_ends(slot)[shape_.block_rows - 1]};
+}
+
+std::string_view Blocks::label(std::size_t slot, std::size_t row) const {
+  if (!shape_.has_labels || labels_[slot] == nullptr) return {};
+  const std::uint32_t* ends = label_ends(slot);
+  const std::uint32_t start = row == 0 ? 0 : ends[row - 1];
+  return {reinterpret_cast<const char*>(labels_[slot]) + shape_.label_end_bytes() + start, ends[row] - start};
+}
+
+std::span<std::byte> Blocks::allocate_labels(std::size_t slot, std::size_t text_bytes) {
+  const std::size_t size = shape_.label_end_bytes() + text_bytes;
+  auto* fresh = new std::byte[size]();
+  delete[] labels_[slot];
+  labels_[slot] = fresh;
+  return {fresh, size};
+}
+
+}  // namespace culmen

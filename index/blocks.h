@@ -1,0 +1,105 @@
+// Blocks: the memory that the versions of an index share, slots for leaves and for inner nodes.
+//
+// A version refers to slots by number and never writes to them. The writer fills free slots for the next
+// version, and takes a slot back when no version that refers to it is left (index/tree/). So addresses never
+// change, and a device mirror can follow slot by slot.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "index/bound_layout.h"
+#include "index/node_layout.h"
+#include "index/pages.h"
+
+namespace culmen {
+
+// What every slot has in common.
+struct BlockShape {
+  std::size_t num_attributes = 0;
+  std::size_t block_rows = 0;
+  std::size_t value_bytes = sizeof(float);
+  bool has_labels = false;
+
+  std::size_t leaf_bytes() const { return num_attributes * block_rows * value_bytes; }
+  std::size_t corner_bytes() const { return num_attributes * value_bytes; }
+  std::size_t label_end_bytes() const { return block_rows * sizeof(std::uint32_t); }
+};
+
+inline std::size_t node_bytes_of(const BoundLayout& layout) {
+  return kNodeBoundsOffset + static_cast<std::size_t>(layout.num_rows()) * kFanOut * sizeof(Half);
+}
+
+class Blocks {
+ public:
+  // Memory for `num_leaves` and `num_nodes` slots, all zero, and addresses for a few times as many.
+  Blocks(const BlockShape& shape, const BoundLayout& layout, std::size_t num_leaves, std::size_t num_nodes);
+  ~Blocks();
+  Blocks(const Blocks&) = delete;
+  Blocks& operator=(const Blocks&) = delete;
+
+  const BlockShape& shape() const { return shape_; }
+  std::size_t leaf_slots() const { return leaves_.size(); }
+  std::size_t leaf_capacity() const { return leaves_.capacity(); }
+  std::size_t node_slots() const { return num_nodes_; }
+  std::size_t node_capacity() const { return node_capacity_; }
+  std::size_t node_bytes() const { return node_bytes_; }
+
+  // Up to the capacities. New slots are zero.
+  void grow_leaves(std::size_t num_leaves);
+  void grow_nodes(std::size_t num_nodes);
+
+  const LeafHeader& leaf(std::size_t slot) const { return leaves_[slot]; }
+  LeafHeader& leaf(std::size_t slot) { return leaves_[slot]; }
+
+  // [num_attributes][block_rows] of the value type, attribute by attribute; slots without a row are 0.
+  const std::byte* values(std::size_t slot) const { return values_.data() + slot * shape_.leaf_bytes(); }
+  std::byte* values(std::size_t slot) { return values_.data() + slot * shape_.leaf_bytes(); }
+
+  // [block_rows]; slots without a row are 0.
+  const std::int64_t* ids(std::size_t slot) const { return ids_.data() + slot * shape_.block_rows; }
+  std::int64_t* ids(std::size_t slot) { return ids_.data() + slot * shape_.block_rows; }
+
+  // [kNumCorners][num_attributes] of the value type.
+  const std::byte* corners(std::size_t slot) const {
+    return corners_.data() + slot * kNumCorners * shape_.corner_bytes();
+  }
+  std::byte* corners(std::size_t slot) {
+    return corners_.data() + slot * kNumCorners * shape_.corner_bytes();
+  }
+
+  NodeRef node(std::size_t slot) const { return {nodes_.data() + slot * node_bytes_}; }
+  NodeAccess<std::byte> mutable_node(std::size_t slot) { return {nodes_.data() + slot * node_bytes_}; }
+
+  // Labels of a leaf: where each row's ends (uint32_t [block_rows]; slots without a row repeat the last end),
+  // then the text. Empty if none were set.
+  std::span<const std::byte> labels(std::size_t slot) const;
+  std::string_view label(std::size_t slot, std::size_t row) const;
+  // Makes room for labels with `text_bytes` of text, and returns all of it to be filled.
+  std::span<std::byte> allocate_labels(std::size_t slot, std::size_t text_bytes);
+
+  // All slots in a row, for who copies them as they are.
+  std::span<const LeafHeader> all_leaves() const { return leaves_.span(); }
+  std::span<const std::byte> all_values() const { return values_.span(); }
+  std::span<const std::int64_t> all_ids() const { return ids_.span(); }
+  std::span<const std::byte> all_corners() const { return corners_.span(); }
+  std::span<const std::byte> all_nodes() const { return nodes_.span(); }
+
+ private:
+  const std::uint32_t* label_ends(std::size_t slot) const {
+    return reinterpret_cast<const std::uint32_t*>(labels_[slot]);
+  }
+
+  const BlockShape shape_;
+  const std::size_t node_bytes_;
+  const std::size_t node_capacity_;
+  std::size_t num_nodes_ = 0;
+  PageBuffer<LeafHeader> leaves_;
+  PageBuffer<std::byte> values_, corners_, nodes_;
+  PageBuffer<std::int64_t> ids_;
+  PageBuffer<std::byte*> labels_;  // owned
+};
+
+}  // namespace culmen
