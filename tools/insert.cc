@@ -135,8 +135,11 @@ class Writer {
   std::uint64_t num_input_rows() const { return num_input_rows_; }
   bool has_written() const { return num_batches_ > 0; }
 
-  // Ends with all that has been written being durable.
-  void close() { index_.close(); }
+  // Ends with all that has been written being as durable as was asked for. Throws if that is not certain.
+  void close() {
+    if (arguments_.durability == "batch") index_.flush();
+    index_.close();
+  }
 
   void print_summary(std::uint64_t num_dropped_rows, double seconds) const;
 

@@ -24,7 +24,7 @@ ExitCode run(const Arguments& arguments) {
   if (report.rows_lost > 0) text += fmt::format(", {} lost", grouped(report.rows_lost));
   if (report.batches_applied > 0)
     text += fmt::format("; {} of the log applied", counted_batches(report.batches_applied));
-  if (report.dropped.empty()) text += "; nothing was damaged";
+  if (report.dropped.empty()) text += "; nothing was left out";
   out.write(text + '\n');
   out.finish();
   const bool is_whole = report.dropped.empty() && report.rows_lost == 0;
@@ -37,8 +37,7 @@ void add_repair(Program& program) {
   CLI::App& command = *program.app.add_subcommand("repair", "Save what is sound of a damaged index");
   const auto arguments = std::make_shared<Arguments>();
   command.add_option("DIR", arguments->directory, "The damaged index, which stays as it is")->required();
-  command
-      .add_option("-o,--output", arguments->output, "Directory of the new index, which must not be there yet")
+  command.add_option("-o,--output", arguments->output, "Directory of the new index, not there yet or empty")
       ->required()
       ->type_name("NEWDIR");
   add_quiet(command, program);
