@@ -98,13 +98,14 @@ TEST(MirrorRefresh, HoldsNoVersionOfTheIndexByItself) {
 TEST(MirrorRefresh, ThatFindsNoMemoryChangesNothing) {
   SKIP_WITHOUT_GPU();
   for (const DeviceMemory memory : {DeviceMemory::device, DeviceMemory::host}) {
-    const Writes writes = {.name = "growing", .first_rows = 300, .most_rows = 400, .inserts = 0.95};
+    // Device arrays grow in pages of 2 MiB.
+    const Writes writes = {.name = "growing", .first_rows = 300, .most_rows = 60'000, .inserts = 0.95};
     WrittenTree tree(writes, 24);
     const auto published = std::make_shared<Published>(tree.version());
     Mirror mirror(published, {.memory = memory});
     MirrorView before = mirror.latest();
     int num_failed = 0;
-    for (int b = 0; b < 30; ++b) {
+    for (int b = 0; b < 10; ++b) {
       published->set(tree.write());
       for (int nth = 1;; ++nth) {
         try {
@@ -120,7 +121,7 @@ TEST(MirrorRefresh, ThatFindsNoMemoryChangesNothing) {
       ASSERT_EQ(before.snapshot, tree.version());
       ASSERT_EQ(fault_in(before), "") << "batch " << b;
     }
-    EXPECT_GT(num_failed, 5) << device_memory_name(memory);
+    EXPECT_GT(num_failed, 0) << device_memory_name(memory);
   }
   EXPECT_EQ(cuda::num_allocations(), 0);
 }
