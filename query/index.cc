@@ -24,6 +24,7 @@
 #include "index/verify.h"
 #include "index/with_threads.h"
 #include "index/write/live_index.h"
+#include "index/write/repair.h"
 #include "query/device_index.h"
 #include "query/planner.h"
 #include "query/resolve.h"
@@ -161,6 +162,10 @@ std::uint64_t Index::version() const {
 
 RecoveryInfo Index::recovery() const {
   return core_->recovery();
+}
+
+RepairReport Index::repair(const std::filesystem::path& from, const std::filesystem::path& to) {
+  return culmen::repair(storage::posix(), from.string(), to.string());
 }
 
 IndexInfo Index::info() const {
