@@ -71,7 +71,7 @@ std::shared_ptr<Snapshot> load_anew(const Snapshot& s, std::span<const std::uint
                                     const Change& change) {
   const FloatingPointScope floating_point;
   const std::unordered_set<std::int64_t> removed(change.removed.begin(), change.removed.end());
-  const std::shared_ptr<Snapshot> loaded = visit_value_type(s, [&]<typename T>(T) {
+  std::shared_ptr<Snapshot> loaded = visit_value_type(s, [&]<typename T>(T) {
     Rows<T> rows(s.attributes.size());
     for (const std::uint32_t leaf : leaves) rows.add_leaf(s, leaf, removed);
     rows.add_change(s, change);

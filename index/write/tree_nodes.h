@@ -59,7 +59,7 @@ class TreeNodes {
 
   // What changed below a node: `rows` is what its column above must cover; empty: nothing more than before.
   struct Rise {
-    PageNumber node;
+    PageNumber node = kNoPage;
     BoundRows rows;
   };
   // Carries changes of owned level-1 nodes up to the root.
