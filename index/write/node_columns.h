@@ -52,12 +52,8 @@ inline void open_column(const BoundLayout& layout, MutableNode node, std::uint32
   const std::uint32_t last = node.header().num_children++;
   std::copy_backward(node.children() + position, node.children() + last, node.children() + last + 1);
   std::copy_backward(node.min_ids() + position, node.min_ids() + last, node.min_ids() + last + 1);
-<<<<<<< HEAD
-  for (std::size_t row = 0; row < static_cast<std::size_t>(layout.num_rows()); ++row) {
-=======
   const auto num_rows = static_cast<std::size_t>(layout.num_rows());
   for (std::size_t row = 0; row < num_rows; ++row) {
->>>>>>> tree_tests
     Half* bounds = node.bounds() + row * kFanOut;
     std::copy_backward(bounds + position, bounds + last, bounds + last + 1);
   }
@@ -73,13 +69,8 @@ inline void close_columns(const BoundLayout& layout, MutableNode node, std::uint
   };
   close(node.children());
   close(node.min_ids());
-<<<<<<< HEAD
-  for (std::size_t row = 0; row < static_cast<std::size_t>(layout.num_rows()); ++row)
-    close(node.bounds() + row * kFanOut);
-=======
   const auto num_rows = static_cast<std::size_t>(layout.num_rows());
   for (std::size_t row = 0; row < num_rows; ++row) close(node.bounds() + row * kFanOut);
->>>>>>> tree_tests
   node.header().num_children = end - count;
 }
 
@@ -89,12 +80,8 @@ inline void append_columns(const BoundLayout& layout, MutableNode node, NodeRef 
   const std::uint32_t end = node.header().num_children;
   std::copy_n(from.children() + first, count, node.children() + end);
   std::copy_n(from.min_ids() + first, count, node.min_ids() + end);
-<<<<<<< HEAD
-  for (std::size_t row = 0; row < static_cast<std::size_t>(layout.num_rows()); ++row)
-=======
   const auto num_rows = static_cast<std::size_t>(layout.num_rows());
   for (std::size_t row = 0; row < num_rows; ++row)
->>>>>>> tree_tests
     std::copy_n(from.bounds() + row * kFanOut + first, count, node.bounds() + row * kFanOut + end);
   node.header().num_children = end + count;
 }
