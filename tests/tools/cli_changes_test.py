@@ -665,7 +665,7 @@ class RepairTest(IndexCase):
         self.build()
         self.write("file", "")
         self.refused("repair", "index", "-o", "index", code=2, says="index")
-        self.refused("repair", "index", "-o", "file", code=1, says="file")
+        self.refused("repair", "index", "-o", "file", code=2, says="file")
         self.refused("repair", "missing", "-o", "mended", code=1, says="missing")
         self.assertFalse((self.dir / "mended").exists())
 
