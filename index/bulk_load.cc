@@ -99,6 +99,14 @@ class BulkLoader {
   std::vector<PartitionRange> partitions_;  // in leaves_
 };
 
+// The smallest id above those of the table; without ids the row numbers are the ids.
+std::int64_t id_after(const TableView& table) {
+  if (table.num_rows == 0) return 0;
+  if (table.ids.empty()) return static_cast<std::int64_t>(table.num_rows);
+  const std::int64_t largest = *std::max_element(table.ids.begin(), table.ids.end());
+  return largest == std::numeric_limits<std::int64_t>::max() ? largest : largest + 1;
+}
+
 int checked_block_rows(int wanted) {
   if (wanted == 0) return kDefaultBlockRows;
   if (wanted < 16 || wanted > kMaxBlockRows || wanted % 16 != 0)
@@ -117,6 +125,7 @@ void BulkLoader::survey() {
   snapshot_->rounded_values = survey.rounded_values;
   snapshot_->stats = std::move(survey.stats);
   snapshot_->num_tuples = table_.num_rows;
+  snapshot_->next_id = id_after(table_);
   snapshot_->has_labels = !table_.labels.empty();
   snapshot_->layout = BoundLayout(snapshot_->num_attributes());
   for (const AttributeStats& stats : snapshot_->stats) snapshot_->units.push_back(bound_unit(stats));

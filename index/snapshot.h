@@ -65,8 +65,8 @@ struct Snapshot {
   int block_rows = 0;
   std::uint64_t num_tuples = 0;
   std::uint64_t rounded_values = 0;
-  std::int64_t next_id = 0;  // the smallest id that assignment may use
   std::uint64_t version = 1;
+  std::int64_t next_id = 0;  // above all ids that were ever given out, unless it is the largest there is
 
   // The tree. No node: an empty index.
   std::shared_ptr<Blocks> blocks;

@@ -23,6 +23,9 @@
 #include "index/storage/store.h"
 #include "index/verify.h"
 #include "index/with_threads.h"
+#include "index/write/live_index.h"
+#include "index/write/repair.h"
+#include "query/device_index.h"
 #include "query/planner.h"
 #include "query/resolve.h"
 
@@ -61,11 +64,18 @@ std::string_view engine_name(Engine engine) {
 // What the copies of a handle share.
 class Index::Core {
  public:
+  explicit Core(std::unique_ptr<LiveIndex> live) : published_(live->published()), live_(std::move(live)) {}
+  // One version, for good.
   explicit Core(std::shared_ptr<const Snapshot> snapshot)
       : published_(std::make_shared<Published>(std::move(snapshot))) {}
 
   std::shared_ptr<const Snapshot> snapshot() const { return published_->get(); }
   const std::shared_ptr<Published>& published() const { return published_; }
+  RecoveryInfo recovery() const { return live_ == nullptr ? RecoveryInfo{} : live_->recovery(); }
+  LiveIndex& live() {
+    if (live_ == nullptr) throw InvalidArgument("this is a snapshot, which does not change");
+    return *live_;
+  }
 
   SearchResult search(std::shared_ptr<const Snapshot> snapshot, const Query& query,
                       const SearchOptions& options);
@@ -84,6 +94,7 @@ class Index::Core {
   }
 
   std::shared_ptr<Published> published_;
+  std::unique_ptr<LiveIndex> live_;
   std::mutex lists_mutex_;
   std::shared_ptr<const cpu::SortedLists> lists_;
   std::uint64_t lists_version_ = 0;
@@ -93,15 +104,68 @@ Index::Index(std::shared_ptr<Core> core) : core_(std::move(core)) {}
 
 Index Index::build(const TableView& table, const BuildOptions& options) {
   const FloatingPointScope floating_point;
-  return Index(std::make_shared<Core>(bulk_load(table, options)));
+  return Index(std::make_shared<Core>(std::make_unique<LiveIndex>(bulk_load(table, options))));
 }
 
-Index Index::open(const std::filesystem::path& directory, const OpenOptions&) {
-  return Index(std::make_shared<Core>(storage::load(storage::posix(), directory.string())));
+Index Index::open(const std::filesystem::path& directory, const OpenOptions& options) {
+  return Index(
+      std::make_shared<Core>(std::make_unique<LiveIndex>(storage::posix(), directory.string(), options)));
 }
 
 void Index::save(const std::filesystem::path& directory, const SaveOptions& options) const {
   storage::publish(*core_->snapshot(), storage::posix(), directory.string(), options.overwrite);
+}
+
+WriteResult Index::insert(const TableView& rows, const WriteOptions& options) {
+  return write(WriteBatch().insert(rows), options);
+}
+
+WriteResult Index::upsert(const TableView& rows, const WriteOptions& options) {
+  return write(WriteBatch().upsert(rows), options);
+}
+
+std::uint64_t Index::erase(std::span<const std::int64_t> ids) {
+  return write(WriteBatch().erase(ids)).erased;
+}
+
+WriteResult Index::write(const WriteBatch& batch, const WriteOptions& options) {
+  return core_->live().write(batch, options);
+}
+
+void Index::flush() {
+  core_->live().flush();
+}
+
+void Index::checkpoint() {
+  core_->live().checkpoint();
+}
+
+void Index::compact() {
+  core_->live().compact();
+}
+
+void Index::close() {
+  core_->live().close();
+}
+
+bool Index::refresh() {
+  return core_->live().refresh();
+}
+
+Index Index::snapshot() const {
+  return Index(std::make_shared<Core>(core_->snapshot()));
+}
+
+std::uint64_t Index::version() const {
+  return core_->snapshot()->version;
+}
+
+RecoveryInfo Index::recovery() const {
+  return core_->recovery();
+}
+
+RepairReport Index::repair(const std::filesystem::path& from, const std::filesystem::path& to) {
+  return culmen::repair(storage::posix(), from.string(), to.string());
 }
 
 IndexInfo Index::info() const {
@@ -234,7 +298,7 @@ DeviceIndex Index::to_device() const {
 }
 
 DeviceIndex Index::to_device(const DeviceOptions& options) const {
-  return DeviceIndex::make(core_->snapshot(), options);
+  return make_device_index(core_->published(), options);
 }
 
 Explanation Index::explain(const Query& query, const SearchOptions& options) const {

@@ -1,5 +1,5 @@
 // DeviceIndex in a culmen that was built without CUDA: there is no device to put an index on.
-#include "culmen/device.h"
+#include "query/device_index.h"
 
 #include <string>
 
@@ -15,7 +15,7 @@ int num_devices() noexcept {
   return 0;
 }
 
-DeviceIndex DeviceIndex::make(std::shared_ptr<const Snapshot> /*snapshot*/, const DeviceOptions& options) {
+DeviceIndex make_device_index(std::shared_ptr<const Published> /*index*/, const DeviceOptions& options) {
   throw CudaError("there is no GPU " + std::to_string(options.device) +
                   ": this culmen was built without CUDA; build it where a CUDA toolkit is found");
 }
@@ -32,6 +32,9 @@ DeviceContext DeviceIndex::make_context(const ContextOptions& /*options*/) const
 }
 void DeviceIndex::search_async(const DeviceBatch& /*batch*/, const DeviceAnswers& /*answers*/,
                                DeviceContext& /*context*/) const {}
+RefreshStats DeviceIndex::refresh() const {
+  return {};
+}
 int DeviceIndex::device() const {
   return -1;
 }

@@ -1,6 +1,7 @@
 #include "table/byte_source.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,6 +66,18 @@ std::size_t FileSource::read(char* out, std::size_t num_bytes) {
   }
   position_ += count;
   return count;
+}
+
+std::optional<std::size_t> FileSource::read_available(char* out, std::size_t num_bytes) {
+  constexpr int kPatienceMilliseconds = 100;
+  pollfd waiting{descriptor_, POLLIN, 0};
+  const int num_ready = ::poll(&waiting, 1, kPatienceMilliseconds);
+  if (num_ready == 0 || (num_ready < 0 && errno == EINTR)) return std::nullopt;  // a signal is looked at soon
+  const ssize_t got = ::read(descriptor_, out, num_bytes);
+  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return std::nullopt;
+  if (got < 0) throw_io_error("read", name_, errno);
+  position_ += static_cast<std::size_t>(got);
+  return static_cast<std::size_t>(got);
 }
 
 }  // namespace culmen::io

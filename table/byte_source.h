@@ -23,6 +23,11 @@ class ByteSource {
   // Fills `out` and returns num_bytes; fewer only at the end. Throws IoError or InputError.
   virtual std::size_t read(char* out, std::size_t num_bytes) = 0;
 
+  // What is there, at most num_bytes: 0 only at the end, none if nothing has come for a tenth of a second.
+  virtual std::optional<std::size_t> read_available(char* out, std::size_t num_bytes) {
+    return read(out, num_bytes);
+  }
+
   // What read() hands out in total; none when that shows only at the end (pipes, compressed files).
   virtual std::optional<std::uint64_t> num_bytes() const = 0;
 
@@ -53,6 +58,7 @@ class FileSource : public ByteSource {
   FileSource& operator=(const FileSource&) = delete;
 
   std::size_t read(char* out, std::size_t num_bytes) override;
+  std::optional<std::size_t> read_available(char* out, std::size_t num_bytes) override;
   std::optional<std::uint64_t> num_bytes() const override { return size_; }
   Progress progress() const override { return {position_, size_.value_or(0)}; }
 

@@ -11,7 +11,7 @@ namespace culmen::io {
 
 void CsvRows::clear() {
   num_rows = 0;
-  num_dropped_rows = 0;
+  dropped_at.clear();
   num_lines = 0;
   next = nullptr;
   values.clear();
@@ -124,7 +124,9 @@ const char* CsvChunkParser::parse_any_row(const char* record, const char* end, b
 bool CsvChunkParser::parse_cells(CsvRows& rows) {
   begin_row(rows);
   for (const Target& target : targets_) {
-    if (!parse_cell(target, rows)) return false;
+    if (parse_cell(target, rows)) continue;
+    undo_row(rows);
+    return false;
   }
   return true;
 }
@@ -139,7 +141,7 @@ void CsvChunkParser::begin_row(CsvRows& rows) {
 
 void CsvChunkParser::end_row(std::uint64_t num_lines, CsvRows& rows) const {
   if (row_has_null_) {
-    ++rows.num_dropped_rows;
+    rows.dropped_at.push_back(rows.num_rows);
     undo_row(rows);
   } else {
     if (schema_.selection.id) rows.id_lines.add(rows.num_rows, rows.num_lines);

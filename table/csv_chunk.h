@@ -32,7 +32,7 @@ struct CsvFault {
 // What came out of a chunk. Kept and refilled, so that its memory is reused.
 struct CsvRows {
   std::size_t num_rows = 0;
-  std::size_t num_dropped_rows = 0;
+  std::vector<std::size_t> dropped_at;  // for each dropped row how many rows stand in front of it
   std::uint64_t num_lines = 0;
   const char* next = nullptr;     // first byte that was not used: the input's end, or an incomplete record
   std::vector<double> values;     // [num_rows, num_attributes] row-major

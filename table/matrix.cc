@@ -82,7 +82,7 @@ class MatrixReader {
     select();
   }
 
-  Table read() {
+  Table read(std::vector<std::size_t>* dropped_rows) {
     values_.resize(num_rows_ * num_stored_columns_);
     constexpr std::size_t kWindowElements = kWindowBytes / sizeof(T);
     for (std::size_t pos = 0; pos < values_.size(); pos += kWindowElements) {
@@ -91,7 +91,9 @@ class MatrixReader {
       check_window(pos, count);
     }
     drop_null_rows();
-    return finish();
+    Table table = finish();
+    if (dropped_rows) *dropped_rows = std::move(null_rows_);
+    return table;
   }
 
  private:
@@ -108,6 +110,9 @@ class MatrixReader {
   std::size_t check_prefixes(std::size_t pos, std::size_t count) const;
   bool is_right_prefix(std::size_t index) const;
   Place place_of(std::size_t index) const;
+  std::string row_text(std::size_t row) const {
+    return std::to_string(format_.first_row + row) + " (from 0)";
+  }
   [[noreturn]] void throw_fault(std::size_t index) const;
   void drop_null_rows();
   T* remove_rows(T* begin, std::size_t row_elements) const;
@@ -227,7 +232,7 @@ auto MatrixReader<T>::place_of(std::size_t index) const -> Place {
 template <Element T>
 void MatrixReader<T>::throw_fault(std::size_t index) const {
   const Place place = place_of(index);
-  const std::string where = name_ + ": row " + std::to_string(place.row) + " (from 0)";
+  const std::string where = name_ + ": row " + row_text(place.row);
   const T value = values_[index];
   if (place.column < num_prefix_) {
     const auto found = std::bit_cast<std::int32_t>(static_cast<float>(value));
@@ -279,12 +284,13 @@ void MatrixReader<T>::take_ids(Table& table) const {
   for (std::size_t row = 0; row < num_rows_; ++row) {
     table.ids[row] = static_cast<std::int64_t>(first[row * row_stride()]);
   }
+  if (!options_.unique_ids) return;
   const std::optional<RepeatedId> repeated = find_repeated_id(table.ids);
   if (!repeated) return;
-  throw InputError(name_ + ": row " + std::to_string(repeated->second_row) + " (from 0), column " +
+  throw InputError(name_ + ": row " + row_text(repeated->second_row) + ", column " +
                    quote_excerpt(options_.id_column) + ": expected unique ids, found " +
                    std::to_string(table.ids[repeated->second_row]) + " again (first in row " +
-                   std::to_string(repeated->first_row) + ")");
+                   std::to_string(format_.first_row + repeated->first_row) + ")");
 }
 
 template <Element T>
@@ -323,21 +329,21 @@ void check_matrix_size(const MatrixFormat& format, std::uint64_t header_bytes, c
 }
 
 Table read_matrix(ByteSource& source, const MatrixFormat& format, const std::string& name,
-                  const ReadOptions& options) {
+                  const ReadOptions& options, std::vector<std::size_t>* dropped_rows) {
   Table table;
   with_threads(options.num_threads, [&] {
     switch (format.type) {
       case ElementType::float32:
-        table = MatrixReader<float>(source, format, name, options).read();
+        table = MatrixReader<float>(source, format, name, options).read(dropped_rows);
         break;
       case ElementType::float64:
-        table = MatrixReader<double>(source, format, name, options).read();
+        table = MatrixReader<double>(source, format, name, options).read(dropped_rows);
         break;
       case ElementType::int32:
-        table = MatrixReader<std::int32_t>(source, format, name, options).read();
+        table = MatrixReader<std::int32_t>(source, format, name, options).read(dropped_rows);
         break;
       case ElementType::int64:
-        table = MatrixReader<std::int64_t>(source, format, name, options).read();
+        table = MatrixReader<std::int64_t>(source, format, name, options).read(dropped_rows);
         break;
     }
   });

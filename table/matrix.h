@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "culmen/table_io.h"
 #include "table/byte_source.h"
@@ -17,7 +19,11 @@ struct MatrixFormat {
   std::uint64_t num_columns = 0;  // without the prefix
   bool column_major = false;
   bool has_row_prefix = false;  // fvecs: each row begins with num_columns as an int32
+  std::uint64_t first_row = 0;  // its number in error texts; those in front have been read
 };
+
+// Goes on from where the header's reader ends: `values` gives what stands behind the header.
+using MatrixReading = std::function<void(ByteSource& values, const MatrixFormat& format)>;
 
 // What must stand behind the header, or InputError: the file is longer or shorter, or the shape is beyond
 // what can be. Call it before anything is allocated.
@@ -26,8 +32,22 @@ void check_matrix_size(const MatrixFormat& format, std::uint64_t header_bytes, c
 
 // Reads from behind the header. The columns are a0, a1, ...; row-major rows stay one matrix with strided
 // columns. Throws InputError naming row and column for NaN, an infinity or an integer beyond 2^53 in an
-// attribute.
+// attribute. `dropped_rows`: gets the rows that NullPolicy::drop left out, in order.
 Table read_matrix(ByteSource& source, const MatrixFormat& format, const std::string& name,
-                  const ReadOptions& options);
+                  const ReadOptions& options, std::vector<std::size_t>* dropped_rows = nullptr);
+
+// A whole matrix by one of the readers of headers, such as open_npy.
+Table read_opened(const auto& open, ByteSource& source, const std::string& name, const ReadOptions& options) {
+  Table table;
+  open(source, name, [&](ByteSource& values, const MatrixFormat& format) {
+    table = read_matrix(values, format, name, options);
+  });
+  return table;
+}
+
+// A batch of rows at a time; column-major matrices have to be read as a whole first.
+BatchTotals read_matrix_in_batches(ByteSource& source, const MatrixFormat& format, const std::string& name,
+                                   const ReadOptions& options, const BatchOptions& batches,
+                                   const std::function<void(const TableBatch&)>& take);
 
 }  // namespace culmen::io

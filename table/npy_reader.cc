@@ -189,7 +189,7 @@ std::size_t take_header_size(ExactReader& in, int major_version) {
 
 }  // namespace
 
-Table read_npy(ByteSource& source, const std::string& name, const ReadOptions& options) {
+void open_npy(ByteSource& source, const std::string& name, const MatrixReading& read) {
   ExactReader in(source, name);
   const std::string lead = in.take(kMagic.size() + 2);
   if (!lead.starts_with(kMagic)) {
@@ -211,7 +211,11 @@ Table read_npy(ByteSource& source, const std::string& name, const ReadOptions& o
   const std::string header = in.take(header_size);
   const MatrixFormat format = HeaderParser(header, header_begin, name).parse();
   check_matrix_size(format, in.position(), source, name);
-  return read_matrix(source, format, name, options);
+  read(source, format);
+}
+
+Table read_npy(ByteSource& source, const std::string& name, const ReadOptions& options) {
+  return read_opened(open_npy, source, name, options);
 }
 
 }  // namespace culmen::io

@@ -7,9 +7,13 @@
 
 #include "culmen/table_io.h"
 #include "table/byte_source.h"
+#include "table/matrix.h"
 
 namespace culmen::io {
 
 Table read_npy(ByteSource& source, const std::string& name, const ReadOptions& options);
+
+// Reads and checks the header, then calls `read` with the rest.
+void open_npy(ByteSource& source, const std::string& name, const MatrixReading& read);
 
 }  // namespace culmen::io

@@ -6,6 +6,7 @@
 #include "culmen/error.h"
 #include "culmen/table_io.h"
 #include "table/byte_source.h"
+#include "table/csv_batches.h"
 #include "table/csv_reader.h"
 #include "table/decompress.h"
 #include "table/npy_reader.h"
@@ -32,7 +33,15 @@ bool take_suffix(std::string_view& name, std::string_view suffix) {
                         ".fbin, and - for CSV from standard input");
 }
 
-Table read_delimited(const std::string& path, const ReadOptions& options) {
+// A file of text, decompressed, and what separates its cells.
+struct DelimitedSource {
+  std::unique_ptr<io::ByteSource> source;
+  std::string name;
+  char delimiter = ',';
+};
+
+DelimitedSource open_delimited(const std::string& path) {
+  if (path == "-") return {io::FileSource::standard_input(), "standard input"};
   const std::string lower = lower_case(path);
   std::string_view name = lower;
   const bool is_gzip = take_suffix(name, ".gz");
@@ -42,22 +51,45 @@ Table read_delimited(const std::string& path, const ReadOptions& options) {
   std::unique_ptr<io::ByteSource> source = std::make_unique<io::FileSource>(path);
   if (is_gzip) source = io::decompress_gzip(std::move(source), path);
   if (is_zstd) source = io::decompress_zstd(std::move(source), path);
-  return io::read_csv(*source, path, options, is_tsv ? '\t' : ',');
+  return {std::move(source), path, is_tsv ? '\t' : ','};
+}
+
+using OpenMatrix = void (*)(io::ByteSource&, const std::string& name, const io::MatrixReading&);
+
+// Of the format that the name says; nullptr: it is not a matrix.
+OpenMatrix matrix_opener(const std::string& path) {
+  const std::string name = lower_case(path);
+  if (name.ends_with(".npy")) return io::open_npy;
+  if (name.ends_with(".fvecs")) return io::open_fvecs;
+  if (name.ends_with(".fbin")) return io::open_fbin;
+  return nullptr;
 }
 
 }  // namespace
 
 Table read_table(const std::string& path, const ReadOptions& options) {
-  if (path == "-") return io::read_csv(*io::FileSource::standard_input(), "standard input", options, ',');
-  const std::string name = lower_case(path);
-  const auto read_matrix_with = [&](auto reader) {
+  if (const OpenMatrix open = matrix_opener(path)) {
     io::FileSource source(path);
-    return reader(source, path, options);
-  };
-  if (name.ends_with(".npy")) return read_matrix_with(io::read_npy);
-  if (name.ends_with(".fvecs")) return read_matrix_with(io::read_fvecs);
-  if (name.ends_with(".fbin")) return read_matrix_with(io::read_fbin);
-  return read_delimited(path, options);
+    return io::read_opened(open, source, path, options);
+  }
+  const DelimitedSource text = open_delimited(path);
+  return io::read_csv(*text.source, text.name, options, text.delimiter);
+}
+
+BatchTotals read_table_in_batches(const std::string& path, const ReadOptions& options,
+                                  const BatchOptions& batches,
+                                  const std::function<void(const TableBatch&)>& take) {
+  if (batches.batch_rows == 0) throw InvalidArgument("batch_rows is 0; a batch has at least one row");
+  if (const OpenMatrix open = matrix_opener(path)) {
+    io::FileSource source(path);
+    BatchTotals totals;
+    open(source, path, [&](io::ByteSource& values, const io::MatrixFormat& format) {
+      totals = io::read_matrix_in_batches(values, format, path, options, batches, take);
+    });
+    return totals;
+  }
+  const DelimitedSource text = open_delimited(path);
+  return io::read_csv_in_batches(*text.source, text.name, options, text.delimiter, batches, take);
 }
 
 }  // namespace culmen

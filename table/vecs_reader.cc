@@ -1,5 +1,6 @@
 #include "table/vecs_reader.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -46,7 +47,7 @@ std::uint64_t known_size(const ByteSource& source, const std::string& name) {
 
 }  // namespace
 
-Table read_fvecs(ByteSource& source, const std::string& name, const ReadOptions& options) {
+void open_fvecs(ByteSource& source, const std::string& name, const MatrixReading& read) {
   const std::uint64_t num_bytes = known_size(source, name);
   char prefix[sizeof(std::int32_t)];
   if (source.read(prefix, sizeof(prefix)) != sizeof(prefix)) {
@@ -70,10 +71,14 @@ Table read_fvecs(ByteSource& source, const std::string& name, const ReadOptions&
   format.num_columns = static_cast<std::uint64_t>(num_columns);
   format.has_row_prefix = true;
   PutBackSource whole(source, {prefix, sizeof(prefix)});
-  return read_matrix(whole, format, name, options);
+  read(whole, format);
 }
 
-Table read_fbin(ByteSource& source, const std::string& name, const ReadOptions& options) {
+Table read_fvecs(ByteSource& source, const std::string& name, const ReadOptions& options) {
+  return read_opened(open_fvecs, source, name, options);
+}
+
+void open_fbin(ByteSource& source, const std::string& name, const MatrixReading& read) {
   const std::uint64_t num_bytes = known_size(source, name);
   char bytes[2 * sizeof(std::uint64_t)] = {};
   const std::size_t num_read = source.read(bytes, sizeof(bytes));
@@ -94,7 +99,11 @@ Table read_fbin(ByteSource& source, const std::string& name, const ReadOptions& 
   format.num_columns = is_narrow ? narrow[1] : wide[1];
   check_matrix_size(format, header_bytes, source, name);
   PutBackSource rest(source, std::string_view(bytes, num_read).substr(header_bytes));
-  return read_matrix(rest, format, name, options);
+  read(rest, format);
+}
+
+Table read_fbin(ByteSource& source, const std::string& name, const ReadOptions& options) {
+  return read_opened(open_fbin, source, name, options);
 }
 
 }  // namespace culmen::io

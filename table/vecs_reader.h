@@ -6,10 +6,15 @@
 
 #include "culmen/table_io.h"
 #include "table/byte_source.h"
+#include "table/matrix.h"
 
 namespace culmen::io {
 
 Table read_fvecs(ByteSource& source, const std::string& name, const ReadOptions& options);
 Table read_fbin(ByteSource& source, const std::string& name, const ReadOptions& options);
+
+// Read and check the header, then call `read` with the rest.
+void open_fvecs(ByteSource& source, const std::string& name, const MatrixReading& read);
+void open_fbin(ByteSource& source, const std::string& name, const MatrixReading& read);
 
 }  // namespace culmen::io

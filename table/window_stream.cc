@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace culmen::io {
 
 WindowStream::WindowStream(ByteSource& source, std::size_t window_bytes, std::size_t max_carry_bytes,
-                           bool read_ahead)
-    : window_bytes_(window_bytes),
-      max_carry_bytes_(max_carry_bytes),
-      read_policy_(read_ahead ? std::launch::async : std::launch::deferred),
-      source_(source) {
+                           ReadPolicy policy)
+    : window_bytes_(window_bytes), max_carry_bytes_(max_carry_bytes), policy_(policy), source_(source) {
   if (const auto num_bytes = source.num_bytes()) {  // small inputs need no large buffers
     window_bytes_ = static_cast<std::size_t>(std::min<std::uint64_t>(window_bytes, *num_bytes + 1));
     max_carry_bytes_ = static_cast<std::size_t>(std::min<std::uint64_t>(max_carry_bytes, *num_bytes));
@@ -18,23 +16,46 @@ WindowStream::WindowStream(ByteSource& source, std::size_t window_bytes, std::si
 }
 
 std::string_view WindowStream::next(std::string_view carry) {
-  std::unique_ptr<char[]>& buffer = buffers_[next_buffer_];
-  if (!buffer) buffer = std::make_unique_for_overwrite<char[]>(max_carry_bytes_ + window_bytes_);
-  char* const fresh = buffer.get() + max_carry_bytes_;
+  char* const fresh = next_buffer() + max_carry_bytes_;
   const std::size_t num_fresh =
-      pending_read_.valid() ? pending_read_.get() : source_.read(fresh, window_bytes_);
+      policy_ == ReadPolicy::as_it_comes ? read_what_comes(fresh, carry.size()) : read_full(fresh);
   if (!carry.empty()) std::memcpy(fresh - carry.size(), carry.data(), carry.size());
   progress_ = source_.progress();
-  is_last_ = num_fresh < window_bytes_;
-  next_buffer_ ^= 1;
-  if (!is_last_) {
-    std::unique_ptr<char[]>& following = buffers_[next_buffer_];
-    if (!following) following = std::make_unique_for_overwrite<char[]>(max_carry_bytes_ + window_bytes_);
-    pending_read_ = std::async(read_policy_, [this, target = following.get() + max_carry_bytes_] {
-      return source_.read(target, window_bytes_);
-    });
-  }
+  next_ ^= 1;
+  if (policy_ == ReadPolicy::ahead && !is_last_) start_reading_ahead();
   return {fresh - carry.size(), carry.size() + num_fresh};
+}
+
+char* WindowStream::next_buffer() {
+  std::unique_ptr<char[]>& buffer = buffers_[next_];
+  if (!buffer) buffer = std::make_unique_for_overwrite<char[]>(max_carry_bytes_ + window_bytes_);
+  return buffer.get();
+}
+
+std::size_t WindowStream::read_full(char* out) {
+  const std::size_t num_read = pending_read_.valid() ? pending_read_.get() : source_.read(out, window_bytes_);
+  is_last_ = num_read < window_bytes_;
+  return num_read;
+}
+
+void WindowStream::start_reading_ahead() {
+  pending_read_ = std::async(std::launch::async, [this, out = next_buffer() + max_carry_bytes_] {
+    return source_.read(out, window_bytes_);
+  });
+}
+
+// Waits for the first bytes, then goes on while more come, up to `num_wanted`: whoever left a long carry is
+// not asked to look at it again for every few bytes.
+std::size_t WindowStream::read_what_comes(char* out, std::size_t num_wanted) {
+  std::size_t num_read = 0;
+  while (num_read < window_bytes_) {
+    const std::optional<std::size_t> got = source_.read_available(out + num_read, window_bytes_ - num_read);
+    is_last_ = got == std::size_t{0};
+    num_read += got.value_or(0);
+    if (is_last_ || (got && num_read >= num_wanted) || (!got && num_read > 0)) break;
+    if (!got && on_wait_) on_wait_();
+  }
+  return num_read;
 }
 
 }  // namespace culmen::io

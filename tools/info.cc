@@ -40,8 +40,11 @@ Json attributes_json(const IndexInfo& info) {
   return attributes;
 }
 
-std::string json_text(const IndexInfo& info) {
+std::string json_text(const IndexInfo& info, const RecoveryInfo& log) {
   const Json json = {{"version", info.version},
+                     {"log_batches", log.num_batches},
+                     {"log_dropped_bytes", log.dropped_bytes},
+                     {"compact_advised", info.compact_advised},
                      {"rows", info.num_tuples},
                      {"attributes", attributes_json(info)},
                      {"labels", info.has_labels},
@@ -67,7 +70,15 @@ std::string attributes_text(const IndexInfo& info) {
   return text;
 }
 
-std::string text(const IndexInfo& info) {
+std::string log_text(const RecoveryInfo& log) {
+  if (log.num_batches == 0 && log.dropped_bytes == 0) return "empty";
+  std::string text = counted_batches(log.num_batches);
+  if (log.dropped_bytes > 0)
+    text += fmt::format("; {} of changes never reported as done are left out", in_bytes(log.dropped_bytes));
+  return text;
+}
+
+std::string text(const IndexInfo& info, const RecoveryInfo& log, const std::string& directory) {
   std::string partitions = fmt::format("{} by {}", grouped(info.num_partitions), partitioning_name(info));
   if (info.num_splits > 0) partitions += fmt::format(", {} splits an angle", info.num_splits);
   std::string values{type_name(info)};
@@ -81,14 +92,19 @@ std::string text(const IndexInfo& info) {
          fmt::format(
              "overhead    {} ({} of the data)\n", in_bytes(info.overhead_bytes),
              in_percent(static_cast<double>(info.overhead_bytes), static_cast<double>(info.data_bytes))) +
-         fmt::format("version     {}\n", info.version) +
+         fmt::format("version     {}\n", info.version) + fmt::format("log         {}\n", log_text(log)) +
+         (info.compact_advised
+              ? fmt::format("advice      searches would gain from culmen compact {}\n", directory)
+              : "") +
          fmt::format("attributes  {}\n", info.attributes.size()) + attributes_text(info);
 }
 
 ExitCode run(const Arguments& arguments) {
-  const IndexInfo info = Index::open(arguments.directory).info();
+  const Index index = Index::open(arguments.directory);
+  const IndexInfo info = index.info();
+  const RecoveryInfo log = index.recovery();
   Output out("");
-  out.write(arguments.json ? json_text(info) : text(info));
+  out.write(arguments.json ? json_text(info, log) : text(info, log, arguments.directory));
   out.finish();
   return ExitCode::ok;
 }

@@ -32,8 +32,13 @@ ExitCode run(int argc, char** argv) {
   add_generate(program);
   add_build(program);
   add_query(program);
+  add_insert(program);
+  add_upsert(program);
+  add_delete(program);
   add_info(program);
+  add_compact(program);
   add_verify(program);
+  add_repair(program);
   try {
     program.app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -32,6 +32,10 @@ std::string counted(std::uint64_t value, std::string_view noun) {
   return fmt::format("{} {}{}", grouped(value), noun, value == 1 ? "" : "s");
 }
 
+std::string counted_batches(std::uint64_t value) {
+  return fmt::format("{} {}", grouped(value), value == 1 ? "batch" : "batches");
+}
+
 std::string in_bytes(std::uint64_t bytes) {
   if (bytes < 1000) return fmt::format("{} bytes", bytes);
   double value = static_cast<double>(bytes);

@@ -11,6 +11,7 @@ std::string shortest(double value);                               // reads back 
 std::string rounded(double value);                                // about six significant digits
 std::string grouped(std::uint64_t value);                         // 1,000,000
 std::string counted(std::uint64_t value, std::string_view noun);  // 1 row, 2,000 rows
+std::string counted_batches(std::uint64_t value);                 // 1 batch, 2,000 batches
 std::string in_bytes(std::uint64_t bytes);                        // 12.3 MB
 std::string in_time(double microseconds);                         // 41 µs, 2.31 s
 std::string in_percent(double part, double whole);                // 0.0003 %

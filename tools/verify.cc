@@ -17,6 +17,16 @@ struct Arguments {
   bool deep = false;
 };
 
+std::string log_text(const std::string& directory, const RecoveryInfo& log) {
+  std::string text;
+  if (log.num_batches > 0)
+    text += fmt::format("{}: {} of the log applied\n", directory, counted_batches(log.num_batches));
+  if (log.dropped_bytes > 0)
+    text += fmt::format("{}: {}: {} at its end left out, of changes that were never reported as done\n",
+                        directory, log.dropped_from, in_bytes(log.dropped_bytes));
+  return text;
+}
+
 ExitCode run(const Arguments& arguments) {
   const Index index = Index::open(arguments.directory);
   const std::vector<std::string> faults = index.verify(arguments.deep);
@@ -25,6 +35,7 @@ ExitCode run(const Arguments& arguments) {
   if (faults.empty())
     out.write(fmt::format("{}: no fault found in {}\n", arguments.directory,
                           counted(index.info().num_tuples, "row")));
+  out.write(log_text(arguments.directory, index.recovery()));
   out.finish();
   return faults.empty() ? ExitCode::ok : ExitCode::bad_data;
 }
@@ -39,7 +50,9 @@ void add_verify(Program& program) {
   add_quiet(command, program);
   command.footer(
       "Reads every byte, compares all checksums, and recomputes order, ids, bounds and counts.\n"
-      "Prints one line a fault and ends with 3 if there is any.\n\n"
+      "Prints one line a fault and ends with 3 if there is any; culmen repair saves what is sound. Then "
+      "says\n"
+      "what the log held: changes that are younger than the blocks on disk.\n\n"
       "Examples:\n"
       "  culmen verify hotels.index\n"
       "  culmen verify hotels.index --deep");

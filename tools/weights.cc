@@ -7,6 +7,7 @@
 
 #include "culmen/error.h"
 #include "culmen/table_io.h"
+#include "tools/column_names.h"
 #include "tools/column_value.h"
 #include "tools/numbers.h"
 
@@ -81,11 +82,6 @@ void check_count(std::size_t count, const std::string& what, const IndexInfo& in
   if (count == info.attributes.size()) return;
   throw InvalidArgument(fmt::format("{}: {} weights for {} attributes; by position they are {}", what, count,
                                     info.attributes.size(), known_names(info)));
-}
-
-bool has_column_names(const std::string& path) {
-  const auto ends_with = [&](std::string_view ending) { return path.ends_with(ending); };
-  return !ends_with(".npy") && !ends_with(".fvecs") && !ends_with(".fbin");
 }
 
 // For each column of the file, the position of its attribute in the index.

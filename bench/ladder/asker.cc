@@ -59,7 +59,8 @@ std::vector<Hit> to_hits(const Candidate* first, std::size_t count) {
 Asker::Asker(std::shared_ptr<const Snapshot> snapshot)
     : snapshot_(std::move(snapshot)),
       grid_(grid_of_device()),
-      mirror_(*snapshot_, {.memory = DeviceMemory::device}),
+      mirror_(std::make_shared<const Published>(snapshot_), {.memory = DeviceMemory::device}),
+      view_(mirror_.latest()),
       workspace_(grid_) {
   if (snapshot_->value_type != ValueType::float32) throw InvalidArgument("the rungs know float32 only");
 }
@@ -70,7 +71,7 @@ std::optional<std::vector<Hit>> Asker::ask(const Query& query, const gpu::ladder
   workspace_.reserve(resolved.k, gpu::kUsualCandidates);
   const gpu::QueryArgument argument = workspace_.argument(resolved);
   state_ = workspace_.next(static_cast<std::uint32_t>(resolved.k), {resolved.min_score, kNoId});
-  launch(mirror_.ref(), state_, argument, grid_, workspace_.stream().get());
+  launch(view_.mirror->ref(), state_, argument, grid_, workspace_.stream().get());
   wait(state_, workspace_.stream().get());
   const gpu::ResultHeader& result = *state_.result;
   if (result.outcome == gpu::Outcome::overflow) return std::nullopt;

@@ -29,6 +29,7 @@ class Asker {
   std::shared_ptr<const Snapshot> snapshot_;
   gpu::Grid grid_;
   gpu::Mirror mirror_;
+  gpu::MirrorView view_;
   gpu::Workspace workspace_;
   gpu::SearchStateRef state_ = {};  // of the last search
 };

@@ -3,6 +3,10 @@
 //   culmen::DeviceIndex on_gpu = index.to_device();
 //   culmen::SearchResult best = on_gpu.search({.weights = {0.5, 1.2}, .k = 10});
 //
+// The copy follows the index: a search that starts after a change of the index has returned sees it. The
+// first one copies what is new, which takes a millisecond or two for a thousand rows; a writer who calls
+// refresh() after each change spares them that.
+//
 // Who has weights in device memory already, or wants the answers there, enqueues whole batches on a stream:
 //
 //   culmen::DeviceContext context = on_gpu.make_context({.stream = stream});
@@ -27,6 +31,8 @@
 struct CUstream_st;  // a cudaStream_t is a pointer to it
 
 namespace culmen {
+
+class Published;  // internal
 
 namespace gpu {
 class Context;  // internal
@@ -102,39 +108,61 @@ struct DeviceAnswers {
   std::uint32_t* counts = nullptr;
 };
 
+// What it took to bring the copy to another version of the index. All 0 where somebody else had done so.
+struct RefreshStats {
+  std::uint64_t version = 0;  // that the copy shows now
+  std::uint64_t blocks = 0;   // copied: leaves
+  std::uint64_t nodes = 0;    // copied: inner nodes
+  std::uint64_t bytes = 0;    // of both
+  bool is_whole = false;      // nothing of the version before could be kept
+  double find_us = 0;         // finding what is new
+  double copy_us = 0;         // copying it, until the device had it
+  double gather_us = 0;       // of that: until all was gathered and on its way
+  double elapsed_us = 0;      // in all, and waiting for others who did so
+};
+
 class DeviceIndex {
  public:
-  // Exact top-k on the GPU. Engines: automatic, bounded, scan, gta (which takes k up to 1,024). Throws as
-  // Index::search does, InvalidArgument for other engines, OutOfDeviceMemory and CudaError.
-  // Cost: one kernel; 24 MB of scratch memory, more for a large k, for each search at a time, and kept for
-  // the next.
-  // Answers with more than 1,024 rows are sorted on the host.
+  // Exact top-k on the GPU, over the index's present version. Engines: automatic, bounded, scan, gta (which
+  // takes k up to 1,024). Throws as Index::search does, InvalidArgument for other engines, OutOfDeviceMemory
+  // and CudaError. Cost: one kernel; 24 MB of scratch memory, more for a large k, for each search at a time,
+  // and kept for the next. Answers with more than 1,024 rows are sorted on the host.
   SearchResult search(const Query& query, Engine engine = Engine::automatic) const;
 
-  // One result per query, in order; a warp works on each, so thousands are answered in the time of a few.
+  // One result per query, in order, all of one version; a warp works on each, so thousands are answered in
+  // the time of a few.
   std::vector<SearchResult> search(std::span<const Query> queries, Engine engine = Engine::automatic) const;
 
   // Throws CudaError.
   DeviceContext make_context(const ContextOptions& options = {}) const;
 
   // Enqueues a batch on the context's stream and returns: weights are read, and answers written, when the
-  // stream gets there. The same rows and score bits as search. Until then the index, the context and the
-  // caller's memory must stay.
-  // Waits only when the scratch memory has to grow: packed weights, about 32 bytes a query and attribute, and
+  // stream gets there. The same rows and score bits as search, over the version of the index that is present
+  // when this is called. Until then the DeviceIndex, the context and the caller's memory must stay. The
+  // context holds the version until its next search or synchronize().
+  // Waits only when the index has changed, as any search, and when the scratch memory has to grow: packed
+  // weights, about 32 bytes a query and attribute, and
   // 24 bytes a hit. Throws InvalidArgument (k or filter out of range, a null pointer, a context of another
   // GPU or with too little scratch memory for one query), OutOfDeviceMemory or CudaError; nothing is enqueued
   // then, but for a CudaError half-way through.
   void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, DeviceContext& context) const;
+
+  // Brings the copy to the index's present version now, so that the next search finds it there. Searches of
+  // the version before go on meanwhile. Work and bytes follow the number of changed blocks; all is copied
+  // anew after Index::compact, and where rows in managed or host memory have outgrown their room. Throws
+  // OutOfDeviceMemory or CudaError; so does then every search, while the copy stays as it was, until one
+  // succeeds. (Only a copy that has no room beside the one before takes its place, and is no more if it
+  // fails.)
+  RefreshStats refresh() const;
 
   int device() const;
   DeviceMemory memory() const;  // never automatic
   std::size_t device_bytes() const;
 
  private:
-  friend class Index;
+  friend DeviceIndex make_device_index(std::shared_ptr<const Published> index, const DeviceOptions& options);
   class Impl;
   explicit DeviceIndex(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
-  static DeviceIndex make(std::shared_ptr<const Snapshot> snapshot, const DeviceOptions& options);
 
   std::shared_ptr<const Impl> impl_;
 };

@@ -174,9 +174,10 @@ class Index {
   SearchResult search_monotone(MonotoneFunctionRef function, std::size_t k, const Filter& where = {},
                                const SearchOptions& options = {}) const;
 
-  // Copies the index to a GPU (culmen/device.h), device 0 without options. The copy keeps this version of the
-  // index, whatever happens to it here. Cost: the index's bytes over the bus. Throws OutOfDeviceMemory, or
-  // CudaError where there is no such GPU or this culmen was built without CUDA; nothing stays allocated then.
+  // Copies the index to a GPU (culmen/device.h), device 0 without options. The copy follows the changes of
+  // the index, as searches here do; that of a snapshot() stays as it is. Cost: the index's bytes over the
+  // bus. Throws OutOfDeviceMemory, or CudaError where there is no such GPU or this culmen was built without
+  // CUDA; nothing stays allocated then.
   DeviceIndex to_device() const;
   DeviceIndex to_device(const DeviceOptions& options) const;
 

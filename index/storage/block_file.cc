@@ -54,6 +54,18 @@ std::span<const std::byte> covered_bytes(std::span<const std::byte> block) {
   return block.subspan(sizeof(BlockHeader::checksum));
 }
 
+// Returns the checksum.
+std::uint64_t check_block(const std::string& path, std::uint64_t offset, std::span<const std::byte> block,
+                          const BlockHeader& expected) {
+  BlockHeader header;
+  std::memcpy(&header, block.data(), sizeof header);
+  if (header.checksum != checksum_of(covered_bytes(block)))
+    throw_damaged(path, offset, "the checksum of this block does not match: the file is damaged");
+  if (std::memcmp(&header.magic, &expected.magic, sizeof header - sizeof header.checksum) != 0)
+    throw_damaged(path, offset, "this block belongs to another index or to another place in it");
+  return header.checksum;
+}
+
 }  // namespace
 
 BlockFileWriter::BlockFileWriter(Directory& directory, FileKind kind, const SnapshotName& snapshot,
@@ -131,21 +143,10 @@ void BlockFileReader::read_file_header(std::uint64_t num_blocks) {
   checksums_ = PageBuffer<std::uint64_t>(num_blocks + 1);
   std::array<std::byte, kFirstBlockOffset> block{};
   file_->read(0, block);
-  checksums_[0] = check_block(0, block, block_header(kind_, snapshot_, 0, kFileHeaderPlace));
+  checksums_[0] = check_block(path(), 0, block, block_header(kind_, snapshot_, 0, kFileHeaderPlace));
   const FileHeader expected = file_header(snapshot_, num_blocks);
   if (std::memcmp(block.data() + sizeof(BlockHeader), &expected, sizeof expected) != 0)
     throw_damaged(path(), sizeof(BlockHeader), "the file's header and the manifest contradict each other");
-}
-
-std::uint64_t BlockFileReader::check_block(std::uint64_t offset, std::span<const std::byte> block,
-                                           const BlockHeader& expected) const {
-  BlockHeader header;
-  std::memcpy(&header, block.data(), sizeof header);
-  if (header.checksum != checksum_of(covered_bytes(block)))
-    throw_damaged(path(), offset, "the checksum of this block does not match: the file is damaged");
-  if (std::memcmp(&header.magic, &expected.magic, sizeof header - sizeof header.checksum) != 0)
-    throw_damaged(path(), offset, "this block belongs to another index or to another place in it");
-  return header.checksum;
 }
 
 void BlockFileReader::read_chunk(std::uint64_t first, std::uint64_t last, const PlaceOf& place_of,
@@ -156,7 +157,8 @@ void BlockFileReader::read_chunk(std::uint64_t first, std::uint64_t last, const 
   for (std::uint64_t number = first; number < last; ++number) {
     const BlockPlace place = place_of(number);
     const auto block = buffer.subspan(place.offset - start, place.end() - place.offset);
-    checksums_[number + 1] = check_block(place.offset, block, block_header(kind_, snapshot_, number, place));
+    checksums_[number + 1] =
+        check_block(path(), place.offset, block, block_header(kind_, snapshot_, number, place));
     use(number, block.data() + sizeof(BlockHeader));
   }
 }
@@ -178,6 +180,19 @@ void BlockFileReader::read(std::uint64_t first, std::uint64_t last, const PlaceO
 void BlockFileReader::check_digest() const {
   if (digest_of(std::as_bytes(checksums_.span())) != entry_.digest)
     throw_damaged(path(), 0, "the blocks of this file are not the ones that the manifest names");
+}
+
+LoneBlockReader::LoneBlockReader(const Directory& directory, FileKind kind, const SnapshotName& snapshot)
+    : kind_(kind), snapshot_(snapshot), file_(directory.open(file_name(kind, snapshot.number))) {}
+
+const std::byte* LoneBlockReader::read(std::uint64_t number, const BlockPlace& place) {
+  const std::uint64_t bytes = place.end() - place.offset;
+  if (!reaches(place.offset) || bytes > file_->size() - place.offset)
+    throw_damaged(path(), file_->size(), "the file ends within or before block " + std::to_string(number));
+  block_.resize(bytes);
+  file_->read(place.offset, block_);
+  check_block(path(), place.offset, block_, block_header(kind_, snapshot_, number, place));
+  return block_.data() + sizeof(BlockHeader);
 }
 
 }  // namespace culmen::storage

@@ -81,14 +81,32 @@ class BlockFileReader {
   void read_chunk(std::uint64_t first, std::uint64_t last, const PlaceOf& place_of,
                   std::span<std::byte> buffer,
                   const std::function<void(std::uint64_t, const std::byte*)>& use);
-  std::uint64_t check_block(std::uint64_t offset, std::span<const std::byte> block,
-                            const BlockHeader& expected) const;
 
   const FileKind kind_;
   const SnapshotName snapshot_;
   const FileEntry entry_;
   std::unique_ptr<ReadableFile> file_;
   PageBuffer<std::uint64_t> checksums_;  // of the header block, then of block 0, 1, ...
+};
+
+// Reads blocks of a damaged file one by one: each is vouched for by its own checksum and header alone.
+class LoneBlockReader {
+ public:
+  LoneBlockReader(const Directory& directory, FileKind kind, const SnapshotName& snapshot);
+
+  const std::string& path() const { return file_->path(); }
+
+  // Whether any byte of a block at this offset is in the file.
+  bool reaches(std::uint64_t offset) const { return offset < file_->size(); }
+
+  // The payload, valid until the next call. Throws FormatError or IoError if the block is not whole.
+  const std::byte* read(std::uint64_t number, const BlockPlace& place);
+
+ private:
+  const FileKind kind_;
+  const SnapshotName snapshot_;
+  std::unique_ptr<ReadableFile> file_;
+  std::vector<std::byte> block_;
 };
 
 }  // namespace culmen::storage

@@ -20,7 +20,11 @@ class ReadableFile {
  public:
   virtual ~ReadableFile() = default;
   virtual const std::string& path() const = 0;
-  virtual std::uint64_t size() const = 0;  // when it was opened
+  virtual std::uint64_t size() const = 0;  // when it was opened or last looked at
+  // Looks at the size anew, of a file that another process may be appending to.
+  virtual void refresh() = 0;
+  // What can be read now is durable on return, whoever wrote it.
+  virtual void sync() = 0;
   // Fills `out` with the bytes from `offset` on; a file that ends before that is an error.
   virtual void read(std::uint64_t offset, std::span<std::byte> out) const = 0;
 };
@@ -29,6 +33,8 @@ class WritableFile {
  public:
   virtual ~WritableFile() = default;
   virtual void append(std::span<const std::byte> bytes) = 0;
+  // Gives up what stands behind the first `size` bytes. Durable after the next sync.
+  virtual void truncate(std::uint64_t size) = 0;
   // Durable on return. After a failure the bytes may be gone from the system's cache: never call it again.
   virtual void sync() = 0;
 };
@@ -49,6 +55,8 @@ class Directory {
   virtual std::unique_ptr<ReadableFile> open(const std::string& name) const = 0;
   // A new file, readable by its owner only. An error if the name is taken.
   virtual std::unique_ptr<WritableFile> create(const std::string& name) = 0;
+  // A file that is there, to write on from its end.
+  virtual std::unique_ptr<WritableFile> open_to_append(const std::string& name) = 0;
   // IoError naming the process that holds it, if another does.
   virtual std::unique_ptr<DirectoryLock> lock(const std::string& name) = 0;
   virtual void rename(const std::string& from, const std::string& to) = 0;

@@ -28,12 +28,31 @@ std::string file_name(FileKind kind, std::uint64_t snapshot_number) {
   return "SNAP-" + std::to_string(snapshot_number) + "-" + kind_name(kind);
 }
 
-std::uint64_t snapshot_number_of(const std::string& name) {
+std::string log_name(std::uint64_t log_number) {
+  return "WAL-" + std::to_string(log_number);
+}
+
+namespace {
+
+// The number behind the first dash, 0 if none is there or it is too large.
+std::uint64_t number_in(const std::string& name) {
   std::uint64_t number = 0;
   const std::size_t dash = name.find('-');
   if (dash == std::string::npos) return 0;
   std::from_chars(name.data() + dash + 1, name.data() + name.size(), number);
-  if (number > kMaxSnapshotNumber) return 0;
+  return number > kMaxNumber ? 0 : number;
+}
+
+}  // namespace
+
+std::uint64_t log_number_of(const std::string& name) {
+  const std::uint64_t number = number_in(name);
+  return number > 0 && name == log_name(number) ? number : 0;
+}
+
+std::uint64_t snapshot_number_of(const std::string& name) {
+  const std::uint64_t number = number_in(name);
+  if (number == 0) return 0;
   if (name == manifest_name(number)) return number;
   for (FileKind kind : kFileKinds)
     if (name == file_name(kind, number)) return number;

@@ -17,7 +17,7 @@ namespace culmen::storage {
 static_assert(std::endian::native == std::endian::little,
               "index files are little-endian and are read without conversion");
 
-inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint32_t kFormatVersion = 2;
 inline constexpr std::uint64_t kAlignment =
     64;  // of blocks, and of the sections of a leaf: a cache line, any vector
 
@@ -107,15 +107,19 @@ inline BlockPlace fixed_place(std::uint64_t number, std::uint64_t payload_bytes,
   return {kFirstBlockOffset + number * stride, payload_bytes, level};
 }
 
-// Names. A name with another number than the one that CURRENT names is left over from an older snapshot.
+// Names. Files of another snapshot than the one that CURRENT names, and logs that do not follow from its
+// first one, are left over.
 inline constexpr const char* kCurrentName = "CURRENT";
 inline constexpr const char* kNewCurrentName = "CURRENT-new";
 inline constexpr const char* kLockName = "LOCK";
-inline constexpr std::uint64_t kMaxSnapshotNumber = 999'999'999'999'999'999;
+inline constexpr std::uint64_t kMaxNumber = 999'999'999'999'999'999;  // of a snapshot, of a log
 std::string manifest_name(std::uint64_t snapshot_number);
 std::string file_name(FileKind kind, std::uint64_t snapshot_number);
 // The snapshot number in a name of a manifest or a block file; 0 for any other name.
 std::uint64_t snapshot_number_of(const std::string& name);
+std::string log_name(std::uint64_t log_number);
+// The log number in a name of a log; 0 for any other name.
+std::uint64_t log_number_of(const std::string& name);
 
 // Throws FormatError: "path, byte offset: what".
 [[noreturn]] void throw_damaged(const std::string& path, std::uint64_t offset, const std::string& what);

@@ -28,14 +28,13 @@ std::vector<std::uint64_t> text_bytes_of(const Snapshot& s) {
   return bytes;
 }
 
-// Labels end one behind the other, the last of them where the text does.
-bool ends_are_good(const std::uint32_t* ends, std::uint64_t slots, std::uint64_t text_bytes) {
+}  // namespace
+
+bool label_ends_are_good(const std::uint32_t* ends, std::uint64_t slots, std::uint64_t text_bytes) {
   bool good = ends[slots - 1] == text_bytes;
   for (std::uint64_t r = 1; r < slots; ++r) good &= ends[r - 1] <= ends[r];
   return good;
 }
-
-}  // namespace
 
 std::vector<std::uint64_t> label_offsets(const Snapshot& s) {
   if (!s.has_labels) return {};
@@ -61,8 +60,8 @@ void read_labels(const Manifest& manifest, const std::vector<std::uint64_t>& lab
   file.read_file_header(manifest.num_leaves);
   file.read(0, manifest.num_leaves, label_places(offsets, label_bytes, end_bytes),
             [&](std::uint64_t leaf, const std::byte* payload) {
-              if (!ends_are_good(reinterpret_cast<const std::uint32_t*>(payload), manifest.block_rows,
-                                 label_bytes[leaf]))
+              if (!label_ends_are_good(reinterpret_cast<const std::uint32_t*>(payload), manifest.block_rows,
+                                       label_bytes[leaf]))
                 throw_damaged(file.path(), offsets[leaf] + sizeof(BlockHeader),
                               "labels that overlap or leave their block");
               std::copy_n(payload, end_bytes + label_bytes[leaf],

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -76,6 +77,7 @@ class LeafReader {
     if (!good) fail(leaf, layout_.values_offset(), "a value outside of its attribute's range");
   }
 
+  // What a leaf says of those behind it may be loose: rows that reached so far have gone since.
   template <typename T>
   void check_corners(std::uint64_t leaf, const std::byte* payload) const {
     const std::size_t d = manifest_.attributes.size();
@@ -85,7 +87,6 @@ class LeafReader {
     for (std::size_t i = 0; i < kNumCorners * d; ++i) {
       const AttributeStats& stats = manifest_.stats[i % d];
       const bool in_range = corners[i] >= stats.minimum && corners[i] <= stats.maximum;
-      // Thresholds may be of rows that have gone since.
       const auto corner = static_cast<Corner>(i / d);
       const bool is_threshold = (corner == Corner::later_maximum && corners[i] < kInfinity) ||
                                 (corner == Corner::later_minimum && corners[i] > -kInfinity);

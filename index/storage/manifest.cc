@@ -143,9 +143,10 @@ class Members {
 
  private:
   std::int64_t checked_integer(const json& value, const char* key, std::int64_t min, std::int64_t max) const {
-    // An unsigned value beyond int64 would come back negative; none of ours is that large.
+    // An unsigned value beyond int64 would come back negative.
+    constexpr std::uint64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
     const bool fits = value.is_number_integer() &&
-                      !(value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62);
+                      !(value.is_number_unsigned() && value.get<std::uint64_t>() > kMaxInteger);
     const std::int64_t number = fits ? value.get<std::int64_t>() : 0;
     if (!fits || number < min || number > max)
       fail_on(key, "is not an integer from " + std::to_string(min) + " to " + std::to_string(max));
@@ -289,9 +290,15 @@ std::uint64_t Manifest::num_nodes() const {
   return std::accumulate(level_nodes.begin(), level_nodes.end(), std::uint64_t{0});
 }
 
+std::uint64_t Manifest::file_bytes() const {
+  return std::accumulate(files.begin(), files.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const FileEntry& file) { return sum + file.bytes; });
+}
+
 Manifest describe(const Snapshot& snapshot) {
   Manifest manifest;
   manifest.version = snapshot.version;
+  manifest.next_id = snapshot.next_id;
   manifest.attributes = snapshot.attributes;
   manifest.stats = snapshot.stats;
   manifest.units = snapshot.units;
@@ -323,6 +330,8 @@ std::string to_text(const Manifest& manifest) {
                     {"uuid", to_hex(manifest.snapshot.uuid)},
                     {"snapshot", manifest.snapshot.number},
                     {"version", manifest.version},
+                    {"next_id", manifest.next_id},
+                    {"log", {{"number", manifest.log.number}, {"uuid", to_hex(manifest.log.uuid)}}},
                     {"attributes", attributes},
                     {"value_type", manifest.value_type == ValueType::float32 ? "float32" : "float64"},
                     {"labels", manifest.has_labels},
@@ -351,8 +360,12 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
   const Members all(document, path, "the manifest");
   check_format(all);
   Manifest manifest;
-  manifest.snapshot = {all.hex<Uuid>("uuid"), all.count("snapshot", kMaxSnapshotNumber, 1)};
+  manifest.snapshot = {all.hex<Uuid>("uuid"), all.count("snapshot", kMaxNumber, 1)};
   manifest.version = all.count("version", std::uint64_t{1} << 62);
+  manifest.next_id = all.integer("next_id", std::numeric_limits<std::int64_t>::min(),
+                                 std::numeric_limits<std::int64_t>::max());
+  const Members log = all.object("log");
+  manifest.log = {log.count("number", kMaxNumber, 1), log.hex<Uuid>("uuid")};
   for (const json& attribute : all.array("attributes", kMaxAttributes))
     parse_attribute(Members(attribute, path, "an attribute"), manifest);
   if (manifest.attributes.empty()) all.fail_on("attributes", "are missing");
@@ -376,7 +389,8 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
 std::string to_text(const Current& current) {
   const std::string line = kCurrentPrefix + manifest_name(current.snapshot_number) + " " +
                            std::to_string(current.manifest_bytes) + " " + to_hex(current.manifest_digest) +
-                           " ";
+                           " " + log_name(current.log.number) + " " + std::to_string(current.log.bytes) +
+                           " " + to_hex(current.log.chain) + " ";
   return line + to_hex(checksum_of(std::as_bytes(std::span(line)))) + "\n";
 }
 
@@ -384,22 +398,45 @@ bool looks_like_current(const std::string& text) {
   return text.starts_with(kCurrentPrefix);
 }
 
+// Whether the line ends in a checksum of what stands before, as in every version of the format.
+static bool ends_in_its_checksum(std::string_view text) {
+  constexpr std::size_t kEndBytes = 16 + 1;  // the checksum's digits and the newline
+  std::uint64_t checksum = 0;
+  if (text.size() < kEndBytes || text.back() != '\n') return false;
+  const std::string_view line = text.substr(0, text.size() - kEndBytes);
+  return from_hex(text.substr(line.size(), 16), checksum) &&
+         checksum == checksum_of(std::as_bytes(std::span(line)));
+}
+
 Current parse_current(const std::string& text, const std::string& path) {
   // Words are split off the checked line; that it is our own writing of them is checked by writing them
   // again.
+  constexpr std::size_t kNumWords = 8;
   Current current;
   std::vector<std::string> words;
-  for (std::size_t start = 0, end = 0; end != std::string::npos && words.size() < 5; start = end + 1) {
+  for (std::size_t start = 0, end = 0; end != std::string::npos && words.size() < kNumWords;
+       start = end + 1) {
     end = text.find_first_of(" \n", start);
     words.push_back(text.substr(start, end == std::string::npos ? end : end - start));
   }
-  words.resize(5);
+  words.resize(kNumWords);
+  const auto count_in = [](const std::string& word) {
+    std::uint64_t count = 0;
+    std::from_chars(word.data(), word.data() + word.size(), count);
+    return count;
+  };
   current.snapshot_number = snapshot_number_of(words[1]);
-  std::from_chars(words[2].data(), words[2].data() + words[2].size(), current.manifest_bytes);
-  const bool good = from_hex(words[3], current.manifest_digest) && to_text(current) == text;
-  if (!good || current.snapshot_number == 0 || current.manifest_bytes > kMaxManifestBytes)
-    throw_damaged(path, 0, "the line that names the manifest is damaged");
-  return current;
+  current.manifest_bytes = count_in(words[2]);
+  current.log = {log_number_of(words[4]), count_in(words[5]), 0};
+  const bool good = from_hex(words[3], current.manifest_digest) && from_hex(words[6], current.log.chain) &&
+                    current.snapshot_number > 0 && current.log.number > 0 &&
+                    current.log.bytes >= sizeof(LogHeader) && current.manifest_bytes <= kMaxManifestBytes &&
+                    to_text(current) == text;
+  if (good) return current;
+  if (looks_like_current(text) && ends_in_its_checksum(text))
+    throw FormatError(path + ": this index is of another format than version " +
+                      std::to_string(kFormatVersion) + ", which this program reads");
+  throw_damaged(path, 0, "the line that names the manifest is damaged");
 }
 
 }  // namespace culmen::storage

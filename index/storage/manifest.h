@@ -9,6 +9,7 @@
 
 #include "index/snapshot.h"
 #include "index/storage/block_file.h"
+#include "index/storage/log_reader.h"
 
 namespace culmen::storage {
 
@@ -17,7 +18,9 @@ inline constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{16} << 20;
 
 struct Manifest {
   SnapshotName snapshot;
+  LogName log;  // the first one after the snapshot
   std::uint64_t version = 0;
+  std::int64_t next_id = 0;
 
   // As in Snapshot.
   std::vector<Attribute> attributes;
@@ -43,13 +46,14 @@ struct Manifest {
   FileEntry& file(FileKind kind) { return files[static_cast<std::size_t>(kind) - 1]; }
   const FileEntry& file(FileKind kind) const { return files[static_cast<std::size_t>(kind) - 1]; }
   std::uint64_t num_nodes() const;
+  std::uint64_t file_bytes() const;  // of all files
   std::uint64_t element_bytes() const {
     return value_type == ValueType::float32 ? sizeof(float) : sizeof(double);
   }
   LeafLayout leaf_layout() const { return {attributes.size(), block_rows, element_bytes()}; }
 };
 
-// All but the name of the snapshot and the files.
+// All but the names of the snapshot and the log, and the files.
 Manifest describe(const Snapshot& snapshot);
 
 // Throws InvalidArgument if an attribute's name is not UTF-8.
@@ -64,6 +68,9 @@ struct Current {
   std::uint64_t snapshot_number = 0;
   std::uint64_t manifest_bytes = 0;
   Digest manifest_digest;
+  LogBound log;
+
+  friend bool operator==(const Current&, const Current&) = default;
 };
 std::string to_text(const Current& current);
 Current parse_current(const std::string& text, const std::string& path);  // throws FormatError

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -72,15 +73,29 @@ Descriptor open_regular(int directory, const std::string& name, int flags, const
   return file;
 }
 
+// Some read-only file systems refuse to sync. Nothing on them can be unsynced.
+bool is_read_only(const Descriptor& file) {
+  struct statvfs status {};
+  return ::fstatvfs(file.get(), &status) == 0 && (status.f_flag & ST_RDONLY) != 0;
+}
+
+// The data, and of the metadata what is needed to find it: that includes the size, but not the times.
+void sync_file(const Descriptor& file, const std::string& path) {
+  if (uninterrupted([&] { return ::fdatasync(file.get()); }) == 0) return;
+  const int error = errno;
+  if (!is_read_only(file)) throw_system_error("sync", path, error);
+}
+
 class PosixReadableFile : public ReadableFile {
  public:
-  PosixReadableFile(Descriptor file, std::string path)
-      : file_(std::move(file)),
-        path_(std::move(path)),
-        size_(static_cast<std::uint64_t>(status_of(file_, path_).st_size)) {}
+  PosixReadableFile(Descriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {
+    PosixReadableFile::refresh();
+  }
 
   const std::string& path() const override { return path_; }
   std::uint64_t size() const override { return size_; }
+  void refresh() override { size_ = static_cast<std::uint64_t>(status_of(file_, path_).st_size); }
+  void sync() override { sync_file(file_, path_); }
 
   void read(std::uint64_t offset, std::span<std::byte> out) const override {
     while (!out.empty()) {
@@ -100,7 +115,7 @@ class PosixReadableFile : public ReadableFile {
  private:
   Descriptor file_;
   std::string path_;
-  std::uint64_t size_;
+  std::uint64_t size_ = 0;
 };
 
 class PosixWritableFile : public WritableFile {
@@ -116,9 +131,12 @@ class PosixWritableFile : public WritableFile {
     }
   }
 
-  void sync() override {
-    if (uninterrupted([&] { return ::fsync(file_.get()); }) != 0) throw_system_error("sync", path_, errno);
+  void truncate(std::uint64_t size) override {
+    if (uninterrupted([&] { return ::ftruncate(file_.get(), static_cast<off_t>(size)); }) != 0)
+      throw_system_error("truncate", path_, errno);
   }
+
+  void sync() override { sync_file(file_, path_); }
 
  private:
   Descriptor file_;
@@ -162,6 +180,11 @@ class PosixDirectory : public Directory {
 
   std::unique_ptr<WritableFile> create(const std::string& name) override {
     Descriptor file = open_regular(directory_.get(), name, O_WRONLY | O_CREAT | O_EXCL, path_of(name));
+    return std::make_unique<PosixWritableFile>(std::move(file), path_of(name));
+  }
+
+  std::unique_ptr<WritableFile> open_to_append(const std::string& name) override {
+    Descriptor file = open_regular(directory_.get(), name, O_WRONLY | O_APPEND, path_of(name));
     return std::make_unique<PosixWritableFile>(std::move(file), path_of(name));
   }
 
@@ -215,8 +238,9 @@ class PosixDirectory : public Directory {
 
  private:
   void sync_directory(const Descriptor& directory) const {
-    if (uninterrupted([&] { return ::fsync(directory.get()); }) != 0)
-      throw_system_error("sync directory", path_, errno);
+    if (uninterrupted([&] { return ::fsync(directory.get()); }) == 0) return;
+    const int error = errno;
+    if (!is_read_only(directory)) throw_system_error("sync directory", path_, error);
   }
 
   Descriptor directory_;

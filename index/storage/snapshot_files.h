@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,9 @@ namespace culmen::storage {
 
 // Offsets of the blocks of the labels file, and behind them its end. Empty without labels.
 std::vector<std::uint64_t> label_offsets(const Snapshot& snapshot);
+
+// Whether labels end one behind the other, the last of them where the text does.
+bool label_ends_are_good(const std::uint32_t* ends, std::uint64_t slots, std::uint64_t text_bytes);
 
 void write_leaves(const Snapshot& snapshot, const std::vector<std::uint64_t>& label_offsets,
                   BlockFileWriter& file);
@@ -37,5 +41,8 @@ std::vector<std::uint64_t> read_leaves(const Manifest& manifest,
 void read_labels(const Manifest& manifest, const std::vector<std::uint64_t>& label_bytes,
                  BlockFileReader& file, Snapshot& snapshot);
 void read_nodes(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot);
+
+// All of them: the snapshot that the manifest describes.
+std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest);
 
 }  // namespace culmen::storage

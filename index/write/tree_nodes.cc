@@ -173,7 +173,6 @@ void TreeNodes::set_leaf(PageNumber leaf, std::uint32_t slot, std::span<const Ha
   node.min_ids()[position] = next_->leaf(slot).min_id;
   set_column(node, position, rows);
   update_min_id(node);
-  cover_above(leaves_[leaf].parent, rows);
 }
 
 void TreeNodes::insert_leaf(Side side, PageNumber neighbour, PageNumber leaf, std::span<const Half> rows) {
@@ -251,16 +250,6 @@ void TreeNodes::aggregate_into_parent(PageNumber page) {
   above.min_ids()[position] = child.header().min_id;
 }
 
-void TreeNodes::cover_above(PageNumber page, std::span<const Half> rows) {
-  for (; !is_root(page); page = parent(page)) {
-    const MutableNode above = owned(parent(page));
-    const std::uint32_t position = position_of({above.bytes}, pages_[page].slot);
-    cover_column(next_->layout, above, position, rows);
-    above.min_ids()[position] = node(page).header().min_id;
-    update_min_id(above);
-  }
-}
-
 void TreeNodes::update_min_ids_above(PageNumber page) {
   for (; !is_root(page); page = parent(page)) {
     const MutableNode above = owned(parent(page));
@@ -278,7 +267,6 @@ void TreeNodes::insert_child(PageNumber parent, std::uint32_t position, std::uin
   node.min_ids()[position] = min_id;
   set_column(node, position, rows);
   update_min_id(node);
-  cover_above(parent, rows);
 }
 
 // A new root above the old one.

@@ -65,6 +65,7 @@ class TreeNodes {
   // Carries changes of owned level-1 nodes up to the root.
   void carry_up(std::vector<Rise> rises);
 
+  // What these three do to bounds stays below until carry_up() is told of it.
   // The leaf page moved to `slot` and has these bounds now. Its node is owned.
   void set_leaf(PageNumber leaf, std::uint32_t slot, std::span<const Half> rows);
   // A leaf page comes before or after another, whose node is owned. Its slot is set.
@@ -86,7 +87,6 @@ class TreeNodes {
   void drop(PageNumber page);
   void adopt(PageNumber page);
   void aggregate_into_parent(PageNumber page);
-  void cover_above(PageNumber page, std::span<const Half> rows);
   void update_min_ids_above(PageNumber page);
   void insert_child(PageNumber parent, std::uint32_t position, std::uint32_t slot, std::int64_t min_id,
                     std::span<const Half> rows);

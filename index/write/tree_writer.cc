@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "culmen/error.h"
@@ -140,6 +141,16 @@ TreeWriter::Place TreeWriter::find(std::int64_t id) const {
   return place;
 }
 
+void TreeWriter::check(const Change& change) const {
+  std::unordered_set<std::int64_t> removed, added;
+  for (const std::int64_t id : change.removed)
+    if (!contains(id) || !removed.insert(id).second)
+      throw FormatError("a batch removes id " + std::to_string(id) + ", which is not there");
+  for (const std::int64_t id : change.ids)
+    if ((contains(id) && removed.count(id) == 0) || !added.insert(id).second)
+      throw FormatError("a batch adds id " + std::to_string(id) + ", which is there");
+}
+
 std::uint64_t TreeWriter::order_at(const Snapshot& s, std::uint32_t slot, std::uint32_t position) {
   return visit_value_type(s, [&]<typename T>(T) {
     const T* values = s.leaf_values<T>(slot) + position;
@@ -234,7 +245,7 @@ void TreeWriter::apply(const Change& change) {
   std::vector<Recut> recuts = plan_recuts(edits, plain);
   rewrite(plain, change);
   write_parts(recuts, change);
-  for (Recut& recut : recuts) place_parts(recut, change);
+  place(recuts, change);
   next_->num_tuples += change.num_rows();
   next_->num_tuples -= change.removed.size();
   next_->rounded_values += change.rounded_values;
@@ -303,8 +314,7 @@ void TreeWriter::locate_removed(const Change& change, std::vector<Touch>& touche
   for (const std::int64_t id : change.removed) ids_.prefetch(id);
   for (const std::int64_t id : change.removed) {
     const Place place = find(id);
-    if (place.page == kNoPage)
-      throw FormatError("a batch removes id " + std::to_string(id) + ", which is not there");
+    CULMEN_ASSERT(place.page != kNoPage);
     touches.push_back({place.page, Kind::remove, place.position});
     note_removed_row(leaves_[place.page].slot, place.position);
   }
@@ -671,6 +681,21 @@ void TreeWriter::cut_evenly(std::span<const Run> runs, std::size_t num_rows, std
   }
 }
 
+// Puts the parts into the tree, and tells the nodes above what they may have more than before.
+void TreeWriter::place(std::span<Recut> recuts, const Change& change) {
+  if (recuts.empty()) return;
+  std::vector<PageNumber> parents;
+  for (const Recut& recut : recuts)
+    for (const PageNumber page : recut.pages) parents.push_back(leaves_[page].parent);
+  nodes_->own(std::move(parents));
+  for (Recut& recut : recuts) place_parts(recut, change);
+  std::vector<TreeNodes::Rise> rises;
+  for (Recut& recut : recuts)
+    for (std::size_t p = 0; p < recut.parts.size(); ++p)
+      rises.push_back({leaves_[recut.pages[p]].parent, std::move(recut.parts[p].rows)});
+  nodes_->carry_up(std::move(rises));
+}
+
 // Puts the parts in the place of the pages: as many as there are keep their numbers.
 void TreeWriter::place_parts(Recut& recut, const Change& change) {
   std::vector<PageNumber>& pages = partitions_[recut.partition];
@@ -683,12 +708,10 @@ void TreeWriter::place_parts(Recut& recut, const Change& change) {
       const PageNumber page = new_leaf_page();
       leaves_[page].slot = part.slot;
       set_first(page);
-      nodes_->own({leaves_[recut.pages[p - 1]].parent});
       nodes_->insert_leaf(TreeNodes::Side::after, recut.pages[p - 1], page, part.rows);
       pages.insert(pages.begin() + static_cast<std::ptrdiff_t>(first + p), page);
       recut.pages.push_back(page);
     } else {
-      nodes_->own({leaves_[recut.pages[p]].parent});
       nodes_->set_leaf(recut.pages[p], part.slot, part.rows);
       set_first(recut.pages[p]);
       leaves_[recut.pages[p]].num_erased = 0;
@@ -721,6 +744,7 @@ void TreeWriter::move_ids(std::span<const Run> runs, PageNumber page, const Chan
     const PageNumber from = nodes_->leaf_in(run.slot);
     const std::int64_t* ids = next_->leaf_ids(run.slot);
     if (from == page) continue;
+    for (std::uint32_t r = run.first; r < run.first + run.count; ++r) ids_.prefetch(ids[r]);
     for (std::uint32_t r = run.first; r < run.first + run.count; ++r) ids_.move(ids[r], from, page);
   }
 }

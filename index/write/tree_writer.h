@@ -40,9 +40,12 @@ class TreeWriter {
   bool contains(std::int64_t id) const { return find(id).page != kNoPage; }
   const Snapshot& current() const { return next_ != nullptr ? *next_ : *base_; }
 
+  // Throws FormatError if the change does not fit the index: an id to remove that is not there, one to add
+  // that is, or one that comes twice. Changes of our own making do fit.
+  void check(const Change& change) const;
+
   // Throws InputError (labels of a block beyond 4 GiB) and std::bad_alloc: after that this writer is good for
-  // nothing but to be thrown away, while all published versions stay what they are. FormatError if the change
-  // does not fit the index: an id to remove that is not there, or one to add that is.
+  // nothing but to be thrown away, while all published versions stay what they are.
   void apply(const Change& change);
 
   // Makes the version of what was applied since the last one, if anything.
@@ -113,6 +116,7 @@ class TreeWriter {
   void write_parts(std::span<Recut> recuts, const Change& change);
   static void cut_evenly(std::span<const Run> runs, std::size_t num_rows, std::size_t num_parts,
                          Recut& recut);
+  void place(std::span<Recut> recuts, const Change& change);
   void place_parts(Recut& recut, const Change& change);
   void set_first(PageNumber page);
   void move_ids(std::span<const Run> runs, PageNumber page, const Change& change);

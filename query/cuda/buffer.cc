@@ -29,7 +29,14 @@ cudaError_t try_create(cudaStream_t* stream) {
   return cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking);
 }
 
-[[noreturn]] void throw_no_room(std::size_t num_bytes, Memory memory) {
+cudaError_t try_create(cudaEvent_t* event) {
+  if (AllocationFault::strikes()) return cudaErrorMemoryAllocation;
+  return cudaEventCreateWithFlags(event, cudaEventDisableTiming);
+}
+
+}  // namespace
+
+void throw_no_room(std::size_t num_bytes, Memory memory) {
   cudaGetLastError();  // or the next call would report it again
   throw OutOfDeviceMemory(
       "no room for " + std::to_string(num_bytes) + " bytes of " +
@@ -38,8 +45,6 @@ cudaError_t try_create(cudaStream_t* stream) {
       (memory == Memory::pinned ? "" : "keep the table's rows in host memory (DeviceMemory::host) ") +
       "or search on the CPU");
 }
-
-}  // namespace
 
 void* allocate(std::size_t num_bytes, Memory memory) {
   void* data = nullptr;
@@ -63,6 +68,10 @@ int num_allocations() noexcept {
   return live;
 }
 
+void count_allocation(int change) noexcept {
+  live += change;
+}
+
 Stream::Stream() {
   check(try_create(&stream_));
   ++live;
@@ -71,6 +80,22 @@ Stream::Stream() {
 Stream::~Stream() {
   cudaStreamDestroy(stream_);
   --live;
+}
+
+Event::Event() {
+  check(try_create(&event_));
+  ++live;
+}
+
+Event::~Event() {
+  cudaEventDestroy(event_);
+  --live;
+}
+
+bool Event::has_passed() const noexcept {
+  const cudaError_t status = cudaEventQuery(event_);
+  if (status != cudaSuccess) cudaGetLastError();  // or the next call would report it again
+  return status == cudaSuccess;
 }
 
 }  // namespace culmen::cuda

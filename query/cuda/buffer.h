@@ -21,8 +21,13 @@ enum class Memory {
 void* allocate(std::size_t num_bytes, Memory memory);
 void release(void* data, Memory memory) noexcept;
 
-// Buffers' allocations and streams that are not released yet, of all threads; for tests.
+// The message says what would help.
+[[noreturn]] void throw_no_room(std::size_t num_bytes, Memory memory);
+
+// Buffers' allocations, streams and events that are not released yet, of all threads; for tests.
 int num_allocations() noexcept;
+// For who allocates by other means than these: 1 or -1.
+void count_allocation(int change) noexcept;
 
 template <typename T>
 class Buffer {
@@ -88,6 +93,25 @@ class Stream {
 
  private:
   cudaStream_t stream_ = nullptr;
+};
+
+// A place in a stream's work.
+class Event {
+ public:
+  // Throws OutOfDeviceMemory or CudaError.
+  Event();
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream)); }
+  void synchronize() const { check(cudaEventSynchronize(event_)); }  // at once if it was never recorded
+  // Whether the stream got there; false also if that cannot be told.
+  bool has_passed() const noexcept;
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
 };
 
 }  // namespace culmen::cuda

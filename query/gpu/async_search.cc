@@ -49,22 +49,17 @@ std::size_t queries_at_once(std::size_t num_queries, std::size_t query_stride, s
 
 }  // namespace
 
-AsyncSearch::AsyncSearch(const Snapshot& snapshot, const Mirror* mirror, const Grid& grid)
-    : snapshot_(snapshot), mirror_(mirror), grid_(grid) {
-  const PlanBasis basis = make_plan_basis(snapshot);
-  basis_ = cuda::upload(&basis, 1, cuda::Memory::device);
-  cuda::check(cudaDeviceSynchronize());  // before streams that know nothing of the copy
-}
-
-void AsyncSearch::enqueue(const DeviceBatch& batch, const DeviceAnswers& answers, Context& context) const {
+void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, const DeviceAnswers& answers,
+                          Context& context) const {
   check(batch, answers);
-  const PlanOptions options = plan_options(batch);
+  const PlanOptions options = plan_options(*view.snapshot, batch);
   if (batch.num_queries == 0) return;
-  const int num_attributes = snapshot_.num_attributes();
+  const int num_attributes = view.snapshot->num_attributes();
   const std::size_t stride = packed_stride(num_attributes, static_cast<int>(options.num_ranges));
   const std::size_t at_once =
       queries_at_once(batch.num_queries, stride, batch.k, context.max_scratch_bytes());
   std::byte* scratch = context.scratch(scratch_bytes(at_once, stride, batch.k));
+  const Context::Use use = context.use(view);
   for (std::size_t first = 0; first < batch.num_queries; first += at_once) {
     const std::size_t place = first * batch.k;
     const Part part = {
@@ -73,13 +68,13 @@ void AsyncSearch::enqueue(const DeviceBatch& batch, const DeviceAnswers& answers
         .num_queries = static_cast<std::uint32_t>(std::min(at_once, batch.num_queries - first)),
         .query_stride = static_cast<std::uint32_t>(stride),
         .k = static_cast<std::uint32_t>(batch.k)};
-    enqueue_part(part, options, scratch, context.stream());
+    enqueue_part(view, part, options, scratch, context.stream());
   }
 }
 
-PlanOptions AsyncSearch::plan_options(const DeviceBatch& batch) const {
+PlanOptions AsyncSearch::plan_options(const Snapshot& snapshot, const DeviceBatch& batch) {
   ResolvedQuery filter;
-  resolve_filter(batch.where, snapshot_, filter);
+  resolve_filter(batch.where, snapshot, filter);
   const PackedRanges ranges = merged_ranges(filter);
   PlanOptions options = {.min_score = resolve_min_score(batch.min_score),
                          .num_ranges = static_cast<std::uint32_t>(ranges.size()),
@@ -88,19 +83,19 @@ PlanOptions AsyncSearch::plan_options(const DeviceBatch& batch) const {
   return options;
 }
 
-void AsyncSearch::enqueue_part(const Part& part, const PlanOptions& options, std::byte* scratch,
-                               cudaStream_t stream) const {
+void AsyncSearch::enqueue_part(const MirrorView& view, const Part& part, const PlanOptions& options,
+                               std::byte* scratch, cudaStream_t stream) const {
   auto* counters = reinterpret_cast<Counters*>(scratch);
   auto* hits = reinterpret_cast<Candidate*>(counters + 1);
   auto* results = reinterpret_cast<ResultHeader*>(hits + std::size_t{part.num_queries} * part.k);
   auto* queries = reinterpret_cast<std::byte*>(results + part.num_queries);
   const BatchRef batch = {queries, hits, results, counters, part.num_queries, part.query_stride, part.k};
-  launch_plan_queries({basis_.data(), part.weights, queries, part.num_queries, part.query_stride}, options,
-                      stream);
-  if (mirror_ != nullptr) {
+  launch_plan_queries({view.mirror->basis(), part.weights, queries, part.num_queries, part.query_stride},
+                      options, stream);
+  if (view.mirror->has_rows()) {
     cuda::check(cudaMemsetAsync(counters, 0, sizeof(Counters), stream));
-    visit_value_type(snapshot_,
-                     [&]<typename T>(T) { launch_batch<T>(mirror_->ref(), batch, grid_, stream); });
+    visit_value_type(*view.snapshot,
+                     [&]<typename T>(T) { launch_batch<T>(view.mirror->ref(), batch, grid_, stream); });
   } else {
     cuda::check(cudaMemsetAsync(results, 0, part.num_queries * sizeof(ResultHeader), stream));
   }

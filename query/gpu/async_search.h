@@ -5,22 +5,21 @@
 #pragma once
 
 #include "culmen/device.h"
-#include "index/snapshot.h"
-#include "query/cuda/buffer.h"
 #include "query/gpu/context.h"
 #include "query/gpu/engines.h"
-#include "query/gpu/mirror.h"
+#include "query/gpu/mirror_version.h"
 #include "query/gpu/plan_queries.h"
 
 namespace culmen::gpu {
 
 class AsyncSearch {
  public:
-  // On the current device. `snapshot` and `mirror`, which is null if the snapshot has no rows, outlive this.
-  AsyncSearch(const Snapshot& snapshot, const Mirror* mirror, const Grid& grid);
+  explicit AsyncSearch(const Grid& grid) : grid_(grid) {}
 
-  // DeviceIndex::search_async; the context is one of this device, which is current.
-  void enqueue(const DeviceBatch& batch, const DeviceAnswers& answers, Context& context) const;
+  // DeviceIndex::search_async; the context is one of this device, which is current, and holds on to the view
+  // until the work is done.
+  void enqueue(const MirrorView& view, const DeviceBatch& batch, const DeviceAnswers& answers,
+               Context& context) const;
 
  private:
   // A part of a batch: its queries, its weights and where its answers go.
@@ -31,14 +30,11 @@ class AsyncSearch {
     std::uint32_t query_stride = 0;
     std::uint32_t k = 0;
   };
-  PlanOptions plan_options(const DeviceBatch& batch) const;
-  void enqueue_part(const Part& part, const PlanOptions& options, std::byte* scratch,
+  static PlanOptions plan_options(const Snapshot& snapshot, const DeviceBatch& batch);
+  void enqueue_part(const MirrorView& view, const Part& part, const PlanOptions& options, std::byte* scratch,
                     cudaStream_t stream) const;
 
-  const Snapshot& snapshot_;
-  const Mirror* mirror_;
   Grid grid_;
-  cuda::Buffer<PlanBasis> basis_;
 };
 
 }  // namespace culmen::gpu

@@ -38,26 +38,29 @@ void add_work(const ResultHeader& work, std::size_t num_values, std::size_t num_
       bounds * num_bounds * sizeof(Half) + work.tuples_scored * num_values * snapshot.value_bytes();
 }
 
-void BatchSearch::search(std::span<const Query> queries, std::span<const std::size_t> positions,
-                         std::size_t k, std::vector<SearchResult>& results) const {
+void BatchSearch::search(const MirrorView& view, std::span<const Query> queries,
+                         std::span<const std::size_t> positions, std::size_t k,
+                         std::vector<SearchResult>& results) const {
   const std::size_t at_once = std::clamp<std::size_t>(kMostHits / k, 1, kMostQueries);
   for (std::size_t first = 0; first < positions.size(); first += at_once)
-    search_at_once(queries, positions.subspan(first, std::min(at_once, positions.size() - first)), k,
+    search_at_once(view, queries, positions.subspan(first, std::min(at_once, positions.size() - first)), k,
                    results);
 }
 
-void BatchSearch::search_at_once(std::span<const Query> queries, std::span<const std::size_t> positions,
-                                 std::size_t k, std::vector<SearchResult>& results) const {
+void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> queries,
+                                 std::span<const std::size_t> positions, std::size_t k,
+                                 std::vector<SearchResult>& results) const {
   const auto start = std::chrono::steady_clock::now();
+  const Snapshot& snapshot = *view.snapshot;
   std::unique_ptr<Workspace> workspace = pool_.take();
   const cudaStream_t stream = workspace->stream().get();
   const std::size_t count = positions.size();
-  const std::size_t stride = stride_of(queries, positions, snapshot_.num_attributes());
+  const std::size_t stride = stride_of(queries, positions, snapshot.num_attributes());
   Workspace::Batch& memory = workspace->reserve_batch(stride * count, count * k, count);
   // Packed at once: resolved queries are large, and memory for thousands would cost more than the search.
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
     const FloatingPointScope floating_point;
-    pack_query(resolve(queries[positions[i]], snapshot_), memory.packed.data() + i * stride);
+    pack_query(resolve(queries[positions[i]], snapshot), memory.packed.data() + i * stride);
   });
   cuda::check(cudaMemcpyAsync(memory.queries.data(), memory.packed.data(), stride * count,
                               cudaMemcpyHostToDevice, stream));
@@ -68,7 +71,8 @@ void BatchSearch::search_at_once(std::span<const Query> queries, std::span<const
                           static_cast<std::uint32_t>(count),
                           static_cast<std::uint32_t>(stride),
                           static_cast<std::uint32_t>(k)};
-  visit_value_type(snapshot_, [&]<typename T>(T) { launch_batch<T>(mirror_.ref(), batch, grid_, stream); });
+  visit_value_type(snapshot,
+                   [&]<typename T>(T) { launch_batch<T>(view.mirror->ref(), batch, grid_, stream); });
   workspace->clear_counters();
   workspace->stream().synchronize();
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
@@ -79,7 +83,7 @@ void BatchSearch::search_at_once(std::span<const Query> queries, std::span<const
     const PackedHeader& query = QueryRef{memory.packed.data() + i * stride}.header();
     add_work(memory.work.data()[i],
              static_cast<std::size_t>(query.num_terms) + static_cast<std::size_t>(query.num_ranges),
-             static_cast<std::size_t>(query.num_bound_terms), snapshot_, result.stats);
+             static_cast<std::size_t>(query.num_bound_terms), snapshot, result.stats);
   });
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
   for (const std::size_t q : positions)

@@ -7,7 +7,7 @@
 
 #include "culmen/query.h"
 #include "index/snapshot.h"
-#include "query/gpu/mirror.h"
+#include "query/gpu/mirror_version.h"
 #include "query/gpu/workspace.h"
 
 namespace culmen::gpu {
@@ -17,21 +17,19 @@ inline constexpr std::size_t kMaxBatchK = kMaxSortedHits;
 
 class BatchSearch {
  public:
-  BatchSearch(const Snapshot& snapshot, const Mirror& mirror, const Grid& grid, WorkspacePool& pool)
-      : snapshot_(snapshot), mirror_(mirror), grid_(grid), pool_(pool) {}
+  BatchSearch(const Grid& grid, WorkspacePool& pool) : grid_(grid), pool_(pool) {}
 
   // Answers queries[positions[i]], all of the same k once it is cut to the number of rows, in
-  // results[positions[i]], of which hits and work are set. On the current device. Throws as Index::search,
-  // OutOfDeviceMemory or CudaError.
-  void search(std::span<const Query> queries, std::span<const std::size_t> positions, std::size_t k,
-              std::vector<SearchResult>& results) const;
+  // results[positions[i]], of which hits and work are set. On the current device; the version has rows.
+  // Throws as Index::search, OutOfDeviceMemory or CudaError.
+  void search(const MirrorView& view, std::span<const Query> queries, std::span<const std::size_t> positions,
+              std::size_t k, std::vector<SearchResult>& results) const;
 
  private:
-  void search_at_once(std::span<const Query> queries, std::span<const std::size_t> positions, std::size_t k,
+  void search_at_once(const MirrorView& view, std::span<const Query> queries,
+                      std::span<const std::size_t> positions, std::size_t k,
                       std::vector<SearchResult>& results) const;
 
-  const Snapshot& snapshot_;
-  const Mirror& mirror_;
   Grid grid_;
   WorkspacePool& pool_;
 };

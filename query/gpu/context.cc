@@ -1,5 +1,6 @@
 #include "query/gpu/context.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "culmen/error.h"
@@ -25,6 +26,7 @@ Context::~Context() {
 void Context::synchronize() const {
   const cuda::DeviceScope scope(device_);  // which a default stream depends on
   cuda::check(cudaStreamSynchronize(stream_));
+  held_.clear();
 }
 
 std::byte* Context::scratch(std::size_t num_bytes) {
@@ -35,6 +37,16 @@ std::byte* Context::scratch(std::size_t num_bytes) {
     cuda::check(cudaMemsetAsync(scratch_.data(), 0, num_bytes, stream_));
   }
   return scratch_.data();
+}
+
+Context::Use Context::use(const MirrorView& view) {
+  const auto is_done = [&view](const Held& held) {
+    return held.view.mirror != view.mirror && held.end.has_passed();
+  };
+  held_.remove_if(is_done);
+  const auto same = [&view](const Held& held) { return held.view.mirror == view.mirror; };
+  if (std::ranges::none_of(held_, same)) held_.emplace_back().view = view;
+  return {std::ranges::find_if(held_, same)->end, stream_};
 }
 
 }  // namespace gpu

@@ -1,5 +1,5 @@
 // DeviceIndex: checks and packs queries, launches engines, and makes answers of what they leave.
-#include "culmen/device.h"
+#include "query/device_index.h"
 
 #include <algorithm>
 #include <chrono>
@@ -22,6 +22,7 @@ namespace {
 
 using gpu::Candidate;
 using gpu::Floor;
+using gpu::MirrorView;
 using gpu::to_hit;
 using Clock = std::chrono::steady_clock;
 
@@ -67,49 +68,39 @@ cudaError_t count_devices(int& count) noexcept {
 
 class DeviceIndex::Impl {
  public:
-  Impl(std::shared_ptr<const Snapshot> snapshot, const DeviceOptions& options)
-      : snapshot_(std::move(snapshot)),
-        device_(options.device),
+  Impl(std::shared_ptr<const Published> index, const DeviceOptions& options)
+      : device_(options.device),
         scope_(options.device),
         grid_(grid_of(options.device)),
-        pool_(grid_) {
-    if (snapshot_->num_tuples > 0) {
-      mirror_ = std::make_unique<gpu::Mirror>(*snapshot_, options);
-      batch_search_.emplace(*snapshot_, *mirror_, grid_, pool_);
-    }
-    async_search_.emplace(*snapshot_, mirror_.get(), grid_);
+        mirror_(std::move(index), options),
+        pool_(grid_),
+        batch_search_(grid_, pool_),
+        async_search_(grid_) {
     scope_.reset();
   }
 
   SearchResult search(const Query& query, Engine engine) const {
     const FloatingPointScope floating_point;
     const Clock::time_point start = Clock::now();
-    SearchResult result = make_result(engine);
-    const ResolvedQuery resolved = resolve(query, *snapshot_);
-    check_engine(engine, resolved.k);
-    if (mirror_ != nullptr) {
-      const cuda::DeviceScope scope(device_);
-      std::unique_ptr<gpu::Workspace> workspace = pool_.take();
-      result.hits = run(resolved, result.stats.engine, *workspace, result.stats);
-      pool_.give_back(std::move(workspace));
-    }
-    result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-    return result;
+    const cuda::DeviceScope scope(device_);
+    return search(mirror_.latest(), query, engine, start);
   }
 
+  // One version for all.
   std::vector<SearchResult> search(std::span<const Query> queries, Engine engine) const {
     const FloatingPointScope floating_point;
-    std::vector<SearchResult> results(queries.size(), make_result(engine));
+    const cuda::DeviceScope scope(device_);
+    const MirrorView view = mirror_.latest();
+    std::vector<SearchResult> results(queries.size(), make_result(view, engine));
     std::map<std::size_t, std::vector<std::size_t>> positions_by_k;
     for (std::size_t q = 0; q < queries.size(); ++q)
-      positions_by_k[resolve_k(queries[q], *snapshot_)].push_back(q);
+      positions_by_k[resolve_k(queries[q], *view.snapshot)].push_back(q);
     for (const auto& [k, positions] : positions_by_k) {
       check_engine(engine, k);
-      if (can_be_batch(engine, k)) {
-        const cuda::DeviceScope scope(device_);
-        batch_search_->search(queries, positions, k, results);
+      if (can_be_batch(view, engine, k)) {
+        batch_search_.search(view, queries, positions, k, results);
       } else {
-        for (const std::size_t q : positions) results[q] = search(queries[q], engine);
+        for (const std::size_t q : positions) results[q] = search(view, queries[q], engine, Clock::now());
       }
     }
     return results;
@@ -126,60 +117,81 @@ class DeviceIndex::Impl {
       throw InvalidArgument("a context of GPU " + std::to_string(context.device()) +
                             ", but the index is on GPU " + std::to_string(device_));
     const cuda::DeviceScope scope(device_);
-    async_search_->enqueue(batch, answers, context);
+    async_search_.enqueue(mirror_.latest(), batch, answers, context);
+  }
+
+  RefreshStats refresh() const {
+    const cuda::DeviceScope scope(device_);
+    return mirror_.refresh();
   }
 
   int device() const { return device_; }
-  const gpu::Mirror* mirror() const { return mirror_.get(); }
+  const gpu::Mirror& mirror() const { return mirror_; }
 
  private:
   // Of an answer without hits.
-  SearchResult make_result(Engine engine) const {
+  SearchResult make_result(const MirrorView& view, Engine engine) const {
     SearchResult result;
-    result.snapshot = snapshot_;
+    result.snapshot = view.snapshot;
     result.stats.engine = engine == Engine::automatic ? Engine::bounded : engine;
     result.stats.device = device_;
-    result.stats.tuples_in_index = snapshot_->num_tuples;
+    result.stats.tuples_in_index = view.snapshot->num_tuples;
     return result;
   }
 
-  bool can_be_batch(Engine engine, std::size_t k) const {
-    return batch_search_.has_value() && k <= gpu::kMaxBatchK &&
+  SearchResult search(const MirrorView& view, const Query& query, Engine engine,
+                      Clock::time_point start) const {
+    SearchResult result = make_result(view, engine);
+    const ResolvedQuery resolved = resolve(query, *view.snapshot);
+    check_engine(engine, resolved.k);
+    if (view.mirror->has_rows()) {
+      std::unique_ptr<gpu::Workspace> workspace = pool_.take();
+      result.hits = run(view, resolved, result.stats.engine, *workspace, result.stats);
+      pool_.give_back(std::move(workspace));
+    }
+    result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    return result;
+  }
+
+  static bool can_be_batch(const MirrorView& view, Engine engine, std::size_t k) {
+    return view.mirror->has_rows() && k <= gpu::kMaxBatchK &&
            (engine == Engine::automatic || engine == Engine::bounded);
   }
 
-  void launch(Engine engine, const gpu::SearchStateRef& state, const gpu::QueryArgument& query,
-              cudaStream_t stream) const {
-    visit_value_type(*snapshot_, [&]<typename T>(T) {
+  void launch(const MirrorView& view, Engine engine, const gpu::SearchStateRef& state,
+              const gpu::QueryArgument& query, cudaStream_t stream) const {
+    const gpu::MirrorRef mirror =
+        engine == Engine::bounded ? view.mirror->ref() : view.mirror->ref_with_order(*view.snapshot, stream);
+    visit_value_type(*view.snapshot, [&]<typename T>(T) {
       if (engine == Engine::scan) {
-        gpu::launch_scan<T>(mirror_->ref(), state, query, grid_, stream);
+        gpu::launch_scan<T>(mirror, state, query, grid_, stream);
       } else if (engine == Engine::gta) {
-        gpu::launch_gta<T>(mirror_->ref(), state, query, grid_, stream);
+        gpu::launch_gta<T>(mirror, state, query, grid_, stream);
       } else {
-        gpu::launch_bounded<T>(mirror_->ref(), state, query, grid_, stream);
+        gpu::launch_bounded<T>(mirror, state, query, grid_, stream);
       }
     });
   }
 
   // More candidates than rows there cannot be. A large k may be no more than a limit (min_score): then the
   // list grows when it must.
-  std::size_t first_capacity(const ResolvedQuery& query, Engine engine) const {
+  std::size_t first_capacity(const MirrorView& view, const ResolvedQuery& query, Engine engine) const {
     const std::size_t heaps = engine == Engine::gta ? gpu::num_gta_blocks(grid_) * query.k : 0;
-    return std::min<std::size_t>(snapshot_->num_tuples, std::max(gpu::kUsualCandidates, heaps));
+    return std::min<std::size_t>(view.snapshot->num_tuples, std::max(gpu::kUsualCandidates, heaps));
   }
 
-  std::vector<Hit> run(const ResolvedQuery& query, Engine engine, gpu::Workspace& workspace,
-                       SearchStats& stats) const {
-    workspace.reserve(query.k, first_capacity(query, engine));
+  std::vector<Hit> run(const MirrorView& view, const ResolvedQuery& query, Engine engine,
+                       gpu::Workspace& workspace, SearchStats& stats) const {
+    workspace.reserve(query.k, first_capacity(view, query, engine));
     const gpu::QueryArgument argument = workspace.argument(query);
     const auto k =
         static_cast<std::uint32_t>(std::min<std::size_t>(query.k, std::numeric_limits<std::uint32_t>::max()));
     Floor floor = {query.min_score, kNoId};
     for (;;) {
       const gpu::SearchStateRef state = workspace.next(k, floor);
-      launch(engine, state, argument, workspace.stream().get());
+      launch(view, engine, state, argument, workspace.stream().get());
       const gpu::ResultHeader& result = workspace.wait();
-      gpu::add_work(result, query.terms.size() + query.where.size(), query.bound.terms.size(), *snapshot_,
+      gpu::add_work(result, query.terms.size() + query.where.size(), query.bound.terms.size(), *view.snapshot,
                     stats);
       if (result.outcome == gpu::Outcome::sorted) {
         std::vector<Hit> hits(result.num_hits);
@@ -198,14 +210,13 @@ class DeviceIndex::Impl {
     }
   }
 
-  std::shared_ptr<const Snapshot> snapshot_;
   int device_;
   std::optional<cuda::DeviceScope> scope_;  // while the mirror is made
   gpu::Grid grid_;
-  std::unique_ptr<gpu::Mirror> mirror_;           // none: no rows
-  std::optional<gpu::AsyncSearch> async_search_;  // made behind the mirror
-  mutable gpu::WorkspacePool pool_;               // ends before them: workspaces wait for their streams
-  std::optional<gpu::BatchSearch> batch_search_;  // none: no rows
+  mutable gpu::Mirror mirror_;
+  mutable gpu::WorkspacePool pool_;  // ends before it: workspaces wait for their streams
+  gpu::BatchSearch batch_search_;
+  gpu::AsyncSearch async_search_;
 };
 
 int num_devices() noexcept {
@@ -214,14 +225,14 @@ int num_devices() noexcept {
   return count;
 }
 
-DeviceIndex DeviceIndex::make(std::shared_ptr<const Snapshot> snapshot, const DeviceOptions& options) {
+DeviceIndex make_device_index(std::shared_ptr<const Published> index, const DeviceOptions& options) {
   int count = 0;
   const cudaError_t status = count_devices(count);
   if (options.device < 0 || options.device >= count)
     throw CudaError("there is no GPU " + std::to_string(options.device) + ": " +
                     (count > 0 ? std::to_string(count) + " can be used, counted from 0"
                                : cudaGetErrorString(status) + std::string("; search on the CPU")));
-  return DeviceIndex(std::make_shared<const Impl>(std::move(snapshot), options));
+  return DeviceIndex(std::make_shared<const DeviceIndex::Impl>(std::move(index), options));
 }
 
 SearchResult DeviceIndex::search(const Query& query, Engine engine) const {
@@ -241,16 +252,20 @@ void DeviceIndex::search_async(const DeviceBatch& batch, const DeviceAnswers& an
   impl_->search_async(batch, answers, *context.context_);
 }
 
+RefreshStats DeviceIndex::refresh() const {
+  return impl_->refresh();
+}
+
 int DeviceIndex::device() const {
   return impl_->device();
 }
 
 DeviceMemory DeviceIndex::memory() const {
-  return impl_->mirror() == nullptr ? DeviceMemory::device : impl_->mirror()->memory();
+  return impl_->mirror().memory();
 }
 
 std::size_t DeviceIndex::device_bytes() const {
-  return impl_->mirror() == nullptr ? 0 : impl_->mirror()->device_bytes();
+  return impl_->mirror().device_bytes();
 }
 
 }  // namespace culmen

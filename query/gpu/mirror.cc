@@ -1,159 +1,173 @@
 #include "query/gpu/mirror.h"
 
-#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
-#include <algorithm>
-#include <string>
-#include <vector>
+#include <chrono>
+#include <utility>
 
 #include "culmen/error.h"
-#include "query/cuda/managed.h"
 
 namespace culmen::gpu {
 namespace {
 
-constexpr std::uint32_t kGroup = 32;  // slots that one warp reads together
+using Clock = std::chrono::steady_clock;
 
-std::size_t free_bytes() {
-  std::size_t free = 0, total = 0;
-  cuda::check(cudaMemGetInfo(&free, &total));
-  return free;
+// What cannot grow where it is gets this part on top when it has to move.
+constexpr std::size_t kPartOnTop = 4;
+
+double microseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-// Part of the free memory stays free, for scratch and for others.
-bool fits(std::size_t num_bytes) {
-  return num_bytes <= free_bytes() / 10 * 9;
+// The same object, not another that has come to lie at its address.
+template <typename T>
+bool is_same(const std::weak_ptr<const T>& a, const std::shared_ptr<const T>& b) {
+  return !a.owner_before(b) && !b.owner_before(a);
 }
 
-std::size_t row_bytes(const Snapshot& snapshot) {
-  const BlockShape& shape = snapshot.blocks->shape();
-  return snapshot.leaf_slots * (shape.leaf_bytes() + shape.block_rows * sizeof(std::int64_t));
-}
+// Waits for a stream at the end of its own lifetime, also when something throws: what the stream works on
+// goes behind it.
+class WaitAtEnd {
+ public:
+  explicit WaitAtEnd(const cuda::Stream& stream) : stream_(stream.get()) {}
+  ~WaitAtEnd() { cudaStreamSynchronize(stream_); }
+  WaitAtEnd(const WaitAtEnd&) = delete;
+  WaitAtEnd& operator=(const WaitAtEnd&) = delete;
 
-std::size_t tree_bytes(const Snapshot& snapshot) {
-  const std::size_t nodes = snapshot.node_slots * snapshot.blocks->node_bytes();
-  return nodes + nodes / kFanOut +
-         snapshot.leaf_slots * (kNumCorners * snapshot.blocks->shape().corner_bytes() + sizeof(LeafHeader));
-}
-
-DeviceMemory choose_memory(const Snapshot& snapshot, DeviceMemory wanted) {
-  const std::size_t tree = tree_bytes(snapshot), all = tree + row_bytes(snapshot);
-  const bool takes_host = wanted == DeviceMemory::host || wanted == DeviceMemory::automatic;
-  if (wanted != DeviceMemory::host && fits(all))
-    return wanted == DeviceMemory::automatic ? DeviceMemory::device : wanted;
-  if (takes_host && fits(tree)) return DeviceMemory::host;
-  throw OutOfDeviceMemory(
-      "this index needs " + std::to_string(takes_host ? tree : all) + " bytes of device memory; " +
-      std::to_string(free_bytes()) + " are free, of which a tenth has to stay so: " +
-      (takes_host ? "" : "keep its rows in host memory (DeviceMemory::host) or ") + "search on the CPU");
-}
-
-cuda::Memory kind_of(DeviceMemory memory) {
-  if (memory == DeviceMemory::managed) return cuda::Memory::managed;
-  return memory == DeviceMemory::host ? cuda::Memory::pinned : cuda::Memory::device;
-}
-
-std::vector<AttributeBounds> attribute_bounds(const Snapshot& snapshot) {
-  std::vector<AttributeBounds> bounds;
-  for (int i = 0; i < snapshot.num_attributes(); ++i) {
-    const BoundUnit& unit = snapshot.units[static_cast<std::size_t>(i)];
-    bounds.push_back(
-        {unit.origin, unit.unit, snapshot.layout.maximum_row(i), snapshot.layout.minimum_row(i)});
-  }
-  return bounds;
-}
+ private:
+  cudaStream_t stream_;
+};
 
 }  // namespace
 
-Mirror::Mirror(const Snapshot& snapshot, const DeviceOptions& options)
-    : memory_(choose_memory(snapshot, options.memory)) {
-  upload_tree(snapshot);
-  upload_slots(snapshot);
-  upload_rows(snapshot, kind_of(memory_));
-  ref_.root = snapshot.root;
-  ref_.height = snapshot.height;
-  ref_.block_rows = snapshot.block_rows;
-  ref_.num_attributes = snapshot.num_attributes();
-  cuda::check(cudaDeviceSynchronize());
+Mirror::Mirror(std::shared_ptr<const Published> index, const DeviceOptions& options)
+    : index_(std::move(index)), wanted_(options.memory) {
+  latest();
 }
 
-void Mirror::upload_rows(const Snapshot& snapshot, cuda::Memory memory) {
-  const Blocks& blocks = *snapshot.blocks;
-  values_ = cuda::upload(blocks.values(0), snapshot.leaf_slots * blocks.shape().leaf_bytes(), memory);
-  ids_ = cuda::upload(blocks.ids(0), snapshot.leaf_slots * blocks.shape().block_rows, memory);
-  if (memory == cuda::Memory::managed) {
-    cuda::keep_on_device(values_.data(), values_.size_bytes());
-    cuda::keep_on_device(ids_.data(), ids_.size_bytes());
+std::optional<MirrorView> Mirror::view_of(const std::shared_ptr<const Snapshot>& snapshot) const {
+  const std::lock_guard lock(state_mutex_);
+  if (state_.version == nullptr || !is_same(state_.snapshot, snapshot)) return std::nullopt;
+  return MirrorView{state_.version, snapshot};
+}
+
+MirrorView Mirror::latest() {
+  const std::shared_ptr<const Snapshot> snapshot = index_->get();
+  if (std::optional<MirrorView> view = view_of(snapshot)) return *std::move(view);
+  RefreshStats stats;
+  return follow(stats);
+}
+
+RefreshStats Mirror::refresh() {
+  const Clock::time_point start = Clock::now();
+  RefreshStats stats;
+  stats.version = follow(stats).snapshot->version;
+  stats.elapsed_us = microseconds_since(start);
+  return stats;
+}
+
+// One thread copies; who comes meanwhile waits, and finds that it is done.
+MirrorView Mirror::follow(RefreshStats& stats) {
+  const std::lock_guard lock(refresh_mutex_);
+  std::shared_ptr<const Snapshot> snapshot = index_->get();
+  if (std::optional<MirrorView> view = view_of(snapshot)) return *std::move(view);
+  State state;
+  // A thread that waits for its tasks must not take up others, which may come here and wait for the lock.
+  tbb::this_task_arena::isolate([&] { state = make_state(snapshot, stats); });
+  MirrorView view = {state.version, std::move(snapshot)};
+  set_state(std::move(state));
+  return view;
+}
+
+void Mirror::set_state(State state) {
+  const std::lock_guard lock(state_mutex_);
+  std::swap(state_, state);
+}  // what was there goes behind the lock
+
+Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats) {
+  const Clock::time_point start = Clock::now();
+  const Snapshot& s = *snapshot;
+  State next;
+  next.snapshot = snapshot;
+  next.blocks = s.blocks;
+  next.number = s.version;
+  const WaitAtEnd wait(uploader_.stream());
+  const std::uint64_t since = state_.number;
+  const bool has_slots = state_.arrays != nullptr &&
+                         is_same(state_.blocks, std::shared_ptr<const Blocks>(s.blocks)) &&
+                         state_.arrays->grow(s);
+  if (has_slots) {
+    next.arrays = state_.arrays;
+  } else if (s.height > 0) {
+    next.arrays = make_arrays(s);
   }
-  ref_.values = values_.data();
-  ref_.ids = ids_.data();
-  if (memory != cuda::Memory::pinned) device_bytes_ += values_.size_bytes() + ids_.size_bytes();
+  const TreeChanges changes = changes_since(s, has_slots ? std::optional(since) : std::nullopt);
+  stats.find_us = microseconds_since(start);
+  if (s.height > 0) send(s, changes, *next.arrays, stats);
+  std::vector<NodePlace> place_changes;
+  if (s.height > 0) {
+    if (has_slots) next.places = state_.places;  // a copy: an error must not change it
+    place_changes = next.places.update(changes.level_1);
+  }
+  next.version = std::make_shared<const MirrorVersion>(s, s.height > 0 ? next.arrays : nullptr,
+                                                       next.places.size(), pool_);
+  write_version(s, place_changes, *next.version);
+  uploader_.wait();
+  stats.is_whole = !has_slots;
+  stats.copy_us = microseconds_since(start) - stats.find_us;
+  return next;
 }
 
-void Mirror::upload_tree(const Snapshot& snapshot) {
-  const Blocks& blocks = *snapshot.blocks;
-  const TreeOrder& order = snapshot.order();
-  leaves_ = cuda::upload(&blocks.leaf(0), snapshot.leaf_slots, cuda::Memory::device);
-  corners_ =
-      cuda::upload(blocks.corners(0), snapshot.leaf_slots * kNumCorners * blocks.shape().corner_bytes(),
-                   cuda::Memory::device);
-  leaf_order_ = cuda::upload(order.leaves.data(), order.leaves.size(), cuda::Memory::device);
-  partitions_ = cuda::upload(order.partitions.data(), order.partitions.size(), cuda::Memory::device);
-  const std::vector<AttributeBounds> attributes = attribute_bounds(snapshot);
-  attributes_ = cuda::upload(attributes.data(), attributes.size(), cuda::Memory::device);
-  const std::size_t stride = blocks.node_bytes();
-  nodes_ = cuda::upload(blocks.node(0).bytes, snapshot.node_slots * stride, cuda::Memory::device);
-  ref_.leaves = leaves_.data();
-  ref_.corners = corners_.data();
-  ref_.leaf_order = leaf_order_.data();
-  ref_.partitions = partitions_.data();
-  ref_.attributes = attributes_.data();
-  ref_.nodes = nodes_.data();
-  ref_.node_stride = stride;
-  ref_.num_leaves = static_cast<std::uint32_t>(order.leaves.size());
-  ref_.num_partitions = static_cast<std::uint32_t>(order.partitions.size());
-  device_bytes_ += leaves_.size_bytes() + corners_.size_bytes() + leaf_order_.size_bytes() +
-                   partitions_.size_bytes() + nodes_.size_bytes();
+void Mirror::send(const Snapshot& snapshot, const TreeChanges& changes, const SlotArrays& arrays,
+                  RefreshStats& stats) {
+  const Clock::time_point start = Clock::now();
+  uploader_.send(snapshot, changes, arrays);
+  const SlotBytes sizes = arrays.sizes();
+  stats.blocks = changes.leaves.size();
+  stats.nodes = changes.nodes.size();
+  stats.bytes = stats.blocks * sizes.leaf() + stats.nodes * sizes.node;
+  stats.gather_us = microseconds_since(start);
 }
 
-// A level-1 node's own bounds stand in its parent; here they are taken together again from its children,
-// which spares the case of a tree that is one node.
-void Mirror::upload_slots(const Snapshot& snapshot) {
-  const std::vector<std::uint32_t>& nodes = snapshot.order().nodes;
-  const std::vector<std::uint32_t> level_1(
-      nodes.begin(), std::find_if(nodes.begin(), nodes.end(), [&snapshot](std::uint32_t node) {
-        return snapshot.node(node).header().level > 1;
-      }));
-  const auto num_nodes = static_cast<std::uint32_t>(level_1.size());
-  const std::uint32_t num_groups = (num_nodes + kGroup - 1) / kGroup;
-  const std::size_t num_slots = std::size_t{num_groups} * kGroup;
-  const auto num_rows = static_cast<std::size_t>(snapshot.layout.num_rows());
-  std::vector<std::uint32_t> slot_nodes(num_slots, kNoNode);
-  std::vector<std::int64_t> min_ids(num_slots, kNoId);
-  std::vector<Half> bounds(num_rows * num_slots);
-  tbb::parallel_for(std::uint32_t{0}, num_nodes, [&](std::uint32_t n) {
-    // Neighbours in the tree stand in different groups.
-    const std::size_t slot = std::size_t{n % num_groups} * kGroup + n / num_groups;
-    const NodeRef node = snapshot.node(level_1[n]);
-    slot_nodes[slot] = level_1[n];
-    min_ids[slot] = node.header().min_id;
-    for (std::size_t row = 0; row < num_rows; ++row) {
-      const Half* children = node.bounds() + row * kFanOut;
-      const bool is_minimum = static_cast<int>(row) >= snapshot.layout.first_minimum_row();
-      const auto is_less = [](Half a, Half b) { return static_cast<float>(a) < static_cast<float>(b); };
-      const Half* end = children + node.header().num_children;
-      bounds[row * num_slots + slot] =
-          is_minimum ? *std::min_element(children, end, is_less) : *std::max_element(children, end, is_less);
-    }
-  });
-  slot_nodes_ = cuda::upload(slot_nodes.data(), slot_nodes.size(), cuda::Memory::device);
-  slot_min_ids_ = cuda::upload(min_ids.data(), min_ids.size(), cuda::Memory::device);
-  slot_bounds_ = cuda::upload(bounds.data(), bounds.size(), cuda::Memory::device);
-  ref_.slot_nodes = slot_nodes_.data();
-  ref_.slot_min_ids = slot_min_ids_.data();
-  ref_.slot_bounds = slot_bounds_.data();
-  ref_.num_slots = static_cast<std::uint32_t>(num_slots);
-  device_bytes_ += slot_nodes_.size_bytes() + slot_min_ids_.size_bytes() + slot_bounds_.size_bytes();
+// The first time as it was asked for; another time in the same kind of memory if there is room for both.
+std::shared_ptr<SlotArrays> Mirror::make_arrays(const Snapshot& snapshot) {
+  if (state_.arrays == nullptr) return std::make_shared<SlotArrays>(snapshot, wanted_, 0);
+  try {
+    return std::make_shared<SlotArrays>(snapshot, state_.arrays->memory(), kPartOnTop);
+  } catch (const OutOfDeviceMemory&) {
+    set_state({});  // in its place, then
+  }
+  return std::make_shared<SlotArrays>(snapshot, wanted_, 0);
+}
+
+void Mirror::write_version(const Snapshot& snapshot, const std::vector<NodePlace>& changes,
+                           const MirrorVersion& version) {
+  const cudaStream_t stream = uploader_.stream().get();
+  const std::span<std::byte> memory = version.memory();
+  if (version.has_rows() && changes.size() < version.ref().num_slots) {
+    cuda::check(cudaMemcpyAsync(memory.data(), state_.version->memory().data(), memory.size(),
+                                cudaMemcpyDeviceToDevice, stream));
+  } else {
+    cuda::check(cudaMemsetAsync(memory.data(), 0, memory.size(), stream));  // gaps are copied later, too
+  }
+  uploader_.send(MirrorVersion::constants(snapshot), memory.data());
+  if (!version.has_rows()) return;
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(changes));
+  if (place_changes_.size() < bytes.size()) place_changes_ = PooledBuffer(pool_, bytes.size());
+  uploader_.send(bytes, place_changes_.data());
+  launch_write_places(reinterpret_cast<const NodePlace*>(place_changes_.data()), changes.size(),
+                      version.ref().nodes, version.ref().node_stride, version.places(snapshot.layout),
+                      stream);
+}
+
+DeviceMemory Mirror::memory() const {
+  const std::lock_guard lock(state_mutex_);
+  return state_.arrays == nullptr ? DeviceMemory::device : state_.arrays->memory();
+}
+
+std::size_t Mirror::device_bytes() const {
+  const std::lock_guard lock(state_mutex_);
+  return state_.version == nullptr || !state_.version->has_rows() ? 0 : state_.version->device_bytes();
 }
 
 }  // namespace culmen::gpu

@@ -1,38 +1,71 @@
-// Mirror: a snapshot's copy for one device. Immutable once made.
+// Mirror: an index's copy for one device, which follows the index from version to version.
+//
+// Slots are copied once, when they are new; versions share them. What each version has for itself
+// (mirror_version.h) begins as a copy of the one before, on the device. Searches of older versions go on
+// meanwhile: a refresh writes to nothing that they read.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+
 #include "culmen/device.h"
-#include "index/snapshot.h"
-#include "query/cuda/buffer.h"
-#include "query/gpu/mirror_ref.h"
+#include "index/published.h"
+#include "query/gpu/mirror_version.h"
+#include "query/gpu/node_places.h"
+#include "query/gpu/uploader.h"
 
 namespace culmen::gpu {
 
+// All calls may come from any thread; the device is current.
 class Mirror {
  public:
-  // Copies the snapshot, which must have rows, to the current device. Throws OutOfDeviceMemory or CudaError;
-  // nothing stays allocated then.
-  Mirror(const Snapshot& snapshot, const DeviceOptions& options);
+  // Copies the published version to the current device. Throws OutOfDeviceMemory or CudaError; nothing stays
+  // allocated then.
+  Mirror(std::shared_ptr<const Published> index, const DeviceOptions& options);
 
-  const MirrorRef& ref() const { return ref_; }
-  DeviceMemory memory() const { return memory_; }
-  std::size_t device_bytes() const { return device_bytes_; }
+  // The version that is published now; copies what is new in it unless somebody has done so. Throws as the
+  // constructor: then this shows what it showed before, and the next call tries again.
+  MirrorView latest();
+  RefreshStats refresh();
+
+  DeviceMemory memory() const;
+  std::size_t device_bytes() const;
 
  private:
-  void upload_rows(const Snapshot& snapshot, cuda::Memory memory);
-  void upload_tree(const Snapshot& snapshot);
-  void upload_slots(const Snapshot& snapshot);
+  // What is on the device. The snapshot itself is not held: whoever searches does, and as long as nobody
+  // does the index may use its slots again.
+  struct State {
+    std::shared_ptr<SlotArrays> arrays;            // null: no rows
+    std::shared_ptr<const MirrorVersion> version;  // null: nothing, after an error
+    std::weak_ptr<const Snapshot> snapshot;
+    std::weak_ptr<const Blocks> blocks;
+    std::uint64_t number = 0;  // of the version
+    NodePlaces places;
+  };
 
-  MirrorRef ref_ = {};
-  DeviceMemory memory_;
-  std::size_t device_bytes_ = 0;
-  cuda::Buffer<std::byte> values_, corners_, nodes_;
-  cuda::Buffer<std::int64_t> ids_, slot_min_ids_;
-  cuda::Buffer<LeafHeader> leaves_;
-  cuda::Buffer<PartitionRange> partitions_;
-  cuda::Buffer<AttributeBounds> attributes_;
-  cuda::Buffer<Half> slot_bounds_;
-  cuda::Buffer<std::uint32_t> leaf_order_, slot_nodes_;
+  std::optional<MirrorView> view_of(const std::shared_ptr<const Snapshot>& snapshot) const;
+  MirrorView follow(RefreshStats& stats);
+  State make_state(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats);
+  void send(const Snapshot& snapshot, const TreeChanges& changes, const SlotArrays& arrays,
+            RefreshStats& stats);
+  std::shared_ptr<SlotArrays> make_arrays(const Snapshot& snapshot);
+  void write_version(const Snapshot& snapshot, const std::vector<NodePlace>& changes,
+                     const MirrorVersion& version);
+  void set_state(State state);
+
+  const std::shared_ptr<const Published> index_;
+  const DeviceMemory wanted_;
+  const std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
+
+  std::mutex refresh_mutex_;  // held while the next version comes
+  Uploader uploader_;
+  PooledBuffer place_changes_;
+
+  mutable std::mutex state_mutex_;  // held for moments only; state_ changes under both
+  State state_;
 };
 
 }  // namespace culmen::gpu

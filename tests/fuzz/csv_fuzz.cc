@@ -1,9 +1,10 @@
 // CSV: any text gives a sound table or an error, and the same one however the text is cut into windows and
-// chunks.
-#include <optional>
+// chunks, and whether it is read at once or in batches.
+#include <algorithm>
 
 #include "culmen/error.h"
 #include "culmen/table_io.h"
+#include "table/csv_batches.h"
 #include "table/csv_reader.h"
 #include "tests/fuzz/check_table.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -27,6 +28,60 @@ Outcome read(std::string_view text, const ReadOptions& options, char delimiter, 
     require(!outcome.error.empty(), "an error says something");
   }
   return outcome;
+}
+
+// The rows in front of the first fault, whole batches of them; put together again without offsets of labels.
+Outcome read_in_batches(std::string_view text, const ReadOptions& options, char delimiter,
+                        const BatchOptions& batches, const io::CsvTuning& tuning) {
+  Outcome outcome;
+  Table& table = outcome.table;
+  std::uint64_t next_row = batches.skip_rows;
+  const auto take = [&](const TableBatch& batch) {
+    const TableView& rows = batch.rows;
+    require(rows.num_rows > 0 && rows.num_rows <= batches.batch_rows, "a batch has rows");
+    require(batch.first_row == next_row && batch.num_input_rows >= rows.num_rows,
+            "batches follow each other");
+    next_row += batch.num_input_rows;
+    table.num_rows += rows.num_rows;
+    table.ids.insert(table.ids.end(), rows.ids.begin(), rows.ids.end());
+    for (std::size_t row = 0; row < rows.num_rows && !rows.labels.empty(); ++row)
+      table.labels.bytes.insert(table.labels.bytes.end(), rows.labels[row].begin(), rows.labels[row].end());
+    table.storage.resize(rows.columns.size(), std::vector<double>{});
+    for (std::size_t column = 0; column < rows.columns.size(); ++column) {
+      const auto* const values = reinterpret_cast<const double*>(rows.columns[column].data);
+      auto& all = std::get<std::vector<double>>(table.storage[column]);
+      all.insert(all.end(), values, values + rows.num_rows);
+    }
+  };
+  try {
+    io::MemorySource source(text);
+    io::read_csv_in_batches(source, "fuzz", options, delimiter, batches, take, tuning);
+  } catch (const Error& error) {
+    outcome.error = error.what();
+  }
+  return outcome;
+}
+
+void compare_batches(std::string_view text, ReadOptions options, char delimiter, std::uint8_t sizes,
+                     const io::CsvTuning& tuning) {
+  options.unique_ids = false;
+  const BatchOptions batches = {.batch_rows = 1u + sizes % 3u};
+  const Outcome parts = read_in_batches(text, options, delimiter, batches, tuning);
+  const Outcome others = read_in_batches(text, options, delimiter, batches, {});
+  require(parts.error == others.error && parts.table.storage == others.table.storage, "the same batches");
+  Outcome whole;
+  try {
+    io::MemorySource source(text);
+    whole.table = io::read_csv(source, "fuzz", options, delimiter);
+  } catch (const Error& error) {
+    whole.error = error.what();
+  }
+  require(parts.error == whole.error, "the same error: \"" + parts.error + "\" and \"" + whole.error + "\"");
+  if (!whole.error.empty()) return;
+  require(parts.table.num_rows == whole.table.num_rows && parts.table.ids == whole.table.ids,
+          "the same rows");
+  require(whole.table.num_rows == 0 || parts.table.storage == whole.table.storage, "the same numbers");
+  require(parts.table.labels.bytes == whole.table.labels.bytes, "the same labels");
 }
 
 ReadOptions options_of(std::uint8_t choice) {
@@ -104,5 +159,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(cut.table.storage == whole.table.storage && cut.table.ids == whole.table.ids, "the same numbers");
   require(cut.table.labels.bytes == whole.table.labels.bytes, "the same labels");
   require(cut.table.labels.offsets == whole.table.labels.offsets, "the same label lengths");
+  compare_batches(input, options, delimiter, sizes, tiny);
   return 0;
 }

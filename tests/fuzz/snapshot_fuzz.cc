@@ -60,6 +60,7 @@ constexpr std::array<std::uint64_t, 25> kValues = {0,
 struct Base {
   std::map<std::string, Bytes> files;
   storage::Manifest manifest;
+  storage::Current current;
   std::array<std::vector<std::size_t>, 4> block_starts;  // by file, and behind them its end
 };
 
@@ -83,8 +84,12 @@ Base make_base(const storage::Shape& shape) {
   storage::publish(*storage::make_snapshot(shape), system, "index", false);
   Base base;
   base.files = system.files("index");
-  const Bytes& text = base.files.at("MANIFEST-1");
-  base.manifest = storage::parse_manifest({reinterpret_cast<const char*>(text.data()), text.size()}, "");
+  const auto text_of = [&](const char* name) {
+    const Bytes& bytes = base.files.at(name);
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  base.manifest = storage::parse_manifest(text_of("MANIFEST-1"), "");
+  base.current = storage::parse_current(text_of("CURRENT"), "");
   for (std::size_t file = 0; file < 4; ++file)
     if (base.files.count(name_of(base, file)))
       base.block_starts[file] = block_starts(base.files[name_of(base, file)]);
@@ -184,8 +189,10 @@ std::map<std::string, Bytes> changed_files(const Base& base, std::span<const Cha
   for (const Change& change : changes)
     if (change.target >= kManifestText) text[change.offset % text.size()] = static_cast<char>(change.value);
   const auto bytes = std::as_bytes(std::span(text));
-  const std::string current =
-      storage::to_text({base.manifest.snapshot.number, text.size(), storage::digest_of(bytes)});
+  storage::Current changed = base.current;
+  changed.manifest_bytes = text.size();
+  changed.manifest_digest = storage::digest_of(bytes);
+  const std::string current = storage::to_text(changed);
   files["MANIFEST-1"].assign(bytes.begin(), bytes.end());
   files["CURRENT"].assign(std::as_bytes(std::span(current)).begin(), std::as_bytes(std::span(current)).end());
   return files;

@@ -116,7 +116,7 @@ TEST_F(Allocation, OfANewContextFails) {
                                                 EXPECT_TRUE(on_device.is_untouched());
                                                 EXPECT_EQ(fault(index_, on_gpu, batch), "");
                                               });
-  EXPECT_EQ(num_failed, 2);
+  EXPECT_EQ(num_failed, 3);  // its stream, its scratch memory, the event behind the batch
 }
 
 TEST_F(Allocation, OfMoreScratchMemoryFails) {
@@ -142,7 +142,7 @@ TEST_F(Allocation, OfMoreScratchMemoryFails) {
         answer(small, context);
         answer(large, context);
       });
-  EXPECT_EQ(num_failed, 1);
+  EXPECT_EQ(num_failed, 2);  // the scratch memory, the event behind the batch
 }
 
 }  // namespace

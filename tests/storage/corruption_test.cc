@@ -51,7 +51,7 @@ constexpr bool kAllBits = true;
 
 TEST(Corruption, IsSeenForEveryFlippedBitOfEveryFile) {
   const Files files = published(sample());
-  ASSERT_EQ(files.size(), 6u);
+  ASSERT_EQ(files.size(), 7u);
   ASSERT_EQ(complaint(files), "");
   for (const auto& entry : files) {
     const std::string& name = entry.first;
@@ -77,7 +77,8 @@ TEST(Corruption, IsSeenForEveryFlippedBitOfEveryFile) {
 TEST(Corruption, IsSeenForEveryLengthOfEveryFile) {
   const Files files = published(sample());
   for (const auto& [name, whole] : files) {
-    for (std::size_t size = 0; size < whole.size() + 70; ++size) {
+    const bool is_log = name.starts_with("WAL");  // what is more than its durable bytes is a torn end
+    for (std::size_t size = 0; size < whole.size() + (is_log ? 0 : 70); ++size) {
       if (size == whole.size()) continue;
       Files cut = files;
       cut[name].resize(size);

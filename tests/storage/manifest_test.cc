@@ -15,6 +15,7 @@ using nlohmann::json;
 json sample() {
   Manifest manifest = describe(*make_snapshot({.partitions = 3}));
   manifest.snapshot = {Uuid{}, 7};
+  manifest.log = {3, Uuid{}};
   return json::parse(to_text(manifest));
 }
 
@@ -42,6 +43,7 @@ TEST(Manifest, RefusesAMissingOrMistypedMemberByName) {
     for (const json& wrong :
          {json(nullptr), json(-1), json(1.5), json("x"), json(json::array({json::object()})),
           json(std::numeric_limits<std::uint64_t>::max())}) {
+      if (key == "next_id" && wrong == -1) continue;  // ids may be negative
       changed[key] = wrong;
       EXPECT_NE(complaint(changed.dump()), "") << key << " = " << wrong;
     }
@@ -50,7 +52,7 @@ TEST(Manifest, RefusesAMissingOrMistypedMemberByName) {
 
 TEST(Manifest, RefusesAMissingOrMistypedMemberOfItsParts) {
   const json whole = sample();
-  for (const char* pointer : {"/attributes/0", "/levels/0", "/files/1", "/partitioning"}) {
+  for (const char* pointer : {"/attributes/0", "/levels/0", "/files/1", "/log", "/partitioning"}) {
     const json part = whole.at(json::json_pointer(pointer));
     for (const auto& [key, value] : part.items()) {
       if (key == "offset") continue;  // follows from the rest; written for other readers
@@ -65,7 +67,7 @@ TEST(Manifest, RefusesAMissingOrMistypedMemberOfItsParts) {
 
 TEST(Manifest, RefusesValuesOutOfRange) {
   const std::vector<std::pair<const char*, json>> changes = {
-      {"/format_version", 2},
+      {"/format_version", 1},
       {"/byte_order", "big"},
       {"/features", {"compression"}},
       {"/uuid", "00"},
@@ -74,6 +76,10 @@ TEST(Manifest, RefusesValuesOutOfRange) {
       {"/block_rows", 0},
       {"/block_rows", 8192},
       {"/fan_out", 64},
+      {"/next_id", std::uint64_t{1} << 63},
+      {"/log/number", 0},
+      {"/log/number", 1'000'000'000'000'000'000},
+      {"/log/uuid", "00"},
       {"/leaves", std::uint64_t{1} << 32},
       {"/levels", json::array()},
       {"/levels/0/nodes", 0},
@@ -114,7 +120,7 @@ TEST(Manifest, SaysWhichVersionItIsAndWhichOneIsRead) {
   json changed = sample();
   changed["format_version"] = 3;
   EXPECT_EQ(complaint(changed.dump()),
-            "index/MANIFEST-7: \"format_version\" of the manifest is 3; this program reads version 1");
+            "index/MANIFEST-7: \"format_version\" of the manifest is 3; this program reads version 2");
 }
 
 TEST(Manifest, GivesUpOnDeepOrEndlessJson) {
@@ -134,26 +140,51 @@ TEST(Manifest, NamesTheByteWhereItStopsBeingJson) {
 }
 
 TEST(Current, ReadsBackWhatItWroteAndNothingElse) {
-  const std::string text = to_text(Current{12, 3456, {1, 2}});
+  const Current current{12, 3456, {1, 2}, {34, 512, 0xabc}};
+  const std::string text = to_text(current);
   EXPECT_TRUE(text.starts_with("culmen-index MANIFEST-12 3456 "));
-  const Current back = parse_current(text, "CURRENT");
-  EXPECT_EQ(back.snapshot_number, 12u);
-  EXPECT_EQ(back.manifest_bytes, 3456u);
-  EXPECT_EQ(back.manifest_digest, (Digest{1, 2}));
+  EXPECT_NE(text.find(" WAL-34 512 0000000000000abc "), std::string::npos);
+  EXPECT_EQ(parse_current(text, "CURRENT"), current);
   for (const std::string& wrong : {text + "\n", " " + text, text.substr(0, text.size() - 1), std::string(),
                                    std::string("\n"), std::string(200, ' ')})
     EXPECT_THROW(parse_current(wrong, "CURRENT"), FormatError) << wrong;
+  for (const Current& wrong :
+       {Current{12, 3456, {}, {0, 512, 1}}, Current{12, 3456, {}, {1, 511, 1}},
+        Current{0, 3456, {}, {1, 512, 1}}, Current{12, kMaxManifestBytes + 1, {}, {1, 512, 1}}})
+    EXPECT_THROW(parse_current(to_text(wrong), "CURRENT"), FormatError) << to_text(wrong);
+}
+
+TEST(Current, OfAnotherFormatIsNotCalledDamaged) {
+  const std::string line = "culmen-index MANIFEST-1 1168 afdc7769201e5038af142254adafba07 ";
+  const std::string whole = line + "90fee63c0c8da3de\n";  // as format 1 had it
+  for (const auto& [text, reason] :
+       {std::pair(whole, "another format"), std::pair(line + "90fee63c0c8da3df\n", "damaged")}) {
+    try {
+      parse_current(text, "CURRENT");
+      ADD_FAILURE() << text;
+    } catch (const FormatError& error) {
+      EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    }
+  }
 }
 
 TEST(Names, BelongToASnapshotOnlyInTheirOneForm) {
   EXPECT_EQ(snapshot_number_of("MANIFEST-12"), 12u);
   EXPECT_EQ(snapshot_number_of("SNAP-3-partitions"), 3u);
-  EXPECT_EQ(snapshot_number_of("MANIFEST-999999999999999999"), kMaxSnapshotNumber);
+  EXPECT_EQ(snapshot_number_of("MANIFEST-999999999999999999"), kMaxNumber);
   for (const char* name :
        {"", "-", "MANIFEST-", "MANIFEST-0", "MANIFEST-01", "MANIFEST-+1", "MANIFEST-1 ", "manifest-1",
         "SNAP-1", "SNAP-1-", "SNAP-1-leaf", "SNAP--1-leaves", "SNAP-1-leaves/", "../MANIFEST-1",
         "MANIFEST-1000000000000000000", "MANIFEST-99999999999999999999"})
     EXPECT_EQ(snapshot_number_of(name), 0u) << name;
+}
+
+TEST(Names, BelongToALogOnlyInTheirOneForm) {
+  EXPECT_EQ(log_number_of("WAL-12"), 12u);
+  EXPECT_EQ(log_number_of("WAL-999999999999999999"), kMaxNumber);
+  for (const char* name : {"", "WAL", "WAL-", "WAL-0", "WAL-01", "WAL-1-", "wal-1", "MANIFEST-1", "../WAL-1",
+                           "WAL-1000000000000000000"})
+    EXPECT_EQ(log_number_of(name), 0u) << name;
 }
 
 }  // namespace

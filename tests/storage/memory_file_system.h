@@ -1,9 +1,6 @@
 // A file system in memory that knows which bytes and names are durable. Tests make its calls fail, stop it at
-// any call as a power cut would, and ask for the states in which a disk may be found afterwards.
-//
-// The model is harsher than real file systems: of the names made, renamed and removed since the directory was
-// last synced any subset may be lost; of the bytes appended since a file was last synced any
-// may be lost, cut off, zero or junk. A rename is atomic: its two names change together or not at all.
+// any call as a power cut would, or let it forget one sync; crash_states.h enumerates the states in which a
+// disk may be found afterwards.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +11,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "culmen/error.h"
@@ -23,9 +21,34 @@ namespace culmen::storage {
 
 using Bytes = std::vector<std::byte>;
 
+// One write since the last sync; or, with no bytes, a cut at `offset`.
+struct MemoryWrite {
+  std::size_t offset = 0;
+  Bytes bytes;
+};
+
 struct MemoryFile {
-  Bytes bytes;             // as running programs see it
-  std::size_t synced = 0;  // how many of them are durable
+  Bytes bytes;    // as running programs see it
+  Bytes durable;  // and as the disk has it for certain
+  std::vector<MemoryWrite> unsynced;
+  std::vector<MemoryWrite> lost;  // by a failed sync, yet still in sight: no later sync saves them
+
+  void append(std::span<const std::byte> added) {
+    unsynced.push_back({bytes.size(), Bytes(added.begin(), added.end())});
+    bytes.insert(bytes.end(), added.begin(), added.end());
+  }
+  void truncate(std::size_t size) {
+    unsynced.push_back({size, {}});
+    bytes.resize(size);
+    std::erase_if(lost, [size](const MemoryWrite& write) { return write.offset >= size; });
+  }
+  void sync() {
+    durable = bytes;
+    for (const MemoryWrite& write : lost)
+      std::fill_n(durable.begin() + static_cast<std::ptrdiff_t>(write.offset), write.bytes.size(),
+                  std::byte{0});
+    unsynced.clear();
+  }
 };
 
 // Something made, renamed or removed in a directory since its last sync.
@@ -78,11 +101,22 @@ class MemoryFileSystem : public FileSystem {
   std::uint8_t next_uuid = 1;
   std::map<std::string, std::shared_ptr<MemoryDirectoryState>> directories;
 
+  std::function<void()> before_call;            // sees the state in which a power cut at this call leaves all
+  std::uint64_t num_changes = 0;                // calls that changed anything, syncs among them
+  std::optional<std::uint64_t> forgotten_sync;  // the one, counted from 0, that does nothing and succeeds
+  struct Sync {
+    std::string of;
+    std::uint64_t call;
+  };
+  std::vector<Sync> syncs;  // all so far
+  bool failed_sync_keeps_cache =
+      false;  // programs go on seeing what a failed sync lost, and no sync saves it
+
   // Makes `path` with these files, all durable.
   void put(const std::string& path, const std::map<std::string, Bytes>& files) {
     auto state = std::make_shared<MemoryDirectoryState>();
     for (const auto& [name, bytes] : files)
-      state->names[name] = std::make_shared<MemoryFile>(MemoryFile{bytes, bytes.size()});
+      state->names[name] = std::make_shared<MemoryFile>(MemoryFile{bytes, bytes, {}, {}});
     state->durable_names = state->names;
     state->durable = true;
     directories[path] = std::move(state);
@@ -96,6 +130,7 @@ class MemoryFileSystem : public FileSystem {
 
   bool make_directory(const std::string& path) override {
     count_call("create directory " + path);
+    ++num_changes;
     return directories.try_emplace(path, std::make_shared<MemoryDirectoryState>()).second;
   }
   void remove_directory(const std::string& path) override {
@@ -114,6 +149,7 @@ class MemoryFileSystem : public FileSystem {
 
   // Whether the call about to be made, a write, is to be cut in half.
   bool count_call(const std::string& doing) {
+    if (before_call) before_call();
     const std::uint64_t call = num_calls++;
     const bool persists = plan.persistent || plan.kind == FaultKind::power_cut;
     if (plan.kind == FaultKind::none || call < plan.first_call || (call > plan.first_call && !persists))
@@ -130,11 +166,26 @@ class MemoryFileSystem : public FileSystem {
     }
   }
 
-  // Calls f(files) for the states in which the directory may be found after a power cut now; files is empty
-  // (nullopt) where the directory itself is lost. `random` draws the junk.
-  void for_each_crash_state(
-      const std::string& path, std::mt19937& random,
-      const std::function<void(const std::optional<std::map<std::string, Bytes>>&)>& f) const;
+  // Whether this sync takes place.
+  bool count_sync(const std::string& of) {
+    count_call("sync " + of);
+    ++num_changes;
+    syncs.push_back({of, num_calls - 1});
+    return forgotten_sync != syncs.size() - 1;
+  }
+
+  void sync_file(MemoryFile& file, const std::string& path) {
+    try {
+      if (count_sync(path)) file.sync();
+    } catch (const IoError&) {
+      // As Linux does: the unsynced pages are marked clean, and the next sync would succeed.
+      if (failed_sync_keeps_cache)
+        file.lost = std::exchange(file.unsynced, {});
+      else
+        file = {file.durable, file.durable, {}, {}};
+      throw;
+    }
+  }
 };
 
 class MemoryReadableFile : public ReadableFile {
@@ -142,7 +193,12 @@ class MemoryReadableFile : public ReadableFile {
   MemoryReadableFile(MemoryFileSystem& system, std::shared_ptr<MemoryFile> file, std::string path)
       : system_(system), file_(std::move(file)), path_(std::move(path)) {}
   const std::string& path() const override { return path_; }
-  std::uint64_t size() const override { return file_->bytes.size(); }
+  std::uint64_t size() const override { return size_; }
+  void refresh() override {
+    system_.count_call("examine " + path_);
+    size_ = file_->bytes.size();
+  }
+  void sync() override { system_.sync_file(*file_, path_); }
   void read(std::uint64_t offset, std::span<std::byte> out) const override {
     system_.count_call("read " + path_);
     if (offset > file_->bytes.size() || out.size() > file_->bytes.size() - offset)
@@ -154,6 +210,7 @@ class MemoryReadableFile : public ReadableFile {
   MemoryFileSystem& system_;
   std::shared_ptr<MemoryFile> file_;
   std::string path_;
+  std::uint64_t size_ = file_->bytes.size();
 };
 
 class MemoryWritableFile : public WritableFile {
@@ -163,19 +220,16 @@ class MemoryWritableFile : public WritableFile {
   void append(std::span<const std::byte> bytes) override {
     const bool cut = system_.count_call("write to " + path_);
     if (cut) bytes = bytes.first(bytes.size() / 2);
-    file_->bytes.insert(file_->bytes.end(), bytes.begin(), bytes.end());
+    file_->append(bytes);
+    ++system_.num_changes;
     if (cut) throw IoError("cannot write to " + path_ + ": No space left on device");
   }
-  void sync() override {
-    try {
-      system_.count_call("sync " + path_);
-    } catch (const IoError&) {
-      // As Linux does: the unsynced pages are dropped and marked clean, and the next sync would succeed.
-      file_->bytes.resize(file_->synced);
-      throw;
-    }
-    file_->synced = file_->bytes.size();
+  void truncate(std::uint64_t size) override {
+    system_.count_call("truncate " + path_);
+    file_->truncate(size);
+    ++system_.num_changes;
   }
+  void sync() override { system_.sync_file(*file_, path_); }
 
  private:
   MemoryFileSystem& system_;
@@ -211,24 +265,28 @@ class MemoryDirectory : public Directory {
     system_.count_call("create " + path_of(name));
     if (state_->names.count(name)) throw IoError("cannot create " + path_of(name) + ": File exists");
     auto file = std::make_shared<MemoryFile>();
-    state_->change({"", name, file});
+    change({"", name, file});
     return std::make_unique<MemoryWritableFile>(system_, file, path_of(name));
+  }
+  std::unique_ptr<WritableFile> open_to_append(const std::string& name) override {
+    system_.count_call("open " + path_of(name));
+    return std::make_unique<MemoryWritableFile>(system_, state_->names.at(name), path_of(name));
   }
   std::unique_ptr<DirectoryLock> lock(const std::string& name) override {
     system_.count_call("lock " + path_of(name));
     if (state_->locked) throw IoError(path_ + " is being written by another process");
-    if (!state_->names.count(name)) state_->change({"", name, std::make_shared<MemoryFile>()});
+    if (!state_->names.count(name)) change({"", name, std::make_shared<MemoryFile>()});
     return std::make_unique<MemoryLock>(state_);
   }
   void rename(const std::string& from, const std::string& to) override {
     system_.count_call("rename " + path_of(from));
-    state_->change({from, to, state_->names.at(from)});
+    change({from, to, state_->names.at(from)});
   }
   void remove(const std::string& name) override {
     system_.count_call("remove " + path_of(name));
     if (!state_->names.count(name))
       throw IoError("cannot remove " + path_of(name) + ": No such file or directory");
-    state_->change({name, "", nullptr});
+    change({name, "", nullptr});
   }
   std::vector<std::string> list() const override {
     system_.count_call("list " + path_);
@@ -237,16 +295,20 @@ class MemoryDirectory : public Directory {
     return names;
   }
   void sync() override {
-    system_.count_call("sync directory " + path_);
+    if (!system_.count_sync("directory " + path_)) return;
     state_->durable_names = state_->names;
     state_->pending.clear();
   }
   void sync_parent() override {
-    system_.count_call("sync the parent of " + path_);
-    state_->durable = true;
+    if (system_.count_sync("the parent of " + path_)) state_->durable = true;
   }
 
  private:
+  void change(NameChange change) {
+    state_->change(std::move(change));
+    ++system_.num_changes;
+  }
+
   MemoryFileSystem& system_;
   std::shared_ptr<MemoryDirectoryState> state_;
   std::string path_;
@@ -258,68 +320,6 @@ inline std::unique_ptr<Directory> MemoryFileSystem::open_directory(const std::st
   if (found == directories.end())
     throw IoError("cannot open directory " + path + ": No such file or directory");
   return std::make_unique<MemoryDirectory>(*this, found->second, path);
-}
-
-// How the unsynced end of a file may be found after a power cut.
-enum class Tail { lost, kept, zeros, junk, cut, torn };
-inline constexpr Tail kTails[] = {Tail::lost, Tail::kept, Tail::zeros, Tail::junk, Tail::cut, Tail::torn};
-
-inline Bytes after_power_cut(const MemoryFile& file, Tail tail, std::mt19937& random) {
-  Bytes bytes = file.bytes;
-  const std::size_t unsynced = bytes.size() - file.synced;
-  if (unsynced == 0 || tail == Tail::kept) return bytes;
-  const std::size_t at = file.synced + random() % unsynced;
-  const auto start = bytes.begin() + static_cast<std::ptrdiff_t>(file.synced);
-  const auto middle = bytes.begin() + static_cast<std::ptrdiff_t>(at);
-  switch (tail) {
-    case Tail::lost:
-      bytes.resize(file.synced);
-      break;
-    case Tail::cut:
-      bytes.resize(at);
-      break;
-    case Tail::zeros:
-      std::fill(start, bytes.end(), std::byte{0});
-      break;
-    case Tail::junk:
-      std::generate(start, bytes.end(), [&] { return static_cast<std::byte>(random()); });
-      break;
-    default:
-      std::fill(start, middle, std::byte{0});
-      break;  // torn: its end made it, its beginning did not
-  }
-  return bytes;
-}
-
-inline void MemoryFileSystem::for_each_crash_state(
-    const std::string& path, std::mt19937& random,
-    const std::function<void(const std::optional<std::map<std::string, Bytes>>&)>& f) const {
-  const auto found = directories.find(path);
-  if (found == directories.end()) return f(std::nullopt);
-  const MemoryDirectoryState& state = *found->second;
-  if (!state.durable) f(std::nullopt);
-  // All subsets of the changes of names if they are few, else the two extremes and a sample.
-  constexpr std::size_t kMaxSubsets = 256;
-  const std::size_t all_subsets = std::size_t{1} << state.pending.size();
-  for (std::size_t i = 0; i < std::min(all_subsets, kMaxSubsets); ++i) {
-    const std::size_t subset = all_subsets <= kMaxSubsets ? i
-                               : i == 0                   ? 0
-                               : i == 1                   ? all_subsets - 1
-                                                          : random() % all_subsets;
-    NameMap names = state.durable_names;
-    for (std::size_t change = 0; change < state.pending.size(); ++change)
-      if (subset >> change & 1) state.apply(names, state.pending[change]);
-    for (Tail tail : kTails) {
-      bool has_unsynced = false;
-      std::map<std::string, Bytes> files;
-      for (const auto& [name, file] : names) {
-        has_unsynced |= file->synced < file->bytes.size();
-        files[name] = after_power_cut(*file, tail, random);
-      }
-      f(files);
-      if (!has_unsynced) break;  // all tails are alike
-    }
-  }
 }
 
 }  // namespace culmen::storage

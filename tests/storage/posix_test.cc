@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
@@ -202,6 +203,104 @@ TEST_F(Posix, LetsOneProcessWriteAtATimeAndNamesIt) {
   ::waitpid(other, nullptr, 0);
   publish(*snapshot, posix(), index_, true);  // the lock died with its owner
   for (int fd : {ready[0], ready[1], done[0], done[1]}) ::close(fd);
+}
+
+Store::UseBatch counter(std::uint64_t& last) {
+  return [&last](std::uint64_t version, std::span<const std::byte> body) {
+    EXPECT_EQ(version, last + 1);
+    EXPECT_EQ(body.size(), version * 7 % 1000);
+    EXPECT_TRUE(std::all_of(body.begin(), body.end(), [&](std::byte b) { return b == std::byte(version); }));
+    last = version;
+  };
+}
+
+void append_one(Store& store) {
+  const std::uint64_t version = store.last_version() + 1;
+  const std::vector<std::byte> body(version * 7 % 1000, std::byte(version));
+  store.append(std::vector<LogRecord>{{version, body}});
+}
+
+TEST_F(Posix, KeepsALogOverShortTransfersAndOpensAfterATornEnd) {
+  publish(*make_snapshot({}), posix(), index_, false);
+  num_transfers = 0;
+  unreliable_calls = true;
+  for (int round = 0; round < 3; ++round) {
+    std::uint64_t last = 1;
+    const auto store = Store::open(posix(), index_, true);
+    const RecoveryInfo info = store->replay(counter(last));
+    EXPECT_EQ(info.num_batches, static_cast<std::uint64_t>(round) * 100);
+    EXPECT_EQ(info.dropped_bytes, round == 0 ? 0u : 4u);
+    for (int i = 0; i < 100; ++i) append_one(*store);
+    store->sync();
+    std::ofstream(fs::path(index_) / "WAL-1", std::ios::app) << "torn";
+  }
+  unreliable_calls = false;
+  EXPECT_GT(num_transfers, 50u) << "the calls were not wrapped";
+}
+
+TEST_F(Posix, OpensAReadOnlyLogAndWritesNothing) {
+  publish(*make_snapshot({}), posix(), index_, false);
+  {
+    std::uint64_t last = 1;
+    const auto store = Store::open(posix(), index_, true);
+    store->replay(counter(last));
+    append_one(*store);
+    store->sync();
+  }
+  const fs::path log = fs::path(index_) / "WAL-1";
+  fs::permissions(log, fs::perms::owner_read);
+  const auto before = fs::last_write_time(log);
+  std::uint64_t last = 1;
+  Store::open(posix(), index_, false)->replay(counter(last));
+  EXPECT_EQ(last, 2u);
+  EXPECT_EQ(fs::last_write_time(log), before);
+}
+
+TEST_F(Posix, ReadersFollowWritersThatMakeCheckpointsAndDie) {
+  // One writer after the other appends, now and then without a sync, goes over to new logs, and stops without
+  // a word. Readers see versions that never go back, and no damage.
+  const auto snapshot = make_snapshot({.rows = 50});
+  publish(*snapshot, posix(), index_, false);
+  std::atomic<bool> finished{false};
+  std::atomic<int> num_refreshes{0};
+  std::vector<std::thread> readers;
+  for (int r = 0; r < 2; ++r) {
+    readers.emplace_back([&] {
+      std::uint64_t newest = 1;
+      while (!finished) {
+        try {
+          const auto store = Store::open(posix(), index_, false);
+          std::uint64_t last = store->take_snapshot()->version;
+          RecoveryInfo info = store->replay(counter(last));
+          for (; !info.superseded && !finished; ++num_refreshes) {
+            EXPECT_GE(last, newest);
+            newest = last;
+            info = store->refresh(counter(last));
+          }
+        } catch (const Error& error) {
+          ADD_FAILURE() << error.what();
+          return;
+        }
+      }
+    });
+  }
+  for (int life = 0; life < 30; ++life) {
+    const auto store = Store::open(posix(), index_, true);
+    std::uint64_t last = store->take_snapshot()->version;
+    store->replay(counter(last));
+    for (int i = 0; i < 40; ++i) {
+      append_one(*store);
+      if (i % 4 == 0) store->sync();
+      if (i % 20 == 10) store->begin_checkpoint();
+      snapshot->version = store->last_version();
+      if (i % 20 == 10 && life % 2 == 0) store->finish_checkpoint(*snapshot);
+    }
+    if (life % 3 != 0) continue;
+    std::ofstream(fs::path(index_) / "WAL-1000", std::ios::app) << "left over";
+  }
+  while (num_refreshes < 20) std::this_thread::yield();
+  finished = true;
+  for (std::thread& reader : readers) reader.join();
 }
 
 TEST_F(Posix, ReadersBesideAWriterSeeWholeIndexesThatNeverGoBack) {

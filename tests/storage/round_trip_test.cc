@@ -82,7 +82,7 @@ TEST(Publish, ReplacesAnIndexOnlyWhenTold) {
   EXPECT_EQ(difference(*load(system, "index"), *old_one), "");
   publish(*new_one, system, "index", true);
   EXPECT_EQ(difference(*load(system, "index"), *new_one), "");
-  EXPECT_EQ(system.files("index").size(), 6u) << "CURRENT, LOCK, manifest, leaves, nodes, partitions";
+  EXPECT_EQ(system.files("index").size(), 7u) << "CURRENT, LOCK, manifest, leaves, nodes, partitions, log";
 }
 
 TEST(Publish, RefusesADirectoryOfSomethingElse) {
@@ -127,7 +127,7 @@ TEST(Publish, ReplacesADamagedIndexWhenTold) {
   EXPECT_THROW(load(system, "index"), FormatError);
   publish(*snapshot, system, "index", true);
   EXPECT_EQ(difference(*load(system, "index"), *snapshot), "");
-  EXPECT_EQ(system.files("index").size(), 7u);
+  EXPECT_EQ(system.files("index").size(), 8u);
 }
 
 TEST(Publish, GoesAheadOverLeftoversWithoutAnIndex) {
@@ -138,7 +138,7 @@ TEST(Publish, GoesAheadOverLeftoversWithoutAnIndex) {
   const auto snapshot = make_snapshot({});
   publish(*snapshot, system, "index", false);
   EXPECT_EQ(difference(*load(system, "index"), *snapshot), "");
-  EXPECT_EQ(system.files("index").size(), 7u);
+  EXPECT_EQ(system.files("index").size(), 8u);
 }
 
 }  // namespace

@@ -27,24 +27,27 @@ void* allocate(std::size_t size, std::size_t alignment) {
 
 }  // namespace
 
-// For the whole program; the other forms call these. Not inlined, or compilers see memory of `new` that is
-// freed.
-[[gnu::noinline]] void* operator new(std::size_t size) {
+// For the whole program. The other forms call these. All memory is malloc's: compilers that see only a half
+// of this, inlined, think that it is not.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+void* operator new(std::size_t size) {
   return allocate(size, 1);
 }
-[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
+void* operator new(std::size_t size, std::align_val_t alignment) {
   return allocate(size, static_cast<std::size_t>(alignment));
 }
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
+void operator delete(void* memory) noexcept {
   std::free(memory);
 }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+void operator delete(void* memory, std::align_val_t) noexcept {
   std::free(memory);
 }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
   std::free(memory);
 }
 

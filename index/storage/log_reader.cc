@@ -1,0 +1,169 @@
+#include "index/storage/log_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "culmen/error.h"
+
+namespace culmen::storage {
+namespace {
+
+constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 20;
+
+template <typename T>
+T copied_from(std::span<const std::byte> bytes) {
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
+
+std::optional<LogHeader> whole_header(const ReadableFile& file) {
+  if (file.size() < sizeof(LogHeader)) return std::nullopt;
+  LogHeader header;
+  file.read(0, std::as_writable_bytes(std::span(&header, 1)));
+  if (header.checksum != checksum_of(header)) return std::nullopt;
+  return header;
+}
+
+bool is_good(const FrameHeader& header, std::uint64_t seed) {
+  return header.magic == kFrameMagic && header.checksum == checksum_of(header, seed);
+}
+
+}  // namespace
+
+LogReader::LogReader(const Directory& directory, const LogName& name, std::uint64_t version,
+                     const LogBound& bound)
+    : file_(directory.open(log_name(name.number))),
+      name_(name),
+      bound_(bound.number == name.number ? bound : LogBound{}),
+      seed_(frame_seed(name.uuid)) {
+  refresh();
+  check_header(version);
+}
+
+void LogReader::throw_damaged_here(const std::string& what) const {
+  throw_damaged(path(), end_.offset, what + "; culmen repair saves what comes before");
+}
+
+void LogReader::check_header(std::uint64_t version) {
+  const std::optional<LogHeader> header = whole_header(*file_);
+  if (!header) throw_damaged_here("the header of the log is damaged");
+  LogHeader expected = *header;
+  expected.number = name_.number;
+  expected.uuid = name_.uuid;
+  expected.version = version;
+  expected.checksum = checksum_of(expected);
+  if (expected.checksum != header->checksum)
+    throw_damaged_here("this log belongs to another index or to another place in it");
+  const LogHeader ours;
+  if (header->format_version != ours.format_version || header->byte_order != ours.byte_order ||
+      std::memcmp(header->magic, ours.magic, sizeof ours.magic) != 0)
+    throw_damaged_here("not a log of a format that this program reads");
+  advance_to({sizeof(LogHeader), header->checksum, version});
+}
+
+void LogReader::refresh() {
+  file_->refresh();
+  file_->sync();  // up to that size, and before any of it is given out
+  window_.clear();
+  if (file_->size() < std::max(bound_.bytes, end_.offset))
+    throw_damaged(
+        path(), file_->size(),
+        "the log ends here; it was durable to byte " + std::to_string(std::max(bound_.bytes, end_.offset)));
+}
+
+std::span<const std::byte> LogReader::window(std::uint64_t offset, std::uint64_t bytes) {
+  if (offset < window_offset_ || offset + bytes > window_offset_ + window_.size()) {
+    const std::uint64_t wanted = std::max(bytes, std::min(kWindowBytes, file_->size() - offset));
+    window_.resize(wanted);
+    window_offset_ = offset;
+    try {
+      file_->read(offset, window_);
+    } catch (...) {
+      window_.clear();
+      throw;
+    }
+  }
+  return std::span<const std::byte>(window_).subspan(offset - window_offset_, bytes);
+}
+
+std::optional<FrameHeader> LogReader::header_at(std::uint64_t offset) {
+  if (file_->size() - offset < sizeof(FrameHeader)) return std::nullopt;
+  const auto header = copied_from<FrameHeader>(window(offset, sizeof(FrameHeader)));
+  return is_good(header, seed_) ? std::optional(header) : std::nullopt;
+}
+
+std::optional<std::span<const std::byte>> LogReader::rest_of(const FrameHeader& header) {
+  const std::uint64_t start = end_.offset + sizeof header;
+  if (header.body_bytes > file_->size() - start) return std::nullopt;
+  const std::uint64_t bytes = whole_sectors(sizeof header + header.body_bytes) - sizeof header;
+  if (bytes > file_->size() - start) return std::nullopt;
+  const auto rest = window(start, bytes);
+  return header.body_checksum == checksum_of(rest, seed_) ? std::optional(rest) : std::nullopt;
+}
+
+std::optional<LogReader::Batch> LogReader::next() {
+  if (successor_ || end_.offset == file_->size()) return std::nullopt;
+  const std::optional<FrameHeader> header = header_at(end_.offset);
+  const auto rest = header && header->previous == end_.chain ? rest_of(*header) : std::nullopt;
+  if (!rest) {
+    require_torn();
+    return std::nullopt;
+  }
+  const auto body = rest->first(header->body_bytes);
+  const LogPosition behind{end_.offset + sizeof(FrameHeader) + rest->size(), header->checksum,
+                           header->version};
+  if (header->kind == FrameKind::seal && header->version == end_.version) {
+    const LogName successor = sealed_successor(body);
+    advance_to(behind);
+    successor_ = successor;
+    return std::nullopt;
+  }
+  if (header->kind != FrameKind::batch || header->version != end_.version + 1)
+    throw_damaged_here("this frame does not follow from the one before");
+  advance_to(behind);
+  return Batch{header->version, body};
+}
+
+// Where the bound stands there must be the end of a frame, and of the same frame as then.
+void LogReader::advance_to(const LogPosition& position) {
+  const bool passes = end_.offset < bound_.bytes && bound_.bytes <= position.offset;
+  if (passes && (position.offset != bound_.bytes || position.chain != bound_.chain))
+    throw_damaged_here("this is not the log that CURRENT was closed with");
+  end_ = position;
+}
+
+LogName LogReader::sealed_successor(std::span<const std::byte> body) const {
+  if (body.size() != sizeof(SealBody)) throw_damaged_here("the seal of this log is not one of ours");
+  const auto seal = copied_from<SealBody>(body);
+  if (seal.next_number <= name_.number || seal.next_number > kMaxNumber)
+    throw_damaged_here("the seal of this log names no later one");
+  return {seal.next_number, seal.next_uuid};
+}
+
+// The frame at the end of the chain is not whole. Throws if it was durable once.
+void LogReader::require_torn() {
+  if (end_.offset < bound_.bytes)
+    throw_damaged_here("a frame is damaged; the log was durable to byte " + std::to_string(bound_.bytes));
+  for (std::uint64_t offset = end_.offset + kSectorBytes; offset < file_->size(); offset += kSectorBytes) {
+    const std::optional<FrameHeader> later = header_at(offset);
+    if (later && later->durable_through > end_.version)
+      throw_damaged_here("a frame is damaged that was durable, says the one at byte " +
+                         std::to_string(offset));
+  }
+}
+
+std::optional<LogOrigin> read_log_origin(const Directory& directory, std::uint64_t number) {
+  const auto file = directory.open(log_name(number));
+  const std::optional<LogHeader> header = whole_header(*file);
+  if (!header || header->number != number) return std::nullopt;
+  LogOrigin origin{header->previous, header->version, false};
+  if (file->size() >= sizeof(LogHeader) + sizeof(FrameHeader)) {
+    FrameHeader frame;
+    file->read(sizeof(LogHeader), std::as_writable_bytes(std::span(&frame, 1)));
+    origin.has_frames = is_good(frame, frame_seed(header->uuid));
+  }
+  return origin;
+}
+
+}  // namespace culmen::storage

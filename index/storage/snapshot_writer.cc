@@ -1,0 +1,60 @@
+#include "index/storage/snapshot_writer.h"
+
+#include "index/storage/snapshot_files.h"
+
+namespace culmen::storage {
+
+SnapshotWriter::SnapshotWriter(const Snapshot& snapshot, const SnapshotName& name, const LogName& log,
+                               Directory& directory)
+    : snapshot_(snapshot), manifest_(describe(snapshot)), directory_(directory) {
+  manifest_.snapshot = name;
+  manifest_.log = log;
+}
+
+SnapshotWriter::~SnapshotWriter() {
+  if (switched_) return;
+  for (FileKind kind : kFileKinds) remove_quietly(directory_, file_name(kind, manifest_.snapshot.number));
+  remove_quietly(directory_, manifest_name(manifest_.snapshot.number));
+}
+
+void SnapshotWriter::run(const LogBound& log) {
+  write_block_files();
+  write_manifest();
+  current_.log = log;
+  CurrentSwitch current_switch(directory_, current_);
+  try {
+    current_switch.run();
+  } catch (...) {
+    switched_ = current_switch.switched();
+    throw;
+  }
+  switched_ = true;
+}
+
+template <typename Write>
+void SnapshotWriter::write_block_file(FileKind kind, std::uint64_t num_blocks, Write&& write) {
+  BlockFileWriter file(directory_, kind, manifest_.snapshot, num_blocks);
+  write(file);
+  manifest_.file(kind) = file.finish();
+}
+
+void SnapshotWriter::write_block_files() {
+  const std::vector<std::uint64_t> offsets = label_offsets(snapshot_);
+  write_block_file(FileKind::leaves, manifest_.num_leaves,
+                   [&](BlockFileWriter& file) { write_leaves(snapshot_, offsets, file); });
+  write_block_file(FileKind::nodes, manifest_.num_nodes(),
+                   [&](BlockFileWriter& file) { write_nodes(snapshot_, file); });
+  write_block_file(FileKind::partitions, 1,
+                   [&](BlockFileWriter& file) { write_partitions(snapshot_, file); });
+  if (snapshot_.has_labels)
+    write_block_file(FileKind::labels, manifest_.num_leaves,
+                     [&](BlockFileWriter& file) { write_labels(snapshot_, offsets, file); });
+}
+
+void SnapshotWriter::write_manifest() {
+  const std::string text = to_text(manifest_);
+  write_text(directory_, manifest_name(manifest_.snapshot.number), text);
+  current_ = {manifest_.snapshot.number, text.size(), digest_of(std::as_bytes(std::span(text))), {}};
+}
+
+}  // namespace culmen::storage

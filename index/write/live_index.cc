@@ -1,0 +1,352 @@
+#include "index/write/live_index.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "culmen/error.h"
+#include "index/floating_point_scope.h"
+#include "index/with_threads.h"
+#include "index/write/normalize.h"
+#include "index/write/reload.h"
+
+namespace culmen {
+namespace {
+
+// From so many rows on a batch is not logged: writing a whole snapshot costs less than writing it twice.
+constexpr std::size_t kUnloggedRows = 1'000'000;
+constexpr std::size_t kMaxGroup = 256;  // batches of one sync
+constexpr std::uint64_t kPendingBytes = 1 << 20;
+constexpr std::uint64_t kLeastCheckpoint = std::uint64_t{64} << 20, kMostCheckpoint = std::uint64_t{1} << 30;
+
+// How large the log may grow before a snapshot is written.
+std::uint64_t checkpoint_bytes(std::uint64_t snapshot_bytes) {
+  return std::clamp(snapshot_bytes / 4, kLeastCheckpoint, kMostCheckpoint);
+}
+
+}  // namespace
+
+// A batch in the queue, on the stack of the thread that waits for it.
+struct LiveIndex::Request {
+  const WriteBatch& batch;
+  const WriteOptions& options;
+  WriteResult result;
+  std::exception_ptr error;
+  bool is_done = false;
+};
+
+struct LiveIndex::Applied {
+  Request* request;
+  Change change;
+  std::uint64_t version;
+};
+
+LiveIndex::LiveIndex(std::shared_ptr<const Snapshot> first)
+    : published_(std::make_shared<Published>(first)), newest_(std::move(first)) {}
+
+LiveIndex::LiveIndex(storage::FileSystem& file_system, const std::string& directory,
+                     const OpenOptions& options)
+    : file_system_(&file_system), directory_(directory), options_(options) {
+  load();
+  published_ = std::make_shared<Published>(newest_);
+}
+
+LiveIndex::~LiveIndex() {
+  try {
+    close();
+  } catch (...) {
+    // What was acknowledged is in the log. Who wants to know of the rest calls close().
+  }
+}
+
+// ---- From the directory
+
+// The newest snapshot and the log behind it.
+void LiveIndex::load() {
+  const FloatingPointScope floating_point;
+  storage::RecoveryInfo info;
+  do {
+    tree_.reset();
+    store_ = storage::Store::open(*file_system_, directory_, options_.writable);
+    newest_ = store_->take_snapshot();
+    info = store_->replay(
+        [this](std::uint64_t version, std::span<const std::byte> body) { apply_logged(version, body); });
+  } while (info.superseded);
+  recovery_ = {info.num_batches, info.dropped_bytes, info.dropped_from};
+  if (tree_ != nullptr) newest_ = tree_->publish(newest_->version + info.num_batches);
+  next_checkpoint_bytes_ = checkpoint_bytes(store_->snapshot_bytes());
+}
+
+void LiveIndex::apply_logged(std::uint64_t version, std::span<const std::byte> body) {
+  try {
+    const Change change = decode(body, tree().current().block_shape());
+    tree().check(change);
+    tree().apply(change);
+  } catch (const FormatError& error) {
+    throw FormatError(directory_ + ": version " + std::to_string(version) + " in the log: " + error.what());
+  }
+}
+
+TreeWriter& LiveIndex::tree() {
+  if (tree_ == nullptr) tree_ = std::make_unique<TreeWriter>(newest_);
+  return *tree_;
+}
+
+bool LiveIndex::refresh() {
+  const std::lock_guard lock(writer_mutex_);
+  if (is_in_memory() || is_closed_ || options_.writable) return false;
+  const std::uint64_t before = newest_->version;
+  try {
+    const FloatingPointScope floating_point;
+    storage::RecoveryInfo info;
+    info.superseded = store_ == nullptr;
+    if (store_ != nullptr)
+      info = store_->refresh(
+          [this](std::uint64_t version, std::span<const std::byte> body) { apply_logged(version, body); });
+    if (info.num_batches > 0) newest_ = tree_->publish(before + info.num_batches);
+    if (info.superseded) load();
+  } catch (...) {
+    tree_.reset();
+    store_.reset();  // the next refresh begins from the start
+    newest_ = published_->get();
+    throw;
+  }
+  if (newest_->version == before) return false;
+  published_->set(newest_);
+  return true;
+}
+
+RecoveryInfo LiveIndex::recovery() const {
+  const std::lock_guard lock(writer_mutex_);
+  return recovery_;
+}
+
+// ---- Changes
+
+void LiveIndex::require_writable() const {
+  if (!failure_.empty()) throw IoError(failure_);
+  if (is_in_memory()) return;
+  if (!options_.writable)
+    throw InvalidArgument(directory_ + " was opened to read: open it as writable to change it");
+  if (is_closed_) throw InvalidArgument(directory_ + " was closed: open it again to change it");
+}
+
+WriteResult LiveIndex::write(const WriteBatch& batch, const WriteOptions& options) {
+  Request request{batch, options, {}, nullptr, false};
+  std::unique_lock lock(queue_mutex_);
+  queue_.push_back(&request);
+  while (true) {
+    queue_moved_.wait(lock, [&] { return request.is_done || !has_leader_; });
+    if (request.is_done) break;
+    has_leader_ = true;
+    const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(std::min(queue_.size(), kMaxGroup));
+    const std::vector<Request*> group(queue_.begin(), end);
+    queue_.erase(queue_.begin(), end);
+    lock.unlock();
+    commit(group);
+    lock.lock();
+    for (Request* done : group) done->is_done = true;
+    has_leader_ = false;
+    queue_moved_.notify_all();
+  }
+  if (request.error) std::rethrow_exception(request.error);
+  return request.result;
+}
+
+// Never throws: each request gets its result or its error.
+void LiveIndex::commit(std::span<Request* const> group) {
+  const std::lock_guard lock(writer_mutex_);
+  const FloatingPointScope floating_point;
+  std::vector<Applied> applied;
+  try {
+    require_writable();
+    with_threads(options_.num_threads, [&] {
+      for (Request* request : group) apply(*request, applied);
+    });
+    if (!applied.empty()) keep(applied);
+    for (Request* request : group)
+      if (request->result.version == 0) request->result.version = newest_->version;  // it changed nothing
+  } catch (...) {
+    tree_.reset();
+    for (Request* request : group)
+      if (!request->error) request->error = std::current_exception();
+  }
+}
+
+void LiveIndex::apply(Request& request, std::vector<Applied>& applied) {
+  try {
+    NormalizedBatch batch = normalize(request.batch, request.options, tree());
+    request.result = batch.result;
+    if (batch.change.removed.empty() && batch.change.num_rows() == 0) return;
+    const std::uint64_t version = newest_->version + applied.size() + 1;
+    applied.push_back({&request, std::move(batch.change), version});
+    tree().apply(applied.back().change);
+    request.result.version = version;
+  } catch (...) {
+    request.error = std::current_exception();
+    if (applied.empty() || applied.back().request != &request) return;
+    applied.pop_back();
+    apply_again(applied);
+  }
+}
+
+// A tree that failed half-way is made anew, with what it had taken before.
+void LiveIndex::apply_again(std::vector<Applied>& applied) {
+  tree_.reset();
+  for (const Applied& before : applied) tree().apply(before.change);
+}
+
+// Makes what was applied durable, as far as it is to be, and then visible.
+void LiveIndex::keep(const std::vector<Applied>& applied) {
+  const bool is_large = std::any_of(applied.begin(), applied.end(), [](const Applied& one) {
+    return one.change.num_rows() >= kUnloggedRows;
+  });
+  if (store_ != nullptr && is_large) return replace(tree_->publish(applied.back().version));
+  if (store_ != nullptr) log(applied);
+  newest_ = tree_->publish(applied.back().version);
+  published_->set(newest_);
+  consider_checkpoint();
+}
+
+void LiveIndex::log(const std::vector<Applied>& applied) {
+  for (const Applied& one : applied) {
+    pending_.push_back(encode(one.change));
+    pending_bytes_ += pending_.back().size();
+  }
+  if (options_.durability == Durability::batch && pending_bytes_ < kPendingBytes) return;
+  write_pending();
+  if (options_.durability != Durability::sync) return;
+  try {
+    store_->sync();
+  } catch (const IoError& error) {
+    stop(error.what());
+  }
+}
+
+void LiveIndex::write_pending() {
+  if (pending_.empty()) return;
+  std::vector<storage::LogRecord> records;
+  for (const std::vector<std::byte>& body : pending_)
+    records.push_back({store_->last_version() + records.size() + 1, body});
+  try {
+    store_->append(records);
+  } catch (const IoError& error) {
+    stop(error.what());
+  }
+  pending_.clear();
+  pending_bytes_ = 0;
+}
+
+// After an error of the disk nobody knows what it holds: the next open finds out.
+void LiveIndex::stop(const std::string& why) {
+  failure_ = why + "; the index takes no more changes until it is opened anew";
+  throw IoError(failure_);
+}
+
+// The directory gets a version whose way is not in the log.
+void LiveIndex::replace(std::shared_ptr<const Snapshot> next) {
+  wait_for_checkpoint();
+  try {
+    store_->replace(*next);
+  } catch (const IoError& error) {
+    stop(error.what());
+  }
+  pending_.clear();
+  pending_bytes_ = 0;
+  next_checkpoint_bytes_ = checkpoint_bytes(store_->snapshot_bytes());
+  newest_ = std::move(next);
+  published_->set(newest_);
+}
+
+void LiveIndex::flush() {
+  const std::lock_guard lock(writer_mutex_);
+  require_writable();
+  if (is_in_memory()) return;
+  write_pending();
+  try {
+    store_->sync();
+  } catch (const IoError& error) {
+    stop(error.what());
+  }
+}
+
+void LiveIndex::compact() {
+  const std::lock_guard lock(writer_mutex_);
+  require_writable();
+  Change nothing;
+  nothing.next_id = newest_->next_id;
+  const std::shared_ptr<Snapshot> fresh = with_threads(
+      options_.num_threads, [&] { return load_anew(*newest_, newest_->order().leaves, nothing); });
+  fresh->version = newest_->version + 1;
+  tree_.reset();
+  if (store_ != nullptr) return replace(fresh);
+  newest_ = fresh;
+  published_->set(newest_);
+}
+
+void LiveIndex::close() {
+  const std::lock_guard lock(writer_mutex_);
+  if (is_in_memory() || is_closed_) return;
+  is_closed_ = true;
+  wait_for_checkpoint();
+  tree_.reset();
+  const std::unique_ptr<storage::Store> store = std::move(store_);
+  if (!options_.writable || store == nullptr || !failure_.empty()) return;
+  store_ = nullptr;
+  std::vector<storage::LogRecord> records;
+  for (const std::vector<std::byte>& body : pending_)
+    records.push_back({store->last_version() + records.size() + 1, body});
+  if (!records.empty()) store->append(records);
+  store->close();
+}
+
+// ---- Checkpoints
+
+void LiveIndex::checkpoint() {
+  const std::lock_guard lock(writer_mutex_);
+  require_writable();
+  if (is_in_memory()) throw InvalidArgument("an index in memory has no directory to write to: use save");
+  wait_for_checkpoint();
+  begin_checkpoint();
+  finish_checkpoint();
+  if (checkpoint_error_) std::rethrow_exception(std::exchange(checkpoint_error_, nullptr));
+}
+
+// In the background; what goes wrong with it is no error of the change that came last. The log stays, and the
+// next attempt is made when it has grown again.
+void LiveIndex::consider_checkpoint() {
+  if (store_ == nullptr || checkpoint_runs_ || store_->log_bytes() < next_checkpoint_bytes_) return;
+  wait_for_checkpoint();
+  next_checkpoint_bytes_ = store_->log_bytes() + checkpoint_bytes(store_->snapshot_bytes());
+  try {
+    begin_checkpoint();
+    checkpointer_ = std::thread([this] { finish_checkpoint(); });
+  } catch (...) {
+    checkpoint_runs_ = false;
+  }
+}
+
+void LiveIndex::begin_checkpoint() {
+  write_pending();
+  store_->begin_checkpoint();
+  checkpointed_ = newest_;
+  checkpoint_runs_ = true;
+}
+
+void LiveIndex::finish_checkpoint() noexcept {
+  try {
+    store_->finish_checkpoint(*checkpointed_);
+    checkpoint_error_ = nullptr;
+  } catch (...) {
+    checkpoint_error_ = std::current_exception();
+  }
+  checkpointed_ = nullptr;
+  checkpoint_runs_ = false;
+}
+
+void LiveIndex::wait_for_checkpoint() {
+  if (!checkpointer_.joinable()) return;
+  checkpointer_.join();
+  if (!checkpoint_error_) next_checkpoint_bytes_ = checkpoint_bytes(store_->snapshot_bytes());
+}
+
+}  // namespace culmen

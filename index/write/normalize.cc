@@ -1,0 +1,215 @@
+#include "index/write/normalize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "culmen/error.h"
+#include "index/columns.h"
+
+namespace culmen {
+namespace {
+
+std::string names_of(const std::vector<Attribute>& attributes) {
+  std::string names;
+  for (const Attribute& attribute : attributes) names += (names.empty() ? "" : ", ") + attribute.name;
+  return names;
+}
+
+// The table with the index's attributes, in the index's order.
+TableView arrange(const TableView& table, const Snapshot& s) {
+  TableView arranged = table;
+  arranged.attributes = s.attributes;
+  if (table.attributes.empty()) {
+    if (table.columns.size() != s.attributes.size())
+      throw InvalidArgument(std::to_string(table.columns.size()) + " columns; the index has " +
+                            std::to_string(s.attributes.size()) + ": " + names_of(s.attributes));
+    return arranged;
+  }
+  if (table.attributes.size() != table.columns.size())
+    throw InvalidArgument(std::to_string(table.attributes.size()) + " attributes but " +
+                          std::to_string(table.columns.size()) + " columns");
+  for (std::size_t i = 0; i < s.attributes.size(); ++i) {
+    const std::string& name = s.attributes[i].name;
+    const auto found = std::find_if(table.attributes.begin(), table.attributes.end(),
+                                    [&name](const Attribute& given) { return given.name == name; });
+    if (found == table.attributes.end())
+      throw InvalidArgument("no column \"" + name + "\"; the index has " + names_of(s.attributes));
+    arranged.columns.resize(s.attributes.size());
+    arranged.columns[i] = table.columns[static_cast<std::size_t>(found - table.attributes.begin())];
+  }
+  if (table.attributes.size() == s.attributes.size()) return arranged;
+  for (const Attribute& given : table.attributes)
+    if (std::none_of(s.attributes.begin(), s.attributes.end(),
+                     [&given](const Attribute& known) { return known.name == given.name; }))
+      throw InvalidArgument("the index has no attribute \"" + given.name + "\"; it has " +
+                            names_of(s.attributes));
+  throw InvalidArgument("an attribute is given twice");
+}
+
+[[noreturn]] void throw_not_float32(const TableView& table) {
+  std::vector<double> values(table.num_rows);
+  std::vector<std::uint64_t> rows(table.num_rows);
+  std::iota(rows.begin(), rows.end(), std::uint64_t{0});
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    gather_column(table.columns[i], Preference::high, rows, values.data());
+    for (std::size_t r = 0; r < values.size(); ++r)
+      if (static_cast<double>(static_cast<float>(values[r])) != values[r])
+        throw InputError("row " + std::to_string(r) + ", column \"" + table.attributes[i].name +
+                         "\": float32, which this index keeps, does not hold " + std::to_string(values[r]) +
+                         " exactly; let values be rounded (--type f32), or build the index as float64");
+  }
+  throw InputError("a value is not a float32");
+}
+
+class Folder {
+ public:
+  Folder(const WriteOptions& options, const TreeWriter& tree)
+      : options_(options), tree_(tree), s_(tree.current()), next_id_(s_.next_id) {}
+
+  void operator()(const WriteBatch::Insert& step) { add(step.rows, false); }
+  void operator()(const WriteBatch::Upsert& step) { add(step.rows, true); }
+  void operator()(const WriteBatch::Erase& step) {
+    for (const std::int64_t id : step.ids) {
+      Fate& fate = fate_of(id);
+      if (!fate.lives) continue;
+      fate.lives = false;
+      ++result_.erased;
+    }
+  }
+
+  NormalizedBatch finish() {
+    change_.next_id = next_id_;
+    for (const auto& [id, fate] : fates_)
+      if (fate.was_there && (!fate.lives || fate.is_new)) change_.removed.push_back(id);
+    std::sort(change_.removed.begin(),
+              change_.removed.end());  // the same batch has the same bytes in the log
+    gather();
+    return {std::move(change_), result_};
+  }
+
+ private:
+  // What becomes of an id.
+  struct Fate {
+    bool was_there;
+    bool lives;
+    bool is_new = false;  // with the row below
+    std::size_t table = 0, row = 0;
+  };
+  struct Added {
+    std::int64_t id;
+    std::size_t table, row;
+  };
+
+  Fate& fate_of(std::int64_t id) {
+    const auto found = fates_.find(id);
+    if (found != fates_.end()) return found->second;
+    const bool there = tree_.contains(id);
+    return fates_.emplace(id, Fate{there, there}).first->second;
+  }
+
+  void add(const TableView& given, bool replace) {
+    const TableView table = check(given);
+    if (table.num_rows == 0) return;
+    const std::size_t t = tables_.size();
+    tables_.push_back(table);
+    for (std::size_t row = 0; row < table.num_rows; ++row) {
+      const bool assigned = table.ids.empty();
+      const std::int64_t id = assigned ? assign() : table.ids[row];
+      if (!assigned) add_given(id, t, row, replace);
+      added_.push_back({id, t, row});
+      if (assigned) ++result_.inserted;
+    }
+  }
+
+  void add_given(std::int64_t id, std::size_t table, std::size_t row, bool replace) {
+    Fate& fate = fate_of(id);
+    if (fate.lives && !replace)
+      throw InputError("row " + std::to_string(row) + ": id " + std::to_string(id) +
+                       (fate.is_new ? " comes twice" : " is in the index already; upsert replaces"));
+    ++(fate.lives ? result_.replaced : result_.inserted);
+    fate = {fate.was_there, true, true, table, row};
+    if (id >= next_id_) next_id_ = id == std::numeric_limits<std::int64_t>::max() ? id : id + 1;
+  }
+
+  // Above every id that was ever there, so it needs no look into the index.
+  std::int64_t assign() {
+    if (next_id_ == std::numeric_limits<std::int64_t>::max())
+      throw InputError("no id is left to be assigned: the largest one was given out");
+    if (result_.first_id < 0) result_.first_id = next_id_;
+    return next_id_++;
+  }
+
+  TableView check(const TableView& given) {
+    TableView table = arrange(given, s_);
+    if (!table.labels.empty() && !s_.has_labels)
+      throw InvalidArgument("the rows have labels, but the index keeps none");
+    const bool is_float32 = s_.value_type == ValueType::float32;
+    const ValueType wanted = !is_float32                 ? ValueType::float64
+                             : options_.round_to_float32 ? ValueType::float32
+                                                         : ValueType::automatic;
+    const ColumnSurvey survey = survey_columns(table, wanted);
+    if (survey.value_type != s_.value_type && table.num_rows > 0) throw_not_float32(table);
+    change_.rounded_values += survey.rounded_values;
+    return table;
+  }
+
+  // The rows that are left, table by table, each in its order.
+  void gather() {
+    std::erase_if(added_, [this](const Added& added) {
+      const auto found = fates_.find(added.id);
+      if (found == fates_.end()) return false;  // assigned
+      const Fate& fate = found->second;
+      return !fate.lives || !fate.is_new || fate.table != added.table || fate.row != added.row;
+    });
+    for (const Added& added : added_) change_.ids.push_back(added.id);
+    visit_value_type(s_, [&]<typename T>(T) { gather_values<T>(); });
+    if (s_.has_labels)
+      for (const Added& added : added_) {
+        const LabelsView& labels = tables_[added.table].labels;
+        const std::string_view label = labels.empty() ? std::string_view() : labels[added.row];
+        change_.label_text.insert(change_.label_text.end(), label.begin(), label.end());
+        change_.label_ends.push_back(change_.label_text.size());
+      }
+  }
+
+  template <typename T>
+  void gather_values() {
+    const std::size_t d = s_.attributes.size();
+    change_.values.resize(d * added_.size() * sizeof(T));
+    std::vector<std::uint64_t> rows;
+    for (std::size_t first = 0; first < added_.size(); first += rows.size()) {
+      rows.clear();
+      const std::size_t t = added_[first].table;
+      for (std::size_t a = first; a < added_.size() && added_[a].table == t; ++a)
+        rows.push_back(added_[a].row);
+      for (std::size_t i = 0; i < d; ++i)
+        gather_column(tables_[t].columns[i], s_.attributes[i].preference, rows,
+                      reinterpret_cast<T*>(change_.values.data()) + i * added_.size() + first);
+    }
+  }
+
+  const WriteOptions& options_;
+  const TreeWriter& tree_;
+  const Snapshot& s_;
+  std::int64_t next_id_;
+  std::vector<TableView> tables_;
+  std::vector<Added> added_;
+  std::unordered_map<std::int64_t, Fate> fates_;  // of the ids that were given
+  Change change_;
+  WriteResult result_;
+};
+
+}  // namespace
+
+NormalizedBatch normalize(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree) {
+  Folder folder(options, tree);
+  for (const WriteBatch::Step& step : batch.steps()) std::visit(folder, step);
+  return folder.finish();
+}
+
+}  // namespace culmen

@@ -1,0 +1,134 @@
+#include "index/write/repair.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+
+#include "culmen/error.h"
+#include "index/bulk_load.h"
+#include "index/floating_point_scope.h"
+#include "index/storage/salvage.h"
+#include "index/storage/store.h"
+#include "index/write/live_index.h"
+#include "index/write/reload.h"
+#include "index/write/tree_writer.h"
+
+namespace culmen {
+namespace {
+
+bool is_empty_directory(storage::FileSystem& file_system, const std::string& path) {
+  try {
+    return file_system.open_directory(path)->list().empty();
+  } catch (const IoError&) {
+    return false;
+  }
+}
+
+// Also shows before the long work that the directory can be made.
+void require_new(storage::FileSystem& file_system, const std::string& path) {
+  if (file_system.make_directory(path))
+    file_system.remove_directory(path);
+  else if (!is_empty_directory(file_system, path))
+    throw InvalidArgument(path +
+                          " is there and is not an empty directory: choose another for the repaired index");
+}
+
+// An index without rows, as the manifest describes it.
+std::shared_ptr<Snapshot> empty_index(const storage::Manifest& manifest) {
+  TableView table{0, manifest.attributes, {}, {}, {}};
+  for (std::size_t i = 0; i < manifest.attributes.size(); ++i)
+    table.columns.emplace_back(static_cast<const double*>(nullptr));
+  BuildOptions options;
+  options.partitioning = manifest.partitioning;
+  options.block_rows = static_cast<int>(manifest.block_rows);
+  options.value_type = manifest.value_type;
+  std::shared_ptr<Snapshot> snapshot = bulk_load(table, options);
+  snapshot->has_labels = manifest.has_labels;
+  return snapshot;
+}
+
+// All rows as one batch. Gives up those of `found`.
+Change take_rows(storage::Salvage& found) {
+  Change change;
+  change.ids = std::move(found.ids);
+  change.label_ends = std::move(found.label_ends);
+  change.label_text = std::move(found.label_text);
+  change.values.reserve(found.columns.size() * change.ids.size() * found.manifest.element_bytes());
+  for (std::vector<std::byte>& column : found.columns) {
+    change.values.insert(change.values.end(), column.begin(), column.end());
+    column = {};
+  }
+  change.rounded_values = found.manifest.rounded_values;
+  change.next_id = found.manifest.next_id;
+  if (!change.ids.empty()) {  // the manifest may be damaged, too
+    const std::int64_t last = *std::max_element(change.ids.begin(), change.ids.end());
+    change.next_id = std::max(change.next_id, last + (last < std::numeric_limits<std::int64_t>::max()));
+  }
+  return change;
+}
+
+// Ids to remove may have been lost with their leaf; a row whose id is there takes its place.
+void fit(Change& change, const TreeWriter& tree) {
+  std::erase_if(change.removed, [&](std::int64_t id) { return !tree.contains(id); });
+  const std::unordered_set<std::int64_t> removed(change.removed.begin(), change.removed.end());
+  for (const std::int64_t id : change.ids)
+    if (tree.contains(id) && removed.count(id) == 0) change.removed.push_back(id);
+  change.next_id = std::max(change.next_id, tree.current().next_id);
+}
+
+// Nothing if the index cannot be opened as it is; `why` says why.
+std::optional<RepairReport> copy_sound(storage::FileSystem& file_system, const std::string& from,
+                                       const std::string& to, std::string& why) {
+  std::unique_ptr<LiveIndex> index;
+  try {
+    index = std::make_unique<LiveIndex>(file_system, from, OpenOptions{});
+  } catch (const Error& error) {
+    why = error.what();
+    return std::nullopt;
+  }
+  const std::shared_ptr<const Snapshot> snapshot = index->published()->get();
+  const RecoveryInfo recovery = index->recovery();
+  RepairReport report{snapshot->num_tuples, 0, recovery.num_batches, {}};
+  if (recovery.dropped_bytes > 0)
+    report.dropped.push_back(recovery.dropped_from + ": " + std::to_string(recovery.dropped_bytes) +
+                             " bytes at its end, of batches that were not reported as done");
+  storage::publish(*snapshot, file_system, to, false);
+  return report;
+}
+
+}  // namespace
+
+RepairReport repair(storage::FileSystem& file_system, const std::string& from, const std::string& to) {
+  const FloatingPointScope floating_point;
+  require_new(file_system, to);
+  std::string why;
+  if (const std::optional<RepairReport> report = copy_sound(file_system, from, to, why)) return *report;
+  storage::Salvage found = storage::salvage(file_system, from);
+  RepairReport report;
+  const std::uint64_t num_tuples = found.manifest.num_tuples;
+  report.rows_lost = num_tuples - std::min<std::uint64_t>(num_tuples, found.ids.size());
+  const std::shared_ptr<Snapshot> loaded = load_anew(*empty_index(found.manifest), {}, take_rows(found));
+  loaded->version = found.manifest.version;
+  TreeWriter tree(loaded);
+  report.batches_applied =
+      storage::salvage_log(file_system, from, found, [&](std::uint64_t, std::span<const std::byte> body) {
+        Change change = decode(body, tree.current().block_shape());
+        fit(change, tree);
+        tree.check(change);
+        tree.apply(change);
+      });
+  const std::shared_ptr<const Snapshot> saved = tree.publish(loaded->version + report.batches_applied);
+  report.rows_kept = saved->num_tuples;
+  report.dropped = std::move(found.dropped);
+  if (report.rows_kept == 0 && report.rows_lost > 0)
+    throw FormatError(from + ": no row can be saved; " +
+                      (report.dropped.empty() ? std::string("no leaf is sound") : report.dropped.front()));
+  if (report.dropped.empty()) report.dropped.push_back(why + " (made anew from the rows)");
+  storage::publish(*saved, file_system, to, false);
+  return report;
+}
+
+}  // namespace culmen

@@ -1,0 +1,21 @@
+// Reads a CSV source a batch of rows at a time, in memory for a batch and two windows.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "culmen/table_io.h"
+#include "table/byte_source.h"
+#include "table/csv_parser.h"
+
+namespace culmen::io {
+
+// Smaller than for whole tables: a batch is soon full, and memory is what a stream has to save.
+inline constexpr CsvTuning kBatchTuning = {.window_bytes = std::size_t{1} << 20};
+
+BatchTotals read_csv_in_batches(ByteSource& source, const std::string& name, const ReadOptions& options,
+                                char delimiter, const BatchOptions& batches,
+                                const std::function<void(const TableBatch&)>& take,
+                                const CsvTuning& tuning = kBatchTuning);
+
+}  // namespace culmen::io

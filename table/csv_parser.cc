@@ -1,0 +1,192 @@
+#include "table/csv_parser.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <atomic>
+#include <unordered_set>
+
+#include "culmen/error.h"
+#include "table/text.h"
+
+namespace culmen::io {
+namespace {
+
+// Drops a UTF-8 byte order mark; names UTF-16, which would look like stray NULs further on.
+std::string_view drop_byte_order_mark(std::string_view text, const std::string& name) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    throw_csv_fault(name, 1, 1,
+                    "expected UTF-8 text, found UTF-16 (convert it with: iconv -f UTF-16 -t UTF-8)");
+  }
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  return text;
+}
+
+std::string header_name(const CsvField& field) {
+  std::string scratch;
+  return std::string(field.quoted ? field_value(field, scratch) : trim_blanks(field.text));
+}
+
+std::vector<std::string> parse_header(const RecordSplitter& splitter, const std::string& name) {
+  if (splitter.num_fields() > kMaxColumns) {
+    throw_csv_fault(name, 1, kMaxColumns + 1,
+                    "expected at most " + std::to_string(kMaxColumns) + " columns, found " +
+                        std::to_string(splitter.num_fields()));
+  }
+  std::vector<std::string> names;
+  std::unordered_set<std::string> seen;
+  for (const CsvField& field : splitter.fields()) {
+    names.push_back(header_name(field));
+    if (find_invalid_utf8(names.back()) != std::string_view::npos) {
+      throw_csv_fault(name, 1, names.size(),
+                      "expected a UTF-8 column name, found " + quote_excerpt(names.back()));
+    }
+    if (!names.back().empty() && !seen.insert(names.back()).second) {
+      throw_csv_fault(name, 1, names.size(),
+                      "the column name " + quote_excerpt(names.back()) + " appears twice");
+    }
+  }
+  return names;
+}
+
+// The first record end at or behind `pos`. `in_quotes`: whether `pos` lies within a quoted field.
+const char* find_record_end(const char* pos, const char* end, bool in_quotes) {
+  for (; pos != end; ++pos) {
+    if (*pos == '"') in_quotes = !in_quotes;
+    if (*pos == '\n' && !in_quotes) return pos + 1;
+  }
+  return end;
+}
+
+// Cuts a window that begins at a record into chunks that begin at records. A position lies within a quoted
+// field if the number of quotes before it is odd ("" inside a field counts two). That holds up to the first
+// stray quote, and the chunk that holds the stray quote is refused by its parser.
+std::vector<const char*> cut_at_records(std::string_view window, std::size_t chunk_bytes) {
+  const std::size_t num_chunks = std::max<std::size_t>(1, window.size() / chunk_bytes);
+  const char* const end = window.data() + window.size();
+  std::vector<std::size_t> num_quotes(num_chunks);
+  const auto nominal_begin = [&](std::size_t chunk) {
+    return chunk == num_chunks ? end : window.data() + chunk * chunk_bytes;
+  };
+  tbb::parallel_for(std::size_t{0}, num_chunks, [&](std::size_t chunk) {
+    num_quotes[chunk] =
+        static_cast<std::size_t>(std::count(nominal_begin(chunk), nominal_begin(chunk + 1), '"'));
+  });
+  std::vector<const char*> cuts{window.data()};
+  bool in_quotes = false;
+  for (std::size_t chunk = 1; chunk < num_chunks; ++chunk) {
+    in_quotes ^= num_quotes[chunk - 1] % 2 == 1;
+    const char* const begin = nominal_begin(chunk);
+    if (cuts.back() > begin) continue;  // a record spans this chunk
+    const char* const cut = find_record_end(begin, end, in_quotes);
+    if (cut == end) break;  // no record ends any more
+    cuts.push_back(cut);
+  }
+  cuts.push_back(end);
+  return cuts;
+}
+
+}  // namespace
+
+void throw_csv_fault(const std::string& name, std::uint64_t line, std::size_t column,
+                     const std::string& what) {
+  throw InputError(name + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + what);
+}
+
+CsvParser::CsvParser(ByteSource& source, const std::string& name, const ReadOptions& options, char delimiter,
+                     const CsvTuning& tuning, ReadPolicy policy)
+    : name_(name),
+      options_(options),
+      tuning_(tuning),
+      windows_(source, tuning.window_bytes, kMaxLineBytes, policy) {
+  constexpr std::string_view kDelimiters = ",\t;|";
+  if (kDelimiters.find(delimiter) == std::string_view::npos) {
+    throw InvalidArgument("expected a comma, tab, semicolon or bar as the delimiter, found " +
+                          quote_excerpt({&delimiter, 1}));
+  }
+  schema_.delimiter = delimiter;
+  schema_.nulls = options.nulls;
+}
+
+void CsvParser::parse(CsvRowSink& sink) {
+  windows_.on_wait([this, &sink] {
+    report_progress();
+    sink.wait();
+  });
+  std::string_view rest = read_header();
+  sink.begin(schema_);
+  for (;;) {
+    rest = parse_window(rest, sink);
+    report_progress();
+    if (windows_.is_last()) return;
+    rest = windows_.next(rest);
+  }
+}
+
+// Returns what stands behind the header in the first window.
+std::string_view CsvParser::read_header() {
+  constexpr std::size_t kMarkBytes = 3;
+  std::string_view text = windows_.next({});
+  while (text.size() < kMarkBytes && !windows_.is_last()) text = windows_.next(text);
+  text = drop_byte_order_mark(text, name_);
+  RecordSplitter splitter(schema_.delimiter, kMaxColumns);
+  RecordState state = RecordState::incomplete;
+  for (;;) {
+    if (!text.empty()) state = splitter.split(text.data(), text.data() + text.size(), windows_.is_last());
+    if (state != RecordState::incomplete) break;
+    if (windows_.is_last()) throw_csv_fault(name_, 1, 1, "expected a header line, found an empty file");
+    text = windows_.next(text);
+  }
+  if (state == RecordState::refused) {
+    const RecordFault& fault = splitter.fault();
+    const auto lines_before = static_cast<std::uint64_t>(std::count(text.data(), fault.position, '\n'));
+    throw_csv_fault(name_, lines_before + 1, fault.field + 1, fault.what);
+  }
+  schema_.names = parse_header(splitter, name_);
+  schema_.selection = select_columns(schema_.names, options_, name_);
+  num_lines_ = splitter.num_lines();
+  text.remove_prefix(static_cast<std::size_t>(splitter.next() - text.data()));
+  return text;
+}
+
+// Hands the window's whole records to the sink; returns what is left, the beginning of a record. That is
+// never longer than the longest record: the parser refuses it then.
+std::string_view CsvParser::parse_window(std::string_view window, CsvRowSink& sink) {
+  if (window.empty()) return window;
+  const std::size_t num_chunks = parse_chunks(cut_at_records(window, tuning_.chunk_bytes));
+  const CsvRows& last = chunks_[num_chunks - 1];
+  const auto num_bytes_used = static_cast<std::size_t>(last.next - window.data());
+  sink.take({{chunks_.data(), num_chunks}, num_lines_, num_bytes_used});
+  for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) {
+    const std::optional<CsvFault>& fault = chunks_[chunk].fault;
+    if (fault) throw_csv_fault(name_, num_lines_ + fault->line + 1, fault->column, fault->what);
+    num_lines_ += chunks_[chunk].num_lines;
+  }
+  return window.substr(num_bytes_used);
+}
+
+// Returns how many chunks there are, up to the first one with a fault.
+std::size_t CsvParser::parse_chunks(const std::vector<const char*>& cuts) {
+  const std::size_t num_chunks = cuts.size() - 1;
+  if (chunks_.size() < num_chunks) chunks_.resize(num_chunks);
+  std::atomic<std::size_t> first_faulty{num_chunks};
+  tbb::parallel_for(std::size_t{0}, num_chunks, [&](std::size_t chunk) {
+    chunks_[chunk].clear();
+    if (chunk > first_faulty.load(std::memory_order_relaxed)) return;  // nobody will look at it
+    const bool at_end_of_file = windows_.is_last() && chunk + 1 == num_chunks;
+    CsvChunkParser(schema_).parse(cuts[chunk], cuts[chunk + 1], at_end_of_file, chunks_[chunk]);
+    if (!chunks_[chunk].fault) return;
+    std::size_t seen = first_faulty.load(std::memory_order_relaxed);
+    while (chunk < seen && !first_faulty.compare_exchange_weak(seen, chunk, std::memory_order_relaxed)) {
+    }
+  });
+  return std::min(num_chunks, first_faulty.load() + 1);
+}
+
+void CsvParser::report_progress() const {
+  if (!options_.on_progress) return;
+  const Progress progress = windows_.progress();
+  options_.on_progress(progress.done_bytes, progress.total_bytes);
+}
+
+}  // namespace culmen::io

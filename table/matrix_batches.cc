@@ -1,0 +1,75 @@
+// Matrices a batch of rows at a time.
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "table/matrix.h"
+
+namespace culmen::io {
+namespace {
+
+// Rows of a file in row-major order come in the order of the file.
+BatchTotals read_row_major(ByteSource& source, const MatrixFormat& format, const std::string& name,
+                           const ReadOptions& options, const BatchOptions& batches,
+                           const std::function<void(const TableBatch&)>& take) {
+  BatchTotals totals;
+  MatrixFormat part = format;
+  do {
+    const std::uint64_t num_left = format.num_rows - part.first_row;
+    const bool skip = part.first_row < batches.skip_rows;
+    const std::uint64_t num_wanted = skip ? batches.skip_rows - part.first_row : batches.batch_rows;
+    part.num_rows = std::min({num_left, num_wanted, std::uint64_t{batches.batch_rows}});
+    const Table table = read_matrix(source, part, name, options);
+    if (!skip) {
+      if (table.num_rows > 0) take({table.view(), part.first_row, part.num_rows});
+      totals.num_rows += table.num_rows;
+      totals.num_dropped_rows += table.num_dropped_rows;
+    }
+    part.first_row += part.num_rows;
+  } while (part.first_row < format.num_rows);
+  return totals;
+}
+
+TableView rows_of(const TableView& whole, std::size_t first_row, std::size_t num_rows) {
+  TableView rows = whole;
+  rows.num_rows = num_rows;
+  for (ColumnView& column : rows.columns)
+    column.data += static_cast<std::ptrdiff_t>(first_row) * column.stride_bytes;
+  if (!whole.ids.empty()) rows.ids = whole.ids.subspan(first_row, num_rows);
+  return rows;
+}
+
+BatchTotals read_column_major(ByteSource& source, const MatrixFormat& format, const std::string& name,
+                              const ReadOptions& options, const BatchOptions& batches,
+                              const std::function<void(const TableBatch&)>& take) {
+  std::vector<std::size_t> dropped_rows;
+  const Table table = read_matrix(source, format, name, options, &dropped_rows);
+  const TableView whole = table.view();
+  // How many rows of the table come from the first `input_row` rows of the file.
+  const auto num_kept = [&](std::uint64_t input_row) {
+    const auto dropped = std::lower_bound(dropped_rows.begin(), dropped_rows.end(), input_row);
+    return static_cast<std::size_t>(input_row) - static_cast<std::size_t>(dropped - dropped_rows.begin());
+  };
+  BatchTotals totals;
+  for (std::uint64_t row = batches.skip_rows; row < format.num_rows;) {
+    const std::uint64_t num_input_rows = std::min<std::uint64_t>(format.num_rows - row, batches.batch_rows);
+    const std::size_t first = num_kept(row);
+    const std::size_t num_rows = num_kept(row + num_input_rows) - first;
+    if (num_rows > 0) take({rows_of(whole, first, num_rows), row, num_input_rows});
+    totals.num_rows += num_rows;
+    totals.num_dropped_rows += num_input_rows - num_rows;
+    row += num_input_rows;
+  }
+  return totals;
+}
+
+}  // namespace
+
+BatchTotals read_matrix_in_batches(ByteSource& source, const MatrixFormat& format, const std::string& name,
+                                   const ReadOptions& options, const BatchOptions& batches,
+                                   const std::function<void(const TableBatch&)>& take) {
+  const auto read = format.column_major ? read_column_major : read_row_major;
+  return read(source, format, name, options, batches, take);
+}
+
+}  // namespace culmen::io

@@ -1,0 +1,143 @@
+// Logs: any bytes in place of the two logs of an index, with every checksum made good again or not, give an
+// error or whole batches in order; a writer may then go on, and what it adds is found. Without good checksums
+// a fuzzer would never get past the first of them.
+#include <algorithm>
+#include <cstring>
+
+#include "culmen/error.h"
+#include "index/storage/store.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/storage/memory_file_system.h"
+#include "tests/storage/snapshots.h"
+
+namespace culmen::fuzz {
+namespace {
+
+using namespace storage;
+
+// Of a first byte: make checksums good, make the chain good as well, let CURRENT know the end, damage which
+// log.
+constexpr std::uint8_t kGoodChecksums = 1, kGoodChain = 2, kClosed = 4, kSecondLog = 8;
+
+void append(Store& store, std::size_t bytes) {
+  const Bytes body(bytes, static_cast<std::byte>(bytes));
+  store.append(std::vector<LogRecord>{{store.last_version() + 1, body}});
+  store.sync();
+}
+
+const std::map<std::string, Bytes>& base(bool closed) {
+  static const auto make = [](bool close) {
+    MemoryFileSystem system;
+    publish(*make_snapshot({.rows = 1, .attributes = 1, .labels = false}), system, "index", false);
+    const auto store = Store::open(system, "index", true);
+    store->replay([](std::uint64_t, std::span<const std::byte>) {});
+    for (std::size_t bytes : {0, 40, 600}) append(*store, bytes);
+    store->begin_checkpoint();
+    for (std::size_t bytes : {1, 456}) append(*store, bytes);
+    if (close) store->close();
+    return system.files("index");
+  };
+  static const std::map<std::string, Bytes> open = make(false), shut = make(true);
+  return closed ? shut : open;
+}
+
+// Every frame that the lengths lead to gets good checksums, as far as the chain of lengths goes.
+void make_good(Bytes& log, bool chain_too) {
+  LogHeader first;
+  if (log.size() < sizeof first) return;
+  std::memcpy(&first, log.data(), sizeof first);
+  first.checksum = checksum_of(first);
+  std::memcpy(log.data(), &first, sizeof first);
+  const std::uint64_t seed = frame_seed(first.uuid);
+  std::uint64_t previous = first.checksum;
+  FrameHeader header;
+  for (std::size_t at = sizeof first; log.size() - at >= sizeof header;) {
+    std::memcpy(&header, log.data() + at, sizeof header);
+    const std::size_t rest = log.size() - at - sizeof header;
+    const bool fits = header.body_bytes <= rest;
+    const std::size_t covered =
+        fits ? std::min(rest, whole_sectors(sizeof header + header.body_bytes) - sizeof header) : rest;
+    header.body_checksum =
+        checksum_of(std::span<const std::byte>(log).subspan(at + sizeof header, covered), seed);
+    if (chain_too) header.previous = previous;
+    header.checksum = checksum_of(header, seed);
+    std::memcpy(log.data() + at, &header, sizeof header);
+    previous = header.checksum;
+    if (!fits) return;
+    at = std::min(log.size(), at + sizeof header + covered);
+  }
+}
+
+// The last version that is found.
+std::uint64_t replay(Store& store) {
+  std::uint64_t last = store.take_snapshot()->version;
+  [[maybe_unused]] volatile std::uint64_t sum = 0;  // the reads must happen
+  store.replay([&](std::uint64_t version, std::span<const std::byte> body) {
+    require(version == last + 1, "versions without a gap");
+    last = version;
+    for (std::byte b : body) sum = sum + std::to_integer<unsigned>(b);
+  });
+  return last;
+}
+
+std::string bytes_of(const std::string& name, bool closed) {
+  const Bytes& bytes = base(closed).at(name);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string header_bytes(const FrameHeader& header) {
+  return {reinterpret_cast<const char*>(&header), sizeof header};
+}
+
+}  // namespace
+
+std::vector<std::string> seed_inputs() {
+  std::vector<std::string> seeds;
+  for (std::uint8_t flags = 0; flags < 16; ++flags)
+    seeds.push_back(static_cast<char>(flags) +
+                    bytes_of((flags & kSecondLog) != 0 ? "WAL-2" : "WAL-1", (flags & kClosed) != 0));
+  return seeds;
+}
+
+std::vector<std::string> tokens() {
+  std::vector<std::string> all;
+  FrameHeader header;
+  for (FrameKind kind : {FrameKind::batch, FrameKind::seal}) {
+    for (std::uint64_t value : {std::uint64_t{0}, std::uint64_t{24}, std::uint64_t{456}, ~std::uint64_t{0}}) {
+      header.kind = kind;
+      header.version = header.body_bytes = header.durable_through = value;
+      all.push_back(header_bytes(header));
+      all.emplace_back(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+  }
+  all.emplace_back(512, '\0');
+  return all;
+}
+
+}  // namespace culmen::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace culmen;
+  using namespace culmen::fuzz;
+  if (size == 0) return 0;
+  const std::uint8_t flags = data[0];
+  auto files = base((flags & kClosed) != 0);
+  Bytes& log = files[(flags & kSecondLog) != 0 ? "WAL-2" : "WAL-1"];
+  const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
+  log.assign(bytes.begin(), bytes.end());
+  if ((flags & kGoodChecksums) != 0) make_good(log, (flags & kGoodChain) != 0);
+  MemoryFileSystem system;
+  system.put("index", files);
+  try {
+    const std::uint64_t read = replay(*Store::open(system, "index", false));
+    require(system.files("index") == files, "a reader changes nothing");
+    auto writer = Store::open(system, "index", true);
+    require(replay(*writer) == read, "a writer finds what a reader finds");
+    append(*writer, 10);
+    writer->close();
+    writer.reset();
+    require(replay(*Store::open(system, "index", false)) == read + 1, "what is appended is found");
+  } catch (const Error&) {
+  }
+  return 0;
+}

@@ -1,0 +1,120 @@
+// A mirror's version back on the host: what is in the slots of its tree, and in its places.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "index/block_bounds.h"
+#include "index/snapshot.h"
+#include "query/cuda/error.h"
+#include "query/gpu/mirror_version.h"
+
+namespace culmen::test {
+
+template <typename T>
+void download_to(T* to, const void* from, std::size_t num_bytes) {
+  cuda::check(cudaMemcpy(to, from, num_bytes, cudaMemcpyDefault));
+}
+
+template <typename T>
+std::vector<T> download(const T* from, std::size_t size) {
+  std::vector<T> values(size);
+  if (size > 0) download_to(values.data(), from, size * sizeof(T));
+  return values;
+}
+
+// A snapshot whose leaves and nodes are those of the device, in the same slots; all others are zero. Labels,
+// which devices do not have, are left out. The version must have rows.
+inline std::shared_ptr<Snapshot> download(const gpu::MirrorView& view) {
+  const Snapshot& s = *view.snapshot;
+  const gpu::MirrorRef& ref = view.mirror->ref();
+  auto copy = std::make_shared<Snapshot>();
+  copy->attributes = s.attributes;
+  copy->value_type = s.value_type;
+  copy->stats = s.stats;
+  copy->units = s.units;
+  copy->exact_sums = s.exact_sums;
+  copy->partitioner = s.partitioner;
+  copy->block_rows = s.block_rows;
+  copy->num_tuples = s.num_tuples;
+  copy->version = s.version;
+  copy->layout = s.layout;
+  copy->root = ref.root;
+  copy->height = ref.height;
+  copy->num_leaves = s.num_leaves;
+  copy->num_nodes = s.num_nodes;
+  copy->leaf_slots = s.leaf_slots;
+  copy->node_slots = s.node_slots;
+  copy->blocks = std::make_shared<Blocks>(copy->block_shape(), s.layout, s.leaf_slots, s.node_slots);
+  Blocks& blocks = *copy->blocks;
+  const BlockShape& shape = blocks.shape();
+  for (const std::uint32_t slot : s.order().leaves) {
+    const std::size_t rows = shape.block_rows, corners = kNumCorners * shape.corner_bytes();
+    download_to(&blocks.leaf(slot), ref.leaves + slot, sizeof(LeafHeader));
+    download_to(blocks.values(slot), ref.values + slot * shape.leaf_bytes(), shape.leaf_bytes());
+    download_to(blocks.ids(slot), ref.ids + slot * rows, rows * sizeof(std::int64_t));
+    download_to(blocks.corners(slot), ref.corners + slot * corners, corners);
+  }
+  for (const std::uint32_t slot : s.order().nodes)
+    download_to(blocks.mutable_node(slot).bytes, ref.node(slot).bytes, blocks.node_bytes());
+  return copy;
+}
+
+// Empty if the slots of the tree hold the same bytes.
+inline std::string slot_difference(const Snapshot& a, const Snapshot& b) {
+  if (a.order().leaves != b.order().leaves || a.order().nodes != b.order().nodes) return "another tree";
+  const BlockShape& shape = a.blocks->shape();
+  const auto differ = [](const void* x, const void* y, std::size_t size) {
+    return std::memcmp(x, y, size) != 0;
+  };
+  const Blocks &in_a = *a.blocks, &in_b = *b.blocks;
+  for (const std::uint32_t slot : a.order().leaves) {
+    const std::string name = "leaf " + std::to_string(slot);
+    if (differ(&in_a.leaf(slot), &in_b.leaf(slot), sizeof(LeafHeader))) return name + ": header";
+    if (differ(in_a.values(slot), in_b.values(slot), shape.leaf_bytes())) return name + ": values";
+    if (differ(in_a.ids(slot), in_b.ids(slot), shape.block_rows * sizeof(std::int64_t)))
+      return name + ": ids";
+    if (differ(in_a.corners(slot), in_b.corners(slot), kNumCorners * shape.corner_bytes()))
+      return name + ": corners";
+  }
+  for (const std::uint32_t slot : a.order().nodes)
+    if (differ(in_a.node(slot).bytes, in_b.node(slot).bytes, in_a.node_bytes()))
+      return "node " + std::to_string(slot);
+  return "";
+}
+
+// Empty if each level-1 node stands in one place, with its own bounds and its smallest id.
+inline std::string place_fault(const gpu::MirrorView& view) {
+  const Snapshot& s = *view.snapshot;
+  const gpu::MirrorRef& ref = view.mirror->ref();
+  const std::size_t num_places = ref.num_slots, num_rows = static_cast<std::size_t>(s.layout.num_rows());
+  const std::vector<std::uint32_t> nodes = download(ref.slot_nodes, num_places);
+  const std::vector<std::int64_t> min_ids = download(ref.slot_min_ids, num_places);
+  const std::vector<Half> bounds = download(ref.slot_bounds, num_places * num_rows);
+  std::map<std::uint32_t, std::size_t> place_of;
+  for (std::size_t p = 0; p < num_places; ++p)
+    if (nodes[p] != gpu::kNoNode && !place_of.emplace(nodes[p], p).second)
+      return "node " + std::to_string(nodes[p]) + " stands in two places";
+  std::vector<Half> expected(num_rows);
+  std::size_t num_nodes = 0;
+  for (const std::uint32_t slot : s.order().nodes) {
+    const NodeRef node = s.node(slot);
+    if (node.header().level > 1) break;
+    ++num_nodes;
+    const std::string name = "node " + std::to_string(slot);
+    if (!place_of.contains(slot)) return name + " has no place";
+    const std::size_t place = place_of[slot];
+    if (min_ids[place] != node.header().min_id) return name + ": smallest id";
+    aggregate_bounds(s.layout, node.bounds(), static_cast<int>(node.header().num_children), expected);
+    for (std::size_t row = 0; row < num_rows; ++row)
+      if (static_cast<float>(bounds[row * num_places + place]) != static_cast<float>(expected[row]))
+        return name + ": bound " + std::to_string(row);
+  }
+  return num_nodes == place_of.size() ? "" : "a node that is not in the tree has a place";
+}
+
+}  // namespace culmen::test

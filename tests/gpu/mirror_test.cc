@@ -1,0 +1,186 @@
+// A mirror that follows a tree, downloaded and held against it after batches of all kinds: to the byte, and
+// by verify. The engines over such mirrors are tested in refresh_test.cc.
+#include "query/gpu/mirror.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "culmen/error.h"
+#include "index/verify.h"
+#include "query/cuda/allocation_fault.h"
+#include "query/cuda/growing_buffer.h"
+#include "tests/cases.h"
+#include "tests/gpu/download.h"
+#include "tests/gpu/gpu_testing.h"
+#include "tests/write/written_tree.h"
+
+namespace culmen::test {
+namespace {
+
+using gpu::Mirror;
+using gpu::MirrorView;
+
+// Empty if the view has all that its snapshot has.
+std::string fault_in(const MirrorView& view) {
+  const Snapshot& s = *view.snapshot;
+  if (!view.mirror->has_rows()) return s.num_tuples == 0 ? "" : "no rows";
+  const std::shared_ptr<const Snapshot> copy = download(view);
+  if (const std::string difference = slot_difference(s, *copy); !difference.empty()) return difference;
+  if (const std::string fault = place_fault(view); !fault.empty()) return fault;
+  const std::vector<std::string> faults = verify_snapshot(*copy, true);
+  return faults.empty() ? "" : faults.front();
+}
+
+class MirrorAfter : public testing::TestWithParam<Writes> {};
+
+TEST_P(MirrorAfter, HasWhatTheTreeHas) {
+  SKIP_WITHOUT_GPU();
+  constexpr std::size_t kKept = 3;
+  const std::uint64_t num_batches = num_cases(60);
+  for (const DeviceMemory memory : {DeviceMemory::device, DeviceMemory::managed, DeviceMemory::host}) {
+    WrittenTree tree(GetParam(), 21);
+    const auto published = std::make_shared<Published>(tree.version());
+    Mirror mirror(published, {.memory = memory});
+    std::deque<MirrorView> kept;  // older versions, still read
+    for (std::uint64_t b = 0; b < num_batches; ++b) {
+      kept.push_back(mirror.latest());
+      ASSERT_EQ(kept.back().snapshot, tree.version());
+      ASSERT_EQ(fault_in(kept.back()), "") << device_memory_name(memory) << ", batch " << b;
+      if (kept.size() > kKept) kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(b % kKept));
+      ASSERT_EQ(fault_in(kept.front()), "")
+          << "an older version, " << device_memory_name(memory) << ", batch " << b;
+      do published->set(tree.write());
+      while (tree.random().chance(0.2));
+    }
+  }
+  EXPECT_EQ(cuda::num_allocations(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MirrorAfter, testing::ValuesIn(all_writes()),
+                         [](const auto& suite) { return suite.param.name; });
+
+TEST(MirrorRefresh, CopiesWhatIsNewAndSaysWhat) {
+  SKIP_WITHOUT_GPU();
+  WrittenTree tree({.name = "one row", .first_rows = 20'000, .most_rows = 1}, 22);
+  const auto published = std::make_shared<Published>(tree.version());
+  Mirror mirror(published, {});
+  EXPECT_EQ(mirror.refresh().blocks, 0u);  // there is nothing to do
+  std::size_t num_changed = 0;
+  for (int b = 0; b < 20; ++b) {
+    published->set(tree.write());
+    const RefreshStats stats = mirror.refresh();
+    EXPECT_EQ(stats.version, tree.version()->version);
+    EXPECT_FALSE(stats.is_whole);
+    EXPECT_LT(stats.blocks + stats.nodes, 100u);
+    num_changed += stats.blocks;
+    EXPECT_EQ(fault_in(mirror.latest()), "");
+  }
+  EXPECT_GT(num_changed, 0u);
+}
+
+// Who holds no view must not keep the index from using slots again.
+TEST(MirrorRefresh, HoldsNoVersionOfTheIndexByItself) {
+  SKIP_WITHOUT_GPU();
+  WrittenTree tree({.name = "held"}, 23);
+  const auto published = std::make_shared<Published>(tree.version());
+  Mirror mirror(published, {});
+  const std::weak_ptr<const Snapshot> first = mirror.latest().snapshot;
+  published->set(tree.write());
+  EXPECT_TRUE(first.expired());
+}
+
+// A failed refresh leaves what was there, and the next one succeeds.
+TEST(MirrorRefresh, ThatFindsNoMemoryChangesNothing) {
+  SKIP_WITHOUT_GPU();
+  for (const DeviceMemory memory : {DeviceMemory::device, DeviceMemory::host}) {
+    // Device arrays grow in pages of 2 MiB.
+    const Writes writes = {.name = "growing", .first_rows = 300, .most_rows = 60'000, .inserts = 0.95};
+    WrittenTree tree(writes, 24);
+    const auto published = std::make_shared<Published>(tree.version());
+    Mirror mirror(published, {.memory = memory});
+    MirrorView before = mirror.latest();
+    int num_failed = 0;
+    for (int b = 0; b < 10; ++b) {
+      published->set(tree.write());
+      for (int nth = 1;; ++nth) {
+        try {
+          const cuda::AllocationFault fault(nth);
+          mirror.latest();
+          break;
+        } catch (const OutOfDeviceMemory&) {
+          ++num_failed;
+          ASSERT_EQ(fault_in(before), "") << "allocation " << nth << ", batch " << b;
+        }
+      }
+      before = mirror.latest();
+      ASSERT_EQ(before.snapshot, tree.version());
+      ASSERT_EQ(fault_in(before), "") << "batch " << b;
+    }
+    EXPECT_GT(num_failed, 0) << device_memory_name(memory);
+  }
+  EXPECT_EQ(cuda::num_allocations(), 0);
+}
+
+// Threads that come while one refreshes get the new version, and none an older one than it knew of.
+TEST(MirrorRefresh, IsDoneOnceForAllThreads) {
+  SKIP_WITHOUT_GPU();
+  WrittenTree tree({.name = "threads", .first_rows = 5000, .most_rows = 200}, 25);
+  const auto published = std::make_shared<Published>(tree.version());
+  Mirror mirror(published, {});
+  std::vector<std::string> faults(6);
+  {
+    std::vector<std::jthread> threads;
+    for (std::string& fault : faults)
+      threads.emplace_back([&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+          const std::uint64_t known = published->get()->version;
+          const MirrorView view = mirror.latest();
+          if (view.snapshot->version < known) fault = "an older version";
+          if (view.mirror->ref().root != view.snapshot->root) fault = "another tree";
+        }
+      });
+    for (int b = 0; b < 100; ++b) {
+      published->set(tree.write());
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  for (const std::string& fault : faults) EXPECT_EQ(fault, "");
+  EXPECT_EQ(fault_in(mirror.latest()), "");
+}
+
+TEST(GrowingBuffer, KeepsItsPlaceAndWhatIsInIt) {
+  SKIP_WITHOUT_GPU();
+  {
+    cuda::GrowingBuffer buffer(1000, std::size_t{1} << 30, cuda::Memory::device);
+    if (buffer.size() == 1000) GTEST_SKIP() << "this device cannot reserve addresses";
+    const std::byte* data = buffer.data();
+    const std::vector<std::byte> written(1000, std::byte{7});
+    download_to(buffer.data(), written.data(), written.size());
+    for (const std::size_t size : {2u << 20, 3u << 20, 100u << 20}) {
+      ASSERT_TRUE(buffer.grow(size));
+      EXPECT_GE(buffer.size(), size);
+      EXPECT_EQ(buffer.data(), data);
+      cuda::check(cudaMemset(buffer.data() + size - 1000, 1, 1000));
+    }
+    EXPECT_EQ(download(buffer.data(), written.size()), written);
+    EXPECT_FALSE(buffer.grow(std::size_t{1} << 31));
+    EXPECT_TRUE(buffer.grow(std::size_t{1} << 20));  // it has that already
+  }
+  EXPECT_EQ(cuda::num_allocations(), 0);
+}
+
+TEST(GrowingBuffer, OfOtherMemoryStaysAsLargeAsItIs) {
+  SKIP_WITHOUT_GPU();
+  cuda::GrowingBuffer buffer(1000, 5000, cuda::Memory::pinned);
+  EXPECT_TRUE(buffer.grow(1000));
+  EXPECT_FALSE(buffer.grow(1001));
+  EXPECT_EQ(buffer.size(), 1000u);
+}
+
+}  // namespace
+}  // namespace culmen::test

@@ -1,0 +1,458 @@
+// Tables that are read a batch at a time hold what the same tables hold when they are read at once.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "culmen/error.h"
+#include "culmen/table_io.h"
+#include "table/csv_batches.h"
+#include "table/csv_chunk.h"
+#include "tests/table/reader_testing.h"
+
+namespace culmen {
+namespace {
+
+using testing::append_value;
+using testing::error_of;
+using testing::ScratchFolder;
+
+// What came in batches, put together again.
+struct Collected {
+  std::vector<std::vector<double>> columns;
+  std::vector<std::int64_t> ids;
+  std::vector<std::string> labels;
+  std::vector<std::size_t> sizes;           // of the batches
+  std::vector<std::uint64_t> input_ranges;  // first_row and num_input_rows of each
+  BatchTotals totals;
+
+  void take(const TableBatch& batch) {
+    const TableView& rows = batch.rows;
+    columns.resize(rows.columns.size());
+    Table table;  // for value_at
+    table.columns = rows.columns;
+    for (std::size_t column = 0; column < columns.size(); ++column)
+      for (std::size_t row = 0; row < rows.num_rows; ++row)
+        columns[column].push_back(testing::value_at(table, row, column));
+    ids.insert(ids.end(), rows.ids.begin(), rows.ids.end());
+    if (!rows.labels.empty())
+      for (std::size_t row = 0; row < rows.num_rows; ++row) labels.emplace_back(rows.labels[row]);
+    sizes.push_back(rows.num_rows);
+    input_ranges.insert(input_ranges.end(), {batch.first_row, batch.num_input_rows});
+  }
+};
+
+Collected collect_csv(std::string_view text, const ReadOptions& options, const BatchOptions& batches,
+                      const io::CsvTuning& tuning = io::kBatchTuning) {
+  Collected collected;
+  io::MemorySource source(text);
+  collected.totals = io::read_csv_in_batches(
+      source, "t.csv", options, ',', batches, [&](const TableBatch& batch) { collected.take(batch); },
+      tuning);
+  return collected;
+}
+
+// Some rows to be dropped, some with labels of several lines.
+std::string odd_csv(int num_rows) {
+  std::string text = "id,a,name,b\r\n";
+  for (int row = 0; row < num_rows; ++row) {
+    const std::string value = row % 5 == 3 ? "nan" : std::to_string(row * 0.5);
+    const std::string label = row % 7 == 2 ? "\"two\nlines, \"\"" + std::to_string(row) + "\"\"\"" : "x";
+    text += std::to_string(1000 - row) + "," + value + "," + label + "," + std::to_string(-row) + "\n";
+  }
+  return text;
+}
+
+ReadOptions odd_options() {
+  ReadOptions options;
+  options.attributes = {{"b"}, {"a"}};
+  options.id_column = "id";
+  options.label_column = "name";
+  options.nulls = NullPolicy::drop;
+  return options;
+}
+
+using Sizes = std::vector<std::size_t>;
+using Ranges = std::vector<std::uint64_t>;
+
+TEST(Batches, OfCsvAreTheWholeTableHoweverItIsCut) {
+  const std::string text = odd_csv(64);
+  const Table whole = parse_csv(text, "t.csv", odd_options());
+  for (const std::size_t batch_rows : {1, 2, 3, 7, 50, 51, 52, 1000}) {
+    for (const io::CsvTuning tuning : {io::kBatchTuning, io::CsvTuning{1, 1}, io::CsvTuning{40, 16}}) {
+      const Collected found = collect_csv(text, odd_options(), {.batch_rows = batch_rows}, tuning);
+      EXPECT_EQ(found.columns[0], testing::column_of(whole, 0));
+      EXPECT_EQ(found.columns[1], testing::column_of(whole, 1));
+      EXPECT_EQ(found.ids, whole.ids);
+      EXPECT_EQ(found.labels, testing::labels_of(whole));
+      EXPECT_EQ(found.totals.num_rows, 51u);
+      EXPECT_EQ(found.totals.num_dropped_rows, 13u);
+      for (std::size_t i = 0; i + 1 < found.sizes.size(); ++i) EXPECT_EQ(found.sizes[i], batch_rows);
+    }
+  }
+}
+
+TEST(Batches, OfCsvSayWhichRowsOfTheInputTheyCover) {
+  ReadOptions options;
+  options.nulls = NullPolicy::drop;
+  const std::string text = "a\nnan\n1\n2\nnan\nnan\n3\n4\n5\nnan\n";
+  for (const io::CsvTuning tuning : {io::kBatchTuning, io::CsvTuning{1, 1}}) {
+    const Collected found = collect_csv(text, options, {.batch_rows = 2}, tuning);
+    EXPECT_EQ(found.sizes, (Sizes{2, 2, 1}));
+    EXPECT_EQ(found.input_ranges, (Ranges{0, 3, 3, 4, 7, 2}));
+    EXPECT_EQ(found.totals.num_dropped_rows, 4u);
+  }
+}
+
+TEST(Batches, CanBeginFurtherOnInTheInput) {
+  ReadOptions options;
+  options.nulls = NullPolicy::drop;
+  const std::string text = "a\nnan\n1\n2\nnan\nnan\n3\n4\n5\nnan\n";
+  for (std::uint64_t skip = 0; skip < 12; ++skip) {
+    const Collected found = collect_csv(text, options, {.batch_rows = 2, .skip_rows = skip});
+    std::vector<double> expected;
+    for (const auto& [row, value] : {std::pair{1u, 1.0}, {2u, 2.0}, {5u, 3.0}, {6u, 4.0}, {7u, 5.0}})
+      if (row >= skip) expected.push_back(value);
+    if (found.columns.empty()) {
+      EXPECT_TRUE(expected.empty());
+      continue;
+    }
+    EXPECT_EQ(found.columns[0], expected) << skip;
+    EXPECT_EQ(found.input_ranges.front(), skip);
+  }
+}
+
+TEST(Batches, AfterAnErrorCanGoOnWhereTheLastOneEnded) {
+  const std::string text = odd_csv(64);
+  const Table whole = parse_csv(text, "t.csv", odd_options());
+  Collected all;
+  std::uint64_t done = 0;
+  for (int attempt = 0; attempt < 100 && done < 64; ++attempt) {
+    int num_left = 2;  // batches until it fails
+    try {
+      io::MemorySource source(text);
+      io::read_csv_in_batches(source, "t.csv", odd_options(), ',', {.batch_rows = 5, .skip_rows = done},
+                              [&](const TableBatch& batch) {
+                                if (num_left-- == 0) throw IoError("no space left");
+                                all.take(batch);
+                                done = batch.first_row + batch.num_input_rows;
+                              });
+      break;
+    } catch (const IoError&) {
+    }
+  }
+  EXPECT_EQ(all.ids, whole.ids);
+  EXPECT_EQ(all.labels, testing::labels_of(whole));
+}
+
+TEST(Batches, InFrontOfAFaultyRowAreHandedOut) {
+  const std::string text = "a\n1\n2\n3\n4\n5\nx\n";
+  for (const io::CsvTuning tuning : {io::kBatchTuning, io::CsvTuning{1, 1}, io::CsvTuning{5, 2}}) {
+    Collected found;
+    io::MemorySource source(text);
+    const std::string error = error_of<InputError>([&] {
+      io::read_csv_in_batches(
+          source, "t.csv", {}, ',', {.batch_rows = 2}, [&](const TableBatch& batch) { found.take(batch); },
+          tuning);
+    });
+    EXPECT_EQ(error.find("t.csv:7:1: expected a number"), 0u) << error;
+    EXPECT_EQ(found.columns[0], (std::vector<double>{1, 2, 3, 4}));
+  }
+}
+
+TEST(Batches, OfAChunkWithAFaultHaveNothingOfTheFaultyRow) {
+  io::CsvSchema schema;
+  schema.names = {"id", "name", "a"};
+  schema.selection = {.attributes = {{"a"}}, .columns = {2}, .id = 0, .label = 1};
+  const std::string_view text = "1,x,2\n3,yy,z\n";
+  io::CsvRows rows;
+  io::CsvChunkParser(schema).parse(text.data(), text.data() + text.size(), true, rows);
+  EXPECT_TRUE(rows.fault);
+  EXPECT_EQ(rows.num_rows, 1u);
+  EXPECT_EQ(rows.values.size(), 1u);
+  EXPECT_EQ(rows.ids.size(), 1u);
+  EXPECT_EQ(rows.label_sizes.size(), 1u);
+  EXPECT_EQ(rows.label_bytes.size(), 1u);
+}
+
+TEST(Batches, RefuseAnIdThatComesAgainWithinOneUnlessToldThatItMay) {
+  const std::string text = "id,a\n1,1\n2,2\n2,3\n1,4\n";
+  ReadOptions options;
+  options.id_column = "id";
+  const auto error = [&](std::size_t batch_rows) {
+    return error_of<InputError>([&] { collect_csv(text, options, {.batch_rows = batch_rows}); });
+  };
+  EXPECT_NE(error(4).find("t.csv:4:1: expected unique ids in column \"id\", found 2 again (first on line 3)"),
+            std::string::npos);
+  EXPECT_EQ(error(2), "no exception");
+  options.unique_ids = false;
+  EXPECT_EQ(collect_csv(text, options, {.batch_rows = 4}).ids, (std::vector<std::int64_t>{1, 2, 2, 1}));
+}
+
+TEST(Batches, OfATableWithoutRowsAreNone) {
+  EXPECT_TRUE(collect_csv("a,b\n", {}, {}).sizes.empty());
+  EXPECT_EQ(error_of<InputError>([] { collect_csv("", {}, {}); }),
+            "t.csv:1:1: expected a header line, found an empty file");
+  ReadOptions options;
+  options.attributes = {{"c"}};
+  EXPECT_NE(error_of<InvalidArgument>([&] { collect_csv("a,b\n", options, {}); }).find("\"a\", \"b\""),
+            std::string::npos);
+}
+
+std::string npy(const std::string& descr, bool fortran, std::size_t num_rows, std::size_t num_columns) {
+  std::string bytes("\x93NUMPY\x01\0", 8);
+  const std::string header = "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") +
+                             ", 'shape': (" + std::to_string(num_rows) + ", " + std::to_string(num_columns) +
+                             "), }";
+  append_value(bytes, static_cast<std::uint16_t>(header.size()));
+  return bytes + header;
+}
+
+// Row 3 and the last one have a NaN.
+std::string matrix_file(bool fortran, std::size_t num_rows) {
+  constexpr std::size_t kWidth = 3;
+  std::string bytes = npy("<f4", fortran, num_rows, kWidth);
+  for (std::size_t i = 0; i < num_rows * kWidth; ++i) {
+    const std::size_t row = fortran ? i % num_rows : i / kWidth;
+    const std::size_t column = fortran ? i / num_rows : i % kWidth;
+    const bool is_nan = column == 1 && (row == 3 || row + 1 == num_rows);
+    append_value(bytes,
+                 is_nan ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(10 * row + column));
+  }
+  return bytes;
+}
+
+TEST(Batches, OfMatricesAreTheWholeTableInEitherOrder) {
+  constexpr std::size_t kRows = 11;
+  const ScratchFolder folder;
+  ReadOptions options;
+  options.nulls = NullPolicy::drop;
+  for (const bool fortran : {false, true}) {
+    const std::string path = folder.write("t.npy", matrix_file(fortran, kRows));
+    const Table whole = read_table(path, options);
+    for (std::size_t batch_rows = 1; batch_rows <= kRows + 1; ++batch_rows) {
+      for (std::uint64_t skip = 0; skip <= kRows + 1; ++skip) {
+        Collected found;
+        found.columns.resize(3);
+        const BatchTotals totals =
+            read_table_in_batches(path, options, {.batch_rows = batch_rows, .skip_rows = skip},
+                                  [&](const TableBatch& batch) { found.take(batch); });
+        std::vector<double> expected;
+        for (std::size_t row = skip; row < kRows; ++row)
+          if (row != 3 && row + 1 != kRows) expected.push_back(static_cast<double>(10 * row + 2));
+        EXPECT_EQ(found.columns[2], expected) << fortran << " " << batch_rows << " " << skip;
+        EXPECT_EQ(totals.num_rows, expected.size());
+        for (std::size_t i = 0; i + 3 < found.input_ranges.size(); i += 2)
+          EXPECT_LE(found.input_ranges[i] + found.input_ranges[i + 1], found.input_ranges[i + 2]);
+      }
+    }
+    EXPECT_EQ(whole.num_dropped_rows, 2u);
+  }
+}
+
+TEST(Batches, OfMatricesNameTheRowOfTheFile) {
+  const ScratchFolder folder;
+  for (const bool fortran : {false, true}) {
+    const std::string path = folder.write("t.npy", matrix_file(fortran, 9));
+    Collected found;
+    const std::string error = error_of<InputError>([&] {
+      read_table_in_batches(path, {}, {.batch_rows = 2}, [&](const TableBatch& batch) { found.take(batch); });
+    });
+    EXPECT_NE(error.find("row 3 (from 0), column \"a1\""), std::string::npos) << error;
+    EXPECT_EQ(found.sizes, fortran ? Sizes{} : Sizes{2});
+  }
+}
+
+TEST(Batches, OfMatricesHaveIdsWhereTheFileHoldsIntegers) {
+  const ScratchFolder folder;
+  for (const bool fortran : {false, true}) {
+    std::string bytes = npy("<i8", fortran, 3, 2);
+    for (const std::int64_t value : fortran ? std::vector<std::int64_t>{7, -1, 7, 10, 20, 30}
+                                            : std::vector<std::int64_t>{7, 10, -1, 20, 7, 30})
+      append_value(bytes, value);
+    const std::string path = folder.write("t.npy", bytes);
+    ReadOptions options;
+    options.id_column = "a0";
+    const auto read = [&](std::size_t batch_rows) {
+      Collected found;
+      read_table_in_batches(path, options, {.batch_rows = batch_rows},
+                            [&](const TableBatch& batch) { found.take(batch); });
+      return found;
+    };
+    EXPECT_NE(error_of<InputError>([&] { read(3); }).find("row 2 (from 0), column \"a0\""),
+              std::string::npos);
+    options.unique_ids = false;
+    EXPECT_EQ(read(2).ids, (std::vector<std::int64_t>{7, -1, 7}));
+    EXPECT_EQ(read(2).columns[0], (std::vector<double>{10, 20, 30}));
+  }
+}
+
+TEST(Batches, OfFvecsAndFbinGoThroughTheFile) {
+  const ScratchFolder folder;
+  std::string fvecs;
+  std::string fbin;
+  append_value(fbin, std::uint32_t{5});
+  append_value(fbin, std::uint32_t{2});
+  for (int row = 0; row < 5; ++row) {
+    append_value(fvecs, std::int32_t{2});
+    for (int column = 0; column < 2; ++column) {
+      append_value(fvecs, static_cast<float>(row + column));
+      append_value(fbin, static_cast<float>(row + column));
+    }
+  }
+  for (const std::string& path : {folder.write("t.fvecs", fvecs), folder.write("t.fbin", fbin)}) {
+    Collected found;
+    read_table_in_batches(path, {}, {.batch_rows = 2}, [&](const TableBatch& batch) { found.take(batch); });
+    EXPECT_EQ(found.columns[1], (std::vector<double>{1, 2, 3, 4, 5}));
+    EXPECT_EQ(found.sizes, (Sizes{2, 2, 1}));
+  }
+}
+
+TEST(Batches, HaveAtLeastOneRow) {
+  EXPECT_NE(error_of<InvalidArgument>([] {
+              read_table_in_batches("t.csv", {}, {.batch_rows = 0}, [](const TableBatch&) {});
+            }).find("batch_rows"),
+            std::string::npos);
+}
+
+// Standard input is a pipe into which the test writes.
+class StandardInput : public ::testing::Test {
+ protected:
+  StandardInput() : saved_(::dup(STDIN_FILENO)) {
+    int ends[2] = {};
+    EXPECT_EQ(::pipe(ends), 0);
+    ::dup2(ends[0], STDIN_FILENO);
+    ::close(ends[0]);
+    write_end_ = ends[1];
+  }
+  ~StandardInput() override {
+    ::dup2(saved_, STDIN_FILENO);
+    ::close(saved_);
+  }
+  void send(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t sent = ::write(write_end_, text.data(), text.size());
+      ASSERT_GT(sent, 0);
+      text.remove_prefix(static_cast<std::size_t>(sent));
+    }
+  }
+  void end() { ::close(write_end_); }
+
+ private:
+  int saved_;
+  int write_end_ = -1;
+};
+
+TEST_F(StandardInput, IsReadAsItComes) {
+  Collected found;
+  send("a\n1\n2\n3\n");
+  read_table_in_batches("-", {}, {.batch_rows = 2}, [&](const TableBatch& batch) {
+    found.take(batch);
+    if (found.sizes.size() == 1) send("4\n5\n6");  // the first batch has come, and the input has not ended
+    if (found.sizes.size() == 2) end();
+  });
+  EXPECT_EQ(found.columns[0], (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(found.sizes, (Sizes{2, 2, 2}));
+}
+
+TEST_F(StandardInput, HandsOutWhatThereIsAfterAPause) {
+  Collected found;
+  send("a\n1\n2");  // the second row may go on
+  read_table_in_batches("-", {}, {.batch_rows = 100}, [&](const TableBatch& batch) {
+    found.take(batch);
+    if (found.sizes.size() > 1) return;
+    send("5\n");
+    end();
+  });
+  EXPECT_EQ(found.columns[0], (std::vector<double>{1, 25}));
+  EXPECT_EQ(found.sizes, (Sizes{1, 1}));
+}
+
+TEST_F(StandardInput, IsLookedAtAfterAPauseHoweverLittleHasCome) {
+  Collected found;
+  int num_waits = 0;
+  ReadOptions options;
+  options.on_progress = [&](std::uint64_t, std::uint64_t) {
+    if (++num_waits == 50) throw IoError("the end of a row was not noticed");
+  };
+  send("a\n1\n23456789");
+  read_table_in_batches("-", options, {.batch_rows = 1}, [&](const TableBatch& batch) {
+    found.take(batch);
+    if (found.sizes.size() == 1) send("\n");  // less than what waits in front of it
+    if (found.sizes.size() == 2) end();
+  });
+  EXPECT_EQ(found.columns[0], (std::vector<double>{1, 23456789}));
+}
+
+TEST_F(StandardInput, MayBeAbandonedWhileNothingComes) {
+  struct Enough {};
+  int num_calls = 0;
+  ReadOptions options;
+  options.on_progress = [&](std::uint64_t, std::uint64_t) {
+    if (++num_calls == 2) throw Enough{};
+  };
+  EXPECT_THROW(read_table_in_batches("-", options, {}, [](const TableBatch&) {}), Enough);
+  end();
+}
+
+// Many rows out of no memory.
+class ManyRows : public io::ByteSource {
+ public:
+  explicit ManyRows(std::uint64_t num_rows) : num_bytes_(kHeader.size() + num_rows * kRow.size()) {}
+
+  std::size_t read(char* out, std::size_t num_bytes) override {
+    std::size_t count = 0;
+    for (; count < num_bytes && position_ < num_bytes_; ++count) out[count] = next_byte();
+    return count;
+  }
+  std::optional<std::uint64_t> num_bytes() const override { return std::nullopt; }
+  io::Progress progress() const override { return {position_, 0}; }
+
+ private:
+  static constexpr std::string_view kHeader = "id,a,name\n";
+  static constexpr std::string_view kRow = "17,2.5,\"a name\nof two lines\"\n";
+
+  char next_byte() {
+    const std::uint64_t pos = position_++;
+    return pos < kHeader.size() ? kHeader[pos] : kRow[(pos - kHeader.size()) % kRow.size()];
+  }
+
+  std::uint64_t num_bytes_;
+  std::uint64_t position_ = 0;
+};
+
+long peak_memory_kib() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+TEST(Batches, NeedNoMoreMemoryForALongerStream) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers keep what was freed";
+#endif
+  ReadOptions options;
+  options.id_column = "id";
+  options.label_column = "name";
+  options.unique_ids = false;
+  const auto read = [&](std::uint64_t num_rows) {
+    ManyRows source(num_rows);
+    const BatchTotals totals = io::read_csv_in_batches(source, "stream", options, ',', {.batch_rows = 1000},
+                                                       [](const TableBatch&) {});
+    EXPECT_EQ(totals.num_rows, num_rows);
+  };
+  read(300'000);
+  const long before = peak_memory_kib();
+  read(6'000'000);
+  EXPECT_LT(peak_memory_kib() - before, 8 << 10);
+}
+
+}  // namespace
+}  // namespace culmen

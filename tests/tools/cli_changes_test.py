@@ -1,0 +1,718 @@
+"""The commands of culmen that change an index: what they take, what they refuse, and what is left after an accident.
+
+A table in Python, a dictionary of rows by id, stands beside the index wherever the rows themselves are compared.
+"""
+
+import gzip
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+from program import PROGRAM, SANITIZED, Case, wait_until_sigint_is_caught, with_small_files, write_npy
+
+TABLE = "id,a,b\n1,1,-1\n2,2,-2\n3,3,-3\n"  # the index of most tests, in float32
+ROWS = {1: (1, -1), 2: (2, -2), 3: (3, -3)}
+
+
+class IndexCase(Case):
+    def build(self, text=TABLE, *options):
+        self.write("table.csv", text)
+        ids = ["--id", "id"] if text.startswith("id,") else []
+        self.culmen("build", "table.csv", "-o", "index", "--force", *ids, *options)
+
+    def build_labels(self):
+        self.build("id,name,a\n1,one,1\n2,two,2\n", "--label", "name")
+
+    def table(self, names=("a", "b"), directory="index"):
+        """Every row of the index, by id: its values, or for one name its value."""
+        out, _ = self.culmen("query", directory, "-w", f"{names[0]}=1", "-k", 1000000, "--format", "jsonl")
+        answer = [json.loads(line) for line in out.splitlines()]
+        rows = answer[0]["results"] if answer and "results" in answer[0] else answer
+        return {row["id"]: tuple(row["attributes"][name] for name in names) for row in rows}
+
+    def labels(self):
+        out, _ = self.culmen("query", "index", "-w", "a=1", "-k", 1000, "--format", "csv")
+        return {int(line.split(",")[1]): line.split(",")[3] for line in out.splitlines()[1:]}
+
+    def info(self, directory="index"):
+        return json.loads(self.culmen("info", directory, "--json")[0])
+
+    def refused_and_unchanged(self, *arguments, **options):
+        before = self.table(), self.info()["version"]
+        self.refused(*arguments, **options)
+        self.assertEqual((self.table(), self.info()["version"]), before)
+
+    def verify(self, directory="index"):
+        self.assertIn("no fault found", self.culmen("verify", directory, "--deep")[0])
+
+
+class InsertTest(IndexCase):
+    def insert(self, text, *options, name="new.csv", **more):
+        self.write(name, text)
+        return self.culmen("insert", "index", name, *options, **more)
+
+    def test_new_rows_are_found(self):
+        self.build()
+        out, err = self.insert("id,a,b\n-7,4,0\n9,0,5\n", "--id", "id")
+        self.assertEqual(out, "")
+        self.assertIn("index: 2 rows inserted\n", err)
+        self.assertRegex(err, r"version \d+, 5 rows in all")
+        self.assertEqual(self.table(), {**ROWS, -7: (4, 0), 9: (0, 5)})
+        self.verify()
+
+    def test_quiet_says_nothing(self):
+        self.build()
+        self.assertEqual(self.insert("a,b\n4,4\n", "-q"), ("", ""))
+        self.assertEqual(len(self.table()), 4)
+
+    def test_without_an_id_column_rows_get_the_next_free_ids(self):
+        self.build()
+        self.assertIn("ids assigned: 4 to 5\n", self.insert("a,b\n4,-4\n5,-5\n")[1])
+        self.assertIn("ids assigned: 6 to 8\n", self.insert("a,b\n6,-6\n7,-7\n8,-8\n", "--batch", 2)[1])
+        self.assertEqual(self.table(), {id: (id, -id) for id in range(1, 9)})
+
+    def test_an_id_once_deleted_is_not_given_out_again(self):
+        self.build()
+        self.culmen("delete", "index", "--ids", "3")
+        self.insert("a,b\n7,7\n")
+        self.assertEqual(self.table(), {1: (1, -1), 2: (2, -2), 4: (7, 7)})
+
+    def test_columns_are_found_by_name_in_any_order(self):
+        self.build()
+        self.insert("b,c,id,a\n5,x,9,6\n", "--id", "id")
+        self.assertEqual(self.table()[9], (6, 5))
+
+    def test_columns_of_other_names_are_named(self):
+        self.build()
+        self.insert("id,height,weight\n9,6,5\n", "--id", "id", "--attributes", "weight,height")
+        self.assertEqual(self.table()[9], (5, 6))
+        self.refused_and_unchanged("insert", "index", "new.csv", "--attributes", "weight", code=2, says="a, b")
+
+    def test_reads_what_build_reads(self):
+        self.build()
+        rows = [[10, 20], [30, 40]]
+        text = "a\tb\n10\t20\n30\t40\n"
+        (self.dir / "t.tsv.gz").write_bytes(gzip.compress(text.encode()))
+        write_npy(self.dir / "t.NPY", rows)
+        (self.dir / "t.fvecs").write_bytes(b"".join(struct.pack("<iff", 2, *row) for row in rows))
+        for name in ["t.tsv.gz", "t.NPY", "t.fvecs"]:
+            with self.subTest(name):
+                self.build()
+                self.culmen("insert", "index", name, "--batch", 1)
+                self.assertEqual(self.table(), {**ROWS, 4: (10, 20), 5: (30, 40)})
+
+    def test_columns_without_names_count_by_position(self):
+        self.build()
+        write_npy(self.dir / "t.npy", [[1, 2, 3]])
+        self.refused_and_unchanged("insert", "index", "t.npy", code=2, says="3 columns for the 2 attributes")
+        self.culmen("insert", "index", "t.npy", "--attributes", "a2,a0")
+        self.assertEqual(self.table()[4], (3, 1))
+
+    def test_a_table_without_rows_changes_nothing(self):
+        self.build()
+        for options in [[], ["--atomic"]]:
+            before = self.info()["version"]
+            self.assertIn("0 rows inserted", self.insert("id,a,b\n", *options)[1])
+            self.assertEqual(self.info()["version"], before)
+
+    def test_an_empty_index_takes_rows(self):
+        self.build("a,b\n", "--block", "16")
+        self.assertIn("ids assigned: 0 to 99", self.insert(
+            "a,b\n" + "".join(f"{i},{-i}\n" for i in range(100)), "--batch", 7)[1])
+        self.assertEqual(self.table(), {i: (i, -i) for i in range(100)})
+        self.verify()
+
+    def test_refuses_bad_input_and_changes_nothing(self):
+        self.build()
+        cases = {"an empty file": ("", 3, "empty file"), "an unknown column": ("id,a,c\n4,1,2\n", 2, '"c"'),
+                 "NaN": ("id,a,b\n4,nan,1\n", 3, "new.csv:2:2"), "an empty cell": ("id,a,b\n4,,1\n", 3, "--nulls drop"),
+                 "text": ("id,a,b\n4,x,1\n", 3, "new.csv:2:2"), "a ragged row": ("id,a,b\n4,1\n", 3, "new.csv:2"),
+                 "an id twice": ("id,a,b\n4,1,1\n5,1,1\n4,2,2\n", 3, "new.csv:4:1"),
+                 "an id that is there": ("id,a,b\n4,1,1\n2,1,1\n", 3, "2"),
+                 "an id beyond int64": ("id,a,b\n9223372036854775808,1,1\n", 3, "int64"),
+                 "a broken id": ("id,a,b\n4.5,1,1\n", 3, "4.5"), "no id": ("id,a,b\n,1,1\n", 3, "new.csv:2:1"),
+                 "an integer beyond 2^53": ("id,a,b\n4,9007199254740993,1\n", 3, "2^53")}
+        for name, (text, code, says) in cases.items():
+            for atomic in [[], ["--atomic"]]:
+                with self.subTest(name, atomic=atomic):
+                    self.write("new.csv", text)
+                    self.refused_and_unchanged("insert", "index", "new.csv", "--id", "id", *atomic, code=code, says=says)
+
+    def test_refuses_wrong_options_and_changes_nothing(self):
+        self.build()
+        self.write("new.csv", "id,a,b\n4,1,1\n")
+        cases = [(["--id", "key"], '"key"'), (["--label", "b"], "no labels"), (["--batch", "0"], "--batch"),
+                 (["--batch", "-1"], "--batch"), (["--skip", "-1"], "--skip"), (["--atomic", "--skip", "1"], "--"),
+                 (["--atomic", "--batch", "5"], "--"), (["--durability", "maybe"], "sync"), (["--type", "f64"], "f32"),
+                 (["--nulls", "keep"], "keep"), (["--threads", "-1"], "--threads"), (["--attributes", "a,a"], "twice")]
+        for options, says in cases:
+            with self.subTest(options):
+                self.refused_and_unchanged("insert", "index", "new.csv", *options, code=2, says=says)
+        self.refused("insert", "index", "missing.csv", code=1, says="missing.csv")
+        self.refused("insert", "missing", "new.csv", code=1, says="missing")
+        self.refused("insert", "index", "new.parquet", code=2, says="new.parquet")
+        self.refused("insert", "index", code=2, says="INPUT")
+
+    def test_drops_rows_with_nulls_only_when_asked(self):
+        self.build()
+        _, err = self.insert("id,a,b\n4,nan,1\n5,5,-5\n6,,2\n", "--id", "id", "--nulls", "drop")
+        self.assertIn("1 row inserted", err)
+        self.assertIn("2 rows dropped", err)
+        self.assertEqual(self.table(), {**ROWS, 5: (5, -5)})
+
+    def test_ids_may_be_any_int64(self):
+        self.build()
+        low, high = -2**63, 2**63 - 1
+        self.insert(f"id,a,b\n{low},1,2\n{high},3,4\n0,5,6\n-1,7,8\n", "--id", "id")
+        self.assertEqual(self.table(), {**ROWS, low: (1, 2), high: (3, 4), 0: (5, 6), -1: (7, 8)})
+        self.write("more.csv", "a,b\n1,1\n")  # there is no next id
+        before = self.table()
+        _, err = self.culmen("insert", "index", "more.csv", code=3)
+        self.assertRegex(err, r"\Aculmen: [^\n]*id[^\n]*\n\Z")
+        self.assertEqual(self.table(), before)
+
+    def test_a_float32_index_says_what_to_do_with_other_values(self):
+        self.build()
+        self.write("new.csv", "a,b\n4,4\n0.1,5\n")
+        self.refused_and_unchanged("insert", "index", "new.csv", code=3, says="row 1 (from 0), column a: 0.1")
+        _, err = self.culmen("insert", "index", "new.csv", code=3)
+        self.assertIn("--type f32", err)
+        self.assertIn("--type f64", err)
+        _, err = self.culmen("insert", "index", "new.csv", "--type", "f32")
+        self.assertIn("rounded to float32: 1", err)
+        (rounded,) = struct.unpack("<f", struct.pack("<f", 0.1))
+        self.assertEqual(self.table(), {**ROWS, 4: (4, 4), 5: (rounded, 5)})
+        self.write("new.csv", "a,b\n1e300,5\n")
+        self.refused_and_unchanged("insert", "index", "new.csv", "--type", "f32", code=3, says="1")
+
+    def test_a_float64_index_takes_every_value(self):
+        self.build("id,a,b\n1,0.1,2\n")
+        self.insert("a,b\n0.3,1e300\n")
+        self.assertEqual(self.table()[2], (0.3, 1e300))
+        self.refused_and_unchanged("insert", "index", "new.csv", "--type", "f32", code=2, says="leave --type out")
+
+    def test_labels_are_asked_for_where_the_index_keeps_them(self):
+        self.build_labels()
+        self.write("new.csv", "name,a,id\nthree,3,3\n")
+        self.refused("insert", "index", "new.csv", "--id", "id", code=2, says="--label COLUMN")
+        self.refused("insert", "index", "new.csv", "--label", "name", "--no-labels", code=2, says="--no-labels")
+        self.refused("insert", "index", "new.csv", "--label", "title", code=2, says='"title"')
+        self.culmen("insert", "index", "new.csv", "--id", "id", "--label", "name")
+        self.culmen("insert", "index", "new.csv", "--no-labels")
+        self.assertEqual(self.labels(), {1: "one", 2: "two", 3: "three", 4: ""})
+
+    def test_labels_stay_with_their_rows_over_batches(self):
+        self.build_labels()
+        self.insert("name,a\n" + "".join(f"n{i},{i}\n" for i in range(3, 50)), "--label", "name", "--batch", 4)
+        self.assertEqual(self.labels(), {1: "one", 2: "two", **{i: f"n{i}" for i in range(3, 50)}})
+
+    def test_a_later_fault_leaves_whole_batches_and_says_how_to_go_on(self):
+        self.build()
+        text = "a,b\n" + "".join(f"{i},{-i}\n" for i in range(4, 12)) + "x,0\n" + "12,-12\n"
+        self.write("new.csv", text)
+        _, err = self.culmen("insert", "index", "new.csv", "--batch", 3, code=3)
+        first, second = err.splitlines()
+        self.assertIn("new.csv:10:1", first)
+        self.assertIn("the first 6 rows of new.csv went into index; --skip 6 goes on", second)
+        self.assertEqual(self.table(), {id: (id, -id) for id in range(1, 10)})
+        self.write("new.csv", text.replace("x,0\n", ""))
+        self.culmen("insert", "index", "new.csv", "--batch", 3, "--skip", 6)
+        self.assertEqual(self.table(), {id: (id, -id) for id in range(1, 13)})
+
+    def test_atomic_takes_all_or_nothing(self):
+        self.build()
+        self.write("new.csv", "a,b\n" + "5,5\n" * 30 + "x,0\n")
+        self.refused_and_unchanged("insert", "index", "new.csv", "--atomic", code=3, says="new.csv:32:1")
+        before = self.info()["version"]
+        self.insert("a,b\n" + "5,5\n" * 30, "--atomic")
+        self.assertEqual((len(self.table()), self.info()["version"]), (33, before + 1))
+
+    def test_an_id_of_an_earlier_batch_is_an_error_as_well(self):
+        self.build()
+        self.write("new.csv", "id,a,b\n4,4,-4\n5,5,-5\n4,6,-6\n")
+        _, err = self.culmen("insert", "index", "new.csv", "--id", "id", "--batch", 2, code=3)
+        self.assertIn("the first 2 rows of new.csv", err)
+        self.assertIn("begins with row 2 (from 0)", err)
+        self.assertEqual(self.table(), {id: (id, -id) for id in range(1, 6)})
+
+    def test_every_durability_is_durable_when_the_command_ends(self):
+        self.build()
+        for i, durability in enumerate(["sync", "os", "batch"]):
+            self.insert(f"a,b\n{4 + i},{-4 - i}\n", "--durability", durability)
+        self.assertEqual(self.table(), {id: (id, -id) for id in range(1, 7)})
+
+    def test_a_full_disk_leaves_the_index_as_it_was(self):
+        self.build()
+        self.write("new.csv", "a,b\n" + "1,1\n" * 20000)
+        before = self.table()
+        _, err = self.culmen("insert", "index", "new.csv", "--atomic", code=1, **with_small_files(4096))
+        self.assertIn("index", err)
+        self.assertEqual(self.table(), before)
+        self.culmen("insert", "index", "new.csv")
+        self.assertEqual(len(self.table()), 20003)
+
+
+class UpsertTest(IndexCase):
+    def test_replaces_rows_and_adds_others(self):
+        self.build()
+        self.write("new.csv", "id,a,b\n2,20,21\n9,90,91\n")
+        _, err = self.culmen("upsert", "index", "new.csv", "--id", "id")
+        self.assertIn("1 row inserted, 1 replaced", err)
+        self.assertEqual(self.table(), {**ROWS, 2: (20, 21), 9: (90, 91)})
+        self.verify()
+
+    def test_the_last_of_an_id_wins_however_the_batches_fall(self):
+        text = "id,a,b\n5,1,1\n2,2,2\n5,3,3\n2,4,4\n5,5,5\n"
+        self.write("new.csv", text)
+        for options in [["--batch", 1], ["--batch", 2], ["--batch", 100], ["--atomic"]]:
+            with self.subTest(options):
+                self.build()
+                self.culmen("upsert", "index", "new.csv", "--id", "id", *options)
+                self.assertEqual(self.table(), {**ROWS, 2: (4, 4), 5: (5, 5)})
+
+    def test_needs_ids(self):
+        self.build()
+        self.write("new.csv", "a,b\n1,1\n")
+        self.refused_and_unchanged("upsert", "index", "new.csv", code=2, says="--id COLUMN")
+
+    def test_replaces_the_label_too(self):
+        self.build_labels()
+        self.write("new.csv", "id,name,a\n1,uno,1\n")
+        self.culmen("upsert", "index", "new.csv", "--id", "id", "--label", "name")
+        self.assertEqual(self.labels(), {1: "uno", 2: "two"})
+        self.culmen("upsert", "index", "new.csv", "--id", "id", "--no-labels")
+        self.assertEqual(self.labels(), {1: "", 2: "two"})
+
+    def test_may_be_said_again(self):
+        self.build()
+        self.write("new.csv", "id,a,b\n2,20,21\n9,90,91\n")
+        for _ in range(3):
+            self.culmen("upsert", "index", "new.csv", "--id", "id")
+            self.assertEqual(self.table(), {**ROWS, 2: (20, 21), 9: (90, 91)})
+
+
+class DeleteTest(IndexCase):
+    def delete(self, *options, **more):
+        out, err = self.culmen("delete", "index", *options, **more)
+        self.assertEqual(err, "")
+        return out
+
+    def test_by_ids(self):
+        self.build()
+        self.assertEqual(self.delete("--ids", "1,3"), "index: 2 rows deleted\n")
+        self.assertEqual(self.table(), {2: (2, -2)})
+        self.verify()
+
+    def test_ids_that_are_not_there_are_passed_over_and_counted(self):
+        self.build()
+        self.assertEqual(self.delete("--ids", "-5,2,77,2"), "index: 1 row deleted; 2 of the 3 ids were not there\n")
+        self.assertEqual(self.delete("--ids", "2"), "index: 0 rows deleted; 1 of the 1 id was not there\n")
+        self.assertEqual(sorted(self.table()), [1, 3])
+
+    def test_by_a_file_of_ids(self):
+        self.build()
+        self.write("ids.txt", "\n 3 \r\n\n1")
+        self.assertEqual(self.delete("--ids-file", "ids.txt"), "index: 2 rows deleted\n")
+        self.assertEqual(self.delete("--ids-file", "-", stdin="2\n"), "index: 1 row deleted\n")
+        self.assertEqual(self.table(), {})
+
+    def test_an_empty_file_of_ids_deletes_nothing(self):
+        self.build()
+        before = self.info()["version"]
+        self.assertEqual(self.delete("--ids-file", "-", stdin=""), "index: 0 rows deleted\n")
+        self.assertEqual(self.info()["version"], before)
+
+    def test_where_takes_the_rows_that_a_query_would(self):
+        self.build("a,b\n" + "".join(f"{i},{i % 7}\n" for i in range(500)), "--block", "16")
+        self.assertEqual(self.delete("--where", "a<100 and b>=5"), "index: 28 rows deleted\n")
+        self.assertEqual(self.table(), {i: (i, i % 7) for i in range(500) if not (i < 100 and i % 7 >= 5)})
+        self.verify()
+
+    def test_where_may_match_nothing_or_everything(self):
+        self.build()
+        before = self.info()["version"]
+        self.assertEqual(self.delete("--where", "a>3"), "index: 0 rows deleted\n")
+        self.assertEqual(self.info()["version"], before)
+        self.assertEqual(self.delete("--where", "a>=1"), "index: 3 rows deleted\n")
+        self.assertEqual(self.table(), {})
+        self.assertEqual(self.delete("--where", "a>=1"), "index: 0 rows deleted\n")
+        self.verify()
+
+    def test_an_index_that_lost_all_its_rows_takes_new_ones(self):
+        self.build()
+        self.delete("--where", "a>=1")
+        self.write("new.csv", "a,b\n7,8\n")
+        self.culmen("insert", "index", "new.csv")
+        self.assertEqual(self.table(), {4: (7, 8)})
+
+    def test_dry_run_counts_and_leaves_everything(self):
+        self.build()
+        before = self.snapshot("index")
+        self.assertEqual(self.delete("--where", "a>1", "--dry-run"), "index: 2 rows would be deleted\n")
+        self.assertEqual(self.delete("--ids", "3,4", "--dry-run"),
+                         "index: 1 row would be deleted; 1 of the 2 ids were not there\n")
+        self.assertEqual(self.snapshot("index"), before)
+
+    def test_refuses_what_it_does_not_understand_and_changes_nothing(self):
+        self.build()
+        self.write("ids.txt", "1\ntwo\n")
+        self.write("long.txt", "1" * 1000)
+        cases = [([], 2, "--where"), (["--ids", "1", "--where", "a>1"], 2, "--ids"), (["--ids", ""], 2, "--ids"),
+                 (["--ids", "1,,2"], 2, "--ids"), (["--ids", "1,x"], 2, "'x'"), (["--ids", "1.0"], 2, "1.0"),
+                 (["--ids", "9223372036854775808"], 2, "9223372036854775808"), (["--where", " "], 2, "every row"),
+                 (["--where", "c>1"], 2, "a, b"), (["--where", "a>"], 2, "a>"), (["--ids-file", "ids.txt"], 3, "ids.txt:2"),
+                 (["--ids-file", "long.txt"], 3, "long.txt:1"), (["--ids-file", "missing"], 1, "missing"),
+                 (["--ids-file", "."], 1, "cannot read"), (["--ids", "1", "--durability", "x"], 2, "sync")]
+        for options, code, says in cases:
+            with self.subTest(options):
+                self.refused_and_unchanged("delete", "index", *options, code=code, says=says)
+        self.refused("delete", "missing", "--ids", "1", code=1, says="missing")
+
+
+def feeding(*arguments, directory, **options):
+    """The program with a pipe to its standard input."""
+    return subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=directory, stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+class StreamTest(IndexCase):
+    def wait_for_rows(self, num_rows):
+        for _ in range(600):
+            if self.info()["rows"] == num_rows:
+                return
+            time.sleep(0.05)
+        self.fail(f"the index never had {num_rows} rows")
+
+    def send(self, process, text):
+        process.stdin.write(text.encode())
+        process.stdin.flush()
+
+    def test_rows_are_visible_while_the_stream_goes_on(self):
+        self.build()
+        with feeding("insert", "index", "-", "--batch", 2, directory=self.dir) as process:
+            self.send(process, "a,b\n4,-4\n5,-5\n")
+            self.wait_for_rows(5)
+            self.send(process, "6,-6\n")
+            self.wait_for_rows(6)  # after a pause, though the batch is not full
+            self.send(process, "7,-7\n8,-8\n9,-9")
+            _, err = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, self.table()), (0, {id: (id, -id) for id in range(1, 10)}), err)
+
+    def test_ctrl_c_between_batches_says_what_is_in(self):
+        self.build()
+        with feeding("insert", "index", "-", "--batch", 2, directory=self.dir) as process:
+            wait_until_sigint_is_caught(process.pid)
+            self.send(process, "a,b\n4,-4\n5,-5\n")
+            self.wait_for_rows(5)
+            process.send_signal(signal.SIGINT)  # and nothing more comes
+            self.assertEqual(process.wait(timeout=60), 130)
+            out, err = process.stdout.read(), process.stderr.read().decode()
+        self.assertEqual(out, b"")
+        self.assertRegex(err, r"\Aculmen: interrupted\nculmen: the first 2 rows of standard input went into index;.*\n\Z")
+        self.assertEqual(len(self.table()), 5)
+        self.verify()
+
+    def test_ctrl_c_before_the_first_batch_leaves_the_index_alone(self):
+        self.build()
+        with feeding("insert", "index", "-", directory=self.dir) as process:
+            wait_until_sigint_is_caught(process.pid)
+            self.send(process, "a,b\n4,-4\n")
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(timeout=60), 130)
+            err = process.stderr.read()
+        self.assertIn(b"culmen: interrupted\n", err)
+        self.assertLessEqual(len(self.table()), 4)  # one row more if it had waited for a second
+
+    def test_a_killed_writer_leaves_its_batches_and_no_lock(self):
+        self.build()
+        with feeding("insert", "index", "-", "--batch", 2, directory=self.dir) as process:
+            self.send(process, "a,b\n4,-4\n5,-5\n6,-6\n7,-7\n")
+            self.wait_for_rows(7)
+            process.kill()
+            process.communicate(timeout=60)
+        self.assertEqual(self.table(), {id: (id, -id) for id in range(1, 8)})
+        self.write("new.csv", "a,b\n8,-8\n")
+        self.culmen("insert", "index", "new.csv")
+        self.assertEqual(self.table(), {id: (id, -id) for id in range(1, 9)})
+        self.verify()
+
+    def test_writers_killed_at_any_time_leave_whole_batches(self):
+        self.build("a,b\n")
+        rows = "".join(f"{i},{-i}\n" for i in range(4000))
+        source = random.Random(8)
+        num_rows = 0
+        for _ in range(10):
+            with feeding("insert", "index", "-", "--batch", 10, directory=self.dir) as process:
+                time.sleep(source.random() * 0.05)
+                timer = source.random() * 0.1
+                self.send(process, "a,b\n" + rows)
+                time.sleep(timer)
+                process.kill()
+                process.communicate(timeout=60)
+            found = self.table()
+            self.assertGreaterEqual(len(found), num_rows)
+            self.assertEqual(len(found) % 10, 0)
+            added = sorted(found)[num_rows:]
+            self.assertEqual([found[id] for id in added], [(i, -i) for i in range(len(added))])
+            num_rows = len(found)
+        self.verify()
+
+    @unittest.skipIf(SANITIZED, "sanitizers have memory of their own")
+    def test_memory_does_not_grow_with_the_stream(self):
+        names = [f"a{i}" for i in range(8)]
+        row = ",".join(["123456"] * 8)
+
+        def peak_memory(num_rows):
+            self.build(f"id,{','.join(names)}\n")
+            read_end, write_end = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                os.close(write_end)
+                os.dup2(read_end, 0)
+                os.chdir(self.dir)
+                os.execv(PROGRAM, [PROGRAM, "upsert", "index", "-", "--id", "id", "-q", "--durability", "os"])
+            os.close(read_end)
+            with os.fdopen(write_end, "w") as stdin:
+                stdin.write(f"id,{','.join(names)}\n")
+                for begin in range(0, num_rows, 1000):  # the same thousand rows again and again
+                    stdin.write("".join(f"{i},{row}\n" for i in range(min(1000, num_rows - begin))))
+            _, status, usage = os.wait4(pid, 0)
+            self.assertEqual(os.waitstatus_to_exitcode(status), 0)
+            self.assertEqual(self.info()["rows"], 1000)
+            return usage.ru_maxrss
+
+        short, long = peak_memory(50_000), peak_memory(1_000_000)
+        self.assertLess(long - short, 32 << 10)  # KiB; the text alone is 60 MB longer
+
+
+class LogTest(IndexCase):
+    def test_every_command_reads_the_log(self):
+        self.build()
+        self.write("new.csv", "a,b\n4,-4\n")
+        for _ in range(3):
+            self.culmen("insert", "index", "new.csv")
+        info = self.info()
+        self.assertEqual((info["rows"], info["log_batches"], info["log_dropped_bytes"]), (6, 3, 0))
+        out, _ = self.culmen("info", "index")
+        self.assertRegex(out, r"\nlog +3 batches\n")
+        self.assertRegex(out, r"\nversion +\d+\n")
+        out, _ = self.culmen("verify", "index")
+        self.assertEqual(out, "index: no fault found in 6 rows\nindex: 3 batches of the log applied\n")
+        self.assertEqual(len(self.table()), 6)
+
+    def test_versions_count_batches(self):
+        self.build()
+        before = self.info()["version"]
+        self.write("new.csv", "a,b\n" + "4,-4\n" * 10)
+        self.culmen("insert", "index", "new.csv", "--batch", 5)
+        self.assertEqual(self.info()["version"], before + 2)
+        self.culmen("delete", "index", "--ids", "1")
+        self.assertEqual(self.info()["version"], before + 3)
+
+    def test_an_unfinished_end_of_the_log_is_left_out_and_counted(self):
+        self.build()
+        self.write("new.csv", "a,b\n4,-4\n")
+        self.culmen("insert", "index", "new.csv")
+        log = self.newest_log()
+        with open(log, "ab") as file:
+            file.write(b"\x01" * 100)
+        out, _ = self.culmen("verify", "index")
+        self.assertIn("no fault found in 4 rows", out)
+        self.assertIn(f"{log.name}: 100 bytes at its end left out", out)
+        self.assertEqual(self.info()["log_dropped_bytes"], 100)
+        self.culmen("insert", "index", "new.csv")  # which cuts them off
+        self.assertEqual((self.info()["log_dropped_bytes"], len(self.table())), (0, 5))
+
+    def newest_log(self):
+        return max((path for path in self.files("index") if path.name.startswith("WAL")),
+                   key=lambda path: int(re.sub(r"\D", "", path.name)))
+
+
+class WritersTest(IndexCase):
+    def test_a_second_writer_is_refused_and_readers_are_not(self):
+        self.build()
+        self.write("new.csv", "a,b\n9,9\n")
+        with feeding("insert", "index", "-", directory=self.dir) as process:
+            wait_until_sigint_is_caught(process.pid)
+            time.sleep(0.5)  # for the lock
+            for command in [["insert", "index", "new.csv"], ["upsert", "index", "new.csv", "--id", "a"],
+                            ["delete", "index", "--ids", "1"], ["compact", "index"],
+                            ["build", "table.csv", "-o", "index", "--force"]]:
+                with self.subTest(command):
+                    self.refused(*command, code=1, says=str(process.pid))
+            self.assertEqual(self.table(), ROWS)
+            self.assertEqual(self.culmen("delete", "index", "--ids", "1", "--dry-run")[0], "index: 1 row would be deleted\n")
+            self.verify()
+            process.stdin.write(b"a,b\n4,-4\n")
+            process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        self.culmen("delete", "index", "--ids", "1")
+        self.assertEqual(sorted(self.table()), [2, 3, 4])
+
+    def test_a_directory_that_cannot_be_written_is_an_error(self):
+        if os.geteuid() == 0:
+            self.skipTest("root may write anywhere")
+        self.build()
+        self.write("new.csv", "a,b\n9,9\n")
+        os.chmod(self.dir / "index", 0o555)
+        self.addCleanup(os.chmod, self.dir / "index", 0o755)
+        self.refused("insert", "index", "new.csv", code=1, says="index")
+
+
+class CompactTest(IndexCase):
+    def test_says_what_it_was_and_what_it_is(self):
+        self.build("a,b\n" + "".join(f"{i},{-i}\n" for i in range(200)), "--block", "16")
+        self.culmen("delete", "index", "--where", "a>=20")
+        out, err = self.culmen("compact", "index")
+        self.assertEqual(out, "")
+        self.assertRegex(err, r"\Aindex: 20 rows, compacted in .*\n  before: \d+ blocks?, .* on disk\n  after:  2 blocks, .* on disk\n\Z")
+        self.assertEqual(self.table(), {i: (i, -i) for i in range(20)})
+        self.assertEqual(self.info()["log_batches"], 0)
+        self.verify()
+
+    def test_an_index_without_rows(self):
+        self.build("a,b\n", "--block", "16")
+        for _ in range(2):
+            self.assertIn("index: 0 rows, compacted", self.culmen("compact", "index")[1])
+        self.write("new.csv", "a,b\n1,2\n")
+        self.culmen("insert", "index", "new.csv")
+        self.culmen("delete", "index", "--ids", "0")
+        self.assertIn("index: 0 rows, compacted", self.culmen("compact", "index")[1])
+        self.verify()
+
+    def test_ids_are_not_given_out_again_afterwards(self):
+        self.build()
+        self.culmen("delete", "index", "--ids", "3")
+        self.culmen("compact", "index")
+        self.write("new.csv", "a,b\n4,-4\n")
+        self.culmen("insert", "index", "new.csv")
+        self.assertEqual(sorted(self.table()), [1, 2, 4])
+
+    def test_refuses_what_is_no_index(self):
+        self.refused("compact", "missing", code=1, says="missing")
+
+
+class RepairTest(IndexCase):
+    def build_changed(self):
+        """Blocks on disk and a log beside them."""
+        self.build("a,b\n" + "".join(f"{i},{-i}\n" for i in range(300)), "--block", "16")
+        self.write("new.csv", "a,b\n" + "".join(f"{i},{-i}\n" for i in range(300, 320)))
+        self.culmen("insert", "index", "new.csv", "--batch", 5)
+        self.culmen("delete", "index", "--ids", "0,7,310")
+        return self.table()
+
+    def test_a_sound_index_is_copied_whole(self):
+        rows = self.build_changed()
+        before = self.snapshot("index")
+        out, err = self.culmen("repair", "index", "-o", "mended")
+        self.assertEqual(out, "mended: 317 rows kept; 5 batches of the log applied; nothing was left out\n")
+        self.assertEqual((err, self.snapshot("index")), ("", before))
+        self.assertEqual(self.table(directory="mended"), rows)
+        self.verify("mended")
+
+    def test_whatever_is_damaged_what_is_left_is_sound(self):
+        rows = self.build_changed()
+        num_saved = num_lost = 0
+        for path in self.files("index"):
+            whole = path.read_bytes()
+            for position in sorted({0, 9, len(whole) // 3, len(whole) // 2, len(whole) - 1}):
+                with self.subTest(file=path.name, position=position):
+                    damaged = bytearray(whole)
+                    damaged[position] ^= 0x10
+                    path.write_bytes(damaged)
+                    done = subprocess.run([PROGRAM, "repair", "index", "-o", "mended"], cwd=self.dir,
+                                          capture_output=True, timeout=120, check=False)
+                    self.assertIn(done.returncode, [0, 3], done.stderr)
+                    if (self.dir / "mended").exists():
+                        kept = self.table(directory="mended")
+                        self.verify("mended")
+                        self.assertTrue(set(kept.items()) <= set(rows.items()) or self.is_of_an_earlier_time(kept))
+                        self.assertEqual(done.returncode, 0 if kept == rows and b"nothing was left out" in done.stdout else 3)
+                        num_saved += 1
+                        shutil.rmtree(self.dir / "mended")
+                    else:
+                        self.assertEqual((done.returncode, done.stdout), (3, b""))
+                        self.assertRegex(done.stderr.decode(), r"\Aculmen: [^\n]+\n\Z")
+                        num_lost += 1
+                    path.write_bytes(whole)
+        self.assertGreater(num_saved, num_lost)
+
+    def is_of_an_earlier_time(self, kept):
+        """Where the log is damaged, deleted rows may be there again, and young ones missing."""
+        return all((a, b) == (id, -id) and 0 <= id < 320 for id, (a, b) in kept.items())
+
+    def test_names_what_it_left_out(self):
+        self.build_changed()
+        largest = max(self.files("index"), key=lambda path: path.stat().st_size)
+        damaged = bytearray(largest.read_bytes())
+        damaged[len(damaged) // 2] ^= 1
+        largest.write_bytes(damaged)
+        self.refused("query", "index", "-w", "a=1", code=3, says=largest.name)
+        out, err = self.culmen("repair", "index", "-o", "mended", code=3)
+        self.assertEqual(err, "")
+        *dropped, summary = out.splitlines()
+        self.assertTrue(any(largest.name in line for line in dropped), out)
+        self.assertRegex(summary, r"\Amended: \d+ rows kept, \d+ lost; 5 batches of the log applied\Z")
+
+    def test_refuses_directories_that_are_taken(self):
+        self.build()
+        self.write("file", "")
+        self.refused("repair", "index", "-o", "index", code=2, says="index")
+        self.refused("repair", "index", "-o", "file", code=2, says="file")
+        self.refused("repair", "missing", "-o", "mended", code=1, says="missing")
+        self.assertFalse((self.dir / "mended").exists())
+
+
+class ChangesTest(IndexCase):
+    def test_any_changes_leave_what_the_same_changes_of_a_dictionary_leave(self):
+        for seed in range(2 if SANITIZED else 5):
+            with self.subTest(seed=seed):
+                self.run_changes(random.Random(seed))
+
+    def run_changes(self, source):
+        self.build("id,a,b\n", "--block", "16")
+        model = {}
+        next_id = 0
+        for _ in range(25):
+            what = source.choice(["insert", "insert ids", "upsert", "upsert", "delete", "where", "compact"])
+            num_rows = source.choice([0, 1, 5, 60])
+            values = [(source.randrange(-99, 99), source.randrange(-9, 9)) for _ in range(num_rows)]
+            batch = ["--batch", source.choice([1, 7, 1000])]
+            if what == "insert":
+                self.write("t.csv", "a,b\n" + "".join(f"{a},{b}\n" for a, b in values))
+                self.culmen("insert", "index", "t.csv", *batch)
+                model.update({next_id + i: value for i, value in enumerate(values)})
+                next_id += len(values)
+            elif what in ("insert ids", "upsert"):
+                ids = source.sample(range(-200, 400), num_rows)
+                if what == "insert ids":
+                    ids = [id for id in ids if id not in model]
+                rows = dict(zip(ids, values))
+                self.write("t.csv", "b,a,id\n" + "".join(f"{b},{a},{id}\n" for id, (a, b) in rows.items()))
+                self.culmen(what.split()[0], "index", "t.csv", "--id", "id", *batch)
+                model.update(rows)
+                next_id = max([next_id, *(id + 1 for id in ids)])
+            elif what == "delete" and model:
+                ids = source.sample(sorted(model), min(len(model), 20)) + [10**6]
+                self.culmen("delete", "index", f"--ids={','.join(map(str, ids))}")
+                for id in ids:
+                    model.pop(id, None)
+            elif what == "where":
+                low = source.randrange(-99, 99)
+                self.culmen("delete", "index", "--where", f"a>={low} and a<{low + 30}")
+                model = {id: row for id, row in model.items() if not low <= row[0] < low + 30}
+            elif what == "compact":
+                self.culmen("compact", "index")
+            self.assertEqual(self.table(), model)
+        self.verify()
+
+
+if __name__ == "__main__":
+    unittest.main()

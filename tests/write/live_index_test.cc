@@ -1,0 +1,268 @@
+// The public face of changes: batches against a std::map, on the living index, on its snapshots, and on the
+// directory opened anew.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "culmen/error.h"
+#include "culmen/index.h"
+#include "tests/cases.h"
+#include "tests/harness.h"
+#include "tests/oracle.h"
+
+namespace culmen::test {
+namespace {
+
+constexpr std::size_t kAttributes = 3;
+using Rows = std::map<std::int64_t, std::array<double, kAttributes>>;
+
+// Rows as a table of the index's attributes.
+struct RowsTable {
+  std::vector<std::int64_t> ids;
+  std::array<std::vector<double>, kAttributes> columns;
+
+  void add(std::int64_t id, const std::array<double, kAttributes>& values) {
+    ids.push_back(id);
+    for (std::size_t i = 0; i < kAttributes; ++i) columns[i].push_back(values[i]);
+  }
+  TableView view(bool with_ids = true) const {
+    TableView table{ids.size(), {{"a"}, {"b", Preference::low}, {"c"}}, {}, {}, {}};
+    for (const std::vector<double>& column : columns) table.columns.emplace_back(column.data());
+    if (with_ids) table.ids = ids;
+    return table;
+  }
+};
+
+RowsTable table_of(const Rows& rows) {
+  RowsTable table;
+  for (const auto& [id, values] : rows) table.add(id, values);
+  return table;
+}
+
+// Asks both a few questions. Empty if all answers are the same.
+std::string difference(const Index& index, const Rows& rows, std::mt19937_64& random) {
+  if (index.info().num_tuples != rows.size()) return "the number of rows";
+  const RowsTable table = table_of(rows);
+  const Oracle oracle(table.view(), false);
+  for (const Engine engine : kEngines) {
+    Query query;
+    for (std::size_t i = 0; i < kAttributes; ++i)
+      query.weights.push_back(static_cast<double>(random() % 19) / 4 - 1.5 + 0.1);
+    query.k = 1 + random() % 20;
+    if (random() % 3 == 0) query.scale = Scale::minmax;
+    if (random() % 3 == 0) query.where = {{0, 0.2, 0.9}};
+    const SearchResult found = index.search(query, {.engine = engine});
+    const std::string text = test::difference(found.hits, oracle.search(query));
+    if (!text.empty()) return std::string(engine_name(engine)) + ": " + text;
+  }
+  return "";
+}
+
+class Model {
+ public:
+  explicit Model(std::uint64_t seed) : random_(seed) {}
+
+  Rows rows;
+  std::uint64_t num_operations = 0;
+
+  // A batch of all kinds of steps, some of which must fail.
+  void step(Index& index) {
+    Rows after = rows;
+    std::vector<RowsTable> tables(1 + random_() % 3);
+    std::vector<std::vector<std::int64_t>> erased(tables.size());
+    WriteBatch batch;
+    bool is_refused = false;
+    const std::size_t most = random_() % 8 == 0 ? 400 : 12;
+    for (std::size_t t = 0; t < tables.size(); ++t) {
+      const std::uint64_t kind = random_() % 5;
+      const std::size_t count = random_() % most;
+      for (std::size_t r = 0; r < count; ++r) {
+        const std::int64_t id = kind == 0 ? next_id_++ : some_id();
+        ++num_operations;
+        if (kind == 4) {
+          erased[t].push_back(id);
+          after.erase(id);
+        } else {
+          const auto values = some_values();
+          tables[t].add(id, values);
+          if (kind < 2) is_refused |= after.count(id) > 0;
+          after[id] = values;
+        }
+      }
+      if (kind == 4) {
+        batch.erase(erased[t]);
+      } else if (kind < 2) {
+        batch.insert(tables[t].view());
+      } else {
+        batch.upsert(tables[t].view());
+      }
+    }
+    try {
+      index.write(batch);
+      EXPECT_FALSE(is_refused);
+      rows = std::move(after);
+    } catch (const InputError& error) {
+      EXPECT_TRUE(is_refused) << error.what();
+    }
+  }
+
+  std::mt19937_64& random() { return random_; }
+
+ private:
+  std::int64_t some_id() {
+    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(next_id_ + 5)) - 2;
+  }
+  std::array<double, kAttributes> some_values() {
+    std::array<double, kAttributes> values;
+    const std::uint64_t steps = random_() % 2 == 0 ? 8 : 4096;
+    for (double& value : values) value = static_cast<double>(random_() % steps) / static_cast<double>(steps);
+    return values;
+  }
+
+  std::mt19937_64 random_;
+  std::int64_t next_id_ = 0;
+};
+
+Index build_empty() {
+  const RowsTable table;
+  return Index::build(table.view(), {.block_rows = 16, .value_type = ValueType::float32});
+}
+
+// CULMEN_TEST_CASES=1000000 for the long run: at least so many operations.
+TEST(LiveIndex, HoldsWhatAMapHoldsThroughCheckpointsAndReopening) {
+  const TemporaryDirectory folder;
+  const std::filesystem::path path = folder.path() / "index";
+  build_empty().save(path);
+  Model model(1);
+  std::uint64_t num_batches = 0;
+  while (model.num_operations < num_cases(20'000)) {
+    const auto durability = static_cast<Durability>(model.random()() % 3);
+    Index index = Index::open(path, {.writable = true, .durability = durability});
+    ASSERT_EQ(difference(index, model.rows, model.random()), "") << "reopened after batch " << num_batches;
+    for (std::uint64_t last = num_batches + model.random()() % 200; num_batches < last; ++num_batches) {
+      const Index before = index.snapshot();
+      const Rows rows_before = model.rows;
+      model.step(index);
+      if (model.random()() % 20 == 0) index.checkpoint();
+      if (model.random()() % 50 == 0) index.compact();
+      if (num_batches % 8 == 0) {
+        ASSERT_EQ(difference(index, model.rows, model.random()), "") << "batch " << num_batches;
+        ASSERT_EQ(difference(before, rows_before, model.random()), "") << "before batch " << num_batches;
+      }
+      if (num_batches % 2 != 0) continue;
+      const std::vector<std::string> faults = index.verify();
+      ASSERT_TRUE(faults.empty()) << faults.front() << ", batch " << num_batches;
+    }
+    if (model.random()() % 2 == 0) index.close();
+  }
+  RecordProperty("batches", std::to_string(num_batches));
+}
+
+TEST(LiveIndex, AReaderFollowsTheWriterOfAnotherHandle) {
+  const TemporaryDirectory folder;
+  const std::filesystem::path path = folder.path() / "index";
+  build_empty().save(path);
+  Model model(2);
+  Index writer = Index::open(path, {.writable = true});
+  Index reader = Index::open(path);
+  for (int b = 0; b < 200; ++b) {
+    model.step(writer);
+    if (b % 17 == 0) writer.checkpoint();
+    if (b % 61 == 60) writer.compact();
+    if (b % 3 != 0) continue;
+    const std::uint64_t before = reader.version();
+    EXPECT_EQ(reader.refresh(), writer.version() != before);
+    ASSERT_EQ(reader.version(), writer.version());
+    ASSERT_EQ(difference(reader, model.rows, model.random()), "") << "batch " << b;
+  }
+  EXPECT_THROW(reader.erase(std::vector<std::int64_t>{1}), InvalidArgument);
+  EXPECT_THROW(Index::open(path, {.writable = true}), IoError);
+}
+
+TEST(LiveIndex, BatchesOfManyThreadsAreAllThere) {
+  const TemporaryDirectory folder;
+  const std::filesystem::path path = folder.path() / "index";
+  build_empty().save(path);
+  constexpr int kThreads = 6, kBatches = 40;
+  {
+    Index index = Index::open(path, {.writable = true});
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t)
+      threads.emplace_back([t, index]() mutable {
+        for (int b = 0; b < kBatches; ++b) {
+          RowsTable rows;
+          for (int r = 0; r < 5; ++r)
+            rows.add(t * 1'000'000 + b * 10 + r, {static_cast<double>(t), static_cast<double>(b), 0.5});
+          const WriteResult result = index.insert(rows.view());
+          EXPECT_EQ(result.inserted, 5u);
+          EXPECT_THROW(index.insert(rows.view()), InputError);
+          EXPECT_GE(index.search({.weights = {1, 1, 1}, .k = 1}).version(), result.version);
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(index.version(), 1u + kThreads * kBatches);
+  }
+  const Index index = Index::open(path);
+  EXPECT_EQ(index.info().num_tuples, 5u * kThreads * kBatches);
+  EXPECT_TRUE(index.verify().empty());
+}
+
+TEST(LiveIndex, AssignsIdsThatNobodyHad) {
+  const TemporaryDirectory folder;
+  const std::filesystem::path path = folder.path() / "index";
+  build_empty().save(path);
+  RowsTable rows;
+  for (int r = 0; r < 3; ++r) rows.add(0, {0.25 * r, 0, 0});
+  {
+    Index index = Index::open(path, {.writable = true});
+    EXPECT_EQ(index.insert(rows.view(false)).first_id, 0);
+    EXPECT_EQ(index.insert(rows.view(false)).first_id, 3);
+    const std::vector<std::int64_t> all = {0, 1, 2, 3, 4, 5, 6, 7};
+    EXPECT_EQ(index.erase(all), 6u);
+    EXPECT_EQ(index.info().num_tuples, 0u);
+  }
+  Index index = Index::open(path, {.writable = true});
+  EXPECT_EQ(index.insert(rows.view(false)).first_id, 6);
+  index.compact();
+  EXPECT_EQ(index.insert(rows.view(false)).first_id, 9);
+}
+
+TEST(LiveIndex, RefusesWhatCannotBeAndStaysAsItWas) {
+  Index index = build_empty();
+  RowsTable rows;
+  rows.add(7, {0.1f, 0, 0});
+  index.insert(rows.view());
+  const std::uint64_t version = index.version();
+  RowsTable inexact;
+  inexact.add(8, {0.1, 0, 0});
+  EXPECT_THROW(index.insert(inexact.view()), InputError);
+  EXPECT_THROW(index.insert(rows.view()), InputError);
+  RowsTable twice;
+  twice.add(9, {0, 0, 0});
+  twice.add(9, {0, 0, 0});
+  EXPECT_THROW(index.insert(twice.view()), InputError);
+  RowsTable infinite;
+  infinite.add(10, {std::numeric_limits<double>::infinity(), 0, 0});
+  EXPECT_THROW(index.upsert(infinite.view()), InputError);
+  TableView unknown = rows.view();
+  unknown.attributes[1].name = "x";
+  EXPECT_THROW(index.upsert(unknown), InvalidArgument);
+  unknown.columns.pop_back();
+  EXPECT_THROW(index.upsert(unknown), InvalidArgument);
+  EXPECT_THROW(index.checkpoint(), InvalidArgument);
+  Index fixed = index.snapshot();
+  EXPECT_THROW(fixed.insert(inexact.view()), InvalidArgument);
+  EXPECT_EQ(index.version(), version);
+  EXPECT_EQ(index.erase(std::vector<std::int64_t>{1, 2}), 0u);
+  EXPECT_EQ(index.version(), version);
+  EXPECT_EQ(index.insert(inexact.view(), {.round_to_float32 = true}).inserted, 1u);
+  EXPECT_EQ(index.info().rounded_values, 1u);
+  EXPECT_EQ(fixed.info().num_tuples, 1u);
+}
+
+}  // namespace
+}  // namespace culmen::test

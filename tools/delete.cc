@@ -1,0 +1,126 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "culmen/error.h"
+#include "culmen/index.h"
+#include "tools/commands.h"
+#include "tools/id_list.h"
+#include "tools/numbers.h"
+#include "tools/output.h"
+
+namespace culmen::tools {
+namespace {
+
+struct Arguments {
+  std::string directory;
+  std::optional<std::string> ids;
+  std::optional<std::string> ids_file;
+  std::optional<std::string> where;
+  bool dry_run = false;
+  std::string durability = "sync";
+};
+
+using Ids = std::vector<std::int64_t>;
+
+void check_usage(const Arguments& arguments) {
+  const int num_ways = static_cast<int>(arguments.ids.has_value()) +
+                       static_cast<int>(arguments.ids_file.has_value()) +
+                       static_cast<int>(arguments.where.has_value());
+  if (num_ways != 1)
+    throw InvalidArgument(
+        "say which rows: give one of --ids 1,2,..., --ids-file FILE and --where \"price>200\"");
+  if (arguments.where && arguments.where->find_first_not_of(" \t\n") == std::string::npos)
+    throw InvalidArgument("--where is empty, which would delete every row; say which rows");
+}
+
+// Of every row that passes, in rising order. The score is of no interest: any weights do.
+Ids ids_where(const Index& index, const Filter& filter) {
+  const IndexInfo info = index.info();
+  if (info.num_tuples == 0) return {};
+  Query query;
+  query.weights.assign(info.attributes.size(), 0);
+  query.weights.front() = 1;
+  query.k = static_cast<std::size_t>(info.num_tuples);
+  query.where = filter;
+  const SearchResult found = index.search(query, {.engine = Engine::scan});
+  Ids ids;
+  for (const Hit& hit : found.hits) ids.push_back(hit.id);
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+// In rising order, each once.
+Ids named_ids(const Arguments& arguments) {
+  Ids ids = arguments.ids ? parse_ids(*arguments.ids) : read_ids(*arguments.ids_file);
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+std::uint64_t count_present(const Index& index, const Ids& ids) {
+  Ids present;
+  const Ids all = ids_where(index, {});
+  std::set_intersection(ids.begin(), ids.end(), all.begin(), all.end(), std::back_inserter(present));
+  return present.size();
+}
+
+ExitCode run(const Arguments& arguments) {
+  check_usage(arguments);
+  Ids ids;
+  if (!arguments.where) ids = named_ids(arguments);  // before the lock is taken
+  Index index = Index::open(arguments.directory, {.writable = !arguments.dry_run,
+                                                  .durability = parse_durability(arguments.durability)});
+  if (arguments.where) ids = ids_where(index, index.filter(*arguments.where));
+  std::uint64_t num_deleted = 0;
+  if (arguments.dry_run) {
+    num_deleted = arguments.where ? ids.size() : count_present(index, ids);
+  } else {
+    if (!ids.empty()) num_deleted = index.erase(ids);
+    index.close();
+  }
+  std::string text = fmt::format("{}: {} {}", arguments.directory, counted(num_deleted, "row"),
+                                 arguments.dry_run ? "would be deleted" : "deleted");
+  if (num_deleted < ids.size())
+    text += fmt::format("; {} of the {} not there", grouped(ids.size() - num_deleted),
+                        ids.size() == 1 ? "1 id was" : fmt::format("{} ids were", grouped(ids.size())));
+  Output out("");
+  out.write(text + '\n');
+  out.finish();
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_delete(Program& program) {
+  CLI::App& command = *program.app.add_subcommand("delete", "Take rows out of an index");
+  const auto arguments = std::make_shared<Arguments>();
+  command.add_option("DIR", arguments->directory, "The index")->required();
+  command.add_option("--ids", arguments->ids, "Rows of these ids, as in 1,2,-5")->type_name("1,2,...");
+  command
+      .add_option("--ids-file", arguments->ids_file,
+                  "Rows of the ids in a file, one a line; - for standard input")
+      ->type_name("FILE");
+  command
+      .add_option("--where", arguments->where,
+                  "Rows with, as in \"price>200 and stars<2\": < <= > >= = joined by and")
+      ->type_name("RANGES");
+  command.add_flag("--dry-run", arguments->dry_run, "Only say how many rows there are");
+  add_durability(command, arguments->durability);
+  add_quiet(command, program);
+  command.footer(
+      "All of the rows go at once, or after an error none. Prints how many there were; ids that are not in\n"
+      "the index are no error.\n\n"
+      "Examples:\n"
+      "  culmen delete hotels.index --where \"price>200 and rating<5\" --dry-run\n"
+      "  culmen delete hotels.index --where \"price>200 and rating<5\"\n"
+      "  culmen delete hotels.index --ids 1000001,1000002");
+  command.callback([&program, arguments] { program.run = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace culmen::tools

@@ -1,0 +1,78 @@
+#include "tools/id_list.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <system_error>
+
+#include "culmen/error.h"
+
+namespace culmen::tools {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+std::optional<std::int64_t> parse_id(std::string_view text) {
+  std::int64_t id = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, id);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return id;
+}
+
+std::vector<std::int64_t> read_ids(std::istream& in, const std::string& name) {
+  constexpr std::size_t kMaxLineBytes = 256;  // an id takes 20
+  std::array<char, kMaxLineBytes> line{};
+  std::vector<std::int64_t> ids;
+  std::uint64_t line_number = 0;
+  while (in.getline(line.data(), line.size())) {
+    ++line_number;
+    const std::string_view text = trimmed({line.data(), std::strlen(line.data())});
+    if (text.empty()) continue;
+    const std::optional<std::int64_t> id = parse_id(text);
+    if (!id)
+      throw InputError(fmt::format("{}:{}: expected a 64-bit integer, found '{}'", name, line_number, text));
+    ids.push_back(*id);
+  }
+  if (in.bad()) throw IoError(fmt::format("cannot read {}", name));
+  if (!in.eof())
+    throw InputError(
+        fmt::format("{}:{}: expected a 64-bit integer, found a long line", name, line_number + 1));
+  return ids;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> parse_ids(std::string_view text) {
+  std::vector<std::int64_t> ids;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view item = trimmed(text.substr(begin, end - begin));
+    const std::optional<std::int64_t> id = parse_id(item);
+    if (!id) throw InvalidArgument(fmt::format("--ids: expected a 64-bit integer, found '{}'", item));
+    ids.push_back(*id);
+    begin = end + 1;
+  }
+  return ids;
+}
+
+std::vector<std::int64_t> read_ids(const std::string& path) {
+  if (path == "-") return read_ids(std::cin, "standard input");
+  errno = 0;
+  std::ifstream file(path);
+  if (!file) throw IoError(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  return read_ids(file, path);
+}
+
+}  // namespace culmen::tools
