@@ -664,8 +664,8 @@ class RepairTest(IndexCase):
     def test_refuses_directories_that_are_taken(self):
         self.build()
         self.write("file", "")
-        self.refused("repair", "index", "-o", "index", code=2, says="index")
-        self.refused("repair", "index", "-o", "file", code=2, says="file")
+        for name in ["index", "file"]:
+            self.refused("repair", "index", "-o", name, code=2, says=name)
         self.refused("repair", "missing", "-o", "mended", code=1, says="missing")
         self.assertFalse((self.dir / "mended").exists())
 
