@@ -41,7 +41,7 @@ class MirrorAfter : public testing::TestWithParam<Writes> {};
 TEST_P(MirrorAfter, HasWhatTheTreeHas) {
   SKIP_WITHOUT_GPU();
   constexpr std::size_t kKept = 3;
-  const std::uint64_t num_batches = num_cases(60);
+  const std::uint64_t num_batches = num_cases(6000) / 100;
   for (const DeviceMemory memory : {DeviceMemory::device, DeviceMemory::managed, DeviceMemory::host}) {
     WrittenTree tree(GetParam(), 21);
     const auto published = std::make_shared<Published>(tree.version());

@@ -58,7 +58,7 @@ class Places {
 class NodePlacesAfter : public testing::TestWithParam<Writes> {};
 
 TEST_P(NodePlacesAfter, AreThoseOfTheTree) {
-  const std::uint64_t num_batches = num_cases(200);
+  const std::uint64_t num_batches = num_cases(20'000) / 100;
   WrittenTree tree(GetParam(), 11);
   Places places;
   std::weak_ptr<const Blocks> blocks;

@@ -30,6 +30,7 @@ namespace {
 
 constexpr std::uint64_t kQueries = 4;
 constexpr int kBatches = 8;
+constexpr std::uint64_t kQueriesOfATrial = 40;  // about
 
 struct UserRow {
   Tuple values;  // as the user gave them
@@ -244,7 +245,7 @@ class EnginesBesideTheTree : public testing::TestWithParam<ValueClass> {};
 
 TEST_P(EnginesBesideTheTree, ReturnTheOraclesRowsAndScoreBits) {
   const auto value_class = static_cast<std::uint64_t>(GetParam());
-  const std::uint64_t num_trials = num_cases(130) / kNumValueClasses + 1;
+  const std::uint64_t num_trials = num_cases(5000) / (kQueriesOfATrial * kNumValueClasses) + 1;
   for (std::uint64_t t = 0; t < num_trials; ++t) {
     const std::uint64_t seed = only_seed() != 0 ? only_seed() : (value_class + 1) * 1'000'000 + t;
     ASSERT_EQ(Trial(seed, GetParam()).run(), "")

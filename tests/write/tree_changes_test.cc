@@ -87,7 +87,7 @@ class Follower {
 class TreeChangesAfter : public testing::TestWithParam<Writes> {};
 
 TEST_P(TreeChangesAfter, AreAllThatAFollowerNeeds) {
-  const std::uint64_t num_batches = num_cases(200);
+  const std::uint64_t num_batches = num_cases(20'000) / 100;
   for (const std::uint64_t seed : {1, 2}) {
     WrittenTree tree(GetParam(), seed);
     Follower every, some;  // the second skips versions, so that slots are used again in between
