@@ -119,8 +119,8 @@ void aggregate_bounds(const BoundLayout& layout, const Half* bounds, int num_chi
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const Half* first = bounds + row * kFanOut;
     rows[row] = static_cast<int>(row) < layout.first_minimum_row()
-                    ? *std::max_element(first, first + num_children)
-                    : *std::min_element(first, first + num_children);
+                    ? *std::max_element(first, first + num_children, is_less)
+                    : *std::min_element(first, first + num_children, is_less);
   }
 }
 

@@ -225,15 +225,19 @@ void BulkLoader::sort_placements() {
   });
 }
 
+// As few leaves as hold the rows, all alike full: each has some room for rows to come.
 void BulkLoader::cut_leaves() {
   partitions_.resize(snapshot_->partitioner->num_partitions());
   for (std::uint32_t p = 0; p < partitions_.size(); ++p) {
     PartitionRange& range = partitions_[p];
     range.first_leaf = static_cast<std::uint32_t>(leaves_.size());
-    const std::uint64_t last = partition_first_[p + std::size_t{1}];
-    for (std::uint64_t first = partition_first_[p]; first < last; first += num_slots()) {
-      leaf_first_.push_back(first);
-      leaves_.push_back({static_cast<std::uint32_t>(std::min(last - first, num_slots())), p, kNoId, kNoId});
+    const std::uint64_t first = partition_first_[p];
+    const std::uint64_t num_rows = partition_first_[p + std::size_t{1}] - first;
+    const std::uint64_t num_leaves = (num_rows + num_slots() - 1) / num_slots();
+    for (std::uint64_t leaf = 0; leaf < num_leaves; ++leaf) {
+      const std::uint64_t start = num_rows * leaf / num_leaves, end = num_rows * (leaf + 1) / num_leaves;
+      leaf_first_.push_back(first + start);
+      leaves_.push_back({static_cast<std::uint32_t>(end - start), p, kNoId, kNoId});
     }
     range.num_leaves = static_cast<std::uint32_t>(leaves_.size()) - range.first_leaf;
   }

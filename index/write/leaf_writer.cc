@@ -1,5 +1,6 @@
 #include "index/write/leaf_writer.h"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -106,13 +107,9 @@ void LeafWriter::write_corners(std::uint32_t slot, const Later& later) {
   };
   for (std::size_t i = 0; i < d; ++i) {
     const T* column = reinterpret_cast<const T*>(blocks_.values(slot)) + i * shape.block_rows;
-    T highest = column[0], lowest = column[0];
-    for (std::uint32_t r = 1; r < num_rows; ++r) {
-      highest = column[r] > highest ? column[r] : highest;
-      lowest = column[r] < lowest ? column[r] : lowest;
-    }
-    corner(Corner::maximum, i) = highest;
-    corner(Corner::minimum, i) = lowest;
+    const Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>> rows(column, num_rows);
+    corner(Corner::maximum, i) = rows.maxCoeff();
+    corner(Corner::minimum, i) = rows.minCoeff();
     corner(Corner::later_maximum, i) = static_cast<T>(later.highest[i]);
     corner(Corner::later_minimum, i) = static_cast<T>(later.lowest[i]);
   }

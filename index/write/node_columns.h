@@ -22,15 +22,22 @@ inline void cover(const BoundLayout& layout, std::span<Half> rows, std::span<con
     rows[row] = is_less(other[row], rows[row]) ? other[row] : rows[row];
 }
 
-// The same for the column of a child.
-inline void cover_column(const BoundLayout& layout, MutableNode node, std::uint32_t child,
+// The same for the column of a child. False: it covered them before.
+inline bool cover_column(const BoundLayout& layout, MutableNode node, std::uint32_t child,
                          std::span<const Half> rows) {
   Half* column = node.bounds() + child;
+  bool has_changed = false;
+  const auto set_if = [&](bool is_beyond, std::size_t row) {
+    if (!is_beyond) return;
+    column[row * kFanOut] = rows[row];
+    has_changed = true;
+  };
   const auto first_minimum = static_cast<std::size_t>(layout.first_minimum_row());
   for (std::size_t row = 0; row < first_minimum; ++row)
-    if (is_less(column[row * kFanOut], rows[row])) column[row * kFanOut] = rows[row];
+    set_if(is_less(column[row * kFanOut], rows[row]), row);
   for (std::size_t row = first_minimum; row < rows.size(); ++row)
-    if (is_less(rows[row], column[row * kFanOut])) column[row * kFanOut] = rows[row];
+    set_if(is_less(rows[row], column[row * kFanOut]), row);
+  return has_changed;
 }
 
 inline void set_column(MutableNode node, std::uint32_t child, std::span<const Half> rows) {

@@ -1,12 +1,11 @@
 #include "index/write/tree_nodes.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "index/block_bounds.h"
-#include "index/floating_point_scope.h"
+#include "index/write/for_each.h"
 
 namespace culmen {
 namespace {
@@ -15,16 +14,6 @@ namespace {
 constexpr std::uint32_t kLeastChildren = kFanOut / 4;
 // A merge leaves room, or the next insert would split again.
 constexpr std::uint32_t kMergedChildren = kFanOut - kFanOut / 8;
-constexpr std::size_t kWorthThreads = 16;  // nodes: some 10 us of copying
-
-template <typename F>
-void for_each(std::size_t count, F&& f) {
-  if (count < kWorthThreads) {
-    for (std::size_t i = 0; i < count; ++i) f(i);
-  } else {
-    tbb::parallel_for(std::size_t{0}, count, f);
-  }
-}
 
 void sort_unique(std::vector<PageNumber>& pages) {
   std::sort(pages.begin(), pages.end());
@@ -74,39 +63,50 @@ void TreeNodes::end_version(const Snapshot& base) {
   next_ = nullptr;
 }
 
-void TreeNodes::own(std::vector<PageNumber> pages) {
-  struct Copy {
-    PageNumber page;
-    std::uint32_t from, to;
-  };
-  std::vector<Copy> copies;
-  for (sort_unique(pages); !pages.empty(); sort_unique(pages)) {
-    std::vector<PageNumber> above;
-    for (const PageNumber page : pages) {
-      if (is_owned(page)) continue;  // and all above it are
-      copies.push_back({page, pages_[page].slot, slots_.take()});
-      if (!is_root(page)) above.push_back(pages_[page].parent);
-    }
-    pages = std::move(above);
+void TreeNodes::own(std::vector<PageNumber> pages, const std::function<void(std::size_t)>& edit) {
+  sort_unique(pages);
+  std::vector<Copy> copies;  // one for each of the pages, then those above
+  std::vector<PageNumber> above;
+  for (const PageNumber page : pages) copies.push_back(claim(page, above));
+  while (!above.empty()) {
+    std::vector<PageNumber> level = std::exchange(above, {});
+    sort_unique(level);
+    for (const PageNumber page : level) copies.push_back(claim(page, above));
   }
-  Blocks& blocks = *next_->blocks;
-  for_each(copies.size(), [&](std::size_t i) {
-    const MutableNode to = blocks.mutable_node(copies[i].to);
-    std::memcpy(to.bytes, blocks.node(copies[i].from).bytes, blocks.node_bytes());
-    to.header().version = next_->version;
+  for_each(copies.size() - pages.size(), [&](std::size_t i) { carry_out(copies[pages.size() + i]); });
+  std::for_each(copies.rbegin(), copies.rend(), [this](const Copy& copy) { link(copy); });
+  for_each(pages.size(), [&](std::size_t i) {
+    carry_out(copies[i]);
+    if (edit) edit(i);  // while the node is in the cache
   });
-  for (const Copy& copy : copies) {
-    pages_[copy.page].slot = copy.to;
-    note_slot(node_of_slot_, copy.to, copy.page);
-    slots_.retire(copy.from);
-  }
-  for (const Copy& copy : copies) {
-    if (is_root(copy.page)) {
-      next_->root = copy.to;
-    } else {
-      const MutableNode parent = owned(pages_[copy.page].parent);
-      parent.children()[position_of({parent.bytes}, copy.from)] = copy.to;
-    }
+}
+
+// The page's next slot; its own if it is owned, and so are all above it.
+TreeNodes::Copy TreeNodes::claim(PageNumber page, std::vector<PageNumber>& above) {
+  const std::uint32_t slot = pages_[page].slot;
+  if (is_owned(page)) return {page, slot, slot};
+  if (!is_root(page)) above.push_back(pages_[page].parent);
+  return {page, slot, slots_.take()};
+}
+
+void TreeNodes::carry_out(const Copy& copy) const {
+  if (copy.from == copy.to) return;
+  const MutableNode to = next_->blocks->mutable_node(copy.to);
+  std::memcpy(to.bytes, next_->node(copy.from).bytes, next_->blocks->node_bytes());
+  to.header().version = next_->version;
+}
+
+// What leads to the page leads to its new slot from now on. The node above it has been linked.
+void TreeNodes::link(const Copy& copy) {
+  if (copy.from == copy.to) return;
+  pages_[copy.page].slot = copy.to;
+  note_slot(node_of_slot_, copy.to, copy.page);
+  slots_.retire(copy.from);
+  if (is_root(copy.page)) {
+    next_->root = copy.to;
+  } else {
+    const MutableNode above = owned(parent(copy.page));
+    above.children()[position_of({above.bytes}, copy.from)] = copy.to;
   }
 }
 
@@ -121,7 +121,6 @@ void TreeNodes::loosen_all(std::span<const double> slack) {
   const auto first_minimum = static_cast<std::size_t>(next_->layout.first_minimum_row());
   for_each(pages_.size(), [&](std::size_t page) {
     if (pages_[page].slot == kNoPage) return;  // a free page
-    const FloatingPointScope floating_point;
     const MutableNode node = owned(static_cast<PageNumber>(page));
     for (std::size_t row = 0; row < slack.size(); ++row)
       for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
@@ -151,7 +150,7 @@ void TreeNodes::carry_up(std::vector<Rise> rises) {
         const std::uint32_t position = position_of({node.bytes}, pages_[rise.node].slot);
         node.min_ids()[position] = this->node(rise.node).header().min_id;
         if (rise.rows.empty()) continue;
-        cover_column(next_->layout, node, position, rise.rows);
+        cover_column(next_->layout, node, position, rise.rows);  // or a split has: those above are to know
         if (above[p].rows.empty()) {
           above[p].rows = std::move(rise.rows);
         } else {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -50,8 +51,8 @@ class TreeNodes {
   PageNumber parent(PageNumber page) const { return pages_[page].parent; }
 
   // Makes these nodes, which are of one level, and all above them owned. Copies in parallel where it is worth
-  // it.
-  void own(std::vector<PageNumber> pages);
+  // it, and calls edit(n) for the n-th of the pages, sorted and each but once, as soon as it is copied.
+  void own(std::vector<PageNumber> pages, const std::function<void(std::size_t)>& edit = {});
 
   void own_all();
   // Every bound of every node, all of which are owned, moves outward by the slack of its row.
@@ -78,6 +79,14 @@ class TreeNodes {
   PageNumber leaf_in(std::uint32_t slot) const { return leaf_of_slot_[slot]; }
 
  private:
+  struct Copy {
+    PageNumber page;
+    std::uint32_t from, to;  // slots
+  };
+
+  Copy claim(PageNumber page, std::vector<PageNumber>& above);
+  void carry_out(const Copy& copy) const;
+  void link(const Copy& copy);
   static void note_slot(std::vector<PageNumber>& of_slot, std::uint32_t slot, PageNumber page);
   bool is_owned(PageNumber page) const { return node(page).header().version == next_->version; }
   bool is_root(PageNumber page) const { return pages_[page].parent == kNoPage; }

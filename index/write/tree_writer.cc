@@ -1,7 +1,6 @@
 #include "index/write/tree_writer.h"
 
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +13,7 @@
 #include "index/assert.h"
 #include "index/floating_point_scope.h"
 #include "index/write/extremes.h"
+#include "index/write/for_each.h"
 #include "index/write/reload.h"
 
 namespace culmen {
@@ -21,7 +21,6 @@ namespace {
 
 // A small index that has doubled is loaded anew; a large one would make its writer wait for seconds.
 constexpr std::uint64_t kReloadedRows = 1 << 20;
-constexpr std::size_t kWorthThreads = 16;  // leaves
 // From so many rows that come to one leaf on, computing all bounds is cheaper than raising them one by one.
 constexpr std::size_t kManyRows = 12;
 
@@ -46,18 +45,6 @@ std::shared_ptr<Snapshot> successor_of(const Snapshot& base) {
   next->num_leaves = base.num_leaves;
   next->num_nodes = base.num_nodes;
   return next;
-}
-
-template <typename F>
-void for_each(std::size_t count, F&& f) {
-  if (count < kWorthThreads) {
-    for (std::size_t i = 0; i < count; ++i) f(i);
-    return;
-  }
-  tbb::parallel_for(std::size_t{0}, count, [&f](std::size_t i) {
-    const FloatingPointScope floating_point;
-    f(i);
-  });
 }
 
 double value_of(const Change& change, std::size_t row, std::size_t attribute, std::size_t value_bytes) {
@@ -536,10 +523,9 @@ void TreeWriter::rewrite(std::vector<PageEdit>& edits, const Change& change) {
     starts.push_back(e);
   }
   starts.push_back(edits.size());
-  nodes_->own(parents);
   tbb::enumerable_thread_specific<LeafWriter> writers([&] { return LeafWriter(*next_, change); });
   std::vector<TreeNodes::Rise> rises(parents.size());
-  for_each(parents.size(), [&](std::size_t n) {
+  nodes_->own(parents, [&](std::size_t n) {
     rises[n].node = parents[n];
     for (std::size_t e = starts[n]; e < starts[n + 1]; ++e)
       rewrite_leaf(edits[e], slots[e], change, writers.local(), rises[n].rows);
@@ -566,23 +552,22 @@ void TreeWriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, const Ch
   node.min_ids()[child] = next_->leaf(slot).min_id;
   leaf.num_erased += static_cast<std::uint32_t>(edit.removed.size());
   BoundRows rows(static_cast<std::size_t>(next_->layout.num_rows()));
-  const auto raise = [&](std::uint32_t first, std::uint32_t count) {
-    writer.bound(slot, first, count, rows);
+  const auto raise = [&] {
     if (raised.empty()) raised = empty_bounds(next_->layout);
     cover(next_->layout, raised, rows);
   };
   const std::uint32_t num_rows = next_->leaf(slot).num_rows;
   if (4 * leaf.num_erased > num_rows || edit.added.size() > kManyRows) {
-    raise(0, num_rows);
+    writer.bound(slot, 0, num_rows, rows);
     set_column(node, child, rows);
     leaf.num_erased = 0;
-    return;
+    return raise();
   }
   std::uint32_t at = 0;
   for (const Run& run : runs) {
     if (run.slot == kOfBatch) {
-      raise(at, run.count);
-      cover_column(next_->layout, node, child, rows);
+      writer.bound(slot, at, run.count, rows);
+      if (cover_column(next_->layout, node, child, rows)) raise();
     }
     at += run.count;
   }
