@@ -14,7 +14,8 @@ namespace {
 
 // From so many rows on a batch is not logged: writing a whole snapshot costs less than writing it twice.
 constexpr std::size_t kUnloggedRows = 1'000'000;
-constexpr std::size_t kMaxGroup = 256;  // batches of one sync
+constexpr std::size_t kMaxGroup = 256;         // batches of one sync
+constexpr std::size_t kFoldedSteps = 1 << 18;  // rows of the log that the tree takes at once
 constexpr std::uint64_t kPendingBytes = 1 << 20;
 constexpr std::uint64_t kLeastCheckpoint = std::uint64_t{64} << 20, kMostCheckpoint = std::uint64_t{1} << 30;
 
@@ -66,24 +67,35 @@ void LiveIndex::load() {
   storage::RecoveryInfo info;
   do {
     tree_.reset();
+    logged_.reset();
     store_ = storage::Store::open(*file_system_, directory_, options_.writable);
     newest_ = store_->take_snapshot();
-    info = store_->replay(
-        [this](std::uint64_t version, std::span<const std::byte> body) { apply_logged(version, body); });
+    info = store_->replay(replayer());
   } while (info.superseded);
   recovery_ = {info.num_batches, info.dropped_bytes, info.dropped_from};
+  apply_logged();
   if (tree_ != nullptr) newest_ = tree_->publish(newest_->version + info.num_batches);
   next_checkpoint_bytes_ = checkpoint_bytes(store_->snapshot_bytes());
 }
 
-void LiveIndex::apply_logged(std::uint64_t version, std::span<const std::byte> body) {
-  try {
-    const Change change = decode(body, tree().current().block_shape());
-    tree().check(change);
-    tree().apply(change);
-  } catch (const FormatError& error) {
-    throw FormatError(directory_ + ": version " + std::to_string(version) + " in the log: " + error.what());
-  }
+// Takes the log's batches, and hands them to the tree in large ones.
+storage::Store::UseBatch LiveIndex::replayer() {
+  return [this](std::uint64_t version, std::span<const std::byte> body) {
+    try {
+      const BlockShape shape = tree().current().block_shape();
+      if (!logged_) logged_.emplace(shape, [this](std::int64_t id) { return tree_->contains(id); });
+      logged_->add(decode(body, shape));
+    } catch (const FormatError& error) {
+      throw FormatError(directory_ + ": version " + std::to_string(version) + " in the log: " + error.what());
+    }
+    if (logged_->num_steps() >= kFoldedSteps) apply_logged();
+  };
+}
+
+void LiveIndex::apply_logged() {
+  if (!logged_) return;
+  tree().apply(logged_->fold());
+  logged_.reset();
 }
 
 TreeWriter& LiveIndex::tree() {
@@ -99,13 +111,13 @@ bool LiveIndex::refresh() {
     const FloatingPointScope floating_point;
     storage::RecoveryInfo info;
     info.superseded = store_ == nullptr;
-    if (store_ != nullptr)
-      info = store_->refresh(
-          [this](std::uint64_t version, std::span<const std::byte> body) { apply_logged(version, body); });
+    if (store_ != nullptr) info = store_->refresh(replayer());
+    apply_logged();
     if (info.num_batches > 0) newest_ = tree_->publish(before + info.num_batches);
     if (info.superseded) load();
   } catch (...) {
     tree_.reset();
+    logged_.reset();
     store_.reset();  // the next refresh begins from the start
     newest_ = published_->get();
     throw;

@@ -13,6 +13,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "culmen/write.h"
 #include "index/published.h"
 #include "index/storage/store.h"
+#include "index/write/change_fold.h"
 #include "index/write/tree_writer.h"
 
 namespace culmen {
@@ -52,7 +54,8 @@ class LiveIndex {
   bool is_in_memory() const { return file_system_ == nullptr; }
   void require_writable() const;
   void load();
-  void apply_logged(std::uint64_t version, std::span<const std::byte> body);
+  storage::Store::UseBatch replayer();
+  void apply_logged();
   TreeWriter& tree();
 
   void commit(std::span<Request* const> group);
@@ -83,6 +86,7 @@ class LiveIndex {
   RecoveryInfo recovery_;
   std::shared_ptr<const Snapshot> newest_;  // the published version
   std::unique_ptr<TreeWriter> tree_;        // goes on from newest_; made when it is first needed
+  std::optional<ChangeFold> logged_;        // batches of the log that the tree does not have yet
   std::unique_ptr<storage::Store> store_;
   bool is_closed_ = false;
   std::string failure_;                          // why no more changes are taken

@@ -202,16 +202,19 @@ bool TreeWriter::has_room_for_pages(const Change& change) const {
 bool TreeWriter::has_room(const std::vector<PageEdit>& edits) const {
   std::size_t pieces = 0, new_leaves = 0;
   for (const PageEdit& edit : edits) {
-    if (!needs_recut(edit)) continue;
+    if (!needs_recut(edit)) {
+      ++pieces;
+      continue;
+    }
     const std::size_t rows = rows_after(edit);
-    pieces += 2 + rows / fill_rows();
+    pieces += std::max<std::size_t>(2, rows / fill_rows() + 1);  // 2: shared with a neighbour
     if (rows > block_rows()) new_leaves += rows / fill_rows();
   }
   const auto height = static_cast<std::size_t>(next_->height);
   const std::size_t nodes = next_->num_nodes;
-  const std::size_t copies = std::min(nodes, (edits.size() + pieces) * height);
+  const std::size_t copies = std::min(nodes, (edits.size() + pieces) * height);  // a neighbour's too
   const std::size_t new_nodes = std::min(new_leaves * (height + 1), nodes + (nodes + new_leaves) / 3);
-  return leaf_slots_->num_available() >= edits.size() + pieces &&
+  return leaf_slots_->num_available() >= pieces &&
          nodes_->num_slots_available() >= copies + new_nodes + 2 * height + 8;
 }
 

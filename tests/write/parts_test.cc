@@ -1,4 +1,4 @@
-// The parts of the tree by themselves: id map, slots, changes, columns of nodes, extremes, order keys.
+// The parts of the tree by themselves: id map, slots, columns of nodes, extremes, order keys.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -175,106 +175,6 @@ TEST(Slots, WaitForVersionsBeforeTheWritersOwn) {
   *older = true;
   slots.reclaim();
   EXPECT_EQ(slots.num_available(), 1u);
-}
-
-// ---- Change
-
-Change example_change(bool labels) {
-  Change change;
-  change.removed = {5, -7, std::numeric_limits<std::int64_t>::min()};
-  change.ids = {1, 2, std::numeric_limits<std::int64_t>::max()};
-  const std::vector<float> values = {1, 2, 3, -4, 1e-45F, 3e38F};
-  change.values.resize(values.size() * sizeof(float));
-  std::memcpy(change.values.data(), values.data(), change.values.size());
-  if (labels) {
-    change.label_ends = {3, 3, 7};
-    change.label_text = {'a', 'b', 'c', 'd', 'e', 'f', 'g'};
-  }
-  change.rounded_values = 3;
-  change.next_id = 99;
-  return change;
-}
-
-constexpr BlockShape kShape{2, 16, sizeof(float), true};
-
-TEST(Change, ComesBackFromItsBytes) {
-  for (const bool labels : {false, true}) {
-    const Change before = example_change(labels);
-    const Change after = decode(encode(before), kShape);
-    EXPECT_EQ(after.removed, before.removed);
-    EXPECT_EQ(after.ids, before.ids);
-    EXPECT_EQ(after.values, before.values);
-    EXPECT_EQ(after.label_ends, before.label_ends);
-    EXPECT_EQ(after.label_text, before.label_text);
-    EXPECT_EQ(after.rounded_values, before.rounded_values);
-    EXPECT_EQ(after.next_id, before.next_id);
-    EXPECT_EQ(after.label(2), labels ? "defg" : "");
-    EXPECT_EQ(after.label(1), "");
-  }
-}
-
-TEST(Change, OfNothingComesBack) {
-  const Change after = decode(encode(Change{}), kShape);
-  EXPECT_TRUE(after.removed.empty());
-  EXPECT_EQ(after.num_rows(), 0u);
-}
-
-TEST(Change, IsRefusedWhenItsBytesAreTooFewOrTooMany) {
-  std::vector<std::byte> body = encode(example_change(true));
-  for (std::size_t size = 0; size < body.size(); ++size)
-    EXPECT_THROW(decode(std::span(body).first(size), kShape), FormatError) << size;
-  body.push_back(std::byte{0});
-  EXPECT_THROW(decode(body, kShape), FormatError);
-}
-
-TEST(Change, OfAnotherShapeIsRefused) {
-  const std::vector<std::byte> body = encode(example_change(true));
-  EXPECT_THROW(decode(body, {3, 16, sizeof(float), true}), FormatError);
-  EXPECT_THROW(decode(body, {2, 16, sizeof(double), true}), FormatError);
-  EXPECT_THROW(decode(body, {2, 16, sizeof(float), false}), FormatError);
-}
-
-TEST(Change, WithAValueThatIsNoNumberIsRefused) {
-  for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
-                            -std::numeric_limits<float>::infinity(), -0.0F}) {
-    Change change = example_change(false);
-    std::memcpy(change.values.data() + 8, &value, sizeof value);
-    EXPECT_THROW(decode(encode(change), kShape), FormatError) << value;
-  }
-}
-
-TEST(Change, WithLabelsOutOfOrderIsRefused) {
-  for (const std::vector<std::uint64_t>& ends :
-       std::vector<std::vector<std::uint64_t>>{{4, 3, 7}, {3, 3, 6}, {3, 3, 8}, {~0ull, 3, 7}}) {
-    Change change = example_change(true);
-    change.label_ends = ends;
-    EXPECT_THROW(decode(encode(change), kShape), FormatError);
-  }
-}
-
-// Also with counts that overflow when they are multiplied.
-TEST(Change, FromAnyBytesIsTakenOrRefused) {
-  std::mt19937_64 random(3);
-  const std::vector<std::byte> good = encode(example_change(true));
-  const int cases = kSanitized ? 20'000 : 200'000;
-  for (int i = 0; i < cases; ++i) {
-    std::vector<std::byte> body = good;
-    for (std::uint64_t changes = 1 + random() % 3; changes > 0; --changes) {
-      const std::uint64_t word = random() % 8 * 8;
-      const std::uint64_t junk = random() >> (random() % 64);
-      if (random() % 2 == 0) {
-        std::memcpy(body.data() + word, &junk, sizeof junk);
-      } else {
-        body[random() % body.size()] = static_cast<std::byte>(random());
-      }
-    }
-    try {
-      const Change change = decode(body, kShape);
-      ASSERT_EQ(change.values.size(), change.num_rows() * 8);
-      for (std::size_t r = 0; r < change.num_rows(); ++r) ASSERT_LE(change.label(r).size(), body.size());
-    } catch (const FormatError&) {
-    }
-  }
 }
 
 // ---- Half and columns of nodes
