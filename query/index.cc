@@ -199,6 +199,9 @@ IndexInfo Index::info() const {
   info.overhead_bytes = s.num_leaves * leaf_bytes + s.num_nodes * s.blocks->node_bytes() - info.data_bytes;
   info.rounded_values = s.rounded_values;
   info.version = s.version;
+  // A fresh build needs no more blocks than this: one in each partition is not full.
+  const std::uint64_t blocks_of_a_build = s.num_tuples / shape.block_rows + info.num_partitions;
+  info.compact_advised = 2 * info.num_blocks > 3 * blocks_of_a_build;
   return info;
 }
 

@@ -93,9 +93,10 @@ std::string text(const IndexInfo& info, const RecoveryInfo& log, const std::stri
              "overhead    {} ({} of the data)\n", in_bytes(info.overhead_bytes),
              in_percent(static_cast<double>(info.overhead_bytes), static_cast<double>(info.data_bytes))) +
          fmt::format("version     {}\n", info.version) + fmt::format("log         {}\n", log_text(log)) +
-         (info.compact_advised
-              ? fmt::format("advice      searches would gain from culmen compact {}\n", directory)
-              : "") +
+         (info.compact_advised ? fmt::format("advice      half of the blocks' room is empty: culmen compact "
+                                             "{} would make it smaller\n",
+                                             directory)
+                               : "") +
          fmt::format("attributes  {}\n", info.attributes.size()) + attributes_text(info);
 }
 

@@ -217,7 +217,9 @@ void Writer::print_summary(std::uint64_t num_dropped_rows, double seconds) const
              counted(after.num_tuples, "row"), in_time(1e6 * seconds),
              grouped(static_cast<std::uint64_t>(rows_per_second)));
   if (after.compact_advised)
-    fmt::print(stderr, "  searches would gain from culmen compact {}\n", arguments_.directory);
+    fmt::print(stderr,
+               "  half of the blocks' room is empty: culmen compact {} would make the index smaller\n",
+               arguments_.directory);
 }
 
 // Inside a catch block: what went wrong, and how much of the input is in the index all the same.

@@ -85,7 +85,7 @@ struct IndexInfo {
   std::uint64_t overhead_bytes = 0;  // tree, bounds and bookkeeping beside them
   std::uint64_t rounded_values = 0;  // values changed by ValueType::float32
   std::uint64_t version = 0;
-  // The index has outgrown what its partitions were made for: searches would gain from Index::compact.
+  // Changes have left the blocks half empty, or nearly so: Index::compact would make the index smaller.
   bool compact_advised = false;
 };
 

@@ -2,6 +2,7 @@
 // directory opened anew.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <random>
 #include <string>
@@ -229,6 +230,24 @@ TEST(LiveIndex, AssignsIdsThatNobodyHad) {
   EXPECT_EQ(index.insert(rows.view(false)).first_id, 6);
   index.compact();
   EXPECT_EQ(index.insert(rows.view(false)).first_id, 9);
+}
+
+TEST(LiveIndex, AdvisesACompactionWhenItsBlocksAreHalfEmpty) {
+  std::mt19937_64 random(12);
+  RowsTable table;
+  std::vector<std::int64_t> most;
+  for (std::int64_t id = 0; id < 3000; ++id) {
+    std::array<double, kAttributes> values;
+    for (double& value : values) value = static_cast<double>(random() % 1000) / 1024;
+    table.add(id, values);
+    if (id % 3 != 0) most.push_back(id);
+  }
+  Index index = Index::build(table.view(), {.block_rows = 16});
+  EXPECT_FALSE(index.info().compact_advised);
+  index.erase(most);
+  EXPECT_TRUE(index.info().compact_advised);
+  index.compact();
+  EXPECT_FALSE(index.info().compact_advised);
 }
 
 TEST(LiveIndex, RefusesWhatCannotBeAndStaysAsItWas) {
