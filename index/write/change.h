@@ -25,6 +25,11 @@ struct Change {
   const std::byte* value(std::size_t row, std::size_t attribute, std::size_t value_bytes) const {
     return values.data() + (attribute * num_rows() + row) * value_bytes;
   }
+  double number(std::size_t row, std::size_t attribute, std::size_t value_bytes) const {
+    const std::byte* at = value(row, attribute, value_bytes);
+    return value_bytes == sizeof(float) ? static_cast<double>(*reinterpret_cast<const float*>(at))
+                                        : *reinterpret_cast<const double*>(at);
+  }
   std::string_view label(std::size_t row) const {
     if (label_ends.empty()) return {};
     const std::uint64_t start = row == 0 ? 0 : label_ends[row - 1];

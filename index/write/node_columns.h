@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "index/bound_layout.h"
 #include "index/half.h"
@@ -12,6 +13,12 @@
 namespace culmen {
 
 using MutableNode = NodeAccess<std::byte>;
+
+inline std::vector<Half> bounds_of_no_rows(const BoundLayout& layout) {
+  std::vector<Half> rows(static_cast<std::size_t>(layout.num_rows()), Half{0xfc00});
+  std::fill(rows.begin() + layout.first_minimum_row(), rows.end(), kHalfInfinity);
+  return rows;
+}
 
 // Raises (minima: lowers) `rows` to cover `other`. -0 and 0 are told apart: either is a bound for the other.
 inline void cover(const BoundLayout& layout, std::span<Half> rows, std::span<const Half> other) {

@@ -5,14 +5,11 @@
 // works on copies of the leaves and nodes that it touches; published versions never change (index/blocks.h).
 //
 //   bounds       a row that comes raises the bounds of its leaf and of all nodes above. Rows that go leave
-//   them
-//                as they are, loose but right, until a quarter of the leaf has gone or it is cut anew
+//                them as they are, loose but right, until a quarter of the leaf has gone or it is cut anew
 //   leaves       one that is too full is cut into even parts; one that is nearly empty is put together with
-//   its
-//                neighbour and cut again: a split, a merge, or rows borrowed (GTA 2019, figures 5 and 6)
+//                its neighbour and cut again: a split, a merge, or rows borrowed (GTA 2019, figures 5 and 6)
 //   thresholds   a row counts for all earlier leaves of its partition, however far ahead (the worked
-//   insertion
-//                in the paper forgets the blocks before the one that it fills)
+//                insertion in the paper forgets the blocks before the one that it fills)
 //   reload       a batch as large as the index, or an index that has doubled while it is small, is loaded
 //                anew: partitions and units then fit the rows that are there
 #pragma once
@@ -68,12 +65,22 @@ class TreeWriter {
     std::span<const Touch> removed, added;
     std::span<const Touch> later;  // rows that come to later pages, and must be covered by the threshold
   };
-  struct Recut;
+  // Neighbouring pages, whose rows are cut into new leaves: a split, a merge, or rows borrowed.
+  struct Recut {
+    std::vector<PageNumber> pages;
+    std::vector<PageEdit> edits;  // of each page; of a neighbour without one: only the page
+    std::uint32_t partition = 0;
+    struct Part {
+      std::vector<Run> runs;
+      std::uint32_t slot = 0;
+      BoundRows rows;
+    };
+    std::vector<Part> parts;
+  };
 
   std::size_t block_rows() const { return static_cast<std::size_t>(base_->block_rows); }
-  std::size_t fill_rows() const {
-    return block_rows() / 4 * 3;
-  }  // of a leaf that was cut: there is room to grow
+  // Of a leaf that was cut: there is room to grow.
+  std::size_t fill_rows() const { return block_rows() / 4 * 3; }
   std::size_t least_rows() const { return block_rows() / 4; }
   Place find(std::int64_t id) const;
   static std::uint64_t order_at(const Snapshot& snapshot, std::uint32_t slot, std::uint32_t position);
@@ -135,8 +142,8 @@ class TreeWriter {
 
   // Of the batch under way.
   std::vector<OrderKey> keys_;  // of its rows
-  std::vector<bool>
-      lost_extremes_;  // [2 * num_attributes] whether a row that had the minimum, maximum has gone
+  // [2 * num_attributes] whether a row that had the minimum, maximum has gone.
+  std::vector<bool> lost_extremes_;
 };
 
 }  // namespace culmen

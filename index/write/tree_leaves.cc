@@ -1,0 +1,316 @@
+// TreeWriter: leaves that are written anew, and those that are split, merged or share their rows.
+#include <tbb/enumerable_thread_specific.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "index/write/for_each.h"
+#include "index/write/tree_writer.h"
+
+namespace culmen {
+namespace {
+
+// From so many rows that come to one leaf on, computing all bounds is cheaper than raising them one by one.
+constexpr std::size_t kManyRows = 12;
+
+}  // namespace
+
+std::size_t TreeWriter::rows_after(const PageEdit& edit) const {
+  return next_->leaf(leaves_[edit.page].slot).num_rows - edit.removed.size() + edit.added.size();
+}
+
+bool TreeWriter::needs_recut(const PageEdit& edit) const {
+  const std::size_t rows = rows_after(edit);
+  return rows > block_rows() || rows == 0 || (!edit.removed.empty() && rows < least_rows());
+}
+
+// The rows of the page after the edit, in order.
+std::vector<Run> TreeWriter::runs_of(const PageEdit& edit, const Change& change) const {
+  const std::uint32_t slot = leaves_[edit.page].slot;
+  const std::uint32_t num_rows = next_->leaf(slot).num_rows;
+  std::vector<std::uint32_t> added;
+  for (const Touch& touch : edit.added) added.push_back(touch.value);
+  const auto place = [&](std::uint32_t row) { return std::pair(keys_[row] & kOrderMask, change.ids[row]); };
+  std::sort(added.begin(), added.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return place(a) < place(b); });
+  std::vector<Run> runs;
+  std::uint32_t at = 0;
+  auto removed = edit.removed.begin();
+  const auto keep_until = [&](std::uint32_t end) {
+    for (; removed != edit.removed.end() && removed->value < end; ++removed) {
+      if (removed->value > at) runs.push_back({slot, at, removed->value - at});
+      at = removed->value + 1;
+    }
+    if (end > at) runs.push_back({slot, at, end - at});
+    at = std::max(at, end);
+  };
+  for (const std::uint32_t row : added) {
+    std::uint32_t low = at, high = num_rows;  // the first old row behind the new one
+    while (low < high) {
+      const std::uint32_t middle = (low + high) / 2;
+      const bool is_before =
+          std::pair(order_at(*next_, slot, middle), next_->leaf_ids(slot)[middle]) < place(row);
+      (is_before ? low : high) = is_before ? middle + 1 : middle;
+    }
+    keep_until(low);
+    runs.push_back({kOfBatch, row, 1});
+  }
+  keep_until(num_rows);
+  return runs;
+}
+
+// What the page says of those behind it, with the rows that come to them.
+Later TreeWriter::later_of(const PageEdit& edit, const Change& change) const {
+  Later later(next_->attributes.size());
+  const std::uint32_t slot = leaves_[edit.page].slot;
+  if (next_->leaf(slot).num_rows > 0) later.include_later(*next_, slot);
+  for (const Touch& touch : edit.later) {
+    later.min_id = std::min(later.min_id, change.ids[touch.value]);
+    for (std::size_t i = 0; i < later.highest.size(); ++i) {
+      const double value = change.number(touch.value, i, next_->value_bytes());
+      later.highest[i] = std::max(later.highest[i], value);
+      later.lowest[i] = std::min(later.lowest[i], value);
+    }
+  }
+  return later;
+}
+
+void TreeWriter::release(std::uint32_t slot) {
+  if (next_->leaf(slot).version == next_->version) {
+    leaf_slots_->give_back(slot);
+  } else {
+    leaf_slots_->retire(slot);
+  }
+}
+
+// Writes each page to a new slot, and bounds and links to its node: node by node, in parallel.
+void TreeWriter::rewrite(std::vector<PageEdit>& edits, const Change& change) {
+  if (edits.empty()) return;
+  std::sort(edits.begin(), edits.end(), [this](const PageEdit& a, const PageEdit& b) {
+    const PageNumber x = leaves_[a.page].parent, y = leaves_[b.page].parent;
+    return x != y ? x < y : a.page < b.page;
+  });
+  std::vector<std::size_t> starts;  // of the edits below each node
+  std::vector<PageNumber> parents;
+  std::vector<std::uint32_t> slots;
+  for (std::size_t e = 0; e < edits.size(); ++e) {
+    slots.push_back(leaf_slots_->take());
+    const PageNumber parent = leaves_[edits[e].page].parent;
+    if (!parents.empty() && parents.back() == parent) continue;
+    parents.push_back(parent);
+    starts.push_back(e);
+  }
+  starts.push_back(edits.size());
+  tbb::enumerable_thread_specific<LeafWriter> writers([&] { return LeafWriter(*next_, change); });
+  std::vector<TreeNodes::Rise> rises(parents.size());
+  nodes_->own(parents, [&](std::size_t n) {
+    rises[n].node = parents[n];
+    for (std::size_t e = starts[n]; e < starts[n + 1]; ++e)
+      rewrite_leaf(edits[e], slots[e], change, writers.local(), rises[n].rows);
+    update_min_id(nodes_->owned(parents[n]));
+  });
+  for (std::size_t e = 0; e < edits.size(); ++e) {
+    LeafPage& leaf = leaves_[edits[e].page];
+    release(std::exchange(leaf.slot, slots[e]));
+    nodes_->leaf_is_in(edits[e].page, slots[e]);
+    for (const Touch& touch : edits[e].added) ids_.insert(change.ids[touch.value], edits[e].page);
+  }
+  nodes_->carry_up(std::move(rises));
+}
+
+// `raised` covers afterwards what the page may have more than before.
+void TreeWriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, const Change& change,
+                              LeafWriter& writer, BoundRows& raised) {
+  LeafPage& leaf = leaves_[edit.page];
+  const std::vector<Run> runs = runs_of(edit, change);
+  writer.write(slot, next_->leaf(leaf.slot).partition, runs, later_of(edit, change));
+  const MutableNode node = nodes_->owned(leaf.parent);
+  const std::uint32_t child = position_of({node.bytes}, leaf.slot);
+  node.children()[child] = slot;
+  node.min_ids()[child] = next_->leaf(slot).min_id;
+  leaf.num_erased += static_cast<std::uint32_t>(edit.removed.size());
+  BoundRows rows(static_cast<std::size_t>(next_->layout.num_rows()));
+  const auto raise = [&] {
+    if (raised.empty()) raised = bounds_of_no_rows(next_->layout);
+    cover(next_->layout, raised, rows);
+  };
+  const std::uint32_t num_rows = next_->leaf(slot).num_rows;
+  if (4 * leaf.num_erased > num_rows || edit.added.size() > kManyRows) {
+    writer.bound(slot, 0, num_rows, rows);
+    set_column(node, child, rows);
+    leaf.num_erased = 0;
+    return raise();
+  }
+  std::uint32_t at = 0;
+  for (const Run& run : runs) {
+    if (run.slot == kOfBatch) {
+      writer.bound(slot, at, run.count, rows);
+      if (cover_column(next_->layout, node, child, rows)) raise();
+    }
+    at += run.count;
+  }
+}
+
+// ---- Splits, merges and borrowing
+
+// Pages that are too full or nearly empty, the latter with a neighbour; the other edits go to `plain`.
+std::vector<TreeWriter::Recut> TreeWriter::plan_recuts(std::span<const PageEdit> edits,
+                                                       std::vector<PageEdit>& plain) const {
+  std::vector<bool> is_taken(leaves_.size());
+  for (const PageEdit& edit : edits)
+    if (needs_recut(edit)) is_taken[edit.page] = true;
+  std::vector<Recut> recuts;
+  for (const PageEdit& edit : edits) {
+    if (!needs_recut(edit)) {
+      plain.push_back(edit);
+      continue;
+    }
+    Recut recut;
+    recut.partition = next_->leaf(leaves_[edit.page].slot).partition;
+    recut.pages = {edit.page};
+    recut.edits = {edit};
+    const std::size_t rows = rows_after(edit);
+    if (rows > 0 && rows < least_rows()) {
+      const std::optional<PageNumber> neighbour = neighbour_of(edit.page, is_taken);
+      if (!neighbour) {
+        plain.push_back(edit);
+        continue;
+      }
+      is_taken[*neighbour] = true;
+      const bool is_next = position_in_partition(*neighbour) > position_in_partition(edit.page);
+      recut.pages.insert(is_next ? recut.pages.end() : recut.pages.begin(), *neighbour);
+      recut.edits.insert(is_next ? recut.edits.end() : recut.edits.begin(), PageEdit{*neighbour, {}, {}, {}});
+    }
+    recuts.push_back(std::move(recut));
+  }
+  return recuts;
+}
+
+// A page beside this one in its partition that is not cut anew itself.
+std::optional<PageNumber> TreeWriter::neighbour_of(PageNumber page, const std::vector<bool>& is_taken) const {
+  const std::vector<PageNumber>& pages = partitions_[next_->leaf(leaves_[page].slot).partition];
+  const std::size_t position = position_in_partition(page);
+  if (position + 1 < pages.size() && !is_taken[pages[position + 1]]) return pages[position + 1];
+  if (position > 0 && !is_taken[pages[position - 1]]) return pages[position - 1];
+  return std::nullopt;
+}
+
+void TreeWriter::write_parts(std::span<Recut> recuts, const Change& change) {
+  for (Recut& recut : recuts) {
+    std::vector<Run> runs;
+    std::size_t num_rows = 0;
+    for (const PageEdit& edit : recut.edits)
+      for (const Run& run : runs_of(edit, change)) {
+        runs.push_back(run);
+        num_rows += run.count;
+      }
+    const std::size_t limit = recut.pages.size() > 1 ? fill_rows() : block_rows();
+    const std::size_t num_parts =
+        num_rows <= limit ? (num_rows > 0 ? 1 : 0) : (num_rows + fill_rows() - 1) / fill_rows();
+    cut_evenly(runs, num_rows, num_parts, recut);
+    for (Recut::Part& part : recut.parts) part.slot = leaf_slots_->take();
+  }
+  tbb::enumerable_thread_specific<LeafWriter> writers([&] { return LeafWriter(*next_, change); });
+  for_each(recuts.size(), [&](std::size_t r) {
+    Recut& recut = recuts[r];
+    Later later = later_of(recut.edits.back(), change);
+    for (std::size_t p = recut.parts.size(); p-- > 0;) {
+      Recut::Part& part = recut.parts[p];
+      writers.local().write(part.slot, recut.partition, part.runs, later);
+      part.rows.resize(static_cast<std::size_t>(next_->layout.num_rows()));
+      writers.local().bound(part.slot, 0, next_->leaf(part.slot).num_rows, part.rows);
+      later.include_leaf(*next_, part.slot);
+    }
+  });
+}
+
+void TreeWriter::cut_evenly(std::span<const Run> runs, std::size_t num_rows, std::size_t num_parts,
+                            Recut& recut) {
+  recut.parts.resize(num_parts);
+  std::size_t done = 0;
+  auto run = runs.begin();
+  std::uint32_t used = 0;  // of *run
+  for (std::size_t p = 0; p < num_parts; ++p) {
+    const std::size_t end = num_rows * (p + 1) / num_parts;
+    while (done < end) {
+      const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(run->count - used, end - done));
+      recut.parts[p].runs.push_back({run->slot, run->first + used, count});
+      done += count;
+      used += count;
+      if (used < run->count) continue;
+      ++run;
+      used = 0;
+    }
+  }
+}
+
+// Puts the parts into the tree, and tells the nodes above what they may have more than before.
+void TreeWriter::place(std::span<Recut> recuts, const Change& change) {
+  if (recuts.empty()) return;
+  std::vector<PageNumber> parents;
+  for (const Recut& recut : recuts)
+    for (const PageNumber page : recut.pages) parents.push_back(leaves_[page].parent);
+  nodes_->own(std::move(parents));
+  for (Recut& recut : recuts) place_parts(recut, change);
+  std::vector<TreeNodes::Rise> rises;
+  for (Recut& recut : recuts)
+    for (std::size_t p = 0; p < recut.parts.size(); ++p)
+      rises.push_back({leaves_[recut.pages[p]].parent, std::move(recut.parts[p].rows)});
+  nodes_->carry_up(std::move(rises));
+}
+
+// Puts the parts in the place of the pages: as many as there are keep their numbers.
+void TreeWriter::place_parts(Recut& recut, const Change& change) {
+  std::vector<PageNumber>& pages = partitions_[recut.partition];
+  std::vector<std::uint32_t> old_slots;
+  for (const PageNumber page : recut.pages) old_slots.push_back(leaves_[page].slot);
+  const std::size_t first = position_in_partition(recut.pages.front());
+  for (std::size_t p = 0; p < recut.parts.size(); ++p) {
+    const Recut::Part& part = recut.parts[p];
+    if (p >= recut.pages.size()) {
+      const PageNumber page = new_leaf_page();
+      leaves_[page].slot = part.slot;
+      set_first(page);
+      nodes_->insert_leaf(TreeNodes::Side::after, recut.pages[p - 1], page, part.rows);
+      pages.insert(pages.begin() + static_cast<std::ptrdiff_t>(first + p), page);
+      recut.pages.push_back(page);
+    } else {
+      nodes_->set_leaf(recut.pages[p], part.slot, part.rows);
+      set_first(recut.pages[p]);
+      leaves_[recut.pages[p]].num_erased = 0;
+    }
+    move_ids(part.runs, recut.pages[p], change);
+  }
+  for (std::size_t p = recut.parts.size(); p < recut.pages.size(); ++p) {
+    const PageNumber page = recut.pages[p];
+    nodes_->remove_leaf(page);
+    pages.erase(std::find(pages.begin(), pages.end(), page));
+    leaves_[page] = {};
+    free_leaf_pages_.push_back(page);
+    --next_->num_leaves;
+    if (pages.empty()) ++num_empty_partitions_;
+  }
+  for (const std::uint32_t slot : old_slots) release(slot);
+}
+
+void TreeWriter::set_first(PageNumber page) {
+  leaves_[page].first_order = order_at(*next_, leaves_[page].slot, 0);
+  leaves_[page].first_id = next_->leaf_ids(leaves_[page].slot)[0];
+}
+
+void TreeWriter::move_ids(std::span<const Run> runs, PageNumber page, const Change& change) {
+  for (const Run& run : runs) {
+    if (run.slot == kOfBatch) {
+      for (std::uint32_t r = run.first; r < run.first + run.count; ++r) ids_.insert(change.ids[r], page);
+      continue;
+    }
+    const PageNumber from = nodes_->leaf_in(run.slot);
+    const std::int64_t* ids = next_->leaf_ids(run.slot);
+    if (from == page) continue;
+    for (std::uint32_t r = run.first; r < run.first + run.count; ++r) ids_.prefetch(ids[r]);
+    for (std::uint32_t r = run.first; r < run.first + run.count; ++r) ids_.move(ids[r], from, page);
+  }
+}
+
+}  // namespace culmen

@@ -1,0 +1,166 @@
+// TreeWriter: which pages a batch touches.
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+#include "index/assert.h"
+#include "index/write/tree_writer.h"
+
+namespace culmen {
+namespace {
+
+// Rows of a random partition are told by nothing, so the id decides: far from those with ids beside it.
+std::uint32_t random_partition(std::int64_t id, std::uint32_t num_partitions) {
+  const std::uint64_t hash = (static_cast<std::uint64_t>(id) * 0x9e3779b97f4a7c15) >> 32;
+  return static_cast<std::uint32_t>((hash * num_partitions) >> 32);
+}
+
+}  // namespace
+
+std::vector<TreeWriter::Touch> TreeWriter::locate(const Change& change) {
+  std::vector<Touch> touches;
+  touches.reserve(change.removed.size() + 2 * change.num_rows());
+  locate_removed(change, touches);
+  locate_added(change, touches);
+  return touches;
+}
+
+void TreeWriter::locate_removed(const Change& change, std::vector<Touch>& touches) {
+  for (const std::int64_t id : change.removed) ids_.prefetch(id);
+  for (const std::int64_t id : change.removed) {
+    const Place place = find(id);
+    CULMEN_ASSERT(place.page != kNoPage);
+    touches.push_back({place.page, Kind::remove, place.position});
+    note_removed_row(leaves_[place.page].slot, place.position);
+  }
+}
+
+void TreeWriter::locate_added(const Change& change, std::vector<Touch>& touches) {
+  keys_ = keys_of(change);
+  for (std::uint32_t row = 0; row < change.num_rows(); ++row) {
+    const PageNumber page = page_for(keys_[row], change.ids[row]);
+    touches.push_back({page, Kind::add, row});
+    touch_earlier_pages(change, page, row, touches);
+  }
+}
+
+std::vector<OrderKey> TreeWriter::keys_of(const Change& change) const {
+  std::vector<OrderKey> keys(change.num_rows());
+  TupleChunk chunk(static_cast<Eigen::Index>(keys.size()), next_->num_attributes());
+  for (Eigen::Index i = 0; i < chunk.cols(); ++i)
+    for (Eigen::Index r = 0; r < chunk.rows(); ++r)
+      chunk(r, i) =
+          change.number(static_cast<std::size_t>(r), static_cast<std::size_t>(i), next_->value_bytes());
+  const Partitioner& partitioner = *next_->partitioner;
+  partitioner.keys(chunk, 0, keys.size(), keys);
+  if (partitioner.kind() == Partitioning::random)
+    for (std::size_t r = 0; r < keys.size(); ++r)
+      keys[r] = key_in(random_partition(change.ids[r], partitioner.num_partitions()), keys[r]);
+  return keys;
+}
+
+// The last page of the partition that begins at or before (key, id), or else its first one.
+PageNumber TreeWriter::page_for(OrderKey key, std::int64_t id) {
+  const std::vector<PageNumber>& pages = partitions_[partition_of(key)];
+  if (pages.empty()) return new_partition_page(partition_of(key));
+  const std::pair wanted(key & kOrderMask, id);
+  const auto after =
+      std::upper_bound(pages.begin(), pages.end(), wanted, [this](const auto& value, PageNumber page) {
+        const LeafPage& leaf = leaves_[page];
+        return value < std::pair(leaf.first_order, leaf.first_id);
+      });
+  return after == pages.begin() ? pages.front() : *(after - 1);
+}
+
+PageNumber TreeWriter::new_leaf_page() {
+  ++next_->num_leaves;
+  if (free_leaf_pages_.empty()) {
+    leaves_.emplace_back();
+    return static_cast<PageNumber>(leaves_.size() - 1);
+  }
+  const PageNumber page = free_leaf_pages_.back();
+  free_leaf_pages_.pop_back();
+  leaves_[page] = {};
+  return page;
+}
+
+// An empty page, next to those of the nearest partition that has any. Its first rows are on the way.
+PageNumber TreeWriter::new_partition_page(std::uint32_t partition) {
+  const auto is_used = [](const std::vector<PageNumber>& pages) { return !pages.empty(); };
+  const auto here = partitions_.begin() + partition;
+  const auto before = std::find_if(std::make_reverse_iterator(here), partitions_.rend(), is_used);
+  const bool has_before = before != partitions_.rend();
+  const PageNumber neighbour =
+      has_before ? before->back() : std::find_if(here, partitions_.end(), is_used)->front();
+  const PageNumber page = new_leaf_page();
+  const std::uint32_t slot = leaf_slots_->take();
+  LeafHeader& header = next_->blocks->leaf(slot);
+  header = {};
+  header.partition = partition;
+  header.version = next_->version;
+  leaves_[page].slot = slot;
+  nodes_->own({leaves_[neighbour].parent});
+  nodes_->insert_leaf(has_before ? TreeNodes::Side::after : TreeNodes::Side::before, neighbour, page,
+                      bounds_of_no_rows(next_->layout));
+  partitions_[partition].push_back(page);
+  --num_empty_partitions_;
+  return page;
+}
+
+std::size_t TreeWriter::position_in_partition(PageNumber page) const {
+  const std::vector<PageNumber>& pages = partitions_[current().leaf(leaves_[page].slot).partition];
+  const auto by_first = [this](PageNumber a, PageNumber b) {
+    return std::pair(leaves_[a].first_order, leaves_[a].first_id) <
+           std::pair(leaves_[b].first_order, leaves_[b].first_id);
+  };
+  const auto found = std::lower_bound(pages.begin(), pages.end(), page, by_first);
+  return static_cast<std::size_t>(found - pages.begin());
+}
+
+// What a leaf says of those behind it covers also what the leaf before it says: so the first page that covers
+// the row already ends the walk.
+void TreeWriter::touch_earlier_pages(const Change& change, PageNumber page, std::uint32_t row,
+                                     std::vector<Touch>& touches) const {
+  const std::vector<PageNumber>& pages = partitions_[partition_of(keys_[row])];
+  for (std::size_t p = position_in_partition(page); p-- > 0;) {
+    if (later_covers(leaves_[pages[p]].slot, change, row)) return;
+    touches.push_back({pages[p], Kind::later, row});
+  }
+}
+
+bool TreeWriter::later_covers(std::uint32_t slot, const Change& change, std::uint32_t row) const {
+  if (change.ids[row] < next_->leaf(slot).later_min_id) return false;
+  return visit_value_type(*next_, [&]<typename T>(T) {
+    const T* highest = next_->corner<T>(slot, Corner::later_maximum);
+    const T* lowest = next_->corner<T>(slot, Corner::later_minimum);
+    for (std::size_t i = 0; i < next_->attributes.size(); ++i) {
+      const T value = *reinterpret_cast<const T*>(change.value(row, i, sizeof(T)));
+      if (value > highest[i] || value < lowest[i]) return false;
+    }
+    return true;
+  });
+}
+
+// The touches of each page together, in the order of the enumeration.
+std::vector<TreeWriter::PageEdit> TreeWriter::group(std::vector<Touch>& touches) {
+  std::sort(touches.begin(), touches.end(), [](const Touch& a, const Touch& b) {
+    return std::tie(a.page, a.kind, a.value) < std::tie(b.page, b.kind, b.value);
+  });
+  std::vector<PageEdit> edits;
+  for (std::size_t first = 0; first < touches.size();) {
+    PageEdit& edit = edits.emplace_back();
+    edit.page = touches[first].page;
+    const auto take = [&](Kind kind) {
+      const std::size_t start = first;
+      while (first < touches.size() && touches[first].page == edit.page && touches[first].kind == kind)
+        ++first;
+      return std::span<const Touch>(touches).subspan(start, first - start);
+    };
+    edit.removed = take(Kind::remove);
+    edit.added = take(Kind::add);
+    edit.later = take(Kind::later);
+  }
+  return edits;
+}
+
+}  // namespace culmen
