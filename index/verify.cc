@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <optional>
 
 #include "index/block_bounds.h"
 #include "index/floating_point_scope.h"
@@ -63,6 +64,9 @@ class Verifier {
   void check_thresholds(std::size_t partition);
   void check_node(std::size_t node);
   void check_child_bounds(NodeRef node, std::uint32_t child, const std::string& where);
+  void check_leaf_bounds(NodeRef node, std::uint32_t child, const std::string& where);
+  std::optional<std::size_t> uncovered_row(NodeRef node, std::uint32_t child,
+                                           std::span<const Half> rows) const;
 
   const Snapshot& s_;
   const bool deep_;
@@ -251,25 +255,43 @@ void Verifier::check_node(std::size_t index) {
 
 // Stored bounds must be at least (minima: at most) what the child itself gives.
 void Verifier::check_child_bounds(NodeRef node, std::uint32_t child, const std::string& where) {
-  const FloatingPointScope floating_point;
+  if (node.header().level == 1) return check_leaf_bounds(node, child, where);
+  const NodeRef below = s_.node(node.children()[child]);
+  if (below.header().level + 1 != node.header().level) return fault(where, "is not one level lower");
   std::vector<Half> rows(static_cast<std::size_t>(s_.layout.num_rows()));
+  aggregate_bounds(s_.layout, below.bounds(), static_cast<int>(below.header().num_children), rows);
+  if (const auto row = uncovered_row(node, child, rows))
+    fault(where, "bounds row " + std::to_string(*row) + " does not cover the child");
+}
+
+// Where sums round, a bound of many tuples is wider than those of each of them alone. Tuples may have come in
+// parts, so in the end it is the narrow ones that must be covered.
+void Verifier::check_leaf_bounds(NodeRef node, std::uint32_t child, const std::string& where) {
+  const FloatingPointScope floating_point;
   const std::uint32_t slot = node.children()[child];
-  if (node.header().level == 1) {
-    BlockBounds bounds(s_.layout, s_.units, s_.exact_sums, s_.block_rows);
-    visit_value_type(s_, [&]<typename T>(T) {
-      bounds.compute(s_.leaf_values<T>(slot), static_cast<int>(s_.leaf(slot).num_rows), rows);
-    });
-  } else {
-    const NodeRef below = s_.node(slot);
-    if (below.header().level + 1 != node.header().level) return fault(where, "is not one level lower");
-    aggregate_bounds(s_.layout, below.bounds(), static_cast<int>(below.header().num_children), rows);
-  }
+  const auto num_tuples = static_cast<int>(s_.leaf(slot).num_rows);
+  BlockBounds bounds(s_.layout, s_.units, s_.exact_sums, s_.block_rows);
+  std::vector<Half> rows(static_cast<std::size_t>(s_.layout.num_rows()));
+  visit_value_type(s_, [&]<typename T>(T) {
+    const T* values = s_.leaf_values<T>(slot);
+    bounds.compute(values, num_tuples, rows);
+    if (!uncovered_row(node, child, rows)) return;
+    for (int tuple = 0; tuple < num_tuples; ++tuple) {
+      bounds.compute(values + tuple, 1, rows);
+      if (const auto row = uncovered_row(node, child, rows))
+        return fault(where, "bounds row " + std::to_string(*row) + " does not cover the child");
+    }
+  });
+}
+
+std::optional<std::size_t> Verifier::uncovered_row(NodeRef node, std::uint32_t child,
+                                                   std::span<const Half> rows) const {
+  const auto first_minimum = static_cast<std::size_t>(s_.layout.first_minimum_row());
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const Half stored = node.bounds()[row * kFanOut + child];
-    const bool covers =
-        static_cast<int>(row) < s_.layout.first_minimum_row() ? stored >= rows[row] : stored <= rows[row];
-    if (!covers) return fault(where, "bounds row " + std::to_string(row) + " does not cover the child");
+    if (!(row < first_minimum ? stored >= rows[row] : stored <= rows[row])) return row;
   }
+  return std::nullopt;
 }
 
 }  // namespace

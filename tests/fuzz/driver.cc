@@ -7,13 +7,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/fuzz/fuzz_target.h"
@@ -21,16 +21,26 @@
 // The sanitizers' own declaration is strong: a build without them has no such function.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
+// Nearly all allocations here are small and short-lived: a quarantine that the cache holds, and no stack kept
+// of each, make targets twice as fast. ASAN_OPTIONS=malloc_context_size=30 gives the stacks of an input run
+// again.
+extern "C" const char* __asan_default_options();
+extern "C" const char* __asan_default_options() {
+  return "quarantine_size_mb=8:malloc_context_size=1";
+}
+
 namespace culmen::fuzz {
 namespace {
 
 constexpr std::size_t kMaxInputBytes = 4096;
 
 std::string current_name;  // for the report when a sanitizer ends the program
+std::uint64_t current_run = 0;
 std::string current_input;
 
 void print_current_input() {
-  std::fprintf(stderr, "\n%s, %zu bytes:", current_name.c_str(), current_input.size());
+  std::fprintf(stderr, "\n%s, run %llu, %zu bytes:", current_name.c_str(),
+               static_cast<unsigned long long>(current_run), current_input.size());
   for (const char c : current_input) std::fprintf(stderr, " %02x", static_cast<unsigned char>(c));
   std::fprintf(stderr, "\n");
 }
@@ -40,8 +50,8 @@ class Mutator {
   explicit Mutator(std::uint64_t seed) : seeds_(seed_inputs()), tokens_(tokens()), seed_(seed) {}
 
   std::string input(std::uint64_t run) {
-    std::seed_seq mixed{seed_, seed_ >> 32, run, run >> 32};
-    random_.seed(mixed);
+    state_ = seed_;
+    state_ = random() ^ run;
     std::string bytes = below(32) == 0 ? random_bytes() : pick(seeds_);
     for (std::size_t left = below(6); left > 0; --left) mutate(bytes);
     if (bytes.size() > kMaxInputBytes) bytes.resize(kMaxInputBytes);
@@ -49,12 +59,19 @@ class Mutator {
   }
 
  private:
-  std::size_t below(std::size_t limit) { return limit == 0 ? 0 : random_() % limit; }
+  // SplitMix64: good enough here, and new for each input at no cost.
+  std::uint64_t random() {
+    std::uint64_t mixed = state_ += 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+    return mixed ^ (mixed >> 31);
+  }
+  std::size_t below(std::size_t limit) { return limit == 0 ? 0 : random() % limit; }
   const std::string& pick(const std::vector<std::string>& from) { return from[below(from.size())]; }
 
   std::string random_bytes() {
     std::string bytes(below(64), '\0');
-    for (char& c : bytes) c = static_cast<char>(random_());
+    for (char& c : bytes) c = static_cast<char>(random());
     return bytes;
   }
 
@@ -85,29 +102,30 @@ class Mutator {
         break;
       default:
         if (pos < bytes.size())
-          bytes[pos] = static_cast<char>(below(2) == 0 ? bytes[pos] ^ (1 << below(8)) : random_());
+          bytes[pos] = static_cast<char>(below(2) == 0 ? bytes[pos] ^ (1 << below(8)) : random());
     }
   }
 
   std::vector<std::string> seeds_;
   std::vector<std::string> tokens_;
   std::uint64_t seed_;
-  std::mt19937_64 random_;
+  std::uint64_t state_ = 0;
 };
 
-void run_one(std::string name, std::string input) {
-  current_name = std::move(name);
-  current_input = std::move(input);
+void run_one(const std::string& input) {
   // An exact copy on the heap, so that a sanitizer sees each read past the end.
-  const std::vector<std::uint8_t> exact(current_input.begin(), current_input.end());
-  LLVMFuzzerTestOneInput(exact.data(), exact.size());
+  const auto exact = std::make_unique_for_overwrite<std::uint8_t[]>(input.size());
+  if (!input.empty()) std::memcpy(exact.get(), input.data(), input.size());
+  LLVMFuzzerTestOneInput(exact.get(), input.size());
 }
 
 void run_many(std::uint64_t num_runs, std::uint64_t seed) {
   const auto start = std::chrono::steady_clock::now();
   Mutator mutator(seed);
-  for (std::uint64_t run = 0; run < num_runs; ++run) {
-    run_one("run " + std::to_string(run) + " of seed " + std::to_string(seed), mutator.input(run));
+  current_name = "seed " + std::to_string(seed);
+  for (current_run = 0; current_run < num_runs; ++current_run) {
+    current_input = mutator.input(current_run);
+    run_one(current_input);
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   std::printf("%llu inputs, seed %llu, %.1f s, no fault\n", static_cast<unsigned long long>(num_runs),
@@ -125,7 +143,9 @@ void write_corpus(const std::filesystem::path& folder) {
 void run_files(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     std::ifstream file(path, std::ios::binary);
-    run_one(path, std::string(std::istreambuf_iterator<char>(file), {}));
+    current_name = path;
+    current_input.assign(std::istreambuf_iterator<char>(file), {});
+    run_one(current_input);
   }
 }
 

@@ -1,11 +1,14 @@
-// Logs: any bytes in place of the two logs of an index, with every checksum made good again or not, give an
-// error or whole batches in order; a writer may then go on, and what it adds is found. Without good checksums
-// a fuzzer would never get past the first of them.
+// Logs: any bytes in place of one of the two logs of an index, with every checksum made good again or not,
+// give an error or whole batches in order. Without good checksums a fuzzer would never get past the first of
+// them. A share of the inputs goes through a whole store: a writer may go on, and what it adds is found.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <optional>
 
 #include "culmen/error.h"
 #include "index/storage/store.h"
+#include "tests/fuzz/bytes_directory.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/storage/memory_file_system.h"
 #include "tests/storage/snapshots.h"
@@ -19,25 +22,47 @@ using namespace storage;
 // log.
 constexpr std::uint8_t kGoodChecksums = 1, kGoodChain = 2, kClosed = 4, kSecondLog = 8;
 
+constexpr std::size_t kOneStoreIn = 256;  // a store costs as much as many logs
+
 void append(Store& store, std::size_t bytes) {
   const Bytes body(bytes, static_cast<std::byte>(bytes));
   store.append(std::vector<LogRecord>{{store.last_version() + 1, body}});
   store.sync();
 }
 
-const std::map<std::string, Bytes>& base(bool closed) {
-  static const auto make = [](bool close) {
-    MemoryFileSystem system;
-    publish(*make_snapshot({.rows = 1, .attributes = 1, .labels = false}), system, "index", false);
-    const auto store = Store::open(system, "index", true);
-    store->replay([](std::uint64_t, std::span<const std::byte>) {});
-    for (std::size_t bytes : {0, 40, 600}) append(*store, bytes);
-    store->begin_checkpoint();
-    for (std::size_t bytes : {1, 456}) append(*store, bytes);
-    if (close) store->close();
-    return system.files("index");
-  };
-  static const std::map<std::string, Bytes> open = make(false), shut = make(true);
+struct Base {
+  std::map<std::string, Bytes> files;
+  std::array<LogName, 2> logs;
+  std::array<std::uint64_t, 2> versions;  // before the first frame of each
+  LogBound bound;
+};
+
+std::string text_of(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Base make_base(bool close) {
+  MemoryFileSystem system;
+  publish(*make_snapshot({.rows = 1, .attributes = 1, .labels = false}), system, "index", false);
+  const auto store = Store::open(system, "index", true);
+  store->replay([](std::uint64_t, std::span<const std::byte>) {});
+  for (std::size_t bytes : {0, 40, 600}) append(*store, bytes);
+  store->begin_checkpoint();
+  for (std::size_t bytes : {1, 456}) append(*store, bytes);
+  if (close) store->close();
+  Base base{system.files("index"), {}, {}, {}};
+  base.bound = parse_current(text_of(base.files.at("CURRENT")), "").log;
+  for (std::size_t log = 0; log < 2; ++log) {
+    LogHeader header;
+    std::memcpy(&header, base.files.at(log_name(log + 1)).data(), sizeof header);
+    base.logs[log] = {header.number, header.uuid};
+    base.versions[log] = header.version;
+  }
+  return base;
+}
+
+const Base& base(bool closed) {
+  static const Base open = make_base(false), shut = make_base(true);
   return closed ? shut : open;
 }
 
@@ -68,21 +93,58 @@ void make_good(Bytes& log, bool chain_too) {
   }
 }
 
+void touch(std::span<const std::byte> bytes) {
+  [[maybe_unused]] volatile std::uint64_t sum = 0;  // the reads must happen
+  for (std::size_t i = 0; i < bytes.size(); i += 16) sum = sum + std::to_integer<unsigned>(bytes[i]);
+  if (!bytes.empty()) sum = sum + std::to_integer<unsigned>(bytes.back());
+}
+
+// The log alone.
+void check_log(const Bytes& bytes, const Base& base, std::size_t log) {
+  const LogName& name = base.logs[log];
+  const BytesDirectory directory({{log_name(name.number), bytes}});
+  const std::optional<LogOrigin> origin = read_log_origin(directory, name.number);
+  LogReader reader(directory, name, base.versions[log], base.bound);
+  require(origin && origin->version == base.versions[log], "a log that can be read has an origin");
+  std::uint64_t last = base.versions[log];
+  while (const auto batch = reader.next()) {
+    require(batch->version == ++last, "versions without a gap");
+    require(reader.end().offset <= bytes.size() && batch->body.size() < reader.end().offset,
+            "a body in the log");
+    touch(batch->body);
+  }
+  require(reader.end().version == last && reader.torn_bytes() == bytes.size() - reader.end().offset,
+          "the end of what was read");
+  require(reader.end().offset % kSectorBytes == 0, "whole sectors");
+  if (reader.successor()) require(reader.successor()->number > name.number, "a later log");
+  reader.refresh();
+  require(!reader.next(), "no batch that was not there before");
+}
+
 // The last version that is found.
 std::uint64_t replay(Store& store) {
   std::uint64_t last = store.take_snapshot()->version;
-  [[maybe_unused]] volatile std::uint64_t sum = 0;  // the reads must happen
   store.replay([&](std::uint64_t version, std::span<const std::byte> body) {
     require(version == last + 1, "versions without a gap");
     last = version;
-    for (std::byte b : body) sum = sum + std::to_integer<unsigned>(b);
+    touch(body);
   });
   return last;
 }
 
-std::string bytes_of(const std::string& name, bool closed) {
-  const Bytes& bytes = base(closed).at(name);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+void check_store(const Bytes& log, const Base& base, std::size_t number) {
+  auto files = base.files;
+  files[log_name(number + 1)] = log;
+  MemoryFileSystem system;
+  system.put("index", files);
+  const std::uint64_t read = replay(*Store::open(system, "index", false));
+  require(system.files("index") == files, "a reader changes nothing");
+  auto writer = Store::open(system, "index", true);
+  require(replay(*writer) == read, "a writer finds what a reader finds");
+  append(*writer, 10);
+  writer->close();
+  writer.reset();
+  require(replay(*Store::open(system, "index", false)) == read + 1, "what is appended is found");
 }
 
 std::string header_bytes(const FrameHeader& header) {
@@ -94,8 +156,9 @@ std::string header_bytes(const FrameHeader& header) {
 std::vector<std::string> seed_inputs() {
   std::vector<std::string> seeds;
   for (std::uint8_t flags = 0; flags < 16; ++flags)
-    seeds.push_back(static_cast<char>(flags) +
-                    bytes_of((flags & kSecondLog) != 0 ? "WAL-2" : "WAL-1", (flags & kClosed) != 0));
+    seeds.push_back(
+        static_cast<char>(flags) +
+        text_of(base((flags & kClosed) != 0).files.at(log_name((flags & kSecondLog) != 0 ? 2 : 1))));
   return seeds;
 }
 
@@ -121,22 +184,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace culmen::fuzz;
   if (size == 0) return 0;
   const std::uint8_t flags = data[0];
-  auto files = base((flags & kClosed) != 0);
-  Bytes& log = files[(flags & kSecondLog) != 0 ? "WAL-2" : "WAL-1"];
+  const Base& index = base((flags & kClosed) != 0);
+  const std::size_t number = (flags & kSecondLog) != 0 ? 1 : 0;
   const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
-  log.assign(bytes.begin(), bytes.end());
+  Bytes log(bytes.begin(), bytes.end());
   if ((flags & kGoodChecksums) != 0) make_good(log, (flags & kGoodChain) != 0);
-  MemoryFileSystem system;
-  system.put("index", files);
   try {
-    const std::uint64_t read = replay(*Store::open(system, "index", false));
-    require(system.files("index") == files, "a reader changes nothing");
-    auto writer = Store::open(system, "index", true);
-    require(replay(*writer) == read, "a writer finds what a reader finds");
-    append(*writer, 10);
-    writer->close();
-    writer.reset();
-    require(replay(*Store::open(system, "index", false)) == read + 1, "what is appended is found");
+    if (checksum_of(bytes) % kOneStoreIn == 0) {
+      check_store(log, index, number);
+    } else {
+      check_log(log, index, number);
+    }
   } catch (const Error&) {
   }
   return 0;

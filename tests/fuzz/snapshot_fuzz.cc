@@ -1,5 +1,6 @@
 // Index directories: any change to a valid one, with every checksum made good again, gives an error or a
 // snapshot that is safe to search. Without the checksums a fuzzer would never get past the first of them.
+// Where the manifest's text stays as it is, the block files are read without it.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -8,7 +9,9 @@
 
 #include "culmen/error.h"
 #include "index/storage/manifest.h"
+#include "index/storage/snapshot_files.h"
 #include "index/storage/store.h"
+#include "tests/fuzz/bytes_directory.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/storage/memory_file_system.h"
 #include "tests/storage/snapshots.h"
@@ -21,15 +24,21 @@ using storage::FileKind;
 
 // An input of this target: one byte that chooses the index, then changes of 8 bytes.
 struct Change {
-  std::uint8_t
-      target;  // below 4: a block file; 4: a member of the manifest; else: a byte of the manifest's text
-  std::uint8_t width;  // of the value written, in bytes: 1, 2, 4 or 8
+  std::uint8_t target;  // modulo 64, 4: a member of the manifest; 5: a byte of its text; else a block file
+  std::uint8_t width;   // of the value written, in bytes: 1, 2, 4 or 8
   std::uint16_t block;
   std::uint16_t offset;
   std::uint16_t value;  // below kValues.size(): one of these; else itself
 };
 static_assert(sizeof(Change) == 8);
 constexpr std::uint8_t kManifestMember = 4, kManifestText = 5;
+
+bool is_of(std::uint8_t target, const Change& change) {
+  return change.target % 64 == target;
+}
+bool is_of_manifest(const Change& change) {
+  return is_of(kManifestMember, change) || is_of(kManifestText, change);
+}
 
 constexpr std::array<std::uint64_t, 25> kValues = {0,
                                                    1,
@@ -57,17 +66,18 @@ constexpr std::array<std::uint64_t, 25> kValues = {0,
                                                    0xfff0000000000000,
                                                    0x7e007e00};  // NaN, float16, twice
 
+constexpr std::size_t kNumFiles = storage::kFileKinds.size();
+
 struct Base {
-  std::map<std::string, Bytes> files;
+  std::array<Bytes, kNumFiles> files;
+  std::array<std::string, kNumFiles> names;
+  Bytes log;
   storage::Manifest manifest;
   storage::Current current;
-  std::array<std::vector<std::size_t>, 4> block_starts;  // by file, and behind them its end
-};
+  std::array<std::vector<std::size_t>, kNumFiles> block_starts;  // by file, and behind them its end
 
-const std::string& name_of(const Base& base, std::size_t file) {
-  static std::array<std::string, 4> names;
-  return names[file] = storage::file_name(storage::kFileKinds[file], base.manifest.snapshot.number);
-}
+  bool has(std::size_t file) const { return !block_starts[file].empty(); }
+};
 
 std::vector<std::size_t> block_starts(const Bytes& file) {
   std::vector<std::size_t> starts = {0};
@@ -82,22 +92,38 @@ std::vector<std::size_t> block_starts(const Bytes& file) {
 Base make_base(const storage::Shape& shape) {
   storage::MemoryFileSystem system;
   storage::publish(*storage::make_snapshot(shape), system, "index", false);
-  Base base;
-  base.files = system.files("index");
+  const std::map<std::string, Bytes> files = system.files("index");
   const auto text_of = [&](const char* name) {
-    const Bytes& bytes = base.files.at(name);
+    const Bytes& bytes = files.at(name);
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   };
+  Base base;
   base.manifest = storage::parse_manifest(text_of("MANIFEST-1"), "");
   base.current = storage::parse_current(text_of("CURRENT"), "");
-  for (std::size_t file = 0; file < 4; ++file)
-    if (base.files.count(name_of(base, file)))
-      base.block_starts[file] = block_starts(base.files[name_of(base, file)]);
+  base.log = files.at("WAL-1");
+  for (std::size_t file = 0; file < kNumFiles; ++file) {
+    base.names[file] = storage::file_name(storage::kFileKinds[file], base.manifest.snapshot.number);
+    const auto found = files.find(base.names[file]);
+    if (found == files.end()) continue;
+    base.files[file] = found->second;
+    base.block_starts[file] = block_starts(found->second);
+  }
   return base;
 }
 
+// Small ones, which are quick to read, and from kNumSmall on larger ones.
+constexpr std::size_t kNumSmall = 5;
 const std::vector<Base>& bases() {
   static const std::vector<Base> all = {
+      make_base({.rows = 20, .attributes = 2, .partitions = 2}),
+      make_base({.rows = 20, .attributes = 1, .labels = false, .partitioning = Partitioning::random}),
+      make_base({.rows = 5, .attributes = 3, .float64 = true}),
+      make_base({.rows = 40,
+                 .attributes = 1,
+                 .float64 = true,
+                 .partitioning = Partitioning::random,
+                 .partitions = 2}),
+      make_base({.rows = 0, .attributes = 3}),
       make_base({.rows = 100, .attributes = 2, .partitions = 3}),
       make_base({.rows = 700,
                  .attributes = 1,
@@ -105,7 +131,6 @@ const std::vector<Base>& bases() {
                  .partitioning = Partitioning::random,
                  .partitions = 2}),
       make_base({.rows = 40, .attributes = 9, .float64 = true}),
-      make_base({.rows = 0, .attributes = 3}),
   };
   return all;
 }
@@ -170,33 +195,65 @@ storage::FileEntry with_good_checksums(const std::vector<std::size_t>& starts, B
   return {file.size(), storage::digest_of(std::as_bytes(std::span(checksums)))};
 }
 
-std::map<std::string, Bytes> changed_files(const Base& base, std::span<const Change> changes) {
-  std::map<std::string, Bytes> files = base.files;
-  storage::Manifest manifest = base.manifest;
-  const auto value_of = [](const Change& change) {
-    return change.value < kValues.size() ? kValues[change.value] : std::uint64_t{change.value};
-  };
-  for (const Change& change : changes)
-    if (change.target < 4)
-      change_block(base.block_starts[change.target], files[name_of(base, change.target)], change,
-                   value_of(change));
-  for (std::size_t f = 0; f < 4; ++f)
-    if (!base.block_starts[f].empty())
-      manifest.files[f] = with_good_checksums(base.block_starts[f], files[name_of(base, f)]);
-  for (const Change& change : changes)
-    if (change.target == kManifestMember) change_member(manifest, change, value_of(change));
-  std::string text = storage::to_text(manifest);
-  for (const Change& change : changes)
-    if (change.target >= kManifestText) text[change.offset % text.size()] = static_cast<char>(change.value);
-  const auto bytes = std::as_bytes(std::span(text));
-  storage::Current changed = base.current;
-  changed.manifest_bytes = text.size();
-  changed.manifest_digest = storage::digest_of(bytes);
-  const std::string current = storage::to_text(changed);
-  files["MANIFEST-1"].assign(bytes.begin(), bytes.end());
-  files["CURRENT"].assign(std::as_bytes(std::span(current)).begin(), std::as_bytes(std::span(current)).end());
-  return files;
+std::uint64_t value_of(const Change& change) {
+  return change.value < kValues.size() ? kValues[change.value] : std::uint64_t{change.value};
 }
+
+// A base and what the changes make of it.
+class Changed {
+ public:
+  Changed(const Base& base, std::span<const Change> changes) : base_(base), manifest_(base.manifest) {
+    for (const Change& change : changes) {
+      const std::size_t f = change.target % kNumFiles;
+      if (is_of_manifest(change) || !base.has(f)) continue;
+      if (files_[f].empty()) files_[f] = base.files[f];
+      change_block(base.block_starts[f], files_[f], change, value_of(change));
+    }
+    for (std::size_t f = 0; f < kNumFiles; ++f)
+      if (!files_[f].empty()) manifest_.files[f] = with_good_checksums(base.block_starts[f], files_[f]);
+    for (const Change& change : changes)
+      if (is_of(kManifestMember, change)) change_member(manifest_, change, value_of(change));
+  }
+
+  // The block files, past the manifest's text.
+  std::shared_ptr<Snapshot> read_blocks() const {
+    std::vector<BytesDirectory::Entry> entries;
+    for (std::size_t f = 0; f < kNumFiles; ++f)
+      if (base_.has(f)) entries.emplace_back(base_.names[f], file(f));
+    return storage::read_snapshot(BytesDirectory(std::move(entries)), manifest_);
+  }
+
+  // All of it.
+  std::shared_ptr<Snapshot> load(std::span<const Change> changes) const {
+    std::string text = storage::to_text(manifest_);
+    for (const Change& change : changes)
+      if (is_of(kManifestText, change)) text[change.offset % text.size()] = static_cast<char>(change.value);
+    storage::Current current = base_.current;
+    current.manifest_bytes = text.size();
+    current.manifest_digest = storage::digest_of(std::as_bytes(std::span(text)));
+    std::map<std::string, Bytes> all = {{"MANIFEST-1", bytes_of(text)},
+                                        {"CURRENT", bytes_of(storage::to_text(current))},
+                                        {"WAL-1", base_.log}};
+    for (std::size_t f = 0; f < kNumFiles; ++f)
+      if (base_.has(f)) all[base_.names[f]] = file(f);
+    storage::MemoryFileSystem system;
+    system.put("index", all);
+    return storage::load(system, "index");
+  }
+
+ private:
+  const Bytes& file(std::size_t number) const {
+    return files_[number].empty() ? base_.files[number] : files_[number];
+  }
+  static Bytes bytes_of(const std::string& text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+  }
+
+  const Base& base_;
+  storage::Manifest manifest_;
+  std::array<Bytes, kNumFiles> files_;  // those that are not as they were
+};
 
 // Everything engines rely on to stay inside their arrays and to keep numbers finite.
 void check_tree(const Snapshot& s) {
@@ -262,24 +319,27 @@ std::vector<std::string> seed_inputs() {
   std::vector<std::string> seeds;
   std::mt19937 random(1);
   for (std::size_t base = 0; base < bases().size(); ++base) {
-    seeds.emplace_back(1, static_cast<char>(base));
+    const std::string start(1, static_cast<char>(base));
+    seeds.push_back(start);
     for (std::uint8_t target = 0; target <= kManifestText; ++target)
-      for (int i = 0; i < 8; ++i)
-        seeds.push_back(seeds[base * 49] +
-                        change_bytes({target, static_cast<std::uint8_t>(random() % 4),
-                                      static_cast<std::uint16_t>(random() % 8),
-                                      static_cast<std::uint16_t>(random() % 600),
-                                      static_cast<std::uint16_t>(random() % kValues.size())}));
+      for (std::size_t i = 0; i < (base < kNumSmall && target < kNumFiles ? 32 : 1); ++i)
+        seeds.push_back(start + change_bytes({target, static_cast<std::uint8_t>(random() % 4),
+                                              static_cast<std::uint16_t>(random() % 8),
+                                              static_cast<std::uint16_t>(random() % 600),
+                                              static_cast<std::uint16_t>(random() % kValues.size())}));
   }
   return seeds;
 }
 
 std::vector<std::string> tokens() {
   std::vector<std::string> all;
-  for (std::uint8_t target = 0; target <= kManifestMember; ++target)
+  for (std::uint8_t target = 0; target < kNumFiles; ++target)
     for (std::uint16_t offset = 0; offset < 640; offset = static_cast<std::uint16_t>(offset + 4))
       for (std::uint16_t value = 0; value < kValues.size(); ++value)
         all.push_back(change_bytes({target, 2, static_cast<std::uint16_t>(value % 5 + 1), offset, value}));
+  for (std::uint16_t member = 0; member < 16; ++member)
+    for (std::uint16_t value = 0; value < kValues.size(); ++value)
+      all.push_back(change_bytes({kManifestMember, 2, static_cast<std::uint16_t>(value % 5), member, value}));
   return all;
 }
 
@@ -291,10 +351,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   std::vector<Change> changes((size - 1) / sizeof(Change));
   if (!changes.empty()) std::memcpy(changes.data(), data + 1, changes.size() * sizeof(Change));
-  storage::MemoryFileSystem system;
-  system.put("index", changed_files(bases()[data[0] % bases().size()], changes));
+  const Changed changed(bases()[data[0] % bases().size()], changes);
+  const bool is_text_changed = std::any_of(changes.begin(), changes.end(), is_of_manifest);
   try {
-    const auto snapshot = storage::load(system, "index");
+    const auto snapshot = is_text_changed ? changed.load(changes) : changed.read_blocks();
     check_tree(*snapshot);
     check_partitions(*snapshot);
     [[maybe_unused]] const volatile std::uint64_t sum = check_rows(*snapshot);  // the reads must happen

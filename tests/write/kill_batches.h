@@ -1,0 +1,104 @@
+// Batches that follow from their number: what kill_writer writes and what kill_test expects to find.
+//
+// Each writer has its own ids. Its batch n inserts rows, replaces every other one of batch n - kReplacedAfter
+// and erases what is left of batch n - kErasedAfter. So the rows that are there tell how many batches were
+// written, and whether the last of them is there as a whole.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "culmen/index.h"
+
+namespace culmen::test::kill {
+
+inline constexpr std::uint64_t kWriters = 4;
+inline constexpr std::uint64_t kReplacedAfter = 5, kErasedAfter = 60;
+inline constexpr std::uint64_t kMostRows = 16;  // that a batch inserts
+inline constexpr std::int64_t kIdsOfWriter = std::int64_t{1} << 40;
+
+// What a writer says once a batch was acknowledged. Written to a pipe at once, so never in halves.
+struct Acknowledged {
+  std::uint64_t writer;
+  std::uint64_t num_batches;  // of this writer, all that came before among them
+};
+
+struct Row {
+  std::array<double, 2> values;
+  std::string label;
+
+  friend bool operator==(const Row&, const Row&) = default;
+};
+using Rows = std::map<std::int64_t, Row>;
+
+inline std::uint64_t rows_of_batch(std::uint64_t batch) {
+  return 1 + batch * 2654435761u % kMostRows;
+}
+
+inline std::int64_t id_of(std::uint64_t writer, std::uint64_t batch, std::uint64_t row) {
+  return static_cast<std::int64_t>(writer) * kIdsOfWriter +
+         static_cast<std::int64_t>(batch * kMostRows + row);
+}
+
+inline Row written_by(std::uint64_t batch, std::int64_t id) {
+  return {{static_cast<double>(batch % 4096), static_cast<double>(id % 97)},
+          "batch " + std::to_string(batch)};
+}
+
+// The rows of one writer after its batches 0 .. num_batches - 1.
+inline Rows rows_after(std::uint64_t writer, std::uint64_t num_batches) {
+  Rows rows;
+  const std::uint64_t first = num_batches > kErasedAfter ? num_batches - kErasedAfter : 0;
+  for (std::uint64_t batch = first; batch < num_batches; ++batch) {
+    for (std::uint64_t row = 0; row < rows_of_batch(batch); ++row) {
+      const bool is_replaced = row % 2 == 1 && batch + kReplacedAfter < num_batches;
+      const std::int64_t id = id_of(writer, batch, row);
+      rows[id] = written_by(is_replaced ? batch + kReplacedAfter : batch, id);
+    }
+  }
+  return rows;
+}
+
+// The table of one step.
+class Step {
+ public:
+  void add(std::int64_t id, const Row& row) {
+    ids_.push_back(id);
+    for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].push_back(row.values[i]);
+    labels_.bytes.insert(labels_.bytes.end(), row.label.begin(), row.label.end());
+    labels_.offsets.push_back(labels_.bytes.size());
+  }
+  std::span<const std::int64_t> ids() const { return ids_; }
+  TableView view() const {
+    return {
+        ids_.size(), {{"batch"}, {"rest"}}, {columns_[0].data(), columns_[1].data()}, ids_, labels_.view()};
+  }
+
+ private:
+  std::vector<std::int64_t> ids_;
+  std::array<std::vector<double>, 2> columns_;
+  Labels labels_ = {{}, {0}};
+};
+
+inline void write_batch(Index& index, std::uint64_t writer, std::uint64_t batch) {
+  Step inserted, replaced, erased;
+  const auto add = [&](Step& step, std::uint64_t of_batch, bool every_row) {
+    for (std::uint64_t row = 0; row < rows_of_batch(of_batch); ++row) {
+      const std::int64_t id = id_of(writer, of_batch, row);
+      if (every_row || row % 2 == 1) step.add(id, written_by(batch, id));
+    }
+  };
+  add(inserted, batch, true);
+  if (batch >= kReplacedAfter) add(replaced, batch - kReplacedAfter, false);
+  if (batch >= kErasedAfter) add(erased, batch - kErasedAfter, true);
+  WriteBatch steps;
+  steps.insert(inserted.view()).upsert(replaced.view()).erase(erased.ids());
+  index.write(steps);
+}
+
+}  // namespace culmen::test::kill
