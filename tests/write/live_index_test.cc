@@ -258,6 +258,28 @@ TEST(LiveIndex, BatchesOfManyThreadsAreAllThere) {
   EXPECT_TRUE(index.verify().empty());
 }
 
+// More changes than a replay hands to the tree at once.
+TEST(LiveIndex, ReplaysALongLog) {
+  constexpr std::int64_t kBatches = 20, kRows = 8000;
+  const TemporaryDirectory folder;
+  const std::filesystem::path path = folder.path() / "index";
+  build_empty().save(path);
+  Index index = Index::open(path, {.writable = true, .durability = Durability::os});
+  for (std::int64_t b = 0; b < kBatches; ++b) {
+    RowsTable rows;
+    for (std::int64_t r = 0; r < kRows; ++r)
+      rows.add(r, {static_cast<double>(r % 1000), static_cast<double>(b), static_cast<double>(r % 7)});
+    index.upsert(rows.view());
+  }
+  index.close();
+  const Index again = Index::open(path);
+  EXPECT_EQ(again.recovery().num_batches, static_cast<std::uint64_t>(kBatches));
+  EXPECT_EQ(again.info().num_tuples, static_cast<std::uint64_t>(kRows));
+  EXPECT_EQ(again.verify(), std::vector<std::string>());
+  EXPECT_EQ(again.search({.weights = {0, 1, 0}, .k = 1}).hits.front().score, kBatches - 1)
+      << "the last batch's";
+}
+
 TEST(LiveIndex, AssignsIdsThatNobodyHad) {
   const TemporaryDirectory folder;
   const std::filesystem::path path = folder.path() / "index";
