@@ -226,7 +226,10 @@ void LiveIndex::log(const std::vector<Applied>& applied) {
   }
   if (options_.durability == Durability::batch && pending_bytes_ < kPendingBytes) return;
   write_pending();
-  if (options_.durability != Durability::sync) return;
+  if (options_.durability == Durability::sync) sync();
+}
+
+void LiveIndex::sync() {
   try {
     store_->sync();
   } catch (const IoError& error) {
@@ -234,13 +237,17 @@ void LiveIndex::log(const std::vector<Applied>& applied) {
   }
 }
 
-void LiveIndex::write_pending() {
-  if (pending_.empty()) return;
+std::vector<storage::LogRecord> LiveIndex::pending_records(std::uint64_t last_version) const {
   std::vector<storage::LogRecord> records;
   for (const std::vector<std::byte>& body : pending_)
-    records.push_back({store_->last_version() + records.size() + 1, body});
+    records.push_back({last_version + records.size() + 1, body});
+  return records;
+}
+
+void LiveIndex::write_pending() {
+  if (pending_.empty()) return;
   try {
-    store_->append(records);
+    store_->append(pending_records(store_->last_version()));
   } catch (const IoError& error) {
     stop(error.what());
   }
@@ -274,11 +281,7 @@ void LiveIndex::flush() {
   require_writable();
   if (is_in_memory()) return;
   write_pending();
-  try {
-    store_->sync();
-  } catch (const IoError& error) {
-    stop(error.what());
-  }
+  sync();
 }
 
 void LiveIndex::compact() {
@@ -304,10 +307,7 @@ void LiveIndex::close() {
   const std::unique_ptr<storage::Store> store = std::move(store_);
   if (!options_.writable || store == nullptr || !failure_.empty()) return;
   store_ = nullptr;
-  std::vector<storage::LogRecord> records;
-  for (const std::vector<std::byte>& body : pending_)
-    records.push_back({store->last_version() + records.size() + 1, body});
-  if (!records.empty()) store->append(records);
+  if (!pending_.empty()) store->append(pending_records(store->last_version()));
   store->close();
 }
 

@@ -63,7 +63,9 @@ class LiveIndex {
   void apply_again(std::vector<Applied>& applied);
   void keep(const std::vector<Applied>& applied);
   void log(const std::vector<Applied>& applied);
+  std::vector<storage::LogRecord> pending_records(std::uint64_t last_version) const;
   void write_pending();
+  void sync();
   void replace(std::shared_ptr<const Snapshot> next);
   [[noreturn]] void stop(const std::string& why);
 

@@ -12,6 +12,7 @@
 #include "index/floating_point_scope.h"
 #include "index/storage/salvage.h"
 #include "index/storage/store.h"
+#include "index/write/change_fold.h"
 #include "index/write/live_index.h"
 #include "index/write/reload.h"
 #include "index/write/tree_writer.h"
@@ -115,10 +116,12 @@ RepairReport repair(storage::FileSystem& file_system, const std::string& from, c
   TreeWriter tree(loaded);
   report.batches_applied =
       storage::salvage_log(file_system, from, found, [&](std::uint64_t, std::span<const std::byte> body) {
-        Change change = decode(body, tree.current().block_shape());
+        const BlockShape shape = tree.current().block_shape();
+        Change change = decode(body, shape);
         fit(change, tree);
-        tree.check(change);
-        tree.apply(change);
+        ChangeFold checked(shape, [&tree](std::int64_t id) { return tree.contains(id); });
+        checked.add(std::move(change));
+        tree.apply(checked.fold());
       });
   const std::shared_ptr<const Snapshot> saved = tree.publish(loaded->version + report.batches_applied);
   report.rows_kept = saved->num_tuples;

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <unordered_set>
 #include <utility>
 
-#include "culmen/error.h"
 #include "index/assert.h"
 #include "index/floating_point_scope.h"
 #include "index/write/extremes.h"
@@ -89,16 +86,6 @@ TreeWriter::Place TreeWriter::find(std::int64_t id) const {
     return found != end;
   });
   return place;
-}
-
-void TreeWriter::check(const Change& change) const {
-  std::unordered_set<std::int64_t> removed, added;
-  for (const std::int64_t id : change.removed)
-    if (!contains(id) || !removed.insert(id).second)
-      throw FormatError("a batch removes id " + std::to_string(id) + ", which is not there");
-  for (const std::int64_t id : change.ids)
-    if ((contains(id) && removed.count(id) == 0) || !added.insert(id).second)
-      throw FormatError("a batch adds id " + std::to_string(id) + ", which is there");
 }
 
 std::uint64_t TreeWriter::order_at(const Snapshot& s, std::uint32_t slot, std::uint32_t position) {

@@ -37,11 +37,8 @@ class TreeWriter {
   bool contains(std::int64_t id) const { return find(id).page != kNoPage; }
   const Snapshot& current() const { return next_ != nullptr ? *next_ : *base_; }
 
-  // Throws FormatError if the change does not fit the index: an id to remove that is not there, one to add
-  // that is, or one that comes twice. Changes of our own making do fit.
-  void check(const Change& change) const;
-
-  // Throws InputError (labels of a block beyond 4 GiB) and std::bad_alloc: after that this writer is good for
+  // The change fits the index: what it removes is there, what it adds is not (ChangeFold finds out). Throws
+  // InputError (labels of a block beyond 4 GiB) and std::bad_alloc: after that this writer is good for
   // nothing but to be thrown away, while all published versions stay what they are.
   void apply(const Change& change);
 

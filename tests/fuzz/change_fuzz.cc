@@ -9,6 +9,7 @@
 #include "index/storage/hash.h"
 #include "index/verify.h"
 #include "index/write/change.h"
+#include "index/write/change_fold.h"
 #include "index/write/tree_writer.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/storage/snapshots.h"
@@ -118,8 +119,9 @@ void check_change(const Change& change, std::span<const std::byte> body, const B
 
 void check_tree(const Base& base, const Change& change) {
   TreeWriter tree(base.snapshot);
-  tree.check(change);
-  tree.apply(change);
+  ChangeFold checked(base.shape, [&tree](std::int64_t id) { return tree.contains(id); });
+  checked.add(change);
+  tree.apply(checked.fold());
   const auto next = tree.publish(base.snapshot->version + 1);
   require(next != nullptr, "a version");
   require(next->num_tuples + change.removed.size() == base.snapshot->num_tuples + change.num_rows(),
