@@ -1,6 +1,7 @@
 #include "index/write/id_map.h"
 
-#include <algorithm>
+#include <atomic>
+#include <utility>
 
 #include "index/assert.h"
 
@@ -19,6 +20,8 @@ std::size_t least_entries_for(std::size_t num_ids) {
 
 }  // namespace
 
+IdMap::IdMap(std::size_t num_ids) : entries_(entries_for(num_ids)) {}
+
 // The finalizer of splitmix64: ids in sequence are far apart afterwards.
 std::uint32_t IdMap::tag_of(std::int64_t id) {
   auto x = static_cast<std::uint64_t>(id);
@@ -27,62 +30,65 @@ std::uint32_t IdMap::tag_of(std::int64_t id) {
   return static_cast<std::uint32_t>((x ^ (x >> 31)) >> 32);
 }
 
-void IdMap::allocate(std::size_t num_ids) {
-  entries_.assign(entries_for(num_ids), {0, kNoPage});
-  capacity_ = entries_.size();
-}
-
 void IdMap::reserve(std::size_t num_ids) {
-  if (least_entries_for(num_ids) <= capacity_) return;
-  std::vector<Entry> old = std::move(entries_);
-  try {
-    allocate(num_ids + num_ids / 2);
-  } catch (...) {
-    entries_ = std::move(old);
-    throw;
-  }
+  if (least_entries_for(num_ids) <= capacity()) return;
+  PageBuffer<Entry> old(entries_for(num_ids + num_ids / 2));
+  std::swap(old, entries_);
   // A tag's home only moves up: in order of the old positions entries come almost in order of the new ones.
-  for (const Entry& entry : old)
-    if (entry.page != kNoPage) put(entry);
+  for (const Entry& entry : old.span())
+    if (!entry.is_empty()) put(entry);
 }
 
 void IdMap::put(Entry entry) {
   std::size_t i = home_of(entry.tag);
-  while (entries_[i].page != kNoPage) i = next(i);
+  while (!entries_[i].is_empty()) i = next(i);
   entries_[i] = entry;
 }
 
 void IdMap::insert(std::int64_t id, PageNumber page) {
   reserve(size_ + 1);
-  put({tag_of(id), page});
+  put({tag_of(id), page + 1});
   ++size_;
+}
+
+void IdMap::insert_beside_others(std::span<const std::int64_t> ids, PageNumber page) {
+  for (const std::int64_t id : ids) prefetch(id);
+  for (const std::int64_t id : ids) {
+    const Entry entry{tag_of(id), page + 1};
+    std::size_t i = home_of(entry.tag);
+    for (Entry empty;
+         !std::atomic_ref(entries_[i]).compare_exchange_strong(empty, entry, std::memory_order_relaxed);
+         empty = {})
+      i = next(i);
+  }
+  std::atomic_ref(size_).fetch_add(ids.size(), std::memory_order_relaxed);
 }
 
 std::size_t IdMap::position_of(std::int64_t id, PageNumber page) const {
   const std::uint32_t tag = tag_of(id);
   std::size_t i = home_of(tag);
-  while (entries_[i].tag != tag || entries_[i].page != page) {
-    CULMEN_ASSERT(entries_[i].page != kNoPage);
+  while (entries_[i].tag != tag || entries_[i].page() != page) {
+    CULMEN_ASSERT(!entries_[i].is_empty());
     i = next(i);
   }
   return i;
 }
 
 void IdMap::move(std::int64_t id, PageNumber from, PageNumber to) {
-  entries_[position_of(id, from)].page = to;
+  entries_[position_of(id, from)].page_after = to + 1;
 }
 
 // Entries behind the hole move up until one stands at its home, so that no probe ends too early.
 void IdMap::erase(std::int64_t id, PageNumber page) {
   std::size_t hole = position_of(id, page);
-  for (std::size_t i = next(hole); entries_[i].page != kNoPage; i = next(i)) {
+  for (std::size_t i = next(hole); !entries_[i].is_empty(); i = next(i)) {
     const std::size_t home = home_of(entries_[i].tag);
     const bool stays = hole < i ? (home > hole && home <= i) : (home > hole || home <= i);
     if (stays) continue;
     entries_[hole] = entries_[i];
     hole = i;
   }
-  entries_[hole].page = kNoPage;
+  entries_[hole] = {};
   --size_;
 }
 

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "index/pages.h"
 
@@ -19,7 +18,7 @@ inline constexpr PageNumber kNoPage = 0xffffffff;
 
 class IdMap {
  public:
-  explicit IdMap(std::size_t num_ids = 0) { allocate(num_ids); }
+  explicit IdMap(std::size_t num_ids = 0);
 
   std::size_t size() const { return size_; }
 
@@ -28,12 +27,15 @@ class IdMap {
 
   void insert(std::int64_t id, PageNumber page);
 
+  // The same for the ids of a page, by several threads at a time. There must be room for them (reserve()).
+  void insert_beside_others(std::span<const std::int64_t> ids, PageNumber page);
+
   // The page for which holds(page) is true; kNoPage if there is none.
   template <typename Holds>
   PageNumber find(std::int64_t id, const Holds& holds) const {
     const std::uint32_t tag = tag_of(id);
-    for (std::size_t i = home_of(tag); entries_[i].page != kNoPage; i = next(i))
-      if (entries_[i].tag == tag && holds(entries_[i].page)) return entries_[i].page;
+    for (std::size_t i = home_of(tag); !entries_[i].is_empty(); i = next(i))
+      if (entries_[i].tag == tag && holds(entries_[i].page())) return entries_[i].page();
     return kNoPage;
   }
 
@@ -44,23 +46,26 @@ class IdMap {
   void prefetch(std::int64_t id) const { __builtin_prefetch(&entries_[home_of(tag_of(id))]); }
 
  private:
-  struct Entry {
-    std::uint32_t tag;
-    PageNumber page;
+  struct alignas(8) Entry {  // as one word, so that threads can compare and swap it
+    std::uint32_t tag = 0;
+    std::uint32_t page_after = 0;  // the page and 1: fresh memory is empty
+
+    bool is_empty() const { return page_after == 0; }
+    PageNumber page() const { return page_after - 1; }
   };
 
   static std::uint32_t tag_of(std::int64_t id);
   std::size_t home_of(std::uint32_t tag) const {
-    return static_cast<std::size_t>((std::uint64_t{tag} * capacity_) >> 32);
+    return static_cast<std::size_t>((std::uint64_t{tag} * capacity()) >> 32);
   }
-  std::size_t next(std::size_t i) const { return i + 1 == capacity_ ? 0 : i + 1; }
+  std::size_t next(std::size_t i) const { return i + 1 == capacity() ? 0 : i + 1; }
   std::size_t position_of(std::int64_t id, PageNumber page) const;
-  void allocate(std::size_t num_ids);
   void put(Entry entry);
 
-  std::size_t capacity_ = 0;
+  std::size_t capacity() const { return entries_.size(); }
+
   std::size_t size_ = 0;
-  std::vector<Entry> entries_;
+  PageBuffer<Entry> entries_;
 };
 
 }  // namespace culmen

@@ -198,22 +198,18 @@ std::optional<PageNumber> TreeWriter::neighbour_of(PageNumber page, const std::v
 
 void TreeWriter::write_parts(std::span<Recut> recuts, const Change& change) {
   for (Recut& recut : recuts) {
-    std::vector<Run> runs;
     std::size_t num_rows = 0;
-    for (const PageEdit& edit : recut.edits)
-      for (const Run& run : runs_of(edit, change)) {
-        runs.push_back(run);
-        num_rows += run.count;
-      }
+    for (const PageEdit& edit : recut.edits) num_rows += rows_after(edit);
     const std::size_t limit = recut.pages.size() > 1 ? fill_rows() : block_rows();
     const std::size_t num_parts =
         num_rows <= limit ? (num_rows > 0 ? 1 : 0) : (num_rows + fill_rows() - 1) / fill_rows();
-    cut_evenly(runs, num_rows, num_parts, recut);
+    recut.parts.resize(num_parts);
     for (Recut::Part& part : recut.parts) part.slot = leaf_slots_->take();
   }
   tbb::enumerable_thread_specific<LeafWriter> writers([&] { return LeafWriter(*next_, change); });
   for_each(recuts.size(), [&](std::size_t r) {
     Recut& recut = recuts[r];
+    cut_evenly(recut, change);
     Later later = later_of(recut.edits.back(), change);
     for (std::size_t p = recut.parts.size(); p-- > 0;) {
       Recut::Part& part = recut.parts[p];
@@ -225,9 +221,15 @@ void TreeWriter::write_parts(std::span<Recut> recuts, const Change& change) {
   });
 }
 
-void TreeWriter::cut_evenly(std::span<const Run> runs, std::size_t num_rows, std::size_t num_parts,
-                            Recut& recut) {
-  recut.parts.resize(num_parts);
+// Gives each part its rows.
+void TreeWriter::cut_evenly(Recut& recut, const Change& change) const {
+  std::vector<Run> runs;
+  std::size_t num_rows = 0;
+  for (const PageEdit& edit : recut.edits) {
+    for (const Run& run : runs_of(edit, change)) runs.push_back(run);
+    num_rows += rows_after(edit);
+  }
+  const std::size_t num_parts = recut.parts.size();
   std::size_t done = 0;
   auto run = runs.begin();
   std::uint32_t used = 0;  // of *run

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "index/assert.h"
+#include "index/write/for_each.h"
 #include "index/write/tree_writer.h"
 
 namespace culmen {
@@ -37,11 +38,22 @@ void TreeWriter::locate_removed(const Change& change, std::vector<Touch>& touche
 
 void TreeWriter::locate_added(const Change& change, std::vector<Touch>& touches) {
   keys_ = keys_of(change);
-  for (std::uint32_t row = 0; row < change.num_rows(); ++row) {
-    const PageNumber page = page_for(keys_[row], change.ids[row]);
-    touches.push_back({page, Kind::add, row});
-    touch_earlier_pages(change, page, row, touches);
-  }
+  if (num_empty_partitions_ > 0)
+    for (const OrderKey key : keys_)
+      if (partitions_[partition_of(key)].empty()) new_partition_page(partition_of(key));
+  constexpr std::size_t kChunkRows = 64;
+  const std::size_t num_rows = keys_.size();
+  std::vector<std::vector<Touch>> chunks((num_rows + kChunkRows - 1) / kChunkRows);
+  for_each(chunks.size(), [&](std::size_t c) {
+    const std::size_t end = std::min(num_rows, (c + 1) * kChunkRows);
+    for (std::size_t r = c * kChunkRows; r < end; ++r) {
+      const auto row = static_cast<std::uint32_t>(r);
+      const PageNumber page = page_for(keys_[row], change.ids[row]);
+      chunks[c].push_back({page, Kind::add, row});
+      touch_earlier_pages(change, page, row, chunks[c]);
+    }
+  });
+  for (const std::vector<Touch>& chunk : chunks) touches.insert(touches.end(), chunk.begin(), chunk.end());
 }
 
 std::vector<OrderKey> TreeWriter::keys_of(const Change& change) const {
@@ -60,9 +72,8 @@ std::vector<OrderKey> TreeWriter::keys_of(const Change& change) const {
 }
 
 // The last page of the partition that begins at or before (key, id), or else its first one.
-PageNumber TreeWriter::page_for(OrderKey key, std::int64_t id) {
+PageNumber TreeWriter::page_for(OrderKey key, std::int64_t id) const {
   const std::vector<PageNumber>& pages = partitions_[partition_of(key)];
-  if (pages.empty()) return new_partition_page(partition_of(key));
   const std::pair wanted(key & kOrderMask, id);
   const auto after =
       std::upper_bound(pages.begin(), pages.end(), wanted, [this](const auto& value, PageNumber page) {
@@ -85,7 +96,7 @@ PageNumber TreeWriter::new_leaf_page() {
 }
 
 // An empty page, next to those of the nearest partition that has any. Its first rows are on the way.
-PageNumber TreeWriter::new_partition_page(std::uint32_t partition) {
+void TreeWriter::new_partition_page(std::uint32_t partition) {
   const auto is_used = [](const std::vector<PageNumber>& pages) { return !pages.empty(); };
   const auto here = partitions_.begin() + partition;
   const auto before = std::find_if(std::make_reverse_iterator(here), partitions_.rend(), is_used);
@@ -104,7 +115,6 @@ PageNumber TreeWriter::new_partition_page(std::uint32_t partition) {
                       bounds_of_no_rows(next_->layout));
   partitions_[partition].push_back(page);
   --num_empty_partitions_;
-  return page;
 }
 
 std::size_t TreeWriter::position_in_partition(PageNumber page) const {

@@ -60,17 +60,14 @@ void TreeWriter::take_tree(const Snapshot& tree) {
     LeafPage& leaf = leaves_[page];
     leaf.num_erased = 0;
     leaf.first_order = order_at(tree, leaf.slot, 0);
-    leaf.first_id = tree.leaf_ids(leaf.slot)[0];
+    const std::int64_t* ids = tree.leaf_ids(leaf.slot);
+    leaf.first_id = ids[0];
+    ids_.insert_beside_others({ids, tree.leaf(leaf.slot).num_rows}, static_cast<PageNumber>(page));
   });
   for (PageNumber page = 0; page < leaves_.size(); ++page) {
-    const std::uint32_t slot = leaves_[page].slot;
-    std::vector<PageNumber>& pages = partitions_[tree.leaf(slot).partition];
+    std::vector<PageNumber>& pages = partitions_[tree.leaf(leaves_[page].slot).partition];
     if (pages.empty()) --num_empty_partitions_;
     pages.push_back(page);
-    const std::int64_t* ids = tree.leaf_ids(slot);
-    const std::uint32_t num_rows = tree.leaf(slot).num_rows;
-    for (std::uint32_t r = 0; r < num_rows; ++r) ids_.prefetch(ids[r]);
-    for (std::uint32_t r = 0; r < num_rows; ++r) ids_.insert(ids[r], page);
   }
 }
 

@@ -97,9 +97,9 @@ class TreeWriter {
   void locate_removed(const Change& change, std::vector<Touch>& touches);
   void locate_added(const Change& change, std::vector<Touch>& touches);
   std::vector<OrderKey> keys_of(const Change& change) const;
-  PageNumber page_for(OrderKey key, std::int64_t id);
+  PageNumber page_for(OrderKey key, std::int64_t id) const;
   PageNumber new_leaf_page();
-  PageNumber new_partition_page(std::uint32_t partition);
+  void new_partition_page(std::uint32_t partition);
   std::size_t position_in_partition(PageNumber page) const;
   void touch_earlier_pages(const Change& change, PageNumber page, std::uint32_t row,
                            std::vector<Touch>& touches) const;
@@ -118,8 +118,7 @@ class TreeWriter {
   std::vector<Recut> plan_recuts(std::span<const PageEdit> edits, std::vector<PageEdit>& plain) const;
   std::optional<PageNumber> neighbour_of(PageNumber page, const std::vector<bool>& is_taken) const;
   void write_parts(std::span<Recut> recuts, const Change& change);
-  static void cut_evenly(std::span<const Run> runs, std::size_t num_rows, std::size_t num_parts,
-                         Recut& recut);
+  void cut_evenly(Recut& recut, const Change& change) const;
   void place(std::span<Recut> recuts, const Change& change);
   void place_parts(Recut& recut, const Change& change);
   void set_first(PageNumber page);

@@ -276,7 +276,7 @@ std::vector<Answer> best_of(const Rows& rows, std::span<const double> weights, s
 }
 
 TEST(Readers, SeeTheRowsOfTheirVersionWhileTheWriterGoesOn) {
-  const int num_batches = kSanitized ? 150 : 400;
+  const std::uint64_t num_batches = num_cases(kSanitized ? 30'000 : 4000) / 10;
   std::mt19937_64 random(77);
   const auto tuple = [&random] {
     Tuple values;
@@ -314,7 +314,7 @@ TEST(Readers, SeeTheRowsOfTheirVersionWhileTheWriterGoesOn) {
   std::vector<std::thread> readers;
   for (std::uint64_t t = 0; t < 8; ++t) readers.emplace_back(read, t + 1);
   TreeWriter writer(first);
-  for (int b = 0; b < num_batches; ++b) {
+  for (std::uint64_t b = 0; b < num_batches; ++b) {
     auto next = std::make_shared<Rows>(*rows);
     ChangeMaker batch(*rows);
     for (int step = 0; step < 20; ++step) {
@@ -336,6 +336,7 @@ TEST(Readers, SeeTheRowsOfTheirVersionWhileTheWriterGoesOn) {
   for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(num_faults, 0);
   EXPECT_GT(num_searches, 0);
+  RecordProperty("searches", num_searches);
   EXPECT_EQ(fault_in(*published.get(), *rows), "");
 }
 

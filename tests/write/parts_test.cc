@@ -5,6 +5,8 @@
 #include <limits>
 #include <random>
 #include <set>
+#include <span>
+#include <thread>
 #include <unordered_map>
 
 #include "culmen/error.h"
@@ -124,6 +126,29 @@ TEST(IdMap, TakesTheLargestAndSmallestIds) {
   for (const std::int64_t id : {lowest, lowest + 1, std::int64_t{-1}, std::int64_t{0}, highest - 1, highest})
     model.insert(id, 5);
   EXPECT_TRUE(model.all_are_found());
+}
+
+// Threads whose ids go to the same few places, one of which was emptied before.
+TEST(IdMap, TakesIdsFromSeveralThreads) {
+  constexpr std::int64_t kIds = 4'000, kIdsOfPage = 10;
+  IdMap map(kIds);
+  map.insert(id_of_hash(7ull << 32), 1);
+  map.erase(id_of_hash(7ull << 32), 1);
+  std::vector<std::int64_t> ids;
+  for (std::int64_t i = 0; i < kIds; ++i) ids.push_back(i % 2 == 0 ? i : id_of_hash(std::uint64_t(i) << 20));
+  std::vector<std::thread> threads;
+  for (std::int64_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (std::int64_t page = t; page < kIds / kIdsOfPage; page += 4)
+        map.insert_beside_others(std::span(ids).subspan(std::size_t(page * kIdsOfPage), kIdsOfPage),
+                                 static_cast<PageNumber>(page));
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(map.size(), std::size_t{kIds});
+  for (std::int64_t i = 0; i < kIds; ++i) {
+    const auto page = static_cast<PageNumber>(i / kIdsOfPage);
+    ASSERT_EQ(map.find(ids[std::size_t(i)], [&](PageNumber at) { return at == page; }), page) << i;
+  }
 }
 
 // ---- Slots
