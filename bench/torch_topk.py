@@ -2,6 +2,7 @@
 """torch.topk on a GPU, for comparison with gpu_latency: a random float32 table, a score for every row, the k best.
 
     bench/torch_topk.py [--rows N] [--dims D]
+    bench/torch_topk.py --keys N               torch.topk of N random float32 alone, beside gpu_select
 
 Columns lie one behind the other on the card. Microseconds, the median of 11 runs after one that does not count: on the
 device (CUDA events), and on the host, from the weights there to the k scores and rows there. "x reading" is the time on
@@ -44,11 +45,24 @@ def reading_us(columns):
     return device / 2 * columns.numel() / values.numel()
 
 
+def measure_keys(count):
+    keys = torch.rand(1, count, device="cuda")
+    reading = median_us(lambda: torch.max(keys), fetch=False)[0]
+    print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, {count} keys, torch.max {reading:.0f} us")
+    for k in (1, 16, 64, 256, 1024, 4096, 16384, 65536, 1 << 20):
+        device, _ = median_us(lambda: torch.topk(keys[0], k), fetch=False)
+        print(f"torch.topk k {k:8} {device:10.1f} us on the device = {device / reading:.2f} x torch.max")
+
+
 def main():
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     flags.add_argument("--rows", type=int, default=16_000_000)
     flags.add_argument("--dims", type=int, default=8)
+    flags.add_argument("--keys", type=int)
     args = flags.parse_args()
+    if args.keys:
+        measure_keys(args.keys)
+        return
 
     torch.manual_seed(1)
     columns = torch.rand(args.dims, args.rows, device="cuda")
