@@ -8,7 +8,10 @@
 namespace culmen::select {
 namespace {
 
-constexpr std::uint32_t kSamples = 1 << 16;
+// More for large k, so that the floor is near the k-th best.
+constexpr std::uint32_t kLeastSamples = 1 << 16;
+constexpr std::uint32_t kMostSamples = 1 << 20;
+constexpr std::uint32_t kSamplesPerRow = 8;
 // Below so many rows everything is a candidate.
 constexpr std::uint32_t kLeastRows = 1 << 18;
 
@@ -18,23 +21,23 @@ struct SampleShape {
   std::uint32_t capacity = 0;     // room for candidates
 };
 
-// Of n rows k are wanted: of a share f of them f k are expected, with a deviation of its root at most. Six of
-// them more, and some for small k: a floor that is too high costs a second pass over the input. (Six
-// deviations of 2^-30 when f k is large; for small k the chance that `wanted` of the sample are among the k
-// best is less.)
-//
-// The floor need not be exact: half as many again spare passes over the sample, and cost candidates.
+// The floor need not be exact: a quarter more spares passes over the sample, and costs candidates.
 constexpr __host__ __device__ std::uint32_t most_of_sample(std::uint32_t wanted) {
-  return wanted + wanted / 2 + 4;
+  return wanted + wanted / 4 + 4;
 }
 
+// Of n rows k are wanted: of a share f of them f k are expected, with a deviation of its root at most. Six of
+// them more, and some for small k: a floor that is too high costs a second pass over the input. (Once
+// in 10^9 calls for large f k, more rarely for small.)
 SampleShape shape_of(std::uint32_t num_rows, std::uint32_t k) {
-  const std::uint32_t num_samples = std::min(kSamples, num_rows / 4);
+  const std::uint32_t num_samples =
+      std::min(num_rows / 4,
+               std::clamp(k > kMostSamples ? kMostSamples : kSamplesPerRow * k, kLeastSamples, kMostSamples));
   const double share = static_cast<double>(num_samples) / num_rows;
   const double expected = share * k;
   const double wanted = std::ceil(expected + 6 * std::sqrt(expected) + 8);
   if (num_rows < kLeastRows || wanted > num_samples / 4) return {.capacity = num_rows};
-  const double candidates = (1.5 * wanted + 6 * std::sqrt(wanted) + 20) / share;
+  const double candidates = (1.25 * wanted + 6 * std::sqrt(wanted) + 20) / share;
   return {.num_samples = num_samples,
           .wanted = static_cast<std::uint32_t>(wanted),
           .capacity = static_cast<std::uint32_t>(std::min(candidates, static_cast<double>(num_rows)))};
