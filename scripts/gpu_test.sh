@@ -31,5 +31,6 @@ for tool in memcheck racecheck initcheck synccheck; do
   check "$tool" allocation_test '*:-*LargerCandidateList*' # of a million rows, which would take it too long
   check "$tool" mirror_test '*mixed:*ties:*to_nothing:GrowingBuffer*'
   check "$tool" refresh_test '*AnswersAreTheOracles/mixed:*AnswersAreTheOracles/to_nothing'
+  check "$tool" select_test 'Select.Float32:Select.Int64'
 done
 echo "gpu_test: ok"
