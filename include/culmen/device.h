@@ -126,7 +126,7 @@ class DeviceIndex {
   // Exact top-k on the GPU, over the index's present version. Engines: automatic, bounded, scan, gta (which
   // takes k up to 1,024). Throws as Index::search does, InvalidArgument for other engines, OutOfDeviceMemory
   // and CudaError. Cost: one kernel; 24 MB of scratch memory, more for a large k, for each search at a time,
-  // and kept for the next. Answers with more than 1,024 rows are sorted on the host.
+  // and kept for the next. Answers with more than 1,024 rows take some launches more.
   SearchResult search(const Query& query, Engine engine = Engine::automatic) const;
 
   // One result per query, in order, all of one version; a warp works on each, so thousands are answered in

@@ -26,19 +26,10 @@ using gpu::MirrorView;
 using gpu::to_hit;
 using Clock = std::chrono::steady_clock;
 
-std::vector<Hit> best_hits(std::vector<Candidate> candidates, std::size_t k) {
-  const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(std::min(k, candidates.size()));
-  std::partial_sort(candidates.begin(), end, candidates.end(), gpu::ranks_before);
-  std::vector<Hit> hits(static_cast<std::size_t>(end - candidates.begin()));
-  std::transform(candidates.begin(), end, hits.begin(), to_hit);
+std::vector<Hit> to_hits(std::span<const Candidate> candidates) {
+  std::vector<Hit> hits(candidates.size());
+  std::transform(candidates.begin(), candidates.end(), hits.begin(), to_hit);
   return hits;
-}
-
-// The k-th best of more than k candidates: at least k rows are, or rank before, it.
-Floor kth_of(std::vector<Candidate> candidates, std::size_t k) {
-  const auto kth = candidates.begin() + static_cast<std::ptrdiff_t>(k - 1);
-  std::nth_element(candidates.begin(), kth, candidates.end(), gpu::ranks_before);
-  return {kth->score, kth->id};
 }
 
 void check_engine(Engine engine, std::size_t k) {
@@ -193,20 +184,19 @@ class DeviceIndex::Impl {
       const gpu::ResultHeader& result = workspace.wait();
       gpu::add_work(result, query.terms.size() + query.where.size(), query.bound.terms.size(), *view.snapshot,
                     stats);
-      if (result.outcome == gpu::Outcome::sorted) {
-        std::vector<Hit> hits(result.num_hits);
-        std::transform(workspace.hits(), workspace.hits() + result.num_hits, hits.begin(), to_hit);
-        return hits;
+      if (result.outcome == gpu::Outcome::sorted) return to_hits({workspace.hits(), result.num_hits});
+      if (result.outcome == gpu::Outcome::unsorted) {
+        if (result.num_hits == 0) return {};
+        return to_hits(workspace.best_candidates(result.num_candidates, result.num_hits));
       }
-      if (result.outcome == gpu::Outcome::unsorted)
-        return best_hits(workspace.download_candidates(result.num_candidates), query.k);
       if (state.capacity < 2 * query.k) {
         workspace.reserve(query.k, result.num_candidates);
         continue;
       }
       // What ranks behind the k-th of the rows that found room is out: next time there will be room for the
       // others.
-      floor = kth_of(workspace.download_candidates(state.capacity), query.k);
+      const Candidate kth = workspace.kth_candidate(state.capacity, query.k);
+      floor = {kth.score, kth.id};
     }
   }
 

@@ -78,7 +78,7 @@ struct SearchStateRef {
 };
 static_assert(std::is_trivially_copyable_v<SearchStateRef>);
 
-// The most hits that a kernel sorts; answers with more are sorted by the host.
+// The most hits that a search's own kernel sorts; more are chosen and sorted by others (best_candidates.h).
 inline constexpr std::uint32_t kMaxSortedHits = 1024;
 
 }  // namespace culmen::gpu

@@ -24,7 +24,7 @@ Workspace::~Workspace() {
 
 void Workspace::reserve(std::size_t k, std::size_t num_candidates) {
   cuda::grow(hits_, std::min<std::size_t>(k, kMaxSortedHits), cuda::Memory::pinned);
-  cuda::grow(candidates_, num_candidates, cuda::Memory::device);
+  cuda::grow(candidates_, std::min(num_candidates, kMaxCandidates), cuda::Memory::device);
 }
 
 QueryArgument Workspace::argument(const ResolvedQuery& query) {
@@ -53,7 +53,9 @@ Workspace::Batch& Workspace::reserve_batch(std::size_t query_bytes, std::size_t 
 }
 
 void Workspace::trim() {
-  if (candidates_.size() > kUsualCandidates) candidates_ = {};
+  if (candidates_.size() <= kUsualCandidates) return;
+  candidates_ = {};
+  best_candidates_.trim();
 }
 
 SearchStateRef Workspace::next(std::uint32_t k, Floor floor) {
@@ -88,12 +90,20 @@ const ResultHeader& Workspace::wait() {
   return *result_.data();
 }
 
-std::vector<Candidate> Workspace::download_candidates(std::size_t count) const {
+std::vector<Candidate> Workspace::download(const Candidate* from, std::size_t count) const {
   std::vector<Candidate> candidates(count);
-  cuda::check(cudaMemcpyAsync(candidates.data(), candidates_.data(), count * sizeof(Candidate),
-                              cudaMemcpyDeviceToHost, stream_.get()));
+  cuda::check(cudaMemcpyAsync(candidates.data(), from, count * sizeof(Candidate), cudaMemcpyDeviceToHost,
+                              stream_.get()));
   stream_.synchronize();
   return candidates;
+}
+
+std::vector<Candidate> Workspace::best_candidates(std::size_t count, std::size_t k) {
+  return download(best_candidates_.choose(candidates_.data(), count, k, stream_.get()), k);
+}
+
+Candidate Workspace::kth_candidate(std::size_t count, std::size_t k) {
+  return download(best_candidates_.choose(candidates_.data(), count, k, stream_.get()) + (k - 1), 1).front();
 }
 
 void Workspace::clear_counters() {

@@ -9,6 +9,7 @@
 #include "culmen/query.h"
 #include "index/resolved_query.h"
 #include "query/cuda/buffer.h"
+#include "query/gpu/best_candidates.h"
 #include "query/gpu/engines.h"
 
 namespace culmen::gpu {
@@ -41,7 +42,9 @@ class Workspace {
 
   // Of the search that was waited for.
   const Candidate* hits() const { return hits_.data(); }
-  std::vector<Candidate> download_candidates(std::size_t count) const;
+  // The k best of its candidates, `count` of which have found room; k <= count.
+  std::vector<Candidate> best_candidates(std::size_t count, std::size_t k);
+  Candidate kth_candidate(std::size_t count, std::size_t k);
 
   // A batch's queries on the host and on the device, and its hits and its work in pinned host memory. Throws
   // OutOfDeviceMemory.
@@ -60,11 +63,14 @@ class Workspace {
   const cuda::Stream& stream() const { return stream_; }
 
  private:
+  std::vector<Candidate> download(const Candidate* from, std::size_t count) const;
+
   cuda::Stream stream_;
   cuda::Buffer<Counters> counters_;
   cuda::Buffer<std::uint32_t> published_keys_, published_counts_;
   cuda::Buffer<PublishedRow> published_rows_;
   cuda::Buffer<Candidate> candidates_;
+  BestCandidates best_candidates_;
   cuda::Buffer<ResultHeader> result_;
   cuda::Buffer<Candidate> hits_;
   cuda::Buffer<std::byte> query_;  // made for the first large one

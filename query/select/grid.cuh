@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "query/cuda/launch.h"
-#include "query/select/source.cuh"
+#include "query/select/source.h"
 
 namespace culmen::select {
 
@@ -51,6 +51,23 @@ inline cuda::Shape cooperative_shape(const char* file = __builtin_FILE(), int li
           .file = file,
           .line = line};
 }
+
+// Ranks in memory; how many there are stands on the card, and may be more than found room.
+template <typename R>
+struct Ranks {
+  using Rank = R;
+  static constexpr int kRun = 1;
+
+  const Rank* ranks;
+  const std::uint32_t* num_ranks;
+  std::uint32_t capacity;
+
+  __device__ std::uint32_t size() const {
+    return min(*reinterpret_cast<const volatile std::uint32_t*>(num_ranks), capacity);
+  }
+  __device__ Rank rank(std::uint32_t i) const { return ranks[i]; }
+  __device__ void run(std::uint32_t i, Rank* out) const { run_by_rank(*this, i, out); }
+};
 
 // How many ranks a thread loads before it uses the first.
 template <typename Source>

@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   if (thread == 0) counters->num_candidates = num_heaps * k;
   sync_grid();
   std::uint32_t(*bins)[kMaxBins] = counters->bins;
-  const Ranks<Rank> all = {heaps, &counters->num_candidates};
+  const Ranks<Rank> all = {heaps, &counters->num_candidates, num_heaps * k};
   const auto best = find_threshold<kMaxDigitBits>(all, k, most_to_sort(k), {}, bins);
   take(source, all, best.rank, k, *counters, taken);
 }

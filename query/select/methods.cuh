@@ -83,7 +83,8 @@ __device__ void write_row(const Source& source, typename Source::Rank rank, Sele
   }
 }
 
-// The end of a kernel: takes the ranks that reach the threshold, at most most_to_sort(k) of them.
+// The end of a kernel: takes the ranks that reach the threshold, at most most_to_sort(k) of them. (More only
+// where ids repeat; then some row is missing, but no memory is touched that is not ours.)
 template <typename Source, typename From>
 __device__ void take(const Source& source, const From& from, typename Source::Rank threshold, std::uint32_t k,
                      Counters& counters, const Taken<typename Source::Rank>& taken) {
@@ -93,7 +94,7 @@ __device__ void take(const Source& source, const From& from, typename Source::Ra
   sync_grid();
   if (blockIdx.x > 0) return;
   std::uint32_t size = 0;
-  const auto* sorted = sort_in_block(taken.ranks, counters.num_selected, size);
+  const auto* sorted = sort_in_block(taken.ranks, min(counters.num_selected, kBlockSorted), size);
   for (std::uint32_t i = threadIdx.x; i < k; i += blockDim.x)
     write_row(source, i < size ? sorted[i] : 0, taken.rows[i]);
 }

@@ -88,8 +88,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     floor = find_threshold<kMaxDigitBits>(Sampled<Source>{source, shape.num_samples}, shape.wanted,
                                           most_of_sample(shape.wanted), {}, bins);
   Interval<Rank> within = append_candidates(source, floor.rank, shape, *counters, candidates, of_blocks);
-  const Ranks<Rank> all = {candidates, &counters->num_candidates};
-  const std::uint32_t count = all.size();
+  const Ranks<Rank> all = {candidates, &counters->num_candidates, shape.capacity};
+  const std::uint32_t count = __ldcg(&counters->num_candidates);
   if (count > shape.capacity || (count < k && floor.rank > Rank{1})) {  // the sample was misleading
     floor = find_threshold<kMaxDigitBits>(source, k, shape.capacity, {}, bins);
     if (blockIdx.x == 0 && threadIdx.x == 0) counters->num_candidates = 0;

@@ -62,7 +62,7 @@ template <typename Source>
 const SelectedRow* select_from(Method method, const Source& source, std::uint32_t num_rows, std::uint32_t k,
                                Workspace& workspace, cudaStream_t stream) {
   using Rank = typename Source::Rank;
-  if (k == 0 || num_rows == 0) throw InvalidArgument("a selection needs rows, and k of at least 1");
+  require_rows(num_rows, k);
   cuda::grow(workspace.counters, sizeof(Counters), cuda::Memory::device);
   cuda::grow(workspace.taken, std::size_t{2} * std::max(k, kBlockSorted) * sizeof(Rank),
              cuda::Memory::device);
@@ -76,22 +76,6 @@ const SelectedRow* select_from(Method method, const Source& source, std::uint32_
     cuda::launch(write_rows<Source>, {.num_blocks = (k - 1) / kThreads + 1, .num_threads = kThreads}, stream,
                  source, best, std::min(k, num_rows), k, workspace.rows.data());
   return workspace.rows.data();
-}
-
-AnySource source_of(const KeyColumns& columns) {
-  const bool has_second = columns.second_keys != nullptr;
-  if (is_64_bit(columns.type)) {
-    if (has_second) throw InvalidArgument("second keys stand beside keys of 32 bits only");
-    return Keys64Ids{static_cast<const std::uint64_t*>(columns.keys), columns.ids,
-                     order_of<std::uint64_t>(columns.type), columns.num_rows};
-  }
-  if (has_second && is_64_bit(columns.second_type)) throw InvalidArgument("second keys must have 32 bits");
-  const auto* keys = static_cast<const std::uint32_t*>(columns.keys);
-  const auto order = order_of<std::uint32_t>(columns.type);
-  const bool is_aligned = reinterpret_cast<std::uintptr_t>(keys) % sizeof(uint4) == 0;
-  if (!has_second && columns.ids == nullptr && is_aligned) return Keys32{keys, order, columns.num_rows};
-  return Keys32Ids{keys,  static_cast<const std::uint32_t*>(columns.second_keys), columns.ids,
-                   order, order_of<std::uint32_t>(columns.second_type),           columns.num_rows};
 }
 
 }  // namespace
@@ -137,8 +121,7 @@ const SelectedRow* select_best(Method method, const KeyColumns& columns, std::ui
 
 const SelectedRow* select_best(Method method, const ScoredColumns& columns, std::uint32_t k,
                                Workspace& workspace, cudaStream_t stream) {
-  const Scores source{columns, order_of<std::uint64_t>(KeyType::float64)};
-  return select_from(method, source, columns.num_rows, k, workspace, stream);
+  return select_from(method, source_of(columns), columns.num_rows, k, workspace, stream);
 }
 
 }  // namespace culmen::select

@@ -22,12 +22,11 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "query/cuda/buffer.h"
-#include "query/select/rank.h"
+#include "query/select/columns.h"
 
 namespace culmen::select {
 
@@ -36,37 +35,6 @@ inline constexpr std::array kAllMethods = {Method::fastest, Method::sample, Meth
                                            Method::radix11, Method::bucket, Method::bitonic,
                                            Method::heaps,   Method::sort,   Method::network};
 std::string_view method_name(Method method);
-
-// Arrays on the card, all of num_rows < 2^32 - 1 values.
-struct KeyColumns {
-  KeyType type = KeyType::float32;
-  const void* keys = nullptr;
-  // Keys that decide between equal first ones, or null. Both then have 32 bits.
-  KeyType second_type = KeyType::float32;
-  const void* second_keys = nullptr;
-  const std::int64_t* ids = nullptr;  // all different, none the largest there is; null: a row's own number
-  std::uint32_t num_rows = 0;
-};
-
-inline constexpr int kMaxScoredColumns = 16;
-
-// Keys made on the fly: score = fma(weights[c], values[c][row], ...) in float64, in the order of the columns.
-struct ScoredColumns {
-  const float* values[kMaxScoredColumns] = {};
-  double weights[kMaxScoredColumns] = {};
-  int num_columns = 0;
-  // Only rows with lowest <= filter[row] <= highest; null: all.
-  const float* filter = nullptr;
-  float lowest = 0, highest = 0;
-  std::uint32_t num_rows = 0;
-};
-
-// The bits of a key fill the lower part. -0 comes back as 0, NaN with all bits but the sign.
-struct SelectedRow {
-  std::uint64_t key;
-  std::uint64_t second_key;
-  std::int64_t id;
-};
 
 // What a selection needs on the card; it grows and stays. One selection at a time, on one stream.
 struct Workspace {
@@ -78,7 +46,6 @@ struct Workspace {
 // or num_rows leave fewer than k, the places behind them have id kNoRow. Throws InvalidArgument (k or
 // num_rows is 0, a type of the wrong size), OutOfDeviceMemory and CudaError. `scratch` of the workspace may
 // be asked of the allocator, so the first call of a size takes longer.
-inline constexpr std::int64_t kNoRow = 0x7fffffffffffffff;
 const SelectedRow* select_best(Method method, const KeyColumns& columns, std::uint32_t k,
                                Workspace& workspace, cudaStream_t stream);
 const SelectedRow* select_best(Method method, const ScoredColumns& columns, std::uint32_t k,
