@@ -11,8 +11,8 @@ namespace culmen::gpu {
 
 struct BoundRule {
   BoundLayout layout;
-  const BoundUnit* units;  // [num_attributes] in device memory
-  bool exact_sums;
+  const BoundUnit* units = nullptr;  // [num_attributes] in device memory
+  bool exact_sums = false;
 };
 static_assert(std::is_trivially_copyable_v<BoundRule>);
 
