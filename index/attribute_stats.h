@@ -46,7 +46,7 @@ struct BoundUnit {
   double inverse = 1;  // 2^-exponent
   int exponent = 0;
 
-  double to_units(double value) const { return (value - origin) * inverse; }
+  CULMEN_HOST_DEVICE double to_units(double value) const { return (value - origin) * inverse; }
 };
 
 // Whether no sum of the attributes, measured in their units, can round in binary64: all are multiples of one

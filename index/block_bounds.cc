@@ -9,15 +9,6 @@
 #include "index/subset_maxima.h"
 
 namespace culmen {
-namespace {
-
-// A computed sum of g unit values, each the rounded difference of two numbers, misses the real sum by less
-// than (g + 1) * 2^-53 * sum |X| and what underflows; twice that and a little is added.
-double sum_slack(double sum_of_max_abs, int num_terms) {
-  return (2.0 * num_terms + 8.0) * 0x1p-53 * sum_of_max_abs + 0x1p-1000;
-}
-
-}  // namespace
 
 BlockBounds::BlockBounds(const BoundLayout& layout, std::span<const BoundUnit> units, bool exact_sums,
                          int block_rows)

@@ -8,8 +8,15 @@
 #include "index/attribute_stats.h"
 #include "index/bound_layout.h"
 #include "index/half.h"
+#include "index/host_device.h"
 
 namespace culmen {
+
+// A computed sum of g unit values, each the rounded difference of two numbers, misses the real sum by less
+// than (g + 1) * 2^-53 * sum |X| and what underflows; twice that and a little is added.
+CULMEN_HOST_DEVICE inline double sum_slack(double sum_of_max_abs, int num_terms) {
+  return (2.0 * num_terms + 8.0) * 0x1p-53 * sum_of_max_abs + 0x1p-1000;
+}
 
 // Computes bounds of blocks; keeps its scratch memory between calls. One per thread.
 class BlockBounds {

@@ -6,23 +6,19 @@
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
-#include "culmen/error.h"
 #include "index/block_bounds.h"
 #include "index/columns.h"
 #include "index/floating_point_scope.h"
+#include "index/leaf_cut.h"
 #include "index/leaf_labels.h"
+#include "index/load_steps.h"
 #include "index/with_threads.h"
 
 namespace culmen {
 namespace {
 
-// As small as the subset maxima of 8 attributes and partly filled leaves allow within a quarter of the data.
-constexpr int kDefaultBlockRows = 96;
-constexpr std::uint64_t kSampleRows = 1 << 16;
-constexpr std::uint64_t kSampleRowsPerPartition = 32;
 constexpr std::uint64_t kChunkRows = 1024;
 
 // One row of the table and where it goes.
@@ -33,17 +29,15 @@ struct Placement {
 
 class BulkLoader {
  public:
-  BulkLoader(const TableView& table, const BuildOptions& options)
-      : table_(table), options_(options), snapshot_(std::make_shared<Snapshot>()) {}
+  BulkLoader(const TableView& table, const BuildOptions& options) : table_(table), options_(options) {}
 
   std::shared_ptr<Snapshot> run() {
     survey();
-    choose_partitions();
     place_rows();
     cut_leaves();
     fill_leaves();
     write_thresholds();
-    stack_levels();
+    stack_levels(*snapshot_);
     copy_labels();
     report("done", 1);
     return std::move(snapshot_);
@@ -74,8 +68,6 @@ class BulkLoader {
   std::uint64_t num_slots() const { return static_cast<std::uint64_t>(snapshot_->block_rows); }
 
   void survey();
-  void choose_partitions();
-  TupleChunk read_chunk(std::span<const std::uint64_t> rows) const;
   void place_rows();
   void sort_placements();
   void cut_leaves();
@@ -86,7 +78,6 @@ class BulkLoader {
   template <typename T>
   void write_thresholds_of(const PartitionRange& partition);
   void write_thresholds();
-  void stack_levels();
   void copy_labels();
 
   const TableView& table_;
@@ -99,91 +90,20 @@ class BulkLoader {
   std::vector<PartitionRange> partitions_;  // in leaves_
 };
 
-// The smallest id above those of the table; without ids the row numbers are the ids.
-std::int64_t id_after(const TableView& table) {
-  if (table.num_rows == 0) return 0;
-  if (table.ids.empty()) return static_cast<std::int64_t>(table.num_rows);
-  const std::int64_t largest = *std::max_element(table.ids.begin(), table.ids.end());
-  return largest == std::numeric_limits<std::int64_t>::max() ? largest : largest + 1;
-}
-
-int checked_block_rows(int wanted) {
-  if (wanted == 0) return kDefaultBlockRows;
-  if (wanted < 16 || wanted > kMaxBlockRows || wanted % 16 != 0)
-    throw InvalidArgument("block_rows is " + std::to_string(wanted) +
-                          "; it must be a multiple of 16 from 16 to " + std::to_string(kMaxBlockRows));
-  return wanted;
+// Of the rows' numbers, where a table has no ids.
+std::int64_t largest_id(const TableView& table) {
+  return table.ids.empty() ? static_cast<std::int64_t>(table.num_rows) - 1
+                           : *std::max_element(table.ids.begin(), table.ids.end());
 }
 
 void BulkLoader::survey() {
   report("reading", 0);
-  snapshot_->block_rows = checked_block_rows(options_.block_rows);
+  checked_block_rows(options_.block_rows);  // before a long look at the table
   ColumnSurvey survey = survey_columns(table_, options_.value_type);
   check_ids_unique(table_.ids);
-  snapshot_->attributes = table_.attributes;
-  snapshot_->value_type = survey.value_type;
-  snapshot_->rounded_values = survey.rounded_values;
-  snapshot_->stats = std::move(survey.stats);
-  snapshot_->num_tuples = table_.num_rows;
-  snapshot_->next_id = id_after(table_);
-  snapshot_->has_labels = !table_.labels.empty();
-  snapshot_->layout = BoundLayout(snapshot_->num_attributes());
-  for (const AttributeStats& stats : snapshot_->stats) snapshot_->units.push_back(bound_unit(stats));
-  snapshot_->exact_sums = sums_are_exact(snapshot_->stats, snapshot_->units);
-}
-
-// About how many leaves a partition gets at least by default. Fewer make leaves more compact, but the last
-// one of each partition is half empty, and bounds and empty slots are to stay within a quarter of the data.
-constexpr std::uint64_t kLeavesPerPartition = 10;
-
-void BulkLoader::choose_partitions() {
-  const int d = snapshot_->num_attributes();
-  if (options_.num_splits < 0 || options_.num_partitions < 0)
-    throw InvalidArgument("num_splits and num_partitions must not be negative");
-  if (static_cast<std::uint32_t>(options_.num_partitions) > kMaxPartitions)
-    throw InvalidArgument("at most " + std::to_string(kMaxPartitions) + " partitions");
-  const std::uint64_t leaves = table_.num_rows / num_slots();
-  auto partitions = static_cast<std::uint32_t>(options_.num_partitions);
-  if (partitions == 0)
-    partitions = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(leaves / kLeavesPerPartition, 1, kMaxPartitions));
-  if (options_.partitioning == Partitioning::random) {
-    if (options_.num_splits != 0) throw InvalidArgument("num_splits goes with angle partitions only");
-    snapshot_->partitioner =
-        std::make_shared<const Partitioner>(Partitioner::random(snapshot_->stats, partitions));
-    return;
-  }
-  std::vector<std::int32_t> splits = choose_splits(d, partitions);
-  if (options_.num_splits > 0) {
-    if (std::pow(options_.num_splits, d - 1) > kMaxPartitions)
-      throw InvalidArgument(std::to_string(options_.num_splits) + " splits of " + std::to_string(d - 1) +
-                            " angles make more than " + std::to_string(kMaxPartitions) +
-                            " partitions; use num_partitions");
-    splits.assign(options_.num_splits > 1 ? static_cast<std::size_t>(d) : 0, options_.num_splits);
-    if (!splits.empty()) splits[0] = 1;  // the paper's grid of angles: no shells
-  }
-  std::vector<std::uint64_t> rows(
-      std::min(table_.num_rows, std::max(kSampleRows, kSampleRowsPerPartition * partitions)));
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    rows[i] = static_cast<std::uint64_t>(static_cast<unsigned __int128>(i) * table_.num_rows / rows.size());
-  snapshot_->partitioner = std::make_shared<const Partitioner>(
-      Partitioner::angle(snapshot_->stats, std::move(splits), read_chunk(rows)));
-}
-
-TupleChunk BulkLoader::read_chunk(std::span<const std::uint64_t> rows) const {
-  TupleChunk chunk(static_cast<Eigen::Index>(rows.size()), snapshot_->num_attributes());
-  std::vector<float> rounded(rows.size());
-  for (std::size_t i = 0; i < table_.columns.size(); ++i) {
-    const Preference preference = table_.attributes[i].preference;
-    auto column = chunk.col(static_cast<Eigen::Index>(i));
-    if (snapshot_->value_type == ValueType::float64) {
-      gather_column(table_.columns[i], preference, rows, column.data());
-    } else {
-      gather_column(table_.columns[i], preference, rows, rounded.data());
-      std::copy(rounded.begin(), rounded.end(), column.data());
-    }
-  }
-  return chunk;
+  const std::int64_t next_id = table_.num_rows == 0 ? 0 : id_after(largest_id(table_));
+  snapshot_ = start_snapshot(table_, options_, std::move(survey), next_id);
+  snapshot_->partitioner = make_partitioner(*snapshot_, table_, plan_partitions(*snapshot_, options_));
 }
 
 void BulkLoader::place_rows() {
@@ -197,7 +117,7 @@ void BulkLoader::place_rows() {
       rows.resize(std::min(kChunkRows, table_.num_rows - first_row));
       keys.resize(rows.size());
       std::iota(rows.begin(), rows.end(), first_row);
-      snapshot_->partitioner->keys(read_chunk(rows), first_row, table_.num_rows, keys);
+      snapshot_->partitioner->keys(read_rows(*snapshot_, table_, rows), first_row, table_.num_rows, keys);
       for (std::size_t r = 0; r < rows.size(); ++r) placements_[first_row + r] = {keys[r], rows[r]};
     }
   });
@@ -225,22 +145,19 @@ void BulkLoader::sort_placements() {
   });
 }
 
-// As few leaves as hold the rows, all alike full: each has some room for rows to come.
 void BulkLoader::cut_leaves() {
-  partitions_.resize(snapshot_->partitioner->num_partitions());
+  partitions_ = cut_partitions(partition_first_, snapshot_->block_rows);
   for (std::uint32_t p = 0; p < partitions_.size(); ++p) {
-    PartitionRange& range = partitions_[p];
-    range.first_leaf = static_cast<std::uint32_t>(leaves_.size());
-    const std::uint64_t first = partition_first_[p];
-    const std::uint64_t num_rows = partition_first_[p + std::size_t{1}] - first;
-    const std::uint64_t num_leaves = (num_rows + num_slots() - 1) / num_slots();
+    const std::uint64_t num_leaves = partitions_[p].num_leaves;
+    const std::uint64_t num_rows = partition_first_[p + std::size_t{1}] - partition_first_[p];
     for (std::uint64_t leaf = 0; leaf < num_leaves; ++leaf) {
-      const std::uint64_t start = num_rows * leaf / num_leaves, end = num_rows * (leaf + 1) / num_leaves;
-      leaf_first_.push_back(first + start);
+      const std::uint64_t start = first_row_of_leaf(num_rows, leaf, num_leaves);
+      const std::uint64_t end = first_row_of_leaf(num_rows, leaf + 1, num_leaves);
+      leaf_first_.push_back(partition_first_[p] + start);
       leaves_.push_back({static_cast<std::uint32_t>(end - start), p, kNoId, kNoId});
     }
-    range.num_leaves = static_cast<std::uint32_t>(leaves_.size()) - range.first_leaf;
   }
+  allocate_tree(*snapshot_, leaves_.size());
 }
 
 template <typename T>
@@ -271,15 +188,6 @@ void BulkLoader::fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<
 void BulkLoader::fill_leaves() {
   Snapshot& s = *snapshot_;
   const std::size_t num_leaves = leaves_.size();
-  for (std::size_t width = num_leaves; width > 0; width = width == 1 ? 0 : width) {
-    width = (width + kFanOut - 1) / kFanOut;
-    s.num_nodes += width;
-    ++s.height;
-  }
-  s.num_leaves = s.leaf_slots = num_leaves;
-  s.node_slots = s.num_nodes;
-  if (s.height > 0) s.root = static_cast<std::uint32_t>(s.num_nodes - 1);
-  s.blocks = std::make_shared<Blocks>(s.block_shape(), s.layout, num_leaves, s.num_nodes);
   for (std::size_t leaf = 0; leaf < num_leaves; ++leaf) s.blocks->leaf(leaf) = leaves_[leaf];
   struct Scratch {
     BlockBounds bounds;
@@ -341,36 +249,6 @@ void BulkLoader::write_thresholds() {
   tbb::parallel_for(std::size_t{0}, partitions_.size(), [this](std::size_t p) {
     visit_value_type(*snapshot_, [&]<typename T>(T) { write_thresholds_of<T>(partitions_[p]); });
   });
-}
-
-void BulkLoader::stack_levels() {
-  Snapshot& s = *snapshot_;
-  std::size_t first_below = 0;
-  std::size_t width_below = (leaves_.size() + kFanOut - 1) / kFanOut;
-  for (std::uint32_t level = 2; width_below > 1; ++level) {
-    const std::size_t width = (width_below + kFanOut - 1) / kFanOut;
-    const std::size_t first = first_below + width_below;
-    tbb::parallel_for(std::size_t{0}, width, [&](std::size_t n) {
-      std::vector<Half> rows(static_cast<std::size_t>(s.layout.num_rows()));
-      const NodeAccess<std::byte> node = s.blocks->mutable_node(first + n);
-      NodeHeader& header = node.header();
-      header.level = level;
-      header.min_id = kNoId;
-      header.num_children =
-          static_cast<std::uint32_t>(std::min<std::size_t>(kFanOut, width_below - n * kFanOut));
-      for (std::uint32_t c = 0; c < header.num_children; ++c) {
-        const auto child = static_cast<std::uint32_t>(first_below + n * kFanOut + c);
-        const NodeRef below = s.node(child);
-        aggregate_bounds(s.layout, below.bounds(), static_cast<int>(below.header().num_children), rows);
-        node.children()[c] = child;
-        node.min_ids()[c] = below.header().min_id;
-        header.min_id = std::min(header.min_id, below.header().min_id);
-        for (std::size_t row = 0; row < rows.size(); ++row) node.bounds()[row * kFanOut + c] = rows[row];
-      }
-    });
-    first_below = first;
-    width_below = width;
-  }
 }
 
 void BulkLoader::copy_labels() {

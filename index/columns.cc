@@ -18,7 +18,6 @@
 namespace culmen {
 namespace {
 
-constexpr std::uint64_t kNoRow = std::numeric_limits<std::uint64_t>::max();
 constexpr double kMaxExactInteger = 0x1p53;
 
 template <typename T>
@@ -50,21 +49,13 @@ bool is_acceptable(T value) {
   return true;
 }
 
-struct ColumnFacts {
-  double minimum = std::numeric_limits<double>::infinity();
-  double maximum = -std::numeric_limits<double>::infinity();
-  int quantum = kNoQuantum;
-  std::uint64_t first_bad_row = kNoRow;
-  std::uint64_t not_float32 = 0;  // values that float32 cannot hold exactly
-
-  void join(const ColumnFacts& other) {
-    minimum = std::min(minimum, other.minimum);
-    maximum = std::max(maximum, other.maximum);
-    quantum = std::min(quantum, other.quantum);
-    first_bad_row = std::min(first_bad_row, other.first_bad_row);
-    not_float32 += other.not_float32;
-  }
-};
+void join(ColumnFacts& facts, const ColumnFacts& other) {
+  facts.minimum = std::min(facts.minimum, other.minimum);
+  facts.maximum = std::max(facts.maximum, other.maximum);
+  facts.quantum = std::min(facts.quantum, other.quantum);
+  facts.first_bad_row = std::min(facts.first_bad_row, other.first_bad_row);
+  facts.not_float32 += other.not_float32;
+}
 
 // `round`: the facts are of the values rounded to float32; one that is beyond its range is bad.
 template <typename T>
@@ -92,12 +83,12 @@ ColumnFacts survey_column(const ColumnView& column, std::uint64_t num_rows, bool
   return tbb::parallel_reduce(
       tbb::blocked_range<std::uint64_t>(0, num_rows, 1 << 16), ColumnFacts{},
       [&](const tbb::blocked_range<std::uint64_t>& rows, ColumnFacts facts) {
-        facts.join(visit_element_type(column.type,
-                                      [&]<typename T>(T) { return survey_rows<T>(column, round, rows); }));
+        join(facts, visit_element_type(column.type,
+                                       [&]<typename T>(T) { return survey_rows<T>(column, round, rows); }));
         return facts;
       },
       [](ColumnFacts a, const ColumnFacts& b) {
-        a.join(b);
+        join(a, b);
         return a;
       });
 }
@@ -112,6 +103,17 @@ std::string describe_bad_value(const ColumnView& column, std::uint64_t row) {
     return std::to_string(value) + " is beyond the range of float32";
   });
 }
+
+AttributeStats oriented_stats(const ColumnFacts& facts, Preference preference) {
+  AttributeStats stats;
+  if (facts.minimum > facts.maximum) return stats;  // no rows
+  stats.minimum = oriented(preference == Preference::low ? facts.maximum : facts.minimum, preference);
+  stats.maximum = oriented(preference == Preference::low ? facts.minimum : facts.maximum, preference);
+  stats.quantum = facts.quantum;
+  return stats;
+}
+
+}  // namespace
 
 void check_shape(const TableView& table) {
   const std::size_t d = table.attributes.size();
@@ -136,32 +138,24 @@ void check_shape(const TableView& table) {
   }
 }
 
-AttributeStats oriented_stats(const ColumnFacts& facts, Preference preference) {
-  AttributeStats stats;
-  if (facts.minimum > facts.maximum) return stats;  // no rows
-  stats.minimum = oriented(preference == Preference::low ? facts.maximum : facts.minimum, preference);
-  stats.maximum = oriented(preference == Preference::low ? facts.minimum : facts.maximum, preference);
-  stats.quantum = facts.quantum;
-  return stats;
+void check_values(const TableView& table, std::size_t column, const ColumnFacts& facts) {
+  const std::uint64_t row = facts.first_bad_row;
+  if (row != ColumnFacts::kNoRow)
+    throw InputError("row " + std::to_string(row) + ", column \"" + table.attributes[column].name +
+                     "\": " + describe_bad_value(table.columns[column], row));
 }
-
-std::vector<ColumnFacts> survey_all(const TableView& table, bool round) {
-  std::vector<ColumnFacts> all;
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    all.push_back(survey_column(table.columns[i], table.num_rows, round));
-    const std::uint64_t row = all.back().first_bad_row;
-    if (row != kNoRow)
-      throw InputError("row " + std::to_string(row) + ", column \"" + table.attributes[i].name +
-                       "\": " + describe_bad_value(table.columns[i], row));
-  }
-  return all;
-}
-
-}  // namespace
 
 ColumnSurvey survey_columns(const TableView& table, ValueType wanted) {
   check_shape(table);
-  const std::vector<ColumnFacts> facts = survey_all(table, wanted == ValueType::float32);
+  std::vector<ColumnFacts> facts;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    facts.push_back(survey_column(table.columns[i], table.num_rows, wanted == ValueType::float32));
+    check_values(table, i, facts.back());
+  }
+  return make_survey(table, facts, wanted);
+}
+
+ColumnSurvey make_survey(const TableView& table, std::span<const ColumnFacts> facts, ValueType wanted) {
   ColumnSurvey survey;
   for (std::size_t i = 0; i < facts.size(); ++i) {
     survey.stats.push_back(oriented_stats(facts[i], table.attributes[i].preference));

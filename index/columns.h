@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,17 @@
 #include "index/attribute_stats.h"
 
 namespace culmen {
+
+// What is to be known of one column's values, in any order of its rows.
+struct ColumnFacts {
+  static constexpr std::uint64_t kNoRow = std::numeric_limits<std::uint64_t>::max();
+
+  double minimum = std::numeric_limits<double>::infinity();
+  double maximum = -std::numeric_limits<double>::infinity();
+  int quantum = kNoQuantum;
+  std::uint64_t first_bad_row = kNoRow;
+  std::uint64_t not_float32 = 0;  // values that float32 cannot hold exactly
+};
 
 // What one pass over the table finds out.
 struct ColumnSurvey {
@@ -21,6 +33,12 @@ struct ColumnSurvey {
 // Checks shape, names and every value. Throws InputError naming the first bad row (counted from 0) and
 // column.
 ColumnSurvey survey_columns(const TableView& table, ValueType wanted);
+
+// Its parts, for who looks at the values by other means. The facts are of values rounded to float32 if that
+// is `wanted`; one that is beyond its range is bad.
+void check_shape(const TableView& table);
+void check_values(const TableView& table, std::size_t column, const ColumnFacts& facts);
+ColumnSurvey make_survey(const TableView& table, std::span<const ColumnFacts> facts, ValueType wanted);
 
 // Throws InputError if an id stands in two rows.
 void check_ids_unique(std::span<const std::int64_t> ids);

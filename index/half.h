@@ -2,13 +2,15 @@
 // bytes of float32 buy smaller blocks, and 11 bits loosen a bound by less than a block's own spread.
 //
 // Conversions round the way the caller says, never to the nearest. What is too large becomes infinity: a
-// bound that excludes nothing, which is loose but never wrong.
+// bound that excludes nothing, which is loose but never wrong. Host and device round by the same code.
 #pragma once
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+
+#include "index/host_device.h"
 
 namespace culmen {
 
@@ -40,15 +42,15 @@ inline constexpr Half kHalfInfinity{0x7c00};
 inline constexpr double kHalfMaximum = 65504;
 
 // The smallest Half that is not below `value`; infinity for NaN.
-inline Half round_up_to_half(double value) {
-  if (!(value <= kHalfMaximum)) return kHalfInfinity;
+CULMEN_HOST_DEVICE inline Half round_up_to_half(double value) {
+  if (!(value <= kHalfMaximum)) return {0x7c00};  // not the constant, which a device does not have
   if (value < -kHalfMaximum) return {0xfbff};
   // value = n * 2^(place - 24) with n rounded up; n in [1024, 2048] unless place is 0, where numbers are
   // subnormal.
   const double magnitude = std::fabs(value);
-  const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> 52) - 1023;
+  const int exponent = static_cast<int>(__builtin_bit_cast(std::uint64_t, magnitude) >> 52) - 1023;
   const int place = exponent < -14 ? 0 : exponent + 14;
-  const double scale = std::bit_cast<double>(static_cast<std::uint64_t>(1023 + 24 - place) << 52);
+  const double scale = __builtin_bit_cast(double, static_cast<std::uint64_t>(1023 + 24 - place) << 52);
   const double exact = magnitude * scale;
   int n = static_cast<int>(exact);
   if (value > 0 && n < exact) ++n;
@@ -58,7 +60,7 @@ inline Half round_up_to_half(double value) {
 }
 
 // The largest Half that is not above `value`; -infinity for NaN.
-inline Half round_down_to_half(double value) {
+CULMEN_HOST_DEVICE inline Half round_down_to_half(double value) {
   return {static_cast<std::uint16_t>(round_up_to_half(-value).bits ^ 0x8000)};
 }
 

@@ -16,20 +16,6 @@ namespace {
 // Measured on anti-correlated data of 8 attributes: with fewer shells weights of one sign visit more leaves,
 // with more shells weights of both signs do. See docs/decisions/0008-shells.md.
 constexpr std::uint32_t kShells = 7;
-constexpr int kLargestBits = 30;
-constexpr int kSumBits = 14;
-static_assert(kPartitionBits + kLargestBits + kSumBits == 64);
-
-// Floats in [0, 1] are ordered as their bits, which end below 2^30.
-std::uint64_t descending_bits(float zero_to_one) {
-  return ((std::uint64_t{1} << kLargestBits) - 1) - std::bit_cast<std::uint32_t>(zero_to_one);
-}
-
-// Where cut `part` of `parts` stands among sorted rows. Each shell takes half of what the ones below it left:
-// most answers come from the highest sums, so the cells are smallest there.
-std::size_t rank_of_cut(std::size_t level, std::size_t part, std::size_t parts, std::size_t num_rows) {
-  return level == 0 ? num_rows - (num_rows >> part) : part * num_rows / parts;
-}
 
 }  // namespace
 
@@ -50,17 +36,7 @@ struct Partitioner::Coordinates {
       lower.col(i) = (1.0 - scaled.col(i - 1)).square();
     }
   }
-
-  // Level 0 takes the sum, the others the angles in turn.
-  Eigen::Index of_level(std::size_t level) const {
-    return level == 0 ? 0 : 1 + static_cast<Eigen::Index>(level - 1) % (upper.cols() - 1);
-  }
 };
-
-OrderKey pack_order(double largest, double mean) {
-  const auto sum_level = static_cast<std::uint64_t>(mean * ((1 << kSumBits) - 1));
-  return (descending_bits(static_cast<float>(largest)) << kSumBits) | (((1 << kSumBits) - 1) - sum_level);
-}
 
 void Partitioner::set_scale(std::span<const AttributeStats> stats) {
   for (const AttributeStats& attribute : stats) {
@@ -105,7 +81,7 @@ Partitioner Partitioner::angle(std::span<const AttributeStats> stats, std::vecto
   for (std::size_t level = 0; level < result.splits_.size(); ++level) {
     const std::vector<double> cuts =
         result.quantile_cuts(coordinates, level, partition, result.num_partitions_);
-    result.refine(coordinates, level, cuts.data(), partition);
+    refine(coordinates, result.levels()[level], cuts.data(), partition);
     result.cuts_.insert(result.cuts_.end(), cuts.begin(), cuts.end());
     result.num_partitions_ *= static_cast<std::uint32_t>(result.splits_[level]);
   }
@@ -121,11 +97,10 @@ std::vector<double> Partitioner::quantile_cuts(const Coordinates& coordinates, s
   std::size_t start = 0;
   for (std::size_t& end : part_end) end = std::exchange(start, start + end);
   std::vector<double> ratios(partition.size());  // part by part
-  const Eigen::Index c = coordinates.of_level(level);
+  const auto c = static_cast<Eigen::Index>(coordinate_of_level(level, minimum_.size()));
   for (std::size_t r = 0; r < partition.size(); ++r) {
     const auto row = static_cast<Eigen::Index>(r);
-    const double ratio = coordinates.upper(row, c) / coordinates.lower(row, c);
-    ratios[part_end[partition[r]]++] = ratio >= 0 ? ratio : std::numeric_limits<double>::infinity();  // 0 / 0
+    ratios[part_end[partition[r]]++] = cut_ratio(coordinates.upper(row, c), coordinates.lower(row, c));
   }
   const std::size_t num_cuts = static_cast<std::size_t>(splits_[level]) - 1;
   std::vector<double> cuts(num_parts * num_cuts, 1.0);
@@ -145,22 +120,27 @@ std::vector<double> Partitioner::quantile_cuts(const Coordinates& coordinates, s
 }
 
 // Replaces the number of each tuple's part by that of its part at this level. cuts: of this level.
-void Partitioner::refine(const Coordinates& coordinates, std::size_t level, const double* cuts,
-                         std::span<std::uint32_t> partition) const {
-  const Eigen::Index c = coordinates.of_level(level);
-  const auto parts = static_cast<std::uint32_t>(splits_[level]);
-  const std::uint32_t num_cuts = parts - 1;
+void Partitioner::refine(const Coordinates& coordinates, PartitionLevel level, const double* cuts,
+                         std::span<std::uint32_t> partition) {
+  const auto c = static_cast<Eigen::Index>(level.coordinate);
   for (std::size_t r = 0; r < partition.size(); ++r) {
     const auto row = static_cast<Eigen::Index>(r);
-    const double upper = coordinates.upper(row, c), lower = coordinates.lower(row, c);
-    const double* first = cuts + std::size_t{partition[r]} * num_cuts;
-    // Bisection without a branch, which nobody could predict.
-    std::uint32_t part = 0;
-    for (std::uint32_t step = std::bit_floor(num_cuts); step > 0; step /= 2)
-      if (part + step <= num_cuts) part = upper >= first[part + step - 1] * lower ? part + step : part;
-    // Every other run is numbered backwards: neighbours in number are neighbours in the table.
-    partition[r] = partition[r] * parts + (partition[r] % 2 == 0 ? part : parts - 1 - part);
+    partition[r] = refined(partition[r], level, cuts, coordinates.upper(row, c), coordinates.lower(row, c));
   }
+}
+
+std::vector<PartitionLevel> partition_levels(std::span<const std::int32_t> splits,
+                                             std::size_t num_attributes) {
+  std::vector<PartitionLevel> levels;
+  std::uint64_t num_parts = 1, first_cut = 0;
+  for (std::size_t level = 0; level < splits.size(); ++level) {
+    const auto parts = static_cast<std::uint32_t>(splits[level]);
+    levels.push_back(
+        {parts, std::bit_floor(parts - 1), coordinate_of_level(level, num_attributes), first_cut});
+    first_cut += num_parts * (parts - 1);
+    num_parts *= parts;
+  }
+  return levels;
 }
 
 void Partitioner::keys(const TupleChunk& tuples, std::uint64_t first_row, std::uint64_t num_rows,
@@ -174,19 +154,14 @@ void Partitioner::keys(const TupleChunk& tuples, std::uint64_t first_row, std::u
       partition[r] = static_cast<std::uint32_t>(static_cast<unsigned __int128>(first_row + r) *
                                                 num_partitions_ / num_rows);
   }
-  std::size_t num_parts = 1, first_cut = 0;
-  for (std::size_t level = 0; level < splits_.size(); ++level) {
-    const auto parts = static_cast<std::size_t>(splits_[level]);
-    refine(coordinates, level, cuts_.data() + first_cut, partition);
-    first_cut += num_parts * (parts - 1);
-    num_parts *= parts;
-  }
+  for (const PartitionLevel& level : levels())
+    refine(coordinates, level, cuts_.data() + level.first_cut, partition);
   Eigen::ArrayXd largest = x.col(0);
   for (Eigen::Index i = 1; i < x.cols(); ++i) largest = largest.max(x.col(i));
   for (std::size_t r = 0; r < rows; ++r) {
     const auto row = static_cast<Eigen::Index>(r);
-    out[r] = (OrderKey{partition[r]} << (64 - kPartitionBits)) |
-             pack_order(largest[row], coordinates.upper(row, 0) / static_cast<double>(x.cols()));
+    out[r] = key_in(partition[r],
+                    pack_order(largest[row], coordinates.upper(row, 0) / static_cast<double>(x.cols())));
   }
 }
 

@@ -18,26 +18,16 @@
 
 #include "culmen/index.h"
 #include "index/attribute_stats.h"
+#include "index/order_key.h"
 
 namespace culmen {
 
 // Oriented values of some tuples, one a row. Column-major: one attribute stands together.
 using TupleChunk = Eigen::Array<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
 
-// Where a tuple stands: ascending by key, then by id. From the top bit: partition (20 bits), largest scaled
-// attribute (30, descending), sum of scaled attributes (14, descending). The sum puts alike tuples together
-// where the largest attribute is the same for many, as in tables full of ties.
-using OrderKey = std::uint64_t;
-inline constexpr int kPartitionBits = 20;
-inline constexpr std::uint32_t kMaxPartitions = 1u << kPartitionBits;
-inline constexpr OrderKey kOrderMask = ~OrderKey{0} >> kPartitionBits;
-inline std::uint32_t partition_of(OrderKey key) {
-  return static_cast<std::uint32_t>(key >> (64 - kPartitionBits));
-}
-
-inline OrderKey key_in(std::uint32_t partition, OrderKey order) {
-  return (OrderKey{partition} << (64 - kPartitionBits)) | (order & kOrderMask);
-}
+// Level i cuts each part into splits[i].
+std::vector<PartitionLevel> partition_levels(std::span<const std::int32_t> splits,
+                                             std::size_t num_attributes);
 
 class Partitioner {
  public:
@@ -67,18 +57,19 @@ class Partitioner {
   const std::vector<double>& maximum() const { return maximum_; }
   const std::vector<std::int32_t>& splits() const { return splits_; }
   const std::vector<double>& cuts() const { return cuts_; }
+  const std::vector<double>& inverse() const { return inverse_; }
+  std::vector<PartitionLevel> levels() const { return partition_levels(splits_, minimum_.size()); }
 
  private:
   struct Coordinates;
   std::vector<double> quantile_cuts(const Coordinates& coordinates, std::size_t level,
                                     std::span<const std::uint32_t> partition, std::uint32_t num_parts) const;
-  void refine(const Coordinates& coordinates, std::size_t level, const double* cuts,
-              std::span<std::uint32_t> partition) const;
+  static void refine(const Coordinates& coordinates, PartitionLevel level, const double* cuts,
+                     std::span<std::uint32_t> partition);
   void set_scale(std::span<const AttributeStats> stats);
   void set_inverse();
   double scaled(double value, std::size_t attribute) const {
-    const double x = (value * 0.5 - minimum_[attribute] * 0.5) * inverse_[attribute];
-    return std::max(std::min(x, 1.0), 0.0);
+    return scaled_to_one(value, minimum_[attribute], inverse_[attribute]);
   }
   TupleChunk scaled(const TupleChunk& tuples) const;
 
@@ -89,9 +80,6 @@ class Partitioner {
   std::vector<std::int32_t> splits_;  // [num levels] parts that each part is cut into; >= 2 but at level 0
   std::vector<double> cuts_;          // level by level, part by part: splits[level] - 1 ascending cuts
 };
-
-// Where a tuple stands within its partition: ascending. `largest` and `mean` are of its scaled attributes.
-OrderKey pack_order(double largest, double mean);
 
 template <typename Value>
 OrderKey Partitioner::order_of(const Value& value) const {

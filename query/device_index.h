@@ -9,7 +9,13 @@
 
 namespace culmen {
 
-// Throws as Index::to_device.
-DeviceIndex make_device_index(std::shared_ptr<const Published> index, const DeviceOptions& options);
+namespace gpu {
+struct LoadedTree;  // query/load/loaded_tree.h
+}
+
+// `loaded`: what the index's bulk load has left in the memory of options.device, if anything. Throws as
+// Index::to_device.
+DeviceIndex make_device_index(std::shared_ptr<const Published> index, const DeviceOptions& options,
+                              const std::shared_ptr<const gpu::LoadedTree>& loaded = nullptr);
 
 }  // namespace culmen

@@ -26,6 +26,7 @@
 #include "index/write/live_index.h"
 #include "index/write/repair.h"
 #include "query/device_index.h"
+#include "query/load/device_load.h"
 #include "query/planner.h"
 #include "query/resolve.h"
 
@@ -65,6 +66,13 @@ std::string_view engine_name(Engine engine) {
 class Index::Core {
  public:
   explicit Core(std::unique_ptr<LiveIndex> live) : published_(live->published()), live_(std::move(live)) {}
+  // Fresh from a bulk load.
+  Core(DeviceLoad loaded, int device)
+      : live_(std::make_unique<LiveIndex>(std::move(loaded.snapshot))),
+        on_device_(std::move(loaded.on_device)),
+        device_(device) {
+    published_ = live_->published();
+  }
   // One version, for good.
   explicit Core(std::shared_ptr<const Snapshot> snapshot)
       : published_(std::make_shared<Published>(std::move(snapshot))) {}
@@ -80,6 +88,10 @@ class Index::Core {
   SearchResult search(std::shared_ptr<const Snapshot> snapshot, const Query& query,
                       const SearchOptions& options);
 
+  DeviceIndex to_device(const DeviceOptions& options) {
+    return make_device_index(published_, options, take_from_device(options));
+  }
+
  private:
   std::vector<Hit> run_engine(const ResolvedQuery& query, SearchResult& result, int num_threads);
 
@@ -93,8 +105,19 @@ class Index::Core {
     return lists_;
   }
 
+  // What the build has left on a device, for the first who wants a copy of that kind there.
+  std::shared_ptr<const gpu::LoadedTree> take_from_device(const DeviceOptions& options) {
+    const bool fits = options.device == device_ &&
+                      (options.memory == DeviceMemory::automatic || options.memory == DeviceMemory::device);
+    const std::lock_guard lock(on_device_mutex_);
+    return fits ? std::exchange(on_device_, nullptr) : nullptr;
+  }
+
   std::shared_ptr<Published> published_;
   std::unique_ptr<LiveIndex> live_;
+  std::mutex on_device_mutex_;
+  std::shared_ptr<const gpu::LoadedTree> on_device_;
+  int device_ = kNoDevice;
   std::mutex lists_mutex_;
   std::shared_ptr<const cpu::SortedLists> lists_;
   std::uint64_t lists_version_ = 0;
@@ -104,7 +127,9 @@ Index::Index(std::shared_ptr<Core> core) : core_(std::move(core)) {}
 
 Index Index::build(const TableView& table, const BuildOptions& options) {
   const FloatingPointScope floating_point;
-  return Index(std::make_shared<Core>(std::make_unique<LiveIndex>(bulk_load(table, options))));
+  DeviceLoad loaded = options.device == kNoDevice ? DeviceLoad{bulk_load(table, options), nullptr}
+                                                  : load_on_device(table, options);
+  return Index(std::make_shared<Core>(std::move(loaded), options.device));
 }
 
 Index Index::open(const std::filesystem::path& directory, const OpenOptions& options) {
@@ -301,7 +326,7 @@ DeviceIndex Index::to_device() const {
 }
 
 DeviceIndex Index::to_device(const DeviceOptions& options) const {
-  return make_device_index(core_->published(), options);
+  return core_->to_device(options);
 }
 
 Explanation Index::explain(const Query& query, const SearchOptions& options) const {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "culmen/error.h"
+#include "query/load/device_load.h"
 
 namespace culmen {
 
@@ -15,9 +16,23 @@ int num_devices() noexcept {
   return 0;
 }
 
-DeviceIndex make_device_index(std::shared_ptr<const Published> /*index*/, const DeviceOptions& options) {
-  throw CudaError("there is no GPU " + std::to_string(options.device) +
+namespace {
+
+[[noreturn]] void throw_no_device(int device) {
+  throw CudaError("there is no GPU " + std::to_string(device) +
                   ": this culmen was built without CUDA; build it where a CUDA toolkit is found");
+}
+
+}  // namespace
+
+DeviceIndex make_device_index(std::shared_ptr<const Published> /*index*/, const DeviceOptions& options,
+                              const std::shared_ptr<const gpu::LoadedTree>& /*loaded*/) {
+  throw_no_device(options.device);
+}
+
+DeviceLoad load_on_device(const TableView& /*table*/, const BuildOptions& options,
+                          const LoadLimits& /*limits*/) {
+  throw_no_device(options.device);
 }
 
 // None of these can be called: there is no way to make a DeviceIndex, and so none to make a DeviceContext.

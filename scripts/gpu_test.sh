@@ -29,6 +29,7 @@ for tool in memcheck racecheck initcheck synccheck; do
   check "$tool" device_test '*DeviceEngines*:Device.AnswersAnEmptyIndex'
   check "$tool" async_test '*AsyncBatches*:Async.AnswersAnEmptyIndex'
   check "$tool" allocation_test '*:-*LargerCandidateList*' # of a million rows, which would take it too long
+  check "$tool" device_load_test '*WritesTheFiles*:*LargerThanTheDevice*'
   check "$tool" mirror_test '*mixed:*ties:*to_nothing:GrowingBuffer*'
   check "$tool" refresh_test '*AnswersAreTheOracles/mixed:*AnswersAreTheOracles/to_nothing'
   check "$tool" select_test 'Select.Float32:Select.Int64'

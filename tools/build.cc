@@ -10,11 +10,13 @@
 #include <string>
 #include <string_view>
 
+#include "culmen/device.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/table_io.h"
 #include "tools/column_value.h"
 #include "tools/commands.h"
+#include "tools/device_number.h"
 #include "tools/interrupt.h"
 #include "tools/numbers.h"
 #include "tools/progress_bar.h"
@@ -33,6 +35,7 @@ struct Arguments {
   std::string partition = "angle";
   std::string type = "auto";
   std::string nulls = "reject";
+  std::string device = "cpu";
   BuildOptions build;  // splits, partitions, block and threads
   bool force = false;
 };
@@ -87,6 +90,7 @@ ReadOptions read_options(const Arguments& arguments, ProgressBar& bar) {
 
 BuildOptions build_options(const Arguments& arguments, ProgressBar& bar) {
   BuildOptions options = arguments.build;
+  options.device = parse_device(arguments.device);
   options.partitioning = arguments.partition == "random" ? Partitioning::random : Partitioning::angle;
   if (arguments.type == "f32") options.value_type = ValueType::float32;
   if (arguments.type == "f64") options.value_type = ValueType::float64;
@@ -137,6 +141,9 @@ void print_summary(const Arguments& arguments, const Table& table, const IndexIn
 
 ExitCode run(const Arguments& arguments, bool quiet) {
   check_directory(arguments.directory, arguments.force);
+  if (const int device = parse_device(arguments.device); device != kNoDevice && device >= num_devices())
+    throw CudaError(
+        fmt::format("there is no GPU {}: {} can be used; build with --device cpu", device, num_devices()));
   const InterruptGuard guard;
   ProgressBar bar(quiet);
   Stopwatch watch;
@@ -213,6 +220,10 @@ void add_index_options(CLI::App& command, Arguments& arguments) {
       .add_option("--threads", arguments.build.num_threads, "Threads; never changes the index (default: all)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("T");
+  command
+      .add_option("--device", arguments.device,
+                  "cpu, or cuda:N for a GPU that builds; never changes the index (default cpu)")
+      ->type_name("DEVICE");
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -15,6 +14,7 @@
 #include "culmen/index.h"
 #include "tools/answers.h"
 #include "tools/commands.h"
+#include "tools/device_number.h"
 #include "tools/numbers.h"
 #include "tools/output.h"
 #include "tools/profile.h"
@@ -52,19 +52,6 @@ std::string chosen_format(const Arguments& arguments) {
   return arguments.output.empty() && stdout_is_terminal() ? "table" : "csv";
 }
 
-// The number in "cuda:N", 0 in "cuda"; -1 for the CPU.
-int parse_device(const std::string& text) {
-  if (text == "cpu") return -1;
-  if (text == "cuda") return 0;
-  int number = -1;
-  if (text.starts_with("cuda:")) {
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + 5, end, number);
-    if (error == std::errc() && stop == end && number >= 0) return number;
-  }
-  throw InvalidArgument("--device takes auto, cpu, cuda or cuda:N, not \"" + text + "\"");
-}
-
 void check_usage(const Arguments& arguments) {
   if (arguments.weights.empty() && arguments.weights_file.empty())
     throw InvalidArgument("weights are missing: give -w name=value,... or --weights-file FILE");
@@ -73,7 +60,7 @@ void check_usage(const Arguments& arguments) {
         "-k 0: ask for at least 1 row; for every row above a score leave -k out and give --min-score");
   if (chosen_format(arguments) == "npy" && arguments.output.empty() && stdout_is_terminal())
     throw InvalidArgument("npy is binary: give -o FILE or a pipe");
-  if (arguments.device != "auto") parse_device(arguments.device);
+  if (arguments.device != "auto") parse_device(arguments.device, "auto, ");
   parse_device_memory(arguments.memory);
 }
 
@@ -137,8 +124,8 @@ std::vector<SearchResult> search(const Index& index, const std::vector<Query>& q
   DeviceOptions device = {.memory = parse_device_memory(arguments.memory)};
   if (arguments.device != "auto") {
     device.device = parse_device(arguments.device);
-    return device.device < 0 ? search_on_cpu(index, queries, options)
-                             : search_on_gpu(index, queries, options, device);
+    return device.device == kNoDevice ? search_on_cpu(index, queries, options)
+                                      : search_on_gpu(index, queries, options, device);
   }
   const bool engine_fits = options.engine == Engine::automatic || options.engine == Engine::bounded;
   if (queries.size() >= kWorthACopy && engine_fits) {

@@ -35,8 +35,9 @@ namespace culmen {
 class Published;  // internal
 
 namespace gpu {
-class Context;  // internal
-}
+class Context;      // internal
+struct LoadedTree;  // internal
+}  // namespace gpu
 
 // Where the rows are kept. Bounds are always in device memory: a search reads them first, and few rows.
 enum class DeviceMemory : std::uint8_t {
@@ -160,7 +161,8 @@ class DeviceIndex {
   std::size_t device_bytes() const;
 
  private:
-  friend DeviceIndex make_device_index(std::shared_ptr<const Published> index, const DeviceOptions& options);
+  friend DeviceIndex make_device_index(std::shared_ptr<const Published> index, const DeviceOptions& options,
+                                       const std::shared_ptr<const gpu::LoadedTree>& loaded);
   class Impl;
   explicit DeviceIndex(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 

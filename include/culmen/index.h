@@ -34,6 +34,7 @@ class DeviceIndex;     // culmen/device.h
 struct DeviceOptions;
 
 inline constexpr int kMaxAttributes = 64;
+inline constexpr int kNoDevice = -1;
 
 // How attribute values are kept. automatic: float32 if every value is exactly one, else float64.
 // float32 by name rounds each value to the nearest float32; info().rounded_values counts the values it
@@ -53,6 +54,12 @@ struct BuildOptions {
   int block_rows = 0;      // tuples a block (leaf), a multiple of 16 up to 4096; 0: 96
   ValueType value_type = ValueType::automatic;
   int num_threads = 0;  // 0: all cores; never changes a byte of the index
+  // The GPU that builds, as CUDA counts them (culmen/device.h); kNoDevice: the CPU. It never changes a byte
+  // either. Fastest from columns, or a row-major matrix, in pinned host memory.
+  int device = kNoDevice;
+  // Built on a GPU: what the build has put there stays, if there is room, until the index goes or until
+  // to_device for that GPU takes it over instead of copying.
+  bool stays_on_device = false;
   // Called now and then from one thread, fraction 0..1. Throwing from it abandons the build.
   std::function<void(std::string_view phase, double fraction)> on_progress = {};
 };
@@ -93,7 +100,9 @@ class Index {
  public:
   // Builds an index in memory. Cost: O(n log n) time, and about twice the table's size beside the table for
   // the length of the call. Throws InputError for a table that cannot be indexed (NaN, infinity, integer
-  // beyond 2^53, an id twice, no attribute), InvalidArgument for options out of range.
+  // beyond 2^53, an id twice, no attribute), InvalidArgument for options out of range; with a GPU also
+  // OutOfDeviceMemory, and CudaError where there is no such GPU or this culmen was built without CUDA. A
+  // table that is larger than the GPU's memory passes through it in parts.
   static Index build(const TableView& table, const BuildOptions& options = {});
 
   // Opens the index in `directory`, with every change that was reported as done. Reads and checks every byte.

@@ -95,6 +95,19 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
+// Waits for a stream at the end of its own lifetime, also when something throws: what the stream works on
+// goes behind it.
+class WaitAtEnd {
+ public:
+  explicit WaitAtEnd(const Stream& stream) : stream_(stream.get()) {}
+  ~WaitAtEnd() { cudaStreamSynchronize(stream_); }
+  WaitAtEnd(const WaitAtEnd&) = delete;
+  WaitAtEnd& operator=(const WaitAtEnd&) = delete;
+
+ private:
+  cudaStream_t stream_;
+};
+
 // A place in a stream's work.
 class Event {
  public:

@@ -8,6 +8,11 @@ namespace culmen::cuda {
 // Throws OutOfDeviceMemory or CudaError, naming the caller's line, unless `status` is cudaSuccess.
 void check(cudaError_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
+// As CUDA counts them; 0 where it fails.
+int num_devices() noexcept;
+// Throws CudaError unless there is such a device.
+void require_device(int device);
+
 // Makes `device` current for its own lifetime.
 class DeviceScope {
  public:

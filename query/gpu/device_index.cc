@@ -46,24 +46,15 @@ gpu::Grid grid_of(int device) {
   return {static_cast<unsigned>(num_multiprocessors)};
 }
 
-// 0 if it fails.
-cudaError_t count_devices(int& count) noexcept {
-  const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status == cudaSuccess) return status;
-  cudaGetLastError();  // or the next call would report it again
-  count = 0;
-  return status;
-}
-
 }  // namespace
 
 class DeviceIndex::Impl {
  public:
-  Impl(std::shared_ptr<const Published> index, const DeviceOptions& options)
+  Impl(std::shared_ptr<const Published> index, const DeviceOptions& options, const gpu::LoadedTree* loaded)
       : device_(options.device),
         scope_(options.device),
         grid_(grid_of(options.device)),
-        mirror_(std::move(index), options),
+        mirror_(std::move(index), options, loaded),
         pool_(grid_),
         batch_search_(grid_, pool_),
         async_search_(grid_) {
@@ -210,19 +201,13 @@ class DeviceIndex::Impl {
 };
 
 int num_devices() noexcept {
-  int count = 0;
-  count_devices(count);
-  return count;
+  return cuda::num_devices();
 }
 
-DeviceIndex make_device_index(std::shared_ptr<const Published> index, const DeviceOptions& options) {
-  int count = 0;
-  const cudaError_t status = count_devices(count);
-  if (options.device < 0 || options.device >= count)
-    throw CudaError("there is no GPU " + std::to_string(options.device) + ": " +
-                    (count > 0 ? std::to_string(count) + " can be used, counted from 0"
-                               : cudaGetErrorString(status) + std::string("; search on the CPU")));
-  return DeviceIndex(std::make_shared<const DeviceIndex::Impl>(std::move(index), options));
+DeviceIndex make_device_index(std::shared_ptr<const Published> index, const DeviceOptions& options,
+                              const std::shared_ptr<const gpu::LoadedTree>& loaded) {
+  cuda::require_device(options.device);
+  return DeviceIndex(std::make_shared<const DeviceIndex::Impl>(std::move(index), options, loaded.get()));
 }
 
 SearchResult DeviceIndex::search(const Query& query, Engine engine) const {

@@ -25,23 +25,15 @@ bool is_same(const std::weak_ptr<const T>& a, const std::shared_ptr<const T>& b)
   return !a.owner_before(b) && !b.owner_before(a);
 }
 
-// Waits for a stream at the end of its own lifetime, also when something throws: what the stream works on
-// goes behind it.
-class WaitAtEnd {
- public:
-  explicit WaitAtEnd(const cuda::Stream& stream) : stream_(stream.get()) {}
-  ~WaitAtEnd() { cudaStreamSynchronize(stream_); }
-  WaitAtEnd(const WaitAtEnd&) = delete;
-  WaitAtEnd& operator=(const WaitAtEnd&) = delete;
-
- private:
-  cudaStream_t stream_;
-};
-
 }  // namespace
 
-Mirror::Mirror(std::shared_ptr<const Published> index, const DeviceOptions& options)
+Mirror::Mirror(std::shared_ptr<const Published> index, const DeviceOptions& options, const LoadedTree* loaded)
     : index_(std::move(index)), wanted_(options.memory) {
+  if (loaded != nullptr) {
+    state_.arrays = loaded->arrays;
+    state_.blocks = loaded->blocks;
+    state_.number = loaded->version;
+  }
   latest();
 }
 
@@ -91,7 +83,7 @@ Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot
   next.snapshot = snapshot;
   next.blocks = s.blocks;
   next.number = s.version;
-  const WaitAtEnd wait(uploader_.stream());
+  const cuda::WaitAtEnd wait(uploader_.stream());
   const std::uint64_t since = state_.number;
   const bool has_slots = state_.arrays != nullptr &&
                          is_same(state_.blocks, std::shared_ptr<const Blocks>(s.blocks)) &&

@@ -16,15 +16,17 @@
 #include "query/gpu/mirror_version.h"
 #include "query/gpu/node_places.h"
 #include "query/gpu/uploader.h"
+#include "query/load/loaded_tree.h"
 
 namespace culmen::gpu {
 
 // All calls may come from any thread; the device is current.
 class Mirror {
  public:
-  // Copies the published version to the current device. Throws OutOfDeviceMemory or CudaError; nothing stays
-  // allocated then.
-  Mirror(std::shared_ptr<const Published> index, const DeviceOptions& options);
+  // Copies the published version to the current device, but for what a bulk load has left there. Throws
+  // OutOfDeviceMemory or CudaError; nothing stays allocated then.
+  Mirror(std::shared_ptr<const Published> index, const DeviceOptions& options,
+         const LoadedTree* loaded = nullptr);
 
   // The version that is published now; copies what is new in it unless somebody has done so. Throws as the
   // constructor: then this shows what it showed before, and the next call tries again.

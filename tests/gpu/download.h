@@ -10,6 +10,7 @@
 
 #include "index/block_bounds.h"
 #include "index/snapshot.h"
+#include "index/verify.h"
 #include "query/cuda/error.h"
 #include "query/gpu/mirror_version.h"
 
@@ -115,6 +116,17 @@ inline std::string place_fault(const gpu::MirrorView& view) {
         return name + ": bound " + std::to_string(row);
   }
   return num_nodes == place_of.size() ? "" : "a node that is not in the tree has a place";
+}
+
+// Empty if the view has all that its snapshot has.
+inline std::string fault_in(const gpu::MirrorView& view) {
+  const Snapshot& s = *view.snapshot;
+  if (!view.mirror->has_rows()) return s.num_tuples == 0 ? "" : "no rows";
+  const std::shared_ptr<const Snapshot> copy = download(view);
+  if (const std::string difference = slot_difference(s, *copy); !difference.empty()) return difference;
+  if (const std::string fault = place_fault(view); !fault.empty()) return fault;
+  const std::vector<std::string> faults = verify_snapshot(*copy, true);
+  return faults.empty() ? "" : faults.front();
 }
 
 }  // namespace culmen::test

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "culmen/error.h"
-#include "index/verify.h"
 #include "query/cuda/allocation_fault.h"
 #include "query/cuda/growing_buffer.h"
 #include "tests/cases.h"
@@ -24,17 +23,6 @@ namespace {
 
 using gpu::Mirror;
 using gpu::MirrorView;
-
-// Empty if the view has all that its snapshot has.
-std::string fault_in(const MirrorView& view) {
-  const Snapshot& s = *view.snapshot;
-  if (!view.mirror->has_rows()) return s.num_tuples == 0 ? "" : "no rows";
-  const std::shared_ptr<const Snapshot> copy = download(view);
-  if (const std::string difference = slot_difference(s, *copy); !difference.empty()) return difference;
-  if (const std::string fault = place_fault(view); !fault.empty()) return fault;
-  const std::vector<std::string> faults = verify_snapshot(*copy, true);
-  return faults.empty() ? "" : faults.front();
-}
 
 class MirrorAfter : public testing::TestWithParam<Writes> {};
 

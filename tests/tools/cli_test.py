@@ -95,6 +95,11 @@ class BuildTest(Case):
                 self.build_numbers(rows, ("a", "b", "c"), *options)
                 self.assertEqual(self.ids("-w", "1,2,0.5", "-k", 20), expected)
 
+    def test_a_gpu_that_is_not_there_is_an_error(self):
+        self.write("t.csv", "a\n1\n")
+        self.culmen("build", "t.csv", "-o", "index", "--device", "cpu")
+        self.refused("build", "t.csv", "-o", "other", "--device", "cuda:9999", code=1, says="9999")
+
     def test_drops_rows_with_nulls_only_when_asked(self):
         self.write("t.csv", "a,b\n1,2\n,3\n4,nan\n5,6\n")
         self.refused("build", "t.csv", "-o", "index", code=3, says="t.csv")
@@ -117,7 +122,8 @@ class BuildTest(Case):
         cases = [(["--attributes", "a,x"], "x"), (["--id", "x"], "x"), (["--label", "x"], "x"),
                  (["--block", "17"], "16"), (["--type", "f16"], "f16"), (["--splits", "2", "--partitions", "3"], "--"),
                  (["--partition", "radius"], "radius"), (["--threads", "-1"], "--threads"),
-                 (["--nulls", "keep"], "keep"), (["--partition", "random", "--splits", "2"], "split")]
+                 (["--nulls", "keep"], "keep"), (["--partition", "random", "--splits", "2"], "split"),
+                 (["--device", "auto"], "cuda:N"), (["--device", "cuda:"], "cuda:N")]
         for options, says in cases:
             with self.subTest(options):
                 self.refused("build", "t.csv", "-o", "index", *options, code=2, says=says)
