@@ -1,6 +1,7 @@
 // The methods, each in a file of its own, for all sources.
 #pragma once
 
+#include "query/select/select.h"
 #include "query/select/threshold.cuh"
 
 namespace culmen::select {
