@@ -9,7 +9,6 @@
 #include "cpu/topk.h"
 #include "index/with_threads.h"
 #include "query/cost_model.h"
-#include "query/current_costs.h"
 #include "query/forecast.h"
 
 namespace culmen {
@@ -28,8 +27,8 @@ constexpr double kDoubt = 1.25;
 
 class HandOver : public cpu::Watch {
  public:
-  HandOver(const Snapshot& snapshot, const ResolvedQuery& query, int threads)
-      : snapshot_(snapshot), query_(query), threads_(threads) {}
+  HandOver(const Snapshot& snapshot, const ResolvedQuery& query, int threads, MachineCosts (*costs)())
+      : snapshot_(snapshot), query_(query), threads_(threads), current_costs_(costs) {}
 
   std::uint64_t first_look() const override {
     return snapshot_.num_leaves < kWorthALook ? kNever : kFirstLook;
@@ -45,7 +44,7 @@ class HandOver : public cpu::Watch {
 
  private:
   void ask_for_costs() {
-    costs_ = current_costs();
+    costs_ = current_costs_();
     const double selectivity = estimate_selectivity(snapshot_, query_);
     scan_us_ = scan_us(forecast_scan(snapshot_, query_, selectivity, threads_), costs_, threads_,
                        tbb::info::default_concurrency());
@@ -54,6 +53,7 @@ class HandOver : public cpu::Watch {
   const Snapshot& snapshot_;
   const ResolvedQuery& query_;
   const int threads_;
+  MachineCosts (*const current_costs_)();
   MachineCosts costs_;
   double scan_us_ = -1;  // not asked for yet
 };
@@ -76,10 +76,10 @@ int threads_of(int num_threads) {
 }
 
 std::vector<Hit> search_adaptive(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
-                                 SearchStats& stats) {
+                                 SearchStats& stats, MachineCosts (*costs)()) {
   if (wants_most_rows(snapshot, query)) return scan(snapshot, query, num_threads, stats);
   stats.engine = Engine::bounded;
-  HandOver watch(snapshot, query, threads_of(num_threads));
+  HandOver watch(snapshot, query, threads_of(num_threads), costs);
   cpu::WatchedAnswer answer = cpu::search_bounded(snapshot, query, watch, stats);
   if (answer.finished) return std::move(answer.hits);
   // k rows reach the last one's score: nothing below it can be in the answer.

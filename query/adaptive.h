@@ -13,6 +13,7 @@
 #include "culmen/query.h"
 #include "index/resolved_query.h"
 #include "index/snapshot.h"
+#include "query/current_costs.h"
 
 namespace culmen {
 
@@ -22,8 +23,8 @@ bool wants_most_rows(const Snapshot& snapshot, const ResolvedQuery& query);
 // The number of threads for one query that SearchOptions::num_threads means.
 int threads_of(int num_threads);
 
-// Sets stats.engine to the one that answered.
+// Sets stats.engine to the one that answered. `costs` is asked for at the first look, if there is one.
 std::vector<Hit> search_adaptive(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
-                                 SearchStats& stats);
+                                 SearchStats& stats, MachineCosts (*costs)() = current_costs);
 
 }  // namespace culmen

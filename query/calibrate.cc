@@ -4,6 +4,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include "cpu/bounded.h"
 #include "cpu/frontier.h"
 #include "cpu/leaf_visit.h"
+#include "cpu/node_ranges.h"
 #include "cpu/scan.h"
 #include "index/bulk_load.h"
 #include "index/floating_point_scope.h"
@@ -27,21 +29,22 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kDims = 8;
 constexpr int kFewTerms = 2;
-constexpr std::size_t kNearRows = 12'288;  // 400 KB: a core's own cache
-constexpr std::size_t kFarBytes = 64 << 20;
+constexpr std::size_t kNearRows = 12'288;    // 400 KB: a core's own cache
+constexpr std::size_t kFarBytes = 64 << 20;  // more than caches hold
+constexpr std::size_t kWarmBytes = 8 << 20;  // more than a core's own, less than what cores share
 
-// Nanoseconds of one of the `count` things that `work` does; the best of several runs.
+// Nanoseconds of one of the `count` things that `work` does: the median of several runs.
 template <typename Measured>
-double best_ns(double count, const Measured& work) {
+double median_ns(double count, const Measured& work) {
   using Clock = std::chrono::steady_clock;
-  constexpr int kRuns = 9;
-  double best = kInfinity;
-  for (int run = 0; run < kRuns; ++run) {
+  std::array<double, 15> runs{};
+  for (double& run : runs) {
     const Clock::time_point start = Clock::now();
     work();
-    best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - start).count());
+    run = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
   }
-  return best / count;
+  std::nth_element(runs.begin(), runs.begin() + runs.size() / 2, runs.end());
+  return runs[runs.size() / 2] / count;
 }
 
 std::shared_ptr<const Snapshot> make_index(std::size_t num_rows, bool all_equal) {
@@ -87,12 +90,18 @@ class Calibration {
  private:
   double visit_ns(int num_terms) {
     const ResolvedQuery query = make_query(*near_, num_terms, 1, true);
-    const std::vector<std::uint32_t>& leaves = near_->order().leaves;
-    return best_ns(static_cast<double>(leaves.size()), [&] {
+    return median_ns(static_cast<double>(near_leaves_.size()), [&] {
       SearchStats stats;
       TopK best(1, query.min_score);
-      for (const std::uint32_t leaf : leaves) visit_leaf<float>(*near_, query, leaf, best, stats);
+      for (const std::uint32_t leaf : near_leaves_) visit_leaf<float>(*near_, query, leaf, best, stats);
     });
+  }
+
+  static std::vector<std::uint32_t> shuffled_leaves(const Snapshot& snapshot) {
+    std::vector<std::uint32_t> leaves = snapshot.order().leaves;
+    std::mt19937_64 random(3);
+    std::shuffle(leaves.begin(), leaves.end(), random);
+    return leaves;
   }
 
   void measure_leaves() {
@@ -105,7 +114,7 @@ class Calibration {
   double open_ns(int num_terms) {
     const ResolvedQuery query = make_query(*near_, num_terms, 1, false);
     const std::vector<std::uint32_t>& nodes = near_->order().nodes;
-    return best_ns(static_cast<double>(nodes.size()), [&] {
+    return median_ns(static_cast<double>(nodes.size()), [&] {
       Frontier frontier;
       for (const std::uint32_t slot : nodes) {
         Frontier::Bounds bounds;
@@ -119,7 +128,7 @@ class Calibration {
   double take_ns(double open) {
     const ResolvedQuery query = make_query(*near_, kDims, 1, false);
     const std::vector<std::uint32_t>& nodes = near_->order().nodes;
-    const double all = best_ns(1, [&] {
+    const double all = median_ns(1, [&] {
       Frontier frontier;
       for (const std::uint32_t slot : nodes) {
         Frontier::Bounds bounds;
@@ -132,7 +141,19 @@ class Calibration {
            static_cast<double>(near_->num_leaves + nodes.size());
   }
 
+  double range_ns() {
+    ResolvedQuery query = make_query(*near_, kFewTerms, 1, false);
+    resolve_filter({{0, 0.1, 0.9}, {1, 0.1, 0.9}}, *near_, query);
+    const std::vector<std::uint32_t>& nodes = near_->order().nodes;
+    Frontier::Bounds bounds{};
+    return median_ns(2 * static_cast<double>(nodes.size()), [&] {
+      for (const std::uint32_t slot : nodes) leave_out_misses(query.bound, near_->node(slot), bounds);
+      sink_ = static_cast<int>(bounds[0] < 0);
+    });
+  }
+
   void measure_nodes() {
+    costs_.range_ns = range_ns();
     const double at_many = open_ns(kDims);
     const LinearCost cost = through(kFewTerms, open_ns(kFewTerms), kDims, at_many);
     costs_.bound_ns = cost.each;
@@ -146,16 +167,48 @@ class Calibration {
     const std::shared_ptr<const Snapshot> one = make_index(1, false);
     SearchStats stats;
     constexpr int kSearches = 100;
-    costs_.search_ns = best_ns(kSearches, [&] {
-      for (int i = 0; i < kSearches; ++i) cpu::search_bounded(*one, make_query(*one, kDims, 1, false), stats);
+    costs_.search_ns = median_ns(kSearches, [&] {
+      for (int i = 0; i < kSearches; ++i)
+        cpu::search_bounded(*one, make_query(*one, kFewTerms, 1, false), stats);
     });
     const std::shared_ptr<const Snapshot> equal = make_index(kNearRows, true);
     const ResolvedQuery query = make_query(*equal, kDims, 1, false);
     costs_.tied_ns =
-        best_ns(static_cast<double>(equal->num_leaves), [&] { cpu::search_bounded(*equal, query, stats); });
+        median_ns(static_cast<double>(equal->num_leaves), [&] { cpu::search_bounded(*equal, query, stats); });
+    measure_candidates(*equal);
   }
 
-  // Every hit is better than most before it, so that it takes a place.
+  // Scoring all rows and offering them to a heap for the k best; counts what happened there.
+  double offer_ns(const Snapshot& snapshot, std::span<const std::uint32_t> leaves, std::size_t k,
+                  SearchStats& stats) const {
+    const ResolvedQuery query = make_query(snapshot, kDims, 1, false);
+    return median_ns(1, [&] {
+      stats = {};
+      TopK best(k, -kInfinity);
+      for (const std::uint32_t leaf : leaves) visit_leaf<float>(snapshot, query, leaf, best, stats);
+      stats.replacements = best.num_replacements();
+    });
+  }
+
+  // Rows that all tie: each reaches the best, few take its place.
+  void measure_candidates(const Snapshot& equal) {
+    SearchStats stats;
+    const double all = offer_ns(equal, equal.order().leaves, 1, stats);
+    const double visits = visit_ns(kDims) * static_cast<double>(equal.num_leaves);
+    costs_.candidate_ns = std::max(0.0, all - visits) / static_cast<double>(stats.candidates);
+  }
+
+  // Rows as they come from leaves, less the visits and what every candidate costs.
+  double entry_ns(std::size_t k) {
+    SearchStats stats;
+    const double all = offer_ns(*near_, near_leaves_, k, stats);
+    const double rest = visit_ns(kDims) * static_cast<double>(near_leaves_.size()) +
+                        costs_.candidate_ns * static_cast<double>(stats.candidates);
+    return std::max(0.0, all - rest) / static_cast<double>(stats.replacements);
+  }
+
+  // The same from the heap alone, for heaps larger than the table. Every hit is better than most before it,
+  // so that it takes a place.
   double replacement_ns(std::size_t k) {
     std::vector<Hit> hits(std::max<std::size_t>(2 * k, 4096));
     for (std::size_t i = 0; i < hits.size(); ++i)
@@ -175,15 +228,16 @@ class Calibration {
   }
 
   void measure_heap() {
-    costs_.replace_16_ns = replacement_ns(16);
-    costs_.replace_256_ns = replacement_ns(256);
-    costs_.replace_4096_ns = replacement_ns(4096);
-    costs_.replace_65536_ns = replacement_ns(65536);
+    costs_.replace_16_ns = entry_ns(16);
+    costs_.replace_256_ns = entry_ns(256);
+    costs_.replace_4096_ns = entry_ns(4096);
+    costs_.replace_65536_ns =
+        costs_.replace_4096_ns * replacement_ns(65536) / std::max(1.0, replacement_ns(4096));
     constexpr std::size_t kSorted = 4096;
     constexpr double kDoublings = 12;
     std::vector<double> scores(kSorted);
     for (double& score : scores) score = uniform();
-    costs_.sort_ns = best_ns(kSorted * kDoublings, [&] {
+    costs_.sort_ns = median_ns(kSorted * kDoublings, [&] {
       TopK heap(kSorted, -kInfinity);
       for (std::size_t i = 0; i < kSorted; ++i) heap.offer({static_cast<std::int64_t>(i), scores[i], i});
       heap.take_sorted();
@@ -210,24 +264,26 @@ class Calibration {
     std::vector<std::uint32_t> order(kFarBytes / near_->block_shape().leaf_bytes());
     std::iota(order.begin(), order.end(), 0U);
     const double kb = static_cast<double>(order.size()) * leaf_kb;
-    costs_.stream_ns_per_kb = best_ns(kb, [&] { visit_far(values, order, query); });
-    costs_.shared_stream_ns_per_kb = best_ns(kb, [&] {
+    costs_.stream_ns_per_kb = median_ns(kb, [&] { visit_far(values, order, query); });
+    costs_.shared_stream_ns_per_kb = median_ns(kb, [&] {
       with_threads(0, [&] {
         tbb::parallel_for(tbb::blocked_range<std::size_t>(0, order.size(), 256), [&](const auto& range) {
           visit_far(values, std::span(order).subspan(range.begin(), range.size()), query);
         });
       });
     });
+    order.resize(kWarmBytes / near_->block_shape().leaf_bytes());
     std::shuffle(order.begin(), order.end(), random_);
     const double near = near_->block_rows * kDims * costs_.value_ns;
+    const double warm_kb = static_cast<double>(order.size()) * leaf_kb;
     costs_.far_leaf_ns_per_kb =
-        std::max(0.0, best_ns(kb, [&] { visit_far(values, order, query); }) - near / leaf_kb);
+        std::max(0.0, median_ns(warm_kb, [&] { visit_far(values, order, query); }) - near / leaf_kb);
   }
 
   // Two tasks and more, each of which does nothing to speak of.
   void measure_fork() {
     const std::vector<int> nothing(64);
-    costs_.fork_ns = best_ns(1, [&] {
+    costs_.fork_ns = median_ns(1, [&] {
       with_threads(0, [&] {
         tbb::parallel_for(std::size_t{0}, nothing.size(), [&](std::size_t i) { sink_ = nothing[i]; });
       });
@@ -238,6 +294,7 @@ class Calibration {
 
   MachineCosts costs_;
   std::shared_ptr<const Snapshot> near_ = make_index(kNearRows, false);
+  std::vector<std::uint32_t> near_leaves_ = shuffled_leaves(*near_);
   std::mt19937_64 random_{2};
   std::atomic<int> sink_ = 0;
 };

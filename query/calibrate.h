@@ -5,8 +5,8 @@
 
 namespace culmen {
 
-// Cost: about 0.2 s and 64 MiB of memory. Each figure is the best of several: what else the machine does at
-// the time matters little, unless it never pauses.
+// Cost: about half a second and 64 MiB of memory. Each figure is the median of short runs, so that what else
+// the machine does matters only if it never pauses.
 MachineCosts measure_costs();
 
 }  // namespace culmen

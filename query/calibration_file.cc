@@ -96,7 +96,8 @@ bool save_costs(const std::filesystem::path& path, const MachineCosts& costs) no
   if (path.empty()) return false;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
   std::filesystem::path unfinished = path;
-  unfinished += "." + std::to_string(::getpid());
+  unfinished += ".part";
+  unfinished += std::to_string(::getpid());
   {
     std::ofstream file(unfinished);
     file << costs_text(costs, machine_name());

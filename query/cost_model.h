@@ -1,10 +1,11 @@
 // How long an engine takes: counts of work, each times what it costs on the machine.
 //
-//   bounded = search + nodes (node + terms bound) + leaves leaf + values value + far kB far_leaf + tied tied
-//             + replacements replace(k) + hits log2(hits) sort
-//   scan    = search + fork + max((leaves leaf + values value) / threads, kB stream)
-//             + replacements replace(k) / threads + hits log2(hits) sort
-//   gta     = scan's formula for the leaves above the thresholds
+//   bounded = search + nodes (node + terms bound + ranges range) + visits + far kB far_leaf + tied tied
+//             + entries + hits log2(hits) sort
+//   scan    = search + fork + max(visits / threads, kB stream) + entries / threads + hits log2(hits) sort
+//   gta     = scan's formula for the leaves above the thresholds, each with a threshold to look at: tied
+//   visits  = leaves leaf + values value
+//   entries = candidates candidate + replacements replace(k)
 //
 // Times are those of a warm index on an idle machine: what fits the processor's own cache costs no reading.
 #pragma once
@@ -17,10 +18,12 @@ namespace culmen {
 struct Work {
   double nodes = 0;
   double bound_rows = 0;  // over all nodes
+  double ranges = 0;      // over all nodes
   double leaves = 0;
-  double leaves_tied_out = 0;
-  double values = 0;  // that are scored, or compared with a range
-  double bytes = 0;   // of values
+  double leaves_tied_out = 0;  // or left by another look at their corners
+  double values = 0;           // that are scored, or compared with a range
+  double bytes = 0;            // of values
+  double candidates = 0;
   double replacements = 0;
   double hits = 0;
 };

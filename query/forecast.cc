@@ -77,6 +77,7 @@ void add_left(const Snapshot& snapshot, const ResolvedQuery& query, const Fronti
     nodes = count.left[static_cast<std::size_t>(level)] + nodes * kFanOut * share;
     work.nodes += part * nodes;
     work.bound_rows += part * nodes * static_cast<double>(query.bound.terms.size());
+    work.ranges += part * nodes * static_cast<double>(query.where.size());
   }
   const double left = static_cast<double>(snapshot.num_leaves) - work.leaves;
   add_leaves(snapshot, query, part * std::min(left, count.left[1] + nodes * kFanOut * share),
@@ -130,9 +131,11 @@ Work counted_work(const Snapshot& snapshot, const ResolvedQuery& query, const Se
   Work work;
   work.nodes = static_cast<double>(stats.nodes_visited);
   work.bound_rows = work.nodes * static_cast<double>(query.bound.terms.size());
+  work.ranges = work.nodes * static_cast<double>(query.where.size());
   work.leaves_tied_out = static_cast<double>(stats.leaves_tied_out);
   add_leaves(snapshot, query, static_cast<double>(stats.blocks_visited),
              compared_ranges(query, hits >= static_cast<double>(query.k)), work);
+  work.candidates = static_cast<double>(stats.candidates);
   work.replacements = static_cast<double>(stats.replacements);
   work.hits = hits;
   return work;
@@ -160,6 +163,7 @@ Work forecast_bounded(const Snapshot& snapshot, const ResolvedQuery& query, cons
   }
   work.replacements = static_cast<double>(progress.best.num_replacements());
   if (is_full) work.replacements += 0.5 * expected_replacements(k, k * work.leaves / before);
+  work.candidates += work.replacements + (work.hits - found);
   return work;
 }
 
@@ -172,6 +176,7 @@ Work forecast_scan(const Snapshot& snapshot, const ResolvedQuery& query, double 
              work);
   work.hits = std::min(k, matches);
   work.replacements = threads * expected_replacements(k, matches / threads);
+  work.candidates = work.replacements + std::min(matches, threads * k);
   return work;
 }
 
@@ -190,6 +195,7 @@ Work forecast_gta(const Snapshot& snapshot, const ResolvedQuery& query, double s
   const double share = of > 0 ? leaves / of : 1;
   Work work = forecast_scan(snapshot, query, selectivity, threads);
   for (double Work::*part : {&Work::leaves, &Work::values, &Work::bytes}) work.*part *= share;
+  work.leaves_tied_out = work.leaves;
   return work;
 }
 

@@ -26,6 +26,7 @@
 #include "index/write/live_index.h"
 #include "index/write/repair.h"
 #include "query/adaptive.h"
+#include "query/current_costs.h"
 #include "query/device_index.h"
 #include "query/planner.h"
 #include "query/resolve.h"
@@ -311,7 +312,7 @@ Explanation Index::explain(const Query& query, const SearchOptions& options) con
   const FloatingPointScope floating_point;
   const std::shared_ptr<const Snapshot> snapshot = core_->snapshot();
   const ResolvedQuery resolved = resolve(query, *snapshot);
-  return explain_plan(*snapshot, resolved, make_plan(*snapshot, resolved, options));
+  return explain_plan(*snapshot, resolved, make_plan(*snapshot, resolved, options, current_costs()));
 }
 
 std::vector<std::string> Index::verify(bool deep) const {

@@ -12,7 +12,6 @@
 #include "cpu/topk.h"
 #include "query/adaptive.h"
 #include "query/cost_model.h"
-#include "query/current_costs.h"
 #include "query/forecast.h"
 
 namespace culmen {
@@ -92,14 +91,14 @@ std::string reason_of(const Plan& plan, const Probe& probe, const Snapshot& snap
 
 }  // namespace
 
-Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const SearchOptions& options) {
+Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const SearchOptions& options,
+               const MachineCosts& costs) {
   Plan plan{options.engine, "asked for by name", {}};
   if (snapshot.num_tuples == 0) {
     if (plan.engine == Engine::automatic) plan = {Engine::bounded, "the index is empty", {}};
     return plan;
   }
   const int threads = threads_of(options.num_threads), all_threads = threads_of(0);
-  const MachineCosts costs = current_costs();
   const Probe probe(snapshot, query);
   const double selectivity = estimate_selectivity(snapshot, query);
   const double bounded = bounded_us(probe.work(), costs);

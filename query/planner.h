@@ -7,6 +7,7 @@
 #include "culmen/query.h"
 #include "index/resolved_query.h"
 #include "index/snapshot.h"
+#include "query/machine_costs.h"
 
 namespace culmen {
 
@@ -18,7 +19,8 @@ struct Plan {
 
 // `wanted` other than automatic is obeyed. For a single query with options.num_threads. Cost: a probe, which
 // is a search by bounds that ends after a few hundred visits.
-Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const SearchOptions& options);
+Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const SearchOptions& options,
+               const MachineCosts& costs);
 
 // The plan and the bound of a query as text for people.
 Explanation explain_plan(const Snapshot& snapshot, const ResolvedQuery& query, const Plan& plan);

@@ -52,25 +52,26 @@ double Trial::explained_slowdown() const {
   return measured_us[place_of(explained)] / best_us(*this);
 }
 
-Trial try_question(const Index& index, const TableCase& table, Question question, int repeats, int threads) {
+Trial try_question(const Index& index, const TableCase& table, Question question, const Timing& timing) {
   Trial trial;
   trial.table = table;
   trial.question = std::move(question);
-  take_predictions(index.explain(trial.question.query, {.num_threads = threads}), trial);
+  take_predictions(index.explain(trial.question.query, {.num_threads = timing.threads}), trial);
   const SearchResult expected = index.search(trial.question.query, {.engine = Engine::bounded});
   trial.bounded = expected.stats;
   for (const Engine engine : kTimedEngines) {
     const SearchResult result =
-        index.search(trial.question.query, {.engine = engine, .num_threads = threads});
+        index.search(trial.question.query, {.engine = engine, .num_threads = timing.threads});
     trial.is_right = trial.is_right && result.hits == expected.hits;
     if (engine == Engine::automatic) trial.chosen = result.stats;
   }
   std::array<std::vector<double>, kTimedEngines.size()> times;
   for (int round = 0; round < kRounds; ++round)
     for (std::size_t e = 0; e < kTimedEngines.size(); ++e)
-      time_engine(index, trial, {.engine = kTimedEngines[e], .num_threads = threads},
-                  (repeats + kRounds - 1) / kRounds, times[e]);
-  for (std::size_t e = 0; e < kTimedEngines.size(); ++e) trial.measured_us[e] = median(times[e]);
+      time_engine(index, trial, {.engine = kTimedEngines[e], .num_threads = timing.threads},
+                  (timing.repeats + kRounds - 1) / kRounds, times[e]);
+  for (std::size_t e = 0; e < kTimedEngines.size(); ++e)
+    trial.measured_us[e] = quantile(times[e], timing.percent / 100.0);
   return trial;
 }
 

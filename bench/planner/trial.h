@@ -26,8 +26,14 @@ struct Trial {
   double explained_slowdown() const;
 };
 
-// The median of at least `repeats` runs of each engine, in rounds of a few: what else the machine does falls
-// on all alike. Before each few there is one that does not count.
-Trial try_question(const Index& index, const TableCase& table, Question question, int repeats, int threads);
+struct Timing {
+  int repeats = 9;   // runs of each engine, at least
+  int percent = 50;  // which quantile of them counts
+  int threads = 0;   // for scan and gta
+};
+
+// Engines take turns, a few runs each: what else the machine does falls on all alike. Before each few there
+// is one that does not count.
+Trial try_question(const Index& index, const TableCase& table, Question question, const Timing& timing);
 
 }  // namespace culmen::bench
