@@ -14,12 +14,9 @@
 namespace culmen {
 namespace {
 
-// Beyond this share of the table a search by bounds would visit nearly every leaf, and a scan reads in a
-// stream.
-constexpr std::size_t kScanShare = 4;
-
-// A look takes some 10 us, up to 40 us with a filter, and so many visits some 60 us.
-constexpr std::uint64_t kFirstLook = 192;
+constexpr std::uint64_t kFirstLook = 192;  // some 60 us
+// What is left is counted (5 to 10 us) only when the search has taken this part of a scan's time.
+constexpr double kWorthCounting = 0.125;
 // Tables of fewer leaves are read whole before a look could save anything.
 constexpr std::uint64_t kWorthALook = 1024;
 // What is left is known less well than what a scan takes, and part of the way is done.
@@ -35,19 +32,29 @@ class HandOver : public cpu::Watch {
   }
 
   std::uint64_t look(const cpu::Progress& progress) override {
-    if (scan_us_ < 0) ask_for_costs();
-    const Work so_far = counted_work(snapshot_, query_, progress.stats, static_cast<double>(query_.k));
-    const double left =
-        bounded_us(forecast_bounded(snapshot_, query_, progress), costs_) - bounded_us(so_far, costs_);
-    return left > kDoubt * scan_us_ ? 0 : 2 * progress.visits();
+    if (least_scan_us_ < 0) ask_for_costs();
+    return is_hopeless(progress) ? 0 : 2 * progress.visits();
   }
 
  private:
   void ask_for_costs() {
     costs_ = current_costs_();
+    Work reading = forecast_scan(snapshot_, query_, 1, threads_);
+    reading.candidates = reading.replacements = reading.hits = 0;
+    least_scan_us_ = scan_us(reading);
+  }
+
+  double scan_us(const Work& work) const { return culmen::scan_us(work, costs_, threads_, threads_of(0)); }
+
+  // From the cheapest question to the dearest: what the scan's rows will do depends on a sample of the table.
+  bool is_hopeless(const cpu::Progress& progress) {
+    const double so_far =
+        bounded_us(counted_work(snapshot_, query_, progress.stats, static_cast<double>(query_.k)), costs_);
+    if (so_far < kWorthCounting * least_scan_us_) return false;
+    const double left = bounded_us(forecast_bounded(snapshot_, query_, progress), costs_) - so_far;
+    if (left < kDoubt * least_scan_us_) return false;
     const double selectivity = estimate_selectivity(snapshot_, query_);
-    scan_us_ = scan_us(forecast_scan(snapshot_, query_, selectivity, threads_), costs_, threads_,
-                       tbb::info::default_concurrency());
+    return left > kDoubt * scan_us(forecast_scan(snapshot_, query_, selectivity, threads_));
   }
 
   const Snapshot& snapshot_;
@@ -55,7 +62,7 @@ class HandOver : public cpu::Watch {
   const int threads_;
   MachineCosts (*const current_costs_)();
   MachineCosts costs_;
-  double scan_us_ = -1;  // not asked for yet
+  double least_scan_us_ = -1;  // of reading alone; not asked for yet
 };
 
 std::vector<Hit> scan(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
@@ -66,10 +73,6 @@ std::vector<Hit> scan(const Snapshot& snapshot, const ResolvedQuery& query, int 
 
 }  // namespace
 
-bool wants_most_rows(const Snapshot& snapshot, const ResolvedQuery& query) {
-  return query.k > snapshot.num_tuples / kScanShare;
-}
-
 int threads_of(int num_threads) {
   const int all = tbb::info::default_concurrency();
   return num_threads == 0 ? all : std::min(num_threads, all);
@@ -77,7 +80,6 @@ int threads_of(int num_threads) {
 
 std::vector<Hit> search_adaptive(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
                                  SearchStats& stats, MachineCosts (*costs)()) {
-  if (wants_most_rows(snapshot, query)) return scan(snapshot, query, num_threads, stats);
   stats.engine = Engine::bounded;
   HandOver watch(snapshot, query, threads_of(num_threads), costs);
   cpu::WatchedAnswer answer = cpu::search_bounded(snapshot, query, watch, stats);

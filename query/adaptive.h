@@ -17,9 +17,6 @@
 
 namespace culmen {
 
-// Whether so much of the table is asked for that looking at bounds is in vain.
-bool wants_most_rows(const Snapshot& snapshot, const ResolvedQuery& query);
-
 // The number of threads for one query that SearchOptions::num_threads means.
 int threads_of(int num_threads);
 

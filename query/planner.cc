@@ -108,13 +108,8 @@ Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const Searc
                              threads, all_threads);
   plan.predictions = {{Engine::bounded, bounded}, {Engine::scan, scan}, {Engine::gta, gta}};
   if (plan.engine == Engine::automatic) {
-    if (wants_most_rows(snapshot, query)) {
-      plan.engine = Engine::scan;
-      plan.reason = "k is more than a quarter of the table: nearly every block must be read";
-    } else {
-      plan.engine = probe.finished() || bounded <= scan ? Engine::bounded : Engine::scan;
-      plan.reason = reason_of(plan, probe, snapshot);
-    }
+    plan.engine = probe.finished() || bounded <= scan ? Engine::bounded : Engine::scan;
+    plan.reason = reason_of(plan, probe, snapshot);
   }
   std::stable_partition(plan.predictions.begin(), plan.predictions.end(),
                         [&](const Prediction& prediction) { return prediction.engine == plan.engine; });
