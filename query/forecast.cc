@@ -11,8 +11,8 @@
 namespace culmen {
 namespace {
 
-// Both were chosen on 1,400 searches over six kinds of tables (bench/planner.cc), at the looks of which they
-// come closest to what was read in the end.
+// Both were chosen on some 700 looks at searches of random questions (bench/planner) over six kinds of
+// tables: docs/decisions/0014-planner.md.
 constexpr double kRise = 0.25;          // of the way from the present k-th score to the highest bound left
 constexpr double kUnopenedShare = 0.4;  // nodes are opened best first: the others hold fewer such leaves
 
