@@ -13,21 +13,35 @@ class BoundedSearch {
   BoundedSearch(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats)
       : snapshot_(snapshot), query_(query), stats_(stats), best_(query.k, query.min_score) {}
 
-  std::vector<Hit> run() {
+  // False if `watch`, which may be null, ended it.
+  bool run(Watch* watch) {
+    std::uint64_t next_look = watch == nullptr ? Watch::kNever : watch->first_look();
     if (snapshot_.height > 0) open(snapshot_.root);
     while (!frontier_.empty()) {
       const Frontier::Entry next = frontier_.top();
       const NodeRef parent = frontier_.parent(next);
       if (best_.excludes(next.bound, parent.min_ids()[next.child])) break;  // and so is everything behind it
+      const Progress progress = {stats_, best_, frontier_};
+      if (progress.visits() >= next_look) {
+        next_look = watch->look(progress);
+        if (next_look <= progress.visits()) return false;
+      }
       frontier_.take_top();
       if (!frontier_.empty()) prefetch(frontier_.top());
       const std::uint32_t slot = parent.children()[next.child];
       if (parent.header().level > 1) {
         open(slot);
-      } else if (!is_tied_out(next.bound, slot)) {
+      } else if (is_tied_out(next.bound, slot)) {
+        ++stats_.leaves_tied_out;
+      } else {
         visit_leaf<T>(snapshot_, query_, slot, best_, stats_);
       }
     }
+    return true;
+  }
+
+  std::vector<Hit> take_hits() {
+    stats_.replacements += best_.num_replacements();
     return best_.take_sorted();
   }
 
@@ -73,11 +87,24 @@ class BoundedSearch {
   Frontier frontier_;
 };
 
+WatchedAnswer search_watched(const Snapshot& snapshot, const ResolvedQuery& query, Watch* watch,
+                             SearchStats& stats) {
+  return visit_value_type(snapshot, [&]<typename T>(T) {
+    BoundedSearch<T> search(snapshot, query, stats);
+    const bool finished = search.run(watch);
+    return WatchedAnswer{search.take_hits(), finished};
+  });
+}
+
 }  // namespace
 
 std::vector<Hit> search_bounded(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
-  return visit_value_type(snapshot,
-                          [&]<typename T>(T) { return BoundedSearch<T>(snapshot, query, stats).run(); });
+  return search_watched(snapshot, query, nullptr, stats).hits;
+}
+
+WatchedAnswer search_bounded(const Snapshot& snapshot, const ResolvedQuery& query, Watch& watch,
+                             SearchStats& stats) {
+  return search_watched(snapshot, query, &watch, stats);
 }
 
 }  // namespace culmen::cpu

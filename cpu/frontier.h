@@ -37,6 +37,13 @@ class Frontier {
   const Entry& top() const { return heap_.front(); }
   NodeRef parent(const Entry& entry) const { return open_[entry.open].node; }
 
+  // Calls visit(node, bounds) for each node that was ever opened; the bounds of children that are not left
+  // are -infinity.
+  template <typename Visit>
+  void for_each_open(const Visit& visit) const {
+    for (const OpenNode& open : open_) visit(open.node, open.bounds);
+  }
+
   // Adds the children of `node`, those with a bound of -infinity excepted.
   void open(NodeRef node, const Bounds& bounds) {
     open_.push_back({node, bounds});

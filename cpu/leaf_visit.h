@@ -42,6 +42,7 @@ void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::uint3
     best.offer({ids[scored[i].row], scored[i].score, leaf * std::uint64_t{slots} + scored[i].row});
   ++stats.blocks_visited;
   stats.tuples_scored += num_rows;
+  stats.candidates += count;
   stats.bytes_touched += num_rows * (query.terms.size() + query.where.size()) * sizeof(T);
 }
 

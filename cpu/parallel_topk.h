@@ -33,6 +33,8 @@ class ParallelTopK {
       stats.tuples_scored += search.stats.tuples_scored;
       stats.blocks_visited += search.stats.blocks_visited;
       stats.bounds_computed += search.stats.bounds_computed;
+      stats.candidates += search.stats.candidates;
+      stats.replacements += search.best.num_replacements();
       stats.bytes_touched += search.stats.bytes_touched;
     }
     return best.take_sorted();

@@ -28,6 +28,7 @@ class TopK {
 
   bool full() const { return heap_.size() == k_; }
   std::size_t size() const { return heap_.size(); }
+  std::uint64_t num_replacements() const { return num_replacements_; }
   // The score below which nothing can enter any more: the k-th best so far, or min_score.
   double floor() const { return full() ? heap_.front().score : min_score_; }
   // At exactly floor(), only smaller ids than this can enter.
@@ -61,6 +62,7 @@ class TopK {
   // Moves the hole at the top down to a leaf and `hit` up from there: a hit that just enters belongs near the
   // leaves, and the way down needs no comparison with it, hence no branch.
   void replace_worst(const Hit& hit) {
+    ++num_replacements_;
     const std::size_t size = heap_.size();
     std::size_t hole = 0;
     for (std::size_t child = 1; child < size; child = 2 * hole + 1) {
@@ -75,6 +77,7 @@ class TopK {
 
   std::size_t k_;
   double min_score_;
+  std::uint64_t num_replacements_ = 0;
   std::vector<Hit> heap_;
 };
 

@@ -25,6 +25,8 @@
 #include "index/with_threads.h"
 #include "index/write/live_index.h"
 #include "index/write/repair.h"
+#include "query/adaptive.h"
+#include "query/current_costs.h"
 #include "query/device_index.h"
 #include "query/load/device_load.h"
 #include "query/planner.h"
@@ -93,7 +95,7 @@ class Index::Core {
   }
 
  private:
-  std::vector<Hit> run_engine(const ResolvedQuery& query, SearchResult& result, int num_threads);
+  std::vector<Hit> run_engine(const ResolvedQuery& query, SearchResult& result, const SearchOptions& options);
 
   // The sorted lists of Engine::ta for this version, kept until they are asked for another.
   std::shared_ptr<const cpu::SortedLists> lists_of(const std::shared_ptr<const Snapshot>& snapshot) {
@@ -256,28 +258,30 @@ SearchResult Index::Core::search(std::shared_ptr<const Snapshot> snapshot, const
   result.snapshot = std::move(snapshot);
   const Snapshot& s = *result.snapshot;
   const ResolvedQuery resolved = resolve(query, s);
-  result.stats.engine = choose_engine(s, resolved, options.engine).engine;
+  result.stats.engine = options.engine == Engine::automatic ? Engine::bounded : options.engine;
   result.stats.tuples_in_index = s.num_tuples;
-  if (s.num_tuples > 0) result.hits = run_engine(resolved, result, options.num_threads);
+  if (s.num_tuples > 0) result.hits = run_engine(resolved, result, options);
   result.stats.elapsed_us = microseconds_since(start);
   return result;
 }
 
-std::vector<Hit> Index::Core::run_engine(const ResolvedQuery& query, SearchResult& result, int num_threads) {
+std::vector<Hit> Index::Core::run_engine(const ResolvedQuery& query, SearchResult& result,
+                                         const SearchOptions& options) {
   const Snapshot& s = *result.snapshot;
   SearchStats& stats = result.stats;
-  switch (stats.engine) {
+  switch (options.engine) {
     case Engine::scan:
-      return with_threads(num_threads, [&] { return cpu::search_scan(s, query, stats); });
+      return with_threads(options.num_threads, [&] { return cpu::search_scan(s, query, stats); });
     case Engine::gta:
-      return with_threads(num_threads, [&] { return cpu::search_gta(s, query, stats); });
+      return with_threads(options.num_threads, [&] { return cpu::search_gta(s, query, stats); });
     case Engine::ta:
       return cpu::search_ta(s, *lists_of(result.snapshot), query, stats);
-    case Engine::automatic:
     case Engine::bounded:
+      return cpu::search_bounded(s, query, stats);
+    case Engine::automatic:
       break;
   }
-  return cpu::search_bounded(s, query, stats);
+  return search_adaptive(s, query, options.num_threads, stats);
 }
 
 SearchResult Index::search(const Query& query, const SearchOptions& options) const {
@@ -333,7 +337,7 @@ Explanation Index::explain(const Query& query, const SearchOptions& options) con
   const FloatingPointScope floating_point;
   const std::shared_ptr<const Snapshot> snapshot = core_->snapshot();
   const ResolvedQuery resolved = resolve(query, *snapshot);
-  return explain_plan(*snapshot, resolved, choose_engine(*snapshot, resolved, options.engine));
+  return explain_plan(*snapshot, resolved, make_plan(*snapshot, resolved, options, current_costs()));
 }
 
 std::vector<std::string> Index::verify(bool deep) const {

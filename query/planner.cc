@@ -1,14 +1,21 @@
 #include "query/planner.h"
 
+#include <tbb/info.h>
+
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdio>
+#include <limits>
+
+#include "cpu/bounded.h"
+#include "cpu/topk.h"
+#include "query/adaptive.h"
+#include "query/cost_model.h"
+#include "query/forecast.h"
 
 namespace culmen {
 namespace {
-
-// Beyond this share of the table a search by bounds would visit nearly every leaf, and a scan reads in a
-// stream.
-constexpr std::size_t kScanShare = 4;
 
 std::string number(double value) {
   char text[32];
@@ -34,23 +41,95 @@ std::string row_name(const Snapshot& snapshot, int row) {
   return text + "}";
 }
 
+// A search by bounds that ends early, and says what it would have done to its end.
+class Probe : public cpu::Watch {
+ public:
+  Probe(const Snapshot& snapshot, const ResolvedQuery& query) : snapshot_(snapshot), query_(query) {
+    const cpu::WatchedAnswer answer = cpu::search_bounded(snapshot, query, *this, stats_);
+    finished_ = answer.finished;
+    if (answer.hits.size() == query.k) floor_ = answer.hits.back().score;
+    if (finished_) work_ = counted_work(snapshot, query, stats_, static_cast<double>(answer.hits.size()));
+  }
+
+  std::uint64_t first_look() const override { return kVisits; }
+  std::uint64_t look(const cpu::Progress& progress) override {
+    work_ = forecast_bounded(snapshot_, query_, progress);
+    return 0;
+  }
+
+  bool finished() const { return finished_; }
+  double floor() const { return floor_; }
+  const Work& work() const { return work_; }
+
+ private:
+  static constexpr std::uint64_t kVisits = 256;
+
+  const Snapshot& snapshot_;
+  const ResolvedQuery& query_;
+  SearchStats stats_;
+  Work work_;
+  bool finished_ = true;
+  double floor_ = -std::numeric_limits<double>::infinity();
+};
+
+std::string in_us(double elapsed_us) {
+  return number(std::round(elapsed_us * 10) / 10) + " us";
+}
+
+std::string blocks(double count) {
+  return number(std::round(count)) + (std::round(count) == 1 ? " block" : " blocks");
+}
+
+std::string reason_of(const Plan& plan, const Probe& probe, const Snapshot& snapshot) {
+  const double share = probe.work().leaves / static_cast<double>(snapshot.num_leaves);
+  std::string read = probe.finished() ? "" : "about ";
+  read += blocks(probe.work().leaves) + " of " + std::to_string(snapshot.num_leaves) + ", ";
+  read += number(std::round(1000 * share) / 10) + " %";
+  if (plan.engine == Engine::bounded) return "a search by bounds reads " + read;
+  return "a search by bounds would read " + read + ", and a scan is faster";
+}
+
 }  // namespace
 
-Plan choose_engine(const Snapshot& snapshot, const ResolvedQuery& query, Engine wanted) {
-  if (wanted != Engine::automatic) return {wanted, "asked for by name"};
-  if (query.k > snapshot.num_tuples / kScanShare && snapshot.num_tuples > 0)
-    return {Engine::scan, "k is more than a quarter of the table: nearly every block must be read"};
-  return {Engine::bounded, "best-first over the tree reads the fewest blocks"};
+Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const SearchOptions& options,
+               const MachineCosts& costs) {
+  Plan plan{options.engine, "asked for by name", {}};
+  if (snapshot.num_tuples == 0) {
+    if (plan.engine == Engine::automatic) plan = {Engine::bounded, "the index is empty", {}};
+    return plan;
+  }
+  const int threads = threads_of(options.num_threads), all_threads = threads_of(0);
+  const Probe probe(snapshot, query);
+  const double selectivity = estimate_selectivity(snapshot, query);
+  const double bounded = bounded_us(probe.work(), costs);
+  const double scan =
+      scan_us(forecast_scan(snapshot, query, selectivity, threads), costs, threads, all_threads);
+  const double gta = scan_us(forecast_gta(snapshot, query, selectivity, probe.floor(), threads), costs,
+                             threads, all_threads);
+  plan.predictions = {{Engine::bounded, bounded}, {Engine::scan, scan}, {Engine::gta, gta}};
+  if (plan.engine == Engine::automatic) {
+    plan.engine = probe.finished() || bounded <= scan ? Engine::bounded : Engine::scan;
+    plan.reason = reason_of(plan, probe, snapshot);
+  }
+  std::stable_partition(plan.predictions.begin(), plan.predictions.end(),
+                        [&](const Prediction& prediction) { return prediction.engine == plan.engine; });
+  return plan;
 }
 
 Explanation explain_plan(const Snapshot& snapshot, const ResolvedQuery& query, const Plan& plan) {
-  Explanation result{plan.engine, plan.reason, ""};
+  Explanation result{plan.engine, plan.reason, plan.predictions, ""};
   std::string& text = result.text;
   text = "engine      " + std::string(engine_name(plan.engine)) + ": " + plan.reason + "\n";
   text += "table       " + std::to_string(snapshot.num_tuples) + " tuples in " +
           std::to_string(snapshot.num_leaves) + " blocks, tree of height " + std::to_string(snapshot.height) +
           "\n";
   text += "k           " + std::to_string(query.k) + "\n";
+  for (const Prediction& prediction : plan.predictions) {
+    std::string name(engine_name(prediction.engine));
+    name.resize(8, ' ');
+    text += (&prediction == plan.predictions.data() ? "predicted   " : "            ") + name + "about " +
+            in_us(prediction.elapsed_us) + "\n";
+  }
   if (plan.engine != Engine::bounded) return result;
   text +=
       "bound       " + number(query.bound.base) + (query.bound.exact ? " (no operation rounds)" : "") + "\n";

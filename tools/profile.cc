@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <set>
@@ -50,8 +51,30 @@ void print_profile(std::span<const SearchResult> results, double elapsed_us) {
   fmt::print(stderr, "blocks visited   {}\n", whole(mean(results, &SearchStats::blocks_visited)));
   fmt::print(stderr, "nodes visited    {}\n", whole(mean(results, &SearchStats::nodes_visited)));
   fmt::print(stderr, "bounds computed  {}\n", whole(mean(results, &SearchStats::bounds_computed)));
+  fmt::print(stderr, "tied out         {}\n", whole(mean(results, &SearchStats::leaves_tied_out)));
+  fmt::print(stderr, "candidates       {}\n", whole(mean(results, &SearchStats::candidates)));
+  fmt::print(stderr, "replacements     {}\n", whole(mean(results, &SearchStats::replacements)));
   fmt::print(stderr, "bytes touched    {}\n", whole(mean(results, &SearchStats::bytes_touched)));
   fmt::print(stderr, "time of all      {}\n", in_time(elapsed_us));
+}
+
+void print_prediction(const Index& index, std::span<const Query> queries,
+                      std::span<const SearchResult> results, const SearchOptions& options) {
+  constexpr std::size_t kMostPlans = 100;
+  double predicted = 0, measured = 0;
+  for (std::size_t q = 0; q < std::min(kMostPlans, results.size()); ++q) {
+    const SearchStats& stats = results[q].stats;
+    if (stats.device >= 0) continue;
+    const Explanation explanation = index.explain(queries[q], options);
+    for (const Prediction& prediction : explanation.predictions)
+      if (prediction.engine == stats.engine) {
+        predicted += prediction.elapsed_us;
+        measured += stats.elapsed_us;
+      }
+  }
+  if (measured > 0)
+    fmt::print(stderr, "predicted        {}, measured {} ({:.2f} x)\n", in_time(predicted), in_time(measured),
+               measured / predicted);
 }
 
 }  // namespace culmen::tools

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "culmen/calibrate.h"
 #include "culmen/device.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
@@ -86,6 +87,12 @@ std::vector<Query> make_queries(const Arguments& arguments, const Index& index) 
   return queries;
 }
 
+// Predictions are for people who ask: they wait the half second that it takes to measure this machine.
+void measure_machine_once() {
+  const Calibration known = calibration();
+  if (!known.is_measured && !known.file.empty()) calibrate();
+}
+
 void explain(const Index& index, const std::vector<Query>& queries, const SearchOptions& options, bool batch,
              Output& out) {
   const IndexInfo info = index.info();
@@ -153,6 +160,7 @@ ExitCode run(Arguments arguments, bool quiet) {
   const Index index = Index::open(arguments.directory);
   const std::vector<Query> queries = make_queries(arguments, index);
   const bool batch = !arguments.weights_file.empty();
+  if (arguments.explain || arguments.profile) measure_machine_once();
   if (arguments.explain) {
     Output out(arguments.output);
     explain(index, queries, options, batch, out);
@@ -166,7 +174,12 @@ ExitCode run(Arguments arguments, bool quiet) {
   Output out(arguments.output);  // only now: a query that is refused touches no file
   write_answers({info, queries, results, batch}, chosen_format(arguments), out);
   out.finish();
-  if (arguments.profile) print_profile(results, elapsed.count());
+  if (arguments.profile) {
+    print_profile(results, elapsed.count());
+    SearchOptions planned = options;
+    if (queries.size() > 1) planned.num_threads = 1;  // each of a batch
+    print_prediction(index, queries, results, planned);
+  }
   if (arguments.profile || (stdout_is_terminal() && !quiet)) print_summary(results);
   return ExitCode::ok;
 }
@@ -233,8 +246,13 @@ void add_running_options(CLI::App& command, Arguments& arguments) {
           "Where a GPU finds the rows: auto, device, managed or host (default auto: device if they fit)")
       ->type_name("MEMORY")
       ->group("Running");
-  command.add_flag("--explain", arguments.explain, "Print the plan instead of the answer")->group("Running");
-  command.add_flag("--profile", arguments.profile, "Say on standard error how much was read, and the time")
+  command
+      .add_flag("--explain", arguments.explain,
+                "Print the plan and what each engine would take instead of the answer")
+      ->group("Running");
+  command
+      .add_flag("--profile", arguments.profile,
+                "Say on standard error how much was read, the time, and the\ntime that was predicted")
       ->group("Running");
 }
 

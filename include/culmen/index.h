@@ -190,7 +190,9 @@ class Index {
   DeviceIndex to_device() const;
   DeviceIndex to_device(const DeviceOptions& options) const;
 
-  // What search would do with this query, and why, without doing it.
+  // What search would do with this query, why, and how long each engine would take. Cost: a probe, a search
+  // that ends after a few hundred blocks. Engine::automatic goes on looking while it searches, and may end
+  // with the other engine where the probe was wrong. Throws as search().
   Explanation explain(const Query& query, const SearchOptions& options = {}) const;
 
   // Recomputes what can be recomputed: order, ids, bounds, thresholds, counts. Empty: no fault found.

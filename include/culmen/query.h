@@ -69,8 +69,13 @@ struct SearchStats {
   std::uint64_t blocks_visited = 0;  // leaves whose tuples were scored
   std::uint64_t nodes_visited = 0;   // inner nodes whose children's bounds were computed
   std::uint64_t bounds_computed = 0;
+  // The next three are 0 from a GPU.
+  std::uint64_t leaves_tied_out = 0;  // leaves that could only tie, with ids too large to win
+  std::uint64_t candidates = 0;       // rows that passed the filter with at least the k-th best score so far
+  std::uint64_t replacements = 0;     // of those: rows that took the place of another among the k best
   std::uint64_t bytes_touched = 0;
-  int device = -1;  // the GPU that answered; -1: the CPU
+  bool handed_over = false;  // `bounded` began, found too much left to read, and `scan` answered
+  int device = -1;           // the GPU that answered; -1: the CPU
   double elapsed_us = 0;
 };
 
@@ -98,11 +103,18 @@ struct SearchResult {
   std::string_view label(std::size_t rank) const;
 };
 
+// How long an engine would take, by the cost model (docs/how-it-works.md): warm, with nothing else to do.
+struct Prediction {
+  Engine engine = Engine::automatic;
+  double elapsed_us = 0;
+};
+
 // The plan of a query, for people: the engine, why it was chosen, and the bound that prunes.
 struct Explanation {
   Engine engine = Engine::automatic;
   std::string reason;
-  std::string text;  // several lines, ready to print
+  std::vector<Prediction> predictions;  // the chosen engine first; none of `ta`, nor of an empty index
+  std::string text;                     // several lines, ready to print
 };
 
 }  // namespace culmen

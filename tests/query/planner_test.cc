@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "culmen/error.h"
+#include "query/adaptive.h"
+#include "query/resolve.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
 
@@ -41,12 +43,106 @@ TEST(Explain, ShowsTheBoundByAttributeNames) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
-TEST(Planner, ScansWhenMostOfTheTableIsAskedFor) {
+// Best first, few rows replace others: in small tables the scan is no faster even for all rows.
+TEST(Planner, SearchesSmallTablesByTheirBounds) {
   Random random(2);
   const Table table = random_table(random, ValueClass::uniform_f32, 1000, 3);
   const Index index = Index::build(table.view());
-  EXPECT_EQ(index.search({.weights = {1, 1, 1}, .k = 10}).stats.engine, Engine::bounded);
-  EXPECT_EQ(index.search({.weights = {1, 1, 1}, .k = 1000}).stats.engine, Engine::scan);
+  for (const std::size_t k : {1, 10, 1000})
+    EXPECT_EQ(index.search({.weights = {1, 1, 1}, .k = k}).stats.engine, Engine::bounded);
+}
+
+// 1,250 blocks or more, so that a search looks at what is left.
+Index wide_index(ValueClass values) {
+  Random random(3);
+  const Table table = random_table(random, values, 20000, 8);
+  return Index::build(table.view(), {.block_rows = 16});
+}
+
+MachineCosts nodes_cost_much() {
+  MachineCosts costs;
+  costs.node_ns = 1e9;
+  costs.leaf_ns = costs.value_ns = 0;
+  return costs;
+}
+
+MachineCosts scans_cost_much() {
+  MachineCosts costs;
+  costs.search_ns = costs.fork_ns = costs.stream_ns_per_kb = costs.shared_stream_ns_per_kb = 1e12;
+  return costs;
+}
+
+std::vector<Query> hard_queries() {
+  const std::vector<double> mixed = {1, -0.7, 0.3, -1, 0.9, 0.2, -0.4, 0.6};
+  return {{.weights = mixed, .k = 1},
+          {.weights = mixed, .k = 4000},
+          {.weights = mixed, .k = 50, .where = {{0, 0.3, 0.5}, {3, 0.1, 0.2}}},
+          {.weights = mixed, .k = 4000, .where = {{0, 0.3, 0.30001}}},
+          {.weights = mixed, .k = 0, .min_score = 0.5}};
+}
+
+TEST(Adaptive, HandsOverToTheScanWithoutALossWhereTheRestIsDear) {
+  for (const ValueClass values : {ValueClass::uniform_f32, ValueClass::small_integers}) {
+    const Index index = wide_index(values);
+    std::size_t handed_over = 0;
+    for (const Query& query : hard_queries()) {
+      const SearchResult expected = index.search(query, {.engine = Engine::scan});
+      const ResolvedQuery resolved = resolve(query, *expected.snapshot);
+      SearchStats stats;
+      EXPECT_EQ(search_adaptive(*expected.snapshot, resolved, 0, stats, nodes_cost_much), expected.hits);
+      EXPECT_EQ(stats.handed_over, stats.engine == Engine::scan);
+      handed_over += stats.handed_over ? 1 : 0;
+    }
+    EXPECT_GE(handed_over, 1U);
+  }
+}
+
+TEST(Adaptive, StaysWithTheBoundsWhereAScanIsDear) {
+  const Index index = wide_index(ValueClass::uniform_f32);
+  for (const Query& query : hard_queries()) {
+    const SearchResult expected = index.search(query, {.engine = Engine::scan});
+    SearchStats stats;
+    EXPECT_EQ(
+        search_adaptive(*expected.snapshot, resolve(query, *expected.snapshot), 0, stats, scans_cost_much),
+        expected.hits);
+    EXPECT_FALSE(stats.handed_over);
+    EXPECT_EQ(stats.engine, Engine::bounded);
+  }
+}
+
+TEST(Planner, TakesTheEngineThatIsPredictedToBeFaster) {
+  const Index index = wide_index(ValueClass::uniform_f32);
+  const Query query = hard_queries()[1];
+  const auto snapshot = index.search(query).snapshot;
+  const ResolvedQuery resolved = resolve(query, *snapshot);
+  for (const MachineCosts& costs : {nodes_cost_much(), scans_cost_much(), MachineCosts()}) {
+    const Plan plan = make_plan(*snapshot, resolved, {}, costs);
+    ASSERT_EQ(plan.predictions.size(), 3U);
+    EXPECT_EQ(plan.predictions.front().engine, plan.engine);
+    for (const Prediction& prediction : plan.predictions)
+      if (prediction.engine != Engine::gta) {
+        EXPECT_LE(plan.predictions.front().elapsed_us, prediction.elapsed_us);
+      }
+  }
+  EXPECT_EQ(make_plan(*snapshot, resolved, {}, nodes_cost_much()).engine, Engine::scan);
+  EXPECT_EQ(make_plan(*snapshot, resolved, {}, scans_cost_much()).engine, Engine::bounded);
+}
+
+TEST(Explain, PrintsWhatEachEngineWouldTake) {
+  const Index index = wide_index(ValueClass::uniform_f32);
+  for (const Query& query : hard_queries()) {
+    const Explanation explanation = index.explain(query);
+    for (const std::string word : {"predicted", "bounded ", "scan ", "gta ", " us"})
+      EXPECT_NE(explanation.text.find(word), std::string::npos) << explanation.text;
+    for (const Prediction& prediction : explanation.predictions) EXPECT_GT(prediction.elapsed_us, 0);
+  }
+  EXPECT_TRUE(Index::build({.num_rows = 0,
+                            .attributes = {{"a"}},
+                            .columns = {ColumnView(static_cast<const float*>(nullptr))},
+                            .ids = {},
+                            .labels = {}})
+                  .explain({.weights = {1}})
+                  .predictions.empty());
 }
 
 TEST(EngineNames, AreReadAndWritten) {

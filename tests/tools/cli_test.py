@@ -252,7 +252,24 @@ class QueryTest(Case):
         out, err = self.culmen("query", "index", "-w", "rating=1", "--explain", "--engine", "scan")
         self.assertIn("scan", out)
         self.assertNotIn("rank,id", out)
+        self.assertRegex(out, r"predicted   scan    about [0-9.]+ us")
         self.assertEqual(err, "")
+
+    def test_calibrate_keeps_what_explain_then_uses(self):
+        self.build_hotels()
+        chosen = {**os.environ, "CULMEN_CALIBRATION": str(self.dir / "costs.json")}
+        _, err = self.culmen("calibrate", "--show", env=chosen)
+        self.assertIn("built-in", err)
+        out, err = self.culmen("calibrate", env=chosen)
+        self.assertIn("leaf_ns", out)
+        self.assertIn("costs.json", err)
+        shown, _ = self.culmen("calibrate", "--show", env=chosen)
+        self.assertEqual(shown, out)
+        self.write("costs.json", "{")
+        _, err = self.culmen("calibrate", "--show", env=chosen)
+        self.assertIn("built-in", err)
+        self.culmen("query", "index", "-w", "rating=1", "--explain", env=chosen)  # measures once more
+        self.assertIn("leaf_ns", (self.dir / "costs.json").read_text())
 
     def test_profile_tells_stderr_what_was_read(self):
         self.build_hotels()
@@ -261,6 +278,7 @@ class QueryTest(Case):
         self.assertIn("4 of 4 rows scored (100 %)", err)
         self.assertIn("engine scan", err)
         self.assertIn("blocks visited", err)
+        self.assertRegex(err, r"predicted  .*, measured .* x\)")
 
     def test_answers_are_all_that_stdout_and_nothing_that_stderr_gets(self):
         self.build_hotels()

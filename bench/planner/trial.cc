@@ -1,0 +1,78 @@
+#include "bench/planner/trial.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "bench/timing.h"
+
+namespace culmen::bench {
+namespace {
+
+constexpr int kRounds = 3;
+constexpr double kLongUs = 20e3;  // beyond it a round has one run
+
+std::size_t place_of(Engine engine) {
+  return static_cast<std::size_t>(std::find(kTimedEngines.begin(), kTimedEngines.end(), engine) -
+                                  kTimedEngines.begin());
+}
+
+double best_us(const Trial& trial) {
+  return *std::min_element(
+      trial.measured_us.begin(),
+      trial.measured_us.begin() + static_cast<std::ptrdiff_t>(place_of(Engine::automatic)));
+}
+
+void take_predictions(const Explanation& explanation, Trial& trial) {
+  trial.explained = explanation.engine;
+  for (const Prediction& prediction : explanation.predictions)
+    trial.predicted_us[place_of(prediction.engine)] = prediction.elapsed_us;
+  trial.predicted_us[place_of(Engine::automatic)] = trial.predicted_us[place_of(explanation.engine)];
+}
+
+void time_engine(const Index& index, const Trial& trial, const SearchOptions& options, int repeats,
+                 std::vector<double>& times) {
+  const double start = now_us();
+  static_cast<void>(index.search(trial.question.query, options));
+  const int runs = now_us() - start > kLongUs ? 1 : repeats;
+  for (int run = 0; run < runs; ++run) {
+    const double began = now_us();
+    static_cast<void>(index.search(trial.question.query, options));
+    times.push_back(now_us() - began);
+  }
+}
+
+}  // namespace
+
+double Trial::slowdown() const {
+  return measured_us[place_of(Engine::automatic)] / best_us(*this);
+}
+
+double Trial::explained_slowdown() const {
+  return measured_us[place_of(explained)] / best_us(*this);
+}
+
+Trial try_question(const Index& index, const TableCase& table, Question question, const Timing& timing) {
+  Trial trial;
+  trial.table = table;
+  trial.question = std::move(question);
+  take_predictions(index.explain(trial.question.query, {.num_threads = timing.threads}), trial);
+  const SearchResult expected = index.search(trial.question.query, {.engine = Engine::bounded});
+  trial.bounded = expected.stats;
+  for (const Engine engine : kTimedEngines) {
+    const SearchResult result =
+        index.search(trial.question.query, {.engine = engine, .num_threads = timing.threads});
+    trial.is_right = trial.is_right && result.hits == expected.hits;
+    if (engine == Engine::automatic) trial.chosen = result.stats;
+  }
+  std::array<std::vector<double>, kTimedEngines.size()> times;
+  for (int round = 0; round < kRounds; ++round)
+    for (std::size_t e = 0; e < kTimedEngines.size(); ++e)
+      time_engine(index, trial, {.engine = kTimedEngines[e], .num_threads = timing.threads},
+                  (timing.repeats + kRounds - 1) / kRounds, times[e]);
+  for (std::size_t e = 0; e < kTimedEngines.size(); ++e)
+    trial.measured_us[e] = quantile(times[e], timing.percent / 100.0);
+  return trial;
+}
+
+}  // namespace culmen::bench

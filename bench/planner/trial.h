@@ -1,0 +1,39 @@
+// One question, asked of every engine: what was predicted, and how long it took.
+#pragma once
+
+#include <array>
+
+#include "bench/planner/draw.h"
+#include "culmen/index.h"
+
+namespace culmen::bench {
+
+// scan and gta use all threads, bounded one; automatic is what the planner makes of it.
+inline constexpr std::array kTimedEngines = {Engine::bounded, Engine::scan, Engine::gta, Engine::automatic};
+
+struct Trial {
+  TableCase table;
+  Question question;
+  std::array<double, kTimedEngines.size()> measured_us{};
+  std::array<double, kTimedEngines.size()> predicted_us{};  // of automatic: of the engine that explain names
+  Engine explained = Engine::automatic;                     // the engine that explain names
+  SearchStats bounded, chosen;                              // of engines bounded and automatic
+  bool is_right = true;                                     // all engines gave the same answer
+
+  // Time of automatic over that of the best engine.
+  double slowdown() const;
+  // The same of the engine that explain names.
+  double explained_slowdown() const;
+};
+
+struct Timing {
+  int repeats = 9;   // runs of each engine, at least
+  int percent = 50;  // which quantile of them counts
+  int threads = 0;   // for scan and gta
+};
+
+// Engines take turns, a few runs each: what else the machine does falls on all alike. Before each few there
+// is one that does not count.
+Trial try_question(const Index& index, const TableCase& table, Question question, const Timing& timing);
+
+}  // namespace culmen::bench

@@ -1,0 +1,94 @@
+#include "query/adaptive.h"
+
+#include <tbb/info.h>
+
+#include <algorithm>
+
+#include "cpu/bounded.h"
+#include "cpu/scan.h"
+#include "cpu/topk.h"
+#include "index/with_threads.h"
+#include "query/cost_model.h"
+#include "query/forecast.h"
+
+namespace culmen {
+namespace {
+
+constexpr std::uint64_t kFirstLook = 192;  // some 60 us
+// What is left is counted (5 to 10 us) only when the search has taken this part of a scan's time.
+constexpr double kWorthCounting = 0.125;
+// Tables of fewer leaves are read whole before a look could save anything.
+constexpr std::uint64_t kWorthALook = 1024;
+// What is left is known less well than what a scan takes, and part of the way is done.
+constexpr double kDoubt = 1.25;
+
+class HandOver : public cpu::Watch {
+ public:
+  HandOver(const Snapshot& snapshot, const ResolvedQuery& query, int threads, MachineCosts (*costs)())
+      : snapshot_(snapshot), query_(query), threads_(threads), current_costs_(costs) {}
+
+  std::uint64_t first_look() const override {
+    return snapshot_.num_leaves < kWorthALook ? kNever : kFirstLook;
+  }
+
+  std::uint64_t look(const cpu::Progress& progress) override {
+    if (least_scan_us_ < 0) ask_for_costs();
+    return is_hopeless(progress) ? 0 : 2 * progress.visits();
+  }
+
+ private:
+  void ask_for_costs() {
+    costs_ = current_costs_();
+    Work reading = forecast_scan(snapshot_, query_, 1, threads_);
+    reading.candidates = reading.replacements = reading.hits = 0;
+    least_scan_us_ = scan_us(reading);
+  }
+
+  double scan_us(const Work& work) const { return culmen::scan_us(work, costs_, threads_, threads_of(0)); }
+
+  // From the cheapest question to the dearest: what the scan's rows will do depends on a sample of the table.
+  bool is_hopeless(const cpu::Progress& progress) {
+    const double so_far =
+        bounded_us(counted_work(snapshot_, query_, progress.stats, static_cast<double>(query_.k)), costs_);
+    if (so_far < kWorthCounting * least_scan_us_) return false;
+    const double left = bounded_us(forecast_bounded(snapshot_, query_, progress), costs_) - so_far;
+    if (left < kDoubt * least_scan_us_) return false;
+    const double selectivity = estimate_selectivity(snapshot_, query_);
+    return left > kDoubt * scan_us(forecast_scan(snapshot_, query_, selectivity, threads_));
+  }
+
+  const Snapshot& snapshot_;
+  const ResolvedQuery& query_;
+  const int threads_;
+  MachineCosts (*const current_costs_)();
+  MachineCosts costs_;
+  double least_scan_us_ = -1;  // of reading alone; not asked for yet
+};
+
+std::vector<Hit> scan(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
+                      SearchStats& stats) {
+  stats.engine = Engine::scan;
+  return with_threads(num_threads, [&] { return cpu::search_scan(snapshot, query, stats); });
+}
+
+}  // namespace
+
+int threads_of(int num_threads) {
+  const int all = tbb::info::default_concurrency();
+  return num_threads == 0 ? all : std::min(num_threads, all);
+}
+
+std::vector<Hit> search_adaptive(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
+                                 SearchStats& stats, MachineCosts (*costs)()) {
+  stats.engine = Engine::bounded;
+  HandOver watch(snapshot, query, threads_of(num_threads), costs);
+  cpu::WatchedAnswer answer = cpu::search_bounded(snapshot, query, watch, stats);
+  if (answer.finished) return std::move(answer.hits);
+  // k rows reach the last one's score: nothing below it can be in the answer.
+  ResolvedQuery rest = query;
+  if (answer.hits.size() == query.k) rest.min_score = answer.hits.back().score;
+  stats.handed_over = true;
+  return scan(snapshot, rest, num_threads, stats);
+}
+
+}  // namespace culmen

@@ -1,0 +1,116 @@
+#include "query/calibration_file.h"
+
+#include <tbb/info.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <system_error>
+
+#include "cpu/simd/kernels.h"
+
+namespace culmen {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kFormat = 1;
+constexpr std::size_t kMaxFileBytes = 1 << 16;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// As Linux tells it; elsewhere the instruction set has to do.
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name")) {
+      const std::size_t colon = line.find(": ");
+      if (colon != std::string::npos) return line.substr(colon + 2);
+    }
+  return "processor";
+}
+
+}  // namespace
+
+std::filesystem::path calibration_path() {
+  if (const char* chosen = std::getenv("CULMEN_CALIBRATION")) return chosen;
+  std::filesystem::path cache = environment("XDG_CACHE_HOME");
+  if (cache.empty()) {
+    const std::string home = environment("HOME");
+    if (home.empty()) return {};
+    cache = std::filesystem::path(home) / ".cache";
+  }
+  return cache / "culmen" / ("costs-" + std::to_string(tbb::info::default_concurrency()) + ".json");
+}
+
+std::string machine_name() {
+  return processor_name() + ", " + simd::current_target() + ", " +
+         std::to_string(tbb::info::default_concurrency()) + " threads";
+}
+
+std::optional<MachineCosts> parse_costs(const std::string& text, const std::string& machine) {
+  const json file = json::parse(text, nullptr, false);
+  if (!file.is_object() || file.value("format", json()) != kFormat ||
+      file.value("machine", json()) != machine || !file.contains("costs") || !file["costs"].is_object())
+    return std::nullopt;
+  MachineCosts costs;
+  for (const CostConstant& constant : kCostConstants) {
+    const auto found = file["costs"].find(constant.name);
+    if (found == file["costs"].end() || !found->is_number()) return std::nullopt;
+    const auto value = found->get<double>();
+    if (!std::isfinite(value) || value < 0) return std::nullopt;
+    costs.*constant.value = value;
+  }
+  return costs;
+}
+
+std::string costs_text(const MachineCosts& costs, const std::string& machine) {
+  json values = json::object();
+  for (const CostConstant& constant : kCostConstants)
+    values[std::string(constant.name)] = costs.*constant.value;
+  const json file = {{"format", kFormat}, {"machine", machine}, {"costs", values}};
+  return file.dump(2) + "\n";
+}
+
+std::optional<MachineCosts> load_costs(const std::filesystem::path& path) noexcept try {
+  if (path.empty() || !std::filesystem::is_regular_file(path) ||
+      std::filesystem::file_size(path) > kMaxFileBytes)
+    return std::nullopt;
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return parse_costs(text.str(), machine_name());
+} catch (const std::exception&) {
+  return std::nullopt;
+}
+
+// Under a name of its own first: who reads meanwhile finds the old file or the new one, never half of one.
+bool save_costs(const std::filesystem::path& path, const MachineCosts& costs) noexcept try {
+  if (path.empty()) return false;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
+  std::filesystem::path unfinished = path;
+  unfinished += ".part";
+  unfinished += std::to_string(::getpid());
+  {
+    std::ofstream file(unfinished);
+    file << costs_text(costs, machine_name());
+    if (!file.flush()) {
+      std::error_code ignored;
+      std::filesystem::remove(unfinished, ignored);
+      return false;
+    }
+  }
+  std::filesystem::rename(unfinished, path);
+  return true;
+} catch (const std::exception&) {
+  return false;
+}
+
+}  // namespace culmen

@@ -1,0 +1,33 @@
+// Where the constants of the cost model are kept from run to run: a small JSON file, one for each number of
+// threads.
+//
+//   {"format": 1, "machine": "Intel(R) Xeon(R) ... AVX3, 2 threads", "costs": {"search_ns": 1012.5, ...}}
+//
+// A file that is missing, damaged, of another format or of another machine is no error: there are no costs in
+// it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "query/machine_costs.h"
+
+namespace culmen {
+
+// $CULMEN_CALIBRATION; else culmen/costs-<threads>.json under $XDG_CACHE_HOME or $HOME/.cache. Empty if none
+// of these is set, or if CULMEN_CALIBRATION is set but empty: then nothing is kept.
+std::filesystem::path calibration_path();
+
+// Processor, instruction set and threads: what constants are for.
+std::string machine_name();
+
+// Costs from the text of a file. nullopt unless all are there, finite and not negative, for `machine`.
+std::optional<MachineCosts> parse_costs(const std::string& text, const std::string& machine);
+std::string costs_text(const MachineCosts& costs, const std::string& machine);
+
+// Neither throws. save: whether the file is there now, whole; it replaces what stood there.
+std::optional<MachineCosts> load_costs(const std::filesystem::path& path) noexcept;
+bool save_costs(const std::filesystem::path& path, const MachineCosts& costs) noexcept;
+
+}  // namespace culmen

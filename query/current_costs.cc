@@ -1,0 +1,65 @@
+#include "query/current_costs.h"
+
+#include <mutex>
+#include <optional>
+
+#include "culmen/calibrate.h"
+#include "query/calibrate.h"
+#include "query/calibration_file.h"
+
+namespace culmen {
+namespace {
+
+struct CurrentCosts {
+  MachineCosts costs;
+  std::filesystem::path file;
+  bool is_measured = false;
+
+  static CurrentCosts load() {
+    CurrentCosts current;
+    current.file = calibration_path();
+    if (const std::optional<MachineCosts> kept = load_costs(current.file)) {
+      current.costs = *kept;
+      current.is_measured = true;
+    }
+    return current;
+  }
+};
+
+std::mutex current_mutex;
+
+// Guarded by current_mutex.
+CurrentCosts& current() {
+  static CurrentCosts instance = CurrentCosts::load();
+  return instance;
+}
+
+Calibration describe(const CurrentCosts& of) {
+  Calibration result{of.is_measured, of.file, {}};
+  for (const CostConstant& constant : kCostConstants)
+    result.costs.push_back(
+        {std::string(constant.name), std::string(constant.meaning), of.costs.*constant.value});
+  return result;
+}
+
+}  // namespace
+
+MachineCosts current_costs() {
+  const std::lock_guard lock(current_mutex);
+  return current().costs;
+}
+
+Calibration calibration() {
+  const std::lock_guard lock(current_mutex);
+  return describe(current());
+}
+
+Calibration calibrate() {
+  CurrentCosts fresh{measure_costs(), calibration_path(), true};
+  if (!save_costs(fresh.file, fresh.costs)) fresh.file.clear();
+  const std::lock_guard lock(current_mutex);
+  current() = fresh;
+  return describe(fresh);
+}
+
+}  // namespace culmen

@@ -1,0 +1,34 @@
+// What an engine will have done when it ends, from what is known before: the input of the cost model.
+#pragma once
+
+#include "cpu/bounded.h"
+#include "index/resolved_query.h"
+#include "index/snapshot.h"
+#include "query/cost_model.h"
+
+namespace culmen {
+
+// The part of the rows that passes the query's ranges, from a few hundred rows all over the tree. 1 without a
+// range. Cost: some 30 us.
+double estimate_selectivity(const Snapshot& snapshot, const ResolvedQuery& query);
+
+// The work that these counters stand for.
+Work counted_work(const Snapshot& snapshot, const ResolvedQuery& query, const SearchStats& stats,
+                  double hits);
+
+// Of a search by bounds that stands at `progress`: all it will have done at its end.
+//
+// A leaf is still to be read if its bound is above the k-th best score at the end. That score lies between
+// the present one and the highest bound that is left; kRise says where. Leaves under nodes that are not
+// opened yet are counted by the part that was above it in those that are. While fewer than k rows are known,
+// they are taken to come in as they did so far.
+Work forecast_bounded(const Snapshot& snapshot, const ResolvedQuery& query, const cpu::Progress& progress);
+
+Work forecast_scan(const Snapshot& snapshot, const ResolvedQuery& query, double selectivity, int threads);
+
+// `floor`: about the k-th best score. Asks each partition, or a sample of them, how many of its leaves have a
+// threshold above it.
+Work forecast_gta(const Snapshot& snapshot, const ResolvedQuery& query, double selectivity, double floor,
+                  int threads);
+
+}  // namespace culmen

@@ -1,0 +1,177 @@
+// The cost model and the file that its constants are kept in.
+#include "query/cost_model.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "query/calibrate.h"
+#include "query/calibration_file.h"
+#include "query/forecast.h"
+#include "query/resolve.h"
+#include "tests/generators.h"
+#include "tests/harness.h"
+
+namespace culmen::test {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// As a scan of `rows` in order would do.
+Work scan_work(double rows, double k) {
+  return {.leaves = rows / 96,
+          .values = rows * 8,
+          .bytes = rows * 32,
+          .candidates = k + expected_replacements(k, rows),
+          .replacements = expected_replacements(k, rows),
+          .hits = k};
+}
+
+TEST(CostModel, RisesWithRowsAndWithK) {
+  const MachineCosts costs;
+  double before_bounded = 0, before_scan = 0;
+  for (const double rows : {1e3, 1e4, 1e5, 1e6, 1e7, 1e8}) {
+    const double bounded = bounded_us(scan_work(rows, 10), costs);
+    const double scan = scan_us(scan_work(rows, 10), costs, 2, 2);
+    EXPECT_GT(bounded, before_bounded) << rows;
+    EXPECT_GT(scan, before_scan) << rows;
+    before_bounded = bounded;
+    before_scan = scan;
+  }
+  for (const double k : {10.0, 100.0, 1e3, 1e4, 1e5}) {
+    EXPECT_GT(bounded_us(scan_work(1e6, k), costs), bounded_us(scan_work(1e6, k / 10), costs)) << k;
+    EXPECT_GT(scan_us(scan_work(1e6, k), costs, 2, 2), scan_us(scan_work(1e6, k / 10), costs, 2, 2)) << k;
+  }
+}
+
+TEST(CostModel, ChargesForEveryConstantSomewhere) {
+  const Work work = {.nodes = 10,
+                     .bound_rows = 80,
+                     .ranges = 10,
+                     .leaves = 1e5,
+                     .leaves_tied_out = 10,
+                     .values = 8e7,
+                     .bytes = 3.2e8,
+                     .candidates = 100,
+                     .replacements = 100,
+                     .hits = 0};
+  const auto total = [&](const MachineCosts& costs) {
+    double sum = 0;
+    for (const double hits : {16.0, 256.0, 4096.0, 65536.0}) {
+      Work answered = work;
+      answered.hits = hits;
+      sum += bounded_us(answered, costs) + scan_us(answered, costs, 1, 2) + scan_us(answered, costs, 2, 2);
+    }
+    return sum;
+  };
+  for (const CostConstant& constant : kCostConstants) {
+    MachineCosts dearer;
+    dearer.*constant.value = 1000 * dearer.*constant.value;
+    EXPECT_GT(total(dearer), total({})) << constant.name;
+  }
+}
+
+TEST(CostModel, InterpolatesReplacementsBetweenTheMeasuredLengths) {
+  const MachineCosts costs;
+  EXPECT_EQ(replace_ns(1, costs), costs.replace_16_ns);
+  EXPECT_EQ(replace_ns(256, costs), costs.replace_256_ns);
+  EXPECT_DOUBLE_EQ(replace_ns(1024, costs), (costs.replace_256_ns + costs.replace_4096_ns) / 2);
+  EXPECT_EQ(replace_ns(1e9, costs), costs.replace_65536_ns);
+}
+
+TEST(Calibration, MeasuresEveryConstant) {
+  const MachineCosts costs = measure_costs();
+  for (const CostConstant& constant : kCostConstants) {
+    EXPECT_GE(costs.*constant.value, 0) << constant.name;
+    EXPECT_LT(costs.*constant.value, 1e9) << constant.name;
+  }
+  EXPECT_GT(costs.value_ns, 0);
+  EXPECT_GT(costs.stream_ns_per_kb, 0);
+}
+
+TEST(CalibrationFile, KeepsEveryConstant) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path path = directory.path() / "deeper" / "costs.json";
+  MachineCosts costs;
+  double next = 0.5;
+  for (const CostConstant& constant : kCostConstants) costs.*constant.value = next += 1;
+  ASSERT_TRUE(save_costs(path, costs));
+  const std::optional<MachineCosts> read = load_costs(path);
+  ASSERT_TRUE(read.has_value());
+  for (const CostConstant& constant : kCostConstants)
+    EXPECT_EQ((*read).*constant.value, costs.*constant.value) << constant.name;
+  // Nothing but the file itself is left behind.
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path.parent_path()), {}), 1);
+}
+
+TEST(CalibrationFile, ThatIsDamagedOrForeignHoldsNoCosts) {
+  const std::string good = costs_text({}, "this machine");
+  EXPECT_TRUE(parse_costs(good, "this machine").has_value());
+  EXPECT_FALSE(parse_costs(good, "another machine").has_value());
+  for (std::size_t length = 0; length + 2 < good.size(); ++length)
+    EXPECT_FALSE(parse_costs(good.substr(0, length), "this machine").has_value()) << length;
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    return text;
+  };
+  for (const std::string& text :
+       {replaced("\"format\": 1", "\"format\": 2"), replaced("\"format\": 1", "\"format\": \"1\""),
+        replaced("\"leaf_ns\": 120.0", "\"leaf_ns\": -1"),
+        replaced("\"leaf_ns\": 120.0", "\"leaf_ns\": null"),
+        replaced("\"leaf_ns\": 120.0", "\"leaf_ns\": 1e999"), replaced("leaf_ns", "lief_ns"),
+        replaced("\"costs\": {", "\"cost\": {"), std::string("[]"), std::string("{\"format\": 1}")})
+    EXPECT_FALSE(parse_costs(text, "this machine").has_value()) << text;
+}
+
+TEST(CalibrationFile, ThatCannotBeReadOrWrittenIsNoError) {
+  const TemporaryDirectory directory;
+  EXPECT_FALSE(load_costs({}).has_value());
+  EXPECT_FALSE(load_costs(directory.path() / "missing").has_value());
+  EXPECT_FALSE(load_costs(directory.path()).has_value());
+  EXPECT_FALSE(save_costs({}, {}));
+  EXPECT_FALSE(save_costs(directory.path(), {}));
+  std::ofstream(directory.path() / "file") << "x";
+  EXPECT_FALSE(save_costs(directory.path() / "file" / "costs.json", {}));
+}
+
+TEST(CalibrationFile, LiesWhereTheEnvironmentSays) {
+  const auto path_with = [](const char* chosen, const char* cache, const char* home) {
+    const std::pair<const char*, const char*> settings[] = {
+        {"CULMEN_CALIBRATION", chosen}, {"XDG_CACHE_HOME", cache}, {"HOME", home}};
+    std::vector<std::pair<const char*, std::optional<std::string>>> before;
+    for (const auto& [name, value] : settings) {
+      const char* old = std::getenv(name);
+      before.emplace_back(name, old == nullptr ? std::nullopt : std::optional<std::string>(old));
+      value == nullptr ? ::unsetenv(name) : ::setenv(name, value, 1);
+    }
+    const std::string path = calibration_path().string();
+    for (const auto& [name, value] : before) value ? ::setenv(name, value->c_str(), 1) : ::unsetenv(name);
+    return path;
+  };
+  EXPECT_EQ(path_with("/a/b.json", "/cache", "/home/me"), "/a/b.json");
+  EXPECT_EQ(path_with("", "/cache", "/home/me"), "");
+  EXPECT_TRUE(path_with(nullptr, "/cache", "/home/me").starts_with("/cache/culmen/costs-"));
+  EXPECT_TRUE(path_with(nullptr, nullptr, "/home/me").starts_with("/home/me/.cache/culmen/costs-"));
+  EXPECT_EQ(path_with(nullptr, nullptr, nullptr), "");
+}
+
+TEST(Forecast, EstimatesThePartOfTheRowsThatPass) {
+  Random random(5);
+  const Table table = random_table(random, ValueClass::uniform_f32, 20000, 2);
+  const Index index = Index::build(table.view());
+  const SearchResult all = index.search({.weights = {1, 0}, .k = 20000});
+  const auto snapshot = all.snapshot;
+  const double median = all.attribute(all.hits.size() / 2, 0);
+  const auto selectivity = [&](const Filter& where) {
+    return estimate_selectivity(*snapshot, resolve({.weights = {1, 1}, .k = 1, .where = where}, *snapshot));
+  };
+  EXPECT_EQ(selectivity({}), 1);
+  EXPECT_NEAR(selectivity({{0, -kInfinity, median}}), 0.5, 0.15);
+  EXPECT_LT(selectivity({{0, kInfinity, kInfinity}}), 0.01);
+}
+
+}  // namespace
+}  // namespace culmen::test
