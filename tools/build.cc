@@ -142,8 +142,8 @@ void print_summary(const Arguments& arguments, const Table& table, const IndexIn
 ExitCode run(const Arguments& arguments, bool quiet) {
   check_directory(arguments.directory, arguments.force);
   if (const int device = parse_device(arguments.device); device != kNoDevice && device >= num_devices())
-    throw CudaError(
-        fmt::format("there is no GPU {}: {} can be used; build with --device cpu", device, num_devices()));
+    throw CudaError(fmt::format("there is no GPU {} here, {} can be used; build with --device cpu", device,
+                                num_devices() == 0 ? "none" : std::to_string(num_devices())));
   const InterruptGuard guard;
   ProgressBar bar(quiet);
   Stopwatch watch;
