@@ -212,7 +212,7 @@ void add_index_options(CLI::App& command, Arguments& arguments) {
       ->group("Index");
   command
       .add_option("--block", arguments.build.block_rows,
-                  "Rows a block, a multiple of 16 up to 4096 (default 128)")
+                  "Rows a block, a multiple of 16 up to 4096 (default 96)")
       ->check(CLI::PositiveNumber)
       ->type_name("B")
       ->group("Index");
