@@ -12,9 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <functional>
-#include <iostream>
 #include <map>
 #include <random>
 #include <string>
@@ -25,6 +23,7 @@
 #include "bench/flags.h"
 #include "bench/gpu/card.h"
 #include "bench/gpu/tables.h"
+#include "bench/run_main.h"
 #include "bench/timing.h"
 #include "bench/weights.h"
 #include "culmen/culmen.h"
@@ -187,9 +186,6 @@ int run(const Settings& settings) {
 }  // namespace
 }  // namespace culmen::bench
 
-int main(int argc, char** argv) try {
-  return culmen::bench::run(culmen::bench::parse(argc, argv));
-} catch (const std::exception& error) {
-  std::cerr << error.what() << '\n';
-  return 1;
+int main(int argc, char** argv) {
+  return culmen::bench::run_main([&] { return culmen::bench::run(culmen::bench::parse(argc, argv)); });
 }

@@ -20,8 +20,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
-#include <iostream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +31,7 @@
 #include "bench/gpu/reading.h"
 #include "bench/gpu/sections.h"
 #include "bench/gpu/tables.h"
+#include "bench/run_main.h"
 #include "bench/timing.h"
 #include "culmen/culmen.h"
 
@@ -131,9 +130,6 @@ int run(const Settings& settings) {
 }  // namespace
 }  // namespace culmen::bench
 
-int main(int argc, char** argv) try {
-  return culmen::bench::run(culmen::bench::parse(argc, argv));
-} catch (const std::exception& error) {
-  std::cerr << error.what() << '\n';
-  return 1;
+int main(int argc, char** argv) {
+  return culmen::bench::run_main([&] { return culmen::bench::run(culmen::bench::parse(argc, argv)); });
 }

@@ -18,8 +18,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <exception>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <random>
@@ -31,6 +29,7 @@
 #include "bench/flags.h"
 #include "bench/gpu/card.h"
 #include "bench/gpu/tables.h"
+#include "bench/run_main.h"
 #include "bench/timing.h"
 #include "bench/weights.h"
 #include "cpu/bounded.h"
@@ -275,9 +274,6 @@ int run(const Settings& settings) {
 }  // namespace
 }  // namespace culmen::bench
 
-int main(int argc, char** argv) try {
-  return culmen::bench::run(culmen::bench::parse(argc, argv));
-} catch (const std::exception& error) {
-  std::cerr << error.what() << '\n';
-  return 1;
+int main(int argc, char** argv) {
+  return culmen::bench::run_main([&] { return culmen::bench::run(culmen::bench::parse(argc, argv)); });
 }

@@ -9,8 +9,6 @@
 // compared with that of `sort`, by hash; the last line says how many differ.
 #include <cstdint>
 #include <cstdio>
-#include <exception>
-#include <iostream>
 #include <map>
 #include <string>
 #include <string_view>
@@ -18,8 +16,11 @@
 
 #include "bench/flags.h"
 #include "bench/gpu/card.h"
+#include "bench/gpu/cub_top_k.h"
 #include "bench/gpu/select_inputs.h"
+#include "bench/run_main.h"
 #include "bench/timing.h"
+#include "culmen/error.h"
 #include "query/select/select.h"
 
 namespace culmen::bench {
@@ -43,8 +44,8 @@ Options parse(int argc, char** argv) {
         take_flag(argument, "--ks=", options.ks) || take_flag(argument, "--methods=", options.methods) ||
         take_flag(argument, "--repeats=", options.repeats))
       continue;
-    std::cerr << "unknown argument " << argument << '\n';
-    std::exit(2);
+    throw InvalidArgument("unknown argument " + std::string(argument) +
+                          "; see the top of bench/gpu_select.cc");
   }
   return options;
 }
@@ -92,8 +93,7 @@ std::uint64_t hash_of(const select::SelectedRow* rows, std::uint32_t k, const cu
 Method method_of(const std::string& name) {
   for (const Method method : select::kAllMethods)
     if (select::method_name(method) == name) return method;
-  std::cerr << "no method " << name << '\n';
-  std::exit(2);
+  throw InvalidArgument("no method " + name);
 }
 
 // A heap of more than some hundred, and more than a tile of sorted runs, take seconds.
@@ -145,8 +145,7 @@ int measure(const std::string& input, const Options& options) {
   return num_wrong;
 }
 
-int run(int argc, char** argv) {
-  const Options options = parse(argc, argv);
+int run(const Options& options) {
   print_card();
   int num_wrong = 0;
   for (const std::string& input : options.inputs) num_wrong += measure(input, options);
@@ -158,10 +157,5 @@ int run(int argc, char** argv) {
 }  // namespace culmen::bench
 
 int main(int argc, char** argv) {
-  try {
-    return culmen::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "gpu_select: " << error.what() << '\n';
-    return 1;
-  }
+  return culmen::bench::run_main([&] { return culmen::bench::run(culmen::bench::parse(argc, argv)); });
 }

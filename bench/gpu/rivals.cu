@@ -10,13 +10,6 @@
 #include "culmen/index.h"
 #include "query/cuda/launch.h"
 
-#if __has_include(<cub/device/device_topk.cuh>)
-#include <thrust/iterator/counting_iterator.h>
-
-#include <cub/device/device_topk.cuh>
-#define CULMEN_HAS_CUB_TOP_K
-#endif
-
 namespace culmen::bench {
 namespace {
 
@@ -109,23 +102,11 @@ std::vector<ScoredRow> Rivals::sort(const std::vector<double>& weights, std::siz
   return download(keys.Current(), values.Current(), std::min<std::size_t>(k, num_rows_));
 }
 
-#ifdef CULMEN_HAS_CUB_TOP_K
 std::vector<ScoredRow> Rivals::top_k(const std::vector<double>& weights, std::size_t k) {
-  launch_score(weights, nullptr);
-  const auto any_order = ::cuda::execution::require(::cuda::execution::determinism::not_guaranteed,
-                                                    ::cuda::execution::output_ordering::unsorted);
   const auto num_best = static_cast<std::uint32_t>(std::min<std::size_t>(k, num_rows_));
-  with_scratch([&](void* scratch, std::size_t& num_bytes) {
-    return cub::DeviceTopK::MaxPairs(scratch, num_bytes, scores_.data(), best_scores_.data(),
-                                     thrust::counting_iterator<std::uint32_t>(0), best_rows_.data(),
-                                     num_rows_, num_best, any_order);
-  });
-  return download(best_scores_.data(), best_rows_.data(), num_best);
+  launch_score(weights, nullptr);
+  if (!top_k_(scores_.data(), num_rows_, num_best, nullptr)) return {};
+  return download(top_k_.keys(), top_k_.rows(), num_best);
 }
-#else
-std::vector<ScoredRow> Rivals::top_k(const std::vector<double>&, std::size_t) {
-  return {};
-}
-#endif
 
 }  // namespace culmen::bench

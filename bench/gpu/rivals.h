@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "bench/gpu/cub_top_k.h"
 #include "culmen/table.h"
 #include "query/cuda/buffer.h"
 
@@ -28,8 +29,7 @@ class Rivals {
 
   // The k best rows in host memory, best first: by sorting all scores.
   std::vector<ScoredRow> sort(const std::vector<double>& weights, std::size_t k);
-  // And by cub::DeviceTopK, which CCCL has from 3.2 on (CMAKE_CUDA_FLAGS=-IFOLDER puts another CCCL before
-  // the toolkit's). Empty where there is none.
+  // And by cub::DeviceTopK. Empty where there is none.
   std::vector<ScoredRow> top_k(const std::vector<double>& weights, std::size_t k);
 
  private:
@@ -43,6 +43,7 @@ class Rivals {
   cuda::Buffer<float> scores_, best_scores_;
   cuda::Buffer<std::uint32_t> rows_, best_rows_;
   cuda::Buffer<std::byte> scratch_;
+  CubTopK top_k_;
 };
 
 }  // namespace culmen::bench

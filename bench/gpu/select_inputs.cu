@@ -6,13 +6,6 @@
 #include "culmen/error.h"
 #include "query/cuda/launch.h"
 
-#if __has_include(<cub/device/device_topk.cuh>)
-#include <thrust/iterator/counting_iterator.h>
-
-#include <cub/device/device_topk.cuh>
-#define CULMEN_HAS_CUB_TOP_K
-#endif
-
 namespace culmen::bench {
 namespace {
 
@@ -71,29 +64,5 @@ void ReadOnce::operator()(const float* keys, cudaStream_t stream) {
   std::size_t num_bytes = scratch_.size();
   cuda::check(cub::DeviceReduce::Max(scratch_.data(), num_bytes, keys, largest_.data(), num_rows_, stream));
 }
-
-#ifdef CULMEN_HAS_CUB_TOP_K
-bool CubTopK::operator()(const float* keys, std::uint32_t num_rows, std::uint32_t k, cudaStream_t stream) {
-  const auto any_order = ::cuda::execution::require(::cuda::execution::determinism::not_guaranteed,
-                                                    ::cuda::execution::output_ordering::unsorted);
-  const auto environment = ::cuda::std::execution::env{::cuda::stream_ref{stream}, any_order};
-  cuda::grow(best_keys_, k, cuda::Memory::device);
-  cuda::grow(best_rows_, k, cuda::Memory::device);
-  std::size_t num_bytes = 0;
-  const auto call = [&](void* scratch) {
-    cuda::check(cub::DeviceTopK::MaxPairs(scratch, num_bytes, keys, best_keys_.data(),
-                                          thrust::counting_iterator<std::uint32_t>(0), best_rows_.data(),
-                                          num_rows, k, environment));
-  };
-  call(nullptr);
-  cuda::grow(scratch_, num_bytes, cuda::Memory::device);
-  call(scratch_.data());
-  return true;
-}
-#else
-bool CubTopK::operator()(const float*, std::uint32_t, std::uint32_t, cudaStream_t) {
-  return false;
-}
-#endif
 
 }  // namespace culmen::bench

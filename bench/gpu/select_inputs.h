@@ -29,15 +29,4 @@ class ReadOnce {
   cuda::Buffer<std::byte> scratch_;
 };
 
-// cub::DeviceTopK of keys and row numbers, in any order, where the toolkit has it; false: it has not.
-class CubTopK {
- public:
-  bool operator()(const float* keys, std::uint32_t num_rows, std::uint32_t k, cudaStream_t stream);
-
- private:
-  cuda::Buffer<float> best_keys_;
-  cuda::Buffer<std::uint32_t> best_rows_;
-  cuda::Buffer<std::byte> scratch_;
-};
-
 }  // namespace culmen::bench

@@ -23,8 +23,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
-#include <iostream>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -36,6 +34,7 @@
 #include "bench/gpu/questions.h"
 #include "bench/gpu/tables.h"
 #include "bench/ladder/asker.h"
+#include "bench/run_main.h"
 #include "bench/timing.h"
 
 namespace culmen::bench {
@@ -146,9 +145,6 @@ int run(const Settings& settings) {
 }  // namespace
 }  // namespace culmen::bench
 
-int main(int argc, char** argv) try {
-  return culmen::bench::run(culmen::bench::parse(argc, argv));
-} catch (const std::exception& error) {
-  std::cerr << error.what() << '\n';
-  return 1;
+int main(int argc, char** argv) {
+  return culmen::bench::run_main([&] { return culmen::bench::run(culmen::bench::parse(argc, argv)); });
 }

@@ -2,7 +2,6 @@
 // that a sort on the host finds.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -151,30 +150,13 @@ TEST(Select, KeysThatAreNotAligned) {
 TEST(Select, ScoresMadeOnTheFlyOfRowsThatAFilterTakes) {
   SKIP_WITHOUT_GPU();
   Selections selections;
-  for (const std::uint32_t n : {100u, 5000u, 600'000u})
+  for (const std::uint32_t n : {100u, 5000u, 600'000u}) {
+    const ScoredTable table(n);
+    const cuda::Buffer<float> a = on_card(table.values[0]), b = on_card(table.values[1]),
+                              c = on_card(table.values[2]);
     for (const float highest : {0.0001f, 0.3f, 2.0f}) {
-      Random random(n);
-      std::vector<std::vector<float>> values(3, std::vector<float>(n));
-      for (std::vector<float>& column : values)
-        for (float& value : column) value = static_cast<float>(random.unit());
-      const cuda::Buffer<float> a = on_card(values[0]), b = on_card(values[1]), c = on_card(values[2]);
-      ScoredColumns columns;
-      columns.num_columns = 2;
-      columns.values[0] = a.data();
-      columns.values[1] = b.data();
-      columns.weights[0] = 0.7;
-      columns.weights[1] = -0.2;
-      columns.filter = c.data();
-      columns.highest = highest;
-      columns.num_rows = n;
-      Rows<double> rows{KeyType::float64, {}, {}, {}};
-      for (std::uint32_t row = 0; row < n; ++row) {
-        if (values[2][row] > highest) continue;
-        rows.keys.push_back(std::fma(-0.2, static_cast<double>(values[1][row]),
-                                     std::fma(0.7, static_cast<double>(values[0][row]), 0.0)));
-        rows.ids.push_back(row);
-      }
-      const std::vector<SelectedRow> wanted = rows.sorted();
+      const ScoredColumns columns = ScoredTable::columns(a.data(), b.data(), c.data(), highest, n);
+      const std::vector<SelectedRow> wanted = table.sorted(highest);
       for (const Method method : kAllMethods)
         for (const std::uint32_t k : {1u, 50u, 400u, 3000u}) {
           if (is_too_slow(method, n, k)) continue;
@@ -182,6 +164,7 @@ TEST(Select, ScoresMadeOnTheFlyOfRowsThatAFilterTakes) {
               << method_name(method) << ", k = " << k << ", " << wanted.size() << " of " << n;
         }
     }
+  }
 }
 
 TEST(Select, KeysAndIdsOfStructs) {

@@ -69,28 +69,11 @@ TEST(HostSelect, Int64) {
 
 TEST(HostSelect, ScoresMadeOnTheFlyOfRowsThatAFilterTakes) {
   const std::uint32_t n = 5000;
-  Random random(3);
-  std::vector<std::vector<float>> values(3, std::vector<float>(n));
-  for (std::vector<float>& column : values)
-    for (float& value : column) value = static_cast<float>(random.unit());
+  const ScoredTable table(n);
   for (const float highest : {-1.0f, 0.01f, 0.3f, 2.0f}) {
-    ScoredColumns columns;
-    columns.num_columns = 2;
-    columns.values[0] = values[0].data();
-    columns.values[1] = values[1].data();
-    columns.weights[0] = 0.7;
-    columns.weights[1] = -0.2;
-    columns.filter = values[2].data();
-    columns.highest = highest;
-    columns.num_rows = n;
-    Rows<double> rows{KeyType::float64, {}, {}, {}};
-    for (std::uint32_t row = 0; row < n; ++row) {
-      if (values[2][row] > highest) continue;
-      rows.keys.push_back(std::fma(-0.2, static_cast<double>(values[1][row]),
-                                   std::fma(0.7, static_cast<double>(values[0][row]), 0.0)));
-      rows.ids.push_back(row);
-    }
-    const std::vector<SelectedRow> wanted = rows.sorted();
+    const ScoredColumns columns = ScoredTable::columns(table.values[0].data(), table.values[1].data(),
+                                                       table.values[2].data(), highest, n);
+    const std::vector<SelectedRow> wanted = table.sorted(highest);
     for (const HostMethod method : kAllHostMethods)
       for (const std::uint32_t k : {1u, 50u, 3000u}) {
         const std::vector<SelectedRow> found = select_best(method, columns, k);

@@ -131,4 +131,42 @@ inline std::string fault_in(const std::vector<SelectedRow>& found, const std::ve
   return "";
 }
 
+// Three columns of numbers in [0, 1): two that are scored and one that decides who is taken.
+struct ScoredTable {
+  static constexpr double kWeights[] = {0.7, -0.2};
+  std::vector<std::vector<float>> values;
+
+  explicit ScoredTable(std::uint32_t num_rows) : values(3, std::vector<float>(num_rows)) {
+    Random random(num_rows);
+    for (std::vector<float>& column : values)
+      for (float& value : column) value = static_cast<float>(random.unit());
+  }
+
+  // The selection from these three columns, wherever they are.
+  static ScoredColumns columns(const float* a, const float* b, const float* filter, float highest,
+                               std::uint32_t num_rows) {
+    ScoredColumns columns;
+    columns.num_columns = 2;
+    columns.values[0] = a;
+    columns.values[1] = b;
+    std::copy(std::begin(kWeights), std::end(kWeights), columns.weights);
+    columns.filter = filter;
+    columns.highest = highest;
+    columns.num_rows = num_rows;
+    return columns;
+  }
+
+  // The rows that are taken, best first.
+  std::vector<SelectedRow> sorted(float highest) const {
+    Rows<double> rows{KeyType::float64, {}, {}, {}};
+    for (std::uint32_t row = 0; row < values[0].size(); ++row) {
+      if (values[2][row] > highest) continue;
+      rows.keys.push_back(std::fma(kWeights[1], static_cast<double>(values[1][row]),
+                                   std::fma(kWeights[0], static_cast<double>(values[0][row]), 0.0)));
+      rows.ids.push_back(row);
+    }
+    return rows.sorted();
+  }
+};
+
 }  // namespace culmen::select
