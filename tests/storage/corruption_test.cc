@@ -3,6 +3,7 @@
 #include <tbb/parallel_for.h>
 
 #include "index/storage/store.h"
+#include "tests/cases.h"
 #include "tests/storage/memory_file_system.h"
 #include "tests/storage/snapshots.h"
 
@@ -37,9 +38,10 @@ bool names_a_file(const std::string& complaint) {
   return complaint.find("index/") != std::string::npos;
 }
 
-// Two levels of nodes, every kind of file, about 30 KiB.
+// Two levels of nodes, every kind of file.
 const Snapshot& sample() {
-  static const auto snapshot = make_snapshot({.rows = 530, .attributes = 2, .partitions = 1});
+  static const auto snapshot =
+      make_snapshot({.rows = test::num_kib(30) * 53 / 3, .attributes = 2, .partitions = 1});
   return *snapshot;
 }
 
@@ -76,15 +78,17 @@ TEST(Corruption, IsSeenForEveryFlippedBitOfEveryFile) {
 
 TEST(Corruption, IsSeenForEveryLengthOfEveryFile) {
   const Files files = published(sample());
-  for (const auto& [name, whole] : files) {
+  for (const auto& entry : files) {
+    const std::string& name = entry.first;
+    const std::size_t whole = entry.second.size();
     const bool is_log = name.starts_with("WAL");  // what is more than its durable bytes is a torn end
-    for (std::size_t size = 0; size < whole.size() + (is_log ? 0 : 70); ++size) {
-      if (size == whole.size()) continue;
+    tbb::parallel_for(std::size_t{0}, whole + (is_log ? 0 : 70), [&](std::size_t size) {
+      if (size == whole) return;
       Files cut = files;
       cut[name].resize(size);
       EXPECT_NE(complaint(cut).find("index/" + name), std::string::npos)
           << name << " of " << size << " bytes";
-    }
+    });
   }
 }
 

@@ -192,7 +192,8 @@ TEST_F(LogTest, RefusesAWholeFrameThatDoesNotFollow) {
   EXPECT_TRUE(refuses(FrameKind{3}, 7));
 }
 
-// --- Damage. An index of two logs, with batches 2 to 4 in the first, 5 to 7 in the second.
+// --- Damage. An index of two logs, with batches 2 to 4 in the first, 5 to 7 in the second, unless more are
+// asked for.
 
 Bytes body_of(std::uint64_t version) {
   return Bytes(version * 60, static_cast<std::byte>(version));
@@ -200,7 +201,7 @@ Bytes body_of(std::uint64_t version) {
 
 enum class End { closed, synced, unsynced };
 
-Files two_logs(End end) {
+Files two_logs(End end, std::uint64_t batches_of_each = 3) {
   MemoryFileSystem system;
   publish(*make_snapshot({.rows = 1, .attributes = 1, .labels = false}), system, "index", false);
   const auto store = Store::open(system, "index", true);
@@ -210,11 +211,20 @@ Files two_logs(End end) {
     store->append(std::vector<LogRecord>{{version, body}});
     if (sync) store->sync();
   };
-  for (std::uint64_t version : {2, 3, 4}) append(version, true);
+  std::uint64_t version = 2;
+  while (version < 2 + batches_of_each) append(version++, true);
   store->begin_checkpoint();
-  for (std::uint64_t version : {5, 6, 7}) append(version, end != End::unsynced);
+  while (version < 2 + 2 * batches_of_each) append(version++, end != End::unsynced);
   if (end == End::closed) store->close();
   return system.files("index");
+}
+
+// Logs of CULMEN_TEST_KIB together.
+Files closed_logs() {
+  std::uint64_t batches = 3;
+  for (std::size_t bytes = 0; bytes < test::num_kib(0) << 10; ++batches)
+    bytes += 2 * (body_of(batches).size() / kSectorBytes + 1) * kSectorBytes;
+  return two_logs(End::closed, batches);
 }
 
 struct Found {
@@ -266,7 +276,7 @@ void for_each_flip(const Files& files, const std::string& name, bool all_bits,
 }
 
 TEST(LogDamage, OfAClosedIndexIsRefusedForEveryFlippedBit) {
-  const Files files = two_logs(End::closed);
+  const Files files = closed_logs();
   for (const std::string name : {"WAL-1", "WAL-2"})
     for_each_flip(files, name, !test::kSanitized, [&](const Files& damaged, std::size_t byte) {
       const std::string text = open(damaged).complaint;
@@ -306,15 +316,14 @@ TEST(LogDamage, OfWhatWasNeverSyncedIsDroppedAndReported) {
 }
 
 TEST(LogDamage, OfAClosedIndexIsRefusedForEveryLength) {
-  const Files files = two_logs(End::closed);
-  for (const std::string name : {"WAL-1", "WAL-2"}) {
-    for (std::size_t size = 0; size < files.at(name).size(); ++size) {
+  const Files files = closed_logs();
+  for (const std::string name : {"WAL-1", "WAL-2"})
+    tbb::parallel_for(std::size_t{0}, files.at(name).size(), [&](std::size_t size) {
       Files cut = files;
       cut[name].resize(size);
       const std::string text = open(cut).complaint;
       EXPECT_NE(text.find("index/" + name + ", byte "), std::string::npos) << name << " of " << size << text;
-    }
-  }
+    });
 }
 
 TEST(LogDamage, OfAnOpenIndexIsRefusedForEveryLengthOfASealedLog) {
