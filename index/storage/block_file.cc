@@ -91,7 +91,7 @@ void BlockFileWriter::write_file_header() {
   const FileHeader header = file_header(snapshot_, num_blocks_);
   std::memcpy(block.data() + sizeof(BlockHeader), &header, sizeof header);
   checksums_[0] = seal(block_header(kind_, snapshot_, 0, kFileHeaderPlace), block);
-  file_->append(block);
+  file_->write(0, block);
   bytes_ = block.size();
 }
 
@@ -108,7 +108,7 @@ void BlockFileWriter::write(const PlaceOf& place_of,
       fill(number, block.data() + sizeof(BlockHeader));
       checksums_[number + 1] = seal(block_header(kind_, snapshot_, number, place), block);
     });
-    file_->append(batch);
+    file_->write(bytes_, batch);
     bytes_ += batch.size();
   }
 }

@@ -55,7 +55,7 @@ std::string read_text(const ReadableFile& file, std::uint64_t max_bytes) {
 
 void write_text(Directory& directory, const std::string& name, const std::string& text) {
   const auto file = directory.create(name);
-  file->append(std::as_bytes(std::span(text)));
+  file->write(0, std::as_bytes(std::span(text)));
   file->sync();
 }
 

@@ -32,7 +32,8 @@ class ReadableFile {
 class WritableFile {
  public:
   virtual ~WritableFile() = default;
-  virtual void append(std::span<const std::byte> bytes) = 0;
+  // Over what stands at `offset`, and on from the end of the file.
+  virtual void write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
   // Gives up what stands behind the first `size` bytes. Durable after the next sync.
   virtual void truncate(std::uint64_t size) = 0;
   // Durable on return. After a failure the bytes may be gone from the system's cache: never call it again.
@@ -55,8 +56,8 @@ class Directory {
   virtual std::unique_ptr<ReadableFile> open(const std::string& name) const = 0;
   // A new file, readable by its owner only. An error if the name is taken.
   virtual std::unique_ptr<WritableFile> create(const std::string& name) = 0;
-  // A file that is there, to write on from its end.
-  virtual std::unique_ptr<WritableFile> open_to_append(const std::string& name) = 0;
+  // A file that is there.
+  virtual std::unique_ptr<WritableFile> open_to_write(const std::string& name) = 0;
   // IoError naming the process that holds it, if another does.
   virtual std::unique_ptr<DirectoryLock> lock(const std::string& name) = 0;
   virtual void rename(const std::string& from, const std::string& to) = 0;

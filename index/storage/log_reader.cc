@@ -25,6 +25,10 @@ std::optional<LogHeader> whole_header(const ReadableFile& file) {
   return header;
 }
 
+bool is_zero(std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
+}
+
 bool is_good(const FrameHeader& header, std::uint64_t seed) {
   return header.magic == kFrameMagic && header.checksum == checksum_of(header, seed);
 }
@@ -64,6 +68,7 @@ void LogReader::check_header(std::uint64_t version) {
 
 void LogReader::refresh() {
   file_->refresh();
+  torn_bytes_ = 0;
   file_->sync();  // up to that size, and before any of it is given out
   window_.clear();
   if (file_->size() < std::max(bound_.bytes, end_.offset))
@@ -141,11 +146,14 @@ LogName LogReader::sealed_successor(std::span<const std::byte> body) const {
   return {seal.next_number, seal.next_uuid};
 }
 
-// The frame at the end of the chain is not whole. Throws if it was durable once.
+// There is no whole frame at the end of the chain. Throws if there was a durable one.
 void LogReader::require_torn() {
   if (end_.offset < bound_.bytes)
     throw_damaged_here("a frame is damaged; the log was durable to byte " + std::to_string(bound_.bytes));
-  for (std::uint64_t offset = end_.offset + kSectorBytes; offset < file_->size(); offset += kSectorBytes) {
+  for (std::uint64_t offset = end_.offset; offset < file_->size(); offset += kSectorBytes) {
+    const std::uint64_t sector_end = std::min(offset + kSectorBytes, file_->size());
+    if (is_zero(window(offset, sector_end - offset))) continue;
+    torn_bytes_ = sector_end - end_.offset;
     const std::optional<FrameHeader> later = header_at(offset);
     if (later && later->durable_through > end_.version)
       throw_damaged_here("a frame is damaged that was durable, says the one at byte " +

@@ -50,8 +50,9 @@ class LogReader {
   const std::string& path() const { return file_->path(); }
   const LogPosition& end() const { return end_; }
   std::uint64_t file_bytes() const { return file_->size(); }
-  // Bytes behind the last whole frame.
-  std::uint64_t torn_bytes() const { return file_->size() - end_.offset; }
+  // Bytes behind the last whole frame, without the zeros at the end of the file. Known once there is no more
+  // batch.
+  std::uint64_t torn_bytes() const { return torn_bytes_; }
 
   [[noreturn]] void throw_damaged_here(const std::string& what) const;
 
@@ -70,6 +71,7 @@ class LogReader {
   LogBound bound_;  // of this log, or all zero
   std::uint64_t seed_;
   LogPosition end_;
+  std::uint64_t torn_bytes_ = 0;
   std::optional<LogName> successor_;
   std::vector<std::byte> window_;
   std::uint64_t window_offset_ = 0;

@@ -1,5 +1,6 @@
 #include "index/storage/log_writer.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "culmen/error.h"
@@ -11,6 +12,11 @@ namespace {
 
 // Beyond this the memory of a large batch is not worth keeping for the next one.
 constexpr std::size_t kMaxKeptBytes = std::size_t{4} << 20;
+// Zeros are written behind small frames, half as many as the log has bytes: most of those that follow then
+// leave the size of the file alone, and a sync has nothing to write but them. Of larger frames the size is
+// the least.
+constexpr std::size_t kMaxReservingBytes = std::size_t{16} << 10;
+constexpr std::uint64_t kMaxReservedBytes = std::uint64_t{256} << 10;
 
 LogHeader log_header(const LogName& name, std::uint64_t version, const Uuid& previous) {
   LogHeader header;
@@ -26,14 +32,19 @@ LogHeader log_header(const LogName& name, std::uint64_t version, const Uuid& pre
 
 LogWriter::LogWriter(std::unique_ptr<WritableFile> file, std::string path, const LogName& name,
                      const LogPosition& end)
-    : file_(std::move(file)), path_(std::move(path)), name_(name), end_(end), durable_(end) {}
+    : file_(std::move(file)),
+      path_(std::move(path)),
+      name_(name),
+      end_(end),
+      durable_(end),
+      file_bytes_(end.offset) {}
 
 LogWriter LogWriter::create(Directory& directory, const LogName& name, std::uint64_t version,
                             const Uuid& previous) {
   const LogHeader header = log_header(name, version, previous);
   auto file = directory.create(log_name(name.number));
   try {
-    file->append(std::as_bytes(std::span(&header, 1)));
+    file->write(0, std::as_bytes(std::span(&header, 1)));
     file->sync();
   } catch (...) {
     remove_quietly(directory, log_name(name.number));
@@ -44,29 +55,39 @@ LogWriter LogWriter::create(Directory& directory, const LogName& name, std::uint
 }
 
 LogWriter LogWriter::resume(Directory& directory, const LogName& name, const LogPosition& end,
-                            std::uint64_t file_bytes) {
-  auto file = directory.open_to_append(log_name(name.number));
-  if (file_bytes > end.offset) {
+                            std::uint64_t file_bytes, bool is_torn) {
+  auto file = directory.open_to_write(log_name(name.number));
+  if (is_torn) {
     file->truncate(end.offset);
     file->sync();
   }
-  return {std::move(file), directory.path_of(log_name(name.number)), name, end};
+  LogWriter log(std::move(file), directory.path_of(log_name(name.number)), name, end);
+  if (!is_torn) log.file_bytes_ = file_bytes;
+  return log;
 }
 
 void LogWriter::require_sound() const {
-  if (!failure_.empty())
+  if (!is_sound_)
     throw IoError("the writer of " + path_ +
                   " stopped after an error; open the index anew. The error was: " + failure_);
 }
 
 template <typename F>
 void LogWriter::try_once(F&& f) {
+  is_sound_ = false;
   try {
     f();
   } catch (const IoError& error) {
     failure_ = error.what();
     throw;
   }
+  is_sound_ = true;
+}
+
+std::uint64_t LogWriter::room_behind(std::uint64_t frame_bytes) const {
+  const std::uint64_t end = end_.offset + frame_bytes;
+  if (end <= file_bytes_ || frame_bytes > kMaxReservingBytes) return 0;
+  return whole_sectors(std::min(end / 2, kMaxReservedBytes));
 }
 
 void LogWriter::add_frame(FrameKind kind, std::uint64_t version, std::span<const std::byte> body) {
@@ -87,24 +108,34 @@ void LogWriter::add_frame(FrameKind kind, std::uint64_t version, std::span<const
   end_ = {end_.offset + (frames_.size() - start), header.checksum, version};
 }
 
-void LogWriter::write_frames() {
-  try_once([&] { file_->append(frames_); });
+void LogWriter::write_frames(std::uint64_t room_bytes) {
+  const std::uint64_t start = end_.offset - frames_.size();
+  frames_.resize(frames_.size() + room_bytes);
+  try_once([&] { file_->write(start, frames_); });
+  file_bytes_ = std::max(file_bytes_, start + frames_.size());
   if (frames_.capacity() > kMaxKeptBytes) frames_ = {};
   frames_.clear();
 }
 
 void LogWriter::append(std::span<const LogRecord> group) {
+  std::uint64_t bytes = 0;
+  for (const LogRecord& record : group) bytes += whole_sectors(sizeof(FrameHeader) + record.body.size());
   require_sound();
+  const std::uint64_t room_bytes = room_behind(bytes);
+  frames_.reserve(bytes + room_bytes);  // from here on there is no want of memory
   for (const LogRecord& record : group) {
     CULMEN_ASSERT(record.version == end_.version + 1);
     add_frame(FrameKind::batch, record.version, record.body);
   }
-  write_frames();
+  write_frames(room_bytes);
 }
 
 void LogWriter::sync() {
   require_sound();
-  if (durable_ == end_) return;
+  if (durable_ != end_) sync_file();
+}
+
+void LogWriter::sync_file() {
   try {
     try_once([&] { file_->sync(); });
   } catch (const IoError&) {
@@ -121,10 +152,20 @@ void LogWriter::sync() {
 
 void LogWriter::seal(const LogName& next) {
   CULMEN_ASSERT(durable_ == end_);  // a seal says of every frame before it that it was durable
+  require_sound();
   const SealBody body{next.number, next.uuid};
+  frames_.reserve(kSectorBytes);
   add_frame(FrameKind::seal, end_.version, std::as_bytes(std::span(&body, 1)));
-  write_frames();
+  write_frames(0);
   sync();
+}
+
+void LogWriter::finish() {
+  require_sound();
+  if (file_bytes_ == end_.offset) return sync();
+  try_once([&] { file_->truncate(end_.offset); });
+  file_bytes_ = end_.offset;
+  sync_file();
 }
 
 }  // namespace culmen::storage

@@ -122,11 +122,14 @@ class PosixWritableFile : public WritableFile {
  public:
   PosixWritableFile(Descriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
 
-  void append(std::span<const std::byte> bytes) override {
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
     while (!bytes.empty()) {
-      const ssize_t put = uninterrupted(
-          [&] { return ::write(file_.get(), bytes.data(), std::min(bytes.size(), kMaxTransferBytes)); });
+      const ssize_t put = uninterrupted([&] {
+        return ::pwrite(file_.get(), bytes.data(), std::min(bytes.size(), kMaxTransferBytes),
+                        static_cast<off_t>(offset));
+      });
       if (put < 0) throw_system_error("write to", path_, errno);
+      offset += static_cast<std::uint64_t>(put);
       bytes = bytes.subspan(static_cast<std::size_t>(put));
     }
   }
@@ -183,8 +186,8 @@ class PosixDirectory : public Directory {
     return std::make_unique<PosixWritableFile>(std::move(file), path_of(name));
   }
 
-  std::unique_ptr<WritableFile> open_to_append(const std::string& name) override {
-    Descriptor file = open_regular(directory_.get(), name, O_WRONLY | O_APPEND, path_of(name));
+  std::unique_ptr<WritableFile> open_to_write(const std::string& name) override {
+    Descriptor file = open_regular(directory_.get(), name, O_WRONLY, path_of(name));
     return std::make_unique<PosixWritableFile>(std::move(file), path_of(name));
   }
 

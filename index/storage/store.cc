@@ -151,7 +151,8 @@ void Store::start_writing() {
     last_snapshot_number_ = std::max(last_snapshot_number_, snapshot_number_of(name));
     last_log_number_ = std::max(last_log_number_, log_number_of(name));
   }
-  log_ = LogWriter::resume(*directory_, reader_->name(), reader_->end(), reader_->file_bytes());
+  log_ = LogWriter::resume(*directory_, reader_->name(), reader_->end(), reader_->file_bytes(),
+                           reader_->torn_bytes() > 0);
   reader_.reset();
   remove_quietly(*directory_, kNewCurrentName);
   remove_logs(*directory_, log_->name().number + 1, kMaxNumber + 1);
@@ -239,7 +240,7 @@ void Store::replace(const Snapshot& snapshot) {
 void Store::close() {
   if (!writable_ || !log_) return;
   CULMEN_ASSERT(lock_ != nullptr);
-  log_->sync();
+  log_->finish();
   Current closed = current_;
   closed.log = {log_->name().number, log_->end().offset, log_->end().chain};
   if (closed != current_) CurrentSwitch(*directory_, closed).run();

@@ -46,7 +46,7 @@ class BytesDirectory : public storage::Directory {
     throw IoError("no file " + name);
   }
   std::unique_ptr<storage::WritableFile> create(const std::string&) override { fail(); }
-  std::unique_ptr<storage::WritableFile> open_to_append(const std::string&) override { fail(); }
+  std::unique_ptr<storage::WritableFile> open_to_write(const std::string&) override { fail(); }
   std::unique_ptr<storage::DirectoryLock> lock(const std::string&) override { fail(); }
   void rename(const std::string&, const std::string&) override { fail(); }
   void remove(const std::string&) override { fail(); }

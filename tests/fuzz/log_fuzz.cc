@@ -99,6 +99,14 @@ void touch(std::span<const std::byte> bytes) {
   if (!bytes.empty()) sum = sum + std::to_integer<unsigned>(bytes.back());
 }
 
+// Of the bytes behind `end`, up to the sector with the last one that is not zero.
+std::uint64_t written_bytes(const Bytes& bytes, std::uint64_t end) {
+  const auto last =
+      std::find_if(bytes.rbegin(), bytes.rend(), [](std::byte byte) { return byte != std::byte{0}; });
+  const std::uint64_t sectors = whole_sectors(static_cast<std::uint64_t>(bytes.rend() - last));
+  return std::max(end, std::min<std::uint64_t>(sectors, bytes.size())) - end;
+}
+
 // The log alone.
 void check_log(const Bytes& bytes, const Base& base, std::size_t log) {
   const LogName& name = base.logs[log];
@@ -113,8 +121,9 @@ void check_log(const Bytes& bytes, const Base& base, std::size_t log) {
             "a body in the log");
     touch(batch->body);
   }
-  require(reader.end().version == last && reader.torn_bytes() == bytes.size() - reader.end().offset,
-          "the end of what was read");
+  require(reader.end().version == last, "the last batch at the end of what was read");
+  const std::uint64_t torn = reader.successor() ? 0 : written_bytes(bytes, reader.end().offset);
+  require(reader.torn_bytes() == torn, "the bytes of a torn end");
   require(reader.end().offset % kSectorBytes == 0, "whole sectors");
   if (reader.successor()) require(reader.successor()->number > name.number, "a later log");
   reader.refresh();

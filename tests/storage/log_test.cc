@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <set>
 
 #include "culmen/error.h"
 #include "index/storage/store.h"
@@ -75,6 +76,68 @@ TEST_F(LogTest, WritesAGroupInOneCallAndSyncsOnlyWhatIsNew) {
   EXPECT_EQ(system_.num_calls, before + 2);
 }
 
+TEST_F(LogTest, WritesSmallFramesOverZerosThatAreThere) {
+  LogWriter log = writer();
+  std::set<std::size_t> sizes;
+  for (int i = 0; i < 1000; ++i) {
+    append(log, {"a"});
+    log.sync();
+    EXPECT_GE(bytes().size(), log.end().offset);
+    EXPECT_EQ(without_room(bytes()).size(), log.end().offset);
+    sizes.insert(bytes().size());
+  }
+  EXPECT_LT(sizes.size(), 20u);
+  LogReader in = reader();
+  EXPECT_EQ(read(in).size(), 1000u);
+  EXPECT_EQ(in.torn_bytes(), 0u);
+}
+
+TEST_F(LogTest, LeavesNoZerosBehindALargeFrame) {
+  LogWriter log = writer();
+  append(log, {std::string(100'000, 'a')});
+  EXPECT_EQ(bytes().size(), log.end().offset);
+}
+
+TEST_F(LogTest, LeavesNoZerosBehindTheLastFrameOfAClosedLog) {
+  LogWriter log = writer();
+  append(log, {"a"});
+  log.sync();
+  EXPECT_GT(bytes().size(), log.end().offset);
+  log.finish();
+  EXPECT_EQ(bytes().size(), log.end().offset);
+  EXPECT_TRUE(system_.directories["log"]->names["WAL-1"]->unsynced.empty());
+}
+
+TEST_F(LogTest, GoesOnInTheZerosThatItsLastWriterLeft) {
+  LogWriter log = writer();
+  append(log, {"a", "b"});
+  log.sync();
+  const std::size_t size = bytes().size();
+  ASSERT_GT(size, log.end().offset);
+  LogReader in = reader();
+  EXPECT_EQ(read(in).size(), 2u);
+  LogWriter again = LogWriter::resume(*directory_, kName, in.end(), in.file_bytes(), in.torn_bytes() > 0);
+  append(again, {"c"});
+  EXPECT_EQ(bytes().size(), size);
+  in.refresh();
+  EXPECT_EQ(read(in), std::vector<std::string>{"c"});
+}
+
+TEST_F(LogTest, TakesNoDamageInItsRoomForMoreThanATornEnd) {
+  LogWriter log = writer();
+  append(log, {"a", "b"});
+  log.sync();
+  ASSERT_GT(bytes().size(), log.end().offset);
+  for (std::size_t byte = log.end().offset; byte < bytes().size(); ++byte) {
+    bytes()[byte] ^= std::byte{64};
+    LogReader in = reader();
+    last_version_ = 5;
+    EXPECT_EQ(read(in).size(), 2u);
+    EXPECT_EQ(in.torn_bytes(), whole_sectors(byte + 1) - log.end().offset);
+    bytes()[byte] ^= std::byte{64};
+  }
+}
+
 TEST_F(LogTest, IsReadOnAsItGrows) {
   LogWriter log = writer();
   LogReader in = reader();
@@ -113,11 +176,12 @@ TEST_F(LogTest, GoesOnBehindATornEndThatIsCutOff) {
   append(log, {"a"});
   log.sync();
   append(log, {"lost"});
+  bytes() = without_room(bytes());
   bytes().resize(bytes().size() - 1);
   LogReader in = reader();
   EXPECT_EQ(read(in).size(), 1u);
   EXPECT_EQ(in.torn_bytes(), 511u);
-  LogWriter again = LogWriter::resume(*directory_, kName, in.end(), in.file_bytes());
+  LogWriter again = LogWriter::resume(*directory_, kName, in.end(), in.file_bytes(), true);
   EXPECT_EQ(bytes().size(), in.end().offset);
   EXPECT_TRUE(system_.directories["log"]->names["WAL-1"]->unsynced.empty());
   append(again, {"b"});
@@ -142,7 +206,7 @@ TEST_F(LogTest, TakesNoBytesInABodyForProof) {
   bytes()[frame + 100] ^= std::byte{1};
   LogReader in = reader();
   EXPECT_EQ(read(in).size(), 2u);
-  EXPECT_EQ(in.torn_bytes(), bytes().size() - frame);
+  EXPECT_EQ(in.torn_bytes(), without_room(bytes()).size() - frame);
 }
 
 TEST_F(LogTest, RefusesTheLogOfAnotherPlace) {
@@ -172,6 +236,7 @@ TEST_F(LogTest, RefusesAWholeFrameThatDoesNotFollow) {
     header.body_checksum = checksum_of(std::span<const std::byte>(frame).subspan(sizeof header), seed);
     header.checksum = checksum_of(header, seed);
     std::memcpy(frame.data(), &header, sizeof header);
+    bytes() = without_room(bytes());
     bytes().insert(bytes().end(), frame.begin(), frame.end());
     LogReader in = reader();
     EXPECT_TRUE(in.next());
@@ -216,7 +281,9 @@ Files two_logs(End end, std::uint64_t batches_of_each = 3) {
   store->begin_checkpoint();
   while (version < 2 + 2 * batches_of_each) append(version++, end != End::unsynced);
   if (end == End::closed) store->close();
-  return system.files("index");
+  Files files = system.files("index");
+  for (const std::string name : {"WAL-1", "WAL-2"}) files[name] = without_room(files[name]);
+  return files;
 }
 
 // Logs of CULMEN_TEST_KIB together.
@@ -413,7 +480,9 @@ Files with_second_life(std::byte filling, bool close) {
   store->append(std::vector<LogRecord>{{8, body}, {9, body}});
   store->sync();
   if (close) store->close();
-  return system.files("index");
+  Files files = system.files("index");
+  for (const std::string name : {"WAL-1", "WAL-2"}) files[name] = without_room(files[name]);
+  return files;
 }
 
 TEST(LogDamage, IsSeenIfABatchIsPutBackToAnOlderOne) {

@@ -16,6 +16,7 @@
 
 #include "culmen/error.h"
 #include "index/storage/file_system.h"
+#include "index/storage/log_format.h"
 
 namespace culmen::storage {
 
@@ -33,9 +34,10 @@ struct MemoryFile {
   std::vector<MemoryWrite> unsynced;
   std::vector<MemoryWrite> lost;  // by a failed sync, yet still in sight: no later sync saves them
 
-  void append(std::span<const std::byte> added) {
-    unsynced.push_back({bytes.size(), Bytes(added.begin(), added.end())});
-    bytes.insert(bytes.end(), added.begin(), added.end());
+  void write(std::size_t offset, std::span<const std::byte> added) {
+    unsynced.push_back({offset, Bytes(added.begin(), added.end())});
+    bytes.resize(std::max(bytes.size(), offset + added.size()));
+    std::copy(added.begin(), added.end(), bytes.begin() + static_cast<std::ptrdiff_t>(offset));
   }
   void truncate(std::size_t size) {
     unsynced.push_back({size, {}});
@@ -50,6 +52,14 @@ struct MemoryFile {
     unsynced.clear();
   }
 };
+
+// A log of frames without the zeros that the next ones are written over.
+inline Bytes without_room(Bytes log) {
+  while (log.size() >= kSectorBytes && std::all_of(log.end() - kSectorBytes, log.end(),
+                                                   [](std::byte byte) { return byte == std::byte{0}; }))
+    log.resize(log.size() - kSectorBytes);
+  return log;
+}
 
 // Something made, renamed or removed in a directory since its last sync.
 struct NameChange {
@@ -217,10 +227,10 @@ class MemoryWritableFile : public WritableFile {
  public:
   MemoryWritableFile(MemoryFileSystem& system, std::shared_ptr<MemoryFile> file, std::string path)
       : system_(system), file_(std::move(file)), path_(std::move(path)) {}
-  void append(std::span<const std::byte> bytes) override {
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
     const bool cut = system_.count_call("write to " + path_);
     if (cut) bytes = bytes.first(bytes.size() / 2);
-    file_->append(bytes);
+    file_->write(offset, bytes);
     ++system_.num_changes;
     if (cut) throw IoError("cannot write to " + path_ + ": No space left on device");
   }
@@ -268,7 +278,7 @@ class MemoryDirectory : public Directory {
     change({"", name, file});
     return std::make_unique<MemoryWritableFile>(system_, file, path_of(name));
   }
-  std::unique_ptr<WritableFile> open_to_append(const std::string& name) override {
+  std::unique_ptr<WritableFile> open_to_write(const std::string& name) override {
     system_.count_call("open " + path_of(name));
     return std::make_unique<MemoryWritableFile>(system_, state_->names.at(name), path_of(name));
   }
