@@ -212,20 +212,30 @@ void LiveIndex::keep(const std::vector<Applied>& applied) {
   const bool is_large = std::any_of(applied.begin(), applied.end(), [](const Applied& one) {
     return one.change.num_rows() >= kUnloggedRows;
   });
-  if (store_ != nullptr && is_large) return replace(tree_->publish(applied.back().version));
+  // All that may fail comes before the batches are in the log: then they are acknowledged.
+  std::shared_ptr<const Snapshot> next = tree_->publish(applied.back().version);
+  if (store_ != nullptr && is_large) return replace(std::move(next));
   if (store_ != nullptr) log(applied);
-  newest_ = tree_->publish(applied.back().version);
+  newest_ = std::move(next);
   published_->set(newest_);
   consider_checkpoint();
 }
 
 void LiveIndex::log(const std::vector<Applied>& applied) {
-  for (const Applied& one : applied) {
-    pending_.push_back(encode(one.change));
-    pending_bytes_ += pending_.back().size();
+  const std::size_t num_before = pending_.size(), bytes_before = pending_bytes_;
+  try {
+    for (const Applied& one : applied) {
+      pending_.push_back(encode(one.change));
+      pending_bytes_ += pending_.back().size();
+    }
+    if (options_.durability == Durability::batch && pending_bytes_ < kPendingBytes) return;
+    write_pending();
+  } catch (const std::bad_alloc&) {
+    // These batches were never there; those before were acknowledged.
+    pending_.resize(num_before);
+    pending_bytes_ = bytes_before;
+    throw;
   }
-  if (options_.durability == Durability::batch && pending_bytes_ < kPendingBytes) return;
-  write_pending();
   if (options_.durability == Durability::sync) sync();
 }
 
