@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <concepts>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "culmen/error.h"
 
@@ -175,15 +179,47 @@ json parse_bounded(const std::string& text, const std::string& path) {
   }
 }
 
-json attribute_json(const Manifest& manifest, std::size_t i) {
+// JSON as nlohmann::json::dump(1) writes it. Its documents would do, but they allocate when they are
+// destroyed: where memory runs out that is the end of the process.
+std::string block_text(char open, char close, const std::vector<std::string>& items, std::size_t indent) {
+  std::string text(1, open);
+  for (const std::string& item : items)
+    text += (text.size() > 1 ? ",\n" : "\n") + std::string(indent + 1, ' ') + item;
+  if (!items.empty()) text += "\n" + std::string(indent, ' ');
+  return text + close;
+}
+
+std::string quoted(const std::string& text) {
+  return json(text).dump();
+}
+
+std::string number(std::integral auto value) {
+  return std::to_string(value);
+}
+
+// `indent`: of the line on which it begins.
+std::string array_text(const std::vector<std::string>& items, std::size_t indent) {
+  return block_text('[', ']', items, indent);
+}
+
+std::string object_text(std::initializer_list<std::pair<const char*, std::string>> members,
+                        std::size_t indent) {
+  std::vector<std::string> items;
+  for (const auto& [key, value] : members) items.push_back("\"" + std::string(key) + "\": " + value);
+  return block_text('{', '}', items, indent);
+}
+
+std::string attribute_text(const Manifest& manifest, std::size_t i) {
   const AttributeStats& stats = manifest.stats[i];
-  return {{"name", manifest.attributes[i].name},
-          {"preference", manifest.attributes[i].preference == Preference::high ? "high" : "low"},
-          {"minimum", to_hex_float(stats.minimum)},
-          {"maximum", to_hex_float(stats.maximum)},
-          {"quantum", stats.quantum},
-          {"unit_origin", to_hex_float(manifest.units[i].origin)},
-          {"unit_exponent", manifest.units[i].exponent}};
+  const Attribute& attribute = manifest.attributes[i];
+  return object_text({{"maximum", quoted(to_hex_float(stats.maximum))},
+                      {"minimum", quoted(to_hex_float(stats.minimum))},
+                      {"name", quoted(attribute.name)},
+                      {"preference", quoted(attribute.preference == Preference::high ? "high" : "low")},
+                      {"quantum", number(stats.quantum)},
+                      {"unit_exponent", number(manifest.units[i].exponent)},
+                      {"unit_origin", quoted(to_hex_float(manifest.units[i].origin))}},
+                     2);
 }
 
 void parse_attribute(const Members& members, Manifest& manifest) {
@@ -205,28 +241,48 @@ void parse_attribute(const Members& members, Manifest& manifest) {
   manifest.units.push_back(unit);
 }
 
-json level_json(const Manifest& manifest) {
+std::string levels_text(const Manifest& manifest) {
   const std::uint64_t node_bytes = node_bytes_of(BoundLayout(static_cast<int>(manifest.attributes.size())));
-  json levels = json::array();
+  std::vector<std::string> levels;
   std::uint64_t first = 0;
   for (std::uint64_t nodes : manifest.level_nodes) {
-    levels.push_back({{"nodes", nodes}, {"offset", fixed_place(first, node_bytes, 0).offset}});
+    const std::uint64_t offset = fixed_place(first, node_bytes, 0).offset;
+    levels.push_back(object_text({{"nodes", number(nodes)}, {"offset", number(offset)}}, 2));
     first += nodes;
   }
-  return levels;
+  return array_text(levels, 1);
 }
 
-json files_json(const Manifest& manifest) {
-  json files = json::array();
+std::string files_text(const Manifest& manifest) {
+  std::vector<std::string> files;
   for (FileKind kind : kFileKinds) {
     if (kind == FileKind::labels && !manifest.has_labels) continue;
     const FileEntry& entry = manifest.file(kind);
-    files.push_back({{"name", file_name(kind, manifest.snapshot.number)},
-                     {"kind", kind_name(kind)},
-                     {"bytes", entry.bytes},
-                     {"digest", to_hex(entry.digest)}});
+    files.push_back(object_text({{"bytes", number(entry.bytes)},
+                                 {"digest", quoted(to_hex(entry.digest))},
+                                 {"kind", quoted(std::string(kind_name(kind)))},
+                                 {"name", quoted(file_name(kind, manifest.snapshot.number))}},
+                                2));
   }
-  return files;
+  return array_text(files, 1);
+}
+
+std::string partitioning_text(const Manifest& manifest) {
+  std::vector<std::string> splits;
+  for (std::int32_t split : manifest.splits) splits.push_back(number(split));
+  return object_text({{"cuts", number(manifest.num_cuts)},
+                      {"kind", quoted(manifest.partitioning == Partitioning::angle ? "angle" : "random")},
+                      {"partitions", number(manifest.num_partitions)},
+                      {"splits", array_text(splits, 2)}},
+                     1);
+}
+
+std::string log_text(const LogName& log) {
+  return object_text({{"number", number(log.number)}, {"uuid", quoted(to_hex(log.uuid))}}, 1);
+}
+
+std::string boolean(bool value) {
+  return value ? "true" : "false";
 }
 
 void parse_files(const json& files, const std::string& path, Manifest& manifest) {
@@ -320,36 +376,34 @@ Manifest describe(const Snapshot& snapshot) {
 }
 
 std::string to_text(const Manifest& manifest) {
-  json attributes = json::array();
-  for (std::size_t i = 0; i < manifest.attributes.size(); ++i)
-    attributes.push_back(attribute_json(manifest, i));
-  const json all = {{"format", kFormatName},
-                    {"format_version", kFormatVersion},
-                    {"byte_order", "little"},
-                    {"features", json::array()},
-                    {"uuid", to_hex(manifest.snapshot.uuid)},
-                    {"snapshot", manifest.snapshot.number},
-                    {"version", manifest.version},
-                    {"next_id", manifest.next_id},
-                    {"log", {{"number", manifest.log.number}, {"uuid", to_hex(manifest.log.uuid)}}},
-                    {"attributes", attributes},
-                    {"value_type", manifest.value_type == ValueType::float32 ? "float32" : "float64"},
-                    {"labels", manifest.has_labels},
-                    {"exact_sums", manifest.exact_sums},
-                    {"block_rows", manifest.block_rows},
-                    {"fan_out", kFanOut},
-                    {"tuples", manifest.num_tuples},
-                    {"rounded_values", manifest.rounded_values},
-                    {"leaves", manifest.num_leaves},
-                    {"levels", level_json(manifest)},
-                    {"partitioning",
-                     {{"kind", manifest.partitioning == Partitioning::angle ? "angle" : "random"},
-                      {"splits", manifest.splits},
-                      {"partitions", manifest.num_partitions},
-                      {"cuts", manifest.num_cuts}}},
-                    {"files", files_json(manifest)}};
   try {
-    return all.dump(1) + "\n";
+    std::vector<std::string> attributes;
+    for (std::size_t i = 0; i < manifest.attributes.size(); ++i)
+      attributes.push_back(attribute_text(manifest, i));
+    return object_text(
+               {{"attributes", array_text(attributes, 1)},
+                {"block_rows", number(manifest.block_rows)},
+                {"byte_order", quoted("little")},
+                {"exact_sums", boolean(manifest.exact_sums)},
+                {"fan_out", number(kFanOut)},
+                {"features", array_text({}, 1)},
+                {"files", files_text(manifest)},
+                {"format", quoted(kFormatName)},
+                {"format_version", number(kFormatVersion)},
+                {"labels", boolean(manifest.has_labels)},
+                {"leaves", number(manifest.num_leaves)},
+                {"levels", levels_text(manifest)},
+                {"log", log_text(manifest.log)},
+                {"next_id", number(manifest.next_id)},
+                {"partitioning", partitioning_text(manifest)},
+                {"rounded_values", number(manifest.rounded_values)},
+                {"snapshot", number(manifest.snapshot.number)},
+                {"tuples", number(manifest.num_tuples)},
+                {"uuid", quoted(to_hex(manifest.snapshot.uuid))},
+                {"value_type", quoted(manifest.value_type == ValueType::float32 ? "float32" : "float64")},
+                {"version", number(manifest.version)}},
+               0) +
+           "\n";
   } catch (const json::type_error&) {
     throw InvalidArgument("the name of an attribute is not UTF-8");
   }

