@@ -17,21 +17,6 @@ constexpr std::uint32_t kTileBytes = 32 << 10;
 template <typename Rank>
 constexpr std::uint32_t kTile = kTileBytes / sizeof(Rank);
 
-// Sorts bitonic pieces of `length`, in turn larger first and smaller first.
-template <typename Rank>
-__device__ void sort_bitonic_pieces_of_tile(Rank* items, std::uint32_t size, std::uint32_t length) {
-  for (std::uint32_t stride = length / 2; stride > 0; stride /= 2) {
-    __syncthreads();
-    for (std::uint32_t i = threadIdx.x; i < size / 2; i += kThreads) {
-      const std::uint32_t first = 2 * i - (i & (stride - 1));
-      const Rank a = items[first], b = items[first + stride];
-      if ((a < b) != ((first & length) == 0)) continue;
-      items[first] = b;
-      items[first + stride] = a;
-    }
-  }
-}
-
 // The larger of each two neighbouring runs' places.
 template <typename Rank>
 __device__ Rank larger_of_runs(const Rank* items, std::uint64_t place, std::uint64_t length) {
@@ -50,7 +35,7 @@ __global__ void __launch_bounds__(kThreads)
   for (std::uint32_t i = threadIdx.x; i < kTile<Rank>; i += kThreads)
     items[i] = start + i < size ? source.rank(static_cast<std::uint32_t>(start + i)) : Rank{0};
   for (std::uint32_t sorted = 2; sorted <= length; sorted *= 2)
-    sort_bitonic_pieces_of_tile(items, kTile<Rank>, sorted);
+    sort_bitonic_pieces_in_block(items, kTile<Rank>, sorted, kThreads);
   for (std::uint32_t left = kTile<Rank> / 2; left >= length; left /= 2) {
     Rank larger[kItems];
     __syncthreads();
@@ -62,7 +47,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (std::uint32_t j = 0; j < kItems; ++j)
       if (threadIdx.x + j * kThreads < left) items[threadIdx.x + j * kThreads] = larger[j];
-    sort_bitonic_pieces_of_tile(items, left, length);
+    sort_bitonic_pieces_in_block(items, left, length, kThreads);
   }
   __syncthreads();
   for (std::uint32_t i = threadIdx.x; i < length; i += kThreads)

@@ -1,23 +1,17 @@
-// One step of a bitonic network (Batcher 1968) over ranks in memory.
+// Steps of a bitonic network over ranks in memory.
 #pragma once
 
 #include "query/select/methods.cuh"
 
 namespace culmen::select {
 
-// Compares and swaps items `stride` apart, both powers of two: pieces of `length` become, in turn, larger
-// first and smaller first. `size` is a multiple of 2 * stride.
+// `size` is a multiple of 2 * stride.
 template <typename Rank>
 __global__ void __launch_bounds__(kThreads)
     bitonic_step(Rank* ranks, std::uint64_t size, std::uint64_t length, std::uint64_t stride) {
   const std::uint64_t num_threads = gridDim.x * std::uint64_t{kThreads};
-  for (std::uint64_t i = blockIdx.x * std::uint64_t{kThreads} + threadIdx.x; i < size / 2; i += num_threads) {
-    const std::uint64_t first = 2 * i - (i & (stride - 1));
-    const Rank a = ranks[first], b = ranks[first + stride];
-    if ((a < b) != ((first & length) == 0)) continue;
-    ranks[first] = b;
-    ranks[first + stride] = a;
-  }
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{kThreads} + threadIdx.x; i < size / 2; i += num_threads)
+    order_pair(ranks, i, length, stride);
 }
 
 // The steps that sort bitonic pieces of `length`.
