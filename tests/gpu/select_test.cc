@@ -112,7 +112,7 @@ TEST(Select, LargeInputs) {
   for (const Order order : kAllOrders)
     for (const std::uint32_t n : {(1u << 18) - 1, 1u << 18, 700'001u}) {
       const Rows<float> rows{KeyType::float32, make_keys<float>(order, n, ++seed), {}, {}};
-      selections.check(rows, {1, 10, 256, 2048, 2049, 20'000, n / 8, n},
+      selections.check(rows, {1, 10, 16, 64, 256, 512, 1024, 2048, 2049, 4096, 4097, 20'000, n / 8, n},
                        "order " + std::to_string(static_cast<int>(order)));
     }
   const std::uint32_t n = (1u << 21) + 17;
