@@ -9,13 +9,20 @@
 
 #include "index/host_device.h"
 
+// A host's compiler does not know the pragma, and has no need of it.
+#ifdef __CUDA_ARCH__
+#define CULMEN_UNROLL _Pragma("unroll")
+#else
+#define CULMEN_UNROLL
+#endif
+
 namespace culmen::select {
 
 enum class Direction { smaller_first, larger_first };
 
-template <Direction kDirection, typename T>
-CULMEN_HOST_DEVICE void put_in_order(T& first, T& second) {
-  const bool swap = kDirection == Direction::smaller_first ? second < first : first < second;
+template <typename T>
+CULMEN_HOST_DEVICE void put_in_order(T& first, T& second, Direction direction) {
+  const bool swap = (first < second) == (direction == Direction::larger_first);
   const T other = swap ? first : second;
   first = swap ? second : first;
   second = other;
@@ -27,11 +34,11 @@ CULMEN_HOST_DEVICE void merge_odd_even(T (&items)[kItems]) {
   if constexpr (2 * kStep < kCount) {
     merge_odd_even<kFirst, kCount, 2 * kStep>(items);
     merge_odd_even<kFirst + kStep, kCount, 2 * kStep>(items);
-#pragma unroll
+    CULMEN_UNROLL
     for (int i = kFirst + kStep; i + kStep < kFirst + kCount; i += 2 * kStep)
-      put_in_order<Direction::smaller_first>(items[i], items[i + kStep]);
+      put_in_order(items[i], items[i + kStep], Direction::smaller_first);
   } else {
-    put_in_order<Direction::smaller_first>(items[kFirst], items[kFirst + kStep]);
+    put_in_order(items[kFirst], items[kFirst + kStep], Direction::smaller_first);
   }
 }
 
@@ -47,16 +54,16 @@ CULMEN_HOST_DEVICE void sort_odd_even(T (&items)[kItems]) {
 }
 
 // Sorts bitonic pieces of kLength among the first kCount items.
-template <Direction kDirection, int kLength, int kCount, typename T, int kItems>
-CULMEN_HOST_DEVICE void sort_bitonic(T (&items)[kItems]) {
+template <int kLength, int kCount, typename T, int kItems>
+CULMEN_HOST_DEVICE void sort_bitonic(T (&items)[kItems], Direction direction) {
   if constexpr (kLength > 1) {
-#pragma unroll
+    CULMEN_UNROLL
     for (int i = 0; i < kCount / 2; ++i) {
       constexpr int kStride = kLength / 2;
       const int first = 2 * i - (i & (kStride - 1));
-      put_in_order<kDirection>(items[first], items[first + kStride]);
+      put_in_order(items[first], items[first + kStride], direction);
     }
-    sort_bitonic<kDirection, kLength / 2, kCount>(items);
+    sort_bitonic<kLength / 2, kCount>(items, direction);
   }
 }
 
@@ -71,13 +78,13 @@ CULMEN_HOST_DEVICE void sort_runs(T (&items)[kItems]) {
 template <int kRun, int kCount, typename T, int kItems>
 CULMEN_HOST_DEVICE void keep_best_run(T (&items)[kItems]) {
   if constexpr (kCount > kRun) {
-#pragma unroll
+    CULMEN_UNROLL
     for (int i = 0; i < kCount / 2; ++i) {
       const int run = i / kRun, place = i % kRun;
       const T a = items[2 * run * kRun + place], b = items[2 * (run + 1) * kRun - 1 - place];
       items[i] = a < b ? b : a;
     }
-    sort_bitonic<Direction::smaller_first, kRun, kCount / 2>(items);
+    sort_bitonic<kRun, kCount / 2>(items, Direction::smaller_first);
     keep_best_run<kRun, kCount / 2>(items);
   }
 }

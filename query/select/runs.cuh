@@ -3,7 +3,11 @@
 // within the warp, or through shared memory where they are of different warps.
 #pragma once
 
-#include "query/select/grid.cuh"
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "query/select/methods.cuh"
 #include "query/select/networks.h"
 
 namespace culmen::select {
@@ -40,7 +44,7 @@ struct BlockThreads {
   }
   template <Direction kDirection>
   __device__ void sort_bitonic() {
-    select::sort_bitonic<kDirection, kItems, kItems>(items);
+    select::sort_bitonic<kItems, kItems>(items, kDirection);
   }
   // Of two sorted runs next to each other, of num_threads threads each, both sides get the better half.
   __device__ void keep_better_half(unsigned num_threads) {
@@ -116,6 +120,11 @@ class BestRuns {
     sort_again();
   }
 
+  // Smaller than no rank of the thread's run; 0 from all but the one thread of a run that knows.
+  __device__ Rank smallest() const {
+    return (threadIdx.x + 1) % num_threads_ == 0 ? best_[kRun - 1] : Rank{0};
+  }
+
   // The best of all, written by the threads that have it first.
   __device__ void finish(Rank* out) {
     for (unsigned joined = num_threads_; joined < kRunThreads; joined *= 2) {
@@ -137,5 +146,78 @@ class BestRuns {
   unsigned num_threads_;
   Rank* room_;
 };
+
+// Fewer registers: more blocks at once, as short runs are limited by memory and not by what they compare.
+constexpr unsigned blocks_per_multiprocessor(int run, int owned) {
+  return run < owned ? 4 : 2;
+}
+
+template <int kRun, typename Source>
+__global__ void __launch_bounds__(kRunThreads, blocks_per_multiprocessor(kRun, kOwned<typename Source::Rank>))
+    keep_best_of_all(const Source source, std::uint32_t size, unsigned num_threads,
+                     typename Source::Rank* out) {
+  using Rank = typename Source::Rank;
+  BestRuns<Rank, kRun> best(num_threads);
+  for (std::uint64_t first = std::uint64_t{blockIdx.x} * kTileRanks<Rank>; first < size;
+       first += std::uint64_t{gridDim.x} * kTileRanks<Rank>) {
+    Rank items[kOwned<Rank>];
+    load_tile(source, first, size, items);
+    best.take(items);
+  }
+  best.finish(out + std::size_t{blockIdx.x} * num_threads * kRun);
+}
+
+// The parameter Kernel below: which kernel, and of how many blocks, leaves a run of each block.
+struct BestOfAll {
+  static constexpr std::size_t kSharedBytes = kExchangeBytes;
+
+  template <int kRun, typename Source>
+  static constexpr auto* kernel = &keep_best_of_all<kRun, Source>;
+
+  // All that run at once, and 8 tiles or more each, so that at most 1/8 is left for the next launch.
+  template <int kRun, typename Rank>
+  static unsigned num_blocks(std::uint32_t size) {
+    return std::min(blocks_per_multiprocessor(kRun, kOwned<Rank>) * num_blocks_of_grid(),
+                    (size - 1) / (8 * kTileRanks<Rank>)+1);
+  }
+};
+
+// Returns how many ranks are in `out` then.
+template <typename Kernel, int kRun, typename Source>
+std::uint32_t launch_runs(const Source& source, std::uint32_t size, unsigned num_threads,
+                          typename Source::Rank* out, cudaStream_t stream) {
+  const unsigned num_blocks = Kernel::template num_blocks<kRun, typename Source::Rank>(size);
+  cuda::launch(Kernel::template kernel<kRun, Source>,
+               {.num_blocks = num_blocks, .num_threads = kRunThreads, .shared_bytes = Kernel::kSharedBytes},
+               stream, source, size, num_threads, out);
+  return num_blocks * num_threads * kRun;
+}
+
+template <typename Kernel, int kRun, typename Source>
+const typename Source::Rank* best_run_of(const Source& source,
+                                         const Selection<typename Source::Rank>& selection,
+                                         unsigned num_threads) {
+  using Rank = typename Source::Rank;
+  const std::uint32_t length = num_threads * kRun, num_rows = selection.num_rows;
+  const std::size_t most = std::size_t{Kernel::template num_blocks<kRun, Rank>(num_rows)} * length;
+  Rank* from = selection.more_ranks(most);
+  Rank* to = selection.ranks(most);
+  std::uint32_t size = launch_runs<Kernel, kRun>(source, num_rows, num_threads, to, selection.stream);
+  while (size > length) {
+    std::swap(from, to);
+    size = launch_runs<Kernel, kRun>(HostRanks<Rank>{from}, size, num_threads, to, selection.stream);
+  }
+  return to;
+}
+
+// The best run of `length`, a power of two up to kTileRanks.
+template <typename Kernel, typename Source>
+const typename Source::Rank* best_run(const Source& source, const Selection<typename Source::Rank>& selection,
+                                      std::uint32_t length) {
+  constexpr int kItems = kOwned<typename Source::Rank>;
+  if (length == 1) return best_run_of<Kernel, 1>(source, selection, 1);
+  if (length <= 4) return best_run_of<Kernel, 4>(source, selection, 1);
+  return best_run_of<Kernel, kItems>(source, selection, std::max(1u, length / kItems));
+}
 
 }  // namespace culmen::select

@@ -81,7 +81,7 @@ struct SimulatedThreads {
     for (auto& of_thread : items) {
       int own[kItems];
       std::copy(of_thread.begin(), of_thread.end(), own);
-      select::sort_bitonic<kDirection, kItems, kItems>(own);
+      select::sort_bitonic<kItems, kItems>(own, kDirection);
       std::copy(std::begin(own), std::end(own), of_thread.begin());
     }
   }
