@@ -5,6 +5,7 @@
 #include <cooperative_groups.h>
 #include <cooperative_groups/scan.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "query/cuda/launch.h"
@@ -43,8 +44,9 @@ __device__ inline void sync_grid() {
 
 unsigned num_blocks_of_grid();
 
-inline cuda::Shape cooperative_shape(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-  return {.num_blocks = num_blocks_of_grid(),
+inline cuda::Shape cooperative_shape(unsigned most_blocks, const char* file = __builtin_FILE(),
+                                     int line = __builtin_LINE()) {
+  return {.num_blocks = std::min(num_blocks_of_grid(), most_blocks),
           .num_threads = kThreads,
           .shared_bytes = kSharedBytes,
           .cooperative = true,
