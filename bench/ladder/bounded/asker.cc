@@ -1,4 +1,4 @@
-#include "bench/ladder/asker.h"
+#include "bench/ladder/bounded/asker.h"
 
 #include <algorithm>
 #include <atomic>
