@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# On a machine with a GPU: builds culmen, runs all tests and the ladder of kernels, and the GPU tests under each tool
+# On a machine with a GPU: builds culmen, runs all tests and the ladders of kernels, and the GPU tests under each tool
 # of compute-sanitizer.
 # The last line reads "gpu_test: ok" or names what failed.
 #
@@ -16,8 +16,9 @@ fail() {
 nvidia-smi -L || fail "no GPU"
 command -v compute-sanitizer >/dev/null || fail "no compute-sanitizer: it comes with the CUDA toolkit"
 scripts/test.sh
-cmake --build --preset release --target bounded_ladder
-build/release/bench/bounded_ladder --rows=1000000 --repeats=3 || fail "the ladder"
+cmake --build --preset release --target bounded_ladder bitonic_ladder
+build/release/bench/bounded_ladder --rows=1000000 --repeats=3 || fail "the ladder of bounded"
+build/release/bench/bitonic_ladder --rows=1000003 --ks=1,2,7,16,100,512,1000,2048 --repeats=3 || fail "the ladder of bitonic"
 
 # check TOOL PROGRAM TESTS
 check() {
@@ -32,6 +33,7 @@ for tool in memcheck racecheck initcheck synccheck; do
   check "$tool" device_load_test '*WritesTheFiles*:*LargerThanTheDevice*'
   check "$tool" mirror_test '*mixed:*ties:*to_nothing:GrowingBuffer*'
   check "$tool" refresh_test '*AnswersAreTheOracles/mixed:*AnswersAreTheOracles/to_nothing'
+  check "$tool" select_test 'Select.TwoThreadBlocks'
   [[ "$tool" == racecheck ]] || check "$tool" select_test 'Select.Float32:Select.Int64' # it would take hours
 done
 echo "gpu_test: ok"

@@ -1,5 +1,4 @@
-// cub::DeviceTopK, which CCCL has from 3.2 on (CMAKE_CUDA_FLAGS=-IFOLDER puts another CCCL before the
-// toolkit's).
+// cub::DeviceTopK, which CCCL has from 3.2 on: that of a newer toolkit, or of the folder CULMEN_CCCL (CMake).
 #pragma once
 
 #include <cstddef>

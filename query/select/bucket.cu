@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
 template <typename Source>
 void select_by_buckets(const Source& source, const Selection<typename Source::Rank>& selection) {
   using Rank = typename Source::Rank;
-  const cuda::Shape shape = cooperative_shape();
+  const cuda::Shape shape = cooperative_shape(selection.workspace.most_blocks);
   auto* of_blocks = reinterpret_cast<Extremes<Rank>*>(selection.ranks(std::size_t{2} * shape.num_blocks));
   cuda::launch(bucket_select<Source>, shape, selection.stream, source, selection.k, selection.counters,
                of_blocks, selection.taken);

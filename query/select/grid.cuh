@@ -5,6 +5,7 @@
 #include <cooperative_groups.h>
 #include <cooperative_groups/scan.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "query/cuda/launch.h"
@@ -43,8 +44,9 @@ __device__ inline void sync_grid() {
 
 unsigned num_blocks_of_grid();
 
-inline cuda::Shape cooperative_shape(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-  return {.num_blocks = num_blocks_of_grid(),
+inline cuda::Shape cooperative_shape(unsigned most_blocks, const char* file = __builtin_FILE(),
+                                     int line = __builtin_LINE()) {
+  return {.num_blocks = std::min(num_blocks_of_grid(), most_blocks),
           .num_threads = kThreads,
           .shared_bytes = kSharedBytes,
           .cooperative = true,
@@ -65,6 +67,18 @@ struct Ranks {
   __device__ std::uint32_t size() const {
     return min(*reinterpret_cast<const volatile std::uint32_t*>(num_ranks), capacity);
   }
+  __device__ Rank rank(std::uint32_t i) const { return ranks[i]; }
+  __device__ void run(std::uint32_t i, Rank* out) const { run_by_rank(*this, i, out); }
+};
+
+// Ranks in memory whose number the host knows.
+template <typename R>
+struct HostRanks {
+  using Rank = R;
+  static constexpr int kRun = 1;
+
+  const Rank* ranks;
+
   __device__ Rank rank(std::uint32_t i) const { return ranks[i]; }
   __device__ void run(std::uint32_t i, Rank* out) const { run_by_rank(*this, i, out); }
 };
@@ -134,6 +148,28 @@ __device__ void append_reaching(const Source& source, typename Source::Rank thre
   });
 }
 
+// One pair of a step of a bitonic network (Batcher 1968), `stride` apart in pieces of `length`, both powers
+// of two: pieces become, in turn, larger first and smaller first.
+template <typename Rank, typename Index>
+__device__ void order_pair(Rank* items, Index pair, Index length, Index stride) {
+  const Index first = 2 * pair - (pair & (stride - 1));
+  const Rank a = items[first], b = items[first + stride];
+  if ((a < b) != ((first & length) == 0)) return;
+  items[first] = b;
+  items[first + stride] = a;
+}
+
+// Sorts bitonic pieces of `length` in shared memory by one thread block, whose threads have to wait for each
+// other before the items are read.
+template <typename Rank>
+__device__ void sort_bitonic_pieces_in_block(Rank* items, std::uint32_t size, std::uint32_t length,
+                                             std::uint32_t num_threads) {
+  for (std::uint32_t stride = length / 2; stride > 0; stride /= 2) {
+    __syncthreads();
+    for (std::uint32_t i = threadIdx.x; i < size / 2; i += num_threads) order_pair(items, i, length, stride);
+  }
+}
+
 // Sorts up to kBlockSorted ranks by one thread block and returns them, best first, then 0 up to a power of
 // two, `size`, in its shared memory.
 template <typename Rank>
@@ -143,16 +179,7 @@ __device__ const Rank* sort_in_block(const Rank* ranks, std::uint32_t count, std
   while (size < count) size *= 2;
   for (std::uint32_t i = threadIdx.x; i < size; i += blockDim.x) items[i] = i < count ? ranks[i] : 0;
   for (std::uint32_t length = 2; length <= size; length *= 2)
-    for (std::uint32_t stride = length / 2; stride > 0; stride /= 2) {
-      __syncthreads();
-      for (std::uint32_t i = threadIdx.x; i < size / 2; i += blockDim.x) {
-        const std::uint32_t first = 2 * i - (i & (stride - 1));
-        const Rank a = items[first], b = items[first + stride];
-        if ((a < b) != ((first & length) == 0)) continue;
-        items[first] = b;
-        items[first + stride] = a;
-      }
-    }
+    sort_bitonic_pieces_in_block(items, size, length, blockDim.x);
   __syncthreads();
   return items;
 }

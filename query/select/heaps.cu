@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
 
 template <typename Source>
 void select_by_heaps(const Source& source, const Selection<typename Source::Rank>& selection) {
-  const cuda::Shape shape = cooperative_shape();
+  const cuda::Shape shape = cooperative_shape(selection.workspace.most_blocks);
   const std::uint64_t num_threads = std::uint64_t{shape.num_blocks} * kThreads;
   // Fewer, the larger k is; and none that would see less than k rows, but for one.
   const auto num_heaps = static_cast<std::uint32_t>(

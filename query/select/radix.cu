@@ -16,8 +16,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
 
 template <int kDigitBits, typename Source>
 void launch(const Source& source, const Selection<typename Source::Rank>& selection) {
-  cuda::launch(radix_select<kDigitBits, Source>, cooperative_shape(), selection.stream, source, selection.k,
-               selection.counters, selection.taken);
+  cuda::launch(radix_select<kDigitBits, Source>, cooperative_shape(selection.workspace.most_blocks),
+               selection.stream, source, selection.k, selection.counters, selection.taken);
 }
 
 }  // namespace

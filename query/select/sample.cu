@@ -106,7 +106,7 @@ template <typename Source>
 void select_by_sample(const Source& source, const Selection<typename Source::Rank>& selection) {
   using Rank = typename Source::Rank;
   const SampleShape sample = shape_of(selection.num_rows, selection.k);
-  const cuda::Shape shape = cooperative_shape();
+  const cuda::Shape shape = cooperative_shape(selection.workspace.most_blocks);
   auto* of_blocks =
       reinterpret_cast<Extremes<Rank>*>(selection.more_ranks(std::size_t{2} * shape.num_blocks));
   cuda::launch(sample_select<Source>, shape, selection.stream, source, selection.k, sample,

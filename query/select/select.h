@@ -8,15 +8,16 @@
 //   radix11   by digits of 8 or 11 bits: reads the input once a digit until what is left is exact
 //   bucket    bucket select (Alabi et al. 2012): 2,048 even buckets between minimum and maximum, again and
 //             again
-//   bitonic   bitonic top-k (Shanbhag, Pirk, Madden 2018): sorted runs of k, of each two the better half
+//   bitonic   bitonic top-k (Shanbhag, Pirk, Madden 2018): sorted runs of k, of each two the better half;
+//             in registers for k up to 2,048 (4,096 if ranks have 64 bits)
 //   heaps     a heap of k for each thread, then radix select among them: for small k only
 //   sort      radix sort of everything (CUB), the baseline
 //   network   a bitonic sorting network over everything, one pass over memory a step (Govindaraju et al.
 //             2005, without rasterisation), the historical baseline
 //   fastest   sample, or sort where k is a large part of everything
 //
-// Memory on the card: `sample` some MB, radix and bucket 24 or 32 bytes for each of the k, the others up to
-// twice the ranks of all rows (16 or 32 bytes a row).
+// Memory on the card: `sample` some MB, `bitonic` too for k up to 2,048, radix and bucket 24 or 32 bytes for
+// each of the k, the others up to twice the ranks of all rows (16 or 32 bytes a row).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -38,6 +39,9 @@ std::string_view method_name(Method method);
 
 // What a selection needs on the card; it grows and stays. One selection at a time, on one stream.
 struct Workspace {
+  // Of a kernel whose thread blocks wait for each other, beside the limit of the card: two are enough to find
+  // races, and racecheck takes hours over all.
+  unsigned most_blocks = 1u << 20;
   cuda::Buffer<std::byte> counters, ranks, more_ranks, taken, scratch;
   cuda::Buffer<SelectedRow> rows;
 };

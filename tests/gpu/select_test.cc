@@ -34,6 +34,9 @@ bool is_too_slow(Method method, std::size_t num_rows, std::uint32_t k) {
 
 class Selections {
  public:
+  Selections() = default;
+  explicit Selections(unsigned most_blocks) { workspace_.most_blocks = most_blocks; }
+
   template <typename T>
   void check(const Rows<T>& rows, std::vector<std::uint32_t> ks, const std::string& what) {
     const cuda::Buffer<T> keys = on_card(rows.keys);
@@ -104,6 +107,18 @@ TEST(Select, Int64) {
   check_type<std::int64_t>(KeyType::int64);
 }
 
+// The steps of every method, for racecheck, which would take hours over all the others (scripts/gpu_test.sh).
+TEST(Select, TwoThreadBlocks) {
+  SKIP_WITHOUT_GPU();
+  Selections selections(2);
+  const Rows<float> floats{KeyType::float32, make_keys<float>(Order::random, 3000, 1), {}, {}};
+  selections.check(floats, {1, 3, 40, 600, 2500}, "float32");
+  const Rows<double> doubles{KeyType::float64, make_keys<double>(Order::few, 3000, 2), {}, {}};
+  selections.check(doubles, {1, 40, 600, 2500}, "float64");
+  const Rows<float> sampled{KeyType::float32, make_keys<float>(Order::random, 1 << 18, 3), {}, {}};
+  selections.check(sampled, {40}, "so many rows that a sample comes first");
+}
+
 // So many rows that a sample comes first.
 TEST(Select, LargeInputs) {
   SKIP_WITHOUT_GPU();
@@ -112,7 +127,7 @@ TEST(Select, LargeInputs) {
   for (const Order order : kAllOrders)
     for (const std::uint32_t n : {(1u << 18) - 1, 1u << 18, 700'001u}) {
       const Rows<float> rows{KeyType::float32, make_keys<float>(order, n, ++seed), {}, {}};
-      selections.check(rows, {1, 10, 256, 2048, 2049, 20'000, n / 8, n},
+      selections.check(rows, {1, 10, 16, 64, 256, 512, 1024, 2048, 2049, 4096, 4097, 20'000, n / 8, n},
                        "order " + std::to_string(static_cast<int>(order)));
     }
   const std::uint32_t n = (1u << 21) + 17;

@@ -1,6 +1,6 @@
 // Rung 1, commit 118a10e: one launch. Each warp publishes its two best scores, and the floor is the k-th best
 // of all of them (4,224 on 132 multiprocessors), found in up to 3 rounds over 2,048 bins of binary64 scores.
-#include "bench/ladder/plain_steps.cuh"
+#include "bench/ladder/bounded/plain_steps.cuh"
 
 namespace culmen::gpu::ladder {
 namespace {

@@ -9,7 +9,7 @@
 #include <cub/device/device_merge_sort.cuh>
 #include <memory>
 
-#include "bench/ladder/rungs.h"
+#include "bench/ladder/bounded/rungs.h"
 #include "query/cuda/buffer.h"
 #include "query/cuda/launch.h"
 #include "query/gpu/answer.cuh"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "bench/ladder/rungs.h"
+#include "bench/ladder/bounded/rungs.h"
 #include "culmen/culmen.h"
 #include "index/snapshot.h"
 #include "query/gpu/mirror.h"

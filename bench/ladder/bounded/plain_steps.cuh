@@ -2,7 +2,7 @@
 // an answer that is sorted bitonically and fenced twice on its way to the host.
 #pragma once
 
-#include "bench/ladder/one_launch.cuh"
+#include "bench/ladder/bounded/one_launch.cuh"
 
 namespace culmen::gpu::ladder {
 

@@ -1,7 +1,7 @@
 // Steps by 32-bit keys (query/gpu/score_keys.cuh), as rungs 2 to 4 have them.
 #pragma once
 
-#include "bench/ladder/one_launch.cuh"
+#include "bench/ladder/bounded/one_launch.cuh"
 
 namespace culmen::gpu::ladder {
 

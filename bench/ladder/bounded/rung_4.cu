@@ -2,7 +2,7 @@
 // finds in shared memory and hands over its k best; small tables are shared out among all teams. The last
 // version in which neighbouring nodes were one block's and warps had nothing to do at the barrier. The end is
 // today's, as rung 3's.
-#include "bench/ladder/by_keys.cuh"
+#include "bench/ladder/bounded/by_keys.cuh"
 
 namespace culmen::gpu::ladder {
 namespace {

@@ -13,7 +13,7 @@
 
 #include <algorithm>
 
-#include "bench/ladder/rungs.h"
+#include "bench/ladder/bounded/rungs.h"
 #include "query/cuda/launch.h"
 #include "query/gpu/answer.cuh"
 #include "query/gpu/first_look.cuh"

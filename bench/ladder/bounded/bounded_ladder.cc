@@ -33,7 +33,7 @@
 #include "bench/gpu/card.h"
 #include "bench/gpu/questions.h"
 #include "bench/gpu/tables.h"
-#include "bench/ladder/asker.h"
+#include "bench/ladder/bounded/asker.h"
 #include "bench/run_main.h"
 #include "bench/timing.h"
 
@@ -64,7 +64,7 @@ Settings parse(int argc, char** argv) {
         !take_flag(argument, "--kind=", settings.kind) &&
         !take_flag(argument, "--repeats=", settings.repeats))
       throw InvalidArgument("unknown argument " + std::string(argument) +
-                            "; see the top of bench/ladder/bounded_ladder.cc");
+                            "; see the top of bench/ladder/bounded/bounded_ladder.cc");
   }
   if (settings.rows < 1 || settings.dims < 2 || settings.repeats < 1)
     throw InvalidArgument("--rows is at least 1, --dims 2, --repeats 1");

@@ -1,4 +1,4 @@
-#include "bench/ladder/asker.h"
+#include "bench/ladder/bounded/asker.h"
 
 #include <algorithm>
 #include <atomic>
@@ -76,10 +76,8 @@ std::optional<std::vector<Hit>> Asker::ask(const Query& query, const gpu::ladder
   const gpu::ResultHeader& result = *state_.result;
   if (result.outcome == gpu::Outcome::overflow) return std::nullopt;
   if (result.outcome == gpu::Outcome::sorted) return to_hits(state_.hits, result.num_hits);
-  std::vector<Candidate> candidates = workspace_.download_candidates(result.num_candidates);
-  std::partial_sort(candidates.begin(), candidates.begin() + result.num_hits, candidates.end(),
-                    gpu::ranks_before);
-  return to_hits(candidates.data(), result.num_hits);
+  const std::vector<Candidate> best = workspace_.best_candidates(result.num_candidates, result.num_hits);
+  return to_hits(best.data(), result.num_hits);
 }
 
 void Asker::forget() {

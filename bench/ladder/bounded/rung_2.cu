@@ -1,8 +1,8 @@
 // Rung 2, commit ad84f49: the floor by 32-bit keys. A block publishes its 8 best, whatever warp they are of,
 // so that a quarter of the numbers, each of half the size, is looked through, and by integers.
 // (That commit fenced its answer once; as in docs/decisions/0010-one-launch.md this counts to rung 3.)
-#include "bench/ladder/by_keys.cuh"
-#include "bench/ladder/plain_steps.cuh"
+#include "bench/ladder/bounded/by_keys.cuh"
+#include "bench/ladder/bounded/plain_steps.cuh"
 
 namespace culmen::gpu::ladder {
 namespace {
