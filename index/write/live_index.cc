@@ -1,6 +1,8 @@
 #include "index/write/live_index.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "culmen/error.h"
@@ -150,8 +152,10 @@ WriteResult LiveIndex::write(const WriteBatch& batch, const WriteOptions& option
     queue_moved_.wait(lock, [&] { return request.is_done || !has_leader_; });
     if (request.is_done) break;
     has_leader_ = true;
-    const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(std::min(queue_.size(), kMaxGroup));
-    const std::vector<Request*> group(queue_.begin(), end);
+    std::array<Request*, kMaxGroup> room;  // a leader without memory would leave the others waiting for ever
+    const std::span group(room.data(), std::min(queue_.size(), kMaxGroup));
+    const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(group.size());
+    std::copy(queue_.begin(), end, group.begin());
     queue_.erase(queue_.begin(), end);
     lock.unlock();
     commit(group);

@@ -204,7 +204,7 @@ TEST_F(ApiFaults, InARefreshLeaveTheVersionThatIsSeen) {
     });
 }
 
-TEST_F(ApiFaults, InBuildAndSaveLeaveTheOldIndex) {
+TEST_F(ApiFaults, InBuildAndSaveLeaveTheOldIndexOrTheNewOne) {
   const RowTable other(10, 300);
   Hits after;
   const auto build = [&] { Index::build(other.view()).save(folder_ / "index", {.overwrite = true}); };
@@ -214,7 +214,8 @@ TEST_F(ApiFaults, InBuildAndSaveLeaveTheOldIndex) {
   for (const std::int64_t n : some_of(num_allocations)) {
     fresh_copy();
     const bool failed = fails_at(n, build);
-    ASSERT_EQ(rows_of(Index::open(folder_ / "index")), failed ? before_ : after) << "allocation " << n;
+    const Hits found = rows_of(Index::open(folder_ / "index"));
+    ASSERT_TRUE(found == after || (failed && found == before_)) << "allocation " << n;
   }
 }
 
