@@ -5,8 +5,12 @@
 
 namespace culmen {
 
-// Cost: about half a second and 64 MiB of memory. Each figure is the median of short runs, so that what else
-// the machine does matters only if it never pauses.
-MachineCosts measure_costs();
+struct MeasuredCosts {
+  MachineCosts costs;
+  bool is_sure = false;  // else others kept the machine so busy that too few runs agree
+};
+
+// Cost: about a second and 256 MiB of memory; several seconds before it gives up on being sure.
+MeasuredCosts measure_costs();
 
 }  // namespace culmen

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 constexpr std::size_t kMaxFileBytes = 1 << 16;
 
 std::string environment(const char* name) {
@@ -55,31 +55,34 @@ std::string machine_name() {
          std::to_string(tbb::info::default_concurrency()) + " threads";
 }
 
-std::optional<MachineCosts> parse_costs(const std::string& text, const std::string& machine) {
+std::optional<MeasuredCosts> parse_costs(const std::string& text, const std::string& machine) {
   const json file = json::parse(text, nullptr, false);
   if (!file.is_object() || file.value("format", json()) != kFormat ||
       file.value("machine", json()) != machine || !file.contains("costs") || !file["costs"].is_object())
     return std::nullopt;
-  MachineCosts costs;
+  const json sure = file.value("sure", json());
+  if (!sure.is_boolean()) return std::nullopt;
+  MeasuredCosts measured{{}, sure.get<bool>()};
   for (const CostConstant& constant : kCostConstants) {
     const auto found = file["costs"].find(constant.name);
     if (found == file["costs"].end() || !found->is_number()) return std::nullopt;
     const auto value = found->get<double>();
     if (!std::isfinite(value) || value < 0) return std::nullopt;
-    costs.*constant.value = value;
+    measured.costs.*constant.value = value;
   }
-  return costs;
+  return measured;
 }
 
-std::string costs_text(const MachineCosts& costs, const std::string& machine) {
+std::string costs_text(const MeasuredCosts& measured, const std::string& machine) {
   json values = json::object();
   for (const CostConstant& constant : kCostConstants)
-    values[std::string(constant.name)] = costs.*constant.value;
-  const json file = {{"format", kFormat}, {"machine", machine}, {"costs", values}};
+    values[std::string(constant.name)] = measured.costs.*constant.value;
+  const json file = {
+      {"format", kFormat}, {"machine", machine}, {"sure", measured.is_sure}, {"costs", values}};
   return file.dump(2) + "\n";
 }
 
-std::optional<MachineCosts> load_costs(const std::filesystem::path& path) noexcept try {
+std::optional<MeasuredCosts> load_costs(const std::filesystem::path& path) noexcept try {
   if (path.empty() || !std::filesystem::is_regular_file(path) ||
       std::filesystem::file_size(path) > kMaxFileBytes)
     return std::nullopt;
@@ -92,7 +95,7 @@ std::optional<MachineCosts> load_costs(const std::filesystem::path& path) noexce
 }
 
 // Under a name of its own first: who reads meanwhile finds the old file or the new one, never half of one.
-bool save_costs(const std::filesystem::path& path, const MachineCosts& costs) noexcept try {
+bool save_costs(const std::filesystem::path& path, const MeasuredCosts& measured) noexcept try {
   if (path.empty()) return false;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
   std::filesystem::path unfinished = path;
@@ -100,7 +103,7 @@ bool save_costs(const std::filesystem::path& path, const MachineCosts& costs) no
   unfinished += std::to_string(::getpid());
   {
     std::ofstream file(unfinished);
-    file << costs_text(costs, machine_name());
+    file << costs_text(measured, machine_name());
     if (!file.flush()) {
       std::error_code ignored;
       std::filesystem::remove(unfinished, ignored);

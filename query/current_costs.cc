@@ -11,15 +11,15 @@ namespace culmen {
 namespace {
 
 struct CurrentCosts {
-  MachineCosts costs;
+  MeasuredCosts measured;
   std::filesystem::path file;
   bool is_measured = false;
 
   static CurrentCosts load() {
     CurrentCosts current;
     current.file = calibration_path();
-    if (const std::optional<MachineCosts> kept = load_costs(current.file)) {
-      current.costs = *kept;
+    if (const std::optional<MeasuredCosts> kept = load_costs(current.file)) {
+      current.measured = *kept;
       current.is_measured = true;
     }
     return current;
@@ -35,10 +35,10 @@ CurrentCosts& current() {
 }
 
 Calibration describe(const CurrentCosts& of) {
-  Calibration result{of.is_measured, of.file, {}};
+  Calibration result{of.is_measured, of.measured.is_sure, of.file, {}};
   for (const CostConstant& constant : kCostConstants)
     result.costs.push_back(
-        {std::string(constant.name), std::string(constant.meaning), of.costs.*constant.value});
+        {std::string(constant.name), std::string(constant.meaning), of.measured.costs.*constant.value});
   return result;
 }
 
@@ -46,7 +46,7 @@ Calibration describe(const CurrentCosts& of) {
 
 MachineCosts current_costs() {
   const std::lock_guard lock(current_mutex);
-  return current().costs;
+  return current().measured.costs;
 }
 
 Calibration calibration() {
@@ -56,8 +56,12 @@ Calibration calibration() {
 
 Calibration calibrate() {
   CurrentCosts fresh{measure_costs(), calibration_path(), true};
-  if (!save_costs(fresh.file, fresh.costs)) fresh.file.clear();
   const std::lock_guard lock(current_mutex);
+  // What a busy machine has blurred does not take the place of what a quiet one has told.
+  if (!fresh.measured.is_sure && current().is_measured && current().measured.is_sure &&
+      current().file == fresh.file)
+    return describe(current());
+  if (!save_costs(fresh.file, fresh.measured)) fresh.file.clear();
   current() = fresh;
   return describe(fresh);
 }

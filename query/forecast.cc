@@ -36,6 +36,7 @@ void add_leaves(const Snapshot& snapshot, const ResolvedQuery& query, double lea
   work.leaves += leaves;
   work.values += rows * (static_cast<double>(query.terms.size()) + ranges);
   work.bytes += rows * static_cast<double>(query.terms.size() * snapshot.value_bytes());
+  work.span += leaves * static_cast<double>(snapshot.block_shape().leaf_bytes());
 }
 
 // A range is compared with where a score has reached the floor, which few do once there are k rows.
@@ -194,8 +195,8 @@ Work forecast_gta(const Snapshot& snapshot, const ResolvedQuery& query, double s
   });
   const double share = of > 0 ? leaves / of : 1;
   Work work = forecast_scan(snapshot, query, selectivity, threads);
-  for (double Work::*part : {&Work::leaves, &Work::values, &Work::bytes}) work.*part *= share;
-  work.leaves_tied_out = work.leaves;
+  for (double Work::*part : {&Work::leaves, &Work::values, &Work::bytes, &Work::span}) work.*part *= share;
+  work.corners = work.leaves;
   return work;
 }
 
