@@ -6,13 +6,13 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 
 #include "cpu/bounded.h"
 #include "cpu/topk.h"
 #include "query/adaptive.h"
 #include "query/cost_model.h"
 #include "query/forecast.h"
+#include "query/rehearsal.h"
 
 namespace culmen {
 namespace {
@@ -47,7 +47,6 @@ class Probe : public cpu::Watch {
   Probe(const Snapshot& snapshot, const ResolvedQuery& query) : snapshot_(snapshot), query_(query) {
     const cpu::WatchedAnswer answer = cpu::search_bounded(snapshot, query, *this, stats_);
     finished_ = answer.finished;
-    if (answer.hits.size() == query.k) floor_ = answer.hits.back().score;
     if (finished_) work_ = counted_work(snapshot, query, stats_, static_cast<double>(answer.hits.size()));
   }
 
@@ -58,7 +57,6 @@ class Probe : public cpu::Watch {
   }
 
   bool finished() const { return finished_; }
-  double floor() const { return floor_; }
   const Work& work() const { return work_; }
 
  private:
@@ -69,7 +67,6 @@ class Probe : public cpu::Watch {
   SearchStats stats_;
   Work work_;
   bool finished_ = true;
-  double floor_ = -std::numeric_limits<double>::infinity();
 };
 
 std::string in_us(double elapsed_us) {
@@ -103,9 +100,9 @@ Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const Searc
   const double selectivity = estimate_selectivity(snapshot, query);
   const double bounded = bounded_us(probe.work(), costs);
   const double scan =
-      scan_us(forecast_scan(snapshot, query, selectivity, threads), costs, threads, all_threads);
-  const double gta = scan_us(forecast_gta(snapshot, query, selectivity, probe.floor(), threads), costs,
-                             threads, all_threads);
+      scan_us(rehearse_scan(snapshot, query, selectivity, threads), costs, threads, all_threads);
+  const double gta =
+      scan_us(rehearse_gta(snapshot, query, selectivity, threads), costs, threads, all_threads);
   plan.predictions = {{Engine::bounded, bounded}, {Engine::scan, scan}, {Engine::gta, gta}};
   if (plan.engine == Engine::automatic) {
     plan.engine = probe.finished() || bounded <= scan ? Engine::bounded : Engine::scan;
