@@ -17,10 +17,13 @@
 #include "cpu/frontier.h"
 #include "cpu/leaf_visit.h"
 #include "cpu/node_ranges.h"
+#include "culmen/device.h"
+#include "culmen/error.h"
 #include "index/bulk_load.h"
 #include "index/floating_point_scope.h"
 #include "index/with_threads.h"
 #include "query/adaptive.h"
+#include "query/measure_device.h"
 #include "query/resolve.h"
 #include "query/turns.h"
 
@@ -105,7 +108,7 @@ class MachineMeasurement {
     set_reading_costs(far_few_, far_many_, 1, kFarRead);
     set_reading_costs(stream_few_, stream_many_, 1, kStreamRead);
     set_reading_costs(shared_few_, shared_many_, threads_, kSharedRead);
-    return {costs_, all_agree && all_threads_came()};
+    return {costs_, all_agree && all_threads_came(), {}};
   }
 
  private:
@@ -405,7 +408,12 @@ class MachineMeasurement {
 
 MeasuredCosts measure_costs() {
   const FloatingPointScope floating_point;
-  return MachineMeasurement().run();
+  MeasuredCosts measured = MachineMeasurement().run();
+  if (num_devices() > 0) try {
+      measured.device = measure_device_costs(0);
+    } catch (const Error&) {  // it may be full: the built-in constants will do
+    }
+  return measured;
 }
 
 }  // namespace culmen

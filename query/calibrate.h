@@ -1,13 +1,17 @@
-// Measures what work costs on this machine, by the engines' own inner loops.
+// Measures what work costs on this machine, by the engines' own inner loops; and on its first GPU.
 #pragma once
 
+#include <optional>
+
+#include "query/device_costs.h"
 #include "query/machine_costs.h"
 
 namespace culmen {
 
 struct MeasuredCosts {
   MachineCosts costs;
-  bool is_sure = false;  // else others kept the machine so busy that too few runs agree
+  bool is_sure = false;               // else others kept the machine so busy that too few runs agree
+  std::optional<DeviceCosts> device;  // of GPU 0, if there is one
 };
 
 // Cost: about a second and 256 MiB of memory; several seconds before it gives up on being sure.

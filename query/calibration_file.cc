@@ -55,30 +55,52 @@ std::string machine_name() {
          std::to_string(tbb::info::default_concurrency()) + " threads";
 }
 
+namespace {
+
+// All constants of a table by their names; nullopt unless each is there, finite and not negative.
+template <typename Costs, typename Constants>
+std::optional<Costs> read_constants(const json& object, const Constants& constants) {
+  Costs costs;
+  if (!object.is_object()) return std::nullopt;
+  for (const auto& constant : constants) {
+    const auto found = object.find(constant.name);
+    if (found == object.end() || !found->is_number()) return std::nullopt;
+    const auto value = found->template get<double>();
+    if (!std::isfinite(value) || value < 0) return std::nullopt;
+    costs.*constant.value = value;
+  }
+  return costs;
+}
+
+template <typename Costs, typename Constants>
+json write_constants(const Costs& costs, const Constants& constants) {
+  json object = json::object();
+  for (const auto& constant : constants) object[std::string(constant.name)] = costs.*constant.value;
+  return object;
+}
+
+}  // namespace
+
 std::optional<MeasuredCosts> parse_costs(const std::string& text, const std::string& machine) {
   const json file = json::parse(text, nullptr, false);
   if (!file.is_object() || file.value("format", json()) != kFormat ||
-      file.value("machine", json()) != machine || !file.contains("costs") || !file["costs"].is_object())
+      file.value("machine", json()) != machine)
     return std::nullopt;
   const json sure = file.value("sure", json());
-  if (!sure.is_boolean()) return std::nullopt;
-  MeasuredCosts measured{{}, sure.get<bool>()};
-  for (const CostConstant& constant : kCostConstants) {
-    const auto found = file["costs"].find(constant.name);
-    if (found == file["costs"].end() || !found->is_number()) return std::nullopt;
-    const auto value = found->get<double>();
-    if (!std::isfinite(value) || value < 0) return std::nullopt;
-    measured.costs.*constant.value = value;
-  }
-  return measured;
+  const std::optional costs = read_constants<MachineCosts>(file.value("costs", json()), kCostConstants);
+  if (!sure.is_boolean() || !costs) return std::nullopt;
+  MeasuredCosts measured{*costs, sure.get<bool>(), {}};
+  if (!file.contains("device")) return measured;
+  measured.device = read_constants<DeviceCosts>(file["device"], kDeviceConstants);
+  return measured.device ? std::optional(measured) : std::nullopt;
 }
 
 std::string costs_text(const MeasuredCosts& measured, const std::string& machine) {
-  json values = json::object();
-  for (const CostConstant& constant : kCostConstants)
-    values[std::string(constant.name)] = measured.costs.*constant.value;
-  const json file = {
-      {"format", kFormat}, {"machine", machine}, {"sure", measured.is_sure}, {"costs", values}};
+  json file = {{"format", kFormat},
+               {"machine", machine},
+               {"sure", measured.is_sure},
+               {"costs", write_constants(measured.costs, kCostConstants)}};
+  if (measured.device) file["device"] = write_constants(*measured.device, kDeviceConstants);
   return file.dump(2) + "\n";
 }
 

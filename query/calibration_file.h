@@ -2,10 +2,10 @@
 // threads.
 //
 //   {"format": 2, "machine": "Intel(R) Xeon(R) ... AVX3, 2 threads", "sure": true,
-//    "costs": {"search_ns": 1012.5, ...}}
+//    "costs": {"search_ns": 1012.5, ...}, "device": {"device_launch_ns": 8200, ...}}
 //
-// A file that is missing, damaged, of another format or of another machine is no error: there are no costs in
-// it.
+// "device" is there if a GPU was. A file that is missing, damaged, of another format or of another machine is
+// no error: there are no costs in it.
 #pragma once
 
 #include <filesystem>

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "culmen/calibrate.h"
+#include "culmen/device.h"
 #include "query/calibrate.h"
 #include "query/calibration_file.h"
 
@@ -39,6 +40,10 @@ Calibration describe(const CurrentCosts& of) {
   for (const CostConstant& constant : kCostConstants)
     result.costs.push_back(
         {std::string(constant.name), std::string(constant.meaning), of.measured.costs.*constant.value});
+  if (of.measured.device)
+    for (const DeviceConstant& constant : kDeviceConstants)
+      result.costs.push_back(
+          {std::string(constant.name), std::string(constant.meaning), (*of.measured.device).*constant.value});
   return result;
 }
 
@@ -47,6 +52,12 @@ Calibration describe(const CurrentCosts& of) {
 MachineCosts current_costs() {
   const std::lock_guard lock(current_mutex);
   return current().measured.costs;
+}
+
+std::optional<DeviceCosts> current_device_costs() {
+  if (num_devices() == 0) return std::nullopt;
+  const std::lock_guard lock(current_mutex);
+  return current().measured.device.value_or(DeviceCosts());
 }
 
 Calibration calibration() {

@@ -102,10 +102,15 @@ TEST(CalibrationFile, KeepsEveryConstant) {
   double next = 0.5;
   for (const CostConstant& constant : kCostConstants) costs.*constant.value = next += 1;
   for (const bool is_sure : {false, true}) {
-    ASSERT_TRUE(save_costs(path, {costs, is_sure}));
+    const auto device = is_sure ? std::optional(DeviceCosts{.launch_ns = 3}) : std::nullopt;
+    ASSERT_TRUE(save_costs(path, {costs, is_sure, device}));
     const std::optional<MeasuredCosts> read = load_costs(path);
     ASSERT_TRUE(read.has_value());
     EXPECT_EQ(read->is_sure, is_sure);
+    ASSERT_EQ(read->device.has_value(), is_sure);
+    if (is_sure) {
+      EXPECT_EQ(read->device->launch_ns, 3);
+    }
     for (const CostConstant& constant : kCostConstants)
       EXPECT_EQ(read->costs.*constant.value, costs.*constant.value) << constant.name;
   }
