@@ -209,16 +209,18 @@ class MachineMeasurement {
 
   // The same work for each thread, long enough that all have come before the first has done it.
   std::size_t add_fork() {
-    return turns_.add([this, query = make_query(*near_, kDims, 1, true)] {
-      with_threads(0, [&] {
-        tbb::parallel_for(
-            0, threads_,
-            [&](int) {
-              for (int i = 0; i < kForkedVisits; ++i) visit_near(query);
-            },
-            tbb::simple_partitioner());
-      });
-    });
+    return turns_.add(
+        [this, query = make_query(*near_, kDims, 1, true)] {
+          with_threads(0, [&] {
+            tbb::parallel_for(
+                0, threads_,
+                [&](int) {
+                  for (int i = 0; i < kForkedVisits; ++i) visit_near(query);
+                },
+                tbb::simple_partitioner());
+          });
+        },
+        {.quick = kTogether});
   }
 
   // As an engine sees a table of so many leaves. What stands in it does not matter: no row is good enough.
@@ -287,7 +289,9 @@ class MachineMeasurement {
             (this->*visit)(std::span(order).subspan(at, step), query);
             at += step;
           },
-          {.warm_ups = may_fit ? static_cast<int>(num_leaves / step) : 1, .runs = 16});
+          {.warm_ups = may_fit ? static_cast<int>(num_leaves / step) : 1,
+           .runs = 16,
+           .quick = threads > 1 ? kTogether : kAlone});
     }
     return works;
   }

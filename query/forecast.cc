@@ -139,7 +139,13 @@ Work forecast_bounded(const Snapshot& snapshot, const ResolvedQuery& query, cons
   const double limit =
       is_full ? floor + kRise * (progress.frontier.top().bound - floor) : std::max(floor, -kInfinity);
   const FrontierCount count = count_frontier(progress.frontier, limit);
-  if (is_full) {
+  if (is_full && !query.bound.exact && progress.frontier.top().bound <= floor + query.bound.looseness) {
+    // All that is left may tie: corners decide, and few such leaves are read.
+    Work all;
+    add_left(snapshot, query, count, 1, all);
+    work.nodes += all.nodes;
+    work.leaves_tied_out += all.leaves;
+  } else if (is_full) {
     add_left(snapshot, query, count, 1, work);
   } else {
     // Of all that is left: so much as it takes for k rows, if there are as many.

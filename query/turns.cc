@@ -10,20 +10,21 @@ namespace {
 constexpr int kRounds = 8;  // of all works, then of those that are not sure yet
 constexpr int kMostRounds = 80;
 constexpr std::size_t kFewestRuns = 64;
-// Nearly the quickest run, which itself may owe its time to luck: processors are slower for seconds on end
-// while others share their cores.
-constexpr double kQuick = 0.02;
-constexpr double kAgreeing = 0.05, kSpread = 1.15;
+// The next tenth of the runs, or where few are free as many more, have to agree.
+constexpr double kSpread = 1.15;
+double agreeing(double quick) {
+  return quick + std::min(0.1, quick);
+}
 
 }  // namespace
 
-UndisturbedTime undisturbed(std::vector<double> runs_ns) {
+UndisturbedTime undisturbed(std::vector<double> runs_ns, double quick) {
   if (runs_ns.empty()) return {};
   std::sort(runs_ns.begin(), runs_ns.end());
   const auto at = [&](double share) {
     return runs_ns[static_cast<std::size_t>(share * static_cast<double>(runs_ns.size() - 1))];
   };
-  return {at(kQuick), runs_ns.size() >= kFewestRuns && at(kAgreeing) <= kSpread * at(kQuick)};
+  return {at(quick), runs_ns.size() >= kFewestRuns && at(agreeing(quick)) <= kSpread * at(quick)};
 }
 
 std::size_t Turns::add(std::function<void()> work, Shape shape) {
@@ -35,7 +36,7 @@ bool Turns::run() {
   for (int round = 0; round < kMostRounds; ++round) {
     bool all_are_sure = true;
     for (Task& task : tasks_)
-      if (round < kRounds || !undisturbed(task.runs_ns).is_sure) {
+      if (round < kRounds || !time(task).is_sure) {
         take_turn(task);
         all_are_sure = false;
       }
