@@ -82,23 +82,29 @@ std::vector<Trial> run_table(const Settings& settings, const TableCase& table, s
   return trials;
 }
 
+void write_header(std::ofstream& out) {
+  out << "kind,rows,dims,used,negative,ranges,k,hits,engine,explained,handed_over";
+  for (const Engine engine : kTimedEngines)
+    for (const char* what : {"us", "predicted_us", "leaves", "nodes", "tied", "candidates", "replacements"})
+      out << ',' << engine_name(engine) << '_' << what;
+  out << '\n';
+}
+
 void write_csv(const std::vector<Trial>& trials, const std::string& path) {
   std::ofstream out(path);
-  out << "kind,rows,dims,used,negative,ranges,k,leaves,nodes,tied,candidates,replacements,engine,explained,"
-         "handed_over";
-  for (const Engine engine : kTimedEngines)
-    out << ',' << engine_name(engine) << "_us," << engine_name(engine) << "_predicted_us";
-  out << '\n';
+  write_header(out);
   for (const Trial& trial : trials) {
-    const SearchStats& stats = trial.bounded;
     out << trial.table.kind << ',' << trial.table.rows << ',' << trial.table.dims << ','
         << trial.question.num_used << ',' << trial.question.num_negative << ','
-        << trial.question.query.where.size() << ',' << trial.question.query.k << ',' << stats.blocks_visited
-        << ',' << stats.nodes_visited << ',' << stats.leaves_tied_out << ',' << stats.candidates << ','
-        << stats.replacements << ',' << engine_name(trial.chosen.engine) << ','
-        << engine_name(trial.explained) << ',' << trial.chosen.handed_over;
-    for (std::size_t e = 0; e < kTimedEngines.size(); ++e)
-      out << ',' << trial.measured_us[e] << ',' << trial.predicted_us[e];
+        << trial.question.query.where.size() << ',' << trial.question.query.k << ',' << trial.num_hits << ','
+        << engine_name(trial.chosen().engine) << ',' << engine_name(trial.explained) << ','
+        << trial.chosen().handed_over;
+    for (std::size_t e = 0; e < kTimedEngines.size(); ++e) {
+      const SearchStats& stats = trial.stats[e];
+      out << ',' << trial.measured_us[e] << ',' << trial.predicted_us[e] << ',' << stats.blocks_visited << ','
+          << stats.nodes_visited << ',' << stats.leaves_tied_out << ',' << stats.candidates << ','
+          << stats.replacements;
+    }
     out << '\n';
   }
 }
@@ -153,7 +159,7 @@ void print_overhead(const std::vector<Trial>& trials) {
   constexpr double kEasyUs = 100;
   std::vector<double> ratios;
   for (const Trial& trial : trials)
-    if (trial.measured_us.front() < kEasyUs && trial.chosen.engine == Engine::bounded)
+    if (trial.measured_us.front() < kEasyUs && trial.chosen().engine == Engine::bounded)
       ratios.push_back(trial.measured_us.back() / trial.measured_us.front());
   if (ratios.empty()) return;
   std::printf(
@@ -172,8 +178,8 @@ void print_worst(std::vector<Trial> trials) {
     std::printf("%5.2f x  %s %llu x %d, %d used, %d negative, %zu ranges, k %zu, %s%s:", trial.slowdown(),
                 trial.table.kind.c_str(), static_cast<unsigned long long>(trial.table.rows), trial.table.dims,
                 trial.question.num_used, trial.question.num_negative, trial.question.query.where.size(),
-                trial.question.query.k, std::string(engine_name(trial.chosen.engine)).c_str(),
-                trial.chosen.handed_over ? " after bounded" : "");
+                trial.question.query.k, std::string(engine_name(trial.chosen().engine)).c_str(),
+                trial.chosen().handed_over ? " after bounded" : "");
     for (std::size_t e = 0; e < kTimedEngines.size(); ++e)
       std::printf(" %s %.0f (%.0f)", std::string(engine_name(kTimedEngines[e])).c_str(), trial.measured_us[e],
                   trial.predicted_us[e]);

@@ -26,15 +26,18 @@ class BoundedSearch {
         next_look = watch->look(progress);
         if (next_look <= progress.visits()) return false;
       }
+      const bool is_leaf = parent.header().level == 1;
+      if (is_leaf && could_tie(next.bound) && is_tied_out(parent, next.child)) {
+        stats_.leaves_tied_out += leave_out_ties(parent);
+        continue;
+      }
       frontier_.take_top();
       if (!frontier_.empty()) prefetch(frontier_.top());
       const std::uint32_t slot = parent.children()[next.child];
-      if (parent.header().level > 1) {
-        open(slot);
-      } else if (is_tied_out(next.bound, slot)) {
-        ++stats_.leaves_tied_out;
-      } else {
+      if (is_leaf) {
         visit_leaf<T>(snapshot_, query_, slot, best_, stats_);
+      } else {
+        open(slot);
       }
     }
     return true;
@@ -60,10 +63,23 @@ class BoundedSearch {
   // The chain bound carries a margin for rounding, so among full ties it never equals the k-th score. The
   // corner's score carries none: where tuples are alike it shows that the leaf can only tie, and then the ids
   // decide. Far from the floor rounding decides nothing, and the corner is not worth a cache miss.
-  bool is_tied_out(double bound, std::uint32_t leaf) const {
-    if (query_.bound.exact || !best_.full() || bound > best_.floor() + query_.bound.looseness) return false;
-    const double corner = corner_score<T>(snapshot_, query_, leaf, Corner::maximum, Corner::minimum);
-    return best_.excludes(corner, snapshot_.leaf(leaf).min_id);
+  bool could_tie(double bound) const {
+    return !query_.bound.exact && best_.full() && bound <= best_.floor() + query_.bound.looseness;
+  }
+
+  bool is_tied_out(NodeRef parent, std::uint32_t child) const {
+    const double corner =
+        corner_score<T>(snapshot_, query_, parent.children()[child], Corner::maximum, Corner::minimum);
+    return best_.excludes(corner, parent.min_ids()[child]);
+  }
+
+  // Where one leaf is tied out, its neighbours often are: all that are left of the top's parent are looked at
+  // together. One at a time, each would cost a way through the heap. Returns how many are out.
+  std::uint64_t leave_out_ties(NodeRef parent) {
+    for (std::uint32_t c = 0; c < parent.header().num_children; ++c)
+      prefetch_bytes(snapshot_.corner<T>(parent.children()[c], Corner::maximum),
+                     2 * snapshot_.block_shape().corner_bytes());
+    return frontier_.leave_out_of_top([&](std::uint32_t child) { return is_tied_out(parent, child); });
   }
 
   // What the next visit will read first is fetched while this one computes.

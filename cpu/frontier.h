@@ -56,6 +56,20 @@ class Frontier {
     sift_up(heap_.size() - 1);
   }
 
+  // Takes all children of the top's parent for which out(child) holds, the top among them.
+  template <typename Out>
+  std::uint64_t leave_out_of_top(const Out& out) {
+    std::uint64_t count = 0;
+    Bounds& left = open_[top().open].bounds;
+    for (std::uint32_t c = 0; c < left.size(); ++c)
+      if (left[c] != kTaken && out(c)) {
+        left[c] = kTaken;
+        ++count;
+      }
+    take_top();
+    return count;
+  }
+
   // Puts the next best child of the top's parent in its place.
   void take_top() {
     const Entry& top = heap_.front();

@@ -1,12 +1,20 @@
-// Measures what work costs on this machine, by the engines' own inner loops.
+// Measures what work costs on this machine, by the engines' own inner loops; and on its first GPU.
 #pragma once
 
+#include <optional>
+
+#include "query/device_costs.h"
 #include "query/machine_costs.h"
 
 namespace culmen {
 
-// Cost: about half a second and 64 MiB of memory. Each figure is the median of short runs, so that what else
-// the machine does matters only if it never pauses.
-MachineCosts measure_costs();
+struct MeasuredCosts {
+  MachineCosts costs;
+  bool is_sure = false;               // else others kept the machine so busy that too few runs agree
+  std::optional<DeviceCosts> device;  // of GPU 0, if there is one
+};
+
+// Cost: about a second and 256 MiB of memory; several seconds before it gives up on being sure.
+MeasuredCosts measure_costs();
 
 }  // namespace culmen

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 constexpr std::size_t kMaxFileBytes = 1 << 16;
 
 std::string environment(const char* name) {
@@ -55,31 +55,56 @@ std::string machine_name() {
          std::to_string(tbb::info::default_concurrency()) + " threads";
 }
 
-std::optional<MachineCosts> parse_costs(const std::string& text, const std::string& machine) {
-  const json file = json::parse(text, nullptr, false);
-  if (!file.is_object() || file.value("format", json()) != kFormat ||
-      file.value("machine", json()) != machine || !file.contains("costs") || !file["costs"].is_object())
-    return std::nullopt;
-  MachineCosts costs;
-  for (const CostConstant& constant : kCostConstants) {
-    const auto found = file["costs"].find(constant.name);
-    if (found == file["costs"].end() || !found->is_number()) return std::nullopt;
-    const auto value = found->get<double>();
+namespace {
+
+// All constants of a table by their names; nullopt unless each is there, finite and not negative.
+template <typename Costs, typename Constants>
+std::optional<Costs> read_constants(const json& object, const Constants& constants) {
+  Costs costs;
+  if (!object.is_object()) return std::nullopt;
+  for (const auto& constant : constants) {
+    const auto found = object.find(constant.name);
+    if (found == object.end() || !found->is_number()) return std::nullopt;
+    const auto value = found->template get<double>();
     if (!std::isfinite(value) || value < 0) return std::nullopt;
     costs.*constant.value = value;
   }
   return costs;
 }
 
-std::string costs_text(const MachineCosts& costs, const std::string& machine) {
-  json values = json::object();
-  for (const CostConstant& constant : kCostConstants)
-    values[std::string(constant.name)] = costs.*constant.value;
-  const json file = {{"format", kFormat}, {"machine", machine}, {"costs", values}};
+template <typename Costs, typename Constants>
+json write_constants(const Costs& costs, const Constants& constants) {
+  json object = json::object();
+  for (const auto& constant : constants) object[std::string(constant.name)] = costs.*constant.value;
+  return object;
+}
+
+}  // namespace
+
+std::optional<MeasuredCosts> parse_costs(const std::string& text, const std::string& machine) {
+  const json file = json::parse(text, nullptr, false);
+  if (!file.is_object() || file.value("format", json()) != kFormat ||
+      file.value("machine", json()) != machine)
+    return std::nullopt;
+  const json sure = file.value("sure", json());
+  const std::optional costs = read_constants<MachineCosts>(file.value("costs", json()), kCostConstants);
+  if (!sure.is_boolean() || !costs) return std::nullopt;
+  MeasuredCosts measured{*costs, sure.get<bool>(), {}};
+  if (!file.contains("device")) return measured;
+  measured.device = read_constants<DeviceCosts>(file["device"], kDeviceConstants);
+  return measured.device ? std::optional(measured) : std::nullopt;
+}
+
+std::string costs_text(const MeasuredCosts& measured, const std::string& machine) {
+  json file = {{"format", kFormat},
+               {"machine", machine},
+               {"sure", measured.is_sure},
+               {"costs", write_constants(measured.costs, kCostConstants)}};
+  if (measured.device) file["device"] = write_constants(*measured.device, kDeviceConstants);
   return file.dump(2) + "\n";
 }
 
-std::optional<MachineCosts> load_costs(const std::filesystem::path& path) noexcept try {
+std::optional<MeasuredCosts> load_costs(const std::filesystem::path& path) noexcept try {
   if (path.empty() || !std::filesystem::is_regular_file(path) ||
       std::filesystem::file_size(path) > kMaxFileBytes)
     return std::nullopt;
@@ -92,7 +117,7 @@ std::optional<MachineCosts> load_costs(const std::filesystem::path& path) noexce
 }
 
 // Under a name of its own first: who reads meanwhile finds the old file or the new one, never half of one.
-bool save_costs(const std::filesystem::path& path, const MachineCosts& costs) noexcept try {
+bool save_costs(const std::filesystem::path& path, const MeasuredCosts& measured) noexcept try {
   if (path.empty()) return false;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
   std::filesystem::path unfinished = path;
@@ -100,7 +125,7 @@ bool save_costs(const std::filesystem::path& path, const MachineCosts& costs) no
   unfinished += std::to_string(::getpid());
   {
     std::ofstream file(unfinished);
-    file << costs_text(costs, machine_name());
+    file << costs_text(measured, machine_name());
     if (!file.flush()) {
       std::error_code ignored;
       std::filesystem::remove(unfinished, ignored);

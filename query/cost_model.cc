@@ -7,22 +7,40 @@
 namespace culmen {
 namespace {
 
-// Of a processor's core, about: blocks that a search has read before are found there.
-constexpr double kNearBytes = 1 << 20;
+// Of a processor's core, about: leaves that a search has read before are found there.
+constexpr double kOwnBytes = 1 << 20;
+// The processor sees what a scan will read next, and fetches it from the cache that cores share in time.
+constexpr double kStreamedBytes = 4 << 20;
+constexpr double kMostOwnBytes = 16 << 20;
 
 constexpr double kLeavesOfATask = 256;  // of a scan: fewer are one thread's
 
-// The part of `bytes` that a core finds elsewhere.
-double far_kb(double bytes) {
-  return std::max(0.0, bytes - kNearBytes) / 1024;
+// What reading leaves adds to computing: nothing while all fit `near_bytes`, and straight in the logarithm of
+// the bytes between there and the measured sizes.
+double reading_ns(const Work& work, const ReadCosts& read, double near_bytes, const MachineCosts& costs) {
+  const auto at = [&](std::size_t size) {
+    return work.leaves * costs.*read.leaf[size] + work.bytes / 1024 * costs.*read.kb[size];
+  };
+  const auto way = [&](double from, double to) { return std::log2(work.span / from) / std::log2(to / from); };
+  constexpr auto kFirst = static_cast<double>(kReadSizes[0]), kSecond = static_cast<double>(kReadSizes[1]);
+  if (work.span <= near_bytes) return 0;
+  if (work.span <= kFirst) return way(near_bytes, kFirst) * at(0);
+  return at(0) + std::min(1.0, way(kFirst, kSecond)) * (at(1) - at(0));
 }
 
 double visits_ns(const Work& work, const MachineCosts& costs) {
-  return work.leaves * costs.leaf_ns + work.values * costs.value_ns + work.leaves_tied_out * costs.tied_ns;
+  return work.leaves * costs.leaf_ns + work.corners * costs.corner_ns + work.values * costs.value_ns +
+         work.leaves_tied_out * costs.tied_ns;
 }
 
 double entries_ns(const Work& work, const MachineCosts& costs) {
   return work.candidates * costs.candidate_ns + work.replacements * replace_ns(work.hits, costs);
+}
+
+// Threads' hits, one heap after the other into one more.
+double merging_ns(double hits, const MachineCosts& costs, int threads) {
+  return threads * hits * costs.candidate_ns +
+         expected_replacements(hits, threads * hits) * replace_ns(hits, costs);
 }
 
 double answer_ns(const Work& work, const MachineCosts& costs) {
@@ -47,22 +65,24 @@ double expected_replacements(double k, double rows) {
 
 double bounded_us(const Work& work, const MachineCosts& costs) {
   const double ns = costs.search_ns + work.nodes * costs.node_ns + work.bound_rows * costs.bound_ns +
-                    work.ranges * costs.range_ns + visits_ns(work, costs) +
-                    far_kb(work.bytes) * costs.far_leaf_ns_per_kb + entries_ns(work, costs) +
+                    work.ranges * costs.range_ns + work.leaves * costs.take_ns + visits_ns(work, costs) +
+                    reading_ns(work, kFarRead, kOwnBytes, costs) + entries_ns(work, costs) +
                     answer_ns(work, costs);
   return ns / 1000;
 }
 
 double scan_us(const Work& work, const MachineCosts& costs, int threads, int all_threads) {
   if (work.leaves <= kLeavesOfATask) threads = 1;
-  const double visiting = visits_ns(work, costs) / threads;
+  const double near_bytes = std::clamp(threads * kOwnBytes, kStreamedBytes, kMostOwnBytes);
   // Threads share the memory: beyond one of them, its speed goes up to that of all.
   const double share = all_threads > 1 ? (threads - 1.0) / (all_threads - 1.0) : 0;
-  const double stream =
-      costs.stream_ns_per_kb + share * (costs.shared_stream_ns_per_kb - costs.stream_ns_per_kb);
-  const double reading = work.bytes > threads * kNearBytes ? work.bytes / 1024 * stream : 0;
-  const double ns = costs.search_ns + (threads > 1 ? costs.fork_ns : 0) + std::max(visiting, reading) +
-                    entries_ns(work, costs) / threads + answer_ns(work, costs);
+  const double alone = reading_ns(work, kStreamRead, near_bytes, costs);
+  const double reading = alone + share * (reading_ns(work, kSharedRead, near_bytes, costs) - alone);
+  // One thread begins; the others share the rest once they have come.
+  const double alone_meanwhile = costs.fork_ns * (1 - 1.0 / threads);
+  const double ns = costs.search_ns + alone_meanwhile +
+                    (visits_ns(work, costs) + entries_ns(work, costs)) / threads + reading +
+                    merging_ns(work.hits, costs, threads) + answer_ns(work, costs);
   return ns / 1000;
 }
 

@@ -1,11 +1,13 @@
 // How long an engine takes: counts of work, each times what it costs on the machine.
 //
-//   bounded = search + nodes (node + terms bound + ranges range) + visits + far kB far_leaf + tied tied
-//             + entries + hits log2(hits) sort
-//   scan    = search + fork + max(visits / threads, kB stream) + entries / threads + hits log2(hits) sort
-//   gta     = scan's formula for the leaves above the thresholds, each with a threshold to look at: tied
-//   visits  = leaves leaf + values value
+//   bounded = search + nodes (node + terms bound + ranges range) + leaves take + visits + far + entries
+//             + hits log2(hits) sort
+//   scan    = search + fork + (visits + entries) / threads + stream + merging + hits log2(hits) sort
+//   gta     = scan's formula for the leaves that it reads
+//   visits  = leaves leaf + corners corner + values value + tied tied
+//   far, stream = leaves leaf + kB kb, of each size of table its own
 //   entries = candidates candidate + replacements replace(k)
+//   merging = threads hits candidate + hits log(threads) replace(k)
 //
 // Times are those of a warm index on an idle machine: what fits the processor's own cache costs no reading.
 #pragma once
@@ -21,8 +23,10 @@ struct Work {
   double ranges = 0;      // over all nodes
   double leaves = 0;
   double leaves_tied_out = 0;  // or left by another look at their corners
+  double corners = 0;          // of leaves that are scored, which gta looks at afterwards
   double values = 0;           // that are scored, or compared with a range
-  double bytes = 0;            // of values
+  double bytes = 0;            // of values that are scored
+  double span = 0;             // bytes of the visited leaves, all attributes: what caches would have to hold
   double candidates = 0;
   double replacements = 0;
   double hits = 0;

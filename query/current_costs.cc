@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "culmen/calibrate.h"
+#include "culmen/device.h"
 #include "query/calibrate.h"
 #include "query/calibration_file.h"
 
@@ -11,15 +12,15 @@ namespace culmen {
 namespace {
 
 struct CurrentCosts {
-  MachineCosts costs;
+  MeasuredCosts measured;
   std::filesystem::path file;
   bool is_measured = false;
 
   static CurrentCosts load() {
     CurrentCosts current;
     current.file = calibration_path();
-    if (const std::optional<MachineCosts> kept = load_costs(current.file)) {
-      current.costs = *kept;
+    if (const std::optional<MeasuredCosts> kept = load_costs(current.file)) {
+      current.measured = *kept;
       current.is_measured = true;
     }
     return current;
@@ -35,10 +36,14 @@ CurrentCosts& current() {
 }
 
 Calibration describe(const CurrentCosts& of) {
-  Calibration result{of.is_measured, of.file, {}};
+  Calibration result{of.is_measured, of.measured.is_sure, of.file, {}};
   for (const CostConstant& constant : kCostConstants)
     result.costs.push_back(
-        {std::string(constant.name), std::string(constant.meaning), of.costs.*constant.value});
+        {std::string(constant.name), std::string(constant.meaning), of.measured.costs.*constant.value});
+  if (of.measured.device)
+    for (const DeviceConstant& constant : kDeviceConstants)
+      result.costs.push_back(
+          {std::string(constant.name), std::string(constant.meaning), (*of.measured.device).*constant.value});
   return result;
 }
 
@@ -46,7 +51,13 @@ Calibration describe(const CurrentCosts& of) {
 
 MachineCosts current_costs() {
   const std::lock_guard lock(current_mutex);
-  return current().costs;
+  return current().measured.costs;
+}
+
+std::optional<DeviceCosts> current_device_costs() {
+  if (num_devices() == 0) return std::nullopt;
+  const std::lock_guard lock(current_mutex);
+  return current().measured.device.value_or(DeviceCosts());
 }
 
 Calibration calibration() {
@@ -56,8 +67,12 @@ Calibration calibration() {
 
 Calibration calibrate() {
   CurrentCosts fresh{measure_costs(), calibration_path(), true};
-  if (!save_costs(fresh.file, fresh.costs)) fresh.file.clear();
   const std::lock_guard lock(current_mutex);
+  // What a busy machine has blurred does not take the place of what a quiet one has told.
+  if (!fresh.measured.is_sure && current().is_measured && current().measured.is_sure &&
+      current().file == fresh.file)
+    return describe(current());
+  if (!save_costs(fresh.file, fresh.measured)) fresh.file.clear();
   current() = fresh;
   return describe(fresh);
 }

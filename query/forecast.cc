@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "cpu/frontier.h"
-#include "cpu/leaf_visit.h"
+#include "cpu/topk.h"
 
 namespace culmen {
 namespace {
@@ -36,6 +36,7 @@ void add_leaves(const Snapshot& snapshot, const ResolvedQuery& query, double lea
   work.leaves += leaves;
   work.values += rows * (static_cast<double>(query.terms.size()) + ranges);
   work.bytes += rows * static_cast<double>(query.terms.size() * snapshot.value_bytes());
+  work.span += leaves * static_cast<double>(snapshot.block_shape().leaf_bytes());
 }
 
 // A range is compared with where a score has reached the floor, which few do once there are k rows.
@@ -95,19 +96,6 @@ std::uint32_t random_leaf(const Snapshot& snapshot, std::uint64_t& state) {
   }
 }
 
-// How many leaves of the partition gta scores: those whose threshold, and the first whose threshold is not,
-// above the floor. Thresholds fall along a partition.
-template <typename T>
-double leaves_above(const Snapshot& snapshot, const ResolvedQuery& query, const PartitionRange& partition,
-                    double floor) {
-  const auto first = snapshot.order().leaves.begin() + partition.first_leaf;
-  const auto last = first + partition.num_leaves;
-  const auto stop = std::partition_point(first, last, [&](std::uint32_t leaf) {
-    return corner_score<T>(snapshot, query, leaf, Corner::later_maximum, Corner::later_minimum) > floor;
-  });
-  return std::min<double>(partition.num_leaves, static_cast<double>(stop - first) + 1);
-}
-
 }  // namespace
 
 double estimate_selectivity(const Snapshot& snapshot, const ResolvedQuery& query) {
@@ -151,7 +139,13 @@ Work forecast_bounded(const Snapshot& snapshot, const ResolvedQuery& query, cons
   const double limit =
       is_full ? floor + kRise * (progress.frontier.top().bound - floor) : std::max(floor, -kInfinity);
   const FrontierCount count = count_frontier(progress.frontier, limit);
-  if (is_full) {
+  if (is_full && !query.bound.exact && progress.frontier.top().bound <= floor + query.bound.looseness) {
+    // All that is left may tie: corners decide, and few such leaves are read.
+    Work all;
+    add_left(snapshot, query, count, 1, all);
+    work.nodes += all.nodes;
+    work.leaves_tied_out += all.leaves;
+  } else if (is_full) {
     add_left(snapshot, query, count, 1, work);
   } else {
     // Of all that is left: so much as it takes for k rows, if there are as many.
@@ -177,25 +171,6 @@ Work forecast_scan(const Snapshot& snapshot, const ResolvedQuery& query, double 
   work.hits = std::min(k, matches);
   work.replacements = threads * expected_replacements(k, matches / threads);
   work.candidates = work.replacements + std::min(matches, threads * k);
-  return work;
-}
-
-Work forecast_gta(const Snapshot& snapshot, const ResolvedQuery& query, double selectivity, double floor,
-                  int threads) {
-  constexpr std::size_t kSample = 128;
-  const std::vector<PartitionRange>& partitions = snapshot.order().partitions;
-  const std::size_t step = std::max<std::size_t>(1, partitions.size() / kSample);
-  double leaves = 0, of = 0;
-  visit_value_type(snapshot, [&]<typename T>(T) {
-    for (std::size_t p = 0; p < partitions.size(); p += step) {
-      leaves += leaves_above<T>(snapshot, query, partitions[p], floor);
-      of += partitions[p].num_leaves;
-    }
-  });
-  const double share = of > 0 ? leaves / of : 1;
-  Work work = forecast_scan(snapshot, query, selectivity, threads);
-  for (double Work::*part : {&Work::leaves, &Work::values, &Work::bytes}) work.*part *= share;
-  work.leaves_tied_out = work.leaves;
   return work;
 }
 

@@ -24,11 +24,8 @@ Work counted_work(const Snapshot& snapshot, const ResolvedQuery& query, const Se
 // they are taken to come in as they did so far.
 Work forecast_bounded(const Snapshot& snapshot, const ResolvedQuery& query, const cpu::Progress& progress);
 
+// Of rows that come in no order: cheap, and for the rows that enter the k best a guess (query/rehearsal.h
+// finds out).
 Work forecast_scan(const Snapshot& snapshot, const ResolvedQuery& query, double selectivity, int threads);
-
-// `floor`: about the k-th best score. Asks each partition, or a sample of them, how many of its leaves have a
-// threshold above it.
-Work forecast_gta(const Snapshot& snapshot, const ResolvedQuery& query, double selectivity, double floor,
-                  int threads);
 
 }  // namespace culmen

@@ -337,7 +337,16 @@ Explanation Index::explain(const Query& query, const SearchOptions& options) con
   const FloatingPointScope floating_point;
   const std::shared_ptr<const Snapshot> snapshot = core_->snapshot();
   const ResolvedQuery resolved = resolve(query, *snapshot);
-  return explain_plan(*snapshot, resolved, make_plan(*snapshot, resolved, options, current_costs()));
+  return explain_plan(*snapshot, resolved,
+                      make_plan(*snapshot, resolved, options, current_costs(), current_device_costs()));
+}
+
+Placement Index::place(std::span<const Query> queries, const PlacementOptions& options) const {
+  const FloatingPointScope floating_point;
+  const std::shared_ptr<const Snapshot> snapshot = core_->snapshot();
+  std::vector<ResolvedQuery> resolved;
+  for (const Query& query : queries) resolved.push_back(resolve(query, *snapshot));
+  return place_queries(*snapshot, resolved, options, current_costs(), current_device_costs());
 }
 
 std::vector<std::string> Index::verify(bool deep) const {

@@ -5,6 +5,7 @@
 
 #include "culmen/error.h"
 #include "query/load/device_load.h"
+#include "query/measure_device.h"
 
 namespace culmen {
 
@@ -33,6 +34,10 @@ DeviceIndex make_device_index(std::shared_ptr<const Published> /*index*/, const 
 DeviceLoad load_on_device(const TableView& /*table*/, const BuildOptions& options,
                           const LoadLimits& /*limits*/) {
   throw_no_device(options.device);
+}
+
+DeviceCosts measure_device_costs(int device) {
+  throw_no_device(device);
 }
 
 // None of these can be called: there is no way to make a DeviceIndex, and so none to make a DeviceContext.

@@ -6,13 +6,13 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 
 #include "cpu/bounded.h"
 #include "cpu/topk.h"
 #include "query/adaptive.h"
 #include "query/cost_model.h"
 #include "query/forecast.h"
+#include "query/rehearsal.h"
 
 namespace culmen {
 namespace {
@@ -47,7 +47,6 @@ class Probe : public cpu::Watch {
   Probe(const Snapshot& snapshot, const ResolvedQuery& query) : snapshot_(snapshot), query_(query) {
     const cpu::WatchedAnswer answer = cpu::search_bounded(snapshot, query, *this, stats_);
     finished_ = answer.finished;
-    if (answer.hits.size() == query.k) floor_ = answer.hits.back().score;
     if (finished_) work_ = counted_work(snapshot, query, stats_, static_cast<double>(answer.hits.size()));
   }
 
@@ -58,7 +57,6 @@ class Probe : public cpu::Watch {
   }
 
   bool finished() const { return finished_; }
-  double floor() const { return floor_; }
   const Work& work() const { return work_; }
 
  private:
@@ -69,7 +67,6 @@ class Probe : public cpu::Watch {
   SearchStats stats_;
   Work work_;
   bool finished_ = true;
-  double floor_ = -std::numeric_limits<double>::infinity();
 };
 
 std::string in_us(double elapsed_us) {
@@ -78,6 +75,29 @@ std::string in_us(double elapsed_us) {
 
 std::string blocks(double count) {
   return number(std::round(count)) + (std::round(count) == 1 ? " block" : " blocks");
+}
+
+double index_bytes(const Snapshot& snapshot) {
+  const BlockShape shape = snapshot.block_shape();
+  const std::size_t leaf_bytes =
+      shape.leaf_bytes() + shape.block_rows * sizeof(std::int64_t) + kNumCorners * shape.corner_bytes();
+  return static_cast<double>(snapshot.num_leaves * leaf_bytes +
+                             snapshot.num_nodes * snapshot.blocks->node_bytes());
+}
+
+DeviceTable device_table(const Snapshot& snapshot, const ResolvedQuery& query) {
+  const auto leaves = static_cast<double>(snapshot.num_leaves);
+  const auto terms = static_cast<double>(query.terms.size());
+  return {.index_bytes = index_bytes(snapshot),
+          .bounds_bytes = leaves * static_cast<double>(query.bound.terms.size() * sizeof(Half)),
+          .column_bytes = leaves * terms * static_cast<double>(snapshot.block_rows) *
+                          static_cast<double>(snapshot.value_bytes())};
+}
+
+void predict_device(const DeviceTable& table, const Work& work, const DeviceCosts& costs, Plan& plan) {
+  plan.copy_us = device_copy_us(table, costs);
+  plan.predictions.push_back({Engine::bounded, device_bounded_us(work, table, costs), 0});
+  plan.predictions.push_back({Engine::scan, device_scan_us(table, costs), 0});
 }
 
 std::string reason_of(const Plan& plan, const Probe& probe, const Snapshot& snapshot) {
@@ -92,7 +112,7 @@ std::string reason_of(const Plan& plan, const Probe& probe, const Snapshot& snap
 }  // namespace
 
 Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const SearchOptions& options,
-               const MachineCosts& costs) {
+               const MachineCosts& costs, const std::optional<DeviceCosts>& device) {
   Plan plan{options.engine, "asked for by name", {}};
   if (snapshot.num_tuples == 0) {
     if (plan.engine == Engine::automatic) plan = {Engine::bounded, "the index is empty", {}};
@@ -103,9 +123,9 @@ Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const Searc
   const double selectivity = estimate_selectivity(snapshot, query);
   const double bounded = bounded_us(probe.work(), costs);
   const double scan =
-      scan_us(forecast_scan(snapshot, query, selectivity, threads), costs, threads, all_threads);
-  const double gta = scan_us(forecast_gta(snapshot, query, selectivity, probe.floor(), threads), costs,
-                             threads, all_threads);
+      scan_us(rehearse_scan(snapshot, query, selectivity, threads), costs, threads, all_threads);
+  const double gta =
+      scan_us(rehearse_gta(snapshot, query, selectivity, threads), costs, threads, all_threads);
   plan.predictions = {{Engine::bounded, bounded}, {Engine::scan, scan}, {Engine::gta, gta}};
   if (plan.engine == Engine::automatic) {
     plan.engine = probe.finished() || bounded <= scan ? Engine::bounded : Engine::scan;
@@ -113,7 +133,40 @@ Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const Searc
   }
   std::stable_partition(plan.predictions.begin(), plan.predictions.end(),
                         [&](const Prediction& prediction) { return prediction.engine == plan.engine; });
+  if (device) predict_device(device_table(snapshot, query), probe.work(), *device, plan);
   return plan;
+}
+
+Placement place_queries(const Snapshot& snapshot, std::span<const ResolvedQuery> queries,
+                        const PlacementOptions& options, const MachineCosts& costs,
+                        const std::optional<DeviceCosts>& device) {
+  if (queries.empty() || snapshot.num_tuples == 0) return {.reason = "there is nothing to do"};
+  constexpr std::size_t kProbed = 32;
+  const bool is_batch = queries.size() > 1;
+  const int threads = threads_of(options.num_threads), all_threads = threads_of(0);
+  const std::size_t step = std::max<std::size_t>(1, queries.size() / kProbed);
+  Workload load{.queries = static_cast<double>(queries.size()),
+                .threads = is_batch ? threads : 1,
+                .table = device_table(snapshot, queries.front()),
+                .has_copy = options.has_copy};
+  double probed = 0;
+  for (std::size_t q = 0; q < queries.size(); q += step, ++probed) {
+    const Probe probe(snapshot, queries[q]);
+    const int sharing = is_batch ? 1 : threads;
+    const Work scan = forecast_scan(snapshot, queries[q], 1, sharing);
+    load.cpu_us += std::min(bounded_us(probe.work(), costs), scan_us(scan, costs, sharing, all_threads));
+    load.bounded.leaves += probe.work().leaves;
+    load.bounded.bytes += probe.work().bytes;
+    load.bounded.hits += probe.work().hits;
+  }
+  load.cpu_us /= probed;
+  for (double Work::*part : {&Work::leaves, &Work::bytes, &Work::hits}) load.bounded.*part /= probed;
+  const PlaceTimes times = place_times(load, device.value_or(DeviceCosts()));
+  if (!device) return {.reason = "there is no GPU", .cpu_us = times.cpu_us};
+  const std::string gpu = "GPU 0 would take about " + in_us(times.device_us) +
+                          (options.has_copy ? "" : ", copying the index there " + in_us(times.copy_us));
+  return {times.on_device() ? 0 : -1, "the CPU would take about " + in_us(times.cpu_us) + ", " + gpu,
+          times.cpu_us, times.device_us, times.copy_us};
 }
 
 Explanation explain_plan(const Snapshot& snapshot, const ResolvedQuery& query, const Plan& plan) {
@@ -127,9 +180,13 @@ Explanation explain_plan(const Snapshot& snapshot, const ResolvedQuery& query, c
   for (const Prediction& prediction : plan.predictions) {
     std::string name(engine_name(prediction.engine));
     name.resize(8, ' ');
+    if (prediction.device >= 0) name += "on GPU " + std::to_string(prediction.device) + " ";
     text += (&prediction == plan.predictions.data() ? "predicted   " : "            ") + name + "about " +
             in_us(prediction.elapsed_us) + "\n";
   }
+  if (plan.copy_us > 0)
+    text += "            copying the index to a GPU first about " + in_us(plan.copy_us) + "\n";
+  if (plan.copy_us == 0) text += "GPU         none is there\n";
   if (plan.engine != Engine::bounded) return result;
   text +=
       "bound       " + number(query.bound.base) + (query.bound.exact ? " (no operation rounds)" : "") + "\n";

@@ -14,9 +14,14 @@ ExitCode run(bool show, bool quiet) {
   for (const CalibratedCost& cost : costs.costs)
     fmt::print("{:<24} {:>10.2f}  {}\n", cost.name, cost.nanoseconds, cost.meaning);
   if (quiet) return ExitCode::ok;
-  if (!costs.is_measured)
+  if (!costs.is_measured) {
     fmt::print(stderr, "built-in constants: this machine was not measured\n");
-  else if (costs.file.empty())
+    return ExitCode::ok;
+  }
+  if (!costs.is_sure)
+    fmt::print(stderr,
+               "not sure: other programs keep the machine busy; measure again when it has less to do\n");
+  if (costs.file.empty())
     fmt::print(stderr, "measured, but there is no file to keep it in: set CULMEN_CALIBRATION\n");
   else
     fmt::print(stderr, "{} {}\n", show ? "read from" : "kept in", costs.file.string());
@@ -32,7 +37,10 @@ void add_calibrate(Program& program) {
   command.add_flag("--show", *show, "Print the constants in use and measure nothing");
   add_quiet(command, program);
   command.footer(
-      "Nanoseconds of each unit of work, on an otherwise idle machine at best. Kept in the file that\n"
+      "Nanoseconds of each unit of work. Takes a second or two, on a busy machine longer: only the quickest\n"
+      "runs count, which nothing disturbs. Constants that are not sure because the machine was too busy "
+      "never\n"
+      "take the place of sure ones. Kept in the file that\n"
       "CULMEN_CALIBRATION names, else in culmen's folder of the user's cache; without it the planner goes "
       "by\n"
       "built-in constants. Answers never depend on them.");

@@ -64,10 +64,10 @@ void print_prediction(const Index& index, std::span<const Query> queries,
   double predicted = 0, measured = 0;
   for (std::size_t q = 0; q < std::min(kMostPlans, results.size()); ++q) {
     const SearchStats& stats = results[q].stats;
-    if (stats.device >= 0) continue;
+    if (stats.device >= 0 && results.size() > 1) continue;  // of a batch there each has the time of all
     const Explanation explanation = index.explain(queries[q], options);
     for (const Prediction& prediction : explanation.predictions)
-      if (prediction.engine == stats.engine) {
+      if (prediction.engine == stats.engine && prediction.device == stats.device) {
         predicted += prediction.elapsed_us;
         measured += stats.elapsed_us;
       }

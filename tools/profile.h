@@ -15,7 +15,7 @@ void print_summary(std::span<const SearchResult> results);
 void print_profile(std::span<const SearchResult> results, double elapsed_us);
 
 // One line: what the cost model says of these queries beside what they took. Plans up to 100 of them anew;
-// says nothing of engines without a prediction, and of a GPU.
+// says nothing of engines without a prediction, and of batches on a GPU.
 void print_prediction(const Index& index, std::span<const Query> queries,
                       std::span<const SearchResult> results, const SearchOptions& options);
 

@@ -25,8 +25,8 @@ namespace culmen::tools {
 namespace {
 
 constexpr std::size_t kDefaultK = 10;
-// From so many queries on a copy of the index to a GPU, which takes about as long as opening it, is worth it.
-constexpr std::size_t kWorthACopy = 10'000;
+// So many queries would be worth copying the index to a GPU: who has none is told.
+constexpr std::size_t kWorthAGpu = 10'000;
 
 struct Arguments {
   std::string directory;
@@ -87,7 +87,7 @@ std::vector<Query> make_queries(const Arguments& arguments, const Index& index) 
   return queries;
 }
 
-// Predictions are for people who ask: they wait the half second that it takes to measure this machine.
+// Predictions are for people who ask: they wait the second or two that it takes to measure this machine.
 void measure_machine_once() {
   const Calibration known = calibration();
   if (!known.is_measured && !known.file.empty()) calibrate();
@@ -101,6 +101,12 @@ void explain(const Index& index, const std::vector<Query>& queries, const Search
     std::string text = index.explain(queries[i], options).text;
     if (!text.ends_with('\n')) text += '\n';
     out.write(text);
+  }
+  if (batch && !queries.empty()) {
+    const Placement place = index.place(queries, {.num_threads = options.num_threads});
+    out.write(fmt::format("all {} queries: on {}, {}\n", queries.size(),
+                          place.device == kNoDevice ? "the CPU" : fmt::format("GPU {}", place.device),
+                          place.reason));
   }
 }
 
@@ -126,6 +132,12 @@ std::vector<SearchResult> search_on_gpu(const Index& index, const std::vector<Qu
   return on_gpu.search(queries, options.engine);
 }
 
+bool is_worth_a_gpu(const Index& index, const std::vector<Query>& queries, const SearchOptions& options) {
+  if (options.engine != Engine::automatic && options.engine != Engine::bounded) return false;
+  if (num_devices() == 0) return queries.size() >= kWorthAGpu;
+  return index.place(queries, {.num_threads = options.num_threads}).device != kNoDevice;
+}
+
 std::vector<SearchResult> search(const Index& index, const std::vector<Query>& queries,
                                  const SearchOptions& options, const Arguments& arguments, bool quiet) {
   DeviceOptions device = {.memory = parse_device_memory(arguments.memory)};
@@ -134,8 +146,7 @@ std::vector<SearchResult> search(const Index& index, const std::vector<Query>& q
     return device.device == kNoDevice ? search_on_cpu(index, queries, options)
                                       : search_on_gpu(index, queries, options, device);
   }
-  const bool engine_fits = options.engine == Engine::automatic || options.engine == Engine::bounded;
-  if (queries.size() >= kWorthACopy && engine_fits) {
+  if (is_worth_a_gpu(index, queries, options)) {
     try {
       return search_on_gpu(index, queries, options, device);
     } catch (const CudaError& error) {  // there is none, or it has no room
@@ -236,8 +247,8 @@ void add_running_options(CLI::App& command, Arguments& arguments) {
   command
       .add_option(
           "--device", arguments.device,
-          "auto, cpu, or cuda:N for a GPU (default auto: the CPU, but for files of 10,000 queries and\n"
-          "more a GPU if there is one: the index must be copied to it first)")
+          "auto, cpu, or cuda:N for a GPU (default auto: the CPU, but a GPU for files of so many queries\n"
+          "that they are predicted to pay for copying the index to it first)")
       ->type_name("DEVICE")
       ->group("Running");
   command

@@ -58,12 +58,12 @@ Trial try_question(const Index& index, const TableCase& table, Question question
   trial.question = std::move(question);
   take_predictions(index.explain(trial.question.query, {.num_threads = timing.threads}), trial);
   const SearchResult expected = index.search(trial.question.query, {.engine = Engine::bounded});
-  trial.bounded = expected.stats;
-  for (const Engine engine : kTimedEngines) {
+  trial.num_hits = expected.hits.size();
+  for (std::size_t e = 0; e < kTimedEngines.size(); ++e) {
     const SearchResult result =
-        index.search(trial.question.query, {.engine = engine, .num_threads = timing.threads});
+        index.search(trial.question.query, {.engine = kTimedEngines[e], .num_threads = timing.threads});
     trial.is_right = trial.is_right && result.hits == expected.hits;
-    if (engine == Engine::automatic) trial.chosen = result.stats;
+    trial.stats[e] = result.stats;
   }
   std::array<std::vector<double>, kTimedEngines.size()> times;
   for (int round = 0; round < kRounds; ++round)

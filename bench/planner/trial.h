@@ -17,8 +17,11 @@ struct Trial {
   std::array<double, kTimedEngines.size()> measured_us{};
   std::array<double, kTimedEngines.size()> predicted_us{};  // of automatic: of the engine that explain names
   Engine explained = Engine::automatic;                     // the engine that explain names
-  SearchStats bounded, chosen;                              // of engines bounded and automatic
-  bool is_right = true;                                     // all engines gave the same answer
+  std::array<SearchStats, kTimedEngines.size()> stats;
+  std::size_t num_hits = 0;
+  bool is_right = true;  // all engines gave the same answer
+
+  const SearchStats& chosen() const { return stats.back(); }
 
   // Time of automatic over that of the best engine.
   double slowdown() const;

@@ -21,6 +21,7 @@ struct CalibratedCost {
 
 struct Calibration {
   bool is_measured = false;    // else they are the built-in ones
+  bool is_sure = false;        // else others kept the machine so busy that too few runs agreed
   std::filesystem::path file;  // where they are kept; empty: nowhere
   std::vector<CalibratedCost> costs;
 };
@@ -28,9 +29,10 @@ struct Calibration {
 // What the planner goes by at present.
 Calibration calibration();
 
-// Measures, keeps, and from now on goes by the new constants. A file that cannot be written is no error.
-// Cost: about half a second of all cores and 64 MiB of memory; what else the machine does meanwhile blurs the
-// figures. Any thread may call it; searches go on.
+// Measures, keeps, and from now on goes by the new constants. Only the quickest runs count, which nothing
+// disturbs, so the machine need not be idle; on one so busy that even these cannot be sure, sure constants
+// from before stay, and are returned. A file that cannot be written is no error. Cost: one to two seconds of
+// all cores, on a busy machine up to ten, and 256 MiB of memory. Any thread may call it; searches go on.
 Calibration calibrate();
 
 }  // namespace culmen

@@ -195,6 +195,10 @@ class Index {
   // with the other engine where the probe was wrong. Throws as search().
   Explanation explain(const Query& query, const SearchOptions& options = {}) const;
 
+  // Whether these queries, answered together, belong on the CPU or on a GPU: predicted from a few of them.
+  // Throws as search().
+  Placement place(std::span<const Query> queries, const PlacementOptions& options = {}) const;
+
   // Recomputes what can be recomputed: order, ids, bounds, thresholds, counts. Empty: no fault found.
   // Cost: reads everything; `deep` recomputes the subset maxima of every block as well.
   std::vector<std::string> verify(bool deep = true) const;

@@ -107,14 +107,31 @@ struct SearchResult {
 struct Prediction {
   Engine engine = Engine::automatic;
   double elapsed_us = 0;
+  int device = -1;  // the GPU that would answer, from a copy that is there; -1: the CPU
 };
 
 // The plan of a query, for people: the engine, why it was chosen, and the bound that prunes.
 struct Explanation {
   Engine engine = Engine::automatic;
   std::string reason;
-  std::vector<Prediction> predictions;  // the chosen engine first; none of `ta`, nor of an empty index
-  std::string text;                     // several lines, ready to print
+  // The chosen engine first, those of a GPU last; none of `ta`, nor of an empty index.
+  std::vector<Prediction> predictions;
+  std::string text;  // several lines, ready to print
+};
+
+struct PlacementOptions {
+  int num_threads = 0;    // as in SearchOptions
+  bool has_copy = false;  // the index is on GPU 0 already
+};
+
+// Where queries would be answered soonest, by the cost model: by the CPU, or by GPU 0 after copying the
+// index.
+struct Placement {
+  int device = -1;  // -1: the CPU
+  std::string reason;
+  double cpu_us = 0;
+  double device_us = 0;  // 0 without a GPU, as the next
+  double copy_us = 0;    // of the index, first
 };
 
 }  // namespace culmen

@@ -346,5 +346,18 @@ TEST(Engines, ReadLessThanHalfOfATableFullOfTies) {
   }
 }
 
+// 0.3 and these weights round, so the bounds have a margin: the corners decide, a node's leaves at a time.
+TEST(Bounded, ReadsOneLeafOfATableInWhichAllRowsTie) {
+  const std::vector<float> values(20'000 * 3, 0.3F);
+  const Index index = Index::build(row_major_table(std::span<const float>(values), {{"a"}, {"b"}, {"c"}}),
+                                   {.block_rows = 32});
+  const SearchResult result =
+      index.search({.weights = {0.7, -0.1, 0.3}, .k = 5}, {.engine = Engine::bounded});
+  ASSERT_EQ(result.hits.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(result.hits[i].id, static_cast<std::int64_t>(i));
+  EXPECT_EQ(result.stats.blocks_visited, 1U);
+  EXPECT_EQ(result.stats.leaves_tied_out, index.info().num_blocks - 1);
+}
+
 }  // namespace
 }  // namespace culmen::test

@@ -24,6 +24,7 @@ Work scan_work(double rows, double k) {
   return {.leaves = rows / 96,
           .values = rows * 8,
           .bytes = rows * 32,
+          .span = rows * 32,
           .candidates = k + expected_replacements(k, rows),
           .replacements = expected_replacements(k, rows),
           .hits = k};
@@ -52,8 +53,10 @@ TEST(CostModel, ChargesForEveryConstantSomewhere) {
                      .ranges = 10,
                      .leaves = 1e5,
                      .leaves_tied_out = 10,
+                     .corners = 10,
                      .values = 8e7,
                      .bytes = 3.2e8,
+                     .span = 0,
                      .candidates = 100,
                      .replacements = 100,
                      .hits = 0};
@@ -62,6 +65,7 @@ TEST(CostModel, ChargesForEveryConstantSomewhere) {
     for (const double hits : {16.0, 256.0, 4096.0, 65536.0}) {
       Work answered = work;
       answered.hits = hits;
+      answered.span = hits < 4096 ? 32 << 20 : 256 << 20;
       sum += bounded_us(answered, costs) + scan_us(answered, costs, 1, 2) + scan_us(answered, costs, 2, 2);
     }
     return sum;
@@ -82,13 +86,13 @@ TEST(CostModel, InterpolatesReplacementsBetweenTheMeasuredLengths) {
 }
 
 TEST(Calibration, MeasuresEveryConstant) {
-  const MachineCosts costs = measure_costs();
+  const MachineCosts costs = measure_costs().costs;
   for (const CostConstant& constant : kCostConstants) {
     EXPECT_GE(costs.*constant.value, 0) << constant.name;
     EXPECT_LT(costs.*constant.value, 1e9) << constant.name;
   }
   EXPECT_GT(costs.value_ns, 0);
-  EXPECT_GT(costs.stream_ns_per_kb, 0);
+  EXPECT_GT(costs.replace_16_ns, 0);
 }
 
 TEST(CalibrationFile, KeepsEveryConstant) {
@@ -97,11 +101,19 @@ TEST(CalibrationFile, KeepsEveryConstant) {
   MachineCosts costs;
   double next = 0.5;
   for (const CostConstant& constant : kCostConstants) costs.*constant.value = next += 1;
-  ASSERT_TRUE(save_costs(path, costs));
-  const std::optional<MachineCosts> read = load_costs(path);
-  ASSERT_TRUE(read.has_value());
-  for (const CostConstant& constant : kCostConstants)
-    EXPECT_EQ((*read).*constant.value, costs.*constant.value) << constant.name;
+  for (const bool is_sure : {false, true}) {
+    const auto device = is_sure ? std::optional(DeviceCosts{.launch_ns = 3}) : std::nullopt;
+    ASSERT_TRUE(save_costs(path, {costs, is_sure, device}));
+    const std::optional<MeasuredCosts> read = load_costs(path);
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(read->is_sure, is_sure);
+    ASSERT_EQ(read->device.has_value(), is_sure);
+    if (is_sure) {
+      EXPECT_EQ(read->device->launch_ns, 3);
+    }
+    for (const CostConstant& constant : kCostConstants)
+      EXPECT_EQ(read->costs.*constant.value, costs.*constant.value) << constant.name;
+  }
   // Nothing but the file itself is left behind.
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path.parent_path()), {}), 1);
 }
@@ -118,11 +130,11 @@ TEST(CalibrationFile, ThatIsDamagedOrForeignHoldsNoCosts) {
     return text;
   };
   for (const std::string& text :
-       {replaced("\"format\": 1", "\"format\": 2"), replaced("\"format\": 1", "\"format\": \"1\""),
-        replaced("\"leaf_ns\": 120.0", "\"leaf_ns\": -1"),
-        replaced("\"leaf_ns\": 120.0", "\"leaf_ns\": null"),
-        replaced("\"leaf_ns\": 120.0", "\"leaf_ns\": 1e999"), replaced("leaf_ns", "lief_ns"),
-        replaced("\"costs\": {", "\"cost\": {"), std::string("[]"), std::string("{\"format\": 1}")})
+       {replaced("\"format\": 2", "\"format\": 1"), replaced("\"format\": 2", "\"format\": \"2\""),
+        replaced("\"sure\": false", "\"sure\": 0"), replaced("\"leaf_ns\": 60.0", "\"leaf_ns\": -1"),
+        replaced("\"leaf_ns\": 60.0", "\"leaf_ns\": null"),
+        replaced("\"leaf_ns\": 60.0", "\"leaf_ns\": 1e999"), replaced("leaf_ns", "lief_ns"),
+        replaced("\"costs\": {", "\"cost\": {"), std::string("[]"), std::string("{\"format\": 2}")})
     EXPECT_FALSE(parse_costs(text, "this machine").has_value()) << text;
 }
 

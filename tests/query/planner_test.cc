@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "culmen/device.h"
 #include "culmen/error.h"
 #include "query/adaptive.h"
 #include "query/resolve.h"
@@ -68,7 +69,8 @@ MachineCosts nodes_cost_much() {
 
 MachineCosts scans_cost_much() {
   MachineCosts costs;
-  costs.search_ns = costs.fork_ns = costs.stream_ns_per_kb = costs.shared_stream_ns_per_kb = 1e12;
+  for (const CostConstant& constant : kCostConstants) costs.*constant.value = 0;
+  costs.fork_ns = 1e12;
   return costs;
 }
 
@@ -116,7 +118,7 @@ TEST(Planner, TakesTheEngineThatIsPredictedToBeFaster) {
   const auto snapshot = index.search(query).snapshot;
   const ResolvedQuery resolved = resolve(query, *snapshot);
   for (const MachineCosts& costs : {nodes_cost_much(), scans_cost_much(), MachineCosts()}) {
-    const Plan plan = make_plan(*snapshot, resolved, {}, costs);
+    const Plan plan = make_plan(*snapshot, resolved, {}, costs, {});
     ASSERT_EQ(plan.predictions.size(), 3U);
     EXPECT_EQ(plan.predictions.front().engine, plan.engine);
     for (const Prediction& prediction : plan.predictions)
@@ -124,8 +126,8 @@ TEST(Planner, TakesTheEngineThatIsPredictedToBeFaster) {
         EXPECT_LE(plan.predictions.front().elapsed_us, prediction.elapsed_us);
       }
   }
-  EXPECT_EQ(make_plan(*snapshot, resolved, {}, nodes_cost_much()).engine, Engine::scan);
-  EXPECT_EQ(make_plan(*snapshot, resolved, {}, scans_cost_much()).engine, Engine::bounded);
+  EXPECT_EQ(make_plan(*snapshot, resolved, {}, nodes_cost_much(), {}).engine, Engine::scan);
+  EXPECT_EQ(make_plan(*snapshot, resolved, {}, scans_cost_much(), {}).engine, Engine::bounded);
 }
 
 TEST(Explain, PrintsWhatEachEngineWouldTake) {
@@ -143,6 +145,44 @@ TEST(Explain, PrintsWhatEachEngineWouldTake) {
                             .labels = {}})
                   .explain({.weights = {1}})
                   .predictions.empty());
+}
+
+TEST(Planner, PredictsAGpuThatIsThereAndNeverChoosesIt) {
+  const Index index = wide_index(ValueClass::uniform_f32);
+  const auto snapshot = index.search(hard_queries()[1]).snapshot;
+  const ResolvedQuery query = resolve(hard_queries()[1], *snapshot);
+  const Plan plan = make_plan(*snapshot, query, {}, {}, DeviceCosts());
+  ASSERT_EQ(plan.predictions.size(), 5U);
+  EXPECT_LT(plan.predictions[0].device, 0);
+  for (const std::size_t p : {3, 4}) EXPECT_EQ(plan.predictions[p].device, 0);
+  EXPECT_GT(plan.copy_us, 0);
+  const std::string text = explain_plan(*snapshot, query, plan).text;
+  for (const std::string words : {"bounded on GPU 0 about", "scan    on GPU 0 about", "copying the index"})
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+  EXPECT_NE(index.explain(hard_queries()[1]).text.find(num_devices() > 0 ? "on GPU 0" : "none is there"),
+            std::string::npos);
+}
+
+TEST(Planner, PlacesQueriesWhereTheyAreAnsweredSoonest) {
+  const Index index = wide_index(ValueClass::uniform_f32);
+  const auto snapshot = index.search(hard_queries()[0]).snapshot;
+  const std::vector<ResolvedQuery> queries(5'000, resolve(hard_queries()[0], *snapshot));
+  const std::span all(queries);
+  const auto place = [&](std::size_t count, bool has_copy, const std::optional<DeviceCosts>& device) {
+    return place_queries(*snapshot, all.first(count), {.has_copy = has_copy}, {}, device);
+  };
+  DeviceCosts quick;  // 1,000 queries would pay for a copy
+  quick.batch_leaf_ns = 0;
+  EXPECT_LT(place(5'000, true, {}).device, 0);
+  EXPECT_EQ(place(5'000, true, {}).reason, "there is no GPU");
+  EXPECT_EQ(place(5'000, false, quick).device, 0);
+  quick.copy_ns_per_kb = 1e9;
+  EXPECT_LT(place(5'000, false, quick).device, 0);
+  EXPECT_EQ(place(5'000, true, quick).device, 0);
+  quick.launch_ns = 1e9;
+  EXPECT_LT(place(1, true, quick).device, 0);
+  EXPECT_GT(place(5'000, true, quick).cpu_us, 1'000 * place(1, true, quick).cpu_us);
+  EXPECT_LT(index.place({}).device, 0);
 }
 
 TEST(EngineNames, AreReadAndWritten) {

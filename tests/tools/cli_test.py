@@ -255,6 +255,15 @@ class QueryTest(Case):
         self.assertRegex(out, r"predicted   scan    about [0-9.]+ us")
         self.assertEqual(err, "")
 
+    def test_explain_says_where_a_file_of_queries_belongs(self):
+        self.build_hotels()
+        self.write("w.csv", "price,rating\n-1,1\n0,1\n")
+        without_gpus = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+        out, err = self.culmen("query", "index", "--weights-file", "w.csv", "--explain", env=without_gpus)
+        self.assertEqual(out.count("GPU         none is there\n"), 2)
+        self.assertTrue(out.endswith("all 2 queries: on the CPU, there is no GPU\n"), out)
+        self.assertEqual(err, "")
+
     def test_calibrate_keeps_what_explain_then_uses(self):
         self.build_hotels()
         chosen = {**os.environ, "CULMEN_CALIBRATION": str(self.dir / "costs.json")}
