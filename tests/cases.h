@@ -2,7 +2,6 @@
 // again alone.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -26,12 +25,6 @@ inline std::uint64_t num_cases(std::uint64_t by_default) {
   const char* wanted = std::getenv("CULMEN_TEST_CASES");
   if (wanted != nullptr && *wanted != '\0') return std::strtoull(wanted, nullptr, 10);
   return kSanitized ? by_default / 20 : by_default;
-}
-
-// CULMEN_TEST_KIB, or `by_default`: about the size of a file whose every bit and length is damaged in turn.
-inline std::size_t num_kib(std::size_t by_default) {
-  const char* wanted = std::getenv("CULMEN_TEST_KIB");
-  return wanted == nullptr ? by_default : std::strtoull(wanted, nullptr, 10);
 }
 
 // CULMEN_TEST_SEED asks for the one case with this seed, 0 (or unset) for all of them.
