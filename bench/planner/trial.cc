@@ -26,7 +26,7 @@ double best_us(const Trial& trial) {
 void take_predictions(const Explanation& explanation, Trial& trial) {
   trial.explained = explanation.engine;
   for (const Prediction& prediction : explanation.predictions)
-    trial.predicted_us[place_of(prediction.engine)] = prediction.elapsed_us;
+    if (prediction.device < 0) trial.predicted_us[place_of(prediction.engine)] = prediction.elapsed_us;
   trial.predicted_us[place_of(Engine::automatic)] = trial.predicted_us[place_of(explanation.engine)];
 }
 
