@@ -341,7 +341,8 @@ class MachineMeasurement {
     costs_.sort_ns = turns_.ns(sort_) / (static_cast<double>(kSorted) * std::log2(kSorted));
   }
 
-  double forked_ns() const { return kForkedVisits * turns_.ns(visit_many_); }
+  // By the quantile of the forked work: with another, a change of the processor's speed would be its cost.
+  double forked_ns() const { return kForkedVisits * turns_.ns(visit_many_, kTogether); }
 
   // Where others keep the processors busy, one thread may do the work of all.
   bool all_threads_came() const { return threads_ == 1 || costs_.fork_ns < forked_ns() / 2; }

@@ -145,10 +145,11 @@ Placement place_queries(const Snapshot& snapshot, std::span<const ResolvedQuery>
   const bool is_batch = queries.size() > 1;
   const int threads = threads_of(options.num_threads), all_threads = threads_of(0);
   const std::size_t step = std::max<std::size_t>(1, queries.size() / kProbed);
-  Workload load{.queries = static_cast<double>(queries.size()),
-                .threads = is_batch ? threads : 1,
-                .table = device_table(snapshot, queries.front()),
-                .has_copy = options.has_copy};
+  Workload load;
+  load.queries = static_cast<double>(queries.size());
+  load.threads = is_batch ? threads : 1;
+  load.table = device_table(snapshot, queries.front());
+  load.has_copy = options.has_copy;
   double probed = 0;
   for (std::size_t q = 0; q < queries.size(); q += step, ++probed) {
     const Probe probe(snapshot, queries[q]);

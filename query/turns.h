@@ -38,6 +38,8 @@ class Turns {
   // A few rounds of turns, and more, up to a limit, for works whose time is not sure. Whether all are.
   bool run();
   double ns(std::size_t work) const { return time(tasks_[work]).ns; }
+  // By another quantile than its own, to be compared with a work of that one.
+  double ns(std::size_t work, double quick) const { return undisturbed(tasks_[work].runs_ns, quick).ns; }
 
  private:
   struct Task {
