@@ -152,7 +152,8 @@ WriteResult LiveIndex::write(const WriteBatch& batch, const WriteOptions& option
     queue_moved_.wait(lock, [&] { return request.is_done || !has_leader_; });
     if (request.is_done) break;
     has_leader_ = true;
-    std::array<Request*, kMaxGroup> room;  // a leader without memory would leave the others waiting for ever
+    std::array<Request*, kMaxGroup>
+        room{};  // a leader without memory would leave the others waiting for ever
     const std::span group(room.data(), std::min(queue_.size(), kMaxGroup));
     const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(group.size());
     std::copy(queue_.begin(), end, group.begin());
