@@ -18,11 +18,7 @@ std::uint64_t number_after(std::uint64_t last, const Directory& directory) {
 }
 
 void remove_quietly(Directory& directory, const std::string& name) {
-  try {
-    directory.remove(name);
-  } catch (...) {
-    // It is not part of the index.
-  }
+  quietly([&] { directory.remove(name); });
 }
 
 std::vector<std::string> list_quietly(const Directory& directory) {

@@ -15,7 +15,16 @@ bool is_ours(const std::string& name);
 // For a new file, after the highest number of its kind. InvalidArgument if none is left.
 std::uint64_t number_after(std::uint64_t last, const Directory& directory);
 
-// For tidying up: what fails is left for the next one who tidies up. Destructors call these.
+// For tidying up: what fails, be it for want of memory for a name, is left for the next one who tidies up.
+// Destructors call these.
+template <typename F>
+void quietly(F&& f) noexcept {
+  try {
+    f();
+  } catch (...) {
+    // It is not part of the index.
+  }
+}
 void remove_quietly(Directory& directory, const std::string& name);
 std::vector<std::string> list_quietly(const Directory& directory);
 // Every file of another snapshot than `number`.

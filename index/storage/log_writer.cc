@@ -31,13 +31,13 @@ LogHeader log_header(const LogName& name, std::uint64_t version, const Uuid& pre
 }  // namespace
 
 LogWriter::LogWriter(std::unique_ptr<WritableFile> file, std::string path, const LogName& name,
-                     const LogPosition& end)
+                     const LogPosition& end, std::uint64_t file_bytes)
     : file_(std::move(file)),
       path_(std::move(path)),
       name_(name),
       end_(end),
       durable_(end),
-      file_bytes_(end.offset) {}
+      file_bytes_(file_bytes) {}
 
 LogWriter LogWriter::create(Directory& directory, const LogName& name, std::uint64_t version,
                             const Uuid& previous) {
@@ -51,7 +51,7 @@ LogWriter LogWriter::create(Directory& directory, const LogName& name, std::uint
     throw;
   }
   return {std::move(file), directory.path_of(log_name(name.number)), name,
-          LogPosition{sizeof header, header.checksum, version}};
+          LogPosition{sizeof header, header.checksum, version}, sizeof header};
 }
 
 LogWriter LogWriter::resume(Directory& directory, const LogName& name, const LogPosition& end,
@@ -61,9 +61,8 @@ LogWriter LogWriter::resume(Directory& directory, const LogName& name, const Log
     file->truncate(end.offset);
     file->sync();
   }
-  LogWriter log(std::move(file), directory.path_of(log_name(name.number)), name, end);
-  if (!is_torn) log.file_bytes_ = file_bytes;
-  return log;
+  return {std::move(file), directory.path_of(log_name(name.number)), name, end,
+          is_torn ? end.offset : file_bytes};
 }
 
 void LogWriter::require_sound() const {

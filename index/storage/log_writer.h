@@ -46,8 +46,8 @@ class LogWriter {
   void require_sound() const;
 
  private:
-  LogWriter(std::unique_ptr<WritableFile> file, std::string path, const LogName& name,
-            const LogPosition& end);
+  LogWriter(std::unique_ptr<WritableFile> file, std::string path, const LogName& name, const LogPosition& end,
+            std::uint64_t file_bytes);
 
   std::uint64_t room_behind(std::uint64_t frame_bytes) const;
   void add_frame(FrameKind kind, std::uint64_t version, std::span<const std::byte> body);

@@ -57,7 +57,7 @@ class NewLog {
   NewLog(const NewLog&) = delete;
   NewLog& operator=(const NewLog&) = delete;
   ~NewLog() {
-    if (!kept_) remove_quietly(directory_, log_name(name().number));
+    if (!kept_) quietly([this] { remove_quietly(directory_, log_name(name().number)); });
   }
 
   void keep() { kept_ = true; }

@@ -13,12 +13,10 @@ SnapshotWriter::SnapshotWriter(const Snapshot& snapshot, const SnapshotName& nam
 
 SnapshotWriter::~SnapshotWriter() {
   if (switched_) return;
-  try {
+  quietly([this] {
     for (FileKind kind : kFileKinds) remove_quietly(directory_, file_name(kind, manifest_.snapshot.number));
     remove_quietly(directory_, manifest_name(manifest_.snapshot.number));
-  } catch (const std::bad_alloc&) {
-    // Of a name: the next writer removes what is left.
-  }
+  });
 }
 
 void SnapshotWriter::run(const LogBound& log) {

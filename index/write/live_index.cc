@@ -152,8 +152,8 @@ WriteResult LiveIndex::write(const WriteBatch& batch, const WriteOptions& option
     queue_moved_.wait(lock, [&] { return request.is_done || !has_leader_; });
     if (request.is_done) break;
     has_leader_ = true;
-    std::array<Request*, kMaxGroup>
-        room{};  // a leader without memory would leave the others waiting for ever
+    // On the stack: a leader without memory would leave the others waiting for ever.
+    std::array<Request*, kMaxGroup> room{};
     const std::span group(room.data(), std::min(queue_.size(), kMaxGroup));
     const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(group.size());
     std::copy(queue_.begin(), end, group.begin());
@@ -217,7 +217,8 @@ void LiveIndex::keep(const std::vector<Applied>& applied) {
   const bool is_large = std::any_of(applied.begin(), applied.end(), [](const Applied& one) {
     return one.change.num_rows() >= kUnloggedRows;
   });
-  // All that may fail comes before the batches are in the log: then they are acknowledged.
+  // Before the batches are in the log, for it may want memory: what is in the log must not be reported as
+  // failed.
   std::shared_ptr<const Snapshot> next = tree_->publish(applied.back().version);
   if (store_ != nullptr && is_large) return replace(std::move(next));
   if (store_ != nullptr) log(applied);

@@ -266,6 +266,12 @@ Bytes body_of(std::uint64_t version) {
 
 enum class End { closed, synced, unsynced };
 
+Files files_without_room(const MemoryFileSystem& system) {
+  Files files = system.files("index");
+  for (const std::string name : {"WAL-1", "WAL-2"}) files[name] = without_room(files[name]);
+  return files;
+}
+
 Files two_logs(End end, std::uint64_t batches_of_each = 3) {
   MemoryFileSystem system;
   publish(*make_snapshot({.rows = 1, .attributes = 1, .labels = false}), system, "index", false);
@@ -281,9 +287,7 @@ Files two_logs(End end, std::uint64_t batches_of_each = 3) {
   store->begin_checkpoint();
   while (version < 2 + 2 * batches_of_each) append(version++, end != End::unsynced);
   if (end == End::closed) store->close();
-  Files files = system.files("index");
-  for (const std::string name : {"WAL-1", "WAL-2"}) files[name] = without_room(files[name]);
-  return files;
+  return files_without_room(system);
 }
 
 // Logs of CULMEN_TEST_KIB together.
@@ -482,9 +486,7 @@ Files with_second_life(std::byte filling, bool close) {
   store->append(std::vector<LogRecord>{{8, body}, {9, body}});
   store->sync();
   if (close) store->close();
-  Files files = system.files("index");
-  for (const std::string name : {"WAL-1", "WAL-2"}) files[name] = without_room(files[name]);
-  return files;
+  return files_without_room(system);
 }
 
 TEST(LogDamage, IsSeenIfABatchIsPutBackToAnOlderOne) {
