@@ -27,10 +27,7 @@ class BoundedSearch {
         if (next_look <= progress.visits()) return false;
       }
       const bool is_leaf = parent.header().level == 1;
-      if (is_leaf && could_tie(next.bound) && is_tied_out(parent, next.child)) {
-        stats_.leaves_tied_out += leave_out_ties(parent);
-        continue;
-      }
+      if (could_tie(next.bound) && leave_out_ties(parent, next.child)) continue;
       frontier_.take_top();
       if (!frontier_.empty()) prefetch(frontier_.top());
       const std::uint32_t slot = parent.children()[next.child];
@@ -73,13 +70,44 @@ class BoundedSearch {
     return best_.excludes(corner, parent.min_ids()[child]);
   }
 
-  // Where one leaf is tied out, its neighbours often are: all that are left of the top's parent are looked at
-  // together. One at a time, each would cost a way through the heap. Returns how many are out.
-  std::uint64_t leave_out_ties(NodeRef parent) {
-    for (std::uint32_t c = 0; c < parent.header().num_children; ++c)
-      prefetch_bytes(snapshot_.corner<T>(parent.children()[c], Corner::maximum),
-                     2 * snapshot_.block_shape().corner_bytes());
-    return frontier_.leave_out_of_top([&](std::uint32_t child) { return is_tied_out(parent, child); });
+  std::uint32_t last_leaf(NodeRef parent, std::uint32_t child) const {
+    std::uint32_t slot = parent.children()[child];
+    for (std::uint32_t level = parent.header().level; level > 1; --level) {
+      const NodeRef node = snapshot_.node(slot);
+      slot = node.children()[node.header().num_children - 1];
+    }
+    return slot;
+  }
+
+  // Whether all that is below the children after this one is out, by the threshold of the last leaf before
+  // it.
+  bool is_rest_tied_out(NodeRef parent, std::uint32_t child) const {
+    const std::uint32_t leaf = last_leaf(parent, child);
+    const std::uint32_t last = last_leaf(parent, parent.header().num_children - 1);
+    if (snapshot_.leaf(leaf).partition != snapshot_.leaf(last).partition) return false;
+    const double threshold =
+        corner_score<T>(snapshot_, query_, leaf, Corner::later_maximum, Corner::later_minimum);
+    return best_.excludes(threshold, snapshot_.leaf(leaf).later_min_id);
+  }
+
+  // Whether the top, this child of `parent`, is tied out. Where one leaf is, its neighbours often are: all
+  // that are left of its parent are looked at together. One at a time, each would cost a way through the
+  // heap.
+  bool leave_out_ties(NodeRef parent, std::uint32_t top) {
+    if (parent.header().level > 1) {
+      if (top == 0 || !is_rest_tied_out(parent, top - 1)) return false;
+      frontier_.leave_out_of_top([&](std::uint32_t child) { return child >= top; });
+      return true;
+    }
+    if (!is_tied_out(parent, top)) return false;
+    bool is_rest_out = false;
+    stats_.leaves_tied_out += frontier_.leave_out_of_top([&](std::uint32_t child) {
+      if (is_rest_out) return true;
+      if (!is_tied_out(parent, child)) return false;
+      is_rest_out = is_rest_tied_out(parent, child);
+      return true;
+    });
+    return true;
   }
 
   // What the next visit will read first is fetched while this one computes.

@@ -1,6 +1,9 @@
 #include "cpu/gta.h"
 
+#include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
+
+#include <algorithm>
 
 #include "cpu/leaf_visit.h"
 #include "cpu/parallel_topk.h"
@@ -23,16 +26,24 @@ void walk_partition(const Snapshot& snapshot, const ResolvedQuery& query, const 
   }
 }
 
+// How soon a walk is left nobody knows before, so partitions are shared out one by one.
+std::size_t partitions_per_task(const Snapshot& snapshot) {
+  return snapshot.num_leaves <= kLeavesPerTask ? snapshot.order().partitions.size() : 1;
+}
+
 }  // namespace
 
 std::vector<Hit> search_gta(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
   ParallelTopK searches(query);
   const std::vector<PartitionRange>& partitions = snapshot.order().partitions;
   visit_value_type(snapshot, [&]<typename T>(T) {
-    tbb::parallel_for(std::size_t{0}, partitions.size(), [&](std::size_t p) {
-      const FloatingPointScope floating_point;
-      walk_partition<T>(snapshot, query, partitions[p], searches.local());
-    });
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, partitions.size(), partitions_per_task(snapshot)),
+                      [&](const tbb::blocked_range<std::size_t>& range) {
+                        const FloatingPointScope floating_point;
+                        PrivateSearch& mine = searches.local();
+                        for (std::size_t p = range.begin(); p < range.end(); ++p)
+                          walk_partition<T>(snapshot, query, partitions[p], mine);
+                      });
   });
   return searches.merge(stats);
 }

@@ -3,12 +3,17 @@
 
 #include <tbb/enumerable_thread_specific.h>
 
+#include <cstddef>
 #include <vector>
 
 #include "cpu/topk.h"
 #include "index/resolved_query.h"
 
 namespace culmen {
+
+// What a thread takes at once: about a megabyte, long enough to stream, short enough to share out. Fewer
+// leaves are not worth waking a second thread for.
+inline constexpr std::size_t kLeavesPerTask = 256;
 
 struct PrivateSearch {
   TopK best;

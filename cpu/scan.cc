@@ -10,8 +10,6 @@
 namespace culmen::cpu {
 namespace {
 
-constexpr std::size_t kLeavesPerTask =
-    256;  // about a megabyte: long enough to stream, short enough to share out
 constexpr std::size_t kLeavesAhead = 2;
 
 }  // namespace

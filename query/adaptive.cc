@@ -3,8 +3,10 @@
 #include <tbb/info.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "cpu/bounded.h"
+#include "cpu/parallel_topk.h"
 #include "cpu/scan.h"
 #include "cpu/topk.h"
 #include "index/with_threads.h"
@@ -14,21 +16,23 @@
 namespace culmen {
 namespace {
 
-constexpr std::uint64_t kFirstLook = 192;  // some 60 us
+constexpr std::uint64_t kFirstLook = 192;  // some 20 to 60 us
 // What is left is counted (5 to 10 us) only when the search has taken this part of a scan's time.
 constexpr double kWorthCounting = 0.125;
-// Tables of fewer leaves are read whole before a look could save anything.
-constexpr std::uint64_t kWorthALook = 1024;
+// Of a table of fewer leaves that many threads may share, the first look comes after this part of them. One
+// thread reads such a table whole before a look could save anything.
+constexpr std::uint64_t kFewLeaves = 1024, kPartOfFew = 8;
 // What is left is known less well than what a scan takes, and part of the way is done.
 constexpr double kDoubt = 1.25;
 
 class HandOver : public cpu::Watch {
  public:
-  HandOver(const Snapshot& snapshot, const ResolvedQuery& query, int threads, MachineCosts (*costs)())
+  HandOver(const Snapshot& snapshot, const ResolvedQuery& query, Threads threads, MachineCosts (*costs)())
       : snapshot_(snapshot), query_(query), threads_(threads), current_costs_(costs) {}
 
   std::uint64_t first_look() const override {
-    return snapshot_.num_leaves < kWorthALook ? kNever : kFirstLook;
+    if (!has_few_leaves()) return kFirstLook;
+    return threads_.used == 1 ? kNever : snapshot_.num_leaves / kPartOfFew;
   }
 
   std::uint64_t look(const cpu::Progress& progress) override {
@@ -39,12 +43,13 @@ class HandOver : public cpu::Watch {
  private:
   void ask_for_costs() {
     costs_ = current_costs_();
-    Work reading = forecast_scan(snapshot_, query_, 1, threads_);
+    Work reading = forecast_scan(snapshot_, query_, 1, threads_.used);
     reading.candidates = reading.replacements = reading.hits = 0;
     least_scan_us_ = scan_us(reading);
   }
 
-  double scan_us(const Work& work) const { return culmen::scan_us(work, costs_, threads_, threads_of(0)); }
+  bool has_few_leaves() const { return snapshot_.num_leaves < kFewLeaves; }
+  double scan_us(const Work& work) const { return culmen::scan_us(work, costs_, threads_); }
 
   // From the cheapest question to the dearest: what the scan's rows will do depends on a sample of the table.
   bool is_hopeless(const cpu::Progress& progress) {
@@ -53,16 +58,23 @@ class HandOver : public cpu::Watch {
     if (so_far < kWorthCounting * least_scan_us_) return false;
     const double left = bounded_us(forecast_bounded(snapshot_, query_, progress), costs_) - so_far;
     if (left < kDoubt * least_scan_us_) return false;
-    const double selectivity = estimate_selectivity(snapshot_, query_);
-    return left > kDoubt * scan_us(forecast_scan(snapshot_, query_, selectivity, threads_));
+    return left > kDoubt * scan_us(forecast_scan(snapshot_, query_, selectivity(), threads_.used));
+  }
+
+  // Once. Asking costs as much as scanning a small table, whose rows are all taken to pass.
+  double selectivity() {
+    if (has_few_leaves()) return 1;
+    if (!selectivity_) selectivity_ = estimate_selectivity(snapshot_, query_);
+    return *selectivity_;
   }
 
   const Snapshot& snapshot_;
   const ResolvedQuery& query_;
-  const int threads_;
+  const Threads threads_;
   MachineCosts (*const current_costs_)();
   MachineCosts costs_;
   double least_scan_us_ = -1;  // of reading alone; not asked for yet
+  std::optional<double> selectivity_;
 };
 
 std::vector<Hit> scan(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
@@ -78,10 +90,14 @@ int threads_of(int num_threads) {
   return num_threads == 0 ? all : std::min(num_threads, all);
 }
 
+Threads sharing_threads(const Snapshot& snapshot, int num_threads) {
+  return {snapshot.num_leaves <= kLeavesPerTask ? 1 : threads_of(num_threads), threads_of(0)};
+}
+
 std::vector<Hit> search_adaptive(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
                                  SearchStats& stats, MachineCosts (*costs)()) {
   stats.engine = Engine::bounded;
-  HandOver watch(snapshot, query, threads_of(num_threads), costs);
+  HandOver watch(snapshot, query, sharing_threads(snapshot, num_threads), costs);
   cpu::WatchedAnswer answer = cpu::search_bounded(snapshot, query, watch, stats);
   if (answer.finished) return std::move(answer.hits);
   // k rows reach the last one's score: nothing below it can be in the answer.

@@ -13,12 +13,15 @@
 #include "culmen/query.h"
 #include "index/resolved_query.h"
 #include "index/snapshot.h"
+#include "query/cost_model.h"
 #include "query/current_costs.h"
 
 namespace culmen {
 
 // The number of threads for one query that SearchOptions::num_threads means.
 int threads_of(int num_threads);
+// Those that share a scan, or gta, of a table: one, where it is not worth waking a second.
+Threads sharing_threads(const Snapshot& snapshot, int num_threads);
 
 // Sets stats.engine to the one that answered. `costs` is asked for at the first look, if there is one.
 std::vector<Hit> search_adaptive(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFormat = 2;
+constexpr int kFormat = 3;
 constexpr std::size_t kMaxFileBytes = 1 << 16;
 
 std::string environment(const char* name) {

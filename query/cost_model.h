@@ -1,17 +1,17 @@
 // How long an engine takes: counts of work, each times what it costs on the machine.
 //
-//   bounded = search + nodes (node + terms bound + ranges range) + leaves take + visits + far + entries
-//             + hits log2(hits) sort
-//   scan    = search + fork + (visits + entries) / threads + stream + merging + hits log2(hits) sort
-//   gta     = scan's formula for the leaves that it reads
-//   visits  = leaves leaf + corners corner + values value + tied tied
+//   bounded = search + nodes node + terms bound + ranges range + leaves leaf + tied tied + visits + far
+//             + hits hit(k)
+//   scan    = share + fork (1 - 1 / threads) + (leaves scan_leaf + visits) / threads + stream
+//             + (threads - 1) hits merge + hits hit(k)
+//   gta     = the same with gta_leaf, for the leaves that it reads
+//   visits  = values value + candidates candidate + replacements replace(k)
 //   far, stream = leaves leaf + kB kb, of each size of table its own
-//   entries = candidates candidate + replacements replace(k)
-//   merging = threads hits candidate + hits log(threads) replace(k)
 //
 // Times are those of a warm index on an idle machine: what fits the processor's own cache costs no reading.
 #pragma once
 
+#include "query/bill.h"
 #include "query/machine_costs.h"
 
 namespace culmen {
@@ -23,7 +23,6 @@ struct Work {
   double ranges = 0;      // over all nodes
   double leaves = 0;
   double leaves_tied_out = 0;  // or left by another look at their corners
-  double corners = 0;          // of leaves that are scored, which gta looks at afterwards
   double values = 0;           // that are scored, or compared with a range
   double bytes = 0;            // of values that are scored
   double span = 0;             // bytes of the visited leaves, all attributes: what caches would have to hold
@@ -32,14 +31,26 @@ struct Work {
   double hits = 0;
 };
 
+// How many of the machine's threads share a scan, or gta.
+struct Threads {
+  int used = 1;
+  int all = 1;
+};
+
 // Of one thread that visits leaves in any order.
+Bill bounded_bill(const Work& work);
+// Of threads that each read leaves in a row, and have all come to share the work.
+Bill scan_bill(const Work& work, Threads threads);
+Bill gta_bill(const Work& work, Threads threads);
+
 double bounded_us(const Work& work, const MachineCosts& costs);
+// One thread does what is not worth the others' coming.
+double scan_us(const Work& work, const MachineCosts& costs, Threads threads);
+double gta_us(const Work& work, const MachineCosts& costs, Threads threads);
 
-// Of `threads` of the machine's `all_threads`, each of which reads leaves in a row.
-double scan_us(const Work& work, const MachineCosts& costs, int threads, int all_threads);
-
-// A row that takes the place of another among the k best, by the logarithm of k between the measured ones.
-double replace_ns(double k, const MachineCosts& costs);
+// What reading adds for leaves of `span` bytes altogether: nothing while they fit a core's own cache, and
+// straight in the logarithm of `span` between there and the measured sizes. `part`: of it that is charged.
+void charge_reading(const ReadCosts& read, double span, double leaves, double bytes, double part, Bill& bill);
 
 // Rows that find a place among the k best of `rows` in no order, the first k left out.
 double expected_replacements(double k, double rows);

@@ -13,7 +13,7 @@ namespace {
 
 // Both were chosen on some 700 looks at searches of random questions (bench/planner) over six kinds of
 // tables: docs/decisions/0015-planner.md.
-constexpr double kRise = 0.25;          // of the way from the present k-th score to the highest bound left
+constexpr double kRise = 0.15;          // of the way from the present k-th score to the highest bound left
 constexpr double kUnopenedShare = 0.4;  // nodes are opened best first: the others hold fewer such leaves
 
 constexpr int kMaxLevels = 16;

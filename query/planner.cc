@@ -118,14 +118,12 @@ Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const Searc
     if (plan.engine == Engine::automatic) plan = {Engine::bounded, "the index is empty", {}};
     return plan;
   }
-  const int threads = threads_of(options.num_threads), all_threads = threads_of(0);
+  const Threads threads = sharing_threads(snapshot, options.num_threads);
   const Probe probe(snapshot, query);
   const double selectivity = estimate_selectivity(snapshot, query);
   const double bounded = bounded_us(probe.work(), costs);
-  const double scan =
-      scan_us(rehearse_scan(snapshot, query, selectivity, threads), costs, threads, all_threads);
-  const double gta =
-      scan_us(rehearse_gta(snapshot, query, selectivity, threads), costs, threads, all_threads);
+  const double scan = scan_us(rehearse_scan(snapshot, query, selectivity, threads.used), costs, threads);
+  const double gta = gta_us(rehearse_gta(snapshot, query, selectivity, threads.used), costs, threads);
   plan.predictions = {{Engine::bounded, bounded}, {Engine::scan, scan}, {Engine::gta, gta}};
   if (plan.engine == Engine::automatic) {
     plan.engine = probe.finished() || bounded <= scan ? Engine::bounded : Engine::scan;
@@ -143,7 +141,8 @@ Placement place_queries(const Snapshot& snapshot, std::span<const ResolvedQuery>
   if (queries.empty() || snapshot.num_tuples == 0) return {.reason = "there is nothing to do"};
   constexpr std::size_t kProbed = 32;
   const bool is_batch = queries.size() > 1;
-  const int threads = threads_of(options.num_threads), all_threads = threads_of(0);
+  const int threads = threads_of(options.num_threads);
+  const Threads sharing = sharing_threads(snapshot, is_batch ? 1 : options.num_threads);  // one query
   const std::size_t step = std::max<std::size_t>(1, queries.size() / kProbed);
   Workload load;
   load.queries = static_cast<double>(queries.size());
@@ -153,9 +152,8 @@ Placement place_queries(const Snapshot& snapshot, std::span<const ResolvedQuery>
   double probed = 0;
   for (std::size_t q = 0; q < queries.size(); q += step, ++probed) {
     const Probe probe(snapshot, queries[q]);
-    const int sharing = is_batch ? 1 : threads;
-    const Work scan = forecast_scan(snapshot, queries[q], 1, sharing);
-    load.cpu_us += std::min(bounded_us(probe.work(), costs), scan_us(scan, costs, sharing, all_threads));
+    const Work scan = forecast_scan(snapshot, queries[q], 1, sharing.used);
+    load.cpu_us += std::min(bounded_us(probe.work(), costs), scan_us(scan, costs, sharing));
     load.bounded.leaves += probe.work().leaves;
     load.bounded.bytes += probe.work().bytes;
     load.bounded.hits += probe.work().hits;

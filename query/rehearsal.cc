@@ -128,7 +128,6 @@ Work rehearse_gta(const Snapshot& snapshot, const ResolvedQuery& query, double s
   Work work = forecast_scan(snapshot, query, selectivity, threads);
   const double share = rehearsal.leaves() / std::max(of_leaves, 1.0);
   for (double Work::*part : {&Work::leaves, &Work::values, &Work::bytes, &Work::span}) work.*part *= share;
-  work.corners = work.leaves;
   rehearsal.add_entries(work);
   return work;
 }

@@ -7,9 +7,9 @@
 namespace culmen {
 namespace {
 
-constexpr int kRounds = 8;  // of all works, then of those that are not sure yet
+constexpr int kRounds = 4;  // of all works, then of those that are not sure yet
 constexpr int kMostRounds = 80;
-constexpr std::size_t kFewestRuns = 64;
+constexpr std::size_t kFewestRuns = 32;
 // The next tenth of the runs, or where few are free as many more, have to agree.
 constexpr double kSpread = 1.15;
 double agreeing(double quick) {

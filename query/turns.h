@@ -20,7 +20,7 @@ struct UndisturbedTime {
 // run: processors are a third slower for seconds on end while others share their cores, and the usual speed
 // is asked for. Beside a busy loop on each processor, nine short runs of ten are not interrupted. But all
 // threads of a work are free at the same time in few: kTogether.
-inline constexpr double kAlone = 0.25, kTogether = 0.02;
+inline constexpr double kAlone = 0.25, kTogether = 0.1;
 UndisturbedTime undisturbed(std::vector<double> runs_ns, double quick = kAlone);
 
 class Turns {
@@ -38,8 +38,7 @@ class Turns {
   // A few rounds of turns, and more, up to a limit, for works whose time is not sure. Whether all are.
   bool run();
   double ns(std::size_t work) const { return time(tasks_[work]).ns; }
-  // By another quantile than its own, to be compared with a work of that one.
-  double ns(std::size_t work, double quick) const { return undisturbed(tasks_[work].runs_ns, quick).ns; }
+  std::size_t size() const { return tasks_.size(); }
 
  private:
   struct Task {

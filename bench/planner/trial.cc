@@ -67,9 +67,11 @@ Trial try_question(const Index& index, const TableCase& table, Question question
   }
   std::array<std::vector<double>, kTimedEngines.size()> times;
   for (int round = 0; round < kRounds; ++round)
-    for (std::size_t e = 0; e < kTimedEngines.size(); ++e)
+    for (std::size_t turn = 0; turn < kTimedEngines.size(); ++turn) {
+      const std::size_t e = round % 2 == 0 ? turn : kTimedEngines.size() - 1 - turn;
       time_engine(index, trial, {.engine = kTimedEngines[e], .num_threads = timing.threads},
                   (timing.repeats + kRounds - 1) / kRounds, times[e]);
+    }
   for (std::size_t e = 0; e < kTimedEngines.size(); ++e)
     trial.measured_us[e] = quantile(times[e], timing.percent / 100.0);
   return trial;

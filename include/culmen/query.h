@@ -70,7 +70,7 @@ struct SearchStats {
   std::uint64_t nodes_visited = 0;   // inner nodes whose children's bounds were computed
   std::uint64_t bounds_computed = 0;
   // The next three are 0 from a GPU.
-  std::uint64_t leaves_tied_out = 0;  // leaves that could only tie, with ids too large to win
+  std::uint64_t leaves_tied_out = 0;  // leaves that were seen to tie at best, with ids too large to win
   std::uint64_t candidates = 0;       // rows that passed the filter with at least the k-th best score so far
   std::uint64_t replacements = 0;     // of those: rows that took the place of another among the k best
   std::uint64_t bytes_touched = 0;

@@ -346,7 +346,7 @@ TEST(Engines, ReadLessThanHalfOfATableFullOfTies) {
   }
 }
 
-// 0.3 and these weights round, so the bounds have a margin: the corners decide, a node's leaves at a time.
+// 0.3 and these weights round, so the bounds have a margin: corners decide, for all later leaves at once.
 TEST(Bounded, ReadsOneLeafOfATableInWhichAllRowsTie) {
   const std::vector<float> values(20'000 * 3, 0.3F);
   const Index index = Index::build(row_major_table(std::span<const float>(values), {{"a"}, {"b"}, {"c"}}),
@@ -356,7 +356,9 @@ TEST(Bounded, ReadsOneLeafOfATableInWhichAllRowsTie) {
   ASSERT_EQ(result.hits.size(), 5U);
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(result.hits[i].id, static_cast<std::int64_t>(i));
   EXPECT_EQ(result.stats.blocks_visited, 1U);
-  EXPECT_EQ(result.stats.leaves_tied_out, index.info().num_blocks - 1);
+  EXPECT_GT(result.stats.leaves_tied_out, 0U);
+  EXPECT_LT(result.stats.leaves_tied_out, index.info().num_blocks / 4);
+  EXPECT_LE(result.stats.nodes_visited, 3U);
 }
 
 }  // namespace

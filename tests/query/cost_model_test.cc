@@ -19,6 +19,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+constexpr Threads kTwo = {2, 2};
+
 // As a scan of `rows` in order would do.
 Work scan_work(double rows, double k) {
   return {.leaves = rows / 96,
@@ -35,7 +37,7 @@ TEST(CostModel, RisesWithRowsAndWithK) {
   double before_bounded = 0, before_scan = 0;
   for (const double rows : {1e3, 1e4, 1e5, 1e6, 1e7, 1e8}) {
     const double bounded = bounded_us(scan_work(rows, 10), costs);
-    const double scan = scan_us(scan_work(rows, 10), costs, 2, 2);
+    const double scan = scan_us(scan_work(rows, 10), costs, kTwo);
     EXPECT_GT(bounded, before_bounded) << rows;
     EXPECT_GT(scan, before_scan) << rows;
     before_bounded = bounded;
@@ -43,7 +45,7 @@ TEST(CostModel, RisesWithRowsAndWithK) {
   }
   for (const double k : {10.0, 100.0, 1e3, 1e4, 1e5}) {
     EXPECT_GT(bounded_us(scan_work(1e6, k), costs), bounded_us(scan_work(1e6, k / 10), costs)) << k;
-    EXPECT_GT(scan_us(scan_work(1e6, k), costs, 2, 2), scan_us(scan_work(1e6, k / 10), costs, 2, 2)) << k;
+    EXPECT_GT(scan_us(scan_work(1e6, k), costs, kTwo), scan_us(scan_work(1e6, k / 10), costs, kTwo)) << k;
   }
 }
 
@@ -53,36 +55,87 @@ TEST(CostModel, ChargesForEveryConstantSomewhere) {
                      .ranges = 10,
                      .leaves = 1e5,
                      .leaves_tied_out = 10,
-                     .corners = 10,
                      .values = 8e7,
                      .bytes = 3.2e8,
-                     .span = 0,
                      .candidates = 100,
-                     .replacements = 100,
-                     .hits = 0};
-  const auto total = [&](const MachineCosts& costs) {
-    double sum = 0;
-    for (const double hits : {16.0, 256.0, 4096.0, 65536.0}) {
+                     .replacements = 100};
+  Bill all;
+  for (const double hits : {16.0, 256.0, 4096.0, 65536.0})
+    for (const std::size_t size : kReadSizes) {
       Work answered = work;
       answered.hits = hits;
-      answered.span = hits < 4096 ? 32 << 20 : 256 << 20;
-      sum += bounded_us(answered, costs) + scan_us(answered, costs, 1, 2) + scan_us(answered, costs, 2, 2);
+      answered.span = static_cast<double>(size);
+      for (const Bill& bill : {bounded_bill(answered), scan_bill(answered, {1, 2}), scan_bill(answered, kTwo),
+                               gta_bill(answered, kTwo)})
+        all.add(bill, 1);
     }
-    return sum;
-  };
-  for (const CostConstant& constant : kCostConstants) {
-    MachineCosts dearer;
-    dearer.*constant.value = 1000 * dearer.*constant.value;
-    EXPECT_GT(total(dearer), total({})) << constant.name;
-  }
+  for (const CostConstant& constant : kCostConstants)
+    EXPECT_GT(all.times(constant.value), 0) << constant.name;
 }
 
-TEST(CostModel, InterpolatesReplacementsBetweenTheMeasuredLengths) {
-  const MachineCosts costs;
-  EXPECT_EQ(replace_ns(1, costs), costs.replace_16_ns);
-  EXPECT_EQ(replace_ns(256, costs), costs.replace_256_ns);
-  EXPECT_DOUBLE_EQ(replace_ns(1024, costs), (costs.replace_256_ns + costs.replace_4096_ns) / 2);
-  EXPECT_EQ(replace_ns(1e9, costs), costs.replace_65536_ns);
+TEST(CostModel, ChargesByTheLogarithmOfKBetweenTheMeasuredLengths) {
+  const auto replaced = [](double k) { return bounded_bill({.replacements = 1, .hits = k}); };
+  EXPECT_EQ(replaced(1).times(&MachineCosts::replace_16_ns), 1);
+  EXPECT_EQ(replaced(256).times(&MachineCosts::replace_256_ns), 1);
+  EXPECT_DOUBLE_EQ(replaced(1024).times(&MachineCosts::replace_256_ns), 0.5);
+  EXPECT_DOUBLE_EQ(replaced(1024).times(&MachineCosts::replace_4096_ns), 0.5);
+  EXPECT_EQ(replaced(1e9).times(&MachineCosts::replace_65536_ns), 1);
+}
+
+TEST(CostModel, ChargesReadingByTheLogarithmOfTheBytesBetweenTheMeasuredSizes) {
+  const auto leaves = [](double span, Cost cost) {
+    Bill bill;
+    charge_reading(kFarRead, span, 10, 0, 1, bill);
+    return bill.times(cost);
+  };
+  constexpr double kMb = 1 << 20;
+  EXPECT_EQ(leaves(kMb, &MachineCosts::far_leaf_4mb_ns), 0);
+  EXPECT_DOUBLE_EQ(leaves(2 * kMb, &MachineCosts::far_leaf_4mb_ns), 5);
+  EXPECT_DOUBLE_EQ(leaves(8 * kMb, &MachineCosts::far_leaf_4mb_ns), 5);
+  EXPECT_DOUBLE_EQ(leaves(8 * kMb, &MachineCosts::far_leaf_16mb_ns), 5);
+  EXPECT_DOUBLE_EQ(leaves(1e12, &MachineCosts::far_leaf_256mb_ns), 10);
+}
+
+TEST(CostModel, LetsOneThreadDoWhatIsNotWorthTheOthersComing) {
+  MachineCosts costs;
+  costs.fork_ns = 1e12;
+  const Work work = scan_work(1e6, 10);
+  EXPECT_EQ(scan_us(work, costs, kTwo), scan_us(work, costs, {1, 2}));
+  EXPECT_LT(scan_us(work, {}, kTwo), scan_us(work, {}, {1, 2}));
+}
+
+// Works of two constants, and of one that costs nothing: a bill charges some of each.
+TEST(Bills, TellTheCostsByWhichTheyWerePaid) {
+  MachineCosts costs;
+  costs.leaf_ns = 40;
+  costs.value_ns = 0.25;
+  costs.bound_ns = 0;
+  std::vector<PaidBill> paid;
+  for (int i = 1; i <= 20; ++i) {
+    Bill bill;
+    bill.charge(&MachineCosts::leaf_ns, i);
+    bill.charge(&MachineCosts::value_ns, 1000.0 / i);
+    bill.charge(&MachineCosts::bound_ns, i % 3);
+    paid.push_back({bill, bill.ns(costs)});
+  }
+  const MachineCosts fitted = fit_costs(paid);
+  EXPECT_NEAR(fitted.leaf_ns, 40, 0.01);
+  EXPECT_NEAR(fitted.value_ns, 0.25, 0.0001);
+  EXPECT_NEAR(fitted.bound_ns, 0, 0.01);
+  EXPECT_EQ(fitted.node_ns, MachineCosts().node_ns);  // no bill says anything of nodes
+}
+
+TEST(Bills, TellNoNegativeCosts) {
+  std::vector<PaidBill> paid;
+  for (int i = 1; i <= 20; ++i) {
+    Bill bill;
+    bill.charge(&MachineCosts::search_ns, 1);
+    bill.charge(&MachineCosts::leaf_ns, i);
+    paid.push_back({bill, 1000.0 - i});
+  }
+  const MachineCosts fitted = fit_costs(paid);
+  EXPECT_EQ(fitted.leaf_ns, 0);
+  EXPECT_NEAR(fitted.search_ns, 990, 5);
 }
 
 TEST(Calibration, MeasuresEveryConstant) {
@@ -130,11 +183,11 @@ TEST(CalibrationFile, ThatIsDamagedOrForeignHoldsNoCosts) {
     return text;
   };
   for (const std::string& text :
-       {replaced("\"format\": 2", "\"format\": 1"), replaced("\"format\": 2", "\"format\": \"2\""),
-        replaced("\"sure\": false", "\"sure\": 0"), replaced("\"leaf_ns\": 60.0", "\"leaf_ns\": -1"),
-        replaced("\"leaf_ns\": 60.0", "\"leaf_ns\": null"),
-        replaced("\"leaf_ns\": 60.0", "\"leaf_ns\": 1e999"), replaced("leaf_ns", "lief_ns"),
-        replaced("\"costs\": {", "\"cost\": {"), std::string("[]"), std::string("{\"format\": 2}")})
+       {replaced("\"format\": 3", "\"format\": 2"), replaced("\"format\": 3", "\"format\": \"3\""),
+        replaced("\"sure\": false", "\"sure\": 0"), replaced("\"leaf_ns\": 120.0", "\"leaf_ns\": -1"),
+        replaced("\"leaf_ns\": 120.0", "\"leaf_ns\": null"),
+        replaced("\"leaf_ns\": 120.0", "\"leaf_ns\": 1e999"), replaced("leaf_ns", "lief_ns"),
+        replaced("\"costs\": {", "\"cost\": {"), std::string("[]"), std::string("{\"format\": 3}")})
     EXPECT_FALSE(parse_costs(text, "this machine").has_value()) << text;
 }
 

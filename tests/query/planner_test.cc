@@ -70,7 +70,7 @@ MachineCosts nodes_cost_much() {
 MachineCosts scans_cost_much() {
   MachineCosts costs;
   for (const CostConstant& constant : kCostConstants) costs.*constant.value = 0;
-  costs.fork_ns = 1e12;
+  costs.share_ns = 1e12;
   return costs;
 }
 
@@ -109,6 +109,23 @@ TEST(Adaptive, StaysWithTheBoundsWhereAScanIsDear) {
         expected.hits);
     EXPECT_FALSE(stats.handed_over);
     EXPECT_EQ(stats.engine, Engine::bounded);
+  }
+}
+
+// 500 blocks: one thread would have read them before a look could save anything.
+TEST(Adaptive, LooksAtASmallTableIfThreadsShareIt) {
+  if (threads_of(0) == 1) GTEST_SKIP() << "one thread";
+  Random random(4);
+  const Table table = random_table(random, ValueClass::uniform_f32, 8000, 8);
+  const Index index = Index::build(table.view(), {.block_rows = 16});
+  const Query query = hard_queries()[1];
+  const SearchResult expected = index.search(query, {.engine = Engine::scan});
+  for (const int threads : {1, 2}) {
+    SearchStats stats;
+    EXPECT_EQ(search_adaptive(*expected.snapshot, resolve(query, *expected.snapshot), threads, stats,
+                              nodes_cost_much),
+              expected.hits);
+    EXPECT_EQ(stats.handed_over, threads == 2);
   }
 }
 
