@@ -1,7 +1,6 @@
 #include "query/calibrate.h"
 
 #include <algorithm>
-#include <random>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,7 +16,9 @@
 #include "query/far_table.h"
 #include "query/forecast.h"
 #include "query/measure_device.h"
+#include "query/pace.h"
 #include "query/resolve.h"
+#include "query/sample_index.h"
 #include "query/turns.h"
 
 namespace culmen {
@@ -28,16 +29,6 @@ constexpr std::size_t kSomeRows = 32'000;  // two threads' scan of which is hard
 constexpr std::size_t kManyRows = 150'000;
 constexpr std::size_t kLargeRows = 500'000;  // 16 MB
 constexpr int kFewDims = 2, kDims = 8, kManyRowsDims = 4;
-
-Index make_index(std::size_t num_rows, int dims, bool all_equal = false) {
-  std::mt19937_64 random(1);
-  std::vector<float> values(num_rows * static_cast<std::size_t>(dims), 0.3F);
-  if (!all_equal)
-    for (float& value : values) value = static_cast<float>(random() >> 40) * 0x1p-24F;
-  std::vector<Attribute> attributes;
-  for (int i = 0; i < dims; ++i) attributes.push_back({std::string(1, static_cast<char>('a' + i))});
-  return Index::build(row_major_table(std::span<const float>(values), std::move(attributes)));
-}
 
 constexpr int kPasses = 4;
 constexpr Turns::Shape kFewRuns = {.runs = 2}, kSomePasses = {.warm_ups = kPasses, .runs = 2};
@@ -81,14 +72,17 @@ class Calibrator {
   MeasuredCosts run() {
     const bool all_agree = turns_.run();
     std::vector<PaidBill> paid;
-    for (std::size_t work = 0; work < bills_.size(); ++work) paid.push_back({bills_[work], turns_.ns(work)});
-    return {fit_costs(paid), all_agree && all_threads_came(), {}};
+    for (const auto& [work, bill] : bills_) paid.push_back({bill, turns_.ns(work)});
+    MachineCosts costs = fit_costs(paid);
+    costs.pace_ns = turns_.ns(pace_);
+    return {costs, all_agree && all_threads_came(), {}};
   }
 
  private:
   std::size_t add(std::function<void()> work, const Bill& bill, Turns::Shape shape) {
-    bills_.push_back(bill);
-    return turns_.add(std::move(work), shape);
+    const std::size_t number = turns_.add(std::move(work), shape);
+    bills_.emplace_back(number, bill);
+    return number;
   }
 
   // The answer is thrown away each time, as by a caller.
@@ -233,16 +227,18 @@ class Calibrator {
   }
 
   const int all_threads_ = threads_of(0);
-  const Index one_ = make_index(1, kDims), few_ = make_index(kNearRows, kFewDims),
-              near_ = make_index(kNearRows, kDims), equal_ = make_index(kNearRows, kDims, true),
-              some_ = make_index(kSomeRows, kDims), many_ = make_index(kManyRows, kManyRowsDims),
-              large_ = make_index(kLargeRows, kDims);
+  const Index one_ = sample_index(1, kDims), few_ = sample_index(kNearRows, kFewDims),
+              near_ = sample_index(kNearRows, kDims),
+              equal_ = sample_index(kNearRows, kDims, SampleValues::all_equal),
+              some_ = sample_index(kSomeRows, kDims), many_ = sample_index(kManyRows, kManyRowsDims),
+              large_ = sample_index(kLargeRows, kDims);
   const std::shared_ptr<const Snapshot> near_snapshot_ =
       near_.search(make_query(kDims, kDims, 1), {.engine = Engine::bounded}).snapshot;
   const FarTable far_{*near_snapshot_};
 
   Turns turns_;
-  std::vector<Bill> bills_;               // of each work
+  std::vector<std::pair<std::size_t, Bill>> bills_;  // of works, by their number
+  const std::size_t pace_ = turns_.add(pace_work());
   std::size_t alone_ = 0, together_ = 0;  // the same scan, by one thread and by all
 };
 

@@ -1,4 +1,4 @@
-// Measures what work costs on this machine, by the engines' own inner loops; and on its first GPU.
+// Finds out what work costs on this machine, from searches that are timed; and on its first GPU.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct MeasuredCosts {
   std::optional<DeviceCosts> device;  // of GPU 0, if there is one
 };
 
-// Cost: about a second and 256 MiB of memory; several seconds before it gives up on being sure.
+// Cost: three to five seconds and 320 MiB of memory; up to ten before it gives up on being sure.
 MeasuredCosts measure_costs();
 
 }  // namespace culmen

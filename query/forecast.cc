@@ -16,6 +16,8 @@ namespace {
 constexpr double kRise = 0.15;          // of the way from the present k-th score to the highest bound left
 constexpr double kUnopenedShare = 0.4;  // nodes are opened best first: the others hold fewer such leaves
 
+constexpr double kSlack = 2;  // as many leaves as rows that are sure so far would want
+
 constexpr int kMaxLevels = 16;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -66,6 +68,12 @@ FrontierCount count_frontier(const Frontier& frontier, double limit) {
     count.leaves_taken += taken;
   });
   return count;
+}
+
+// Rows that nothing with such a bound can displace.
+double rows_from(const TopK& best, double bound) {
+  return static_cast<double>(
+      std::ranges::count_if(best.hits(), [&](const Hit& hit) { return hit.score >= bound; }));
 }
 
 // Adds what lies below the children that are left.
@@ -145,15 +153,16 @@ Work forecast_bounded(const Snapshot& snapshot, const ResolvedQuery& query, cons
     add_left(snapshot, query, count, 1, all);
     work.nodes += all.nodes;
     work.leaves_tied_out += all.leaves;
-  } else if (is_full) {
-    add_left(snapshot, query, count, 1, work);
   } else {
-    // Of all that is left: so much as it takes for k rows, if there are as many.
+    // No more than it takes to be sure of k rows, if they come in as they did so far. The floor is the better
+    // guide where there is one, except where many rows tie at the top.
     Work all;
     add_left(snapshot, query, count, 1, all);
-    const double wanted = before * (k - found) / std::max(found, 0.5);
+    const double sure = rows_from(progress.best, progress.frontier.top().bound);
+    double wanted = before * (k - sure) / std::max(sure, 0.5);
+    if (is_full) wanted = sure > 0 ? kSlack * wanted : all.leaves;
     add_left(snapshot, query, count, std::min(1.0, wanted / std::max(all.leaves, 1.0)), work);
-    work.hits = std::min(k, found * work.leaves / before);
+    if (!is_full) work.hits = std::min(k, found * work.leaves / before);
   }
   work.replacements = static_cast<double>(progress.best.num_replacements());
   if (is_full) work.replacements += 0.5 * expected_replacements(k, k * work.leaves / before);

@@ -29,6 +29,7 @@
 #include "query/current_costs.h"
 #include "query/device_index.h"
 #include "query/load/device_load.h"
+#include "query/pace.h"
 #include "query/planner.h"
 #include "query/resolve.h"
 
@@ -337,8 +338,9 @@ Explanation Index::explain(const Query& query, const SearchOptions& options) con
   const FloatingPointScope floating_point;
   const std::shared_ptr<const Snapshot> snapshot = core_->snapshot();
   const ResolvedQuery resolved = resolve(query, *snapshot);
-  return explain_plan(*snapshot, resolved,
-                      make_plan(*snapshot, resolved, options, current_costs(), current_device_costs()));
+  return explain_plan(
+      *snapshot, resolved,
+      make_plan(*snapshot, resolved, options, at_present_pace(current_costs()), current_device_costs()));
 }
 
 Placement Index::place(std::span<const Query> queries, const PlacementOptions& options) const {
@@ -346,7 +348,8 @@ Placement Index::place(std::span<const Query> queries, const PlacementOptions& o
   const std::shared_ptr<const Snapshot> snapshot = core_->snapshot();
   std::vector<ResolvedQuery> resolved;
   for (const Query& query : queries) resolved.push_back(resolve(query, *snapshot));
-  return place_queries(*snapshot, resolved, options, current_costs(), current_device_costs());
+  return place_queries(*snapshot, resolved, options, at_present_pace(current_costs()),
+                       current_device_costs());
 }
 
 std::vector<std::string> Index::verify(bool deep) const {

@@ -27,6 +27,13 @@ UndisturbedTime undisturbed(std::vector<double> runs_ns, double quick) {
   return {at(quick), runs_ns.size() >= kFewestRuns && at(agreeing(quick)) <= kSpread * at(quick)};
 }
 
+double elapsed_ns(const std::function<void()>& work) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  work();
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
+
 std::size_t Turns::add(std::function<void()> work, Shape shape) {
   tasks_.push_back({std::move(work), shape, {}});
   return tasks_.size() - 1;
@@ -46,13 +53,8 @@ bool Turns::run() {
 }
 
 void Turns::take_turn(Task& task) {
-  using Clock = std::chrono::steady_clock;
   for (int i = 0; i < task.shape.warm_ups; ++i) task.work();
-  for (int i = 0; i < task.shape.runs; ++i) {
-    const Clock::time_point start = Clock::now();
-    task.work();
-    task.runs_ns.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count());
-  }
+  for (int i = 0; i < task.shape.runs; ++i) task.runs_ns.push_back(elapsed_ns(task.work));
 }
 
 }  // namespace culmen

@@ -23,6 +23,8 @@ struct UndisturbedTime {
 inline constexpr double kAlone = 0.25, kTogether = 0.1;
 UndisturbedTime undisturbed(std::vector<double> runs_ns, double quick = kAlone);
 
+double elapsed_ns(const std::function<void()>& work);
+
 class Turns {
  public:
   struct Shape {
@@ -38,7 +40,6 @@ class Turns {
   // A few rounds of turns, and more, up to a limit, for works whose time is not sure. Whether all are.
   bool run();
   double ns(std::size_t work) const { return time(tasks_[work]).ns; }
-  std::size_t size() const { return tasks_.size(); }
 
  private:
   struct Task {

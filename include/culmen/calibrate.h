@@ -31,8 +31,8 @@ Calibration calibration();
 
 // Measures, keeps, and from now on goes by the new constants. Only the quickest runs count, which nothing
 // disturbs, so the machine need not be idle; on one so busy that even these cannot be sure, sure constants
-// from before stay, and are returned. A file that cannot be written is no error. Cost: one to two seconds of
-// all cores, on a busy machine up to ten, and 256 MiB of memory. Any thread may call it; searches go on.
+// from before stay, and are returned. A file that cannot be written is no error. Cost: three to five
+// seconds, on a busy machine up to ten, and 320 MiB of memory. Any thread may call it; searches go on.
 Calibration calibrate();
 
 }  // namespace culmen

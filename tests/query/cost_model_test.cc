@@ -10,6 +10,7 @@
 #include "query/calibrate.h"
 #include "query/calibration_file.h"
 #include "query/forecast.h"
+#include "query/pace.h"
 #include "query/resolve.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
@@ -69,8 +70,10 @@ TEST(CostModel, ChargesForEveryConstantSomewhere) {
                                gta_bill(answered, kTwo)})
         all.add(bill, 1);
     }
-  for (const CostConstant& constant : kCostConstants)
+  for (const CostConstant& constant : kCostConstants) {
+    if (constant.value == &MachineCosts::pace_ns) continue;
     EXPECT_GT(all.times(constant.value), 0) << constant.name;
+  }
 }
 
 TEST(CostModel, ChargesByTheLogarithmOfKBetweenTheMeasuredLengths) {
@@ -146,6 +149,21 @@ TEST(Calibration, MeasuresEveryConstant) {
   }
   EXPECT_GT(costs.value_ns, 0);
   EXPECT_GT(costs.replace_16_ns, 0);
+}
+
+TEST(Pace, ChangesAllCostsByOneFactorWithinReason) {
+  for (const double pace_ns : {1e-3, 1e4, 1e12}) {
+    MachineCosts costs;
+    costs.pace_ns = pace_ns;
+    const MachineCosts present = at_present_pace(costs);
+    const double factor = present.search_ns / costs.search_ns;
+    EXPECT_GE(factor, 0.25);
+    EXPECT_LE(factor, 4);
+    if (pace_ns < 1) EXPECT_EQ(factor, 4);
+    if (pace_ns > 1e9) EXPECT_EQ(factor, 0.25);
+    for (const CostConstant& constant : kCostConstants)
+      EXPECT_DOUBLE_EQ(present.*constant.value, factor * costs.*constant.value) << constant.name;
+  }
 }
 
 TEST(CalibrationFile, KeepsEveryConstant) {
