@@ -130,6 +130,8 @@ std::vector<PartitionRange> cut_partitions(std::span<const std::uint64_t> first_
 }
 
 void allocate_tree(Snapshot& s, std::size_t num_leaves) {
+  s.num_nodes = 0;
+  s.height = 0;
   for (std::size_t width = num_leaves; width > 0; width = width == 1 ? 0 : width) {
     width = (width + kFanOut - 1) / kFanOut;
     s.num_nodes += width;
@@ -138,7 +140,13 @@ void allocate_tree(Snapshot& s, std::size_t num_leaves) {
   s.num_leaves = s.leaf_slots = num_leaves;
   s.node_slots = s.num_nodes;
   if (s.height > 0) s.root = static_cast<std::uint32_t>(s.num_nodes - 1);
-  s.blocks = std::make_shared<Blocks>(s.block_shape(), s.layout, num_leaves, s.num_nodes);
+  if (s.blocks != nullptr && s.blocks->leaf_capacity() >= num_leaves &&
+      s.blocks->node_capacity() >= s.num_nodes) {
+    s.blocks->grow_leaves(num_leaves);
+    s.blocks->grow_nodes(s.num_nodes);
+  } else {
+    s.blocks = std::make_shared<Blocks>(s.block_shape(), s.layout, num_leaves, s.num_nodes);
+  }
 }
 
 void stack_levels(Snapshot& s) {

@@ -42,7 +42,8 @@ TupleChunk read_rows(const Snapshot& snapshot, const TableView& table, std::span
 // first_rows: [num_partitions + 1] where each partition begins among all rows in key order.
 std::vector<PartitionRange> cut_partitions(std::span<const std::uint64_t> first_rows, int block_rows);
 
-// Memory for the tree above `num_leaves` leaves, all zero. Level-1 nodes come first, the root is the last.
+// Memory for the tree above `num_leaves` leaves, all zero; if the snapshot has some of it, for the rest.
+// Level-1 nodes come first, the root is the last.
 void allocate_tree(Snapshot& snapshot, std::size_t num_leaves);
 
 // Writes all levels above the first.

@@ -80,7 +80,6 @@ Bill bounded_bill(const Work& work) {
   Bill bill;
   bill.charge(&MachineCosts::search_ns, 1);
   bill.charge(&MachineCosts::node_ns, work.nodes);
-  bill.charge(&MachineCosts::bound_ns, work.bound_rows);
   bill.charge(&MachineCosts::range_ns, work.ranges);
   bill.charge(&MachineCosts::leaf_ns, work.leaves);
   bill.charge(&MachineCosts::tied_ns, work.leaves_tied_out);

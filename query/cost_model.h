@@ -1,6 +1,6 @@
 // How long an engine takes: counts of work, each times what it costs on the machine.
 //
-//   bounded = search + nodes node + terms bound + ranges range + leaves leaf + tied tied + visits + far
+//   bounded = search + nodes node + ranges range + leaves leaf + tied tied + visits + far
 //             + hits hit(k)
 //   scan    = share + fork (1 - 1 / threads) + (leaves scan_leaf + visits) / threads + stream
 //             + (threads - 1) hits merge + hits hit(k)
@@ -19,8 +19,7 @@ namespace culmen {
 // What an engine does for one query, counted or estimated.
 struct Work {
   double nodes = 0;
-  double bound_rows = 0;  // over all nodes
-  double ranges = 0;      // over all nodes
+  double ranges = 0;  // over all nodes
   double leaves = 0;
   double leaves_tied_out = 0;  // or left by another look at their corners
   double values = 0;           // that are scored, or compared with a range

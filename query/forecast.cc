@@ -85,7 +85,6 @@ void add_left(const Snapshot& snapshot, const ResolvedQuery& query, const Fronti
   for (int level = kMaxLevels - 1; level > 1; --level) {
     nodes = count.left[static_cast<std::size_t>(level)] + nodes * kFanOut * share;
     work.nodes += part * nodes;
-    work.bound_rows += part * nodes * static_cast<double>(query.bound.terms.size());
     work.ranges += part * nodes * static_cast<double>(query.where.size());
   }
   const double left = static_cast<double>(snapshot.num_leaves) - work.leaves;
@@ -126,7 +125,6 @@ Work counted_work(const Snapshot& snapshot, const ResolvedQuery& query, const Se
                   double hits) {
   Work work;
   work.nodes = static_cast<double>(stats.nodes_visited);
-  work.bound_rows = work.nodes * static_cast<double>(query.bound.terms.size());
   work.ranges = work.nodes * static_cast<double>(query.where.size());
   work.leaves_tied_out = static_cast<double>(stats.leaves_tied_out);
   add_leaves(snapshot, query, static_cast<double>(stats.blocks_visited),

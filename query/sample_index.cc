@@ -14,7 +14,7 @@ Index sample_index(std::size_t num_rows, int dims, SampleValues kind) {
   if (kind == SampleValues::independent)
     for (float& value : values) value = static_cast<float>(random() >> 40) * 0x1p-24F;
   std::vector<Attribute> attributes;
-  for (int i = 0; i < dims; ++i) attributes.push_back({std::string(1, static_cast<char>('a' + i))});
+  for (int i = 0; i < dims; ++i) attributes.push_back({"a" + std::to_string(i)});
   return Index::build(row_major_table(std::span<const float>(values), std::move(attributes)));
 }
 

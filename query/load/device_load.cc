@@ -13,6 +13,7 @@
 #include "index/load_steps.h"
 #include "index/with_threads.h"
 #include "query/load/cut_search.h"
+#include "query/load/fresh_pages.h"
 #include "query/load/keys.h"
 #include "query/load/load_room.h"
 #include "query/load/loaded_tree.h"
@@ -51,6 +52,7 @@ class DeviceLoader {
   std::optional<DeviceLoad> run() {
     const cuda::WaitAtEnd wait(stream_);  // buffers go behind it, and the caller's table
     survey();
+    prepare_pages();
     choose_partitions();
     DeviceLoad loaded;
     if (fits_at_once()) {
@@ -77,6 +79,7 @@ class DeviceLoader {
 
   std::uint64_t room() const;
   void survey();
+  void prepare_pages();
   std::vector<ColumnFacts> survey_chunks(IdFacts& ids);
   void check_ids();
   void choose_partitions();
@@ -98,6 +101,7 @@ class DeviceLoader {
   std::optional<TableChunks> chunks_;
   bool ids_ascend_ = true;  // with the rows
   std::shared_ptr<Snapshot> snapshot_;
+  FreshPages pages_;
   std::optional<DevicePartitioner> partitioner_;
   cuda::Buffer<std::uint64_t> counts_;  // [num_partitions] rows
 };
@@ -127,6 +131,13 @@ void DeviceLoader::survey() {
   const std::int64_t largest = table_.ids.empty() ? static_cast<std::int64_t>(n) - 1 : ids.largest;
   snapshot_ =
       start_snapshot(table_, options_, make_survey(table_, facts, options_.value_type), id_after(largest));
+}
+
+// Of the fewest leaves that the rows can fill; their number is not known before the partitions are.
+void DeviceLoader::prepare_pages() {
+  const auto block_rows = static_cast<std::uint64_t>(snapshot_->block_rows);
+  allocate_tree(*snapshot_, (table_.num_rows + block_rows - 1) / block_rows);
+  pages_.start(snapshot_->blocks);
 }
 
 std::vector<ColumnFacts> DeviceLoader::survey_chunks(IdFacts& ids) {
@@ -201,7 +212,7 @@ std::vector<std::uint64_t> DeviceLoader::first_rows() const {
 
 SpanLoad DeviceLoader::make_span_load(std::span<const std::uint64_t> first_rows) {
   return SpanLoad(
-      *snapshot_, table_.labels, first_rows,
+      *snapshot_, table_.labels, first_rows, pages_,
       [this](std::string_view phase, double fraction) { report(phase, fraction); }, stream_.get());
 }
 

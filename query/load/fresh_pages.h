@@ -1,11 +1,15 @@
-// FreshPages: memory that has never been written to becomes pages, which takes as long as filling it does, by
-// idle threads while a device works on what will stand there.
+// FreshPages: memory that has never been written to becomes pages, which takes longer than filling it does
+// (a host may have to find them for a virtual machine, too), by idle threads while a device works on what
+// will stand there.
 #pragma once
 
 #include <tbb/task_group.h>
 
 #include <cstddef>
+#include <memory>
 #include <span>
+
+#include "index/blocks.h"
 
 namespace culmen::gpu {
 
@@ -16,11 +20,16 @@ class FreshPages {
   FreshPages(const FreshPages&) = delete;
   FreshPages& operator=(const FreshPages&) = delete;
 
-  // The memory holds zeros, and nobody else writes to it until wait().
-  void start(std::span<std::byte> memory);
+  // All slots, or those that have come since the last call. They hold zeros, and nobody else writes to them
+  // until wait().
+  void start(const std::shared_ptr<Blocks>& blocks);
   void wait() { group_.wait(); }
 
  private:
+  void start(std::span<std::byte> memory);
+
+  std::shared_ptr<Blocks> blocks_;  // not to go before the threads are done
+  std::size_t num_leaves_ = 0, num_nodes_ = 0;
   tbb::task_group group_;
 };
 

@@ -8,7 +8,6 @@
 #include "culmen/error.h"
 #include "index/leaf_labels.h"
 #include "index/load_steps.h"
-#include "query/load/fresh_pages.h"
 #include "query/load/sort.h"
 #include "query/load/transfer.h"
 
@@ -38,9 +37,10 @@ struct SpanLoad::LeafBuffers {
 };
 
 SpanLoad::SpanLoad(Snapshot& snapshot, LabelsView labels, std::span<const std::uint64_t> first_rows,
-                   Report report, cudaStream_t stream)
+                   FreshPages& pages, Report report, cudaStream_t stream)
     : snapshot_(snapshot),
       labels_(labels),
+      pages_(pages),
       report_(std::move(report)),
       stream_(stream),
       first_rows_(first_rows.begin(), first_rows.end()),
@@ -50,6 +50,7 @@ SpanLoad::SpanLoad(Snapshot& snapshot, LabelsView labels, std::span<const std::u
       d_units_(send(snapshot.units, stream)),
       downloader_(stream) {
   allocate_tree(snapshot, partitions_.back().first_leaf + std::size_t{partitions_.back().num_leaves});
+  pages_.start(snapshot.blocks);
 }
 
 std::shared_ptr<SlotArrays> SpanLoad::make_arrays() {
@@ -81,8 +82,6 @@ LeafTarget SpanLoad::target_of(PartitionSpan span) const {
 void SpanLoad::load(PartitionSpan span, const Rows& rows, bool ids_ascend) {
   LeafTarget leaves = target_of(span);
   if (leaves.num_leaves == 0) return;
-  FreshPages pages;
-  for (const Piece& piece : pieces_of(leaves)) pages.start(piece.to);
   report_("sorting", 0);
   const auto num_rows = static_cast<std::uint32_t>(first_rows_[span.end] - first_rows_[span.first]);
   RowSort sort(num_rows, stream_);
@@ -101,7 +100,7 @@ void SpanLoad::load(PartitionSpan span, const Rows& rows, bool ids_ascend) {
   });
   cuda::check(cudaStreamSynchronize(stream_));
   report_("copying", 0);
-  pages.wait();
+  pages_.wait();
   for (const Piece& piece : pieces_of(leaves)) downloader_.copy(piece.from, piece.to);
   if (snapshot_.has_labels) copy_labels(leaves, rows, order, starts.data());
 }

@@ -15,6 +15,7 @@
 #include "query/gpu/slot_arrays.h"
 #include "query/load/bounds.h"
 #include "query/load/downloader.h"
+#include "query/load/fresh_pages.h"
 #include "query/load/leaves.h"
 #include "query/load/rows.h"
 
@@ -25,9 +26,9 @@ class SpanLoad {
   using Report = std::function<void(std::string_view phase, double fraction)>;
 
   // first_rows: [num_partitions + 1] where each partition begins among all rows in key order. The snapshot
-  // gets its tree, and stays, as the labels do. Throws OutOfDeviceMemory or CudaError.
-  SpanLoad(Snapshot& snapshot, LabelsView labels, std::span<const std::uint64_t> first_rows, Report report,
-           cudaStream_t stream);
+  // gets its tree, and stays, as the labels and `pages` do. Throws OutOfDeviceMemory or CudaError.
+  SpanLoad(Snapshot& snapshot, LabelsView labels, std::span<const std::uint64_t> first_rows,
+           FreshPages& pages, Report report, cudaStream_t stream);
 
   // Memory for all slots, in which leaves come to stand and stay. For who loads one span of all partitions.
   // Null if there is no room.
@@ -56,6 +57,7 @@ class SpanLoad {
 
   Snapshot& snapshot_;
   LabelsView labels_;
+  FreshPages& pages_;
   Report report_;
   cudaStream_t stream_;
   std::vector<std::uint64_t> first_rows_;

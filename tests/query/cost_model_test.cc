@@ -52,7 +52,6 @@ TEST(CostModel, RisesWithRowsAndWithK) {
 
 TEST(CostModel, ChargesForEveryConstantSomewhere) {
   const Work work = {.nodes = 10,
-                     .bound_rows = 80,
                      .ranges = 10,
                      .leaves = 1e5,
                      .leaves_tied_out = 10,
@@ -112,20 +111,20 @@ TEST(Bills, TellTheCostsByWhichTheyWerePaid) {
   MachineCosts costs;
   costs.leaf_ns = 40;
   costs.value_ns = 0.25;
-  costs.bound_ns = 0;
+  costs.node_ns = 0;
   std::vector<PaidBill> paid;
   for (int i = 1; i <= 20; ++i) {
     Bill bill;
     bill.charge(&MachineCosts::leaf_ns, i);
     bill.charge(&MachineCosts::value_ns, 1000.0 / i);
-    bill.charge(&MachineCosts::bound_ns, i % 3);
+    bill.charge(&MachineCosts::node_ns, i % 3);
     paid.push_back({bill, bill.ns(costs)});
   }
   const MachineCosts fitted = fit_costs(paid);
   EXPECT_NEAR(fitted.leaf_ns, 40, 0.01);
   EXPECT_NEAR(fitted.value_ns, 0.25, 0.0001);
-  EXPECT_NEAR(fitted.bound_ns, 0, 0.01);
-  EXPECT_EQ(fitted.node_ns, MachineCosts().node_ns);  // no bill says anything of nodes
+  EXPECT_NEAR(fitted.node_ns, 0, 0.01);
+  EXPECT_EQ(fitted.tied_ns, MachineCosts().tied_ns);  // no bill says anything of ties
 }
 
 TEST(Bills, TellNoNegativeCosts) {
