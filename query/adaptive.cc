@@ -16,12 +16,12 @@
 namespace culmen {
 namespace {
 
-constexpr std::uint64_t kFirstLook = 192;  // some 20 to 60 us
+// The first look comes after this part of a thread's share of the leaves, within limits: some 10 to 60 us.
+constexpr std::uint64_t kPart = 4, kLeastFirstLook = 32, kMostFirstLook = 192;
+// A table of fewer leaves one thread reads whole before a look could save anything.
+constexpr std::uint64_t kFewLeaves = 1024;
 // What is left is counted (5 to 10 us) only when the search has taken this part of a scan's time.
 constexpr double kWorthCounting = 0.125;
-// Of a table of fewer leaves that many threads may share, the first look comes after this part of them. One
-// thread reads such a table whole before a look could save anything.
-constexpr std::uint64_t kFewLeaves = 1024, kPartOfFew = 8;
 // What is left is known less well than what a scan takes, and part of the way is done.
 constexpr double kDoubt = 1.25;
 
@@ -31,8 +31,9 @@ class HandOver : public cpu::Watch {
       : snapshot_(snapshot), query_(query), threads_(threads), current_costs_(costs) {}
 
   std::uint64_t first_look() const override {
-    if (!has_few_leaves()) return kFirstLook;
-    return threads_.used == 1 ? kNever : snapshot_.num_leaves / kPartOfFew;
+    if (has_few_leaves() && threads_.used == 1) return kNever;
+    const auto share = snapshot_.num_leaves / static_cast<std::uint64_t>(threads_.used);
+    return std::clamp(share / kPart, kLeastFirstLook, kMostFirstLook);
   }
 
   std::uint64_t look(const cpu::Progress& progress) override {

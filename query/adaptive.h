@@ -3,9 +3,9 @@
 // with the floor that was reached.
 //
 // So easy queries are planned at no cost. A hard one loses what the search did before the look that gave up
-// on it: the first is after some 200 visits, each later one after twice as many, and a search goes on only
-// while the rest is expected to be about as cheap as a scan. Tables of fewer than 1,024 blocks are not worth
-// a look.
+// on it: the first is after some 200 visits, fewer where many threads would share a scan, each later one
+// after twice as many, and a search goes on only while the rest is expected to be about as cheap as a scan.
+// Tables of fewer than 1,024 blocks are not worth a look to one thread.
 #pragma once
 
 #include <vector>

@@ -186,7 +186,7 @@ TEST(Planner, PlacesQueriesWhereTheyAreAnsweredSoonest) {
   const std::vector<ResolvedQuery> queries(5'000, resolve(hard_queries()[0], *snapshot));
   const std::span all(queries);
   const auto place = [&](std::size_t count, bool has_copy, const std::optional<DeviceCosts>& device) {
-    return place_queries(*snapshot, all.first(count), {.has_copy = has_copy}, {}, device);
+    return place_queries(*snapshot, all.first(count), {.num_threads = 2, .has_copy = has_copy}, {}, device);
   };
   DeviceCosts quick;  // 1,000 queries would pay for a copy
   quick.batch_leaf_ns = 0;
