@@ -1,5 +1,7 @@
 #include "cpu/bounded.h"
 
+#include <optional>
+
 #include "cpu/frontier.h"
 #include "cpu/leaf_visit.h"
 #include "cpu/node_ranges.h"
@@ -79,15 +81,18 @@ class BoundedSearch {
     return slot;
   }
 
-  // Whether all that is below the children after this one is out, by the threshold of the last leaf before
-  // it.
-  bool is_rest_tied_out(NodeRef parent, std::uint32_t child) const {
-    const std::uint32_t leaf = last_leaf(parent, child);
-    const std::uint32_t last = last_leaf(parent, parent.header().num_children - 1);
-    if (snapshot_.leaf(leaf).partition != snapshot_.leaf(last).partition) return false;
+  // Whether all later leaves of the leaf's partition are out, by its threshold.
+  bool is_later_tied_out(std::uint32_t leaf) const {
     const double threshold =
         corner_score<T>(snapshot_, query_, leaf, Corner::later_maximum, Corner::later_minimum);
     return best_.excludes(threshold, snapshot_.leaf(leaf).later_min_id);
+  }
+
+  // Whether all that is below the children after this one is: leaves come in the order of partitions.
+  bool is_rest_tied_out(NodeRef parent, std::uint32_t child) const {
+    const std::uint32_t leaf = last_leaf(parent, child);
+    const std::uint32_t last = last_leaf(parent, parent.header().num_children - 1);
+    return snapshot_.leaf(leaf).partition == snapshot_.leaf(last).partition && is_later_tied_out(leaf);
   }
 
   // Whether the top, this child of `parent`, is tied out. Where one leaf is, its neighbours often are: all
@@ -100,11 +105,13 @@ class BoundedSearch {
       return true;
     }
     if (!is_tied_out(parent, top)) return false;
-    bool is_rest_out = false;
+    std::optional<std::uint32_t> finished;  // a partition of which no later leaf is left
     stats_.leaves_tied_out += frontier_.leave_out_of_top([&](std::uint32_t child) {
-      if (is_rest_out) return true;
+      const std::uint32_t leaf = parent.children()[child];
+      const std::uint32_t partition = snapshot_.leaf(leaf).partition;
+      if (partition == finished) return true;
       if (!is_tied_out(parent, child)) return false;
-      is_rest_out = is_rest_tied_out(parent, child);
+      if (is_later_tied_out(leaf)) finished = partition;
       return true;
     });
     return true;

@@ -56,7 +56,7 @@ class Frontier {
     sift_up(heap_.size() - 1);
   }
 
-  // Takes all children of the top's parent for which out(child) holds, the top among them.
+  // Takes all children of the top's parent for which out(child) holds, asked in ascending order, and the top.
   template <typename Out>
   std::uint64_t leave_out_of_top(const Out& out) {
     std::uint64_t count = 0;

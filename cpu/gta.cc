@@ -3,8 +3,6 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
-
 #include "cpu/leaf_visit.h"
 #include "cpu/parallel_topk.h"
 #include "index/floating_point_scope.h"
@@ -26,7 +24,7 @@ void walk_partition(const Snapshot& snapshot, const ResolvedQuery& query, const 
   }
 }
 
-// How soon a walk is left nobody knows before, so partitions are shared out one by one.
+// How soon a walk is left nobody knows before, so any number of partitions may be shared out.
 std::size_t partitions_per_task(const Snapshot& snapshot) {
   return snapshot.num_leaves <= kLeavesPerTask ? snapshot.order().partitions.size() : 1;
 }

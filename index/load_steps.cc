@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "culmen/error.h"
+#include "index/assert.h"
 #include "index/block_bounds.h"
 #include "index/leaf_cut.h"
 #include "index/sample.h"
@@ -140,8 +141,11 @@ void allocate_tree(Snapshot& s, std::size_t num_leaves) {
   s.num_leaves = s.leaf_slots = num_leaves;
   s.node_slots = s.num_nodes;
   if (s.height > 0) s.root = static_cast<std::uint32_t>(s.num_nodes - 1);
-  if (s.blocks != nullptr && s.blocks->leaf_capacity() >= num_leaves &&
-      s.blocks->node_capacity() >= s.num_nodes) {
+  // Nearly full, it would have no room for changes.
+  constexpr std::size_t kRoom = 2;
+  if (s.blocks != nullptr && s.blocks->leaf_capacity() >= kRoom * num_leaves &&
+      s.blocks->node_capacity() >= kRoom * s.num_nodes) {
+    CULMEN_ASSERT(s.blocks->leaf_slots() <= num_leaves && s.blocks->node_slots() <= s.num_nodes);
     s.blocks->grow_leaves(num_leaves);
     s.blocks->grow_nodes(s.num_nodes);
   } else {

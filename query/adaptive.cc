@@ -9,6 +9,7 @@
 #include "cpu/parallel_topk.h"
 #include "cpu/scan.h"
 #include "cpu/topk.h"
+#include "culmen/error.h"
 #include "index/with_threads.h"
 #include "query/cost_model.h"
 #include "query/forecast.h"
@@ -87,6 +88,7 @@ std::vector<Hit> scan(const Snapshot& snapshot, const ResolvedQuery& query, int 
 }  // namespace
 
 int threads_of(int num_threads) {
+  if (num_threads < 0) throw InvalidArgument("num_threads must not be negative");
   const int all = tbb::info::default_concurrency();
   return num_threads == 0 ? all : std::min(num_threads, all);
 }

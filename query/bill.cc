@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kCount = kCostConstants.size();
 // One cost at a time is set to its best value while the others stand, in turn: slow where costs come in
-// pairs, but a sweep takes a microsecond.
+// pairs, but a sweep takes some microseconds.
 constexpr int kMostSweeps = 20'000;
 constexpr double kStill = 1e-9;  // of a cost's share of the bills, when a sweep changes less
 

@@ -1,8 +1,9 @@
 #include "query/calibrate.h"
 
 #include <algorithm>
-#include <span>
-#include <string>
+#include <functional>
+#include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -159,7 +160,7 @@ class Calibrator {
             add_search(*index, make_query(dims, dims, k, signs), engine, all_threads_, kFewRuns);
     }
     const Query query = make_query(kManyRowsDims, kManyRowsDims, 1);
-    alone_ = add_search(many_, query, Engine::scan);
+    alone_ = add_search(many_, query, Engine::scan, 1, {.quick = kTogether});  // by one quantile
     together_ = add_search(many_, query, Engine::scan, all_threads_);
   }
 
@@ -184,8 +185,8 @@ class Calibrator {
   // is there when the clock starts: after some passes, since caches that had to do with more than they hold
   // keep only part of what comes next.
   void add_reading(std::size_t size, FarTable::Order order, const ReadCosts& costs, int threads) {
-    const std::size_t step = leaves_of_a_run(threads);
-    const auto leaves = far_.leaves(order).first(std::max(size / far_.leaf_bytes(), step));
+    const auto leaves = far_.leaves(order).first(size / far_.leaf_bytes());
+    const std::size_t step = std::min(leaves_of_a_run(threads), leaves.size());
     const bool may_fit = size < kReadSizes.back();
     const Turns::Shape shape = {.warm_ups = may_fit ? static_cast<int>(kPasses * leaves.size() / step) : 1,
                                 .runs = 16,
@@ -195,7 +196,7 @@ class Calibrator {
     for (const int num_terms : {kFewDims, kDims}) {
       Query query = make_query(kDims, num_terms, 1);
       query.min_score = std::numeric_limits<double>::max();
-      Bill bill = reading_bill(num_terms, threads);
+      Bill bill = reading_bill(step, num_terms, threads);
       const double rows = static_cast<double>(far_.rows(step));
       charge_reading(costs, static_cast<double>(size), static_cast<double>(step),
                      rows * num_terms * sizeof(float), 1, bill);
@@ -211,8 +212,7 @@ class Calibrator {
   }
 
   // Of computing beside it.
-  Bill reading_bill(int num_terms, int threads) const {
-    const std::size_t leaves = leaves_of_a_run(threads);
+  Bill reading_bill(std::size_t leaves, int num_terms, int threads) const {
     Bill bill;
     bill.charge(&MachineCosts::scan_leaf_ns, static_cast<double>(leaves) / threads);
     bill.charge(&MachineCosts::value_ns, static_cast<double>(far_.rows(leaves)) * num_terms / threads);

@@ -1,7 +1,6 @@
 #include "query/cost_model.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace culmen {

@@ -6,7 +6,10 @@
 //             + (threads - 1) hits merge + hits hit(k)
 //   gta     = the same with gta_leaf, for the leaves that it reads
 //   visits  = values value + candidates candidate + replacements replace(k)
-//   far, stream = leaves leaf + kB kb, of each size of table its own
+//   far, stream = leaves leaf + kB kb, of each size of table its own; of all threads `shared`, of some
+//   between
+//
+// A scan, or gta, takes no longer than one thread would.
 //
 // Times are those of a warm index on an idle machine: what fits the processor's own cache costs no reading.
 #pragma once
@@ -21,10 +24,10 @@ struct Work {
   double nodes = 0;
   double ranges = 0;  // over all nodes
   double leaves = 0;
-  double leaves_tied_out = 0;  // or left by another look at their corners
-  double values = 0;           // that are scored, or compared with a range
-  double bytes = 0;            // of values that are scored
-  double span = 0;             // bytes of the visited leaves, all attributes: what caches would have to hold
+  double leaves_tied_out = 0;
+  double values = 0;  // that are scored, or compared with a range
+  double bytes = 0;   // of values that are scored
+  double span = 0;    // bytes of the visited leaves, all attributes: what caches would have to hold
   double candidates = 0;
   double replacements = 0;
   double hits = 0;

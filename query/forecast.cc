@@ -11,12 +11,12 @@
 namespace culmen {
 namespace {
 
-// Both were chosen on some 700 looks at searches of random questions (bench/planner) over six kinds of
-// tables: docs/decisions/0015-planner.md.
+// Chosen on looks at searches of random questions (bench/planner) over six kinds of tables:
+// docs/decisions/0015-planner.md.
 constexpr double kRise = 0.15;          // of the way from the present k-th score to the highest bound left
 constexpr double kUnopenedShare = 0.4;  // nodes are opened best first: the others hold fewer such leaves
 
-constexpr double kSlack = 2;  // as many leaves as rows that are sure so far would want
+constexpr double kSlack = 2;  // times as many leaves as sure rows would want
 
 constexpr int kMaxLevels = 16;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -70,15 +70,9 @@ FrontierCount count_frontier(const Frontier& frontier, double limit) {
   return count;
 }
 
-// Rows that nothing with such a bound can displace.
-double rows_from(const TopK& best, double bound) {
-  return static_cast<double>(
-      std::ranges::count_if(best.hits(), [&](const Hit& hit) { return hit.score >= bound; }));
-}
-
 // Adds what lies below the children that are left.
 void add_left(const Snapshot& snapshot, const ResolvedQuery& query, const FrontierCount& count, double part,
-              Work& work) {
+              bool is_full, Work& work) {
   const double seen = std::max(count.leaves_seen, 1.0);
   const double share = kUnopenedShare * std::min(1.0, (count.left[1] + count.leaves_taken) / seen);
   double nodes = 0;  // to be opened at the level below
@@ -89,7 +83,23 @@ void add_left(const Snapshot& snapshot, const ResolvedQuery& query, const Fronti
   }
   const double left = static_cast<double>(snapshot.num_leaves) - work.leaves;
   add_leaves(snapshot, query, part * std::min(left, count.left[1] + nodes * kFanOut * share),
-             compared_ranges(query, part == 1), work);
+             compared_ranges(query, is_full), work);
+}
+
+// The part of `leaves` that it takes to be sure of k rows, if they come in as they did in the `before`
+// visited ones. A row is sure that no bound is above. A floor is the better guide where there is one: these
+// rows then only tell of searches that end early, since many rows tie at the top. If all k are sure, ids
+// decide.
+double part_until_sure(const cpu::Progress& progress, double before, double k, double leaves) {
+  const double bound = progress.frontier.top().bound;
+  const auto sure = static_cast<double>(
+      std::ranges::count_if(progress.best.hits(), [&](const Hit& hit) { return hit.score >= bound; }));
+  double wanted = before * (k - sure) / std::max(sure, 0.5);
+  if (progress.best.full()) {
+    if (sure == 0 || sure == k) return 1;
+    wanted *= kSlack;
+  }
+  return std::min(1.0, wanted / std::max(leaves, 1.0));
 }
 
 // A leaf under a random path from the root.
@@ -145,21 +155,15 @@ Work forecast_bounded(const Snapshot& snapshot, const ResolvedQuery& query, cons
   const double limit =
       is_full ? floor + kRise * (progress.frontier.top().bound - floor) : std::max(floor, -kInfinity);
   const FrontierCount count = count_frontier(progress.frontier, limit);
+  Work all;  // that is left
+  add_left(snapshot, query, count, 1, is_full, all);
   if (is_full && !query.bound.exact && progress.frontier.top().bound <= floor + query.bound.looseness) {
     // All that is left may tie: corners decide, and few such leaves are read.
-    Work all;
-    add_left(snapshot, query, count, 1, all);
     work.nodes += all.nodes;
     work.leaves_tied_out += all.leaves;
   } else {
-    // No more than it takes to be sure of k rows, if they come in as they did so far. The floor is the better
-    // guide where there is one, except where many rows tie at the top.
-    Work all;
-    add_left(snapshot, query, count, 1, all);
-    const double sure = rows_from(progress.best, progress.frontier.top().bound);
-    double wanted = before * (k - sure) / std::max(sure, 0.5);
-    if (is_full) wanted = sure > 0 ? kSlack * wanted : all.leaves;
-    add_left(snapshot, query, count, std::min(1.0, wanted / std::max(all.leaves, 1.0)), work);
+    const double part = part_until_sure(progress, before, k, all.leaves);
+    add_left(snapshot, query, count, part, is_full, work);
     if (!is_full) work.hits = std::min(k, found * work.leaves / before);
   }
   work.replacements = static_cast<double>(progress.best.num_replacements());

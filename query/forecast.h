@@ -21,7 +21,8 @@ Work counted_work(const Snapshot& snapshot, const ResolvedQuery& query, const Se
 // A leaf is still to be read if its bound is above the k-th best score at the end. That score lies between
 // the present one and the highest bound that is left; kRise says where. Leaves under nodes that are not
 // opened yet are counted by the part that was above it in those that are. But not more are read than it takes
-// until k rows are above all bounds that are left, at the rate at which rows have come to be so.
+// until k rows are above all bounds that are left, at the rate at which rows have come to be so; once there
+// are k rows, not more than twice that.
 Work forecast_bounded(const Snapshot& snapshot, const ResolvedQuery& query, const cpu::Progress& progress);
 
 // Of rows that come in no order: cheap, and for the rows that enter the k best a guess (query/rehearsal.h

@@ -1,7 +1,7 @@
 #include "query/pace.h"
 
 #include <algorithm>
-#include <chrono>
+#include <utility>
 #include <vector>
 
 #include "culmen/index.h"
@@ -11,8 +11,9 @@
 namespace culmen {
 namespace {
 
+// Never destroyed: who explains a query while the process ends still finds it.
 const Index& fixed_index() {
-  static const Index index = sample_index(2'000, 8);
+  static const auto& index = *new Index(sample_index(2'000, 8));
   return index;
 }
 
@@ -35,6 +36,7 @@ std::function<void()> pace_work() {
 }
 
 MachineCosts at_present_pace(MachineCosts costs) {
+  if (costs.pace_ns <= 0) return costs;
   // Beyond these the clock is at fault, or a scheduler.
   constexpr double kLeast = 0.25, kMost = 4;
   const double factor = std::clamp(present_ns() / costs.pace_ns, kLeast, kMost);

@@ -1,9 +1,6 @@
 #include "query/planner.h"
 
-#include <tbb/info.h>
-
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdio>
 

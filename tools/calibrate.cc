@@ -37,7 +37,8 @@ void add_calibrate(Program& program) {
   command.add_flag("--show", *show, "Print the constants in use and measure nothing");
   add_quiet(command, program);
   command.footer(
-      "Nanoseconds of each unit of work. Takes a second or two, on a busy machine longer: only the quickest\n"
+      "Nanoseconds of each unit of work. Takes three to five seconds, on a busy machine longer: only the "
+      "quickest\n"
       "runs count, which nothing disturbs. Constants that are not sure because the machine was too busy "
       "never\n"
       "take the place of sure ones. Kept in the file that\n"

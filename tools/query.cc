@@ -89,7 +89,8 @@ std::vector<Query> make_queries(const Arguments& arguments, const Index& index) 
   return queries;
 }
 
-// Predictions are for people who ask: they wait the second or two that it takes to measure this machine.
+// Predictions are for people who ask: they wait the three to five seconds that it takes to measure this
+// machine.
 void measure_machine_once() {
   const Calibration known = calibration();
   if (!known.is_measured && !known.file.empty()) calibrate();

@@ -16,7 +16,10 @@ namespace culmen::gpu {
 class FreshPages {
  public:
   FreshPages() = default;
-  ~FreshPages() { group_.wait(); }
+  ~FreshPages() {
+    group_.cancel();
+    group_.wait();
+  }
   FreshPages(const FreshPages&) = delete;
   FreshPages& operator=(const FreshPages&) = delete;
 

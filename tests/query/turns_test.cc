@@ -37,9 +37,9 @@ TEST(Turns, OnlyUnsureWorksTakeMoreTurns) {
   Turns turns;
   const std::size_t steady_work = turns.add([&] { ++steady, std::this_thread::sleep_for(200us); });
   turns.add([&] { std::this_thread::sleep_for(10us * (++unsteady % 50)); });
-  turns.run();
+  EXPECT_FALSE(turns.run());
   EXPECT_GE(steady, 32);
-  EXPECT_GE(unsteady, 32);
+  EXPECT_GT(unsteady, 2 * steady);
   EXPECT_GE(turns.ns(steady_work), 200e3);
 }
 
