@@ -23,7 +23,7 @@ class Bill {
 
 struct PaidBill {
   Bill bill;
-  double ns;
+  double ns = 0;
 };
 
 // The costs, none of them negative, by which bills come nearest to what was paid: least squares of the part
