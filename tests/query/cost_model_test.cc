@@ -158,8 +158,11 @@ TEST(Pace, ChangesAllCostsByOneFactorWithinReason) {
     const double factor = present.search_ns / costs.search_ns;
     EXPECT_GE(factor, 0.25);
     EXPECT_LE(factor, 4);
-    if (pace_ns < 1) EXPECT_EQ(factor, 4);
-    if (pace_ns > 1e9) EXPECT_EQ(factor, 0.25);
+    if (pace_ns < 1) {
+      EXPECT_EQ(factor, 4);
+    } else if (pace_ns > 1e9) {
+      EXPECT_EQ(factor, 0.25);
+    }
     for (const CostConstant& constant : kCostConstants)
       EXPECT_DOUBLE_EQ(present.*constant.value, factor * costs.*constant.value) << constant.name;
   }
