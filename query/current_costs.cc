@@ -37,13 +37,13 @@ CurrentCosts& current() {
 
 Calibration describe(const CurrentCosts& of) {
   Calibration result{of.is_measured, of.measured.is_sure, of.file, {}};
-  for (const CostConstant& constant : kCostConstants)
-    result.costs.push_back(
-        {std::string(constant.name), std::string(constant.meaning), of.measured.costs.*constant.value});
-  if (of.measured.device)
-    for (const DeviceConstant& constant : kDeviceConstants)
+  const auto add = [&](const auto& costs, const auto& constants) {
+    for (const auto& constant : constants)
       result.costs.push_back(
-          {std::string(constant.name), std::string(constant.meaning), (*of.measured.device).*constant.value});
+          {std::string(constant.name), std::string(constant.meaning), costs.*constant.value});
+  };
+  add(of.measured.costs, kCostConstants);
+  if (of.measured.device) add(*of.measured.device, kDeviceConstants);
   return result;
 }
 

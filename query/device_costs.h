@@ -8,7 +8,6 @@
 #pragma once
 
 #include <array>
-#include <string_view>
 
 #include "query/cost_model.h"
 
@@ -26,11 +25,7 @@ struct DeviceCosts {
   double batch_hit_ns = 9;
 };
 
-struct DeviceConstant {
-  std::string_view name;
-  std::string_view meaning;
-  double DeviceCosts::*value;
-};
+using DeviceConstant = NamedCost<DeviceCosts>;
 
 inline constexpr std::array kDeviceConstants = {
     DeviceConstant{"device_launch_ns", "a kernel on the GPU and its answer on the host",

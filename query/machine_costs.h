@@ -59,11 +59,13 @@ struct MachineCosts {
 
 using Cost = double MachineCosts::*;
 
-struct CostConstant {
+template <typename Costs>
+struct NamedCost {
   std::string_view name;
   std::string_view meaning;
-  Cost value;
+  double Costs::*value;
 };
+using CostConstant = NamedCost<MachineCosts>;
 
 // By name, as they stand in the file and are shown to people.
 inline constexpr std::array kCostConstants = {
