@@ -11,12 +11,17 @@
 
 namespace culmen {
 
-// Runs `work` with at most `num_threads` threads (0: all cores) and returns what it returns. More threads
-// than cores are cut to the cores, since oneTBB would print a warning.
-decltype(auto) with_threads(int num_threads, const auto& work) {
+// How many threads a caller gets who asks for num_threads (0: all cores). More than cores are cut to the
+// cores, since oneTBB would print a warning. Throws InvalidArgument below 0.
+inline int threads_of(int num_threads) {
   if (num_threads < 0) throw InvalidArgument("num_threads must not be negative");
-  const int num_cores = tbb::info::default_concurrency();
-  const int wanted = num_threads == 0 ? num_cores : std::min(num_threads, num_cores);
+  const int all = tbb::info::default_concurrency();
+  return num_threads == 0 ? all : std::min(num_threads, all);
+}
+
+// Runs `work` with at most `num_threads` threads (threads_of) and returns what it returns.
+decltype(auto) with_threads(int num_threads, const auto& work) {
+  const int wanted = threads_of(num_threads);
   // oneTBB does not free an arena that asked for workers which never came, and each later call walks past it.
   // Arenas are therefore kept: one for each number of threads that this thread has asked for.
   thread_local std::map<int, tbb::task_arena> arenas;

@@ -1,7 +1,5 @@
 #include "query/adaptive.h"
 
-#include <tbb/info.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -9,7 +7,6 @@
 #include "cpu/parallel_topk.h"
 #include "cpu/scan.h"
 #include "cpu/topk.h"
-#include "culmen/error.h"
 #include "index/with_threads.h"
 #include "query/cost_model.h"
 #include "query/forecast.h"
@@ -87,14 +84,9 @@ std::vector<Hit> scan(const Snapshot& snapshot, const ResolvedQuery& query, int 
 
 }  // namespace
 
-int threads_of(int num_threads) {
-  if (num_threads < 0) throw InvalidArgument("num_threads must not be negative");
-  const int all = tbb::info::default_concurrency();
-  return num_threads == 0 ? all : std::min(num_threads, all);
-}
-
 Threads sharing_threads(const Snapshot& snapshot, int num_threads) {
-  return {snapshot.num_leaves <= kLeavesPerTask ? 1 : threads_of(num_threads), threads_of(0)};
+  const int threads = threads_of(num_threads);
+  return {snapshot.num_leaves <= kLeavesPerTask ? 1 : threads, threads_of(0)};
 }
 
 std::vector<Hit> search_adaptive(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,

@@ -18,9 +18,8 @@
 
 namespace culmen {
 
-// The number of threads for one query that SearchOptions::num_threads means.
-int threads_of(int num_threads);
-// Those that share a scan, or gta, of a table: one, where it is not worth waking a second.
+// Those that share a scan, or gta, of a table: one, where it is not worth waking a second. Throws
+// InvalidArgument for a negative num_threads.
 Threads sharing_threads(const Snapshot& snapshot, int num_threads);
 
 // Sets stats.engine to the one that answered. `costs` is asked for at the first look, if there is one.

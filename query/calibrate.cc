@@ -11,6 +11,7 @@
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "index/floating_point_scope.h"
+#include "index/with_threads.h"
 #include "query/adaptive.h"
 #include "query/bill.h"
 #include "query/cost_model.h"

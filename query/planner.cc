@@ -6,6 +6,7 @@
 
 #include "cpu/bounded.h"
 #include "cpu/topk.h"
+#include "index/with_threads.h"
 #include "query/adaptive.h"
 #include "query/cost_model.h"
 #include "query/forecast.h"

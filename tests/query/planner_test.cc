@@ -4,6 +4,7 @@
 
 #include "culmen/device.h"
 #include "culmen/error.h"
+#include "index/with_threads.h"
 #include "query/adaptive.h"
 #include "query/resolve.h"
 #include "tests/generators.h"
@@ -126,6 +127,17 @@ TEST(Adaptive, LooksAtASmallTableIfThreadsShareIt) {
                               nodes_cost_much),
               expected.hits);
     EXPECT_EQ(stats.handed_over, threads == 2);
+  }
+}
+
+TEST(Adaptive, RefusesANegativeNumberOfThreadsForEveryTable) {
+  Random random(5);
+  for (const std::size_t rows : {10, 8000}) {
+    const Index index =
+        Index::build(random_table(random, ValueClass::uniform_f32, rows, 8).view(), {.block_rows = 16});
+    const Query query = {.weights = std::vector<double>(8, 1.0), .k = 1};
+    EXPECT_THROW(static_cast<void>(index.search(query, {.num_threads = -1})), InvalidArgument) << rows;
+    EXPECT_THROW(static_cast<void>(index.explain(query, {.num_threads = -1})), InvalidArgument) << rows;
   }
 }
 
