@@ -52,8 +52,7 @@ class BoundedSearch {
     const NodeRef node = snapshot_.node(slot);
     Frontier::Bounds bounds;
     simd::child_bounds(node.bounds(), query_.bound, bounds.data());
-    leave_out_misses(query_.bound, node, bounds);
-    frontier_.open(node, bounds);
+    frontier_.open(node, bounds, children_in_ranges(query_.bound, node));
     ++stats_.nodes_visited;
     stats_.bounds_computed += node.header().num_children;
     stats_.bytes_touched += query_.bound.terms.size() * kFanOut * sizeof(Half);

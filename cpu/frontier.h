@@ -37,22 +37,25 @@ class Frontier {
   const Entry& top() const { return heap_.front(); }
   NodeRef parent(const Entry& entry) const { return open_[entry.open].node; }
 
-  // Calls visit(node, bounds) for each node that was ever opened; the bounds of children that are not left
-  // are -infinity.
+  // Children of a node as bits.
+  using Children = std::uint32_t;
+  static_assert(kFanOut == 8 * sizeof(Children));
+
+  // Calls visit(node, bounds, left) for each node that was ever opened; `left`: the children not taken yet,
+  // to which alone the bounds belong.
   template <typename Visit>
   void for_each_open(const Visit& visit) const {
-    for (const OpenNode& open : open_) visit(open.node, open.bounds);
+    for (const OpenNode& open : open_) visit(open.node, open.bounds, open.left);
   }
 
-  // Adds the children of `node`, those with a bound of -infinity excepted.
-  void open(NodeRef node, const Bounds& bounds) {
-    open_.push_back({node, bounds});
-    Bounds& left = open_.back().bounds;
-    for (double& bound : left) bound = std::isnan(bound) ? -kTaken : bound;  // unknown: must be visited
-    std::fill(left.begin() + node.header().num_children, left.end(), kTaken);
-    const Entry entry = best_child(static_cast<std::uint32_t>(open_.size() - 1));
-    if (entry.bound == kTaken) return;
-    heap_.push_back(entry);
+  // Adds those children of `node` that are in `wanted`. A bound of NaN says nothing: it must be visited.
+  void open(NodeRef node, const Bounds& bounds, Children wanted) {
+    OpenNode& open = open_.emplace_back(OpenNode{node, bounds, wanted});
+    for (double& bound : open.bounds) bound = std::isnan(bound) ? kInfinity : bound;
+    for (Children others = ~wanted; others != 0; others &= others - 1)
+      open.bounds[static_cast<std::size_t>(std::countr_zero(others))] = -kInfinity;
+    if (wanted == 0) return;
+    heap_.push_back(best_child(static_cast<std::uint32_t>(open_.size() - 1)));
     sift_up(heap_.size() - 1);
   }
 
@@ -60,10 +63,10 @@ class Frontier {
   template <typename Out>
   std::uint64_t leave_out_of_top(const Out& out) {
     std::uint64_t count = 0;
-    Bounds& left = open_[top().open].bounds;
-    for (std::uint32_t c = 0; c < left.size(); ++c)
-      if (left[c] != kTaken && out(c)) {
-        left[c] = kTaken;
+    OpenNode& open = open_[top().open];
+    for (Children rest = open.left; rest != 0; rest &= rest - 1)
+      if (const auto c = static_cast<std::uint32_t>(std::countr_zero(rest)); out(c)) {
+        open.take(c);
         ++count;
       }
     take_top();
@@ -73,22 +76,27 @@ class Frontier {
   // Puts the next best child of the top's parent in its place.
   void take_top() {
     const Entry& top = heap_.front();
-    open_[top.open].bounds[top.child] = kTaken;
-    Entry next = best_child(top.open);
-    if (next.bound == kTaken) {
-      next = heap_.back();
-      heap_.pop_back();
-      if (heap_.empty()) return;
-    }
-    sift_down(next);
+    OpenNode& open = open_[top.open];
+    open.take(top.child);
+    if (open.left != 0) return sift_down(best_child(top.open));
+    const Entry last = heap_.back();
+    heap_.pop_back();
+    if (!heap_.empty()) sift_down(last);
   }
 
  private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
   struct OpenNode {
     NodeRef node;
-    Bounds bounds;  // kTaken for children that are not left
+    Bounds bounds;  // -infinity for children that are not left
+    Children left;
+
+    void take(std::uint32_t child) {
+      bounds[child] = -kInfinity;
+      left &= ~(Children{1} << child);
+    }
   };
-  static constexpr double kTaken = -std::numeric_limits<double>::infinity();
   static constexpr std::size_t kReserve = 128;
 
   std::int64_t min_id(const Entry& entry) const { return parent(entry).min_ids()[entry.child]; }
@@ -98,9 +106,10 @@ class Frontier {
     return a.bound != b.bound ? a.bound > b.bound : min_id(a) < min_id(b);
   }
 
+  // There must be one left. Its own bound may be -infinity, too: of a function of the caller's.
   Entry best_child(std::uint32_t open) const {
     double bound;
-    std::uint64_t highest = simd::highest_children(open_[open].bounds.data(), bound);
+    std::uint64_t highest = simd::highest_children(open_[open].bounds.data(), bound) & open_[open].left;
     const std::int64_t* min_ids = open_[open].node.min_ids();
     int best = std::countr_zero(highest);
     while ((highest &= highest - 1) != 0)

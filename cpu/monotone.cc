@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <string>
 #include <vector>
 
 #include "cpu/frontier.h"
@@ -34,14 +36,15 @@ class MonotoneSearch {
       if (parent.header().level > 1) {
         open(slot);
       } else {
-        visit(slot);
+        visit(slot, next.bound);
       }
     }
     return best_.take_sorted();
   }
 
   std::vector<Hit> scan() {
-    for (const std::uint32_t leaf : snapshot_.order().leaves) visit(leaf);
+    for (const std::uint32_t leaf : snapshot_.order().leaves)
+      visit(leaf, std::numeric_limits<double>::infinity());
     return best_.take_sorted();
   }
 
@@ -50,8 +53,7 @@ class MonotoneSearch {
     const NodeRef node = snapshot_.node(slot);
     Frontier::Bounds bounds{};
     for (std::uint32_t c = 0; c < node.header().num_children; ++c) bounds[c] = child_bound(node, c);
-    leave_out_misses(query_.bound, node, bounds);
-    frontier_.open(node, bounds);
+    frontier_.open(node, bounds, children_in_ranges(query_.bound, node));
     ++stats_.nodes_visited;
     stats_.bounds_computed += node.header().num_children;
     stats_.bytes_touched += node.header().num_children * values_.size() * 2 * sizeof(Half);
@@ -68,9 +70,15 @@ class MonotoneSearch {
       const double value = outward(i, in_units, oriented_maximum);
       values_[static_cast<std::size_t>(i)] = low ? -value : value;
     }
-    const double bound = function_.score(values_);
-    return bound + (2 * function_.relative_error() * std::fabs(bound) +
-                    (function_.relative_error() > 0 ? 0x1p-1000 : 0));
+    return widened(function_.score(values_));
+  }
+
+  // With a monotone g that the function f misses by r |g| at most, no row of the box scores more than
+  // f(corner) + 2 r / (1 - r) |f(corner)|. The last factor is for the rounding of the others.
+  double widened(double corner_score) const {
+    const double error = function_.relative_error();
+    if (error == 0) return corner_score;
+    return corner_score + (2 * error / (1 - error) * (1 + 0x1p-20) * std::fabs(corner_score) + 0x1p-1000);
   }
 
   // A bound in units as an oriented value, rounded away from the block but never out of the attribute's own
@@ -84,19 +92,28 @@ class MonotoneSearch {
     return std::clamp(value, snapshot_.stats[i].minimum, snapshot_.stats[i].maximum);
   }
 
-  void visit(std::uint32_t leaf) {
+  // `bound`: that no row of the leaf may score above, if the function is what it says.
+  void visit(std::uint32_t leaf, double bound) {
     const auto slots = static_cast<std::uint64_t>(snapshot_.block_rows);
     for (std::uint32_t r = 0; r < snapshot_.leaf(leaf).num_rows; ++r) {
       const std::uint64_t row = leaf * slots + r;
       if (!read_row(row)) continue;
       const double score = function_.score(values_) + 0.0;
-      if (std::isnan(score))
-        throw InvalidArgument("the function's score of id " + std::to_string(snapshot_.id(row)) + " is NaN");
+      if (!std::isfinite(score))
+        throw InvalidArgument("the function's score of id " + std::to_string(snapshot_.id(row)) +
+                              " is not finite");
+      if (score > bound) throw_not_monotone(row, score, bound);
       best_.offer({snapshot_.id(row), score, row});
     }
     ++stats_.blocks_visited;
     stats_.tuples_scored += snapshot_.leaf(leaf).num_rows;
     stats_.bytes_touched += snapshot_.leaf(leaf).num_rows * values_.size() * snapshot_.value_bytes();
+  }
+
+  [[noreturn]] void throw_not_monotone(std::uint64_t row, double score, double bound) const {
+    throw InvalidArgument("the function is not monotone as its direction() and relative_error() say: id " +
+                          std::to_string(snapshot_.id(row)) + " scores " + std::to_string(score) +
+                          ", but values that are nowhere worse at most " + std::to_string(bound));
   }
 
   // Fills values_ with the tuple as the user gave it; false if it fails the filter.

@@ -1,7 +1,7 @@
 // Pruning by a filter: whether a child of a node lies outside one of the query's ranges.
 #pragma once
 
-#include <limits>
+#include <cstdint>
 
 #include "cpu/frontier.h"
 #include "index/resolved_query.h"
@@ -19,11 +19,15 @@ inline bool misses_range(const BoundPlan& plan, NodeRef node, std::uint32_t chil
   return false;
 }
 
-// Takes the children that miss a range out of the bounds that the frontier is given.
-inline void leave_out_misses(const BoundPlan& plan, NodeRef node, Frontier::Bounds& bounds) {
-  if (plan.ranges.empty()) return;
-  for (std::uint32_t c = 0; c < node.header().num_children; ++c)
-    if (misses_range(plan, node, c)) bounds[c] = -std::numeric_limits<double>::infinity();
+// The children of `node` that hold tuples for all that is known of the ranges, as bits.
+inline Frontier::Children children_in_ranges(const BoundPlan& plan, NodeRef node) {
+  constexpr auto kAll = static_cast<Frontier::Children>(-1);
+  const std::uint32_t num_children = node.header().num_children;
+  Frontier::Children children = num_children == kFanOut ? kAll : (Frontier::Children{1} << num_children) - 1;
+  if (plan.ranges.empty()) return children;
+  for (std::uint32_t c = 0; c < num_children; ++c)
+    if (misses_range(plan, node, c)) children &= ~(Frontier::Children{1} << c);
+  return children;
 }
 
 }  // namespace culmen

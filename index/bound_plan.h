@@ -6,6 +6,9 @@
 // of attributes each has its own chain, after the smallest weight was taken out with the maximum of the
 // total.
 //
+// A bound is a number or +infinity, whatever is stored: attributes whose unit weight is no normal number are
+// left to the base (Coverage in index/chain.h).
+//
 // Rigour: stored maxima are rounded up when they are made (index/block_bounds.h). What computing scores and
 // bounds in binary64 can lose is bounded once per query and added to `base`:
 //   (8 d + 32) * 2^-53 * (|offset| + sum |w_i| (2 max|a_i| + 2 max|a_i - origin_i|)) + 2^-1040,

@@ -11,6 +11,7 @@
 #include "index/block_bounds.h"
 #include "index/columns.h"
 #include "index/floating_point_scope.h"
+#include "index/ids.h"
 #include "index/leaf_cut.h"
 #include "index/leaf_labels.h"
 #include "index/load_steps.h"

@@ -8,6 +8,7 @@
 
 #include "index/attribute_stats.h"
 #include "index/bound_layout.h"
+#include "index/half.h"
 #include "index/host_device.h"
 #include "index/score.h"
 
@@ -55,17 +56,32 @@ CULMEN_HOST_DEVICE inline double largest_score(const ScoreChain& chain, const At
   return size;
 }
 
-// sum |w_i| (2 max|a_i| + 2 max|a_i - origin_i|), the size of everything that is added up.
-CULMEN_HOST_DEVICE inline double bound_magnitude(const ScoreChain& chain, const BoundBasis& basis) {
-  double sum = std::fabs(chain.offset);
-  for (int t = 0; t < chain.num_terms; ++t) {
-    const Term& term = chain.terms[t];
-    const AttributeStats& stats = basis.stats[term.attribute];
-    const double origin = basis.units[term.attribute].origin;
-    const double extent = std::fmax(std::fabs(stats.maximum - origin), std::fabs(stats.minimum - origin));
-    sum += std::fabs(term.weight) * (2 * stats.max_abs() + 2 * extent);
-  }
-  return sum;
+// How a bound covers w * a for one used attribute: by w * anchor, which goes into the base, and by
+// unit_weight times what is stored of (a - anchor) / unit, which goes into the chain.
+struct Coverage {
+  double anchor;
+  double unit_weight;  // w * 2^e, exactly; 0: the anchor alone covers every value in the index
+  double extent;       // the largest |a - anchor| that the chain has to cover
+};
+
+// Units are those of the build, while values have come and gone and weights are anybody's. Where the
+// attribute has a place in the chain, unit_weight is normal and w * extent finite; then no stored number can
+// make the bound less than it has to be, nor -infinity or NaN. Elsewhere the anchor is the attribute's best
+// value over the index, whatever the blocks have stored: where w * 2^e is not a normal number, and where the
+// unit has become so large that the least of stored numbers above 0 stands for more than all values are
+// apart.
+CULMEN_HOST_DEVICE inline Coverage coverage(const Term& term, const BoundBasis& basis) {
+  const AttributeStats& stats = basis.stats[term.attribute];
+  const BoundUnit& unit = basis.units[term.attribute];
+  const double above = stats.maximum - unit.origin, below = unit.origin - stats.minimum;
+  const double extent = above > below ? above : below;
+  const double unit_weight = term.weight * unit.unit;
+  const double size = std::fabs(unit_weight);
+  const bool is_normal = size >= 0x1p-1022 && size < HUGE_VAL;
+  const bool is_in_range = std::fabs(term.weight) * extent < HUGE_VAL;
+  const bool tells_apart = extent == 0 || extent > kHalfMinimum * unit.unit;
+  if (is_normal && is_in_range && tells_apart) return {unit.origin, unit_weight, extent};
+  return {term.weight > 0 ? stats.maximum : stats.minimum, 0, 0};
 }
 
 CULMEN_HOST_DEVICE constexpr int smaller(int a, int b) {  // std::min is not for devices
@@ -82,8 +98,7 @@ CULMEN_HOST_DEVICE inline bool bound_is_exact(const ScoreChain& chain, double ma
   for (int t = 0; t < chain.num_terms; ++t) {
     const Term& term = chain.terms[t];
     const int exponent = basis.units[term.attribute].exponent;
-    // Of the unit weight on paper: the computed one may have lost digits to underflow, which the test below
-    // refuses.
+    // Also of what the chain does not cover: w * a and w * anchor are multiples of the two quanta's product.
     weight_quantum = smaller(weight_quantum, quantum_exponent(term.weight) + exponent);
     value_quantum = smaller(value_quantum, basis.stats[term.attribute].quantum - exponent);
   }
@@ -92,12 +107,25 @@ CULMEN_HOST_DEVICE inline bool bound_is_exact(const ScoreChain& chain, double ma
          2 * magnitude <= std::ldexp(1.0, smaller(quantum + 53, 1023));
 }
 
+// The bound's base and sum |w_i| (2 max|a_i| + 2 extent_i), the size of everything that is added up. Where
+// that is too large, nothing is known of any block: base and bounds are infinite.
 CULMEN_HOST_DEVICE inline BoundStart bound_start(const ScoreChain& chain, const BoundBasis& basis) {
+  constexpr double kLargestMagnitude = 0x1p1022;
   BoundStart start;
   start.base = chain.offset;
-  for (int t = 0; t < chain.num_terms; ++t)
-    start.base = std::fma(chain.terms[t].weight, basis.units[chain.terms[t].attribute].origin, start.base);
-  start.magnitude = bound_magnitude(chain, basis);
+  start.magnitude = std::fabs(chain.offset);
+  for (int t = 0; t < chain.num_terms; ++t) {
+    const Term& term = chain.terms[t];
+    const Coverage cover = coverage(term, basis);
+    start.base = std::fma(term.weight, cover.anchor, start.base);
+    start.magnitude +=
+        std::fabs(term.weight) * (2 * basis.stats[term.attribute].max_abs() + 2 * cover.extent);
+  }
+  if (!(start.magnitude <= kLargestMagnitude)) {
+    start.base = HUGE_VAL;
+    start.looseness = HUGE_VAL;
+    return start;
+  }
   start.exact = bound_is_exact(chain, start.magnitude, basis);
   if (!start.exact) {
     const double roundings = 8.0 * chain.num_terms + 32.0;
@@ -137,19 +165,15 @@ CULMEN_HOST_DEVICE void append_chain(const GroupWeights& weights, int group, con
   }
 }
 
-CULMEN_HOST_DEVICE inline double unit_weight(const Term& term, const BoundBasis& basis) {
-  return term.weight * basis.units[term.attribute].unit;
-}
-
-// Appends the minima for negative weights, and the total if every attribute has a positive weight: then
-// returns the smallest of them, which the total takes out of all; else 0.
+// Appends the minima for negative weights, and the total if every attribute has a positive weight in the
+// chain: then returns the smallest of them, which the total takes out of all; else 0.
 template <typename Terms>
 CULMEN_HOST_DEVICE double append_minima_and_total(const ScoreChain& chain, const BoundBasis& basis,
                                                   Terms& out) {
   double smallest = HUGE_VAL;
   int num_positive = 0;
   for (int t = 0; t < chain.num_terms; ++t) {
-    const double weight = unit_weight(chain.terms[t], basis);
+    const double weight = coverage(chain.terms[t], basis).unit_weight;
     if (weight < 0) out.push_back(BoundTerm{basis.layout->minimum_row(chain.terms[t].attribute), weight});
     if (weight > 0) {
       smallest = std::fmin(smallest, weight);
@@ -170,7 +194,7 @@ CULMEN_HOST_DEVICE void append_bound_terms(const ScoreChain& chain, const BoundB
     const BoundLayout::Group& group = basis.layout->group(g);
     GroupWeights weights;
     for (; t < chain.num_terms && chain.terms[t].attribute < group.first_attribute + group.size; ++t) {
-      const double weight = unit_weight(chain.terms[t], basis) - taken_out;
+      const double weight = coverage(chain.terms[t], basis).unit_weight - taken_out;
       if (weight > 0) weights.insert(chain.terms[t].attribute - group.first_attribute, weight);
     }
     append_chain(weights, g, *basis.layout, out);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <set>
 #include <string>
@@ -113,6 +114,27 @@ AttributeStats oriented_stats(const ColumnFacts& facts, Preference preference) {
   return stats;
 }
 
+// What the table's pointers promise to be there. A row's label is where its offsets say.
+void check_memory(const TableView& table) {
+  if (table.num_rows == 0) return;
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    if (table.columns[i].data == nullptr)
+      throw InputError("column \"" + table.attributes[i].name + "\" is a null pointer, but the table has " +
+                       std::to_string(table.num_rows) + " rows");
+  if (!table.ids.empty() && table.ids.data() == nullptr) throw InputError("the ids are a null pointer");
+  const LabelsView& labels = table.labels;
+  if (labels.empty()) return;
+  if (labels.offsets.data() == nullptr || (!labels.bytes.empty() && labels.bytes.data() == nullptr))
+    throw InputError("the labels are a null pointer");
+  const auto back = std::adjacent_find(labels.offsets.begin(), labels.offsets.end(), std::greater<>());
+  if (back != labels.offsets.end())
+    throw InputError("row " + std::to_string(back - labels.offsets.begin()) +
+                     ": the label ends before it begins");
+  if (labels.offsets.back() > labels.bytes.size())
+    throw InputError("the labels end at byte " + std::to_string(labels.offsets.back()) + ", but there are " +
+                     std::to_string(labels.bytes.size()) + " bytes");
+}
+
 }  // namespace
 
 void check_shape(const TableView& table) {
@@ -136,6 +158,7 @@ void check_shape(const TableView& table) {
     if (!names.insert(attribute.name).second)
       throw InputError("two attributes are called \"" + attribute.name + "\"");
   }
+  check_memory(table);
 }
 
 void check_values(const TableView& table, std::size_t column, const ColumnFacts& facts) {

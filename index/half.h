@@ -40,6 +40,7 @@ inline bool is_less(Half a, Half b) {
 
 inline constexpr Half kHalfInfinity{0x7c00};
 inline constexpr double kHalfMaximum = 65504;
+inline constexpr double kHalfMinimum = 0x1p-24;  // of those above 0
 
 // The smallest Half that is not below `value`; infinity for NaN.
 CULMEN_HOST_DEVICE inline Half round_up_to_half(double value) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -57,10 +56,6 @@ int checked_block_rows(int wanted) {
     throw InvalidArgument("block_rows is " + std::to_string(wanted) +
                           "; it must be a multiple of 16 from 16 to " + std::to_string(kMaxBlockRows));
   return wanted;
-}
-
-std::int64_t id_after(std::int64_t largest) {
-  return largest == std::numeric_limits<std::int64_t>::max() ? largest : largest + 1;
 }
 
 std::shared_ptr<Snapshot> start_snapshot(const TableView& table, const BuildOptions& options,

@@ -16,9 +16,6 @@ namespace culmen {
 // What is asked for, or the default. Throws InvalidArgument.
 int checked_block_rows(int wanted);
 
-// The smallest id above `largest`, unless that is the largest there is.
-std::int64_t id_after(std::int64_t largest);
-
 // All of a snapshot but the partitioner and the tree.
 std::shared_ptr<Snapshot> start_snapshot(const TableView& table, const BuildOptions& options,
                                          ColumnSurvey survey, std::int64_t next_id);

@@ -10,6 +10,12 @@
 
 namespace culmen {
 
+// The same object, not another that has come to lie at its address.
+template <typename T>
+bool is_same(const std::weak_ptr<const T>& a, const std::shared_ptr<const T>& b) {
+  return !a.owner_before(b) && !b.owner_before(a);
+}
+
 class Published {
  public:
   explicit Published(std::shared_ptr<const Snapshot> first) : current_(std::move(first)) {}

@@ -25,6 +25,7 @@
 #include "index/bound_layout.h"
 #include "index/node_layout.h"
 #include "index/partitioner.h"
+#include "index/uuid.h"
 
 namespace culmen {
 
@@ -65,6 +66,9 @@ struct Snapshot {
   int block_rows = 0;
   std::uint64_t num_tuples = 0;
   std::uint64_t rounded_values = 0;
+  // Of which index this is a version: given when it is saved to a directory, and kept through all of its
+  // changes there. Versions of one uuid follow each other; those of two have nothing to do with each other.
+  Uuid index_uuid = {};
   std::uint64_t version = 1;
   std::int64_t next_id = 0;  // above all ids that were ever given out, unless it is the largest there is
 

@@ -11,6 +11,7 @@
 
 #include "index/block_bounds.h"
 #include "index/floating_point_scope.h"
+#include "index/tree_height.h"
 
 namespace culmen {
 namespace {
@@ -85,6 +86,11 @@ void Verifier::check_counts() {
     if (header.partition >= s_.partitioner->num_partitions())
       fault(leaf_name(leaf), "is of a partition that is not there");
   }
+  if (s_.height > most_levels(s_.num_leaves))
+    fault("index", std::to_string(s_.height) + " levels are more than a tree of " +
+                       std::to_string(s_.num_leaves) + " leaves has");
+  if (s_.height > 1 && s_.node(s_.root).header().num_children < 2)
+    fault("index", "the root holds one node and nothing else");
   if (tuples != s_.num_tuples)
     fault("index",
           "the leaves hold " + std::to_string(tuples) + " tuples, not " + std::to_string(s_.num_tuples));
@@ -102,6 +108,8 @@ void Verifier::check_ids() {
   tbb::parallel_sort(ids.begin(), ids.end());
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
   if (twice != ids.end()) fault("index", "id " + std::to_string(*twice) + " stands in two rows");
+  if (!ids.empty() && ids.back() >= s_.next_id && s_.next_id != std::numeric_limits<std::int64_t>::max())
+    fault("index", "the next id to be given, " + std::to_string(s_.next_id) + ", is not above all ids");
 }
 
 void Verifier::check_units() {
@@ -109,6 +117,8 @@ void Verifier::check_units() {
     const BoundUnit& unit = s_.units[i];
     if (unit.unit != std::ldexp(1.0, unit.exponent) || unit.inverse != std::ldexp(1.0, -unit.exponent))
       fault("index", "the bound unit of \"" + s_.attributes[i].name + "\" is not the power of two it says");
+    if (s_.exact_sums && quantum_exponent(unit.origin) < s_.stats[i].quantum)
+      fault("index", "the origin of \"" + s_.attributes[i].name + "\" is finer than the index's quantum");
   }
   if (s_.exact_sums && !sums_are_exact(s_.stats, s_.units))
     fault("index", "sums are said to be exact, but can round");

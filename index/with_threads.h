@@ -11,10 +11,16 @@
 
 namespace culmen {
 
+// Throws InvalidArgument below 0. Every public call that takes a number of threads asks, whether or not it
+// comes to need them.
+inline void check_num_threads(int num_threads) {
+  if (num_threads < 0) throw InvalidArgument("num_threads must not be negative");
+}
+
 // How many threads a caller gets who asks for num_threads (0: all cores). More than cores are cut to the
 // cores, since oneTBB would print a warning. Throws InvalidArgument below 0.
 inline int threads_of(int num_threads) {
-  if (num_threads < 0) throw InvalidArgument("num_threads must not be negative");
+  check_num_threads(num_threads);
   const int all = tbb::info::default_concurrency();
   return num_threads == 0 ? all : std::min(num_threads, all);
 }

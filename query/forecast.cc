@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -55,17 +56,15 @@ struct FrontierCount {
 
 FrontierCount count_frontier(const Frontier& frontier, double limit) {
   FrontierCount count;
-  frontier.for_each_open([&](NodeRef node, const Frontier::Bounds& bounds) {
+  frontier.for_each_open([&](NodeRef node, const Frontier::Bounds& bounds, Frontier::Children left) {
     const NodeHeader& header = node.header();
-    int left = 0, taken = 0;
-    for (std::uint32_t c = 0; c < header.num_children; ++c) {
-      left += static_cast<int>(bounds[c] >= limit) & static_cast<int>(bounds[c] != -kInfinity);
-      taken += static_cast<int>(bounds[c] == -kInfinity);
-    }
-    count.left[std::min<std::uint32_t>(header.level, kMaxLevels - 1)] += left;
+    int reaching = 0;
+    for (std::uint32_t c = 0; c < header.num_children; ++c)
+      reaching += static_cast<int>(bounds[c] >= limit) & static_cast<int>(left >> c & 1);
+    count.left[std::min<std::uint32_t>(header.level, kMaxLevels - 1)] += reaching;
     if (header.level != 1) return;
     count.leaves_seen += header.num_children;
-    count.leaves_taken += taken;
+    count.leaves_taken += static_cast<int>(header.num_children) - std::popcount(left);
   });
   return count;
 }

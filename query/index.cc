@@ -17,6 +17,7 @@
 #include "culmen/device.h"
 #include "culmen/error.h"
 #include "index/bulk_load.h"
+#include "index/exclusively.h"
 #include "index/floating_point_scope.h"
 #include "index/published.h"
 #include "index/snapshot.h"
@@ -28,6 +29,7 @@
 #include "query/adaptive.h"
 #include "query/current_costs.h"
 #include "query/device_index.h"
+#include "query/handle.h"
 #include "query/load/device_load.h"
 #include "query/pace.h"
 #include "query/planner.h"
@@ -43,6 +45,14 @@ constexpr std::array<std::pair<std::string_view, Engine>, 5> kEngines = {{{"auto
                                                                           {"ta", Engine::ta},
                                                                           {"gta", Engine::gta},
                                                                           {"bounded", Engine::bounded}}};
+
+constexpr const char* kKind = "Index";
+
+template <typename T>
+void require_memory(std::span<const T> values) {
+  if (!values.empty() && values.data() == nullptr)
+    throw InvalidArgument("a null pointer with " + std::to_string(values.size()) + " elements");
+}
 
 double microseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
@@ -100,12 +110,13 @@ class Index::Core {
 
   // The sorted lists of Engine::ta for this version, kept until they are asked for another.
   std::shared_ptr<const cpu::SortedLists> lists_of(const std::shared_ptr<const Snapshot>& snapshot) {
-    const std::lock_guard lock(lists_mutex_);
-    if (lists_ == nullptr || lists_version_ != snapshot->version) {
-      lists_ = std::make_shared<cpu::SortedLists>(cpu::make_sorted_lists(*snapshot));
-      lists_version_ = snapshot->version;
-    }
-    return lists_;
+    return exclusively(lists_mutex_, [&] {
+      if (lists_ == nullptr || !is_same(lists_snapshot_, snapshot)) {
+        lists_ = std::make_shared<cpu::SortedLists>(cpu::make_sorted_lists(*snapshot));
+        lists_snapshot_ = snapshot;
+      }
+      return lists_;
+    });
   }
 
   // What the build has left on a device, for the first who wants a copy of that kind there.
@@ -123,7 +134,7 @@ class Index::Core {
   int device_ = kNoDevice;
   std::mutex lists_mutex_;
   std::shared_ptr<const cpu::SortedLists> lists_;
-  std::uint64_t lists_version_ = 0;
+  std::weak_ptr<const Snapshot> lists_snapshot_;  // a version number may be that of another index by now
 };
 
 Index::Index(std::shared_ptr<Core> core) : core_(std::move(core)) {}
@@ -136,12 +147,18 @@ Index Index::build(const TableView& table, const BuildOptions& options) {
 }
 
 Index Index::open(const std::filesystem::path& directory, const OpenOptions& options) {
-  return Index(
-      std::make_shared<Core>(std::make_unique<LiveIndex>(storage::posix(), directory.string(), options)));
+  const FloatingPointScope floating_point;
+  check_num_threads(options.num_threads);
+  // Absolute: refresh() goes by the path again.
+  std::error_code no_matter;
+  const std::filesystem::path path = std::filesystem::absolute(directory, no_matter);
+  return Index(std::make_shared<Core>(std::make_unique<LiveIndex>(
+      storage::posix(), no_matter ? directory.string() : path.string(), options)));
 }
 
 void Index::save(const std::filesystem::path& directory, const SaveOptions& options) const {
-  storage::publish(*core_->snapshot(), storage::posix(), directory.string(), options.overwrite);
+  storage::publish(*held_by(core_, kKind).snapshot(), storage::posix(), directory.string(),
+                   options.overwrite);
 }
 
 WriteResult Index::insert(const TableView& rows, const WriteOptions& options) {
@@ -157,39 +174,39 @@ std::uint64_t Index::erase(std::span<const std::int64_t> ids) {
 }
 
 WriteResult Index::write(const WriteBatch& batch, const WriteOptions& options) {
-  return core_->live().write(batch, options);
+  return held_by(core_, kKind).live().write(batch, options);
 }
 
 void Index::flush() {
-  core_->live().flush();
+  held_by(core_, kKind).live().flush();
 }
 
 void Index::checkpoint() {
-  core_->live().checkpoint();
+  held_by(core_, kKind).live().checkpoint();
 }
 
 void Index::compact() {
-  core_->live().compact();
+  held_by(core_, kKind).live().compact();
 }
 
 void Index::close() {
-  core_->live().close();
+  held_by(core_, kKind).live().close();
 }
 
-bool Index::refresh() {
-  return core_->live().refresh();
+Refreshed Index::refresh() {
+  return held_by(core_, kKind).live().refresh();
 }
 
 Index Index::snapshot() const {
-  return Index(std::make_shared<Core>(core_->snapshot()));
+  return Index(std::make_shared<Core>(held_by(core_, kKind).snapshot()));
 }
 
 std::uint64_t Index::version() const {
-  return core_->snapshot()->version;
+  return held_by(core_, kKind).snapshot()->version;
 }
 
 RecoveryInfo Index::recovery() const {
-  return core_->recovery();
+  return held_by(core_, kKind).recovery();
 }
 
 RepairReport Index::repair(const std::filesystem::path& from, const std::filesystem::path& to) {
@@ -197,7 +214,8 @@ RepairReport Index::repair(const std::filesystem::path& from, const std::filesys
 }
 
 IndexInfo Index::info() const {
-  const std::shared_ptr<const Snapshot> snapshot = core_->snapshot();
+  const FloatingPointScope floating_point;
+  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kKind).snapshot();
   const Snapshot& s = *snapshot;
   IndexInfo info;
   info.num_tuples = s.num_tuples;
@@ -226,6 +244,7 @@ IndexInfo Index::info() const {
                                  kNumCorners * shape.corner_bytes() + sizeof(LeafHeader);
   info.overhead_bytes = s.num_leaves * leaf_bytes + s.num_nodes * s.blocks->node_bytes() - info.data_bytes;
   info.rounded_values = s.rounded_values;
+  if (s.index_uuid != Uuid{}) info.uuid = hex_of(s.index_uuid);
   info.version = s.version;
   // A fresh build needs no more blocks than this: one in each partition is not full.
   const std::uint64_t blocks_of_a_build = s.num_tuples / shape.block_rows + info.num_partitions;
@@ -234,7 +253,8 @@ IndexInfo Index::info() const {
 }
 
 std::vector<double> Index::weights(std::span<const std::pair<std::string, double>> named) const {
-  const std::shared_ptr<const Snapshot> snapshot = core_->snapshot();
+  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kKind).snapshot();
+  require_memory(named);
   std::vector<double> result(snapshot->attributes.size(), 0.0);
   for (const auto& [name, weight] : named) {
     const auto found =
@@ -286,17 +306,20 @@ std::vector<Hit> Index::Core::run_engine(const ResolvedQuery& query, SearchResul
 }
 
 SearchResult Index::search(const Query& query, const SearchOptions& options) const {
-  return core_->search(core_->snapshot(), query, options);
+  check_num_threads(options.num_threads);
+  return held_by(core_, kKind).search(held_by(core_, kKind).snapshot(), query, options);
 }
 
 std::vector<SearchResult> Index::search(std::span<const Query> queries, const SearchOptions& options) const {
+  require_memory(queries);
   std::vector<SearchResult> results(queries.size());
-  const std::shared_ptr<const Snapshot> snapshot = core_->snapshot();  // one version for all
+  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kKind).snapshot();  // one version for all
   SearchOptions one = options;
   one.num_threads = 1;
   with_threads(options.num_threads, [&] {
-    tbb::parallel_for(std::size_t{0}, queries.size(),
-                      [&](std::size_t q) { results[q] = core_->search(snapshot, queries[q], one); });
+    tbb::parallel_for(std::size_t{0}, queries.size(), [&](std::size_t q) {
+      results[q] = held_by(core_, kKind).search(snapshot, queries[q], one);
+    });
   });
   return results;
 }
@@ -305,11 +328,14 @@ SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k,
                                     const SearchOptions& options) const {
   const FloatingPointScope floating_point;
   const Clock::time_point start = Clock::now();
+  check_num_threads(options.num_threads);
   if (k == 0) throw InvalidArgument("k is 0; ask for at least one row");
+  if (!(function.relative_error() >= 0 && function.relative_error() < 1))
+    throw InvalidArgument("the function's relative_error must be at least 0 and below 1");
   if (options.engine == Engine::ta || options.engine == Engine::gta)
     throw InvalidArgument("monotone functions are answered by the engines bounded and scan");
   SearchResult result;
-  result.snapshot = core_->snapshot();
+  result.snapshot = held_by(core_, kKind).snapshot();
   const Snapshot& s = *result.snapshot;
   ResolvedQuery query;
   query.k = std::min(k, static_cast<std::size_t>(s.num_tuples));
@@ -323,7 +349,8 @@ SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k,
 }
 
 Filter Index::filter(std::string_view where) const {
-  return parse_filter(where, *core_->snapshot());
+  const FloatingPointScope floating_point;
+  return parse_filter(where, *held_by(core_, kKind).snapshot());
 }
 
 DeviceIndex Index::to_device() const {
@@ -331,12 +358,13 @@ DeviceIndex Index::to_device() const {
 }
 
 DeviceIndex Index::to_device(const DeviceOptions& options) const {
-  return core_->to_device(options);
+  return held_by(core_, kKind).to_device(options);
 }
 
 Explanation Index::explain(const Query& query, const SearchOptions& options) const {
   const FloatingPointScope floating_point;
-  const std::shared_ptr<const Snapshot> snapshot = core_->snapshot();
+  check_num_threads(options.num_threads);
+  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kKind).snapshot();
   const ResolvedQuery resolved = resolve(query, *snapshot);
   return explain_plan(
       *snapshot, resolved,
@@ -345,7 +373,9 @@ Explanation Index::explain(const Query& query, const SearchOptions& options) con
 
 Placement Index::place(std::span<const Query> queries, const PlacementOptions& options) const {
   const FloatingPointScope floating_point;
-  const std::shared_ptr<const Snapshot> snapshot = core_->snapshot();
+  check_num_threads(options.num_threads);
+  require_memory(queries);
+  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kKind).snapshot();
   std::vector<ResolvedQuery> resolved;
   for (const Query& query : queries) resolved.push_back(resolve(query, *snapshot));
   return place_queries(*snapshot, resolved, options, at_present_pace(current_costs()),
@@ -354,7 +384,7 @@ Placement Index::place(std::span<const Query> queries, const PlacementOptions& o
 
 std::vector<std::string> Index::verify(bool deep) const {
   const FloatingPointScope floating_point;
-  return verify_snapshot(*core_->snapshot(), deep);
+  return verify_snapshot(*held_by(core_, kKind).snapshot(), deep);
 }
 
 }  // namespace culmen

@@ -52,9 +52,9 @@ bool Turns::run() {
   return false;
 }
 
-void Turns::take_turn(Task& task) {
+void Turns::take_turn(Task& task) const {
   for (int i = 0; i < task.shape.warm_ups; ++i) task.work();
-  for (int i = 0; i < task.shape.runs; ++i) task.runs_ns.push_back(elapsed_ns(task.work));
+  for (int i = 0; i < task.shape.runs; ++i) task.runs_ns.push_back(stopwatch_(task.work));
 }
 
 }  // namespace culmen

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace culmen {
@@ -27,6 +28,10 @@ double elapsed_ns(const std::function<void()>& work);
 
 class Turns {
  public:
+  // `stopwatch` says what one run of a work took.
+  using Stopwatch = std::function<double(const std::function<void()>& work)>;
+  explicit Turns(Stopwatch stopwatch = elapsed_ns) : stopwatch_(std::move(stopwatch)) {}
+
   struct Shape {
     int warm_ups = 1;  // runs of a turn that do not count, for what other works have thrown out of caches
     int runs = 8;      // that do
@@ -47,9 +52,10 @@ class Turns {
     Shape shape;
     std::vector<double> runs_ns;
   };
-  static void take_turn(Task& task);
+  void take_turn(Task& task) const;
   static UndisturbedTime time(const Task& task) { return undisturbed(task.runs_ns, task.shape.quick); }
 
+  Stopwatch stopwatch_;
   std::vector<Task> tasks_;
 };
 

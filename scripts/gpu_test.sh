@@ -33,7 +33,8 @@ for tool in memcheck racecheck initcheck synccheck; do
   check "$tool" device_load_test '*WritesTheFiles*:*LargerThanTheDevice*'
   check "$tool" mirror_test '*mixed:*ties:*to_nothing:GrowingBuffer*'
   check "$tool" refresh_test '*AnswersAreTheOracles/mixed:*AnswersAreTheOracles/to_nothing'
-  check "$tool" select_test 'Select.TwoThreadBlocks'
+  check "$tool" limits_test 'Cards/Limits.*/1x*:Cards/Limits.*OraclesRows*/7x*:TallTrees.*:RepeatedIds.*'
+  check "$tool" select_test 'Select.*TwoThreadBlocks'
   [[ "$tool" == racecheck ]] || check "$tool" select_test 'Select.Float32:Select.Int64' # it would take hours
 done
 echo "gpu_test: ok"

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "culmen/error.h"
+#include "index/floating_point_scope.h"
 #include "table/text.h"
 
 namespace culmen::io {
@@ -171,6 +172,7 @@ std::size_t CsvParser::parse_chunks(const std::vector<const char*>& cuts) {
   if (chunks_.size() < num_chunks) chunks_.resize(num_chunks);
   std::atomic<std::size_t> first_faulty{num_chunks};
   tbb::parallel_for(std::size_t{0}, num_chunks, [&](std::size_t chunk) {
+    const FloatingPointScope floating_point;
     chunks_[chunk].clear();
     if (chunk > first_faulty.load(std::memory_order_relaxed)) return;  // nobody will look at it
     const bool at_end_of_file = windows_.is_last() && chunk + 1 == num_chunks;

@@ -17,6 +17,7 @@
 
 #include "culmen/error.h"
 #include "culmen/table_io.h"
+#include "index/floating_point_scope.h"
 #include "index/with_threads.h"
 #include "table/hotels.h"
 #include "table/row_random.h"
@@ -165,6 +166,7 @@ void fill_table(Table& table, const MakeRow& make_row) {
   }
   const tbb::blocked_range<std::size_t> all_rows(0, table.num_rows, kGrainRows);
   tbb::parallel_for(all_rows, [&](const tbb::blocked_range<std::size_t>& rows) {
+    const FloatingPointScope floating_point;
     std::vector<double> values(columns.size());
     for (std::size_t row = rows.begin(); row < rows.end(); ++row) {
       make_row(row, std::span<double>(values));
@@ -265,6 +267,7 @@ void check(const GenerateOptions& options) {
 }  // namespace
 
 Table generate_table(const GenerateOptions& options) {
+  const FloatingPointScope floating_point;
   check(options);
   return with_threads(options.num_threads, [&] { return generate(options); });
 }

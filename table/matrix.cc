@@ -45,14 +45,20 @@ bool is_fit(std::int64_t value) {
   return value >= -kMaxExactInteger && value <= kMaxExactInteger;
 }
 
-// Turns -0 into +0; true if every value is fit. The loops have no branch so that they become SIMD code.
+// Turns -0 into +0; true if every value is fit. The loops have no branch so that they become SIMD code. They
+// look at bits: where the host program flushes subnormal numbers to zero, arithmetic would do so here, to the
+// lengths of .fvecs as well.
 template <Element T>
 bool clean(std::span<T> values) {
   unsigned unfit = 0;
   if constexpr (std::is_floating_point_v<T>) {
+    using Bits = std::conditional_t<sizeof(T) == sizeof(std::uint32_t), std::uint32_t, std::uint64_t>;
+    constexpr auto kMinusZero = std::bit_cast<Bits>(T{-0.0});
+    constexpr auto kInfinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
     for (T& value : values) {
-      value += T{0};
-      unfit |= static_cast<unsigned>(!(std::abs(value) <= std::numeric_limits<T>::max()));
+      const auto bits = std::bit_cast<Bits>(value);
+      value = std::bit_cast<T>(bits == kMinusZero ? Bits{0} : bits);
+      unfit |= static_cast<unsigned>((bits & kInfinity) == kInfinity);
     }
   } else {
     for (const T value : values) unfit |= static_cast<unsigned>(!is_fit(value));

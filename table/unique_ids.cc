@@ -4,17 +4,17 @@
 
 #include <algorithm>
 #include <functional>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
+
+#include "index/ids.h"
 
 namespace culmen::io {
 namespace {
 
-std::unordered_set<std::int64_t> repeated_values(std::span<const std::int64_t> ids) {
+IdSet repeated_values(std::span<const std::int64_t> ids) {
   std::vector<std::int64_t> sorted(ids.begin(), ids.end());
   tbb::parallel_sort(sorted.begin(), sorted.end());
-  std::unordered_set<std::int64_t> repeated;
+  IdSet repeated;
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     if (sorted[i] == sorted[i - 1]) repeated.insert(sorted[i]);
   }
@@ -28,7 +28,7 @@ std::optional<RepeatedId> find_repeated_id(std::span<const std::int64_t> ids) {
   if (rising) return std::nullopt;
   const auto repeated = repeated_values(ids);
   if (repeated.empty()) return std::nullopt;
-  std::unordered_map<std::int64_t, std::size_t> first_rows;
+  IdTable<std::size_t> first_rows;
   for (std::size_t row = 0; row < ids.size(); ++row) {
     if (!repeated.contains(ids[row])) continue;
     const auto [earlier, is_first] = first_rows.try_emplace(ids[row], row);

@@ -24,6 +24,7 @@
 
 #include "culmen/error.h"
 #include "culmen/table_io.h"
+#include "index/floating_point_scope.h"
 
 namespace culmen {
 namespace {
@@ -120,6 +121,7 @@ void write_rows(std::size_t num_rows, std::size_t num_columns, const Format& for
     return &chunk;
   };
   const auto format_rows = [&](Chunk* chunk) {
+    const FloatingPointScope floating_point;
     chunk->bytes.clear();
     format(chunk->first_row, chunk->end_row, chunk->bytes);
     return chunk;
@@ -327,6 +329,10 @@ void check_shape(const Table& table) {
   const bool fits = table.columns.size() == table.attributes.size() &&
                     (table.ids.empty() || table.ids.size() == table.num_rows) &&
                     (table.labels.offsets.empty() || table.labels.offsets.size() == table.num_rows + 1);
+  const bool is_there =
+      table.num_rows == 0 || std::all_of(table.columns.begin(), table.columns.end(),
+                                         [](const ColumnView& c) { return c.data != nullptr; });
+  if (!is_there) throw InvalidArgument("a column of the table is a null pointer");
   if (!fits) throw InvalidArgument("the table's attributes, columns, ids and labels do not fit together");
 }
 

@@ -61,6 +61,7 @@ enum class ValueClass {
   huge,             // up to 1e300, both signs
   mixed_magnitude,  // 1e-30 .. 1e30, both signs
   timestamps,       // 1.7e9 and a little
+  last_places,      // most are one value, the others a few units in the last place of it away
   signed_zeros,     // -0, 0 and a few small numbers
   negative,
   clustered,
@@ -74,9 +75,10 @@ inline constexpr int kNumValueClasses = static_cast<int>(ValueClass::mixed) + 1;
 
 inline std::string_view value_class_name(ValueClass value_class) {
   constexpr std::array<std::string_view, kNumValueClasses> names = {
-      "uniform_f32",  "uniform_f64", "small_integers",  "constant",   "duplicates",     "denormal_f32",
-      "denormal_f64", "huge",        "mixed_magnitude", "timestamps", "signed_zeros",   "negative",
-      "clustered",    "dyadic",      "peaked",          "correlated", "anticorrelated", "mixed"};
+      "uniform_f32",  "uniform_f64", "small_integers",  "constant",   "duplicates",  "denormal_f32",
+      "denormal_f64", "huge",        "mixed_magnitude", "timestamps", "last_places", "signed_zeros",
+      "negative",     "clustered",   "dyadic",          "peaked",     "correlated",  "anticorrelated",
+      "mixed"};
   return names[static_cast<std::size_t>(value_class)];
 }
 
@@ -160,6 +162,9 @@ class TableGenerator {
         case ValueClass::timestamps:
           value = 1.7e9 + std::floor(random_.unit() * spread * 1000) / 1000;
           break;
+        case ValueClass::last_places:
+          value = falls ? -last_place_value(salt) : last_place_value(salt);
+          break;
         case ValueClass::signed_zeros:
           value = random_.pick({-0.0, 0.0, -0.0, 0.25, -0.25, 1e-40});
           break;
@@ -187,6 +192,16 @@ class TableGenerator {
     }
     static_cast<void>(attribute);
     return values;
+  }
+
+  // `salt`: of the column. As many digits as a float32 has, or a float64.
+  double last_place_value(std::uint64_t salt) {
+    Random column(salt);
+    const std::uint64_t least = std::uint64_t{1} << column.pick({23, 52});
+    const std::uint64_t common = 1 + column.below(62);
+    const int exponent = column.pick({0, 0, -60, 70});
+    const std::uint64_t digits = least + (random_.chance(0.98) ? common : random_.below(64));
+    return std::ldexp(static_cast<double>(digits), exponent);
   }
 
   // The same row for every column.
@@ -285,6 +300,56 @@ inline Table random_table(Random& random, ValueClass value_class, std::size_t nu
   return TableGenerator(random, value_class, num_rows, num_attributes).make();
 }
 
+// A column whose values move: all that are drawn between two moves are of one size, 2^exponent, which may be
+// anywhere in the type's range, and of one look.
+class MovingColumn {
+ public:
+  MovingColumn(Random& random, bool float32) : random_(random), float32_(float32) { move(); }
+
+  void move() {
+    const int lowest = float32_ ? -149 : -1074, highest = float32_ ? 127 : 1023;
+    switch (random_.below(5)) {
+      case 0:
+      case 1:
+        exponent_ = random_.between(-3, 3);
+        break;
+      case 2:
+        exponent_ = random_.chance(0.5) ? lowest + random_.between(0, 60) : highest - random_.between(0, 60);
+        break;
+      default:
+        exponent_ = random_.between(lowest, highest);
+        break;
+    }
+    look_ = random_.below(4);
+  }
+
+  double value() {
+    double value = 0;
+    switch (look_) {
+      case 0:
+        value = random_.uniform(0.5, 1);
+        break;
+      case 1:
+        value = random_.uniform(-1, 1);
+        break;
+      case 2:
+        value = random_.between(-8, 8) * 0.125;  // ties, and little that rounds
+        break;
+      default:
+        value = 0.75;
+        break;
+    }
+    value = std::ldexp(value, exponent_);
+    return float32_ ? static_cast<double>(static_cast<float>(value)) : value;
+  }
+
+ private:
+  Random& random_;
+  bool float32_;
+  int exponent_ = 0;
+  std::uint64_t look_ = 0;
+};
+
 // Sizes 0 .. 5,000, most of them small, many around the edges of a block.
 inline std::size_t random_num_rows(Random& random) {
   const std::uint64_t kind = random.below(100);
@@ -349,6 +414,25 @@ inline std::vector<double> random_weights(Random& random, std::size_t num_attrib
   return weights;
 }
 
+// Weights under which attributes of whatever size weigh alike, more or less, and scores may be of any size.
+inline std::vector<double> balancing_weights(Random& random, const Oracle& oracle) {
+  const int size = random.pick({random.between(-4, 4), random.between(-1070, 1020)});
+  const int spread = random.pick({0, 4, 60});
+  const bool mixed_signs = random.chance(0.5), round = random.chance(0.3);
+  std::vector<double> weights(oracle.num_attributes());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (random.chance(0.15)) continue;
+    const double largest = oracle.largest_size(i);
+    const int exponent = largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
+    const double share = round ? 1 : random.uniform(0.5, 1);
+    const double weight = std::ldexp(share, size + random.between(-spread, spread) - exponent);
+    if (std::isfinite(weight)) weights[i] = mixed_signs ? weight * random.sign() : weight;
+  }
+  if (std::all_of(weights.begin(), weights.end(), [](double w) { return w == 0; }))
+    weights[random.below(weights.size())] = random.sign();
+  return weights;
+}
+
 // A range with its ends at, beside or far from values that are there: it passes all, none, few or one.
 inline Range random_range(Random& random, const Oracle& oracle) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -380,10 +464,10 @@ inline Range random_range(Random& random, const Oracle& oracle) {
   return range;
 }
 
-inline Query random_query(Random& random, const Oracle& oracle) {
+inline Query random_query(Random& random, const Oracle& oracle, std::vector<double> weights) {
   const std::size_t n = oracle.num_rows();
   Query query;
-  query.weights = random_weights(random, oracle.num_attributes());
+  query.weights = std::move(weights);
   query.k = random.pick<std::size_t>({1, 1, 2, 3, 5, 10, 16, 100, n / 2, n - (n > 0), n, n + 1, n + 100});
   query.k = std::max<std::size_t>(query.k, 1);
   if (random.chance(0.2)) query.scale = Scale::minmax;
@@ -397,6 +481,10 @@ inline Query random_query(Random& random, const Oracle& oracle) {
     if (random.chance(0.2)) query.k = 0;
   }
   return query;
+}
+
+inline Query random_query(Random& random, const Oracle& oracle) {
+  return random_query(random, oracle, random_weights(random, oracle.num_attributes()));
 }
 
 // For failure messages: the numbers in hexadecimal, so that none is rounded.

@@ -59,6 +59,10 @@ class Oracle {
     return values_[row * num_attributes_ + attribute];
   }
 
+  double largest_size(std::size_t attribute) const {
+    return std::max(std::fabs(minimum_[attribute]), std::fabs(maximum_[attribute]));
+  }
+
   // Whether a score could overflow, which the contract refuses.
   bool refuses(const Query& query) const {
     const Weights weights = effective(query);
@@ -66,7 +70,7 @@ class Oracle {
     for (const Term& term : weights.terms) {
       const auto i = static_cast<std::size_t>(term.attribute);
       if (ids_.empty()) continue;
-      size += std::fabs(term.weight) * std::max(std::fabs(minimum_[i]), std::fabs(maximum_[i]));
+      size += std::fabs(term.weight) * largest_size(i);
     }
     return !std::isfinite(size);
   }

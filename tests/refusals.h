@@ -31,6 +31,9 @@ inline const std::vector<double> kBeyondFloat = {1e39, 2, 3};
 inline const std::vector<std::int64_t> kBeyondExact = {1, (std::int64_t{1} << 53) + 1, 3};
 inline const std::vector<std::int64_t> kTwice = {4, 9, 4};
 inline const std::vector<std::uint64_t> kTwoOffsets = {0, 0};
+inline const std::vector<std::uint64_t> kFourOffsets = {0, 1, 2, 3};
+inline const std::vector<std::uint64_t> kBackwardOffsets = {0, 2, 1, 3};
+inline const std::vector<char> kThreeBytes = {'a', 'b', 'c'};
 
 inline std::vector<Refusal> refused_tables() {
   return {
@@ -56,6 +59,33 @@ inline std::vector<Refusal> refused_tables() {
       Refusal{"too_few_labels",
               [](TableView& t, BuildOptions&) { t.labels.offsets = kTwoOffsets; },
               {"3 rows", "1 labels"}},
+      Refusal{
+          "null_column", [](TableView& t, BuildOptions&) { t.columns[1].data = nullptr; }, {"stars", "null"}},
+      Refusal{"null_ids",
+              [](TableView& t, BuildOptions&) {
+                t.ids = {static_cast<const std::int64_t*>(nullptr), 3};
+              },
+              {"ids", "null"}},
+      Refusal{"null_labels",
+              [](TableView& t, BuildOptions&) {
+                t.labels = {{static_cast<const char*>(nullptr), 3}, kFourOffsets};
+              },
+              {"labels", "null"}},
+      Refusal{"null_offsets",
+              [](TableView& t, BuildOptions&) {
+                t.labels.offsets = {static_cast<const std::uint64_t*>(nullptr), 4};
+              },
+              {"labels", "null"}},
+      Refusal{"labels_that_go_backwards",
+              [](TableView& t, BuildOptions&) {
+                t.labels = {kThreeBytes, kBackwardOffsets};
+              },
+              {"row 1", "label"}},
+      Refusal{"labels_that_are_not_there",
+              [](TableView& t, BuildOptions&) {
+                t.labels = {std::span(kThreeBytes).first(2), kFourOffsets};
+              },
+              {"byte 3", "2 bytes"}},
       Refusal{"no_attributes",
               [](TableView& t, BuildOptions&) {
                 t.attributes.clear();

@@ -30,8 +30,9 @@ void write_json(const Answers& answers, Output& out);
 // The same objects, one a line.
 void write_jsonl(const Answers& answers, Output& out);
 
-// A NumPy array [num_queries, k] of dtype [('id', '<i8'), ('score', '<f8')]; slots without a row hold id -1
-// and score -inf. If the queries have no k, as wide as the longest answer.
+// A NumPy array [num_queries, k] of dtype [('id', '<i8'), ('score', '<f8')], no wider than there are rows in
+// the index; slots without a row hold id -1 and score -inf. If the queries have no k, as wide as the longest
+// answer.
 void write_npy(const Answers& answers, Output& out);
 
 }  // namespace culmen::tools

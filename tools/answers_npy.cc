@@ -33,10 +33,14 @@ std::string slot(const Hit& hit) {
   return bytes;
 }
 
+// As many as were asked for, so that the shape tells nothing of the answers; but no more than there are rows.
 std::size_t width_of(const Answers& answers) {
   std::size_t width = 0;
-  for (const Query& query : answers.queries) width = std::max(width, query.k);
-  for (const SearchResult& result : answers.results) width = std::max(width, result.hits.size());
+  for (std::size_t q = 0; q < answers.results.size(); ++q) {
+    const SearchResult& result = answers.results[q];
+    const std::size_t asked = std::max(answers.queries[q].k, result.hits.size());
+    width = std::max(width, std::min<std::size_t>(asked, result.stats.tuples_in_index));
+  }
   return width;
 }
 

@@ -82,7 +82,12 @@ ExitCode run(const Arguments& arguments) {
     num_deleted = arguments.where ? ids.size() : count_present(index, ids);
   } else {
     if (!ids.empty()) num_deleted = index.erase(ids);
-    index.close();
+    try {
+      index.close();
+    } catch (const Error& error) {
+      throw IoError(
+          fmt::format("{} deleted, and stay so; after that: {}", counted(num_deleted, "row"), error.what()));
+    }
   }
   std::string text = fmt::format("{}: {} {}", arguments.directory, counted(num_deleted, "row"),
                                  arguments.dry_run ? "would be deleted" : "deleted");

@@ -41,7 +41,8 @@ Json attributes_json(const IndexInfo& info) {
 }
 
 std::string json_text(const IndexInfo& info, const RecoveryInfo& log) {
-  const Json json = {{"version", info.version},
+  const Json json = {{"uuid", info.uuid},
+                     {"version", info.version},
                      {"log_batches", log.num_batches},
                      {"log_dropped_bytes", log.dropped_bytes},
                      {"compact_advised", info.compact_advised},
@@ -92,7 +93,8 @@ std::string text(const IndexInfo& info, const RecoveryInfo& log, const std::stri
          fmt::format(
              "overhead    {} ({} of the data)\n", in_bytes(info.overhead_bytes),
              in_percent(static_cast<double>(info.overhead_bytes), static_cast<double>(info.data_bytes))) +
-         fmt::format("version     {}\n", info.version) + fmt::format("log         {}\n", log_text(log)) +
+         fmt::format("uuid        {}\n", info.uuid) + fmt::format("version     {}\n", info.version) +
+         fmt::format("log         {}\n", log_text(log)) +
          (info.compact_advised ? fmt::format("advice      half of the blocks' room is empty: culmen compact "
                                              "{} would make it smaller\n",
                                              directory)

@@ -15,7 +15,8 @@
 //
 // Thread safety: all const methods may be called from any thread at once; each search in flight has a stream
 // and scratch memory of its own, search_async those of the context that it is given. A DeviceIndex is a
-// handle; copying it is cheap and shares the copy on the device.
+// handle; copying it is cheap and shares the copy on the device. Calls on one that has been moved from, or
+// with such a DeviceContext, throw InvalidArgument.
 #pragma once
 
 #include <cstddef>

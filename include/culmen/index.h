@@ -9,6 +9,9 @@
 //
 // Thread safety: all methods may be called from any thread at once. Searches wait for nobody; changes wait
 // for each other.
+//
+// A handle that has been moved from holds nothing: every call on it throws InvalidArgument, until another
+// Index is assigned to it. A negative num_threads in any options is an InvalidArgument too.
 #pragma once
 
 #include <cstdint>
@@ -91,6 +94,9 @@ struct IndexInfo {
   std::uint64_t data_bytes = 0;      // attributes and ids of the tuples
   std::uint64_t overhead_bytes = 0;  // tree, bounds and bookkeeping beside them
   std::uint64_t rounded_values = 0;  // values changed by ValueType::float32
+  // Which index this is a version of, 32 hexadecimal digits: given when it is saved to a directory, and kept
+  // through all changes there. Empty: it was not opened from one.
+  std::string uuid;
   std::uint64_t version = 0;
   // Changes have left the blocks half empty, or nearly so: Index::compact would make the index smaller.
   bool compact_advised = false;
@@ -145,8 +151,13 @@ class Index {
   void close();
 
   // For an index that was opened to read: takes over what its writer, in another process, has published
-  // since. Returns whether there was anything.
-  bool refresh();
+  // since, also if the directory holds another index by now (`culmen build --force`, save with overwrite, a
+  // directory renamed into its place, a link that leads elsewhere, older files put back). Then versions begin
+  // anew: what was kept by version must go. Throws InvalidArgument if the other one has other attributes or
+  // another order of them, and as open(); searches then go on with what was there, and the next call tries
+  // again. Also after close(). Of an index in memory, or one that was opened as writable, there is nothing to
+  // take over.
+  Refreshed refresh();
 
   // This version, for good: a handle whose searches do not see later changes. It keeps the memory of its
   // version until it goes.
@@ -180,6 +191,8 @@ class Index {
 
   // Top-k under any monotone function (culmen/scoring.h) instead of a weighted sum. Prunes with the function
   // of each block's attribute maxima (minima where it falls). Equal scores: smaller id first, as always.
+  // Throws InvalidArgument as search() does, and for a function whose score is not finite, or seen not to be
+  // monotone.
   SearchResult search_monotone(MonotoneFunctionRef function, std::size_t k, const Filter& where = {},
                                const SearchOptions& options = {}) const;
 

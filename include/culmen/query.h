@@ -89,7 +89,8 @@ struct Hit {
 };
 
 // The answer to one query, best first. Holds on to the snapshot it came from, so attributes and labels stay
-// readable whatever happens to the index. Immutable: any number of threads may read it.
+// readable whatever happens to the index. Immutable: any number of threads may read it. The calls throw
+// InvalidArgument for what is not there: a rank or an attribute out of range, an answer that no search gave.
 struct SearchResult {
   std::vector<Hit> hits;
   SearchStats stats;

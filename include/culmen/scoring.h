@@ -3,7 +3,9 @@
 // A function F scores a tuple from its attributes. It must be monotone in each attribute: never falling
 // (Direction::rising), never rising (falling), or not reading it at all (unused). Monotone as computed, not
 // only on paper: if the function rounds in a way that can break monotonicity (std::pow does), it says by how
-// much at most through relative_error(), and bounds are widened by that factor.
+// much at most through relative_error(), 0 or more and below 1, and bounds are widened accordingly. A search
+// that reads a tuple which shows the function not to be monotone throws InvalidArgument, naming the tuple's
+// id.
 #pragma once
 
 #include <algorithm>

@@ -30,6 +30,13 @@ struct OpenOptions {
   int num_threads = 0;  // for changes; 0: all cores
 };
 
+// What Index::refresh has found in the directory.
+enum class Refreshed : std::uint8_t {
+  unchanged,
+  advanced,  // a later version of the same index
+  replaced,  // another index of the same attributes, whose versions do not go on from those before
+};
+
 // What opening a directory found in its log.
 struct RecoveryInfo {
   std::uint64_t num_batches = 0;    // applied: changes that are younger than the snapshot on disk
@@ -77,7 +84,9 @@ struct WriteResult {
   std::uint64_t inserted = 0;  // rows whose id was new
   std::uint64_t replaced = 0;  // rows that took the place of another
   std::uint64_t erased = 0;
-  std::int64_t first_id = -1;  // of the ids that were assigned, in order of the rows; -1: none
+  // Of the ids that were assigned, all of them 0 or more, in order of the rows; -1: none. They follow each
+  // other without a gap, unless a step between two that assign some names a larger id.
+  std::int64_t first_id = -1;
 };
 
 // What Index::repair could not save.

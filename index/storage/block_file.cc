@@ -15,6 +15,8 @@ namespace {
 // last-level cache when its second reader, the copy, comes by.
 constexpr std::uint64_t kChunkBytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t kBatchBytes = std::uint64_t{16} << 20;
+// So many chunks are planned at a time: the plan must not grow with what a sparse file says of its length.
+constexpr std::size_t kPlannedChunks = 256;
 
 // The end of the run of blocks from `first` on that fits `max_bytes`; at least one block.
 std::uint64_t run_end(std::uint64_t first, std::uint64_t last, const PlaceOf& place_of,
@@ -54,16 +56,43 @@ std::span<const std::byte> covered_bytes(std::span<const std::byte> block) {
   return block.subspan(sizeof(BlockHeader::checksum));
 }
 
+void check_checksum(const std::string& path, std::uint64_t offset, std::uint64_t expected,
+                    std::uint64_t checksum) {
+  if (checksum != expected)
+    throw_damaged(path, offset, "the checksum of this block does not match: the file is damaged");
+}
+
+void check_header(const std::string& path, std::uint64_t offset, const BlockHeader& header,
+                  const BlockHeader& expected) {
+  if (std::memcmp(&header.magic, &expected.magic, sizeof header - sizeof header.checksum) != 0)
+    throw_damaged(path, offset, "this block belongs to another index or to another place in it");
+}
+
 // Returns the checksum.
 std::uint64_t check_block(const std::string& path, std::uint64_t offset, std::span<const std::byte> block,
                           const BlockHeader& expected) {
   BlockHeader header;
   std::memcpy(&header, block.data(), sizeof header);
-  if (header.checksum != checksum_of(covered_bytes(block)))
-    throw_damaged(path, offset, "the checksum of this block does not match: the file is damaged");
-  if (std::memcmp(&header.magic, &expected.magic, sizeof header - sizeof header.checksum) != 0)
-    throw_damaged(path, offset, "this block belongs to another index or to another place in it");
+  check_checksum(path, offset, header.checksum, checksum_of(covered_bytes(block)));
+  check_header(path, offset, header, expected);
   return header.checksum;
+}
+
+// Of a block that is larger than a chunk. In a hole of a sparse file it ends with the header.
+void check_in_pieces(const ReadableFile& file, std::uint64_t offset, std::uint64_t bytes,
+                     const BlockHeader& expected) {
+  BlockHeader header;
+  file.read(offset, std::as_writable_bytes(std::span(&header, 1)));
+  check_header(file.path(), offset, header, expected);
+  constexpr std::uint64_t kCovered = sizeof header.checksum;  // from here on
+  check_checksum(file.path(), offset, header.checksum,
+                 checksum_of(file, offset + kCovered, bytes - kCovered, 0));
+}
+
+// Room for so many bytes, of which what was there before is nothing.
+void make_room(std::vector<std::byte>& buffer, std::uint64_t bytes) {
+  if (buffer.size() < bytes) buffer = {};
+  buffer.resize(std::max<std::uint64_t>(buffer.size(), bytes));
 }
 
 }  // namespace
@@ -150,13 +179,17 @@ void BlockFileReader::read_file_header(std::uint64_t num_blocks) {
 }
 
 void BlockFileReader::read_chunk(std::uint64_t first, std::uint64_t last, const PlaceOf& place_of,
-                                 std::span<std::byte> buffer,
+                                 std::vector<std::byte>& buffer,
                                  const std::function<void(std::uint64_t, const std::byte*)>& use) {
-  const std::uint64_t start = place_of(first).offset;
-  file_->read(start, buffer);
+  const std::uint64_t start = place_of(first).offset, bytes = run_bytes(first, last, place_of);
+  if (bytes > kChunkBytes)  // then it is one block
+    check_in_pieces(*file_, start, bytes, block_header(kind_, snapshot_, first, place_of(first)));
+  make_room(buffer, bytes);
+  const auto chunk = std::span(buffer).first(bytes);
+  file_->read(start, chunk);
   for (std::uint64_t number = first; number < last; ++number) {
     const BlockPlace place = place_of(number);
-    const auto block = buffer.subspan(place.offset - start, place.end() - place.offset);
+    const auto block = chunk.subspan(place.offset - start, place.end() - place.offset);
     checksums_[number + 1] =
         check_block(path(), place.offset, block, block_header(kind_, snapshot_, number, place));
     use(number, block.data() + sizeof(BlockHeader));
@@ -165,16 +198,16 @@ void BlockFileReader::read_chunk(std::uint64_t first, std::uint64_t last, const 
 
 void BlockFileReader::read(std::uint64_t first, std::uint64_t last, const PlaceOf& place_of,
                            const std::function<void(std::uint64_t, const std::byte*)>& use) {
-  std::vector<std::uint64_t> chunk_first = {first};
-  while (chunk_first.back() < last)
-    chunk_first.push_back(run_end(chunk_first.back(), last, place_of, kChunkBytes));
   tbb::enumerable_thread_specific<std::vector<std::byte>> buffers;
-  tbb::parallel_for(std::size_t{1}, chunk_first.size(), [&](std::size_t chunk) {
-    const std::uint64_t bytes = run_bytes(chunk_first[chunk - 1], chunk_first[chunk], place_of);
-    std::vector<std::byte>& buffer = buffers.local();
-    if (buffer.size() < bytes) buffer.resize(bytes);
-    read_chunk(chunk_first[chunk - 1], chunk_first[chunk], place_of, std::span(buffer).first(bytes), use);
-  });
+  while (first < last) {
+    std::vector<std::uint64_t> chunk_first = {first};
+    while (chunk_first.back() < last && chunk_first.size() <= kPlannedChunks)
+      chunk_first.push_back(run_end(chunk_first.back(), last, place_of, kChunkBytes));
+    tbb::parallel_for(std::size_t{1}, chunk_first.size(), [&](std::size_t chunk) {
+      read_chunk(chunk_first[chunk - 1], chunk_first[chunk], place_of, buffers.local(), use);
+    });
+    first = chunk_first.back();
+  }
 }
 
 void BlockFileReader::check_digest() const {
@@ -189,9 +222,12 @@ const std::byte* LoneBlockReader::read(std::uint64_t number, const BlockPlace& p
   const std::uint64_t bytes = place.end() - place.offset;
   if (!reaches(place.offset) || bytes > file_->size() - place.offset)
     throw_damaged(path(), file_->size(), "the file ends within or before block " + std::to_string(number));
-  block_.resize(bytes);
-  file_->read(place.offset, block_);
-  check_block(path(), place.offset, block_, block_header(kind_, snapshot_, number, place));
+  const BlockHeader expected = block_header(kind_, snapshot_, number, place);
+  if (bytes > kChunkBytes) check_in_pieces(*file_, place.offset, bytes, expected);
+  make_room(block_, bytes);
+  const auto block = std::span(block_).first(bytes);
+  file_->read(place.offset, block);
+  check_block(path(), place.offset, block, expected);
   return block_.data() + sizeof(BlockHeader);
 }
 

@@ -1,4 +1,7 @@
 // Files of checksummed blocks: written front to back in parallel batches, read back in parallel chunks.
+//
+// A file may be sparse and its header may say anything, so neither is a reason to take memory: a chunk of a
+// fixed size is, and beyond that only a block whose checksum was found good.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +82,7 @@ class BlockFileReader {
 
  private:
   void read_chunk(std::uint64_t first, std::uint64_t last, const PlaceOf& place_of,
-                  std::span<std::byte> buffer,
+                  std::vector<std::byte>& buffer,
                   const std::function<void(std::uint64_t, const std::byte*)>& use);
 
   const FileKind kind_;
@@ -98,6 +101,8 @@ class LoneBlockReader {
 
   // Whether any byte of a block at this offset is in the file.
   bool reaches(std::uint64_t offset) const { return offset < file_->size(); }
+  // As ReadableFile: the first byte from `offset` on that may be other than 0.
+  std::uint64_t data_from(std::uint64_t offset) const { return file_->data_from(offset); }
 
   // The payload, valid until the next call. Throws FormatError or IoError if the block is not whole.
   const std::byte* read(std::uint64_t number, const BlockPlace& place);

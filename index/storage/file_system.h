@@ -4,7 +4,6 @@
 // by path, so nothing outside it can be reached. Const calls may be made from any thread.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,9 +11,9 @@
 #include <string>
 #include <vector>
 
-namespace culmen::storage {
+#include "index/uuid.h"
 
-using Uuid = std::array<std::byte, 16>;
+namespace culmen::storage {
 
 class ReadableFile {
  public:
@@ -27,6 +26,9 @@ class ReadableFile {
   virtual void sync() = 0;
   // Fills `out` with the bytes from `offset` on; a file that ends before that is an error.
   virtual void read(std::uint64_t offset, std::span<std::byte> out) const = 0;
+  // The first byte from `offset` on that may be other than 0, size() if there is none: what lies between is a
+  // hole, which takes no room on the disk and may be terabytes long.
+  virtual std::uint64_t data_from(std::uint64_t offset) const { return offset; }
 };
 
 class WritableFile {
@@ -51,6 +53,8 @@ class Directory {
   virtual ~Directory() = default;
   virtual const std::string& path() const = 0;
   std::string path_of(const std::string& name) const { return path() + "/" + name; }
+  // Whether the path still leads here, and not to another directory that was put in its place, or to none.
+  virtual bool is_at_its_path() const { return true; }
 
   // FormatError if it is anything but a regular file.
   virtual std::unique_ptr<ReadableFile> open(const std::string& name) const = 0;

@@ -4,9 +4,13 @@
 #define XXH_INLINE_ALL  // the header alone: nothing to link, and nothing an installed package needs
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
+
+#include "index/storage/file_system.h"
 
 namespace culmen::storage {
 
@@ -25,6 +29,23 @@ inline std::uint64_t checksum_of(std::span<const std::byte> bytes) {
 // fit.
 inline std::uint64_t checksum_of(std::span<const std::byte> bytes, std::uint64_t seed) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+}
+
+// Of a part of a file, read in pieces that are not kept: memory for all of it may be too much to ask for
+// before this is known to be right.
+inline std::uint64_t checksum_of(const ReadableFile& file, std::uint64_t offset, std::uint64_t bytes,
+                                 std::uint64_t seed) {
+  constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20;
+  XXH3_state_t state = {};
+  XXH3_INITSTATE(&state);
+  XXH3_64bits_reset_withSeed(&state, seed);
+  std::vector<std::byte> piece;
+  for (std::uint64_t at = 0; at < bytes; at += piece.size()) {
+    piece.resize(std::min(bytes - at, kPieceBytes));
+    file.read(offset + at, piece);
+    XXH3_64bits_update(&state, piece.data(), piece.size());
+  }
+  return XXH3_64bits_digest(&state);
 }
 
 inline Digest digest_of(std::span<const std::byte> bytes) {

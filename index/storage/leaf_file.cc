@@ -1,8 +1,11 @@
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "index/row_orders.h"
 #include "index/storage/snapshot_files.h"
 
 namespace culmen::storage {
@@ -11,6 +14,16 @@ namespace {
 PlaceOf leaf_places(const LeafLayout& layout) {
   return [bytes = layout.payload_bytes()](std::uint64_t leaf) { return fixed_place(leaf, bytes, 0); };
 }
+
+// Where a row stands in its partition.
+struct RowPlace {
+  OrderKey order;
+  std::int64_t id;
+
+  friend bool operator<(const RowPlace& a, const RowPlace& b) {
+    return a.order != b.order ? a.order < b.order : a.id < b.id;
+  }
+};
 
 // Reads leaf blocks into a snapshot. Blocks come in any order, by many threads, each touching its own leaf
 // only.
@@ -31,6 +44,8 @@ class LeafReader {
     file_.read_file_header(num_leaves);
     // Fresh pages cost nothing until they are written: a file that lies about its length fails before that.
     records_ = PageBuffer<LeafRecord>(num_leaves);
+    first_rows_ = PageBuffer<RowPlace>(num_leaves);
+    last_rows_ = PageBuffer<RowPlace>(num_leaves);
     snapshot_.blocks = std::make_shared<Blocks>(snapshot_.block_shape(), snapshot_.layout, num_leaves,
                                                 manifest_.num_nodes());
     snapshot_.num_leaves = snapshot_.leaf_slots = num_leaves;
@@ -39,6 +54,7 @@ class LeafReader {
     });
     file_.check_digest();
     take_headers();
+    check_partitions();
     return manifest_.has_labels ? label_bytes() : std::vector<std::uint64_t>();
   }
 
@@ -53,31 +69,68 @@ class LeafReader {
     std::memcpy(&record, payload, sizeof record);
     if (record.num_rows == 0 || record.num_rows > manifest_.block_rows)
       fail(leaf, 0, "a leaf of " + std::to_string(record.num_rows) + " rows");
-    check_values<T>(leaf, payload);
     check_corners<T>(leaf, payload);
+    check_values<T>(leaf, payload);
+    check_ids(leaf, payload);
+    check_order<T>(leaf, payload);
     Blocks& blocks = *snapshot_.blocks;
     std::memcpy(blocks.corners(leaf), payload + layout_.corners_offset(), layout_.corner_bytes);
     std::memcpy(blocks.values(leaf), payload + layout_.values_offset(), layout_.value_bytes);
     std::memcpy(blocks.ids(leaf), payload + layout_.ids_offset(), layout_.id_bytes);
   }
 
-  // Engines infer from the minima and maxima of the whole index that no score overflows. NaN fails every
-  // comparison.
+  // In the range of its leaf's corners, and so in that of the index. NaN fails every comparison.
   template <typename T>
   void check_values(std::uint64_t leaf, const std::byte* payload) const {
     const std::uint64_t num_rows = records_[leaf].num_rows, slots = manifest_.block_rows;
+    const std::size_t d = manifest_.attributes.size();
+    const T* corners = reinterpret_cast<const T*>(payload + layout_.corners_offset());
     bool good = true;
-    for (std::size_t i = 0; i < manifest_.attributes.size(); ++i) {
+    for (std::size_t i = 0; i < d; ++i) {
       const T* column = reinterpret_cast<const T*>(payload + layout_.values_offset()) + i * slots;
-      const T minimum = static_cast<T>(manifest_.stats[i].minimum),
-              maximum = static_cast<T>(manifest_.stats[i].maximum);
+      const T maximum = corners[static_cast<std::size_t>(Corner::maximum) * d + i],
+              minimum = corners[static_cast<std::size_t>(Corner::minimum) * d + i];
       for (std::uint64_t r = 0; r < num_rows; ++r) good &= (column[r] >= minimum) & (column[r] <= maximum);
       for (std::uint64_t r = num_rows; r < slots; ++r) good &= column[r] == 0;
     }
-    if (!good) fail(leaf, layout_.values_offset(), "a value outside of its attribute's range");
+    if (!good) fail(leaf, layout_.values_offset(), "a value outside of its leaf's corners");
   }
 
-  // What a leaf says of those behind it may be loose: rows that reached so far have gone since.
+  // The next id that is given to a row must be that of no other.
+  void check_ids(std::uint64_t leaf, const std::byte* payload) const {
+    const auto* ids = reinterpret_cast<const std::int64_t*>(payload + layout_.ids_offset());
+    const auto [smallest, largest] = std::minmax_element(ids, ids + records_[leaf].num_rows);
+    if (*smallest != records_[leaf].min_id)
+      fail(leaf, offsetof(LeafRecord, min_id), "a leaf that does not say its smallest id");
+    if (*largest >= manifest_.next_id && manifest_.next_id != std::numeric_limits<std::int64_t>::max())
+      fail(leaf, layout_.ids_offset(), "an id that is said not to be given yet");
+  }
+
+  // Writers find the place of a row by bisection.
+  template <typename T>
+  void check_order(std::uint64_t leaf, const std::byte* payload) {
+    const auto* ids = reinterpret_cast<const std::int64_t*>(payload + layout_.ids_offset());
+    const T* values = reinterpret_cast<const T*>(payload + layout_.values_offset());
+    const std::size_t num_rows = records_[leaf].num_rows;
+    OrderKey orders[kOrdersAtOnce];
+    RowPlace before{};
+    bool good = true;
+    for (std::size_t first = 0; first < num_rows; first += kOrdersAtOnce) {
+      const std::size_t count = std::min(num_rows - first, kOrdersAtOnce);
+      orders_of_rows(*snapshot_.partitioner, values + first, manifest_.block_rows, {orders, count});
+      if (first == 0) first_rows_[leaf] = {orders[0], ids[0]};
+      for (std::size_t r = 0; r < count; ++r) {
+        const RowPlace here{orders[r], ids[first + r]};
+        good &= first + r == 0 || before < here;
+        before = here;
+      }
+    }
+    if (!good) fail(leaf, layout_.ids_offset(), "rows that are not in key order");
+    last_rows_[leaf] = before;
+  }
+
+  // Engines infer from the minima and maxima of the whole index that no score overflows. What a leaf says of
+  // those behind it may be loose: rows that reached so far have gone since.
   template <typename T>
   void check_corners(std::uint64_t leaf, const std::byte* payload) const {
     const std::size_t d = manifest_.attributes.size();
@@ -113,6 +166,39 @@ class LeafReader {
                         std::to_string(manifest_.num_tuples));
   }
 
+  // The leaves of each partition, from the last one to the first.
+  void check_partitions() const {
+    std::vector<std::uint64_t> ends;
+    for (const std::uint32_t num_leaves : leaves_of_partition_)
+      ends.push_back((ends.empty() ? 0 : ends.back()) + num_leaves);
+    tbb::parallel_for(std::size_t{0}, ends.size(), [&](std::size_t p) {
+      visit_value_type(snapshot_, [&]<typename T>(T) { check_leaves<T>(p == 0 ? 0 : ends[p - 1], ends[p]); });
+    });
+  }
+
+  // Rows go on in key order from leaf to leaf, and what a leaf says of those behind it covers them.
+  template <typename T>
+  void check_leaves(std::uint64_t first, std::uint64_t end) const {
+    const std::size_t d = manifest_.attributes.size();
+    std::vector<T> highest(d, -std::numeric_limits<T>::infinity()),
+        lowest(d, std::numeric_limits<T>::infinity());
+    std::int64_t min_id = kNoId;
+    for (std::uint64_t leaf = end; leaf-- > first;) {
+      if (leaf + 1 < end && !(last_rows_[leaf] < first_rows_[leaf + 1]))
+        fail(leaf + 1, layout_.ids_offset(), "leaves that are not in key order");
+      bool covers = records_[leaf].later_min_id <= min_id;
+      const auto corner = [&](Corner which) { return snapshot_.corner<T>(leaf, which); };
+      for (std::size_t i = 0; i < d; ++i) {
+        covers &= corner(Corner::later_maximum)[i] >= highest[i];
+        covers &= corner(Corner::later_minimum)[i] <= lowest[i];
+        highest[i] = std::max(highest[i], corner(Corner::maximum)[i]);
+        lowest[i] = std::min(lowest[i], corner(Corner::minimum)[i]);
+      }
+      if (!covers) fail(leaf, layout_.corners_offset(), "a threshold tuple that does not cover later leaves");
+      min_id = std::min(min_id, records_[leaf].min_id);
+    }
+  }
+
   std::vector<std::uint64_t> label_bytes() const {
     std::vector<std::uint64_t> bytes(manifest_.num_leaves);
     std::uint64_t offset = kFirstBlockOffset;
@@ -133,6 +219,7 @@ class LeafReader {
   BlockFileReader& file_;
   Snapshot& snapshot_;
   PageBuffer<LeafRecord> records_;
+  PageBuffer<RowPlace> first_rows_, last_rows_;  // of each leaf
 };
 
 }  // namespace

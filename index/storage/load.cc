@@ -11,6 +11,8 @@ namespace culmen::storage {
 namespace {
 
 void check_stats(const Manifest& manifest, const std::string& path) {
+  if (manifest.exact_sums && !sums_are_exact(manifest.stats, manifest.units))
+    throw FormatError(path + ": sums are said to be exact, but can round");
   if (manifest.value_type == ValueType::float64) return;
   for (const AttributeStats& stats : manifest.stats)
     for (double extreme : {stats.minimum, stats.maximum})
@@ -30,6 +32,7 @@ std::shared_ptr<Snapshot> snapshot_of(const Manifest& manifest) {
   snapshot->block_rows = static_cast<int>(manifest.block_rows);
   snapshot->num_tuples = manifest.num_tuples;
   snapshot->rounded_values = manifest.rounded_values;
+  snapshot->index_uuid = manifest.index_uuid;
   snapshot->version = manifest.version;
   snapshot->next_id = manifest.next_id;
   snapshot->layout = BoundLayout(snapshot->num_attributes());

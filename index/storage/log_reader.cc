@@ -67,6 +67,21 @@ void LogReader::check_header(std::uint64_t version) {
   advance_to({sizeof(LogHeader), header->checksum, version});
 }
 
+// A header's checksum is its first field, and covers that of the header before it.
+bool LogReader::reopen(const Directory& directory) {
+  try {
+    std::unique_ptr<ReadableFile> file = directory.open(log_name(name_.number));
+    std::uint64_t chain = 0;
+    if (file->size() < end_.offset) return false;
+    file->read(last_header_, std::as_writable_bytes(std::span(&chain, 1)));
+    if (chain != end_.chain) return false;
+    file_ = std::move(file);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 void LogReader::refresh() {
   file_->refresh();
   torn_bytes_ = 0;
@@ -81,6 +96,7 @@ void LogReader::refresh() {
 std::span<const std::byte> LogReader::window(std::uint64_t offset, std::uint64_t bytes) {
   if (offset < window_offset_ || offset + bytes > window_offset_ + window_.size()) {
     const std::uint64_t wanted = std::max(bytes, std::min(kWindowBytes, file_->size() - offset));
+    if (std::max<std::uint64_t>(wanted, window_.capacity()) > kWindowBytes) window_ = {};
     window_.resize(wanted);
     window_offset_ = offset;
     try {
@@ -104,6 +120,9 @@ std::optional<std::span<const std::byte>> LogReader::rest_of(const FrameHeader& 
   if (header.body_bytes > file_->size() - start) return std::nullopt;
   const std::uint64_t bytes = whole_sectors(sizeof header + header.body_bytes) - sizeof header;
   if (bytes > file_->size() - start) return std::nullopt;
+  // A header may say of a sparse file that a body of gigabytes follows.
+  if (bytes > kWindowBytes && checksum_of(*file_, start, bytes, seed_) != header.body_checksum)
+    return std::nullopt;
   const auto rest = window(start, bytes);
   return header.body_checksum == checksum_of(rest, seed_) ? std::optional(rest) : std::nullopt;
 }
@@ -136,6 +155,7 @@ void LogReader::advance_to(const LogPosition& position) {
   const bool passes = end_.offset < bound_.bytes && bound_.bytes <= position.offset;
   if (passes && (position.offset != bound_.bytes || position.chain != bound_.chain))
     throw_damaged_here("this is not the log that CURRENT was closed with");
+  last_header_ = end_.offset;
   end_ = position;
 }
 
@@ -152,6 +172,10 @@ void LogReader::require_torn() {
   if (end_.offset < bound_.bytes)
     throw_damaged_here("a frame is damaged; the log was durable to byte " + std::to_string(bound_.bytes));
   for (std::uint64_t offset = end_.offset; offset < file_->size(); offset += kSectorBytes) {
+    if (offset >= window_offset_ + window_.size()) {  // a hole is passed by, and so is its checksum's cost
+      offset = std::max(offset, file_->data_from(offset) / kSectorBytes * kSectorBytes);
+      if (offset >= file_->size()) return;
+    }
     const std::uint64_t sector_end = std::min(offset + kSectorBytes, file_->size());
     if (is_zero(window(offset, sector_end - offset))) continue;
     torn_bytes_ = sector_end - end_.offset;

@@ -36,6 +36,10 @@ class LogReader {
   // after `version`. Of `bound` only what it says of this log is used.
   LogReader(const Directory& directory, const LogName& name, std::uint64_t version, const LogBound& bound);
 
+  // Takes the file that has the log's name by now, if it holds what was read so far: false if it does not, or
+  // if there is none. Then the log was replaced, and this reader stays where it is.
+  bool reopen(const Directory& directory);
+
   // Looks for frames that were added meanwhile. All that can be read is durable on return.
   void refresh();
 
@@ -71,6 +75,7 @@ class LogReader {
   LogBound bound_;  // of this log, or all zero
   std::uint64_t seed_;
   LogPosition end_;
+  std::uint64_t last_header_ = 0;  // where the header begins whose checksum is end_.chain
   std::uint64_t torn_bytes_ = 0;
   std::optional<LogName> successor_;
   std::vector<std::byte> window_;

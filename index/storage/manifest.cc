@@ -12,20 +12,19 @@
 #include <vector>
 
 #include "culmen/error.h"
+#include "index/storage/json.h"
+#include "index/tree_height.h"
 
 namespace culmen::storage {
 namespace {
 
-using nlohmann::json;
-
 constexpr const char* kFormatName = "culmen index";
 constexpr const char* kCurrentPrefix = "culmen-index ";
-constexpr int kMaxDepth = 4;
+constexpr std::size_t kMaxDepth = 4;
 // Values in the JSON text; each costs many times its bytes in memory once it is parsed.
-constexpr int kMaxValues = 10'000;
+constexpr std::size_t kMaxValues = 10'000;
 constexpr std::uint64_t kMaxLeaves = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMaxTuples = kMaxLeaves * kMaxBlockRows;
-constexpr std::uint64_t kMaxLevels = 64;
 constexpr int kMaxUnitExponent = 1000;
 
 std::string to_hex(std::uint64_t value) {
@@ -47,14 +46,6 @@ bool from_hex(std::string_view text, std::uint64_t& value) {
 bool from_hex(std::string_view text, Digest& digest) {
   return text.size() == 32 && from_hex(text.substr(0, 16), digest.high) &&
          from_hex(text.substr(16), digest.low);
-}
-
-std::string to_hex(const Uuid& uuid) {
-  std::string text;
-  for (std::byte b : uuid)
-    for (unsigned nibble : {std::to_integer<unsigned>(b) >> 4, std::to_integer<unsigned>(b) & 15})
-      text += "0123456789abcdef"[nibble];
-  return text;
 }
 
 bool from_hex(std::string_view text, Uuid& uuid) {
@@ -80,9 +71,9 @@ bool from_hex_float(const std::string& text, double& value) {
 // Reads members of one JSON object; each is there, of the type asked for and in its range, or FormatError.
 class Members {
  public:
-  Members(const json& object, const std::string& path, std::string name)
+  Members(const JsonValue& object, const std::string& path, std::string name)
       : object_(object), path_(path), name_(std::move(name)) {
-    if (!object.is_object()) fail("is not an object");
+    if (object.kind != Kind::object) fail("is not an object");
   }
 
   [[noreturn]] void fail(const std::string& what) const {
@@ -92,17 +83,19 @@ class Members {
     throw FormatError(path_ + ": \"" + key + "\" of " + name_ + " " + what);
   }
 
-  const json& get(const char* key) const {
-    const auto found = object_.find(key);
-    if (found == object_.end()) fail_on(key, "is missing");
+  const JsonValue& get(const char* key) const {
+    const auto found = find(key, object_.values.begin());
+    if (found == object_.values.end()) fail_on(key, "is missing");
+    if (find(key, found + 1) != object_.values.end()) fail_on(key, "stands there twice");
     return *found;
   }
+  bool has(const char* key) const { return find(key, object_.values.begin()) != object_.values.end(); }
   Members object(const char* key) const { return {get(key), path_, std::string("\"") + key + "\""}; }
-  const json& array(const char* key, std::uint64_t max_size) const {
-    const json& value = get(key);
-    if (!value.is_array() || value.size() > max_size)
+  const std::vector<JsonValue>& array(const char* key, std::uint64_t max_size) const {
+    const JsonValue& value = get(key);
+    if (value.kind != Kind::array || value.values.size() > max_size)
       fail_on(key, "is not an array of at most " + std::to_string(max_size));
-    return value;
+    return value.values;
   }
   std::int64_t integer(const char* key, std::int64_t min, std::int64_t max) const {
     return checked_integer(get(key), key, min, max);
@@ -114,18 +107,19 @@ class Members {
   std::vector<std::int64_t> integers(const char* key, std::uint64_t max_size, std::int64_t min,
                                      std::int64_t max) const {
     std::vector<std::int64_t> values;
-    for (const json& value : array(key, max_size)) values.push_back(checked_integer(value, key, min, max));
+    for (const JsonValue& value : array(key, max_size))
+      values.push_back(checked_integer(value, key, min, max));
     return values;
   }
   bool boolean(const char* key) const {
-    const json& value = get(key);
-    if (!value.is_boolean()) fail_on(key, "is neither true nor false");
-    return value.get<bool>();
+    const JsonValue& value = get(key);
+    if (value.kind != Kind::boolean) fail_on(key, "is neither true nor false");
+    return value.boolean;
   }
   const std::string& text(const char* key) const {
-    const json& value = get(key);
-    if (!value.is_string()) fail_on(key, "is not a string");
-    return value.get_ref<const std::string&>();
+    const JsonValue& value = get(key);
+    if (value.kind != Kind::string) fail_on(key, "is not a string");
+    return value.text;
   }
   double hex_float(const char* key) const {
     double value = 0;
@@ -146,41 +140,26 @@ class Members {
   }
 
  private:
-  std::int64_t checked_integer(const json& value, const char* key, std::int64_t min, std::int64_t max) const {
-    // An unsigned value beyond int64 would come back negative.
-    constexpr std::uint64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
-    const bool fits = value.is_number_integer() &&
-                      !(value.is_number_unsigned() && value.get<std::uint64_t>() > kMaxInteger);
-    const std::int64_t number = fits ? value.get<std::int64_t>() : 0;
-    if (!fits || number < min || number > max)
-      fail_on(key, "is not an integer from " + std::to_string(min) + " to " + std::to_string(max));
-    return number;
+  using Kind = JsonValue::Kind;
+  using Position = std::vector<JsonValue>::const_iterator;
+
+  Position find(const char* key, Position from) const {
+    return std::find_if(from, object_.values.end(), [key](const JsonValue& m) { return m.key == key; });
   }
 
-  const json& object_;
+  std::int64_t checked_integer(const JsonValue& value, const char* key, std::int64_t min,
+                               std::int64_t max) const {
+    if (value.kind != Kind::integer || value.integer < min || value.integer > max)
+      fail_on(key, "is not an integer from " + std::to_string(min) + " to " + std::to_string(max));
+    return value.integer;
+  }
+
+  const JsonValue& object_;
   const std::string& path_;
   std::string name_;
 };
 
-// Parses without recursion, and gives up before the values take much more memory than the text.
-json parse_bounded(const std::string& text, const std::string& path) {
-  int num_values = 0;
-  const json::parser_callback_t guard = [&](int depth, json::parse_event_t, json&) {
-    if (depth > kMaxDepth || ++num_values > kMaxValues)
-      throw FormatError(path + ": not a manifest: nested too deep, or too long");
-    return true;
-  };
-  try {
-    return json::parse(text, guard);
-  } catch (const json::parse_error& error) {
-    throw_damaged(path, error.byte, "not valid JSON");
-  } catch (const json::exception&) {
-    throw FormatError(path + ": not valid JSON");
-  }
-}
-
-// JSON as nlohmann::json::dump(1) writes it. Its documents would do, but they allocate when they are
-// destroyed: where memory runs out that is the end of the process.
+// JSON as nlohmann::json::dump(1) writes it, without a document of its (index/storage/json.h says why).
 std::string block_text(char open, char close, const std::vector<std::string>& items, std::size_t indent) {
   std::string text(1, open);
   for (const std::string& item : items)
@@ -190,7 +169,7 @@ std::string block_text(char open, char close, const std::vector<std::string>& it
 }
 
 std::string quoted(const std::string& text) {
-  return json(text).dump();
+  return nlohmann::json(text).dump();
 }
 
 std::string number(std::integral auto value) {
@@ -278,16 +257,16 @@ std::string partitioning_text(const Manifest& manifest) {
 }
 
 std::string log_text(const LogName& log) {
-  return object_text({{"number", number(log.number)}, {"uuid", quoted(to_hex(log.uuid))}}, 1);
+  return object_text({{"number", number(log.number)}, {"uuid", quoted(hex_of(log.uuid))}}, 1);
 }
 
 std::string boolean(bool value) {
   return value ? "true" : "false";
 }
 
-void parse_files(const json& files, const std::string& path, Manifest& manifest) {
+void parse_files(const std::vector<JsonValue>& files, const std::string& path, Manifest& manifest) {
   std::set<FileKind> seen;
-  for (const json& file : files) {
+  for (const JsonValue& file : files) {
     const Members members(file, path, "a file");
     const auto kind =
         static_cast<FileKind>(1 + members.choice("kind", {"leaves", "nodes", "labels", "partitions"}));
@@ -302,13 +281,20 @@ void parse_files(const json& files, const std::string& path, Manifest& manifest)
     throw FormatError(path + ": the list of files is not complete");
 }
 
+// As many nodes on each level as can hold the one below, as high as a tree of so many leaves can be.
 void parse_levels(const Members& all, const std::string& path, Manifest& manifest) {
-  for (const json& level : all.array("levels", kMaxLevels))
-    manifest.level_nodes.push_back(Members(level, path, "a level").count("nodes", kMaxLeaves, 1));
-  const bool rooted = manifest.num_leaves == 0
-                          ? manifest.level_nodes.empty()
-                          : !manifest.level_nodes.empty() && manifest.level_nodes.back() == 1;
-  if (!rooted || manifest.num_nodes() > kMaxLeaves) all.fail_on("levels", "do not make a tree");
+  std::uint64_t below = manifest.num_leaves;
+  for (const JsonValue& level : all.array("levels", static_cast<std::uint64_t>(most_levels(below)))) {
+    const std::uint64_t nodes = Members(level, path, "a level").count("nodes", kMaxLeaves, 1);
+    const bool is_first = manifest.level_nodes.empty();
+    // Above nodes there is a level only to hold several of them.
+    if (nodes > below || (below - 1) / kFanOut >= nodes || (!is_first && below == 1))
+      all.fail_on("levels", "do not make a tree");
+    manifest.level_nodes.push_back(nodes);
+    below = nodes;
+  }
+  const bool is_rooted = manifest.num_leaves == 0 ? below == 0 : !manifest.level_nodes.empty() && below == 1;
+  if (!is_rooted || manifest.num_nodes() > kMaxLeaves) all.fail_on("levels", "do not make a tree");
 }
 
 void parse_partitioning(const Members& members, Manifest& manifest) {
@@ -317,9 +303,12 @@ void parse_partitioning(const Members& members, Manifest& manifest) {
   for (std::int64_t split : members.integers("splits", kMaxAttributes, 1, kMaxPartitions))
     manifest.splits.push_back(static_cast<std::int32_t>(split));
   manifest.num_partitions = members.count("partitions", kMaxPartitions, 1);
-  manifest.num_cuts = members.count("cuts", kMaxPartitions * std::uint64_t{kMaxAttributes});
+  manifest.num_cuts = members.count("cuts", kMaxPartitions);
   if (manifest.partitioning == Partitioning::random && !(manifest.splits.empty() && manifest.num_cuts == 0))
     members.fail("is random and yet has splits or cuts");
+  // Each cut makes one part more.
+  if (manifest.partitioning == Partitioning::angle && manifest.num_cuts + 1 != manifest.num_partitions)
+    members.fail("has a number of cuts that does not make its partitions");
 }
 
 void check_format(const Members& all) {
@@ -329,8 +318,8 @@ void check_format(const Members& all) {
     all.fail_on("format_version", "is " + std::to_string(version) + "; this program reads version " +
                                       std::to_string(kFormatVersion));
   if (all.text("byte_order") != "little") all.fail_on("byte_order", "is not little");
-  for (const json& feature : all.array("features", kMaxValues))
-    all.fail_on("features", "asks for " + feature.dump(-1, ' ', true) + ", which this program does not have");
+  for (const JsonValue& feature : all.array("features", kMaxValues))
+    all.fail_on("features", "asks for " + quoted(feature.text) + ", which this program does not have");
 }
 
 void check_names(const Manifest& manifest, const Members& all) {
@@ -353,6 +342,7 @@ std::uint64_t Manifest::file_bytes() const {
 
 Manifest describe(const Snapshot& snapshot) {
   Manifest manifest;
+  manifest.index_uuid = snapshot.index_uuid;
   manifest.version = snapshot.version;
   manifest.next_id = snapshot.next_id;
   manifest.attributes = snapshot.attributes;
@@ -390,6 +380,7 @@ std::string to_text(const Manifest& manifest) {
                 {"files", files_text(manifest)},
                 {"format", quoted(kFormatName)},
                 {"format_version", number(kFormatVersion)},
+                {"index_uuid", quoted(hex_of(manifest.index_uuid))},
                 {"labels", boolean(manifest.has_labels)},
                 {"leaves", number(manifest.num_leaves)},
                 {"levels", levels_text(manifest)},
@@ -399,28 +390,30 @@ std::string to_text(const Manifest& manifest) {
                 {"rounded_values", number(manifest.rounded_values)},
                 {"snapshot", number(manifest.snapshot.number)},
                 {"tuples", number(manifest.num_tuples)},
-                {"uuid", quoted(to_hex(manifest.snapshot.uuid))},
+                {"uuid", quoted(hex_of(manifest.snapshot.uuid))},
                 {"value_type", quoted(manifest.value_type == ValueType::float32 ? "float32" : "float64")},
                 {"version", number(manifest.version)}},
                0) +
            "\n";
-  } catch (const json::type_error&) {
+  } catch (const nlohmann::json::type_error&) {
     throw InvalidArgument("the name of an attribute is not UTF-8");
   }
 }
 
 Manifest parse_manifest(const std::string& text, const std::string& path) {
-  const json document = parse_bounded(text, path);
+  const JsonValue document = parse_json(text, path, kMaxDepth, kMaxValues);
   const Members all(document, path, "the manifest");
   check_format(all);
   Manifest manifest;
   manifest.snapshot = {all.hex<Uuid>("uuid"), all.count("snapshot", kMaxNumber, 1)};
+  // Earlier programs did not write it: then each snapshot counts as an index of its own.
+  manifest.index_uuid = all.has("index_uuid") ? all.hex<Uuid>("index_uuid") : manifest.snapshot.uuid;
   manifest.version = all.count("version", std::uint64_t{1} << 62);
   manifest.next_id = all.integer("next_id", std::numeric_limits<std::int64_t>::min(),
                                  std::numeric_limits<std::int64_t>::max());
   const Members log = all.object("log");
   manifest.log = {log.count("number", kMaxNumber, 1), log.hex<Uuid>("uuid")};
-  for (const json& attribute : all.array("attributes", kMaxAttributes))
+  for (const JsonValue& attribute : all.array("attributes", kMaxAttributes))
     parse_attribute(Members(attribute, path, "an attribute"), manifest);
   if (manifest.attributes.empty()) all.fail_on("attributes", "are missing");
   check_names(manifest, all);
@@ -434,6 +427,9 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
   manifest.num_tuples = all.count("tuples", kMaxTuples);
   manifest.rounded_values = all.count("rounded_values", std::uint64_t{1} << 62);
   manifest.num_leaves = all.count("leaves", kMaxLeaves);
+  if (manifest.num_tuples < manifest.num_leaves ||
+      manifest.num_tuples > manifest.num_leaves * manifest.block_rows)
+    all.fail_on("tuples", "are not as many as its leaves can hold");
   parse_levels(all, path, manifest);
   parse_partitioning(all.object("partitioning"), manifest);
   parse_files(all.array("files", kFileKinds.size()), path, manifest);

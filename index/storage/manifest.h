@@ -19,10 +19,11 @@ inline constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{16} << 20;
 struct Manifest {
   SnapshotName snapshot;
   LogName log;  // the first one after the snapshot
-  std::uint64_t version = 0;
-  std::int64_t next_id = 0;
 
   // As in Snapshot.
+  Uuid index_uuid = {};
+  std::uint64_t version = 0;
+  std::int64_t next_id = 0;
   std::vector<Attribute> attributes;
   std::vector<AttributeStats> stats;
   std::vector<BoundUnit> units;

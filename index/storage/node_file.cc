@@ -1,5 +1,9 @@
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "index/storage/snapshot_files.h"
 
@@ -49,6 +53,11 @@ class NodeReader {
     });
     file_.check_digest();
     check_links();
+    visit_value_type(snapshot_, [this]<typename T>(T) {
+      tbb::parallel_for(std::uint64_t{0}, manifest_.num_nodes(), [this](std::uint64_t node) {
+        for (int i = 0; i < snapshot_.num_attributes(); ++i) check_range<T>(node, i);
+      });
+    });
   }
 
  private:
@@ -72,15 +81,59 @@ class NodeReader {
   // The children of a level's nodes, one node after the other, are the level below, in order.
   void check_links() const {
     for (std::size_t level = 0; level < manifest_.level_nodes.size(); ++level) {
+      const std::uint64_t end = level == 0 ? manifest_.num_leaves : starts_[level];
       std::uint64_t next = level == 0 ? 0 : starts_[level - 1];
       for (std::uint64_t node = starts_[level]; node < starts_[level + 1]; ++node) {
         const NodeRef ref = snapshot_.node(node);
-        for (std::uint32_t c = 0; c < ref.header().num_children; ++c)
-          if (ref.children()[c] != next++) fail(node, "a child that is not the next of the level below");
+        for (std::uint32_t c = 0; c < ref.header().num_children; ++c, ++next) {
+          if (ref.children()[c] != next || next == end)
+            fail(node, "a child that is not the next of the level below");
+          const std::int64_t min_id =
+              level == 0 ? snapshot_.leaf(next).min_id : snapshot_.node(next).header().min_id;
+          if (ref.min_ids()[c] != min_id || ref.header().min_id > min_id)
+            fail(node, "a child whose smallest id is not as the node says");
+        }
       }
-      if (next != (level == 0 ? manifest_.num_leaves : starts_[level]))
-        throw_damaged(file_.path(), 0, "a leaf or a node is the child of none");
+      if (next != end) throw_damaged(file_.path(), 0, "a leaf or a node is the child of none");
     }
+  }
+
+  // Of all children.
+  static const Half* row_of(NodeRef node, int row) {
+    return node.bounds() + static_cast<std::size_t>(row) * kFanOut;
+  }
+
+  // Bounds of one attribute alone cover the child. Writers find by them what is left of the index's range
+  // when the row with its minimum or maximum goes, and engines infer from that that no score overflows.
+  template <typename T>
+  void check_range(std::uint64_t node, int attribute) const {
+    const NodeRef ref = snapshot_.node(node);
+    const Half* highest = row_of(ref, snapshot_.layout.maximum_row(attribute));
+    const Half* lowest = row_of(ref, snapshot_.layout.minimum_row(attribute));
+    bool good = true;
+    for (std::uint32_t c = 0; c < ref.header().num_children; ++c) {
+      const auto [minimum, maximum] = range_in_units<T>(ref.header().level, ref.children()[c], attribute);
+      good &= static_cast<double>(static_cast<float>(highest[c])) >= maximum;
+      good &= static_cast<double>(static_cast<float>(lowest[c])) <= minimum;
+    }
+    if (!good) fail(node, "a bound that does not cover an attribute of a child");
+  }
+
+  // Of a child of a node of this level: a leaf says it, a node's bounds do.
+  template <typename T>
+  std::pair<double, double> range_in_units(std::uint32_t level, std::uint32_t child, int attribute) const {
+    const auto i = static_cast<std::size_t>(attribute);
+    if (level == 1) {
+      const BoundUnit& unit = snapshot_.units[i];
+      return {unit.to_units(static_cast<double>(snapshot_.corner<T>(child, Corner::minimum)[i])),
+              unit.to_units(static_cast<double>(snapshot_.corner<T>(child, Corner::maximum)[i]))};
+    }
+    const NodeRef below = snapshot_.node(child);
+    const std::uint32_t num_children = below.header().num_children;
+    const Half* highest = row_of(below, snapshot_.layout.maximum_row(attribute));
+    const Half* lowest = row_of(below, snapshot_.layout.minimum_row(attribute));
+    return {static_cast<float>(*std::min_element(lowest, lowest + num_children, is_less)),
+            static_cast<float>(*std::max_element(highest, highest + num_children, is_less))};
   }
 
   const Manifest& manifest_;

@@ -112,6 +112,12 @@ class PosixReadableFile : public ReadableFile {
     }
   }
 
+  std::uint64_t data_from(std::uint64_t offset) const override {
+    const off_t data = ::lseek(file_.get(), static_cast<off_t>(offset), SEEK_DATA);
+    if (data < 0) return errno == ENXIO ? std::max(offset, size_) : offset;  // else: no file system of holes
+    return std::min(static_cast<std::uint64_t>(data), std::max(offset, size_));
+  }
+
  private:
   Descriptor file_;
   std::string path_;
@@ -175,6 +181,11 @@ class PosixDirectory : public Directory {
       : directory_(std::move(directory)), path_(std::move(path)) {}
 
   const std::string& path() const override { return path_; }
+  bool is_at_its_path() const override {
+    const struct stat here = status_of(directory_, path_);
+    struct stat there {};
+    return ::stat(path_.c_str(), &there) == 0 && there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+  }
 
   std::unique_ptr<ReadableFile> open(const std::string& name) const override {
     return std::make_unique<PosixReadableFile>(open_regular(directory_.get(), name, O_RDONLY, path_of(name)),

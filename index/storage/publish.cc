@@ -81,7 +81,8 @@ void publish_locked(const Snapshot& snapshot, FileSystem& file_system, Directory
   const SnapshotName name{file_system.random_uuid(), number_after(before.last_number, directory)};
   NewLog log(directory, {number_after(before.last_log, directory), file_system.random_uuid()},
              snapshot.version);
-  SnapshotWriter writer(snapshot, name, log.name(), directory);
+  // An index of its own from here on, whatever it was saved from.
+  SnapshotWriter writer(snapshot, file_system.random_uuid(), name, log.name(), directory);
   try {
     writer.run(log.bound());
   } catch (const IoError& error) {

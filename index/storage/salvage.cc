@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
-#include <unordered_set>
+#include <utility>
 
 #include "culmen/error.h"
 #include "index/storage/directory_files.h"
@@ -14,6 +14,29 @@
 
 namespace culmen::storage {
 namespace {
+
+// Lines about one kind of damage: the first ones as they are, of the others how many there were.
+class DroppedLines {
+ public:
+  DroppedLines(std::vector<std::string>& lines, std::string kind) : lines_(lines), kind_(std::move(kind)) {}
+
+  void add(const std::string& line) {
+    if (num_lines_++ < kMostLines) lines_.push_back(line);
+  }
+  void add_unnamed(std::uint64_t count) { num_unnamed_ += count; }
+
+  // Once, when there are no more.
+  void finish() {
+    const std::uint64_t rest = num_lines_ - std::min(num_lines_, kMostLines) + num_unnamed_;
+    if (rest > 0) lines_.push_back("and " + std::to_string(rest) + " more " + kind_);
+  }
+
+ private:
+  static constexpr std::uint64_t kMostLines = 10;
+  std::vector<std::string>& lines_;
+  const std::string kind_;
+  std::uint64_t num_lines_ = 0, num_unnamed_ = 0;
+};
 
 // A manifest that nothing vouches for.
 Manifest read_unnamed_manifest(const Directory& directory, std::uint64_t number) {
@@ -46,12 +69,13 @@ void find_manifest(const Directory& directory, Salvage& found) {
   } catch (const Error& error) {
     found.dropped.emplace_back(error.what());
   }
+  DroppedLines lines(found.dropped, "manifests that cannot be read");
   for (const std::uint64_t candidate : manifest_numbers(directory, number)) {
     try {
       found.manifest = read_unnamed_manifest(directory, candidate);
-      return;
+      return lines.finish();
     } catch (const Error& error) {
-      found.dropped.emplace_back(error.what());
+      lines.add(error.what());
     }
   }
   throw FormatError(directory.path() + ": no manifest can be read, so nothing can be saved; " +
@@ -70,12 +94,11 @@ class RowSalvager {
   void run() {
     const std::size_t num_lines = found_.dropped.size();
     take_leaves();
-    std::vector<std::int64_t> ids = found_.ids;
-    std::sort(ids.begin(), ids.end());
-    if (std::adjacent_find(ids.begin(), ids.end()) == ids.end()) return;
-    found_.dropped.resize(num_lines);
-    seen_.emplace();
-    take_leaves();
+    find_ids_that_come_twice();
+    if (!twice_.empty()) {
+      found_.dropped.resize(num_lines);
+      take_leaves();
+    }
   }
 
  private:
@@ -94,19 +117,34 @@ class RowSalvager {
     found_.label_text.clear();
     found_.columns.assign(manifest_.attributes.size(), {});
     if (!leaves_) return;
-    for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves; ++leaf) {
-      const BlockPlace place = fixed_place(leaf, layout_.payload_bytes(), 0);
-      try {
-        const std::byte* payload = leaves_->read(leaf, place);
-        if (manifest_.value_type == ValueType::float32)
-          take_leaf<float>(leaf, place, payload);
-        else
-          take_leaf<double>(leaf, place, payload);
-      } catch (const Error& error) {
-        found_.dropped.emplace_back(error.what());
-        if (!leaves_->reaches(place.end())) return;  // one line for all that are behind the end
+    const std::string path = leaves_->path();
+    bad_leaves_.emplace(found_.dropped, "blocks of " + path);
+    bad_rows_.emplace(found_.dropped, "blocks of " + path + " with such rows");
+    bad_labels_.emplace(found_.dropped, "blocks of labels");
+    for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves;) leaf = take_leaf_at(leaf);
+    for (std::optional<DroppedLines>* lines : {&bad_leaves_, &bad_rows_, &bad_labels_}) (*lines)->finish();
+  }
+
+  // Returns the next leaf that may be there.
+  std::uint64_t take_leaf_at(std::uint64_t leaf) {
+    const BlockPlace place = fixed_place(leaf, layout_.payload_bytes(), 0);
+    try {
+      const std::byte* payload = leaves_->read(leaf, place);
+      if (manifest_.value_type == ValueType::float32) {
+        take_leaf<float>(leaf, place, payload);
+      } else {
+        take_leaf<double>(leaf, place, payload);
       }
+      return leaf + 1;
+    } catch (const Error& error) {
+      bad_leaves_->add(error.what());
     }
+    if (!leaves_->reaches(place.end())) return manifest_.num_leaves;  // one line for all behind the end
+    const std::uint64_t stride = place.end() - place.offset;
+    const std::uint64_t with_data = (leaves_->data_from(place.end()) - kFirstBlockOffset) / stride;
+    const std::uint64_t next = std::clamp(with_data, leaf + 1, manifest_.num_leaves);
+    bad_leaves_->add_unnamed(next - leaf - 1);  // those in a hole need not be read
+    return next;
   }
 
   template <typename T>
@@ -123,7 +161,7 @@ class RowSalvager {
     for (std::uint64_t row = 0; row < record.num_rows; ++row) {
       bool good = true;
       for (std::size_t i = 0; i < found_.columns.size(); ++i) good &= std::isfinite(values[i * slots + row]);
-      if (!good || (seen_ && !seen_->insert(ids[row]).second)) {
+      if (!good || came_before(ids[row])) {
         ++num_bad;
         continue;
       }
@@ -135,9 +173,23 @@ class RowSalvager {
       if (manifest_.has_labels) add_label(label_block, row);
     }
     if (num_bad > 0)
-      found_.dropped.push_back(leaves_->path() + ", byte " + std::to_string(place.offset) + ": " +
-                               std::to_string(num_bad) +
-                               " rows whose values are not finite or whose ids came before");
+      bad_rows_->add(leaves_->path() + ", byte " + std::to_string(place.offset) + ": " +
+                     std::to_string(num_bad) + " rows whose values are not finite or whose ids came before");
+  }
+
+  // Sorted, so that no choice of ids makes this slow.
+  void find_ids_that_come_twice() {
+    std::vector<std::int64_t> ids = found_.ids;
+    std::sort(ids.begin(), ids.end());
+    for (std::size_t i = 1; i < ids.size(); ++i)
+      if (ids[i] == ids[i - 1] && (twice_.empty() || twice_.back() != ids[i])) twice_.push_back(ids[i]);
+    has_come_.assign(twice_.size(), false);
+  }
+
+  bool came_before(std::int64_t id) {
+    const auto found = std::lower_bound(twice_.begin(), twice_.end(), id);
+    if (found == twice_.end() || *found != id) return false;
+    return std::exchange(has_come_[static_cast<std::size_t>(found - twice_.begin())], 1) != 0;
   }
 
   // Null, with a line, if it is damaged.
@@ -154,8 +206,8 @@ class RowSalvager {
         throw_damaged(labels_->path(), record.labels_offset, "labels that overlap or leave their block");
       return block;
     } catch (const Error& error) {
-      found_.dropped.push_back(std::string(error.what()) + " (" + std::to_string(record.num_rows) +
-                               " rows without their labels)");
+      bad_labels_->add(std::string(error.what()) + " (" + std::to_string(record.num_rows) +
+                       " rows without their labels)");
       return nullptr;
     }
   }
@@ -174,7 +226,9 @@ class RowSalvager {
   const Manifest& manifest_;
   const LeafLayout layout_;
   std::optional<LoneBlockReader> leaves_, labels_;
-  std::optional<std::unordered_set<std::int64_t>> seen_;  // only if an id comes twice: it takes memory
+  std::optional<DroppedLines> bad_leaves_, bad_rows_, bad_labels_;
+  std::vector<std::int64_t> twice_;  // ids that come twice or more, ascending: known after the first pass
+  std::vector<char> has_come_;       // whether each of them has
 };
 
 // The log ended without complaint. A line if something says that more was durable, or that more was written.

@@ -2,8 +2,10 @@
 // read.
 //
 // Reading trusts nothing: sizes are compared with the file's before memory is asked for, and whatever an
-// engine relies on to stay inside its arrays and to keep scores finite is checked here. Whether bounds are
-// true is not.
+// engine or a writer relies on to stay inside its arrays, to end and to keep scores finite is checked here.
+// Two things are not: whether bounds of sums of attributes are true, which would cost more than all the rest,
+// and whether an id stands in two rows, which a writer finds out when it makes its id map
+// (index/write/tree_writer.h).
 #pragma once
 
 #include <cstdint>

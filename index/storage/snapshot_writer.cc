@@ -1,12 +1,14 @@
 #include "index/storage/snapshot_writer.h"
 
+#include "index/floating_point_scope.h"
 #include "index/storage/snapshot_files.h"
 
 namespace culmen::storage {
 
-SnapshotWriter::SnapshotWriter(const Snapshot& snapshot, const SnapshotName& name, const LogName& log,
-                               Directory& directory)
+SnapshotWriter::SnapshotWriter(const Snapshot& snapshot, const Uuid& index_uuid, const SnapshotName& name,
+                               const LogName& log, Directory& directory)
     : snapshot_(snapshot), manifest_(describe(snapshot)), directory_(directory) {
+  manifest_.index_uuid = index_uuid;
   manifest_.snapshot = name;
   manifest_.log = log;
 }
@@ -20,6 +22,7 @@ SnapshotWriter::~SnapshotWriter() {
 }
 
 void SnapshotWriter::run(const LogBound& log) {
+  const FloatingPointScope floating_point;  // a subnormal number is written as it is
   write_block_files();
   write_manifest();
   current_.log = log;

@@ -10,8 +10,9 @@ namespace culmen::storage {
 
 class SnapshotWriter {
  public:
-  SnapshotWriter(const Snapshot& snapshot, const SnapshotName& name, const LogName& log,
-                 Directory& directory);
+  // `index_uuid`: of the index in the directory, that this is a version of.
+  SnapshotWriter(const Snapshot& snapshot, const Uuid& index_uuid, const SnapshotName& name,
+                 const LogName& log, Directory& directory);
   SnapshotWriter(const SnapshotWriter&) = delete;
   SnapshotWriter& operator=(const SnapshotWriter&) = delete;
   // Unless the switch was made, no file of this snapshot stays.

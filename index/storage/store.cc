@@ -46,6 +46,13 @@ void Store::load_current() {
   }
 }
 
+// Whether the path leads elsewhere by now, or to what is no index.
+bool Store::is_moved() const {
+  if (!directory_->is_at_its_path()) return true;
+  const std::vector<std::string> names = directory_->list();
+  return std::find(names.begin(), names.end(), kCurrentName) == names.end();
+}
+
 bool Store::is_superseded() const {
   const Current now = parse_current(read_current_text(*directory_), directory_->path_of(kCurrentName));
   return now.snapshot_number != current_.snapshot_number || now.manifest_digest != current_.manifest_digest;
@@ -61,7 +68,12 @@ RecoveryInfo Store::replay(const UseBatch& use) {
 RecoveryInfo Store::refresh(const UseBatch& use) {
   CULMEN_ASSERT(!writable_);
   RecoveryInfo info;
-  info.superseded = is_superseded();
+  info.moved = is_moved();
+  info.superseded = info.moved || is_superseded();
+  if (!info.superseded && !reader_->reopen(*directory_)) {
+    info.superseded = true;
+    info.moved = !is_superseded();  // else a checkpoint has just retired the log
+  }
   if (info.superseded) return info;
   reader_->refresh();
   return read_logs(use);
@@ -197,8 +209,8 @@ void Store::begin_checkpoint() {
 void Store::finish_checkpoint(const Snapshot& snapshot) {
   CULMEN_ASSERT(checkpoint_ && snapshot.version == checkpoint_->version);
   last_snapshot_number_ = number_after(last_snapshot_number_, *directory_);
-  SnapshotWriter writer(snapshot, {file_system_.random_uuid(), last_snapshot_number_}, checkpoint_->log,
-                        *directory_);
+  SnapshotWriter writer(snapshot, snapshot.index_uuid, {file_system_.random_uuid(), last_snapshot_number_},
+                        checkpoint_->log, *directory_);
   try {
     writer.run(checkpoint_->bound);
   } catch (...) {
@@ -219,7 +231,8 @@ void Store::replace(const Snapshot& snapshot) {
   last_log_number_ = number_after(last_log_number_, *directory_);
   last_snapshot_number_ = number_after(last_snapshot_number_, *directory_);
   const LogName name{last_log_number_, file_system_.random_uuid()};
-  SnapshotWriter writer(snapshot, {file_system_.random_uuid(), last_snapshot_number_}, name, *directory_);
+  SnapshotWriter writer(snapshot, snapshot.index_uuid, {file_system_.random_uuid(), last_snapshot_number_},
+                        name, *directory_);
   try {
     // It goes on from no other log: until the switch it is nobody's.
     LogWriter next = LogWriter::create(*directory_, name, snapshot.version, Uuid{});

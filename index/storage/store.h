@@ -39,8 +39,12 @@ struct RecoveryInfo {
   // durable is among them; for a reader, or another process is just writing them.
   std::uint64_t dropped_bytes = 0;
   std::string dropped_from;  // path of that log
-  // Read-only: CURRENT names another snapshot by now. Open the store anew.
+  // Read-only: CURRENT names another snapshot by now, or the path leads to another directory. Open the store
+  // anew.
   bool superseded = false;
+  // Superseded, and not by a later state of the same index: it is another directory, or older files were put
+  // back.
+  bool moved = false;
 };
 
 // An open index directory. Every byte that is read is checked, and what it gives out is safe to use whoever
@@ -110,6 +114,7 @@ class Store {
   Store(FileSystem& file_system, std::unique_ptr<Directory> directory, bool writable);
 
   void load_current();
+  bool is_moved() const;
   bool is_superseded() const;
   RecoveryInfo read_logs(const UseBatch& use);
   std::optional<LogReader::Batch> next_batch();

@@ -22,6 +22,10 @@ struct Change {
   std::int64_t next_id = 0;          // of the index, after it
 
   std::size_t num_rows() const { return ids.size(); }
+  // A batch whose rows have all gone again may still have used ids up: they are not given out twice.
+  bool changes_nothing(std::int64_t next_id_before) const {
+    return removed.empty() && ids.empty() && next_id == next_id_before;
+  }
   const std::byte* value(std::size_t row, std::size_t attribute, std::size_t value_bytes) const {
     return values.data() + (attribute * num_rows() + row) * value_bytes;
   }
@@ -41,7 +45,7 @@ struct Change {
 std::vector<std::byte> encode(const Change& change);
 
 // Throws FormatError if the bytes are not a change of an index of this shape: lengths that do not add up, or
-// a value that is not finite. That ids are there, or not, is for the tree to say.
+// a value that is not finite. That ids are there, or not, and which comes next, ChangeFold finds out.
 Change decode(std::span<const std::byte> body, const BlockShape& shape);
 
 }  // namespace culmen

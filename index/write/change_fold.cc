@@ -15,6 +15,16 @@ ChangeFold::Fate& ChangeFold::fate_of(std::int64_t id) {
   return fates_.emplace(id, Fate{there, there}).first->second;
 }
 
+// Ids are assigned from it on without a look at those that are there.
+void ChangeFold::require_next_id_above(const Change& change) {
+  std::int64_t least = next_id_;
+  for (const std::int64_t id : change.ids) least = std::max(least, id_after(id));
+  if (change.next_id < least)
+    throw FormatError("a batch goes on with id " + std::to_string(change.next_id) + ", where " +
+                      std::to_string(least) + " is the first that nobody had");
+  next_id_ = change.next_id;
+}
+
 void ChangeFold::add(Change change) {
   for (const std::int64_t id : change.removed) {
     Fate& fate = fate_of(id);
@@ -29,6 +39,7 @@ void ChangeFold::add(Change change) {
       throw FormatError("a batch adds id " + std::to_string(change.ids[row]) + ", which is there");
     fate = {fate.was_there, true, number, row};
   }
+  require_next_id_above(change);
   num_steps_ += change.removed.size() + change.num_rows();
   changes_.push_back(std::move(change));
 }
@@ -36,7 +47,7 @@ void ChangeFold::add(Change change) {
 Change ChangeFold::fold() const {
   Change folded;
   if (changes_.empty()) return folded;
-  folded.next_id = changes_.back().next_id;
+  folded.next_id = next_id_;
   for (const Change& change : changes_) folded.rounded_values += change.rounded_values;
   std::vector<Fate> rows;
   for (const auto& [id, fate] : fates_) {

@@ -5,22 +5,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "index/ids.h"
 #include "index/write/change.h"
 
 namespace culmen {
 
 class ChangeFold {
  public:
-  // `contains` says of the index before the first change which ids it has.
-  ChangeFold(const BlockShape& shape, std::function<bool(std::int64_t)> contains)
-      : shape_(shape), contains_(std::move(contains)) {}
+  // `next_id` and `contains` are those of the index before the first change: which ids it has.
+  ChangeFold(const BlockShape& shape, std::int64_t next_id, std::function<bool(std::int64_t)> contains)
+      : shape_(shape), next_id_(next_id), contains_(std::move(contains)) {}
 
   // Throws FormatError if the change does not fit what the index holds by then: an id to remove that is not
-  // there, or one to add that is. The fold is of no use afterwards.
+  // there, one to add that is, or a next id that is not above all others. The fold is of no use afterwards.
   void add(Change change);
 
   // Rows that came and rows that went: what it holds in memory.
@@ -38,12 +38,14 @@ class ChangeFold {
     std::uint32_t row = 0;
   };
   Fate& fate_of(std::int64_t id);
+  void require_next_id_above(const Change& change);
 
   BlockShape shape_;
+  std::int64_t next_id_;
   std::function<bool(std::int64_t)> contains_;
   std::vector<Change> changes_;
   std::size_t num_steps_ = 0;
-  std::unordered_map<std::int64_t, Fate> fates_;
+  IdTable<Fate> fates_;
 };
 
 }  // namespace culmen

@@ -1,6 +1,5 @@
 #include "index/write/id_map.h"
 
-#include <atomic>
 #include <utility>
 
 #include "index/assert.h"
@@ -22,14 +21,6 @@ std::size_t least_entries_for(std::size_t num_ids) {
 
 IdMap::IdMap(std::size_t num_ids) : entries_(entries_for(num_ids)) {}
 
-// The finalizer of splitmix64: ids in sequence are far apart afterwards.
-std::uint32_t IdMap::tag_of(std::int64_t id) {
-  auto x = static_cast<std::uint64_t>(id);
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return static_cast<std::uint32_t>((x ^ (x >> 31)) >> 32);
-}
-
 void IdMap::reserve(std::size_t num_ids) {
   if (least_entries_for(num_ids) <= capacity()) return;
   PageBuffer<Entry> old(entries_for(num_ids + num_ids / 2));
@@ -49,19 +40,6 @@ void IdMap::insert(std::int64_t id, PageNumber page) {
   reserve(size_ + 1);
   put({tag_of(id), page + 1});
   ++size_;
-}
-
-void IdMap::insert_beside_others(std::span<const std::int64_t> ids, PageNumber page) {
-  for (const std::int64_t id : ids) prefetch(id);
-  for (const std::int64_t id : ids) {
-    const Entry entry{tag_of(id), page + 1};
-    std::size_t i = home_of(entry.tag);
-    for (Entry empty;
-         !std::atomic_ref(entries_[i]).compare_exchange_strong(empty, entry, std::memory_order_relaxed);
-         empty = {})
-      i = next(i);
-  }
-  std::atomic_ref(size_).fetch_add(ids.size(), std::memory_order_relaxed);
 }
 
 std::size_t IdMap::position_of(std::int64_t id, PageNumber page) const {

@@ -1,14 +1,16 @@
 // IdMap: which page of the tree holds the row of an id. One probe and one look into the page, on average.
 //
 // Eight bytes an entry, because there is one for every row of the index: a page, and 32 bits of the id's
-// hash. The id itself stands in the page, so the caller, who can look, decides which of the (almost always
-// one) candidates it is.
+// hash (which nobody can foresee). The id itself stands in the page, so the caller, who can look, decides
+// which of the (almost always one) candidates it is.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "index/ids.h"
 #include "index/pages.h"
 
 namespace culmen {
@@ -28,7 +30,23 @@ class IdMap {
   void insert(std::int64_t id, PageNumber page);
 
   // The same for the ids of a page, by several threads at a time. There must be room for them (reserve()).
-  void insert_beside_others(std::span<const std::int64_t> ids, PageNumber page);
+  // Calls twice(id, page) for an id whose tag is in the map with that page, this one's own among them: nearly
+  // always it is an id that was inserted before.
+  template <typename Twice>
+  void insert_beside_others(std::span<const std::int64_t> ids, PageNumber page, const Twice& twice) {
+    for (const std::int64_t id : ids) prefetch(id);
+    for (const std::int64_t id : ids) {
+      const Entry entry{tag_of(id), page + 1};
+      std::size_t i = home_of(entry.tag);
+      for (Entry there;
+           !std::atomic_ref(entries_[i]).compare_exchange_strong(there, entry, std::memory_order_relaxed);
+           there = {}) {
+        if (there.tag == entry.tag) twice(id, there.page());
+        i = next(i);
+      }
+    }
+    std::atomic_ref(size_).fetch_add(ids.size(), std::memory_order_relaxed);
+  }
 
   // The page for which holds(page) is true; kNoPage if there is none.
   template <typename Holds>
@@ -54,7 +72,7 @@ class IdMap {
     PageNumber page() const { return page_after - 1; }
   };
 
-  static std::uint32_t tag_of(std::int64_t id);
+  std::uint32_t tag_of(std::int64_t id) const { return static_cast<std::uint32_t>(hash_(id) >> 32); }
   std::size_t home_of(std::uint32_t tag) const {
     return static_cast<std::size_t>((std::uint64_t{tag} * capacity()) >> 32);
   }
@@ -64,6 +82,7 @@ class IdMap {
 
   std::size_t capacity() const { return entries_.size(); }
 
+  IdHash hash_;
   std::size_t size_ = 0;
   PageBuffer<Entry> entries_;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "culmen/error.h"
+#include "index/exclusively.h"
 #include "index/floating_point_scope.h"
 #include "index/with_threads.h"
 #include "index/write/normalize.h"
@@ -85,7 +86,9 @@ storage::Store::UseBatch LiveIndex::replayer() {
   return [this](std::uint64_t version, std::span<const std::byte> body) {
     try {
       const BlockShape shape = tree().current().block_shape();
-      if (!logged_) logged_.emplace(shape, [this](std::int64_t id) { return tree_->contains(id); });
+      if (!logged_)
+        logged_.emplace(shape, tree_->current().next_id,
+                        [this](std::int64_t id) { return tree_->contains(id); });
       logged_->add(decode(body, shape));
     } catch (const FormatError& error) {
       throw FormatError(directory_ + ": version " + std::to_string(version) + " in the log: " + error.what());
@@ -105,28 +108,48 @@ TreeWriter& LiveIndex::tree() {
   return *tree_;
 }
 
-bool LiveIndex::refresh() {
-  const std::lock_guard lock(writer_mutex_);
-  if (is_in_memory() || is_closed_ || options_.writable) return false;
-  const std::uint64_t before = newest_->version;
-  try {
-    const FloatingPointScope floating_point;
-    storage::RecoveryInfo info;
-    info.superseded = store_ == nullptr;
-    if (store_ != nullptr) info = store_->refresh(replayer());
-    apply_logged();
-    if (info.num_batches > 0) newest_ = tree_->publish(before + info.num_batches);
-    if (info.superseded) load();
-  } catch (...) {
-    tree_.reset();
-    logged_.reset();
-    store_.reset();  // the next refresh begins from the start
-    newest_ = published_->get();
-    throw;
-  }
-  if (newest_->version == before) return false;
+Refreshed LiveIndex::refresh() {
+  return exclusively(writer_mutex_, [&] {
+    if (is_closed_) throw InvalidArgument(directory_ + " was closed: open it again to follow it");
+    if (is_in_memory() || options_.writable) return Refreshed::unchanged;
+    try {
+      const FloatingPointScope floating_point;
+      return follow_directory();
+    } catch (...) {
+      tree_.reset();
+      logged_.reset();
+      store_.reset();  // the next refresh begins from the start
+      newest_ = published_->get();
+      throw;
+    }
+  });
+}
+
+Refreshed LiveIndex::follow_directory() {
+  const std::shared_ptr<const Snapshot> before = newest_;
+  storage::RecoveryInfo info;
+  info.superseded = store_ == nullptr;
+  if (store_ != nullptr) info = store_->refresh(replayer());
+  is_moved_ |= info.moved;
+  apply_logged();
+  if (info.num_batches > 0) newest_ = tree_->publish(before->version + info.num_batches);
+  if (info.superseded) load();
+  // Where older files were put back and a checkpoint has been made since, only the version may tell.
+  const bool is_another =
+      is_moved_ || newest_->index_uuid != before->index_uuid || newest_->version < before->version;
+  if (!is_another && newest_->version == before->version) return Refreshed::unchanged;
+  if (is_another) require_same_attributes(*before);
+  is_moved_ = false;
   published_->set(newest_);
-  return true;
+  return is_another ? Refreshed::replaced : Refreshed::advanced;
+}
+
+// Weights are told apart by their place, and callers have theirs ready.
+void LiveIndex::require_same_attributes(const Snapshot& before) const {
+  const auto same_name = [](const Attribute& a, const Attribute& b) { return a.name == b.name; };
+  if (!std::ranges::equal(before.attributes, newest_->attributes, same_name))
+    throw InvalidArgument(directory_ +
+                          " was replaced by an index with other attributes: open it again to search it");
 }
 
 RecoveryInfo LiveIndex::recovery() const {
@@ -171,7 +194,10 @@ WriteResult LiveIndex::write(const WriteBatch& batch, const WriteOptions& option
 
 // Never throws: each request gets its result or its error.
 void LiveIndex::commit(std::span<Request* const> group) {
-  const std::lock_guard lock(writer_mutex_);
+  exclusively(writer_mutex_, [&] { commit_alone(group); });
+}
+
+void LiveIndex::commit_alone(std::span<Request* const> group) {
   const FloatingPointScope floating_point;
   std::vector<Applied> applied;
   try {
@@ -193,7 +219,7 @@ void LiveIndex::apply(Request& request, std::vector<Applied>& applied) {
   try {
     NormalizedBatch batch = normalize(request.batch, request.options, tree());
     request.result = batch.result;
-    if (batch.change.removed.empty() && batch.change.num_rows() == 0) return;
+    if (batch.change.changes_nothing(tree().current().next_id)) return;
     const std::uint64_t version = newest_->version + applied.size() + 1;
     applied.push_back({&request, std::move(batch.change), version});
     tree().apply(applied.back().change);
@@ -293,7 +319,10 @@ void LiveIndex::replace(std::shared_ptr<const Snapshot> next) {
 }
 
 void LiveIndex::flush() {
-  const std::lock_guard lock(writer_mutex_);
+  exclusively(writer_mutex_, [&] { flush_alone(); });
+}
+
+void LiveIndex::flush_alone() {
   require_writable();
   if (is_in_memory()) return;
   write_pending();
@@ -301,7 +330,10 @@ void LiveIndex::flush() {
 }
 
 void LiveIndex::compact() {
-  const std::lock_guard lock(writer_mutex_);
+  exclusively(writer_mutex_, [&] { compact_alone(); });
+}
+
+void LiveIndex::compact_alone() {
   require_writable();
   Change nothing;
   nothing.next_id = newest_->next_id;
@@ -315,7 +347,10 @@ void LiveIndex::compact() {
 }
 
 void LiveIndex::close() {
-  const std::lock_guard lock(writer_mutex_);
+  exclusively(writer_mutex_, [&] { close_alone(); });
+}
+
+void LiveIndex::close_alone() {
   if (is_in_memory() || is_closed_) return;
   is_closed_ = true;
   wait_for_checkpoint();
@@ -330,7 +365,10 @@ void LiveIndex::close() {
 // ---- Checkpoints
 
 void LiveIndex::checkpoint() {
-  const std::lock_guard lock(writer_mutex_);
+  exclusively(writer_mutex_, [&] { checkpoint_alone(); });
+}
+
+void LiveIndex::checkpoint_alone() {
   require_writable();
   if (is_in_memory()) throw InvalidArgument("an index in memory has no directory to write to: use save");
   wait_for_checkpoint();

@@ -44,7 +44,7 @@ class LiveIndex {
   void checkpoint();
   void compact();
   void close();
-  bool refresh();
+  Refreshed refresh();
   RecoveryInfo recovery() const;
 
  private:
@@ -58,7 +58,15 @@ class LiveIndex {
   void apply_logged();
   TreeWriter& tree();
 
+  Refreshed follow_directory();
+  void require_same_attributes(const Snapshot& before) const;
   void commit(std::span<Request* const> group);
+  // Under writer_mutex_.
+  void commit_alone(std::span<Request* const> group);
+  void flush_alone();
+  void checkpoint_alone();
+  void compact_alone();
+  void close_alone();
   void apply(Request& request, std::vector<Applied>& applied);
   void apply_again(std::vector<Applied>& applied);
   void keep(const std::vector<Applied>& applied);
@@ -84,14 +92,15 @@ class LiveIndex {
   std::deque<Request*> queue_;
   bool has_leader_ = false;
 
-  mutable std::mutex writer_mutex_;  // of what follows
+  mutable std::mutex writer_mutex_;  // of what follows; held while there is work (index/exclusively.h)
   RecoveryInfo recovery_;
   std::shared_ptr<const Snapshot> newest_;  // the published version
   std::unique_ptr<TreeWriter> tree_;        // goes on from newest_; made when it is first needed
   std::optional<ChangeFold> logged_;        // batches of the log that the tree does not have yet
   std::unique_ptr<storage::Store> store_;
   bool is_closed_ = false;
-  std::string failure_;                          // why no more changes are taken
+  bool is_moved_ = false;  // a reader's directory was replaced by another, which is not loaded yet
+  std::string failure_;    // why no more changes are taken
   std::vector<std::vector<std::byte>> pending_;  // Durability::batch: bodies that the log does not have yet
   std::uint64_t pending_bytes_ = 0;
 

@@ -5,11 +5,11 @@
 #include <limits>
 #include <numeric>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "culmen/error.h"
 #include "index/columns.h"
+#include "index/ids.h"
 
 namespace culmen {
 namespace {
@@ -74,6 +74,8 @@ class Folder {
   void operator()(const WriteBatch::Insert& step) { add(step.rows, false); }
   void operator()(const WriteBatch::Upsert& step) { add(step.rows, true); }
   void operator()(const WriteBatch::Erase& step) {
+    if (!step.ids.empty() && step.ids.data() == nullptr)
+      throw InvalidArgument("the ids to erase are a null pointer");
     for (const std::int64_t id : step.ids) {
       Fate& fate = fate_of(id);
       if (!fate.lives) continue;
@@ -104,12 +106,31 @@ class Folder {
     std::int64_t id;
     std::size_t table, row;
   };
+  // The ids that the rows of a table without ids got.
+  struct AssignedRange {
+    std::int64_t first_id;
+    std::size_t num_rows, table;
+  };
 
+  // Before the next step of the batch.
   Fate& fate_of(std::int64_t id) {
     const auto found = fates_.find(id);
     if (found != fates_.end()) return found->second;
+    return fates_.emplace(id, unnamed_fate_of(id)).first->second;
+  }
+
+  // Of an id that no step has named yet: it may have been assigned by an earlier one.
+  Fate unnamed_fate_of(std::int64_t id) const {
+    const auto after =
+        std::upper_bound(assigned_.begin(), assigned_.end(), id,
+                         [](std::int64_t wanted, const AssignedRange& r) { return wanted < r.first_id; });
+    if (after != assigned_.begin()) {
+      const AssignedRange& range = *std::prev(after);
+      const auto row = static_cast<std::uint64_t>(id) - static_cast<std::uint64_t>(range.first_id);
+      if (row < range.num_rows) return {false, true, true, range.table, row};
+    }
     const bool there = tree_.contains(id);
-    return fates_.emplace(id, Fate{there, there}).first->second;
+    return {there, there};
   }
 
   void add(const TableView& given, bool replace) {
@@ -117,13 +138,33 @@ class Folder {
     if (table.num_rows == 0) return;
     const std::size_t t = tables_.size();
     tables_.push_back(table);
+    if (table.ids.empty()) return add_assigned(t);
     for (std::size_t row = 0; row < table.num_rows; ++row) {
-      const bool assigned = table.ids.empty();
-      const std::int64_t id = assigned ? assign() : table.ids[row];
-      if (!assigned) add_given(id, t, row, replace);
-      added_.push_back({id, t, row});
-      if (assigned) ++result_.inserted;
+      add_given(table.ids[row], t, row, replace);
+      added_.push_back({table.ids[row], t, row});
     }
+  }
+
+  // Ids above every one that was ever there or was named in a row, so no look into the index is needed. An
+  // earlier step may have named one of them all the same, to erase it.
+  void add_assigned(std::size_t table) {
+    const std::size_t num_rows = tables_[table].num_rows;
+    next_id_ = std::max<std::int64_t>(next_id_, 0);
+    if (static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) -
+            static_cast<std::uint64_t>(next_id_) <
+        num_rows)
+      throw InputError("no ids are left to be assigned to " + std::to_string(num_rows) +
+                       " rows: the next one is " + std::to_string(next_id_) +
+                       ", and they end below 2^63 - 1");
+    if (result_.first_id < 0) result_.first_id = next_id_;
+    assigned_.push_back({next_id_, num_rows, table});
+    for (std::size_t row = 0; row < num_rows; ++row, ++next_id_) {
+      added_.push_back({next_id_, table, row});
+      if (fates_.empty()) continue;
+      const auto named = fates_.find(next_id_);
+      if (named != fates_.end()) named->second = {false, true, true, table, row};
+    }
+    result_.inserted += num_rows;
   }
 
   void add_given(std::int64_t id, std::size_t table, std::size_t row, bool replace) {
@@ -133,15 +174,7 @@ class Folder {
                        (fate.is_new ? " comes twice" : " is in the index already; upsert replaces"));
     ++(fate.lives ? result_.replaced : result_.inserted);
     fate = {fate.was_there, true, true, table, row};
-    if (id >= next_id_) next_id_ = id == std::numeric_limits<std::int64_t>::max() ? id : id + 1;
-  }
-
-  // Above every id that was ever there, so it needs no look into the index.
-  std::int64_t assign() {
-    if (next_id_ == std::numeric_limits<std::int64_t>::max())
-      throw InputError("no id is left to be assigned: the largest one was given out");
-    if (result_.first_id < 0) result_.first_id = next_id_;
-    return next_id_++;
+    next_id_ = std::max(next_id_, id_after(id));
   }
 
   TableView check(const TableView& given) {
@@ -162,7 +195,7 @@ class Folder {
   void gather() {
     std::erase_if(added_, [this](const Added& added) {
       const auto found = fates_.find(added.id);
-      if (found == fates_.end()) return false;  // assigned
+      if (found == fates_.end()) return false;  // assigned, and no later step named it
       const Fate& fate = found->second;
       return !fate.lives || !fate.is_new || fate.table != added.table || fate.row != added.row;
     });
@@ -199,7 +232,8 @@ class Folder {
   std::int64_t next_id_;
   std::vector<TableView> tables_;
   std::vector<Added> added_;
-  std::unordered_map<std::int64_t, Fate> fates_;  // of the ids that were given
+  IdTable<Fate> fates_;                  // of the ids that a step has named
+  std::vector<AssignedRange> assigned_;  // ascending
   Change change_;
   WriteResult result_;
 };

@@ -1,11 +1,11 @@
 #include "index/write/reload.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <vector>
 
 #include "index/bulk_load.h"
 #include "index/floating_point_scope.h"
+#include "index/ids.h"
 
 namespace culmen {
 namespace {
@@ -25,7 +25,7 @@ struct Rows {
     labels.offsets.push_back(labels.bytes.size());
   }
 
-  void add_leaf(const Snapshot& s, std::uint32_t leaf, const std::unordered_set<std::int64_t>& without) {
+  void add_leaf(const Snapshot& s, std::uint32_t leaf, const IdSet& without) {
     const std::int64_t* leaf_ids = s.leaf_ids(leaf);
     const T* values = s.leaf_values<T>(leaf);
     const auto slots = static_cast<std::size_t>(s.block_rows);
@@ -70,7 +70,7 @@ BuildOptions options_of(const Snapshot& s) {
 std::shared_ptr<Snapshot> load_anew(const Snapshot& s, std::span<const std::uint32_t> leaves,
                                     const Change& change) {
   const FloatingPointScope floating_point;
-  const std::unordered_set<std::int64_t> removed(change.removed.begin(), change.removed.end());
+  const IdSet removed(change.removed.begin(), change.removed.end());
   std::shared_ptr<Snapshot> loaded = visit_value_type(s, [&]<typename T>(T) {
     Rows<T> rows(s.attributes.size());
     for (const std::uint32_t leaf : leaves) rows.add_leaf(s, leaf, removed);
@@ -80,7 +80,8 @@ std::shared_ptr<Snapshot> load_anew(const Snapshot& s, std::span<const std::uint
   loaded->attributes = s.attributes;
   loaded->has_labels = s.has_labels;
   loaded->rounded_values = s.rounded_values + change.rounded_values;
-  loaded->next_id = change.next_id;
+  loaded->next_id = std::max(s.next_id, change.next_id);
+  loaded->index_uuid = s.index_uuid;
   return loaded;
 }
 

@@ -1,17 +1,17 @@
 #include "index/write/repair.h"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <optional>
-#include <unordered_set>
 #include <utility>
 
 #include "culmen/error.h"
 #include "index/bulk_load.h"
 #include "index/floating_point_scope.h"
+#include "index/ids.h"
 #include "index/storage/salvage.h"
 #include "index/storage/store.h"
+#include "index/verify.h"
 #include "index/write/change_fold.h"
 #include "index/write/live_index.h"
 #include "index/write/reload.h"
@@ -66,7 +66,7 @@ Change take_rows(storage::Salvage& found) {
   change.next_id = found.manifest.next_id;
   if (!change.ids.empty()) {  // the manifest may be damaged, too
     const std::int64_t last = *std::max_element(change.ids.begin(), change.ids.end());
-    change.next_id = std::max(change.next_id, last + (last < std::numeric_limits<std::int64_t>::max()));
+    change.next_id = std::max(change.next_id, id_after(last));
   }
   return change;
 }
@@ -74,7 +74,7 @@ Change take_rows(storage::Salvage& found) {
 // Ids to remove may have been lost with their leaf; a row whose id is there takes its place.
 void fit(Change& change, const TreeWriter& tree) {
   std::erase_if(change.removed, [&](std::int64_t id) { return !tree.contains(id); });
-  const std::unordered_set<std::int64_t> removed(change.removed.begin(), change.removed.end());
+  const IdSet removed(change.removed.begin(), change.removed.end());
   for (const std::int64_t id : change.ids)
     if (tree.contains(id) && removed.count(id) == 0) change.removed.push_back(id);
   change.next_id = std::max(change.next_id, tree.current().next_id);
@@ -91,6 +91,10 @@ std::optional<RepairReport> copy_sound(storage::FileSystem& file_system, const s
     return std::nullopt;
   }
   const std::shared_ptr<const Snapshot> snapshot = index->published()->get();
+  if (const std::vector<std::string> faults = verify_snapshot(*snapshot, true); !faults.empty()) {
+    why = from + ": " + faults.front();
+    return std::nullopt;
+  }
   const RecoveryInfo recovery = index->recovery();
   RepairReport report{snapshot->num_tuples, 0, recovery.num_batches, {}};
   if (recovery.dropped_bytes > 0)
@@ -119,7 +123,8 @@ RepairReport repair(storage::FileSystem& file_system, const std::string& from, c
         const BlockShape shape = tree.current().block_shape();
         Change change = decode(body, shape);
         fit(change, tree);
-        ChangeFold checked(shape, [&tree](std::int64_t id) { return tree.contains(id); });
+        ChangeFold checked(shape, tree.current().next_id,
+                           [&tree](std::int64_t id) { return tree.contains(id); });
         checked.add(std::move(change));
         tree.apply(checked.fold());
       });

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
+#include "culmen/error.h"
 #include "index/assert.h"
 #include "index/floating_point_scope.h"
 #include "index/write/extremes.h"
@@ -29,6 +31,7 @@ std::shared_ptr<Snapshot> successor_of(const Snapshot& base) {
   next->num_tuples = base.num_tuples;
   next->rounded_values = base.rounded_values;
   next->next_id = base.next_id;
+  next->index_uuid = base.index_uuid;
   next->version = base.version + 1;
   next->blocks = base.blocks;
   next->layout = base.layout;
@@ -43,6 +46,14 @@ std::shared_ptr<Snapshot> successor_of(const Snapshot& base) {
 
 TreeWriter::TreeWriter(std::shared_ptr<const Snapshot> base) : base_(std::move(base)) {
   take_tree(*base_);
+}
+
+// The id stands in `leaf`; a file may say that it stands in another row too.
+static void require_once(const Snapshot& tree, std::int64_t id, std::uint32_t leaf, std::uint32_t other) {
+  const std::int64_t* ids = tree.leaf_ids(other);
+  const auto times = std::count(ids, ids + tree.leaf(other).num_rows, id);
+  if (times > (other == leaf ? 1 : 0))
+    throw FormatError("id " + std::to_string(id) + " stands in two rows: culmen repair keeps one of them");
 }
 
 // Pages, slots and ids of a tree.
@@ -62,7 +73,10 @@ void TreeWriter::take_tree(const Snapshot& tree) {
     leaf.first_order = order_at(tree, leaf.slot, 0);
     const std::int64_t* ids = tree.leaf_ids(leaf.slot);
     leaf.first_id = ids[0];
-    ids_.insert_beside_others({ids, tree.leaf(leaf.slot).num_rows}, static_cast<PageNumber>(page));
+    const std::span rows(ids, tree.leaf(leaf.slot).num_rows);
+    ids_.insert_beside_others(rows, static_cast<PageNumber>(page), [&](std::int64_t id, PageNumber other) {
+      require_once(tree, id, leaf.slot, leaves_[other].slot);
+    });
   });
   for (PageNumber page = 0; page < leaves_.size(); ++page) {
     std::vector<PageNumber>& pages = partitions_[tree.leaf(leaves_[page].slot).partition];
@@ -186,7 +200,7 @@ void TreeWriter::apply(const Change& change) {
   next_->num_tuples += change.num_rows();
   next_->num_tuples -= change.removed.size();
   next_->rounded_values += change.rounded_values;
-  next_->next_id = change.next_id;
+  next_->next_id = std::max(next_->next_id, change.next_id);
   shrink_stats();
 }
 

@@ -30,7 +30,8 @@ namespace culmen {
 
 class TreeWriter {
  public:
-  // Cost: a pass over all ids, and about 11 bytes of memory a row.
+  // Cost: a pass over all ids, and about 11 bytes of memory a row. Throws FormatError if an id stands in two
+  // rows, which loading does not look for.
   explicit TreeWriter(std::shared_ptr<const Snapshot> base);
 
   // Of the version that is being made.

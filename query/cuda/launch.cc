@@ -1,26 +1,28 @@
 #include "query/cuda/launch.h"
 
+#include <map>
 #include <mutex>
-#include <set>
 #include <utility>
+
+#include "query/cuda/limits.h"
 
 namespace culmen::cuda {
 
 void allow_shared_memory(const void* kernel, const char* file, int line) {
   static std::mutex mutex;
-  static std::set<std::pair<const void*, int>> allowed;
+  static std::map<std::pair<const void*, int>, std::size_t> allowed;  // of all that a block may have
   int device = 0;
   check(cudaGetDevice(&device), file, line);
+  const std::size_t most = block_shared_bytes_of(device);
   const std::lock_guard lock(mutex);
-  if (allowed.contains({kernel, device})) return;
-  int most = 0;
+  std::size_t& so_far = allowed[{kernel, device}];
+  if (so_far == most) return;
   cudaFuncAttributes attributes{};
-  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), file, line);
   check(cudaFuncGetAttributes(&attributes, kernel), file, line);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             most - static_cast<int>(attributes.sharedSizeBytes)),
+                             static_cast<int>(most) - static_cast<int>(attributes.sharedSizeBytes)),
         file, line);
-  allowed.insert({kernel, device});
+  so_far = most;
 }
 
 }  // namespace culmen::cuda

@@ -6,8 +6,6 @@
 
 namespace culmen::gpu {
 
-inline constexpr std::uint32_t kSortCapacity = 2 * kMaxSortedHits;
-inline constexpr std::size_t kSortBytes = kSortCapacity * sizeof(Candidate);
 static_assert(2 * kSearchThreads * sizeof(Candidate) + rank_bytes(kSearchThreads) <= kSortBytes);
 
 // Calls use(pass, rows, lane) by whole warps with the first `count` candidates, kRows a lane, and whether
@@ -43,7 +41,7 @@ __device__ inline std::uint64_t compact(const SearchStateRef& state, std::uint64
   return shared.num_kept;
 }
 
-// Loads the candidates that pass the floor into `items`, which has room for kSortCapacity; how many.
+// Loads the candidates that pass the floor into `items`, which has room for kSortCapacity; how many pass.
 __device__ inline std::uint32_t load_candidates(const SearchStateRef& state, std::uint64_t count, Floor floor,
                                                 BlockShared& shared, Candidate* items) {
   __syncthreads();
@@ -53,30 +51,37 @@ __device__ inline std::uint32_t load_candidates(const SearchStateRef& state, std
   for_each_candidate<2>(state, count, floor,
                         [&](auto& pass, const auto& rows, int lane) { append(list, pass, rows, lane); });
   __syncthreads();
-  return min(shared.num_found, kSortCapacity);
+  return shared.num_found;
 }
 
-// The floor that the candidates give, and in `count` how many of them are left to be looked at: at most
-// kSortCapacity of them pass.
+// The floor that the candidates give, and in `count` how many of them are left to be looked at. At most
+// kSortCapacity of them pass, unless ids repeat.
 __device__ inline Floor last_floor(const SearchStateRef& state, std::uint64_t& count, const KeyScale& scale,
                                    BlockShared& shared, Candidate* items) {
   constexpr std::uint32_t kMostKeys = kSortBytes / sizeof(std::uint32_t);
+  // Of so many few more than k pass.
+  static_assert(kMaxSortedHits + kMostTies <= kMostKeys / 2 && kMaxSortedHits + kMostTies <= kSortCapacity);
   Floor floor = {-infinity(), kNoId};
   while (count > max(blockDim.x, state.k + state.k / 2)) {  // else sorting them costs less than choosing
     const auto looked_at = static_cast<std::uint32_t>(min(count, std::uint64_t{kMostKeys}));
     floor = floor_of_candidates(state, floor, looked_at, scale, reinterpret_cast<std::uint32_t*>(items),
                                 shared.select);
     if (count == looked_at) break;
-    count = compact(state, count, floor, shared);
+    const std::uint64_t kept = compact(state, count, floor, shared);
+    const bool ids_repeat = count - kept < kMostKeys / 2;
+    count = kept;
+    if (ids_repeat) break;  // so the loop ends: what goes on has become shorter
   }
   return floor;
 }
 
-// Writes the answer; `items` has room for kSortCapacity.
-__device__ inline void write_answer(const SearchStateRef& state, std::uint64_t count, const KeyScale& scale,
+// Writes the answer; `items` has room for kSortCapacity. False if too many rows share a score and an id: then
+// the first `count` candidates are left, and the k best are among them.
+__device__ inline bool write_answer(const SearchStateRef& state, std::uint64_t& count, const KeyScale& scale,
                                     BlockShared& shared, Candidate* items) {
   const Floor floor = last_floor(state, count, scale, shared, items);
   const std::uint32_t num_loaded = load_candidates(state, count, floor, shared, items);
+  if (num_loaded > kSortCapacity) return false;
   const Candidate* sorted = items;
   if (num_loaded <= blockDim.x) {
     Candidate* into = items + blockDim.x;
@@ -92,6 +97,7 @@ __device__ inline void write_answer(const SearchStateRef& state, std::uint64_t c
   const std::uint32_t words = min(num_loaded, state.k) * (sizeof(Candidate) / sizeof(std::uint64_t));
   for (std::uint32_t i = threadIdx.x; i < words; i += blockDim.x)
     reinterpret_cast<std::uint64_t*>(state.hits)[i] = reinterpret_cast<const std::uint64_t*>(sorted)[i];
+  return true;
 }
 
 // Adds the block's counters to those of all; whether it is the last to come here.
@@ -114,15 +120,15 @@ __device__ inline void finish(const SearchStateRef& state, const KeyScale& scale
                               Candidate* items) {
   Counters& counters = *state.counters;
   if (!is_last_block(counters, shared)) return;
-  const std::uint64_t count = __ldcg(&counters.num_candidates);
+  std::uint64_t count = __ldcg(&counters.num_candidates);
   // Asked for now, written when the answer is.
   const std::uint64_t leaves_visited = __ldcg(&counters.leaves_visited);
   const std::uint64_t nodes_visited = __ldcg(&counters.nodes_visited);
   const std::uint64_t tuples_scored = __ldcg(&counters.tuples_scored);
   Outcome outcome = Outcome::overflow;
   if (count <= state.capacity) {
-    outcome = state.k <= kMaxSortedHits ? Outcome::sorted : Outcome::unsorted;
-    if (outcome == Outcome::sorted) write_answer(state, count, scale, shared, items);
+    const bool is_sorted = state.k <= kMaxSortedHits && write_answer(state, count, scale, shared, items);
+    outcome = is_sorted ? Outcome::sorted : Outcome::unsorted;
   }
   __syncthreads();
   if (threadIdx.x == 0) {

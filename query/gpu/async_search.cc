@@ -95,7 +95,7 @@ void AsyncSearch::enqueue_part(const MirrorView& view, const Part& part, const P
   if (view.mirror->has_rows()) {
     cuda::check(cudaMemsetAsync(counters, 0, sizeof(Counters), stream));
     visit_value_type(*view.snapshot,
-                     [&]<typename T>(T) { launch_batch<T>(view.mirror->ref(), batch, grid_, stream); });
+                     [&]<typename T>(T) { launch_batch<T>(view.mirror->ref(), batch, limits_, stream); });
   } else {
     cuda::check(cudaMemsetAsync(results, 0, part.num_queries * sizeof(ResultHeader), stream));
   }

@@ -14,7 +14,7 @@ namespace culmen::gpu {
 
 class AsyncSearch {
  public:
-  explicit AsyncSearch(const Grid& grid) : grid_(grid) {}
+  explicit AsyncSearch(const cuda::Limits& limits) : limits_(limits) {}
 
   // DeviceIndex::search_async; the context is one of this device, which is current, and holds on to the view
   // until the work is done.
@@ -34,7 +34,7 @@ class AsyncSearch {
   void enqueue_part(const MirrorView& view, const Part& part, const PlanOptions& options, std::byte* scratch,
                     cudaStream_t stream) const;
 
-  Grid grid_;
+  cuda::Limits limits_;
 };
 
 }  // namespace culmen::gpu

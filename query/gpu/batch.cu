@@ -4,6 +4,7 @@
 // best-first search, but 4,000 warps do so at once.
 #include <algorithm>
 
+#include "index/tree_height.h"
 #include "query/cuda/launch.h"
 #include "query/gpu/engines.h"
 #include "query/gpu/warp_best.cuh"
@@ -11,21 +12,26 @@
 namespace culmen::gpu {
 namespace {
 
-constexpr int kMaxHeight = 8;           // 32^8 leaves
 constexpr unsigned kMaxBatchWarps = 8;  // of a thread block
 
+// Levels of the trees that the usual kernel takes. Another, whose warps need more shared memory, takes taller
+// ones: changes can leave nodes of 8 children. (Tried, 16 M x 8 on an H100: a struct for each level of the
+// tree instead of these arrays; 3 % slower with k = 16, and 13 % with k = 128.)
+constexpr int kUsualHeight = 8;
+
 // A warp's shared memory, before its query and its list.
+template <int kHeight>
 struct WarpShared {
-  double bounds[kMaxHeight][kWarpSize];  // of the open node's children, by level
-  std::uint32_t nodes[kMaxHeight];       // the open node
-  unsigned left[kMaxHeight];             // its children not yet taken, a bit a child
-  int num_taken[kMaxHeight];
+  double bounds[kHeight][kWarpSize];  // of the open node's children, by level
+  std::uint32_t nodes[kHeight];       // the open node
+  unsigned left[kHeight];             // its children not yet taken, a bit a child
+  int num_taken[kHeight];
 };
 
-template <typename T>
+template <typename T, int kHeight>
 class DepthFirst {
  public:
-  __device__ DepthFirst(const MirrorRef& mirror, QueryRef query, WarpShared& shared, WarpBest& best)
+  __device__ DepthFirst(const MirrorRef& mirror, QueryRef query, WarpShared<kHeight>& shared, WarpBest& best)
       : mirror_(mirror),
         query_(query),
         shared_(shared),
@@ -41,7 +47,8 @@ class DepthFirst {
   }
 
  private:
-  // most(level): children of a node of the level to go into.
+  // most(level): children of a node of the level to go into. Ends whatever the nodes say: each step takes a
+  // child from a node that has 32 at most, or goes up.
   template <typename Most>
   __device__ void walk(Most&& most, ResultHeader& work) {
     const int root = mirror_.height - 1;
@@ -125,26 +132,28 @@ class DepthFirst {
 
   const MirrorRef& mirror_;
   QueryRef query_;
-  WarpShared& shared_;
+  WarpShared<kHeight>& shared_;
   WarpBest& best_;
   int lane_;
   bool ties_ = false;  // rows have been seen that tie with the k-th best
 };
 
+template <int kHeight>
 CULMEN_HOST_DEVICE constexpr std::size_t warp_bytes(std::uint32_t k, std::uint32_t query_stride) {
-  return sizeof(WarpShared) + query_stride + WarpBest::num_bytes(k);
+  return sizeof(WarpShared<kHeight>) + query_stride + WarpBest::num_bytes(k);
 }
+static_assert(warp_bytes<kMostLevels>(kMaxSortedHits, kMaxPackedBytes) <= kLeastSharedBytes);
 
-template <typename T>
+template <typename T, int kHeight>
 __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
     search_batch(const MirrorRef mirror, const BatchRef batch) {
   extern __shared__ double dynamic_shared[];
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   std::byte* mine = reinterpret_cast<std::byte*>(dynamic_shared) +
-                    threadIdx.x / kWarpSize * warp_bytes(batch.k, batch.query_stride);
-  auto& shared = *reinterpret_cast<WarpShared*>(mine);
-  std::byte* query_bytes = mine + sizeof(WarpShared);
-  for (;;) {
+                    threadIdx.x / kWarpSize * warp_bytes<kHeight>(batch.k, batch.query_stride);
+  auto& shared = *reinterpret_cast<WarpShared<kHeight>*>(mine);
+  std::byte* query_bytes = mine + sizeof(WarpShared<kHeight>);
+  for (;;) {  // ends when all queries are taken
     std::uint32_t q = 0;
     if (lane == 0) q = atomicAdd(&batch.counters->next_item, 1u);
     q = __shfl_sync(kFullWarp, q, 0);
@@ -159,7 +168,7 @@ __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
     const KeyScale scale(query);
     WarpBest best(query_bytes + batch.query_stride, batch.k, scale, {query.header().min_score, kNoId});
     ResultHeader work = {};
-    DepthFirst<T>(mirror, query, shared, best).run(work);
+    DepthFirst<T, kHeight>(mirror, query, shared, best).run(work);
     work.num_hits = best.finish();
     for (std::uint32_t i = static_cast<std::uint32_t>(lane); i < work.num_hits; i += kWarpSize)
       batch.hits[std::size_t{q} * batch.k + i] = best[i];
@@ -168,23 +177,36 @@ __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
   }
 }
 
+template <typename T, int kHeight>
+void launch_up_to(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
+                  cudaStream_t stream) {
+  const std::size_t each = warp_bytes<kHeight>(batch.k, batch.query_stride);
+  constexpr std::size_t kMostShared = 200 << 10;  // of a multiprocessor: the cache has the rest
+  constexpr std::size_t kWarpsPerMultiprocessor = 32;
+  const std::size_t shared_bytes = std::min(kMostShared, limits.multiprocessor_shared_bytes);
+  const std::size_t warps = std::min(kWarpsPerMultiprocessor, shared_bytes / each);
+  const std::size_t fitting = std::min(warps, limits.block_shared_bytes / each);
+  const auto block_warps = static_cast<unsigned>(std::min<std::size_t>(kMaxBatchWarps, fitting));
+  const auto blocks_each = static_cast<unsigned>(warps / block_warps);
+  const cuda::Shape shape = {.num_blocks = limits.num_multiprocessors * blocks_each,
+                             .num_threads = block_warps * kWarpSize,
+                             .shared_bytes = block_warps * each};
+  cuda::launch(search_batch<T, kHeight>, shape, stream, mirror, batch);
+}
+
 }  // namespace
 
 template <typename T>
-void launch_batch(const MirrorRef& mirror, const BatchRef& batch, const Grid& grid, cudaStream_t stream) {
-  const std::size_t each = warp_bytes(batch.k, batch.query_stride);
-  constexpr std::size_t kSharedBytes = 200 << 10;  // of a multiprocessor
-  constexpr std::size_t kWarpsPerMultiprocessor = 32;
-  const std::size_t warps = std::min(kWarpsPerMultiprocessor, kSharedBytes / each);
-  const auto block_warps = static_cast<unsigned>(std::min<std::size_t>(kMaxBatchWarps, warps));
-  const auto blocks_each = static_cast<unsigned>(warps / block_warps);
-  const cuda::Shape shape = {.num_blocks = grid.num_multiprocessors * blocks_each,
-                             .num_threads = block_warps * kWarpSize,
-                             .shared_bytes = block_warps * each};
-  cuda::launch(search_batch<T>, shape, stream, mirror, batch);
+void launch_batch(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
+                  cudaStream_t stream) {
+  if (mirror.height <= kUsualHeight) {
+    launch_up_to<T, kUsualHeight>(mirror, batch, limits, stream);
+  } else {
+    launch_up_to<T, kMostLevels>(mirror, batch, limits, stream);  // a mirror has no taller tree
+  }
 }
 
-template void launch_batch<float>(const MirrorRef&, const BatchRef&, const Grid&, cudaStream_t);
-template void launch_batch<double>(const MirrorRef&, const BatchRef&, const Grid&, cudaStream_t);
+template void launch_batch<float>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
+template void launch_batch<double>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
 
 }  // namespace culmen::gpu

@@ -72,7 +72,7 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
                           static_cast<std::uint32_t>(stride),
                           static_cast<std::uint32_t>(k)};
   visit_value_type(snapshot,
-                   [&]<typename T>(T) { launch_batch<T>(view.mirror->ref(), batch, grid_, stream); });
+                   [&]<typename T>(T) { launch_batch<T>(view.mirror->ref(), batch, limits_, stream); });
   workspace->clear_counters();
   workspace->stream().synchronize();
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {

@@ -17,7 +17,7 @@ inline constexpr std::size_t kMaxBatchK = kMaxSortedHits;
 
 class BatchSearch {
  public:
-  BatchSearch(const Grid& grid, WorkspacePool& pool) : grid_(grid), pool_(pool) {}
+  BatchSearch(const cuda::Limits& limits, WorkspacePool& pool) : limits_(limits), pool_(pool) {}
 
   // Answers queries[positions[i]], all of the same k once it is cut to the number of rows, in
   // results[positions[i]], of which hits and work are set. On the current device; the version has rows.
@@ -30,7 +30,7 @@ class BatchSearch {
                       std::span<const std::size_t> positions, std::size_t k,
                       std::vector<SearchResult>& results) const;
 
-  Grid grid_;
+  cuda::Limits limits_;
   WorkspacePool& pool_;
 };
 

@@ -37,6 +37,9 @@ const Candidate* BestCandidates::choose(const Candidate* candidates, std::size_t
                                       .stride = sizeof(Candidate) / sizeof(double)};
   const auto num_best = static_cast<std::uint32_t>(k);
   cuda::grow(best_, k, cuda::Memory::device);
+  // Where ids repeat, as in a damaged index, fewer than k places are written: no row may come from the
+  // others.
+  cuda::check(cudaMemsetAsync(best_.data(), 0, k * sizeof(Candidate), stream));
   const select::SelectedRow* selected =
       select_best(select::Method::fastest, columns, num_best, workspace_, stream);
   cuda::launch(copy_selected,

@@ -1,7 +1,7 @@
 // bounded: the k best rows of one query, found by the whole grid in one launch.
 //
 //   1. Each team of 4 warps bounds its share of the level-1 nodes (2 bytes a node and weight step) and keeps
-//      the bounds in shared memory.
+//      the bounds in shared memory; in device memory those of very large tables that find no room.
 //   2. It opens its best node and scores the 4 best leaves in it; each block publishes the best rows.
 //   3. While the others do so too, each warp opens one of the team's 4 best nodes.
 //   4. Behind the only barrier, every block takes the k-th best of what was published as floor.
@@ -11,7 +11,6 @@
 //
 // Exact for any floor: a row is left out only if the chain bound of its leaf or node (docs/how-it-works.md)
 // or its own score shows that k published rows rank before it.
-#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -54,11 +53,12 @@ class Visit {
 
  private:
   __device__ void choose_slots(const Team& team, std::uint32_t share) {
-    const double bound = team.bounds[team.place(share)];
-    const std::uint32_t node = team.nodes[team.place(share)];
+    const std::uint32_t place = team.place(share);
+    const double bound = team.bound(place);
+    const std::uint32_t node = team.node(place);
     const std::uint32_t slot = team.slot(share);
     const bool kept = !is_excluded(
-        bound, found_.floor(), [&] { return team.min_ids[team.place(share)]; },
+        bound, found_.floor(), [&] { return team.min_id(place); },
         [&] { return corner_of_bounds(mirror_, query_, mirror_.slot_bounds + slot, mirror_.num_slots); });
     for (unsigned left = nodes_.push(kept, node, lane_); left != 0; left &= left - 1)
       open(__shfl_sync(kFullWarp, node, __ffs(static_cast<int>(left)) - 1));
@@ -94,7 +94,7 @@ class Visit {
 // finds and its work lists, and for the answer, one after the other.
 template <typename T, typename Argument>
 __global__ void __launch_bounds__(kSearchThreads, 1)
-    search_bounded(const MirrorRef mirror, const SearchStateRef state, const Shares shares,
+    search_bounded(const MirrorRef mirror, const SearchStateRef state, const GridRoom room,
                    const __grid_constant__ Argument packed) {
   extern __shared__ double dynamic_shared[];
   __shared__ BlockShared shared;
@@ -103,23 +103,23 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   const QueryRef query = take_query(packed, shared);
   const KeyScale scale(query);
   std::uint32_t* rest = nullptr;
-  const Team team = make_team(shares, dynamic_shared, rest);
+  const Team team = make_team(mirror, state, room.shares, dynamic_shared, rest);
   auto* candidates = reinterpret_cast<Candidate*>(rest);
-  std::uint32_t* lists = rest + BlockCandidates::kBytes / sizeof(std::uint32_t);
+  std::uint32_t* lists = rest + room.visit.candidate_bytes() / sizeof(std::uint32_t);
 
   bound_slots(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
   FirstLook<T, kLoads> look(mirror, query, scale, team);
-  publish(mirror, state, shared, look.sample(state.floor), team.lane);
+  publish(mirror, state, room, shared, look.sample(state.floor), team.lane);
   GridBarrier barrier(*state.counters, 1);
   barrier.arrive();
   const Child child = look.open_next(shared);
   barrier.wait();
-  const Floor floor = floor_of_published(mirror, state, scale, shared, rest);
+  const Floor floor = floor_of_published(mirror, state, room, scale, shared, rest);
   __syncthreads();  // the published keys make room for the candidates
-  BlockCandidates found(state, scale, floor, shared, candidates);
-  Visit<T>(mirror, query, shared, found, WorkList(lists, kListedNodes, num_nodes),
-           WorkList(lists + kListedNodes, kListedLeaves, num_leaves))
+  BlockCandidates found(state, scale, floor, shared, candidates, room.visit.candidates);
+  Visit<T>(mirror, query, shared, found, WorkList(lists, room.visit.nodes, num_nodes),
+           WorkList(lists + room.visit.nodes, room.visit.leaves, num_leaves))
       .run(team, child);
   finish(state, scale, shared, candidates);
 }
@@ -140,24 +140,22 @@ std::optional<SmallQueryArgument> shortened(const QueryArgument& query) {
 
 template <typename T>
 void launch_bounded(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                    const Grid& grid, cudaStream_t stream) {
-  const Shares shares = share_out(mirror.num_slots, grid.num_multiprocessors);
-  const cuda::Shape shape = {
-      .num_blocks = grid.num_multiprocessors,
-      .num_threads = kSearchThreads,
-      .shared_bytes = slot_bytes(shares) + std::max(kVisitBytes, published_bytes(grid)),
-      .cooperative = true};
+                    const GridPlan& plan, cudaStream_t stream) {
+  const cuda::Shape shape = {.num_blocks = plan.num_blocks,
+                             .num_threads = kSearchThreads,
+                             .shared_bytes = plan.shared_bytes,
+                             .cooperative = true};
   // The larger a kernel's parameters, the longer its launch takes.
   if (const std::optional<SmallQueryArgument> small = shortened(query)) {
-    cuda::launch(search_bounded<T, SmallQueryArgument>, shape, stream, mirror, state, shares, *small);
+    cuda::launch(search_bounded<T, SmallQueryArgument>, shape, stream, mirror, state, plan.room, *small);
   } else {
-    cuda::launch(search_bounded<T, QueryArgument>, shape, stream, mirror, state, shares, query);
+    cuda::launch(search_bounded<T, QueryArgument>, shape, stream, mirror, state, plan.room, query);
   }
 }
 
 template void launch_bounded<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
-                                    const Grid&, cudaStream_t);
+                                    const GridPlan&, cudaStream_t);
 template void launch_bounded<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
-                                     const Grid&, cudaStream_t);
+                                     const GridPlan&, cudaStream_t);
 
 }  // namespace culmen::gpu

@@ -81,18 +81,16 @@ __device__ void visit_leaf(const MirrorRef& mirror, QueryRef query, Floor floor,
 // a block that finds many keeps only its k best.
 class BlockCandidates {
  public:
-  static constexpr std::uint32_t kCapacity = 2048;
-  static constexpr std::size_t kBytes = kCapacity * (sizeof(Candidate) + sizeof(std::uint32_t));
-
-  // memory: kBytes in shared memory; shared.num_found is 0 and belongs to it.
+  // memory: VisitRoom::candidate_bytes() of `capacity` in shared memory; shared.num_found is 0 and belongs to
+  // it.
   __device__ BlockCandidates(const SearchStateRef& state, const KeyScale& scale, Floor floor,
-                             BlockShared& shared, Candidate* memory)
+                             BlockShared& shared, Candidate* memory, std::uint32_t capacity)
       : state_(state),
         scale_(scale),
         floor_(floor),
         scratch_(shared.select),
-        list_{memory, &shared.num_found, kCapacity},
-        keys_(reinterpret_cast<std::uint32_t*>(memory + kCapacity)) {}
+        list_{memory, &shared.num_found, capacity},
+        keys_(reinterpret_cast<std::uint32_t*>(memory + capacity)) {}
 
   // Rows must pass this to be appended.
   __device__ Floor floor() const { return floor_; }
@@ -107,12 +105,12 @@ class BlockCandidates {
   // By all threads: room for a usual leaf of each warp.
   __device__ void make_room() {
     constexpr std::uint32_t kRound = kSearchWarps * kRowsAtOnce;
-    static_assert(kRound <= kCapacity);
+    static_assert(kRound <= kSmallRoom.candidates);
     __syncthreads();
-    const bool has_room = *list_.size + kRound <= kCapacity;
+    const bool has_room = *list_.size + kRound <= list_.capacity;
     __syncthreads();  // nobody appends before all have looked
     if (has_room) return;
-    const bool can_stay = state_.k <= (kCapacity - kRound) / 2;
+    const bool can_stay = state_.k <= (list_.capacity - kRound) / 2;
     move_best([&](auto& pass, const auto& rows, int lane) {
       can_stay ? gpu::append(list_, pass, rows, lane)
                : gpu::append(candidates_of_all(state_), pass, rows, lane);
@@ -132,9 +130,9 @@ class BlockCandidates {
   // Empties the list and calls give(pass, rows, lane) with the rows that are among the k best of it.
   template <typename Give>
   __device__ void move_best(Give&& give) {
-    constexpr int kRows = kCapacity / kSearchThreads;
+    constexpr int kRows = kUsualRoom.candidates / kSearchThreads;
     constexpr std::uint32_t kWorthIt = 128;
-    const std::uint32_t count = min(*list_.size, kCapacity);
+    const std::uint32_t count = min(*list_.size, list_.capacity);
     if (count > state_.k + state_.k / 2 + kWorthIt) raise_floor(count);
     bool pass[kRows];
     Candidate rows[kRows];

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "culmen/error.h"
+#include "query/handle.h"
 
 namespace culmen {
 namespace gpu {
@@ -57,11 +58,11 @@ DeviceContext& DeviceContext::operator=(DeviceContext&& other) noexcept = defaul
 DeviceContext::~DeviceContext() = default;
 
 void DeviceContext::synchronize() const {
-  context_->synchronize();
+  held_by(context_, "DeviceContext").synchronize();
 }
 
 CUstream_st* DeviceContext::stream() const {
-  return context_->stream();
+  return held_by(context_, "DeviceContext").stream();
 }
 
 }  // namespace culmen

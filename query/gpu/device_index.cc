@@ -15,6 +15,7 @@
 #include "query/gpu/mirror.h"
 #include "query/gpu/pack_query.h"
 #include "query/gpu/workspace.h"
+#include "query/handle.h"
 #include "query/resolve.h"
 
 namespace culmen {
@@ -40,10 +41,16 @@ void check_engine(Engine engine, std::size_t k) {
                           " on a GPU; bounded and scan take any");
 }
 
-gpu::Grid grid_of(int device) {
-  int num_multiprocessors = 0;
-  cuda::check(cudaDeviceGetAttribute(&num_multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  return {static_cast<unsigned>(num_multiprocessors)};
+constexpr const char* kKind = "DeviceIndex";
+
+// Said before anything is copied, rather than by a launch.
+cuda::Limits require_limits(int device) {
+  const cuda::Limits limits = cuda::limits_of(device);
+  if (limits.block_shared_bytes < gpu::kLeastSharedBytes)
+    throw CudaError("GPU " + std::to_string(device) + " gives a thread block " +
+                    std::to_string(limits.block_shared_bytes) + " bytes of shared memory; culmen needs " +
+                    std::to_string(gpu::kLeastSharedBytes) + ": search on the CPU or on a newer GPU");
+  return limits;
 }
 
 }  // namespace
@@ -53,11 +60,11 @@ class DeviceIndex::Impl {
   Impl(std::shared_ptr<const Published> index, const DeviceOptions& options, const gpu::LoadedTree* loaded)
       : device_(options.device),
         scope_(options.device),
-        grid_(grid_of(options.device)),
+        limits_(require_limits(options.device)),
         mirror_(std::move(index), options, loaded),
-        pool_(grid_),
-        batch_search_(grid_, pool_),
-        async_search_(grid_) {
+        pool_(limits_),
+        batch_search_(limits_, pool_),
+        async_search_(limits_) {
     scope_.reset();
   }
 
@@ -140,17 +147,25 @@ class DeviceIndex::Impl {
            (engine == Engine::automatic || engine == Engine::bounded);
   }
 
-  void launch(const MirrorView& view, Engine engine, const gpu::SearchStateRef& state,
-              const gpu::QueryArgument& query, cudaStream_t stream) const {
+  // gta has no plan: it walks through leaves and asks nothing of the nodes.
+  gpu::GridPlan make_plan(const MirrorView& view, Engine engine) const {
+    const std::uint32_t num_slots = view.mirror->ref().num_slots;
+    if (engine == Engine::gta) return {};
+    return engine == Engine::scan ? gpu::plan_scan(num_slots, limits_)
+                                  : gpu::plan_bounded(num_slots, limits_);
+  }
+
+  void launch(const MirrorView& view, Engine engine, const gpu::GridPlan& plan,
+              const gpu::SearchStateRef& state, const gpu::QueryArgument& query, cudaStream_t stream) const {
     const gpu::MirrorRef mirror =
         engine == Engine::bounded ? view.mirror->ref() : view.mirror->ref_with_order(*view.snapshot, stream);
     visit_value_type(*view.snapshot, [&]<typename T>(T) {
       if (engine == Engine::scan) {
-        gpu::launch_scan<T>(mirror, state, query, grid_, stream);
+        gpu::launch_scan<T>(mirror, state, query, plan, stream);
       } else if (engine == Engine::gta) {
-        gpu::launch_gta<T>(mirror, state, query, grid_, stream);
+        gpu::launch_gta<T>(mirror, state, query, limits_, stream);
       } else {
-        gpu::launch_bounded<T>(mirror, state, query, grid_, stream);
+        gpu::launch_bounded<T>(mirror, state, query, plan, stream);
       }
     });
   }
@@ -158,20 +173,22 @@ class DeviceIndex::Impl {
   // More candidates than rows there cannot be. A large k may be no more than a limit (min_score): then the
   // list grows when it must.
   std::size_t first_capacity(const MirrorView& view, const ResolvedQuery& query, Engine engine) const {
-    const std::size_t heaps = engine == Engine::gta ? gpu::num_gta_blocks(grid_) * query.k : 0;
+    const std::size_t heaps = engine == Engine::gta ? gpu::num_gta_blocks(limits_) * query.k : 0;
     return std::min<std::size_t>(view.snapshot->num_tuples, std::max(gpu::kUsualCandidates, heaps));
   }
 
   std::vector<Hit> run(const MirrorView& view, const ResolvedQuery& query, Engine engine,
                        gpu::Workspace& workspace, SearchStats& stats) const {
-    workspace.reserve(query.k, first_capacity(view, query, engine));
+    const gpu::GridPlan plan = make_plan(view, engine);
+    const std::size_t outside = plan.num_bounds_outside(view.mirror->ref().num_slots);
+    workspace.reserve(query.k, first_capacity(view, query, engine), outside);
     const gpu::QueryArgument argument = workspace.argument(query);
     const auto k =
         static_cast<std::uint32_t>(std::min<std::size_t>(query.k, std::numeric_limits<std::uint32_t>::max()));
     Floor floor = {query.min_score, kNoId};
     for (;;) {
       const gpu::SearchStateRef state = workspace.next(k, floor);
-      launch(view, engine, state, argument, workspace.stream().get());
+      launch(view, engine, plan, state, argument, workspace.stream().get());
       const gpu::ResultHeader& result = workspace.wait();
       gpu::add_work(result, query.terms.size() + query.where.size(), query.bound.terms.size(), *view.snapshot,
                     stats);
@@ -180,20 +197,22 @@ class DeviceIndex::Impl {
         if (result.num_hits == 0) return {};
         return to_hits(workspace.best_candidates(result.num_candidates, result.num_hits));
       }
-      if (state.capacity < 2 * query.k) {
-        workspace.reserve(query.k, result.num_candidates);
-        continue;
-      }
       // What ranks behind the k-th of the rows that found room is out: next time there will be room for the
-      // others.
-      const Candidate kth = workspace.kth_candidate(state.capacity, query.k);
-      floor = {kth.score, kth.id};
+      // others, or the floor rises again. If it does not, as where many rows share score and id, the list
+      // grows.
+      const Floor before = floor;
+      if (state.capacity >= 2 * query.k) {
+        const Candidate kth = workspace.kth_candidate(state.capacity, query.k);
+        floor = {kth.score, kth.id};
+      }
+      if (floor.score == before.score && floor.id == before.id)
+        workspace.reserve(query.k, result.num_candidates, outside);
     }
   }
 
   int device_;
   std::optional<cuda::DeviceScope> scope_;  // while the mirror is made
-  gpu::Grid grid_;
+  cuda::Limits limits_;
   mutable gpu::Mirror mirror_;
   mutable gpu::WorkspacePool pool_;  // ends before it: workspaces wait for their streams
   gpu::BatchSearch batch_search_;
@@ -211,36 +230,36 @@ DeviceIndex make_device_index(std::shared_ptr<const Published> index, const Devi
 }
 
 SearchResult DeviceIndex::search(const Query& query, Engine engine) const {
-  return impl_->search(query, engine);
+  return held_by(impl_, kKind).search(query, engine);
 }
 
 std::vector<SearchResult> DeviceIndex::search(std::span<const Query> queries, Engine engine) const {
-  return impl_->search(queries, engine);
+  return held_by(impl_, kKind).search(queries, engine);
 }
 
 DeviceContext DeviceIndex::make_context(const ContextOptions& options) const {
-  return DeviceContext(impl_->make_context(options));
+  return DeviceContext(held_by(impl_, kKind).make_context(options));
 }
 
 void DeviceIndex::search_async(const DeviceBatch& batch, const DeviceAnswers& answers,
                                DeviceContext& context) const {
-  impl_->search_async(batch, answers, *context.context_);
+  held_by(impl_, kKind).search_async(batch, answers, held_by(context.context_, "DeviceContext"));
 }
 
 RefreshStats DeviceIndex::refresh() const {
-  return impl_->refresh();
+  return held_by(impl_, kKind).refresh();
 }
 
 int DeviceIndex::device() const {
-  return impl_->device();
+  return held_by(impl_, kKind).device();
 }
 
 DeviceMemory DeviceIndex::memory() const {
-  return impl_->mirror().memory();
+  return held_by(impl_, kKind).mirror().memory();
 }
 
 std::size_t DeviceIndex::device_bytes() const {
-  return impl_->mirror().device_bytes();
+  return held_by(impl_, kKind).mirror().device_bytes();
 }
 
 }  // namespace culmen

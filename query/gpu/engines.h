@@ -4,6 +4,7 @@
 //   mirror   of a snapshot with at least one row, of value type T
 //   state    counters cleared; one search at a time
 //   query    packed, of that snapshot
+//   plan     for mirror.num_slots (query/gpu/grid_plan.h); state.outside has room for what it keeps outside
 //
 // All find the same rows and score bits; the answer's form is in search_state.h. Throws CudaError; nothing is
 // enqueued then.
@@ -13,46 +14,38 @@
 
 #include <cstddef>
 
+#include "query/gpu/grid_plan.h"
 #include "query/gpu/mirror_ref.h"
 #include "query/gpu/packed_query.h"
 #include "query/gpu/search_state.h"
 
 namespace culmen::gpu {
 
-struct Grid {
-  unsigned num_multiprocessors;
-};
-
-// Rows that one search publishes, at the most: 2 blocks a multiprocessor, kMaxPublished each.
-inline constexpr std::size_t kMaxPublished = 32;
-constexpr std::size_t num_published(const Grid& grid) {
-  return std::size_t{2} * grid.num_multiprocessors * kMaxPublished;
-}
-// Room for their keys and counts.
-constexpr std::size_t published_bytes(const Grid& grid) {
-  return num_published(grid) * 2 * sizeof(std::uint32_t);
+// Rows that one search publishes, at the most.
+constexpr std::size_t num_published(const cuda::Limits& limits) {
+  return std::size_t{max_blocks(limits)} * kMaxPublished;
 }
 
 // Best-first by rounds over the bounds of all level-1 nodes. Work: 2 bytes a node and weight step, then the
 // nodes and leaves that reach the k-th score.
 template <typename T>
 void launch_bounded(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                    const Grid& grid, cudaStream_t stream);
+                    const GridPlan& plan, cudaStream_t stream);
 
 // Every row.
 template <typename T>
 void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                 const Grid& grid, cudaStream_t stream);
+                 const GridPlan& plan, cudaStream_t stream);
 
 // The paper's: each thread block walks through partitions until its k-th score reaches the threshold tuple
 // (GTA 2019, algorithms 2 and 3). k <= kMaxSortedHits.
 template <typename T>
 void launch_gta(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                const Grid& grid, cudaStream_t stream);
+                const cuda::Limits& limits, cudaStream_t stream);
 
 // Thread blocks of launch_gta: each appends up to k candidates.
-constexpr unsigned num_gta_blocks(const Grid& grid) {
-  return grid.num_multiprocessors * 3;
+constexpr unsigned num_gta_blocks(const cuda::Limits& limits) {
+  return limits.num_multiprocessors * 3;
 }
 
 // A batch: one warp a query, depth-first from the best child on.
@@ -66,6 +59,7 @@ struct BatchRef {
   std::uint32_t k;  // <= kMaxSortedHits
 };
 template <typename T>
-void launch_batch(const MirrorRef& mirror, const BatchRef& batch, const Grid& grid, cudaStream_t stream);
+void launch_batch(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
+                  cudaStream_t stream);
 
 }  // namespace culmen::gpu

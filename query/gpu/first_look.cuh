@@ -5,85 +5,102 @@
 
 namespace culmen::gpu {
 
-inline constexpr int kTeamWarps = 4;
-inline constexpr int kTeams = kSearchWarps / kTeamWarps;  // of a block
-
-// How the slots are shared out: in groups of up to 32, one a lane, to teams in turn. A small table's groups
-// are smaller, so that all teams have a share.
-struct Shares {
-  std::uint32_t group_slots;
-  std::uint32_t groups_each;  // the largest share
-};
-
-inline Shares share_out(std::uint32_t num_slots, unsigned num_blocks) {
-  const std::uint32_t num_teams = num_blocks * kTeams;
-  std::uint32_t group_slots = kWarpSize;
-  while (group_slots > 1 && group_slots / 2 * num_teams >= num_slots) group_slots /= 2;
-  return {group_slots, (num_slots / group_slots + num_teams - 1) / num_teams};
-}
-
-// A team's place in the grid and its groups of slots: `index`, `index + num_teams`, ...
-struct Team {
+// A team's place in the grid and its groups of slots: `index`, `index + num_teams`, ... Slots of the first
+// groups are kept in shared memory; where there are too many for that, the others' bounds in device memory.
+class Team {
+ public:
   std::uint32_t index;      // in the grid
   std::uint32_t num_teams;  // in the grid
   Shares shares;
   int warp;  // in the team
   int lane;
-  // [groups_each][32], in shared memory: of the nodes in the slots
+  // [groups_inside][32], in shared memory: of the nodes in the slots
   double* bounds;
   std::int64_t* min_ids;
   std::uint32_t* nodes;
+  double* outside;  // [num_slots], in device memory
+  const MirrorRef& mirror;
 
-  // The lane's in the share.
-  __device__ std::uint32_t slot(std::uint32_t share) const {
-    return (index + share * num_teams) * shares.group_slots + static_cast<std::uint32_t>(lane);
-  }
-  // Of the lane's slot in bounds and nodes.
+  // The lane's slot in the share, as a place: one number for both.
   __device__ std::uint32_t place(std::uint32_t share) const {
     return share * kWarpSize + static_cast<std::uint32_t>(lane);
   }
+  __device__ std::uint32_t slot(std::uint32_t share) const { return slot_at(place(share)); }
+
+  // Of the node at a place that set() was called for; no node is -infinity and kNoNode.
+  __device__ double bound(std::uint32_t place) const {
+    if (is_inside(place)) return bounds[place];
+    return has_slot(place) ? outside[slot_at(place)] : -infinity();
+  }
+  __device__ std::int64_t min_id(std::uint32_t place) const {
+    if (is_inside(place)) return min_ids[place];
+    return has_slot(place) ? mirror.slot_min_ids[slot_at(place)] : kNoId;
+  }
+  __device__ std::uint32_t node(std::uint32_t place) const {
+    if (is_inside(place)) return nodes[place];
+    return has_slot(place) ? mirror.slot_nodes[slot_at(place)] : kNoNode;
+  }
+
+  __device__ bool has_slot(std::uint32_t place) const {
+    return place % kWarpSize < shares.group_slots && slot_at(place) < mirror.num_slots;
+  }
+  __device__ void set(std::uint32_t place, double bound, std::int64_t min_id, std::uint32_t node) const {
+    if (is_inside(place)) {
+      bounds[place] = bound;
+      min_ids[place] = min_id;
+      nodes[place] = node;
+    } else if (has_slot(place)) {
+      outside[slot_at(place)] = bound;
+    }
+  }
+  // It has been looked into.
+  __device__ void take_out(std::uint32_t place) const {
+    (is_inside(place) ? bounds[place] : outside[slot_at(place)]) = -infinity();
+  }
+
+ private:
+  __device__ bool is_inside(std::uint32_t place) const { return place < shares.groups_inside * kWarpSize; }
+  __device__ std::uint32_t slot_at(std::uint32_t place) const {
+    return (index + place / kWarpSize * num_teams) * shares.group_slots + place % kWarpSize;
+  }
 };
 
-// What all teams of a block keep of their slots.
-inline std::size_t slot_bytes(const Shares& shares) {
-  return (sizeof(double) + sizeof(std::int64_t) + sizeof(std::uint32_t)) * kTeams * shares.groups_each *
-         kWarpSize;
-}
-
-// The calling warp's team. `memory`: slot_bytes(), of which `rest` is what lies behind.
-__device__ inline Team make_team(const Shares& shares, double* memory, std::uint32_t*& rest) {
+// The calling warp's team. `memory`: slot_bytes(groups_inside), of which `rest` is what lies behind.
+__device__ inline Team make_team(const MirrorRef& mirror, const SearchStateRef& state, const Shares& shares,
+                                 double* memory, std::uint32_t*& rest) {
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
-  const std::size_t each = std::size_t{shares.groups_each} * kWarpSize;
-  const std::size_t first = static_cast<std::size_t>(warp / kTeamWarps) * each;
+  const std::size_t each = std::size_t{shares.groups_inside} * kWarpSize;
+  const std::size_t first = static_cast<std::size_t>(warp) / kTeamWarps * each;
   auto* min_ids = reinterpret_cast<std::int64_t*>(memory + kTeams * each);
   auto* nodes = reinterpret_cast<std::uint32_t*>(min_ids + kTeams * each);
   rest = nodes + kTeams * each;
   // Neighbouring groups, which hold neighbouring nodes, go to different blocks.
-  return {static_cast<std::uint32_t>(warp / kTeamWarps) * gridDim.x + blockIdx.x,
+  return {static_cast<std::uint32_t>(warp) / kTeamWarps * gridDim.x + blockIdx.x,
           gridDim.x * kTeams,
           shares,
-          warp % kTeamWarps,
+          warp % static_cast<int>(kTeamWarps),
           static_cast<int>(threadIdx.x) % kWarpSize,
           memory + first,
           min_ids + first,
-          nodes + first};
+          nodes + first,
+          state.outside,
+          mirror};
 }
 
 __device__ inline void bound_slots(const MirrorRef& mirror, QueryRef query, const Team& team) {
-  const bool has_slots = static_cast<std::uint32_t>(team.lane) < team.shares.group_slots;
   for (auto share = static_cast<std::uint32_t>(team.warp); share < team.shares.groups_each;
        share += kTeamWarps) {
+    const std::uint32_t place = team.place(share);
     std::uint32_t node = kNoNode;
     std::int64_t min_id = kNoId;
     double bound = -infinity();
-    if (has_slots && team.slot(share) < mirror.num_slots) {
-      node = mirror.slot_nodes[team.slot(share)];
-      min_id = mirror.slot_min_ids[team.slot(share)];
-      bound = block_bound(query, mirror.slot_bounds + team.slot(share), mirror.num_slots);
+    if (team.has_slot(place)) {
+      const std::uint32_t slot = team.slot(share);
+      node = mirror.slot_nodes[slot];
+      min_id = mirror.slot_min_ids[slot];
+      bound = block_bound(query, mirror.slot_bounds + slot, mirror.num_slots);
     }
-    team.bounds[team.place(share)] = node == kNoNode ? -infinity() : bound;
-    team.min_ids[team.place(share)] = min_id;
-    team.nodes[team.place(share)] = node;
+    team.set(place, node == kNoNode ? -infinity() : bound, min_id, node);
   }
 }
 
@@ -92,10 +109,11 @@ __device__ inline std::uint32_t bound_key(double bound, const KeyScale& scale) {
   return bound == -infinity() ? KeyScale::kNone : scale.key(bound);
 }
 
-// The lane whose item has a rank in the order of the keys, then of the smallest ids; -1 if there is none.
+// The lane whose item has a rank, from 0 on, in the order of the keys, then of the smallest ids; -1 if there
+// is none.
 template <typename MinId>
 __device__ int lane_of_rank(std::uint32_t key, MinId&& min_id, int rank, int lane) {
-  for (;; --rank) {
+  for (;; --rank) {  // rank + 1 times at most
     std::uint32_t top = key;
     const unsigned tied = warp_argmax(top);
     if (top == KeyScale::kNone) return -1;
@@ -109,13 +127,16 @@ __device__ int lane_of_rank(std::uint32_t key, MinId&& min_id, int rank, int lan
 class BestNodes {
  public:
   __device__ BestNodes(const Team& team, const KeyScale& scale) : team_(team) {
+    double best_bound = team.bound(team.place(0));
     for (std::uint32_t share = 1; share < team.shares.groups_each; ++share) {
-      const double bound = team.bounds[team.place(share)], best_bound = team.bounds[team.place(best_)];
+      const double bound = team.bound(team.place(share));
       if (bound > best_bound ||
-          (bound == best_bound && bound != -infinity() && min_id(share) < min_id(best_)))
+          (bound == best_bound && bound != -infinity() && min_id(share) < min_id(best_))) {
         best_ = share;
+        best_bound = bound;
+      }
     }
-    key_ = bound_key(team.bounds[team.place(best_)], scale);
+    key_ = bound_key(best_bound, scale);
   }
 
   // How many share the best key.
@@ -132,7 +153,7 @@ class BestNodes {
   }
 
  private:
-  __device__ std::int64_t min_id(std::uint32_t share) const { return team_.min_ids[team_.place(share)]; }
+  __device__ std::int64_t min_id(std::uint32_t share) const { return team_.min_id(team_.place(share)); }
 
   const Team& team_;
   std::uint32_t best_ = 0;  // the lane's share with its best node
@@ -161,11 +182,11 @@ class FirstLook {
   // Scores one of the 4 best leaves in the team's best node. If several nodes tie, the warps share them out,
   // for the rows with the smallest ids need not be all in one.
   __device__ TwoBest sample(Floor floor) {
-    const int num_nodes = min(nodes_.num_tied(), kTeamWarps);
+    const int num_nodes = min(nodes_.num_tied(), static_cast<int>(kTeamWarps));
     opened_rank_ = team_.warp % num_nodes;
     const std::uint32_t place = nodes_.place_of_rank(opened_rank_);
     if (place == kNoNode) return {};
-    child_ = child_of(mirror_, query_, team_.nodes[place], team_.lane);
+    child_ = child_of(mirror_, query_, team_.node(place), team_.lane);
     const int best = lane_of_rank(
         bound_key(child_.bound, scale_), [&] { return child_.min_id; }, team_.warp / num_nodes, team_.lane);
     if (best < 0) return {};
@@ -178,9 +199,9 @@ class FirstLook {
   __device__ Child open_next(BlockShared& shared) {
     const std::uint32_t place = nodes_.place_of_rank(team_.warp);
     if (place == kNoNode) return {};
-    if (opened_rank_ != team_.warp) child_ = child_of(mirror_, query_, team_.nodes[place], team_.lane);
+    if (opened_rank_ != team_.warp) child_ = child_of(mirror_, query_, team_.node(place), team_.lane);
     if (team_.lane == 0) {
-      team_.bounds[place] = -infinity();
+      team_.take_out(place);
       atomicAdd(&shared.nodes_visited, 1ull);
     }
     return child_;

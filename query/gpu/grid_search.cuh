@@ -9,8 +9,6 @@
 
 namespace culmen::gpu {
 
-inline constexpr int kSearchThreads = 512;
-inline constexpr int kSearchWarps = kSearchThreads / kWarpSize;
 inline constexpr std::uint32_t kMaxWarpKeys = 8;
 
 // Rows that the warps of a block would publish. Side by side, for all are compared with all by their keys.
@@ -46,13 +44,17 @@ struct Offers {
 // What a thread block keeps in static shared memory.
 struct BlockShared {
   alignas(8) std::byte query[kMaxPackedBytes];
-  SelectScratch select;
-  Offers offers;
+  union {
+    SelectScratch select;
+    Offers offers;  // until the first barrier of the grid
+  };
   unsigned long long leaves_visited, nodes_visited, tuples_scored;
   std::uint32_t num_found;      // rows in a list in shared memory
   unsigned long long num_kept;  // candidates, when there are too many
   bool is_last;
 };
+// What kernels have beside it are a few counters.
+static_assert(sizeof(BlockShared) + 64 <= kStaticSharedBytes);
 
 // Copies the query to shared memory and clears the block's counters. A barrier before the first use.
 template <typename Argument>
@@ -84,6 +86,7 @@ class GridBarrier {
     if (threadIdx.x == 0) arrived_.fetch_add(1, ::cuda::memory_order_acq_rel);
   }
   __device__ void wait() {
+    // Ends: all blocks run at once, as the launch is cooperative, and nothing before arrive() waits.
     if (threadIdx.x == 0)
       while (arrived_.load(::cuda::memory_order_acquire) < all_) {
       }
@@ -125,10 +128,10 @@ struct TwoBest {
 struct PublishShape {
   std::uint32_t each, of_a_warp;
 };
-__device__ inline PublishShape publish_shape(std::uint32_t k) {
-  if (k <= 32) return {8, 4};
-  if (k <= 256) return {16, 4};
-  return {kMaxPublished, kMaxWarpKeys};
+__device__ inline PublishShape publish_shape(std::uint32_t k, const GridRoom& room) {
+  if (k <= 32) return {min(8u, room.most_published), 4};
+  if (k <= 256) return {min(16u, room.most_published), 4};
+  return {room.most_published, kMaxWarpKeys};
 }
 
 // By a warp: offers its `num` best rows, a lane's two best at the most. Of equal keys the first of each warp
@@ -161,12 +164,15 @@ __device__ inline bool offer_ties(const MirrorRef& mirror, const TwoBest& best, 
     ids[j] = ties ? __ldg(mirror.ids + rows[j].row.row) : kNoId;
   }
   if (__any_sync(kFullWarp, differ)) return false;
+  // One lane has the id; in a damaged index several or, when those are gone, none.
   const auto take = [&](std::int64_t id, std::uint32_t i, std::uint32_t count) {
-    for (int j = 0; j < 2; ++j)
-      if (id != kNoId && ids[j] == id) {
-        offers.set(i * kSearchWarps + warp, top, count, id, rows[j].row);
-        ids[j] = kNoId;
-      }
+    const bool is_first = id != kNoId && ids[0] == id, is_second = id != kNoId && ids[1] == id;
+    const unsigned having = __ballot_sync(kFullWarp, is_first || is_second);
+    if (having == 0 && lane == 0) offers.set(i * kSearchWarps + warp, KeyScale::kNone, 0, kNoId, {});
+    if (lane == __ffs(static_cast<int>(having)) - 1)
+      offers.set(i * kSearchWarps + warp, top, count, id, rows[is_first ? 0 : 1].row);
+    if (is_first) ids[0] = kNoId;
+    if (is_second) ids[1] = kNoId;
   };
   for (std::uint32_t i = 0; i + 1 < num; ++i) take(warp_min(min(ids[0], ids[1])), i, 1);
   const auto left = static_cast<std::uint32_t>(__popc(__ballot_sync(kFullWarp, ids[0] != kNoId)) +
@@ -177,9 +183,9 @@ __device__ inline bool offer_ties(const MirrorRef& mirror, const TwoBest& best, 
 }
 
 // Publishes the block's best rows.
-__device__ inline void publish(const MirrorRef& mirror, const SearchStateRef& state, BlockShared& shared,
-                               const TwoBest& best, int lane) {
-  const PublishShape shape = publish_shape(state.k);
+__device__ inline void publish(const MirrorRef& mirror, const SearchStateRef& state, const GridRoom& room,
+                               BlockShared& shared, const TwoBest& best, int lane) {
+  const PublishShape shape = publish_shape(state.k, room);
   Offers& offers = shared.offers;
   std::uint32_t top = best.first.key;
   const bool many_tie =
@@ -200,9 +206,9 @@ __device__ inline void publish(const MirrorRef& mirror, const SearchStateRef& st
 // The floor that the published rows give, for all threads of the block. Behind a grid barrier.
 // Shared memory: `memory` takes the keys and counts of all that was published.
 __device__ inline Floor floor_of_published(const MirrorRef& mirror, const SearchStateRef& state,
-                                           const KeyScale& scale, BlockShared& shared,
+                                           const GridRoom& room, const KeyScale& scale, BlockShared& shared,
                                            std::uint32_t* memory) {
-  const std::uint32_t count = gridDim.x * publish_shape(state.k).each;
+  const std::uint32_t count = gridDim.x * publish_shape(state.k, room).each;
   std::uint32_t *keys = memory, *counts = memory + count;
 #pragma unroll 8
   for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) {

@@ -91,17 +91,17 @@ __global__ void __launch_bounds__(kGtaThreads) search_gta(const MirrorRef mirror
 
 template <typename T>
 void launch_gta(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                const Grid& grid, cudaStream_t stream) {
+                const cuda::Limits& limits, cudaStream_t stream) {
   const std::size_t heap_bytes = heap_capacity(state.k, kGtaThreads) * sizeof(Candidate);
-  const cuda::Shape shape = {.num_blocks = num_gta_blocks(grid),
+  const cuda::Shape shape = {.num_blocks = num_gta_blocks(limits),
                              .num_threads = kGtaThreads,
                              .shared_bytes = std::max(kSortBytes, heap_bytes)};
   cuda::launch(search_gta<T>, shape, stream, mirror, state, query);
 }
 
-template void launch_gta<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&, const Grid&,
-                                cudaStream_t);
-template void launch_gta<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&, const Grid&,
-                                 cudaStream_t);
+template void launch_gta<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                const cuda::Limits&, cudaStream_t);
+template void launch_gta<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                 const cuda::Limits&, cudaStream_t);
 
 }  // namespace culmen::gpu

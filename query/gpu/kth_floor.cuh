@@ -101,6 +101,9 @@ struct Keys {
   __device__ std::uint32_t count(std::uint32_t i) const { return counts == nullptr ? 1 : counts[i]; }
 };
 
+// Rows that pass a floor beside the k that it is for, at the most.
+inline constexpr int kMostTies = 32;
+
 // The k-th largest of some keys.
 struct Kth {
   std::uint32_t key;  // at least k keys reach it, and few more than k; kNone if there are fewer than k
@@ -108,7 +111,7 @@ struct Kth {
   int inside;         // how many share it
 
   // So many rows tie with the k-th that they are worth telling apart.
-  __device__ bool has_many_ties() const { return inside - wanted > 32; }
+  __device__ bool has_many_ties() const { return inside - wanted > kMostTies; }
 };
 
 // The k-th largest of the keys above kNone, all in shared memory. By all threads of the block, behind a
@@ -125,7 +128,7 @@ __device__ inline Kth kth_key(const Keys& all, int k, SelectScratch& scratch) {
   if (low > high) return {KeyScale::kNone, 0, 0};
   int wanted = k;
   int shift = max(0, 32 - __clz(static_cast<int>(high - low)) - kBinBits);
-  for (;;) {
+  for (;;) {  // three times at most: a key has 32 bits, and each time kBinBits fewer are unknown
     for (auto b = static_cast<int>(threadIdx.x); b < kNumBins; b += static_cast<int>(blockDim.x))
       scratch.bins[b] = 0;
     __syncthreads();
@@ -165,8 +168,9 @@ __device__ void for_each_tie(const Keys& all, std::uint32_t key, BitsAt&& bits_a
   }
 }
 
-// The kth.wanted-th largest bits_at(i), rounded down, among the rows that share the key kth.key. Makes kth
-// and the keys those of the rows that share it.
+// The kth.wanted-th largest bits_at(i), rounded down, among the rows that share the key kth.key: as many of
+// them reach it as kth then says. Makes kth and the keys those of the rows that share it. Three rounds at
+// most: of the 64 bits kKeyBits fewer are unknown after each.
 template <typename BitsAt>
 __device__ std::uint64_t kth_bits_of_ties(const Keys& all, Kth& kth, BitsAt&& bits_at,
                                           SelectScratch& scratch) {
@@ -194,9 +198,10 @@ __device__ std::uint64_t kth_bits_of_ties(const Keys& all, Kth& kth, BitsAt&& bi
   }
 }
 
-// `floor`, or a higher one: at least k of the rows pass it, and few more. By all threads of the
-// block, behind a barrier; all get the same. The rows' keys stand in shared memory and are written over;
-// score_at(i) and id_at(i) are asked only where many rows tie.
+// `floor`, or a higher one: at least k of the rows pass it, and at most kMostTies more, unless rows share
+// both score and id (or stand for several). By all threads of the block, behind a barrier; all get the same.
+// The rows' keys stand in shared memory and are written over; score_at(i) and id_at(i) are asked only where
+// many rows tie.
 template <typename ScoreAt, typename IdAt>
 __device__ Floor kth_floor(Floor floor, const Keys& all, std::uint32_t k, const KeyScale& scale,
                            ScoreAt&& score_at, IdAt&& id_at, SelectScratch& scratch) {

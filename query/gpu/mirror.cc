@@ -1,11 +1,12 @@
 #include "query/gpu/mirror.h"
 
-#include <tbb/task_arena.h>
-
 #include <chrono>
+#include <string>
 #include <utility>
 
 #include "culmen/error.h"
+#include "index/exclusively.h"
+#include "index/tree_height.h"
 
 namespace culmen::gpu {
 namespace {
@@ -19,10 +20,12 @@ double microseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-// The same object, not another that has come to lie at its address.
-template <typename T>
-bool is_same(const std::weak_ptr<const T>& a, const std::shared_ptr<const T>& b) {
-  return !a.owner_before(b) && !b.owner_before(a);
+// Of a damaged directory: arrays of the engines end there.
+void require_possible_height(const Snapshot& snapshot) {
+  if (snapshot.height > kMostLevels)
+    throw FormatError("the tree of this index has " + std::to_string(snapshot.height) + " levels over " +
+                      std::to_string(snapshot.num_leaves) + " blocks, where " + std::to_string(kMostLevels) +
+                      " would do for any number: build the index again");
 }
 
 }  // namespace
@@ -60,15 +63,14 @@ RefreshStats Mirror::refresh() {
 
 // One thread copies; who comes meanwhile waits, and finds that it is done.
 MirrorView Mirror::follow(RefreshStats& stats) {
-  const std::lock_guard lock(refresh_mutex_);
-  std::shared_ptr<const Snapshot> snapshot = index_->get();
-  if (std::optional<MirrorView> view = view_of(snapshot)) return *std::move(view);
-  State state;
-  // A thread that waits for its tasks must not take up others, which may come here and wait for the lock.
-  tbb::this_task_arena::isolate([&] { state = make_state(snapshot, stats); });
-  MirrorView view = {state.version, std::move(snapshot)};
-  set_state(std::move(state));
-  return view;
+  return exclusively(refresh_mutex_, [&] {
+    std::shared_ptr<const Snapshot> snapshot = index_->get();
+    if (std::optional<MirrorView> view = view_of(snapshot)) return *std::move(view);
+    State state = make_state(snapshot, stats);
+    MirrorView view = {state.version, std::move(snapshot)};
+    set_state(std::move(state));
+    return view;
+  });
 }
 
 void Mirror::set_state(State state) {
@@ -79,6 +81,7 @@ void Mirror::set_state(State state) {
 Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats) {
   const Clock::time_point start = Clock::now();
   const Snapshot& s = *snapshot;
+  require_possible_height(s);
   State next;
   next.snapshot = snapshot;
   next.blocks = s.blocks;
@@ -105,6 +108,7 @@ Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot
                                                        next.places.size(), pool_);
   write_version(s, place_changes, *next.version);
   uploader_.wait();
+  next.device_bytes = next.version->has_rows() ? next.version->device_bytes() : 0;
   stats.is_whole = !has_slots;
   stats.copy_us = microseconds_since(start) - stats.find_us;
   return next;
@@ -159,7 +163,7 @@ DeviceMemory Mirror::memory() const {
 
 std::size_t Mirror::device_bytes() const {
   const std::lock_guard lock(state_mutex_);
-  return state_.version == nullptr || !state_.version->has_rows() ? 0 : state_.version->device_bytes();
+  return state_.device_bytes;
 }
 
 }  // namespace culmen::gpu

@@ -46,6 +46,8 @@ class Mirror {
     std::weak_ptr<const Blocks> blocks;
     std::uint64_t number = 0;  // of the version
     NodePlaces places;
+    // Counted when the version is there: the next refresh makes the arrays grow, and who asks must not look.
+    std::size_t device_bytes = 0;
   };
 
   std::optional<MirrorView> view_of(const std::shared_ptr<const Snapshot>& snapshot) const;

@@ -7,8 +7,6 @@
 //   should
 //      the first look have found too little.
 //   3. The other leaves follow, a warp a leaf, neighbours together.
-#include <algorithm>
-
 #include "query/cuda/launch.h"
 #include "query/gpu/answer.cuh"
 #include "query/gpu/engines.h"
@@ -23,23 +21,24 @@ constexpr int kLoads = 4;  // with 8 a thread needs more than the 64 registers t
 
 template <typename T>
 __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
-    search_scan(const MirrorRef mirror, const SearchStateRef state, const Shares shares,
+    search_scan(const MirrorRef mirror, const SearchStateRef state, const GridRoom room,
                 const __grid_constant__ QueryArgument packed) {
   extern __shared__ double dynamic_shared[];
   __shared__ BlockShared shared;
   const QueryRef query = take_query(packed, shared);
   const KeyScale scale(query);
   std::uint32_t* keys = nullptr;
-  const Team team = make_team(shares, dynamic_shared, keys);
+  const Team team = make_team(mirror, state, room.shares, dynamic_shared, keys);
   const int lane = team.lane;
   const std::uint32_t warp = blockIdx.x * kSearchWarps + threadIdx.x / kWarpSize;
   const std::uint32_t num_warps = gridDim.x * kSearchWarps;
 
   bound_slots(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
-  publish(mirror, state, shared, FirstLook<T, kLoads>(mirror, query, scale, team).sample(state.floor), lane);
+  publish(mirror, state, room, shared, FirstLook<T, kLoads>(mirror, query, scale, team).sample(state.floor),
+          lane);
   grid_barrier(*state.counters, 1);
-  Floor floor = floor_of_published(mirror, state, scale, shared, keys);
+  Floor floor = floor_of_published(mirror, state, room, scale, shared, keys);
 
   const auto visit = [&](std::uint64_t position) {
     visit_leaf<T, kLoads>(
@@ -66,19 +65,17 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
 
 template <typename T>
 void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                 const Grid& grid, cudaStream_t stream) {
-  const unsigned num_blocks = grid.num_multiprocessors * kBlocksPerMultiprocessor;
-  const Shares shares = share_out(mirror.num_slots, num_blocks);
-  const cuda::Shape shape = {.num_blocks = num_blocks,
+                 const GridPlan& plan, cudaStream_t stream) {
+  const cuda::Shape shape = {.num_blocks = plan.num_blocks,
                              .num_threads = kSearchThreads,
-                             .shared_bytes = slot_bytes(shares) + std::max(kSortBytes, published_bytes(grid)),
+                             .shared_bytes = plan.shared_bytes,
                              .cooperative = true};
-  cuda::launch(search_scan<T>, shape, stream, mirror, state, shares, query);
+  cuda::launch(search_scan<T>, shape, stream, mirror, state, plan.room, query);
 }
 
-template void launch_scan<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&, const Grid&,
-                                 cudaStream_t);
-template void launch_scan<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&, const Grid&,
-                                  cudaStream_t);
+template void launch_scan<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                 const GridPlan&, cudaStream_t);
+template void launch_scan<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                  const GridPlan&, cudaStream_t);
 
 }  // namespace culmen::gpu

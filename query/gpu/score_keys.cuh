@@ -6,7 +6,10 @@
 namespace culmen::gpu {
 
 // Scores as 32-bit keys. A larger key means a larger score; scores that agree in 24 bits may have the same
-// key.
+// key. A score reaches score_of(key) if and only if its own key reaches `key`, so as many rows pass such a
+// floor as were counted. That holds where the score - base needs more digits than a score has, too: every
+// step to a key rounds down, every step back rounds up, and so each undoes its counterpart (for a growing f
+// and its g that round so, g(y) <= x if and only if y <= f(x)).
 class KeyScale {
  public:
   static constexpr std::uint32_t kNone = 0;  // below the key of every score
@@ -14,17 +17,19 @@ class KeyScale {
   __device__ explicit KeyScale(QueryRef query)
       : base_(query.header().base), scale_(query.header().key_scale), unit_(query.header().key_unit) {}
 
-  // Every step rounds down: what reaches a key reaches score_of() that key.
+  // Every step rounds down, and 0 has one sign.
   __device__ std::uint32_t key(double score) const {
-    const std::uint32_t bits = __float_as_uint(__double2float_rd(__dmul_rd(__dsub_rd(score, base_), scale_)));
+    const float value = __double2float_rd(__dmul_rd(__dsub_rd(score, base_), scale_)) + 0.0f;
+    const std::uint32_t bits = __float_as_uint(value);
     return (bits & kSign) != 0 ? ~bits : bits | kSign;
   }
 
-  // Not above any score that has this key or a larger one.
+  // The smallest score that has this key or a larger one: every step rounds up. -infinity where all scores
+  // have: for kNone, or if the base is not finite, when all have the same key.
   __device__ double score_of(std::uint32_t key) const {
     const float value = __uint_as_float((key & kSign) != 0 ? key ^ kSign : ~key);
-    if (!(value >= -3.0e38f)) return -infinity();  // kNone, or a score beyond the scale
-    return __dadd_rd(base_, __dmul_rd(static_cast<double>(value), unit_));
+    const double score = __dadd_ru(base_, __dmul_ru(static_cast<double>(value), unit_));
+    return isnan(score) ? -infinity() : score;
   }
 
  private:

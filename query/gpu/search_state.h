@@ -68,6 +68,7 @@ struct SearchStateRef {
   std::uint32_t* published_keys;
   std::uint32_t* published_counts;
   PublishedRow* published_rows;
+  double* outside;  // [num_slots] bounds of those that find no room in shared memory; unused if all do
   Candidate* candidates;
   ResultHeader* result;    // pinned host memory, as the hits
   Candidate* hits;         // [k]

@@ -57,7 +57,10 @@ __device__ inline void sort_by_rank(const Candidate* items, std::uint32_t count,
   auto* scores = reinterpret_cast<double*>(room);
   auto* num_of_rank = reinterpret_cast<std::uint32_t*>(scores + 2 * num_pairs);
   if (thread < 2 * num_pairs) scores[thread] = thread < count ? items[thread].score : -infinity();
-  if (thread < count) num_of_rank[thread] = 0;
+  if (thread < count) {
+    num_of_rank[thread] = 0;
+    sorted[thread] = items[thread];  // for ranks that nobody has, where a damaged index repeats ids
+  }
   __syncthreads();
   std::uint32_t rank = 0;
   const double mine = thread < count ? scores[thread] : infinity();

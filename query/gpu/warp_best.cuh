@@ -14,10 +14,10 @@ class WarpBest {
  public:
   // Items that a list for k rows has room for.
   CULMEN_HOST_DEVICE static constexpr std::uint32_t capacity(std::uint32_t k) {
-    return heap_capacity(k, step(k) + kRowsAtOnce);
+    return heap_capacity(k, step(k) + kRowsAtOnce);  // a power of two, for sort()
   }
   CULMEN_HOST_DEVICE static constexpr std::size_t num_bytes(std::uint32_t k) {
-    return capacity(k) * (sizeof(Candidate) + sizeof(std::uint32_t));
+    return capacity(k) * sizeof(Candidate) + num_keys(k) * sizeof(std::uint32_t);
   }
 
   // memory: num_bytes(k) in shared memory
@@ -60,6 +60,9 @@ class WarpBest {
   }
 
  private:
+  CULMEN_HOST_DEVICE static constexpr std::uint32_t num_keys(std::uint32_t k) {
+    return (k + step(k) + kRowsAtOnce + 1) / 2 * 2;  // in pairs: what lies behind is aligned to 8
+  }
   // Rows more than k that are kept before the next look.
   CULMEN_HOST_DEVICE static constexpr std::uint32_t step(std::uint32_t k) {
     return k < 64 ? 16 : k / 4;
@@ -99,7 +102,7 @@ class WarpBest {
     }
     low = __reduce_min_sync(kFullWarp, low);
     high = __reduce_max_sync(kFullWarp, high);
-    while (low < high) {
+    while (low < high) {  // 32 times at most: what is between them is halved
       const std::uint32_t middle = high - (high - low) / 2;
       const std::uint32_t count = count_from(middle);
       if (count == k_) return middle;

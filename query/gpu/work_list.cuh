@@ -5,15 +5,8 @@
 
 namespace culmen::gpu {
 
-// Nodes and leaves that a block lists; what is more is visited at once.
-inline constexpr std::uint32_t kListedNodes = 1024;
-inline constexpr std::uint32_t kListedLeaves = 4096;
-// Shared memory for the lists and, before them, for the candidates.
-inline constexpr std::size_t kVisitBytes =
-    BlockCandidates::kBytes + (kListedNodes + kListedLeaves) * sizeof(std::uint32_t);
-static_assert(kSortBytes <= kVisitBytes);
-
-// A list in shared memory that all warps of a block fill and then share out.
+// A list in shared memory that all warps of a block fill and then share out. What finds no room is visited at
+// once.
 class WorkList {
  public:
   __device__ WorkList(std::uint32_t* items, std::uint32_t capacity, std::uint32_t& num_pushed)

@@ -8,11 +8,11 @@
 
 namespace culmen::gpu {
 
-Workspace::Workspace(const Grid& grid)
+Workspace::Workspace(const cuda::Limits& limits)
     : counters_(1),
-      published_keys_(num_published(grid)),
-      published_counts_(num_published(grid)),
-      published_rows_(num_published(grid)),
+      published_keys_(num_published(limits)),
+      published_counts_(num_published(limits)),
+      published_rows_(num_published(limits)),
       result_(1, cuda::Memory::pinned) {
   *result_.data() = {};
   clear_counters();
@@ -22,9 +22,10 @@ Workspace::~Workspace() {
   cudaStreamSynchronize(stream_.get());
 }
 
-void Workspace::reserve(std::size_t k, std::size_t num_candidates) {
+void Workspace::reserve(std::size_t k, std::size_t num_candidates, std::size_t num_bounds_outside) {
   cuda::grow(hits_, std::min<std::size_t>(k, kMaxSortedHits), cuda::Memory::pinned);
   cuda::grow(candidates_, std::min(num_candidates, kMaxCandidates), cuda::Memory::device);
+  cuda::grow(outside_, num_bounds_outside, cuda::Memory::device);
 }
 
 QueryArgument Workspace::argument(const ResolvedQuery& query) {
@@ -63,6 +64,7 @@ SearchStateRef Workspace::next(std::uint32_t k, Floor floor) {
           published_keys_.data(),
           published_counts_.data(),
           published_rows_.data(),
+          outside_.data(),
           candidates_.data(),
           result_.data(),
           hits_.data(),
@@ -119,7 +121,7 @@ std::unique_ptr<Workspace> WorkspacePool::take() {
       return workspace;
     }
   }
-  return std::make_unique<Workspace>(grid_);
+  return std::make_unique<Workspace>(limits_);
 }
 
 void WorkspacePool::give_back(std::unique_ptr<Workspace> workspace) {

@@ -24,13 +24,14 @@ inline Hit to_hit(const Candidate& candidate) {
 
 class Workspace {
  public:
-  explicit Workspace(const Grid& grid);
+  explicit Workspace(const cuda::Limits& limits);
   ~Workspace();  // waits for what a failed search may have left on the stream
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  // Makes room for a search for the k best with up to `num_candidates` candidates. Throws OutOfDeviceMemory.
-  void reserve(std::size_t k, std::size_t num_candidates);
+  // Makes room for a search for the k best with up to `num_candidates` candidates that keeps so many bounds
+  // outside of shared memory (GridPlan). Throws OutOfDeviceMemory.
+  void reserve(std::size_t k, std::size_t num_candidates, std::size_t num_bounds_outside);
 
   // A query as launches take it. One that is too large for a parameter is copied to the device, enqueued.
   QueryArgument argument(const ResolvedQuery& query);
@@ -69,6 +70,7 @@ class Workspace {
   cuda::Buffer<Counters> counters_;
   cuda::Buffer<std::uint32_t> published_keys_, published_counts_;
   cuda::Buffer<PublishedRow> published_rows_;
+  cuda::Buffer<double> outside_;
   cuda::Buffer<Candidate> candidates_;
   BestCandidates best_candidates_;
   cuda::Buffer<ResultHeader> result_;
@@ -80,14 +82,14 @@ class Workspace {
 
 class WorkspacePool {
  public:
-  explicit WorkspacePool(const Grid& grid) : grid_(grid) {}
+  explicit WorkspacePool(const cuda::Limits& limits) : limits_(limits) {}
 
   std::unique_ptr<Workspace> take();
   // Not after an error: a workspace that a failed search has used is not to be used again.
   void give_back(std::unique_ptr<Workspace> workspace);
 
  private:
-  Grid grid_;
+  cuda::Limits limits_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Workspace>> idle_;
 };

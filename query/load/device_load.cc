@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "index/bulk_load.h"
+#include "index/ids.h"
 #include "index/load_steps.h"
 #include "index/with_threads.h"
 #include "query/load/cut_search.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "culmen/error.h"
+#include "query/cuda/limits.h"
 #include "query/select/methods.cuh"
 #include "query/select/radix_sort.cuh"
 
@@ -106,10 +107,9 @@ std::string_view method_name(Method method) {
 
 // Of the current device. Kernels of so many blocks may be cooperative.
 unsigned num_blocks_of_grid() {
-  int device = 0, num_multiprocessors = 0;
+  int device = 0;
   cuda::check(cudaGetDevice(&device));
-  cuda::check(cudaDeviceGetAttribute(&num_multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  return static_cast<unsigned>(num_multiprocessors) * kBlocksPerMultiprocessor;
+  return cuda::num_multiprocessors_of(device) * kBlocksPerMultiprocessor;
 }
 
 const SelectedRow* select_best(Method method, const KeyColumns& columns, std::uint32_t k,

@@ -88,7 +88,7 @@ __device__ Threshold<typename Source::Rank> find_threshold(const Source& source,
   BinScratch<kDigitBits>& scratch = *shared_room<BinScratch<kDigitBits>>();
   __syncthreads();  // who had the room before is done
   std::uint32_t num_above = 0;
-  while (true) {
+  while (true) {  // ends: each round leaves kDigitBits fewer, of those that a rank has
     const int shift = max(0, within.num_bits - kDigitBits);
     const std::uint32_t num_bins = std::uint32_t{1} << (within.num_bits - shift);
     for (std::uint32_t bin = threadIdx.x; bin < num_bins; bin += blockDim.x) scratch.bins[bin] = 0;

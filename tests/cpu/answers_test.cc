@@ -2,21 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cfenv>
 #include <cmath>
 #include <fstream>
 #include <limits>
 #include <numeric>
 #include <thread>
 
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
-
 #include "culmen/error.h"
 #include "tests/cases.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
+#include "tests/hostile_floating_point.h"
 
 namespace culmen::test {
 namespace {
@@ -262,27 +258,6 @@ TEST_P(Answers, SurviveTheIndexThatGaveThem) {
   for (std::size_t rank = 0; rank < 3; ++rank)
     EXPECT_EQ(std::fma(1.0, result.attribute(rank, 1), result.attribute(rank, 0)), result.hits[rank].score);
 }
-
-// Sets another rounding mode for its own lifetime; where there is one, flush-to-zero as -ffast-math libraries
-// do.
-class HostileFloatingPoint {
- public:
-  HostileFloatingPoint() {
-    std::fegetenv(&saved_);
-    std::fesetround(FE_UPWARD);
-#if defined(__x86_64__)
-    _mm_setcsr(_mm_getcsr() | 0x8040);  // flush to zero, denormals are zero
-#endif
-  }
-  ~HostileFloatingPoint() {
-    std::fesetenv(&saved_);
-  }
-  HostileFloatingPoint(const HostileFloatingPoint&) = delete;
-  HostileFloatingPoint& operator=(const HostileFloatingPoint&) = delete;
-
- private:
-  std::fenv_t saved_;
-};
 
 TEST_P(Answers, DoNotDependOnTheCallersFloatingPointMode) {
   Random random(12);

@@ -93,6 +93,9 @@ void make_labels_good(std::vector<std::byte>& body, const Lengths& lengths) {
 
 // Few different ones, so that some are in the index: those of the base are row * 7 - 50.
 void make_ids_good(std::vector<std::byte>& body, const Lengths& lengths) {
+  constexpr std::size_t kNextIdAt = 48;
+  constexpr std::int64_t kNextId = 61 * 7;
+  std::memcpy(body.data() + kNextIdAt, &kNextId, sizeof kNextId);
   const std::uint64_t num_ids = lengths.num_removed + lengths.num_rows;
   const Sections sections(lengths);
   for (std::uint64_t i = 0; i < num_ids; ++i) {
@@ -119,7 +122,8 @@ void check_change(const Change& change, std::span<const std::byte> body, const B
 
 void check_tree(const Base& base, const Change& change) {
   TreeWriter tree(base.snapshot);
-  ChangeFold checked(base.shape, [&tree](std::int64_t id) { return tree.contains(id); });
+  ChangeFold checked(base.shape, tree.current().next_id,
+                     [&tree](std::int64_t id) { return tree.contains(id); });
   checked.add(change);
   tree.apply(checked.fold());
   const auto next = tree.publish(base.snapshot->version + 1);

@@ -1,9 +1,18 @@
 // Runs a fuzz target on mutated seeds without libFuzzer.
 //
 //   csv_fuzz --runs 1000000 --seed 7        input i depends on the seed and i alone
+//   csv_fuzz --runs 1000000 --seconds 480   stops after that time, and says how many it got to
 //   csv_fuzz --write-corpus FOLDER          the seeds as files, a first corpus for libFuzzer
 //   csv_fuzz FILE...                        runs these inputs, such as a crash that libFuzzer kept
+//
+// No input may take more than kMostBytes of memory or kMostSeconds of time.
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +21,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,27 +33,66 @@ extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*call
 
 // Nearly all allocations here are small and short-lived: a quarantine that the cache holds, and no stack kept
 // of each, make targets twice as fast. ASAN_OPTIONS=malloc_context_size=30 gives the stacks of an input run
-// again.
+// again. The limits of memory are what kMostBytes says.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() {
-  return "quarantine_size_mb=8:malloc_context_size=1";
+  return "quarantine_size_mb=8:malloc_context_size=1:hard_rss_limit_mb=1024:max_allocation_size_mb=1024";
 }
 
 namespace culmen::fuzz {
 namespace {
 
 constexpr std::size_t kMaxInputBytes = 4096;
+constexpr rlim_t kMostBytes = rlim_t{1} << 30;
+constexpr int kMostSeconds = 20;
 
-std::string current_name;  // for the report when a sanitizer ends the program
-std::uint64_t current_run = 0;
-std::string current_input;
+// For the report when a sanitizer ends the program, which may be after the end of main: never destroyed.
+std::string& current_name = *new std::string;
+std::atomic<std::uint64_t> current_run = 0;
+std::string& current_input = *new std::string;
 
 void print_current_input() {
   std::fprintf(stderr, "\n%s, run %llu, %zu bytes:", current_name.c_str(),
-               static_cast<unsigned long long>(current_run), current_input.size());
+               static_cast<unsigned long long>(current_run.load()), current_input.size());
   for (const char c : current_input) std::fprintf(stderr, " %02x", static_cast<unsigned char>(c));
   std::fprintf(stderr, "\n");
 }
+
+// Called every second. Two inputs in a row have different numbers, files and mutations alike.
+void end_if_it_hangs(int) {
+  static std::uint64_t last_run = 0;
+  static int num_seconds = 0;
+  num_seconds = current_run == last_run ? num_seconds + 1 : 0;
+  last_run = current_run;
+  if (num_seconds < kMostSeconds) return;
+  std::fprintf(stderr, "\nno end after %d seconds", kMostSeconds);
+  print_current_input();
+  ::_exit(EXIT_FAILURE);
+}
+
+void set_limits() {
+  struct sigaction action {};
+  action.sa_handler = end_if_it_hangs;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGALRM, &action, nullptr);
+  const itimerval every_second{{1, 0}, {1, 0}};
+  ::setitimer(ITIMER_REAL, &every_second, nullptr);
+  // AddressSanitizer has its own limits, and needs much memory for itself.
+  const rlimit memory{kMostBytes, kMostBytes};
+  if (__sanitizer_set_death_callback == nullptr) ::setrlimit(RLIMIT_DATA, &memory);
+}
+
+}  // namespace
+}  // namespace culmen::fuzz
+
+// UndefinedBehaviorSanitizer has no such callback, and calls this.
+extern "C" void __ubsan_on_report();
+extern "C" void __ubsan_on_report() {
+  culmen::fuzz::print_current_input();
+}
+
+namespace culmen::fuzz {
+namespace {
 
 class Mutator {
  public:
@@ -119,17 +168,21 @@ void run_one(const std::string& input) {
   LLVMFuzzerTestOneInput(exact.get(), input.size());
 }
 
-void run_many(std::uint64_t num_runs, std::uint64_t seed) {
+void run_many(std::uint64_t num_runs, std::uint64_t seed, double max_seconds) {
   const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [start] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
   Mutator mutator(seed);
   current_name = "seed " + std::to_string(seed);
-  for (current_run = 0; current_run < num_runs; ++current_run) {
-    current_input = mutator.input(current_run);
+  std::uint64_t run = 0;
+  for (; run < num_runs && seconds() < max_seconds; ++run) {
+    current_run = run;
+    current_input = mutator.input(run);
     run_one(current_input);
   }
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  std::printf("%llu inputs, seed %llu, %.1f s, no fault\n", static_cast<unsigned long long>(num_runs),
-              static_cast<unsigned long long>(seed), elapsed.count());
+  std::printf("%llu inputs, seed %llu, %.1f s, no fault\n", static_cast<unsigned long long>(run),
+              static_cast<unsigned long long>(seed), seconds());
 }
 
 void write_corpus(const std::filesystem::path& folder) {
@@ -144,6 +197,7 @@ void run_files(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     std::ifstream file(path, std::ios::binary);
     current_name = path;
+    ++current_run;
     current_input.assign(std::istreambuf_iterator<char>(file), {});
     run_one(current_input);
   }
@@ -152,6 +206,7 @@ void run_files(const std::vector<std::string>& paths) {
 int run_program(const std::vector<std::string>& arguments) {
   std::uint64_t num_runs = 0;
   std::uint64_t seed = 1;
+  double max_seconds = std::numeric_limits<double>::infinity();
   std::vector<std::string> files;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const bool has_value = i + 1 < arguments.size();
@@ -159,14 +214,17 @@ int run_program(const std::vector<std::string>& arguments) {
       num_runs = std::stoull(arguments[++i]);
     } else if (has_value && arguments[i] == "--seed") {
       seed = std::stoull(arguments[++i]);
+    } else if (has_value && arguments[i] == "--seconds") {
+      max_seconds = std::stod(arguments[++i]);
     } else if (has_value && arguments[i] == "--write-corpus") {
       write_corpus(arguments[++i]);
     } else {
       files.push_back(arguments[i]);
     }
   }
+  set_limits();
   run_files(files);
-  if (num_runs > 0) run_many(num_runs, seed);
+  if (num_runs > 0) run_many(num_runs, seed, max_seconds);
   return EXIT_SUCCESS;
 }
 

@@ -1,18 +1,25 @@
 // Index directories: any change to a valid one, with every checksum made good again, gives an error or a
-// snapshot that is safe to search. Without the checksums a fuzzer would never get past the first of them.
-// Where the manifest's text stays as it is, the block files are read without it.
+// snapshot that is safe to search and to write to. Without the checksums a fuzzer would never get past the
+// first of them. Where the manifest's text stays as it is, the block files are read without it. A share of
+// the inputs goes through a whole index: batches in the log, checkpoints, compactions, and opening it anew.
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
 #include <random>
 
+#include "cpu/bounded.h"
 #include "culmen/error.h"
 #include "index/storage/manifest.h"
 #include "index/storage/snapshot_files.h"
 #include "index/storage/store.h"
+#include "index/verify.h"
+#include "index/write/live_index.h"
+#include "query/resolve.h"
 #include "tests/fuzz/bytes_directory.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/lies.h"
+#include "tests/fuzz/writes.h"
 #include "tests/storage/memory_file_system.h"
 #include "tests/storage/snapshots.h"
 
@@ -23,20 +30,26 @@ using storage::Bytes;
 using storage::FileKind;
 
 // An input of this target: one byte that chooses the index, then changes of 8 bytes.
-struct Change {
-  std::uint8_t target;  // modulo 64, 4: a member of the manifest; 5: a byte of its text; else a block file
+struct Edit {
+  std::uint8_t target;  // modulo 64, 4: a member of the manifest; 5: a byte of its text; 6 to 9: a Lie, of
+                        // which 8 and 9 are covered up; else a block file
   std::uint8_t width;   // of the value written, in bytes: 1, 2, 4 or 8
   std::uint16_t block;
   std::uint16_t offset;
   std::uint16_t value;  // below kValues.size(): one of these; else itself
 };
-static_assert(sizeof(Change) == 8);
-constexpr std::uint8_t kManifestMember = 4, kManifestText = 5;
+static_assert(sizeof(Edit) == 8);
+constexpr std::uint8_t kManifestMember = 4, kManifestText = 5, kFirstLie = 6, kFirstCoveredLie = 8,
+                       kLastLie = 9;
+constexpr std::size_t kOneIndexIn = 512;  // a whole index costs as much as many snapshots
 
-bool is_of(std::uint8_t target, const Change& change) {
+bool is_of(std::uint8_t target, const Edit& change) {
   return change.target % 64 == target;
 }
-bool is_of_manifest(const Change& change) {
+bool is_lie(const Edit& change) {
+  return change.target % 64 >= kFirstLie && change.target % 64 <= kLastLie;
+}
+bool is_of_manifest(const Edit& change) {
   return is_of(kManifestMember, change) || is_of(kManifestText, change);
 }
 
@@ -135,7 +148,7 @@ const std::vector<Base>& bases() {
   return all;
 }
 
-void change_member(storage::Manifest& manifest, const Change& change, std::uint64_t value) {
+void change_member(storage::Manifest& manifest, const Edit& change, std::uint64_t value) {
   const auto number = static_cast<double>(value);
   std::uint64_t* const counts[] = {&manifest.num_tuples, &manifest.num_leaves,     &manifest.block_rows,
                                    &manifest.num_cuts,   &manifest.num_partitions, &manifest.rounded_values,
@@ -175,7 +188,7 @@ void change_member(storage::Manifest& manifest, const Change& change, std::uint6
   }
 }
 
-void change_block(const std::vector<std::size_t>& starts, Bytes& file, const Change& change,
+void change_block(const std::vector<std::size_t>& starts, Bytes& file, const Edit& change,
                   std::uint64_t value) {
   if (starts.size() < 2) return;
   const std::size_t block = change.block % (starts.size() - 1);
@@ -195,23 +208,25 @@ storage::FileEntry with_good_checksums(const std::vector<std::size_t>& starts, B
   return {file.size(), storage::digest_of(std::as_bytes(std::span(checksums)))};
 }
 
-std::uint64_t value_of(const Change& change) {
+std::uint64_t value_of(const Edit& change) {
   return change.value < kValues.size() ? kValues[change.value] : std::uint64_t{change.value};
 }
 
 // A base and what the changes make of it.
 class Changed {
  public:
-  Changed(const Base& base, std::span<const Change> changes) : base_(base), manifest_(base.manifest) {
-    for (const Change& change : changes) {
+  Changed(const Base& base, std::span<const Edit> changes) : base_(base), manifest_(base.manifest) {
+    for (const Edit& change : changes)
+      if (is_lie(change)) lie(change);
+    for (const Edit& change : changes) {
       const std::size_t f = change.target % kNumFiles;
-      if (is_of_manifest(change) || !base.has(f)) continue;
+      if (is_of_manifest(change) || is_lie(change) || !base.has(f)) continue;
       if (files_[f].empty()) files_[f] = base.files[f];
       change_block(base.block_starts[f], files_[f], change, value_of(change));
     }
     for (std::size_t f = 0; f < kNumFiles; ++f)
       if (!files_[f].empty()) manifest_.files[f] = with_good_checksums(base.block_starts[f], files_[f]);
-    for (const Change& change : changes)
+    for (const Edit& change : changes)
       if (is_of(kManifestMember, change)) change_member(manifest_, change, value_of(change));
   }
 
@@ -223,10 +238,10 @@ class Changed {
     return storage::read_snapshot(BytesDirectory(std::move(entries)), manifest_);
   }
 
-  // All of it.
-  std::shared_ptr<Snapshot> load(std::span<const Change> changes) const {
+  // All of it, in a directory called "index".
+  storage::MemoryFileSystem system(std::span<const Edit> changes) const {
     std::string text = storage::to_text(manifest_);
-    for (const Change& change : changes)
+    for (const Edit& change : changes)
       if (is_of(kManifestText, change)) text[change.offset % text.size()] = static_cast<char>(change.value);
     storage::Current current = base_.current;
     current.manifest_bytes = text.size();
@@ -238,10 +253,22 @@ class Changed {
       if (base_.has(f)) all[base_.names[f]] = file(f);
     storage::MemoryFileSystem system;
     system.put("index", all);
-    return storage::load(system, "index");
+    return system;
   }
 
  private:
+  // Bytes that were changed before may have been the number of a leaf's rows: then there is no telling where
+  // a row stands.
+  void lie(const Edit& change) {
+    constexpr std::size_t kLeaves = 0, kNodes = 1;
+    for (const std::size_t f : {kLeaves, kNodes})
+      if (files_[f].empty()) files_[f] = base_.files[f];
+    Liar liar(manifest_, files_[kLeaves], files_[kNodes]);
+    liar.tell(static_cast<Lie>(change.offset % static_cast<unsigned>(Lie::count)),
+              change.block + 256u * change.width, change.value);
+    if (manifest_.num_leaves > 0 && change.target % 64 >= kFirstCoveredLie) liar.cover_up();
+  }
+
   const Bytes& file(std::size_t number) const {
     return files_[number].empty() ? base_.files[number] : files_[number];
   }
@@ -281,7 +308,7 @@ void check_tree(const Snapshot& s) {
 
 std::uint64_t check_rows(const Snapshot& s) {
   std::uint64_t sum = 0, num_tuples = 0;
-  for (std::size_t leaf = 0; leaf < s.num_leaves; ++leaf) {
+  for (const std::uint32_t leaf : s.order().leaves) {
     num_tuples += s.leaf(leaf).num_rows;
     for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
       const std::uint64_t row = leaf * static_cast<std::uint64_t>(s.block_rows) + r;
@@ -309,11 +336,78 @@ void check_partitions(const Snapshot& s) {
   require(partition_of(key) < s.partitioner->num_partitions(), "partition");
 }
 
-std::string change_bytes(const Change& change) {
+void search(const std::shared_ptr<const Snapshot>& s, std::uint64_t random) {
+  std::vector<double> weights;
+  for (int i = 0; i < s->num_attributes(); ++i)
+    weights.push_back(static_cast<double>(next_random(random) % 7) - 2);
+  if (s->num_tuples == 0) return;
+  const ResolvedQuery query = resolve({.weights = weights, .k = 1 + random % 20}, *s);
+  SearchStats stats;
+  const std::vector<Hit> hits = cpu::search_bounded(*s, query, stats);
+  require(hits.size() <= query.k, "k rows at most");
+}
+
+void check_snapshot(const std::shared_ptr<const Snapshot>& s, std::uint64_t random) {
+  check_tree(*s);
+  check_partitions(*s);
+  [[maybe_unused]] const volatile std::uint64_t sum = check_rows(*s);  // the reads must happen
+  search(s, random);
+}
+
+void check_writes(const std::shared_ptr<const Snapshot>& s, std::uint64_t random) {
+  const std::shared_ptr<const Snapshot> written = write_some(s, random);
+  [[maybe_unused]] const volatile std::uint64_t sum = check_rows(*written);
+  search(written, random);
+}
+
+// As a table of a batch: rows like one that is there.
+void insert_into(LiveIndex& index, std::uint64_t& random) {
+  const std::shared_ptr<const Snapshot> s = index.published()->get();
+  std::vector<std::int64_t> ids;
+  for (std::uint64_t left = next_random(random) % 40; left > 0; --left)
+    ids.push_back(static_cast<std::int64_t>(next_random(random) % 512));
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  std::vector<std::vector<double>> columns;
+  for (int i = 0; i < s->num_attributes(); ++i)
+    for (columns.emplace_back(); columns.back().size() < ids.size();)
+      columns.back().push_back(static_cast<double>(next_random(random) % 1024) / 4);
+  TableView table{ids.size(), s->attributes, {}, ids, {}};
+  for (const std::vector<double>& column : columns) table.columns.emplace_back(column.data());
+  index.write(WriteBatch().upsert(table), {});
+  for (std::int64_t& id : ids) id = id * 7 - 50;
+  index.write(WriteBatch().erase(ids), {});
+}
+
+// Whatever happens to the directory on the way, it can be opened anew.
+void check_index(storage::MemoryFileSystem system, std::uint64_t random) {
+  const auto open = [&system](bool writable) {
+    return std::make_unique<LiveIndex>(system, "index", OpenOptions{.writable = writable, .num_threads = 1});
+  };
+  auto index = open(true);
+  for (int round = 0; round < 2; ++round) {
+    insert_into(*index, random);
+    if (random % 3 == 0) index->checkpoint();
+    if (random % 5 == 0) index->compact();
+    if (round == 0) index = nullptr, index = open(true);  // with the batches in its log
+  }
+  index->close();
+  const std::shared_ptr<const Snapshot> read = open(false)->published()->get();
+  check_rows(*read);
+  search(read, random);
+  static_cast<void>(verify_snapshot(*read, true));
+}
+
+std::string change_bytes(const Edit& change) {
   return {reinterpret_cast<const char*>(&change), sizeof change};
 }
 
 }  // namespace
+
+static std::size_t num_seeds_of(std::size_t base, std::uint8_t target) {
+  if (target >= kFirstLie) return 12;
+  return base < kNumSmall && target < kNumFiles ? 16 : 1;
+}
 
 std::vector<std::string> seed_inputs() {
   std::vector<std::string> seeds;
@@ -321,8 +415,8 @@ std::vector<std::string> seed_inputs() {
   for (std::size_t base = 0; base < bases().size(); ++base) {
     const std::string start(1, static_cast<char>(base));
     seeds.push_back(start);
-    for (std::uint8_t target = 0; target <= kManifestText; ++target)
-      for (std::size_t i = 0; i < (base < kNumSmall && target < kNumFiles ? 32 : 1); ++i)
+    for (std::uint8_t target = 0; target <= kLastLie; ++target)
+      for (std::size_t i = 0; i < num_seeds_of(base, target); ++i)
         seeds.push_back(start + change_bytes({target, static_cast<std::uint8_t>(random() % 4),
                                               static_cast<std::uint16_t>(random() % 8),
                                               static_cast<std::uint16_t>(random() % 600),
@@ -349,15 +443,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace culmen;
   using namespace culmen::fuzz;
   if (size == 0) return 0;
-  std::vector<Change> changes((size - 1) / sizeof(Change));
-  if (!changes.empty()) std::memcpy(changes.data(), data + 1, changes.size() * sizeof(Change));
+  std::vector<Edit> changes((size - 1) / sizeof(Edit));
+  if (!changes.empty()) std::memcpy(changes.data(), data + 1, changes.size() * sizeof(Edit));
   const Changed changed(bases()[data[0] % bases().size()], changes);
   const bool is_text_changed = std::any_of(changes.begin(), changes.end(), is_of_manifest);
+  std::uint64_t random = storage::checksum_of(std::as_bytes(std::span(data, size)));
   try {
-    const auto snapshot = is_text_changed ? changed.load(changes) : changed.read_blocks();
-    check_tree(*snapshot);
-    check_partitions(*snapshot);
-    [[maybe_unused]] const volatile std::uint64_t sum = check_rows(*snapshot);  // the reads must happen
+    if (next_random(random) % kOneIndexIn == 0) return check_index(changed.system(changes), random), 0;
+    std::shared_ptr<const Snapshot> snapshot;
+    if (is_text_changed) {
+      storage::MemoryFileSystem system = changed.system(changes);
+      snapshot = storage::load(system, "index");
+    } else {
+      snapshot = changed.read_blocks();
+    }
+    check_snapshot(snapshot, random);
+    if (next_random(random) % 2 == 0) check_writes(snapshot, random);
   } catch (const Error&) {
   }
   return 0;

@@ -12,69 +12,11 @@
 #include "culmen/error.h"
 #include "tests/cases.h"
 #include "tests/generators.h"
+#include "tests/gpu/device_trial.h"
 #include "tests/gpu/gpu_testing.h"
-#include "tests/harness.h"
 
 namespace culmen::test {
 namespace {
-
-constexpr std::array kDeviceEngines = {Engine::bounded, Engine::scan, Engine::gta};
-constexpr std::size_t kGtaLimit = 1024;
-
-bool takes(Engine engine, const Query& query, std::size_t num_rows) {
-  const std::size_t k = query.k == 0 ? num_rows : std::min(query.k, num_rows);
-  return engine != Engine::gta || k <= kGtaLimit;
-}
-
-// One table, an index of it on the GPU and queries with the oracle's answers.
-struct Trial {
-  Table table;
-  std::vector<Query> queries;
-  std::vector<std::vector<Answer>> expected;
-  BuildOptions options;
-  DeviceMemory memory = DeviceMemory::device;
-
-  Trial(std::uint64_t seed, ValueClass value_class) {
-    constexpr int kQueries = 8;
-    Random random(seed);
-    table = random_table(random, value_class, random_num_rows(random), random.between(1, 20));
-    const ValueType value_type = random_value_type(random, table.view());
-    const Oracle oracle(table.view(), value_type == ValueType::float32);
-    for (int q = 0; q < kQueries; ++q) {
-      const Query query = random_query(random, oracle);
-      if (oracle.refuses(query)) continue;
-      queries.push_back(query);
-      expected.push_back(oracle.search(query));
-    }
-    options = random_build_options(random, random.pick({Partitioning::angle, Partitioning::random}),
-                                   value_type, table.columns.size());
-    memory =
-        random.pick({DeviceMemory::device, DeviceMemory::device, DeviceMemory::host, DeviceMemory::managed});
-  }
-
-  std::string run() const {
-    const DeviceIndex index = Index::build(table.view(), options).to_device({.memory = memory});
-    std::vector<SearchResult> batch = index.search(queries);
-    for (std::size_t q = 0; q < queries.size(); ++q) {
-      if (const std::string wrong = difference(batch[q].hits, expected[q]); !wrong.empty())
-        return complaint("in a batch", q, wrong);
-      for (const Engine engine : kDeviceEngines) {
-        if (!takes(engine, queries[q], table.num_rows)) continue;
-        const SearchResult result = index.search(queries[q], engine);
-        const std::string wrong = difference(result.hits, expected[q]);
-        if (!wrong.empty()) return complaint(std::string(engine_name(engine)), q, wrong);
-        if (result.stats.engine != engine || result.stats.device != 0) return "another engine answered";
-      }
-    }
-    return "";
-  }
-
-  std::string complaint(const std::string& engine, std::size_t q, const std::string& wrong) const {
-    return engine + ", B=" + std::to_string(options.block_rows) + ", memory " +
-           std::string(device_memory_name(memory)) + ": " + wrong + "\n  " + std::to_string(table.num_rows) +
-           " rows; " + describe(queries[q]);
-  }
-};
 
 class DeviceEngines : public testing::TestWithParam<ValueClass> {};
 
@@ -98,22 +40,6 @@ TEST_P(DeviceEngines, ReturnTheOraclesRowsAndScoreBits) {
 
 INSTANTIATE_TEST_SUITE_P(AllValueClasses, DeviceEngines, testing::ValuesIn(all_value_classes()),
                          [](const auto& suite) { return std::string(value_class_name(suite.param)); });
-
-// Every engine and the batch against the oracle, for one query.
-void expect_oracle(const TableView& table, const BuildOptions& options, const std::vector<Query>& queries) {
-  const Oracle oracle(table, false);
-  const DeviceIndex index = Index::build(table, options).to_device();
-  const std::vector<SearchResult> batch = index.search(queries);
-  for (std::size_t q = 0; q < queries.size(); ++q) {
-    const std::vector<Answer> expected = oracle.search(queries[q]);
-    EXPECT_EQ(difference(batch[q].hits, expected), "") << "batch, " << describe(queries[q]);
-    for (const Engine engine : kDeviceEngines) {
-      if (!takes(engine, queries[q], table.num_rows)) continue;
-      EXPECT_EQ(difference(index.search(queries[q], engine).hits, expected), "")
-          << engine_name(engine) << ", " << table.num_rows << " rows, " << describe(queries[q]);
-    }
-  }
-}
 
 TEST(Device, TakesSizesAroundTheEdgesOfWarpsAndBlocks) {
   SKIP_WITHOUT_GPU();
@@ -163,6 +89,46 @@ TEST(Device, BreaksTiesByTheSmallerIdHoweverManyTie) {
                  {.weights = {0.1, 1}, .k = 16},
                  {.weights = {0.1, -1}, .k = 2000},
                  {.weights = {0.3, 0.7}, .k = 1000}});
+}
+
+// One row is the best by one unit in the last place, and one is worse by a few: what ties is below the best
+// key's score by less than that score is rounded by.
+template <typename T>
+void expect_best_by_one_unit(Random& random, std::size_t num_rows) {
+  const T base = std::is_same_v<T, float> ? T(0x1p23) : T(0x1p52);
+  std::vector<T> values(num_rows, base + 40);
+  const std::size_t best = random.below(num_rows), worst = (best + 1 + random.below(num_rows - 1)) % num_rows;
+  values[best] = base + 41;
+  values[worst] = base;
+  TableView table;
+  table.num_rows = num_rows;
+  table.attributes = {{"a"}};
+  table.columns = {ColumnView(values.data())};
+  const DeviceIndex index = Index::build(table).to_device();
+  for (const std::size_t k : {1, 3, 40, 1000}) {
+    const Query query = {.weights = {1}, .k = k};
+    std::vector<Hit> expected = index.search(std::vector<Query>{query})[0].hits;
+    ASSERT_EQ(expected.size(), k);
+    ASSERT_EQ(expected[0].id, static_cast<std::int64_t>(best));
+    std::int64_t id = 0;  // the others tie
+    for (std::size_t i = 1; i < k; ++i, ++id) {
+      while (id == expected[0].id || id == static_cast<std::int64_t>(worst)) ++id;
+      ASSERT_EQ(expected[i].id, id);
+    }
+    for (const Engine engine : kDeviceEngines)
+      EXPECT_EQ(index.search(query, engine).hits, expected)
+          << engine_name(engine) << ", k " << k << ", " << num_rows << " rows, the best is " << best;
+  }
+}
+
+TEST(Device, FindsTheBestByOneUnitInTheLastPlaceHoweverManyTieBehindIt) {
+  SKIP_WITHOUT_GPU();
+  Random random(18);
+  for (const std::size_t num_rows : {2500, 2500, 2500, 2500, 12'000, 12'000, 20'000, 300'000, 3'000'000}) {
+    if (num_rows > 3000 * num_cases(5000)) continue;  // a sanitizer has asked for few
+    expect_best_by_one_unit<double>(random, num_rows);
+    expect_best_by_one_unit<float>(random, num_rows);
+  }
 }
 
 // Bounds carry a margin with such weights, so that only corners and ids can show that a block is not needed.

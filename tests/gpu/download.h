@@ -42,6 +42,7 @@ inline std::shared_ptr<Snapshot> download(const gpu::MirrorView& view) {
   copy->partitioner = s.partitioner;
   copy->block_rows = s.block_rows;
   copy->num_tuples = s.num_tuples;
+  copy->next_id = s.next_id;
   copy->version = s.version;
   copy->layout = s.layout;
   copy->root = ref.root;

@@ -77,5 +77,26 @@ TEST(Large, TablesOfMoreThan2To31ValuesAreAnsweredAsTheCpuDoes) {
   EXPECT_GT(num_far, 0u);
 }
 
+// Small blocks of one attribute: so many nodes that shared memory has no room for their bounds.
+TEST(Large, TablesOfManyNodesAreAnsweredAsTheCpuDoes) {
+  SKIP_WITHOUT_GPU();
+  constexpr std::uint64_t kRowsOfManyNodes = 450'000'000;
+  if (free_host_bytes() < kHostBytes || free_device_bytes() < kDeviceBytes)
+    GTEST_SKIP() << "too little memory";
+  const Table table =
+      generate_table({.kind = TableKind::independent, .num_rows = kRowsOfManyNodes, .num_attributes = 1});
+  const Index index = Index::build(table.view(), {.block_rows = 16});
+  const DeviceIndex on_gpu = index.to_device();
+  for (const double weight : {1.0, -0.3})
+    for (const std::size_t k : {16, 300, 2000}) {
+      const Query query = {.weights = {weight}, .k = k};
+      const std::vector<Hit> expected = index.search(query).hits;
+      EXPECT_EQ(on_gpu.search(std::vector<Query>{query})[0].hits, expected) << "batch, " << describe(query);
+      for (const Engine engine : {Engine::bounded, Engine::scan})
+        EXPECT_EQ(on_gpu.search(query, engine).hits, expected)
+            << engine_name(engine) << ", " << describe(query);
+    }
+}
+
 }  // namespace
 }  // namespace culmen::test

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -302,6 +303,27 @@ TEST(Refresh, LeavesOlderResultsAsTheyAre) {
   for (std::size_t r = 0; r < results.size(); ++r)
     for (std::size_t rank = 0; rank < results[r].hits.size(); ++rank)
       ASSERT_EQ(results[r].attribute(rank, 1), values[r][rank]) << "result " << r;
+}
+
+// A refresh makes one array after the other grow: what it takes meanwhile is nobody's.
+TEST(Refreshes, TellTheDeviceMemoryOfAWholeVersion) {
+  SKIP_WITHOUT_GPU();
+  WrittenTree tree({.name = "memory", .first_rows = 300, .most_rows = 60'000, .inserts = 0.95}, 46);
+  const auto published = std::make_shared<Published>(tree.version());
+  const DeviceIndex index = make_device_index(published, {});
+  std::set<std::size_t> told = {index.device_bytes()}, seen;
+  {
+    std::jthread reader([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) seen.insert(index.device_bytes());
+    });
+    for (std::uint64_t b = 0; b < num_batches(); ++b) {
+      published->set(tree.write());
+      index.refresh();
+      told.insert(index.device_bytes());
+    }
+  }
+  EXPECT_GT(told.size(), 2u);
+  for (const std::size_t bytes : seen) EXPECT_TRUE(told.contains(bytes)) << bytes;
 }
 
 }  // namespace

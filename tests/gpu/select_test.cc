@@ -2,13 +2,17 @@
 // that a sort on the host finds.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "culmen/error.h"
 #include "query/cuda/buffer.h"
+#include "query/cuda/limits.h"
+#include "query/gpu/best_candidates.h"
 #include "query/select/select.h"
 #include "tests/cases.h"
+#include "tests/generators.h"
 #include "tests/gpu/gpu_testing.h"
 #include "tests/query/selected_rows.h"
 
@@ -117,6 +121,30 @@ TEST(Select, TwoThreadBlocks) {
   selections.check(doubles, {1, 40, 600, 2500}, "float64");
   const Rows<float> sampled{KeyType::float32, make_keys<float>(Order::random, 1 << 18, 3), {}, {}};
   selections.check(sampled, {40}, "so many rows that a sample comes first");
+}
+
+// What an engine leaves of a search for more than it sorts itself, and again for racecheck.
+TEST(Select, CandidatesOfTwoThreadBlocks) {
+  SKIP_WITHOUT_GPU();
+  const cuda::LimitCap cap({.num_multiprocessors = 2});
+  const cuda::Stream stream;
+  test::Random random(7);
+  for (const std::size_t num_rows : {3000u, 1u << 18}) {
+    std::vector<gpu::Candidate> rows;
+    for (std::uint64_t row = 0; row < num_rows; ++row)
+      rows.push_back(
+          {0.25 * static_cast<double>(random.below(1000)), static_cast<std::int64_t>(row ^ 5), row});
+    const cuda::Buffer<gpu::Candidate> candidates = on_card(rows);
+    std::sort(rows.begin(), rows.end(), gpu::ranks_before);
+    gpu::BestCandidates best;
+    for (const std::size_t k : {1025, 2048, 2600}) {
+      const gpu::Candidate* found = best.choose(candidates.data(), num_rows, k, stream.get());
+      std::vector<gpu::Candidate> hits(k);
+      stream.synchronize();
+      cuda::check(cudaMemcpy(hits.data(), found, k * sizeof(gpu::Candidate), cudaMemcpyDefault));
+      for (std::size_t i = 0; i < k; ++i) ASSERT_EQ(hits[i].row, rows[i].row) << k << " of " << num_rows;
+    }
+  }
 }
 
 // So many rows that a sample comes first.

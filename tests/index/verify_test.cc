@@ -106,6 +106,12 @@ std::vector<Damage> damages() {
       Damage{"quantum", [](Snapshot& s) { s.stats[0].quantum = 0; }, "quantum"},
       Damage{"range", [](Snapshot& s) { s.stats[1].maximum = 0.5; }, "range"},
       Damage{"range_too_wide", [](Snapshot& s) { s.stats[1].maximum = 2; }, ""},
+      Damage{"origin",
+             [](Snapshot& s) {
+               s.exact_sums = true;
+               s.units[0].origin = 0x1p-80;
+             },
+             "origin"},
       Damage{"unit", [](Snapshot& s) { s.units[0].unit *= 2; }, ""}};
 }
 

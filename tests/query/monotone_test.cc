@@ -1,6 +1,7 @@
 // Monotone functions against a scan of the user's own table with the same function object.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -34,6 +35,24 @@ struct Farthest {  // the largest attribute, and nothing but the first half of t
     return static_cast<std::size_t>(attribute) < num_used ? Direction::rising : Direction::unused;
   }
   double relative_error() const { return 0; }
+};
+
+// Says that it rises, and falls.
+struct Liar {
+  double operator()(std::span<const double> attributes) const { return -attributes[0]; }
+  Direction direction(int attribute) const { return attribute == 0 ? Direction::rising : Direction::unused; }
+  double relative_error() const { return 0; }
+};
+
+// The first attribute, above 0, off by up to `error` of it in a way that knows no order.
+struct Rough {
+  double error;
+  double operator()(std::span<const double> attributes) const {
+    const auto noise = Random(std::bit_cast<std::uint64_t>(attributes[0])).uniform(-1, 1);
+    return attributes[0] * (1 + error * noise);
+  }
+  Direction direction(int attribute) const { return attribute == 0 ? Direction::rising : Direction::unused; }
+  double relative_error() const { return error; }
 };
 
 struct NotANumber {
@@ -118,6 +137,48 @@ TEST(Monotone, FunctionsThatReturnNanAreRefused) {
   const Table table = random_table(random, ValueClass::uniform_f32, 100, 2);
   const Index index = Index::build(table.view());
   EXPECT_THROW(static_cast<void>(index.search_monotone(NotANumber(), 3)), InvalidArgument);
+}
+
+TEST(Monotone, SearchNamesARowThatShowsTheFunctionNotToBeMonotone) {
+  std::vector<double> values(2000);
+  for (std::size_t row = 0; row < values.size(); ++row) values[row] = static_cast<double>(row);
+  const Index index =
+      Index::build(row_major_table(std::span<const double>(values), {{"a"}}), {.block_rows = 16});
+  for (const Engine engine : {Engine::automatic, Engine::bounded}) {
+    try {
+      static_cast<void>(index.search_monotone(Liar(), 3, {}, {.engine = engine}));
+      FAIL() << "taken by " << engine_name(engine);
+    } catch (const InvalidArgument& error) {
+      EXPECT_NE(std::string(error.what()).find("not monotone"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("id "), std::string::npos) << error.what();
+    }
+  }
+  // The scan relies on nothing.
+  EXPECT_EQ(index.search_monotone(Liar(), 1, {}, {.engine = Engine::scan}).hits[0].id, 0);
+}
+
+TEST(Monotone, FunctionsAreAllowedTheErrorThatTheySay) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed);
+    std::vector<double> values(3000);
+    for (double& value : values) value = random.uniform(1, 1.1) * random.pick({1.0, 1.3, 2.0});
+    const Index index =
+        Index::build(row_major_table(std::span<const double>(values), {{"a"}}), {.block_rows = 16});
+    const TableView view = row_major_table(std::span<const double>(values), {{"a"}});
+    const Oracle oracle(view, false);
+    for (const double error : {1e-16, 1e-13, 0.1, 0.3, 0.6, 0.99}) {
+      const Rough rough{error};
+      EXPECT_EQ(difference(index.search_monotone(rough, 5).hits, brute_force(oracle, rough, 5, {})), "")
+          << error << ", seed " << seed;
+    }
+  }
+}
+
+TEST(Monotone, FunctionsMayNotBeOffByAllTheirSize) {
+  const std::vector<double> values = {1, 2};
+  const Index index = Index::build(row_major_table(std::span<const double>(values), {{"a"}}));
+  for (const double error : {-0.1, 1.0, 2.0, std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_THROW(static_cast<void>(index.search_monotone(Rough{error}, 1)), InvalidArgument) << error;
 }
 
 TEST(Monotone, SearchRefusesEnginesThatCannotAndKOfZero) {

@@ -4,9 +4,11 @@
 #include <functional>
 #include <limits>
 
+#include "culmen/device.h"
 #include "culmen/error.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
+#include "tests/hostile_floating_point.h"
 
 namespace culmen::test {
 namespace {
@@ -75,9 +77,106 @@ INSTANTIATE_TEST_SUITE_P(That, Queries, testing::ValuesIn(refused_queries()),
                          [](const auto& suite) { return suite.param.name; });
 
 TEST(Queries, AreRefusedForNegativeThreads) {
-  EXPECT_THROW(
-      static_cast<void>(sample().search({.weights = {1, 1}}, {.engine = Engine::scan, .num_threads = -1})),
-      InvalidArgument);
+  const Index index = sample();
+  const Query query{.weights = {1, 1}};
+  const std::vector<Query> batch = {query}, no_query;
+  for (const Engine engine : kEngines) {
+    const SearchOptions options{.engine = engine, .num_threads = -3};
+    EXPECT_THROW(static_cast<void>(index.search(query, options)), InvalidArgument) << engine_name(engine);
+    EXPECT_THROW(static_cast<void>(index.search(batch, options)), InvalidArgument) << engine_name(engine);
+    EXPECT_THROW(static_cast<void>(index.search(no_query, options)), InvalidArgument);
+    EXPECT_THROW(static_cast<void>(index.explain(query, options)), InvalidArgument) << engine_name(engine);
+  }
+  for (const Engine engine : {Engine::automatic, Engine::bounded, Engine::scan})
+    EXPECT_THROW(static_cast<void>(index.search_monotone(WeightedMinimum({1, 1}), 1, {},
+                                                         {.engine = engine, .num_threads = -3})),
+                 InvalidArgument);
+  EXPECT_THROW(static_cast<void>(index.place(batch, {.num_threads = -3})), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(index.place(no_query, {.num_threads = -3})), InvalidArgument);
+  const TemporaryDirectory directory;
+  index.save(directory.path() / "index");
+  EXPECT_THROW(static_cast<void>(Index::open(directory.path() / "index", {.num_threads = -3})),
+               InvalidArgument);
+}
+
+// Every call on a handle whose index another has taken over.
+TEST(Handles, ThatWereMovedFromRefuseEveryCall) {
+  Index index = sample();
+  const Index taker = std::move(index);
+  const Index copy = index;  // of nothing, which is no error yet
+  const Query query{.weights = {1, 1}};
+  const std::vector<Query> batch = {query};
+  const std::vector<std::int64_t> ids = {1};
+  const std::vector<std::function<void()>> calls = {
+      [&] { index.save("nowhere"); },
+      [&] { index.insert(TableView()); },
+      [&] { index.upsert(TableView()); },
+      [&] { index.erase(ids); },
+      [&] { index.write(WriteBatch()); },
+      [&] { index.flush(); },
+      [&] { index.checkpoint(); },
+      [&] { index.compact(); },
+      [&] { index.close(); },
+      [&] { index.refresh(); },
+      [&] { static_cast<void>(index.snapshot()); },
+      [&] { static_cast<void>(index.version()); },
+      [&] { static_cast<void>(index.recovery()); },
+      [&] { static_cast<void>(index.info()); },
+      [&] {
+        static_cast<void>(index.weights({{"price", 1.0}}));
+      },
+      [&] { static_cast<void>(index.filter("price<=2")); },
+      [&] { static_cast<void>(index.search(query)); },
+      [&] { static_cast<void>(index.search(batch)); },
+      [&] {
+        static_cast<void>(index.search_monotone(WeightedMinimum({1, 1}), 1));
+      },
+      [&] { static_cast<void>(index.to_device()); },
+      [&] { static_cast<void>(index.explain(query)); },
+      [&] { static_cast<void>(index.place(batch)); },
+      [&] { static_cast<void>(index.verify()); },
+      [&] { static_cast<void>(copy.search(query)); }};
+  for (std::size_t c = 0; c < calls.size(); ++c) EXPECT_THROW(calls[c](), InvalidArgument) << "call " << c;
+  EXPECT_EQ(taker.search(query).hits.size(), 3U);
+}
+
+TEST(Answers, RefuseToTellWhatIsNotThere) {
+  const SearchResult none;
+  EXPECT_THROW(static_cast<void>(none.version()), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(none.attribute(0, 0)), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(none.label(0)), InvalidArgument);
+  SearchResult result = sample().search({.weights = {1, 1}, .k = 2});
+  for (const int attribute : {-1, 2, std::numeric_limits<int>::max()})
+    EXPECT_THROW(static_cast<void>(result.attribute(0, attribute)), InvalidArgument) << attribute;
+  EXPECT_THROW(static_cast<void>(result.attribute(2, 0)), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(result.label(2)), InvalidArgument);
+  EXPECT_EQ(result.label(1), "");
+  for (const std::uint64_t row : {std::uint64_t{3}, std::uint64_t{1} << 40}) {
+    result.hits[0].row = row;  // of another index, say
+    EXPECT_THROW(static_cast<void>(result.attribute(0, 0)), InvalidArgument) << row;
+    EXPECT_THROW(static_cast<void>(result.label(0)), InvalidArgument) << row;
+  }
+}
+
+TEST(Answers, TellSubnormalValuesWhateverTheCallersFloatingPointMode) {
+  const std::vector<double> small = {0x1p-1074, -0x1p-1060};
+  const Index index = Index::build(row_major_table(std::span<const double>(small), {{"a", Preference::low}}));
+  const SearchResult result = index.search({.weights = {-1}, .k = 2});
+  ASSERT_EQ(result.hits.size(), 2U);
+  double found[2] = {}, ends[3] = {};
+  {
+    const HostileFloatingPoint hostile;
+    found[0] = result.attribute(0, 0);
+    found[1] = result.attribute(1, 0);
+    ends[0] = index.info().attributes[0].minimum;
+    ends[1] = index.info().attributes[0].maximum;
+    ends[2] = index.filter("a >= 5e-324")[0].minimum;
+  }
+  EXPECT_EQ(found[0], -0x1p-1060);
+  EXPECT_EQ(found[1], 0x1p-1074);
+  EXPECT_EQ(ends[0], -0x1p-1060);
+  EXPECT_EQ(ends[1], 0x1p-1074);
+  EXPECT_EQ(ends[2], 0x1p-1074);
 }
 
 TEST(Queries, MayNameTheirWeights) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <thread>
 
 namespace culmen::test {
@@ -32,15 +33,21 @@ TEST(Turns, ATimeIsNotSureWhereNoRunsAgreeOrThereAreFew) {
 }
 
 TEST(Turns, OnlyUnsureWorksTakeMoreTurns) {
-  using namespace std::chrono_literals;
+  double took = 0;
+  const auto stopwatch = [&](const std::function<void()>& work) { return work(), took; };
   int steady = 0, unsteady = 0;
-  Turns turns;
-  const std::size_t steady_work = turns.add([&] { ++steady, std::this_thread::sleep_for(200us); });
-  turns.add([&] { std::this_thread::sleep_for(10us * (++unsteady % 50)); });
+  Turns turns(stopwatch);
+  const std::size_t steady_work = turns.add([&] { ++steady, took = 200e3; });
+  turns.add([&] { took = std::ldexp(1, ++unsteady); });
   EXPECT_FALSE(turns.run());
-  EXPECT_GE(steady, 32);
-  EXPECT_GT(unsteady, 2 * steady);
-  EXPECT_GE(turns.ns(steady_work), 200e3);
+  EXPECT_EQ(steady, 4 * 9);
+  EXPECT_EQ(unsteady, 80 * 9);
+  EXPECT_EQ(turns.ns(steady_work), 200e3);
+}
+
+TEST(Turns, ElapsedTimeIsThatOfTheWork) {
+  using namespace std::chrono_literals;
+  EXPECT_GE(elapsed_ns([] { std::this_thread::sleep_for(200us); }), 200e3);
 }
 
 }  // namespace

@@ -118,6 +118,20 @@ TEST_F(SalvageTest, CopiesASoundIndexWhole) {
   EXPECT_EQ(rows_, whole_);
 }
 
+// Every checksum is right and it opens, but bounds of both attributes together are too low.
+TEST_F(SalvageTest, MakesAnewWhatOpensButIsNotRight) {
+  const auto snapshot = make_snapshot({.rows = kSnapshotRows, .attributes = 2, .partitions = 1});
+  constexpr std::size_t kBothAttributes = 2;  // row of bounds
+  for (const std::uint32_t slot : snapshot->order().nodes)
+    std::fill_n(snapshot->blocks->mutable_node(slot).bounds() + kBothAttributes * kFanOut, kFanOut, Half{0});
+  ASSERT_NE(verify_snapshot(*snapshot, true), std::vector<std::string>());
+  MemoryFileSystem system;
+  publish(*snapshot, system, "index", false);
+  repair_files(system.files("index"));
+  expect_report(0, 0, 1);
+  EXPECT_EQ(rows_.size(), kSnapshotRows);
+}
+
 TEST_F(SalvageTest, SaysThatATornEndWasLeftOut) {
   Files files = files_;
   files.at(name_of("WAL")).resize(files.at(name_of("WAL")).size() + 700, std::byte{7});

@@ -480,14 +480,19 @@ class FormatsTest(Case):
 
     def test_npy_holds_ids_and_scores_padded(self):
         self.write("w.csv", "price,rating\n-1,1\n1,0\n")
-        self.culmen("query", "index", "--weights-file", "w.csv", "-k", 6, "-o", "best.npy")
+        ask = ["--weights-file", "w.csv", "--where", "price<150", "-k", 4]
+        self.culmen("query", "index", *ask, "-o", "best.npy")
         descr, shape, data = read_npy((self.dir / "best.npy").read_bytes())
-        self.assertEqual((descr, shape), ([("id", "<i8"), ("score", "<f8")], (2, 6)))
+        self.assertEqual((descr, shape), ([("id", "<i8"), ("score", "<f8")], (2, 4)))
         slots = list(struct.iter_unpack("<qd", data))
-        found = self.rows("--weights-file", "w.csv", "-k", 6)
-        expected = [(int(row["id"]), float(row["score"])) for row in found]
-        nobody = [(-1, float("-inf"))] * 2
-        self.assertEqual(slots, expected[:4] + nobody + expected[4:] + nobody)
+        expected = [(int(row["id"]), float(row["score"])) for row in self.rows(*ask)]
+        nobody = [(-1, float("-inf"))]
+        self.assertEqual(slots, expected[:3] + nobody + expected[3:] + nobody)
+
+    def test_npy_is_no_wider_than_the_index_has_rows(self):
+        self.culmen("query", "index", "-w", "price=1", "-k", 20000000, "-o", "best.npy")
+        _, shape, data = read_npy((self.dir / "best.npy").read_bytes())
+        self.assertEqual((shape, len(data)), ((1, 4), 4 * 16))
 
     def test_npy_without_k_is_as_wide_as_the_longest_answer(self):
         out = subprocess.run([PROGRAM, "query", "index", "-w", "price=1", "--min-score", "100", "--format", "npy"],

@@ -160,13 +160,36 @@ TEST_F(ApiFaults, InAnUpsertOrAnEraseLeaveNothingOfIt) {
   sweep([&](Index& index) { index.erase(rows.ids); });
 }
 
+TEST_F(ApiFaults, InABatchOfAllStepsLeaveNothingOfIt) {
+  const RowTable unnamed(0, 30), named(2'025, 10), replaced(450, 60);
+  TableView without_ids = unnamed.view();
+  without_ids.ids = {};
+  const std::vector<std::int64_t> erased = {3, 2'010, 2'021, 2'022,
+                                            9'999};  // some that are about to be assigned
+  WriteBatch batch;
+  batch.erase(erased).insert(without_ids).upsert(named.view()).erase(erased).upsert(replaced.view());
+  sweep([&](Index& index) { index.write(batch); });
+}
+
 TEST_F(ApiFaults, InACheckpointOrACompactionLoseNothing) {
   sweep([](Index& index) { index.checkpoint(); });
   sweep([](Index& index) { index.compact(); });
 }
 
-// Of opening an index not every allocation is tried: the JSON library ends the process if memory runs out
-// while it takes a parsed document apart.
+TEST_F(ApiFaults, InAnOpenLoseNothing) {
+  for (const bool writable : {false, true}) {
+    const fs::path path = fresh_copy();
+    const auto open = [&] { Index::open(path, {.writable = writable, .num_threads = 1}); };
+    const std::int64_t num_allocations = count_allocations(open);
+    int num_failures = 0;
+    for (const std::int64_t n : some_of(num_allocations)) {
+      num_failures += fails_at(n, open) ? 1 : 0;
+      ASSERT_EQ(rows_of(Index::open(path)), before_) << "allocation " << n;
+    }
+    EXPECT_GT(num_failures, 10);
+  }
+}
+
 TEST_F(ApiFaults, InCloseLoseNothing) {
   const RowTable few(3'000, 2);
   const auto run = [&](const std::function<void(Index&)>& f) {

@@ -28,7 +28,7 @@ Change example_change(bool labels) {
     change.label_text = {'a', 'b', 'c', 'd', 'e', 'f', 'g'};
   }
   change.rounded_values = 3;
-  change.next_id = 99;
+  change.next_id = std::numeric_limits<std::int64_t>::max();
   return change;
 }
 
@@ -121,7 +121,7 @@ TEST(ChangeFold, IsWhatItsChangesComeTo) {
     Rows rows, before;
     for (std::int64_t id = 0; id < 20; ++id) rows[id] = {static_cast<double>(id), 0.5};
     before = rows;
-    ChangeFold fold(kShape, [&before](std::int64_t id) { return before.count(id) > 0; });
+    ChangeFold fold(kShape, 0, [&before](std::int64_t id) { return before.count(id) > 0; });
     for (int c = 0; c < 6; ++c) {
       ChangeMaker changes(rows);
       for (int step = 0; step < 8; ++step) {
@@ -144,9 +144,10 @@ TEST(ChangeFold, IsWhatItsChangesComeTo) {
 }
 
 TEST(ChangeFold, KeepsLabelsAndTheLastNextId) {
-  ChangeFold fold(kShape, [](std::int64_t) { return false; });
+  ChangeFold fold(kShape, 0, [](std::int64_t) { return false; });
   Change first = example_change(true);
   first.removed.clear();
+  first.ids = {3, 4, 5};
   first.next_id = 10;
   Change second;
   second.removed = {first.ids[1]};
@@ -168,15 +169,29 @@ TEST(ChangeFold, RefusesWhatDoesNotFit) {
   removal.removed = {7};
   addition = example_change(false);
   addition.removed.clear();
-  addition.ids[0] = 7;
-  EXPECT_THROW(ChangeFold(kShape, has_seven).add(addition), FormatError);
-  ChangeFold fold(kShape, has_seven);
+  addition.ids = {7, 8, 9};
+  addition.next_id = removal.next_id = 10;
+  EXPECT_THROW(ChangeFold(kShape, 0, has_seven).add(addition), FormatError);
+  ChangeFold fold(kShape, 0, has_seven);
   fold.add(removal);
   EXPECT_THROW(fold.add(removal), FormatError);
-  ChangeFold other(kShape, has_seven);
+  ChangeFold other(kShape, 0, has_seven);
   other.add(removal);
   other.add(addition);
   EXPECT_THROW(other.add(addition), FormatError);
+}
+
+// Ids are assigned without a look at those that are there.
+TEST(ChangeFold, RefusesANextIdThatSomebodyHas) {
+  const auto has_none = [](std::int64_t) { return false; };
+  Change addition = example_change(false);
+  addition.removed.clear();
+  addition.ids = {9, 3, -4};
+  addition.next_id = 9;
+  EXPECT_THROW(ChangeFold(kShape, 0, has_none).add(addition), FormatError);
+  addition.next_id = 10;
+  EXPECT_NO_THROW(ChangeFold(kShape, 0, has_none).add(addition));
+  EXPECT_THROW(ChangeFold(kShape, 11, has_none).add(addition), FormatError) << "it goes back";
 }
 
 }  // namespace

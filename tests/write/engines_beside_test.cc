@@ -17,11 +17,13 @@
 #include "cpu/threshold_algorithm.h"
 #include "culmen/error.h"
 #include "culmen/scoring.h"
+#include "index/load_steps.h"
 #include "index/published.h"
 #include "index/storage/store.h"
 #include "query/resolve.h"
 #include "tests/cases.h"
 #include "tests/harness.h"
+#include "tests/row_columns.h"
 #include "tests/storage/memory_file_system.h"
 #include "tests/write/tree_model.h"
 
@@ -38,30 +40,12 @@ struct UserRow {
 };
 using UserRows = std::map<std::int64_t, UserRow>;
 
-// The rows as a table, which points into this object.
-class TableOf {
+class TableOf : public RowColumns {
  public:
   TableOf(const UserRows& rows, const std::vector<Attribute>& attributes, bool labels)
-      : columns_(attributes.size()) {
-    labels_.offsets.push_back(0);
-    for (const auto& [id, row] : rows) {
-      ids_.push_back(id);
-      for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].push_back(row.values[i]);
-      labels_.bytes.insert(labels_.bytes.end(), row.label.begin(), row.label.end());
-      labels_.offsets.push_back(labels_.bytes.size());
-    }
-    view_ = {rows.size(), attributes, {}, ids_, labels ? labels_.view() : LabelsView{}};
-    for (const std::vector<double>& column : columns_) view_.columns.emplace_back(column.data());
+      : RowColumns(attributes, labels) {
+    for (const auto& [id, row] : rows) add(id, row.values, row.label);
   }
-  TableOf(const TableOf&) = delete;
-  TableOf& operator=(const TableOf&) = delete;
-  const TableView& view() const { return view_; }
-
- private:
-  std::vector<std::vector<double>> columns_;
-  std::vector<std::int64_t> ids_;
-  Labels labels_;
-  TableView view_;
 };
 
 // The largest attribute of all: rises in each.
@@ -164,6 +148,7 @@ class Trial {
     }
     for (const auto& [id, row] : added) {
       change.ids.push_back(id);
+      change.next_id = std::max(change.next_id, id_after(id));
       change.label_text.insert(change.label_text.end(), row.label.begin(), row.label.end());
       if (labels_) change.label_ends.push_back(change.label_text.size());
     }

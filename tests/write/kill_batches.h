@@ -1,8 +1,9 @@
 // Batches that follow from their number: what kill_writer writes and what kill_test expects to find.
 //
-// Each writer has its own ids. Its batch n inserts rows, replaces every other one of batch n - kReplacedAfter
-// and erases what is left of batch n - kErasedAfter. So the rows that are there tell how many batches were
-// written, and whether the last of them is there as a whole.
+// Each writer has its own ids. Its batch n inserts rows, and one more without an id,
+// replaces every other one of batch n - kReplacedAfter and erases what is left of batch n - kErasedAfter. So
+// the rows that are there tell how many batches were written, and whether the last of them is there as a
+// whole.
 #pragma once
 
 #include <array>
@@ -21,6 +22,7 @@ inline constexpr std::uint64_t kWriters = 4;
 inline constexpr std::uint64_t kReplacedAfter = 5, kErasedAfter = 60;
 inline constexpr std::uint64_t kMostRows = 16;  // that a batch inserts
 inline constexpr std::int64_t kIdsOfWriter = std::int64_t{1} << 40;
+inline constexpr std::int64_t kFirstAssigned = kIdsOfWriter * kWriters + 1;  // a row in front sees to it
 
 // What a writer says once a batch was acknowledged. Written to a pipe at once, so never in halves.
 struct Acknowledged {
@@ -50,7 +52,12 @@ inline Row written_by(std::uint64_t batch, std::int64_t id) {
           "batch " + std::to_string(batch)};
 }
 
-// The rows of one writer after its batches 0 .. num_batches - 1.
+// The row without an id of a batch.
+inline Row unnamed_row(std::uint64_t writer, std::uint64_t batch) {
+  return {{0, 0}, std::to_string(writer) + " " + std::to_string(batch)};
+}
+
+// The rows of one writer that have ids, after its batches 0 .. num_batches - 1.
 inline Rows rows_after(std::uint64_t writer, std::uint64_t num_batches) {
   Rows rows;
   const std::uint64_t first = num_batches > kErasedAfter ? num_batches - kErasedAfter : 0;
@@ -78,6 +85,11 @@ class Step {
     return {
         ids_.size(), {{"batch"}, {"rest"}}, {columns_[0].data(), columns_[1].data()}, ids_, labels_.view()};
   }
+  TableView view_without_ids() const {
+    TableView view = this->view();
+    view.ids = {};
+    return view;
+  }
 
  private:
   std::vector<std::int64_t> ids_;
@@ -86,7 +98,7 @@ class Step {
 };
 
 inline void write_batch(Index& index, std::uint64_t writer, std::uint64_t batch) {
-  Step inserted, replaced, erased;
+  Step inserted, unnamed, replaced, erased;
   const auto add = [&](Step& step, std::uint64_t of_batch, bool every_row) {
     for (std::uint64_t row = 0; row < rows_of_batch(of_batch); ++row) {
       const std::int64_t id = id_of(writer, of_batch, row);
@@ -96,8 +108,12 @@ inline void write_batch(Index& index, std::uint64_t writer, std::uint64_t batch)
   add(inserted, batch, true);
   if (batch >= kReplacedAfter) add(replaced, batch - kReplacedAfter, false);
   if (batch >= kErasedAfter) add(erased, batch - kErasedAfter, true);
+  unnamed.add(0, unnamed_row(writer, batch));
   WriteBatch steps;
-  steps.insert(inserted.view()).upsert(replaced.view()).erase(erased.ids());
+  steps.insert(inserted.view())
+      .insert(unnamed.view_without_ids())
+      .upsert(replaced.view())
+      .erase(erased.ids());
   index.write(steps);
 }
 

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <optional>
 #include <random>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -96,26 +97,45 @@ class Writer {
   NumBatches acknowledged_;
 };
 
-std::array<Rows, kWriters> rows_in(const Index& index) {
-  std::array<Rows, kWriters> rows;
+struct Found {
+  std::array<Rows, kWriters> named;
+  std::multiset<std::string> unnamed;  // labels
+};
+
+Found rows_in(const Index& index) {
+  Found found;
   const SearchResult all = index.search({.weights = {1, 1}, .k = index.info().num_tuples + 1});
   for (std::size_t rank = 0; rank < all.hits.size(); ++rank) {
     const std::int64_t id = all.hits[rank].id;
-    rows.at(static_cast<std::size_t>(id / kIdsOfWriter))[id] = {
-        {all.attribute(rank, 0), all.attribute(rank, 1)}, std::string(all.label(rank))};
+    const std::string label(all.label(rank));
+    if (id >= kFirstAssigned) {
+      found.unnamed.insert(label);
+    } else if (id != kFirstAssigned - 1) {
+      found.named.at(static_cast<std::size_t>(id / kIdsOfWriter))[id] = {
+          {all.attribute(rank, 0), all.attribute(rank, 1)}, label};
+    }
   }
-  return rows;
+  return found;
+}
+
+std::multiset<std::string> unnamed_after(const NumBatches& batches) {
+  std::multiset<std::string> labels;
+  for (std::uint64_t writer = 0; writer < kWriters; ++writer)
+    for (std::uint64_t batch = 0; batch < batches[writer]; ++batch)
+      labels.insert(unnamed_row(writer, batch).label);
+  return labels;
 }
 
 // How many batches of each writer the index holds: those that were acknowledged, and perhaps the one that was
 // under way. Nothing if it holds something else.
 std::optional<NumBatches> batches_in(const Index& index, const NumBatches& acknowledged) {
-  const std::array<Rows, kWriters> rows = rows_in(index);
+  const Found rows = rows_in(index);
   NumBatches found = acknowledged;
   for (std::uint64_t writer = 0; writer < kWriters; ++writer) {
-    if (rows[writer] == rows_after(writer, found[writer])) continue;
-    if (rows[writer] != rows_after(writer, ++found[writer])) return std::nullopt;
+    if (rows.named[writer] == rows_after(writer, found[writer])) continue;
+    if (rows.named[writer] != rows_after(writer, ++found[writer])) return std::nullopt;
   }
+  if (rows.unnamed != unnamed_after(found)) return std::nullopt;
   return found;
 }
 
@@ -123,7 +143,9 @@ std::optional<NumBatches> batches_in(const Index& index, const NumBatches& ackno
 TEST(Kill, LosesNothingThatWasAcknowledgedAndLeavesNoHalves) {
   const TemporaryDirectory folder;
   const std::filesystem::path path = folder.path() / "index";
-  Index::build(Step().view(), {.block_rows = 16, .value_type = ValueType::float32}).save(path);
+  Step first;
+  first.add(kFirstAssigned - 1, {{0, 0}, "so that ids are assigned from here on"});
+  Index::build(first.view(), {.block_rows = 16, .value_type = ValueType::float32}).save(path);
   std::mt19937_64 random(1);
   NumBatches written = {};
   std::uint64_t num_acknowledged = 0, num_unacknowledged = 0, num_replayed = 0, num_torn = 0;

@@ -2,8 +2,10 @@
 // directory opened anew.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
@@ -13,6 +15,7 @@
 #include "culmen/index.h"
 #include "tests/cases.h"
 #include "tests/harness.h"
+#include "tests/hostile_floating_point.h"
 #include "tests/oracle.h"
 
 namespace culmen::test {
@@ -29,6 +32,11 @@ struct RowsTable {
   void add(std::int64_t id, const std::array<double, kAttributes>& values) {
     ids.push_back(id);
     for (std::size_t i = 0; i < kAttributes; ++i) columns[i].push_back(values[i]);
+  }
+  std::array<double, kAttributes> values(std::size_t row) const {
+    std::array<double, kAttributes> values;
+    for (std::size_t i = 0; i < kAttributes; ++i) values[i] = columns[i][row];
+    return values;
   }
   TableView view(bool with_ids = true) const {
     TableView table{ids.size(), {{"a"}, {"b", Preference::low}, {"c"}}, {}, {}, {}};
@@ -63,6 +71,27 @@ std::string difference(const Index& index, const Rows& rows, std::mt19937_64& ra
   return "";
 }
 
+// What a batch should do, step by step, to the rows and to the next id.
+struct Expected {
+  Rows rows;
+  std::int64_t next_id = 0;
+  WriteResult result;
+  bool is_refused = false;
+
+  void add(std::int64_t id, const std::array<double, kAttributes>& values, bool replace) {
+    const bool is_there = rows.count(id) > 0;
+    is_refused |= is_there && !replace;
+    ++(is_there ? result.replaced : result.inserted);
+    rows[id] = values;
+    next_id = std::max(next_id, id + 1);
+  }
+  std::int64_t assign() {
+    if (result.first_id < 0) result.first_id = next_id;
+    return next_id;
+  }
+  void erase(std::int64_t id) { result.erased += rows.erase(id); }
+};
+
 class Model {
  public:
   explicit Model(std::uint64_t seed) : random_(seed) {}
@@ -70,48 +99,43 @@ class Model {
   Rows rows;
   std::uint64_t num_operations = 0;  // of batches that were taken
 
-  // A batch of all kinds of steps, some of which must fail; once there are many rows, one that takes half of
-  // them away: comparing everything again and again costs a time that grows with the rows.
+  // A batch of all kinds of steps, with and without ids, some of which must fail; once there are many rows,
+  // one that takes half of them away: comparing everything again and again costs a time that grows with the
+  // rows.
   void step(Index& index) {
     if (rows.size() > kMostRows) return erase_half(index);
-    Rows after = rows;
+    Expected expected{rows, next_id_, {}, false};
     std::uint64_t operations = 0;
-    std::vector<RowsTable> tables(1 + random_() % 3);
+    std::vector<RowsTable> tables(1 + random_() % 4);
     std::vector<std::vector<std::int64_t>> erased(tables.size());
     WriteBatch batch;
-    bool is_refused = false;
     const std::size_t most = random_() % 8 == 0 ? 400 : 12;
     for (std::size_t t = 0; t < tables.size(); ++t) {
-      const std::uint64_t kind = random_() % 5;
+      const auto kind = static_cast<Kind>(random_() % 6);
       const std::size_t count = random_() % most;
-      for (std::size_t r = 0; r < count; ++r) {
-        const std::int64_t id = kind == 0 ? next_id_++ : some_id();
-        ++operations;
-        if (kind == 4) {
-          erased[t].push_back(id);
-          after.erase(id);
-        } else {
-          const auto values = some_values();
-          tables[t].add(id, values);
-          if (kind < 2) is_refused |= after.count(id) > 0;
-          after[id] = values;
-        }
-      }
-      if (kind == 4) {
+      operations += count;
+      for (std::size_t r = 0; r < count; ++r) draw(kind, expected, tables[t], erased[t]);
+      const TableView view = tables[t].view(kind != Kind::insert_unnamed && kind != Kind::upsert_unnamed);
+      if (kind == Kind::erase) {
         batch.erase(erased[t]);
-      } else if (kind < 2) {
-        batch.insert(tables[t].view());
+      } else if (kind == Kind::upsert || kind == Kind::upsert_unnamed) {
+        batch.upsert(view);
       } else {
-        batch.upsert(tables[t].view());
+        batch.insert(view);
       }
     }
     try {
-      index.write(batch);
-      EXPECT_FALSE(is_refused);
-      rows = std::move(after);
+      const WriteResult result = index.write(batch);
+      EXPECT_FALSE(expected.is_refused);
+      EXPECT_EQ(result.inserted, expected.result.inserted);
+      EXPECT_EQ(result.replaced, expected.result.replaced);
+      EXPECT_EQ(result.erased, expected.result.erased);
+      EXPECT_EQ(result.first_id, expected.result.first_id);
+      rows = std::move(expected.rows);
+      next_id_ = expected.next_id;
       num_operations += operations;
     } catch (const InputError& error) {
-      EXPECT_TRUE(is_refused) << error.what();
+      EXPECT_TRUE(expected.is_refused) << error.what();
     }
   }
 
@@ -119,7 +143,21 @@ class Model {
 
  private:
   static constexpr std::size_t kMostRows = 3000;
+  enum class Kind { insert_fresh, insert, insert_unnamed, upsert, upsert_unnamed, erase };
 
+  void draw(Kind kind, Expected& expected, RowsTable& table, std::vector<std::int64_t>& erased) {
+    if (kind == Kind::erase) {
+      erased.push_back(some_id(expected));
+      return expected.erase(erased.back());
+    }
+    const bool is_unnamed = kind == Kind::insert_unnamed || kind == Kind::upsert_unnamed;
+    const std::int64_t id = is_unnamed ? expected.assign()
+                            : kind == Kind::insert_fresh
+                                ? expected.next_id + static_cast<std::int64_t>(random_() % 3)
+                                : some_id(expected);
+    table.add(id, some_values());
+    expected.add(id, table.values(table.ids.size() - 1), kind == Kind::upsert);
+  }
   void erase_half(Index& index) {
     std::vector<std::int64_t> erased;
     for (const auto& [id, values] : rows)
@@ -128,11 +166,14 @@ class Model {
     for (const std::int64_t id : erased) rows.erase(id);
     num_operations += erased.size();
   }
-  // Any that was ever given, or a bit beyond; every other time the next one that is there.
-  std::int64_t some_id() {
-    const auto id = static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(next_id_ + 5)) - 2;
-    const auto found = random_() % 2 == 0 ? rows.lower_bound(id) : rows.end();
-    return found == rows.end() ? id : found->first;
+  // Any that was ever given, those that this batch assigned or is about to assign among them; every other
+  // time the next one that is there.
+  std::int64_t some_id(const Expected& expected) {
+    const auto all = static_cast<std::uint64_t>(expected.next_id + 8);
+    const std::uint64_t newest = random_() % 3 == 0 ? std::min<std::uint64_t>(all, 24) : all;
+    const std::int64_t id = expected.next_id + 6 - static_cast<std::int64_t>(random_() % newest);
+    const auto found = random_() % 2 == 0 ? expected.rows.lower_bound(id) : expected.rows.end();
+    return found == expected.rows.end() ? id : found->first;
   }
   std::array<double, kAttributes> some_values() {
     std::array<double, kAttributes> values;
@@ -222,7 +263,7 @@ TEST(LiveIndex, AReaderFollowsTheWriterOfAnotherHandle) {
     if (b % 61 == 60) writer.compact();
     if (b % 3 != 0) continue;
     const std::uint64_t before = reader.version();
-    EXPECT_EQ(reader.refresh(), writer.version() != before);
+    EXPECT_EQ(reader.refresh(), writer.version() != before ? Refreshed::advanced : Refreshed::unchanged);
     ASSERT_EQ(reader.version(), writer.version());
     ASSERT_EQ(difference(reader, model.rows, model.random()), "") << "batch " << b;
   }
@@ -296,8 +337,107 @@ TEST(LiveIndex, AssignsIdsThatNobodyHad) {
   }
   Index index = Index::open(path, {.writable = true});
   EXPECT_EQ(index.insert(rows.view(false)).first_id, 6);
+  // Durable, too, where nothing but the next id has changed.
+  const std::vector<std::int64_t> nine_to_eleven = {9, 10, 11};
+  index.write(WriteBatch().insert(rows.view(false)).erase(nine_to_eleven));
+  index = Index::build(rows.view(false));  // lets go of the directory
+  index = Index::open(path, {.writable = true});
+  EXPECT_EQ(index.insert(rows.view(false)).first_id, 12);
   index.compact();
-  EXPECT_EQ(index.insert(rows.view(false)).first_id, 9);
+  EXPECT_EQ(index.insert(rows.view(false)).first_id, 15);
+}
+
+// Rows 0 to 9 of one value each, and a batch of steps on them.
+class MixedBatch : public ::testing::Test {
+ protected:
+  MixedBatch() {
+    RowsTable rows;
+    for (int r = 0; r < 10; ++r) rows.add(r, {0.25, 0, 0});
+    index_.insert(rows.view());
+  }
+  static RowsTable some_rows(std::int64_t first_id, int count) {
+    RowsTable rows;
+    for (int r = 0; r < count; ++r) rows.add(first_id + r, {0.5, 0, 0});
+    return rows;
+  }
+  // The ids in the index, ascending.
+  std::vector<std::int64_t> ids() const {
+    std::vector<std::int64_t> ids;
+    for (const Hit& hit : index_.search({.weights = {1, 0, 0}, .k = 1000}).hits) ids.push_back(hit.id);
+    std::sort(ids.begin(), ids.end());
+    return ids;
+  }
+
+  Index index_ = build_empty();
+};
+
+TEST_F(MixedBatch, KeepsRowsWhoseAssignedIdsWereErasedBefore) {
+  std::vector<std::int64_t> all(30);
+  std::iota(all.begin(), all.end(), 0);
+  const RowsTable rows = some_rows(0, 3);
+  const WriteResult result = index_.write(WriteBatch().erase(all).insert(rows.view(false)));
+  EXPECT_EQ(result.erased, 10u);
+  EXPECT_EQ(result.inserted, 3u);
+  EXPECT_EQ(result.first_id, 10);
+  EXPECT_EQ(ids(), (std::vector<std::int64_t>{10, 11, 12}));
+  EXPECT_EQ(index_.insert(rows.view(false)).first_id, 13);
+}
+
+TEST_F(MixedBatch, KnowsTheIdsThatItHasAssigned) {
+  const RowsTable three = some_rows(0, 3), eleven = some_rows(11, 1);
+  EXPECT_THROW(index_.write(WriteBatch().insert(three.view(false)).insert(eleven.view())), InputError);
+  const WriteResult replaced = index_.write(WriteBatch().insert(three.view(false)).upsert(eleven.view()));
+  EXPECT_EQ(replaced.inserted, 3u);
+  EXPECT_EQ(replaced.replaced, 1u);
+  EXPECT_EQ(ids().size(), 13u);
+  const std::vector<std::int64_t> fourteen = {14};
+  const WriteResult erased = index_.write(WriteBatch().insert(three.view(false)).erase(fourteen));
+  EXPECT_EQ(erased.erased, 1u);
+  EXPECT_EQ(ids().size(), 15u);
+}
+
+// A host that flushes subnormal numbers to zero must not have zeros written beside the values they stand for.
+TEST(LiveIndex, WritesSubnormalNumbersAsTheyAreWhateverTheModeOfTheHost) {
+  const TemporaryDirectory folder;
+  const auto tiny = [](std::int64_t first) {
+    RowsTable rows;
+    for (std::int64_t r = first; r < first + 3; ++r)
+      rows.add(r, {static_cast<double>(r + 1) * 1e-310, static_cast<double>(-r) * 1e-312, 1});
+    return rows;
+  };
+  const RowsTable first = tiny(0), second = tiny(3), third = tiny(6);
+  {
+    const Index built = Index::build(first.view());
+    const HostileFloatingPoint hostile;
+    built.save(folder.path() / "index");
+    Index index = Index::open(folder.path() / "index", {.writable = true});
+    index.insert(second.view());
+    index.checkpoint();
+    index.compact();
+    index.insert(third.view());
+    index.close();
+  }
+  const Index index = Index::open(folder.path() / "index");
+  EXPECT_EQ(index.info().num_tuples, 9u);
+  EXPECT_EQ(index.info().attributes[0].maximum, 9 * 1e-310);
+  EXPECT_EQ(index.verify(), std::vector<std::string>());
+}
+
+// Where all ids are negative the next one is 0, so that -1 can say that none was assigned.
+TEST(LiveIndex, AssignsNoNegativeIds) {
+  RowsTable negative, three;
+  negative.add(-3, {0.25, 0, 0});
+  for (int r = 0; r < 3; ++r) three.add(0, {0.5, 0, 0});
+  Index index = Index::build(negative.view());
+  EXPECT_EQ(index.write(WriteBatch().insert(three.view(false)).insert(three.view(false))).first_id, 0);
+  EXPECT_EQ(index.insert(three.view(false)).first_id, 6);
+}
+
+TEST_F(MixedBatch, UsesIdsUpThoughItsRowsHaveGoneAgain) {
+  const RowsTable one = some_rows(0, 1);
+  const std::vector<std::int64_t> ten = {10};
+  EXPECT_EQ(index_.write(WriteBatch().insert(one.view(false)).erase(ten)).erased, 1u);
+  EXPECT_EQ(index_.insert(one.view(false)).first_id, 11);
 }
 
 TEST(LiveIndex, AdvisesACompactionWhenItsBlocksAreHalfEmpty) {

@@ -77,6 +77,47 @@ void run_id_map(std::uint64_t seed, std::uint64_t num_ids, std::uint64_t num_ste
   EXPECT_TRUE(model.all_are_found()) << "seed " << seed;
 }
 
+// The mixing step of splitmix64, undone: its results can be chosen.
+std::uint64_t unmixed(std::uint64_t x) {
+  const auto inverse = [](std::uint64_t odd) {
+    std::uint64_t y = odd;
+    for (int i = 0; i < 5; ++i) y *= 2 - odd * y;
+    return y;
+  };
+  x ^= x >> 31 ^ x >> 62;
+  x *= inverse(0x94d049bb133111eb);
+  x ^= x >> 27 ^ x >> 54;
+  x *= inverse(0xbf58476d1ce4e5b9);
+  return x ^ x >> 30 ^ x >> 60;
+}
+
+// Nobody can choose ids that all fall into one place: of a table that takes ids modulo a prime, or of one
+// that mixes them by a function that everybody knows.
+TEST(IdMap, IsNotSlowedDownByChosenIds) {
+  constexpr std::int64_t kIds = 5000;
+  for (const bool is_mixed : {false, true}) {
+    IdMap map(kIds);
+    IdTable<int> table;
+    table.reserve(kIds);
+    const auto buckets = static_cast<std::int64_t>(table.bucket_count());
+    std::vector<std::int64_t> ids;
+    for (std::int64_t i = 0; i < kIds; ++i)
+      ids.push_back(
+          is_mixed ? static_cast<std::int64_t>(unmixed(0x123456700000000 + static_cast<std::uint64_t>(i)))
+                   : i * buckets);
+    for (const std::int64_t id : ids) {
+      map.insert(id, 1);
+      table[id] = 1;
+    }
+    std::size_t num_looks = 0, largest_bucket = 0;
+    for (const std::int64_t id : ids) map.find(id, [&](PageNumber) { return ++num_looks == 0; });
+    EXPECT_LT(num_looks, 2u * kIds) << "each id once, but for the few that share a tag by chance";
+    for (std::size_t b = 0; b < table.bucket_count(); ++b)
+      largest_bucket = std::max(largest_bucket, table.bucket_size(b));
+    EXPECT_LT(largest_bucket, 20u);
+  }
+}
+
 TEST(IdMap, FindsWhatAnUnorderedMapFinds) {
   const std::uint64_t steps = kSanitized ? 50'000 : 500'000;
   run_id_map(1, 100'000, steps);
@@ -141,7 +182,7 @@ TEST(IdMap, TakesIdsFromSeveralThreads) {
     threads.emplace_back([&, t] {
       for (std::int64_t page = t; page < kIds / kIdsOfPage; page += 4)
         map.insert_beside_others(std::span(ids).subspan(std::size_t(page * kIdsOfPage), kIdsOfPage),
-                                 static_cast<PageNumber>(page));
+                                 static_cast<PageNumber>(page), [](std::int64_t, PageNumber) {});
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(map.size(), std::size_t{kIds});

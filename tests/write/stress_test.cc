@@ -6,6 +6,7 @@
 #include <span>
 
 #include "index/block_bounds.h"
+#include "index/load_steps.h"
 #include "index/storage/store.h"
 #include "tests/cases.h"
 #include "tests/storage/memory_file_system.h"
@@ -106,7 +107,10 @@ class WideTree {
   void insert(const std::vector<std::int64_t>& ids) {
     Change change;
     for (const std::int64_t id : ids)
-      if (!set_alive(id, true)) change.ids.push_back(id);
+      if (!set_alive(id, true)) {
+        change.ids.push_back(id);
+        change.next_id = std::max(change.next_id, id_after(id));
+      }
     std::vector<float> values;
     for (std::size_t i = 0; i < 2; ++i)
       for (const std::int64_t id : change.ids) values.push_back(value(id, i));

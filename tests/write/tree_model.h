@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "index/bulk_load.h"
+#include "index/ids.h"
 #include "index/verify.h"
 #include "index/write/tree_writer.h"
 #include "tests/generators.h"
@@ -43,11 +44,13 @@ class ChangeMaker {
 
   Change make(int num_attributes, bool labels) const {
     Change change;
+    change.next_id = kNextId;
     for (const auto& [id, unused] : removed_) change.removed.push_back(id);
     std::vector<float> values(added_.size() * static_cast<std::size_t>(num_attributes));
     std::size_t row = 0;
     for (const auto& [id, tuple] : added_) {
       change.ids.push_back(id);
+      change.next_id = std::max(change.next_id, id_after(id));
       for (std::size_t i = 0; i < tuple.size(); ++i)
         values[i * added_.size() + row] = static_cast<float>(tuple[i]);
       if (labels) {
@@ -67,6 +70,7 @@ class ChangeMaker {
     for (const auto& [id, tuple] : added_) rows[id] = tuple;
   }
 
+  static constexpr std::int64_t kNextId = std::int64_t{1} << 40;  // above all ids of the tests
   static std::string label_of(std::int64_t id) { return "row " + std::to_string(id); }
 
  private:

@@ -17,12 +17,6 @@ using gpu::Candidate;
 
 constexpr double kTimeLimitUs = 2e6;
 
-gpu::Grid grid_of_device() {
-  int num_multiprocessors = 0;
-  cuda::check(cudaDeviceGetAttribute(&num_multiprocessors, cudaDevAttrMultiProcessorCount, 0));
-  return {static_cast<unsigned>(num_multiprocessors)};
-}
-
 // Without destructors: freeing memory would wait for the kernel. The driver ends it with the process.
 [[noreturn]] void give_up() {
   std::fprintf(stderr, "no answer within %.0f s: a kernel hangs\n", kTimeLimitUs * 1e-6);
@@ -58,20 +52,21 @@ std::vector<Hit> to_hits(const Candidate* first, std::size_t count) {
 
 Asker::Asker(std::shared_ptr<const Snapshot> snapshot)
     : snapshot_(std::move(snapshot)),
-      grid_(grid_of_device()),
       mirror_(std::make_shared<const Published>(snapshot_), {.memory = DeviceMemory::device}),
       view_(mirror_.latest()),
-      workspace_(grid_) {
+      plan_(gpu::plan_bounded(view_.mirror->ref().num_slots, cuda::limits_of(0))),
+      workspace_(cuda::limits_of(0)) {
   if (snapshot_->value_type != ValueType::float32) throw InvalidArgument("the rungs know float32 only");
 }
 
 std::optional<std::vector<Hit>> Asker::ask(const Query& query, const gpu::ladder::Launch& launch) {
   const FloatingPointScope floating_point;
   const ResolvedQuery resolved = resolve(query, *snapshot_);
-  workspace_.reserve(resolved.k, gpu::kUsualCandidates);
+  workspace_.reserve(resolved.k, gpu::kUsualCandidates,
+                     plan_.num_bounds_outside(view_.mirror->ref().num_slots));
   const gpu::QueryArgument argument = workspace_.argument(resolved);
   state_ = workspace_.next(static_cast<std::uint32_t>(resolved.k), {resolved.min_score, kNoId});
-  launch(view_.mirror->ref(), state_, argument, grid_, workspace_.stream().get());
+  launch(view_.mirror->ref(), state_, argument, plan_, workspace_.stream().get());
   wait(state_, workspace_.stream().get());
   const gpu::ResultHeader& result = *state_.result;
   if (result.outcome == gpu::Outcome::overflow) return std::nullopt;

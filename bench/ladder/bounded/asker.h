@@ -27,9 +27,9 @@ class Asker {
 
  private:
   std::shared_ptr<const Snapshot> snapshot_;
-  gpu::Grid grid_;
   gpu::Mirror mirror_;
   gpu::MirrorView view_;
+  gpu::GridPlan plan_;
   gpu::Workspace workspace_;
   gpu::SearchStateRef state_ = {};  // of the last search
 };

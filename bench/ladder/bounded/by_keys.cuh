@@ -10,7 +10,7 @@ __device__ inline std::uint32_t leaf_to_sample_by_keys(const Search& search) {
   const Team& team = search.team;
   const std::uint32_t place = BestNodes(team, search.scale).place_of_rank(0);
   if (place == kNoNode) return kNoNode;
-  const Child child = child_of(search.mirror, search.query, team.nodes[place], team.lane);
+  const Child child = child_of(search.mirror, search.query, team.node(place), team.lane);
   const int lane = lane_of_rank(
       bound_key(child.bound, search.scale), [&] { return child.min_id; }, team.warp, team.lane);
   return lane < 0 ? kNoNode : __shfl_sync(kFullWarp, child.leaf, lane);

@@ -60,8 +60,8 @@ class Visit {
  private:
   __device__ void choose_slots(std::uint32_t share) {
     const MirrorRef& mirror = search_.mirror;
-    const double bound = search_.team.bounds[search_.team.place(share)];
-    const std::uint32_t node = search_.team.nodes[search_.team.place(share)];
+    const double bound = search_.team.bound(search_.team.place(share));
+    const std::uint32_t node = search_.team.node(search_.team.place(share));
     const std::uint32_t slot = search_.team.slot(share);
     const bool kept = !is_excluded(
         bound, found_.floor(), [&] { return mirror.slot_min_ids[slot]; },
@@ -111,11 +111,11 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   if (threadIdx.x == 0) num_nodes = num_leaves = 0;
   const QueryRef query = take_query(packed, shared);
   std::uint32_t* rest = nullptr;
-  Team team = make_team(shares, dynamic_shared, rest);
+  Team team = make_team(mirror, state, shares, dynamic_shared, rest);
   team.index = blockIdx.x * kTeams + threadIdx.x / (kWarpSize * kTeamWarps);
   const Search search = {mirror, state, query, KeyScale(query), shared, team};
   auto* candidates = reinterpret_cast<Candidate*>(rest);
-  std::uint32_t* lists = rest + BlockCandidates::kBytes / sizeof(std::uint32_t);
+  std::uint32_t* lists = rest + kUsualRoom.candidate_bytes() / sizeof(std::uint32_t);
 
   bound_slots(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
@@ -123,28 +123,30 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   grid_barrier(*state.counters, 1);
   const Floor floor = Steps::floor(search, rest);
   __syncthreads();  // what was published makes room for the lists
-  typename Steps::List found(state, search.scale, floor, shared, candidates);
-  Visit<typename Steps::List>(search, found, WorkList(lists, kListedNodes, num_nodes),
-                              WorkList(lists + kListedNodes, kListedLeaves, num_leaves))
+  typename Steps::List found(state, search.scale, floor, shared, candidates, kUsualRoom.candidates);
+  Visit<typename Steps::List>(search, found, WorkList(lists, kUsualRoom.nodes, num_nodes),
+                              WorkList(lists + kUsualRoom.nodes, kUsualRoom.leaves, num_leaves))
       .run();
   Steps::finish(search, candidates);
 }
 
 inline Shares share_out_whole_groups(std::uint32_t num_slots, unsigned num_blocks) {
   const std::uint32_t num_teams = num_blocks * kTeams;
-  return {kWarpSize, (num_slots / kWarpSize + num_teams - 1) / num_teams};
+  const std::uint32_t groups_each = (num_slots / kWarpSize + num_teams - 1) / num_teams;
+  return {kWarpSize, groups_each, groups_each};
 }
 
 template <typename Steps>
 void launch_in_one(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                   const Grid& grid, cudaStream_t stream) {
-  const Shares shares = Steps::kSmallGroups
-                            ? share_out(mirror.num_slots, grid.num_multiprocessors)
-                            : share_out_whole_groups(mirror.num_slots, grid.num_multiprocessors);
+                   const GridPlan& plan, cudaStream_t stream) {
+  const Shares shares = Steps::kSmallGroups ? share_out(mirror.num_slots, plan.num_blocks)
+                                            : share_out_whole_groups(mirror.num_slots, plan.num_blocks);
+  const std::size_t published_bytes =
+      std::size_t{2} * plan.num_blocks * kMaxPublished * sizeof(std::uint32_t);
   const cuda::Shape shape = {
-      .num_blocks = grid.num_multiprocessors,
+      .num_blocks = plan.num_blocks,
       .num_threads = kSearchThreads,
-      .shared_bytes = slot_bytes(shares) + std::max(kVisitBytes, num_published(grid) * sizeof(std::uint32_t)),
+      .shared_bytes = slot_bytes(shares.groups_inside) + std::max(kUsualRoom.num_bytes(), published_bytes),
       .cooperative = true};
   cuda::launch(search_in_one_launch<Steps>, shape, stream, mirror, state, shares, query);
 }

@@ -28,13 +28,13 @@ __device__ inline std::uint32_t plain_leaf_to_sample(const Search& search) {
   double best = -infinity();
   std::uint32_t place = team.place(0);
   for (std::uint32_t share = 0; share < team.shares.groups_each; ++share)
-    if (team.bounds[team.place(share)] > best) {
+    if (team.bound(team.place(share)) > best) {
       place = team.place(share);
-      best = team.bounds[place];
+      best = team.bound(place);
     }
   place = __shfl_sync(kFullWarp, place, plain_argmax(best));
   if (best == -infinity()) return kNoNode;
-  const Child child = child_of(search.mirror, search.query, team.nodes[place], team.lane);
+  const Child child = child_of(search.mirror, search.query, team.node(place), team.lane);
   const int lane = plain_child_of_rank(child.bound, team.warp, team.lane);
   return lane < 0 ? kNoNode : __shfl_sync(kFullWarp, child.leaf, lane);
 }
@@ -42,7 +42,8 @@ __device__ inline std::uint32_t plain_leaf_to_sample(const Search& search) {
 // Straight to the list of all blocks, with an atomic for each of a lane's rows.
 class RowByRow {
  public:
-  __device__ RowByRow(const SearchStateRef& state, const KeyScale&, Floor floor, BlockShared&, Candidate*)
+  __device__ RowByRow(const SearchStateRef& state, const KeyScale&, Floor floor, BlockShared&, Candidate*,
+                      std::uint32_t)
       : state_(state), floor_(floor) {}
 
   __device__ Floor floor() const { return floor_; }
@@ -70,7 +71,8 @@ __device__ Outcome plain_sort(const Search& search, std::uint64_t count, Candida
   constexpr std::uint32_t kSortedAtOnce = 256;
   Floor floor = {-infinity(), kNoId};
   if (count > max(kSortedAtOnce, 2 * search.state.k)) floor = floor_of(count);
-  const std::uint32_t num_loaded = load_candidates(search.state, count, floor, search.shared, items);
+  const std::uint32_t num_loaded =
+      min(load_candidates(search.state, count, floor, search.shared, items), kSortCapacity);
   if (search.shared.num_found > kSortCapacity) return Outcome::unsorted;
   const std::uint32_t padded = next_power_of_two(num_loaded);
   for (std::uint32_t i = num_loaded + threadIdx.x; i < padded; i += blockDim.x) items[i] = no_candidate();

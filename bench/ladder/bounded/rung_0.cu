@@ -152,10 +152,9 @@ class Rounds {
 }  // namespace
 
 Launch make_rung_0() {
-  return [rounds = std::make_shared<Rounds>()](const MirrorRef& mirror, const SearchStateRef& state,
-                                               const QueryArgument& query, const Grid&, cudaStream_t stream) {
-    rounds->search(mirror, state, query, stream);
-  };
+  return [rounds = std::make_shared<Rounds>()](
+             const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
+             const GridPlan&, cudaStream_t stream) { rounds->search(mirror, state, query, stream); };
 }
 
 }  // namespace culmen::gpu::ladder

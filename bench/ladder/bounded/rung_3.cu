@@ -9,7 +9,8 @@ namespace {
 // Straight to the list of all blocks.
 class LeafByLeaf {
  public:
-  __device__ LeafByLeaf(const SearchStateRef& state, const KeyScale&, Floor floor, BlockShared&, Candidate*)
+  __device__ LeafByLeaf(const SearchStateRef& state, const KeyScale&, Floor floor, BlockShared&, Candidate*,
+                        std::uint32_t)
       : state_(state), floor_(floor) {}
 
   __device__ Floor floor() const { return floor_; }
@@ -48,8 +49,8 @@ struct Steps {
 }  // namespace
 
 void launch_rung_3(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                   const Grid& grid, cudaStream_t stream) {
-  launch_in_one<Steps>(mirror, state, query, grid, stream);
+                   const GridPlan& plan, cudaStream_t stream) {
+  launch_in_one<Steps>(mirror, state, query, plan, stream);
 }
 
 }  // namespace culmen::gpu::ladder

@@ -37,8 +37,8 @@ struct Steps {
 }  // namespace
 
 void launch_rung_4(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                   const Grid& grid, cudaStream_t stream) {
-  launch_in_one<Steps>(mirror, state, query, grid, stream);
+                   const GridPlan& plan, cudaStream_t stream) {
+  launch_in_one<Steps>(mirror, state, query, plan, stream);
 }
 
 }  // namespace culmen::gpu::ladder

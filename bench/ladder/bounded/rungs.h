@@ -10,18 +10,18 @@
 namespace culmen::gpu::ladder {
 
 using Launch = std::function<void(const MirrorRef& mirror, const SearchStateRef& state,
-                                  const QueryArgument& query, const Grid& grid, cudaStream_t stream)>;
+                                  const QueryArgument& query, const GridPlan& plan, cudaStream_t stream)>;
 
 // It keeps scratch memory from search to search, and waits for the device itself.
 Launch make_rung_0();
 
 void launch_rung_1(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                   const Grid& grid, cudaStream_t stream);
+                   const GridPlan& plan, cudaStream_t stream);
 void launch_rung_2(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                   const Grid& grid, cudaStream_t stream);
+                   const GridPlan& plan, cudaStream_t stream);
 void launch_rung_3(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                   const Grid& grid, cudaStream_t stream);
+                   const GridPlan& plan, cudaStream_t stream);
 void launch_rung_4(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                   const Grid& grid, cudaStream_t stream);
+                   const GridPlan& plan, cudaStream_t stream);
 
 }  // namespace culmen::gpu::ladder

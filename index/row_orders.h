@@ -1,0 +1,35 @@
+// Orders of many rows at a time: Partitioner::order_of attribute by attribute, which the compiler makes
+// vector instructions of. The same operations in the same order of attributes, so the same bits.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "index/assert.h"
+#include "index/partitioner.h"
+
+namespace culmen {
+
+inline constexpr std::size_t kOrdersAtOnce = 128;
+
+// Of out.size() <= kOrdersAtOnce rows: attribute i of row r is values[i * stride + r].
+template <typename T>
+void orders_of_rows(const Partitioner& partitioner, const T* values, std::size_t stride,
+                    std::span<OrderKey> out) {
+  CULMEN_ASSERT(out.size() <= kOrdersAtOnce);
+  const std::size_t num_attributes = partitioner.minimum().size();
+  double largest[kOrdersAtOnce] = {}, sum[kOrdersAtOnce] = {};
+  for (std::size_t i = 0; i < num_attributes; ++i) {
+    const T* column = values + i * stride;
+    const double minimum = partitioner.minimum()[i], inverse = partitioner.inverse()[i];
+    for (std::size_t r = 0; r < out.size(); ++r) {
+      const double x = scaled_to_one(static_cast<double>(column[r]), minimum, inverse);
+      largest[r] = largest[r] < x ? x : largest[r];
+      sum[r] += x;
+    }
+  }
+  for (std::size_t r = 0; r < out.size(); ++r)
+    out[r] = pack_order(largest[r], sum[r] / static_cast<double>(num_attributes));
+}
+
+}  // namespace culmen

@@ -1,0 +1,208 @@
+// Lies that change a row, a leaf or a node as a whole, where changed bytes would not get past the next check:
+// an order that is none, ids that come twice, bounds, thresholds and smallest ids that are not true.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "index/storage/manifest.h"
+#include "tests/storage/memory_file_system.h"
+
+namespace culmen::fuzz {
+
+enum class Lie : std::uint8_t {
+  swapped_rows,
+  swapped_leaves,
+  repeated_id,
+  repeated_row,
+  reversed_leaf,
+  bounds,
+  thresholds,
+  smallest_ids,
+  next_id,
+  units,
+  count
+};
+
+class Liar {
+ public:
+  Liar(storage::Manifest& manifest, storage::Bytes& leaves, storage::Bytes& nodes)
+      : manifest_(manifest), layout_(manifest.leaf_layout()), leaves_(leaves), nodes_(nodes) {}
+
+  void tell(Lie lie, std::uint64_t a, std::uint64_t b) {
+    if (manifest_.num_leaves == 0) return;
+    const std::uint64_t leaf = a % manifest_.num_leaves, other = b % manifest_.num_leaves;
+    const std::uint64_t row = a / 8 % rows_of(leaf), other_row = b / 8 % rows_of(other);
+    switch (lie) {
+      case Lie::swapped_rows:
+        for_parts([&](std::size_t part) { swap(part, leaf, row, leaf, other_row % rows_of(leaf)); });
+        break;
+      case Lie::swapped_leaves:
+        for (std::uint64_t r = 0; r < std::min(rows_of(leaf), rows_of(other)); ++r)
+          for_parts([&](std::size_t part) { swap(part, leaf, r, other, r); });
+        break;
+      case Lie::repeated_id:
+        std::memcpy(at(kId, other, other_row), at(kId, leaf, row), sizeof(std::int64_t));
+        break;
+      case Lie::repeated_row:
+        for_parts([&](std::size_t part) {
+          if (part != kId) std::memcpy(at(part, other, other_row), at(part, leaf, row), bytes_of(part));
+        });
+        break;
+      case Lie::reversed_leaf:
+        for (std::uint64_t r = 0; r < rows_of(leaf) / 2; ++r)
+          for_parts([&](std::size_t part) { swap(part, leaf, r, leaf, rows_of(leaf) - 1 - r); });
+        break;
+      case Lie::bounds:
+        lie_about_bounds(a, b);
+        break;
+      case Lie::thresholds:
+        lie_about_thresholds(leaf, b);
+        break;
+      case Lie::smallest_ids:
+        lie_about_ids(leaf, b);
+        break;
+      case Lie::next_id:
+        manifest_.next_id = b % 2 == 0 ? std::numeric_limits<std::int64_t>::max() : static_cast<int>(b % 512);
+        break;
+      default:
+        manifest_.units[a % manifest_.units.size()].exponent = static_cast<int>(b % 2000) - 1000;
+    }
+  }
+
+  // Makes good again what follows from the rows, so that nothing but their order, or an id that comes twice,
+  // is wrong: corners, thresholds that cover anything, smallest ids.
+  void cover_up() {
+    for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves; ++leaf) {
+      if (manifest_.value_type == ValueType::float32) {
+        cover_up_corners<float>(leaf);
+      } else {
+        cover_up_corners<double>(leaf);
+      }
+      storage::LeafRecord record = record_of(leaf);
+      record.min_id = smallest_id(leaf);
+      record.later_min_id = std::numeric_limits<std::int64_t>::min();
+      std::memcpy(payload(leaf), &record, sizeof record);
+    }
+    cover_up_nodes();
+  }
+
+ private:
+  // Parts of a row: its values, then its id.
+  static constexpr std::size_t kId = ~std::size_t{0};
+
+  std::byte* payload(std::uint64_t leaf) {
+    return leaves_.data() + storage::fixed_place(leaf, layout_.payload_bytes(), 0).offset +
+           sizeof(storage::BlockHeader);
+  }
+  storage::LeafRecord record_of(std::uint64_t leaf) {
+    storage::LeafRecord record;
+    std::memcpy(&record, payload(leaf), sizeof record);
+    return record;
+  }
+  std::uint64_t rows_of(std::uint64_t leaf) { return record_of(leaf).num_rows; }
+  std::size_t bytes_of(std::size_t part) const {
+    return part == kId ? sizeof(std::int64_t) : manifest_.element_bytes();
+  }
+  std::byte* at(std::size_t part, std::uint64_t leaf, std::uint64_t row) {
+    if (part == kId) return payload(leaf) + layout_.ids_offset() + row * sizeof(std::int64_t);
+    return payload(leaf) + layout_.values_offset() + (part * manifest_.block_rows + row) * bytes_of(part);
+  }
+  template <typename F>
+  void for_parts(F&& f) {
+    for (std::size_t i = 0; i < manifest_.attributes.size(); ++i) f(i);
+    f(kId);
+  }
+  void swap(std::size_t part, std::uint64_t leaf, std::uint64_t row, std::uint64_t other,
+            std::uint64_t other_row) {
+    std::swap_ranges(at(part, leaf, row), at(part, leaf, row) + bytes_of(part), at(part, other, other_row));
+  }
+  std::int64_t smallest_id(std::uint64_t leaf) {
+    std::int64_t smallest = kNoId;
+    for (std::uint64_t r = 0; r < rows_of(leaf); ++r) {
+      std::int64_t id;
+      std::memcpy(&id, at(kId, leaf, r), sizeof id);
+      smallest = std::min(smallest, id);
+    }
+    return smallest;
+  }
+
+  std::uint64_t node_bytes() const {
+    return node_bytes_of(BoundLayout(static_cast<int>(manifest_.attributes.size())));
+  }
+  NodeAccess<std::byte> node(std::uint64_t number) {
+    return {nodes_.data() + storage::fixed_place(number, node_bytes(), 0).offset +
+            sizeof(storage::BlockHeader)};
+  }
+
+  void lie_about_bounds(std::uint64_t a, std::uint64_t b) {
+    constexpr std::uint16_t kBits[] = {0, 0x8000, 0x3c00, 0xbc00, 0x7bff, 0xfbff, 0x7c00, 0xfc00};
+    const NodeAccess<std::byte> changed = node(a % manifest_.num_nodes());
+    const std::size_t num_bounds = (node_bytes() - kNodeBoundsOffset) / sizeof(Half);
+    const std::size_t stride = b % 3 == 0 ? 1 : kFanOut;
+    for (std::size_t i = b / 64 % kFanOut; i < num_bounds; i += stride)
+      changed.bounds()[i].bits = kBits[b % 8];
+  }
+
+  void lie_about_thresholds(std::uint64_t leaf, std::uint64_t b) {
+    const std::uint64_t d = manifest_.attributes.size(), bytes = manifest_.element_bytes();
+    const std::uint64_t which = 2 + b % 2, attribute = b / 2 % d;
+    std::byte* const corner = payload(leaf) + layout_.corners_offset() + (which * d + attribute) * bytes;
+    const AttributeStats& stats = manifest_.stats[attribute];
+    const double value = b / 256 % 4 == 0   ? stats.minimum
+                         : b / 256 % 4 == 1 ? stats.maximum
+                         : b / 256 % 4 == 2 ? (which == 2 ? -HUGE_VAL : HUGE_VAL)
+                                            : stats.minimum / 2 + stats.maximum / 2;
+    if (bytes == sizeof(float)) {
+      const auto narrow = static_cast<float>(value);
+      std::memcpy(corner, &narrow, sizeof narrow);
+    } else {
+      std::memcpy(corner, &value, sizeof value);
+    }
+  }
+
+  void lie_about_ids(std::uint64_t leaf, std::uint64_t b) {
+    storage::LeafRecord record = record_of(leaf);
+    std::int64_t& id = b % 2 == 0 ? record.min_id : record.later_min_id;
+    id = b % 3 == 0 ? kNoId : static_cast<std::int64_t>(static_cast<std::uint64_t>(id) - b % 64);
+    std::memcpy(payload(leaf), &record, sizeof record);
+  }
+
+  template <typename T>
+  void cover_up_corners(std::uint64_t leaf) {
+    const std::size_t d = manifest_.attributes.size();
+    T* const corners = reinterpret_cast<T*>(payload(leaf) + layout_.corners_offset());
+    for (std::size_t i = 0; i < d; ++i) {
+      const T* column = reinterpret_cast<const T*>(at(i, leaf, 0));
+      const auto [lowest, highest] = std::minmax_element(column, column + rows_of(leaf));
+      const T of_leaf[] = {*highest, *lowest, static_cast<T>(manifest_.stats[i].maximum),
+                           static_cast<T>(manifest_.stats[i].minimum)};
+      for (std::size_t which = 0; which < std::size(of_leaf); ++which)
+        corners[which * d + i] = of_leaf[which];
+    }
+  }
+
+  void cover_up_nodes() {
+    const std::uint64_t num_on_first = manifest_.level_nodes.front();
+    for (std::uint64_t n = 0; n < manifest_.num_nodes(); ++n) {
+      const NodeAccess<std::byte> parent = node(n);
+      parent.header().min_id = kNoId;
+      for (std::uint32_t c = 0; c < parent.header().num_children; ++c) {
+        const std::uint32_t child = parent.children()[c];
+        parent.min_ids()[c] = n < num_on_first ? smallest_id(child) : node(child).header().min_id;
+        parent.header().min_id = std::min(parent.header().min_id, parent.min_ids()[c]);
+      }
+    }
+  }
+
+  storage::Manifest& manifest_;
+  const storage::LeafLayout layout_;
+  storage::Bytes& leaves_;
+  storage::Bytes& nodes_;
+};
+
+}  // namespace culmen::fuzz

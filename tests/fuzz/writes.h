@@ -1,0 +1,107 @@
+// Changes to an index that was read from hostile files: whatever its rows and bounds say, they are made or
+// refused with an error.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "index/storage/hash.h"
+#include "index/write/change_fold.h"
+#include "index/write/tree_writer.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace culmen::fuzz {
+
+// The next number of a row of them that begins with what `state` was.
+inline std::uint64_t next_random(std::uint64_t& state) {
+  return state = storage::checksum_of(std::as_bytes(std::span(&state, 1)));
+}
+
+class SomeChange {
+ public:
+  SomeChange(const Snapshot& s, std::uint64_t& random) : s_(s), random_(random) {}
+
+  // Some rows of the index go, some change their values, some come; values are those of rows that are there,
+  // and now and then the largest or smallest.
+  Change make(const TreeWriter& tree) {
+    const std::uint64_t num_steps = 1 + next_random(random_) % 24;
+    const std::uint64_t kind = next_random(random_) % 4;  // mostly one kind: leaves that grow or get empty
+    for (std::uint64_t step = 0; step < num_steps; ++step) {
+      const std::uint64_t draw = next_random(random_);
+      const std::int64_t known = s_.num_leaves > 0 ? id_of_some_row(draw) : 0;
+      const auto unknown = static_cast<std::int64_t>(draw % 4096);
+      const bool is_new = draw % 8 == 0 ? kind % 2 == 0 : kind != 0;
+      const std::int64_t id = is_new ? unknown : known;
+      if (!ids_.insert(id).second) continue;
+      const bool is_there = tree.contains(id);
+      if (is_there) change_.removed.push_back(id);
+      if (!is_there || draw % 3 == 0) change_.ids.push_back(id);
+    }
+    add_values();
+    change_.next_id = s_.next_id;
+    for (const std::int64_t id : change_.ids)
+      if (id >= change_.next_id && id < std::numeric_limits<std::int64_t>::max()) change_.next_id = id + 1;
+    return change_;
+  }
+
+ private:
+  std::uint64_t some_row(std::uint64_t draw) const {
+    const std::vector<std::uint32_t>& leaves = s_.order().leaves;
+    const std::uint32_t leaf = leaves[draw / 64 % leaves.size()];
+    return leaf * static_cast<std::uint64_t>(s_.block_rows) + draw / 4096 % s_.leaf(leaf).num_rows;
+  }
+  std::int64_t id_of_some_row(std::uint64_t draw) const { return s_.id(some_row(draw)); }
+
+  void add_values() {
+    std::vector<std::uint64_t> like;  // the row whose values each one takes
+    for (std::size_t r = 0; r < change_.ids.size(); ++r) like.push_back(next_random(random_));
+    for (int i = 0; i < s_.num_attributes(); ++i)
+      for (const std::uint64_t draw : like) {
+        double value = s_.num_leaves > 0 ? s_.value(some_row(draw), i) : static_cast<double>(draw % 100);
+        if (draw % 16 == 0) value = draw % 32 == 0 ? 1e30 : -1e30;
+        if (draw % 16 == 1) value = 0;
+        add_value(value);
+      }
+    if (!s_.has_labels) return;
+    for (const std::uint64_t draw : like) {
+      change_.label_text.insert(change_.label_text.end(), draw % 7, 'x');
+      change_.label_ends.push_back(change_.label_text.size());
+    }
+  }
+  void add_value(double value) {
+    const auto narrow = static_cast<float>(value);
+    const auto bytes = s_.value_type == ValueType::float32 ? std::as_bytes(std::span(&narrow, 1))
+                                                           : std::as_bytes(std::span(&value, 1));
+    change_.values.insert(change_.values.end(), bytes.begin(), bytes.end());
+  }
+
+  const Snapshot& s_;
+  std::uint64_t& random_;
+  Change change_;
+  std::set<std::int64_t> ids_;
+};
+
+// A few batches. Returns the last version.
+inline std::shared_ptr<const Snapshot> write_some(std::shared_ptr<const Snapshot> snapshot,
+                                                  std::uint64_t random) {
+  TreeWriter tree(snapshot);
+  for (std::uint64_t left = 1 + random % 2; left > 0; --left) {
+    ChangeFold fold(snapshot->block_shape(), snapshot->next_id,
+                    [&tree](std::int64_t id) { return tree.contains(id); });
+    Change change = SomeChange(*snapshot, random).make(tree);
+    if (change.removed.empty() && change.ids.empty()) continue;
+    const std::uint64_t num_tuples = snapshot->num_tuples + change.ids.size() - change.removed.size();
+    fold.add(std::move(change));
+    tree.apply(fold.fold());
+    snapshot = tree.publish(snapshot->version + 1);
+    require(snapshot->num_tuples == num_tuples, "the number of rows");
+  }
+  return snapshot;
+}
+
+}  // namespace culmen::fuzz

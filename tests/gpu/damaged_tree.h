@@ -1,0 +1,55 @@
+// Trees as damaged directories may have them, right but for one thing.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "index/block_bounds.h"
+#include "index/bulk_load.h"
+
+namespace culmen::test {
+
+// With so many levels, of which each that a bulk load does not make is one node with one child. The table has
+// rows, few enough for that.
+inline std::shared_ptr<const Snapshot> tall_tree(const TableView& table, const BuildOptions& options,
+                                                 int height) {
+  const std::shared_ptr<Snapshot> tree = bulk_load(table, options);
+  Blocks& blocks = *tree->blocks;
+  while (tree->height < height) {
+    const NodeRef below = tree->node(tree->root);
+    std::vector<Half> rows(static_cast<std::size_t>(tree->layout.num_rows()));
+    aggregate_bounds(tree->layout, below.bounds(), static_cast<int>(below.header().num_children), rows);
+    const auto root = static_cast<std::uint32_t>(tree->node_slots);
+    blocks.grow_nodes(root + 1);
+    const NodeAccess<std::byte> node = blocks.mutable_node(root);
+    node.header() = tree->node(tree->root).header();
+    node.header().num_children = 1;
+    ++node.header().level;
+    node.children()[0] = tree->root;
+    node.min_ids()[0] = node.header().min_id;
+    for (std::size_t row = 0; row < rows.size(); ++row) node.bounds()[row * kFanOut] = rows[row];
+    tree->root = root;
+    ++tree->height;
+    tree->num_nodes = ++tree->node_slots;
+  }
+  return tree;
+}
+
+// With the same id in all rows.
+inline std::shared_ptr<const Snapshot> tree_of_one_id(const TableView& table, std::int64_t id) {
+  const std::shared_ptr<Snapshot> tree = bulk_load(table, {});
+  Blocks& blocks = *tree->blocks;
+  for (std::size_t leaf = 0; leaf < tree->leaf_slots; ++leaf) {
+    std::fill_n(blocks.ids(leaf), blocks.leaf(leaf).num_rows, id);
+    blocks.leaf(leaf).min_id = blocks.leaf(leaf).later_min_id = id;
+  }
+  for (std::size_t node = 0; node < tree->node_slots; ++node) {
+    std::fill_n(blocks.mutable_node(node).min_ids(), kFanOut, id);
+    blocks.mutable_node(node).header().min_id = id;
+  }
+  return tree;
+}
+
+}  // namespace culmen::test

@@ -1,0 +1,33 @@
+// The floating-point rules of a host program that means no good.
+#pragma once
+
+#include <cfenv>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace culmen::test {
+
+// Sets another rounding mode for its own lifetime; where there is one, flush-to-zero as -ffast-math libraries
+// do.
+class HostileFloatingPoint {
+ public:
+  HostileFloatingPoint() {
+    std::fegetenv(&saved_);
+    std::fesetround(FE_UPWARD);
+#if defined(__x86_64__)
+    _mm_setcsr(_mm_getcsr() | 0x8040);  // flush to zero, denormals are zero
+#endif
+  }
+  ~HostileFloatingPoint() {
+    std::fesetenv(&saved_);
+  }
+  HostileFloatingPoint(const HostileFloatingPoint&) = delete;
+  HostileFloatingPoint& operator=(const HostileFloatingPoint&) = delete;
+
+ private:
+  std::fenv_t saved_;
+};
+
+}  // namespace culmen::test
