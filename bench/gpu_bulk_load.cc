@@ -27,7 +27,7 @@
 #include "bench/timing.h"
 #include "bench/weights.h"
 #include "culmen/culmen.h"
-#include "query/cuda/error.h"
+#include "gpu/cuda/error.h"
 
 namespace culmen::bench {
 namespace {

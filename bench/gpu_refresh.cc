@@ -26,6 +26,8 @@
 #include <thread>
 #include <vector>
 
+#include "api/device_index.h"
+#include "base/floating_point_scope.h"
 #include "bench/flags.h"
 #include "bench/gpu/card.h"
 #include "bench/gpu/tables.h"
@@ -34,10 +36,8 @@
 #include "bench/weights.h"
 #include "cpu/bounded.h"
 #include "culmen/culmen.h"
-#include "index/bulk_load.h"
-#include "index/floating_point_scope.h"
+#include "index/build/bulk_load.h"
 #include "index/write/tree_writer.h"
-#include "query/device_index.h"
 #include "query/resolve.h"
 
 namespace culmen::bench {

@@ -1,4 +1,4 @@
-// k-selection on the GPU (query/select/select.h): every method over k, beside one read of the input and
+// k-selection on the GPU (select/select.h): every method over k, beside one read of the input and
 // cub::DeviceTopK. torch.topk beside it: bench/torch_topk.py --keys N.
 //
 //   gpu_select [--rows=268435456] [--inputs=uniform,ascending,descending,equal,digits]
@@ -26,7 +26,7 @@
 #include "bench/run_main.h"
 #include "bench/timing.h"
 #include "culmen/error.h"
-#include "query/select/select.h"
+#include "select/select.h"
 
 namespace culmen::bench {
 namespace {

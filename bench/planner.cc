@@ -8,8 +8,6 @@
 //                  that has other things to do)
 //   --threads=T    for scan and gta   (default: all cores)
 //   --seed=S       of the questions   (default 1)
-//   --calibrate=C  1: measure the machine's constants first (default); 0: take those that are kept, or built
-//   in
 //   --csv=FILE     every question with what was predicted and measured
 //
 // Slowdown: the time of Engine::automatic, planning included, over that of the best of bounded, scan and gta.
@@ -34,7 +32,7 @@ namespace {
 
 struct Settings {
   std::uint64_t values = 16'000'000;
-  int questions = 24, calibrate = 1;
+  int questions = 24;
   Timing timing;
   std::uint64_t seed = 1;
   std::string csv;
@@ -49,9 +47,7 @@ Settings parse(int argc, char** argv) {
         !take_flag(argument, "--repeats=", settings.timing.repeats) &&
         !take_flag(argument, "--threads=", settings.timing.threads) &&
         !take_flag(argument, "--percent=", settings.timing.percent) &&
-        !take_flag(argument, "--seed=", settings.seed) &&
-        !take_flag(argument, "--calibrate=", settings.calibrate) &&
-        !take_flag(argument, "--csv=", settings.csv)) {
+        !take_flag(argument, "--seed=", settings.seed) && !take_flag(argument, "--csv=", settings.csv)) {
       std::cerr << "unknown argument " << argument << "; the flags stand on top of bench/planner.cc\n";
       std::exit(2);
     }
@@ -83,7 +79,7 @@ std::vector<Trial> run_table(const Settings& settings, const TableCase& table, s
 }
 
 void write_header(std::ofstream& out) {
-  out << "kind,rows,dims,used,negative,ranges,k,hits,engine,explained,handed_over";
+  out << "kind,rows,dims,used,negative,ranges,k,hits,engine,explained,scan_fallback";
   for (const Engine engine : kTimedEngines)
     for (const char* what : {"us", "predicted_us", "leaves", "nodes", "tied", "candidates", "replacements"})
       out << ',' << engine_name(engine) << '_' << what;
@@ -98,7 +94,7 @@ void write_csv(const std::vector<Trial>& trials, const std::string& path) {
         << trial.question.num_used << ',' << trial.question.num_negative << ','
         << trial.question.query.where.size() << ',' << trial.question.query.k << ',' << trial.num_hits << ','
         << engine_name(trial.chosen().engine) << ',' << engine_name(trial.explained) << ','
-        << trial.chosen().handed_over;
+        << trial.chosen().scan_fallback;
     for (std::size_t e = 0; e < kTimedEngines.size(); ++e) {
       const SearchStats& stats = trial.stats[e];
       out << ',' << trial.measured_us[e] << ',' << trial.predicted_us[e] << ',' << stats.blocks_visited << ','
@@ -179,7 +175,7 @@ void print_worst(std::vector<Trial> trials) {
                 trial.table.kind.c_str(), static_cast<unsigned long long>(trial.table.rows), trial.table.dims,
                 trial.question.num_used, trial.question.num_negative, trial.question.query.where.size(),
                 trial.question.query.k, std::string(engine_name(trial.chosen().engine)).c_str(),
-                trial.chosen().handed_over ? " after bounded" : "");
+                trial.chosen().scan_fallback ? " after bounded" : "");
     for (std::size_t e = 0; e < kTimedEngines.size(); ++e)
       std::printf(" %s %.0f (%.0f)", std::string(engine_name(kTimedEngines[e])).c_str(), trial.measured_us[e],
                   trial.predicted_us[e]);
@@ -188,9 +184,6 @@ void print_worst(std::vector<Trial> trials) {
 }
 
 int run(const Settings& settings) {
-  const Calibration machine = settings.calibrate != 0 ? calibrate() : calibration();
-  for (const CalibratedCost& cost : machine.costs)
-    std::printf("%-24s %10.2f  %s\n", cost.name.c_str(), cost.nanoseconds, cost.meaning.c_str());
   std::mt19937_64 random(settings.seed);
   std::vector<Trial> trials;
   const std::vector<TableCase> tables = table_cases(settings.values);

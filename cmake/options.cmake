@@ -47,3 +47,7 @@ if(CULMEN_WERROR)
     target_compile_options(culmen_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-error=maybe-uninitialized>)
   endif()
 endif()
+
+# Instruction sets without fma would only be a slow way to the same bits: beside the plain fallback the
+# kernels are built for AVX2 and AVX-512.
+set(CULMEN_SIMD_TARGETS "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")

@@ -15,18 +15,18 @@ class BoundedSearch {
   BoundedSearch(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats)
       : snapshot_(snapshot), query_(query), stats_(stats), best_(query.k, query.min_score) {}
 
-  // False if `watch`, which may be null, ended it.
-  bool run(Watch* watch) {
-    std::uint64_t next_look = watch == nullptr ? Watch::kNever : watch->first_look();
+  // False if `monitor`, which may be null, ended it.
+  bool run(SearchMonitor* monitor) {
+    std::uint64_t next_checkpoint = monitor == nullptr ? SearchMonitor::kNever : monitor->first_checkpoint();
     if (snapshot_.height > 0) open(snapshot_.root);
     while (!frontier_.empty()) {
       const Frontier::Entry next = frontier_.top();
       const NodeRef parent = frontier_.parent(next);
       if (best_.excludes(next.bound, parent.min_ids()[next.child])) break;  // and so is everything behind it
       const Progress progress = {stats_, best_, frontier_};
-      if (progress.visits() >= next_look) {
-        next_look = watch->look(progress);
-        if (next_look <= progress.visits()) return false;
+      if (progress.visits() >= next_checkpoint) {
+        next_checkpoint = monitor->checkpoint(progress);
+        if (next_checkpoint <= progress.visits()) return false;
       }
       const bool is_leaf = parent.header().level == 1;
       if (could_tie(next.bound) && leave_out_ties(parent, next.child)) continue;
@@ -137,24 +137,24 @@ class BoundedSearch {
   Frontier frontier_;
 };
 
-WatchedAnswer search_watched(const Snapshot& snapshot, const ResolvedQuery& query, Watch* watch,
-                             SearchStats& stats) {
+MonitoredAnswer search_monitored(const Snapshot& snapshot, const ResolvedQuery& query, SearchMonitor* monitor,
+                                 SearchStats& stats) {
   return visit_value_type(snapshot, [&]<typename T>(T) {
     BoundedSearch<T> search(snapshot, query, stats);
-    const bool finished = search.run(watch);
-    return WatchedAnswer{search.take_hits(), finished};
+    const bool finished = search.run(monitor);
+    return MonitoredAnswer{search.take_hits(), finished};
   });
 }
 
 }  // namespace
 
 std::vector<Hit> search_bounded(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
-  return search_watched(snapshot, query, nullptr, stats).hits;
+  return search_monitored(snapshot, query, nullptr, stats).hits;
 }
 
-WatchedAnswer search_bounded(const Snapshot& snapshot, const ResolvedQuery& query, Watch& watch,
-                             SearchStats& stats) {
-  return search_watched(snapshot, query, &watch, stats);
+MonitoredAnswer search_bounded(const Snapshot& snapshot, const ResolvedQuery& query, SearchMonitor& monitor,
+                               SearchStats& stats) {
+  return search_monitored(snapshot, query, &monitor, stats);
 }
 
 }  // namespace culmen::cpu

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "culmen/query.h"
-#include "index/resolved_query.h"
 #include "index/snapshot.h"
+#include "query/resolved_query.h"
 
 namespace culmen {
 class Frontier;
@@ -29,28 +29,28 @@ struct Progress {
   std::uint64_t visits() const { return stats.nodes_visited + stats.blocks_visited + stats.leaves_tied_out; }
 };
 
-// Looks at a search now and then, and may end it.
-class Watch {
+// Looks at a search at its checkpoints, and may end it.
+class SearchMonitor {
  public:
   static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
-  virtual ~Watch() = default;
-  // How many visits to nodes and leaves there may be before the first look.
-  virtual std::uint64_t first_look() const = 0;
-  // How many there may be before the next look, kNever for no other look, or no more than there were: then
+  virtual ~SearchMonitor() = default;
+  // How many visits to nodes and leaves there may be before the first checkpoint.
+  virtual std::uint64_t first_checkpoint() const = 0;
+  // How many there may be before the next checkpoint, kNever for no other, or no more than there were: then
   // the search ends here.
-  virtual std::uint64_t look(const Progress& progress) = 0;
+  virtual std::uint64_t checkpoint(const Progress& progress) = 0;
 };
 
 std::vector<Hit> search_bounded(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats);
 
-// The same, watched. The best so far if `watch` ended the search: then `finished` is false, and no row that
-// is not among them and scores less than the last of k can be in the answer.
-struct WatchedAnswer {
+// The same, monitored. The best so far if `monitor` ended the search: then `finished` is false, and no row
+// that is not among them and scores less than the last of k can be in the answer.
+struct MonitoredAnswer {
   std::vector<Hit> hits;  // best first
   bool finished = true;
 };
-WatchedAnswer search_bounded(const Snapshot& snapshot, const ResolvedQuery& query, Watch& watch,
-                             SearchStats& stats);
+MonitoredAnswer search_bounded(const Snapshot& snapshot, const ResolvedQuery& query, SearchMonitor& monitor,
+                               SearchStats& stats);
 
 }  // namespace culmen::cpu

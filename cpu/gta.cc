@@ -3,9 +3,9 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include "base/floating_point_scope.h"
 #include "cpu/leaf_visit.h"
 #include "cpu/parallel_topk.h"
-#include "index/floating_point_scope.h"
 
 namespace culmen::cpu {
 namespace {

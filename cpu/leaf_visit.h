@@ -5,8 +5,8 @@
 
 #include "cpu/simd/kernels.h"
 #include "cpu/topk.h"
-#include "index/resolved_query.h"
 #include "index/snapshot.h"
+#include "query/resolved_query.h"
 
 namespace culmen {
 

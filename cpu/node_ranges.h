@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "cpu/frontier.h"
-#include "index/resolved_query.h"
 #include "index/snapshot.h"
+#include "query/resolved_query.h"
 
 namespace culmen {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cpu/topk.h"
-#include "index/resolved_query.h"
+#include "query/resolved_query.h"
 
 namespace culmen {
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "culmen/query.h"
-#include "index/resolved_query.h"
 #include "index/snapshot.h"
+#include "query/resolved_query.h"
 
 namespace culmen::cpu {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "culmen/query.h"
-#include "index/resolved_query.h"
 #include "index/snapshot.h"
+#include "query/resolved_query.h"
 
 namespace culmen::cpu {
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <span>
 
-#include "index/host_device.h"
+#include "base/host_device.h"
 
 namespace culmen {
 

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "base/half.h"
+#include "base/host_device.h"
 #include "index/attribute_stats.h"
 #include "index/bound_layout.h"
-#include "index/half.h"
-#include "index/host_device.h"
 
 namespace culmen {
 

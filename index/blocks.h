@@ -14,9 +14,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/pages.h"
 #include "index/bound_layout.h"
 #include "index/node_layout.h"
-#include "index/pages.h"
 
 namespace culmen {
 

@@ -11,8 +11,8 @@
 #include <span>
 #include <type_traits>
 
-#include "index/assert.h"
-#include "index/host_device.h"
+#include "base/assert.h"
+#include "base/host_device.h"
 
 namespace culmen {
 

@@ -1,15 +1,15 @@
 // A query's bound, from its weights to the terms of the chain, by plain arrays: host and device run this same
 // code, so that a plan has the same bits wherever it is made. What the numbers are and why no score is above
-// them stands in index/bound_plan.h.
+// them stands in query/bound_plan.h.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
+#include "base/half.h"
+#include "base/host_device.h"
 #include "index/attribute_stats.h"
 #include "index/bound_layout.h"
-#include "index/half.h"
-#include "index/host_device.h"
 #include "index/score.h"
 
 namespace culmen {

@@ -12,8 +12,8 @@
 #include <set>
 #include <string>
 
+#include "base/floating_point_scope.h"
 #include "culmen/error.h"
-#include "index/floating_point_scope.h"
 #include "index/snapshot.h"
 
 namespace culmen {

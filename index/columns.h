@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "culmen/index.h"
+#include "culmen/schema.h"
 #include "culmen/table.h"
 #include "index/attribute_stats.h"
 

@@ -6,8 +6,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "index/half.h"
-#include "index/host_device.h"
+#include "base/half.h"
+#include "base/host_device.h"
 
 namespace culmen {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "index/host_device.h"
+#include "base/host_device.h"
 
 namespace culmen {
 

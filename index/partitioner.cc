@@ -6,7 +6,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "culmen/error.h"
 
@@ -17,23 +19,35 @@ namespace {
 // with more shells weights of both signs do. See docs/decisions/0008-shells.md.
 constexpr std::uint32_t kShells = 7;
 
+double square(double x) {
+  return x * x;
+}
+
 }  // namespace
 
 // What the levels cut on: a tuple r is beyond a cut in coordinate c if upper(r, c) >= cut * lower(r, c).
 struct Partitioner::Coordinates {
   TupleChunk upper, lower;
 
-  // Column by column, so that the order of a sum is ours and not the vector width's.
+  // Attribute by attribute, so that the order of a sum is ours and not the vector width's.
   explicit Coordinates(const TupleChunk& scaled)
-      : upper(scaled.rows(), scaled.cols()), lower(scaled.rows(), scaled.cols()) {
-    upper.col(0) = scaled.col(0);
-    for (Eigen::Index i = 1; i < scaled.cols(); ++i) upper.col(0) += scaled.col(i);
-    lower.col(0).setOnes();
-    Eigen::ArrayXd tail = Eigen::ArrayXd::Zero(scaled.rows());
-    for (Eigen::Index i = scaled.cols() - 1; i > 0; --i) {
-      tail += (1.0 - scaled.col(i)).square();
-      upper.col(i) = tail;
-      lower.col(i) = (1.0 - scaled.col(i - 1)).square();
+      : upper(scaled.num_tuples(), scaled.num_attributes()),
+        lower(scaled.num_tuples(), scaled.num_attributes()) {
+    const std::size_t n = scaled.num_tuples();
+    const std::span<double> sum = upper.attribute(0);
+    std::ranges::copy(scaled.attribute(0), sum.begin());
+    for (std::size_t i = 1; i < scaled.num_attributes(); ++i) {
+      const std::span<const double> x = scaled.attribute(i);
+      for (std::size_t r = 0; r < n; ++r) sum[r] += x[r];
+    }
+    std::ranges::fill(lower.attribute(0), 1.0);
+    std::vector<double> tail(n, 0.0);
+    for (std::size_t i = scaled.num_attributes() - 1; i > 0; --i) {
+      const std::span<const double> x = scaled.attribute(i), before = scaled.attribute(i - 1);
+      for (std::size_t r = 0; r < n; ++r) tail[r] += square(1.0 - x[r]);
+      std::ranges::copy(tail, upper.attribute(i).begin());
+      std::ranges::transform(before, lower.attribute(i).begin(),
+                             [](double value) { return square(1.0 - value); });
     }
   }
 };
@@ -55,11 +69,10 @@ void Partitioner::set_inverse() {
 }
 
 TupleChunk Partitioner::scaled(const TupleChunk& tuples) const {
-  TupleChunk result(tuples.rows(), tuples.cols());
-  for (Eigen::Index i = 0; i < tuples.cols(); ++i) {
-    const auto a = static_cast<std::size_t>(i);
-    result.col(i) = ((tuples.col(i) * 0.5 - minimum_[a] * 0.5) * inverse_[a]).min(1.0).max(0.0);
-  }
+  TupleChunk result(tuples.num_tuples(), tuples.num_attributes());
+  for (std::size_t i = 0; i < tuples.num_attributes(); ++i)
+    std::ranges::transform(tuples.attribute(i), result.attribute(i).begin(),
+                           [&](double value) { return scaled(value, i); });
   return result;
 }
 
@@ -77,7 +90,7 @@ Partitioner Partitioner::angle(std::span<const AttributeStats> stats, std::vecto
   result.set_scale(stats);
   result.splits_ = std::move(splits);
   const Coordinates coordinates(result.scaled(sample));
-  std::vector<std::uint32_t> partition(static_cast<std::size_t>(sample.rows()), 0);
+  std::vector<std::uint32_t> partition(sample.num_tuples(), 0);
   for (std::size_t level = 0; level < result.splits_.size(); ++level) {
     const std::vector<double> cuts =
         result.quantile_cuts(coordinates, level, partition, result.num_partitions_);
@@ -97,11 +110,9 @@ std::vector<double> Partitioner::quantile_cuts(const Coordinates& coordinates, s
   std::size_t start = 0;
   for (std::size_t& end : part_end) end = std::exchange(start, start + end);
   std::vector<double> ratios(partition.size());  // part by part
-  const auto c = static_cast<Eigen::Index>(coordinate_of_level(level, minimum_.size()));
-  for (std::size_t r = 0; r < partition.size(); ++r) {
-    const auto row = static_cast<Eigen::Index>(r);
-    ratios[part_end[partition[r]]++] = cut_ratio(coordinates.upper(row, c), coordinates.lower(row, c));
-  }
+  const std::size_t c = coordinate_of_level(level, minimum_.size());
+  for (std::size_t r = 0; r < partition.size(); ++r)
+    ratios[part_end[partition[r]]++] = cut_ratio(coordinates.upper(r, c), coordinates.lower(r, c));
   const std::size_t num_cuts = static_cast<std::size_t>(splits_[level]) - 1;
   std::vector<double> cuts(num_parts * num_cuts, 1.0);
   tbb::parallel_for(std::size_t{0}, part_end.size(), [&](std::size_t p) {
@@ -122,11 +133,9 @@ std::vector<double> Partitioner::quantile_cuts(const Coordinates& coordinates, s
 // Replaces the number of each tuple's part by that of its part at this level. cuts: of this level.
 void Partitioner::refine(const Coordinates& coordinates, PartitionLevel level, const double* cuts,
                          std::span<std::uint32_t> partition) {
-  const auto c = static_cast<Eigen::Index>(level.coordinate);
-  for (std::size_t r = 0; r < partition.size(); ++r) {
-    const auto row = static_cast<Eigen::Index>(r);
-    partition[r] = refined(partition[r], level, cuts, coordinates.upper(row, c), coordinates.lower(row, c));
-  }
+  const std::size_t c = level.coordinate;
+  for (std::size_t r = 0; r < partition.size(); ++r)
+    partition[r] = refined(partition[r], level, cuts, coordinates.upper(r, c), coordinates.lower(r, c));
 }
 
 std::vector<PartitionLevel> partition_levels(std::span<const std::int32_t> splits,
@@ -147,7 +156,7 @@ void Partitioner::keys(const TupleChunk& tuples, std::uint64_t first_row, std::u
                        std::span<OrderKey> out) const {
   const TupleChunk x = scaled(tuples);
   const Coordinates coordinates(x);
-  const auto rows = static_cast<std::size_t>(tuples.rows());
+  const std::size_t rows = tuples.num_tuples();
   std::vector<std::uint32_t> partition(rows, 0);
   if (kind_ == Partitioning::random) {
     for (std::size_t r = 0; r < rows; ++r)
@@ -156,13 +165,14 @@ void Partitioner::keys(const TupleChunk& tuples, std::uint64_t first_row, std::u
   }
   for (const PartitionLevel& level : levels())
     refine(coordinates, level, cuts_.data() + level.first_cut, partition);
-  Eigen::ArrayXd largest = x.col(0);
-  for (Eigen::Index i = 1; i < x.cols(); ++i) largest = largest.max(x.col(i));
-  for (std::size_t r = 0; r < rows; ++r) {
-    const auto row = static_cast<Eigen::Index>(r);
-    out[r] = key_in(partition[r],
-                    pack_order(largest[row], coordinates.upper(row, 0) / static_cast<double>(x.cols())));
+  std::vector<double> largest(rows, 0.0);  // of values from 0 to 1
+  for (std::size_t i = 0; i < x.num_attributes(); ++i) {
+    const std::span<const double> values = x.attribute(i);
+    for (std::size_t r = 0; r < rows; ++r) largest[r] = std::max(largest[r], values[r]);
   }
+  const auto num_attributes = static_cast<double>(x.num_attributes());
+  for (std::size_t r = 0; r < rows; ++r)
+    out[r] = key_in(partition[r], pack_order(largest[r], coordinates.upper(r, 0) / num_attributes));
 }
 
 Partitioner Partitioner::restore(Partitioning kind, std::vector<double> minimum, std::vector<double> maximum,

@@ -10,20 +10,17 @@
 // tuple into the same partition. random: by position in the table.
 #pragma once
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "culmen/index.h"
+#include "culmen/schema.h"
 #include "index/attribute_stats.h"
 #include "index/order_key.h"
+#include "index/tuple_chunk.h"
 
 namespace culmen {
-
-// Oriented values of some tuples, one a row. Column-major: one attribute stands together.
-using TupleChunk = Eigen::Array<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
 
 // Level i cuts each part into splits[i].
 std::vector<PartitionLevel> partition_levels(std::span<const std::int32_t> splits,

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "index/assert.h"
+#include "base/assert.h"
 #include "index/partitioner.h"
 
 namespace culmen {

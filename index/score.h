@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "index/host_device.h"
+#include "base/host_device.h"
 
 namespace culmen {
 

@@ -19,13 +19,13 @@
 #include <utility>
 #include <vector>
 
-#include "culmen/index.h"
+#include "base/uuid.h"
+#include "culmen/schema.h"
 #include "index/attribute_stats.h"
 #include "index/blocks.h"
 #include "index/bound_layout.h"
 #include "index/node_layout.h"
 #include "index/partitioner.h"
-#include "index/uuid.h"
 
 namespace culmen {
 
@@ -88,6 +88,14 @@ struct Snapshot {
   }
   BlockShape block_shape() const {
     return {attributes.size(), static_cast<std::size_t>(block_rows), value_bytes(), has_labels};
+  }
+  // Bytes of all leaves and nodes that are in use, without labels.
+  std::uint64_t tree_bytes() const {
+    const BlockShape shape = block_shape();
+    const std::uint64_t leaf_bytes = sizeof(LeafHeader) + shape.leaf_bytes() +
+                                     shape.block_rows * sizeof(std::int64_t) +
+                                     kNumCorners * shape.corner_bytes();
+    return num_leaves * leaf_bytes + num_nodes * blocks->node_bytes();
   }
 
   const LeafHeader& leaf(std::size_t leaf) const { return std::as_const(*blocks).leaf(leaf); }

@@ -9,8 +9,8 @@
 #include <mutex>
 #include <optional>
 
+#include "base/floating_point_scope.h"
 #include "index/block_bounds.h"
-#include "index/floating_point_scope.h"
 #include "index/tree_height.h"
 
 namespace culmen {
@@ -199,12 +199,11 @@ void Verifier::check_order(std::size_t position) {
   const std::uint32_t leaf = leaves_[position];
   const std::uint32_t before = position > 0 ? leaves_[position - 1] : leaf;
   const bool has_before = position > 0 && s_.leaf(before).partition == s_.leaf(leaf).partition;
-  const auto num_rows = static_cast<Eigen::Index>(s_.leaf(leaf).num_rows);
-  TupleChunk tuples(num_rows + (has_before ? 1 : 0), s_.num_attributes());
+  TupleChunk tuples(s_.leaf(leaf).num_rows + (has_before ? 1U : 0U), s_.attributes.size());
   std::vector<std::int64_t> ids;
   const auto read = [&](std::size_t from, std::size_t slot) {
     for (int i = 0; i < s_.num_attributes(); ++i)
-      tuples(static_cast<Eigen::Index>(ids.size()), i) = s_.value(from * slots() + slot, i);
+      tuples(ids.size(), static_cast<std::size_t>(i)) = s_.value(from * slots() + slot, i);
     ids.push_back(s_.leaf_ids(from)[slot]);
   };
   if (has_before) read(before, s_.leaf(before).num_rows - 1);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "culmen/error.h"
-#include "culmen/index.h"
+#include "culmen/schema.h"
 #include "index/snapshot.h"
 #include "query/resolve.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "culmen/error.h"
-#include "index/bound_plan.h"
+#include "query/bound_plan.h"
 
 namespace culmen {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "culmen/query.h"
-#include "index/resolved_query.h"
 #include "index/snapshot.h"
+#include "query/resolved_query.h"
 
 namespace culmen {
 

@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "base/with_threads.h"
 #include "culmen/error.h"
-#include "index/with_threads.h"
 #include "table/csv_reader.h"
 
 namespace culmen::io {

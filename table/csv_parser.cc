@@ -6,8 +6,8 @@
 #include <atomic>
 #include <unordered_set>
 
+#include "base/floating_point_scope.h"
 #include "culmen/error.h"
-#include "index/floating_point_scope.h"
 #include "table/text.h"
 
 namespace culmen::io {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "index/with_threads.h"
+#include "base/with_threads.h"
 #include "table/text.h"
 #include "table/unique_ids.h"
 

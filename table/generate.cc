@@ -15,10 +15,10 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include "base/floating_point_scope.h"
+#include "base/with_threads.h"
 #include "culmen/error.h"
 #include "culmen/table_io.h"
-#include "index/floating_point_scope.h"
-#include "index/with_threads.h"
 #include "table/hotels.h"
 #include "table/row_random.h"
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/with_threads.h"
 #include "culmen/error.h"
-#include "index/with_threads.h"
 #include "table/column_selection.h"
 #include "table/number.h"
 #include "table/text.h"

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "index/host_device.h"
+#include "base/host_device.h"
 
 namespace culmen {
 

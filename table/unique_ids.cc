@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "index/ids.h"
+#include "base/ids.h"
 
 namespace culmen::io {
 namespace {

@@ -22,9 +22,9 @@
 
 #include <tbb/parallel_pipeline.h>
 
+#include "base/floating_point_scope.h"
 #include "culmen/error.h"
 #include "culmen/table_io.h"
-#include "index/floating_point_scope.h"
 
 namespace culmen {
 namespace {

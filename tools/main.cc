@@ -39,7 +39,6 @@ ExitCode run(int argc, char** argv) {
   add_compact(program);
   add_verify(program);
   add_repair(program);
-  add_calibrate(program);
   try {
     program.app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "culmen/calibrate.h"
 #include "culmen/device.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
@@ -87,13 +86,6 @@ std::vector<Query> make_queries(const Arguments& arguments, const Index& index) 
   std::vector<Query> queries(weights.size(), common_query(arguments, index));
   for (std::size_t i = 0; i < queries.size(); ++i) queries[i].weights = std::move(weights[i]);
   return queries;
-}
-
-// Predictions are for people who ask: they wait the three to five seconds that it takes to measure this
-// machine.
-void measure_machine_once() {
-  const Calibration known = calibration();
-  if (!known.is_measured && !known.file.empty()) calibrate();
 }
 
 void explain(const Index& index, const std::vector<Query>& queries, const SearchOptions& options, bool batch,
@@ -175,7 +167,6 @@ ExitCode run(Arguments arguments, bool quiet) {
   const Index index = Index::open(arguments.directory);
   const std::vector<Query> queries = make_queries(arguments, index);
   const bool batch = !arguments.weights_file.empty();
-  if (arguments.explain || arguments.profile) measure_machine_once();
   if (arguments.explain) {
     Output out(arguments.output);
     explain(index, queries, options, batch, out);

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "query/cuda/buffer.h"
+#include "gpu/cuda/buffer.h"
 
 namespace culmen::bench {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "query/cuda/error.h"
+#include "gpu/cuda/error.h"
 
 namespace culmen::bench {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "query/cuda/buffer.h"
+#include "gpu/cuda/buffer.h"
 
 namespace culmen::bench {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bench/timing.h"
-#include "query/cuda/buffer.h"
+#include "gpu/cuda/buffer.h"
 
 namespace culmen::bench {
 namespace {

@@ -8,7 +8,7 @@
 #include "bench/gpu/tables.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
-#include "query/cuda/launch.h"
+#include "gpu/cuda/launch.h"
 
 namespace culmen::bench {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "bench/gpu/cub_top_k.h"
 #include "culmen/table.h"
-#include "query/cuda/buffer.h"
+#include "gpu/cuda/buffer.h"
 
 namespace culmen::bench {
 

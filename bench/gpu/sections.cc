@@ -7,7 +7,7 @@
 #include "bench/gpu/card.h"
 #include "bench/timing.h"
 #include "bench/weights.h"
-#include "query/cuda/buffer.h"
+#include "gpu/cuda/buffer.h"
 
 namespace culmen::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "culmen/error.h"
-#include "query/cuda/launch.h"
+#include "gpu/cuda/launch.h"
 
 namespace culmen::bench {
 namespace {

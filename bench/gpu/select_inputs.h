@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "query/cuda/buffer.h"
-#include "query/select/rank.h"
+#include "gpu/cuda/buffer.h"
+#include "select/rank.h"
 
 namespace culmen::bench {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "index/half.h"
-#include "index/resolved_query.h"
+#include "base/half.h"
+#include "query/resolved_query.h"
 
 namespace culmen::simd {
 

@@ -1,7 +1,6 @@
 // Everything: index, queries, tables, errors.
 #pragma once
 
-#include "culmen/calibrate.h"
 #include "culmen/device.h"
 #include "culmen/error.h"
 #include "culmen/index.h"

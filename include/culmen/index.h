@@ -16,7 +16,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -25,7 +24,9 @@
 #include <utility>
 #include <vector>
 
+#include "culmen/build.h"
 #include "culmen/query.h"
+#include "culmen/schema.h"
 #include "culmen/scoring.h"
 #include "culmen/table.h"
 #include "culmen/write.h"
@@ -35,72 +36,6 @@ namespace culmen {
 struct ResolvedQuery;  // internal
 class DeviceIndex;     // culmen/device.h
 struct DeviceOptions;
-
-inline constexpr int kMaxAttributes = 64;
-inline constexpr int kNoDevice = -1;
-
-// How attribute values are kept. automatic: float32 if every value is exactly one, else float64.
-// float32 by name rounds each value to the nearest float32; info().rounded_values counts the values it
-// changed.
-enum class ValueType : std::uint8_t { automatic, float32, float64 };
-
-enum class Partitioning : std::uint8_t {
-  angle,   // by the sum of the attributes and the angles of a tuple seen from the best corner (GTA,
-           // section 3.3)
-  random,  // by position in the table
-};
-
-struct BuildOptions {
-  Partitioning partitioning = Partitioning::angle;
-  int num_splits = 0;      // angle: the paper's grid instead, s parts per angle, s^(d-1) partitions
-  int num_partitions = 0;  // random: how many; angle: about how many, instead of num_splits. 0: chosen
-  int block_rows = 0;      // tuples a block (leaf), a multiple of 16 up to 4096; 0: 96
-  ValueType value_type = ValueType::automatic;
-  int num_threads = 0;  // 0: all cores; never changes a byte of the index
-  // The GPU that builds, as CUDA counts them (culmen/device.h); kNoDevice: the CPU. It never changes a byte
-  // either. Fastest from columns, or a row-major matrix, in pinned host memory.
-  int device = kNoDevice;
-  // Built on a GPU: what the build has put there stays, if there is room, until the index goes or until
-  // to_device for that GPU takes it over instead of copying.
-  bool stays_on_device = false;
-  // Called now and then from one thread, fraction 0..1. Throwing from it abandons the build.
-  std::function<void(std::string_view phase, double fraction)> on_progress = {};
-};
-
-struct SaveOptions {
-  bool overwrite =
-      false;  // replace an index that is already in the directory; the old one stays whole until then
-};
-
-struct AttributeInfo {
-  std::string name;
-  Preference preference = Preference::high;
-  double minimum = 0;  // over the index; 0 when it is empty
-  double maximum = 0;
-};
-
-struct IndexInfo {
-  std::uint64_t num_tuples = 0;
-  std::vector<AttributeInfo> attributes;
-  ValueType value_type = ValueType::float32;
-  bool has_labels = false;
-  Partitioning partitioning = Partitioning::angle;
-  int num_splits = 0;  // 0 for random partitions
-  std::uint64_t num_partitions = 0;
-  int block_rows = 0;
-  std::uint64_t num_blocks = 0;
-  std::uint64_t num_nodes = 0;
-  int height = 0;                    // levels of inner nodes
-  std::uint64_t data_bytes = 0;      // attributes and ids of the tuples
-  std::uint64_t overhead_bytes = 0;  // tree, bounds and bookkeeping beside them
-  std::uint64_t rounded_values = 0;  // values changed by ValueType::float32
-  // Which index this is a version of, 32 hexadecimal digits: given when it is saved to a directory, and kept
-  // through all changes there. Empty: it was not opened from one.
-  std::string uuid;
-  std::uint64_t version = 0;
-  // Changes have left the blocks half empty, or nearly so: Index::compact would make the index smaller.
-  bool compact_advised = false;
-};
 
 class Index {
  public:

@@ -74,8 +74,8 @@ struct SearchStats {
   std::uint64_t candidates = 0;       // rows that passed the filter with at least the k-th best score so far
   std::uint64_t replacements = 0;     // of those: rows that took the place of another among the k best
   std::uint64_t bytes_touched = 0;
-  bool handed_over = false;  // `bounded` began, found too much left to read, and `scan` answered
-  int device = -1;           // the GPU that answered; -1: the CPU
+  bool scan_fallback = false;  // `bounded` began, found too much left to read, and `scan` answered
+  int device = -1;             // the GPU that answered; -1: the CPU
   double elapsed_us = 0;
 };
 
@@ -115,7 +115,7 @@ struct Prediction {
 struct Explanation {
   Engine engine = Engine::automatic;
   std::string reason;
-  // The chosen engine first, those of a GPU last; none of `ta`, nor of an empty index.
+  // Of `bounded` and `scan`, the chosen one first, those of a GPU last; none of an empty index.
   std::vector<Prediction> predictions;
   std::string text;  // several lines, ready to print
 };

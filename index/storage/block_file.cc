@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "index/assert.h"
+#include "base/assert.h"
 
 namespace culmen::storage {
 namespace {

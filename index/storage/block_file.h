@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "index/pages.h"
+#include "base/pages.h"
 #include "index/storage/file_system.h"
 #include "index/storage/format.h"
 #include "index/storage/hash.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "index/uuid.h"
+#include "base/uuid.h"
 
 namespace culmen::storage {
 

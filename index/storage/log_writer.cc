@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/assert.h"
 #include "culmen/error.h"
-#include "index/assert.h"
 #include "index/storage/directory_files.h"
 
 namespace culmen::storage {

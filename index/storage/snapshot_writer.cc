@@ -1,6 +1,6 @@
 #include "index/storage/snapshot_writer.h"
 
-#include "index/floating_point_scope.h"
+#include "base/floating_point_scope.h"
 #include "index/storage/snapshot_files.h"
 
 namespace culmen::storage {

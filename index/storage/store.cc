@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
 #include "culmen/error.h"
-#include "index/assert.h"
 #include "index/storage/directory_files.h"
 #include "index/storage/snapshot_files.h"
 #include "index/storage/snapshot_writer.h"

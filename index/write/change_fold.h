@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "index/ids.h"
+#include "base/ids.h"
 #include "index/write/change.h"
 
 namespace culmen {

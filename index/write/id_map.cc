@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "index/assert.h"
+#include "base/assert.h"
 
 namespace culmen {
 namespace {

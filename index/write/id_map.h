@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <span>
 
-#include "index/ids.h"
-#include "index/pages.h"
+#include "base/ids.h"
+#include "base/pages.h"
 
 namespace culmen {
 

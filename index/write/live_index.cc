@@ -5,10 +5,10 @@
 #include <span>
 #include <utility>
 
+#include "base/exclusively.h"
+#include "base/floating_point_scope.h"
+#include "base/with_threads.h"
 #include "culmen/error.h"
-#include "index/exclusively.h"
-#include "index/floating_point_scope.h"
-#include "index/with_threads.h"
 #include "index/write/normalize.h"
 #include "index/write/reload.h"
 

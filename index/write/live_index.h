@@ -92,7 +92,7 @@ class LiveIndex {
   std::deque<Request*> queue_;
   bool has_leader_ = false;
 
-  mutable std::mutex writer_mutex_;  // of what follows; held while there is work (index/exclusively.h)
+  mutable std::mutex writer_mutex_;  // of what follows; held while there is work (base/exclusively.h)
   RecoveryInfo recovery_;
   std::shared_ptr<const Snapshot> newest_;  // the published version
   std::unique_ptr<TreeWriter> tree_;        // goes on from newest_; made when it is first needed

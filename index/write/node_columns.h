@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "base/half.h"
 #include "index/bound_layout.h"
-#include "index/half.h"
 #include "index/node_layout.h"
 
 namespace culmen {

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "base/ids.h"
 #include "culmen/error.h"
 #include "index/columns.h"
-#include "index/ids.h"
 
 namespace culmen {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "index/bulk_load.h"
-#include "index/floating_point_scope.h"
-#include "index/ids.h"
+#include "base/floating_point_scope.h"
+#include "base/ids.h"
+#include "index/build/bulk_load.h"
 
 namespace culmen {
 namespace {

@@ -5,10 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/floating_point_scope.h"
+#include "base/ids.h"
 #include "culmen/error.h"
-#include "index/bulk_load.h"
-#include "index/floating_point_scope.h"
-#include "index/ids.h"
+#include "index/build/bulk_load.h"
 #include "index/storage/salvage.h"
 #include "index/storage/store.h"
 #include "index/verify.h"

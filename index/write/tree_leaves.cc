@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "index/write/for_each.h"
+#include "base/for_each.h"
 #include "index/write/tree_writer.h"
 
 namespace culmen {

@@ -3,8 +3,8 @@
 #include <iterator>
 #include <tuple>
 
-#include "index/assert.h"
-#include "index/write/for_each.h"
+#include "base/assert.h"
+#include "base/for_each.h"
 #include "index/write/tree_writer.h"
 
 namespace culmen {
@@ -58,11 +58,9 @@ void TreeWriter::locate_added(const Change& change, std::vector<Touch>& touches)
 
 std::vector<OrderKey> TreeWriter::keys_of(const Change& change) const {
   std::vector<OrderKey> keys(change.num_rows());
-  TupleChunk chunk(static_cast<Eigen::Index>(keys.size()), next_->num_attributes());
-  for (Eigen::Index i = 0; i < chunk.cols(); ++i)
-    for (Eigen::Index r = 0; r < chunk.rows(); ++r)
-      chunk(r, i) =
-          change.number(static_cast<std::size_t>(r), static_cast<std::size_t>(i), next_->value_bytes());
+  TupleChunk chunk(keys.size(), next_->attributes.size());
+  for (std::size_t i = 0; i < chunk.num_attributes(); ++i)
+    for (std::size_t r = 0; r < keys.size(); ++r) chunk(r, i) = change.number(r, i, next_->value_bytes());
   const Partitioner& partitioner = *next_->partitioner;
   partitioner.keys(chunk, 0, keys.size(), keys);
   if (partitioner.kind() == Partitioning::random)

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/for_each.h"
 #include "index/block_bounds.h"
-#include "index/write/for_each.h"
 
 namespace culmen {
 namespace {

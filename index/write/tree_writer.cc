@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "base/assert.h"
+#include "base/floating_point_scope.h"
+#include "base/for_each.h"
 #include "culmen/error.h"
-#include "index/assert.h"
-#include "index/floating_point_scope.h"
 #include "index/write/extremes.h"
-#include "index/write/for_each.h"
 #include "index/write/reload.h"
 
 namespace culmen {

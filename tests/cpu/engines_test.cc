@@ -103,7 +103,7 @@ class Trial {
     const SearchResult result = index.search(c.query, options);
     if (engine != Engine::automatic && result.stats.engine != engine) return "another engine answered";
     if (result.stats.tuples_in_index != table_.num_rows) return "wrong number of tuples in the index";
-    if (result.stats.tuples_scored > table_.num_rows && !result.stats.handed_over)
+    if (result.stats.tuples_scored > table_.num_rows && !result.stats.scan_fallback)
       return "a tuple was scored twice";
     return difference(result.hits, c.expected);
   }

@@ -12,7 +12,7 @@
 #include "index/write/change_fold.h"
 #include "index/write/tree_writer.h"
 #include "tests/fuzz/fuzz_target.h"
-#include "tests/storage/snapshots.h"
+#include "tests/index/storage/snapshots.h"
 
 namespace culmen::fuzz {
 namespace {

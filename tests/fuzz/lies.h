@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "index/storage/manifest.h"
-#include "tests/storage/memory_file_system.h"
+#include "tests/index/storage/memory_file_system.h"
 
 namespace culmen::fuzz {
 

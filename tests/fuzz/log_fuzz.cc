@@ -10,8 +10,8 @@
 #include "index/storage/store.h"
 #include "tests/fuzz/bytes_directory.h"
 #include "tests/fuzz/fuzz_target.h"
-#include "tests/storage/memory_file_system.h"
-#include "tests/storage/snapshots.h"
+#include "tests/index/storage/memory_file_system.h"
+#include "tests/index/storage/snapshots.h"
 
 namespace culmen::fuzz {
 namespace {

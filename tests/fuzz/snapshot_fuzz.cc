@@ -20,8 +20,8 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/lies.h"
 #include "tests/fuzz/writes.h"
-#include "tests/storage/memory_file_system.h"
-#include "tests/storage/snapshots.h"
+#include "tests/index/storage/memory_file_system.h"
+#include "tests/index/storage/snapshots.h"
 
 namespace culmen::fuzz {
 namespace {
@@ -329,8 +329,8 @@ void check_partitions(const Snapshot& s) {
     for (std::uint32_t leaf = 0; leaf < range.num_leaves; ++leaf)
       require(range.first_leaf + leaf < s.num_leaves, "leaf number");
   if (s.num_leaves == 0) return;
-  TupleChunk tuple(1, s.num_attributes());
-  for (int i = 0; i < s.num_attributes(); ++i) tuple(0, i) = s.value(0, i);
+  TupleChunk tuple(1, s.attributes.size());
+  for (std::size_t i = 0; i < s.attributes.size(); ++i) tuple(0, i) = s.value(0, static_cast<int>(i));
   OrderKey key = 0;
   s.partitioner->keys(tuple, 0, s.num_tuples, {&key, 1});
   require(partition_of(key) < s.partitioner->num_partitions(), "partition");

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "index/block_bounds.h"
-#include "index/bulk_load.h"
+#include "index/build/bulk_load.h"
 
 namespace culmen::test {
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "api/device_index.h"
 #include "culmen/error.h"
 #include "index/tree_height.h"
-#include "query/device_index.h"
 #include "tests/cases.h"
 #include "tests/gpu/damaged_tree.h"
 #include "tests/gpu/device_trial.h"

@@ -12,7 +12,7 @@
 #include "culmen/device.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
-#include "query/cuda/buffer.h"
+#include "gpu/cuda/buffer.h"
 
 namespace culmen::test {
 

@@ -1,5 +1,5 @@
 // The bulk load on a GPU, held against the CPU's: the same files to the byte, and the same refusals.
-#include "query/load/device_load.h"
+#include "gpu/build/device_load.h"
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -12,18 +12,18 @@
 #include <vector>
 
 #include "culmen/error.h"
-#include "index/bulk_load.h"
+#include "gpu/cuda/allocation_fault.h"
+#include "gpu/cuda/buffer.h"
+#include "gpu/mirror/mirror.h"
+#include "index/build/bulk_load.h"
 #include "index/storage/store.h"
-#include "query/cuda/allocation_fault.h"
-#include "query/cuda/buffer.h"
-#include "query/gpu/mirror.h"
 #include "tests/cases.h"
 #include "tests/generators.h"
 #include "tests/gpu/download.h"
 #include "tests/gpu/gpu_testing.h"
 #include "tests/harness.h"
+#include "tests/index/storage/memory_file_system.h"
 #include "tests/refusals.h"
-#include "tests/storage/memory_file_system.h"
 
 namespace culmen::test {
 namespace {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "gpu/cuda/error.h"
+#include "gpu/mirror/mirror_version.h"
 #include "index/block_bounds.h"
 #include "index/snapshot.h"
 #include "index/verify.h"
-#include "query/cuda/error.h"
-#include "query/gpu/mirror_version.h"
 
 namespace culmen::test {
 

@@ -9,7 +9,7 @@
 #include "culmen/device.h"
 #include "culmen/index.h"
 #include "culmen/table_io.h"
-#include "query/cuda/error.h"
+#include "gpu/cuda/error.h"
 #include "tests/generators.h"
 #include "tests/gpu/gpu_testing.h"
 

@@ -2,7 +2,7 @@
 // answer as the oracle does, or the copy to the device is refused.
 //
 // CULMEN_TEST_CASES as in tests/cpu/engines_test.cc.
-#include "query/cuda/limits.h"
+#include "gpu/cuda/limits.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "culmen/error.h"
-#include "query/gpu/grid_plan.h"
+#include "gpu/search/grid_plan.h"
 #include "tests/cases.h"
 #include "tests/gpu/device_trial.h"
 #include "tests/gpu/gpu_testing.h"

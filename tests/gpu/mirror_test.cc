@@ -1,6 +1,6 @@
 // A mirror that follows a tree, downloaded and held against it after batches of all kinds: to the byte, and
 // by verify. The engines over such mirrors are tested in refresh_test.cc.
-#include "query/gpu/mirror.h"
+#include "gpu/mirror/mirror.h"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "culmen/error.h"
-#include "query/cuda/allocation_fault.h"
-#include "query/cuda/growing_buffer.h"
+#include "gpu/cuda/allocation_fault.h"
+#include "gpu/cuda/growing_buffer.h"
 #include "tests/cases.h"
 #include "tests/gpu/download.h"
 #include "tests/gpu/gpu_testing.h"
-#include "tests/write/written_tree.h"
+#include "tests/index/write/written_tree.h"
 
 namespace culmen::test {
 namespace {

@@ -1,5 +1,5 @@
 // Places of level-1 nodes, held against trees after batches of all kinds. Needs no GPU.
-#include "query/gpu/node_places.h"
+#include "gpu/mirror/node_places.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tests/cases.h"
-#include "tests/write/written_tree.h"
+#include "tests/index/write/written_tree.h"
 
 namespace culmen::test {
 namespace {

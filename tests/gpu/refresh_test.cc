@@ -13,18 +13,18 @@
 #include <thread>
 #include <vector>
 
+#include "api/device_index.h"
+#include "base/floating_point_scope.h"
 #include "cpu/bounded.h"
 #include "culmen/device.h"
 #include "culmen/error.h"
-#include "index/floating_point_scope.h"
-#include "query/cuda/allocation_fault.h"
-#include "query/device_index.h"
+#include "gpu/cuda/allocation_fault.h"
 #include "query/resolve.h"
 #include "tests/cases.h"
 #include "tests/gpu/device_batch.h"
 #include "tests/gpu/gpu_testing.h"
 #include "tests/harness.h"
-#include "tests/write/written_tree.h"
+#include "tests/index/write/written_tree.h"
 
 namespace culmen::test {
 namespace {

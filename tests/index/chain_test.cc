@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "index/bulk_load.h"
+#include "index/build/bulk_load.h"
 #include "query/resolve.h"
 #include "tests/generators.h"
 

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "index/bulk_load.h"
+#include "index/build/bulk_load.h"
 #include "tests/generators.h"
 
 namespace culmen::test {

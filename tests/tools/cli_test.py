@@ -264,22 +264,6 @@ class QueryTest(Case):
         self.assertTrue(out.endswith("all 2 queries: on the CPU, there is no GPU\n"), out)
         self.assertEqual(err, "")
 
-    def test_calibrate_keeps_what_explain_then_uses(self):
-        self.build_hotels()
-        chosen = {**os.environ, "CULMEN_CALIBRATION": str(self.dir / "costs.json")}
-        _, err = self.culmen("calibrate", "--show", env=chosen)
-        self.assertIn("built-in", err)
-        out, err = self.culmen("calibrate", env=chosen)
-        self.assertIn("leaf_ns", out)
-        self.assertIn("costs.json", err)
-        shown, _ = self.culmen("calibrate", "--show", env=chosen)
-        self.assertEqual(shown, out)
-        self.write("costs.json", "{")
-        _, err = self.culmen("calibrate", "--show", env=chosen)
-        self.assertIn("built-in", err)
-        self.culmen("query", "index", "-w", "rating=1", "--explain", env=chosen)  # measures once more
-        self.assertIn("leaf_ns", (self.dir / "costs.json").read_text())
-
     def test_profile_tells_stderr_what_was_read(self):
         self.build_hotels()
         out, err = self.culmen("query", "index", "-w", "rating=1", "--engine", "scan", "--profile")

@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/floating_point_scope.h"
 #include "bench/timing.h"
 #include "culmen/error.h"
-#include "index/floating_point_scope.h"
 #include "query/resolve.h"
 
 namespace culmen::bench {

@@ -8,9 +8,9 @@
 
 #include "bench/ladder/bounded/rungs.h"
 #include "culmen/culmen.h"
+#include "gpu/mirror/mirror.h"
+#include "gpu/search/workspace.h"
 #include "index/snapshot.h"
-#include "query/gpu/mirror.h"
-#include "query/gpu/workspace.h"
 
 namespace culmen::bench {
 

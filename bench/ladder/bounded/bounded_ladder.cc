@@ -9,7 +9,7 @@
 //   rung 3   the best of a warp by one instruction, answers ranked by counting, one fence, whole words
 //   rung 4   the floor is a score and an id; blocks keep what they find to themselves
 //   engine   neighbouring nodes to different blocks, nodes opened at the barrier, small parameters, and
-//            whatever else query/gpu/bounded.cu has learnt
+//            whatever else gpu/search/bounded.cu has learnt
 //
 // Rungs 1 to 4 are today's kernel with the steps of a commit put back (one_launch.cuh; the commit stands in
 // each rung's file), not the whole of that commit: what they include from query/gpu is as fast as it is

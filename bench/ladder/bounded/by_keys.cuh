@@ -1,4 +1,4 @@
-// Steps by 32-bit keys (query/gpu/score_keys.cuh), as rungs 2 to 4 have them.
+// Steps by 32-bit keys (gpu/search/score_keys.cuh), as rungs 2 to 4 have them.
 #pragma once
 
 #include "bench/ladder/bounded/one_launch.cuh"

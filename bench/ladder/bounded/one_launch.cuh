@@ -1,5 +1,5 @@
-// What rungs 1 to 4 share: one cooperative launch with one barrier, as query/gpu/bounded.cu was before commit
-// 5f988e2. `Steps` of a rung fill in what it did in its own way.
+// What rungs 1 to 4 share: one cooperative launch with one barrier, as gpu/search/bounded.cu was before
+// commit 5f988e2. `Steps` of a rung fill in what it did in its own way.
 //
 //   1. Each team of 4 warps bounds its share of the level-1 nodes. Neighbouring shares are in one block.
 //   2. It opens its best node; its warps score the 4 best leaves in it and publish the best rows.
@@ -8,16 +8,16 @@
 //      do.
 //   5. The last block to finish makes the answer.
 //
-// Loads in flight (query/gpu/blocks.cuh) and turns at the work lists are today's in all of them.
+// Loads in flight (gpu/search/blocks.cuh) and turns at the work lists are today's in all of them.
 #pragma once
 
 #include <algorithm>
 
 #include "bench/ladder/bounded/rungs.h"
-#include "query/cuda/launch.h"
-#include "query/gpu/answer.cuh"
-#include "query/gpu/first_look.cuh"
-#include "query/gpu/work_list.cuh"
+#include "gpu/cuda/launch.h"
+#include "gpu/search/answer.cuh"
+#include "gpu/search/first_look.cuh"
+#include "gpu/search/work_list.cuh"
 
 namespace culmen::gpu::ladder {
 

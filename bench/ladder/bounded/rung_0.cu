@@ -10,10 +10,10 @@
 #include <memory>
 
 #include "bench/ladder/bounded/rungs.h"
-#include "query/cuda/buffer.h"
-#include "query/cuda/launch.h"
-#include "query/gpu/answer.cuh"
-#include "query/gpu/first_look.cuh"
+#include "gpu/cuda/buffer.h"
+#include "gpu/cuda/launch.h"
+#include "gpu/search/answer.cuh"
+#include "gpu/search/first_look.cuh"
 
 namespace culmen::gpu::ladder {
 namespace {

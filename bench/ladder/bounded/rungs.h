@@ -1,11 +1,11 @@
 // The rungs of the ladder: versions of the engine bounded, oldest first, each launched as the engine is
-// (query/gpu/engines.h). float32 only, k <= 256. Where candidates find no room the outcome is an overflow,
+// (gpu/search/engines.h). float32 only, k <= 256. Where candidates find no room the outcome is an overflow,
 // and that is that.
 #pragma once
 
 #include <functional>
 
-#include "query/gpu/engines.h"
+#include "gpu/search/engines.h"
 
 namespace culmen::gpu::ladder {
 

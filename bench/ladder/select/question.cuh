@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "bench/ladder/select/rungs.h"
-#include "query/select/methods.cuh"
+#include "select/methods.cuh"
 
 namespace culmen::select::ladder {
 

@@ -3,8 +3,8 @@
 // first. 64-bit ranks, k <= kMostK.
 #pragma once
 
-#include "query/select/select.h"
-#include "query/select/source.h"
+#include "select/select.h"
+#include "select/source.h"
 
 namespace culmen::select::ladder {
 

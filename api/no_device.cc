@@ -1,0 +1,76 @@
+// DeviceIndex in a culmen that was built without CUDA: there is no device to put an index on.
+#include "api/device_index.h"
+
+#include <string>
+
+#include "culmen/error.h"
+#include "gpu/build/device_load.h"
+#include "gpu/search/device_speed.h"
+
+namespace culmen {
+
+class gpu::Context {};
+
+class DeviceIndex::Impl {};
+
+int num_devices() noexcept {
+  return 0;
+}
+
+namespace {
+
+[[noreturn]] void throw_no_device(int device) {
+  throw CudaError("there is no GPU " + std::to_string(device) +
+                  ": this culmen was built without CUDA; build it where a CUDA toolkit is found");
+}
+
+}  // namespace
+
+DeviceIndex make_device_index(std::shared_ptr<const Published> /*index*/, const DeviceOptions& options,
+                              const std::shared_ptr<const gpu::LoadedTree>& /*loaded*/) {
+  throw_no_device(options.device);
+}
+
+DeviceLoad load_on_device(const TableView& /*table*/, const BuildOptions& options,
+                          const LoadLimits& /*limits*/) {
+  throw_no_device(options.device);
+}
+
+gpu::DeviceSpeed gpu::measure_device_speed(int device) {
+  throw_no_device(device);
+}
+
+// None of these can be called: there is no way to make a DeviceIndex, and so none to make a DeviceContext.
+SearchResult DeviceIndex::search(const Query& /*query*/, Engine /*engine*/) const {
+  return {};
+}
+std::vector<SearchResult> DeviceIndex::search(std::span<const Query> /*queries*/, Engine /*engine*/) const {
+  return {};
+}
+DeviceContext DeviceIndex::make_context(const ContextOptions& /*options*/) const {
+  return DeviceContext(nullptr);
+}
+void DeviceIndex::search_async(const DeviceBatch& /*batch*/, const DeviceAnswers& /*answers*/,
+                               DeviceContext& /*context*/) const {}
+RefreshStats DeviceIndex::refresh() const {
+  return {};
+}
+int DeviceIndex::device() const {
+  return -1;
+}
+DeviceMemory DeviceIndex::memory() const {
+  return DeviceMemory::device;
+}
+std::size_t DeviceIndex::device_bytes() const {
+  return 0;
+}
+DeviceContext::DeviceContext(std::unique_ptr<gpu::Context> context) : context_(std::move(context)) {}
+DeviceContext::DeviceContext(DeviceContext&& other) noexcept = default;
+DeviceContext& DeviceContext::operator=(DeviceContext&& other) noexcept = default;
+DeviceContext::~DeviceContext() = default;
+void DeviceContext::synchronize() const {}
+CUstream_st* DeviceContext::stream() const {
+  return nullptr;
+}
+
+}  // namespace culmen

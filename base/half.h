@@ -1,0 +1,68 @@
+// Half: binary16 as the bounds are stored. A query reads bounds at random, so their size is time: half the
+// bytes of float32 buy smaller blocks, and 11 bits loosen a bound by less than a block's own spread.
+//
+// Conversions round the way the caller says, never to the nearest. What is too large becomes infinity: a
+// bound that excludes nothing, which is loose but never wrong. Host and device round by the same code.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "base/host_device.h"
+
+namespace culmen {
+
+struct Half {
+  std::uint16_t bits = 0;
+
+  operator float() const {  // exact: every binary16 number is a binary32 number
+    const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
+    const std::uint32_t rest = bits & 0x7fffu;
+    if (rest < 0x400)  // subnormal
+      return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(rest) * 0x1p-24f) | sign);
+    // The exponent's offset is 15 here and 127 there; infinities and NaN have all of its bits set in both.
+    const std::uint32_t offset = rest < 0x7c00 ? (127u - 15u) << 23 : (255u - 31u) << 23;
+    return std::bit_cast<float>(((rest << 13) + offset) | sign);
+  }
+};
+static_assert(sizeof(Half) == 2);
+
+// a < b for numbers, without the way over binary32.
+inline bool is_less(Half a, Half b) {
+  const auto rank = [](Half half) {  // negative numbers count backwards
+    const auto bits = static_cast<std::int16_t>(half.bits);
+    return static_cast<std::int16_t>(bits ^ static_cast<std::int16_t>((bits >> 15) & 0x7fff));
+  };
+  return rank(a) < rank(b);
+}
+
+inline constexpr Half kHalfInfinity{0x7c00};
+inline constexpr double kHalfMaximum = 65504;
+inline constexpr double kHalfMinimum = 0x1p-24;  // of those above 0
+
+// The smallest Half that is not below `value`; infinity for NaN.
+CULMEN_HOST_DEVICE inline Half round_up_to_half(double value) {
+  if (!(value <= kHalfMaximum)) return {0x7c00};  // not the constant, which a device does not have
+  if (value < -kHalfMaximum) return {0xfbff};
+  // value = n * 2^(place - 24) with n rounded up; n in [1024, 2048] unless place is 0, where numbers are
+  // subnormal.
+  const double magnitude = std::fabs(value);
+  const int exponent = static_cast<int>(__builtin_bit_cast(std::uint64_t, magnitude) >> 52) - 1023;
+  const int place = exponent < -14 ? 0 : exponent + 14;
+  const double scale = __builtin_bit_cast(double, static_cast<std::uint64_t>(1023 + 24 - place) << 52);
+  const double exact = magnitude * scale;
+  int n = static_cast<int>(exact);
+  if (value > 0 && n < exact) ++n;
+  // With n = 2048 the sum carries into the exponent, as it should.
+  const auto bits = static_cast<std::uint16_t>((place << 10) + n);
+  return {static_cast<std::uint16_t>(value < 0 ? bits | 0x8000 : bits)};
+}
+
+// The largest Half that is not above `value`; -infinity for NaN.
+CULMEN_HOST_DEVICE inline Half round_down_to_half(double value) {
+  return {static_cast<std::uint16_t>(round_up_to_half(-value).bits ^ 0x8000)};
+}
+
+}  // namespace culmen

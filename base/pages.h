@@ -1,0 +1,83 @@
+// PageBuffer: a large, zeroed, page-aligned piece of memory of trivially copyable values, on huge pages where
+// the system has them. A query touches a few hundred scattered places in gigabytes: with 4 KiB pages each of
+// them would cost a page walk beside the cache miss.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace culmen {
+
+// A range of addresses of which the first part, `size` values, is memory: it grows without moving, so that
+// who reads one of its values never notices.
+template <typename T>
+class PageBuffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  PageBuffer() = default;
+  explicit PageBuffer(std::size_t size) : PageBuffer(size, size) {}
+  PageBuffer(std::size_t size, std::size_t capacity) : capacity_(capacity) {
+    if (capacity == 0) return;
+    if (capacity > kMaxBytes / sizeof(T)) throw std::bad_alloc();
+    void* memory =
+        ::mmap(nullptr, capacity * sizeof(T), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    data_ = static_cast<T*>(memory);
+    ::madvise(memory, capacity * sizeof(T), MADV_HUGEPAGE);  // a wish; refusal costs speed only
+    try {
+      grow(size);
+    } catch (...) {
+      ::munmap(data_, capacity_ * sizeof(T));
+      throw;
+    }
+  }
+  PageBuffer(PageBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
+  PageBuffer& operator=(PageBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+    return *this;
+  }
+  PageBuffer(const PageBuffer&) = delete;
+  PageBuffer& operator=(const PageBuffer&) = delete;
+  ~PageBuffer() {
+    if (data_ != nullptr) ::munmap(data_, capacity_ * sizeof(T));
+  }
+
+  // Makes the first `size` values memory; the new ones are zero. size <= capacity().
+  void grow(std::size_t size) {
+    CULMEN_ASSERT(size <= capacity_);
+    if (size <= size_) return;
+    if (::mprotect(data_, size * sizeof(T), PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+    size_ = size;
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
+  std::size_t size_bytes() const { return size_ * sizeof(T); }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+  std::span<T> span() { return {data_, size_}; }
+  std::span<const T> span() const { return {data_, size_}; }
+
+ private:
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 47;
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace culmen

@@ -1,0 +1,226 @@
+#include "gpu/build/bounds.h"
+
+#include "index/block_bounds.h"
+#include "gpu/cuda/launch.h"
+
+namespace culmen::gpu {
+namespace {
+
+constexpr unsigned kThreads = 128;
+constexpr unsigned kWarpSize = 32;
+constexpr unsigned kWarps = kThreads / kWarpSize;
+constexpr unsigned kAllLanes = 0xffffffff;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// As in index/subset_maxima.cc: a subset's sum is that of its first 3 attributes plus that of the others. A
+// lane has one set of others, with each of the 8 sets of the first.
+constexpr int kLow = 3;
+constexpr int kLowSums = 1 << kLow;
+constexpr int kMaxSums = 1 << kMaxGroupSize;
+static_assert(kMaxSums == kLowSums * kWarpSize);
+constexpr std::uint32_t kTileRows = 64;
+
+// Of a thread block.
+struct Shared {
+  double tile[kMaxGroupSize][kTileRows];  // unit values of a group; 0 where the group has no attribute
+  double maxima[kWarps][kMaxSums];        // of the rows that each warp has seen
+  double max_abs[kMaxAttributes];         // of the unit values
+};
+
+__device__ double greater(double a, double b) {
+  return a < b ? b : a;
+}
+
+// A leaf, its unit values and the column of its bounds.
+template <typename T>
+struct Leaf {
+  const T* values;
+  const T *maximum, *minimum;
+  const BoundUnit* units;
+  Half* bounds;
+  std::uint32_t num_rows, block_rows;
+  int num_attributes;
+
+  __device__ double unit_value(int attribute, std::uint32_t row) const {
+    return to_units(attribute, values[static_cast<std::uint32_t>(attribute) * block_rows + row]);
+  }
+  __device__ double to_units(int attribute, T value) const {
+    return units[attribute].to_units(static_cast<double>(value));
+  }
+  __device__ void write(int row, Half bound) const {
+    bounds[static_cast<std::size_t>(row) * kFanOut] = bound;
+  }
+};
+
+// Changing units keeps the order of values, so the extremes are those of the corners.
+template <typename T>
+__device__ void write_max_abs(const Leaf<T>& leaf, Shared& shared) {
+  for (int a = static_cast<int>(threadIdx.x); a < leaf.num_attributes; a += kThreads)
+    shared.max_abs[a] =
+        greater(fabs(leaf.to_units(a, leaf.maximum[a])), fabs(leaf.to_units(a, leaf.minimum[a])));
+}
+
+template <typename T>
+__device__ void write_minima(const Leaf<T>& leaf, const BoundRule& rule, const Shared& shared) {
+  for (int a = static_cast<int>(threadIdx.x); a < leaf.num_attributes; a += kThreads) {
+    double smallest = leaf.to_units(a, leaf.minimum[a]);
+    if (!rule.exact_sums) smallest -= sum_slack(shared.max_abs[a], 1);
+    leaf.write(rule.layout.minimum_row(a), round_down_to_half(smallest));
+  }
+}
+
+template <typename T>
+__device__ void fill_tile(const Leaf<T>& leaf, const BoundLayout::Group& group, std::uint32_t first_row,
+                          std::uint32_t num_rows, Shared& shared) {
+  for (unsigned i = threadIdx.x; i < kMaxGroupSize * kTileRows; i += kThreads) {
+    const int a = static_cast<int>(i / kTileRows);
+    const std::uint32_t row = i % kTileRows;
+    if (row >= num_rows) continue;
+    shared.tile[a][row] = a < group.size ? leaf.unit_value(group.first_attribute + a, first_row + row) : 0.0;
+  }
+}
+
+// Raises the maxima of a lane's sets by one row of the tile, in the order of subset_maxima.
+__device__ void raise_maxima(const Shared& shared, std::uint32_t row, unsigned lane,
+                             double (&maxima)[kLowSums]) {
+  double low[kLowSums];
+  low[0] = 0;
+#pragma unroll
+  for (int a = 0; a < kLow; ++a) {
+    const double value = shared.tile[a][row];
+#pragma unroll
+    for (int s = 0; s < 1 << a; ++s) low[(1 << a) + s] = low[s] + value;
+  }
+  double high = 0;
+#pragma unroll
+  for (int a = kLow; a < kMaxGroupSize; ++a)
+    if ((lane >> (a - kLow) & 1) != 0) high = high + shared.tile[a][row];
+#pragma unroll
+  for (int s = 0; s < kLowSums; ++s) maxima[s] = greater(maxima[s], low[s] + high);
+}
+
+// shared.maxima of all warps; the block has to wait for each other before they are read.
+template <typename T>
+__device__ void find_maxima(const Leaf<T>& leaf, const BoundLayout::Group& group, Shared& shared) {
+  const unsigned lane = threadIdx.x % kWarpSize, warp = threadIdx.x / kWarpSize;
+  double maxima[kLowSums];
+  for (double& maximum : maxima) maximum = -kInfinity;
+  for (std::uint32_t first = 0; first < leaf.num_rows; first += kTileRows) {
+    const std::uint32_t count = min(leaf.num_rows - first, kTileRows);
+    __syncthreads();  // before the tile, and the maxima of the group before, are overwritten
+    fill_tile(leaf, group, first, count, shared);
+    __syncthreads();  // the tile is read by all
+    for (std::uint32_t row = warp; row < count; row += kWarps) raise_maxima(shared, row, lane, maxima);
+  }
+  for (int s = 0; s < kLowSums; ++s) shared.maxima[warp][lane * kLowSums + s] = maxima[s];
+}
+
+template <typename T>
+__device__ void write_group(const Leaf<T>& leaf, const BoundRule& rule, const BoundLayout::Group& group,
+                            Shared& shared) {
+  find_maxima(leaf, group, shared);
+  __syncthreads();  // every warp's maxima are there
+  for (unsigned mask = threadIdx.x; mask < 1u << group.size; mask += kThreads) {
+    if (mask == 0) continue;
+    double maximum = shared.maxima[0][mask];
+    for (unsigned warp = 1; warp < kWarps; ++warp) maximum = greater(maximum, shared.maxima[warp][mask]);
+    if (!rule.exact_sums) {
+      double sum = 0;  // the last attribute first, as BlockBounds adds them
+      for (int a = group.size - 1; a >= 0; --a)
+        if ((mask >> a & 1) != 0) sum = sum + shared.max_abs[group.first_attribute + a];
+      maximum += sum_slack(sum, group.size);
+    }
+    leaf.write(group.first_row + static_cast<int>(mask) - 1, round_up_to_half(maximum));
+  }
+}
+
+template <typename T>
+__device__ void write_total(const Leaf<T>& leaf, const BoundRule& rule, Shared& shared) {
+  double largest = -kInfinity;
+  for (std::uint32_t row = threadIdx.x; row < leaf.num_rows; row += kThreads) {
+    double total = 0;
+    for (int a = 0; a < leaf.num_attributes; ++a) total = total + leaf.unit_value(a, row);
+    largest = greater(largest, total);
+  }
+  for (unsigned step = kWarpSize / 2; step > 0; step /= 2)
+    largest = greater(largest, __shfl_xor_sync(kAllLanes, largest, step));
+  __syncthreads();  // the maxima of the last group have been read
+  if (threadIdx.x % kWarpSize == 0) shared.maxima[threadIdx.x / kWarpSize][0] = largest;
+  __syncthreads();  // the totals of all warps are there
+  if (threadIdx.x != 0) return;
+  for (unsigned warp = 1; warp < kWarps; ++warp) largest = greater(largest, shared.maxima[warp][0]);
+  double sum = 0;
+  for (int a = 0; a < leaf.num_attributes; ++a) sum = sum + shared.max_abs[a];
+  if (!rule.exact_sums) largest += sum_slack(sum, leaf.num_attributes);
+  leaf.write(rule.layout.total_row(), round_up_to_half(largest));
+}
+
+// A thread block a leaf. Blocks of neighbouring leaves write to the same lines, which the L2 cache joins.
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    write_bounds(const __grid_constant__ LeafTarget leaves, const __grid_constant__ BoundRule rule) {
+  __shared__ Shared shared;
+  const std::uint32_t slot = leaves.first_leaf + blockIdx.x;
+  const LeafHeader& header = leaves.header(slot);
+  const NodeAccess<std::byte> node = leaves.node(slot);
+  const std::uint32_t child = slot % kFanOut;
+  const Leaf<T> leaf = {leaves.values<T>(slot),
+                        leaves.corner<T>(slot, Corner::maximum),
+                        leaves.corner<T>(slot, Corner::minimum),
+                        rule.units,
+                        node.bounds() + child,
+                        header.num_rows,
+                        leaves.block_rows,
+                        static_cast<int>(leaves.num_attributes)};
+  if (threadIdx.x == 0) {
+    node.children()[child] = slot;
+    node.min_ids()[child] = header.min_id;
+  }
+  write_max_abs(leaf, shared);
+  __syncthreads();  // max_abs is read by all
+  write_minima(leaf, rule, shared);
+  for (int g = 0; g < rule.layout.num_groups(); ++g) write_group(leaf, rule, rule.layout.group(g), shared);
+  if (rule.layout.has_total()) write_total(leaf, rule, shared);
+}
+
+// A thread a node.
+__global__ void __launch_bounds__(kThreads) write_node_headers(const LeafTarget leaves) {
+  const std::uint32_t first_node = leaves.first_leaf / kFanOut;
+  const std::uint32_t n = first_node + blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t end = leaves.first_leaf + leaves.num_leaves;
+  const std::uint64_t first_child = std::uint64_t{n} * kFanOut;
+  if (first_child >= end) return;
+  const NodeAccess<std::byte> node = {leaves.slots.nodes + (n - first_node) * leaves.node_bytes};
+  NodeHeader& header = node.header();
+  header.level = 1;
+  header.num_children = static_cast<std::uint32_t>(min(end - first_child, std::uint64_t{kFanOut}));
+  std::int64_t min_id = kNoId;
+  for (std::uint32_t c = 0; c < header.num_children; ++c) {
+    const std::int64_t id = node.min_ids()[c];
+    min_id = id < min_id ? id : min_id;
+  }
+  header.min_id = min_id;
+}
+
+}  // namespace
+
+template <typename T>
+void launch_bounds(const LeafTarget& leaves, const BoundRule& rule, cudaStream_t stream) {
+  if (leaves.num_leaves == 0) return;
+  cuda::launch(write_bounds<T>, {.num_blocks = leaves.num_leaves, .num_threads = kThreads}, stream, leaves,
+               rule);
+}
+
+void launch_node_headers(const LeafTarget& leaves, cudaStream_t stream) {
+  if (leaves.num_leaves == 0) return;
+  const std::uint32_t end = leaves.first_leaf + leaves.num_leaves;
+  const std::uint32_t num_nodes = (end - 1) / kFanOut + 1 - leaves.first_leaf / kFanOut;
+  cuda::launch(write_node_headers,
+               {.num_blocks = (num_nodes + kThreads - 1) / kThreads, .num_threads = kThreads}, stream,
+               leaves);
+}
+
+template void launch_bounds<float>(const LeafTarget&, const BoundRule&, cudaStream_t);
+template void launch_bounds<double>(const LeafTarget&, const BoundRule&, cudaStream_t);
+
+}  // namespace culmen::gpu

@@ -1,0 +1,322 @@
+#include "gpu/build/device_load.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "index/build/bulk_load.h"
+#include "base/ids.h"
+#include "index/build/load_steps.h"
+#include "base/with_threads.h"
+#include "gpu/build/cut_search.h"
+#include "gpu/build/fresh_pages.h"
+#include "gpu/build/keys.h"
+#include "gpu/build/load_room.h"
+#include "gpu/mirror/loaded_tree.h"
+#include "gpu/build/sort.h"
+#include "gpu/build/span_load.h"
+#include "gpu/build/survey.h"
+#include "gpu/build/transfer.h"
+
+namespace culmen {
+namespace gpu {
+namespace {
+
+// Bytes of a chunk: enough to keep the bus busy, and little beside the memory of a card.
+constexpr std::uint64_t kChunkBytes = 256 << 20;
+constexpr std::uint64_t kMostRowsAtOnce = (std::uint64_t{1} << 31) - 1;  // sorts number them by 32 bits
+
+std::uint32_t rows_of_a_chunk(const TableView& table, const LoadLimits& limits) {
+  if (limits.chunk_rows > 0) return limits.chunk_rows;
+  return static_cast<std::uint32_t>(kChunkBytes / TableChunks::row_bytes(table));
+}
+
+// How many partitions there may be, for who does not know the values' type yet.
+std::uint64_t most_partitions(const TableView& table, const BuildOptions& options, int block_rows) {
+  if (options.num_splits > 0) return kMaxPartitions;
+  if (options.num_partitions > 0) return static_cast<std::uint64_t>(options.num_partitions);
+  return table.num_rows / static_cast<std::uint64_t>(block_rows) + 1;
+}
+
+// The table must have rows, and a shape that has been checked.
+class DeviceLoader {
+ public:
+  DeviceLoader(const TableView& table, const BuildOptions& options, const LoadLimits& limits)
+      : table_(table), options_(options), limits_(limits), chunk_rows_(rows_of_a_chunk(table, limits)) {}
+
+  // Nothing: it needs more room than there is.
+  std::optional<DeviceLoad> run() {
+    const cuda::WaitAtEnd wait(stream_);  // buffers go behind it, and the caller's table
+    survey();
+    prepare_pages();
+    choose_partitions();
+    DeviceLoad loaded;
+    if (fits_at_once()) {
+      loaded.on_device = load_at_once();
+    } else if (!load_in_parts()) {
+      return std::nullopt;
+    }
+    loaded.snapshot = std::move(snapshot_);
+    report("done", 1);
+    return loaded;
+  }
+
+ private:
+  void report(std::string_view phase, double fraction) const {
+    if (options_.on_progress) options_.on_progress(phase, fraction);
+  }
+  template <typename F>
+  void for_each_chunk(std::string_view phase, F&& f) {
+    for (std::uint64_t i = 0; i < chunks_->size(); ++i) {
+      report(phase, static_cast<double>(i) / static_cast<double>(chunks_->size()));
+      f(chunks_->get(i));
+    }
+  }
+
+  std::uint64_t room() const;
+  void survey();
+  void prepare_pages();
+  std::vector<ColumnFacts> survey_chunks(IdFacts& ids);
+  void check_ids();
+  void choose_partitions();
+  bool fits_at_once() const;
+  std::shared_ptr<const LoadedTree> load_at_once();
+  std::shared_ptr<const LoadedTree> finish(std::shared_ptr<SlotArrays> arrays) const;
+  bool load_in_parts();
+  void write_keys(const TableChunk& chunk, OrderKey* keys, std::uint64_t* counts);
+  std::vector<std::uint64_t> first_rows() const;
+  std::optional<std::vector<PartitionSpan>> spans_that_fit(std::span<const std::uint64_t> first_rows) const;
+  void collect(PartitionSpan span, OrderKey* keys, RowSelection& selection, const Rows& rows);
+  SpanLoad make_span_load(std::span<const std::uint64_t> first_rows);
+
+  const TableView& table_;
+  const BuildOptions& options_;
+  const LoadLimits limits_;
+  const std::uint32_t chunk_rows_;
+  cuda::Stream stream_;
+  std::optional<TableChunks> chunks_;
+  bool ids_ascend_ = true;  // with the rows
+  std::shared_ptr<Snapshot> snapshot_;
+  FreshPages pages_;
+  std::optional<DevicePartitioner> partitioner_;
+  cuda::Buffer<std::uint64_t> counts_;  // [num_partitions] rows
+};
+
+// Bytes that may be taken now; part of the free memory stays free, for others.
+std::uint64_t DeviceLoader::room() const {
+  if (limits_.device_bytes > 0) return limits_.device_bytes;
+  std::size_t free = 0, total = 0;
+  cuda::check(cudaMemGetInfo(&free, &total));
+  const std::size_t usable = free / 10 * 9;
+  return usable - std::min(usable, RowSort::kMoreBytes);
+}
+
+void DeviceLoader::survey() {
+  report("reading", 0);
+  const int block_rows = checked_block_rows(options_.block_rows);
+  const LoadRoom most(table_, block_rows, largest_value_bytes(table_, options_.value_type));
+  const std::uint64_t n = table_.num_rows;
+  const std::uint64_t most_bytes =
+      n * most.table_row + most.for_table(n, most_partitions(table_, options_, block_rows));
+  chunks_.emplace(table_, chunk_rows_, most_bytes <= room(), stream_.get());
+  IdFacts ids;
+  const std::vector<ColumnFacts> facts = survey_chunks(ids);
+  for (std::size_t i = 0; i < facts.size(); ++i) check_values(table_, i, facts[i]);
+  ids_ascend_ = table_.ids.empty() || ids.is_unsorted == 0;
+  if (!ids_ascend_) check_ids();
+  const std::int64_t largest = table_.ids.empty() ? static_cast<std::int64_t>(n) - 1 : ids.largest;
+  snapshot_ =
+      start_snapshot(table_, options_, make_survey(table_, facts, options_.value_type), id_after(largest));
+}
+
+// Of the fewest leaves that the rows can fill; their number is not known before the partitions are.
+void DeviceLoader::prepare_pages() {
+  const auto block_rows = static_cast<std::uint64_t>(snapshot_->block_rows);
+  allocate_tree(*snapshot_, (table_.num_rows + block_rows - 1) / block_rows);
+  pages_.start(snapshot_->blocks);
+}
+
+std::vector<ColumnFacts> DeviceLoader::survey_chunks(IdFacts& ids) {
+  const bool round = options_.value_type == ValueType::float32;
+  const auto d_facts = send(std::vector(table_.columns.size(), no_facts()), stream_.get());
+  const auto d_ids = send(std::vector(1, ids), stream_.get());
+  for_each_chunk("reading", [&](const TableChunk& chunk) {
+    launch_survey(chunk, round, d_facts.data(), stream_.get());
+    if (chunk.ids == nullptr) return;
+    std::optional<std::int64_t> previous;
+    if (chunk.first_row > 0) previous = table_.ids[chunk.first_row - 1];
+    launch_id_survey(chunk, previous, d_ids.data(), stream_.get());
+  });
+  ids = fetch(d_ids, stream_.get()).front();
+  const std::vector<DeviceFacts> facts = fetch(d_facts, stream_.get());
+  std::vector<ColumnFacts> result;
+  std::transform(facts.begin(), facts.end(), std::back_inserter(result), to_column_facts);
+  return result;
+}
+
+// On the device if there is room to sort them all. The host finds the words if two are alike.
+void DeviceLoader::check_ids() {
+  const std::uint64_t n = table_.num_rows;
+  if (n <= kMostRowsAtOnce && n * (sizeof(std::int64_t) + RowSort::kRowBytes) <= room()) {
+    const cuda::Buffer<std::int64_t> ids(n);
+    for_each_chunk("reading", [&](const TableChunk& chunk) {
+      cuda::check(cudaMemcpyAsync(ids.data() + chunk.first_row, chunk.ids,
+                                  chunk.num_rows * sizeof(std::int64_t), cudaMemcpyDeviceToDevice,
+                                  stream_.get()));
+    });
+    RowSort sort(static_cast<std::uint32_t>(n), stream_.get());
+    if (sort.are_unique(ids.data(), static_cast<std::uint32_t>(n))) return;
+  }
+  check_ids_unique(table_.ids);
+}
+
+void DeviceLoader::choose_partitions() {
+  report("partitioning", 0);
+  const PartitionPlan plan = plan_partitions(*snapshot_, options_);
+  const bool has_room = plan.sample_rows * CutSearch::row_bytes(*snapshot_) <= room();
+  if (plan.kind == Partitioning::angle && has_room) {
+    CutSearch search(*snapshot_, plan, stream_.get());
+    for_each_chunk("partitioning", [&](const TableChunk& chunk) { search.add(chunk); });
+    snapshot_->partitioner = std::make_shared<const Partitioner>(search.find());
+  } else {
+    snapshot_->partitioner = make_partitioner(*snapshot_, table_, plan);
+  }
+  partitioner_.emplace(*snapshot_->partitioner, table_.num_rows, stream_.get());
+  counts_ = cuda::Buffer<std::uint64_t>(snapshot_->partitioner->num_partitions());
+  cuda::check(cudaMemsetAsync(counts_.data(), 0, counts_.size_bytes(), stream_.get()));
+}
+
+bool DeviceLoader::fits_at_once() const {
+  const LoadRoom each(table_, snapshot_->block_rows, snapshot_->value_bytes());
+  return table_.num_rows <= kMostRowsAtOnce &&
+         each.for_table(table_.num_rows, snapshot_->partitioner->num_partitions()) <= room();
+}
+
+void DeviceLoader::write_keys(const TableChunk& chunk, OrderKey* keys, std::uint64_t* counts) {
+  visit_value_type(*snapshot_, [&]<typename T>(T) {
+    launch_keys<T>(chunk, partitioner_->rule(), keys, counts, stream_.get());
+  });
+}
+
+// Waits for the counts. Where each partition begins, and the last one ends, among all rows in key order.
+std::vector<std::uint64_t> DeviceLoader::first_rows() const {
+  const std::vector<std::uint64_t> counts = fetch(counts_, stream_.get());
+  std::vector<std::uint64_t> first(counts.size() + 1, 0);
+  std::partial_sum(counts.begin(), counts.end(), first.begin() + 1);
+  return first;
+}
+
+SpanLoad DeviceLoader::make_span_load(std::span<const std::uint64_t> first_rows) {
+  return SpanLoad(
+      *snapshot_, table_.labels, first_rows, pages_,
+      [this](std::string_view phase, double fraction) { report(phase, fraction); }, stream_.get());
+}
+
+std::shared_ptr<const LoadedTree> DeviceLoader::load_at_once() {
+  const Rows rows(snapshot_->block_shape(), table_.num_rows);
+  for_each_chunk("partitioning", [&](const TableChunk& chunk) {
+    write_keys(chunk, rows.ref().keys + chunk.first_row, counts_.data());
+    visit_value_type(*snapshot_, [&]<typename T>(T) {
+      launch_collect<T>(chunk, nullptr, nullptr, chunk.num_rows, rows.ref(), chunk.first_row, stream_.get());
+    });
+  });
+  SpanLoad load = make_span_load(first_rows());
+  chunks_.reset();  // room for the leaves
+  std::shared_ptr<SlotArrays> arrays;
+  if (options_.stays_on_device) arrays = load.make_arrays();
+  load.load({0, snapshot_->partitioner->num_partitions()}, rows, ids_ascend_);
+  stack_levels(*snapshot_);
+  return finish(std::move(arrays));
+}
+
+// The upper levels, which the host has stacked, join the others on the device.
+std::shared_ptr<const LoadedTree> DeviceLoader::finish(std::shared_ptr<SlotArrays> arrays) const {
+  if (arrays == nullptr) return nullptr;
+  const Blocks& blocks = *snapshot_->blocks;
+  const std::size_t first = (snapshot_->num_leaves + kFanOut - 1) / kFanOut;
+  cuda::check(cudaMemcpyAsync(arrays->ref().nodes + first * blocks.node_bytes(), blocks.node(first).bytes,
+                              (snapshot_->num_nodes - first) * blocks.node_bytes(), cudaMemcpyHostToDevice,
+                              stream_.get()));
+  stream_.synchronize();
+  return std::make_shared<const LoadedTree>(
+      LoadedTree{std::move(arrays), snapshot_->blocks, snapshot_->version});
+}
+
+// As many partitions at a time as there is room for. None if there is a partition for which there is none.
+std::optional<std::vector<PartitionSpan>> DeviceLoader::spans_that_fit(
+    std::span<const std::uint64_t> first_rows) const {
+  const LoadRoom each(table_, snapshot_->block_rows, snapshot_->value_bytes());
+  const std::uint64_t most_bytes = room();
+  std::vector<PartitionSpan> spans = {{0, 0}};
+  std::uint64_t bytes = 0;
+  const auto fits = [&](std::uint32_t end) {
+    return bytes <= most_bytes && first_rows[end] - first_rows[spans.back().first] <= kMostRowsAtOnce;
+  };
+  for (std::uint32_t p = 0; p + 1 < first_rows.size(); ++p) {
+    const std::uint64_t more = each.for_table(first_rows[p + 1] - first_rows[p], 0);
+    bytes += more;
+    if (!fits(p + 1) && spans.back().end > spans.back().first) {
+      spans.push_back({p, p});
+      bytes = more;
+    }
+    if (!fits(p + 1)) return std::nullopt;
+    spans.back().end = p + 1;
+  }
+  return spans;
+}
+
+bool DeviceLoader::load_in_parts() {
+  const cuda::Buffer<OrderKey> keys(chunk_rows_);
+  RowSelection selection(chunk_rows_, stream_.get());
+  for_each_chunk("partitioning",
+                 [&](const TableChunk& chunk) { write_keys(chunk, keys.data(), counts_.data()); });
+  const std::vector<std::uint64_t> first = first_rows();
+  const auto spans = spans_that_fit(first);
+  if (!spans) return false;
+  SpanLoad load = make_span_load(first);
+  for (const PartitionSpan span : *spans) {
+    const Rows rows(snapshot_->block_shape(), first[span.end] - first[span.first]);
+    collect(span, keys.data(), selection, rows);
+    load.load(span, rows, ids_ascend_);
+  }
+  stack_levels(*snapshot_);
+  return true;
+}
+
+// The rows of some partitions, in the order of the table.
+void DeviceLoader::collect(PartitionSpan span, OrderKey* keys, RowSelection& selection, const Rows& rows) {
+  std::uint64_t num_collected = 0;
+  for_each_chunk("partitioning", [&](const TableChunk& chunk) {
+    write_keys(chunk, keys, nullptr);
+    const std::uint32_t count = selection.select(keys, chunk.num_rows, span);
+    visit_value_type(*snapshot_, [&]<typename T>(T) {
+      launch_collect<T>(chunk, keys, selection.rows(), count, rows.ref(), num_collected, stream_.get());
+    });
+    num_collected += count;
+  });
+}
+
+}  // namespace
+}  // namespace gpu
+
+DeviceLoad load_on_device(const TableView& table, const BuildOptions& options, const LoadLimits& limits) {
+  cuda::require_device(options.device);
+  const cuda::DeviceScope scope(options.device);
+  return with_threads(options.num_threads, [&]() -> DeviceLoad {
+    checked_block_rows(options.block_rows);
+    check_shape(table);
+    if (table.num_rows > 0) {
+      std::optional<DeviceLoad> loaded = gpu::DeviceLoader(table, options, limits).run();
+      if (loaded) return *std::move(loaded);
+    }
+    // No rows, or a partition that is larger than the device's memory, which the host takes instead.
+    return {bulk_load(table, options), nullptr};
+  });
+}
+
+}  // namespace culmen

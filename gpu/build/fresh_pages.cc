@@ -1,0 +1,48 @@
+#include "gpu/build/fresh_pages.h"
+
+#include <algorithm>
+
+namespace culmen::gpu {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+// Bytes that one task writes to: some of the largest pages that systems use unasked.
+constexpr std::size_t kGrain = 8 << 20;
+
+void write_to_pages(std::span<std::byte> memory) {
+  for (std::size_t i = 0; i < memory.size(); i += kPage) {
+    volatile std::byte& first = memory[i];
+    first = std::byte{0};
+  }
+}
+
+}  // namespace
+
+void FreshPages::start(const std::shared_ptr<Blocks>& blocks) {
+  if (blocks != blocks_) {
+    wait();
+    blocks_ = blocks;
+    num_leaves_ = num_nodes_ = 0;
+  }
+  const BlockShape& shape = blocks->shape();
+  const std::size_t leaf = num_leaves_, count = blocks->leaf_slots() - leaf;
+  if (count > 0) {
+    start({reinterpret_cast<std::byte*>(&blocks->leaf(leaf)), count * sizeof(LeafHeader)});
+    start({blocks->corners(leaf), count * kNumCorners * shape.corner_bytes()});
+    start({reinterpret_cast<std::byte*>(blocks->ids(leaf)), count * shape.block_rows * sizeof(std::int64_t)});
+    start({blocks->values(leaf), count * shape.leaf_bytes()});
+  }
+  const std::size_t node = num_nodes_, num_nodes = blocks->node_slots() - node;
+  if (num_nodes > 0) start({blocks->mutable_node(node).bytes, num_nodes * blocks->node_bytes()});
+  num_leaves_ += count;
+  num_nodes_ += num_nodes;
+}
+
+void FreshPages::start(std::span<std::byte> memory) {
+  for (std::size_t i = 0; i < memory.size(); i += kGrain) {
+    const std::span<std::byte> part = memory.subspan(i, std::min(kGrain, memory.size() - i));
+    group_.run([part] { write_to_pages(part); });
+  }
+}
+
+}  // namespace culmen::gpu

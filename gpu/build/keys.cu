@@ -1,0 +1,60 @@
+#include "gpu/cuda/launch.h"
+#include "gpu/build/chunk_values.cuh"
+#include "gpu/build/key_rule.h"
+#include "gpu/build/tuple.cuh"
+
+namespace culmen::gpu {
+namespace {
+
+constexpr unsigned kThreads = 128;
+
+__device__ std::uint32_t find_partition(const Tuple& tuple, std::uint64_t row, const KeyRule& rule) {
+  // A table of so many rows that the product does not fit fits nowhere.
+  if (rule.is_random) return static_cast<std::uint32_t>(row * rule.num_partitions / rule.num_rows);
+  std::uint32_t partition = 0;
+  for (std::uint32_t n = 0; n < rule.num_levels; ++n) {
+    const PartitionLevel& level = rule.levels[n];
+    partition = refined(partition, level, rule.cuts + level.first_cut, tuple.upper(level.coordinate),
+                        tuple.lower(level.coordinate));
+  }
+  return partition;
+}
+
+// The lanes of a warp that have the same partition count as one: in tables full of ties they are many.
+__device__ void count(std::uint64_t* counts, std::uint32_t partition) {
+  const unsigned alike = __match_any_sync(__activemask(), partition);
+  if (__ffs(static_cast<int>(alike)) - 1 == static_cast<int>(threadIdx.x % 32))
+    atomicAdd(reinterpret_cast<unsigned long long*>(counts) + partition,
+              static_cast<unsigned long long>(__popc(alike)));
+}
+
+// A thread a row.
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    write_keys(const __grid_constant__ TableChunk chunk, const __grid_constant__ KeyRule rule, OrderKey* keys,
+               std::uint64_t* counts) {
+  const std::uint32_t row = blockIdx.x * kThreads + threadIdx.x;
+  if (row >= chunk.num_rows) return;
+  Tuple tuple;
+  const auto value = [&](int i) { return stored_value<T>(chunk.columns[i], row); };
+  read_tuple(chunk.num_columns, rule.scale, value, tuple);
+  const std::uint32_t partition = find_partition(tuple, chunk.first_row + row, rule);
+  keys[row] =
+      key_in(partition, pack_order(tuple.largest, tuple.sum / static_cast<double>(chunk.num_columns)));
+  if (counts != nullptr) count(counts, partition);
+}
+
+}  // namespace
+
+template <typename T>
+void launch_keys(const TableChunk& chunk, const KeyRule& rule, OrderKey* keys, std::uint64_t* counts,
+                 cudaStream_t stream) {
+  const unsigned num_blocks = (chunk.num_rows + kThreads - 1) / kThreads;
+  cuda::launch(write_keys<T>, {.num_blocks = num_blocks, .num_threads = kThreads}, stream, chunk, rule, keys,
+               counts);
+}
+
+template void launch_keys<float>(const TableChunk&, const KeyRule&, OrderKey*, std::uint64_t*, cudaStream_t);
+template void launch_keys<double>(const TableChunk&, const KeyRule&, OrderKey*, std::uint64_t*, cudaStream_t);
+
+}  // namespace culmen::gpu

@@ -1,0 +1,26 @@
+// Order keys of a table's rows, as Partitioner::keys computes them, and which rows belong to which partition.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "index/partitioner.h"
+#include "gpu/cuda/buffer.h"
+#include "gpu/build/key_rule.h"
+#include "gpu/build/table_chunks.h"
+
+namespace culmen::gpu {
+
+// A partitioner's copy on the current device, for work on one stream. Throws OutOfDeviceMemory or CudaError.
+class DevicePartitioner {
+ public:
+  // num_rows: of the table.
+  DevicePartitioner(const Partitioner& partitioner, std::uint64_t num_rows, cudaStream_t stream);
+  const KeyRule& rule() const { return rule_; }
+
+ private:
+  cuda::Buffer<double> minimum_, inverse_, cuts_;
+  KeyRule rule_ = {};
+};
+
+}  // namespace culmen::gpu

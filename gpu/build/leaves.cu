@@ -1,0 +1,198 @@
+#include "gpu/build/leaves.h"
+
+#include "index/build/leaf_cut.h"
+#include "gpu/cuda/launch.h"
+
+namespace culmen::gpu {
+namespace {
+
+constexpr unsigned kThreads = 128;
+constexpr unsigned kWarpSize = 32;
+constexpr unsigned kWarps = kThreads / kWarpSize;
+constexpr unsigned kAllLanes = 0xffffffff;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Least {
+  template <typename T>
+  __device__ T operator()(T a, T b) const {
+    return b < a ? b : a;
+  }
+};
+struct Greatest {
+  template <typename T>
+  __device__ T operator()(T a, T b) const {
+    return a < b ? b : a;
+  }
+};
+
+// The last partition of the span that begins at or before the leaf: those without leaves begin where the next
+// one does, so it is the one that has the leaf.
+__device__ std::uint32_t partition_with(std::uint32_t leaf, const PartitionsRef& partitions) {
+  std::uint32_t first = partitions.span.first, end = partitions.span.end;
+  while (end - first > 1) {
+    const std::uint32_t middle = first + (end - first) / 2;
+    if (partitions.ranges[middle].first_leaf <= leaf) {
+      first = middle;
+    } else {
+      end = middle;
+    }
+  }
+  return first;
+}
+
+// A thread a leaf.
+__global__ void __launch_bounds__(kThreads)
+    cut(const LeafTarget leaves, const PartitionsRef partitions, std::uint32_t* starts) {
+  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= leaves.num_leaves) return;
+  const std::uint32_t leaf = leaves.first_leaf + i;
+  const std::uint32_t p = partition_with(leaf, partitions);
+  const PartitionRange range = partitions.ranges[p];
+  const std::uint64_t first_row = partitions.first_rows[p];
+  const std::uint64_t num_rows = partitions.first_rows[p + 1] - first_row;
+  const std::uint32_t nth = leaf - range.first_leaf;
+  const std::uint64_t start = first_row_of_leaf(num_rows, nth, range.num_leaves);
+  const std::uint64_t end = first_row_of_leaf(num_rows, nth + 1, range.num_leaves);
+  LeafHeader header;
+  header.num_rows = static_cast<std::uint32_t>(end - start);
+  header.partition = p;
+  leaves.header(leaf) = header;
+  starts[i] = static_cast<std::uint32_t>(first_row - partitions.first_row + start);
+}
+
+// Of num_values >= 1 values, by a warp; in all lanes.
+template <typename T, typename Better>
+__device__ T best_of(const T* values, std::uint32_t num_values, Better better) {
+  const std::uint32_t lane = threadIdx.x % kWarpSize;
+  T best = values[lane < num_values ? lane : 0];
+  for (std::uint32_t i = lane + kWarpSize; i < num_values; i += kWarpSize) best = better(best, values[i]);
+  for (unsigned step = kWarpSize / 2; step > 0; step /= 2)
+    best = better(best, __shfl_xor_sync(kAllLanes, best, step));
+  return best;
+}
+
+// By the thread block. Slots without a row are 0.
+template <typename T>
+__device__ void copy_rows(const LeafTarget& leaves, std::uint32_t leaf, std::uint32_t num_rows,
+                          const RowsRef& rows, const std::uint32_t* order) {
+  T* values = leaves.values<T>(leaf);
+  std::int64_t* ids = leaves.ids(leaf);
+  const std::uint32_t d = leaves.num_attributes;
+  for (std::uint32_t slot = threadIdx.x; slot < leaves.block_rows; slot += kThreads) {
+    const bool is_there = slot < num_rows;
+    const std::uint32_t row = is_there ? order[slot] : 0;
+    const T* from = reinterpret_cast<const T*>(rows.values) + static_cast<std::size_t>(row) * d;
+    ids[slot] = is_there ? rows.ids[row] : 0;
+    for (std::uint32_t a = 0; a < d; ++a) values[a * leaves.block_rows + slot] = is_there ? from[a] : T{0};
+  }
+}
+
+// By the thread block, a warp an attribute.
+template <typename T>
+__device__ void write_corners(const LeafTarget& leaves, std::uint32_t leaf, std::uint32_t num_rows) {
+  const bool is_first_lane = threadIdx.x % kWarpSize == 0;
+  const std::uint32_t d = leaves.num_attributes;
+  for (std::uint32_t a = threadIdx.x / kWarpSize; a < d; a += kWarps) {
+    const T* column = leaves.values<T>(leaf) + a * leaves.block_rows;
+    const T largest = best_of(column, num_rows, Greatest{}), smallest = best_of(column, num_rows, Least{});
+    if (!is_first_lane) continue;
+    leaves.corner<T>(leaf, Corner::maximum)[a] = largest;
+    leaves.corner<T>(leaf, Corner::minimum)[a] = smallest;
+  }
+}
+
+// A thread block a leaf.
+template <typename T>
+__global__ void __launch_bounds__(kThreads) fill(const LeafTarget leaves, const RowsRef rows,
+                                                 const std::uint32_t* order, const std::uint32_t* starts) {
+  const std::uint32_t leaf = leaves.first_leaf + blockIdx.x;
+  const std::uint32_t num_rows = leaves.header(leaf).num_rows;
+  copy_rows<T>(leaves, leaf, num_rows, rows, order + starts[blockIdx.x]);
+  __syncthreads();  // what is read from here on is what other threads have written
+  write_corners<T>(leaves, leaf, num_rows);
+  if (threadIdx.x >= kWarpSize) return;
+  const std::int64_t min_id = best_of(leaves.ids(leaf), num_rows, Least{});
+  if (threadIdx.x == 0) leaves.header(leaf).min_id = min_id;
+}
+
+// By a warp, from the last leaf of a partition to the first, a leaf a lane: to(leaf) becomes the best of
+// from(leaf) over all later leaves, `none` if there are none.
+template <typename T, typename Better, typename From, typename To>
+__device__ void scan_later(const PartitionRange& range, T none, Better better, From&& from, To&& to) {
+  const std::uint32_t lane = threadIdx.x % kWarpSize;
+  T later = none;
+  for (std::uint32_t end = range.num_leaves; end > 0;) {
+    const std::uint32_t count = end < kWarpSize ? end : kWarpSize;
+    const std::uint32_t leaf = range.first_leaf + end - 1 - (lane < count ? lane : count - 1);
+    T best = from(leaf);  // of the lanes up to this one
+    for (unsigned step = 1; step < kWarpSize; step *= 2) {
+      const T other = __shfl_up_sync(kAllLanes, best, step);
+      if (lane >= step) best = better(best, other);
+    }
+    const T before = __shfl_up_sync(kAllLanes, best, 1);
+    if (lane < count) to(leaf) = lane == 0 ? later : better(later, before);
+    later = better(later, __shfl_sync(kAllLanes, best, static_cast<int>(kWarpSize - 1)));
+    end -= count;
+  }
+}
+
+// A warp an attribute of a partition, and one for its ids.
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    write_thresholds(const LeafTarget leaves, const PartitionsRef partitions) {
+  const std::uint64_t warp = (std::uint64_t{blockIdx.x} * kThreads + threadIdx.x) / kWarpSize;
+  const std::uint64_t p = partitions.span.first + warp / (leaves.num_attributes + 1);
+  if (p >= partitions.span.end) return;
+  const PartitionRange range = partitions.ranges[p];
+  const auto a = static_cast<std::uint32_t>(warp % (leaves.num_attributes + 1));
+  if (a == leaves.num_attributes) {
+    scan_later(
+        range, kNoId, Least{}, [&](std::uint32_t leaf) { return leaves.header(leaf).min_id; },
+        [&](std::uint32_t leaf) -> std::int64_t& { return leaves.header(leaf).later_min_id; });
+    return;
+  }
+  const auto value = [&](std::uint32_t leaf, Corner which) -> T& { return leaves.corner<T>(leaf, which)[a]; };
+  scan_later(
+      range, static_cast<T>(-kInfinity), Greatest{},
+      [&](std::uint32_t leaf) { return value(leaf, Corner::maximum); },
+      [&](std::uint32_t leaf) -> T& { return value(leaf, Corner::later_maximum); });
+  scan_later(
+      range, static_cast<T>(kInfinity), Least{},
+      [&](std::uint32_t leaf) { return value(leaf, Corner::minimum); },
+      [&](std::uint32_t leaf) -> T& { return value(leaf, Corner::later_minimum); });
+}
+
+}  // namespace
+
+void launch_cut(const LeafTarget& leaves, const PartitionsRef& partitions, std::uint32_t* starts,
+                cudaStream_t stream) {
+  if (leaves.num_leaves == 0) return;
+  cuda::launch(cut, {.num_blocks = (leaves.num_leaves + kThreads - 1) / kThreads, .num_threads = kThreads},
+               stream, leaves, partitions, starts);
+}
+
+template <typename T>
+void launch_fill(const LeafTarget& leaves, const RowsRef& rows, const std::uint32_t* order,
+                 const std::uint32_t* starts, cudaStream_t stream) {
+  if (leaves.num_leaves == 0) return;
+  cuda::launch(fill<T>, {.num_blocks = leaves.num_leaves, .num_threads = kThreads}, stream, leaves, rows,
+               order, starts);
+}
+
+template <typename T>
+void launch_thresholds(const LeafTarget& leaves, const PartitionsRef& partitions, cudaStream_t stream) {
+  const std::uint64_t num_partitions = partitions.span.end - partitions.span.first;
+  const std::uint64_t num_warps = num_partitions * (leaves.num_attributes + 1);
+  const auto num_blocks = static_cast<unsigned>((num_warps + kWarps - 1) / kWarps);
+  cuda::launch(write_thresholds<T>, {.num_blocks = num_blocks, .num_threads = kThreads}, stream, leaves,
+               partitions);
+}
+
+template void launch_fill<float>(const LeafTarget&, const RowsRef&, const std::uint32_t*,
+                                 const std::uint32_t*, cudaStream_t);
+template void launch_fill<double>(const LeafTarget&, const RowsRef&, const std::uint32_t*,
+                                  const std::uint32_t*, cudaStream_t);
+template void launch_thresholds<float>(const LeafTarget&, const PartitionsRef&, cudaStream_t);
+template void launch_thresholds<double>(const LeafTarget&, const PartitionsRef&, cudaStream_t);
+
+}  // namespace culmen::gpu

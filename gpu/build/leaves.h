@@ -1,0 +1,69 @@
+// Leaves made on a device, from rows in key order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "index/node_layout.h"
+#include "gpu/mirror/write_blocks.h"
+#include "gpu/build/rows.h"
+
+namespace culmen::gpu {
+
+// Where leaves [first_leaf, first_leaf + num_leaves) come to stand, and the level-1 nodes above them.
+struct LeafTarget {
+  SlotArraysRef slots;  // of first_leaf, and of the node above it
+  std::uint32_t first_leaf, num_leaves;
+  std::uint32_t block_rows;
+  std::uint32_t num_attributes;
+  std::uint64_t node_bytes;
+
+  template <typename T>
+  CULMEN_HOST_DEVICE T* values(std::uint32_t leaf) const {
+    return reinterpret_cast<T*>(slots.values) +
+           static_cast<std::size_t>(leaf - first_leaf) * block_rows * num_attributes;
+  }
+  CULMEN_HOST_DEVICE std::int64_t* ids(std::uint32_t leaf) const {
+    return reinterpret_cast<std::int64_t*>(slots.ids) +
+           static_cast<std::size_t>(leaf - first_leaf) * block_rows;
+  }
+  CULMEN_HOST_DEVICE LeafHeader& header(std::uint32_t leaf) const {
+    return reinterpret_cast<LeafHeader*>(slots.leaves)[leaf - first_leaf];
+  }
+  template <typename T>
+  CULMEN_HOST_DEVICE T* corner(std::uint32_t leaf, Corner which) const {
+    return reinterpret_cast<T*>(slots.corners) +
+           (static_cast<std::size_t>(leaf - first_leaf) * kNumCorners + static_cast<std::size_t>(which)) *
+               num_attributes;
+  }
+  // The node above a leaf.
+  CULMEN_HOST_DEVICE NodeAccess<std::byte> node(std::uint32_t leaf) const {
+    return {slots.nodes + (leaf / kFanOut - first_leaf / kFanOut) * node_bytes};
+  }
+};
+static_assert(std::is_trivially_copyable_v<LeafTarget>);
+
+// The partitions whose rows are there, in device memory; both arrays are of all partitions.
+struct PartitionsRef {
+  const PartitionRange* ranges;     // leaves
+  const std::uint64_t* first_rows;  // [num_partitions + 1] among all rows in key order
+  PartitionSpan span;
+  std::uint64_t first_row;  // of span.first
+};
+
+// Enqueues the leaves' headers, but for the ids in them, and where each begins in the order of the rows:
+// starts[num_leaves].
+void launch_cut(const LeafTarget& leaves, const PartitionsRef& partitions, std::uint32_t* starts,
+                cudaStream_t stream);
+
+// Enqueues rows, ids, corners and smallest ids of the leaves. order: the rows in key order.
+template <typename T>
+void launch_fill(const LeafTarget& leaves, const RowsRef& rows, const std::uint32_t* order,
+                 const std::uint32_t* starts, cudaStream_t stream);
+
+// Enqueues the corners of all later leaves of each partition, and their smallest ids.
+template <typename T>
+void launch_thresholds(const LeafTarget& leaves, const PartitionsRef& partitions, cudaStream_t stream);
+
+}  // namespace culmen::gpu

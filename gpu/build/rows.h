@@ -1,0 +1,73 @@
+// The rows that a device sorts at once: those of some partitions, collected from the chunks of the table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "index/blocks.h"
+#include "index/order_key.h"
+#include "gpu/cuda/buffer.h"
+#include "gpu/build/table_chunks.h"
+
+namespace culmen::gpu {
+
+// Pointers to device memory; row by row, so that a row that is read alone is one piece of memory.
+struct RowsRef {
+  OrderKey* keys;          // [num_rows]
+  std::byte* values;       // [num_rows][num_attributes] as they are stored
+  std::int64_t* ids;       // [num_rows]
+  std::uint64_t* numbers;  // [num_rows] in the table; null: they are not wanted
+};
+static_assert(std::is_trivially_copyable_v<RowsRef>);
+
+// Memory for them. Throws OutOfDeviceMemory or CudaError.
+class Rows {
+ public:
+  Rows(const BlockShape& shape, std::uint64_t num_rows)
+      : size_(num_rows),
+        keys_(num_rows),
+        values_(num_rows * shape.corner_bytes()),
+        ids_(num_rows),
+        numbers_(shape.has_labels ? num_rows : 0) {}
+
+  std::uint64_t size() const { return size_; }
+  RowsRef ref() const { return {keys_.data(), values_.data(), ids_.data(), numbers_.data()}; }
+
+ private:
+  std::uint64_t size_;
+  cuda::Buffer<OrderKey> keys_;
+  cuda::Buffer<std::byte> values_;  // a row has as many as a corner
+  cuda::Buffer<std::int64_t> ids_;
+  cuda::Buffer<std::uint64_t> numbers_;
+};
+
+// Partitions [first, end).
+struct PartitionSpan {
+  std::uint32_t first, end;
+};
+
+// Finds the rows of a chunk that belong to some partitions.
+class RowSelection {
+ public:
+  // Of chunks of up to `most_rows`. Throws OutOfDeviceMemory or CudaError.
+  RowSelection(std::uint32_t most_rows, cudaStream_t stream);
+
+  // keys: of the chunk's rows. Waits. Returns how many there are.
+  std::uint32_t select(const OrderKey* keys, std::uint32_t num_rows, PartitionSpan partitions);
+  // In ascending order, in device memory.
+  const std::uint32_t* rows() const { return rows_.data(); }
+
+ private:
+  cudaStream_t stream_;
+  cuda::Buffer<std::uint32_t> rows_, count_;
+  cuda::Buffer<std::byte> scratch_;
+};
+
+// Enqueues that rows of a chunk come to stand in rows [first, first + count): those of `selected`, or the
+// first `count` of the chunk if that is null. keys: of the chunk's rows; null: they are there already.
+template <typename T>
+void launch_collect(const TableChunk& chunk, const OrderKey* keys, const std::uint32_t* selected,
+                    std::uint32_t count, const RowsRef& rows, std::uint64_t first, cudaStream_t stream);
+
+}  // namespace culmen::gpu

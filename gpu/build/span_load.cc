@@ -1,0 +1,164 @@
+#include "gpu/build/span_load.h"
+
+#include <tbb/parallel_for.h>
+
+#include <optional>
+#include <utility>
+
+#include "culmen/error.h"
+#include "index/leaf_labels.h"
+#include "index/build/load_steps.h"
+#include "gpu/build/sort.h"
+#include "gpu/build/transfer.h"
+
+namespace culmen::gpu {
+namespace {
+
+// Of the nodes above the leaves those before this one are complete.
+std::uint32_t end_of_complete_nodes(std::uint32_t end_leaf, std::uint64_t num_leaves) {
+  return end_leaf == num_leaves ? (end_leaf + kFanOut - 1) / kFanOut : end_leaf / kFanOut;
+}
+
+}  // namespace
+
+// Device memory for the leaves of a span, and the nodes above them.
+struct SpanLoad::LeafBuffers {
+  cuda::Buffer<std::byte> values, ids, leaves, corners, nodes;
+
+  LeafBuffers(const Blocks& blocks, std::size_t num_leaves, std::size_t num_nodes)
+      : values(num_leaves * blocks.shape().leaf_bytes()),
+        ids(num_leaves * blocks.shape().block_rows * sizeof(std::int64_t)),
+        leaves(num_leaves * sizeof(LeafHeader)),
+        corners(num_leaves * kNumCorners * blocks.shape().corner_bytes()),
+        nodes(num_nodes * blocks.node_bytes()) {}
+  SlotArraysRef ref() const {
+    return {values.data(), ids.data(), leaves.data(), corners.data(), nodes.data()};
+  }
+};
+
+SpanLoad::SpanLoad(Snapshot& snapshot, LabelsView labels, std::span<const std::uint64_t> first_rows,
+                   FreshPages& pages, Report report, cudaStream_t stream)
+    : snapshot_(snapshot),
+      labels_(labels),
+      pages_(pages),
+      report_(std::move(report)),
+      stream_(stream),
+      first_rows_(first_rows.begin(), first_rows.end()),
+      partitions_(cut_partitions(first_rows, snapshot.block_rows)),
+      d_first_rows_(send(first_rows, stream)),
+      d_partitions_(send(partitions_, stream)),
+      d_units_(send(snapshot.units, stream)),
+      downloader_(stream) {
+  allocate_tree(snapshot, partitions_.back().first_leaf + std::size_t{partitions_.back().num_leaves});
+  pages_.start(snapshot.blocks);
+}
+
+std::shared_ptr<SlotArrays> SpanLoad::make_arrays() {
+  try {
+    arrays_ = std::make_shared<SlotArrays>(snapshot_, DeviceMemory::device, 0);
+  } catch (const OutOfDeviceMemory&) {  // then the index is built all the same
+  }
+  return arrays_;
+}
+
+PartitionsRef SpanLoad::partitions_ref(PartitionSpan span) const {
+  return {d_partitions_.data(), d_first_rows_.data(), span, first_rows_[span.first]};
+}
+
+LeafTarget SpanLoad::target_of(PartitionSpan span) const {
+  const BlockShape& shape = snapshot_.blocks->shape();
+  const std::uint32_t first_leaf = partitions_[span.first].first_leaf;
+  const std::uint32_t end_leaf = span.end < partitions_.size()
+                                     ? partitions_[span.end].first_leaf
+                                     : static_cast<std::uint32_t>(snapshot_.num_leaves);
+  return {{},
+          first_leaf,
+          end_leaf - first_leaf,
+          static_cast<std::uint32_t>(shape.block_rows),
+          static_cast<std::uint32_t>(shape.num_attributes),
+          snapshot_.blocks->node_bytes()};
+}
+
+void SpanLoad::load(PartitionSpan span, const Rows& rows, bool ids_ascend) {
+  LeafTarget leaves = target_of(span);
+  if (leaves.num_leaves == 0) return;
+  report_("sorting", 0);
+  const auto num_rows = static_cast<std::uint32_t>(first_rows_[span.end] - first_rows_[span.first]);
+  RowSort sort(num_rows, stream_);
+  const std::uint32_t* order = sort.by_key(rows.ref().keys, ids_ascend ? nullptr : rows.ref().ids, num_rows);
+  cuda::check(cudaStreamSynchronize(stream_));
+  report_("bounding", 0);
+  const std::uint32_t num_nodes =
+      (leaves.first_leaf + leaves.num_leaves - 1) / kFanOut + 1 - leaves.first_leaf / kFanOut;
+  std::optional<LeafBuffers> buffers;
+  if (arrays_ == nullptr) buffers.emplace(*snapshot_.blocks, leaves.num_leaves, num_nodes);
+  leaves.slots = arrays_ == nullptr ? buffers->ref() : arrays_->ref();
+  cuda::check(cudaMemsetAsync(leaves.slots.nodes, 0, num_nodes * leaves.node_bytes, stream_));
+  const cuda::Buffer<std::uint32_t> starts(leaves.num_leaves);
+  visit_value_type(snapshot_, [&]<typename T>(T) {
+    make_leaves<T>(leaves, partitions_ref(span), rows, order, starts.data());
+  });
+  cuda::check(cudaStreamSynchronize(stream_));
+  report_("copying", 0);
+  pages_.wait();
+  for (const Piece& piece : pieces_of(leaves)) downloader_.copy(piece.from, piece.to);
+  if (snapshot_.has_labels) copy_labels(leaves, rows, order, starts.data());
+}
+
+template <typename T>
+void SpanLoad::make_leaves(const LeafTarget& leaves, const PartitionsRef& partitions, const Rows& rows,
+                           const std::uint32_t* order, std::uint32_t* starts) {
+  if (unfinished_node_.size() > 0)
+    cuda::check(cudaMemcpyAsync(leaves.slots.nodes, unfinished_node_.data(), leaves.node_bytes,
+                                cudaMemcpyDeviceToDevice, stream_));
+  launch_cut(leaves, partitions, starts, stream_);
+  launch_fill<T>(leaves, rows.ref(), order, starts, stream_);
+  launch_thresholds<T>(leaves, partitions, stream_);
+  launch_bounds<T>(leaves, {snapshot_.layout, d_units_.data(), snapshot_.exact_sums}, stream_);
+  launch_node_headers(leaves, stream_);
+  keep_unfinished_node(leaves);
+}
+
+void SpanLoad::keep_unfinished_node(const LeafTarget& leaves) {
+  const std::uint32_t end_leaf = leaves.first_leaf + leaves.num_leaves;
+  if (end_leaf % kFanOut == 0 || end_leaf == snapshot_.num_leaves) {
+    unfinished_node_ = {};
+    return;
+  }
+  cuda::grow(unfinished_node_, leaves.node_bytes, cuda::Memory::device);
+  cuda::check(cudaMemcpyAsync(unfinished_node_.data(), leaves.node(end_leaf).bytes, leaves.node_bytes,
+                              cudaMemcpyDeviceToDevice, stream_));
+}
+
+// Of the nodes only those that are complete.
+std::array<SpanLoad::Piece, 5> SpanLoad::pieces_of(const LeafTarget& leaves) const {
+  Blocks& blocks = *snapshot_.blocks;
+  const BlockShape& shape = blocks.shape();
+  const SlotArraysRef& from = leaves.slots;
+  const std::uint32_t first = leaves.first_leaf, first_node = first / kFanOut;
+  const std::uint32_t end_node = end_of_complete_nodes(first + leaves.num_leaves, snapshot_.num_leaves);
+  const std::size_t count = leaves.num_leaves;
+  const auto bytes = [](auto* to, std::size_t size) {
+    return std::span(reinterpret_cast<std::byte*>(to), size);
+  };
+  return {{{from.leaves, bytes(&blocks.leaf(first), count * sizeof(LeafHeader))},
+           {from.corners, bytes(blocks.corners(first), count * kNumCorners * shape.corner_bytes())},
+           {from.ids, bytes(blocks.ids(first), count * shape.block_rows * sizeof(std::int64_t))},
+           {from.values, bytes(blocks.values(first), count * shape.leaf_bytes())},
+           {from.nodes,
+            bytes(blocks.mutable_node(first_node).bytes, (end_node - first_node) * blocks.node_bytes())}}};
+}
+
+void SpanLoad::copy_labels(const LeafTarget& leaves, const Rows& rows, const std::uint32_t* order,
+                           const std::uint32_t* starts) {
+  const std::vector<std::uint32_t> start_of = fetch(starts, leaves.num_leaves, stream_);
+  const std::vector<std::uint32_t> row_at = fetch(order, rows.size(), stream_);
+  const std::vector<std::uint64_t> number_of = fetch(rows.ref().numbers, rows.size(), stream_);
+  tbb::parallel_for(std::size_t{0}, start_of.size(), [&](std::size_t i) {
+    const std::size_t leaf = leaves.first_leaf + i;
+    const auto label = [&](std::uint64_t r) { return labels_[number_of[row_at[start_of[i] + r]]]; };
+    write_labels(*snapshot_.blocks, leaf, snapshot_.leaf(leaf).num_rows, label);
+  });
+}
+
+}  // namespace culmen::gpu

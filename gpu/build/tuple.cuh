@@ -1,0 +1,47 @@
+// A tuple as partitions are cut, in a thread's registers: what index/partitioner.cc computes for many at
+// once, sums in the same order.
+#pragma once
+
+#include <cstdint>
+
+#include "index/order_key.h"
+#include "gpu/build/key_rule.h"
+
+namespace culmen::gpu {
+
+struct Tuple {
+  double tails[kMaxAttributes];   // [i > 0]: the sum of the squares of 1 - x_i, ..., the last first
+  double lowers[kMaxAttributes];  // [i > 0]: (1 - x_(i-1))^2
+  double sum;                     // of the scaled attributes x
+  double largest;
+
+  __device__ double upper(std::uint32_t coordinate) const {
+    return coordinate == 0 ? sum : tails[coordinate];
+  }
+  __device__ double lower(std::uint32_t coordinate) const {
+    return coordinate == 0 ? 1.0 : lowers[coordinate];
+  }
+};
+
+// value(i): attribute i < num_attributes as it is stored.
+template <typename Value>
+__device__ void read_tuple(int num_attributes, const ScaleRef& scale, const Value& value, Tuple& tuple) {
+  double sum = 0, largest = 0;
+  for (int i = 0; i < num_attributes; ++i) {
+    const double x = scaled_to_one(static_cast<double>(value(i)), scale.minimum[i], scale.inverse[i]);
+    sum = i == 0 ? x : sum + x;
+    largest = x > largest ? x : largest;
+    const double square = (1.0 - x) * (1.0 - x);
+    tuple.tails[i] = square;
+    if (i + 1 < num_attributes) tuple.lowers[i + 1] = square;
+  }
+  double tail = 0;
+  for (int i = num_attributes - 1; i > 0; --i) {
+    tail = tail + tuple.tails[i];
+    tuple.tails[i] = tail;
+  }
+  tuple.sum = sum;
+  tuple.largest = largest;
+}
+
+}  // namespace culmen::gpu

@@ -1,0 +1,49 @@
+#include "gpu/cuda/error.h"
+
+#include <string>
+#include <string_view>
+
+#include "culmen/error.h"
+
+namespace culmen::cuda {
+namespace {
+
+// 0 if it fails.
+cudaError_t count_devices(int& count) noexcept {
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess) return status;
+  cudaGetLastError();  // or the next call would report it again
+  count = 0;
+  return status;
+}
+
+}  // namespace
+
+int num_devices() noexcept {
+  int count = 0;
+  count_devices(count);
+  return count;
+}
+
+void require_device(int device) {
+  int count = 0;
+  const cudaError_t status = count_devices(count);
+  if (device < 0 || device >= count)
+    throw CudaError("there is no GPU " + std::to_string(device) + ": " +
+                    (count > 0 ? std::to_string(count) + " can be used, counted from 0"
+                               : cudaGetErrorString(status) + std::string("; use the CPU")));
+}
+
+void check(cudaError_t status, const char* file, int line) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // or the next call would report it again
+  // Without the folders, which are those of the machine that compiled it.
+  const std::string_view path = file;
+  const std::string name(path.substr(path.rfind('/') + 1));
+  const std::string text = std::string("CUDA: ") + cudaGetErrorString(status) + " (" +
+                           cudaGetErrorName(status) + ", " + name + ":" + std::to_string(line) + ")";
+  if (status == cudaErrorMemoryAllocation) throw OutOfDeviceMemory(text);
+  throw CudaError(text);
+}
+
+}  // namespace culmen::cuda

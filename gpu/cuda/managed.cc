@@ -1,0 +1,26 @@
+#include "gpu/cuda/managed.h"
+
+#include <cuda_runtime_api.h>
+
+#include "gpu/cuda/error.h"
+
+namespace culmen::cuda {
+
+// Not cudaMemAdviseSetReadMostly: nobody reads the pages on the host, so a second copy there would be of no
+// use.
+void keep_on_device(const void* data, std::size_t num_bytes) {
+  int device = 0, shares_pages = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&shares_pages, cudaDevAttrConcurrentManagedAccess, device));
+  if (shares_pages == 0) return;
+#if CUDART_VERSION >= 13000
+  const cudaMemLocation location = {cudaMemLocationTypeDevice, device};
+  check(cudaMemAdvise(data, num_bytes, cudaMemAdviseSetPreferredLocation, location));
+  check(cudaMemPrefetchAsync(data, num_bytes, location, 0, nullptr));
+#else
+  check(cudaMemAdvise(data, num_bytes, cudaMemAdviseSetPreferredLocation, device));
+  check(cudaMemPrefetchAsync(data, num_bytes, device, nullptr));
+#endif
+}
+
+}  // namespace culmen::cuda

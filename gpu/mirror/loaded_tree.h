@@ -1,0 +1,17 @@
+// What a bulk load leaves on a device for the mirror of the index.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "gpu/mirror/slot_arrays.h"
+
+namespace culmen::gpu {
+
+struct LoadedTree {
+  std::shared_ptr<SlotArrays> arrays;  // all slots of the version are written
+  std::weak_ptr<const Blocks> blocks;  // whose slots they are
+  std::uint64_t version;
+};
+
+}  // namespace culmen::gpu

@@ -1,0 +1,169 @@
+#include "gpu/mirror/mirror.h"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "culmen/error.h"
+#include "base/exclusively.h"
+#include "index/tree_height.h"
+
+namespace culmen::gpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What cannot grow where it is gets this part on top when it has to move.
+constexpr std::size_t kPartOnTop = 4;
+
+double microseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+// Of a damaged directory: arrays of the engines end there.
+void require_possible_height(const Snapshot& snapshot) {
+  if (snapshot.height > kMostLevels)
+    throw FormatError("the tree of this index has " + std::to_string(snapshot.height) + " levels over " +
+                      std::to_string(snapshot.num_leaves) + " blocks, where " + std::to_string(kMostLevels) +
+                      " would do for any number: build the index again");
+}
+
+}  // namespace
+
+Mirror::Mirror(std::shared_ptr<const Published> index, const DeviceOptions& options, const LoadedTree* loaded)
+    : index_(std::move(index)), wanted_(options.memory) {
+  if (loaded != nullptr) {
+    state_.arrays = loaded->arrays;
+    state_.blocks = loaded->blocks;
+    state_.number = loaded->version;
+  }
+  latest();
+}
+
+std::optional<MirrorView> Mirror::view_of(const std::shared_ptr<const Snapshot>& snapshot) const {
+  const std::lock_guard lock(state_mutex_);
+  if (state_.version == nullptr || !is_same(state_.snapshot, snapshot)) return std::nullopt;
+  return MirrorView{state_.version, snapshot};
+}
+
+MirrorView Mirror::latest() {
+  const std::shared_ptr<const Snapshot> snapshot = index_->get();
+  if (std::optional<MirrorView> view = view_of(snapshot)) return *std::move(view);
+  RefreshStats stats;
+  return follow(stats);
+}
+
+RefreshStats Mirror::refresh() {
+  const Clock::time_point start = Clock::now();
+  RefreshStats stats;
+  stats.version = follow(stats).snapshot->version;
+  stats.elapsed_us = microseconds_since(start);
+  return stats;
+}
+
+// One thread copies; who comes meanwhile waits, and finds that it is done.
+MirrorView Mirror::follow(RefreshStats& stats) {
+  return exclusively(refresh_mutex_, [&] {
+    std::shared_ptr<const Snapshot> snapshot = index_->get();
+    if (std::optional<MirrorView> view = view_of(snapshot)) return *std::move(view);
+    State state = make_state(snapshot, stats);
+    MirrorView view = {state.version, std::move(snapshot)};
+    set_state(std::move(state));
+    return view;
+  });
+}
+
+void Mirror::set_state(State state) {
+  const std::lock_guard lock(state_mutex_);
+  std::swap(state_, state);
+}  // what was there goes behind the lock
+
+Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats) {
+  const Clock::time_point start = Clock::now();
+  const Snapshot& s = *snapshot;
+  require_possible_height(s);
+  State next;
+  next.snapshot = snapshot;
+  next.blocks = s.blocks;
+  next.number = s.version;
+  const cuda::WaitAtEnd wait(uploader_.stream());
+  const std::uint64_t since = state_.number;
+  const bool has_slots = state_.arrays != nullptr &&
+                         is_same(state_.blocks, std::shared_ptr<const Blocks>(s.blocks)) &&
+                         state_.arrays->grow(s);
+  if (has_slots) {
+    next.arrays = state_.arrays;
+  } else if (s.height > 0) {
+    next.arrays = make_arrays(s);
+  }
+  const TreeChanges changes = changes_since(s, has_slots ? std::optional(since) : std::nullopt);
+  stats.find_us = microseconds_since(start);
+  if (s.height > 0) send(s, changes, *next.arrays, stats);
+  std::vector<NodePlace> place_changes;
+  if (s.height > 0) {
+    if (has_slots) next.places = state_.places;  // a copy: an error must not change it
+    place_changes = next.places.update(changes.level_1);
+  }
+  next.version = std::make_shared<const MirrorVersion>(s, s.height > 0 ? next.arrays : nullptr,
+                                                       next.places.size(), pool_);
+  write_version(s, place_changes, *next.version);
+  uploader_.wait();
+  next.device_bytes = next.version->has_rows() ? next.version->device_bytes() : 0;
+  stats.is_whole = !has_slots;
+  stats.copy_us = microseconds_since(start) - stats.find_us;
+  return next;
+}
+
+void Mirror::send(const Snapshot& snapshot, const TreeChanges& changes, const SlotArrays& arrays,
+                  RefreshStats& stats) {
+  const Clock::time_point start = Clock::now();
+  uploader_.send(snapshot, changes, arrays);
+  const SlotBytes sizes = arrays.sizes();
+  stats.blocks = changes.leaves.size();
+  stats.nodes = changes.nodes.size();
+  stats.bytes = stats.blocks * sizes.leaf() + stats.nodes * sizes.node;
+  stats.gather_us = microseconds_since(start);
+}
+
+// The first time as it was asked for; another time in the same kind of memory if there is room for both.
+std::shared_ptr<SlotArrays> Mirror::make_arrays(const Snapshot& snapshot) {
+  if (state_.arrays == nullptr) return std::make_shared<SlotArrays>(snapshot, wanted_, 0);
+  try {
+    return std::make_shared<SlotArrays>(snapshot, state_.arrays->memory(), kPartOnTop);
+  } catch (const OutOfDeviceMemory&) {
+    set_state({});  // in its place, then
+  }
+  return std::make_shared<SlotArrays>(snapshot, wanted_, 0);
+}
+
+void Mirror::write_version(const Snapshot& snapshot, const std::vector<NodePlace>& changes,
+                           const MirrorVersion& version) {
+  const cudaStream_t stream = uploader_.stream().get();
+  const std::span<std::byte> memory = version.memory();
+  if (version.has_rows() && changes.size() < version.ref().num_slots) {
+    cuda::check(cudaMemcpyAsync(memory.data(), state_.version->memory().data(), memory.size(),
+                                cudaMemcpyDeviceToDevice, stream));
+  } else {
+    cuda::check(cudaMemsetAsync(memory.data(), 0, memory.size(), stream));  // gaps are copied later, too
+  }
+  uploader_.send(MirrorVersion::constants(snapshot), memory.data());
+  if (!version.has_rows()) return;
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(changes));
+  if (place_changes_.size() < bytes.size()) place_changes_ = PooledBuffer(pool_, bytes.size());
+  uploader_.send(bytes, place_changes_.data());
+  launch_write_places(reinterpret_cast<const NodePlace*>(place_changes_.data()), changes.size(),
+                      version.ref().nodes, version.ref().node_stride, version.places(snapshot.layout),
+                      stream);
+}
+
+DeviceMemory Mirror::memory() const {
+  const std::lock_guard lock(state_mutex_);
+  return state_.arrays == nullptr ? DeviceMemory::device : state_.arrays->memory();
+}
+
+std::size_t Mirror::device_bytes() const {
+  const std::lock_guard lock(state_mutex_);
+  return state_.device_bytes;
+}
+
+}  // namespace culmen::gpu

@@ -1,0 +1,127 @@
+#include "gpu/mirror/mirror_version.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace culmen::gpu {
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+
+constexpr std::size_t aligned(std::size_t num_bytes) {
+  return (num_bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+std::vector<AttributeBounds> attribute_bounds(const Snapshot& snapshot) {
+  std::vector<AttributeBounds> bounds;
+  for (int i = 0; i < snapshot.num_attributes(); ++i) {
+    const BoundUnit& unit = snapshot.units[static_cast<std::size_t>(i)];
+    bounds.push_back(
+        {unit.origin, unit.unit, snapshot.layout.maximum_row(i), snapshot.layout.minimum_row(i)});
+  }
+  return bounds;
+}
+
+}  // namespace
+
+cuda::Buffer<std::byte> BufferPool::take(std::size_t num_bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto fitting = std::find_if(idle_.begin(), idle_.end(), [num_bytes](const auto& buffer) {
+      return buffer.size() >= num_bytes && buffer.size() / 2 <= num_bytes;
+    });
+    if (fitting != idle_.end()) {
+      std::swap(*fitting, idle_.back());
+      cuda::Buffer<std::byte> buffer = std::move(idle_.back());
+      idle_.pop_back();
+      return buffer;
+    }
+  }
+  return cuda::Buffer<std::byte>(num_bytes + num_bytes / 8);  // the next version may be a little larger
+}
+
+void BufferPool::give_back(cuda::Buffer<std::byte> buffer) noexcept {
+  if (buffer.size() == 0) return;
+  const std::lock_guard lock(mutex_);
+  if (idle_.size() == kMostIdle) idle_.erase(idle_.begin());  // it has not been wanted for longest
+  idle_.push_back(std::move(buffer));
+}
+
+MirrorVersion::MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const SlotArrays> arrays,
+                             std::uint32_t num_places, std::shared_ptr<BufferPool> pool)
+    : arrays_(std::move(arrays)),
+      pool_(std::move(pool)),
+      offsets_(offsets_of(snapshot, num_places)),
+      memory_(pool_, offsets_.end) {
+  if (snapshot.height == 0) return;
+  const SlotArraysRef slots = arrays_->ref();
+  ref_.values = slots.values;
+  ref_.ids = reinterpret_cast<const std::int64_t*>(slots.ids);
+  ref_.leaves = reinterpret_cast<const LeafHeader*>(slots.leaves);
+  ref_.corners = slots.corners;
+  ref_.nodes = slots.nodes;
+  ref_.attributes = at<AttributeBounds>(offsets_.attributes);
+  ref_.slot_bounds = at<Half>(offsets_.bounds);
+  ref_.slot_nodes = at<std::uint32_t>(offsets_.nodes);
+  ref_.slot_min_ids = at<std::int64_t>(offsets_.min_ids);
+  ref_.node_stride = snapshot.blocks->node_bytes();
+  ref_.num_slots = num_places;
+  ref_.root = snapshot.root;
+  ref_.height = snapshot.height;
+  ref_.block_rows = snapshot.block_rows;
+  ref_.num_attributes = snapshot.num_attributes();
+}
+
+MirrorVersion::Offsets MirrorVersion::offsets_of(const Snapshot& snapshot, std::uint32_t num_places) {
+  const std::size_t n = num_places;
+  Offsets offsets = {};
+  offsets.attributes = aligned(sizeof(PlanBasis));
+  offsets.nodes = aligned(offsets.attributes + snapshot.attributes.size() * sizeof(AttributeBounds));
+  offsets.min_ids = aligned(offsets.nodes + n * sizeof(std::uint32_t));
+  offsets.bounds = aligned(offsets.min_ids + n * sizeof(std::int64_t));
+  offsets.end = offsets.bounds + static_cast<std::size_t>(snapshot.layout.num_rows()) * n * sizeof(Half);
+  return offsets;
+}
+
+std::vector<std::byte> MirrorVersion::constants(const Snapshot& snapshot) {
+  const Offsets offsets = offsets_of(snapshot, 0);
+  const PlanBasis basis = make_plan_basis(snapshot);
+  const std::vector<AttributeBounds> attributes = attribute_bounds(snapshot);
+  std::vector<std::byte> bytes(offsets.nodes);
+  std::memcpy(bytes.data(), &basis, sizeof basis);
+  std::memcpy(bytes.data() + offsets.attributes, attributes.data(),
+              attributes.size() * sizeof(AttributeBounds));
+  return bytes;
+}
+
+PlaceArraysRef MirrorVersion::places(const BoundLayout& layout) const {
+  return {at<Half>(offsets_.bounds),
+          at<std::uint32_t>(offsets_.nodes),
+          at<std::int64_t>(offsets_.min_ids),
+          ref_.num_slots,
+          static_cast<std::uint32_t>(layout.num_rows()),
+          static_cast<std::uint32_t>(layout.first_minimum_row())};
+}
+
+MirrorRef MirrorVersion::ref_with_order(const Snapshot& snapshot, cudaStream_t stream) const {
+  const TreeOrder& order = snapshot.order();
+  const std::size_t leaf_bytes = aligned(order.leaves.size() * sizeof(std::uint32_t));
+  std::call_once(order_once_, [&] {
+    const std::size_t partition_bytes = order.partitions.size() * sizeof(PartitionRange);
+    PooledBuffer memory(pool_, leaf_bytes + partition_bytes);
+    cuda::check(cudaMemcpyAsync(memory.data(), order.leaves.data(),
+                                order.leaves.size() * sizeof(std::uint32_t), cudaMemcpyHostToDevice, stream));
+    cuda::check(cudaMemcpyAsync(memory.data() + leaf_bytes, order.partitions.data(), partition_bytes,
+                                cudaMemcpyHostToDevice, stream));
+    cuda::check(cudaStreamSynchronize(stream));
+    order_ = std::move(memory);
+  });
+  MirrorRef ref = ref_;
+  ref.leaf_order = reinterpret_cast<const std::uint32_t*>(order_.data());
+  ref.partitions = reinterpret_cast<const PartitionRange*>(order_.data() + leaf_bytes);
+  ref.num_leaves = static_cast<std::uint32_t>(order.leaves.size());
+  ref.num_partitions = static_cast<std::uint32_t>(order.partitions.size());
+  return ref;
+}
+
+}  // namespace culmen::gpu

@@ -1,0 +1,108 @@
+// MirrorVersion: what a mirror keeps for one version of the index alone, beside the slots that versions
+// share. MirrorView: such a version, ready to be searched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "index/snapshot.h"
+#include "gpu/cuda/buffer.h"
+#include "gpu/mirror/mirror_ref.h"
+#include "gpu/mirror/plan_basis.h"
+#include "gpu/mirror/slot_arrays.h"
+#include "gpu/mirror/write_blocks.h"
+
+namespace culmen::gpu {
+
+// Device memory that one version hands on to another: freeing it would wait for all that the device does.
+class BufferPool {
+ public:
+  BufferPool() { idle_.reserve(kMostIdle); }
+
+  // At least `num_bytes`. Throws OutOfDeviceMemory.
+  cuda::Buffer<std::byte> take(std::size_t num_bytes);
+  void give_back(cuda::Buffer<std::byte> buffer) noexcept;
+
+ private:
+  static constexpr std::size_t kMostIdle = 8;
+
+  std::mutex mutex_;
+  std::vector<cuda::Buffer<std::byte>> idle_;
+};
+
+class PooledBuffer {
+ public:
+  PooledBuffer() = default;
+  PooledBuffer(std::shared_ptr<BufferPool> pool, std::size_t num_bytes)
+      : pool_(std::move(pool)), buffer_(pool_->take(num_bytes)) {}
+  PooledBuffer(PooledBuffer&&) noexcept = default;
+  PooledBuffer& operator=(PooledBuffer&& other) noexcept {
+    std::swap(pool_, other.pool_);
+    std::swap(buffer_, other.buffer_);
+    return *this;
+  }
+  ~PooledBuffer() {
+    if (pool_ != nullptr) pool_->give_back(std::move(buffer_));
+  }
+
+  std::byte* data() const { return buffer_.data(); }
+  std::size_t size() const { return buffer_.size(); }
+
+ private:
+  std::shared_ptr<BufferPool> pool_;  // null: nothing to give back
+  cuda::Buffer<std::byte> buffer_;
+};
+
+// Immutable once its memory is filled, but for what is made when it is first asked for.
+class MirrorVersion {
+ public:
+  // `arrays` is null if the snapshot has no rows. Device memory is left as it comes.
+  MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const SlotArrays> arrays, std::uint32_t num_places,
+                std::shared_ptr<BufferPool> pool);
+
+  bool has_rows() const { return ref_.height > 0; }
+  // Without the order of the leaves.
+  const MirrorRef& ref() const { return ref_; }
+  // With it. It is made for the first who asks, on `stream`, which is waited for. Throws OutOfDeviceMemory or
+  // CudaError.
+  MirrorRef ref_with_order(const Snapshot& snapshot, cudaStream_t stream) const;
+  const PlanBasis* basis() const { return at<PlanBasis>(0); }
+  std::size_t device_bytes() const { return memory_.size() + (arrays_ ? arrays_->device_bytes() : 0); }
+
+  // For who makes it.
+  PlaceArraysRef places(const BoundLayout& layout) const;
+  std::span<std::byte> memory() const { return {memory_.data(), offsets_.end}; }
+  static std::vector<std::byte> constants(const Snapshot& snapshot);  // that memory() begins with
+
+ private:
+  struct Offsets {
+    std::size_t attributes, nodes, min_ids, bounds, end;
+  };
+  static Offsets offsets_of(const Snapshot& snapshot, std::uint32_t num_places);
+  template <typename T>
+  T* at(std::size_t offset) const {
+    return reinterpret_cast<T*>(memory_.data() + offset);
+  }
+
+  std::shared_ptr<const SlotArrays> arrays_;
+  std::shared_ptr<BufferPool> pool_;
+  Offsets offsets_;
+  PooledBuffer memory_;
+  MirrorRef ref_ = {};
+  mutable std::once_flag order_once_;
+  mutable PooledBuffer order_;  // leaf_order, then partitions
+};
+
+// What a search holds on to from its beginning to its end: as long as there is a view of it, the slots of a
+// version are not used for another, neither on the host nor here.
+struct MirrorView {
+  std::shared_ptr<const MirrorVersion> mirror;
+  std::shared_ptr<const Snapshot> snapshot;
+};
+
+}  // namespace culmen::gpu

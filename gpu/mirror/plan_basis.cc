@@ -1,0 +1,22 @@
+#include "gpu/mirror/plan_basis.h"
+
+#include <algorithm>
+
+#include "index/snapshot.h"
+
+namespace culmen::gpu {
+
+PlanBasis make_plan_basis(const Snapshot& snapshot) {
+  PlanBasis basis = {.layout = snapshot.layout,
+                     .units = {},
+                     .stats = {},
+                     .preferences = {},
+                     .exact_sums = snapshot.exact_sums};
+  std::copy(snapshot.units.begin(), snapshot.units.end(), basis.units);
+  std::copy(snapshot.stats.begin(), snapshot.stats.end(), basis.stats);
+  std::transform(snapshot.attributes.begin(), snapshot.attributes.end(), basis.preferences,
+                 [](const Attribute& attribute) { return attribute.preference; });
+  return basis;
+}
+
+}  // namespace culmen::gpu

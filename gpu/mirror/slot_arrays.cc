@@ -1,0 +1,106 @@
+#include "gpu/mirror/slot_arrays.h"
+
+#include <string>
+
+#include "culmen/error.h"
+#include "gpu/cuda/managed.h"
+
+namespace culmen::gpu {
+namespace {
+
+std::size_t free_bytes() {
+  std::size_t free = 0, total = 0;
+  cuda::check(cudaMemGetInfo(&free, &total));
+  return free;
+}
+
+// Part of the free memory stays free, for scratch and for others.
+bool fits(std::size_t num_bytes) {
+  return num_bytes <= free_bytes() / 10 * 9;
+}
+
+std::size_t id_bytes(const BlockShape& shape) {
+  return shape.block_rows * sizeof(std::int64_t);
+}
+
+std::size_t row_bytes(const Snapshot& snapshot) {
+  const BlockShape& shape = snapshot.blocks->shape();
+  return snapshot.leaf_slots * (shape.leaf_bytes() + id_bytes(shape));
+}
+
+std::size_t tree_bytes(const Snapshot& snapshot) {
+  const std::size_t nodes = snapshot.node_slots * snapshot.blocks->node_bytes();
+  return nodes + nodes / kFanOut +
+         snapshot.leaf_slots * (kNumCorners * snapshot.blocks->shape().corner_bytes() + sizeof(LeafHeader));
+}
+
+DeviceMemory choose_memory(const Snapshot& snapshot, DeviceMemory wanted) {
+  const std::size_t tree = tree_bytes(snapshot), all = tree + row_bytes(snapshot);
+  const bool takes_host = wanted == DeviceMemory::host || wanted == DeviceMemory::automatic;
+  if (wanted != DeviceMemory::host && fits(all))
+    return wanted == DeviceMemory::automatic ? DeviceMemory::device : wanted;
+  if (takes_host && fits(tree)) return DeviceMemory::host;
+  throw OutOfDeviceMemory(
+      "this index needs " + std::to_string(takes_host ? tree : all) + " bytes of device memory; " +
+      std::to_string(free_bytes()) + " are free, of which a tenth has to stay so: " +
+      (takes_host ? "" : "keep its rows in host memory (DeviceMemory::host) or ") + "search on the CPU");
+}
+
+cuda::Memory kind_of(DeviceMemory memory) {
+  if (memory == DeviceMemory::managed) return cuda::Memory::managed;
+  return memory == DeviceMemory::host ? cuda::Memory::pinned : cuda::Memory::device;
+}
+
+}  // namespace
+
+SlotArrays::SlotArrays(const Snapshot& snapshot, DeviceMemory wanted, std::size_t part_on_top)
+    : memory_(choose_memory(snapshot, wanted)),
+      shape_(snapshot.blocks->shape()),
+      node_bytes_(snapshot.blocks->node_bytes()) {
+  const Blocks& blocks = *snapshot.blocks;
+  const auto make = [part_on_top](std::size_t size, std::size_t capacity, std::size_t each,
+                                  cuda::Memory memory) {
+    const bool may_grow = memory == cuda::Memory::device;
+    const std::size_t on_top = may_grow || part_on_top == 0 ? 0 : size / part_on_top;
+    return cuda::GrowingBuffer((size + on_top) * each, capacity * each, memory);
+  };
+  const auto for_leaves = [&](std::size_t each, cuda::Memory memory) {
+    return make(snapshot.leaf_slots, blocks.leaf_capacity(), each, memory);
+  };
+  leaves_ = for_leaves(sizeof(LeafHeader), cuda::Memory::device);
+  corners_ = for_leaves(kNumCorners * shape_.corner_bytes(), cuda::Memory::device);
+  nodes_ = make(snapshot.node_slots, blocks.node_capacity(), node_bytes_, cuda::Memory::device);
+  values_ = for_leaves(shape_.leaf_bytes(), kind_of(memory_));
+  ids_ = for_leaves(id_bytes(shape_), kind_of(memory_));
+  if (memory_ == DeviceMemory::managed) {
+    cuda::keep_on_device(values_.data(), values_.size());
+    cuda::keep_on_device(ids_.data(), ids_.size());
+    cuda::check(cudaDeviceSynchronize());  // before streams that know nothing of it
+  }
+}
+
+bool SlotArrays::grow(const Snapshot& snapshot) {
+  const std::size_t num_leaves = snapshot.leaf_slots;
+  return leaves_.grow(num_leaves * sizeof(LeafHeader)) &&
+         corners_.grow(num_leaves * kNumCorners * shape_.corner_bytes()) &&
+         nodes_.grow(snapshot.node_slots * node_bytes_) && values_.grow(num_leaves * shape_.leaf_bytes()) &&
+         ids_.grow(num_leaves * id_bytes(shape_));
+}
+
+std::size_t SlotArrays::device_bytes() const {
+  return leaves_.size() + corners_.size() + nodes_.size() +
+         (rows_on_host() ? 0 : values_.size() + ids_.size());
+}
+
+SlotBytes SlotArrays::sizes() const {
+  return {rows_on_host() ? 0 : static_cast<std::uint32_t>(shape_.leaf_bytes()),
+          rows_on_host() ? 0 : static_cast<std::uint32_t>(id_bytes(shape_)),
+          static_cast<std::uint32_t>(kNumCorners * shape_.corner_bytes()),
+          static_cast<std::uint32_t>(node_bytes_)};
+}
+
+SlotArraysRef SlotArrays::ref() const {
+  return {values_.data(), ids_.data(), leaves_.data(), corners_.data(), nodes_.data()};
+}
+
+}  // namespace culmen::gpu

@@ -1,0 +1,40 @@
+// SlotArrays: a device's memory for slots of leaves and nodes, as index/blocks.h numbers them. Versions of an
+// index share it, as they share Blocks: a slot is written when no version that a search may still be reading
+// refers to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "culmen/device.h"
+#include "index/snapshot.h"
+#include "gpu/cuda/growing_buffer.h"
+#include "gpu/mirror/write_blocks.h"
+
+namespace culmen::gpu {
+
+class SlotArrays {
+ public:
+  // On the current device, for the slots of a snapshot and one in `part_on_top` more of what cannot grow (0:
+  // none). Chooses the memory if that is automatic. Throws OutOfDeviceMemory or CudaError.
+  SlotArrays(const Snapshot& snapshot, DeviceMemory wanted, std::size_t part_on_top);
+
+  // Makes room for the slots of a later version. False: they do not fit here.
+  bool grow(const Snapshot& snapshot);
+
+  DeviceMemory memory() const { return memory_; }  // never automatic
+  bool rows_on_host() const { return memory_ == DeviceMemory::host; }
+  std::size_t device_bytes() const;
+  SlotBytes sizes() const;  // of what is sent to the device
+  SlotArraysRef ref() const;
+  std::byte* values() const { return values_.data(); }
+  std::byte* ids() const { return ids_.data(); }
+
+ private:
+  DeviceMemory memory_;
+  BlockShape shape_;
+  std::size_t node_bytes_;
+  cuda::GrowingBuffer values_, ids_, leaves_, corners_, nodes_;
+};
+
+}  // namespace culmen::gpu

@@ -1,0 +1,134 @@
+#include "gpu/mirror/uploader.h"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace culmen::gpu {
+namespace {
+
+// Large enough that copies of pieces keep the bus busy, small enough that the first is soon on its way.
+constexpr std::size_t kLargestPiece = 4 << 20;
+constexpr std::size_t kSmallestPiece = 256 << 10;
+// Blocks that one task gathers.
+constexpr std::size_t kGrain = 16;
+
+// The leaves and nodes of one piece.
+struct Share {
+  std::span<const std::uint32_t> leaves, nodes;
+};
+
+// Takes as many as fit into a piece off the fronts.
+Share take_share(std::span<const std::uint32_t>& leaves, std::span<const std::uint32_t>& nodes,
+                 const SlotBytes& sizes, std::size_t piece_bytes) {
+  constexpr std::size_t kSlot = sizeof(std::uint32_t);
+  std::size_t room = piece_bytes - PieceRef::slots_bytes(1);  // slots are padded
+  const auto take = [&room](std::span<const std::uint32_t>& from, std::size_t each) {
+    const std::span<const std::uint32_t> taken = from.first(std::min(from.size(), room / each));
+    from = from.subspan(taken.size());
+    room -= taken.size() * each;
+    return taken;
+  };
+  Share share;
+  share.leaves = take(leaves, sizes.leaf() + kSlot);
+  share.nodes = take(nodes, sizes.node + kSlot);
+  return share;
+}
+
+void append(std::byte*& to, const void* from, std::size_t num_bytes) {
+  std::memcpy(to, from, num_bytes);
+  to += num_bytes;
+}
+
+void gather_leaf(const Snapshot& s, std::uint32_t slot, const SlotArrays& arrays, std::byte* to) {
+  const Blocks& blocks = *s.blocks;
+  const BlockShape& shape = blocks.shape();
+  const std::size_t value_bytes = shape.leaf_bytes(), id_bytes = shape.block_rows * sizeof(std::int64_t);
+  append(to, &s.leaf(slot), sizeof(LeafHeader));
+  append(to, blocks.corners(slot), kNumCorners * shape.corner_bytes());
+  if (arrays.rows_on_host()) {
+    std::memcpy(arrays.values() + slot * value_bytes, blocks.values(slot), value_bytes);
+    std::memcpy(arrays.ids() + slot * id_bytes, blocks.ids(slot), id_bytes);
+  } else {
+    append(to, blocks.values(slot), value_bytes);
+    append(to, blocks.ids(slot), id_bytes);
+  }
+}
+
+void gather(const Snapshot& s, const Share& share, const SlotArrays& arrays,
+            const PieceAccess<std::byte>& piece) {
+  std::copy(share.leaves.begin(), share.leaves.end(), piece.slots());
+  std::copy(share.nodes.begin(), share.nodes.end(), piece.slots() + share.leaves.size());
+  const std::size_t num_leaves = share.leaves.size();
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, num_leaves + share.nodes.size(), kGrain),
+                    [&](const tbb::blocked_range<std::size_t>& range) {
+                      for (std::size_t i = range.begin(); i < range.end(); ++i)
+                        if (i < num_leaves) {
+                          gather_leaf(s, share.leaves[i], arrays, piece.leaf(i));
+                        } else {
+                          const std::size_t n = i - num_leaves;
+                          std::memcpy(piece.node(n), s.node(share.nodes[n]).bytes, piece.sizes.node);
+                        }
+                    });
+}
+
+}  // namespace
+
+Uploader::~Uploader() {
+  cudaStreamSynchronize(stream_.get());
+}
+
+void Uploader::reserve(std::size_t piece_bytes) {
+  piece_bytes = std::bit_ceil(std::max(piece_bytes, kSmallestPiece));
+  if (piece_bytes <= piece_bytes_) return;
+  wait();  // what is there is still in use
+  piece_bytes_ = 0;
+  cuda::grow(on_host_, kNumPieces * piece_bytes, cuda::Memory::pinned);
+  cuda::grow(on_device_, kNumPieces * piece_bytes, cuda::Memory::device);
+  piece_bytes_ = piece_bytes;
+}
+
+Uploader::Piece Uploader::next_piece() {
+  const std::size_t i = next_++ % kNumPieces;
+  copied_[i].synchronize();
+  return {on_host_.data() + i * piece_bytes_, on_device_.data() + i * piece_bytes_, copied_[i]};
+}
+
+void Uploader::send(const Snapshot& snapshot, const TreeChanges& changes, const SlotArrays& to) {
+  const SlotBytes sizes = to.sizes();
+  std::span<const std::uint32_t> leaves = changes.leaves, nodes = changes.nodes;
+  const std::size_t one = PieceRef::slots_bytes(1) + sizeof(std::uint32_t);
+  const std::size_t all = leaves.size() * (sizes.leaf() + sizeof(std::uint32_t)) +
+                          nodes.size() * (sizes.node + sizeof(std::uint32_t)) + one;
+  reserve(std::max(std::min(all, kLargestPiece), std::max<std::size_t>(sizes.leaf(), sizes.node) + one));
+  while (!leaves.empty() || !nodes.empty()) {
+    const Share share = take_share(leaves, nodes, sizes, piece_bytes_);
+    const Piece piece = next_piece();
+    const auto num_leaves = static_cast<std::uint32_t>(share.leaves.size());
+    const auto num_nodes = static_cast<std::uint32_t>(share.nodes.size());
+    const PieceAccess<std::byte> on_host = {piece.on_host, num_leaves, num_nodes, sizes};
+    gather(snapshot, share, to, on_host);
+    cuda::check(cudaMemcpyAsync(piece.on_device, piece.on_host, on_host.num_bytes(), cudaMemcpyHostToDevice,
+                                stream_.get()));
+    piece.copied.record(stream_.get());
+    launch_write_slots({piece.on_device, num_leaves, num_nodes, sizes}, to.ref(), stream_.get());
+  }
+}
+
+void Uploader::send(std::span<const std::byte> bytes, std::byte* to) {
+  reserve(0);
+  while (!bytes.empty()) {
+    const std::span<const std::byte> part = bytes.first(std::min(bytes.size(), piece_bytes_));
+    const Piece piece = next_piece();
+    std::memcpy(piece.on_host, part.data(), part.size());
+    cuda::check(cudaMemcpyAsync(to, piece.on_host, part.size(), cudaMemcpyHostToDevice, stream_.get()));
+    piece.copied.record(stream_.get());
+    bytes = bytes.subspan(part.size());
+    to += part.size();
+  }
+}
+
+}  // namespace culmen::gpu

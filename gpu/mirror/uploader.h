@@ -1,0 +1,53 @@
+// Uploader: the way of blocks to a device. They lie scattered in memory that is not pinned, so threads gather
+// them in pieces of pinned memory; each piece is copied while the next is gathered, and a kernel puts its
+// blocks into their slots.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "index/snapshot.h"
+#include "index/tree_changes.h"
+#include "gpu/cuda/buffer.h"
+#include "gpu/mirror/slot_arrays.h"
+
+namespace culmen::gpu {
+
+class Uploader {
+ public:
+  Uploader() = default;  // on the current device
+  ~Uploader();           // waits for what a failed upload may have left on the stream
+  Uploader(const Uploader&) = delete;
+  Uploader& operator=(const Uploader&) = delete;
+
+  // Enqueues leaves and nodes into their slots. Rows that the arrays keep in host memory are there on return.
+  // Throws OutOfDeviceMemory or CudaError.
+  void send(const Snapshot& snapshot, const TreeChanges& changes, const SlotArrays& to);
+  // Enqueues a copy of `bytes`, which may go as soon as this returns.
+  void send(std::span<const std::byte> bytes, std::byte* to);
+
+  const cuda::Stream& stream() const { return stream_; }
+  void wait() const { stream_.synchronize(); }
+
+ private:
+  // Pieces that may be on their way at once.
+  static constexpr std::size_t kNumPieces = 4;
+
+  struct Piece {
+    std::byte* on_host;
+    std::byte* on_device;
+    cuda::Event& copied;
+  };
+  void reserve(std::size_t piece_bytes);
+  Piece next_piece();
+
+  cuda::Stream stream_;
+  std::size_t piece_bytes_ = 0;
+  std::size_t next_ = 0;
+  cuda::Buffer<std::byte> on_host_, on_device_;
+  cuda::Event copied_[kNumPieces];
+};
+
+}  // namespace culmen::gpu

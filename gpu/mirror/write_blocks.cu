@@ -1,0 +1,85 @@
+#include "gpu/cuda/launch.h"
+#include "gpu/cuda/half.cuh"
+#include "gpu/mirror/write_blocks.h"
+
+namespace culmen::gpu {
+namespace {
+
+constexpr unsigned kThreads = 128;
+
+// By a thread block. Everything is a multiple of 16 bytes.
+__device__ void copy(const std::byte*& from, std::byte* to, std::uint32_t num_bytes) {
+  const auto* source = reinterpret_cast<const uint4*>(from);
+  auto* target = reinterpret_cast<uint4*>(to);
+#pragma unroll 4
+  for (std::uint32_t i = threadIdx.x; i < num_bytes / sizeof(uint4); i += kThreads) target[i] = source[i];
+  from += num_bytes;
+}
+
+__device__ std::byte* at(std::byte* array, std::uint32_t slot, std::uint32_t num_bytes) {
+  return array + static_cast<std::size_t>(slot) * num_bytes;
+}
+
+// A thread block a leaf or node.
+__global__ void __launch_bounds__(kThreads) write_slots(const PieceRef piece, const SlotArraysRef to) {
+  const SlotBytes& sizes = piece.sizes;
+  const std::uint32_t slot = piece.slots()[blockIdx.x];
+  if (blockIdx.x < piece.num_leaves) {
+    const std::byte* from = piece.leaf(blockIdx.x);
+    copy(from, at(to.leaves, slot, sizeof(LeafHeader)), sizeof(LeafHeader));
+    copy(from, at(to.corners, slot, sizes.corners), sizes.corners);
+    copy(from, at(to.values, slot, sizes.values), sizes.values);
+    copy(from, at(to.ids, slot, sizes.ids), sizes.ids);
+  } else {
+    const std::byte* from = piece.node(blockIdx.x - piece.num_leaves);
+    copy(from, at(to.nodes, slot, sizes.node), sizes.node);
+  }
+}
+
+// The highest of the children's, or the lowest; of equal ones the first, as on the host.
+__device__ Half extreme(const Half* children, std::uint32_t num_children, bool is_minimum) {
+  Half best = children[0];
+  for (std::uint32_t c = 1; c < num_children; ++c) {
+    const Half other = children[c];
+    const float a = to_float(best), b = to_float(other);
+    if (is_minimum ? b < a : a < b) best = other;
+  }
+  return best;
+}
+
+// A thread block a place.
+__global__ void __launch_bounds__(kThreads) write_places(const NodePlace* changes, const std::byte* nodes,
+                                                         std::size_t node_stride, const PlaceArraysRef to) {
+  const NodePlace change = changes[blockIdx.x];
+  const bool is_empty = change.node == kNoNode;
+  const NodeRef node = {nodes + (is_empty ? 0 : change.node * node_stride)};
+  const std::uint32_t num_children = is_empty ? 0 : node.header().num_children;
+  for (std::uint32_t row = threadIdx.x; row < to.num_rows; row += kThreads) {
+    Half bound = {0};
+    if (!is_empty)
+      bound = extreme(node.bounds() + static_cast<std::size_t>(row) * kFanOut, num_children,
+                      row >= to.first_minimum_row);
+    to.bounds[static_cast<std::size_t>(row) * to.num_places + change.place] = bound;
+  }
+  if (threadIdx.x == 0) {
+    to.nodes[change.place] = change.node;
+    to.min_ids[change.place] = is_empty ? kNoId : node.header().min_id;
+  }
+}
+
+}  // namespace
+
+void launch_write_slots(const PieceRef& piece, const SlotArraysRef& to, cudaStream_t stream) {
+  const std::uint32_t num_blocks = piece.num_leaves + piece.num_nodes;
+  if (num_blocks == 0) return;
+  cuda::launch(write_slots, {.num_blocks = num_blocks, .num_threads = kThreads}, stream, piece, to);
+}
+
+void launch_write_places(const NodePlace* changes, std::size_t num_changes, const std::byte* nodes,
+                         std::size_t node_stride, const PlaceArraysRef& to, cudaStream_t stream) {
+  if (num_changes == 0) return;
+  const cuda::Shape shape = {.num_blocks = static_cast<unsigned>(num_changes), .num_threads = kThreads};
+  cuda::launch(write_places, shape, stream, changes, nodes, node_stride, to);
+}
+
+}  // namespace culmen::gpu

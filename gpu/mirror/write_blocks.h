@@ -1,0 +1,85 @@
+// Blocks that come to a device in pieces, and what kernels make of them: leaves and nodes in their slots,
+// and bounds in the places of level-1 nodes.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/half.h"
+#include "index/node_layout.h"
+#include "gpu/mirror/mirror_ref.h"
+
+namespace culmen::gpu {
+
+// Bytes of one slot; all are multiples of 16.
+struct SlotBytes {
+  std::uint32_t values, ids;  // 0: rows are in host memory
+  std::uint32_t corners;
+  std::uint32_t node;
+
+  CULMEN_HOST_DEVICE std::size_t leaf() const {
+    return sizeof(LeafHeader) + corners + std::size_t{values} + ids;
+  }
+};
+static_assert(sizeof(LeafHeader) % 16 == 0);
+
+// A piece: the slots of its leaves and nodes, the leaves (header, corners, values, ids), the nodes.
+template <typename Byte>  // std::byte or const std::byte
+struct PieceAccess {
+  Byte* bytes;  // aligned to 16
+  std::uint32_t num_leaves, num_nodes;
+  SlotBytes sizes;
+
+  using Slot = std::conditional_t<std::is_const_v<Byte>, const std::uint32_t, std::uint32_t>;
+
+  CULMEN_HOST_DEVICE Slot* slots() const { return reinterpret_cast<Slot*>(bytes); }
+  CULMEN_HOST_DEVICE Byte* leaf(std::size_t i) const {
+    return bytes + slots_bytes(std::size_t{num_leaves} + num_nodes) + i * sizes.leaf();
+  }
+  CULMEN_HOST_DEVICE Byte* node(std::size_t i) const { return leaf(num_leaves) + i * sizes.node; }
+  CULMEN_HOST_DEVICE std::size_t num_bytes() const {
+    return static_cast<std::size_t>(node(num_nodes) - bytes);
+  }
+
+  CULMEN_HOST_DEVICE static constexpr std::size_t slots_bytes(std::size_t num_slots) {
+    return (num_slots * sizeof(Slot) + 15) / 16 * 16;
+  }
+};
+using PieceRef = PieceAccess<const std::byte>;
+
+// Where a device keeps slots: each is [] of its SlotBytes.
+struct SlotArraysRef {
+  std::byte *values, *ids, *leaves, *corners, *nodes;
+};
+
+// Enqueues that a piece in device memory comes into its slots. Throws CudaError.
+void launch_write_slots(const PieceRef& piece, const SlotArraysRef& to, cudaStream_t stream);
+
+// What is to be written for a place: the level-1 node that stands there from now on.
+struct NodePlace {
+  std::uint32_t place;
+  std::uint32_t node;  // its slot; kNoNode: the place is empty
+};
+
+// The arrays by place of MirrorRef, to be written.
+struct PlaceArraysRef {
+  Half* bounds;  // [num_rows][num_places]
+  std::uint32_t* nodes;
+  std::int64_t* min_ids;
+  std::uint32_t num_places;
+  std::uint32_t num_rows;
+  std::uint32_t first_minimum_row;
+};
+
+// Enqueues that nodes' own bounds, taken together from those of their children, come into their places.
+//
+//   changes, nodes   device memory; nodes[slot] of node_stride bytes, all of level 1
+//
+// Throws CudaError.
+void launch_write_places(const NodePlace* changes, std::size_t num_changes, const std::byte* nodes,
+                         std::size_t node_stride, const PlaceArraysRef& to, cudaStream_t stream);
+
+}  // namespace culmen::gpu

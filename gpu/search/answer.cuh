@@ -1,0 +1,148 @@
+// The end of a search by the whole grid: the last thread block makes the answer of the candidates.
+#pragma once
+
+#include "gpu/search/candidates.cuh"
+#include "gpu/search/sort.cuh"
+
+namespace culmen::gpu {
+
+static_assert(2 * kSearchThreads * sizeof(Candidate) + rank_bytes(kSearchThreads) <= kSortBytes);
+
+// Calls use(pass, rows, lane) by whole warps with the first `count` candidates, kRows a lane, and whether
+// they pass the floor.
+template <int kRows, typename Use>
+__device__ void for_each_candidate(const SearchStateRef& state, std::uint64_t count, Floor floor, Use&& use) {
+  const std::uint64_t step = std::uint64_t{kRows} * blockDim.x;
+  for (std::uint64_t first = 0; first < count; first += step) {
+    bool pass[kRows];
+    Candidate rows[kRows];
+#pragma unroll
+    for (int j = 0; j < kRows; ++j) {
+      const std::uint64_t i = first + j * blockDim.x + threadIdx.x;
+      const Candidate* from = state.candidates + min(i, count - 1);
+      rows[j] = {__ldcg(&from->score), __ldcg(&from->id), __ldcg(&from->row)};
+      pass[j] = i < count && passes(rows[j].score, rows[j].id, floor);
+    }
+    use(pass, rows, static_cast<int>(threadIdx.x) % kWarpSize);
+  }
+}
+
+// Leaves in the list of all only what passes the floor; how many.
+__device__ inline std::uint64_t compact(const SearchStateRef& state, std::uint64_t count, Floor floor,
+                                        BlockShared& shared) {
+  __syncthreads();
+  if (threadIdx.x == 0) shared.num_kept = 0;
+  const CandidateList<unsigned long long> kept = {state.candidates, &shared.num_kept, state.capacity};
+  for_each_candidate<4>(state, count, floor, [&](auto& pass, const auto& rows, int lane) {
+    __syncthreads();  // all have read what is written over now
+    append(kept, pass, rows, lane);
+  });
+  __syncthreads();
+  return shared.num_kept;
+}
+
+// Loads the candidates that pass the floor into `items`, which has room for kSortCapacity; how many pass.
+__device__ inline std::uint32_t load_candidates(const SearchStateRef& state, std::uint64_t count, Floor floor,
+                                                BlockShared& shared, Candidate* items) {
+  __syncthreads();
+  if (threadIdx.x == 0) shared.num_found = 0;
+  __syncthreads();
+  const CandidateList<std::uint32_t> list = {items, &shared.num_found, kSortCapacity};
+  for_each_candidate<2>(state, count, floor,
+                        [&](auto& pass, const auto& rows, int lane) { append(list, pass, rows, lane); });
+  __syncthreads();
+  return shared.num_found;
+}
+
+// The floor that the candidates give, and in `count` how many of them are left to be looked at. At most
+// kSortCapacity of them pass, unless ids repeat.
+__device__ inline Floor last_floor(const SearchStateRef& state, std::uint64_t& count, const KeyScale& scale,
+                                   BlockShared& shared, Candidate* items) {
+  constexpr std::uint32_t kMostKeys = kSortBytes / sizeof(std::uint32_t);
+  // Of so many few more than k pass.
+  static_assert(kMaxSortedHits + kMostTies <= kMostKeys / 2 && kMaxSortedHits + kMostTies <= kSortCapacity);
+  Floor floor = {-infinity(), kNoId};
+  while (count > max(blockDim.x, state.k + state.k / 2)) {  // else sorting them costs less than choosing
+    const auto looked_at = static_cast<std::uint32_t>(min(count, std::uint64_t{kMostKeys}));
+    floor = floor_of_candidates(state, floor, looked_at, scale, reinterpret_cast<std::uint32_t*>(items),
+                                shared.select);
+    if (count == looked_at) break;
+    const std::uint64_t kept = compact(state, count, floor, shared);
+    const bool ids_repeat = count - kept < kMostKeys / 2;
+    count = kept;
+    if (ids_repeat) break;  // so the loop ends: what goes on has become shorter
+  }
+  return floor;
+}
+
+// Writes the answer; `items` has room for kSortCapacity. False if too many rows share a score and an id: then
+// the first `count` candidates are left, and the k best are among them.
+__device__ inline bool write_answer(const SearchStateRef& state, std::uint64_t& count, const KeyScale& scale,
+                                    BlockShared& shared, Candidate* items) {
+  const Floor floor = last_floor(state, count, scale, shared, items);
+  const std::uint32_t num_loaded = load_candidates(state, count, floor, shared, items);
+  if (num_loaded > kSortCapacity) return false;
+  const Candidate* sorted = items;
+  if (num_loaded <= blockDim.x) {
+    Candidate* into = items + blockDim.x;
+    sort_by_rank(items, num_loaded, reinterpret_cast<std::byte*>(into + blockDim.x), into);
+    sorted = into;
+    __syncthreads();
+  } else {
+    const std::uint32_t padded = next_power_of_two(num_loaded);
+    for (std::uint32_t i = num_loaded + threadIdx.x; i < padded; i += blockDim.x) items[i] = no_candidate();
+    sort_candidates(items, padded, threadIdx.x, blockDim.x, [] { __syncthreads(); });
+  }
+  // Word by word, so that neighbouring threads write neighbouring words: the bus likes that.
+  const std::uint32_t words = min(num_loaded, state.k) * (sizeof(Candidate) / sizeof(std::uint64_t));
+  for (std::uint32_t i = threadIdx.x; i < words; i += blockDim.x)
+    reinterpret_cast<std::uint64_t*>(state.hits)[i] = reinterpret_cast<const std::uint64_t*>(sorted)[i];
+  return true;
+}
+
+// Adds the block's counters to those of all; whether it is the last to come here.
+__device__ inline bool is_last_block(Counters& counters, BlockShared& shared) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    atomicAdd(reinterpret_cast<unsigned long long*>(&counters.leaves_visited), shared.leaves_visited);
+    atomicAdd(reinterpret_cast<unsigned long long*>(&counters.nodes_visited), shared.nodes_visited);
+    atomicAdd(reinterpret_cast<unsigned long long*>(&counters.tuples_scored), shared.tuples_scored);
+    ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> done(counters.blocks_done);
+    shared.is_last = done.fetch_add(1, ::cuda::memory_order_acq_rel) == gridDim.x - 1;
+  }
+  __syncthreads();
+  return shared.is_last;
+}
+
+// The end of a search: the last block makes the answer, for which `items` of kSortCapacity in shared memory
+// are needed, and clears what the next search expects cleared.
+__device__ inline void finish(const SearchStateRef& state, const KeyScale& scale, BlockShared& shared,
+                              Candidate* items) {
+  Counters& counters = *state.counters;
+  if (!is_last_block(counters, shared)) return;
+  std::uint64_t count = __ldcg(&counters.num_candidates);
+  // Asked for now, written when the answer is.
+  const std::uint64_t leaves_visited = __ldcg(&counters.leaves_visited);
+  const std::uint64_t nodes_visited = __ldcg(&counters.nodes_visited);
+  const std::uint64_t tuples_scored = __ldcg(&counters.tuples_scored);
+  Outcome outcome = Outcome::overflow;
+  if (count <= state.capacity) {
+    const bool is_sorted = state.k <= kMaxSortedHits && write_answer(state, count, scale, shared, items);
+    outcome = is_sorted ? Outcome::sorted : Outcome::unsorted;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    ResultHeader& result = *state.result;
+    result.outcome = outcome;
+    result.num_hits = static_cast<std::uint32_t>(count < state.k ? count : state.k);
+    result.num_candidates = count;
+    result.leaves_visited = leaves_visited;
+    result.nodes_visited = nodes_visited;
+    result.tuples_scored = tuples_scored;
+    counters = {};
+    __threadfence_system();  // also for the hits, which the barrier has put before it
+    *const_cast<volatile std::uint64_t*>(&result.sequence) = state.sequence;
+  }
+}
+
+}  // namespace culmen::gpu

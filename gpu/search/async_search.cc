@@ -1,0 +1,105 @@
+#include "gpu/search/async_search.h"
+
+#include <algorithm>
+#include <string>
+
+#include "culmen/error.h"
+#include "gpu/search/pack_query.h"
+#include "gpu/search/write_answers.h"
+#include "query/resolve.h"
+
+namespace culmen::gpu {
+namespace {
+
+static_assert(kMaxDeviceK == kMaxSortedHits);
+
+// Queries of a part, at the most; more at once would not be faster.
+constexpr std::size_t kMaxPartQueries = 1 << 20;
+
+// Scratch memory of a part: the counters, and for each of its queries the packed query, its result and k
+// hits.
+constexpr std::size_t bytes_each(std::size_t query_stride, std::size_t k) {
+  return query_stride + sizeof(ResultHeader) + k * sizeof(Candidate);
+}
+constexpr std::size_t scratch_bytes(std::size_t num_queries, std::size_t query_stride, std::size_t k) {
+  return sizeof(Counters) + num_queries * bytes_each(query_stride, k);
+}
+
+void check(const DeviceBatch& batch, const DeviceAnswers& answers) {
+  if (batch.k == 0 || batch.k > kMaxDeviceK)
+    throw InvalidArgument("k is " + std::to_string(batch.k) + "; search_async takes 1 to " +
+                          std::to_string(kMaxDeviceK));
+  if (batch.num_queries == 0) return;
+  if (batch.weights == nullptr) throw InvalidArgument("DeviceBatch::weights is null");
+  if (answers.ids == nullptr || answers.scores == nullptr || answers.counts == nullptr)
+    throw InvalidArgument("DeviceAnswers has a null pointer; ids, scores and counts are all written");
+}
+
+// How many queries of a batch go into one part.
+std::size_t queries_at_once(std::size_t num_queries, std::size_t query_stride, std::size_t k,
+                            std::size_t max_scratch_bytes) {
+  const std::size_t needed = scratch_bytes(1, query_stride, k);
+  if (max_scratch_bytes < needed)
+    throw InvalidArgument("ContextOptions::scratch_bytes is " + std::to_string(max_scratch_bytes) +
+                          ", but one query of this k needs " + std::to_string(needed) +
+                          ": give at least that");
+  const std::size_t fitting = (max_scratch_bytes - sizeof(Counters)) / bytes_each(query_stride, k);
+  return std::min({num_queries, fitting, kMaxPartQueries});
+}
+
+}  // namespace
+
+void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, const DeviceAnswers& answers,
+                          Context& context) const {
+  check(batch, answers);
+  const PlanOptions options = plan_options(*view.snapshot, batch);
+  if (batch.num_queries == 0) return;
+  const int num_attributes = view.snapshot->num_attributes();
+  const std::size_t stride = packed_stride(num_attributes, static_cast<int>(options.num_ranges));
+  const std::size_t at_once =
+      queries_at_once(batch.num_queries, stride, batch.k, context.max_scratch_bytes());
+  std::byte* scratch = context.scratch(scratch_bytes(at_once, stride, batch.k));
+  const Context::Use use = context.use(view);
+  for (std::size_t first = 0; first < batch.num_queries; first += at_once) {
+    const std::size_t place = first * batch.k;
+    const Part part = {
+        .weights = batch.weights + first * static_cast<std::size_t>(num_attributes),
+        .answers = {answers.ids + place, answers.scores + place, answers.counts + first},
+        .num_queries = static_cast<std::uint32_t>(std::min(at_once, batch.num_queries - first)),
+        .query_stride = static_cast<std::uint32_t>(stride),
+        .k = static_cast<std::uint32_t>(batch.k)};
+    enqueue_part(view, part, options, scratch, context.stream());
+  }
+}
+
+PlanOptions AsyncSearch::plan_options(const Snapshot& snapshot, const DeviceBatch& batch) {
+  ResolvedQuery filter;
+  resolve_filter(batch.where, snapshot, filter);
+  const PackedRanges ranges = merged_ranges(filter);
+  PlanOptions options = {.min_score = resolve_min_score(batch.min_score),
+                         .num_ranges = static_cast<std::uint32_t>(ranges.size()),
+                         .ranges = {}};
+  std::copy(ranges.begin(), ranges.end(), options.ranges);
+  return options;
+}
+
+void AsyncSearch::enqueue_part(const MirrorView& view, const Part& part, const PlanOptions& options,
+                               std::byte* scratch, cudaStream_t stream) const {
+  auto* counters = reinterpret_cast<Counters*>(scratch);
+  auto* hits = reinterpret_cast<Candidate*>(counters + 1);
+  auto* results = reinterpret_cast<ResultHeader*>(hits + std::size_t{part.num_queries} * part.k);
+  auto* queries = reinterpret_cast<std::byte*>(results + part.num_queries);
+  const BatchRef batch = {queries, hits, results, counters, part.num_queries, part.query_stride, part.k};
+  launch_plan_queries({view.mirror->basis(), part.weights, queries, part.num_queries, part.query_stride},
+                      options, stream);
+  if (view.mirror->has_rows()) {
+    cuda::check(cudaMemsetAsync(counters, 0, sizeof(Counters), stream));
+    visit_value_type(*view.snapshot,
+                     [&]<typename T>(T) { launch_batch<T>(view.mirror->ref(), batch, limits_, stream); });
+  } else {
+    cuda::check(cudaMemsetAsync(results, 0, part.num_queries * sizeof(ResultHeader), stream));
+  }
+  launch_write_answers(batch, part.answers, stream);
+}
+
+}  // namespace culmen::gpu

@@ -1,0 +1,40 @@
+// AsyncSearch: batches whose weights and answers are in device memory, without the host in between.
+//
+// Three kernels a part, one after the other on the context's stream: plans (plan_queries.h), the batch engine
+// (engines.h), answers (write_answers.h).
+#pragma once
+
+#include "culmen/device.h"
+#include "gpu/search/context.h"
+#include "gpu/search/engines.h"
+#include "gpu/mirror/mirror_version.h"
+#include "gpu/search/plan_queries.h"
+
+namespace culmen::gpu {
+
+class AsyncSearch {
+ public:
+  explicit AsyncSearch(const cuda::Limits& limits) : limits_(limits) {}
+
+  // DeviceIndex::search_async; the context is one of this device, which is current, and holds on to the view
+  // until the work is done.
+  void enqueue(const MirrorView& view, const DeviceBatch& batch, const DeviceAnswers& answers,
+               Context& context) const;
+
+ private:
+  // A part of a batch: its queries, its weights and where its answers go.
+  struct Part {
+    const double* weights = nullptr;
+    DeviceAnswers answers;
+    std::uint32_t num_queries = 0;
+    std::uint32_t query_stride = 0;
+    std::uint32_t k = 0;
+  };
+  static PlanOptions plan_options(const Snapshot& snapshot, const DeviceBatch& batch);
+  void enqueue_part(const MirrorView& view, const Part& part, const PlanOptions& options, std::byte* scratch,
+                    cudaStream_t stream) const;
+
+  cuda::Limits limits_;
+};
+
+}  // namespace culmen::gpu

@@ -1,0 +1,41 @@
+// BatchSearch: many queries from the host in one launch, a warp each, and their answers back on the host.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "culmen/query.h"
+#include "index/snapshot.h"
+#include "gpu/mirror/mirror_version.h"
+#include "gpu/search/workspace.h"
+
+namespace culmen::gpu {
+
+// The most hits a query that a batch can have.
+inline constexpr std::size_t kMaxBatchK = kMaxSortedHits;
+
+class BatchSearch {
+ public:
+  BatchSearch(const cuda::Limits& limits, WorkspacePool& pool) : limits_(limits), pool_(pool) {}
+
+  // Answers queries[positions[i]], all of the same k once it is cut to the number of rows, in
+  // results[positions[i]], of which hits and work are set. On the current device; the version has rows.
+  // Throws as Index::search, OutOfDeviceMemory or CudaError.
+  void search(const MirrorView& view, std::span<const Query> queries, std::span<const std::size_t> positions,
+              std::size_t k, std::vector<SearchResult>& results) const;
+
+ private:
+  void search_at_once(const MirrorView& view, std::span<const Query> queries,
+                      std::span<const std::size_t> positions, std::size_t k,
+                      std::vector<SearchResult>& results) const;
+
+  cuda::Limits limits_;
+  WorkspacePool& pool_;
+};
+
+// Adds what a kernel did for a query that reads `num_values` attributes of a row and `num_bounds` of a block.
+void add_work(const ResultHeader& work, std::size_t num_values, std::size_t num_bounds,
+              const Snapshot& snapshot, SearchStats& stats);
+
+}  // namespace culmen::gpu

@@ -1,0 +1,25 @@
+// BestCandidates: puts the best of a search's candidates in order on the device, where they are too many for
+// the end of a kernel.
+#pragma once
+
+#include "gpu/search/search_state.h"
+#include "select/workspace.h"
+
+namespace culmen::gpu {
+
+// No more can be chosen from.
+inline constexpr std::size_t kMaxCandidates = 0xfffffff0;
+
+class BestCandidates {
+ public:
+  // Enqueues it; 1 <= k <= count <= kMaxCandidates. Returns where the k best will be, best first, until the
+  // next call. Throws OutOfDeviceMemory and CudaError.
+  const Candidate* choose(const Candidate* candidates, std::size_t count, std::size_t k, cudaStream_t stream);
+  void trim() { *this = {}; }
+
+ private:
+  select::Workspace workspace_;
+  cuda::Buffer<Candidate> best_;
+};
+
+}  // namespace culmen::gpu

@@ -1,0 +1,225 @@
+// What a warp does with blocks: their bounds, one a lane, and the scores of the rows in a leaf.
+#pragma once
+
+#include "gpu/cuda/half.cuh"
+#include "index/score.h"
+#include "gpu/mirror/mirror_ref.h"
+#include "gpu/search/packed_query.h"
+#include "gpu/search/search_state.h"
+
+namespace culmen::gpu {
+
+inline constexpr int kWarpSize = 32;
+inline constexpr unsigned kFullWarp = 0xffffffff;
+
+__device__ inline double infinity() {
+  return __longlong_as_double(0x7ff0000000000000);
+}
+
+__device__ inline Half load(const Half* from) {
+  return {__ldg(&from->bits)};
+}
+
+template <typename T>
+__device__ T warp_min(T value) {
+  for (int offset = kWarpSize / 2; offset > 0; offset /= 2)
+    value = min(value, __shfl_xor_sync(kFullWarp, value, offset));
+  return value;
+}
+
+// Of the lanes in `tied` the one with the smallest id. The lane's id() is asked only if there are several.
+template <typename Id>
+__device__ int smallest_id(unsigned tied, int lane, Id&& id) {
+  if ((tied & (tied - 1)) != 0) {
+    const std::int64_t mine = (tied >> lane & 1) != 0 ? id() : kNoId;
+    const std::int64_t smallest = warp_min(mine);
+    tied &= __ballot_sync(kFullWarp, mine == smallest);
+  }
+  return __ffs(static_cast<int>(tied)) - 1;
+}
+
+__device__ inline double warp_max(double value) {
+  for (int offset = kWarpSize / 2; offset > 0; offset /= 2)
+    value = fmax(value, __shfl_xor_sync(kFullWarp, value, offset));
+  return value;
+}
+
+// Upper bound on every score in a block; -infinity if all of it is outside a range of the query, infinity if
+// nothing is known. `bounds` points to the block in the first row, rows are `stride` apart.
+__device__ inline double block_bound(QueryRef query, const Half* bounds, std::size_t stride) {
+  const PackedHeader& header = query.header();
+  const PackedBoundTerm* terms = query.bound_terms();
+  double bound = header.base;
+  constexpr int kBatch = 8;  // loads in flight: without a branch between them
+  const int num_terms = header.num_bound_terms;
+  for (int first = 0; first < num_terms; first += kBatch) {
+    Half maxima[kBatch];
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i)
+      maxima[i] = load(bounds + static_cast<std::size_t>(terms[min(first + i, num_terms - 1)].row) * stride);
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i)
+      if (first + i < num_terms)
+        bound = fma(terms[first + i].coefficient, static_cast<double>(to_float(maxima[i])), bound);
+  }
+  for (int r = 0; r < header.num_ranges; ++r) {
+    const PackedRange& range = query.ranges()[r];
+    const float maximum = to_float(load(bounds + static_cast<std::size_t>(range.maximum_row) * stride));
+    const float minimum = to_float(load(bounds + static_cast<std::size_t>(range.minimum_row) * stride));
+    if (maximum < range.lowest || minimum > range.highest) return -infinity();
+  }
+  return isnan(bound) ? infinity() : bound;
+}
+
+// Whether no row with a score up to `bound` can be in the answer. min_id() gives the block's smallest id; it
+// is asked only where ids decide.
+template <typename MinId>
+__device__ bool is_excluded(double bound, Floor floor, MinId&& min_id) {
+  if (bound > floor.score) return false;
+  return bound < floor.score || bound == -infinity() || min_id() > floor.id;
+}
+
+// The same where the bound carries a margin for rounding: it never equals the score of a row that ties.
+// corner() gives a bound without margin (CornerBound), asked only where ids would decide.
+template <typename MinId, typename CornerBound>
+__device__ bool is_excluded(double bound, Floor floor, MinId&& min_id, CornerBound&& corner) {
+  if (is_excluded(bound, floor, min_id)) return true;
+  return floor.id != kNoId && min_id() > floor.id && corner() <= floor.score;
+}
+
+// The score's own chain over a corner of a leaf: no row in the leaf, or in the later ones of its partition,
+// scores more, and no margin is needed (index/score.h).
+template <typename T>
+__device__ double corner_score(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, Corner maximum,
+                               Corner minimum) {
+  const T* highest = mirror.corner<T>(leaf, maximum);
+  const T* lowest = mirror.corner<T>(leaf, minimum);
+  double score = query.header().offset;
+  for (int t = 0; t < query.header().num_terms; ++t) {
+    const PackedTerm term = query.terms()[t];
+    score = score_step(score, term.weight,
+                       static_cast<double>(__ldg((term.weight > 0 ? highest : lowest) + term.attribute)));
+  }
+  return score_finish(score);
+}
+
+// The same over the corner that the stored bounds of a block give. They are rounded, so it is close only
+// where the values of the block have few digits, as they have where many rows tie. Parameters as of
+// block_bound.
+__device__ inline double corner_of_bounds(const MirrorRef& mirror, QueryRef query, const Half* bounds,
+                                          std::size_t stride) {
+  double score = query.header().offset;
+  for (int t = 0; t < query.header().num_terms; ++t) {
+    const PackedTerm term = query.terms()[t];
+    const AttributeBounds& attribute = mirror.attributes[term.attribute];
+    const auto extreme = [&](std::int32_t row) {
+      return static_cast<double>(to_float(load(bounds + static_cast<std::size_t>(row) * stride)));
+    };
+    const double value = term.weight > 0
+                             ? __fma_ru(extreme(attribute.maximum_row), attribute.unit, attribute.origin)
+                             : __fma_rd(extreme(attribute.minimum_row), attribute.unit, attribute.origin);
+    score = score_step(score, term.weight, value);
+  }
+  score = score_finish(score);
+  return isnan(score) ? infinity() : score;
+}
+
+__device__ inline bool passes(double score, std::int64_t id, Floor floor) {
+  return score > floor.score || (score == floor.score && id <= floor.id);
+}
+
+// The bound of the lane's child of `node`; -infinity where there is no child.
+__device__ inline double child_bound(QueryRef query, NodeRef node, int lane) {
+  const double bound = block_bound(query, node.bounds() + lane, kFanOut);
+  return lane < static_cast<int>(node.header().num_children) ? bound : -infinity();
+}
+
+// Rows of a leaf that are scored at once: as many as the usual leaf has.
+inline constexpr int kRowsPerLane = 3;
+inline constexpr int kRowsAtOnce = kRowsPerLane * kWarpSize;
+
+struct ScoredRows {
+  std::uint32_t slot[kRowsPerLane];  // in the leaf
+  double score[kRowsPerLane];
+  bool valid[kRowsPerLane];  // there is such a row, and it passes the query's ranges
+};
+
+// Calls visit(ScoredRows) for the rows of a leaf, by all lanes at once. Returns the number of rows.
+//
+// kLoads: attributes whose values are loaded before the first is used. More wait less and take more
+// registers.
+template <typename T, int kLoads, typename Visit>
+__device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, int lane,
+                                    Visit&& visit) {
+  const PackedHeader& header = query.header();
+  const T* values = mirror.leaf_values<T>(leaf);
+  const std::uint32_t num_rows = mirror.leaves[leaf].num_rows;
+  const auto block_rows = static_cast<std::uint32_t>(mirror.block_rows);
+  std::uint32_t first = 0;
+  do {
+    ScoredRows rows;
+    std::uint32_t place[kRowsPerLane];  // of a row that can be read
+#pragma unroll
+    for (int j = 0; j < kRowsPerLane; ++j) {
+      rows.slot[j] = first + static_cast<std::uint32_t>(j * kWarpSize + lane);
+      rows.score[j] = header.offset;
+      place[j] = min(rows.slot[j], block_rows - 1);
+    }
+    const auto load_value = [&](std::int32_t attribute, int j) {
+      return __ldg(values + static_cast<std::uint32_t>(attribute) * block_rows + place[j]);
+    };
+    const int num_terms = header.num_terms;
+    for (int batch = 0; batch < num_terms; batch += kLoads) {
+      T loaded[kLoads][kRowsPerLane];
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) {
+        const std::int32_t attribute = query.terms()[min(batch + i, num_terms - 1)].attribute;
+#pragma unroll
+        for (int j = 0; j < kRowsPerLane; ++j) loaded[i][j] = load_value(attribute, j);
+      }
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i)
+        if (batch + i < num_terms) {
+          const double weight = query.terms()[batch + i].weight;
+#pragma unroll
+          for (int j = 0; j < kRowsPerLane; ++j)
+            rows.score[j] = score_step(rows.score[j], weight, static_cast<double>(loaded[i][j]));
+        }
+    }
+    const auto value = [&](std::int32_t attribute, int j) {
+      return static_cast<double>(load_value(attribute, j));
+    };
+#pragma unroll
+    for (int j = 0; j < kRowsPerLane; ++j) {
+      rows.score[j] = score_finish(rows.score[j]);
+      rows.valid[j] = rows.slot[j] < num_rows;
+    }
+    for (int r = 0; r < header.num_ranges; ++r) {
+      const PackedRange& range = query.ranges()[r];
+#pragma unroll
+      for (int j = 0; j < kRowsPerLane; ++j) {
+        const double x = value(range.attribute, j);
+        rows.valid[j] = rows.valid[j] && x >= range.minimum && x <= range.maximum;
+      }
+    }
+    visit(rows);
+    first += kRowsAtOnce;
+  } while (first < num_rows);
+  return num_rows;
+}
+
+// Reads the ids of the rows that reach the floor and leaves only those valid that pass it.
+__device__ inline void keep_passing(const MirrorRef& mirror, std::uint32_t leaf, Floor floor,
+                                    ScoredRows& rows, std::int64_t (&ids)[kRowsPerLane]) {
+  const std::int64_t* leaf_ids = mirror.ids + mirror.first_row(leaf);
+#pragma unroll
+  for (int j = 0; j < kRowsPerLane; ++j) {
+    rows.valid[j] = rows.valid[j] && rows.score[j] >= floor.score;
+    ids[j] = rows.valid[j] ? __ldg(leaf_ids + rows.slot[j]) : 0;
+  }
+#pragma unroll
+  for (int j = 0; j < kRowsPerLane; ++j)
+    rows.valid[j] = rows.valid[j] && passes(rows.score[j], ids[j], floor);
+}
+
+}  // namespace culmen::gpu

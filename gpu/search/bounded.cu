@@ -1,0 +1,161 @@
+// bounded: the k best rows of one query, found by the whole grid in one launch.
+//
+//   1. Each team of 4 warps bounds its share of the level-1 nodes (2 bytes a node and weight step) and keeps
+//      the bounds in shared memory; in device memory those of very large tables that find no room.
+//   2. It opens its best node and scores the 4 best leaves in it; each block publishes the best rows.
+//   3. While the others do so too, each warp opens one of the team's 4 best nodes.
+//   4. Behind the only barrier, every block takes the k-th best of what was published as floor.
+//   5. The block opens its other nodes that reach the floor, scores the leaves that reach it, and keeps their
+//      rows that do; what is worth it goes to the candidate list.
+//   6. The last block to finish sorts the candidates.
+//
+// Exact for any floor: a row is left out only if the chain bound of its leaf or node (docs/how-it-works.md)
+// or its own score shows that k published rows rank before it.
+#include <cstring>
+#include <optional>
+
+#include "gpu/cuda/launch.h"
+#include "gpu/search/answer.cuh"
+#include "gpu/search/engines.h"
+#include "gpu/search/first_look.cuh"
+#include "gpu/search/work_list.cuh"
+
+namespace culmen::gpu {
+namespace {
+
+constexpr int kLoads = 8;
+
+// The second half of a search by one block: nodes that reach the floor, then leaves that do. All warps share
+// the work of each half, wherever in the block's share of the tree it lies.
+template <typename T>
+class Visit {
+ public:
+  __device__ Visit(const MirrorRef& mirror, QueryRef query, BlockShared& shared, BlockCandidates& found,
+                   WorkList nodes, WorkList leaves)
+      : mirror_(mirror), query_(query), shared_(shared), found_(found), nodes_(nodes), leaves_(leaves) {}
+
+  // `child`: of the node that the warp has opened.
+  __device__ void run(const Team& team, const Child& child) {
+    list_leaf(child);
+    for (auto share = static_cast<std::uint32_t>(team.warp); share < team.shares.groups_each;
+         share += kTeamWarps)
+      choose_slots(team, share);
+    __syncthreads();
+    const std::uint32_t warp = threadIdx.x / kWarpSize;
+    for (std::uint32_t i = warp; i < nodes_.size(); i += kSearchWarps) open(nodes_[i]);
+    __syncthreads();
+    for (std::uint32_t first = 0; first < leaves_.size(); first += kSearchWarps) {
+      if (first > 0) found_.make_room();
+      if (first + warp < leaves_.size()) visit(leaves_[first + warp]);
+    }
+    found_.flush();
+  }
+
+ private:
+  __device__ void choose_slots(const Team& team, std::uint32_t share) {
+    const std::uint32_t place = team.place(share);
+    const double bound = team.bound(place);
+    const std::uint32_t node = team.node(place);
+    const std::uint32_t slot = team.slot(share);
+    const bool kept = !is_excluded(
+        bound, found_.floor(), [&] { return team.min_id(place); },
+        [&] { return corner_of_bounds(mirror_, query_, mirror_.slot_bounds + slot, mirror_.num_slots); });
+    for (unsigned left = nodes_.push(kept, node, lane_); left != 0; left &= left - 1)
+      open(__shfl_sync(kFullWarp, node, __ffs(static_cast<int>(left)) - 1));
+  }
+
+  __device__ void open(std::uint32_t index) {
+    list_leaf(child_of(mirror_, query_, index, lane_));
+    if (lane_ == 0) atomicAdd(&shared_.nodes_visited, 1ull);
+  }
+
+  __device__ void list_leaf(const Child& child) {
+    const bool kept = !is_excluded(
+        child.bound, found_.floor(), [&] { return child.min_id; },
+        [&] { return corner_score<T>(mirror_, query_, child.leaf, Corner::maximum, Corner::minimum); });
+    for (unsigned left = leaves_.push(kept, child.leaf, lane_); left != 0; left &= left - 1)
+      visit(__shfl_sync(kFullWarp, child.leaf, __ffs(static_cast<int>(left)) - 1));
+  }
+
+  __device__ void visit(std::uint32_t leaf) {
+    visit_leaf<T, kLoads>(mirror_, query_, found_.floor(), leaf, lane_, shared_,
+                          [&](auto& pass, const auto& rows, int lane) { found_.append(pass, rows, lane); });
+  }
+
+  const MirrorRef& mirror_;
+  QueryRef query_;
+  BlockShared& shared_;
+  BlockCandidates& found_;
+  WorkList nodes_, leaves_;
+  int lane_ = static_cast<int>(threadIdx.x) % kWarpSize;
+};
+
+// Dynamic shared memory: the slots' bounds and nodes, then room for the published keys, for what a block
+// finds and its work lists, and for the answer, one after the other.
+template <typename T, typename Argument>
+__global__ void __launch_bounds__(kSearchThreads, 1)
+    search_bounded(const MirrorRef mirror, const SearchStateRef state, const GridRoom room,
+                   const __grid_constant__ Argument packed) {
+  extern __shared__ double dynamic_shared[];
+  __shared__ BlockShared shared;
+  __shared__ std::uint32_t num_nodes, num_leaves;
+  if (threadIdx.x == 0) num_nodes = num_leaves = 0;
+  const QueryRef query = take_query(packed, shared);
+  const KeyScale scale(query);
+  std::uint32_t* rest = nullptr;
+  const Team team = make_team(mirror, state, room.shares, dynamic_shared, rest);
+  auto* candidates = reinterpret_cast<Candidate*>(rest);
+  std::uint32_t* lists = rest + room.visit.candidate_bytes() / sizeof(std::uint32_t);
+
+  bound_slots(mirror, query, team);
+  __syncthreads();  // a team's bounds are read by all its warps
+  FirstLook<T, kLoads> look(mirror, query, scale, team);
+  publish(mirror, state, room, shared, look.sample(state.floor), team.lane);
+  GridBarrier barrier(*state.counters, 1);
+  barrier.arrive();
+  const Child child = look.open_next(shared);
+  barrier.wait();
+  const Floor floor = floor_of_published(mirror, state, room, scale, shared, rest);
+  __syncthreads();  // the published keys make room for the candidates
+  BlockCandidates found(state, scale, floor, shared, candidates, room.visit.candidates);
+  Visit<T>(mirror, query, shared, found, WorkList(lists, room.visit.nodes, num_nodes),
+           WorkList(lists + room.visit.nodes, room.visit.leaves, num_leaves))
+      .run(team, child);
+  finish(state, scale, shared, candidates);
+}
+
+// The same argument, if it fits.
+std::optional<SmallQueryArgument> shortened(const QueryArgument& query) {
+  SmallQueryArgument small;
+  small.outside = query.outside;
+  if (query.outside != nullptr) return small;
+  const PackedHeader& header = QueryRef{query.inside}.header();
+  const std::size_t size = packed_bytes(header.num_terms, header.num_bound_terms, header.num_ranges);
+  if (size > SmallQueryArgument::kInside) return std::nullopt;
+  std::memcpy(small.inside, query.inside, size);
+  return small;
+}
+
+}  // namespace
+
+template <typename T>
+void launch_bounded(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
+                    const GridPlan& plan, cudaStream_t stream) {
+  const cuda::Shape shape = {.num_blocks = plan.num_blocks,
+                             .num_threads = kSearchThreads,
+                             .shared_bytes = plan.shared_bytes,
+                             .cooperative = true};
+  // The larger a kernel's parameters, the longer its launch takes.
+  if (const std::optional<SmallQueryArgument> small = shortened(query)) {
+    cuda::launch(search_bounded<T, SmallQueryArgument>, shape, stream, mirror, state, plan.room, *small);
+  } else {
+    cuda::launch(search_bounded<T, QueryArgument>, shape, stream, mirror, state, plan.room, query);
+  }
+}
+
+template void launch_bounded<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                    const GridPlan&, cudaStream_t);
+template void launch_bounded<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                     const GridPlan&, cudaStream_t);
+
+}  // namespace culmen::gpu

@@ -1,0 +1,65 @@
+// The engines on the device, as the host launches them. Each enqueues one search on `stream` and does not
+// wait.
+//
+//   mirror   of a snapshot with at least one row, of value type T
+//   state    counters cleared; one search at a time
+//   query    packed, of that snapshot
+//   plan     for mirror.num_slots (gpu/search/grid_plan.h); state.outside has room for what it keeps outside
+//
+// All find the same rows and score bits; the answer's form is in search_state.h. Throws CudaError; nothing is
+// enqueued then.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+#include "gpu/search/grid_plan.h"
+#include "gpu/mirror/mirror_ref.h"
+#include "gpu/search/packed_query.h"
+#include "gpu/search/search_state.h"
+
+namespace culmen::gpu {
+
+// Rows that one search publishes, at the most.
+constexpr std::size_t num_published(const cuda::Limits& limits) {
+  return std::size_t{max_blocks(limits)} * kMaxPublished;
+}
+
+// Best-first by rounds over the bounds of all level-1 nodes. Work: 2 bytes a node and weight step, then the
+// nodes and leaves that reach the k-th score.
+template <typename T>
+void launch_bounded(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
+                    const GridPlan& plan, cudaStream_t stream);
+
+// Every row.
+template <typename T>
+void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
+                 const GridPlan& plan, cudaStream_t stream);
+
+// The paper's: each thread block walks through partitions until its k-th score reaches the threshold tuple
+// (GTA 2019, algorithms 2 and 3). k <= kMaxSortedHits.
+template <typename T>
+void launch_gta(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
+                const cuda::Limits& limits, cudaStream_t stream);
+
+// Thread blocks of launch_gta: each appends up to k candidates.
+constexpr unsigned num_gta_blocks(const cuda::Limits& limits) {
+  return limits.num_multiprocessors * 3;
+}
+
+// A batch: one warp a query, depth-first from the best child on.
+struct BatchRef {
+  const std::byte* queries;  // [num_queries] of query_stride bytes, each a packed query
+  Candidate* hits;           // [num_queries][k]
+  ResultHeader* results;     // [num_queries]; only num_hits and the work are set
+  Counters* counters;
+  std::uint32_t num_queries;
+  std::uint32_t query_stride;
+  std::uint32_t k;  // <= kMaxSortedHits
+};
+template <typename T>
+void launch_batch(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
+                  cudaStream_t stream);
+
+}  // namespace culmen::gpu

@@ -1,0 +1,220 @@
+// How a search by the whole grid begins: the bounds of all level-1 nodes, and a look at the best of them.
+#pragma once
+
+#include "gpu/search/grid_search.cuh"
+
+namespace culmen::gpu {
+
+// A team's place in the grid and its groups of slots: `index`, `index + num_teams`, ... Slots of the first
+// groups are kept in shared memory; where there are too many for that, the others' bounds in device memory.
+class Team {
+ public:
+  std::uint32_t index;      // in the grid
+  std::uint32_t num_teams;  // in the grid
+  Shares shares;
+  int warp;  // in the team
+  int lane;
+  // [groups_inside][32], in shared memory: of the nodes in the slots
+  double* bounds;
+  std::int64_t* min_ids;
+  std::uint32_t* nodes;
+  double* outside;  // [num_slots], in device memory
+  const MirrorRef& mirror;
+
+  // The lane's slot in the share, as a place: one number for both.
+  __device__ std::uint32_t place(std::uint32_t share) const {
+    return share * kWarpSize + static_cast<std::uint32_t>(lane);
+  }
+  __device__ std::uint32_t slot(std::uint32_t share) const { return slot_at(place(share)); }
+
+  // Of the node at a place that set() was called for; no node is -infinity and kNoNode.
+  __device__ double bound(std::uint32_t place) const {
+    if (is_inside(place)) return bounds[place];
+    return has_slot(place) ? outside[slot_at(place)] : -infinity();
+  }
+  __device__ std::int64_t min_id(std::uint32_t place) const {
+    if (is_inside(place)) return min_ids[place];
+    return has_slot(place) ? mirror.slot_min_ids[slot_at(place)] : kNoId;
+  }
+  __device__ std::uint32_t node(std::uint32_t place) const {
+    if (is_inside(place)) return nodes[place];
+    return has_slot(place) ? mirror.slot_nodes[slot_at(place)] : kNoNode;
+  }
+
+  __device__ bool has_slot(std::uint32_t place) const {
+    return place % kWarpSize < shares.group_slots && slot_at(place) < mirror.num_slots;
+  }
+  __device__ void set(std::uint32_t place, double bound, std::int64_t min_id, std::uint32_t node) const {
+    if (is_inside(place)) {
+      bounds[place] = bound;
+      min_ids[place] = min_id;
+      nodes[place] = node;
+    } else if (has_slot(place)) {
+      outside[slot_at(place)] = bound;
+    }
+  }
+  // It has been looked into.
+  __device__ void take_out(std::uint32_t place) const {
+    (is_inside(place) ? bounds[place] : outside[slot_at(place)]) = -infinity();
+  }
+
+ private:
+  __device__ bool is_inside(std::uint32_t place) const { return place < shares.groups_inside * kWarpSize; }
+  __device__ std::uint32_t slot_at(std::uint32_t place) const {
+    return (index + place / kWarpSize * num_teams) * shares.group_slots + place % kWarpSize;
+  }
+};
+
+// The calling warp's team. `memory`: slot_bytes(groups_inside), of which `rest` is what lies behind.
+__device__ inline Team make_team(const MirrorRef& mirror, const SearchStateRef& state, const Shares& shares,
+                                 double* memory, std::uint32_t*& rest) {
+  const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
+  const std::size_t each = std::size_t{shares.groups_inside} * kWarpSize;
+  const std::size_t first = static_cast<std::size_t>(warp) / kTeamWarps * each;
+  auto* min_ids = reinterpret_cast<std::int64_t*>(memory + kTeams * each);
+  auto* nodes = reinterpret_cast<std::uint32_t*>(min_ids + kTeams * each);
+  rest = nodes + kTeams * each;
+  // Neighbouring groups, which hold neighbouring nodes, go to different blocks.
+  return {static_cast<std::uint32_t>(warp) / kTeamWarps * gridDim.x + blockIdx.x,
+          gridDim.x * kTeams,
+          shares,
+          warp % static_cast<int>(kTeamWarps),
+          static_cast<int>(threadIdx.x) % kWarpSize,
+          memory + first,
+          min_ids + first,
+          nodes + first,
+          state.outside,
+          mirror};
+}
+
+__device__ inline void bound_slots(const MirrorRef& mirror, QueryRef query, const Team& team) {
+  for (auto share = static_cast<std::uint32_t>(team.warp); share < team.shares.groups_each;
+       share += kTeamWarps) {
+    const std::uint32_t place = team.place(share);
+    std::uint32_t node = kNoNode;
+    std::int64_t min_id = kNoId;
+    double bound = -infinity();
+    if (team.has_slot(place)) {
+      const std::uint32_t slot = team.slot(share);
+      node = mirror.slot_nodes[slot];
+      min_id = mirror.slot_min_ids[slot];
+      bound = block_bound(query, mirror.slot_bounds + slot, mirror.num_slots);
+    }
+    team.set(place, node == kNoNode ? -infinity() : bound, min_id, node);
+  }
+}
+
+// For choosing what to look at first.
+__device__ inline std::uint32_t bound_key(double bound, const KeyScale& scale) {
+  return bound == -infinity() ? KeyScale::kNone : scale.key(bound);
+}
+
+// The lane whose item has a rank, from 0 on, in the order of the keys, then of the smallest ids; -1 if there
+// is none.
+template <typename MinId>
+__device__ int lane_of_rank(std::uint32_t key, MinId&& min_id, int rank, int lane) {
+  for (;; --rank) {  // rank + 1 times at most
+    std::uint32_t top = key;
+    const unsigned tied = warp_argmax(top);
+    if (top == KeyScale::kNone) return -1;
+    const int best = smallest_id(tied, lane, min_id);
+    if (rank == 0) return best;
+    if (lane == best) key = KeyScale::kNone;
+  }
+}
+
+// The team's nodes as its lanes offer them, the best of its own each.
+class BestNodes {
+ public:
+  __device__ BestNodes(const Team& team, const KeyScale& scale) : team_(team) {
+    double best_bound = team.bound(team.place(0));
+    for (std::uint32_t share = 1; share < team.shares.groups_each; ++share) {
+      const double bound = team.bound(team.place(share));
+      if (bound > best_bound ||
+          (bound == best_bound && bound != -infinity() && min_id(share) < min_id(best_))) {
+        best_ = share;
+        best_bound = bound;
+      }
+    }
+    key_ = bound_key(best_bound, scale);
+  }
+
+  // How many share the best key.
+  __device__ int num_tied() const {
+    std::uint32_t top = key_;
+    return __popc(warp_argmax(top));
+  }
+
+  // The place of a node; kNoNode if there are not so many.
+  __device__ std::uint32_t place_of_rank(int rank) const {
+    const int lane = lane_of_rank(
+        key_, [&] { return min_id(best_); }, rank, team_.lane);
+    return lane < 0 ? kNoNode : __shfl_sync(kFullWarp, team_.place(best_), lane);
+  }
+
+ private:
+  __device__ std::int64_t min_id(std::uint32_t share) const { return team_.min_id(team_.place(share)); }
+
+  const Team& team_;
+  std::uint32_t best_ = 0;  // the lane's share with its best node
+  std::uint32_t key_;
+};
+
+// What a lane knows of its child of a node.
+struct Child {
+  double bound = -infinity();
+  std::uint32_t leaf = 0;
+  std::int64_t min_id = kNoId;
+};
+
+__device__ inline Child child_of(const MirrorRef& mirror, QueryRef query, std::uint32_t index, int lane) {
+  const NodeRef node = mirror.node(index);
+  return {child_bound(query, node, lane), node.children()[lane], node.min_ids()[lane]};
+}
+
+// A warp's look into the tree while nothing is known of the scores.
+template <typename T, int kLoads>
+class FirstLook {
+ public:
+  __device__ FirstLook(const MirrorRef& mirror, QueryRef query, const KeyScale& scale, const Team& team)
+      : mirror_(mirror), query_(query), scale_(scale), team_(team), nodes_(team, scale) {}
+
+  // Scores one of the 4 best leaves in the team's best node. If several nodes tie, the warps share them out,
+  // for the rows with the smallest ids need not be all in one.
+  __device__ TwoBest sample(Floor floor) {
+    const int num_nodes = min(nodes_.num_tied(), static_cast<int>(kTeamWarps));
+    opened_rank_ = team_.warp % num_nodes;
+    const std::uint32_t place = nodes_.place_of_rank(opened_rank_);
+    if (place == kNoNode) return {};
+    child_ = child_of(mirror_, query_, team_.node(place), team_.lane);
+    const int best = lane_of_rank(
+        bound_key(child_.bound, scale_), [&] { return child_.min_id; }, team_.warp / num_nodes, team_.lane);
+    if (best < 0) return {};
+    return sample_leaf<T, kLoads>(mirror_, query_, scale_, floor, __shfl_sync(kFullWarp, child_.leaf, best),
+                                  team_.lane);
+  }
+
+  // Opens the node that has the warp's rank among the team's, which most likely reaches the floor, and takes
+  // it out of the team's. Behind a barrier.
+  __device__ Child open_next(BlockShared& shared) {
+    const std::uint32_t place = nodes_.place_of_rank(team_.warp);
+    if (place == kNoNode) return {};
+    if (opened_rank_ != team_.warp) child_ = child_of(mirror_, query_, team_.node(place), team_.lane);
+    if (team_.lane == 0) {
+      team_.take_out(place);
+      atomicAdd(&shared.nodes_visited, 1ull);
+    }
+    return child_;
+  }
+
+ private:
+  const MirrorRef& mirror_;
+  QueryRef query_;
+  const KeyScale& scale_;
+  const Team& team_;
+  BestNodes nodes_;
+  int opened_rank_ = 0;
+  Child child_;
+};
+
+}  // namespace culmen::gpu

@@ -1,0 +1,241 @@
+// The first steps that searches by the whole grid share: the query in shared memory, a barrier, and a sample
+// that gives the first floor.
+#pragma once
+
+#include <cuda/atomic>
+
+#include "gpu/search/engines.h"
+#include "gpu/search/kth_floor.cuh"
+
+namespace culmen::gpu {
+
+inline constexpr std::uint32_t kMaxWarpKeys = 8;
+
+// Rows that the warps of a block would publish. Side by side, for all are compared with all by their keys.
+struct Offers {
+  static constexpr std::uint32_t kMost = kSearchWarps * kMaxWarpKeys;
+
+  std::uint32_t keys[kMost], counts[kMost];
+  std::int64_t ids[kMost];  // known only where many rows tie, else kNoId
+  PublishedRow rows[kMost];
+
+  __device__ void set(std::uint32_t i, std::uint32_t key, std::uint32_t count, std::int64_t id,
+                      const PublishedRow& row) {
+    keys[i] = key;
+    counts[i] = count;
+    ids[i] = id;
+    rows[i] = row;
+  }
+
+  // The place of offer i among the first `num`.
+  __device__ std::uint32_t rank(std::uint32_t i, std::uint32_t num) const {
+    std::uint32_t rank = 0, equal = 0;
+#pragma unroll 16
+    for (std::uint32_t other = 0; other < num; ++other) {
+      rank += keys[other] > keys[i] ? 1 : 0;
+      equal += keys[other] == keys[i] ? 1 : 0;
+    }
+    for (std::uint32_t other = 0; equal > 1 && other < num; ++other)
+      if (keys[other] == keys[i] && (ids[other] < ids[i] || (ids[other] == ids[i] && other < i))) ++rank;
+    return rank;
+  }
+};
+
+// What a thread block keeps in static shared memory.
+struct BlockShared {
+  alignas(8) std::byte query[kMaxPackedBytes];
+  union {
+    SelectScratch select;
+    Offers offers;  // until the first barrier of the grid
+  };
+  unsigned long long leaves_visited, nodes_visited, tuples_scored;
+  std::uint32_t num_found;      // rows in a list in shared memory
+  unsigned long long num_kept;  // candidates, when there are too many
+  bool is_last;
+};
+// What kernels have beside it are a few counters.
+static_assert(sizeof(BlockShared) + 64 <= kStaticSharedBytes);
+
+// Copies the query to shared memory and clears the block's counters. A barrier before the first use.
+template <typename Argument>
+__device__ QueryRef take_query(const Argument& argument, BlockShared& shared) {
+  const std::byte* bytes = argument.bytes();
+  const PackedHeader& header = QueryRef{bytes}.header();
+  const std::size_t words =
+      packed_bytes(header.num_terms, header.num_bound_terms, header.num_ranges) / sizeof(std::uint64_t);
+  const auto* from = reinterpret_cast<const std::uint64_t*>(bytes);
+  auto* to = reinterpret_cast<std::uint64_t*>(shared.query);
+  for (std::size_t i = threadIdx.x; i < words; i += blockDim.x) to[i] = from[i];
+  if (threadIdx.x == 0) {
+    shared.leaves_visited = shared.nodes_visited = shared.tuples_scored = 0;
+    shared.num_found = 0;
+  }
+  __syncthreads();
+  return {shared.query};
+}
+
+// A barrier for all blocks of the grid, which must be resident together; `nth` counts the barriers of a
+// search, the first is 1. What was written before arrive() is seen by all behind wait(). Both by all threads.
+class GridBarrier {
+ public:
+  __device__ GridBarrier(Counters& counters, std::uint32_t nth)
+      : arrived_(counters.barrier), all_(nth * gridDim.x) {}
+
+  __device__ void arrive() {
+    __syncthreads();
+    if (threadIdx.x == 0) arrived_.fetch_add(1, ::cuda::memory_order_acq_rel);
+  }
+  __device__ void wait() {
+    // Ends: all blocks run at once, as the launch is cooperative, and nothing before arrive() waits.
+    if (threadIdx.x == 0)
+      while (arrived_.load(::cuda::memory_order_acquire) < all_) {
+      }
+    __syncthreads();
+  }
+
+ private:
+  ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> arrived_;
+  std::uint32_t all_;
+};
+
+__device__ inline void grid_barrier(Counters& counters, std::uint32_t nth) {
+  GridBarrier barrier(counters, nth);
+  barrier.arrive();
+  barrier.wait();
+}
+
+struct SampledRow {
+  std::uint32_t key = KeyScale::kNone;
+  PublishedRow row = {};
+};
+
+// The lane's two best rows so far.
+struct TwoBest {
+  SampledRow first, second;
+
+  __device__ void offer(const SampledRow& row) {
+    if (row.key > first.key) {
+      second = first;
+      first = row;
+    } else if (row.key > second.key) {
+      second = row;
+    }
+  }
+};
+
+// How many of its best keys a block publishes, and at most how many of each warp's: enough that the k-th best
+// of all that is published is close to the k-th best of all that was scored.
+struct PublishShape {
+  std::uint32_t each, of_a_warp;
+};
+__device__ inline PublishShape publish_shape(std::uint32_t k, const GridRoom& room) {
+  if (k <= 32) return {min(8u, room.most_published), 4};
+  if (k <= 256) return {min(16u, room.most_published), 4};
+  return {room.most_published, kMaxWarpKeys};
+}
+
+// By a warp: offers its `num` best rows, a lane's two best at the most. Of equal keys the first of each warp
+// comes first.
+__device__ inline void offer_best(TwoBest best, std::uint32_t num, int lane, Offers& offers) {
+  const std::uint32_t warp = threadIdx.x / kWarpSize;
+  for (std::uint32_t i = 0; i < num; ++i) {
+    std::uint32_t top = best.first.key;
+    if (lane == __ffs(static_cast<int>(warp_argmax(top))) - 1) {
+      offers.set(i * kSearchWarps + warp, top, 1, kNoId, best.first.row);
+      best = {best.second, {}};
+    }
+  }
+}
+
+// The same where more rows than that tie for the best: those with the smallest ids, and for all others the
+// one with the largest, so that a leaf full of ties makes a floor alone. False if their scores are not quite
+// the same.
+__device__ inline bool offer_ties(const MirrorRef& mirror, const TwoBest& best, std::uint32_t top,
+                                  std::uint32_t num, int lane, Offers& offers) {
+  const std::uint32_t warp = threadIdx.x / kWarpSize;
+  const SampledRow rows[2] = {best.first, best.second};
+  const unsigned tied = __ballot_sync(kFullWarp, rows[0].key == top);
+  const double score = __shfl_sync(kFullWarp, rows[0].row.score, __ffs(static_cast<int>(tied)) - 1);
+  std::int64_t ids[2];
+  bool differ = false;
+  for (int j = 0; j < 2; ++j) {
+    const bool ties = rows[j].key == top;
+    differ |= ties && rows[j].row.score != score;
+    ids[j] = ties ? __ldg(mirror.ids + rows[j].row.row) : kNoId;
+  }
+  if (__any_sync(kFullWarp, differ)) return false;
+  // One lane has the id; in a damaged index several or, when those are gone, none.
+  const auto take = [&](std::int64_t id, std::uint32_t i, std::uint32_t count) {
+    const bool is_first = id != kNoId && ids[0] == id, is_second = id != kNoId && ids[1] == id;
+    const unsigned having = __ballot_sync(kFullWarp, is_first || is_second);
+    if (having == 0 && lane == 0) offers.set(i * kSearchWarps + warp, KeyScale::kNone, 0, kNoId, {});
+    if (lane == __ffs(static_cast<int>(having)) - 1)
+      offers.set(i * kSearchWarps + warp, top, count, id, rows[is_first ? 0 : 1].row);
+    if (is_first) ids[0] = kNoId;
+    if (is_second) ids[1] = kNoId;
+  };
+  for (std::uint32_t i = 0; i + 1 < num; ++i) take(warp_min(min(ids[0], ids[1])), i, 1);
+  const auto left = static_cast<std::uint32_t>(__popc(__ballot_sync(kFullWarp, ids[0] != kNoId)) +
+                                               __popc(__ballot_sync(kFullWarp, ids[1] != kNoId)));
+  const auto turned = [](std::int64_t id) { return id == kNoId ? kNoId : ~id; };  // the other way round
+  take(~warp_min(min(turned(ids[0]), turned(ids[1]))), num - 1, left);
+  return true;
+}
+
+// Publishes the block's best rows.
+__device__ inline void publish(const MirrorRef& mirror, const SearchStateRef& state, const GridRoom& room,
+                               BlockShared& shared, const TwoBest& best, int lane) {
+  const PublishShape shape = publish_shape(state.k, room);
+  Offers& offers = shared.offers;
+  std::uint32_t top = best.first.key;
+  const bool many_tie =
+      __popc(warp_argmax(top)) > static_cast<int>(shape.of_a_warp) && top != KeyScale::kNone;
+  if (!many_tie || !offer_ties(mirror, best, top, shape.of_a_warp, lane, offers))
+    offer_best(best, shape.of_a_warp, lane, offers);
+  __syncthreads();
+  const std::uint32_t i = threadIdx.x, num = kSearchWarps * shape.of_a_warp;
+  if (i >= num) return;
+  const std::uint32_t rank = offers.rank(i, num);
+  if (rank >= shape.each) return;
+  const std::uint32_t place = blockIdx.x * shape.each + rank;
+  state.published_keys[place] = offers.keys[i];
+  state.published_counts[place] = offers.counts[i];
+  state.published_rows[place] = offers.rows[i];
+}
+
+// The floor that the published rows give, for all threads of the block. Behind a grid barrier.
+// Shared memory: `memory` takes the keys and counts of all that was published.
+__device__ inline Floor floor_of_published(const MirrorRef& mirror, const SearchStateRef& state,
+                                           const GridRoom& room, const KeyScale& scale, BlockShared& shared,
+                                           std::uint32_t* memory) {
+  const std::uint32_t count = gridDim.x * publish_shape(state.k, room).each;
+  std::uint32_t *keys = memory, *counts = memory + count;
+#pragma unroll 8
+  for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
+    keys[i] = __ldcg(state.published_keys + i);
+    counts[i] = __ldcg(state.published_counts + i);
+  }
+  __syncthreads();
+  return kth_floor(
+      state.floor, {keys, counts, count}, state.k, scale,
+      [&](std::uint32_t i) { return __ldcg(&state.published_rows[i].score); },
+      [&](std::uint32_t i) { return __ldg(mirror.ids + __ldcg(&state.published_rows[i].row)); },
+      shared.select);
+}
+
+// Offers the rows of a leaf that reach the floor.
+template <typename T, int kLoads>
+__device__ TwoBest sample_leaf(const MirrorRef& mirror, QueryRef query, const KeyScale& scale, Floor floor,
+                               std::uint32_t leaf, int lane) {
+  TwoBest best;
+  const std::uint64_t first_row = mirror.first_row(leaf);
+  score_leaf<T, kLoads>(mirror, query, leaf, lane, [&](const ScoredRows& rows) {
+#pragma unroll
+    for (int j = 0; j < kRowsPerLane; ++j)
+      if (rows.valid[j] && rows.score[j] >= floor.score)
+        best.offer({scale.key(rows.score[j]), {rows.score[j], first_row + rows.slot[j]}});
+  });
+  return best;
+}
+
+}  // namespace culmen::gpu

@@ -1,0 +1,107 @@
+// gta: the paper's engine on the paper's terms (GTA 2019, section 3.2).
+//
+//   hbuild (algorithm 2)   a thread block walks through one partition after the other, leaf by leaf; it
+//   merges
+//                          the rows of a leaf into its heap and leaves the partition as soon as the threshold
+//                          tuple, the attribute-wise maximum over all later leaves, cannot reach the heap's
+//                          k-th score.
+//   hmerge (algorithm 3)   the heaps of all thread blocks become one list; the last block to finish sorts it.
+//
+// The heap stays with the thread block from partition to partition, as in the CPU engine, so later partitions
+// stop earlier than with a heap for each.
+#include <algorithm>
+
+#include "gpu/cuda/launch.h"
+#include "gpu/search/answer.cuh"
+#include "gpu/search/engines.h"
+#include "gpu/search/heap.cuh"
+
+namespace culmen::gpu {
+namespace {
+
+constexpr unsigned kGtaThreads = 128;
+
+template <typename T>
+__device__ bool row_score(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, std::uint32_t slot,
+                          double& score) {
+  const T* values = mirror.leaf_values<T>(leaf) + slot;
+  const auto value = [&](std::int32_t attribute) {
+    return static_cast<double>(__ldg(values + static_cast<std::size_t>(attribute) * mirror.block_rows));
+  };
+  score = query.header().offset;
+  for (int t = 0; t < query.header().num_terms; ++t)
+    score = score_step(score, query.terms()[t].weight, value(query.terms()[t].attribute));
+  score = score_finish(score);
+  for (int r = 0; r < query.header().num_ranges; ++r) {
+    const PackedRange& range = query.ranges()[r];
+    const double x = value(range.attribute);
+    if (!(x >= range.minimum && x <= range.maximum)) return false;
+  }
+  return true;
+}
+
+template <typename T>
+__device__ void merge_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, BestRows& best) {
+  const std::uint32_t num_rows = mirror.leaves[leaf].num_rows;
+  for (std::uint32_t first = 0; first < num_rows; first += kGtaThreads) {
+    const std::uint32_t slot = first + threadIdx.x;
+    double score = 0;
+    if (slot < num_rows && row_score<T>(mirror, query, leaf, slot, score) && score >= best.floor().score) {
+      const std::uint64_t row = mirror.first_row(leaf) + slot;
+      const std::int64_t id = __ldg(mirror.ids + row);
+      if (passes(score, id, best.floor())) best.append({score, id, row});
+    }
+    best.merge();
+  }
+}
+
+// Dynamic shared memory: the heap.
+template <typename T>
+__global__ void __launch_bounds__(kGtaThreads) search_gta(const MirrorRef mirror, const SearchStateRef state,
+                                                          const __grid_constant__ QueryArgument packed) {
+  extern __shared__ double dynamic_shared[];
+  __shared__ BlockShared shared;
+  __shared__ std::uint32_t num_items;
+  const QueryRef query = take_query(packed, shared);
+  auto* items = reinterpret_cast<Candidate*>(dynamic_shared);
+  BestRows best(items, &num_items, state.k, state.floor);
+  for (std::uint32_t p = blockIdx.x; p < mirror.num_partitions; p += gridDim.x) {
+    const PartitionRange partition = mirror.partitions[p];
+    for (std::uint32_t i = 0; i < partition.num_leaves; ++i) {
+      const std::uint32_t leaf = mirror.leaf_order[partition.first_leaf + i];
+      merge_leaf<T>(mirror, query, leaf, best);
+      if (threadIdx.x == 0) {
+        ++shared.leaves_visited;
+        shared.tuples_scored += mirror.leaves[leaf].num_rows;
+      }
+      const double later = corner_score<T>(mirror, query, leaf, Corner::later_maximum, Corner::later_minimum);
+      if (is_excluded(later, best.floor(), [&] { return mirror.leaves[leaf].later_min_id; })) break;
+    }
+  }
+  for (std::uint32_t first = 0; first < best.size(); first += kGtaThreads) {
+    const std::uint32_t i = first + threadIdx.x;
+    bool pass[1] = {i < best.size()};
+    const Candidate rows[1] = {pass[0] ? best[i] : no_candidate()};
+    append(candidates_of_all(state), pass, rows, static_cast<int>(threadIdx.x) % kWarpSize);
+  }
+  finish(state, KeyScale(query), shared, items);
+}
+
+}  // namespace
+
+template <typename T>
+void launch_gta(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
+                const cuda::Limits& limits, cudaStream_t stream) {
+  const std::size_t heap_bytes = heap_capacity(state.k, kGtaThreads) * sizeof(Candidate);
+  const cuda::Shape shape = {.num_blocks = num_gta_blocks(limits),
+                             .num_threads = kGtaThreads,
+                             .shared_bytes = std::max(kSortBytes, heap_bytes)};
+  cuda::launch(search_gta<T>, shape, stream, mirror, state, query);
+}
+
+template void launch_gta<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                const cuda::Limits&, cudaStream_t);
+template void launch_gta<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                 const cuda::Limits&, cudaStream_t);
+
+}  // namespace culmen::gpu

@@ -1,0 +1,43 @@
+#include "gpu/search/pack_query.h"
+
+#include <algorithm>
+
+#include "gpu/search/query_writer.h"
+
+namespace culmen::gpu {
+
+PackedRanges merged_ranges(const ResolvedQuery& query) {
+  PackedRanges merged;
+  for (std::size_t r = 0; r < query.where.size(); ++r) {
+    const RangePredicate& range = query.where[r];
+    const RangeBound& bound = query.bound.ranges[r];
+    const auto same = std::find_if(merged.begin(), merged.end(), [&](const PackedRange& other) {
+      return other.attribute == range.attribute;
+    });
+    if (same == merged.end()) {
+      merged.push_back({range.minimum, range.maximum, bound.lowest, bound.highest, range.attribute,
+                        bound.maximum_row, bound.minimum_row, 0});
+    } else {
+      same->minimum = std::max(same->minimum, range.minimum);
+      same->maximum = std::min(same->maximum, range.maximum);
+      same->lowest = std::max(same->lowest, bound.lowest);
+      same->highest = std::min(same->highest, bound.highest);
+    }
+  }
+  return merged;
+}
+
+std::size_t packed_bytes_of(const ResolvedQuery& query) {
+  return packed_bytes(static_cast<int>(query.terms.size()), static_cast<int>(query.bound.terms.size()),
+                      static_cast<int>(merged_ranges(query).size()));
+}
+
+void pack_query(const ResolvedQuery& query, std::byte* out) {
+  QueryWriter writer(out);
+  for (const Term& term : query.terms) writer.push_back(term);
+  for (const BoundTerm& term : query.bound.terms) writer.push_back(term);
+  for (const PackedRange& range : merged_ranges(query)) writer.push_back(range);
+  writer.finish(query.offset, query.min_score, query.bound);
+}
+
+}  // namespace culmen::gpu

@@ -1,0 +1,89 @@
+// A resolved query in the form that kernels read: one flat piece of memory, a kernel parameter for a single
+// query and an element of an array for a batch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/host_device.h"
+
+namespace culmen::gpu {
+
+struct PackedTerm {
+  double weight;
+  std::int32_t attribute;
+  std::int32_t padding;
+};
+
+struct PackedBoundTerm {
+  double coefficient;
+  std::int32_t row;
+  std::int32_t padding;
+};
+
+struct PackedRange {
+  double minimum, maximum;  // of a row's value
+  float lowest, highest;    // of a block's maximum and minimum, in bound units
+  std::int32_t attribute, maximum_row, minimum_row, padding;
+};
+
+struct PackedHeader {
+  double offset;     // where the score's chain starts
+  double base;       // where the bound starts
+  double min_score;  // -infinity: none
+  // Scores as 32-bit keys (gpu/search/score_keys.cuh): (score - base) * key_scale is about 1 or smaller.
+  double key_scale, key_unit;  // powers of two, inverse to each other
+  std::int32_t num_terms, num_bound_terms, num_ranges;
+  std::int32_t is_refused;  // 1: no query, it has no hits (gpu/search/query_writer.h)
+};
+
+// One range an attribute and one bound term an attribute and for the total, at the most.
+inline constexpr int kMaxPackedAttributes = 64;
+inline constexpr std::size_t kMaxPackedBytes =
+    sizeof(PackedHeader) + kMaxPackedAttributes * (sizeof(PackedTerm) + sizeof(PackedRange)) +
+    (kMaxPackedAttributes + 1) * sizeof(PackedBoundTerm);
+
+// A packed query as a kernel parameter. Parameters are copied at every launch, so only queries of the usual
+// sizes travel in it; others lie in device memory.
+template <std::size_t kSize>
+struct QueryParameter {
+  static constexpr std::size_t kInside = kSize;
+
+  const std::byte* outside;  // null: inside
+  alignas(8) std::byte inside[kSize];
+
+  CULMEN_HOST_DEVICE const std::byte* bytes() const { return outside != nullptr ? outside : inside; }
+};
+using QueryArgument = QueryParameter<1016>;      // 20 attributes without ranges
+using SmallQueryArgument = QueryParameter<344>;  // 8 attributes without ranges
+
+// The parts of a packed query. The bytes must be aligned to 8.
+struct QueryRef {
+  const std::byte* bytes;
+
+  CULMEN_HOST_DEVICE const PackedHeader& header() const {
+    return *reinterpret_cast<const PackedHeader*>(bytes);
+  }
+  CULMEN_HOST_DEVICE const PackedTerm* terms() const {
+    return reinterpret_cast<const PackedTerm*>(bytes + sizeof(PackedHeader));
+  }
+  CULMEN_HOST_DEVICE const PackedBoundTerm* bound_terms() const {
+    return reinterpret_cast<const PackedBoundTerm*>(terms() + header().num_terms);
+  }
+  CULMEN_HOST_DEVICE const PackedRange* ranges() const {
+    return reinterpret_cast<const PackedRange*>(bound_terms() + header().num_bound_terms);
+  }
+};
+
+CULMEN_HOST_DEVICE constexpr std::size_t packed_bytes(int num_terms, int num_bound_terms, int num_ranges) {
+  return sizeof(PackedHeader) + static_cast<std::size_t>(num_terms) * sizeof(PackedTerm) +
+         static_cast<std::size_t>(num_bound_terms) * sizeof(PackedBoundTerm) +
+         static_cast<std::size_t>(num_ranges) * sizeof(PackedRange);
+}
+
+// Bytes that hold any query with so many attributes and ranges.
+constexpr std::size_t packed_stride(int num_attributes, int num_ranges) {
+  return packed_bytes(num_attributes, num_attributes + 1, num_ranges);
+}
+
+}  // namespace culmen::gpu

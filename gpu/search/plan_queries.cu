@@ -1,0 +1,55 @@
+// A thread plans one query: a few hundred operations, nothing to share with others. The chain's own code is
+// in index/chain.h.
+#include "gpu/cuda/launch.h"
+#include "gpu/search/plan_queries.h"
+#include "gpu/search/query_writer.h"
+
+namespace culmen::gpu {
+namespace {
+
+constexpr unsigned kThreads = 32;  // few, so that a batch of thousands is on all multiprocessors
+
+// The query's weights, oriented, without those that are 0. Returns how many, 0 if one is not finite.
+__device__ int take_weights(const double* weights, const PlanBasis& basis, Term* terms) {
+  int num_terms = 0;
+  for (int i = 0; i < basis.layout.num_attributes(); ++i) {
+    const double weight = basis.preferences[i] == Preference::low ? -weights[i] : weights[i];
+    if (!isfinite(weight)) return 0;
+    if (weight != 0) terms[num_terms++] = {i, weight};
+  }
+  return num_terms;
+}
+
+__device__ void write_query(const ScoreChain& chain, const BoundBasis& basis, const PlanOptions& options,
+                            QueryWriter& writer) {
+  for (int t = 0; t < chain.num_terms; ++t) writer.push_back(chain.terms[t]);
+  append_bound_terms(chain, basis, writer);
+  for (std::uint32_t r = 0; r < options.num_ranges; ++r) writer.push_back(options.ranges[r]);
+  writer.finish(chain.offset, options.min_score, bound_start(chain, basis));
+}
+
+__global__ void __launch_bounds__(kThreads)
+    plan_queries(const PlanRequest request, const __grid_constant__ PlanOptions options) {
+  const std::uint32_t q = blockIdx.x * kThreads + threadIdx.x;
+  if (q >= request.num_queries) return;
+  const PlanBasis& basis = *request.basis;
+  Term terms[kMaxPackedAttributes];
+  const double* weights = request.weights + std::size_t{q} * basis.layout.num_attributes();
+  const ScoreChain chain = {terms, take_weights(weights, basis, terms), 0.0};
+  QueryWriter writer(request.queries + std::size_t{q} * request.query_stride);
+  if (chain.num_terms == 0 || !isfinite(largest_score(chain, basis.stats))) {
+    writer.refuse();
+  } else {
+    write_query(chain, basis.bounds(), options, writer);
+  }
+}
+
+}  // namespace
+
+void launch_plan_queries(const PlanRequest& request, const PlanOptions& options, cudaStream_t stream) {
+  const cuda::Shape shape = {.num_blocks = (request.num_queries + kThreads - 1) / kThreads,
+                             .num_threads = kThreads};
+  cuda::launch(plan_queries, shape, stream, request, options);
+}
+
+}  // namespace culmen::gpu

@@ -1,0 +1,35 @@
+// Plans on the device: from users' weights in device memory to packed queries, as resolve() and pack_query()
+// make them on the host, to the bit.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/mirror/plan_basis.h"
+#include "gpu/search/packed_query.h"
+
+namespace culmen::gpu {
+
+// What all queries of a batch have in common.
+struct PlanOptions {
+  double min_score;  // -infinity: none
+  std::uint32_t num_ranges;
+  PackedRange ranges[kMaxPackedAttributes];  // of different attributes
+};
+
+struct PlanRequest {
+  const PlanBasis* basis;  // device memory, as the others
+  const double* weights;   // [num_queries][num_attributes]
+  std::byte* queries;      // [num_queries] of query_stride bytes
+  std::uint32_t num_queries;
+  std::uint32_t query_stride;  // at least packed_stride()
+};
+
+// Enqueues the plans of a batch. Where weights are not finite, all 0 or so large that a score could overflow,
+// the query is packed as refused. Behind a query that is shorter than the stride nothing is written. Throws
+// CudaError.
+void launch_plan_queries(const PlanRequest& request, const PlanOptions& options, cudaStream_t stream);
+
+}  // namespace culmen::gpu

@@ -1,0 +1,63 @@
+// QueryWriter: writes a packed query from front to back, on the host or on the device.
+#pragma once
+
+#include <cmath>
+
+#include "index/chain.h"
+#include "gpu/search/packed_query.h"
+
+namespace culmen::gpu {
+
+class QueryWriter {
+ public:
+  // `bytes` are aligned to 8.
+  CULMEN_HOST_DEVICE explicit QueryWriter(std::byte* bytes)
+      : bytes_(bytes), end_(bytes + sizeof(PackedHeader)) {}
+
+  // First all terms, then all bound terms, then all ranges.
+  CULMEN_HOST_DEVICE void push_back(const Term& term) {
+    append(PackedTerm{term.weight, term.attribute, 0});
+    ++num_terms_;
+  }
+  CULMEN_HOST_DEVICE void push_back(const BoundTerm& term) {
+    append(PackedBoundTerm{term.coefficient, term.row, 0});
+    ++num_bound_terms_;
+  }
+  CULMEN_HOST_DEVICE void push_back(const PackedRange& range) {
+    append(range);
+    ++num_ranges_;
+  }
+
+  // And last.
+  CULMEN_HOST_DEVICE void finish(double offset, double min_score, const BoundStart& bound) {
+    constexpr int kMaxExponent = 1000;  // also for a magnitude that is infinite or 0
+    const int exponent = larger(smaller(std::ilogb(bound.magnitude), kMaxExponent), -kMaxExponent);
+    header() = {offset,
+                bound.base,
+                min_score,
+                std::ldexp(1.0, -exponent),
+                std::ldexp(1.0, exponent),
+                num_terms_,
+                num_bound_terms_,
+                num_ranges_,
+                0};
+  }
+
+  // Instead of all that: nothing is to be found. No block has a bound above the base.
+  CULMEN_HOST_DEVICE void refuse() { header() = {0, -HUGE_VAL, HUGE_VAL, 1, 1, 0, 0, 0, 1}; }
+
+ private:
+  CULMEN_HOST_DEVICE static constexpr int larger(int a, int b) { return a > b ? a : b; }
+  CULMEN_HOST_DEVICE PackedHeader& header() const { return *reinterpret_cast<PackedHeader*>(bytes_); }
+  template <typename T>
+  CULMEN_HOST_DEVICE void append(const T& item) {
+    *reinterpret_cast<T*>(end_) = item;
+    end_ += sizeof(T);
+  }
+
+  std::byte* bytes_;
+  std::byte* end_;
+  std::int32_t num_terms_ = 0, num_bound_terms_ = 0, num_ranges_ = 0;
+};
+
+}  // namespace culmen::gpu

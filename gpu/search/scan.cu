@@ -1,0 +1,81 @@
+// scan: scores every row, whatever the data: scoring, filter and selection in one pass, and no score is ever
+// written to memory.
+//
+//   1. Each warp scores one of the leaves with the best bounds, as `bounded` does; the k-th best row of them
+//      gives the first floor. So few rows are appended in any order of the data.
+//   2. Every 32nd leaf is scored against that floor; the k-th best of the rows that reach it raises it,
+//   should
+//      the first look have found too little.
+//   3. The other leaves follow, a warp a leaf, neighbours together.
+#include "gpu/cuda/launch.h"
+#include "gpu/search/answer.cuh"
+#include "gpu/search/engines.h"
+#include "gpu/search/first_look.cuh"
+
+namespace culmen::gpu {
+namespace {
+
+constexpr std::uint32_t kFirstStride = 32;
+constexpr unsigned kBlocksPerMultiprocessor = 2;
+constexpr int kLoads = 4;  // with 8 a thread needs more than the 64 registers that 2 blocks leave it
+
+template <typename T>
+__global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
+    search_scan(const MirrorRef mirror, const SearchStateRef state, const GridRoom room,
+                const __grid_constant__ QueryArgument packed) {
+  extern __shared__ double dynamic_shared[];
+  __shared__ BlockShared shared;
+  const QueryRef query = take_query(packed, shared);
+  const KeyScale scale(query);
+  std::uint32_t* keys = nullptr;
+  const Team team = make_team(mirror, state, room.shares, dynamic_shared, keys);
+  const int lane = team.lane;
+  const std::uint32_t warp = blockIdx.x * kSearchWarps + threadIdx.x / kWarpSize;
+  const std::uint32_t num_warps = gridDim.x * kSearchWarps;
+
+  bound_slots(mirror, query, team);
+  __syncthreads();  // a team's bounds are read by all its warps
+  publish(mirror, state, room, shared, FirstLook<T, kLoads>(mirror, query, scale, team).sample(state.floor),
+          lane);
+  grid_barrier(*state.counters, 1);
+  Floor floor = floor_of_published(mirror, state, room, scale, shared, keys);
+
+  const auto visit = [&](std::uint64_t position) {
+    visit_leaf<T, kLoads>(
+        mirror, query, floor, __ldg(mirror.leaf_order + position), lane, shared,
+        [&](auto& pass, const auto& rows, int) { append(candidates_of_all(state), pass, rows, lane); });
+  };
+  const std::uint64_t num_leaves = mirror.num_leaves;
+  for (std::uint64_t i = static_cast<std::uint64_t>(warp) * kFirstStride; i < num_leaves;
+       i += static_cast<std::uint64_t>(num_warps) * kFirstStride)
+    visit(i);
+  grid_barrier(*state.counters, 2);
+  const std::uint64_t count = __ldcg(&state.counters->num_candidates);
+  grid_barrier(*state.counters, 3);  // nobody appends before all have read the count
+  const auto looked_at = static_cast<std::uint32_t>(
+      min(min(count, state.capacity), std::uint64_t{kSortBytes / sizeof(std::uint32_t)}));
+  floor = floor_of_candidates(state, floor, looked_at, scale, keys, shared.select);
+
+  for (std::uint64_t i = warp; i < num_leaves; i += num_warps)
+    if (i % kFirstStride != 0) visit(i);
+  finish(state, scale, shared, reinterpret_cast<Candidate*>(keys));
+}
+
+}  // namespace
+
+template <typename T>
+void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
+                 const GridPlan& plan, cudaStream_t stream) {
+  const cuda::Shape shape = {.num_blocks = plan.num_blocks,
+                             .num_threads = kSearchThreads,
+                             .shared_bytes = plan.shared_bytes,
+                             .cooperative = true};
+  cuda::launch(search_scan<T>, shape, stream, mirror, state, plan.room, query);
+}
+
+template void launch_scan<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                 const GridPlan&, cudaStream_t);
+template void launch_scan<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
+                                  const GridPlan&, cudaStream_t);
+
+}  // namespace culmen::gpu

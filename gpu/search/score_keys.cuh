@@ -1,0 +1,66 @@
+// Scores, and rows, as numbers that can be counted into bins.
+#pragma once
+
+#include "gpu/search/blocks.cuh"
+
+namespace culmen::gpu {
+
+// Scores as 32-bit keys. A larger key means a larger score; scores that agree in 24 bits may have the same
+// key. A score reaches score_of(key) if and only if its own key reaches `key`, so as many rows pass such a
+// floor as were counted. That holds where the score - base needs more digits than a score has, too: every
+// step to a key rounds down, every step back rounds up, and so each undoes its counterpart (for a growing f
+// and its g that round so, g(y) <= x if and only if y <= f(x)).
+class KeyScale {
+ public:
+  static constexpr std::uint32_t kNone = 0;  // below the key of every score
+
+  __device__ explicit KeyScale(QueryRef query)
+      : base_(query.header().base), scale_(query.header().key_scale), unit_(query.header().key_unit) {}
+
+  // Every step rounds down, and 0 has one sign.
+  __device__ std::uint32_t key(double score) const {
+    const float value = __double2float_rd(__dmul_rd(__dsub_rd(score, base_), scale_)) + 0.0f;
+    const std::uint32_t bits = __float_as_uint(value);
+    return (bits & kSign) != 0 ? ~bits : bits | kSign;
+  }
+
+  // The smallest score that has this key or a larger one: every step rounds up. -infinity where all scores
+  // have: for kNone, or if the base is not finite, when all have the same key.
+  __device__ double score_of(std::uint32_t key) const {
+    const float value = __uint_as_float((key & kSign) != 0 ? key ^ kSign : ~key);
+    const double score = __dadd_ru(base_, __dmul_ru(static_cast<double>(value), unit_));
+    return isnan(score) ? -infinity() : score;
+  }
+
+ private:
+  static constexpr std::uint32_t kSign = 0x80000000;
+  double base_, scale_, unit_;
+};
+
+// The lanes with the warp's largest key, which replaces `key`.
+__device__ inline unsigned warp_argmax(std::uint32_t& key) {
+  const std::uint32_t mine = key;
+  key = __reduce_max_sync(kFullWarp, key);
+  return __ballot_sync(kFullWarp, mine == key);
+}
+
+// A row's score and id as exact numbers: the larger, the better it ranks.
+inline constexpr std::uint64_t kSign64 = std::uint64_t{1} << 63;
+__device__ inline std::uint64_t rank_bits(double score) {
+  const auto bits = static_cast<std::uint64_t>(__double_as_longlong(score));
+  return (bits & kSign64) != 0 ? ~bits : bits | kSign64;
+}
+__device__ inline std::uint64_t rank_bits(std::int64_t id) {
+  return ~(static_cast<std::uint64_t>(id) ^ kSign64);
+}
+__device__ inline Floor floor_of_bits(std::uint64_t score_bits, std::uint64_t id_bits) {
+  const std::uint64_t score = (score_bits & kSign64) != 0 ? score_bits ^ kSign64 : ~score_bits;
+  return {__longlong_as_double(static_cast<long long>(score)), static_cast<std::int64_t>(~id_bits ^ kSign64)};
+}
+
+// Of two floors the one that lets fewer rows pass.
+__device__ inline Floor higher(Floor a, Floor b) {
+  return a.score > b.score || (a.score == b.score && a.id < b.id) ? a : b;
+}
+
+}  // namespace culmen::gpu

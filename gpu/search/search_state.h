@@ -1,0 +1,85 @@
+// What a search on the device shares between its thread blocks, and what it leaves for the host.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/host_device.h"
+#include "index/node_layout.h"
+
+namespace culmen::gpu {
+
+struct Candidate {
+  double score;
+  std::int64_t id;
+  std::uint64_t row;
+};
+
+// The order of answers, on host and device: higher score first, equal scores by smaller id.
+CULMEN_HOST_DEVICE inline bool ranks_before(const Candidate& a, const Candidate& b) {
+  return a.score > b.score || (a.score == b.score && a.id < b.id);
+}
+
+// Rows that rank before, or are, this pair may be in the answer.
+struct Floor {
+  double score;
+  std::int64_t id;
+};
+
+// A row of a sample. Its id is read where ids decide.
+struct PublishedRow {
+  double score;
+  std::uint64_t row;
+};
+
+enum class Outcome : std::uint32_t {
+  sorted,    // the answer's hits stand in order in the result
+  unsorted,  // too many ties or too large a k to sort here: all candidates are in the candidate list
+  overflow,  // more candidates than the list holds: it is full, the others were left out
+};
+
+struct ResultHeader {
+  Outcome outcome;
+  std::uint32_t num_hits;
+  std::uint64_t num_candidates;
+  std::uint64_t leaves_visited;
+  std::uint64_t nodes_visited;
+  std::uint64_t tuples_scored;
+  std::uint64_t sequence;  // written last: the number of the search that this is the answer of
+};
+
+// Between two searches all of it is 0.
+struct Counters {
+  std::uint32_t barrier;
+  std::uint32_t blocks_done;
+  std::uint32_t next_item;
+  std::uint32_t padding;
+  std::uint64_t num_candidates;
+  std::uint64_t leaves_visited;
+  std::uint64_t nodes_visited;
+  std::uint64_t tuples_scored;
+};
+
+struct SearchStateRef {
+  Counters* counters;
+  // The best rows of a sample: [num_published] each. A row's count says how many rows it stands for: they all
+  // rank before it or are it.
+  std::uint32_t* published_keys;
+  std::uint32_t* published_counts;
+  PublishedRow* published_rows;
+  double* outside;  // [num_slots] bounds of those that find no room in shared memory; unused if all do
+  Candidate* candidates;
+  ResultHeader* result;    // pinned host memory, as the hits
+  Candidate* hits;         // [k]
+  std::uint64_t capacity;  // of candidates
+  std::uint64_t sequence;
+  Floor floor;
+  std::uint32_t k;
+};
+static_assert(std::is_trivially_copyable_v<SearchStateRef>);
+
+// The most hits that a search's own kernel sorts; more are chosen and sorted by others (best_candidates.h).
+inline constexpr std::uint32_t kMaxSortedHits = 1024;
+
+}  // namespace culmen::gpu

@@ -1,0 +1,38 @@
+// WorkList: what the warps of a block find to be looked at, to share it out among them.
+#pragma once
+
+#include "gpu/search/answer.cuh"
+
+namespace culmen::gpu {
+
+// A list in shared memory that all warps of a block fill and then share out. What finds no room is visited at
+// once.
+class WorkList {
+ public:
+  __device__ WorkList(std::uint32_t* items, std::uint32_t capacity, std::uint32_t& num_pushed)
+      : items_(items), capacity_(capacity), num_pushed_(num_pushed) {}
+
+  // By a whole warp: takes the lanes' items where `wanted`; the lanes whose items found no room.
+  __device__ unsigned push(bool wanted, std::uint32_t item, int lane) {
+    const unsigned all = __ballot_sync(kFullWarp, wanted);
+    if (all == 0) return 0;
+    std::uint32_t first = 0;
+    if (lane == 0) first = atomicAdd(&num_pushed_, static_cast<unsigned>(__popc(all)));
+    first = __shfl_sync(kFullWarp, first, 0);
+    const std::uint32_t place = first + static_cast<std::uint32_t>(__popc(all & ((1u << lane) - 1)));
+    const bool fits = place < capacity_;
+    if (wanted && fits) items_[place] = item;
+    return __ballot_sync(kFullWarp, wanted && !fits);
+  }
+
+  // Behind a barrier.
+  __device__ std::uint32_t size() const { return min(num_pushed_, capacity_); }
+  __device__ std::uint32_t operator[](std::uint32_t i) const { return items_[i]; }
+
+ private:
+  std::uint32_t* items_;
+  std::uint32_t capacity_;
+  std::uint32_t& num_pushed_;
+};
+
+}  // namespace culmen::gpu

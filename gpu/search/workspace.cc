@@ -1,0 +1,133 @@
+#include "gpu/search/workspace.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "culmen/error.h"
+#include "gpu/search/pack_query.h"
+
+namespace culmen::gpu {
+
+Workspace::Workspace(const cuda::Limits& limits)
+    : counters_(1),
+      published_keys_(num_published(limits)),
+      published_counts_(num_published(limits)),
+      published_rows_(num_published(limits)),
+      result_(1, cuda::Memory::pinned) {
+  *result_.data() = {};
+  clear_counters();
+}
+
+Workspace::~Workspace() {
+  cudaStreamSynchronize(stream_.get());
+}
+
+void Workspace::reserve(std::size_t k, std::size_t num_candidates, std::size_t num_bounds_outside) {
+  cuda::grow(hits_, std::min<std::size_t>(k, kMaxSortedHits), cuda::Memory::pinned);
+  cuda::grow(candidates_, std::min(num_candidates, kMaxCandidates), cuda::Memory::device);
+  cuda::grow(outside_, num_bounds_outside, cuda::Memory::device);
+}
+
+QueryArgument Workspace::argument(const ResolvedQuery& query) {
+  QueryArgument argument;  // NOLINT(cppcoreguidelines-pro-type-member-init): pack_query writes what is read
+  argument.outside = nullptr;
+  if (packed_bytes_of(query) <= QueryArgument::kInside) {
+    pack_query(query, argument.inside);
+    return argument;
+  }
+  alignas(8) std::byte packed[kMaxPackedBytes];
+  pack_query(query, packed);
+  if (query_.size() == 0) query_ = cuda::Buffer<std::byte>(kMaxPackedBytes);
+  cuda::check(
+      cudaMemcpyAsync(query_.data(), packed, packed_bytes_of(query), cudaMemcpyHostToDevice, stream_.get()));
+  argument.outside = query_.data();
+  return argument;
+}
+
+Workspace::Batch& Workspace::reserve_batch(std::size_t query_bytes, std::size_t num_hits,
+                                           std::size_t num_queries) {
+  cuda::grow(batch_.packed, query_bytes, cuda::Memory::pinned);
+  cuda::grow(batch_.queries, query_bytes, cuda::Memory::device);
+  cuda::grow(batch_.hits, num_hits, cuda::Memory::pinned);
+  cuda::grow(batch_.work, num_queries, cuda::Memory::pinned);
+  return batch_;
+}
+
+void Workspace::trim() {
+  if (candidates_.size() <= kUsualCandidates) return;
+  candidates_ = {};
+  best_candidates_.trim();
+}
+
+SearchStateRef Workspace::next(std::uint32_t k, Floor floor) {
+  return {counters_.data(),
+          published_keys_.data(),
+          published_counts_.data(),
+          published_rows_.data(),
+          outside_.data(),
+          candidates_.data(),
+          result_.data(),
+          hits_.data(),
+          candidates_.size(),
+          ++sequence_,
+          floor,
+          k};
+}
+
+// The kernel writes the sequence number last. Polling it saves the microseconds that a synchronisation takes.
+const ResultHeader& Workspace::wait() {
+  constexpr unsigned kPollsPerQuery = 1 << 16;
+  const auto* sequence = const_cast<const volatile std::uint64_t*>(&result_.data()->sequence);
+  for (unsigned polls = 1; *sequence != sequence_; ++polls) {
+    if (polls % kPollsPerQuery != 0) continue;
+    const cudaError_t status = cudaStreamQuery(stream_.get());
+    if (status == cudaErrorNotReady) {
+      cudaGetLastError();  // it is no error, and the caller's next check must not take it for one
+      continue;
+    }
+    cuda::check(status);
+    if (*sequence != sequence_) throw CudaError("CUDA: a search ended without a result");
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return *result_.data();
+}
+
+std::vector<Candidate> Workspace::download(const Candidate* from, std::size_t count) const {
+  std::vector<Candidate> candidates(count);
+  cuda::check(cudaMemcpyAsync(candidates.data(), from, count * sizeof(Candidate), cudaMemcpyDeviceToHost,
+                              stream_.get()));
+  stream_.synchronize();
+  return candidates;
+}
+
+std::vector<Candidate> Workspace::best_candidates(std::size_t count, std::size_t k) {
+  return download(best_candidates_.choose(candidates_.data(), count, k, stream_.get()), k);
+}
+
+Candidate Workspace::kth_candidate(std::size_t count, std::size_t k) {
+  return download(best_candidates_.choose(candidates_.data(), count, k, stream_.get()) + (k - 1), 1).front();
+}
+
+void Workspace::clear_counters() {
+  cuda::check(cudaMemsetAsync(counters_.data(), 0, sizeof(Counters), stream_.get()));
+}
+
+std::unique_ptr<Workspace> WorkspacePool::take() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      std::unique_ptr<Workspace> workspace = std::move(idle_.back());
+      idle_.pop_back();
+      return workspace;
+    }
+  }
+  return std::make_unique<Workspace>(limits_);
+}
+
+void WorkspacePool::give_back(std::unique_ptr<Workspace> workspace) {
+  workspace->trim();
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(workspace));
+}
+
+}  // namespace culmen::gpu

@@ -1,0 +1,97 @@
+// Workspace: the stream and the scratch memory of one search at a time. WorkspacePool: those of an index.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "culmen/query.h"
+#include "query/resolved_query.h"
+#include "gpu/cuda/buffer.h"
+#include "gpu/search/best_candidates.h"
+#include "gpu/search/engines.h"
+
+namespace culmen::gpu {
+
+// The candidate list of a search that is not for an uncommon number of rows; more candidates cost a second
+// pass.
+inline constexpr std::size_t kUsualCandidates = 1 << 20;
+
+inline Hit to_hit(const Candidate& candidate) {
+  return {candidate.id, candidate.score, candidate.row};
+}
+
+class Workspace {
+ public:
+  explicit Workspace(const cuda::Limits& limits);
+  ~Workspace();  // waits for what a failed search may have left on the stream
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  // Makes room for a search for the k best with up to `num_candidates` candidates that keeps so many bounds
+  // outside of shared memory (GridPlan). Throws OutOfDeviceMemory.
+  void reserve(std::size_t k, std::size_t num_candidates, std::size_t num_bounds_outside);
+
+  // A query as launches take it. One that is too large for a parameter is copied to the device, enqueued.
+  QueryArgument argument(const ResolvedQuery& query);
+
+  // The state of the next search.
+  SearchStateRef next(std::uint32_t k, Floor floor);
+  // Waits for the search that next() began. Throws CudaError.
+  const ResultHeader& wait();
+
+  // Of the search that was waited for.
+  const Candidate* hits() const { return hits_.data(); }
+  // The k best of its candidates, `count` of which have found room; k <= count.
+  std::vector<Candidate> best_candidates(std::size_t count, std::size_t k);
+  Candidate kth_candidate(std::size_t count, std::size_t k);
+
+  // A batch's queries on the host and on the device, and its hits and its work in pinned host memory. Throws
+  // OutOfDeviceMemory.
+  struct Batch {
+    cuda::Buffer<std::byte> packed, queries;
+    cuda::Buffer<Candidate> hits;
+    cuda::Buffer<ResultHeader> work;
+  };
+  Batch& reserve_batch(std::size_t query_bytes, std::size_t num_hits, std::size_t num_queries);
+
+  // Clears the counters, enqueued.
+  void clear_counters();
+  Counters* counters() const { return counters_.data(); }
+  // Lets go of what only an uncommonly large search needs.
+  void trim();
+  const cuda::Stream& stream() const { return stream_; }
+
+ private:
+  std::vector<Candidate> download(const Candidate* from, std::size_t count) const;
+
+  cuda::Stream stream_;
+  cuda::Buffer<Counters> counters_;
+  cuda::Buffer<std::uint32_t> published_keys_, published_counts_;
+  cuda::Buffer<PublishedRow> published_rows_;
+  cuda::Buffer<double> outside_;
+  cuda::Buffer<Candidate> candidates_;
+  BestCandidates best_candidates_;
+  cuda::Buffer<ResultHeader> result_;
+  cuda::Buffer<Candidate> hits_;
+  cuda::Buffer<std::byte> query_;  // made for the first large one
+  Batch batch_;
+  std::uint64_t sequence_ = 0;
+};
+
+class WorkspacePool {
+ public:
+  explicit WorkspacePool(const cuda::Limits& limits) : limits_(limits) {}
+
+  std::unique_ptr<Workspace> take();
+  // Not after an error: a workspace that a failed search has used is not to be used again.
+  void give_back(std::unique_ptr<Workspace> workspace);
+
+ private:
+  cuda::Limits limits_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Workspace>> idle_;
+};
+
+}  // namespace culmen::gpu

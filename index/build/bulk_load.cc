@@ -1,0 +1,270 @@
+#include "index/build/bulk_load.h"
+
+#include <tbb/blocked_range.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_sort.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/floating_point_scope.h"
+#include "base/ids.h"
+#include "base/with_threads.h"
+#include "index/block_bounds.h"
+#include "index/build/leaf_cut.h"
+#include "index/build/load_steps.h"
+#include "index/columns.h"
+#include "index/leaf_labels.h"
+
+namespace culmen {
+namespace {
+
+constexpr std::uint64_t kChunkRows = 1024;
+
+// One row of the table and where it goes.
+struct Placement {
+  OrderKey key;
+  std::uint64_t row;
+};
+
+class BulkLoader {
+ public:
+  BulkLoader(const TableView& table, const BuildOptions& options) : table_(table), options_(options) {}
+
+  std::shared_ptr<Snapshot> run() {
+    survey();
+    place_rows();
+    cut_leaves();
+    fill_leaves();
+    write_thresholds();
+    stack_levels(*snapshot_);
+    copy_labels();
+    report("done", 1);
+    return std::move(snapshot_);
+  }
+
+ private:
+  void report(std::string_view phase, double fraction) const {
+    if (options_.on_progress) options_.on_progress(phase, fraction);
+  }
+
+  // Runs f(first, last) over [0, count) in parallel, in a few slices with a report before each.
+  template <typename F>
+  void parallel_slices(std::string_view phase, std::uint64_t count, std::uint64_t grain, F&& f) const {
+    const std::uint64_t slice = std::max<std::uint64_t>(count / 64, grain * 16);
+    for (std::uint64_t first = 0; first < count; first += slice) {
+      report(phase, static_cast<double>(first) / static_cast<double>(count));
+      tbb::parallel_for(tbb::blocked_range<std::uint64_t>(first, std::min(first + slice, count), grain),
+                        [&](const tbb::blocked_range<std::uint64_t>& range) {
+                          const FloatingPointScope floating_point;
+                          f(range.begin(), range.end());
+                        });
+    }
+  }
+
+  std::int64_t id_of(std::uint64_t row) const {
+    return table_.ids.empty() ? static_cast<std::int64_t>(row) : table_.ids[row];
+  }
+  std::uint64_t num_slots() const { return static_cast<std::uint64_t>(snapshot_->block_rows); }
+
+  void survey();
+  void place_rows();
+  void sort_placements();
+  void cut_leaves();
+  void fill_leaves();
+  template <typename T>
+  void fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<std::uint64_t>& rows,
+                 std::span<Half> bound_rows);
+  template <typename T>
+  void write_thresholds_of(const PartitionRange& partition);
+  void write_thresholds();
+  void copy_labels();
+
+  const TableView& table_;
+  const BuildOptions& options_;
+  std::shared_ptr<Snapshot> snapshot_;
+  std::vector<Placement> placements_;
+  std::vector<std::uint64_t> partition_first_;  // [num_partitions + 1] position in placements_
+  std::vector<LeafHeader> leaves_;
+  std::vector<std::uint64_t> leaf_first_;   // position in placements_ of each leaf's first row
+  std::vector<PartitionRange> partitions_;  // in leaves_
+};
+
+// Of the rows' numbers, where a table has no ids.
+std::int64_t largest_id(const TableView& table) {
+  return table.ids.empty() ? static_cast<std::int64_t>(table.num_rows) - 1
+                           : *std::max_element(table.ids.begin(), table.ids.end());
+}
+
+void BulkLoader::survey() {
+  report("reading", 0);
+  checked_block_rows(options_.block_rows);  // before a long look at the table
+  ColumnSurvey survey = survey_columns(table_, options_.value_type);
+  check_ids_unique(table_.ids);
+  const std::int64_t next_id = table_.num_rows == 0 ? 0 : id_after(largest_id(table_));
+  snapshot_ = start_snapshot(table_, options_, std::move(survey), next_id);
+  snapshot_->partitioner = make_partitioner(*snapshot_, table_, plan_partitions(*snapshot_, options_));
+}
+
+void BulkLoader::place_rows() {
+  placements_.resize(table_.num_rows);
+  const std::uint64_t num_chunks = (table_.num_rows + kChunkRows - 1) / kChunkRows;
+  parallel_slices("partitioning", num_chunks, 1, [&](std::uint64_t first, std::uint64_t last) {
+    std::vector<std::uint64_t> rows;
+    std::vector<OrderKey> keys;
+    for (std::uint64_t chunk = first; chunk < last; ++chunk) {
+      const std::uint64_t first_row = chunk * kChunkRows;
+      rows.resize(std::min(kChunkRows, table_.num_rows - first_row));
+      keys.resize(rows.size());
+      std::iota(rows.begin(), rows.end(), first_row);
+      snapshot_->partitioner->keys(read_rows(*snapshot_, table_, rows), first_row, table_.num_rows, keys);
+      for (std::size_t r = 0; r < rows.size(); ++r) placements_[first_row + r] = {keys[r], rows[r]};
+    }
+  });
+  sort_placements();
+}
+
+// By partition first, in two passes over the table, then each partition by itself, which fits into the cache.
+void BulkLoader::sort_placements() {
+  report("sorting", 0);
+  partition_first_.assign(snapshot_->partitioner->num_partitions() + std::size_t{1}, 0);
+  for (const Placement& placement : placements_)
+    ++partition_first_[partition_of(placement.key) + std::size_t{1}];
+  std::partial_sum(partition_first_.begin(), partition_first_.end(), partition_first_.begin());
+  std::vector<std::uint64_t> next(partition_first_.begin(), partition_first_.end() - 1);
+  std::vector<Placement> sorted(placements_.size());
+  for (const Placement& placement : placements_) sorted[next[partition_of(placement.key)]++] = placement;
+  placements_ = std::move(sorted);
+  const auto comes_before = [this](const Placement& a, const Placement& b) {
+    return a.key != b.key ? a.key < b.key : id_of(a.row) < id_of(b.row);
+  };
+  tbb::parallel_for(std::size_t{0}, next.size(), [&](std::size_t p) {
+    const auto begin = placements_.begin();
+    tbb::parallel_sort(begin + static_cast<std::ptrdiff_t>(partition_first_[p]),
+                       begin + static_cast<std::ptrdiff_t>(partition_first_[p + 1]), comes_before);
+  });
+}
+
+void BulkLoader::cut_leaves() {
+  partitions_ = cut_partitions(partition_first_, snapshot_->block_rows);
+  for (std::uint32_t p = 0; p < partitions_.size(); ++p) {
+    const std::uint64_t num_leaves = partitions_[p].num_leaves;
+    const std::uint64_t num_rows = partition_first_[p + std::size_t{1}] - partition_first_[p];
+    for (std::uint64_t leaf = 0; leaf < num_leaves; ++leaf) {
+      const std::uint64_t start = first_row_of_leaf(num_rows, leaf, num_leaves);
+      const std::uint64_t end = first_row_of_leaf(num_rows, leaf + 1, num_leaves);
+      leaf_first_.push_back(partition_first_[p] + start);
+      leaves_.push_back({static_cast<std::uint32_t>(end - start), p, kNoId, kNoId});
+    }
+  }
+  allocate_tree(*snapshot_, leaves_.size());
+}
+
+template <typename T>
+void BulkLoader::fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<std::uint64_t>& rows,
+                           std::span<Half> bound_rows) {
+  Snapshot& s = *snapshot_;
+  LeafHeader& header = s.blocks->leaf(leaf);
+  rows.resize(header.num_rows);
+  std::int64_t* ids = s.blocks->ids(leaf);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    rows[r] = placements_[leaf_first_[leaf] + r].row;
+    ids[r] = id_of(rows[r]);
+  }
+  header.min_id = *std::min_element(ids, ids + rows.size());
+  const auto d = static_cast<std::size_t>(s.num_attributes());
+  T* values = reinterpret_cast<T*>(s.blocks->values(leaf));
+  T* corners = reinterpret_cast<T*>(s.blocks->corners(leaf));
+  for (std::size_t i = 0; i < d; ++i) {
+    T* column = values + i * num_slots();
+    gather_column(table_.columns[i], table_.attributes[i].preference, rows, column);
+    const auto [smallest, largest] = std::minmax_element(column, column + rows.size());
+    corners[static_cast<std::size_t>(Corner::maximum) * d + i] = *largest;
+    corners[static_cast<std::size_t>(Corner::minimum) * d + i] = *smallest;
+  }
+  bounds.compute(values, static_cast<int>(header.num_rows), bound_rows);
+}
+
+void BulkLoader::fill_leaves() {
+  Snapshot& s = *snapshot_;
+  const std::size_t num_leaves = leaves_.size();
+  for (std::size_t leaf = 0; leaf < num_leaves; ++leaf) s.blocks->leaf(leaf) = leaves_[leaf];
+  struct Scratch {
+    BlockBounds bounds;
+    std::vector<std::uint64_t> rows;
+    std::vector<Half> bound_rows;
+  };
+  tbb::enumerable_thread_specific<Scratch> scratch([&s] {
+    return Scratch{BlockBounds(s.layout, s.units, s.exact_sums, s.block_rows),
+                   {},
+                   std::vector<Half>(static_cast<std::size_t>(s.layout.num_rows()))};
+  });
+  // One task fills whole level-1 nodes, so no two tasks write to one node.
+  parallel_slices(
+      "bounding", (num_leaves + kFanOut - 1) / kFanOut, 1, [&](std::uint64_t first, std::uint64_t last) {
+        Scratch& mine = scratch.local();
+        for (std::uint64_t n = first; n < last; ++n) {
+          const NodeAccess<std::byte> node = s.blocks->mutable_node(n);
+          NodeHeader& header = node.header();
+          header.level = 1;
+          header.min_id = kNoId;  // fresh memory is zero
+          header.num_children =
+              static_cast<std::uint32_t>(std::min<std::uint64_t>(kFanOut, num_leaves - n * kFanOut));
+          for (std::uint32_t c = 0; c < header.num_children; ++c) {
+            const auto leaf = static_cast<std::uint32_t>(n * kFanOut + c);
+            visit_value_type(
+                s, [&]<typename T>(T) { fill_leaf<T>(leaf, mine.bounds, mine.rows, mine.bound_rows); });
+            node.children()[c] = leaf;
+            node.min_ids()[c] = s.leaf(leaf).min_id;
+            header.min_id = std::min(header.min_id, s.leaf(leaf).min_id);
+            for (std::size_t row = 0; row < mine.bound_rows.size(); ++row)
+              node.bounds()[row * kFanOut + c] = mine.bound_rows[row];
+          }
+        }
+      });
+}
+
+// Equation 3 of the paper, last leaf first: the corner of all later leaves.
+template <typename T>
+void BulkLoader::write_thresholds_of(const PartitionRange& partition) {
+  Snapshot& s = *snapshot_;
+  const auto d = static_cast<std::size_t>(s.num_attributes());
+  std::vector<T> highest(d, -std::numeric_limits<T>::infinity()),
+      lowest(d, std::numeric_limits<T>::infinity());
+  std::int64_t min_id = kNoId;
+  for (std::uint32_t leaf = partition.first_leaf + partition.num_leaves; leaf-- > partition.first_leaf;) {
+    T* corners = reinterpret_cast<T*>(s.blocks->corners(leaf));
+    std::copy(highest.begin(), highest.end(), corners + static_cast<std::size_t>(Corner::later_maximum) * d);
+    std::copy(lowest.begin(), lowest.end(), corners + static_cast<std::size_t>(Corner::later_minimum) * d);
+    s.blocks->leaf(leaf).later_min_id = min_id;
+    min_id = std::min(min_id, s.leaf(leaf).min_id);
+    for (std::size_t i = 0; i < d; ++i) {
+      highest[i] = std::max(highest[i], corners[static_cast<std::size_t>(Corner::maximum) * d + i]);
+      lowest[i] = std::min(lowest[i], corners[static_cast<std::size_t>(Corner::minimum) * d + i]);
+    }
+  }
+}
+
+void BulkLoader::write_thresholds() {
+  tbb::parallel_for(std::size_t{0}, partitions_.size(), [this](std::size_t p) {
+    visit_value_type(*snapshot_, [&]<typename T>(T) { write_thresholds_of<T>(partitions_[p]); });
+  });
+}
+
+void BulkLoader::copy_labels() {
+  if (!snapshot_->has_labels) return;
+  Snapshot& s = *snapshot_;
+  tbb::parallel_for(std::size_t{0}, leaves_.size(), [&](std::size_t leaf) {
+    const auto label = [&](std::uint64_t r) { return table_.labels[placements_[leaf_first_[leaf] + r].row]; };
+    write_labels(*s.blocks, leaf, leaves_[leaf].num_rows, label);
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<Snapshot> bulk_load(const TableView& table, const BuildOptions& options) {
+  return with_threads(options.num_threads, [&] { return BulkLoader(table, options).run(); });
+}
+
+}  // namespace culmen

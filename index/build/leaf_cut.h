@@ -1,0 +1,21 @@
+// How a partition is cut into leaves: as few as hold its rows, all alike full, so that each has some room for
+// rows to come.
+#pragma once
+
+#include <cstdint>
+
+#include "base/host_device.h"
+
+namespace culmen {
+
+CULMEN_HOST_DEVICE inline std::uint64_t num_leaves_for(std::uint64_t num_rows, std::uint64_t block_rows) {
+  return (num_rows + block_rows - 1) / block_rows;
+}
+
+// Where in the partition leaf `leaf` <= num_leaves begins, and the one before it ends.
+CULMEN_HOST_DEVICE inline std::uint64_t first_row_of_leaf(std::uint64_t num_rows, std::uint64_t leaf,
+                                                          std::uint64_t num_leaves) {
+  return num_rows * leaf / num_leaves;
+}
+
+}  // namespace culmen

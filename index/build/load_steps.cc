@@ -1,0 +1,180 @@
+#include "index/build/load_steps.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "base/assert.h"
+#include "culmen/error.h"
+#include "index/block_bounds.h"
+#include "index/build/leaf_cut.h"
+#include "index/build/sample.h"
+
+namespace culmen {
+namespace {
+
+// As small as the subset maxima of 8 attributes and partly filled leaves allow within a quarter of the data.
+constexpr int kDefaultBlockRows = 96;
+constexpr std::uint64_t kSampleRows = 1 << 16;
+constexpr std::uint64_t kSampleRowsPerPartition = 32;
+
+// About how many leaves a partition gets at least by default. Fewer make leaves more compact, but the last
+// one of each partition is half empty, and bounds and empty slots are to stay within a quarter of the data.
+constexpr std::uint64_t kLeavesPerPartition = 10;
+
+std::uint32_t wanted_partitions(const Snapshot& snapshot, const BuildOptions& options) {
+  if (options.num_splits < 0 || options.num_partitions < 0)
+    throw InvalidArgument("num_splits and num_partitions must not be negative");
+  if (static_cast<std::uint32_t>(options.num_partitions) > kMaxPartitions)
+    throw InvalidArgument("at most " + std::to_string(kMaxPartitions) + " partitions");
+  if (options.num_partitions > 0) return static_cast<std::uint32_t>(options.num_partitions);
+  const std::uint64_t leaves = snapshot.num_tuples / static_cast<std::uint64_t>(snapshot.block_rows);
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(leaves / kLeavesPerPartition, 1, kMaxPartitions));
+}
+
+std::vector<std::int32_t> wanted_splits(int num_attributes, std::uint32_t num_partitions, int num_splits) {
+  if (num_splits == 0) return choose_splits(num_attributes, num_partitions);
+  if (std::pow(num_splits, num_attributes - 1) > kMaxPartitions)
+    throw InvalidArgument(std::to_string(num_splits) + " splits of " + std::to_string(num_attributes - 1) +
+                          " angles make more than " + std::to_string(kMaxPartitions) +
+                          " partitions; use num_partitions");
+  if (num_splits == 1) return {};
+  std::vector<std::int32_t> splits(static_cast<std::size_t>(num_attributes), num_splits);
+  splits[0] = 1;  // the paper's grid of angles: no shells
+  return splits;
+}
+
+}  // namespace
+
+int checked_block_rows(int wanted) {
+  if (wanted == 0) return kDefaultBlockRows;
+  if (wanted < 16 || wanted > kMaxBlockRows || wanted % 16 != 0)
+    throw InvalidArgument("block_rows is " + std::to_string(wanted) +
+                          "; it must be a multiple of 16 from 16 to " + std::to_string(kMaxBlockRows));
+  return wanted;
+}
+
+std::shared_ptr<Snapshot> start_snapshot(const TableView& table, const BuildOptions& options,
+                                         ColumnSurvey survey, std::int64_t next_id) {
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->block_rows = checked_block_rows(options.block_rows);
+  snapshot->attributes = table.attributes;
+  snapshot->value_type = survey.value_type;
+  snapshot->rounded_values = survey.rounded_values;
+  snapshot->stats = std::move(survey.stats);
+  snapshot->num_tuples = table.num_rows;
+  snapshot->next_id = next_id;
+  snapshot->has_labels = !table.labels.empty();
+  snapshot->layout = BoundLayout(snapshot->num_attributes());
+  for (const AttributeStats& stats : snapshot->stats) snapshot->units.push_back(bound_unit(stats));
+  snapshot->exact_sums = sums_are_exact(snapshot->stats, snapshot->units);
+  return snapshot;
+}
+
+TupleChunk read_rows(const Snapshot& snapshot, const TableView& table, std::span<const std::uint64_t> rows) {
+  TupleChunk chunk(rows.size(), table.columns.size());
+  std::vector<float> rounded(rows.size());
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const Preference preference = table.attributes[i].preference;
+    const std::span<double> column = chunk.attribute(i);
+    if (snapshot.value_type == ValueType::float64) {
+      gather_column(table.columns[i], preference, rows, column.data());
+    } else {
+      gather_column(table.columns[i], preference, rows, rounded.data());
+      std::ranges::copy(rounded, column.begin());
+    }
+  }
+  return chunk;
+}
+
+PartitionPlan plan_partitions(const Snapshot& snapshot, const BuildOptions& options) {
+  const std::uint32_t partitions = wanted_partitions(snapshot, options);
+  if (options.partitioning == Partitioning::random) {
+    if (options.num_splits != 0) throw InvalidArgument("num_splits goes with angle partitions only");
+    return {Partitioning::random, partitions, {}, 0};
+  }
+  return {Partitioning::angle, partitions,
+          wanted_splits(snapshot.num_attributes(), partitions, options.num_splits),
+          std::min(snapshot.num_tuples, std::max(kSampleRows, kSampleRowsPerPartition * partitions))};
+}
+
+std::shared_ptr<const Partitioner> make_partitioner(const Snapshot& snapshot, const TableView& table,
+                                                    PartitionPlan plan) {
+  if (plan.kind == Partitioning::random)
+    return std::make_shared<const Partitioner>(Partitioner::random(snapshot.stats, plan.num_partitions));
+  std::vector<std::uint64_t> rows(plan.sample_rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = row_of_sample(i, plan.sample_rows, table.num_rows);
+  return std::make_shared<const Partitioner>(
+      Partitioner::angle(snapshot.stats, std::move(plan.splits), read_rows(snapshot, table, rows)));
+}
+
+std::vector<PartitionRange> cut_partitions(std::span<const std::uint64_t> first_rows, int block_rows) {
+  std::vector<PartitionRange> partitions(first_rows.size() - 1);
+  std::uint32_t first_leaf = 0;
+  for (std::size_t p = 0; p < partitions.size(); ++p) {
+    const std::uint64_t num_rows = first_rows[p + 1] - first_rows[p];
+    const auto num_leaves =
+        static_cast<std::uint32_t>(num_leaves_for(num_rows, static_cast<std::uint64_t>(block_rows)));
+    partitions[p] = {first_leaf, num_leaves};
+    first_leaf += num_leaves;
+  }
+  return partitions;
+}
+
+void allocate_tree(Snapshot& s, std::size_t num_leaves) {
+  s.num_nodes = 0;
+  s.height = 0;
+  for (std::size_t width = num_leaves; width > 0; width = width == 1 ? 0 : width) {
+    width = (width + kFanOut - 1) / kFanOut;
+    s.num_nodes += width;
+    ++s.height;
+  }
+  s.num_leaves = s.leaf_slots = num_leaves;
+  s.node_slots = s.num_nodes;
+  if (s.height > 0) s.root = static_cast<std::uint32_t>(s.num_nodes - 1);
+  // Nearly full, it would have no room for changes.
+  constexpr std::size_t kRoom = 2;
+  if (s.blocks != nullptr && s.blocks->leaf_capacity() >= kRoom * num_leaves &&
+      s.blocks->node_capacity() >= kRoom * s.num_nodes) {
+    CULMEN_ASSERT(s.blocks->leaf_slots() <= num_leaves && s.blocks->node_slots() <= s.num_nodes);
+    s.blocks->grow_leaves(num_leaves);
+    s.blocks->grow_nodes(s.num_nodes);
+  } else {
+    s.blocks = std::make_shared<Blocks>(s.block_shape(), s.layout, num_leaves, s.num_nodes);
+  }
+}
+
+void stack_levels(Snapshot& s) {
+  std::size_t first_below = 0;
+  std::size_t width_below = (s.num_leaves + kFanOut - 1) / kFanOut;
+  for (std::uint32_t level = 2; width_below > 1; ++level) {
+    const std::size_t width = (width_below + kFanOut - 1) / kFanOut;
+    const std::size_t first = first_below + width_below;
+    tbb::parallel_for(std::size_t{0}, width, [&](std::size_t n) {
+      std::vector<Half> rows(static_cast<std::size_t>(s.layout.num_rows()));
+      const NodeAccess<std::byte> node = s.blocks->mutable_node(first + n);
+      NodeHeader& header = node.header();
+      header.level = level;
+      header.min_id = kNoId;
+      header.num_children =
+          static_cast<std::uint32_t>(std::min<std::size_t>(kFanOut, width_below - n * kFanOut));
+      for (std::uint32_t c = 0; c < header.num_children; ++c) {
+        const auto child = static_cast<std::uint32_t>(first_below + n * kFanOut + c);
+        const NodeRef below = s.node(child);
+        aggregate_bounds(s.layout, below.bounds(), static_cast<int>(below.header().num_children), rows);
+        node.children()[c] = child;
+        node.min_ids()[c] = below.header().min_id;
+        header.min_id = std::min(header.min_id, below.header().min_id);
+        for (std::size_t row = 0; row < rows.size(); ++row) node.bounds()[row * kFanOut + c] = rows[row];
+      }
+    });
+    first_below = first;
+    width_below = width;
+  }
+}
+
+}  // namespace culmen

@@ -1,0 +1,49 @@
+// The steps of a bulk load that are small beside the table, as every loader takes them: on the CPU
+// (index/build/bulk_load.h) and on a GPU (query/load/).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "culmen/build.h"
+#include "index/columns.h"
+#include "index/snapshot.h"
+
+namespace culmen {
+
+// What is asked for, or the default. Throws InvalidArgument.
+int checked_block_rows(int wanted);
+
+// All of a snapshot but the partitioner and the tree.
+std::shared_ptr<Snapshot> start_snapshot(const TableView& table, const BuildOptions& options,
+                                         ColumnSurvey survey, std::int64_t next_id);
+
+// Which partitioner there is to be.
+struct PartitionPlan {
+  Partitioning kind;
+  std::uint32_t num_partitions;      // random
+  std::vector<std::int32_t> splits;  // angle: of each level
+  std::uint64_t sample_rows;         // angle: that the cuts are chosen from
+};
+
+// For what start_snapshot has left. Throws InvalidArgument.
+PartitionPlan plan_partitions(const Snapshot& snapshot, const BuildOptions& options);
+std::shared_ptr<const Partitioner> make_partitioner(const Snapshot& snapshot, const TableView& table,
+                                                    PartitionPlan plan);
+
+// The values of some rows as they are stored, oriented and rounded to the snapshot's type.
+TupleChunk read_rows(const Snapshot& snapshot, const TableView& table, std::span<const std::uint64_t> rows);
+
+// first_rows: [num_partitions + 1] where each partition begins among all rows in key order.
+std::vector<PartitionRange> cut_partitions(std::span<const std::uint64_t> first_rows, int block_rows);
+
+// Memory for the tree above `num_leaves` leaves, all zero; if the snapshot has some of it, for the rest.
+// Level-1 nodes come first, the root is the last.
+void allocate_tree(Snapshot& snapshot, std::size_t num_leaves);
+
+// Writes all levels above the first.
+void stack_levels(Snapshot& snapshot);
+
+}  // namespace culmen

@@ -1,0 +1,93 @@
+#include "planner/automatic.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/with_threads.h"
+#include "cpu/bounded.h"
+#include "cpu/parallel_topk.h"
+#include "cpu/scan.h"
+#include "planner/work_estimate.h"
+
+namespace culmen {
+namespace {
+
+// The first checkpoint comes after this part of a thread's share of the leaves, within limits: some 10 to 60
+// us.
+constexpr std::uint64_t kPart = 4, kEarliest = 32, kLatest = 192;
+// A table of fewer leaves one thread reads whole before a checkpoint could save anything.
+constexpr std::uint64_t kFewLeaves = 1024;
+// What is left is counted (5 to 10 us) only when the search has taken this part of a scan's time.
+constexpr double kWorthCounting = 0.125;
+// What is left is known less well than what a scan takes, and part of the way is done.
+constexpr double kDoubt = 1.25;
+
+class ScanFallback : public cpu::SearchMonitor {
+ public:
+  ScanFallback(const Snapshot& snapshot, const ResolvedQuery& query, int threads, const CostsNs& costs)
+      : snapshot_(snapshot), query_(query), threads_(threads), costs_(costs) {}
+
+  std::uint64_t first_checkpoint() const override {
+    if (has_few_leaves() && threads_ == 1) return kNever;
+    const auto share = snapshot_.num_leaves / static_cast<std::uint64_t>(threads_);
+    return std::clamp(share / kPart, kEarliest, kLatest);
+  }
+
+  std::uint64_t checkpoint(const cpu::Progress& progress) override {
+    return is_hopeless(progress) ? 0 : 2 * progress.visits();
+  }
+
+ private:
+  bool has_few_leaves() const { return snapshot_.num_leaves < kFewLeaves; }
+  double scan_us(const Work& work) const { return culmen::scan_us(work, costs_, threads_); }
+
+  // From the cheapest question to the dearest: what the scan's rows will do depends on a sample of the table.
+  bool is_hopeless(const cpu::Progress& progress) {
+    Work reading = estimate_scan(snapshot_, query_, 1, threads_);
+    reading.candidates = reading.replacements = reading.hits = 0;
+    const double least_scan_us = scan_us(reading);
+    const double so_far =
+        bounded_us(counted_work(snapshot_, query_, progress.stats, static_cast<double>(query_.k)), costs_);
+    if (so_far < kWorthCounting * least_scan_us) return false;
+    const double left = bounded_us(estimate_bounded(snapshot_, query_, progress), costs_) - so_far;
+    if (left < kDoubt * least_scan_us) return false;
+    return left > kDoubt * scan_us(estimate_scan(snapshot_, query_, selectivity(), threads_));
+  }
+
+  // Once. Asking costs as much as scanning a small table, whose rows are all taken to pass.
+  double selectivity() {
+    if (has_few_leaves()) return 1;
+    if (!selectivity_) selectivity_ = estimate_selectivity(snapshot_, query_);
+    return *selectivity_;
+  }
+
+  const Snapshot& snapshot_;
+  const ResolvedQuery& query_;
+  const int threads_;
+  const CostsNs costs_;
+  std::optional<double> selectivity_;
+};
+
+}  // namespace
+
+int scan_threads(const Snapshot& snapshot, int num_threads) {
+  const int threads = threads_of(num_threads);
+  return snapshot.num_leaves <= kLeavesPerTask ? 1 : threads;
+}
+
+std::vector<Hit> search_automatic(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
+                                  SearchStats& stats, const CostsNs& costs) {
+  stats.engine = Engine::bounded;
+  ScanFallback monitor(snapshot, query, scan_threads(snapshot, num_threads), costs);
+  cpu::MonitoredAnswer answer = cpu::search_bounded(snapshot, query, monitor, stats);
+  if (answer.finished) return std::move(answer.hits);
+  // k rows reach the last one's score: nothing below it can be in the answer.
+  ResolvedQuery rest = query;
+  if (answer.hits.size() == query.k) rest.min_score = answer.hits.back().score;
+  stats.engine = Engine::scan;
+  stats.scan_fallback = true;
+  return with_threads(num_threads, [&] { return cpu::search_scan(snapshot, rest, stats); });
+}
+
+}  // namespace culmen

@@ -1,0 +1,28 @@
+// Engine::automatic: begins with `bounded`, which answers most queries after a few dozen blocks, and comes to a
+// checkpoint now and then. Where what is left would take longer than reading the whole table, `scan` takes over
+// with the floor that was reached.
+//
+// So easy queries are planned at no cost. A hard one loses what the search did before the checkpoint that gave
+// up on it: the first is after some 200 visits, fewer where many threads would share a scan, each later one
+// after twice as many, and a search goes on only while the rest is expected to be about as cheap as a scan.
+// In a table of fewer than 1,024 blocks there is none for one thread.
+#pragma once
+
+#include <vector>
+
+#include "culmen/query.h"
+#include "index/snapshot.h"
+#include "planner/cost_model.h"
+#include "query/resolved_query.h"
+
+namespace culmen {
+
+// That share a scan of the table: one, where it is not worth waking a second. Throws InvalidArgument for a
+// negative num_threads.
+int scan_threads(const Snapshot& snapshot, int num_threads);
+
+// Sets stats.engine to the one that answered.
+std::vector<Hit> search_automatic(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
+                                  SearchStats& stats, const CostsNs& costs = {});
+
+}  // namespace culmen

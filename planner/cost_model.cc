@@ -1,0 +1,63 @@
+#include "planner/cost_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace culmen {
+namespace {
+
+constexpr double kKilobyte = 1024;
+
+// Of reading `span` bytes: none where a core's own cache holds them, all where no cache does.
+double far_share(double span) {
+  constexpr double kCached = 1 << 20, kUncached = 64 << 20;
+  return std::clamp(std::log2(span / kCached) / std::log2(kUncached / kCached), 0.0, 1.0);
+}
+
+// Heaps and answers of many rows cost more a row.
+double by_k(double of_16, double slope, double k) {
+  return of_16 * (1 + slope * std::log2(std::max(k / 16, 1.0)));
+}
+
+double replacement(const CostsNs& costs, double k) {
+  return by_k(costs.replacement, 0.6, k);
+}
+
+double hit(const CostsNs& costs, double k) {
+  return by_k(costs.hit, 0.4, k);
+}
+
+double rows_ns(const Work& work, const CostsNs& costs) {
+  return work.values * costs.value + work.candidates * costs.candidate +
+         work.replacements * replacement(costs, work.hits);
+}
+
+double scan_ns(const Work& work, const CostsNs& costs, int num_threads) {
+  constexpr double kStreams = 8;
+  const double threads = num_threads;
+  const double reading = work.leaves * costs.stream_leaf + work.bytes / kKilobyte * costs.stream_kb;
+  return costs.share + costs.fork * (1 - 1 / threads) +
+         (work.leaves * costs.scan_leaf + rows_ns(work, costs)) / threads +
+         far_share(work.span) * reading / std::min(threads, kStreams) +
+         (threads - 1) * work.hits * costs.merge + work.hits * hit(costs, work.hits);
+}
+
+}  // namespace
+
+double bounded_us(const Work& work, const CostsNs& costs) {
+  const double reading = work.leaves * costs.far_leaf + work.bytes / kKilobyte * costs.far_kb;
+  const double ns = costs.search + work.nodes * costs.node + work.ranges * costs.range +
+                    work.leaves * costs.leaf + work.leaves_tied_out * costs.tied + rows_ns(work, costs) +
+                    far_share(work.span) * reading + work.hits * hit(costs, work.hits);
+  return ns / 1000;
+}
+
+double scan_us(const Work& work, const CostsNs& costs, int threads) {
+  return std::min(scan_ns(work, costs, 1), scan_ns(work, costs, threads)) / 1000;
+}
+
+double expected_replacements(double k, double rows) {
+  return rows > k ? k * std::log(rows / k) : 0;
+}
+
+}  // namespace culmen

@@ -1,0 +1,60 @@
+// How long an engine takes: counts of work, each times what it costs.
+//
+//   bounded = search + nodes node + ranges range + leaves leaf + tied tied + rows
+//             + far(leaves far_leaf + kB far_kb) + hits hit(k)
+//   scan    = share + fork (1 - 1 / threads) + (leaves scan_leaf + rows) / threads
+//             + far(leaves stream_leaf + kB stream_kb) / streams + (threads - 1) hits merge + hits hit(k)
+//   rows    = values value + candidates candidate + replacements replace(k)
+//
+// far: the part of it that caches do not spare. streams: threads, as many as memory has room for. A scan by
+// several threads takes no longer than by one. Times are those of a warm index on an idle machine.
+//
+// The costs are built in: of one processor, taken from some 270 searches whose counters told how much of each
+// work they did (docs/decisions/0015-planner.md). Others differ from it by a factor, nearly the same for all
+// of them, which planner/speed_factor.h measures.
+#pragma once
+
+namespace culmen {
+
+// Of two cores of a server of 2023 (Sapphire Rapids, AVX-512).
+struct CostsNs {
+  double search = 594;        // a search by bounds that finds one row
+  double node = 122;          // opening an inner node
+  double range = 215;         // comparing a node's children with a range
+  double leaf = 120;          // taking a leaf from the frontier and visiting it
+  double tied = 16;           // a leaf that can only tie, among others of its node
+  double value = 0.098;       // each value that is scored, or compared with a range
+  double candidate = 3.7;     // a row that reaches the k-th best, whether it enters or not
+  double replacement = 28;    // a row that enters the 16 best in another's place; more for larger k
+  double hit = 30;            // each row of an answer of 16; more for larger k
+  double share = 953;         // a scan that finds one row
+  double fork = 9'300;        // until all threads that share it have come
+  double merge = 164;         // each row of a thread's k best, when they are put together
+  double scan_leaf = 29;      // visiting a leaf in a scan
+  double far_leaf = 80;       // reading a leaf that no cache holds, after one elsewhere
+  double far_kb = 65;         // and each kilobyte of its values
+  double stream_leaf = 20;    // reading it after its neighbour
+  double stream_kb = 35;
+};
+
+// What an engine does for one query, counted or estimated.
+struct Work {
+  double nodes = 0;
+  double ranges = 0;  // over all nodes
+  double leaves = 0;
+  double leaves_tied_out = 0;
+  double values = 0;  // that are scored, or compared with a range
+  double bytes = 0;   // of values that are scored
+  double span = 0;    // bytes of the visited leaves, all attributes: what caches would have to hold
+  double candidates = 0;
+  double replacements = 0;
+  double hits = 0;
+};
+
+double bounded_us(const Work& work, const CostsNs& costs);
+double scan_us(const Work& work, const CostsNs& costs, int threads);
+
+// Rows that find a place among the k best of `rows` in no order, the first k left out.
+double expected_replacements(double k, double rows);
+
+}  // namespace culmen

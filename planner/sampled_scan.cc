@@ -1,0 +1,56 @@
+#include "planner/sampled_scan.h"
+
+#include <algorithm>
+#include <span>
+
+#include "cpu/leaf_visit.h"
+#include "planner/work_estimate.h"
+
+namespace culmen {
+namespace {
+
+// Rows that found a place among the best, took another's, and reached the k-th best for nothing.
+struct Entries {
+  double first = 0, replacing = 0, in_vain = 0;
+};
+
+// Of one thread, with a heap of its own, that visits every step-th of its leaves.
+template <typename T>
+Entries visit(const Snapshot& snapshot, const ResolvedQuery& query, std::span<const std::uint32_t> leaves,
+              std::size_t step, std::size_t k) {
+  TopK best(k, query.min_score);
+  SearchStats stats;
+  for (std::size_t i = 0; i < leaves.size(); i += step)
+    visit_leaf<T>(snapshot, query, leaves[i], best, stats);
+  const auto first = static_cast<double>(best.size());
+  const auto replacing = static_cast<double>(best.num_replacements());
+  return {first, replacing, static_cast<double>(stats.candidates) - first - replacing};
+}
+
+}  // namespace
+
+Work sample_scan(const Snapshot& snapshot, const ResolvedQuery& query, double selectivity, int threads) {
+  constexpr std::size_t kLeaves = 512;
+  const std::span<const std::uint32_t> leaves = snapshot.order().leaves;
+  const std::size_t step = std::max<std::size_t>(1, leaves.size() / kLeaves);
+  const std::size_t k = std::max<std::size_t>(1, (query.k + step / 2) / step);
+  const double larger = static_cast<double>(query.k) / static_cast<double>(k);
+  Work work = estimate_scan(snapshot, query, selectivity, threads);
+  double first = 0;
+  work.replacements = work.candidates = 0;
+  const auto num_threads = static_cast<std::size_t>(threads);
+  for (std::size_t t = 0; t < num_threads; ++t) {
+    const std::size_t from = t * leaves.size() / num_threads, to = (t + 1) * leaves.size() / num_threads;
+    const Entries entries = visit_value_type(snapshot, [&]<typename T>(T) {
+      return visit<T>(snapshot, query, leaves.subspan(from, to - from), step, k);
+    });
+    first += larger * entries.first;
+    work.replacements += larger * entries.replacing;
+    work.candidates += static_cast<double>(step) * entries.in_vain;
+  }
+  work.hits = std::min(work.hits, first);
+  work.candidates += first + work.replacements;
+  return work;
+}
+
+}  // namespace culmen

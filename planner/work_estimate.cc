@@ -1,0 +1,187 @@
+#include "planner/work_estimate.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "cpu/frontier.h"
+#include "cpu/topk.h"
+
+namespace culmen {
+namespace {
+
+// Chosen at checkpoints of searches of random questions (bench/planner) over six kinds of tables:
+// docs/decisions/0015-planner.md.
+constexpr double kRise = 0.15;          // of the way from the present k-th score to the highest bound left
+constexpr double kUnopenedShare = 0.4;  // nodes are opened best first: the others hold fewer such leaves
+
+constexpr double kSlack = 2;  // times as many leaves as sure rows would want
+
+constexpr int kMaxLevels = 16;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+bool passes(const Snapshot& snapshot, const ResolvedQuery& query, std::uint64_t row) {
+  return std::all_of(query.where.begin(), query.where.end(), [&](const RangePredicate& range) {
+    const double value = snapshot.value(row, range.attribute);
+    return value >= range.minimum && value <= range.maximum;
+  });
+}
+
+double rows_per_leaf(const Snapshot& snapshot) {
+  return static_cast<double>(snapshot.num_tuples) / static_cast<double>(snapshot.num_leaves);
+}
+
+void add_leaves(const Snapshot& snapshot, const ResolvedQuery& query, double leaves, double ranges,
+                Work& work) {
+  const double rows = leaves * rows_per_leaf(snapshot);
+  work.leaves += leaves;
+  work.values += rows * (static_cast<double>(query.terms.size()) + ranges);
+  work.bytes += rows * static_cast<double>(query.terms.size() * snapshot.value_bytes());
+  work.span += leaves * static_cast<double>(snapshot.block_shape().leaf_bytes());
+}
+
+// A range is compared with where a score has reached the floor, which few do once there are k rows.
+double compared_ranges(const ResolvedQuery& query, bool is_full) {
+  return is_full ? 0 : static_cast<double>(query.where.size());
+}
+
+// Children that are left with a bound of `limit` or more, and what was seen of level-1 nodes.
+struct FrontierCount {
+  std::array<double, kMaxLevels> left{};  // by the level of the node that they are children of
+  double leaves_seen = 0;                 // children of opened level-1 nodes
+  double leaves_taken = 0;                // of those
+};
+
+FrontierCount count_frontier(const Frontier& frontier, double limit) {
+  FrontierCount count;
+  frontier.for_each_open([&](NodeRef node, const Frontier::Bounds& bounds, Frontier::Children left) {
+    const NodeHeader& header = node.header();
+    int reaching = 0;
+    for (std::uint32_t c = 0; c < header.num_children; ++c)
+      reaching += static_cast<int>(bounds[c] >= limit) & static_cast<int>(left >> c & 1);
+    count.left[std::min<std::uint32_t>(header.level, kMaxLevels - 1)] += reaching;
+    if (header.level != 1) return;
+    count.leaves_seen += header.num_children;
+    count.leaves_taken += static_cast<int>(header.num_children) - std::popcount(left);
+  });
+  return count;
+}
+
+// Adds what lies below the children that are left.
+void add_left(const Snapshot& snapshot, const ResolvedQuery& query, const FrontierCount& count, double part,
+              bool is_full, Work& work) {
+  const double seen = std::max(count.leaves_seen, 1.0);
+  const double share = kUnopenedShare * std::min(1.0, (count.left[1] + count.leaves_taken) / seen);
+  double nodes = 0;  // to be opened at the level below
+  for (int level = kMaxLevels - 1; level > 1; --level) {
+    nodes = count.left[static_cast<std::size_t>(level)] + nodes * kFanOut * share;
+    work.nodes += part * nodes;
+    work.ranges += part * nodes * static_cast<double>(query.where.size());
+  }
+  const double left = static_cast<double>(snapshot.num_leaves) - work.leaves;
+  add_leaves(snapshot, query, part * std::min(left, count.left[1] + nodes * kFanOut * share),
+             compared_ranges(query, is_full), work);
+}
+
+// The part of `leaves` that it takes to be sure of k rows, if they come in as they did in the `before`
+// visited ones. A row is sure that no bound is above. A floor is the better guide where there is one: these
+// rows then only tell of searches that end early, since many rows tie at the top. If all k are sure, ids
+// decide.
+double part_until_sure(const cpu::Progress& progress, double before, double k, double leaves) {
+  const double bound = progress.frontier.top().bound;
+  const auto sure = static_cast<double>(
+      std::ranges::count_if(progress.best.hits(), [&](const Hit& hit) { return hit.score >= bound; }));
+  double wanted = before * (k - sure) / std::max(sure, 0.5);
+  if (progress.best.full()) {
+    if (sure == 0 || sure == k) return 1;
+    wanted *= kSlack;
+  }
+  return std::min(1.0, wanted / std::max(leaves, 1.0));
+}
+
+// A leaf under a random path from the root.
+std::uint32_t random_leaf(const Snapshot& snapshot, std::uint64_t& state) {
+  std::uint32_t slot = snapshot.root;
+  for (;;) {
+    const NodeRef node = snapshot.node(slot);
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    slot = node.children()[(state >> 33) % node.header().num_children];
+    if (node.header().level == 1) return slot;
+  }
+}
+
+}  // namespace
+
+double estimate_selectivity(const Snapshot& snapshot, const ResolvedQuery& query) {
+  if (query.where.empty() || snapshot.height == 0) return 1;
+  constexpr int kLeaves = 64;
+  constexpr std::uint32_t kRowsOfEach = 8;
+  std::uint64_t state = 1;
+  double passing = 0.5, seen = 1;  // never quite none, nor all
+  for (int i = 0; i < kLeaves; ++i) {
+    const std::uint32_t leaf = random_leaf(snapshot, state);
+    const std::uint32_t num_rows = snapshot.leaf(leaf).num_rows;
+    const std::uint32_t step = std::max(1U, num_rows / kRowsOfEach);
+    for (std::uint32_t r = 0; r < num_rows; r += step, ++seen)
+      passing += passes(snapshot, query, leaf * static_cast<std::uint64_t>(snapshot.block_rows) + r) ? 1 : 0;
+  }
+  return passing / seen;
+}
+
+Work counted_work(const Snapshot& snapshot, const ResolvedQuery& query, const SearchStats& stats,
+                  double hits) {
+  Work work;
+  work.nodes = static_cast<double>(stats.nodes_visited);
+  work.ranges = work.nodes * static_cast<double>(query.where.size());
+  work.leaves_tied_out = static_cast<double>(stats.leaves_tied_out);
+  add_leaves(snapshot, query, static_cast<double>(stats.blocks_visited),
+             compared_ranges(query, hits >= static_cast<double>(query.k)), work);
+  work.candidates = static_cast<double>(stats.candidates);
+  work.replacements = static_cast<double>(stats.replacements);
+  work.hits = hits;
+  return work;
+}
+
+Work estimate_bounded(const Snapshot& snapshot, const ResolvedQuery& query, const cpu::Progress& progress) {
+  const auto k = static_cast<double>(query.k);
+  const auto found = static_cast<double>(progress.best.size());
+  Work work = counted_work(snapshot, query, progress.stats, k);
+  const double before = std::max(work.leaves, 1.0);
+  const bool is_full = progress.best.full();
+  const double floor = progress.best.floor();
+  const double limit =
+      is_full ? floor + kRise * (progress.frontier.top().bound - floor) : std::max(floor, -kInfinity);
+  const FrontierCount count = count_frontier(progress.frontier, limit);
+  Work all;  // that is left
+  add_left(snapshot, query, count, 1, is_full, all);
+  if (is_full && !query.bound.exact && progress.frontier.top().bound <= floor + query.bound.looseness) {
+    // All that is left may tie: corners decide, and few such leaves are read.
+    work.nodes += all.nodes;
+    work.leaves_tied_out += all.leaves;
+  } else {
+    const double part = part_until_sure(progress, before, k, all.leaves);
+    add_left(snapshot, query, count, part, is_full, work);
+    if (!is_full) work.hits = std::min(k, found * work.leaves / before);
+  }
+  work.replacements = static_cast<double>(progress.best.num_replacements());
+  if (is_full) work.replacements += 0.5 * expected_replacements(k, k * work.leaves / before);
+  work.candidates += work.replacements + (work.hits - found);
+  return work;
+}
+
+Work estimate_scan(const Snapshot& snapshot, const ResolvedQuery& query, double selectivity, int threads) {
+  const auto n = static_cast<double>(snapshot.num_tuples);
+  const auto k = static_cast<double>(query.k);
+  const double matches = n * selectivity;
+  Work work;
+  add_leaves(snapshot, query, static_cast<double>(snapshot.num_leaves), compared_ranges(query, matches >= k),
+             work);
+  work.hits = std::min(k, matches);
+  work.replacements = threads * expected_replacements(k, matches / threads);
+  work.candidates = work.replacements + std::min(matches, threads * k);
+  return work;
+}
+
+}  // namespace culmen

@@ -1,0 +1,31 @@
+// The chain bound of a query (docs/how-it-works.md), written as a short list of bounds rows and coefficients.
+//
+// For unit weights v_i = w_i * 2^e_i >= 0 sorted descending, and S_j the first j attributes in that order,
+//   sum_i v_i X_i = sum_j (v_(j) - v_(j+1)) * sum_{i in S_j} X_i  <=  sum_j (v_(j) - v_(j+1)) * m(S_j)
+// (telescoping sum: Fagin & Wimmers 2000). Negative weights use the attribute's minimum. With several groups
+// of attributes each has its own chain, after the smallest weight was taken out with the maximum of the
+// total.
+//
+// A bound is a number or +infinity, whatever is stored: attributes whose unit weight is no normal number are
+// left to the base (Coverage in index/chain.h).
+//
+// Rigour: stored maxima are rounded up when they are made (index/block_bounds.h). What computing scores and
+// bounds in binary64 can lose is bounded once per query and added to `base`:
+//   (8 d + 32) * 2^-53 * (|offset| + sum |w_i| (2 max|a_i| + 2 max|a_i - origin_i|)) + 2^-1040,
+// which covers gamma_d for the score's chain, one rounding per coefficient, gamma_(d+2) for the bound's
+// chain, and underflow, more than twice over. If the quanta of weights and attributes show that no operation
+// rounds, the addend is 0 and the plan is `exact`: only then can a bound equal a score, which full ties need.
+#pragma once
+
+#include "index/chain.h"
+#include "index/snapshot.h"
+#include "query/resolved_query.h"
+
+namespace culmen {
+
+BoundPlan make_bound_plan(const ScoreChain& chain, const Snapshot& snapshot);
+
+// The range in bound units, rounded outwards.
+RangeBound make_range_bound(const RangePredicate& range, const Snapshot& snapshot);
+
+}  // namespace culmen

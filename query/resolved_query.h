@@ -1,0 +1,56 @@
+// A query as the engines take it: checked, by position, oriented, with its bound worked out. Made once per
+// query by query/resolve.cc, read-only afterwards.
+#pragma once
+
+#include <boost/container/static_vector.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "culmen/query.h"
+#include "culmen/schema.h"
+#include "index/chain.h"
+#include "index/score.h"
+
+namespace culmen {
+
+// minimum <= oriented value <= maximum.
+struct RangePredicate {
+  std::int32_t attribute;
+  double minimum;
+  double maximum;
+};
+
+// A range in bound units: a block with maximum below `lowest` or minimum above `highest` holds no tuple in
+// the range.
+struct RangeBound {
+  std::int32_t maximum_row;
+  std::int32_t minimum_row;
+  float lowest;
+  float highest;
+};
+
+// Upper bound on every score in a block: base + sum of its terms, computed in binary64. See
+// query/bound_plan.h.
+struct BoundPlan : BoundStart {
+  // One per used attribute at most, and one for the total.
+  boost::container::static_vector<BoundTerm, kMaxAttributes + 1> terms;
+  std::vector<RangeBound> ranges;
+};
+
+struct ResolvedQuery {
+  boost::container::static_vector<Term, kMaxAttributes>
+      terms;          // oriented weights that are not 0, in attribute order
+  double offset = 0;  // where the score's chain starts
+  std::size_t k = 0;  // 1 .. number of tuples
+  double min_score = -std::numeric_limits<double>::infinity();
+  std::vector<RangePredicate> where;
+  BoundPlan bound;
+
+  std::span<const Term> score_terms() const { return {terms.data(), terms.size()}; }
+  ScoreChain chain() const { return {terms.data(), static_cast<int>(terms.size()), offset}; }
+};
+
+}  // namespace culmen

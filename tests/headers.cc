@@ -1,0 +1,1 @@
+// Nothing: the headers that tests share are compiled with it (tests/CMakeLists.txt).

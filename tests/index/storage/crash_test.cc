@@ -1,0 +1,310 @@
+// Faults and power cuts at every call: the directory holds the old index or the new one, whole.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "index/storage/store.h"
+#include "tests/cases.h"
+#include "tests/index/storage/crash_states.h"
+#include "tests/index/storage/snapshots.h"
+
+namespace culmen::storage {
+namespace {
+
+const Snapshot& old_index() {
+  static const auto snapshot = make_snapshot({.rows = 40, .attributes = 2, .seed = 1});
+  return *snapshot;
+}
+const Snapshot& new_index() {
+  static const auto snapshot = make_snapshot({.rows = 50, .attributes = 2, .seed = 2});
+  return *snapshot;
+}
+const Snapshot& third_index() {
+  static const auto snapshot = make_snapshot({.rows = 20, .attributes = 1, .labels = false, .seed = 3});
+  return *snapshot;
+}
+
+// The old index, durable, with what a crash once left beside it.
+Files before_publish() {
+  MemoryFileSystem system;
+  publish(old_index(), system, "index", false);
+  Files files = system.files("index");
+  files["SNAP-9-leaves"] = Bytes(100);
+  files["WAL-5"] = Bytes(100);
+  files["CURRENT-new"] = Bytes(5);
+  return files;
+}
+
+enum class Found { none, old_one, new_one, something_else };
+
+Found found_in(MemoryFileSystem& system) {
+  try {
+    const auto loaded = load(system, "index");
+    if (difference(*loaded, old_index()).empty()) return Found::old_one;
+    return difference(*loaded, new_index()).empty() ? Found::new_one : Found::something_else;
+  } catch (const IoError& error) {
+    // Right only where no index was before: then there is no CURRENT, or not even the directory.
+    const std::string text = error.what();
+    const bool nothing_there = text.find("index/CURRENT: No such") != std::string::npos ||
+                               text.find("directory index: No such") != std::string::npos;
+    return nothing_there ? Found::none : Found::something_else;
+  } catch (const FormatError& error) {
+    ADD_FAILURE() << error.what();
+    return Found::something_else;
+  }
+}
+
+bool holds_exactly_one_snapshot(const MemoryFileSystem& system) {
+  std::set<std::string> kinds;
+  for (const auto& [name, bytes] : system.files("index")) kinds.insert(name);
+  return kinds.size() == 7 && kinds.count("CURRENT") == 1 &&
+         kinds.count("LOCK") == 1;  // third_index has no labels
+}
+
+// A publish over whatever a crash left works and leaves nothing of it.
+void expect_next_publish_cleans_up(MemoryFileSystem& system) {
+  publish(third_index(), system, "index", true);
+  EXPECT_EQ(difference(*load(system, "index"), third_index()), "");
+  EXPECT_TRUE(holds_exactly_one_snapshot(system));
+}
+
+std::uint64_t calls_of_publish(const Files* before) {
+  MemoryFileSystem system;
+  if (before != nullptr) system.put("index", *before);
+  publish(new_index(), system, "index", true);
+  return system.num_calls;
+}
+
+class FaultyPublish : public testing::TestWithParam<std::tuple<FaultKind, bool>> {
+ protected:
+  FaultPlan plan(std::uint64_t call) const {
+    return {std::get<0>(GetParam()), call, std::get<1>(GetParam())};
+  }
+};
+
+TEST_P(FaultyPublish, LeavesTheOldIndexOrTheNewOneWhereverItFails) {
+  const Files before = before_publish();
+  const std::uint64_t num_calls = calls_of_publish(&before);
+  int num_failures = 0;
+  for (std::uint64_t call = 0; call < num_calls; ++call) {
+    MemoryFileSystem system;
+    system.put("index", before);
+    system.plan = plan(call);
+    bool failed = false;
+    try {
+      publish(new_index(), system, "index", true);
+    } catch (const IoError& error) {
+      failed = true;
+      EXPECT_TRUE(std::string(error.what()).find("index") != std::string::npos ||
+                  std::string(error.what()).find("random numbers") != std::string::npos)
+          << error.what();
+    }
+    num_failures += failed;
+    system.plan = {};
+    const Found found = found_in(system);
+    EXPECT_TRUE(found == Found::new_one || (failed && found == Found::old_one)) << "call " << call;
+    expect_next_publish_cleans_up(system);
+  }
+  EXPECT_GT(num_failures, 8);
+}
+
+TEST_P(FaultyPublish, LeavesNothingOfANewDirectoryUnlessTheIndexIsInIt) {
+  const std::uint64_t num_calls = calls_of_publish(nullptr);
+  for (std::uint64_t call = 0; call < num_calls; ++call) {
+    MemoryFileSystem system;
+    system.plan = plan(call);
+    bool failed = false;
+    try {
+      publish(new_index(), system, "index", false);
+    } catch (const IoError&) {
+      failed = true;
+    }
+    system.plan = {};
+    const Found found = found_in(system);
+    EXPECT_TRUE(found == Found::new_one || (failed && found == Found::none)) << "call " << call;
+    const bool could_remove = !std::get<1>(GetParam());
+    EXPECT_TRUE(found == Found::new_one || !could_remove || system.directories.empty()) << "call " << call;
+    if (system.directories.count("index")) expect_next_publish_cleans_up(system);
+  }
+}
+
+TEST_P(FaultyPublish, AFailedSyncIsNotTriedAgain) {
+  // A sync that fails drops the bytes, and the next one succeeds: who syncs again publishes a hole.
+  const Files before = before_publish();
+  const std::uint64_t num_calls = calls_of_publish(&before);
+  std::mt19937 random(1);
+  for (std::uint64_t call = 0; call < num_calls; ++call) {
+    MemoryFileSystem system;
+    system.put("index", before);
+    system.plan = plan(call);
+    try {
+      publish(new_index(), system, "index", true);
+    } catch (const IoError&) {
+    }
+    system.plan = {};
+    for_each_crash_state(system, "index", random, [&](const std::optional<Files>& files) {
+      MemoryFileSystem after;
+      after.put("index", *files);
+      const Found found = found_in(after);
+      EXPECT_TRUE(found == Found::old_one || found == Found::new_one) << "call " << call;
+    });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, FaultyPublish,
+                         testing::Combine(testing::Values(FaultKind::io_error, FaultKind::no_space,
+                                                          FaultKind::short_write),
+                                          testing::Bool()));
+
+TEST(FaultyLoad, IsAnErrorThatNamesTheFileWhereverItFails) {
+  MemoryFileSystem counting;
+  counting.put("index", before_publish());
+  load(counting, "index");
+  for (std::uint64_t call = 0; call < counting.num_calls; ++call) {
+    for (bool persistent : {false, true}) {
+      MemoryFileSystem system;
+      system.put("index", before_publish());
+      system.plan = {FaultKind::io_error, call, persistent};
+      try {
+        load(system, "index");
+        ADD_FAILURE() << "call " << call << " went unseen";
+      } catch (const IoError& error) {
+        EXPECT_NE(std::string(error.what()).find("index"), std::string::npos) << error.what();
+      }
+      EXPECT_EQ(system.files("index"), before_publish());
+    }
+  }
+}
+
+// Runs a publish of new_index over `before` (null: no directory) into a power cut at each call in turn, the
+// last time to its end, and gives each state the disk may be in to `f` with whether the publish had returned.
+void for_each_cut(const Files* before, std::mt19937& random,
+                  const std::function<void(const std::optional<Files>&, bool returned)>& f) {
+  const std::uint64_t num_calls = calls_of_publish(before);
+  for (std::uint64_t call = 0; call <= num_calls; ++call) {
+    MemoryFileSystem system;
+    if (before != nullptr) system.put("index", *before);
+    system.plan = {FaultKind::power_cut, call, true};
+    bool returned = false;
+    try {
+      publish(new_index(), system, "index", true);
+      returned = true;
+    } catch (const PowerCut&) {
+    }
+    EXPECT_TRUE(returned || call < num_calls);
+    for_each_crash_state(system, "index", random, [&](const auto& files) { f(files, returned); });
+  }
+}
+
+TEST(PowerCut, LeavesTheOldIndexOrTheNewOneInEveryState) {
+  const Files before = before_publish();
+  std::mt19937 random(1);
+  std::map<Found, int> counts;
+  for_each_cut(&before, random, [&](const std::optional<Files>& files, bool returned) {
+    ASSERT_TRUE(files.has_value());
+    MemoryFileSystem system;
+    system.put("index", *files);
+    const Found found = found_in(system);
+    ++counts[found];
+    EXPECT_TRUE(found == Found::new_one || (found == Found::old_one && !returned));
+  });
+  EXPECT_GT(counts[Found::old_one], 1000);
+  EXPECT_GT(counts[Found::new_one], 10);
+  RecordProperty("states", counts[Found::old_one] + counts[Found::new_one]);
+}
+
+TEST(PowerCut, InTheFirstPublishLeavesNoIndexOrTheNewOne) {
+  std::mt19937 random(1);
+  std::map<Found, int> counts;
+  for_each_cut(nullptr, random, [&](const std::optional<Files>& files, bool returned) {
+    MemoryFileSystem system;
+    if (files) system.put("index", *files);
+    const Found found = found_in(system);
+    ++counts[found];
+    EXPECT_TRUE(found == Found::new_one || (found == Found::none && !returned));
+  });
+  EXPECT_GT(counts[Found::none], 100);
+  EXPECT_GT(counts[Found::new_one], 0);
+}
+
+TEST(PowerCut, IsCleanedUpByTheNextPublish) {
+  const Files before = before_publish();
+  std::mt19937 random(2);
+  for (const Files* start : {&before, static_cast<const Files*>(nullptr)}) {
+    for_each_cut(start, random, [&](const std::optional<Files>& files, bool) {
+      if (random() % 8 != 0) return;
+      MemoryFileSystem system;
+      if (files) system.put("index", *files);
+      expect_next_publish_cleans_up(system);
+    });
+  }
+}
+
+TEST(PowerCut, InThePublishAfterAPowerCutLosesNothingEither) {
+  const Files before = before_publish();
+  std::mt19937 random(3);
+  for_each_cut(&before, random, [&](const std::optional<Files>& files, bool) {
+    if (random() % 64 != 0) return;
+    MemoryFileSystem first;
+    first.put("index", *files);
+    const Found survivor = found_in(first);
+    const std::uint64_t num_calls = calls_of_publish(&*files);
+    MemoryFileSystem second;
+    second.put("index", *files);
+    second.plan = {FaultKind::power_cut, random() % num_calls, true};
+    try {
+      publish(new_index(), second, "index", true);
+    } catch (const PowerCut&) {
+    }
+    for_each_crash_state(second, "index", random, [&](const std::optional<Files>& after) {
+      MemoryFileSystem last;
+      last.put("index", *after);
+      const Found found = found_in(last);
+      EXPECT_TRUE(found == survivor || found == Found::new_one);
+    });
+  });
+}
+
+TEST(PowerCut, AfterAFailedSyncOfTheSwitchStillLosesNothing) {
+  // The switch is done but perhaps not durable. The next publish must not remove the snapshot that a power
+  // cut may bring back before it has made the switch durable.
+  const Files before = before_publish();
+  const std::uint64_t num_calls = calls_of_publish(&before);
+  std::mt19937 random(4);
+  std::uint64_t num_uncertain = 0;
+  for (std::uint64_t failing = 0; failing < num_calls; ++failing) {
+    const auto run_to = [&](std::uint64_t call) {
+      auto system = std::make_unique<MemoryFileSystem>();
+      system->put("index", before);
+      system->plan = {FaultKind::io_error, failing, false};
+      try {
+        publish(new_index(), *system, "index", true);
+      } catch (const IoError& error) {
+        if (std::string(error.what()).find("may not survive") == std::string::npos)
+          return std::unique_ptr<MemoryFileSystem>();
+      }
+      system->num_calls = 0;
+      system->plan = {FaultKind::power_cut, call, true};
+      try {
+        publish(new_index(), *system, "index", true);
+      } catch (const PowerCut&) {
+      }
+      return system;
+    };
+    if (run_to(2 * num_calls) == nullptr) continue;
+    ++num_uncertain;
+    const std::uint64_t step = test::kSanitized ? 6 : 1;  // they make each state some 20 times slower
+    for (std::uint64_t call = num_uncertain % step; call <= num_calls; call += step) {
+      for_each_crash_state(*run_to(call), "index", random, [&](const std::optional<Files>& files) {
+        MemoryFileSystem after;
+        after.put("index", *files);
+        const Found found = found_in(after);
+        EXPECT_TRUE(found == Found::old_one || found == Found::new_one) << "call " << call;
+      });
+    }
+  }
+  EXPECT_GT(num_uncertain, 0u);
+}
+
+}  // namespace
+}  // namespace culmen::storage

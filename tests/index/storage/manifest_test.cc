@@ -1,0 +1,194 @@
+#include "index/storage/manifest.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "culmen/error.h"
+#include "tests/index/storage/snapshots.h"
+
+namespace culmen::storage {
+namespace {
+
+using nlohmann::json;
+
+json sample() {
+  Manifest manifest = describe(*make_snapshot({.partitions = 3}));
+  manifest.snapshot = {Uuid{}, 7};
+  manifest.log = {3, Uuid{}};
+  return json::parse(to_text(manifest));
+}
+
+std::string complaint(const std::string& text) {
+  try {
+    parse_manifest(text, "index/MANIFEST-7");
+    return "";
+  } catch (const FormatError& error) {
+    return error.what();
+  }
+}
+
+TEST(Manifest, ReadsBackWhatItWrote) {
+  const std::string text = sample().dump(1) + "\n";
+  EXPECT_EQ(to_text(parse_manifest(text, "")), text);
+}
+
+TEST(Manifest, RefusesAMissingOrMistypedMemberByName) {
+  const json whole = sample();
+  ASSERT_EQ(complaint(whole.dump()), "");
+  for (const auto& [key, value] : whole.items()) {
+    json changed = whole;
+    changed.erase(key);
+    const bool is_optional = key == "index_uuid";  // it was not always written
+    EXPECT_EQ(complaint(changed.dump()).find("index/MANIFEST-7: \"" + key + "\"") == std::string::npos,
+              is_optional)
+        << key;
+    for (const json& wrong :
+         {json(nullptr), json(-1), json(1.5), json("x"), json(json::array({json::object()})),
+          json(std::numeric_limits<std::uint64_t>::max())}) {
+      if (key == "next_id" && wrong == -1) continue;  // ids may be negative
+      changed[key] = wrong;
+      EXPECT_NE(complaint(changed.dump()), "") << key << " = " << wrong;
+    }
+  }
+}
+
+TEST(Manifest, RefusesAMissingOrMistypedMemberOfItsParts) {
+  const json whole = sample();
+  for (const char* pointer : {"/attributes/0", "/levels/0", "/files/1", "/log", "/partitioning"}) {
+    const json part = whole.at(json::json_pointer(pointer));
+    for (const auto& [key, value] : part.items()) {
+      if (key == "offset") continue;  // follows from the rest; written for other readers
+      json changed = whole;
+      changed.at(json::json_pointer(pointer)).erase(key);
+      EXPECT_NE(complaint(changed.dump()), "") << pointer << " without " << key;
+      changed.at(json::json_pointer(pointer))[key] = json::object();
+      EXPECT_NE(complaint(changed.dump()), "") << pointer << " with a wrong " << key;
+    }
+  }
+}
+
+TEST(Manifest, RefusesValuesOutOfRange) {
+  const std::vector<std::pair<const char*, json>> changes = {
+      {"/format_version", 1},
+      {"/byte_order", "big"},
+      {"/features", {"compression"}},
+      {"/uuid", "00"},
+      {"/snapshot", 0},
+      {"/block_rows", 24},
+      {"/block_rows", 0},
+      {"/block_rows", 8192},
+      {"/fan_out", 64},
+      {"/next_id", std::uint64_t{1} << 63},
+      {"/log/number", 0},
+      {"/log/number", 1'000'000'000'000'000'000},
+      {"/log/uuid", "00"},
+      {"/leaves", std::uint64_t{1} << 32},
+      {"/levels", json::array()},
+      {"/levels/0/nodes", 0},
+      {"/levels", json::array({{{"nodes", 2}}})},  // no root
+      {"/attributes", json::array()},
+      {"/attributes/0/name", ""},
+      {"/attributes/0/name", "a1"},
+      {"/attributes/0/preference", "middle"},
+      {"/attributes/0/minimum", "inf"},
+      {"/attributes/0/minimum", "nan"},
+      {"/attributes/0/minimum", "1p+400"},
+      {"/attributes/0/minimum", "1p+30"},
+      {"/attributes/0/quantum", -1075},
+      {"/attributes/0/unit_exponent", 1001},
+      {"/value_type", "float16"},
+      {"/partitioning/splits", json::array({0})},
+      {"/partitioning/kind", "random"},  // with splits
+      {"/partitioning/partitions", 0},
+      {"/partitioning/partitions", (1 << 20) + 1},
+      {"/files/0/name", "../../etc/passwd"},
+      {"/files/0/name", "SNAP-8-leaves"},
+      {"/files/0/kind", "nodes"},
+      {"/files/0/digest", "0123456789ABCDEF0123456789ABCDEF"},
+      {"/files/0/bytes", -1},
+      {"/labels", false},
+  };
+  for (const auto& [pointer, value] : changes) {
+    json changed = sample();
+    changed.at(json::json_pointer(pointer)) = value;
+    EXPECT_NE(complaint(changed.dump()), "") << pointer << " = " << value;
+  }
+  json too_many = sample();
+  for (int i = 0; i < kMaxAttributes; ++i) too_many["attributes"].push_back(too_many["attributes"][0]);
+  EXPECT_NE(complaint(too_many.dump()), "");
+}
+
+TEST(Manifest, SaysWhichVersionItIsAndWhichOneIsRead) {
+  json changed = sample();
+  changed["format_version"] = 3;
+  EXPECT_EQ(complaint(changed.dump()),
+            "index/MANIFEST-7: \"format_version\" of the manifest is 3; this program reads version 2");
+}
+
+TEST(Manifest, GivesUpOnDeepOrEndlessJson) {
+  const std::size_t many = 8 << 20;
+  EXPECT_NE(complaint(std::string(many, '[')), "");
+  EXPECT_NE(complaint("[" + std::string(many, '0') + "]"), "");
+  std::string zeros = "[0";
+  for (std::size_t i = 0; i < many / 2; ++i) zeros += ",0";
+  EXPECT_NE(complaint(zeros + "]"), "");
+  EXPECT_NE(complaint(""), "");
+  EXPECT_NE(complaint("\"\xff\""), "");
+}
+
+TEST(Manifest, NamesTheByteWhereItStopsBeingJson) {
+  EXPECT_NE(complaint("{\"format\": ?}").find("MANIFEST-7, byte 12"), std::string::npos)
+      << complaint("{\"format\": ?}");
+}
+
+TEST(Current, ReadsBackWhatItWroteAndNothingElse) {
+  const Current current{12, 3456, {1, 2}, {34, 512, 0xabc}};
+  const std::string text = to_text(current);
+  EXPECT_TRUE(text.starts_with("culmen-index MANIFEST-12 3456 "));
+  EXPECT_NE(text.find(" WAL-34 512 0000000000000abc "), std::string::npos);
+  EXPECT_EQ(parse_current(text, "CURRENT"), current);
+  for (const std::string& wrong : {text + "\n", " " + text, text.substr(0, text.size() - 1), std::string(),
+                                   std::string("\n"), std::string(200, ' ')})
+    EXPECT_THROW(parse_current(wrong, "CURRENT"), FormatError) << wrong;
+  for (const Current& wrong :
+       {Current{12, 3456, {}, {0, 512, 1}}, Current{12, 3456, {}, {1, 511, 1}},
+        Current{0, 3456, {}, {1, 512, 1}}, Current{12, kMaxManifestBytes + 1, {}, {1, 512, 1}}})
+    EXPECT_THROW(parse_current(to_text(wrong), "CURRENT"), FormatError) << to_text(wrong);
+}
+
+TEST(Current, OfAnotherFormatIsNotCalledDamaged) {
+  const std::string line = "culmen-index MANIFEST-1 1168 afdc7769201e5038af142254adafba07 ";
+  const std::string whole = line + "90fee63c0c8da3de\n";  // as format 1 had it
+  for (const auto& [text, reason] :
+       {std::pair(whole, "another format"), std::pair(line + "90fee63c0c8da3df\n", "damaged")}) {
+    try {
+      parse_current(text, "CURRENT");
+      ADD_FAILURE() << text;
+    } catch (const FormatError& error) {
+      EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Names, BelongToASnapshotOnlyInTheirOneForm) {
+  EXPECT_EQ(snapshot_number_of("MANIFEST-12"), 12u);
+  EXPECT_EQ(snapshot_number_of("SNAP-3-partitions"), 3u);
+  EXPECT_EQ(snapshot_number_of("MANIFEST-999999999999999999"), kMaxNumber);
+  for (const char* name :
+       {"", "-", "MANIFEST-", "MANIFEST-0", "MANIFEST-01", "MANIFEST-+1", "MANIFEST-1 ", "manifest-1",
+        "SNAP-1", "SNAP-1-", "SNAP-1-leaf", "SNAP--1-leaves", "SNAP-1-leaves/", "../MANIFEST-1",
+        "MANIFEST-1000000000000000000", "MANIFEST-99999999999999999999"})
+    EXPECT_EQ(snapshot_number_of(name), 0u) << name;
+}
+
+TEST(Names, BelongToALogOnlyInTheirOneForm) {
+  EXPECT_EQ(log_number_of("WAL-12"), 12u);
+  EXPECT_EQ(log_number_of("WAL-999999999999999999"), kMaxNumber);
+  for (const char* name : {"", "WAL", "WAL-", "WAL-0", "WAL-01", "WAL-1-", "wal-1", "MANIFEST-1", "../WAL-1",
+                           "WAL-1000000000000000000"})
+    EXPECT_EQ(log_number_of(name), 0u) << name;
+}
+
+}  // namespace
+}  // namespace culmen::storage

@@ -1,0 +1,222 @@
+// Files that say that they are long and are not: what is read of them, and so what is kept in memory, does
+// not grow with what they say.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "culmen/error.h"
+#include "index/storage/directory_files.h"
+#include "index/storage/salvage.h"
+#include "index/storage/snapshot_files.h"
+#include "index/storage/store.h"
+#include "tests/index/storage/memory_file_system.h"
+#include "tests/index/storage/snapshots.h"
+
+namespace culmen::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kLargestRead = std::uint64_t{8} << 20;
+
+// Bytes, and zeros behind them. What is read at a time was given memory before: so that is watched.
+class LongFile : public ReadableFile {
+ public:
+  LongFile(const Bytes& bytes, std::uint64_t size, std::string path)
+      : bytes_(bytes), size_(size), path_(std::move(path)) {}
+  const std::string& path() const override { return path_; }
+  std::uint64_t size() const override { return size_; }
+  void refresh() override {}
+  void sync() override {}
+  void read(std::uint64_t offset, std::span<std::byte> out) const override {
+    EXPECT_LE(out.size(), kLargestRead) << path_;
+    ASSERT_LE(out.size(), size_ - offset);
+    std::fill(out.begin(), out.end(), std::byte{0});
+    if (offset >= bytes_.size()) return;
+    const std::size_t count = std::min<std::size_t>(out.size(), bytes_.size() - offset);
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), count, out.begin());
+  }
+
+ private:
+  const Bytes& bytes_;
+  const std::uint64_t size_;
+  const std::string path_;
+};
+
+// The files of an index, of which one is long.
+class LongDirectory : public Directory {
+ public:
+  std::map<std::string, Bytes> files;
+  std::map<std::string, std::uint64_t> sizes;  // of the long one
+
+  const std::string& path() const override { return path_; }
+  std::unique_ptr<ReadableFile> open(const std::string& name) const override {
+    const Bytes& bytes = files.at(name);
+    const auto found = sizes.find(name);
+    return std::make_unique<LongFile>(bytes, found == sizes.end() ? bytes.size() : found->second, name);
+  }
+  std::unique_ptr<WritableFile> create(const std::string&) override { return nullptr; }
+  std::unique_ptr<WritableFile> open_to_write(const std::string&) override { return nullptr; }
+  std::unique_ptr<DirectoryLock> lock(const std::string&) override { return nullptr; }
+  void rename(const std::string&, const std::string&) override {}
+  void remove(const std::string&) override {}
+  std::vector<std::string> list() const override { return {}; }
+  void sync() override {}
+  void sync_parent() override {}
+
+ private:
+  std::string path_ = "index";
+};
+
+constexpr std::uint64_t kLong = std::uint64_t{256} << 20;
+
+template <typename T>
+void put(Bytes& bytes, std::size_t at, const T& value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+class SparseTest : public testing::Test {
+ protected:
+  SparseTest() {
+    MemoryFileSystem system;
+    publish(*make_snapshot({.rows = 100, .attributes = 2, .partitions = 1}), system, "index", false);
+    directory_.files = system.files("index");
+    const Bytes& text = directory_.files.at("MANIFEST-1");
+    manifest_ = parse_manifest({reinterpret_cast<const char*>(text.data()), text.size()}, "");
+  }
+
+  Bytes& file(FileKind kind) { return directory_.files.at(file_name(kind, 1)); }
+  void lengthen(FileKind kind, std::uint64_t size) {
+    directory_.sizes[file_name(kind, 1)] = manifest_.file(kind).bytes = size;
+  }
+  // A block's own, after its payload was changed.
+  static void make_checksum_good(Bytes& bytes, std::size_t at, std::size_t size) {
+    put(bytes, at, checksum_of(std::span<const std::byte>(bytes).subspan(at + 8, size - 8)));
+  }
+  void expect_refused(const std::string& why) {
+    try {
+      read_snapshot(directory_, manifest_);
+      ADD_FAILURE();
+    } catch (const FormatError& error) {
+      EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+    }
+  }
+
+  LongDirectory directory_;
+  Manifest manifest_;
+};
+
+TEST_F(SparseTest, ALogWhoseFrameSaysThatItIsLongIsReadInPieces) {
+  Bytes& log = directory_.files.at("WAL-1");
+  LogHeader first;
+  std::memcpy(&first, log.data(), sizeof first);
+  FrameHeader frame;
+  frame.version = first.version + 1;
+  frame.body_bytes = kLong;
+  frame.previous = first.checksum;
+  frame.checksum = checksum_of(frame, frame_seed(first.uuid));
+  log.resize(sizeof first + sizeof frame);
+  put(log, sizeof first, frame);
+  directory_.sizes["WAL-1"] = kLong + 4 * kSectorBytes;
+  LogReader reader(directory_, {first.number, first.uuid}, first.version, {});
+  EXPECT_EQ(reader.next(), std::nullopt);
+  EXPECT_EQ(reader.torn_bytes(), kSectorBytes);
+}
+
+TEST_F(SparseTest, ABlockOfLabelsThatSaysThatItIsLongIsReadInPieces) {
+  Bytes& leaves = file(FileKind::leaves);
+  const std::size_t stride = aligned(sizeof(BlockHeader) + manifest_.leaf_layout().payload_bytes()),
+                    last = leaves.size() - stride;
+  LeafRecord record;
+  std::memcpy(&record, leaves.data() + last + sizeof(BlockHeader), sizeof record);
+  record.label_bytes = kLong;
+  put(leaves, last + sizeof(BlockHeader), record);
+  make_checksum_good(leaves, last, stride);
+  std::vector<std::uint64_t> checksums;
+  for (std::size_t at = 0; at < leaves.size(); at += at == 0 ? kFirstBlockOffset : stride) {
+    checksums.emplace_back();
+    std::memcpy(&checksums.back(), leaves.data() + at, sizeof checksums.back());
+  }
+  manifest_.file(FileKind::leaves).digest = digest_of(std::as_bytes(std::span(checksums)));
+  const std::uint64_t block_bytes =
+      aligned(sizeof(BlockHeader) + manifest_.block_rows * sizeof(std::uint32_t) + kLong);
+  lengthen(FileKind::labels, record.labels_offset + block_bytes);
+  expect_refused("belongs to another index");  // its header says how long it is, too
+  BlockHeader header;
+  Bytes& labels = file(FileKind::labels);
+  std::memcpy(&header, labels.data() + record.labels_offset, sizeof header);
+  header.payload_bytes = manifest_.block_rows * sizeof(std::uint32_t) + kLong;
+  put(labels, record.labels_offset, header);
+  expect_refused("checksum of this block");
+}
+
+TEST_F(SparseTest, PartitionsThatSayThatTheyAreManyAreReadInPieces) {
+  manifest_.partitioning = Partitioning::random;
+  manifest_.splits.clear();
+  manifest_.num_cuts = 0;
+  manifest_.num_partitions = kMaxPartitions;
+  constexpr std::uint64_t kBytes = 32 + std::uint64_t{kMaxPartitions} * 4;
+  lengthen(FileKind::partitions, fixed_place(0, kBytes, 0).end());
+  expect_refused("belongs to another index");
+}
+
+// ---- Real files: holes are passed by
+
+class SparseFolder : public testing::Test {
+ protected:
+  SparseFolder() {
+    std::string pattern = (fs::temp_directory_path() / "culmen-sparse-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw IoError("no temporary folder");
+    folder_ = pattern;
+    publish(*make_snapshot({.rows = 100, .attributes = 2, .partitions = 1}), posix(), path(), false);
+  }
+  ~SparseFolder() override { fs::remove_all(folder_); }
+  std::string path() const { return (folder_ / "index").string(); }
+
+  fs::path folder_;
+};
+
+TEST_F(SparseFolder, SalvageSaysInAFewLinesWhatMillionsOfLeavesLack) {
+  const fs::path manifest_path = folder_ / "index" / "MANIFEST-1";
+  std::ifstream in(manifest_path);
+  Manifest manifest = parse_manifest({std::istreambuf_iterator<char>(in), {}}, "");
+  manifest.num_leaves = 3'000'000;
+  manifest.num_tuples = manifest.num_leaves * 16;
+  manifest.level_nodes = {93750, 2930, 92, 3, 1};
+  fs::remove(folder_ / "index" / "CURRENT");
+  std::ofstream(manifest_path) << to_text(manifest);
+  const std::uint64_t end =
+      fixed_place(manifest.num_leaves, manifest.leaf_layout().payload_bytes(), 0).offset;
+  fs::resize_file(folder_ / "index" / "SNAP-1-leaves", end);
+  const auto start = std::chrono::steady_clock::now();
+  const Salvage found = salvage(posix(), path());
+  EXPECT_EQ(found.ids.size(), 100u);
+  EXPECT_LE(found.dropped.size(), 12u);
+  EXPECT_TRUE(found.dropped.back().starts_with("and 29999")) << found.dropped.back();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+}
+
+TEST_F(SparseFolder, ATornEndIsLookedForWhereThereIsData) {
+  const std::uint64_t end = std::uint64_t{1} << 36;
+  fs::resize_file(folder_ / "index" / "WAL-1", end);
+  {
+    std::fstream log(folder_ / "index" / "WAL-1", std::ios::in | std::ios::out | std::ios::binary);
+    log.seekp(static_cast<std::streamoff>(end - 1000));
+    log << "torn";
+  }
+  const auto store = Store::open(posix(), path(), false);
+  const RecoveryInfo info = store->replay([](std::uint64_t, std::span<const std::byte>) {});
+  EXPECT_EQ(info.dropped_bytes, end - kSectorBytes - kSectorBytes);
+}
+
+}  // namespace
+}  // namespace culmen::storage

@@ -1,0 +1,62 @@
+// Writes to an index until it is killed: the process that kill_test starts.
+//
+//   kill_writer DIRECTORY DURABILITY NUM_BATCHES...     how many batches each writer has written before
+//
+// Several threads write batches and say on standard output which were acknowledged; another one makes
+// checkpoints and now and then loads the index anew.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "culmen/index.h"
+#include "tests/index/write/kill_batches.h"
+
+namespace {
+
+using namespace culmen;
+using namespace culmen::test::kill;
+
+void write_forever(Index index, Durability durability, std::uint64_t writer, std::uint64_t batch) {
+  while (true) {
+    write_batch(index, writer, batch++);
+    if (durability == Durability::batch) index.flush();
+    const Acknowledged done = {writer, batch};
+    if (::write(STDOUT_FILENO, &done, sizeof done) != sizeof done) std::_Exit(EXIT_FAILURE);
+  }
+}
+
+void checkpoint_forever(Index index) {
+  for (int turn = 1;; ++turn) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(turn % 7));
+    if (turn % 8 == 0) {
+      index.compact();
+    } else {
+      index.checkpoint();
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    const Durability durability = parse_durability(arguments.at(1));
+    const Index index =
+        Index::open(arguments.at(0), {.writable = true, .durability = durability, .num_threads = 2});
+    std::vector<std::thread> threads;
+    for (std::uint64_t writer = 0; writer < kWriters; ++writer)
+      threads.emplace_back(write_forever, index, durability, writer, std::stoull(arguments.at(2 + writer)));
+    threads.emplace_back(checkpoint_forever, index);
+    for (std::thread& thread : threads) thread.join();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "kill_writer: %s\n", error.what());
+  }
+  return EXIT_FAILURE;  // nothing ends it but a signal
+}

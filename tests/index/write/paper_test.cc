@@ -1,0 +1,133 @@
+// The worked insertion and deletion of the paper (GTA 2019, figures 5 and 6).
+//
+// There a block has 2 to 3 tuples; here it has 16 rows at most, so every tuple of the figures stands in
+// several rows: 3 to 8, such that the blocks fill up, split and merge at the same steps. Two rows at (12, 12,
+// 12) and one at (0, 0, 0), first and last in the table, make all attributes of like scale: the order is then
+// that of the largest attribute. They change no threshold of the figures.
+#include <gtest/gtest.h>
+
+#include "cpu/gta.h"
+#include "query/resolve.h"
+#include "tests/harness.h"
+#include "tests/index/write/tree_model.h"
+
+namespace culmen::test {
+namespace {
+
+using Rows = std::map<std::int64_t, Tuple>;
+
+class PaperTest : public testing::Test {
+ protected:
+  // Ids of a tuple's rows: 100 * number and up. Those of t08 are the smallest, so that in ties it comes
+  // first.
+  static std::int64_t id_of(int number, int copy) { return 100 * (number == 8 ? 0 : number) + copy; }
+  template <typename F>
+  static void for_copies(int number, int count, const F& f) {
+    for (int copy = 0; copy < count; ++copy) f(id_of(number, copy));
+  }
+
+  void SetUp() override {
+    put(9, 2, {12, 12, 12});
+    put(2, 7, {8, 12, 9});
+    put(3, 7, {10, 8, 6});
+    put(1, 6, {7, 1, 5});
+    put(6, 10, {5, 6, 3});  // six of them fill the block in the load, and go
+    put(5, 8, {4, 3, 5});
+    put(4, 7, {0, 1, 1});
+    put(10, 1, {0, 0, 0});
+    writer_ = std::make_unique<TreeWriter>(load_tree(rows_, {.num_partitions = 1}));
+    ChangeMaker batch(rows_);
+    for (int copy = 4; copy < 10; ++copy) batch.erase(id_of(6, copy));
+    apply(batch);
+  }
+  void put(int number, int count, const Tuple& tuple) {
+    for_copies(number, count, [&](std::int64_t id) { rows_[id] = tuple; });
+  }
+  void insert(int number, int count, const Tuple& tuple) {
+    ChangeMaker batch(rows_);
+    for_copies(number, count, [&](std::int64_t id) { batch.upsert(id, tuple); });
+    apply(batch);
+  }
+  void erase(int number, int count) {
+    ChangeMaker batch(rows_);
+    for_copies(number, count, [&](std::int64_t id) { batch.erase(id); });
+    apply(batch);
+  }
+  // Also holds every engine's answer, and that thresholds cover what comes later, against brute force.
+  void apply(const ChangeMaker& batch) {
+    writer_->apply(batch.make(3, false));
+    batch.apply_to(rows_);
+    now_ = writer_->publish(writer_->current().version);
+    EXPECT_EQ(fault_in(*now_, rows_), "");
+    for (const Tuple& weights :
+         {Tuple{0, 0, 1}, Tuple{1, 1, 1}, Tuple{1, 0, 0}, Tuple{0, 1, 2}, Tuple{1, 0, -1}})
+      for (std::size_t k = 1; k <= rows_.size(); ++k) {
+        SearchStats stats;
+        const std::vector<Hit> found =
+            cpu::search_gta(*now_, resolve({.weights = weights, .k = k}, *now_), stats);
+        EXPECT_EQ(difference(found, best_of(weights, k)), "") << "k " << k;
+      }
+  }
+  std::vector<Answer> best_of(const Tuple& weights, std::size_t k) const {
+    std::vector<Answer> answers;
+    for (const auto& [id, tuple] : rows_)
+      answers.push_back({id, weights[0] * tuple[0] + weights[1] * tuple[1] + weights[2] * tuple[2]});
+    std::sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
+      return a.score != b.score ? a.score > b.score : a.id < b.id;
+    });
+    answers.resize(k);
+    return answers;
+  }
+
+  // How often each tuple stands in a block.
+  std::map<Tuple, int> block(std::size_t position) const {
+    const std::uint32_t leaf = now_->order().leaves.at(position);
+    std::map<Tuple, int> tuples;
+    for (std::uint32_t r = 0; r < now_->leaf(leaf).num_rows; ++r) ++tuples[rows_.at(now_->leaf_ids(leaf)[r])];
+    return tuples;
+  }
+  Tuple threshold(std::size_t position) const {
+    const float* corner = now_->corner<float>(now_->order().leaves.at(position), Corner::later_maximum);
+    return {corner[0], corner[1], corner[2]};
+  }
+
+  const Tuple t01{7, 1, 5}, t06{5, 6, 3}, t07{6, 5, 5}, t08{5, 4, 6};
+  Rows rows_;
+  std::unique_ptr<TreeWriter> writer_;
+  std::shared_ptr<const Snapshot> now_;
+};
+
+TEST_F(PaperTest, BlocksAreThoseBeforeTheInsertion) {
+  EXPECT_EQ(now_->num_leaves, 3u);
+  EXPECT_EQ(block(1), (std::map<Tuple, int>{{t01, 6}, {t06, 4}}));
+  EXPECT_EQ(threshold(0), (Tuple{7, 6, 5}));
+  EXPECT_EQ(threshold(1), (Tuple{4, 3, 5}));
+}
+
+TEST_F(PaperTest, InsertionSplitsTheBlockAndRaisesEarlierThresholds) {
+  insert(7, 3, t07);
+  EXPECT_EQ(now_->num_leaves, 3u);
+  EXPECT_EQ(block(1), (std::map<Tuple, int>{{t01, 6}, {t07, 3}, {t06, 4}}));
+  EXPECT_EQ(threshold(0), (Tuple{7, 6, 5}));
+  insert(8, 5, t08);
+  EXPECT_EQ(now_->num_leaves, 4u);
+  EXPECT_EQ(block(1), (std::map<Tuple, int>{{t01, 6}, {t07, 3}}));
+  EXPECT_EQ(block(2), (std::map<Tuple, int>{{t08, 5}, {t06, 4}}));
+  EXPECT_EQ(threshold(0), (Tuple{7, 6, 6}));  // the paper leaves 5 there, which t08 exceeds
+  EXPECT_EQ(threshold(1), (Tuple{5, 6, 6}));
+  EXPECT_EQ(threshold(2), (Tuple{4, 3, 5}));
+}
+
+TEST_F(PaperTest, DeletionMergesTheBlockThatIsLeft) {
+  insert(7, 3, t07);
+  insert(8, 5, t08);
+  erase(1, 6);
+  EXPECT_EQ(now_->num_leaves, 3u);
+  EXPECT_EQ(block(1), (std::map<Tuple, int>{{t07, 3}, {t08, 5}, {t06, 4}}));
+  EXPECT_EQ(threshold(1), (Tuple{4, 3, 5}));  // of the later of the two blocks
+  const Tuple first = threshold(0);
+  EXPECT_TRUE(first[0] >= 6 && first[1] >= 6 && first[2] >= 6);
+}
+
+}  // namespace
+}  // namespace culmen::test

@@ -1,0 +1,495 @@
+// Trees at their edges: deep, emptied, refilled, out of slots, with rows far from those they were built for.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+#include <span>
+
+#include "index/block_bounds.h"
+#include "index/build/load_steps.h"
+#include "index/storage/store.h"
+#include "tests/cases.h"
+#include "tests/index/storage/memory_file_system.h"
+#include "tests/index/write/tree_model.h"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace culmen::test {
+namespace {
+
+using Rows = std::map<std::int64_t, Tuple>;
+
+Change change_of(const ChangeMaker& batch, const TreeShape& shape) {
+  return batch.make(shape.num_attributes, shape.labels);
+}
+
+// A tree beside its rows.
+class Tree {
+ public:
+  Tree(Rows rows, const TreeShape& shape)
+      : rows_(std::move(rows)), shape_(shape), writer_(load_tree(rows_, shape)), now_(writer_.publish(1)) {}
+
+  ChangeMaker batch() const { return ChangeMaker(rows_); }
+  void apply(const ChangeMaker& batch) {
+    writer_.apply(change_of(batch, shape_));
+    batch.apply_to(rows_);
+  }
+  const Snapshot& publish() {
+    now_ = writer_.publish(writer_.current().version);
+    return *now_;
+  }
+  const Snapshot& apply_and_publish(const ChangeMaker& batch) {
+    apply(batch);
+    return publish();
+  }
+  std::string fault() const { return fault_in(*now_, rows_); }
+  const Snapshot& now() const { return *now_; }
+  std::shared_ptr<const Snapshot> shared() const { return now_; }
+  const Rows& rows() const { return rows_; }
+
+ private:
+  Rows rows_;
+  TreeShape shape_;
+  TreeWriter writer_;
+  std::shared_ptr<const Snapshot> now_;
+};
+
+Rows random_rows(std::int64_t count, int num_attributes, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Rows rows;
+  for (std::int64_t id = 0; id < count; ++id) {
+    Tuple& tuple = rows[id];
+    for (int i = 0; i < num_attributes; ++i)
+      tuple.push_back(static_cast<double>(random() % 100'000) / 0x1p17);
+  }
+  return rows;
+}
+
+// 1,024 full leaves, 32 full nodes, a full root: one row more splits them all.
+TEST(TreeWriter, SplitsEveryLevelAtOnce) {
+  Tree tree(random_rows(16 * 32 * 32, 2, 1), {.num_attributes = 2, .num_partitions = 1});
+  ASSERT_EQ(tree.now().height, 2);
+  ASSERT_EQ(tree.now().num_leaves, 1024u);
+  ChangeMaker batch = tree.batch();
+  batch.upsert(100'000, {0.375, 0.375});
+  tree.apply_and_publish(batch);
+  EXPECT_EQ(tree.now().height, 3);
+  EXPECT_EQ(tree.now().num_leaves, 1025u);
+  EXPECT_EQ(tree.now().num_nodes, 36u);
+  EXPECT_EQ(tree.fault(), "");
+}
+
+// Rows that follow from their id, for trees of which a map would be too slow.
+class WideTree {
+ public:
+  explicit WideTree(std::int64_t count) : alive_(static_cast<std::size_t>(count), true) {
+    std::vector<std::vector<float>> columns(2);
+    for (std::int64_t id = 0; id < count; ++id)
+      for (std::size_t i = 0; i < 2; ++i) columns[i].push_back(value(id, i));
+    TableView table{alive_.size(), {{"a", Preference::high}, {"b", Preference::high}}, {}, {}, {}};
+    for (const std::vector<float>& column : columns) table.columns.emplace_back(column.data());
+    now_ = bulk_load(table, {.num_partitions = 3, .block_rows = 16});
+    writer_ = std::make_unique<TreeWriter>(now_);
+  }
+  const Snapshot& now() const { return *now_; }
+  std::size_t num_rows() const {
+    return static_cast<std::size_t>(std::count(alive_.begin(), alive_.end(), true));
+  }
+
+  void erase(const std::vector<std::int64_t>& ids) {
+    Change change;
+    for (const std::int64_t id : ids)
+      if (set_alive(id, false)) change.removed.push_back(id);
+    apply(change);
+  }
+  void insert(const std::vector<std::int64_t>& ids) {
+    Change change;
+    for (const std::int64_t id : ids)
+      if (!set_alive(id, true)) {
+        change.ids.push_back(id);
+        change.next_id = std::max(change.next_id, id_after(id));
+      }
+    std::vector<float> values;
+    for (std::size_t i = 0; i < 2; ++i)
+      for (const std::int64_t id : change.ids) values.push_back(value(id, i));
+    const auto bytes = std::as_bytes(std::span(values));
+    change.values.assign(bytes.begin(), bytes.end());
+    apply(change);
+  }
+  // The ids of a run of leaves, in the tree's order.
+  std::vector<std::int64_t> ids_of_leaves(std::size_t first, std::size_t count) const {
+    std::vector<std::int64_t> ids;
+    const std::vector<std::uint32_t>& leaves = now_->order().leaves;
+    for (std::size_t l = first; l < std::min(first + count, leaves.size()); ++l)
+      ids.insert(ids.end(), now_->leaf_ids(leaves[l]),
+                 now_->leaf_ids(leaves[l]) + now_->leaf(leaves[l]).num_rows);
+    return ids;
+  }
+  std::string fault() const {
+    const std::vector<std::string> faults = verify_snapshot(*now_, true);
+    if (!faults.empty()) return faults.front();
+    if (now_->num_tuples != num_rows()) return "the number of tuples";
+    for (const std::uint32_t leaf : now_->order().leaves)
+      for (std::uint32_t r = 0; r < now_->leaf(leaf).num_rows; ++r) {
+        const std::int64_t id = now_->leaf_ids(leaf)[r];
+        if (!alive_[static_cast<std::size_t>(id)]) return "a row that should have gone";
+        for (int i = 0; i < 2; ++i)
+          if (now_->value(leaf * std::uint64_t{16} + r, i) != value(id, static_cast<std::size_t>(i)))
+            return "a value";
+      }
+    return "";
+  }
+
+ private:
+  bool set_alive(std::int64_t id, bool alive) {  // returns what it was
+    const bool before = alive_[static_cast<std::size_t>(id)];
+    alive_[static_cast<std::size_t>(id)] = alive;
+    return before;
+  }
+  static float value(std::int64_t id, std::size_t attribute) {
+    return static_cast<float>(Random(static_cast<std::uint64_t>(id) * 2 + attribute).unit());
+  }
+  void apply(const Change& change) {
+    writer_->apply(change);
+    now_ = writer_->publish(writer_->current().version);
+  }
+
+  std::vector<bool> alive_;
+  std::shared_ptr<const Snapshot> now_;
+  std::unique_ptr<TreeWriter> writer_;
+};
+
+TEST(TreeWriter, KeepsADeepTreeWhileKeyRangesComeAndGo) {
+  const std::int64_t num_rows = kSanitized ? 40'000 : 560'000;
+  WideTree tree(num_rows);
+  const int height = tree.now().height;
+  const Blocks* const blocks = tree.now().blocks.get();
+  ASSERT_EQ(height, kSanitized ? 3 : 4);
+  const auto leaves = static_cast<std::size_t>(tree.now().num_leaves);
+  const std::vector<std::int64_t> middle = tree.ids_of_leaves(leaves / 3, leaves / 3);
+  tree.erase(middle);
+  ASSERT_EQ(tree.fault(), "");
+  std::mt19937_64 random(4);
+  for (int i = 0; i < 6; ++i) {  // some hundred leaves side by side, of nodes that then are nearly empty
+    tree.erase(
+        tree.ids_of_leaves(random() % static_cast<std::size_t>(tree.now().num_leaves), 25 + random() % 300));
+    std::vector<std::int64_t> back(middle.begin() + i * 500, middle.begin() + i * 500 + 400);
+    tree.insert(back);
+    if (i % 3 == 0) {
+      ASSERT_EQ(tree.fault(), "") << i;
+    }
+  }
+  while (tree.num_rows() > 100) {  // from the front, from the back, from within, down to a single node
+    const auto left = static_cast<std::size_t>(tree.now().num_leaves);
+    tree.erase(tree.ids_of_leaves(random() % 3 == 0 ? 0 : random() % left, 1 + left / 2));
+  }
+  EXPECT_EQ(tree.fault(), "");
+  EXPECT_LT(tree.now().height, height);
+  EXPECT_EQ(tree.now().blocks.get(), blocks) << "the rows were loaded anew, so nothing was tested";
+  tree.insert(std::vector<std::int64_t>(middle.begin(), middle.begin() + 90));
+  EXPECT_EQ(tree.fault(), "");
+}
+
+// Nodes of few children that have a neighbour to share with.
+std::size_t num_thin_nodes(const Snapshot& s) {
+  std::size_t count = 0;
+  for (const std::uint32_t slot : s.order().nodes) {
+    const NodeRef node = s.node(slot);
+    if (node.header().level == 1 || node.header().num_children < 2) continue;
+    for (std::uint32_t c = 0; c < node.header().num_children; ++c)
+      count += s.node(node.children()[c]).header().num_children < kFanOut / 4 ? 1 : 0;
+  }
+  return count;
+}
+
+// In steps of about a leaf, so that nodes go through all numbers of children, with neighbours of all sizes.
+TEST(TreeWriter, MergesAndBorrowsAmongNodesOfAllSizes) {
+  std::mt19937_64 random(31);
+  WideTree tree(kSanitized ? 12'000 : 40'000);
+  int step = 0;
+  while (tree.num_rows() > 400) {
+    const auto leaves = static_cast<std::size_t>(tree.now().num_leaves);
+    tree.erase(tree.ids_of_leaves(random() % leaves, 5 + random() % 30));
+    if (++step % 4 == 0) {
+      ASSERT_EQ(tree.fault(), "") << "step " << step;
+      ASSERT_LE(num_thin_nodes(tree.now()), 2u);  // the load leaves one at the end of each level
+    }
+  }
+  EXPECT_EQ(tree.fault(), "");
+}
+
+// All leaves are full after the load: each row that comes may split one.
+TEST(TreeWriter, TakesALargeBatchWithoutALoad) {
+  Tree tree(random_rows(30'000, 2, 21), {.num_attributes = 2, .num_partitions = 40});
+  const Blocks* const blocks = tree.now().blocks.get();
+  ChangeMaker batch = tree.batch();
+  for (const auto& [id, tuple] : random_rows(12'000, 2, 22)) batch.upsert(100'000 + id, tuple);
+  tree.apply_and_publish(batch);
+  EXPECT_EQ(tree.fault(), "");
+  EXPECT_EQ(tree.now().blocks.get(), blocks);
+}
+
+TEST(TreeWriter, EmptiesAPartitionAndFillsItAgain) {
+  Tree tree(random_rows(3000, 3, 2), {.num_partitions = 12});
+  const std::size_t num_partitions = tree.now().order().partitions.size();
+  ASSERT_GT(num_partitions, 4u);
+  for (const std::size_t p : {std::size_t{0}, num_partitions / 2, num_partitions - 1}) {
+    ChangeMaker out = tree.batch(), in = tree.batch();
+    const PartitionRange range = tree.now().order().partitions[p];
+    ASSERT_GT(range.num_leaves, 0u);
+    Rows gone;
+    for (std::uint32_t l = range.first_leaf; l < range.first_leaf + range.num_leaves; ++l) {
+      const std::uint32_t leaf = tree.now().order().leaves[l];
+      for (std::uint32_t r = 0; r < tree.now().leaf(leaf).num_rows; ++r)
+        gone[tree.now().leaf_ids(leaf)[r]] = tree.rows().at(tree.now().leaf_ids(leaf)[r]);
+    }
+    for (const auto& [id, unused] : gone) out.erase(id);
+    tree.apply_and_publish(out);
+    ASSERT_EQ(tree.fault(), "");
+    EXPECT_EQ(tree.now().order().partitions[p].num_leaves, 0u);
+    ChangeMaker back = tree.batch();
+    for (const auto& [id, tuple] : gone) back.upsert(id, tuple);
+    tree.apply_and_publish(back);
+    ASSERT_EQ(tree.fault(), "");
+    EXPECT_GT(tree.now().order().partitions[p].num_leaves, 0u);
+  }
+}
+
+TEST(TreeWriter, LosesAllItsRowsAndTakesNewOnes) {
+  const TreeShape shape{.num_attributes = 2, .labels = true};
+  Rows rows = random_rows(700, 2, 23);
+  const Rows all = rows;
+  TreeWriter writer(load_tree(rows, shape));
+  std::shared_ptr<const Snapshot> before;
+  const auto apply = [&](const ChangeMaker& batch, std::int64_t next_id, std::uint64_t rounded) {
+    Change change = change_of(batch, shape);
+    change.next_id = next_id;
+    change.rounded_values = rounded;
+    batch.apply_to(rows);
+    writer.apply(change);
+    const auto now = writer.publish(writer.current().version);
+    EXPECT_EQ(fault_in(*now, rows), "");
+    EXPECT_EQ(now->next_id, next_id);
+    EXPECT_TRUE(now->has_labels);
+    return now->rounded_values;
+  };
+  ChangeMaker one(rows), out(rows);
+  one.erase(3);
+  EXPECT_EQ(apply(one, 800, 5), 5u);
+  for (const auto& [id, unused] : rows) out.erase(id);
+  EXPECT_EQ(apply(out, 900, 0), 5u);
+  EXPECT_TRUE(rows.empty());
+  ChangeMaker back(rows);
+  for (const auto& [id, tuple] : all) back.upsert(id, tuple);
+  EXPECT_EQ(apply(back, 1000, 2), 7u);
+}
+
+// Several partitions at once, the last rows of one and the first of another in one batch.
+TEST(TreeWriter, ChangesPartitionsForEachOther) {
+  std::mt19937_64 random(8);
+  Tree tree(random_rows(2000, 2, 3), {.num_attributes = 2, .num_partitions = 30});
+  for (int round = 0; round < 30; ++round) {
+    ChangeMaker batch = tree.batch();
+    const std::uint32_t parity = static_cast<std::uint32_t>(round) % 2;
+    for (const std::uint32_t leaf : tree.now().order().leaves)
+      for (std::uint32_t r = 0; r < tree.now().leaf(leaf).num_rows; ++r) {
+        if (tree.now().leaf(leaf).partition % 2 != parity || random() % 8 == 0) continue;
+        batch.upsert(tree.now().leaf_ids(leaf)[r], {static_cast<double>(random() % 1000) / 1024,
+                                                    static_cast<double>(random() % 1000) / 1024});
+      }
+    tree.apply_and_publish(batch);
+    ASSERT_EQ(tree.fault(), "") << round;
+  }
+}
+
+TEST(TreeWriter, TakesThousandsOfRowsInOneLeaf) {
+  Tree tree(random_rows(6000, 3, 5), {.num_partitions = 4});
+  ChangeMaker batch = tree.batch();
+  std::mt19937_64 random(6);
+  for (std::int64_t id = 10'000; id < 15'000; ++id)
+    batch.upsert(id, {0.5, 0.25, static_cast<double>(random() % 8) * 0x1p-17});
+  tree.apply_and_publish(batch);
+  EXPECT_EQ(tree.fault(), "");
+  ChangeMaker out = tree.batch();
+  for (std::int64_t id = 10'003; id < 15'000; ++id) out.erase(id);
+  tree.apply_and_publish(out);
+  EXPECT_EQ(tree.fault(), "");
+}
+
+TEST(TreeWriter, TakesIdsAtTheEndsOfTheirRange) {
+  constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
+  for (const Partitioning partitioning : {Partitioning::angle, Partitioning::random}) {
+    Tree tree(random_rows(500, 3, 7), {.partitioning = partitioning, .num_partitions = 3});
+    for (const std::int64_t id : {kLowest, kHighest, std::int64_t{-1}, kLowest + 1, kHighest - 1}) {
+      ChangeMaker batch = tree.batch();
+      batch.upsert(id, {0.125, 0.25, 0.375});
+      tree.apply_and_publish(batch);
+      ASSERT_EQ(tree.fault(), "") << id;
+    }
+    ChangeMaker batch = tree.batch();
+    batch.erase(kLowest);
+    batch.upsert(kHighest, {0.75, 0.75, 0.75});
+    tree.apply_and_publish(batch);
+    EXPECT_EQ(tree.fault(), "");
+  }
+}
+
+// Bounds of exact sums have no slack. Far from the built range it is more than one step of a bound: sums of
+// 2^45 and -2^45 cancel, and rounding them would not.
+TEST(TreeWriter, LoosensBoundsOnceSumsMayRound) {
+  Rows rows;
+  std::mt19937_64 random(12);
+  for (std::int64_t id = 0; id < 3000; ++id)
+    rows[id] = {static_cast<double>(random() % 4), static_cast<double>(random() % 4),
+                static_cast<double>(random() % 4)};
+  Tree tree(rows, {.num_partitions = 6});
+  ASSERT_TRUE(tree.now().exact_sums);
+  ChangeMaker far = tree.batch();
+  for (std::int64_t id = 5000; id < 5010; ++id)
+    far.upsert(id, {0x1p45, -0x1p45, static_cast<double>(id % 3)});
+  tree.apply_and_publish(far);
+  ASSERT_TRUE(tree.now().exact_sums);
+  ASSERT_EQ(tree.fault(), "");
+  ChangeMaker fine = tree.batch();
+  fine.upsert(6000, {static_cast<double>(0.1F), 1, 2});
+  tree.apply_and_publish(fine);
+  EXPECT_FALSE(tree.now().exact_sums);
+  EXPECT_EQ(tree.fault(), "");
+  for (const std::uint32_t n : tree.now().order().nodes) {  // what no child uses stays zero
+    const NodeRef node = tree.now().node(n);
+    for (int row = 0; row < tree.now().layout.num_rows(); ++row)
+      for (std::uint32_t c = node.header().num_children; c < kFanOut; ++c)
+        ASSERT_EQ(node.bounds()[row * kFanOut + static_cast<int>(c)].bits, 0);
+  }
+}
+
+// Erased rows count over several batches. Before a quarter has gone bounds may be loose.
+TEST(TreeWriter, ComputesALeafsBoundsAnewOnceAQuarterHasGone) {
+  Tree tree(random_rows(3000, 2, 20), {.num_attributes = 2, .num_partitions = 1});
+  const std::uint32_t leaf = tree.now().order().leaves[50];
+  std::vector<std::pair<double, std::int64_t>> rows;  // by the second attribute
+  for (std::uint32_t r = 0; r < tree.now().leaf(leaf).num_rows; ++r) {
+    const std::int64_t id = tree.now().leaf_ids(leaf)[r];
+    rows.push_back({-tree.rows().at(id)[1], id});
+  }
+  std::sort(rows.begin(), rows.end());
+  for (const std::size_t first : {0, 2}) {
+    ChangeMaker batch = tree.batch();
+    batch.erase(rows[first].second);
+    batch.erase(rows[first + 1].second);
+    tree.apply_and_publish(batch);
+  }
+  ASSERT_EQ(tree.fault(), "");
+  const Snapshot& s = tree.now();
+  const std::uint32_t same = s.order().leaves[50];
+  ASSERT_EQ(s.leaf(same).num_rows, 12u);
+  BlockBounds bounds(s.layout, s.units, s.exact_sums, s.block_rows);
+  BoundRows wanted(static_cast<std::size_t>(s.layout.num_rows())), found(wanted.size());
+  bounds.compute(s.leaf_values<float>(same), 12, wanted);
+  for (const std::uint32_t n : s.order().nodes) {
+    const std::uint32_t position = s.node(n).header().level == 1 ? position_of(s.node(n), same) : kFanOut;
+    if (position >= s.node(n).header().num_children) continue;
+    get_column(s.node(n), position, found);
+    for (std::size_t row = 0; row < wanted.size(); ++row) EXPECT_EQ(found[row].bits, wanted[row].bits) << row;
+  }
+}
+
+// Versions that are held keep their slots. When none are left the rows are loaded anew, elsewhere. With sums
+// that round, fewer slots are kept back, so the batch itself has to be counted.
+TEST(TreeWriter, LoadsAnewWhenSlotsRunOut) {
+  for (const double smallest : {0x1p-17, 0x1p-120}) {
+    std::mt19937_64 random(13);
+    Rows rows = random_rows(kSanitized ? 8000 : 20'000, 3, 14);
+    rows[0][2] = smallest;
+    Tree tree(rows, {});
+    ASSERT_EQ(tree.now().exact_sums, smallest == 0x1p-17);
+    const Blocks* const first_blocks = tree.now().blocks.get();
+    std::vector<std::pair<std::shared_ptr<const Snapshot>, Rows>> some;
+    std::vector<std::shared_ptr<const Snapshot>> all;
+    int batches = 0;
+    for (; tree.now().blocks.get() == first_blocks && batches < 5000; ++batches) {
+      ChangeMaker batch = tree.batch();
+      for (int step = 0; step < 100; ++step) {
+        const auto id = static_cast<std::int64_t>(1 + random() % 7999);
+        batch.upsert(
+            id, {static_cast<double>(random() % 1000) / 1024, 0.5, static_cast<double>(random() % 9) / 16});
+      }
+      tree.apply_and_publish(batch);
+      all.push_back(tree.shared());
+      if (batches % 64 == 0) some.push_back({tree.shared(), tree.rows()});
+    }
+    EXPECT_NE(tree.now().blocks.get(), first_blocks) << "no slot ran out in " << batches << " batches";
+    EXPECT_EQ(tree.fault(), "");
+    for (const auto& [version, old_rows] : some) ASSERT_EQ(fault_in(*version, old_rows), "");
+  }
+}
+
+// Nobody holds older versions: the same slots serve again and again.
+TEST(TreeWriter, NeedsNoMoreSlotsWhenNobodyHoldsOldVersions) {
+  std::mt19937_64 random(15);
+  Tree tree(random_rows(5000, 3, 16), {});
+  const Blocks* const blocks = tree.now().blocks.get();
+  std::size_t slots = 0;
+  for (int b = 0; b < 300; ++b) {
+    ChangeMaker batch = tree.batch();
+    for (int step = 0; step < 30; ++step)
+      batch.upsert(static_cast<std::int64_t>(random() % 5000),
+                   {0.25, static_cast<double>(random() % 1000) / 1024, 0.5});
+    tree.apply_and_publish(batch);
+    if (b == 150) slots = tree.now().leaf_slots;
+  }
+  EXPECT_EQ(tree.now().blocks.get(), blocks);
+  EXPECT_LT(tree.now().leaf_slots, slots + slots / 4);
+  EXPECT_EQ(tree.fault(), "");
+}
+
+// The extremes may have gone while thresholds still know them: a file of such a tree is whole.
+TEST(TreeWriter, ComesBackFromItsFileAfterItsExtremesHaveGone) {
+  Tree tree(random_rows(2000, 3, 17), {.num_partitions = 2});
+  ChangeMaker in = tree.batch();
+  in.upsert(5000, {0.125, 0.125, -7});
+  in.upsert(5001, {0.125, 9, 0.125});
+  tree.apply_and_publish(in);
+  ChangeMaker out = tree.batch();
+  out.erase(5000);
+  out.erase(5001);
+  tree.apply_and_publish(out);
+  ASSERT_EQ(tree.fault(), "");
+  EXPECT_LT(tree.now().stats[1].maximum, 1);
+  EXPECT_GE(tree.now().stats[2].minimum, 0);
+  storage::MemoryFileSystem system;
+  storage::publish(tree.now(), system, "index", false);
+  EXPECT_EQ(fault_in(*storage::load(system, "index"), tree.rows()), "");
+}
+
+#if defined(__x86_64__)
+TEST(TreeWriter, MindsNoFloatingPointRulesOfTheHost) {
+  const TreeShape shape{.num_attributes = 5};
+  Rows rows = random_rows(3000, 5, 18);
+  TreeWriter writer(load_tree(rows, shape));
+  std::mt19937_64 random(19);
+  for (const unsigned rules : {0x2000u, 0x4000u, 0x6000u, 0x8040u}) {  // rounding; flush to zero
+    ChangeMaker batch(rows);
+    for (int step = 0; step < 200; ++step) {
+      Tuple tuple;
+      for (int i = 0; i < 5; ++i)
+        tuple.push_back(random() % 9 == 0 ? 0x1p-140 : static_cast<float>(random()) * 0x1p-64F);
+      batch.upsert(static_cast<std::int64_t>(random() % 4000), tuple);
+    }
+    const Change change = change_of(batch, shape);
+    batch.apply_to(rows);
+    _mm_setcsr(0x1f80u | rules);
+    writer.apply(change);
+    const unsigned after = _mm_getcsr() & ~0x3fu;
+    _mm_setcsr(0x1f80u);
+    EXPECT_EQ(after, 0x1f80u | rules);
+    ASSERT_EQ(fault_in(*writer.publish(writer.current().version), rows), "") << std::hex << rules;
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace culmen::test

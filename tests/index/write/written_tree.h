@@ -1,0 +1,92 @@
+// A tree that random batches are written to, for tests of those who follow its versions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "index/write/tree_writer.h"
+#include "tests/generators.h"
+#include "tests/index/write/tree_model.h"
+
+namespace culmen::test {
+
+struct Writes {
+  std::string name;
+  TreeShape shape = {};
+  int first_rows = 1000;
+  int most_rows = 30;     // of a batch
+  double inserts = 0.4;   // share among the steps; the others are upserts and erasures
+  int num_values = 1000;  // that an attribute takes
+
+  friend void PrintTo(const Writes& writes, std::ostream* out) { *out << writes.name; }
+};
+
+// Splits and merges, of one partition or many; a tree that grows to many times its slots, one that is loaded
+// anew again and again, and one that comes to nothing.
+inline std::vector<Writes> all_writes() {
+  const TreeShape one_partition = {.num_partitions = 1}, wide = {.num_attributes = 9},
+                  random = {.partitioning = Partitioning::random}, large_blocks = {.block_rows = 96};
+  return {{"mixed"},
+          {.name = "one_row", .most_rows = 1},
+          {.name = "growing", .shape = one_partition, .first_rows = 200, .most_rows = 100, .inserts = 0.95},
+          {.name = "shrinking", .first_rows = 4000, .most_rows = 200, .inserts = 0.05},
+          {.name = "to_nothing", .first_rows = 40, .most_rows = 10, .inserts = 0.2},
+          {.name = "from_nothing", .first_rows = 0, .most_rows = 20, .inserts = 0.8},
+          {.name = "large_batches", .first_rows = 3000, .most_rows = 1500, .inserts = 0.5},
+          {.name = "ties", .shape = random, .num_values = 3},
+          {.name = "wide", .shape = wide},
+          {.name = "large_blocks", .shape = large_blocks, .first_rows = 8000, .most_rows = 300}};
+}
+
+class WrittenTree {
+ public:
+  WrittenTree(const Writes& writes, std::uint64_t seed) : writes_(writes), random_(seed) {
+    for (; next_id_ < writes.first_rows; ++next_id_) rows_[next_id_] = random_tuple();
+    version_ = load_tree(rows_, writes.shape);
+    writer_ = std::make_unique<TreeWriter>(version_);
+  }
+
+  const std::shared_ptr<const Snapshot>& version() const { return version_; }
+  const std::map<std::int64_t, Tuple>& rows() const { return rows_; }
+  Random& random() { return random_; }
+
+  // The version after one more batch.
+  const std::shared_ptr<const Snapshot>& write() {
+    ChangeMaker batch(rows_);
+    for (int step = random_.between(1, writes_.most_rows); step > 0; --step) {
+      const auto some_id = static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(next_id_) + 2));
+      if (random_.chance(writes_.inserts)) {
+        batch.upsert(next_id_++, random_tuple());
+      } else if (random_.chance(0.3)) {
+        batch.upsert(some_id, random_tuple());
+      } else {
+        batch.erase(some_id);
+      }
+    }
+    writer_->apply(batch.make(writes_.shape.num_attributes, writes_.shape.labels));
+    batch.apply_to(rows_);
+    version_ = writer_->publish(version_->version + 1);
+    return version_;
+  }
+
+ private:
+  Tuple random_tuple() {
+    Tuple tuple;
+    for (int i = 0; i < writes_.shape.num_attributes; ++i)
+      tuple.push_back(static_cast<float>(random_.below(static_cast<std::uint64_t>(writes_.num_values))) /
+                      1024);
+    return tuple;
+  }
+
+  Writes writes_;
+  Random random_;
+  std::map<std::int64_t, Tuple> rows_;
+  std::int64_t next_id_ = 0;
+  std::shared_ptr<const Snapshot> version_;
+  std::unique_ptr<TreeWriter> writer_;
+};
+
+}  // namespace culmen::test
