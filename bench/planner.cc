@@ -8,8 +8,8 @@
 //                  that has other things to do)
 //   --threads=T    for scan and gta   (default: all cores)
 //   --seed=S       of the questions   (default 1)
-//   --calibrate=C  1: measure the machine's constants first (default); 0: take those that are kept, or built
-//   in
+//   --calibrate=C  1: measure the machine's constants first (default); 0: take those that are kept, or
+//                  built in
 //   --csv=FILE     every question with what was predicted and measured
 //
 // Slowdown: the time of Engine::automatic, planning included, over that of the best of bounded, scan and gta.

@@ -7,7 +7,7 @@
 //   gta     = the same with gta_leaf, for the leaves that it reads
 //   visits  = values value + candidates candidate + replacements replace(k)
 //   far, stream = leaves leaf + kB kb, of each size of table its own; of all threads `shared`, of some
-//   between
+//             between
 //
 // A scan, or gta, takes no longer than one thread would.
 //

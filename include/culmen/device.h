@@ -44,8 +44,7 @@ struct LoadedTree;  // internal
 enum class DeviceMemory : std::uint8_t {
   automatic,  // device if it fits, else host
   device,
-  managed,  // unified memory, on the card unless others need the room; refused if it is more than is free
-            // there
+  managed,  // unified memory, on the card unless others need the room; refused if it would not fit there now
   host,     // pinned host memory, which the GPU reads over the bus
 };
 
@@ -143,10 +142,9 @@ class DeviceIndex {
   // when this is called. Until then the DeviceIndex, the context and the caller's memory must stay. The
   // context holds the version until its next search or synchronize().
   // Waits only when the index has changed, as any search, and when the scratch memory has to grow: packed
-  // weights, about 32 bytes a query and attribute, and
-  // 24 bytes a hit. Throws InvalidArgument (k or filter out of range, a null pointer, a context of another
-  // GPU or with too little scratch memory for one query), OutOfDeviceMemory or CudaError; nothing is enqueued
-  // then, but for a CudaError half-way through.
+  // weights, about 32 bytes a query and attribute, and 24 bytes a hit. Throws InvalidArgument (k or filter
+  // out of range, a null pointer, a context of another GPU or with too little scratch memory for one query),
+  // OutOfDeviceMemory or CudaError; nothing is enqueued then, but for a CudaError half-way through.
   void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, DeviceContext& context) const;
 
   // Brings the copy to the index's present version now, so that the next search finds it there. Searches of

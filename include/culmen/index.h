@@ -1,8 +1,9 @@
 // The index: build it from a table, save and open it, ask it for the k best rows.
 //
 //   culmen::Index index = culmen::Index::build(table.view());
-//   culmen::SearchResult best = index.search({.weights = index.weights({{"price", -0.4}, {"rating", 1.2}}),
-//   .k = 10}); for (const culmen::Hit& hit : best.hits) use(hit.id, hit.score);
+//   culmen::SearchResult best =
+//       index.search({.weights = index.weights({{"price", -0.4}, {"rating", 1.2}}), .k = 10});
+//   for (const culmen::Hit& hit : best.hits) use(hit.id, hit.score);
 //
 // An Index is a handle; copies of it are the same index. It changes by whole batches: each makes the next
 // version. A search sees one version, the newest when it began, and says which (SearchResult::version).
@@ -45,8 +46,7 @@ inline constexpr int kNoDevice = -1;
 enum class ValueType : std::uint8_t { automatic, float32, float64 };
 
 enum class Partitioning : std::uint8_t {
-  angle,   // by the sum of the attributes and the angles of a tuple seen from the best corner (GTA,
-           // section 3.3)
+  angle,   // by the sum of the attributes, and a tuple's angles seen from the best corner (GTA, section 3.3)
   random,  // by position in the table
 };
 
@@ -68,8 +68,8 @@ struct BuildOptions {
 };
 
 struct SaveOptions {
-  bool overwrite =
-      false;  // replace an index that is already in the directory; the old one stays whole until then
+  // Replace an index that is already in the directory; the old one stays whole until then.
+  bool overwrite = false;
 };
 
 struct AttributeInfo {
@@ -178,8 +178,8 @@ class Index {
   std::vector<double> weights(std::initializer_list<std::pair<std::string, double>> named) const;
 
   // Parses "price<=200 and stars>=4": comparisons (< <= > >= =) of an attribute with a number, joined by
-  // `and`. Names with other than letters, digits, _ and . stand in double
-  // quotes. Empty text: no condition. Throws InvalidArgument.
+  // `and`. Names with other characters than letters, digits, _ and . stand in double quotes. Empty text: no
+  // condition. Throws InvalidArgument.
   Filter filter(std::string_view where) const;
 
   // Exact top-k. Throws InvalidArgument: k = 0 without min_score, weights of the wrong count, not finite, all

@@ -35,8 +35,7 @@ enum class Scale : std::uint8_t {
 
 struct Query {
   std::vector<double> weights;  // [num_attributes] finite, at least one not zero; 0 = attribute not used
-  // How many rows; more than there are: all of them. 0 is allowed only with min_score: every row at or above
-  // it.
+  // How many rows; more than there are: all of them. 0, only with min_score: every row at or above it.
   std::size_t k = 10;
   Filter where = {};
   std::optional<double> min_score = {};  // only rows with score >= min_score
@@ -82,8 +81,7 @@ struct SearchStats {
 struct Hit {
   std::int64_t id = -1;
   double score = -std::numeric_limits<double>::infinity();
-  std::uint64_t row =
-      0;  // where the tuple stands in the snapshot; SearchResult::attribute takes the hit's rank
+  std::uint64_t row = 0;  // where the tuple is in the snapshot; SearchResult::attribute takes the hit's rank
 
   friend bool operator==(const Hit&, const Hit&) = default;
 };

@@ -17,20 +17,18 @@ namespace culmen {
 enum class NullPolicy : std::uint8_t { reject, drop };
 
 struct ReadOptions {
-  std::vector<Attribute> attributes =
-      {};                         // columns to read, in this order; empty: every column but id and label
-  std::string id_column = {};     // int64; empty: ids are assigned
-  std::string label_column = {};  // UTF-8 text; empty: no labels
+  std::vector<Attribute> attributes = {};  // columns, in this order; empty: every column but id and label
+  std::string id_column = {};              // int64; empty: ids are assigned
+  std::string label_column = {};           // UTF-8 text; empty: no labels
   NullPolicy nulls = NullPolicy::reject;
   bool unique_ids = true;  // false: an id may come again, as in rows for Index::upsert
   int num_threads = 0;     // 0: all cores
-  std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> on_progress =
-      {};  // total 0: unknown
+  // total_bytes is 0 where the length is unknown.
+  std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> on_progress = {};
 };
 
-// Reads a table. The format follows the name: .csv or .tsv (also .gz and .zst behind it), .npy, .fvecs,
-// .fbin;
-// "-" reads CSV from standard input. Columns of files without names are called a0, a1, ...
+// Reads a table. The format follows the name: .csv or .tsv (also .csv.gz, .tsv.zst and so on), .npy, .fvecs,
+// .fbin; "-" reads CSV from standard input. Columns of files without names are called a0, a1, ...
 //
 // CSV numbers are read as the nearest float64. NPY columns keep the element type of the file.
 // Throws IoError when the file cannot be read, InputError naming file, line and column when a value or the

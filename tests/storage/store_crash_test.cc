@@ -108,8 +108,8 @@ struct Options {
   std::size_t max_name_maps = kMaxNameMaps;
   std::uint64_t nest_every = 0;  // runs a second script, and its power cuts, from each so-many-th state
   std::optional<std::uint64_t> forgotten_sync = {};
-  std::optional<std::uint64_t> killed_at =
-      {};  // this call and all later ones of the first process do nothing
+  // This call and all later ones of the first process do nothing.
+  std::optional<std::uint64_t> killed_at = {};
 };
 
 // Runs a script on a file system that is examined before every call.
