@@ -123,7 +123,7 @@ class Calibrator {
   // All leaves but the first can only tie; in a scan every row reaches the best in vain.
   void add_ties() { add_by_every_engine(equal_, make_query(kDims, kDims, 1)); }
 
-  // Of different numbers of attributes and ranges: nodes that are opened in vain.
+  // Searches with different numbers of attributes and ranges: nodes that are opened in vain.
   void add_bounds() {
     const std::vector<Filter> filters = {
         {}, {{0, 0.1, 0.9}}, {{0, 0.45, 0.55}}, {{0, 0.3, 1.0}, {1, 0.2, 0.6}}};
@@ -212,7 +212,7 @@ class Calibrator {
     }
   }
 
-  // Of computing beside it.
+  // What is computed beside the reading.
   Bill reading_bill(std::size_t leaves, int num_terms, int threads) const {
     Bill bill;
     bill.charge(&MachineCosts::scan_leaf_ns, static_cast<double>(leaves) / threads);

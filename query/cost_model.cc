@@ -6,7 +6,7 @@
 namespace culmen {
 namespace {
 
-// Of a processor's core, about: leaves that a search has read before are found there.
+// What a core's own cache holds, roughly: leaves that a search has read before are found there.
 constexpr double kOwnBytes = 1 << 20;
 
 // By the logarithm of k between the measured ones.

@@ -39,9 +39,9 @@ struct Threads {
   int all = 1;
 };
 
-// Of one thread that visits leaves in any order.
+// The bill of one thread that visits leaves in any order.
 Bill bounded_bill(const Work& work);
-// Of threads that each read leaves in a row, and have all come to share the work.
+// The bills of threads that each read leaves in a row, and have all come to share the work.
 Bill scan_bill(const Work& work, Threads threads);
 Bill gta_bill(const Work& work, Threads threads);
 

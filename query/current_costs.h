@@ -10,7 +10,7 @@
 namespace culmen {
 
 MachineCosts current_costs();
-// Of GPU 0; nullopt if there is none.
+// The costs of GPU 0; nullopt if there is none.
 std::optional<DeviceCosts> current_device_costs();
 
 }  // namespace culmen

@@ -94,7 +94,7 @@ struct SearchResult {
   SearchStats stats;
   std::shared_ptr<const Snapshot> snapshot;
 
-  // Of the index that was searched.
+  // The version of the index that was searched.
   std::uint64_t version() const;
   // The value of one attribute of the hit at `rank` (0 = best), as it was given at build.
   double attribute(std::size_t rank, int attribute) const;

@@ -84,8 +84,8 @@ struct WriteResult {
   std::uint64_t inserted = 0;  // rows whose id was new
   std::uint64_t replaced = 0;  // rows that took the place of another
   std::uint64_t erased = 0;
-  // Of the ids that were assigned, all of them 0 or more, in order of the rows; -1: none. They follow each
-  // other without a gap, unless a step between two that assign some names a larger id.
+  // The first of the ids that were assigned, in order of the rows; all of them are 0 or more. -1: none were.
+  // They follow each other without a gap, unless a step between two that assign some names a larger id.
   std::int64_t first_id = -1;
 };
 

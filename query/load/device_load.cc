@@ -134,7 +134,8 @@ void DeviceLoader::survey() {
       start_snapshot(table_, options_, make_survey(table_, facts, options_.value_type), id_after(largest));
 }
 
-// Of the fewest leaves that the rows can fill; their number is not known before the partitions are.
+// Makes room for the fewest leaves that the rows can fill: how many there will be is not known before the
+// partitions are.
 void DeviceLoader::prepare_pages() {
   const auto block_rows = static_cast<std::uint64_t>(snapshot_->block_rows);
   allocate_tree(*snapshot_, (table_.num_rows + block_rows - 1) / block_rows);

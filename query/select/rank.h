@@ -46,7 +46,7 @@ struct KeyOrder {
   static constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
 };
 
-// Of a type of that size.
+// The order of keys of a type of that size.
 template <typename Bits>
 KeyOrder<Bits> order_of(KeyType type) {
   constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);

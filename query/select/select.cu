@@ -105,7 +105,7 @@ std::string_view method_name(Method method) {
   return "";
 }
 
-// Of the current device. Kernels of so many blocks may be cooperative.
+// How many blocks a cooperative kernel may have on the current device.
 unsigned num_blocks_of_grid() {
   int device = 0;
   cuda::check(cudaGetDevice(&device));
