@@ -1,7 +1,7 @@
 // Where the constants of the cost model are kept from run to run: a small JSON file, one for each number of
 // threads.
 //
-//   {"format": 2, "machine": "Intel(R) Xeon(R) ... AVX3, 2 threads", "sure": true,
+//   {"format": 3, "machine": "Intel(R) Xeon(R) ... AVX3, 2 threads", "sure": true,
 //    "costs": {"search_ns": 1012.5, ...}, "device": {"device_launch_ns": 8200, ...}}
 //
 // "device" is there if a GPU was. A file that is missing, damaged, of another format or of another machine is
