@@ -116,7 +116,7 @@ std::optional<MeasuredCosts> load_costs(const std::filesystem::path& path) noexc
   return std::nullopt;
 }
 
-// Under a name of its own first: who reads meanwhile finds the old file or the new one, never half of one.
+// Under a name of its own first: a reader finds the old file or the new one, never half of one.
 bool save_costs(const std::filesystem::path& path, const MeasuredCosts& measured) noexcept try {
   if (path.empty()) return false;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());

@@ -11,7 +11,7 @@
 namespace culmen {
 namespace {
 
-// Never destroyed: who explains a query while the process ends still finds it.
+// Never destroyed: a thread that explains a query while the process ends still finds it.
 const Index& fixed_index() {
   static const auto& index = *new Index(sample_index(2'000, 8));
   return index;

@@ -45,7 +45,7 @@ struct LoadedTree;  // internal
 enum class DeviceMemory : std::uint8_t {
   automatic,  // device if it fits, else host
   device,
-  managed,  // unified memory, on the card unless others need the room; refused if there is no room there now
+  managed,  // unified memory, on the card unless others need the room; refused if larger than what is free there
   host,     // pinned host memory, which the GPU reads over the bus
 };
 
@@ -142,8 +142,8 @@ class DeviceIndex {
 
   // Enqueues a batch on the context's stream and returns: weights are read, and answers written, when the
   // stream gets there. The same rows and score bits as search, over the version of the index that is present
-  // when this is called. Until then the DeviceIndex, the context and the caller's memory must stay. The
-  // context holds the version until its next search or synchronize().
+  // when this is called. Until the stream has passed the call, the DeviceIndex, the context and the caller's
+  // memory must stay. The context holds the version until its next search or synchronize().
   // Waits only when the index has changed, as any search does, and when the scratch memory has to grow: about
   // 32 bytes per query and attribute for packed weights, and 24 bytes per hit. Throws InvalidArgument (k or
   // filter out of range, a null pointer, a context of another GPU or with too little scratch memory for one

@@ -61,7 +61,7 @@ RefreshStats Mirror::refresh() {
   return stats;
 }
 
-// One thread copies; who comes meanwhile waits, and finds that it is done.
+// One thread copies; others that come meanwhile wait, and find that it is done.
 MirrorView Mirror::follow(RefreshStats& stats) {
   return exclusively(refresh_mutex_, [&] {
     std::shared_ptr<const Snapshot> snapshot = index_->get();

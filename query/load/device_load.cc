@@ -36,7 +36,7 @@ std::uint32_t rows_of_a_chunk(const TableView& table, const LoadLimits& limits) 
   return static_cast<std::uint32_t>(kChunkBytes / TableChunks::row_bytes(table));
 }
 
-// How many partitions there may be, for who does not know the values' type yet.
+// How many partitions there may be, as long as the values' type is not known.
 std::uint64_t most_partitions(const TableView& table, const BuildOptions& options, int block_rows) {
   if (options.num_splits > 0) return kMaxPartitions;
   if (options.num_partitions > 0) return static_cast<std::uint64_t>(options.num_partitions);

@@ -1,5 +1,5 @@
 // Ranks: a key and an id as one unsigned number. The larger, the better the row, and no two rows have the
-// same: who selects the k largest ranks has equal keys by smaller id for nothing, and needs to know no type
+// same: selecting the k largest ranks puts equal keys in order of ids at no cost, and needs to know no type
 // of key.
 //
 //   Rank64    a 32-bit key, then the row's number, complemented
