@@ -118,7 +118,7 @@ class DeviceIndex::Impl {
   const gpu::Mirror& mirror() const { return mirror_; }
 
  private:
-  // Of an answer without hits.
+  // A result that has no hits yet.
   SearchResult make_result(const MirrorView& view, Engine engine) const {
     SearchResult result;
     result.snapshot = view.snapshot;

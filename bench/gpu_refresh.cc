@@ -92,7 +92,7 @@ class Writer {
   void insert(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) change_.ids.push_back(num_ids_++);
   }
-  // Of rows that may have been erased before, which are then inserted.
+  // Random rows go, and rows of the same ids come.
   void upsert(std::size_t count) {
     const std::size_t first = change_.removed.size();
     erase(count);

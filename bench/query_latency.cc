@@ -4,8 +4,7 @@
 //   scan/KIND/k          engine scan, all threads; share_of_read: read time / scan time
 //   gta/KIND/k           the paper's rule, all threads; scored: share of tuples it scored
 //   bounded/KIND/k       engine bounded, one thread, over all random weight vectors; read_over_median: how
-//   many times
-//                        faster than reading the table once with all threads
+//                        many times faster than reading the table once with all threads
 //
 // Every answer is compared with scan's before the clock starts (some of the weight vectors). Times are warm
 // and include everything from the weights to the sorted hits. Counters: median_us, p95_us, max_us, scored,

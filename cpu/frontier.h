@@ -1,7 +1,7 @@
 // Frontier: the nodes and leaves that a best-first search has seen but not visited, highest bound first;
 // equal bounds by the smallest id below them, so that ties are decided after as few visits as possible.
 //
-// Of each open node only the best child that is left stands in the heap; the next takes its place when it is
+// Only the best child that is left of each open node stands in the heap; the next takes its place when it is
 // taken. Few of a node's children are ever visited, so this saves most of the heap's work.
 #pragma once
 

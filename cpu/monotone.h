@@ -9,7 +9,7 @@
 
 namespace culmen::cpu {
 
-// Of `query` k, where and the range bounds count. Throws InvalidArgument if a score is not finite, and
+// Only k, where and the range bounds of `query` count. Throws InvalidArgument if a score is not finite, and
 // search_monotone if a row scores above the bound of its block: the function is not monotone then.
 std::vector<Hit> search_monotone(const Snapshot& snapshot, MonotoneFunctionRef function,
                                  const ResolvedQuery& query, SearchStats& stats);

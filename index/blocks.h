@@ -85,7 +85,7 @@ class Blocks {
   std::span<std::byte> allocate_labels(std::size_t slot, std::size_t text_bytes);
 
   // For writers, of which there is one at a time: the versions before the newest that may still be read,
-  // oldest first. Who takes over from another writer must not write to their slots either.
+  // oldest first. A writer that takes over from another must not write to their slots either.
   using IsOver = std::shared_ptr<const std::atomic<bool>>;
   void add_older_version(IsOver is_over) {
     while (!older_versions_.empty() && older_versions_.front()->load(std::memory_order_acquire))
@@ -94,7 +94,7 @@ class Blocks {
   }
   const std::deque<IsOver>& older_versions() const { return older_versions_; }
 
-  // All slots in a row, for who copies them as they are.
+  // All slots in a row, to be copied as they are.
   std::span<const LeafHeader> all_leaves() const { return leaves_.span(); }
   std::span<const std::byte> all_values() const { return values_.span(); }
   std::span<const std::int64_t> all_ids() const { return ids_.span(); }

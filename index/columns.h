@@ -34,8 +34,8 @@ struct ColumnSurvey {
 // column.
 ColumnSurvey survey_columns(const TableView& table, ValueType wanted);
 
-// Its parts, for who looks at the values by other means. The facts are of values rounded to float32 if that
-// is `wanted`; one that is beyond its range is bad.
+// Its parts, for callers that look at the values by other means. The facts are of values rounded to float32
+// if that is `wanted`; one that is beyond its range is bad.
 void check_shape(const TableView& table);
 void check_values(const TableView& table, std::size_t column, const ColumnFacts& facts);
 ColumnSurvey make_survey(const TableView& table, std::span<const ColumnFacts> facts, ValueType wanted);

@@ -12,7 +12,7 @@ namespace culmen {
 
 inline constexpr std::size_t kOrdersAtOnce = 128;
 
-// Of out.size() <= kOrdersAtOnce rows: attribute i of row r is values[i * stride + r].
+// The order keys of out.size() <= kOrdersAtOnce rows: attribute i of row r is values[i * stride + r].
 template <typename T>
 void orders_of_rows(const Partitioner& partitioner, const T* values, std::size_t stride,
                     std::span<OrderKey> out) {

@@ -66,7 +66,7 @@ struct Snapshot {
   int block_rows = 0;
   std::uint64_t num_tuples = 0;
   std::uint64_t rounded_values = 0;
-  // Of which index this is a version: given when it is saved to a directory, and kept through all of its
+  // Says which index this is a version of: given when it is saved to a directory, and kept through all of its
   // changes there. Versions of one uuid follow each other; those of two have nothing to do with each other.
   Uuid index_uuid = {};
   std::uint64_t version = 1;
@@ -110,12 +110,12 @@ struct Snapshot {
            static_cast<std::size_t>(which) * attributes.size();
   }
   const std::int64_t* leaf_ids(std::size_t leaf) const { return std::as_const(*blocks).ids(leaf); }
-  // Of row `row` = leaf * block_rows + slot in leaf.
+  // These take row = leaf * block_rows + slot in leaf.
   std::int64_t id(std::uint64_t row) const { return leaf_ids(0)[row]; }
   double value(std::uint64_t row, int attribute) const;  // oriented
   std::string_view label(std::uint64_t row) const;
 
-  // For who reads the whole tree. Computed when it is first asked for: a walk over all nodes.
+  // For readers of the whole tree. Computed when it is first asked for: a walk over all nodes.
   const TreeOrder& order() const;
 
  private:

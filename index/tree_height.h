@@ -28,7 +28,7 @@ constexpr int most_levels(std::uint64_t num_leaves) {
   return levels > kMostLoadedLevels ? levels : kMostLoadedLevels;
 }
 
-// Of any tree: leaves have numbers of 32 bits.
+// No tree has more: leaves have numbers of 32 bits.
 inline constexpr int kMostLevels = most_levels(std::uint64_t{1} << 32);
 static_assert(kMostLevels == 11);
 

@@ -16,7 +16,7 @@ double estimate_selectivity(const Snapshot& snapshot, const ResolvedQuery& query
 Work counted_work(const Snapshot& snapshot, const ResolvedQuery& query, const SearchStats& stats,
                   double hits);
 
-// Of a search by bounds that stands at `progress`: all it will have done at its end.
+// All that a search by bounds, which has come as far as `progress`, will have done at its end.
 //
 // A leaf is still to be read if its bound is above the k-th best score at the end. That score lies between
 // the present one and the highest bound that is left; kRise says where. Leaves under nodes that are not
@@ -25,8 +25,8 @@ Work counted_work(const Snapshot& snapshot, const ResolvedQuery& query, const Se
 // are k rows, not more than twice that.
 Work estimate_bounded(const Snapshot& snapshot, const ResolvedQuery& query, const cpu::Progress& progress);
 
-// Of rows that come in no order: cheap, and for the rows that enter the k best a guess (planner/sampled_scan.h
-// finds out).
+// The work of a scan over rows that come in no order: cheap, but only a guess for the rows that enter the k
+// best (planner/sampled_scan.h finds out).
 Work estimate_scan(const Snapshot& snapshot, const ResolvedQuery& query, double selectivity, int threads);
 
 }  // namespace culmen

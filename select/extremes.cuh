@@ -19,7 +19,7 @@ struct Wider {
   }
 };
 
-// Of all threads, to all of them; it waits for the grid. `of_blocks`: one place a block.
+// The extremes of all threads' own, given to all of them; waits for the grid. `of_blocks`: one place a block.
 template <typename Rank>
 __device__ Extremes<Rank> grid_extremes(Extremes<Rank> mine, Extremes<Rank>* of_blocks) {
   using Reduce = cub::BlockReduce<Extremes<Rank>, kThreads>;

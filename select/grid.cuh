@@ -17,7 +17,7 @@ namespace culmen::select {
 inline constexpr unsigned kThreads = 1024;
 inline constexpr int kMaxDigitBits = 11;
 inline constexpr std::uint32_t kMaxBins = 1 << kMaxDigitBits;
-// Of three searches for a threshold by digits of 11 bits, or one by digits of 8.
+// Enough for three searches for a threshold by digits of 11 bits, or for one by digits of 8.
 inline constexpr std::uint32_t kMaxPasses = 3 * ((128 + kMaxDigitBits - 1) / kMaxDigitBits);
 
 // Zero before the kernel.

@@ -2,8 +2,7 @@
 //
 //   heap      a heap of k for each thread, the worst on top: next to nothing a row while k is small
 //   bitonic   bitonic top-k (Shanbhag, Pirk, Madden 2018, appendix C), eight of them beside each other in the
-//   lanes
-//             of a vector; ranks of 128 bits have no vectors and take the same way one by one
+//             lanes of a vector; ranks of 128 bits have no vectors and take the same way one by one
 //   radix     radix select by digits of 11 bits: reads the input once a digit until what is left is exact
 //
 // Memory: k ranks a thread for `heap`, 16 times bit_ceil(k) for `bitonic`, some 2 k ranks in all for `radix`.

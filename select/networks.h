@@ -88,8 +88,9 @@ CULMEN_HOST_DEVICE void sort_runs(T (&items)[kItems]) {
   if constexpr (kFirst + kRun < kCount) sort_runs<kFirst + kRun, kCount, kRun>(items);
 }
 
-// Of kCount items in sorted runs of kRun, smaller first, leaves the kRun largest, as the first run. Of two
-// runs, one read backwards, the larger of each pair of places are the larger half, and bitonic.
+// Keeps the kRun largest of kCount items, which stand in sorted runs of kRun, smaller first, as the first
+// run. Where one of two runs is read backwards, the larger item of each pair of places makes the larger half
+// of both, and that is bitonic.
 template <int kRun, int kCount, typename T, int kItems>
 CULMEN_HOST_DEVICE void keep_best_run(T (&items)[kItems]) {
   if constexpr (kCount > kRun) {

@@ -1,5 +1,5 @@
 // Ranks: a key and an id as one unsigned number. The larger, the better the row, and no two rows have the
-// same: who selects the k largest ranks has equal keys by smaller id for nothing, and needs to know no type
+// same: selecting the k largest ranks puts equal keys in order of ids at no cost, and needs to know no type
 // of key.
 //
 //   Rank64    a 32-bit key, then the row's number, complemented
@@ -46,7 +46,7 @@ struct KeyOrder {
   static constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
 };
 
-// Of a type of that size.
+// The order of keys of a type of that size.
 template <typename Bits>
 KeyOrder<Bits> order_of(KeyType type) {
   constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);

@@ -46,7 +46,7 @@ struct BlockThreads {
   __device__ void sort_bitonic() {
     select::sort_bitonic<kItems, kItems>(items, kDirection);
   }
-  // Of two sorted runs next to each other, of num_threads threads each, both sides get the better half.
+  // Both of two sorted runs next to each other, of num_threads threads each, get the better half of the two.
   __device__ void keep_better_half(unsigned num_threads) {
     meet<Pairing::mirrored>(2 * num_threads - 1, [](Rank& mine, Rank other) {
       if (mine < other) mine = other;

@@ -28,9 +28,9 @@ constexpr __host__ __device__ std::uint32_t most_of_sample(std::uint32_t wanted)
   return wanted + wanted / 4 + 4;
 }
 
-// Of n rows k are wanted: of a share f of them f k are expected, with a deviation of its root at most. Six of
-// them more, and some for small k: a floor that is too high costs a second pass over the input. (Once
-// in 10^9 calls for large f k, more rarely for small.)
+// k rows are wanted. A sample that is a share f of all rows is expected to have f k of them, with a standard
+// deviation of sqrt(f k) at most. Six deviations are added, and some for small k: a floor that is too high
+// costs a second pass over the input. (Once in 10^9 calls for large f k, more rarely for small.)
 inline SampleShape shape_of(std::uint32_t num_rows, std::uint32_t k) {
   const std::uint32_t num_samples =
       std::min(num_rows / 4,

@@ -4,7 +4,7 @@
 //   size()                 how many rows there are, below 2^32 - 1
 //   rank(i)                of row i; 0: a filter leaves it out
 //   kRun, run(i, ranks)    of rows i to i + kRun - 1, where i is a multiple of kRun; on the card
-//   write(rank, row)       the row of such a rank, for who asked
+//   write(rank, row)       the row of such a rank, for the answer
 //   has_ids()              whether ids are something else than places; on the host
 #pragma once
 

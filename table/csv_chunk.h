@@ -83,7 +83,7 @@ class CsvChunkParser {
   RecordSplitter splitter_;
   std::string scratch_;
 
-  // Of the row that is being parsed.
+  // The row that is being parsed.
   double* row_values_ = nullptr;
   std::size_t label_bytes_before_ = 0;
   bool row_has_null_ = false;

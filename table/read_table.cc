@@ -56,7 +56,7 @@ DelimitedSource open_delimited(const std::string& path) {
 
 using OpenMatrix = void (*)(io::ByteSource&, const std::string& name, const io::MatrixReading&);
 
-// Of the format that the name says; nullptr: it is not a matrix.
+// How to open a file of the format that the name says; nullptr: it is not a matrix.
 OpenMatrix matrix_opener(const std::string& path) {
   const std::string name = lower_case(path);
   if (name.ends_with(".npy")) return io::open_npy;

@@ -31,7 +31,7 @@ inline void add_quiet(CLI::App& command, Program& program) {
   command.add_flag("-q,--quiet", program.quiet, "Say nothing on standard error but errors");
 }
 
-// Of the commands that change an index.
+// An option of the commands that change an index.
 inline void add_durability(CLI::App& command, std::string& durability) {
   command
       .add_option(

@@ -39,7 +39,7 @@ void check_usage(const Arguments& arguments) {
     throw InvalidArgument("--where is empty, which would delete every row; say which rows");
 }
 
-// Of every row that passes, in rising order. The score is of no interest: any weights do.
+// The ids of every row that passes, in rising order. The score is of no interest: any weights do.
 Ids ids_where(const Index& index, const Filter& filter) {
   const IndexInfo info = index.info();
   if (info.num_tuples == 0) return {};

@@ -24,7 +24,7 @@ namespace culmen::tools {
 namespace {
 
 constexpr std::size_t kDefaultK = 10;
-// So many queries would be worth copying the index to a GPU: who has none is told.
+// So many queries would be worth copying the index to a GPU: users without one are told.
 constexpr std::size_t kWorthAGpu = 10'000;
 // Fewer are answered before CUDA has started, which takes some 0.3 s.
 constexpr std::size_t kWorthAskingCuda = 1'000;

@@ -17,7 +17,7 @@ constexpr int kLongRepeats = 5;      // of what reads much, or answers much
 constexpr std::size_t kBatch = 4096;
 constexpr std::size_t kCheckedOfBatch = 64;
 
-// Of each of some questions.
+// Each vector has one value for each of some questions.
 struct Figures {
   std::vector<double> us;      // median of the repeats
   std::vector<double> faster;  // how many times faster than reading the columns in use

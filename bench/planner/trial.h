@@ -36,8 +36,8 @@ struct Timing {
 };
 
 // Engines take turns, a few runs each: what else the machine does falls on all alike. Before each few there
-// is one that does not count. Every other round is the other way round: who comes after a scan of a large
-// table finds the caches full of it.
+// is one that does not count. Every other round is the other way round: an engine that comes after a scan of
+// a large table finds the caches full of it.
 Trial try_question(const Index& index, const TableCase& table, Question question, const Timing& timing);
 
 }  // namespace culmen::bench

@@ -20,7 +20,7 @@ constexpr int kMaxSums = 1 << kMaxGroupSize;
 static_assert(kMaxSums == kLowSums * kWarpSize);
 constexpr std::uint32_t kTileRows = 64;
 
-// Of a thread block.
+// What the threads of a block share.
 struct Shared {
   double tile[kMaxGroupSize][kTileRows];  // unit values of a group; 0 where the group has no attribute
   double maxima[kWarps][kMaxSums];        // of the rows that each warp has seen

@@ -6,7 +6,7 @@
 namespace culmen::gpu {
 namespace {
 
-// Of all levels.
+// The cuts of all levels together.
 std::size_t count_cuts(const std::vector<PartitionLevel>& levels) {
   std::size_t num_parts = 1, num_cuts = 0;
   for (const PartitionLevel& level : levels) {

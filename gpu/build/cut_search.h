@@ -14,7 +14,7 @@ namespace culmen::gpu {
 
 class CutSearch {
  public:
-  // Of angle partitions. Throws OutOfDeviceMemory or CudaError, as all calls.
+  // The plan is one of angle partitions. Throws OutOfDeviceMemory or CudaError, as all calls.
   CutSearch(const Snapshot& snapshot, const PartitionPlan& plan, cudaStream_t stream);
 
   // Enqueues that the chunk's part of the sample is read; every chunk once.

@@ -36,7 +36,7 @@ std::uint32_t rows_of_a_chunk(const TableView& table, const LoadLimits& limits) 
   return static_cast<std::uint32_t>(kChunkBytes / TableChunks::row_bytes(table));
 }
 
-// How many partitions there may be, for who does not know the values' type yet.
+// How many partitions there may be, as long as the values' type is not known.
 std::uint64_t most_partitions(const TableView& table, const BuildOptions& options, int block_rows) {
   if (options.num_splits > 0) return kMaxPartitions;
   if (options.num_partitions > 0) return static_cast<std::uint64_t>(options.num_partitions);
@@ -134,7 +134,8 @@ void DeviceLoader::survey() {
       start_snapshot(table_, options_, make_survey(table_, facts, options_.value_type), id_after(largest));
 }
 
-// Of the fewest leaves that the rows can fill; their number is not known before the partitions are.
+// Makes room for the fewest leaves that the rows can fill: how many there will be is not known before the
+// partitions are.
 void DeviceLoader::prepare_pages() {
   const auto block_rows = static_cast<std::uint64_t>(snapshot_->block_rows);
   allocate_tree(*snapshot_, (table_.num_rows + block_rows - 1) / block_rows);

@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kThreads)
   starts[i] = static_cast<std::uint32_t>(first_row - partitions.first_row + start);
 }
 
-// Of num_values >= 1 values, by a warp; in all lanes.
+// The best of num_values >= 1 values, found by a warp; all lanes get it.
 template <typename T, typename Better>
 __device__ T best_of(const T* values, std::uint32_t num_values, Better better) {
   const std::uint32_t lane = threadIdx.x % kWarpSize;

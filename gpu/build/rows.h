@@ -50,7 +50,7 @@ struct PartitionSpan {
 // Finds the rows of a chunk that belong to some partitions.
 class RowSelection {
  public:
-  // Of chunks of up to `most_rows`. Throws OutOfDeviceMemory or CudaError.
+  // Chunks may have up to `most_rows` rows. Throws OutOfDeviceMemory or CudaError.
   RowSelection(std::uint32_t most_rows, cudaStream_t stream);
 
   // keys: of the chunk's rows. Waits. Returns how many there are.

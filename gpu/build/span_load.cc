@@ -14,7 +14,7 @@
 namespace culmen::gpu {
 namespace {
 
-// Of the nodes above the leaves those before this one are complete.
+// The nodes above the leaves are complete up to this one, itself not counted.
 std::uint32_t end_of_complete_nodes(std::uint32_t end_leaf, std::uint64_t num_leaves) {
   return end_leaf == num_leaves ? (end_leaf + kFanOut - 1) / kFanOut : end_leaf / kFanOut;
 }
@@ -130,7 +130,7 @@ void SpanLoad::keep_unfinished_node(const LeafTarget& leaves) {
                               cudaMemcpyDeviceToDevice, stream_));
 }
 
-// Of the nodes only those that are complete.
+// Nodes that are not complete yet are left out.
 std::array<SpanLoad::Piece, 5> SpanLoad::pieces_of(const LeafTarget& leaves) const {
   Blocks& blocks = *snapshot_.blocks;
   const BlockShape& shape = blocks.shape();

@@ -61,7 +61,7 @@ __device__ void join(DeviceFacts& facts, const DeviceFacts& other) {
   facts.quantum = min(facts.quantum, other.quantum);
 }
 
-// Of the warp, in lane 0. All lanes call it.
+// Joins the facts of a warp's lanes in lane 0. All lanes call it.
 __device__ void join_warp(DeviceFacts& facts) {
   constexpr unsigned kAll = 0xffffffff;
   for (int step = 16; step > 0; step /= 2) {

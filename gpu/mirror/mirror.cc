@@ -20,7 +20,7 @@ double microseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-// Of a damaged directory: arrays of the engines end there.
+// Only a damaged directory has a taller tree; the engines' arrays end at kMostLevels.
 void require_possible_height(const Snapshot& snapshot) {
   if (snapshot.height > kMostLevels)
     throw FormatError("the tree of this index has " + std::to_string(snapshot.height) + " levels over " +
@@ -61,7 +61,7 @@ RefreshStats Mirror::refresh() {
   return stats;
 }
 
-// One thread copies; who comes meanwhile waits, and finds that it is done.
+// One thread copies; others that come meanwhile wait, and find that it is done.
 MirrorView Mirror::follow(RefreshStats& stats) {
   return exclusively(refresh_mutex_, [&] {
     std::shared_ptr<const Snapshot> snapshot = index_->get();

@@ -59,7 +59,7 @@ __device__ inline std::uint32_t load_candidates(const SearchStateRef& state, std
 __device__ inline Floor last_floor(const SearchStateRef& state, std::uint64_t& count, const KeyScale& scale,
                                    BlockShared& shared, Candidate* items) {
   constexpr std::uint32_t kMostKeys = kSortBytes / sizeof(std::uint32_t);
-  // Of so many few more than k pass.
+  // Few more than k keys pass a floor, so that of kMostKeys at least half drop out.
   static_assert(kMaxSortedHits + kMostTies <= kMostKeys / 2 && kMaxSortedHits + kMostTies <= kSortCapacity);
   Floor floor = {-infinity(), kNoId};
   while (count > max(blockDim.x, state.k + state.k / 2)) {  // else sorting them costs less than choosing

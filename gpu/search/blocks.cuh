@@ -27,7 +27,7 @@ __device__ T warp_min(T value) {
   return value;
 }
 
-// Of the lanes in `tied` the one with the smallest id. The lane's id() is asked only if there are several.
+// The lane with the smallest id among those in `tied`. The lane's id() is asked only if there are several.
 template <typename Id>
 __device__ int smallest_id(unsigned tied, int lane, Id&& id) {
   if ((tied & (tied - 1)) != 0) {

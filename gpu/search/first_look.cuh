@@ -27,7 +27,8 @@ class Team {
   }
   __device__ std::uint32_t slot(std::uint32_t share) const { return slot_at(place(share)); }
 
-  // Of the node at a place that set() was called for; no node is -infinity and kNoNode.
+  // The bound and the smallest id of the node at a place that set() was called for; -infinity and kNoNode
+  // where there is no node.
   __device__ double bound(std::uint32_t place) const {
     if (is_inside(place)) return bounds[place];
     return has_slot(place) ? outside[slot_at(place)] : -infinity();

@@ -4,8 +4,7 @@
 //   1. Each warp scores one of the leaves with the best bounds, as `bounded` does; the k-th best row of them
 //      gives the first floor. So few rows are appended in any order of the data.
 //   2. Every 32nd leaf is scored against that floor; the k-th best of the rows that reach it raises it,
-//   should
-//      the first look have found too little.
+//      should the first look have found too little.
 //   3. The other leaves follow, a warp a leaf, neighbours together.
 #include "gpu/cuda/launch.h"
 #include "gpu/search/answer.cuh"

@@ -58,7 +58,7 @@ __device__ inline Floor floor_of_bits(std::uint64_t score_bits, std::uint64_t id
   return {__longlong_as_double(static_cast<long long>(score)), static_cast<std::int64_t>(~id_bits ^ kSign64)};
 }
 
-// Of two floors the one that lets fewer rows pass.
+// The one of two floors that lets fewer rows pass.
 __device__ inline Floor higher(Floor a, Floor b) {
   return a.score > b.score || (a.score == b.score && a.id < b.id) ? a : b;
 }

@@ -41,7 +41,7 @@ class Workspace {
   // Waits for the search that next() began. Throws CudaError.
   const ResultHeader& wait();
 
-  // Of the search that was waited for.
+  // The hits of the search that was waited for.
   const Candidate* hits() const { return hits_.data(); }
   // The k best of its candidates, `count` of which have found room; k <= count.
   std::vector<Candidate> best_candidates(std::size_t count, std::size_t k);

@@ -13,24 +13,24 @@ inline constexpr int kNoDevice = -1;
 
 struct BuildOptions {
   Partitioning partitioning = Partitioning::angle;
-  int num_splits = 0;      // angle: the paper's grid instead, s parts per angle, s^(d-1) partitions
-  int num_partitions = 0;  // random: how many; angle: about how many, instead of num_splits. 0: chosen
-  int block_rows = 0;      // tuples a block (leaf), a multiple of 16 up to 4096; 0: 96
+  int num_splits = 0;      // angle: the paper's grid instead of ours: s parts per angle, s^(d-1) partitions
+  int num_partitions = 0;  // random: how many; angle: about how many, without num_splits. 0: chosen
+  int block_rows = 0;      // tuples per block (leaf), a multiple of 16 up to 4096; 0: 96
   ValueType value_type = ValueType::automatic;
   int num_threads = 0;  // 0: all cores; never changes a byte of the index
-  // The GPU that builds, as CUDA counts them (culmen/device.h); kNoDevice: the CPU. It never changes a byte
-  // either. Fastest from columns, or a row-major matrix, in pinned host memory.
+  // The GPU that builds, as CUDA numbers them (culmen/device.h); kNoDevice: the CPU. It never changes a byte
+  // either. Fastest from columns, or from a row-major matrix, in pinned host memory.
   int device = kNoDevice;
-  // Built on a GPU: what the build has put there stays, if there is room, until the index goes or until
+  // With a GPU: what the build has put there stays, if there is room, until the index is destroyed or
   // to_device for that GPU takes it over instead of copying.
   bool stays_on_device = false;
-  // Called now and then from one thread, fraction 0..1. Throwing from it abandons the build.
+  // Called from time to time, from one thread, with fraction 0..1. An exception from it abandons the build.
   std::function<void(std::string_view phase, double fraction)> on_progress = {};
 };
 
 struct SaveOptions {
-  bool overwrite =
-      false;  // replace an index that is already in the directory; the old one stays whole until then
+  // Replace an index that is already in the directory; the old one stays whole until then.
+  bool overwrite = false;
 };
 
 }  // namespace culmen

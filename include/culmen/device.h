@@ -3,20 +3,21 @@
 //   culmen::DeviceIndex on_gpu = index.to_device();
 //   culmen::SearchResult best = on_gpu.search({.weights = {0.5, 1.2}, .k = 10});
 //
-// The copy follows the index: a search that starts after a change of the index has returned sees it. The
-// first one copies what is new, which takes a millisecond or two for a thousand rows; a writer who calls
-// refresh() after each change spares them that.
+// The copy follows the index: a search that starts after a change of the index has returned sees the change.
+// The first such search copies what is new, which takes a millisecond or two for a thousand rows; a writer
+// who calls refresh() after each change spares the searches that work.
 //
-// Who has weights in device memory already, or wants the answers there, enqueues whole batches on a stream:
+// If the weights are in device memory already, or the answers are wanted there, whole batches can be enqueued
+// on a stream:
 //
 //   culmen::DeviceContext context = on_gpu.make_context({.stream = stream});
 //   on_gpu.search_async({.weights = d_weights, .num_queries = 4096, .k = 10}, {d_ids, d_scores, d_counts},
 //                       context);
 //
-// Thread safety: all const methods may be called from any thread at once; each search in flight has a stream
-// and scratch memory of its own, search_async those of the context that it is given. A DeviceIndex is a
-// handle; copying it is cheap and shares the copy on the device. Calls on one that has been moved from, or
-// with such a DeviceContext, throw InvalidArgument.
+// Thread safety: all const methods may be called from any number of threads at once; each search in flight
+// has a stream and scratch memory of its own, and search_async uses those of the context that it is given. A
+// DeviceIndex is a handle; copying it is cheap and shares the copy on the device. Calls on a DeviceIndex that
+// has been moved from, or with such a DeviceContext, throw InvalidArgument.
 #pragma once
 
 #include <cstddef>
@@ -44,8 +45,7 @@ struct LoadedTree;  // internal
 enum class DeviceMemory : std::uint8_t {
   automatic,  // device if it fits, else host
   device,
-  managed,  // unified memory, on the card unless others need the room; refused if it is more than is free
-            // there
+  managed,  // unified memory, on the card unless others need the room; refused if larger than what is free there
   host,     // pinned host memory, which the GPU reads over the bus
 };
 
@@ -54,7 +54,7 @@ DeviceMemory parse_device_memory(std::string_view name);
 std::string_view device_memory_name(DeviceMemory memory);
 
 struct DeviceOptions {
-  int device = 0;  // as CUDA counts them
+  int device = 0;  // as CUDA numbers them
   DeviceMemory memory = DeviceMemory::automatic;
 };
 
@@ -63,9 +63,9 @@ int num_devices() noexcept;
 
 struct ContextOptions {
   // Where work is enqueued: a cudaStream_t on the index's GPU, which must outlive the context. Null: a stream
-  // of the context's own (the default stream of CUDA is cudaStreamLegacy here).
+  // of the context's own (to use the default stream of CUDA, give cudaStreamLegacy).
   CUstream_st* stream = nullptr;
-  // Device memory that the context may keep, at most. A batch that needs more is answered in parts, one after
+  // The most device memory that the context may keep. A batch that needs more is answered in parts, one after
   // the other. 0: what the largest batch of up to 1,048,576 queries has needed.
   std::size_t scratch_bytes = 0;
 };
@@ -103,36 +103,38 @@ struct DeviceBatch {
 
 // Where the answers go: device memory of the caller, all of which is written.
 struct DeviceAnswers {
-  std::int64_t* ids = nullptr;  // [num_queries][k] best first, -1 behind the last hit
-  double* scores = nullptr;     // [num_queries][k] in the same order, -infinity behind the last hit
+  std::int64_t* ids = nullptr;  // [num_queries][k] best first, -1 after the last hit
+  double* scores = nullptr;     // [num_queries][k] in the same order, -infinity after the last hit
   // [num_queries] hits; kInvalidQuery, and no hit, where Index::search would refuse the weights: not finite,
   // all zero, or so large that a score could overflow.
   std::uint32_t* counts = nullptr;
 };
 
-// What it took to bring the copy to another version of the index. All 0 where somebody else had done so.
+// What it took to bring the copy to another version of the index. If another call did it, or there was
+// nothing to do, all but version and elapsed_us are 0.
 struct RefreshStats {
-  std::uint64_t version = 0;  // that the copy shows now
+  std::uint64_t version = 0;  // the one that the copy has now
   std::uint64_t blocks = 0;   // copied: leaves
   std::uint64_t nodes = 0;    // copied: inner nodes
   std::uint64_t bytes = 0;    // of both
-  bool is_whole = false;      // nothing of the version before could be kept
+  bool is_whole = false;      // nothing of the previous version could be kept
   double find_us = 0;         // finding what is new
   double copy_us = 0;         // copying it, until the device had it
-  double gather_us = 0;       // of that: until all was gathered and on its way
-  double elapsed_us = 0;      // in all, and waiting for others who did so
+  double gather_us = 0;       // the part of that until all was gathered and on its way
+  double elapsed_us = 0;      // in all, with waiting for other calls that did it
 };
 
 class DeviceIndex {
  public:
   // Exact top-k on the GPU, over the index's present version. Engines: automatic, bounded, scan, gta (which
   // takes k up to 1,024). Throws as Index::search does, InvalidArgument for other engines, OutOfDeviceMemory
-  // and CudaError. Cost: one kernel; 24 MB of scratch memory, more for a large k, for each search at a time,
-  // and kept for the next. Answers with more than 1,024 rows take some launches more.
+  // and CudaError. Cost: one kernel; 24 MB of scratch memory, more for a large k, for each search that runs
+  // at the same time, which is kept for the next one. Answers with more than 1,024 rows take a few more
+  // launches.
   SearchResult search(const Query& query, Engine engine = Engine::automatic) const;
 
-  // One result per query, in order, all of one version; a warp works on each, so thousands are answered in
-  // the time of a few.
+  // One result per query, in order, all of one version. A warp works on each query, so thousands are answered
+  // in the time of a few.
   std::vector<SearchResult> search(std::span<const Query> queries, Engine engine = Engine::automatic) const;
 
   // Throws CudaError.
@@ -140,21 +142,21 @@ class DeviceIndex {
 
   // Enqueues a batch on the context's stream and returns: weights are read, and answers written, when the
   // stream gets there. The same rows and score bits as search, over the version of the index that is present
-  // when this is called. Until then the DeviceIndex, the context and the caller's memory must stay. The
-  // context holds the version until its next search or synchronize().
-  // Waits only when the index has changed, as any search, and when the scratch memory has to grow: packed
-  // weights, about 32 bytes a query and attribute, and
-  // 24 bytes a hit. Throws InvalidArgument (k or filter out of range, a null pointer, a context of another
-  // GPU or with too little scratch memory for one query), OutOfDeviceMemory or CudaError; nothing is enqueued
-  // then, but for a CudaError half-way through.
+  // when this is called. Until the stream has passed the call, the DeviceIndex, the context and the caller's
+  // memory must stay. The context holds the version until its next search or synchronize().
+  // Waits only when the index has changed, as any search does, and when the scratch memory has to grow: about
+  // 32 bytes per query and attribute for packed weights, and 24 bytes per hit. Throws InvalidArgument (k or
+  // filter out of range, a null pointer, a context of another GPU or with too little scratch memory for one
+  // query), OutOfDeviceMemory or CudaError; nothing is enqueued then, unless a CudaError comes half-way
+  // through.
   void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, DeviceContext& context) const;
 
   // Brings the copy to the index's present version now, so that the next search finds it there. Searches of
-  // the version before go on meanwhile. Work and bytes follow the number of changed blocks; all is copied
-  // anew after Index::compact, and where rows in managed or host memory have outgrown their room. Throws
-  // OutOfDeviceMemory or CudaError; so does then every search, while the copy stays as it was, until one
-  // succeeds. (Only a copy that has no room beside the one before takes its place, and is no more if it
-  // fails.)
+  // the previous version go on meanwhile. Work and bytes grow with the number of changed blocks; everything
+  // is copied again after Index::compact, and if rows in managed or host memory have outgrown their room.
+  // Throws OutOfDeviceMemory or CudaError; then every search throws too, while the copy stays as it was,
+  // until one succeeds. (Only if there is no room for two copies does the new one replace the old one at
+  // once, and neither is left if it fails.)
   RefreshStats refresh() const;
 
   int device() const;

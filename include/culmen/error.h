@@ -1,4 +1,4 @@
-// The errors that culmen throws. Every one derives from culmen::Error, and its text says what to do.
+// The errors that culmen throws. Every one derives from culmen::Error, and its text says what is wrong.
 // After an error the index, the directory and the outputs are as they were before the call.
 #pragma once
 
@@ -11,20 +11,21 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The caller asked for something that cannot be: unknown attribute, k = 0, weights that are not finite, ...
+// The caller asked for something impossible: unknown attribute, k = 0, weights that are not finite, ...
 class InvalidArgument : public Error {
  public:
   using Error::Error;
 };
 
-// A table is not fit to be indexed: NaN, an id twice, text in a number, ... The text names file, line and
+// A table cannot be indexed: NaN, an id twice, text in place of a number, ... The text names file, line and
 // column.
 class InputError : public Error {
  public:
   using Error::Error;
 };
 
-// An index file is damaged, foreign or of a newer format. The text names the file and the byte offset.
+// An index file is damaged, foreign or of another format version. The text names the file, and the byte where
+// it can.
 class FormatError : public Error {
  public:
   using Error::Error;

@@ -1,14 +1,15 @@
-// The index: build it from a table, save and open it, ask it for the k best rows.
+// The index: build it from a table, save and open it, change it, ask it for the k best rows.
 //
 //   culmen::Index index = culmen::Index::build(table.view());
-//   culmen::SearchResult best = index.search({.weights = index.weights({{"price", -0.4}, {"rating", 1.2}}),
-//   .k = 10}); for (const culmen::Hit& hit : best.hits) use(hit.id, hit.score);
+//   culmen::SearchResult best =
+//       index.search({.weights = index.weights({{"price", -0.4}, {"rating", 1.2}}), .k = 10});
+//   for (const culmen::Hit& hit : best.hits) use(hit.id, hit.score);
 //
 // An Index is a handle; copies of it are the same index. It changes by whole batches: each makes the next
 // version. A search sees one version, the newest when it began, and says which (SearchResult::version).
 //
-// Thread safety: all methods may be called from any thread at once. Searches wait for nobody; changes wait
-// for each other.
+// Thread safety: all methods may be called from any number of threads at once. Searches never wait for
+// changes; changes wait for each other.
 //
 // A handle that has been moved from holds nothing: every call on it throws InvalidArgument, until another
 // Index is assigned to it. A negative num_threads in any options is an InvalidArgument too.
@@ -39,10 +40,10 @@ struct DeviceOptions;
 
 class Index {
  public:
-  // Builds an index in memory. Cost: O(n log n) time, and about twice the table's size beside the table for
-  // the length of the call. Throws InputError for a table that cannot be indexed (NaN, infinity, integer
-  // beyond 2^53, an id twice, no attribute), InvalidArgument for options out of range; with a GPU also
-  // OutOfDeviceMemory, and CudaError where there is no such GPU or this culmen was built without CUDA. A
+  // Builds an index in memory. Cost: O(n log n) time, and for the length of the call about twice the table's
+  // size in addition to the table. Throws InputError for a table that cannot be indexed (NaN, infinity, an
+  // integer beyond 2^53, an id twice, no attribute), InvalidArgument for options out of range; with a GPU
+  // also OutOfDeviceMemory, and CudaError where there is no such GPU or this culmen was built without CUDA. A
   // table that is larger than the GPU's memory passes through it in parts.
   static Index build(const TableView& table, const BuildOptions& options = {});
 
@@ -56,53 +57,52 @@ class Index {
   // false.
   void save(const std::filesystem::path& directory, const SaveOptions& options = {}) const;
 
-  // ---- Changes. Of an index in memory, and of one that was opened as writable; others throw
-  // InvalidArgument. Each call is one batch: all of it, or after an error nothing. On return searches see it,
-  // and it is as durable as OpenOptions::durability says. Calls of several threads share the disk's syncs.
-  // Throw InputError for rows that cannot be (NaN, an id that is there, a value that the index's type does
-  // not hold), InvalidArgument for columns that are not the index's, and IoError: after that no more changes
-  // are taken until the directory is opened anew, while searches go on. Cost: about 5 us a row in batches of
-  // 1,000 beside the sync; batches of a million rows and more go past the log straight into a new snapshot on
-  // disk.
+  // ---- Changes, for an index in memory or one that was opened as writable; others throw InvalidArgument.
+  // Each call is one batch: it is applied as a whole, or after an error not at all. On return searches see
+  // it, and it is as durable as OpenOptions::durability says. Calls from several threads share the disk's
+  // syncs. They throw InputError for rows that cannot be stored (NaN, an id that is there, a value that the
+  // index's type does not hold), InvalidArgument for columns that are not the index's, and IoError: after
+  // that no more changes are taken until the directory is opened again, while searches go on. Cost: about
+  // 5 us per row in batches of 1,000, besides the sync; batches of a million rows and more are not logged but
+  // written as a new snapshot.
   WriteResult insert(const TableView& rows, const WriteOptions& options = {});
   WriteResult upsert(const TableView& rows, const WriteOptions& options = {});
   std::uint64_t erase(std::span<const std::int64_t> ids);  // returns how many were there
   WriteResult write(const WriteBatch& batch, const WriteOptions& options = {});
 
-  // Makes all changes so far durable, whatever OpenOptions::durability.
+  // Makes all changes so far durable, whatever OpenOptions::durability says.
   void flush();
 
-  // Writes the present version to the directory as a snapshot, so that opening has no log to replay. Happens
-  // in the background, too, whenever the log has grown by a quarter of the index (64 MiB at least, 1 GiB at
-  // most).
+  // Writes the present version to the directory as a snapshot, so that opening has no log to replay. This
+  // also happens in the background, whenever the log has grown to a quarter of the snapshot (64 MiB at least,
+  // 1 GiB at most).
   void checkpoint();
 
-  // Loads all rows anew: partitions and bounds as a fresh build would have them. Then as checkpoint().
-  // Cost: as a build; needs memory for a second index meanwhile. Searches go on.
+  // Loads all rows again, with the partitions and bounds that a fresh build would have, then does as
+  // checkpoint(). Cost: that of a build; needs memory for a second index meanwhile. Searches go on.
   void compact();
 
-  // Ends writing: what checkpoint is under way is waited for, all changes are made durable, and the lock is
-  // let go. Searches stay possible. Also done, but for errors, when the last copy of the handle goes.
+  // Ends writing: waits for a checkpoint that is under way, makes all changes durable, and releases the lock.
+  // Searches stay possible. The destructor of the last copy of the handle does the same, but hides errors.
   void close();
 
-  // For an index that was opened to read: takes over what its writer, in another process, has published
-  // since, also if the directory holds another index by now (`culmen build --force`, save with overwrite, a
-  // directory renamed into its place, a link that leads elsewhere, older files put back). Then versions begin
-  // anew: what was kept by version must go. Throws InvalidArgument if the other one has other attributes or
-  // another order of them, and as open(); searches then go on with what was there, and the next call tries
-  // again. Also after close(). Of an index in memory, or one that was opened as writable, there is nothing to
-  // take over.
+  // For an index that was opened to read, or closed: takes over what its writer, in another process, has
+  // published since, also if the directory holds another index by now (`culmen build --force`, save with
+  // overwrite, a directory renamed into its place, a link that leads elsewhere, older files put back). Then
+  // versions begin again: what was kept by version must go. Throws InvalidArgument if the other one has other
+  // attributes or another order of them, and as open(); searches then go on with the old index, and the next
+  // call tries again. For an index in memory, or one that is open as writable, there is nothing to take over.
   Refreshed refresh();
 
-  // This version, for good: a handle whose searches do not see later changes. It keeps the memory of its
-  // version until it goes.
+  // A handle that stays with this version: its searches do not see later changes. It keeps the memory of the
+  // version until it is destroyed.
   Index snapshot() const;
   std::uint64_t version() const;
 
   // What opening found in the log.
   RecoveryInfo recovery() const;
 
-  // Saves what is sound of a damaged index: writes a new one to `to`, which must not be there yet.
+  // Saves what is sound of a damaged index: writes a new one to `to`, which must not exist or be empty.
   static RepairReport repair(const std::filesystem::path& from, const std::filesystem::path& to);
 
   IndexInfo info() const;
@@ -113,8 +113,8 @@ class Index {
   std::vector<double> weights(std::initializer_list<std::pair<std::string, double>> named) const;
 
   // Parses "price<=200 and stars>=4": comparisons (< <= > >= =) of an attribute with a number, joined by
-  // `and`. Names with other than letters, digits, _ and . stand in double
-  // quotes. Empty text: no condition. Throws InvalidArgument.
+  // `and`. Names with characters other than letters, digits, _ and . are put in double quotes. Empty text: no
+  // condition. Throws InvalidArgument.
   Filter filter(std::string_view where) const;
 
   // Exact top-k. Throws InvalidArgument: k = 0 without min_score, weights of the wrong count, not finite, all
@@ -124,9 +124,9 @@ class Index {
   // One result per query, in order; the same answers as one by one, computed by several threads.
   std::vector<SearchResult> search(std::span<const Query> queries, const SearchOptions& options = {}) const;
 
-  // Top-k under any monotone function (culmen/scoring.h) instead of a weighted sum. Prunes with the function
-  // of each block's attribute maxima (minima where it falls). Equal scores: smaller id first, as always.
-  // Throws InvalidArgument as search() does, and for a function whose score is not finite, or seen not to be
+  // Top-k under any monotone function (culmen/scoring.h) instead of a weighted sum. Prunes by the function of
+  // each block's attribute maxima (minima where it falls). Equal scores: smaller id first, as always. Throws
+  // InvalidArgument as search() does, and for a function whose score is not finite, or that is seen not to be
   // monotone.
   SearchResult search_monotone(MonotoneFunctionRef function, std::size_t k, const Filter& where = {},
                                const SearchOptions& options = {}) const;
@@ -138,17 +138,17 @@ class Index {
   DeviceIndex to_device() const;
   DeviceIndex to_device(const DeviceOptions& options) const;
 
-  // What search would do with this query, why, and how long each engine would take. Cost: a probe, a search
-  // that ends after a few hundred blocks. Engine::automatic goes on looking while it searches, and may end
-  // with the other engine where the probe was wrong. Throws as search().
+  // What search would do with this query, why, and how long each engine would take. Cost: a probe, that is a
+  // search that ends after a few hundred blocks. Engine::automatic keeps looking while it searches, and may
+  // change the engine if the probe was wrong. Throws as search().
   Explanation explain(const Query& query, const SearchOptions& options = {}) const;
 
   // Whether these queries, answered together, belong on the CPU or on a GPU: predicted from a few of them.
   // Throws as search().
   Placement place(std::span<const Query> queries, const PlacementOptions& options = {}) const;
 
-  // Recomputes what can be recomputed: order, ids, bounds, thresholds, counts. Empty: no fault found.
-  // Cost: reads everything; `deep` recomputes the subset maxima of every block as well.
+  // Recomputes what can be recomputed (order, ids, bounds, thresholds, counts) and returns the faults, one
+  // line each. Cost: reads everything; `deep` recomputes the subset maxima of every block as well.
   std::vector<std::string> verify(bool deep = true) const;
 
  private:

@@ -1,5 +1,5 @@
-// Questions to an index and their answers. The rules an answer obeys (order, ties, k, NaN) are in
-// docs/contract.md; every engine returns the same rows and the same score bits.
+// Queries and their answers. The rules that an answer obeys (order, ties, k, NaN) are in docs/contract.md;
+// every engine returns the same rows and the same score bits.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace culmen {
 
 struct Snapshot;  // one immutable version of an index; opaque to users
 
-// A tuple passes when minimum <= value <= maximum. Attributes are named by position in the schema.
+// A tuple passes if minimum <= value <= maximum. Attributes are given by their position.
 struct Range {
   int attribute = 0;
   double minimum = -std::numeric_limits<double>::infinity();
@@ -25,7 +25,7 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-// A conjunction of ranges; no range: every tuple passes. An attribute may appear more than once.
+// A conjunction of ranges; without any, every tuple passes. An attribute may appear more than once.
 using Filter = std::vector<Range>;
 
 enum class Scale : std::uint8_t {
@@ -35,7 +35,7 @@ enum class Scale : std::uint8_t {
 
 struct Query {
   std::vector<double> weights;  // [num_attributes] finite, at least one not zero; 0 = attribute not used
-  // How many rows; more than there are: all of them. 0 is allowed only with min_score: every row at or above
+  // How many rows; if there are fewer, all of them. 0 is allowed only with min_score: every row at or above
   // it.
   std::size_t k = 10;
   Filter where = {};
@@ -47,7 +47,7 @@ enum class Engine : std::uint8_t {
   automatic,  // the planner chooses
   scan,       // scores every tuple
   ta,         // Fagin's threshold algorithm over sorted lists (built on first use, kept in memory)
-  gta,        // the paper's: partitions block by block, stop at the threshold tuple
+  gta,        // the paper's: partitions block by block, until the threshold tuple stops it
   bounded,    // best-first over the tree with the chain bound
 };
 
@@ -70,11 +70,11 @@ struct SearchStats {
   std::uint64_t nodes_visited = 0;   // inner nodes whose children's bounds were computed
   std::uint64_t bounds_computed = 0;
   // The next three are 0 from a GPU.
-  std::uint64_t leaves_tied_out = 0;  // leaves that were seen to tie at best, with ids too large to win
-  std::uint64_t candidates = 0;       // rows that passed the filter with at least the k-th best score so far
-  std::uint64_t replacements = 0;     // of those: rows that took the place of another among the k best
+  std::uint64_t leaves_tied_out = 0;  // leaves that could only tie, with ids too large to win
+  std::uint64_t candidates = 0;       // rows that passed the filter, with at least the k-th best score so far
+  std::uint64_t replacements = 0;     // those of them that took the place of another among the k best
   std::uint64_t bytes_touched = 0;
-  bool scan_fallback = false;  // `bounded` began, found too much left to read, and `scan` answered
+  bool scan_fallback = false;  // `bounded` began, found that too much was left to read, and `scan` answered
   int device = -1;             // the GPU that answered; -1: the CPU
   double elapsed_us = 0;
 };
@@ -82,40 +82,40 @@ struct SearchStats {
 struct Hit {
   std::int64_t id = -1;
   double score = -std::numeric_limits<double>::infinity();
-  std::uint64_t row =
-      0;  // where the tuple stands in the snapshot; SearchResult::attribute takes the hit's rank
+  std::uint64_t row = 0;  // where the tuple is in the snapshot; SearchResult::attribute takes the hit's rank
 
   friend bool operator==(const Hit&, const Hit&) = default;
 };
 
-// The answer to one query, best first. Holds on to the snapshot it came from, so attributes and labels stay
+// The answer to one query, best first. It keeps the snapshot that it came from, so attributes and labels stay
 // readable whatever happens to the index. Immutable: any number of threads may read it. The calls throw
-// InvalidArgument for what is not there: a rank or an attribute out of range, an answer that no search gave.
+// InvalidArgument for a rank or an attribute out of range, and for an answer that no search gave.
 struct SearchResult {
   std::vector<Hit> hits;
   SearchStats stats;
   std::shared_ptr<const Snapshot> snapshot;
 
-  // Of the index that was searched.
+  // The version of the index that was searched.
   std::uint64_t version() const;
-  // The value of one attribute of the hit at `rank` (0 = best), as it was given at build.
+  // The value of one attribute of the hit at `rank` (0 = best), as it was given, or as it was rounded.
   double attribute(std::size_t rank, int attribute) const;
   // The hit's label; empty when the index has none.
   std::string_view label(std::size_t rank) const;
 };
 
-// How long an engine would take, by the cost model (docs/how-it-works.md): warm, with nothing else to do.
+// How long an engine would take by the cost model (docs/how-it-works.md), on a warm index and an idle
+// machine.
 struct Prediction {
   Engine engine = Engine::automatic;
   double elapsed_us = 0;
-  int device = -1;  // the GPU that would answer, from a copy that is there; -1: the CPU
+  int device = -1;  // the GPU that would answer, from a copy that is there already; -1: the CPU
 };
 
 // The plan of a query, for people: the engine, why it was chosen, and the bound that prunes.
 struct Explanation {
   Engine engine = Engine::automatic;
   std::string reason;
-  // Of `bounded` and `scan`, the chosen one first, those of a GPU last; none of an empty index.
+  // Of `bounded` and `scan`, the chosen one first, those of a GPU last; there are none for an empty index.
   std::vector<Prediction> predictions;
   std::string text;  // several lines, ready to print
 };
@@ -125,14 +125,13 @@ struct PlacementOptions {
   bool has_copy = false;  // the index is on GPU 0 already
 };
 
-// Where queries would be answered soonest, by the cost model: by the CPU, or by GPU 0 after copying the
-// index.
+// Where queries would be answered sooner by the cost model: on the CPU, or on GPU 0 after copying the index.
 struct Placement {
   int device = -1;  // -1: the CPU
   std::string reason;
   double cpu_us = 0;
-  double device_us = 0;  // 0 without a GPU, as the next
-  double copy_us = 0;    // of the index, first
+  double device_us = 0;  // 0 without a GPU, like copy_us
+  double copy_us = 0;    // copying the index first
 };
 
 }  // namespace culmen

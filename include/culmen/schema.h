@@ -12,13 +12,12 @@ namespace culmen {
 inline constexpr int kMaxAttributes = 64;
 
 // How attribute values are kept. automatic: float32 if every value is exactly one, else float64.
-// float32 by name rounds each value to the nearest float32; info().rounded_values counts the values it
-// changed.
+// float32 asked for by name: each value is rounded to the nearest one; info().rounded_values counts those
+// that this changed.
 enum class ValueType : std::uint8_t { automatic, float32, float64 };
 
 enum class Partitioning : std::uint8_t {
-  angle,   // by the sum of the attributes and the angles of a tuple seen from the best corner (GTA,
-           // section 3.3)
+  angle,   // by the sum of the attributes, and a tuple's angles seen from the best corner (GTA, section 3.3)
   random,  // by position in the table
 };
 
@@ -42,10 +41,10 @@ struct IndexInfo {
   std::uint64_t num_nodes = 0;
   int height = 0;                    // levels of inner nodes
   std::uint64_t data_bytes = 0;      // attributes and ids of the tuples
-  std::uint64_t overhead_bytes = 0;  // tree, bounds and bookkeeping beside them
+  std::uint64_t overhead_bytes = 0;  // tree, bounds, bookkeeping and empty slots
   std::uint64_t rounded_values = 0;  // values changed by ValueType::float32
-  // Which index this is a version of, 32 hexadecimal digits: given when it is saved to a directory, and kept
-  // through all changes there. Empty: it was not opened from one.
+  // Which index this is a version of, 32 hexadecimal digits: drawn when it is saved to a directory, and kept
+  // through all changes there. Empty if it was not opened from one.
   std::string uuid;
   std::uint64_t version = 0;
   // Changes have left the blocks half empty, or nearly so: Index::compact would make the index smaller.

@@ -2,10 +2,10 @@
 //
 // A function F scores a tuple from its attributes. It must be monotone in each attribute: never falling
 // (Direction::rising), never rising (falling), or not reading it at all (unused). Monotone as computed, not
-// only on paper: if the function rounds in a way that can break monotonicity (std::pow does), it says by how
-// much at most through relative_error(), 0 or more and below 1, and bounds are widened accordingly. A search
-// that reads a tuple which shows the function not to be monotone throws InvalidArgument, naming the tuple's
-// id.
+// only on paper: if the function rounds in a way that can break monotonicity (std::pow does),
+// relative_error() says by how much at most, 0 or more and below 1, and bounds are widened accordingly. If a
+// search reads a tuple that shows the function not to be monotone, it throws InvalidArgument, naming the
+// tuple's id.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ enum class Direction : std::uint8_t { unused, rising, falling };
 template <typename F>
 concept MonotoneFunction = requires(const F& f, std::span<const double> attributes, int attribute) {
   { f(attributes) } -> std::convertible_to<double>;       // finite for every tuple of the index
-  { f.direction(attribute) } -> std::same_as<Direction>;  // attribute: position in the schema
+  { f.direction(attribute) } -> std::same_as<Direction>;  // attribute: its position in the index
   { f.relative_error() } -> std::convertible_to<double>;  // 0 when f is monotone as computed
 };
 

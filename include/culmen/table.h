@@ -1,7 +1,7 @@
 // Tables as culmen takes them in: named numeric columns, optional ids and optional labels.
 //
-// TableView does not own: the caller keeps the memory alive for the length of the call that takes the view.
-// Table owns the same and is what the readers in culmen/table_io.h return.
+// TableView owns no memory: the caller keeps it alive for the length of the call that takes the view. Table
+// owns its memory and is what the readers in culmen/table_io.h return.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ constexpr ElementType element_type_of() {
   if constexpr (std::is_same_v<T, std::int64_t>) return ElementType::int64;
 }
 
-// One column: value i stands at data + i * stride_bytes. A stride other than the element's size describes a
+// One column: value i is at data + i * stride_bytes. A stride other than the element's size describes a
 // column of a row-major matrix.
 struct ColumnView {
   const std::byte* data = nullptr;
@@ -56,7 +56,7 @@ struct ColumnView {
         type(element_type_of<T>()) {}
 };
 
-// UTF-8 labels back to back: label i is bytes[offsets[i], offsets[i + 1]). No offsets: no labels.
+// UTF-8 labels, one after the other: label i is bytes[offsets[i], offsets[i + 1]). No offsets: no labels.
 struct LabelsView {
   std::span<const char> bytes;
   std::span<const std::uint64_t> offsets;  // [num_rows + 1], or empty
@@ -94,7 +94,8 @@ struct Labels {
   LabelsView view() const { return {bytes, offsets}; }
 };
 
-// An owning table. A column has one value a row; row-major files keep one matrix behind all columns.
+// A table that owns its memory. A column has one value per row; after reading a row-major file, all columns
+// point into one matrix.
 struct Table {
   using Values = std::variant<std::vector<float>, std::vector<double>, std::vector<std::int32_t>,
                               std::vector<std::int64_t>>;

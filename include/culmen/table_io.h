@@ -17,20 +17,18 @@ namespace culmen {
 enum class NullPolicy : std::uint8_t { reject, drop };
 
 struct ReadOptions {
-  std::vector<Attribute> attributes =
-      {};                         // columns to read, in this order; empty: every column but id and label
-  std::string id_column = {};     // int64; empty: ids are assigned
-  std::string label_column = {};  // UTF-8 text; empty: no labels
+  std::vector<Attribute> attributes = {};  // columns, in this order; empty: every column but id and label
+  std::string id_column = {};              // int64; empty: ids are assigned
+  std::string label_column = {};           // UTF-8 text; empty: no labels
   NullPolicy nulls = NullPolicy::reject;
   bool unique_ids = true;  // false: an id may come again, as in rows for Index::upsert
   int num_threads = 0;     // 0: all cores
-  std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> on_progress =
-      {};  // total 0: unknown
+  // total_bytes is 0 where the length is unknown.
+  std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> on_progress = {};
 };
 
-// Reads a table. The format follows the name: .csv or .tsv (also .gz and .zst behind it), .npy, .fvecs,
-// .fbin;
-// "-" reads CSV from standard input. Columns of files without names are called a0, a1, ...
+// Reads a table. The format follows the name: .csv or .tsv (also .csv.gz, .tsv.zst and so on), .npy, .fvecs,
+// .fbin; "-" reads CSV from standard input. Columns of files without names are called a0, a1, ...
 //
 // CSV numbers are read as the nearest float64. NPY columns keep the element type of the file.
 // Throws IoError when the file cannot be read, InputError naming file, line and column when a value or the
@@ -39,14 +37,14 @@ Table read_table(const std::string& path, const ReadOptions& options = {});
 
 // Consecutive rows of a table that is read a part at a time.
 struct TableBatch {
-  TableView rows;                    // as read_table would give them; gone when the call ends
-  std::uint64_t first_row = 0;       // how many rows of the input stand in front
-  std::uint64_t num_input_rows = 0;  // that the batch covers: its own, and those that were dropped
+  TableView rows;                    // as read_table would give them; valid until the call ends
+  std::uint64_t first_row = 0;       // how many rows of the input come before it
+  std::uint64_t num_input_rows = 0;  // how many it covers: its own, and those that were dropped
 };
 
 struct BatchOptions {
   std::size_t batch_rows = 10'000;  // the most in one batch
-  std::uint64_t skip_rows = 0;      // so many rows of the input are read and checked, but left out
+  std::uint64_t skip_rows = 0;      // how many rows of the input are read and checked, but left out
 };
 
 struct BatchTotals {
@@ -55,18 +53,18 @@ struct BatchTotals {
 };
 
 // Reads a table a part at a time, for tables larger than memory and streams without an end. `take` gets the
-// rows in order, as whole batches, and the rest at the end. It is called in this thread; what it throws ends
-// the reading and comes out. Ids are unique within a batch; nobody looks further back. Before the error about
-// a faulty row all whole batches in front of it have been handed out.
+// rows in order, as whole batches, and the rest at the end. It is called in this thread; an exception from it
+// ends the reading and is passed on. Ids are checked to be unique only within a batch. Before the error about
+// a faulty row, all whole batches before it have been handed out.
 //
-// Standard input, if it is a pipe, is read as it comes: after a pause of a second rows that wait for their
-// batch to be full are handed out. Memory: the batch, and some MB of the file; an NPY file in Fortran order
-// is read as a whole.
+// Standard input, if it is a pipe, is read as it comes: after a pause of a second, the rows read so far are
+// handed out as a batch. Memory: the batch, and some MB of the file; an NPY file in Fortran order is read as
+// a whole.
 BatchTotals read_table_in_batches(const std::string& path, const ReadOptions& options,
                                   const BatchOptions& batches,
                                   const std::function<void(const TableBatch&)>& take);
 
-// Parses CSV text in memory; `name` stands for the file in error texts. Otherwise as read_table.
+// Parses CSV text in memory; `name` is what error texts call it. Otherwise as read_table.
 Table parse_csv(std::string_view text, const std::string& name, const ReadOptions& options = {},
                 char delimiter = ',');
 

@@ -1,4 +1,4 @@
-// Changes of an index: what a batch is, how durable it is when the call returns, and what came of it.
+// Changes of an index: what a batch is, how durable it is when the call returns, and what it did.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace culmen {
 
 // When a change of an index in a directory counts as done. An index in memory has no such choice.
 enum class Durability : std::uint8_t {
-  sync,  // it survives a power cut. The default
-  os,  // the operating system has it: it survives the end of the process; a power cut may take the last ones
-  batch,  // the log has it, in memory: gone with the process unless Index::flush came after
+  sync,   // it survives a power cut. The default
+  os,     // the operating system has it: it survives the end of the process, but perhaps not a power cut
+  batch,  // the log has it, in memory: lost with the process unless Index::flush came after
 };
 
 // "sync", "os", "batch" and back. Throws InvalidArgument listing them.
@@ -34,27 +34,28 @@ struct OpenOptions {
 enum class Refreshed : std::uint8_t {
   unchanged,
   advanced,  // a later version of the same index
-  replaced,  // another index of the same attributes, whose versions do not go on from those before
+  replaced,  // another index with the same attributes, whose versions do not continue the old ones
 };
 
 // What opening a directory found in its log.
 struct RecoveryInfo {
-  std::uint64_t num_batches = 0;    // applied: changes that are younger than the snapshot on disk
-  std::uint64_t dropped_bytes = 0;  // at the end of the log: of batches that no call had reported as done
-  std::string dropped_from;         // the file they stood in; empty if there were none
+  std::uint64_t num_batches = 0;  // applied: changes that are newer than the snapshot on disk
+  std::uint64_t dropped_bytes =
+      0;                     // left out at the end of the log: batches that no call had reported as done
+  std::string dropped_from;  // the file that they were in; empty if there were none
 };
 
 // Several changes that become visible together, or not at all. Tables and ids are not copied: they must stay
 // until the batch is written. A table's columns are those of the index, found by name, in any order; without
 // names (no attributes in the view) they are taken in the index's order. Rows without ids get the next free
-// ones.
+// ones. Rows without labels get empty ones in an index that keeps labels.
 class WriteBatch {
  public:
   // New rows. An id that is in the index, or comes twice in the batch, makes the whole batch fail.
   WriteBatch& insert(TableView rows);
-  // Rows that replace those of the same id, where there are any. The last one of an id wins.
+  // Rows that replace those with the same id, if there are any. Of several rows with one id the last wins.
   WriteBatch& upsert(TableView rows);
-  // Ids that are not in the index are passed over.
+  // Ids that are not in the index are ignored.
   WriteBatch& erase(std::span<const std::int64_t> ids);
 
   struct Insert {
@@ -74,8 +75,8 @@ class WriteBatch {
 };
 
 struct WriteOptions {
-  // An index of float32 refuses values that float32 does not hold exactly, unless this is set: then they are
-  // rounded, and counted in IndexInfo::rounded_values.
+  // An index of float32 refuses values that float32 does not hold exactly. If this is set they are rounded
+  // instead, and counted in IndexInfo::rounded_values.
   bool round_to_float32 = false;
 };
 
@@ -84,16 +85,16 @@ struct WriteResult {
   std::uint64_t inserted = 0;  // rows whose id was new
   std::uint64_t replaced = 0;  // rows that took the place of another
   std::uint64_t erased = 0;
-  // Of the ids that were assigned, all of them 0 or more, in order of the rows; -1: none. They follow each
-  // other without a gap, unless a step between two that assign some names a larger id.
+  // The first of the ids that were assigned, in order of the rows; all of them are 0 or more. -1: none were.
+  // They follow each other without a gap, unless a step between two that assign some names a larger id.
   std::int64_t first_id = -1;
 };
 
 // What Index::repair could not save.
 struct RepairReport {
   std::uint64_t rows_kept = 0;
-  std::uint64_t rows_lost = 0;        // of blocks that were damaged
-  std::uint64_t batches_applied = 0;  // of the log
+  std::uint64_t rows_lost = 0;        // those of damaged blocks
+  std::uint64_t batches_applied = 0;  // batches of the log
   std::vector<std::string> dropped;   // one line each: file, place, what was wrong
 };
 

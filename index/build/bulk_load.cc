@@ -91,7 +91,7 @@ class BulkLoader {
   std::vector<PartitionRange> partitions_;  // in leaves_
 };
 
-// Of the rows' numbers, where a table has no ids.
+// Where a table has no ids, these are the rows' numbers.
 std::int64_t largest_id(const TableView& table) {
   return table.ids.empty() ? static_cast<std::int64_t>(table.num_rows) - 1
                            : *std::max_element(table.ids.begin(), table.ids.end());

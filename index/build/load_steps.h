@@ -1,5 +1,5 @@
 // The steps of a bulk load that are small beside the table, as every loader takes them: on the CPU
-// (index/build/bulk_load.h) and on a GPU (query/load/).
+// (index/build/bulk_load.h) and on a GPU (gpu/build/).
 #pragma once
 
 #include <cstdint>

@@ -78,7 +78,7 @@ std::uint64_t check_block(const std::string& path, std::uint64_t offset, std::sp
   return header.checksum;
 }
 
-// Of a block that is larger than a chunk. In a hole of a sparse file it ends with the header.
+// Checks a block that is larger than a chunk. In a hole of a sparse file that ends with the header.
 void check_in_pieces(const ReadableFile& file, std::uint64_t offset, std::uint64_t bytes,
                      const BlockHeader& expected) {
   BlockHeader header;

@@ -18,8 +18,8 @@ static_assert(std::endian::native == std::endian::little,
               "index files are little-endian and are read without conversion");
 
 inline constexpr std::uint32_t kFormatVersion = 2;
-inline constexpr std::uint64_t kAlignment =
-    64;  // of blocks, and of the sections of a leaf: a cache line, any vector
+// The alignment of blocks, and of the sections of a leaf: a cache line, any vector.
+inline constexpr std::uint64_t kAlignment = 64;
 
 constexpr std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;

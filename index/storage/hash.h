@@ -31,8 +31,8 @@ inline std::uint64_t checksum_of(std::span<const std::byte> bytes, std::uint64_t
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
-// Of a part of a file, read in pieces that are not kept: memory for all of it may be too much to ask for
-// before this is known to be right.
+// The checksum of a part of a file, read in pieces that are not kept: memory for all of it may be too much to
+// ask for before this is known to be right.
 inline std::uint64_t checksum_of(const ReadableFile& file, std::uint64_t offset, std::uint64_t bytes,
                                  std::uint64_t seed) {
   constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20;

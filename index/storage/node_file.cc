@@ -98,7 +98,7 @@ class NodeReader {
     }
   }
 
-  // Of all children.
+  // One bound of all children.
   static const Half* row_of(NodeRef node, int row) {
     return node.bounds() + static_cast<std::size_t>(row) * kFanOut;
   }
@@ -119,7 +119,7 @@ class NodeReader {
     if (!good) fail(node, "a bound that does not cover an attribute of a child");
   }
 
-  // Of a child of a node of this level: a leaf says it, a node's bounds do.
+  // The range of an attribute in a child of a node of this level: a leaf says it, or a node's bounds do.
   template <typename T>
   std::pair<double, double> range_in_units(std::uint32_t level, std::uint32_t child, int attribute) const {
     const auto i = static_cast<std::size_t>(attribute);

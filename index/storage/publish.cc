@@ -12,8 +12,8 @@ namespace {
 // What stands in a directory before a publish.
 struct Contents {
   bool has_index = false;
-  std::uint64_t live_number =
-      0;  // of the snapshot that CURRENT names; 0 if there is none or CURRENT is damaged
+  // The number of the snapshot that CURRENT names; 0 if there is none or CURRENT is damaged.
+  std::uint64_t live_number = 0;
   std::uint64_t last_number = 0;  // the highest in any name of a snapshot's files
   std::uint64_t last_log = 0;     // and of a log
 };

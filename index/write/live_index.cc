@@ -58,7 +58,7 @@ LiveIndex::~LiveIndex() {
   try {
     close();
   } catch (...) {
-    // What was acknowledged is in the log. Who wants to know of the rest calls close().
+    // What was acknowledged is in the log. To know of the rest, call close().
   }
 }
 

@@ -28,9 +28,9 @@ namespace culmen {
 
 class LiveIndex {
  public:
-  // Of an index in memory.
+  // For an index in memory.
   explicit LiveIndex(std::shared_ptr<const Snapshot> first);
-  // Of a directory. `file_system` outlives the index.
+  // For an index in a directory. `file_system` outlives the index.
   LiveIndex(storage::FileSystem& file_system, const std::string& directory, const OpenOptions& options);
   ~LiveIndex();
   LiveIndex(const LiveIndex&) = delete;

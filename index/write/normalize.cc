@@ -119,7 +119,7 @@ class Folder {
     return fates_.emplace(id, unnamed_fate_of(id)).first->second;
   }
 
-  // Of an id that no step has named yet: it may have been assigned by an earlier one.
+  // The fate of an id that no step has named yet: it may have been assigned by an earlier one.
   Fate unnamed_fate_of(std::int64_t id) const {
     const auto after =
         std::upper_bound(assigned_.begin(), assigned_.end(), id,

@@ -44,7 +44,7 @@ class Slots {
     return static_cast<std::uint32_t>(end_++);
   }
 
-  // Of the version that is being made: nobody else has seen it.
+  // The slot was taken for the version that is being made: nobody else has seen it.
   void give_back(std::uint32_t slot) { free_.push_back(slot); }
 
   // The version that is being made does without it, older ones do not.

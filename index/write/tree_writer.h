@@ -34,7 +34,7 @@ class TreeWriter {
   // rows, which loading does not look for.
   explicit TreeWriter(std::shared_ptr<const Snapshot> base);
 
-  // Of the version that is being made.
+  // Both speak of the version that is being made.
   bool contains(std::int64_t id) const { return find(id).page != kNoPage; }
   const Snapshot& current() const { return next_ != nullptr ? *next_ : *base_; }
 
@@ -77,7 +77,7 @@ class TreeWriter {
   };
 
   std::size_t block_rows() const { return static_cast<std::size_t>(base_->block_rows); }
-  // Of a leaf that was cut: there is room to grow.
+  // How full a leaf is after a cut: there is room to grow.
   std::size_t fill_rows() const { return block_rows() / 4 * 3; }
   std::size_t least_rows() const { return block_rows() / 4; }
   Place find(std::int64_t id) const;
@@ -137,7 +137,7 @@ class TreeWriter {
   std::unique_ptr<TreeNodes> nodes_;
   std::unique_ptr<Slots> leaf_slots_;
 
-  // Of the batch under way.
+  // These belong to the batch under way.
   std::vector<OrderKey> keys_;  // of its rows
   // [2 * num_attributes] whether a row that had the minimum, maximum has gone.
   std::vector<bool> lost_extremes_;

@@ -17,7 +17,7 @@
 namespace culmen::fuzz {
 namespace {
 
-// Of a first byte: which index; lengths, labels and ids are made good.
+// Parts of an input's first byte: which index; whether lengths, labels and ids are made good.
 constexpr std::uint8_t kShapes = 3, kGoodLengths = 4, kGoodLabels = 8, kGoodIds = 16;
 
 constexpr std::size_t kHeaderBytes = 64;

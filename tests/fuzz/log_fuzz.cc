@@ -18,8 +18,8 @@ namespace {
 
 using namespace storage;
 
-// Of a first byte: make checksums good, make the chain good as well, let CURRENT know the end, damage which
-// log.
+// Bits of an input's first byte: make checksums good, make the chain good as well, let CURRENT know the end,
+// damage which log.
 constexpr std::uint8_t kGoodChecksums = 1, kGoodChain = 2, kClosed = 4, kSecondLog = 8;
 
 constexpr std::size_t kOneStoreIn = 256;  // a store costs as much as many logs
@@ -99,7 +99,7 @@ void touch(std::span<const std::byte> bytes) {
   if (!bytes.empty()) sum = sum + std::to_integer<unsigned>(bytes.back());
 }
 
-// Of the bytes behind `end`, up to the sector with the last one that is not zero.
+// Counts the bytes after `end`, up to the sector with the last one that is not zero.
 std::uint64_t written_bytes(const Bytes& bytes, std::uint64_t end) {
   const auto last =
       std::find_if(bytes.rbegin(), bytes.rend(), [](std::byte byte) { return byte != std::byte{0}; });

@@ -21,8 +21,8 @@ namespace {
 
 using namespace storage;
 
-// Of a first byte: the text is CURRENT and no manifest; its checksum is made good; what follows are the
-// number of a manifest and edits of it.
+// Bits of an input's first byte: the text is CURRENT and no manifest; its checksum is made good; what follows
+// are the number of a manifest and edits of it.
 constexpr std::uint8_t kCurrent = 1, kGoodChecksum = 2, kEdits = 4;
 
 // Puts one of kValues, or the value of another place, in place of a value or of a name.

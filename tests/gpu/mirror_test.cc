@@ -71,7 +71,7 @@ TEST(MirrorRefresh, CopiesWhatIsNewAndSaysWhat) {
   EXPECT_GT(num_changed, 0u);
 }
 
-// Who holds no view must not keep the index from using slots again.
+// Without a view, a mirror must not keep the index from using slots again.
 TEST(MirrorRefresh, HoldsNoVersionOfTheIndexByItself) {
   SKIP_WITHOUT_GPU();
   WrittenTree tree({.name = "held"}, 23);

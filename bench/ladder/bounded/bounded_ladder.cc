@@ -12,7 +12,7 @@
 //            whatever else gpu/search/bounded.cu has learnt
 //
 // Rungs 1 to 4 are today's kernel with the steps of a commit put back (one_launch.cuh; the commit stands in
-// each rung's file), not the whole of that commit: what they include from query/gpu is as fast as it is
+// each rung's file), not the whole of that commit: what they include from gpu/search is as fast as it is
 // today, so a gain is that of the steps alone.
 //
 // Questions: equal weights and 50 random ones. A question's time is the median of R calls, after the one

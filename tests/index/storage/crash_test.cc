@@ -129,7 +129,7 @@ TEST_P(FaultyPublish, LeavesNothingOfANewDirectoryUnlessTheIndexIsInIt) {
 }
 
 TEST_P(FaultyPublish, AFailedSyncIsNotTriedAgain) {
-  // A sync that fails drops the bytes, and the next one succeeds: who syncs again publishes a hole.
+  // A sync that fails drops the bytes, and the next one succeeds: syncing again would publish a hole.
   const Files before = before_publish();
   const std::uint64_t num_calls = calls_of_publish(&before);
   std::mt19937 random(1);

@@ -160,8 +160,8 @@ TEST(LogDamage, OfAnOpenIndexIsRefusedForEveryLengthOfASealedLog) {
     cut["WAL-1"].resize(size);
     EXPECT_NE(open(cut).complaint.find("index/WAL-1, byte "), std::string::npos) << size;
   }
-  // Of the last log a prefix of whole batches is left. Cut between two of them it is as if it had ended
-  // there: nothing in the files says otherwise until the index is closed.
+  // What is left of the last log is a prefix of whole batches. Cut between two of them it is as if it had
+  // ended there: nothing in the files says otherwise until the index is closed.
   const std::size_t frame_5 = kSectorBytes, frame_6 = 2 * kSectorBytes, frame_7 = 3 * kSectorBytes;
   for (std::size_t size = kSectorBytes; size < files.at("WAL-2").size(); ++size) {
     Files cut = files;

@@ -119,8 +119,8 @@ class MemoryFileSystem : public FileSystem {
     std::uint64_t call;
   };
   std::vector<Sync> syncs;  // all so far
-  bool failed_sync_keeps_cache =
-      false;  // programs go on seeing what a failed sync lost, and no sync saves it
+  // Programs go on seeing what a failed sync lost, and no sync saves it.
+  bool failed_sync_keeps_cache = false;
 
   // Makes `path` with these files, all durable.
   void put(const std::string& path, const std::map<std::string, Bytes>& files) {

@@ -108,8 +108,8 @@ struct Options {
   std::size_t max_name_maps = kMaxNameMaps;
   std::uint64_t nest_every = 0;  // runs a second script, and its power cuts, from each so-many-th state
   std::optional<std::uint64_t> forgotten_sync = {};
-  std::optional<std::uint64_t> killed_at =
-      {};  // this call and all later ones of the first process do nothing
+  // This call and all later ones of the first process do nothing.
+  std::optional<std::uint64_t> killed_at = {};
 };
 
 // Runs a script on a file system that is examined before every call.
@@ -144,8 +144,8 @@ class ScriptRun {
   std::uint64_t num_states() const { return num_states_; }
   std::uint64_t num_calls() const { return system_.num_calls; }
   bool was_killed() const { return was_killed_; }
-  // Of each sync the step, the file and which of its syncs in that step, e.g. "a: index/WAL-1 1"; the step of
-  // the first open is o, of one after a kill k.
+  // For each sync: the step, the file, and which of the file's syncs in that step, e.g. "a: index/WAL-1 1";
+  // the step of the first open is o, that of one after a kill k.
   const std::vector<std::string>& syncs() const { return syncs_; }
   std::uint64_t call_of_sync(std::size_t sync) const { return system_.syncs[sync].call; }
 

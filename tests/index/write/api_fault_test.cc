@@ -60,7 +60,7 @@ std::int64_t count_allocations(const std::function<void()>& call) {
   return kNever - allocations_left.exchange(-1);
 }
 
-// Of `num` allocations some CULMEN_TEST_CASES, and one that is never made.
+// About CULMEN_TEST_CASES of `num` allocations, and one that is never made.
 std::vector<std::int64_t> some_of(std::int64_t num) {
   const auto stride = std::max<std::int64_t>(1, num / static_cast<std::int64_t>(num_cases(100)));
   std::vector<std::int64_t> some;
