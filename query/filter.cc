@@ -49,11 +49,15 @@ class FilterParser {
   std::string name() {
     skip_space();
     std::string result;
-    if (position_ < text_.size() && text_[position_] == '"') {
-      const std::size_t end = text_.find('"', position_ + 1);
-      if (end == std::string_view::npos) fail("the quote is not closed");
-      result = text_.substr(position_ + 1, end - position_ - 1);
-      position_ = end + 1;
+    if (take('"')) {
+      for (bool is_open = true; is_open;) {
+        const std::size_t end = text_.find('"', position_);
+        if (end == std::string_view::npos) fail("the quote is not closed");
+        result += text_.substr(position_, end - position_);
+        position_ = end + 1;
+        is_open = take('"');  // a quote in the name is doubled
+        if (is_open) result += '"';
+      }
     } else {
       while (position_ < text_.size() && is_name_character(text_[position_])) result += text_[position_++];
     }

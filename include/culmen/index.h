@@ -86,12 +86,13 @@ class Index {
   // Searches stay possible. The destructor of the last copy of the handle does the same, but hides errors.
   void close();
 
-  // For an index that was opened to read, or closed: takes over what its writer, in another process, has
+  // For an index that was opened to read: takes over what its writer, in another process, has
   // published since, also if the directory holds another index by now (`culmen build --force`, save with
   // overwrite, a directory renamed into its place, a link that leads elsewhere, older files put back). Then
   // versions begin again: what was kept by version must go. Throws InvalidArgument if the other one has other
   // attributes or another order of them, and as open(); searches then go on with the old index, and the next
-  // call tries again. For an index in memory, or one that is open as writable, there is nothing to take over.
+  // call tries again. For an index in memory, or one that is open as writable, there is nothing to take over;
+  // after close() it throws InvalidArgument.
   Refreshed refresh();
 
   // A handle that stays with this version: its searches do not see later changes. It keeps the memory of the

@@ -110,10 +110,23 @@ void LogWriter::add_frame(FrameKind kind, std::uint64_t version, std::span<const
 void LogWriter::write_frames(std::uint64_t room_bytes) {
   const std::uint64_t start = end_.offset - frames_.size();
   frames_.resize(frames_.size() + room_bytes);
-  try_once([&] { file_->write(start, frames_); });
+  try {
+    try_once([&] { file_->write(start, frames_); });
+  } catch (const IoError&) {
+    cut_off(start);  // a disk that is full may have taken whole frames before it refused the rest
+    throw;
+  }
   file_bytes_ = std::max(file_bytes_, start + frames_.size());
   if (frames_.capacity() > kMaxKeptBytes) frames_ = {};
   frames_.clear();
+}
+
+void LogWriter::cut_off(std::uint64_t offset) {
+  try {
+    file_->truncate(offset);
+    file_->sync();
+  } catch (const IoError&) {  // the first error says more
+  }
 }
 
 void LogWriter::append(std::span<const LogRecord> group) {
@@ -138,12 +151,7 @@ void LogWriter::sync_file() {
   try {
     try_once([&] { file_->sync(); });
   } catch (const IoError&) {
-    // The system may still show what the disk does not have. Whoever reads the log next must not take it for
-    // written: it was never acknowledged. Should this fail as well, then the first error says more.
-    try {
-      file_->truncate(durable_.offset);
-    } catch (const IoError&) {
-    }
+    cut_off(durable_.offset);  // the system may still show what the disk does not have
     throw;
   }
   durable_ = end_;

@@ -53,6 +53,8 @@ class LogWriter {
   void add_frame(FrameKind kind, std::uint64_t version, std::span<const std::byte> body);
   void write_frames(std::uint64_t room_bytes);
   void sync_file();
+  // After a failed call: whoever reads the log next must not take for written what was reported as failed.
+  void cut_off(std::uint64_t offset);
   template <typename F>
   void try_once(F&& f);
 

@@ -13,12 +13,16 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Index hotels() {
   static const std::vector<double> values = {1, 2, 3};
-  return Index::build(
-      {.num_rows = 3,
-       .attributes = {{"price", Preference::low}, {"stars"}, {"distance to beach"}, {"v1.5"}, {"android"}},
-       .columns = std::vector<ColumnView>(5, ColumnView(values.data())),
-       .ids = {},
-       .labels = {}});
+  return Index::build({.num_rows = 3,
+                       .attributes = {{"price", Preference::low},
+                                      {"stars"},
+                                      {"distance to beach"},
+                                      {"v1.5"},
+                                      {"android"},
+                                      {"\"say \"\"\""}},
+                       .columns = std::vector<ColumnView>(6, ColumnView(values.data())),
+                       .ids = {},
+                       .labels = {}});
 }
 
 struct Parsed {
@@ -42,6 +46,7 @@ TEST(Filter, ReadsComparisonsJoinedByAnd) {
            {"stars>=+3", {{1, 3, kInfinity}}},
            {"v1.5>=0", {{3, 0, kInfinity}}},
            {"\"distance to beach\"<=0.5", {{2, -kInfinity, 0.5}}},
+           {"\"\"\"say \"\"\"\"\"\"\"=2 and stars=1", {{5, 2, 2}, {1, 1, 1}}},
            {"stars>=3 and stars<=4 and stars>=2", {{1, 3, kInfinity}, {1, -kInfinity, 4}, {1, 2, kInfinity}}},
            {"android>0", {{4, std::nextafter(0.0, 1), kInfinity}}},
            {"stars<0.1", {{1, -kInfinity, std::nextafter(0.1, 0)}}}})

@@ -153,7 +153,7 @@ TEST_P(FaultyPublish, AFailedSyncIsNotTriedAgain) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, FaultyPublish,
                          testing::Combine(testing::Values(FaultKind::io_error, FaultKind::no_space,
-                                                          FaultKind::short_write),
+                                                          FaultKind::short_write, FaultKind::last_byte),
                                           testing::Bool()));
 
 TEST(FaultyLoad, IsAnErrorThatNamesTheFileWhereverItFails) {

@@ -95,6 +95,7 @@ enum class FaultKind {
   io_error,     // the call does nothing and says EIO; a sync loses what it should have kept
   no_space,     // the call does nothing and says ENOSPC
   short_write,  // half of the bytes are written, then ENOSPC
+  last_byte,    // all of the bytes but the last one
   power_cut,    // this call and all later ones do nothing
 };
 
@@ -157,7 +158,7 @@ class MemoryFileSystem : public FileSystem {
     return uuid;
   }
 
-  // Whether the call about to be made, a write, is to be cut in half.
+  // Whether the call about to be made, a write, is to be cut short.
   bool count_call(const std::string& doing) {
     if (before_call) before_call();
     const std::uint64_t call = num_calls++;
@@ -229,7 +230,8 @@ class MemoryWritableFile : public WritableFile {
       : system_(system), file_(std::move(file)), path_(std::move(path)) {}
   void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
     const bool cut = system_.count_call("write to " + path_);
-    if (cut) bytes = bytes.first(bytes.size() / 2);
+    if (cut)
+      bytes = bytes.first(system_.plan.kind == FaultKind::last_byte ? bytes.size() - 1 : bytes.size() / 2);
     file_->write(offset, bytes);
     ++system_.num_changes;
     if (cut) throw IoError("cannot write to " + path_ + ": No space left on device");
