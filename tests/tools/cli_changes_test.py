@@ -535,6 +535,30 @@ class LogTest(IndexCase):
                    key=lambda path: int(re.sub(r"\D", "", path.name)))
 
 
+class PermissionsTest(IndexCase):
+    def modes(self, directory):
+        paths = [self.dir / directory, *(self.dir / directory).iterdir()]
+        return {(path.is_dir(), path.stat().st_mode & 0o7777) for path in paths}
+
+    def test_files_and_directories_are_made_as_the_umask_says(self):
+        self.write("new.csv", "a,b\n9,9\n")
+        for mask in [0o002, 0o022, 0o077]:
+            with self.subTest(mask=oct(mask)):
+                under_mask = {"preexec_fn": lambda mask=mask: os.umask(mask)}
+                expected = {(True, 0o777 & ~mask), (False, 0o666 & ~mask)}
+                self.write("table.csv", TABLE)
+                self.culmen("build", "table.csv", "-o", "index", "--id", "id", **under_mask)
+                self.assertEqual(self.modes("index"), expected)
+                for command in [["insert", "index", "new.csv"], ["compact", "index"], ["delete", "index", "--ids", "1"],
+                                ["build", "table.csv", "-o", "index", "--id", "id", "--force"]]:
+                    self.culmen(*command, **under_mask)
+                    self.assertEqual(self.modes("index"), expected, command)
+                self.culmen("repair", "index", "-o", "mended", **under_mask)
+                self.assertEqual(self.modes("mended"), expected)
+                shutil.rmtree(self.dir / "index")
+                shutil.rmtree(self.dir / "mended")
+
+
 class WritersTest(IndexCase):
     def test_a_second_writer_is_refused_and_readers_are_not(self):
         self.build()
