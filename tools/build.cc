@@ -20,6 +20,7 @@
 #include "tools/interrupt.h"
 #include "tools/numbers.h"
 #include "tools/progress_bar.h"
+#include "tools/whole_number.h"
 
 namespace culmen::tools {
 namespace {
@@ -202,23 +203,23 @@ void add_index_options(CLI::App& command, Arguments& arguments) {
   CLI::Option* partitions = command
                                 .add_option("--partitions", arguments.build.num_partitions,
                                             "About how many groups (default: chosen)")
-                                ->check(CLI::PositiveNumber)
+                                ->transform(whole_number<int>(1))
                                 ->type_name("P")
                                 ->group("Index");
   command.add_option("--splits", arguments.build.num_splits, "Parts per angle, instead of --partitions")
-      ->check(CLI::PositiveNumber)
+      ->transform(whole_number<int>(1))
       ->excludes(partitions)
       ->type_name("S")
       ->group("Index");
   command
       .add_option("--block", arguments.build.block_rows,
                   "Rows a block, a multiple of 16 up to 4096 (default 96)")
-      ->check(CLI::PositiveNumber)
+      ->transform(whole_number<int>(1))
       ->type_name("B")
       ->group("Index");
   command
       .add_option("--threads", arguments.build.num_threads, "Threads; never changes the index (default: all)")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole_number<int>(0))
       ->type_name("T");
   command
       .add_option("--device", arguments.device,

@@ -22,6 +22,7 @@
 #include "tools/interrupt.h"
 #include "tools/numbers.h"
 #include "tools/progress_bar.h"
+#include "tools/whole_number.h"
 
 namespace culmen::tools {
 namespace {
@@ -315,13 +316,13 @@ void add_writing_options(CLI::App& command, Arguments& arguments) {
   CLI::Option* batch = command
                            .add_option("--batch", arguments.batch_rows,
                                        "Rows that become visible, and durable, together (default 10000)")
-                           ->check(CLI::PositiveNumber)
+                           ->transform(whole_number<std::uint64_t>(1))
                            ->type_name("ROWS")
                            ->group("Writing");
   CLI::Option* skip = command
                           .add_option("--skip", arguments.skip_rows,
                                       "Leave out so many rows at the beginning, to go on after an error")
-                          ->check(CLI::NonNegativeNumber)
+                          ->transform(whole_number<std::uint64_t>(0))
                           ->type_name("ROWS")
                           ->group("Writing");
   command
@@ -332,7 +333,7 @@ void add_writing_options(CLI::App& command, Arguments& arguments) {
   add_durability(command, arguments.durability);
   command.get_option("--durability")->group("Writing");
   command.add_option("--threads", arguments.num_threads, "Threads (default: all)")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole_number<int>(0))
       ->type_name("T")
       ->group("Writing");
 }

@@ -20,6 +20,7 @@
 #include "tools/output.h"
 #include "tools/profile.h"
 #include "tools/weights.h"
+#include "tools/whole_number.h"
 
 namespace culmen::tools {
 namespace {
@@ -58,9 +59,6 @@ std::string chosen_format(const Arguments& arguments) {
 void check_usage(const Arguments& arguments) {
   if (arguments.weights.empty() && arguments.weights_file.empty())
     throw InvalidArgument("weights are missing: give -w name=value,... or --weights-file FILE");
-  if (arguments.k == std::size_t{0})
-    throw InvalidArgument(
-        "-k 0: ask for at least 1 row; for every row above a score leave -k out and give --min-score");
   if (chosen_format(arguments) == "npy" && arguments.output.empty() && stdout_is_terminal())
     throw InvalidArgument("npy is binary: give -o FILE or a pipe");
   if (arguments.device != "auto") parse_device(arguments.device, "auto, ");
@@ -219,7 +217,7 @@ void add_question_options(CLI::App& command, Arguments& arguments) {
       ->type_name("FILE")
       ->group("Question");
   command.add_option("-k", arguments.k, "How many rows (default 10; with --min-score: all of them)")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole_number<std::size_t>(1))
       ->type_name("K")
       ->group("Question");
   command
@@ -247,7 +245,7 @@ void add_running_options(CLI::App& command, Arguments& arguments) {
   command
       .add_option("--threads", arguments.num_threads,
                   "Threads (default: one a query; all for a file, scan, gta)")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole_number<int>(0))
       ->type_name("T")
       ->group("Running");
   command

@@ -689,6 +689,31 @@ class ExitCodesTest(Case):
             with self.subTest(arguments):
                 self.refused(*arguments, code=2, says="--help")
 
+    def test_numbers_are_asked_for_in_a_few_words(self):
+        self.write("t.csv", "a\n1\n")
+        query, build = ["query", "index", "-w", "a=1"], ["build", "t.csv", "-o", "index"]
+        insert, generate = ["insert", "index", "t.csv"], ["generate", "zipf", "-o", "t.npy"]
+        cases = [(query, "-k", "ten", "at least 1"), (query, "-k", "1e3", "at least 1"), (query, "-k", "", "at least 1"),
+                 (query, "-k", "0x10", "at least 1"), (query, "-k", "9" * 400, "at most 18446744073709551615"),
+                 (query, "--threads", "-1", "at least 0"), (query, "--threads", "3000000000", "at most 2147483647"),
+                 (build, "--threads", "x", "at least 0"), (build, "--block", "0", "at least 1"),
+                 (build, "--splits", "-1", "at least 1"), (build, "--partitions", "1.5", "at least 1"),
+                 (insert, "--threads", "x", "at least 0"), (insert, "--batch", "0", "at least 1"),
+                 (insert, "--skip", "-1", "at least 0"), (["compact", "index"], "--threads", "-1", "at least 0"),
+                 (generate, "--rows", "many", "at least 0"), (generate, "--rows", "-5", "at least 0"),
+                 (generate, "--dims", "65", "at most 64"), (generate, "--seed", "-1", "at least 0")]
+        for command, option, value, expected in cases:
+            with self.subTest((*command, option, value)):
+                found = value if len(value) < 40 else value[:40] + "..."
+                says = f"culmen: {option}: expected a whole number of {expected}, found '{found}'; "
+                self.refused(*command, option, value, code=2, says=says)
+
+    def test_numbers_are_decimal(self):
+        self.write("t.csv", "a\n" + "1\n" * 20)
+        self.culmen("build", "t.csv", "-o", "index")
+        for k in ["010", "+10", "10"]:
+            self.assertEqual(len(self.ids("-w", "a=1", "-k", k)), 10)
+
     def test_missing_files_are_failures(self):
         self.refused("build", "missing.csv", "-o", "index", code=1, says="missing.csv")
         self.refused("query", "missing", "-w", "1", code=1, says="missing")
