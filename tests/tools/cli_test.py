@@ -714,6 +714,21 @@ class ExitCodesTest(Case):
         for k in ["010", "+10", "10"]:
             self.assertEqual(len(self.ids("-w", "a=1", "-k", k)), 10)
 
+    def test_mistyped_commands_are_told_the_one_that_was_meant(self):
+        for word, meant in [("qury", "query"), ("isnert", "insert"), ("verfy", "verify"), ("calib", "calibrate"),
+                            ("Build", "build")]:
+            self.refused(word, "index", code=2, says=f'there is no command "{word}" (did you mean "{meant}"?); the commands')
+            self.refused("help", word, code=2, says=f'there is no command "{word}" (did you mean "{meant}"?); the commands')
+        self.refused("frobnicate", code=2, says='there is no command "frobnicate"; the commands are generate, build, query')
+        self.refused(code=2, says="name a command: generate, build, query")
+
+    def test_mistyped_options_are_told_the_one_that_was_meant(self):
+        self.refused("query", "index", "--wieghts=a=1", code=2,
+                     says='culmen query has no option --wieghts (did you mean "--weights"?)')
+        self.refused("query", "index", "--frobnicate", code=2, says="culmen query has no option --frobnicate; ")
+        self.refused("-q", "info", "index", code=2, says="culmen has no option -q: a command comes first")
+        self.refused("info", "index", "other", code=2, says='culmen info does not expect "other"')
+
     def test_missing_files_are_failures(self):
         self.refused("build", "missing.csv", "-o", "index", code=1, says="missing.csv")
         self.refused("query", "missing", "-w", "1", code=1, says="missing")
@@ -767,6 +782,11 @@ class HelpTest(Case):
         out, _ = self.culmen("--help")
         for command in self.COMMANDS:
             self.assertRegex(out, rf"\n  {command} ")
+
+    def test_help_is_a_command_as_well(self):
+        self.assertEqual(self.culmen("help"), self.culmen("--help"))
+        for command in [*self.COMMANDS, "calibrate", "help"]:
+            self.assertEqual(self.culmen("help", command), self.culmen(command, "--help"))
 
     def test_version(self):
         self.assertRegex(self.culmen("--version")[0], r"\Aculmen \d+\.\d+\.\d+\n\Z")
