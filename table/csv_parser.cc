@@ -89,9 +89,9 @@ std::vector<const char*> cut_at_records(std::string_view window, std::size_t chu
 
 }  // namespace
 
-void throw_csv_fault(const std::string& name, std::uint64_t line, std::size_t column,
-                     const std::string& what) {
-  throw InputError(name + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + what);
+void throw_csv_fault(const std::string& name, std::uint64_t line, std::size_t column, const std::string& what,
+                     InputError::Remedy remedy) {
+  throw InputError(name + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + what, remedy);
 }
 
 CsvParser::CsvParser(ByteSource& source, const std::string& name, const ReadOptions& options, char delimiter,
@@ -160,7 +160,8 @@ std::string_view CsvParser::parse_window(std::string_view window, CsvRowSink& si
   sink.take({{chunks_.data(), num_chunks}, num_lines_, num_bytes_used});
   for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) {
     const std::optional<CsvFault>& fault = chunks_[chunk].fault;
-    if (fault) throw_csv_fault(name_, num_lines_ + fault->line + 1, fault->column, fault->what);
+    if (fault)
+      throw_csv_fault(name_, num_lines_ + fault->line + 1, fault->column, fault->what, fault->remedy);
     num_lines_ += chunks_[chunk].num_lines;
   }
   return window.substr(num_bytes_used);

@@ -112,8 +112,8 @@ class Index {
   static Index build(const TableView& table, const BuildOptions& options = {});
 
   // Opens the index in `directory`, with every change that was reported as done. Reads and checks every byte.
-  // Throws IoError (for a writer also if another process has the lock), or FormatError naming the damaged
-  // file and offset.
+  // Throws NoIndex if there is none, another IoError (for a writer also if another process has the lock), or
+  // FormatError naming the damaged file and offset.
   static Index open(const std::filesystem::path& directory, const OpenOptions& options = {});
 
   // Publishes this index in `directory`, which is created. Atomic: after a crash or an error the directory
@@ -124,7 +124,7 @@ class Index {
   // ---- Changes. Of an index in memory, and of one that was opened as writable; others throw
   // InvalidArgument. Each call is one batch: all of it, or after an error nothing. On return searches see it,
   // and it is as durable as OpenOptions::durability says. Calls of several threads share the disk's syncs.
-  // Throw InputError for rows that cannot be (NaN, an id that is there, a value that the index's type does
+  // Throw RowError for a row that cannot be (NaN, an id that is there, a value that the index's type does
   // not hold), InvalidArgument for columns that are not the index's, and IoError: after that no more changes
   // are taken until the directory is opened anew, while searches go on. Cost: about 5 us a row in batches of
   // 1,000 beside the sync; batches of a million rows and more go past the log straight into a new snapshot on

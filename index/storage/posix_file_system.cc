@@ -278,6 +278,8 @@ class PosixFileSystem : public FileSystem {
   std::unique_ptr<Directory> open_directory(const std::string& path) override {
     Descriptor directory(
         uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+    if (directory.get() < 0 && errno == ENOTDIR)
+      throw NoIndex(path + " holds no index: it is not a directory");
     if (directory.get() < 0) throw_system_error("open directory", path, errno);
     return std::make_unique<PosixDirectory>(std::move(directory), path);
   }

@@ -172,7 +172,8 @@ TEST_F(Posix, OpensAReadOnlyDirectoryAndWritesNothing) {
 TEST_F(Posix, NamesThePathAndTheReason) {
   EXPECT_EQ(complaint(), "cannot open directory " + index_ + ": No such file or directory");
   std::ofstream(index_) << "a file";
-  EXPECT_EQ(complaint(), "cannot open directory " + index_ + ": Not a directory");
+  EXPECT_EQ(complaint(), index_ + " holds no index: it is not a directory");
+  EXPECT_THROW(load(posix(), index_), NoIndex);
   const auto snapshot = make_snapshot({});
   EXPECT_THROW(publish(*snapshot, posix(), index_, true), IoError);
   EXPECT_THROW(publish(*snapshot, posix(), (root_ / "no" / "such").string(), true), IoError);

@@ -181,7 +181,7 @@ class InsertTest(IndexCase):
     def test_a_float32_index_says_what_to_do_with_other_values(self):
         self.build()
         self.write("new.csv", "a,b\n4,4\n0.1,5\n")
-        self.refused_and_unchanged("insert", "index", "new.csv", code=3, says="row 1 (from 0), column a: 0.1")
+        self.refused_and_unchanged("insert", "index", "new.csv", code=3, says="culmen: new.csv:3: column a: 0.1 is")
         _, err = self.culmen("insert", "index", "new.csv", code=3)
         self.assertIn("--type f32", err)
         self.assertIn("--type f64", err)
@@ -190,7 +190,8 @@ class InsertTest(IndexCase):
         (rounded,) = struct.unpack("<f", struct.pack("<f", 0.1))
         self.assertEqual(self.table(), {**ROWS, 4: (4, 4), 5: (rounded, 5)})
         self.write("new.csv", "a,b\n1e300,5\n")
-        self.refused_and_unchanged("insert", "index", "new.csv", "--type", "f32", code=3, says="1")
+        self.refused_and_unchanged("insert", "index", "new.csv", "--type", "f32", code=3,
+                                   says='culmen: new.csv:2: column "a": 1e+300 is beyond the range of float32\n')
 
     def test_a_float64_index_takes_every_value(self):
         self.build("id,a,b\n1,0.1,2\n")
@@ -239,8 +240,23 @@ class InsertTest(IndexCase):
         self.write("new.csv", "id,a,b\n4,4,-4\n5,5,-5\n4,6,-6\n")
         _, err = self.culmen("insert", "index", "new.csv", "--id", "id", "--batch", 2, code=3)
         self.assertIn("the first 2 rows of new.csv", err)
-        self.assertIn("begins with row 2 (from 0)", err)
+        self.assertIn("culmen: new.csv:4: id 4 is in the index already; upsert replaces\n", err)
         self.assertEqual(self.table(), {id: (id, -id) for id in range(1, 6)})
+
+    def test_errors_count_lines_of_text_and_rows_of_matrices_from_1(self):
+        self.build_labels()
+        self.write("new.csv", 'a,name,id\n3,"three\nlines",3\nnan,x,9\n4,four,4\n5,five,1\n')
+        for options in [[], ["--atomic"], ["--batch", 2]]:
+            _, err = self.culmen("insert", "index", "new.csv", "--id", "id", "--label", "name", "--nulls", "drop",
+                                 *options, code=3)
+            self.assertTrue(err.startswith("culmen: new.csv:6: id 1 is in the index already"), err)
+            self.culmen("delete", "index", "--ids", "3,4")
+        self.build()
+        write_npy(self.dir / "new.npy", [[1, 2], [float("nan"), 2], [3, 4], [5, 0.1]])
+        for options in [[], ["--atomic"], ["--batch", 3]]:
+            _, err = self.culmen("insert", "index", "new.npy", "--nulls", "drop", *options, code=3)
+            self.assertTrue(err.startswith("culmen: new.npy: row 4: column a1: 0.1 is no float32"), err)
+        self.refused_and_unchanged("insert", "index", "new.npy", code=3, says="new.npy: row 2, column")
 
     def test_every_durability_is_durable_when_the_command_ends(self):
         self.build()

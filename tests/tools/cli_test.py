@@ -82,6 +82,19 @@ class BuildTest(Case):
         self.assertIn("values rounded: 1", err)
         self.assertIn("float64, as asked", self.culmen("build", "exact.csv", "-o", "i4", "--type", "f64")[1])
 
+    def test_names_the_options_that_would_help(self):
+        self.write("t.csv", "a,b\n1,2\n,x\n")
+        self.refused("build", "t.csv", "-o", "index", code=3,
+                     says='t.csv:3:1: expected a number in column "a", found an empty cell (--nulls drop leaves such rows out)')
+        self.refused("build", "t.csv", "-o", "index", "--nulls", "drop", code=3,
+                     says='found "x" (name the columns to read with --attributes)')
+        self.refused("build", "t.csv", "-o", "index", "--attributes", "b", code=3, says='column "b", found "x"\n')
+
+    def test_names_the_line_of_a_value_beyond_the_type(self):
+        self.write("t.csv", 'a,name\n1,"two\nlines"\n1e300,x\n')
+        self.refused("build", "t.csv", "-o", "index", "--label", "name", "--type", "f32", code=3,
+                     says='culmen: t.csv:4: column "a": 1e+300 is beyond the range of float32\n')
+
     def test_reads_standard_input(self):
         self.culmen("build", "-", "-o", "index", "--id", "id", "--label", "name", stdin=HOTELS)
         self.assertEqual(self.ids("-w", "rating=1", "-k", 1), [9])
@@ -402,7 +415,9 @@ class WeightsTest(Case):
         write_npy(self.dir / "wide.npy", [[1, 2, 3]])
         ask = ["query", "index", "--weights-file"]
         self.refused(*ask, "unknown.csv", code=2, says="price, rating")
-        self.refused(*ask, "text.csv", code=3, says="text.csv")
+        self.refused(*ask, "text.csv", code=3, says='text.csv:2:1: expected a number in column "price", found "x"\n')
+        self.write("gap.csv", "price\n\"\"\n")  # no option of query's would help
+        self.refused(*ask, "gap.csv", code=3, says='gap.csv:2:1: expected a number in column "price", found an empty cell\n')
         self.refused(*ask, "zero.csv", code=2, says="query 2")
         self.refused(*ask, "wide.npy", code=2, says="price, rating")
         self.refused(*ask, "missing.csv", code=1, says="missing.csv")
@@ -649,8 +664,17 @@ class InfoTest(Case):
 
     def test_refuses_what_is_no_index(self):
         (self.dir / "nothing").mkdir()
-        for directory in ["missing", "nothing"]:
-            self.refused("info", directory, code=1, says=directory)
+        self.write("t.csv", "a\n1\n")
+        makes_one = "culmen build INPUT -o DIR makes one"
+        self.refused("info", "missing", code=1, says="missing: No such file or directory")
+        for name in ["nothing", "t.csv"]:
+            for command in [["info", name], ["verify", name], ["compact", name], ["query", name, "-w", "a=1"],
+                            ["insert", name, "t.csv"], ["delete", name, "--ids", "1"], ["repair", name, "-o", "new"]]:
+                with self.subTest(command):
+                    self.refused(*command, code=1, says=f"{name} holds no index")
+                    self.refused(*command, code=1, says=makes_one)
+        self.assertEqual(self.listing(), ["nothing", "t.csv"])
+        self.assertEqual(os.listdir(self.dir / "nothing"), [])
 
 
 class VerifyTest(Case):
