@@ -171,6 +171,16 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
        "t.csv:1:1: expected UTF-8 text, found UTF-16 (convert it with: iconv -f UTF-16 -t UTF-8)"},
       {std::string("\xFE\xFF\0a", 4),
        "t.csv:1:1: expected UTF-8 text, found UTF-16 (convert it with: iconv -f UTF-16 -t UTF-8)"},
+      {"\x1F\x8B\x08\x02",
+       "t.csv:1:1: expected UTF-8 text, found gzip data (decompress it with gzip -dc, or give it as a file "
+       "named .csv.gz)"},
+      {"\x28\xB5\x2F\xFD",
+       "t.csv:1:1: expected UTF-8 text, found zstd data (decompress it with zstd -dc, or give it as a file "
+       "named .csv.zst)"},
+      {"\xFD\x37zXZ", "t.csv:1:1: expected UTF-8 text, found xz data (decompress it with xz -dc)"},
+      {"PK\x03\x04\x14",
+       "t.csv:1:1: expected UTF-8 text, found a ZIP archive or a spreadsheet (unpack it, or save it as CSV)"},
+      {"\x93NUMPY\x01", "t.csv:1:1: expected UTF-8 text, found a NumPy array (give it as a file named .npy)"},
       {std::string("a\0\n\0", 4), "t.csv:1:1: a NUL byte (is the file UTF-16, or not text at all?)"},
   };
   for (const Refusal& refusal : cases) EXPECT_EQ(error_in(refusal.text), refusal.error) << refusal.text;

@@ -4,8 +4,10 @@ The commands that change an index have tests of their own: cli_changes_test.py.
 """
 
 import csv
+import gzip
 import io
 import json
+import lzma
 import os
 import pty
 import random
@@ -81,6 +83,14 @@ class BuildTest(Case):
         err = self.culmen("build", "inexact.csv", "-o", "i3", "--type", "f32")[1]
         self.assertIn("values rounded: 1", err)
         self.assertIn("float64, as asked", self.culmen("build", "exact.csv", "-o", "i4", "--type", "f64")[1])
+
+    def test_says_what_standard_input_is_if_it_is_no_text(self):
+        for what, compress in [("gzip", gzip.compress), ("xz", lzma.compress)]:
+            done = subprocess.run([PROGRAM, "build", "-", "-o", "index"], cwd=self.dir, capture_output=True,
+                                  input=compress(HOTELS.encode()), timeout=60, check=False)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn(f"found {what} data (decompress it with {what} -dc", done.stderr.decode())
+        self.assertEqual(self.listing(), [])
 
     def test_names_the_options_that_would_help(self):
         self.write("t.csv", "a,b\n1,2\n,x\n")
