@@ -20,8 +20,8 @@ struct Answers {
 // Columns aligned for people, numbers rounded.
 void write_table(const Answers& answers, Output& out);
 
-// Header query,rank,id,score,label,attributes... (query: batches only, label: if the index has labels);
-// numbers read back to the same bits, text quoted as in RFC 4180.
+// Header query,rank,id,score,label,attributes... (query: batches only, label: if the index has labels; of the
+// attributes their attribute_titles); numbers read back to the same bits, text quoted as in RFC 4180.
 void write_csv(const Answers& answers, Output& out);
 
 // {"queries":[...]} with one object a query; numbers read back to the same bits.

@@ -276,7 +276,8 @@ void add_answer_options(CLI::App& command, Arguments& arguments) {
   command
       .add_option("--format", arguments.format,
                   "Default: by the ending of -o, else table on a terminal and csv elsewhere. All but table\n"
-                  "keep every digit; npy holds ids and scores")
+                  "keep every digit; npy holds ids and scores. In table and csv an attribute that is called\n"
+                  "query, rank, id, score or label has \"attribute.\" in front")
       ->check(CLI::IsMember({"table", "csv", "json", "jsonl", "npy"}))
       ->group("Answer");
   command

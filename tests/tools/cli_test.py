@@ -551,6 +551,23 @@ class FormatsTest(Case):
         json.loads((self.dir / "best.csv").read_text())
         self.assertEqual(self.output("-o", "-"), self.output())
 
+    def test_attributes_called_like_columns_of_the_answer_stay_apart(self):
+        names = ["score", "id", "rank", "query", "label", "attribute.id", "a"]
+        self.build_numbers([range(7), range(1, 8)], names)
+        titles = ["attribute.score", "attribute.attribute.id", "attribute.rank", "attribute.query", "attribute.label",
+                  "attribute.id", "a"]
+        out, _ = self.culmen("query", "index", "-w", "score=1", "--format", "csv")
+        header, best, _ = [line.split(",") for line in out.splitlines()]
+        self.assertEqual(header, ["rank", "id", "score", *titles])
+        self.assertEqual(best, ["1", "1", "1", *"1234567"])
+        out, _ = self.culmen("query", "index", "-w", "score=1", "--format", "table")
+        self.assertEqual(out.split()[:10], ["rank", "id", "score", *titles])
+        self.write("w.csv", "score\n1\n")
+        out, _ = self.culmen("query", "index", "--weights-file", "w.csv", "--format", "csv")
+        self.assertEqual(out.split()[0].split(","), ["query", "rank", "id", "score", *titles])
+        out, _ = self.culmen("query", "index", "-w", "score=1", "--format", "json")
+        self.assertEqual(list(json.loads(out)["queries"][0]["results"][0]["attributes"]), names)
+
     def test_a_file_holds_what_stdout_would_get(self):
         self.assertEqual(self.output("-o", "best.csv"), "")
         self.assertEqual((self.dir / "best.csv").read_bytes().decode(), self.output())
