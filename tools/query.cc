@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "tools/answers.h"
+#include "tools/column_names.h"
 #include "tools/commands.h"
 #include "tools/device_number.h"
 #include "tools/numbers.h"
@@ -51,15 +53,22 @@ struct Arguments {
 
 std::string chosen_format(const Arguments& arguments) {
   if (!arguments.format.empty()) return arguments.format;
+  if (arguments.output.empty()) return stdout_is_terminal() ? "table" : "csv";
+  const std::string ending = lower_case(std::filesystem::path(arguments.output).extension().string());
+  if (ending.empty()) return "csv";
   for (std::string_view format : {"csv", "json", "jsonl", "npy"})
-    if (arguments.output.ends_with(fmt::format(".{}", format))) return std::string(format);
-  return arguments.output.empty() && stdout_is_terminal() ? "table" : "csv";
+    if (ending.substr(1) == format) return std::string(format);
+  throw InvalidArgument(
+      fmt::format("{}: cannot tell the format by the ending {}; known are .csv, .json, .jsonl "
+                  "and .npy, and --format chooses one whatever the ending",
+                  arguments.output, ending));
 }
 
 void check_usage(const Arguments& arguments) {
   if (arguments.weights.empty() && arguments.weights_file.empty())
     throw InvalidArgument("weights are missing: give -w name=value,... or --weights-file FILE");
-  if (chosen_format(arguments) == "npy" && arguments.output.empty() && stdout_is_terminal())
+  if (!arguments.explain && chosen_format(arguments) == "npy" && arguments.output.empty() &&
+      stdout_is_terminal())
     throw InvalidArgument("npy is binary: give -o FILE or a pipe");
   if (arguments.device != "auto") parse_device(arguments.device, "auto, ");
   parse_device_memory(arguments.memory);
@@ -274,10 +283,11 @@ void add_running_options(CLI::App& command, Arguments& arguments) {
 
 void add_answer_options(CLI::App& command, Arguments& arguments) {
   command
-      .add_option("--format", arguments.format,
-                  "Default: by the ending of -o, else table on a terminal and csv elsewhere. All but table\n"
-                  "keep every digit; npy holds ids and scores. In table and csv an attribute that is called\n"
-                  "query, rank, id, score or label has \"attribute.\" in front")
+      .add_option(
+          "--format", arguments.format,
+          "Default: by the ending of -o; without one, table on a terminal and csv elsewhere. All but\n"
+          "table keep every digit; npy holds ids and scores. In table and csv an attribute that is\n"
+          "called query, rank, id, score or label has \"attribute.\" in front")
       ->check(CLI::IsMember({"table", "csv", "json", "jsonl", "npy"}))
       ->group("Answer");
   command

@@ -545,11 +545,23 @@ class FormatsTest(Case):
     def test_the_ending_of_the_file_chooses_the_format(self):
         self.output("-o", "best.json")
         json.loads((self.dir / "best.json").read_text())
-        self.output("-o", "best.txt")
-        self.assertTrue((self.dir / "best.txt").read_text().startswith("rank,id"))
+        self.output("-o", "best.JSONL")
+        self.assertEqual(len((self.dir / "best.JSONL").read_text().splitlines()), 1)
+        self.output("-o", "best")
+        self.assertTrue((self.dir / "best").read_text().startswith("rank,id"))
         self.output("-o", "best.csv", "--format", "jsonl")
         json.loads((self.dir / "best.csv").read_text())
         self.assertEqual(self.output("-o", "-"), self.output())
+
+    def test_an_ending_of_no_format_is_an_error_unless_a_format_is_named(self):
+        for name in ["best.parquet", "best.txt", "best.csv.gz", "best."]:
+            with self.subTest(name):
+                self.refused("query", "index", "-w", "rating=1", "-o", name, code=2, says=".csv, .json, .jsonl and .npy")
+                self.assertFalse((self.dir / name).exists())
+        self.output("-o", "best.txt", "--format", "table")
+        self.assertTrue((self.dir / "best.txt").read_text().startswith("rank  id"))
+        self.output("-o", "plan.txt", "--explain")  # is of no format
+        self.assertIn("engine", (self.dir / "plan.txt").read_text())
 
     def test_attributes_called_like_columns_of_the_answer_stay_apart(self):
         names = ["score", "id", "rank", "query", "label", "attribute.id", "a"]
