@@ -532,7 +532,7 @@ class FormatsTest(Case):
         lines = out.splitlines()
         self.assertEqual(len({len(line) for line in lines}), 1, out)
         self.assertEqual(lines[0].split(), ["rank", "id", "score", "label", "a"])
-        self.assertIn("1.23457", lines[3])
+        self.assertIn("1.23456789", lines[3])
         self.assertNotIn("\x1b", out)
         self.assertIn("x" * 39 + "…", lines[1])
 
@@ -579,6 +579,22 @@ class FormatsTest(Case):
         self.assertEqual(out.split()[0].split(","), ["query", "rank", "id", "score", *titles])
         out, _ = self.culmen("query", "index", "-w", "score=1", "--format", "json")
         self.assertEqual(list(json.loads(out)["queries"][0]["results"][0]["attributes"]), names)
+
+    def test_table_shows_numbers_that_can_be_recognised(self):
+        for type, column in [("f64", {1751328013: "1751328013", -(2**53): "-9007199254740992", 0.1: "0.1",
+                                      52.5200066: "52.5200066", 1751328013.25: "1751328013.25",
+                                      0.30000000000000004: "0.3", 1e300: "1e+300", -0.0000125: "-1.25e-05"}),
+                             ("f32", {1751328000: "1751328000", 79.9: "79.9", 1234567.875: "1234567.88", 0.1: "0.1"})]:
+            with self.subTest(type):
+                self.build_numbers([[value] for value in column], ("a",), "--type", type)
+                for where in [[], ["--scale", "minmax"]]:
+                    out, _ = self.culmen("query", "index", "-w", "a=1", "--format", "table", *where)
+                    self.assertEqual({line.split()[3] for line in out.splitlines()[1:]}, set(column.values()))
+                out, _ = self.culmen("query", "index", "-w", "a=1", "--format", "table")
+                for line in out.splitlines()[1:]:
+                    _, _, score, value = line.split()
+                    self.assertEqual(score, value)
+        self.assertIn("0.1 to 1751328000\n", self.culmen("info", "index")[0])
 
     def test_a_file_holds_what_stdout_would_get(self):
         self.assertEqual(self.output("-o", "best.csv"), "")
