@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/number_text.h"
 #include "cpu/frontier.h"
 #include "cpu/node_ranges.h"
 #include "cpu/topk.h"
@@ -112,8 +113,8 @@ class MonotoneSearch {
 
   [[noreturn]] void throw_not_monotone(std::uint64_t row, double score, double bound) const {
     throw InvalidArgument("the function is not monotone as its direction() and relative_error() say: id " +
-                          std::to_string(snapshot_.id(row)) + " scores " + std::to_string(score) +
-                          ", but values that are nowhere worse at most " + std::to_string(bound));
+                          std::to_string(snapshot_.id(row)) + " scores " + number_text(score) +
+                          ", but values that are nowhere worse at most " + number_text(bound));
   }
 
   // Fills values_ with the tuple as the user gave it; false if it fails the filter.

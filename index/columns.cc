@@ -101,7 +101,7 @@ std::string describe_bad_value(const ColumnView& column, std::uint64_t row) {
       return std::to_string(value) + " is beyond 2^53 and would lose digits as float64";
     if (std::isnan(value)) return "NaN is not a number to rank by";
     if (std::isinf(value)) return "infinity is not a number to rank by";
-    return std::to_string(value) + " is beyond the range of float32";
+    return number_text(static_cast<double>(value)) + " is beyond the range of float32";
   });
 }
 
@@ -128,8 +128,8 @@ void check_memory(const TableView& table) {
     throw InputError("the labels are a null pointer");
   const auto back = std::adjacent_find(labels.offsets.begin(), labels.offsets.end(), std::greater<>());
   if (back != labels.offsets.end())
-    throw InputError("row " + std::to_string(back - labels.offsets.begin()) +
-                     ": the label ends before it begins");
+    throw RowError(static_cast<std::uint64_t>(back - labels.offsets.begin()),
+                   "the label ends before it begins");
   if (labels.offsets.back() > labels.bytes.size())
     throw InputError("the labels end at byte " + std::to_string(labels.offsets.back()) + ", but there are " +
                      std::to_string(labels.bytes.size()) + " bytes");
@@ -164,8 +164,8 @@ void check_shape(const TableView& table) {
 void check_values(const TableView& table, std::size_t column, const ColumnFacts& facts) {
   const std::uint64_t row = facts.first_bad_row;
   if (row != ColumnFacts::kNoRow)
-    throw InputError("row " + std::to_string(row) + ", column \"" + table.attributes[column].name +
-                     "\": " + describe_bad_value(table.columns[column], row));
+    throw RowError(row, "column \"" + table.attributes[column].name +
+                            "\": " + describe_bad_value(table.columns[column], row));
 }
 
 ColumnSurvey survey_columns(const TableView& table, ValueType wanted) {
@@ -198,8 +198,9 @@ void check_ids_unique(std::span<const std::int64_t> ids) {
   if (twice == sorted.end()) return;
   const auto first = std::find(ids.begin(), ids.end(), *twice);
   const auto second = std::find(first + 1, ids.end(), *twice);
-  throw InputError("id " + std::to_string(*twice) + " stands in rows " + std::to_string(first - ids.begin()) +
-                   " and " + std::to_string(second - ids.begin()) + "; ids must be unique");
+  throw InputError("id " + std::to_string(*twice) + " stands in rows " +
+                   std::to_string(first - ids.begin() + 1) + " and " +
+                   std::to_string(second - ids.begin() + 1) + "; ids must be unique");
 }
 
 template <typename T>

@@ -30,8 +30,8 @@ struct ColumnSurvey {
   std::uint64_t rounded_values = 0;
 };
 
-// Checks shape, names and every value. Throws InputError naming the first bad row (counted from 0) and
-// column.
+// Checks shape, names and every value. Throws RowError naming the first bad row and column, InputError for
+// the shape.
 ColumnSurvey survey_columns(const TableView& table, ValueType wanted);
 
 // Its parts, for callers that look at the values by other means. The facts are of values rounded to float32

@@ -15,9 +15,11 @@
 namespace culmen {
 namespace {
 
+// Integers whole: a million blocks are not 1e+06.
 std::string number(double value) {
+  const bool is_whole = std::abs(value) <= 0x1p53 && value == std::trunc(value);
   char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
+  std::snprintf(text, sizeof text, is_whole ? "%.0f" : "%.9g", value);
   return text;
 }
 

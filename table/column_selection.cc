@@ -25,8 +25,8 @@ void take_all(const std::vector<std::string>& names, const std::string& file, Co
   for (std::size_t column = 0; column < names.size(); ++column) {
     if (column == selection.id || column == selection.label) continue;
     if (names[column].empty()) {
-      throw InputError(file + ":1:" + std::to_string(column + 1) +
-                       ": expected a column name, found none (name the columns to read with --attributes)");
+      throw InputError(file + ":1:" + std::to_string(column + 1) + ": expected a column name, found none",
+                       InputError::Remedy::choose_columns);
     }
     selection.attributes.push_back({names[column]});
     selection.columns.push_back(column);

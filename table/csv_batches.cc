@@ -43,7 +43,7 @@ class BatchSink : public CsvRowSink {
   std::size_t num_rows_ = 0;
   std::vector<std::vector<double>> columns_;
   std::vector<std::int64_t> ids_;
-  RowLines id_lines_;
+  RowLines lines_;
   Labels labels_;
 };
 
@@ -81,10 +81,8 @@ void BatchSink::take_row(const CsvRows& chunk, std::size_t row, std::size_t labe
   }
   const std::size_t width = columns_.size();
   for (std::size_t slot = 0; slot < width; ++slot) columns_[slot].push_back(chunk.values[row * width + slot]);
-  if (schema_->selection.id) {
-    ids_.push_back(chunk.ids[row]);
-    id_lines_.add(num_rows_, num_lines_before + 1 + chunk.id_lines.line_of(row));
-  }
+  if (schema_->selection.id) ids_.push_back(chunk.ids[row]);
+  lines_.add(num_rows_, num_lines_before + 1 + chunk.lines.line_of(row));
   if (schema_->selection.label) {
     const std::span<const char> label(chunk.label_bytes.data() + label_begin, chunk.label_sizes[row]);
     labels_.bytes.insert(labels_.bytes.end(), label.begin(), label.end());
@@ -107,14 +105,15 @@ void BatchSink::wait() {
 }
 
 void BatchSink::hand_out() {
-  if (options_.unique_ids && schema_->selection.id) check_csv_ids(ids_, id_lines_, name_, *schema_);
-  take_({view(), first_row_, num_seen_ - first_row_});
+  if (options_.unique_ids && schema_->selection.id) check_csv_ids(ids_, lines_, name_, *schema_);
+  take_({view(), first_row_, num_seen_ - first_row_,
+         [this](std::size_t row) { return place_of_line(name_, lines_.line_of(row)); }});
   totals_.num_rows += num_rows_;
   first_row_ = num_seen_;
   num_rows_ = 0;
   for (std::vector<double>& column : columns_) column.clear();
   ids_.clear();
-  id_lines_.clear();
+  lines_.clear();
   labels_.bytes.clear();
   if (schema_->selection.label) labels_.offsets.resize(1);
 }

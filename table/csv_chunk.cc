@@ -16,7 +16,7 @@ void CsvRows::clear() {
   next = nullptr;
   values.clear();
   ids.clear();
-  id_lines.clear();
+  lines.clear();
   label_bytes.clear();
   label_sizes.clear();
   fault.reset();
@@ -106,6 +106,7 @@ const char* CsvChunkParser::parse_any_row(const char* record, const char* end, b
                                           CsvRows& rows) {
   const RecordState state = splitter_.split(record, end, at_end_of_file);
   if (state == RecordState::incomplete) return nullptr;
+  remedy_ = InputError::Remedy::none;
   if (state == RecordState::refused) fault_ = splitter_.fault();
   if (state == RecordState::complete && splitter_.num_fields() != schema_.names.size()) {
     refuse_ragged(rows);
@@ -113,7 +114,7 @@ const char* CsvChunkParser::parse_any_row(const char* record, const char* end, b
   }
   if (state == RecordState::refused || !parse_cells(rows)) {
     const auto lines_before = static_cast<std::uint64_t>(std::count(record, fault_.position, '\n'));
-    rows.fault = {rows.num_lines + lines_before, fault_.field + 1, fault_.what};
+    rows.fault = {rows.num_lines + lines_before, fault_.field + 1, fault_.what, remedy_};
     return nullptr;
   }
   end_row(splitter_.num_lines(), rows);
@@ -144,7 +145,7 @@ void CsvChunkParser::end_row(std::uint64_t num_lines, CsvRows& rows) const {
     rows.dropped_at.push_back(rows.num_rows);
     undo_row(rows);
   } else {
-    if (schema_.selection.id) rows.id_lines.add(rows.num_rows, rows.num_lines);
+    rows.lines.add(rows.num_rows, rows.num_lines);
     ++rows.num_rows;
   }
   rows.num_lines += num_lines;
@@ -211,26 +212,24 @@ bool CsvChunkParser::refuse(const Target& target, const char* expected, NumberKi
   fault_.field = target.column;
   fault_.what = std::string("expected ") + expected + " in column " +
                 quote_excerpt(schema_.names[target.column]) + ", found " +
-                (kind == NumberKind::empty ? "an empty cell" : quote_excerpt(text)) + advice(target, kind);
+                (kind == NumberKind::empty ? "an empty cell" : quote_excerpt(text)) + reason(target, kind);
+  remedy_ = remedy(target, kind);
   return false;
 }
 
-const char* CsvChunkParser::advice(const Target& target, NumberKind kind) const {
-  switch (kind) {
-    case NumberKind::empty:
-    case NumberKind::not_finite:
-      return " (--nulls drop leaves such rows out)";
-    case NumberKind::out_of_range:
-      return target.use == Use::id ? ", beyond the range of int64" : ", beyond the range of float64";
-    case NumberKind::inexact_integer:
-      return ", an integer beyond 2^53 that float64 cannot hold exactly";
-    case NumberKind::finite:
-      return "";
-    case NumberKind::not_a_number:
-      break;
-  }
+// Behind a number that is too large.
+const char* CsvChunkParser::reason(const Target& target, NumberKind kind) {
+  if (kind == NumberKind::out_of_range)
+    return target.use == Use::id ? ", beyond the range of int64" : ", beyond the range of float64";
+  if (kind == NumberKind::inexact_integer) return ", an integer beyond 2^53 that float64 cannot hold exactly";
+  return "";
+}
+
+InputError::Remedy CsvChunkParser::remedy(const Target& target, NumberKind kind) const {
+  if (kind == NumberKind::empty || kind == NumberKind::not_finite) return InputError::Remedy::drop_nulls;
   const bool taken_unasked = target.use == Use::attribute && schema_.selection.took_all;
-  return taken_unasked ? " (name the columns to read with --attributes)" : "";
+  return kind == NumberKind::not_a_number && taken_unasked ? InputError::Remedy::choose_columns
+                                                           : InputError::Remedy::none;
 }
 
 void CsvChunkParser::refuse_ragged(CsvRows& rows) const {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "culmen/error.h"
 #include "culmen/table_io.h"
 #include "table/column_selection.h"
 #include "table/csv_record.h"
@@ -27,6 +28,7 @@ struct CsvFault {
   std::uint64_t line = 0;  // from 0, counted from the chunk's first line
   std::size_t column = 0;  // from 1
   std::string what;
+  InputError::Remedy remedy = InputError::Remedy::none;
 };
 
 // What came out of a chunk. Kept and refilled, so that its memory is reused.
@@ -37,7 +39,7 @@ struct CsvRows {
   const char* next = nullptr;     // first byte that was not used: the input's end, or an incomplete record
   std::vector<double> values;     // [num_rows, num_attributes] row-major
   std::vector<std::int64_t> ids;  // [num_rows], or empty
-  RowLines id_lines;              // of ids; lines from 0
+  RowLines lines;                 // [num_rows]; from 0
   std::vector<char> label_bytes;
   std::vector<std::uint32_t> label_sizes;  // [num_rows], or empty
   std::optional<CsvFault> fault;           // the first one; rows behind it are not parsed
@@ -73,7 +75,8 @@ class CsvChunkParser {
   bool parse_label(const Target& target, CsvRows& rows);
   bool take_null(NumberKind kind);
   bool refuse(const Target& target, const char* expected, NumberKind kind, std::string_view text);
-  const char* advice(const Target& target, NumberKind kind) const;
+  static const char* reason(const Target& target, NumberKind kind);
+  InputError::Remedy remedy(const Target& target, NumberKind kind) const;
   void refuse_ragged(CsvRows& rows) const;
 
   const CsvSchema& schema_;
@@ -88,6 +91,7 @@ class CsvChunkParser {
   std::size_t label_bytes_before_ = 0;
   bool row_has_null_ = false;
   RecordFault fault_;
+  InputError::Remedy remedy_ = InputError::Remedy::none;  // for the fault
 };
 
 }  // namespace culmen::io

@@ -13,12 +13,27 @@
 namespace culmen::io {
 namespace {
 
-// Drops a UTF-8 byte order mark; names UTF-16, which would look like stray NULs further on.
+// What is no text but begins like it for the parser, which would name a stray byte further on.
+struct OtherFormat {
+  std::string_view beginning;
+  const char* what;
+};
+constexpr std::size_t kBeginningBytes = 3;  // the longest of these, and of the byte order mark
+constexpr OtherFormat kOtherFormats[] = {
+    {"\xFF\xFE", "UTF-16 (convert it with: iconv -f UTF-16 -t UTF-8)"},
+    {"\xFE\xFF", "UTF-16 (convert it with: iconv -f UTF-16 -t UTF-8)"},
+    {"\x1F\x8B", "gzip data (decompress it with gzip -dc, or give it as a file named .csv.gz)"},
+    {"\x28\xB5\x2F", "zstd data (decompress it with zstd -dc, or give it as a file named .csv.zst)"},
+    {"\xFD\x37\x7A", "xz data (decompress it with xz -dc)"},
+    {"PK\x03", "a ZIP archive or a spreadsheet (unpack it, or save it as CSV)"},
+    {"\x93NU", "a NumPy array (give it as a file named .npy)"},
+};
+
+// Drops a UTF-8 byte order mark; names what is no UTF-8 text at all.
 std::string_view drop_byte_order_mark(std::string_view text, const std::string& name) {
-  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
-    throw_csv_fault(name, 1, 1,
-                    "expected UTF-8 text, found UTF-16 (convert it with: iconv -f UTF-16 -t UTF-8)");
-  }
+  for (const OtherFormat& format : kOtherFormats)
+    if (text.starts_with(format.beginning))
+      throw_csv_fault(name, 1, 1, std::string("expected UTF-8 text, found ") + format.what);
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   return text;
 }
@@ -89,9 +104,9 @@ std::vector<const char*> cut_at_records(std::string_view window, std::size_t chu
 
 }  // namespace
 
-void throw_csv_fault(const std::string& name, std::uint64_t line, std::size_t column,
-                     const std::string& what) {
-  throw InputError(name + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + what);
+void throw_csv_fault(const std::string& name, std::uint64_t line, std::size_t column, const std::string& what,
+                     InputError::Remedy remedy) {
+  throw InputError(name + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + what, remedy);
 }
 
 CsvParser::CsvParser(ByteSource& source, const std::string& name, const ReadOptions& options, char delimiter,
@@ -126,9 +141,8 @@ void CsvParser::parse(CsvRowSink& sink) {
 
 // Returns what stands behind the header in the first window.
 std::string_view CsvParser::read_header() {
-  constexpr std::size_t kMarkBytes = 3;
   std::string_view text = windows_.next({});
-  while (text.size() < kMarkBytes && !windows_.is_last()) text = windows_.next(text);
+  while (text.size() < kBeginningBytes && !windows_.is_last()) text = windows_.next(text);
   text = drop_byte_order_mark(text, name_);
   RecordSplitter splitter(schema_.delimiter, kMaxColumns);
   RecordState state = RecordState::incomplete;
@@ -160,7 +174,8 @@ std::string_view CsvParser::parse_window(std::string_view window, CsvRowSink& si
   sink.take({{chunks_.data(), num_chunks}, num_lines_, num_bytes_used});
   for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) {
     const std::optional<CsvFault>& fault = chunks_[chunk].fault;
-    if (fault) throw_csv_fault(name_, num_lines_ + fault->line + 1, fault->column, fault->what);
+    if (fault)
+      throw_csv_fault(name_, num_lines_ + fault->line + 1, fault->column, fault->what, fault->remedy);
     num_lines_ += chunks_[chunk].num_lines;
   }
   return window.substr(num_bytes_used);

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "culmen/error.h"
 #include "culmen/table_io.h"
 #include "table/byte_source.h"
 #include "table/csv_chunk.h"
@@ -43,7 +44,8 @@ class CsvRowSink {
 };
 
 [[noreturn]] void throw_csv_fault(const std::string& name, std::uint64_t line, std::size_t column,
-                                  const std::string& what);
+                                  const std::string& what,
+                                  InputError::Remedy remedy = InputError::Remedy::none);
 
 class CsvParser {
  public:

@@ -33,7 +33,7 @@ class TableSink : public CsvRowSink {
   std::size_t num_rows_ = 0;
   std::size_t num_windows_ = 0;
   std::vector<std::vector<double>> columns_;
-  RowLines id_lines_;
+  RowLines lines_;
   Table table_;
 };
 
@@ -51,7 +51,7 @@ void TableSink::take(const CsvWindow& window) {
     const CsvRows& rows = window.chunks[chunk];
     first_rows[chunk] = num_rows_;
     table_.ids.insert(table_.ids.end(), rows.ids.begin(), rows.ids.end());
-    id_lines_.append(rows.id_lines, num_rows_, num_lines + 1);
+    lines_.append(rows.lines, num_rows_, num_lines + 1);
     take_labels(rows);
     table_.num_dropped_rows += rows.dropped_at.size();
     num_rows_ += rows.num_rows;
@@ -85,7 +85,7 @@ void TableSink::reserve_for_whole_input(std::size_t num_bytes_used) {
 }
 
 Table TableSink::finish() {
-  if (options_.unique_ids) check_csv_ids(table_.ids, id_lines_, name_, *schema_);
+  if (options_.unique_ids) check_csv_ids(table_.ids, lines_, name_, *schema_);
   table_.num_rows = num_rows_;
   table_.attributes = schema_->selection.attributes;
   table_.label_name = options_.label_column;
@@ -93,6 +93,9 @@ Table TableSink::finish() {
     table_.columns.emplace_back(column.data());
     table_.storage.emplace_back(std::move(column));
   }
+  table_.place_of_row = [name = name_, lines = std::move(lines_)](std::size_t row) {
+    return place_of_line(name, lines.line_of(row));
+  };
   return std::move(table_);
 }
 

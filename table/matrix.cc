@@ -73,6 +73,15 @@ std::string to_text(T value) {
   return std::string(buffer, end);
 }
 
+// Where a row stood in the file, before the rows `dropped` (ascending) were left out.
+std::size_t row_with_dropped(std::size_t row, const std::vector<std::size_t>& dropped) {
+  for (const std::size_t gap : dropped) {
+    if (gap > row) break;
+    ++row;
+  }
+  return row;
+}
+
 template <Element T>
 class MatrixReader {
  public:
@@ -116,9 +125,7 @@ class MatrixReader {
   std::size_t check_prefixes(std::size_t pos, std::size_t count) const;
   bool is_right_prefix(std::size_t index) const;
   Place place_of(std::size_t index) const;
-  std::string row_text(std::size_t row) const {
-    return std::to_string(format_.first_row + row) + " (from 0)";
-  }
+  std::string row_text(std::size_t row) const { return std::to_string(format_.first_row + row + 1); }
   [[noreturn]] void throw_fault(std::size_t index) const;
   void drop_null_rows();
   T* remove_rows(T* begin, std::size_t row_elements) const;
@@ -238,17 +245,17 @@ auto MatrixReader<T>::place_of(std::size_t index) const -> Place {
 template <Element T>
 void MatrixReader<T>::throw_fault(std::size_t index) const {
   const Place place = place_of(index);
-  const std::string where = name_ + ": row " + row_text(place.row);
+  const std::string where = name_ + ": row " + row_text(place.row);  // from 1, as lines are
   const T value = values_[index];
   if (place.column < num_prefix_) {
     const auto found = std::bit_cast<std::int32_t>(static_cast<float>(value));
     throw InputError(where + ": expected " + std::to_string(format_.num_columns) +
-                     " values as in row 0, found a length of " + std::to_string(found));
+                     " values as in row 1, found a length of " + std::to_string(found));
   }
   const std::string column = ", column " + quote_excerpt(names_[place.column - num_prefix_]);
   if (std::is_floating_point_v<T>) {
-    throw InputError(where + column + ": expected a finite number, found " + to_text(value) +
-                     " (--nulls drop leaves such rows out)");
+    throw InputError(where + column + ": expected a finite number, found " + to_text(value),
+                     InputError::Remedy::drop_nulls);
   }
   throw InputError(where + column +
                    ": expected an integer of at most 2^53, which float64 holds exactly, found " +
@@ -296,7 +303,7 @@ void MatrixReader<T>::take_ids(Table& table) const {
   throw InputError(name_ + ": row " + row_text(repeated->second_row) + ", column " +
                    quote_excerpt(options_.id_column) + ": expected unique ids, found " +
                    std::to_string(table.ids[repeated->second_row]) + " again (first in row " +
-                   std::to_string(format_.first_row + repeated->first_row) + ")");
+                   row_text(repeated->first_row) + ")");
 }
 
 template <Element T>
@@ -311,6 +318,9 @@ Table MatrixReader<T>::finish() {
     table.columns.emplace_back(first, static_cast<std::ptrdiff_t>(row_stride()));
   }
   table.storage.emplace_back(std::move(values_));  // which leaves the values where they are
+  table.place_of_row = [name = name_, first_row = format_.first_row, dropped = null_rows_](std::size_t row) {
+    return name + ": row " + std::to_string(first_row + row_with_dropped(row, dropped) + 1);
+  };
   return table;
 }
 

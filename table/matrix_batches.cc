@@ -21,7 +21,7 @@ BatchTotals read_row_major(ByteSource& source, const MatrixFormat& format, const
     part.num_rows = std::min({num_left, num_wanted, std::uint64_t{batches.batch_rows}});
     const Table table = read_matrix(source, part, name, options);
     if (!skip) {
-      if (table.num_rows > 0) take({table.view(), part.first_row, part.num_rows});
+      if (table.num_rows > 0) take({table.view(), part.first_row, part.num_rows, table.place_of_row});
       totals.num_rows += table.num_rows;
       totals.num_dropped_rows += table.num_dropped_rows;
     }
@@ -55,7 +55,9 @@ BatchTotals read_column_major(ByteSource& source, const MatrixFormat& format, co
     const std::uint64_t num_input_rows = std::min<std::uint64_t>(format.num_rows - row, batches.batch_rows);
     const std::size_t first = num_kept(row);
     const std::size_t num_rows = num_kept(row + num_input_rows) - first;
-    if (num_rows > 0) take({rows_of(whole, first, num_rows), row, num_input_rows});
+    if (num_rows > 0)
+      take({rows_of(whole, first, num_rows), row, num_input_rows,
+            [&table, first](std::size_t r) { return table.place_of_row(first + r); }});
     totals.num_rows += num_rows;
     totals.num_dropped_rows += num_input_rows - num_rows;
     row += num_input_rows;

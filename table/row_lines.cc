@@ -20,4 +20,8 @@ std::uint64_t RowLines::line_of(std::size_t row) const {
   return run.line + (row - run.row);
 }
 
+std::string place_of_line(const std::string& name, std::uint64_t line) {
+  return name + ":" + std::to_string(line);
+}
+
 }  // namespace culmen::io

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace culmen::io {
@@ -25,5 +26,8 @@ class RowLines {
   };
   std::vector<Run> runs_;
 };
+
+// "t.csv:3"
+std::string place_of_line(const std::string& name, std::uint64_t line);
 
 }  // namespace culmen::io

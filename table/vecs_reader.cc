@@ -64,7 +64,7 @@ void open_fvecs(ByteSource& source, const std::string& name, const MatrixReading
   if (num_bytes % row_bytes != 0) {
     throw InputError(name + ": expected rows of " + std::to_string(row_bytes) +
                      " bytes, but the file ends at byte " + std::to_string(num_bytes) + ", within row " +
-                     std::to_string(num_bytes / row_bytes) + " (from 0)");
+                     std::to_string(num_bytes / row_bytes + 1));
   }
   MatrixFormat format;
   format.num_rows = num_bytes / row_bytes;

@@ -267,8 +267,8 @@ double load_as_double(const Table& table, std::size_t column, std::size_t row) {
   }
   const std::int64_t value = load<std::int64_t>(view, row);
   if (value < -kMaxExactInteger || value > kMaxExactInteger) {
-    throw InvalidArgument("row " + std::to_string(row) + ", attribute \"" + table.attributes[column].name +
-                          "\": " + std::to_string(value) +
+    throw InvalidArgument("row " + std::to_string(row + 1) + ", attribute \"" +
+                          table.attributes[column].name + "\": " + std::to_string(value) +
                           " is beyond 2^53, which float64 cannot hold; write CSV");
   }
   return static_cast<double>(value);

@@ -39,20 +39,20 @@ inline std::vector<Refusal> refused_tables() {
   return {
       Refusal{"nan",
               [](TableView& t, BuildOptions&) { t.columns[1] = ColumnView(kWithNan.data()); },
-              {"row 1", "stars", "NaN"}},
+              {"row 2", "stars", "NaN"}},
       Refusal{"infinity",
               [](TableView& t, BuildOptions&) { t.columns[0] = ColumnView(kWithInfinity.data()); },
-              {"row 2", "price", "infinity"}},
+              {"row 3", "price", "infinity"}},
       Refusal{"large_integer",
               [](TableView& t, BuildOptions&) { t.columns[0] = ColumnView(kBeyondExact.data()); },
-              {"row 1", "price", "2^53", "9007199254740993"}},
+              {"row 2", "price", "2^53", "9007199254740993"}},
       Refusal{"beyond_float32",
               [](TableView& t, BuildOptions& o) {
                 t.columns[0] = ColumnView(kBeyondFloat.data());
                 o.value_type = ValueType::float32;
               },
-              {"row 0", "price", "float32"}},
-      Refusal{"id_twice", [](TableView& t, BuildOptions&) { t.ids = kTwice; }, {"id 4", "rows 0 and 2"}},
+              {"row 1", "price", "1e+39 is beyond the range of float32"}},
+      Refusal{"id_twice", [](TableView& t, BuildOptions&) { t.ids = kTwice; }, {"id 4", "rows 1 and 3"}},
       Refusal{"too_few_ids",
               [](TableView& t, BuildOptions&) { t.ids = std::span(kTwice).first(2); },
               {"3 rows", "2 ids"}},
@@ -80,7 +80,7 @@ inline std::vector<Refusal> refused_tables() {
               [](TableView& t, BuildOptions&) {
                 t.labels = {kThreeBytes, kBackwardOffsets};
               },
-              {"row 1", "label"}},
+              {"row 2", "label"}},
       Refusal{"labels_that_are_not_there",
               [](TableView& t, BuildOptions&) {
                 t.labels = {std::span(kThreeBytes).first(2), kFourOffsets};

@@ -17,11 +17,11 @@ struct Answers {
   bool batch;  // the queries came from a file: rows then say which one they answer, counted from 1
 };
 
-// Columns aligned for people, numbers rounded.
+// Columns aligned for people; integers up to 2^53 whole, other numbers rounded.
 void write_table(const Answers& answers, Output& out);
 
-// Header query,rank,id,score,label,attributes... (query: batches only, label: if the index has labels);
-// numbers read back to the same bits, text quoted as in RFC 4180.
+// Header query,rank,id,score,label,attributes... (query: batches only, label: if the index has labels; of the
+// attributes their attribute_titles); numbers read back to the same bits, text quoted as in RFC 4180.
 void write_csv(const Answers& answers, Output& out);
 
 // {"queries":[...]} with one object a query; numbers read back to the same bits.

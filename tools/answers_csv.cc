@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "tools/answers.h"
+#include "tools/column_titles.h"
 #include "tools/numbers.h"
 
 namespace culmen::tools {
@@ -20,8 +21,7 @@ std::string quoted_if_needed(std::string_view text) {
 std::string header(const Answers& answers) {
   std::string line = answers.batch ? "query,rank,id,score" : "rank,id,score";
   if (answers.info.has_labels) line += ",label";
-  for (const AttributeInfo& attribute : answers.info.attributes)
-    line += ',' + quoted_if_needed(attribute.name);
+  for (const std::string& title : attribute_titles(answers.info)) line += ',' + quoted_if_needed(title);
   return line + '\n';
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tools/answers.h"
+#include "tools/column_titles.h"
 #include "tools/numbers.h"
 #include "tools/weights.h"
 
@@ -52,15 +53,16 @@ std::string name_cell(std::string_view name) {
 std::vector<Column> columns_of(const Answers& answers, const SearchResult& result) {
   Column rank{"rank", false, {}}, id{"id", false, {}}, score{"score", false, {}}, label{"label", true, {}};
   std::vector<Column> attributes;
-  for (const AttributeInfo& attribute : answers.info.attributes)
-    attributes.push_back({name_cell(attribute.name), false, {}});
+  for (const std::string& title : attribute_titles(answers.info))
+    attributes.push_back({name_cell(title), false, {}});
+  const ValueType type = answers.info.value_type;
   for (std::size_t i = 0; i < result.hits.size(); ++i) {
     rank.cells.push_back(std::to_string(i + 1));
     id.cells.push_back(std::to_string(result.hits[i].id));
-    score.cells.push_back(rounded(result.hits[i].score));
+    score.cells.push_back(recognisable(result.hits[i].score, type));
     if (answers.info.has_labels) label.cells.push_back(name_cell(result.label(i)));
     for (std::size_t a = 0; a < attributes.size(); ++a)
-      attributes[a].cells.push_back(rounded(result.attribute(i, static_cast<int>(a))));
+      attributes[a].cells.push_back(recognisable(result.attribute(i, static_cast<int>(a)), type));
   }
   std::vector<Column> columns = {std::move(rank), std::move(id), std::move(score)};
   if (answers.info.has_labels) columns.push_back(std::move(label));

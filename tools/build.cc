@@ -20,6 +20,8 @@
 #include "tools/interrupt.h"
 #include "tools/numbers.h"
 #include "tools/progress_bar.h"
+#include "tools/table_hints.h"
+#include "tools/whole_number.h"
 
 namespace culmen::tools {
 namespace {
@@ -122,6 +124,18 @@ std::string value_type_text(const Table& table, const IndexInfo& info, const std
                      column_beyond_float32(table).value_or("?"));
 }
 
+Table read(const Arguments& arguments, ProgressBar& bar) try {
+  return read_table(arguments.input, read_options(arguments, bar));
+} catch (const InputError& error) {
+  throw_with_hint(error);
+}
+
+Index build(const Table& table, const Arguments& arguments, ProgressBar& bar) try {
+  return Index::build(table.view(), build_options(arguments, bar));
+} catch (const RowError& error) {
+  throw InputError(fmt::format("{}: {}", table.place_of_row(error.row()), error.problem()));
+}
+
 void print_summary(const Arguments& arguments, const Table& table, const IndexInfo& info,
                    const Seconds& seconds) {
   fmt::print(stderr, "{}: {}, {}{}\n", arguments.directory, counted(info.num_tuples, "row"),
@@ -148,9 +162,9 @@ ExitCode run(const Arguments& arguments, bool quiet) {
   ProgressBar bar(quiet);
   Stopwatch watch;
   Seconds seconds;
-  const Table table = read_table(arguments.input, read_options(arguments, bar));
+  const Table table = read(arguments, bar);
   seconds.read = watch.lap();
-  const Index index = Index::build(table.view(), build_options(arguments, bar));
+  const Index index = build(table, arguments, bar);
   seconds.build = watch.lap();
   throw_if_interrupted();  // from here on the index is published, whole
   bar.show("saving", -1);
@@ -202,23 +216,23 @@ void add_index_options(CLI::App& command, Arguments& arguments) {
   CLI::Option* partitions = command
                                 .add_option("--partitions", arguments.build.num_partitions,
                                             "About how many groups (default: chosen)")
-                                ->check(CLI::PositiveNumber)
+                                ->transform(whole_number<int>(1))
                                 ->type_name("P")
                                 ->group("Index");
   command.add_option("--splits", arguments.build.num_splits, "Parts per angle, instead of --partitions")
-      ->check(CLI::PositiveNumber)
+      ->transform(whole_number<int>(1))
       ->excludes(partitions)
       ->type_name("S")
       ->group("Index");
   command
       .add_option("--block", arguments.build.block_rows,
                   "Rows a block, a multiple of 16 up to 4096 (default 96)")
-      ->check(CLI::PositiveNumber)
+      ->transform(whole_number<int>(1))
       ->type_name("B")
       ->group("Index");
   command
       .add_option("--threads", arguments.build.num_threads, "Threads; never changes the index (default: all)")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole_number<int>(0))
       ->type_name("T");
   command
       .add_option("--device", arguments.device,

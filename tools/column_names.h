@@ -1,4 +1,4 @@
-// Whether the columns of an input have names, or are told by their position alone.
+// What the name of a file says: whether the columns in it have names, or are told by their position alone.
 #pragma once
 
 #include <algorithm>
@@ -7,10 +7,15 @@
 
 namespace culmen::tools {
 
-inline bool has_column_names(std::string path) {
-  std::transform(path.begin(), path.end(), path.begin(),
+inline std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  const auto ends_with = [&](std::string_view ending) { return path.ends_with(ending); };
+  return text;
+}
+
+inline bool has_column_names(const std::string& path) {
+  const std::string name = lower_case(path);
+  const auto ends_with = [&](std::string_view ending) { return name.ends_with(ending); };
   return !ends_with(".npy") && !ends_with(".fvecs") && !ends_with(".fbin");
 }
 

@@ -26,6 +26,7 @@ void add_info(Program& program);
 void add_compact(Program& program);
 void add_verify(Program& program);
 void add_repair(Program& program);
+void add_help(Program& program);
 
 inline void add_quiet(CLI::App& command, Program& program) {
   command.add_flag("-q,--quiet", program.quiet, "Say nothing on standard error but errors");

@@ -10,6 +10,7 @@
 #include "culmen/index.h"
 #include "tools/commands.h"
 #include "tools/numbers.h"
+#include "tools/whole_number.h"
 
 namespace culmen::tools {
 namespace {
@@ -62,7 +63,7 @@ void add_compact(Program& program) {
   const auto arguments = std::make_shared<Arguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
   command.add_option("--threads", arguments->num_threads, "Threads (default: all)")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole_number<int>(0))
       ->type_name("T");
   add_quiet(command, program);
   command.footer(

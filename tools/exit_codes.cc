@@ -36,6 +36,8 @@ ExitCode report_current_exception() {
     return report(std::string(error.what()) + "; --help shows how it is used", ExitCode::usage);
   } catch (const InvalidArgument& error) {
     return report(error.what(), ExitCode::usage);
+  } catch (const NoIndex& error) {
+    return report(std::string(error.what()) + "; culmen build INPUT -o DIR makes one", ExitCode::failure);
   } catch (const InputError& error) {
     return report(error.what(), ExitCode::bad_data);
   } catch (const FormatError& error) {

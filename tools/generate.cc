@@ -9,6 +9,7 @@
 #include "culmen/table_io.h"
 #include "tools/commands.h"
 #include "tools/numbers.h"
+#include "tools/whole_number.h"
 
 namespace culmen::tools {
 namespace {
@@ -49,16 +50,16 @@ void add_generate(Program& program) {
       ->required();
   command.add_option("--rows", arguments->options.num_rows, "How many rows")
       ->required()
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole_number<std::uint64_t>(0))
       ->type_name("N");
   command
       .add_option("--dims", arguments->options.num_attributes,
                   "How many attributes, 1 to 64; hotels has its own (default 8)")
-      ->check(CLI::Range(1, 64))
+      ->transform(whole_number<int>(1, 64))
       ->type_name("D");
   command
       .add_option("--seed", arguments->options.seed, "Same seed, same bytes, on every machine (default 1)")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole_number<std::uint64_t>(0))
       ->type_name("S");
   command
       .add_option("-o,--output", arguments->output, "File to write; its ending, .csv or .npy, is the format")

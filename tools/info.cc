@@ -67,7 +67,8 @@ std::string attributes_text(const IndexInfo& info) {
   std::string text;
   for (const AttributeInfo& attribute : info.attributes)
     text += fmt::format("  {:<20} {:<4} is better   {} to {}\n", attribute.name, preference_name(attribute),
-                        rounded(attribute.minimum), rounded(attribute.maximum));
+                        recognisable(attribute.minimum, info.value_type),
+                        recognisable(attribute.maximum, info.value_type));
   return text;
 }
 

@@ -22,6 +22,8 @@
 #include "tools/interrupt.h"
 #include "tools/numbers.h"
 #include "tools/progress_bar.h"
+#include "tools/table_hints.h"
+#include "tools/whole_number.h"
 
 namespace culmen::tools {
 namespace {
@@ -127,7 +129,7 @@ class Writer {
       no_labels_.resize(rows.num_rows + 1);
       rows.labels.offsets = no_labels_;
     }
-    count(change_rows(rows, batch.first_row), rows.num_rows);
+    count(change_rows(rows, batch), rows.num_rows);
     num_input_rows_ = batch.first_row + batch.num_input_rows;
   }
 
@@ -145,7 +147,7 @@ class Writer {
 
  private:
   void check_float32(const TableBatch& batch) const;
-  WriteResult change_rows(const TableView& rows, std::uint64_t first_row);
+  WriteResult change_rows(const TableView& rows, const TableBatch& batch);
 
   void count(const WriteResult& result, std::size_t num_rows) {
     ++num_batches_;
@@ -172,33 +174,30 @@ class Writer {
   std::int64_t last_id_ = -1;
 };
 
-// The library refuses such a value as well, but knows neither the file nor the options of this program.
+// The library refuses such a value as well, but does not know the options of this program.
 void Writer::check_float32(const TableBatch& batch) const {
   const TableView& rows = batch.rows;
   for (std::size_t column = 0; column < rows.columns.size(); ++column) {
     for (std::size_t row = 0; row < rows.num_rows; ++row) {
       const double value = column_value(rows.columns[column], row);
       if (is_float32(value)) continue;
-      const bool knows_row = batch.num_input_rows == rows.num_rows;  // none was dropped
-      const std::string place = knows_row ? fmt::format("row {} (from 0), ", batch.first_row + row) : "";
-      throw InputError(
-          fmt::format("{}: {}column {}: {} is no float32, and {} keeps float32: --type f32 rounds such "
-                      "values, and an index "
-                      "built with --type f64 holds them",
-                      input_name(arguments_), place, rows.attributes[column].name, shortest(value),
-                      arguments_.directory));
+      throw InputError(fmt::format(
+          "{}: column {}: {} is no float32, and {} keeps float32: --type f32 rounds such "
+          "values, and an index built with --type f64 holds them",
+          batch.place_of_row(row), rows.attributes[column].name, shortest(value), arguments_.directory));
     }
   }
 }
 
-WriteResult Writer::change_rows(const TableView& rows, std::uint64_t first_row) {
+// `rows`: those of the batch, as the index takes them.
+WriteResult Writer::change_rows(const TableView& rows, const TableBatch& batch) {
   const WriteOptions options = {.round_to_float32 = !arguments_.type.empty()};
   try {
     return change_ == Change::insert ? index_.insert(rows, options) : index_.upsert(rows, options);
-  } catch (const InputError& error) {  // names a row of the batch
-    const std::string place =
-        first_row == 0 ? "" : fmt::format("in the batch that begins with row {} (from 0): ", first_row);
-    throw InputError(fmt::format("{}: {}{}", input_name(arguments_), place, error.what()));
+  } catch (const RowError& error) {
+    throw InputError(fmt::format("{}: {}", batch.place_of_row(error.row()), error.problem()));
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", input_name(arguments_), error.what()));
   }
 }
 
@@ -239,14 +238,17 @@ ExitCode report_failure(Writer& writer, const Arguments& arguments) {
   return code;
 }
 
-BatchTotals read_and_write(const Arguments& arguments, const ReadOptions& options, Writer& writer) {
+BatchTotals read_and_write(const Arguments& arguments, const ReadOptions& options, Writer& writer) try {
   if (!arguments.atomic)
     return read_table_in_batches(arguments.input, options,
                                  {.batch_rows = arguments.batch_rows, .skip_rows = arguments.skip_rows},
                                  [&](const TableBatch& batch) { writer.write(batch); });
   const Table table = read_table(arguments.input, options);
-  if (table.num_rows > 0) writer.write({table.view(), 0, table.num_rows + table.num_dropped_rows});
+  if (table.num_rows > 0)
+    writer.write({table.view(), 0, table.num_rows + table.num_dropped_rows, table.place_of_row});
   return {table.num_rows, table.num_dropped_rows};
+} catch (const InputError& error) {
+  throw_with_hint(error);
 }
 
 ExitCode run(const Arguments& arguments, Change change, bool quiet) {
@@ -315,13 +317,13 @@ void add_writing_options(CLI::App& command, Arguments& arguments) {
   CLI::Option* batch = command
                            .add_option("--batch", arguments.batch_rows,
                                        "Rows that become visible, and durable, together (default 10000)")
-                           ->check(CLI::PositiveNumber)
+                           ->transform(whole_number<std::uint64_t>(1))
                            ->type_name("ROWS")
                            ->group("Writing");
   CLI::Option* skip = command
                           .add_option("--skip", arguments.skip_rows,
                                       "Leave out so many rows at the beginning, to go on after an error")
-                          ->check(CLI::NonNegativeNumber)
+                          ->transform(whole_number<std::uint64_t>(0))
                           ->type_name("ROWS")
                           ->group("Writing");
   command
@@ -332,7 +334,7 @@ void add_writing_options(CLI::App& command, Arguments& arguments) {
   add_durability(command, arguments.durability);
   command.get_option("--durability")->group("Writing");
   command.add_option("--threads", arguments.num_threads, "Threads (default: all)")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole_number<int>(0))
       ->type_name("T")
       ->group("Writing");
 }

@@ -3,6 +3,8 @@
 
 #include <csignal>
 
+#include "culmen/error.h"
+#include "tools/command_line.h"
 #include "tools/commands.h"
 
 namespace {
@@ -23,7 +25,7 @@ void describe(CLI::App& app) {
       "  culmen generate hotels --rows 100000 -o hotels.csv\n"
       "  culmen build hotels.csv -o hotels.index --id id --label name --force\n"
       "  culmen query hotels.index -w price=-1,rating=2 -k 5 --scale minmax\n\n"
-      "culmen COMMAND --help explains one command.");
+      "culmen COMMAND --help, or culmen help COMMAND, explains one command.");
 }
 
 ExitCode run(int argc, char** argv) {
@@ -39,6 +41,8 @@ ExitCode run(int argc, char** argv) {
   add_compact(program);
   add_verify(program);
   add_repair(program);
+  add_help(program);
+  check_command(program.app, argc, argv);
   try {
     program.app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -47,6 +51,8 @@ ExitCode run(int argc, char** argv) {
   } catch (const CLI::Success& version) {
     program.app.exit(version);
     return ExitCode::ok;
+  } catch (const CLI::ExtrasError&) {
+    throw culmen::InvalidArgument(unexpected_argument(program.app));
   }
   return program.run();
 }

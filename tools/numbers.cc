@@ -18,8 +18,14 @@ std::string shortest(double value) {
   return {text.data(), end.ptr};
 }
 
-std::string rounded(double value) {
-  return fmt::format("{:.6g}", value);
+std::string recognisable(double value, ValueType type) {
+  constexpr double kMaxExactInteger = 0x1p53;
+  const double size = std::abs(value);
+  if (size <= kMaxExactInteger && value == std::trunc(value)) return fmt::format("{:.0f}", value);
+  const int least_digits = type == ValueType::float32 ? 7 : 9;
+  const int digits_before_point =
+      size >= 1 && size < kMaxExactInteger ? static_cast<int>(std::floor(std::log10(size))) + 1 : 0;
+  return fmt::format("{:.{}g}", value, std::max(least_digits, digits_before_point + 2));
 }
 
 std::string grouped(std::uint64_t value) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,12 +14,14 @@
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "tools/answers.h"
+#include "tools/column_names.h"
 #include "tools/commands.h"
 #include "tools/device_number.h"
 #include "tools/numbers.h"
 #include "tools/output.h"
 #include "tools/profile.h"
 #include "tools/weights.h"
+#include "tools/whole_number.h"
 
 namespace culmen::tools {
 namespace {
@@ -49,18 +52,22 @@ struct Arguments {
 
 std::string chosen_format(const Arguments& arguments) {
   if (!arguments.format.empty()) return arguments.format;
+  if (arguments.output.empty()) return stdout_is_terminal() ? "table" : "csv";
+  const std::string ending = lower_case(std::filesystem::path(arguments.output).extension().string());
+  if (ending.empty()) return "csv";
   for (std::string_view format : {"csv", "json", "jsonl", "npy"})
-    if (arguments.output.ends_with(fmt::format(".{}", format))) return std::string(format);
-  return arguments.output.empty() && stdout_is_terminal() ? "table" : "csv";
+    if (ending.substr(1) == format) return std::string(format);
+  throw InvalidArgument(
+      fmt::format("{}: cannot tell the format by the ending {}; known are .csv, .json, .jsonl "
+                  "and .npy, and --format chooses one whatever the ending",
+                  arguments.output, ending));
 }
 
 void check_usage(const Arguments& arguments) {
   if (arguments.weights.empty() && arguments.weights_file.empty())
     throw InvalidArgument("weights are missing: give -w name=value,... or --weights-file FILE");
-  if (arguments.k == std::size_t{0})
-    throw InvalidArgument(
-        "-k 0: ask for at least 1 row; for every row above a score leave -k out and give --min-score");
-  if (chosen_format(arguments) == "npy" && arguments.output.empty() && stdout_is_terminal())
+  if (!arguments.explain && chosen_format(arguments) == "npy" && arguments.output.empty() &&
+      stdout_is_terminal())
     throw InvalidArgument("npy is binary: give -o FILE or a pipe");
   if (arguments.device != "auto") parse_device(arguments.device, "auto, ");
   parse_device_memory(arguments.memory);
@@ -210,7 +217,7 @@ void add_question_options(CLI::App& command, Arguments& arguments) {
       ->type_name("FILE")
       ->group("Question");
   command.add_option("-k", arguments.k, "How many rows (default 10; with --min-score: all of them)")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole_number<std::size_t>(1))
       ->type_name("K")
       ->group("Question");
   command
@@ -238,7 +245,7 @@ void add_running_options(CLI::App& command, Arguments& arguments) {
   command
       .add_option("--threads", arguments.num_threads,
                   "Threads (default: one a query; all for a file, scan, gta)")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole_number<int>(0))
       ->type_name("T")
       ->group("Running");
   command
@@ -267,9 +274,11 @@ void add_running_options(CLI::App& command, Arguments& arguments) {
 
 void add_answer_options(CLI::App& command, Arguments& arguments) {
   command
-      .add_option("--format", arguments.format,
-                  "Default: by the ending of -o, else table on a terminal and csv elsewhere. All but table\n"
-                  "keep every digit; npy holds ids and scores")
+      .add_option(
+          "--format", arguments.format,
+          "Default: by the ending of -o; without one, table on a terminal and csv elsewhere. All but\n"
+          "table keep every digit; npy holds ids and scores. In table and csv an attribute that is\n"
+          "called query, rank, id, score or label has \"attribute.\" in front")
       ->check(CLI::IsMember({"table", "csv", "json", "jsonl", "npy"}))
       ->group("Answer");
   command

@@ -2,7 +2,11 @@
 // After an error the index, the directory and the outputs are as they were before the call.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 namespace culmen {
 
@@ -21,7 +25,38 @@ class InvalidArgument : public Error {
 // column.
 class InputError : public Error {
  public:
+  // What the readers of files have against it. The text leaves it to the program to say so in its own words.
+  enum class Remedy : std::uint8_t {
+    none,
+    drop_nulls,      // NullPolicy::drop leaves such rows out
+    choose_columns,  // the column was read only because ReadOptions::attributes named none
+  };
+
   using Error::Error;
+  InputError(const std::string& text, Remedy remedy) : Error(text), remedy_(remedy) {}
+
+  Remedy remedy() const { return remedy_; }
+
+ private:
+  Remedy remedy_ = Remedy::none;
+};
+
+// A row of a table in memory. The text counts rows from 1, as files do; row() from 0, as memory does.
+class RowError : public InputError {
+ public:
+  RowError(std::uint64_t row, const std::string& problem) : RowError(row, prefix(row), problem) {}
+
+  std::uint64_t row() const { return row_; }
+  // The text without the number of the row.
+  std::string_view problem() const { return std::string_view(what()).substr(prefix_bytes_); }
+
+ private:
+  static std::string prefix(std::uint64_t row) { return "row " + std::to_string(row + 1) + ": "; }
+  RowError(std::uint64_t row, const std::string& prefix, const std::string& problem)
+      : InputError(prefix + problem), row_(row), prefix_bytes_(prefix.size()) {}
+
+  std::uint64_t row_;
+  std::size_t prefix_bytes_;
 };
 
 // An index file is damaged, foreign or of another format version. The text names the file, and the byte where
@@ -35,6 +70,12 @@ class FormatError : public Error {
 class IoError : public Error {
  public:
   using Error::Error;
+};
+
+// What is at the path is not an index: a directory that holds none, or no directory at all.
+class NoIndex : public IoError {
+ public:
+  using IoError::IoError;
 };
 
 // A CUDA call failed, or there is no device to call. The text names the line that called.

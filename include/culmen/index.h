@@ -48,8 +48,8 @@ class Index {
   static Index build(const TableView& table, const BuildOptions& options = {});
 
   // Opens the index in `directory`, with every change that was reported as done. Reads and checks every byte.
-  // Throws IoError (for a writer also if another process has the lock), or FormatError naming the damaged
-  // file and offset.
+  // Throws NoIndex if there is none, another IoError (for a writer also if another process has the lock), or
+  // FormatError naming the damaged file and offset.
   static Index open(const std::filesystem::path& directory, const OpenOptions& options = {});
 
   // Publishes this index in `directory`, which is created. Atomic: after a crash or an error the directory
@@ -60,7 +60,7 @@ class Index {
   // ---- Changes, for an index in memory or one that was opened as writable; others throw InvalidArgument.
   // Each call is one batch: it is applied as a whole, or after an error not at all. On return searches see
   // it, and it is as durable as OpenOptions::durability says. Calls from several threads share the disk's
-  // syncs. They throw InputError for rows that cannot be stored (NaN, an id that is there, a value that the
+  // syncs. They throw RowError for a row that cannot be stored (NaN, an id that is there, a value that the
   // index's type does not hold), InvalidArgument for columns that are not the index's, and IoError: after
   // that no more changes are taken until the directory is opened again, while searches go on. Cost: about
   // 5 us per row in batches of 1,000, besides the sync; batches of a million rows and more are not logged but

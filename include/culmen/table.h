@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -108,6 +109,9 @@ struct Table {
   std::string label_name;           // the label column's name; empty: no labels
   Labels labels;
   std::uint64_t num_dropped_rows = 0;  // rows left out by NullPolicy::drop
+  // Where a row stands in the file, for messages: "t.csv:3" (the line), "t.npy: row 3" (both from 1). Empty:
+  // the table is not of a file.
+  std::function<std::string(std::size_t row)> place_of_row;
 
   Table() = default;
   Table(Table&&) = default;

@@ -30,7 +30,8 @@ struct ReadOptions {
 // Reads a table. The format follows the name: .csv or .tsv (also .csv.gz, .tsv.zst and so on), .npy, .fvecs,
 // .fbin; "-" reads CSV from standard input. Columns of files without names are called a0, a1, ...
 //
-// CSV numbers are read as the nearest float64. NPY columns keep the element type of the file.
+// CSV numbers are read as the nearest float64. NPY columns keep the element type of the file. Messages count
+// lines, rows and columns from 1.
 // Throws IoError when the file cannot be read, InputError naming file, line and column when a value or the
 // shape is refused, InvalidArgument for an unknown format or column (the text lists the known ones).
 Table read_table(const std::string& path, const ReadOptions& options = {});
@@ -40,6 +41,7 @@ struct TableBatch {
   TableView rows;                    // as read_table would give them; valid until the call ends
   std::uint64_t first_row = 0;       // how many rows of the input come before it
   std::uint64_t num_input_rows = 0;  // how many it covers: its own, and those that were dropped
+  std::function<std::string(std::size_t row)> place_of_row = {};  // as Table's; of a row of the batch
 };
 
 struct BatchOptions {

@@ -57,7 +57,13 @@ void write_text(Directory& directory, const std::string& name, const std::string
 
 std::string read_current_text(const Directory& directory) {
   constexpr std::uint64_t kMaxCurrentBytes = 256;
-  return read_text(*directory.open(kCurrentName), kMaxCurrentBytes);
+  try {
+    return read_text(*directory.open(kCurrentName), kMaxCurrentBytes);
+  } catch (const IoError&) {
+    const std::vector<std::string> names = directory.list();
+    if (std::any_of(names.begin(), names.end(), is_ours)) throw;
+    throw NoIndex(directory.path() + " holds no index");
+  }
 }
 
 Manifest read_manifest(const Directory& directory, const Current& current) {

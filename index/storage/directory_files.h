@@ -37,6 +37,7 @@ std::string read_text(const ReadableFile& file, std::uint64_t max_bytes);
 // Durable on return, but for the name.
 void write_text(Directory& directory, const std::string& name, const std::string& text);
 
+// NoIndex if no file in the directory is ours.
 std::string read_current_text(const Directory& directory);
 Manifest read_manifest(const Directory& directory, const Current& current);
 

@@ -58,7 +58,7 @@ class Directory {
 
   // FormatError if it is anything but a regular file.
   virtual std::unique_ptr<ReadableFile> open(const std::string& name) const = 0;
-  // A new file, readable by its owner only. An error if the name is taken.
+  // A new file, with the permissions that the umask leaves. An error if the name is taken.
   virtual std::unique_ptr<WritableFile> create(const std::string& name) = 0;
   // A file that is there.
   virtual std::unique_ptr<WritableFile> open_to_write(const std::string& name) = 0;
@@ -74,7 +74,7 @@ class Directory {
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
-  // Open to its owner only. False: something of that name is there already.
+  // With the permissions that the umask leaves. False: something of that name is there already.
   virtual bool make_directory(const std::string& path) = 0;
   virtual void remove_directory(const std::string& path) = 0;
   virtual std::unique_ptr<Directory> open_directory(const std::string& path) = 0;

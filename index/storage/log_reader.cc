@@ -47,7 +47,7 @@ LogReader::LogReader(const Directory& directory, const LogName& name, std::uint6
 }
 
 void LogReader::throw_damaged_here(const std::string& what) const {
-  throw_damaged(path(), end_.offset, what + "; culmen repair saves what comes before");
+  throw_damaged(path(), end_.offset, what + "; repair saves what comes before");
 }
 
 void LogReader::check_header(std::uint64_t version) {

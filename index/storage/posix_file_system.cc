@@ -21,8 +21,10 @@
 namespace culmen::storage {
 namespace {
 
-constexpr mode_t kFileMode = 0600;
-constexpr mode_t kDirectoryMode = 0700;
+// As other programs ask for them: the umask, or an access control list of the directory, takes away what the
+// user does not want to give.
+constexpr mode_t kFileMode = 0666;
+constexpr mode_t kDirectoryMode = 0777;
 // What one call may move: the kernel's own limit is just below 2 GiB.
 constexpr std::size_t kMaxTransferBytes = std::size_t{1} << 30;
 
@@ -68,8 +70,6 @@ Descriptor open_regular(int directory, const std::string& name, int flags, const
   if (file.get() < 0 && errno == ELOOP) throw FormatError(path + " is a symbolic link, not a regular file");
   if (file.get() < 0) throw_system_error("open", path, errno);
   if (!S_ISREG(status_of(file, path).st_mode)) throw FormatError(path + " is not a regular file");
-  // Whatever the umask took away; where this is refused, the umask's mode stands.
-  if ((flags & O_CREAT) != 0) ::fchmod(file.get(), kFileMode);
   return file;
 }
 
@@ -268,7 +268,6 @@ class PosixFileSystem : public FileSystem {
       if (errno == EEXIST) return false;
       throw_system_error("create directory", path, errno);
     }
-    ::chmod(path.c_str(), kDirectoryMode);  // whatever the umask took away
     return true;
   }
 
@@ -279,6 +278,8 @@ class PosixFileSystem : public FileSystem {
   std::unique_ptr<Directory> open_directory(const std::string& path) override {
     Descriptor directory(
         uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+    if (directory.get() < 0 && errno == ENOTDIR)
+      throw NoIndex(path + " holds no index: it is not a directory");
     if (directory.get() < 0) throw_system_error("open directory", path, errno);
     return std::make_unique<PosixDirectory>(std::move(directory), path);
   }

@@ -66,6 +66,8 @@ void find_manifest(const Directory& directory, Salvage& found) {
     found.bound = current.log;
     found.manifest = read_manifest(directory, current);
     return;
+  } catch (const NoIndex&) {
+    throw;
   } catch (const Error& error) {
     found.dropped.emplace_back(error.what());
   }

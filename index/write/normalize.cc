@@ -59,9 +59,9 @@ TableView arrange(const TableView& table, const Snapshot& s) {
     gather_column(table.columns[i], Preference::high, rows, values.data());
     for (std::size_t r = 0; r < values.size(); ++r)
       if (static_cast<double>(static_cast<float>(values[r])) != values[r])
-        throw InputError("row " + std::to_string(r) + ", column \"" + table.attributes[i].name +
-                         "\": float32, which this index keeps, does not hold " + std::to_string(values[r]) +
-                         " exactly; let values be rounded (--type f32), or build the index as float64");
+        throw RowError(r, "column \"" + table.attributes[i].name +
+                              "\": float32, which this index keeps, does not hold " + number_text(values[r]) +
+                              " exactly; let values be rounded, or build the index as float64");
   }
   throw InputError("a value is not a float32");
 }
@@ -170,8 +170,8 @@ class Folder {
   void add_given(std::int64_t id, std::size_t table, std::size_t row, bool replace) {
     Fate& fate = fate_of(id);
     if (fate.lives && !replace)
-      throw InputError("row " + std::to_string(row) + ": id " + std::to_string(id) +
-                       (fate.is_new ? " comes twice" : " is in the index already; upsert replaces"));
+      throw RowError(row, "id " + std::to_string(id) +
+                              (fate.is_new ? " comes twice" : " is in the index already; upsert replaces"));
     ++(fate.lives ? result_.replaced : result_.inserted);
     fate = {fate.was_there, true, true, table, row};
     next_id_ = std::max(next_id_, id_after(id));

@@ -53,7 +53,7 @@ static void require_once(const Snapshot& tree, std::int64_t id, std::uint32_t le
   const std::int64_t* ids = tree.leaf_ids(other);
   const auto times = std::count(ids, ids + tree.leaf(other).num_rows, id);
   if (times > (other == leaf ? 1 : 0))
-    throw FormatError("id " + std::to_string(id) + " stands in two rows: culmen repair keeps one of them");
+    throw FormatError("id " + std::to_string(id) + " stands in two rows: repair keeps one of them");
 }
 
 // Pages, slots and ids of a tree.

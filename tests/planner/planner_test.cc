@@ -45,6 +45,13 @@ TEST(Explain, ShowsTheBoundByAttributeNames) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
+TEST(Explain, ShowsWholeNumbersWhole) {
+  const std::vector<float> a = {0, 1};
+  const Index index = Index::build({2, {{"rating"}}, {ColumnView(a.data())}, {}, {}});
+  const std::string text = index.explain({.weights = {1751328013}, .k = 1}, {.engine = Engine::bounded}).text;
+  EXPECT_NE(text.find(" 1751328013 * max{rating}"), std::string::npos) << text;
+}
+
 // Best first, few rows replace others: in small tables the scan is no faster even for all rows.
 TEST(Planner, SearchesSmallTablesByTheirBounds) {
   Random random(2);

@@ -31,6 +31,7 @@ struct Collected {
   std::vector<std::string> labels;
   std::vector<std::size_t> sizes;           // of the batches
   std::vector<std::uint64_t> input_ranges;  // first_row and num_input_rows of each
+  std::vector<std::string> places;          // of all rows
   BatchTotals totals;
 
   void take(const TableBatch& batch) {
@@ -44,6 +45,7 @@ struct Collected {
     ids.insert(ids.end(), rows.ids.begin(), rows.ids.end());
     if (!rows.labels.empty())
       for (std::size_t row = 0; row < rows.num_rows; ++row) labels.emplace_back(rows.labels[row]);
+    for (std::size_t row = 0; row < rows.num_rows; ++row) places.push_back(batch.place_of_row(row));
     sizes.push_back(rows.num_rows);
     input_ranges.insert(input_ranges.end(), {batch.first_row, batch.num_input_rows});
   }
@@ -94,6 +96,9 @@ TEST(Batches, OfCsvAreTheWholeTableHoweverItIsCut) {
       EXPECT_EQ(found.labels, testing::labels_of(whole));
       EXPECT_EQ(found.totals.num_rows, 51u);
       EXPECT_EQ(found.totals.num_dropped_rows, 13u);
+      ASSERT_EQ(found.places.size(), whole.num_rows);
+      for (std::size_t row = 0; row < whole.num_rows; ++row)
+        EXPECT_EQ(found.places[row], whole.place_of_row(row));
       for (std::size_t i = 0; i + 1 < found.sizes.size(); ++i) EXPECT_EQ(found.sizes[i], batch_rows);
     }
   }
@@ -245,9 +250,14 @@ TEST(Batches, OfMatricesAreTheWholeTableInEitherOrder) {
             read_table_in_batches(path, options, {.batch_rows = batch_rows, .skip_rows = skip},
                                   [&](const TableBatch& batch) { found.take(batch); });
         std::vector<double> expected;
-        for (std::size_t row = skip; row < kRows; ++row)
-          if (row != 3 && row + 1 != kRows) expected.push_back(static_cast<double>(10 * row + 2));
+        std::vector<std::string> places;
+        for (std::size_t row = skip; row < kRows; ++row) {
+          if (row == 3 || row + 1 == kRows) continue;
+          expected.push_back(static_cast<double>(10 * row + 2));
+          places.push_back(path + ": row " + std::to_string(row + 1));
+        }
         EXPECT_EQ(found.columns[2], expected) << fortran << " " << batch_rows << " " << skip;
+        EXPECT_EQ(found.places, places) << fortran << " " << batch_rows << " " << skip;
         EXPECT_EQ(totals.num_rows, expected.size());
         for (std::size_t i = 0; i + 3 < found.input_ranges.size(); i += 2)
           EXPECT_LE(found.input_ranges[i] + found.input_ranges[i + 1], found.input_ranges[i + 2]);
@@ -265,7 +275,7 @@ TEST(Batches, OfMatricesNameTheRowOfTheFile) {
     const std::string error = error_of<InputError>([&] {
       read_table_in_batches(path, {}, {.batch_rows = 2}, [&](const TableBatch& batch) { found.take(batch); });
     });
-    EXPECT_NE(error.find("row 3 (from 0), column \"a1\""), std::string::npos) << error;
+    EXPECT_NE(error.find("row 4, column \"a1\""), std::string::npos) << error;
     EXPECT_EQ(found.sizes, fortran ? Sizes{} : Sizes{2});
   }
 }
@@ -286,8 +296,7 @@ TEST(Batches, OfMatricesHaveIdsWhereTheFileHoldsIntegers) {
                             [&](const TableBatch& batch) { found.take(batch); });
       return found;
     };
-    EXPECT_NE(error_of<InputError>([&] { read(3); }).find("row 2 (from 0), column \"a0\""),
-              std::string::npos);
+    EXPECT_NE(error_of<InputError>([&] { read(3); }).find("row 3, column \"a0\""), std::string::npos);
     options.unique_ids = false;
     EXPECT_EQ(read(2).ids, (std::vector<std::int64_t>{7, -1, 7}));
     EXPECT_EQ(read(2).columns[0], (std::vector<double>{10, 20, 30}));

@@ -138,22 +138,12 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
       {"a,b\n1,2\n3,4,5\n", "t.csv:3:3: " + ragged + "3"},
       {"a,b\n1,2\n\n", "t.csv:3:2: " + ragged + "1"},
       {"a,b\nx,2,3\n", "t.csv:2:3: " + ragged + "3"},
-      {"a,b\n1,x\n",
-       "t.csv:2:2: expected a number in column \"b\", found \"x\" (name the columns to read with "
-       "--attributes)"},
-      {"a,b\r\n1,2\r\n1,1.2.3\r\n",
-       "t.csv:3:2: expected a number in column \"b\", found \"1.2.3\" (name the columns to read with "
-       "--attributes)"},
-      {"a,b\n1,\n",
-       "t.csv:2:2: expected a number in column \"b\", found an empty cell (--nulls drop leaves such rows "
-       "out)"},
-      {"a,b\n 1,\"\"\n",
-       "t.csv:2:2: expected a number in column \"b\", found an empty cell (--nulls drop leaves such rows "
-       "out)"},
-      {"a,b\nNaN,2\n",
-       "t.csv:2:1: expected a number in column \"a\", found \"NaN\" (--nulls drop leaves such rows out)"},
-      {"a,b\n1,-inf\n",
-       "t.csv:2:2: expected a number in column \"b\", found \"-inf\" (--nulls drop leaves such rows out)"},
+      {"a,b\n1,x\n", "t.csv:2:2: expected a number in column \"b\", found \"x\""},
+      {"a,b\r\n1,2\r\n1,1.2.3\r\n", "t.csv:3:2: expected a number in column \"b\", found \"1.2.3\""},
+      {"a,b\n1,\n", "t.csv:2:2: expected a number in column \"b\", found an empty cell"},
+      {"a,b\n 1,\"\"\n", "t.csv:2:2: expected a number in column \"b\", found an empty cell"},
+      {"a,b\nNaN,2\n", "t.csv:2:1: expected a number in column \"a\", found \"NaN\""},
+      {"a,b\n1,-inf\n", "t.csv:2:2: expected a number in column \"b\", found \"-inf\""},
       {"a,b\n1,1e999\n",
        "t.csv:2:2: expected a number in column \"b\", found \"1e999\", beyond the range of float64"},
       {"a,b\n9007199254740993,1\n",
@@ -161,8 +151,7 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
        "that "
        "float64 cannot hold exactly"},
       {"a,b\n\"1\n2\n\n3\",y\n",
-       "t.csv:2:1: expected a number in column \"a\", found \"1\\x0a2\\x0a\\x0a3\" "
-       "(name the columns to read with --attributes)"},
+       "t.csv:2:1: expected a number in column \"a\", found \"1\\x0a2\\x0a\\x0a3\""},
       {"a,b\n1,2\n1,2\r3,4\n",
        "t.csv:3:2: a carriage return without a line feed behind it (expected LF or CRLF line ends)"},
       {"a,b\n1,2\n1,3\"\n",
@@ -172,8 +161,7 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
       {std::string("a,b\n1,2\n1,\0\n", 12),
        "t.csv:3:2: a NUL byte (is the file UTF-16, or not text at all?)"},
       {"a,b,a\n1,2,3\n", "t.csv:1:3: the column name \"a\" appears twice"},
-      {"a,\n1,2\n",
-       "t.csv:1:2: expected a column name, found none (name the columns to read with --attributes)"},
+      {"a,\n1,2\n", "t.csv:1:2: expected a column name, found none"},
       {"a,\xC3\n1,2\n", "t.csv:1:2: expected a UTF-8 column name, found \"\\xc3\""},
       {"\"a\nb\",c\"\n",
        "t.csv:2:2: a quote within an unquoted field (quote the whole field and double the quote)"},
@@ -183,9 +171,54 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
        "t.csv:1:1: expected UTF-8 text, found UTF-16 (convert it with: iconv -f UTF-16 -t UTF-8)"},
       {std::string("\xFE\xFF\0a", 4),
        "t.csv:1:1: expected UTF-8 text, found UTF-16 (convert it with: iconv -f UTF-16 -t UTF-8)"},
+      {"\x1F\x8B\x08\x02",
+       "t.csv:1:1: expected UTF-8 text, found gzip data (decompress it with gzip -dc, or give it as a file "
+       "named .csv.gz)"},
+      {"\x28\xB5\x2F\xFD",
+       "t.csv:1:1: expected UTF-8 text, found zstd data (decompress it with zstd -dc, or give it as a file "
+       "named .csv.zst)"},
+      {"\xFD\x37zXZ", "t.csv:1:1: expected UTF-8 text, found xz data (decompress it with xz -dc)"},
+      {"PK\x03\x04\x14",
+       "t.csv:1:1: expected UTF-8 text, found a ZIP archive or a spreadsheet (unpack it, or save it as CSV)"},
+      {"\x93NUMPY\x01", "t.csv:1:1: expected UTF-8 text, found a NumPy array (give it as a file named .npy)"},
       {std::string("a\0\n\0", 4), "t.csv:1:1: a NUL byte (is the file UTF-16, or not text at all?)"},
   };
   for (const Refusal& refusal : cases) EXPECT_EQ(error_in(refusal.text), refusal.error) << refusal.text;
+}
+
+TEST(CsvReader, SaysWhatWouldHelp) {
+  using Remedy = InputError::Remedy;
+  const auto remedy_of = [](const std::string& text, const ReadOptions& options) {
+    try {
+      parse_csv(text, "t.csv", options);
+    } catch (const InputError& error) {
+      return error.remedy();
+    }
+    ADD_FAILURE() << "accepted: " << text;
+    return Remedy::none;
+  };
+  ReadOptions chosen;
+  chosen.attributes = {{"a"}};
+  for (const char* null : {"", "nan", "inf"}) {
+    EXPECT_EQ(remedy_of("a,b\n" + std::string(null) + ",1\n", {}), Remedy::drop_nulls) << null;
+    EXPECT_EQ(remedy_of("a,b\n" + std::string(null) + ",1\n", chosen), Remedy::drop_nulls) << null;
+  }
+  EXPECT_EQ(remedy_of("a,b\nx,1\n", {}), Remedy::choose_columns);
+  EXPECT_EQ(remedy_of("a,b\nx,1\n", chosen), Remedy::none);
+  EXPECT_EQ(remedy_of("a,\n1,1\n", {}), Remedy::choose_columns);
+  EXPECT_EQ(remedy_of("a,b\n1e999,1\n", {}), Remedy::none);
+  EXPECT_EQ(remedy_of("a,b\n1,\"\n", {}), Remedy::none);
+}
+
+TEST(CsvReader, KnowsTheLineOfEachRow) {
+  ReadOptions options;
+  options.attributes = {{"a"}};
+  options.nulls = NullPolicy::drop;
+  const Table table = parse_csv("a,b\n1,x\n,x\n2,\"two\nlines\"\n3,x\n", "t.csv", options);
+  ASSERT_EQ(table.num_rows, 3u);
+  EXPECT_EQ(table.place_of_row(0), "t.csv:2");
+  EXPECT_EQ(table.place_of_row(1), "t.csv:4");
+  EXPECT_EQ(table.place_of_row(2), "t.csv:6");
 }
 
 TEST(CsvReader, CountsPhysicalLinesBehindQuotedLineEnds) {
@@ -206,8 +239,7 @@ TEST(CsvReader, RefusesIdsThatAreNotUniqueIntegers) {
   EXPECT_EQ(error_in("id,a\nx,1\n", options), "t.csv:2:1: " + expected + "\"x\"");
   EXPECT_EQ(error_in("id,a\n9223372036854775808,1\n", options),
             "t.csv:2:1: " + expected + "\"9223372036854775808\", beyond the range of int64");
-  EXPECT_EQ(error_in("id,a\n,1\n", options),
-            "t.csv:2:1: " + expected + "an empty cell (--nulls drop leaves such rows out)");
+  EXPECT_EQ(error_in("id,a\n,1\n", options), "t.csv:2:1: " + expected + "an empty cell");
   EXPECT_EQ(error_in("a,id\n1,5\n2,\"6\"\n3,\"\n5\"\n4,6\n5,5\n", options),
             "t.csv:4:2: " + expected + "\"\\x0a5\"");
   EXPECT_EQ(error_in("id,a\n5,1\n4,1\n6,1\n4,1\n5,1\n", options),

@@ -55,28 +55,25 @@ TEST(FvecsReader, ReadsRowsOfEqualLength) {
 TEST(FvecsReader, RefusesRowsOfAnotherLength) {
   std::string bytes = fvecs({{1, 2}, {3, 4}, {5, 6}});
   bytes[12] = 3;
-  EXPECT_EQ(fvecs_error(bytes),
-            "t.fvecs: row 1 (from 0): expected 2 values as in row 0, found a length of 3");
+  EXPECT_EQ(fvecs_error(bytes), "t.fvecs: row 2: expected 2 values as in row 1, found a length of 3");
   const float nan = std::numeric_limits<float>::quiet_NaN();
   bytes = fvecs({{1, nan}, {3, 4}});
   bytes[12] = 3;
   ReadOptions drop;
   drop.nulls = NullPolicy::drop;
-  EXPECT_EQ(fvecs_error(bytes, drop),
-            "t.fvecs: row 1 (from 0): expected 2 values as in row 0, found a length of 3");
+  EXPECT_EQ(fvecs_error(bytes, drop), "t.fvecs: row 2: expected 2 values as in row 1, found a length of 3");
 }
 
 TEST(FvecsReader, ChecksRowLengthsAcrossBlocks) {
   std::string bytes = fvecs(Rows(100000, {1, 2, 3}));
   bytes[16 * 77777] = 7;
-  EXPECT_EQ(fvecs_error(bytes),
-            "t.fvecs: row 77777 (from 0): expected 3 values as in row 0, found a length of 7");
+  EXPECT_EQ(fvecs_error(bytes), "t.fvecs: row 77778: expected 3 values as in row 1, found a length of 7");
 }
 
 TEST(FvecsReader, RefusesOrDropsRowsThatAreNotFinite) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::string bytes = fvecs({{1, 2}, {3, nan}, {5, 6}});
-  EXPECT_EQ(fvecs_error(bytes).substr(0, 50), "t.fvecs: row 1 (from 0), column \"a1\": expected a f");
+  EXPECT_EQ(fvecs_error(bytes).substr(0, 41), "t.fvecs: row 2, column \"a1\": expected a f");
   ReadOptions drop;
   drop.nulls = NullPolicy::drop;
   const Table table = parse_fvecs(bytes, "t.fvecs", drop);
@@ -87,7 +84,7 @@ TEST(FvecsReader, RefusesOrDropsRowsThatAreNotFinite) {
 TEST(FvecsReader, RefusesFilesOfAnotherLength) {
   const std::string bytes = fvecs({{1, 2}, {3, 4}});
   EXPECT_EQ(fvecs_error(bytes + "x"),
-            "t.fvecs: expected rows of 12 bytes, but the file ends at byte 25, within row 2 (from 0)");
+            "t.fvecs: expected rows of 12 bytes, but the file ends at byte 25, within row 3");
   EXPECT_EQ(fvecs_error(""),
             "t.fvecs: expected the length of the first row in bytes 0 to 3, found a file of 0 bytes");
   EXPECT_EQ(fvecs_error("ab"),

@@ -284,7 +284,7 @@ TEST_F(WriteTable, RefusesAnIntegerThatNpyCannotHoldAndLeavesNothing) {
       write_table(table, path("t.npy"));
       FAIL() << "accepted";
     } catch (const InvalidArgument& error) {
-      EXPECT_NE(std::string(error.what()).find("row 1, attribute \"count\""), std::string::npos)
+      EXPECT_NE(std::string(error.what()).find("row 2, attribute \"count\""), std::string::npos)
           << error.what();
     }
     EXPECT_TRUE(files().empty());

@@ -181,7 +181,7 @@ class InsertTest(IndexCase):
     def test_a_float32_index_says_what_to_do_with_other_values(self):
         self.build()
         self.write("new.csv", "a,b\n4,4\n0.1,5\n")
-        self.refused_and_unchanged("insert", "index", "new.csv", code=3, says="row 1 (from 0), column a: 0.1")
+        self.refused_and_unchanged("insert", "index", "new.csv", code=3, says="culmen: new.csv:3: column a: 0.1 is")
         _, err = self.culmen("insert", "index", "new.csv", code=3)
         self.assertIn("--type f32", err)
         self.assertIn("--type f64", err)
@@ -190,7 +190,8 @@ class InsertTest(IndexCase):
         (rounded,) = struct.unpack("<f", struct.pack("<f", 0.1))
         self.assertEqual(self.table(), {**ROWS, 4: (4, 4), 5: (rounded, 5)})
         self.write("new.csv", "a,b\n1e300,5\n")
-        self.refused_and_unchanged("insert", "index", "new.csv", "--type", "f32", code=3, says="1")
+        self.refused_and_unchanged("insert", "index", "new.csv", "--type", "f32", code=3,
+                                   says='culmen: new.csv:2: column "a": 1e+300 is beyond the range of float32\n')
 
     def test_a_float64_index_takes_every_value(self):
         self.build("id,a,b\n1,0.1,2\n")
@@ -239,8 +240,23 @@ class InsertTest(IndexCase):
         self.write("new.csv", "id,a,b\n4,4,-4\n5,5,-5\n4,6,-6\n")
         _, err = self.culmen("insert", "index", "new.csv", "--id", "id", "--batch", 2, code=3)
         self.assertIn("the first 2 rows of new.csv", err)
-        self.assertIn("begins with row 2 (from 0)", err)
+        self.assertIn("culmen: new.csv:4: id 4 is in the index already; upsert replaces\n", err)
         self.assertEqual(self.table(), {id: (id, -id) for id in range(1, 6)})
+
+    def test_errors_count_lines_of_text_and_rows_of_matrices_from_1(self):
+        self.build_labels()
+        self.write("new.csv", 'a,name,id\n3,"three\nlines",3\nnan,x,9\n4,four,4\n5,five,1\n')
+        for options in [[], ["--atomic"], ["--batch", 2]]:
+            _, err = self.culmen("insert", "index", "new.csv", "--id", "id", "--label", "name", "--nulls", "drop",
+                                 *options, code=3)
+            self.assertTrue(err.startswith("culmen: new.csv:6: id 1 is in the index already"), err)
+            self.culmen("delete", "index", "--ids", "3,4")
+        self.build()
+        write_npy(self.dir / "new.npy", [[1, 2], [float("nan"), 2], [3, 4], [5, 0.1]])
+        for options in [[], ["--atomic"], ["--batch", 3]]:
+            _, err = self.culmen("insert", "index", "new.npy", "--nulls", "drop", *options, code=3)
+            self.assertTrue(err.startswith("culmen: new.npy: row 4: column a1: 0.1 is no float32"), err)
+        self.refused_and_unchanged("insert", "index", "new.npy", code=3, says="new.npy: row 2, column")
 
     def test_every_durability_is_durable_when_the_command_ends(self):
         self.build()
@@ -533,6 +549,30 @@ class LogTest(IndexCase):
     def newest_log(self):
         return max((path for path in self.files("index") if path.name.startswith("WAL")),
                    key=lambda path: int(re.sub(r"\D", "", path.name)))
+
+
+class PermissionsTest(IndexCase):
+    def modes(self, directory):
+        paths = [self.dir / directory, *(self.dir / directory).iterdir()]
+        return {(path.is_dir(), path.stat().st_mode & 0o7777) for path in paths}
+
+    def test_files_and_directories_are_made_as_the_umask_says(self):
+        self.write("new.csv", "a,b\n9,9\n")
+        for mask in [0o002, 0o022, 0o077]:
+            with self.subTest(mask=oct(mask)):
+                under_mask = {"preexec_fn": lambda mask=mask: os.umask(mask)}
+                expected = {(True, 0o777 & ~mask), (False, 0o666 & ~mask)}
+                self.write("table.csv", TABLE)
+                self.culmen("build", "table.csv", "-o", "index", "--id", "id", **under_mask)
+                self.assertEqual(self.modes("index"), expected)
+                for command in [["insert", "index", "new.csv"], ["compact", "index"], ["delete", "index", "--ids", "1"],
+                                ["build", "table.csv", "-o", "index", "--id", "id", "--force"]]:
+                    self.culmen(*command, **under_mask)
+                    self.assertEqual(self.modes("index"), expected, command)
+                self.culmen("repair", "index", "-o", "mended", **under_mask)
+                self.assertEqual(self.modes("mended"), expected)
+                shutil.rmtree(self.dir / "index")
+                shutil.rmtree(self.dir / "mended")
 
 
 class WritersTest(IndexCase):

@@ -4,8 +4,10 @@ The commands that change an index have tests of their own: cli_changes_test.py.
 """
 
 import csv
+import gzip
 import io
 import json
+import lzma
 import os
 import pty
 import random
@@ -81,6 +83,27 @@ class BuildTest(Case):
         err = self.culmen("build", "inexact.csv", "-o", "i3", "--type", "f32")[1]
         self.assertIn("values rounded: 1", err)
         self.assertIn("float64, as asked", self.culmen("build", "exact.csv", "-o", "i4", "--type", "f64")[1])
+
+    def test_says_what_standard_input_is_if_it_is_no_text(self):
+        for what, compress in [("gzip", gzip.compress), ("xz", lzma.compress)]:
+            done = subprocess.run([PROGRAM, "build", "-", "-o", "index"], cwd=self.dir, capture_output=True,
+                                  input=compress(HOTELS.encode()), timeout=60, check=False)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn(f"found {what} data (decompress it with {what} -dc", done.stderr.decode())
+        self.assertEqual(self.listing(), [])
+
+    def test_names_the_options_that_would_help(self):
+        self.write("t.csv", "a,b\n1,2\n,x\n")
+        self.refused("build", "t.csv", "-o", "index", code=3,
+                     says='t.csv:3:1: expected a number in column "a", found an empty cell (--nulls drop leaves such rows out)')
+        self.refused("build", "t.csv", "-o", "index", "--nulls", "drop", code=3,
+                     says='found "x" (name the columns to read with --attributes)')
+        self.refused("build", "t.csv", "-o", "index", "--attributes", "b", code=3, says='column "b", found "x"\n')
+
+    def test_names_the_line_of_a_value_beyond_the_type(self):
+        self.write("t.csv", 'a,name\n1,"two\nlines"\n1e300,x\n')
+        self.refused("build", "t.csv", "-o", "index", "--label", "name", "--type", "f32", code=3,
+                     says='culmen: t.csv:4: column "a": 1e+300 is beyond the range of float32\n')
 
     def test_reads_standard_input(self):
         self.culmen("build", "-", "-o", "index", "--id", "id", "--label", "name", stdin=HOTELS)
@@ -386,7 +409,9 @@ class WeightsTest(Case):
         write_npy(self.dir / "wide.npy", [[1, 2, 3]])
         ask = ["query", "index", "--weights-file"]
         self.refused(*ask, "unknown.csv", code=2, says="price, rating")
-        self.refused(*ask, "text.csv", code=3, says="text.csv")
+        self.refused(*ask, "text.csv", code=3, says='text.csv:2:1: expected a number in column "price", found "x"\n')
+        self.write("gap.csv", "price\n\"\"\n")  # no option of query's would help
+        self.refused(*ask, "gap.csv", code=3, says='gap.csv:2:1: expected a number in column "price", found an empty cell\n')
         self.refused(*ask, "zero.csv", code=2, says="query 2")
         self.refused(*ask, "wide.npy", code=2, says="price, rating")
         self.refused(*ask, "missing.csv", code=1, says="missing.csv")
@@ -491,7 +516,7 @@ class FormatsTest(Case):
         lines = out.splitlines()
         self.assertEqual(len({len(line) for line in lines}), 1, out)
         self.assertEqual(lines[0].split(), ["rank", "id", "score", "label", "a"])
-        self.assertIn("1.23457", lines[3])
+        self.assertIn("1.23456789", lines[3])
         self.assertNotIn("\x1b", out)
         self.assertIn("x" * 39 + "…", lines[1])
 
@@ -504,11 +529,56 @@ class FormatsTest(Case):
     def test_the_ending_of_the_file_chooses_the_format(self):
         self.output("-o", "best.json")
         json.loads((self.dir / "best.json").read_text())
-        self.output("-o", "best.txt")
-        self.assertTrue((self.dir / "best.txt").read_text().startswith("rank,id"))
+        self.output("-o", "best.JSONL")
+        self.assertEqual(len((self.dir / "best.JSONL").read_text().splitlines()), 1)
+        self.output("-o", "best")
+        self.assertTrue((self.dir / "best").read_text().startswith("rank,id"))
         self.output("-o", "best.csv", "--format", "jsonl")
         json.loads((self.dir / "best.csv").read_text())
         self.assertEqual(self.output("-o", "-"), self.output())
+
+    def test_an_ending_of_no_format_is_an_error_unless_a_format_is_named(self):
+        for name in ["best.parquet", "best.txt", "best.csv.gz", "best."]:
+            with self.subTest(name):
+                self.refused("query", "index", "-w", "rating=1", "-o", name, code=2, says=".csv, .json, .jsonl and .npy")
+                self.assertFalse((self.dir / name).exists())
+        self.output("-o", "best.txt", "--format", "table")
+        self.assertTrue((self.dir / "best.txt").read_text().startswith("rank  id"))
+        self.output("-o", "plan.txt", "--explain")  # is of no format
+        self.assertIn("engine", (self.dir / "plan.txt").read_text())
+
+    def test_attributes_called_like_columns_of_the_answer_stay_apart(self):
+        names = ["score", "id", "rank", "query", "label", "attribute.id", "a"]
+        self.build_numbers([range(7), range(1, 8)], names)
+        titles = ["attribute.score", "attribute.attribute.id", "attribute.rank", "attribute.query", "attribute.label",
+                  "attribute.id", "a"]
+        out, _ = self.culmen("query", "index", "-w", "score=1", "--format", "csv")
+        header, best, _ = [line.split(",") for line in out.splitlines()]
+        self.assertEqual(header, ["rank", "id", "score", *titles])
+        self.assertEqual(best, ["1", "1", "1", *"1234567"])
+        out, _ = self.culmen("query", "index", "-w", "score=1", "--format", "table")
+        self.assertEqual(out.split()[:10], ["rank", "id", "score", *titles])
+        self.write("w.csv", "score\n1\n")
+        out, _ = self.culmen("query", "index", "--weights-file", "w.csv", "--format", "csv")
+        self.assertEqual(out.split()[0].split(","), ["query", "rank", "id", "score", *titles])
+        out, _ = self.culmen("query", "index", "-w", "score=1", "--format", "json")
+        self.assertEqual(list(json.loads(out)["queries"][0]["results"][0]["attributes"]), names)
+
+    def test_table_shows_numbers_that_can_be_recognised(self):
+        for type, column in [("f64", {1751328013: "1751328013", -(2**53): "-9007199254740992", 0.1: "0.1",
+                                      52.5200066: "52.5200066", 1751328013.25: "1751328013.25",
+                                      0.30000000000000004: "0.3", 1e300: "1e+300", -0.0000125: "-1.25e-05"}),
+                             ("f32", {1751328000: "1751328000", 79.9: "79.9", 1234567.875: "1234567.88", 0.1: "0.1"})]:
+            with self.subTest(type):
+                self.build_numbers([[value] for value in column], ("a",), "--type", type)
+                for where in [[], ["--scale", "minmax"]]:
+                    out, _ = self.culmen("query", "index", "-w", "a=1", "--format", "table", *where)
+                    self.assertEqual({line.split()[3] for line in out.splitlines()[1:]}, set(column.values()))
+                out, _ = self.culmen("query", "index", "-w", "a=1", "--format", "table")
+                for line in out.splitlines()[1:]:
+                    _, _, score, value = line.split()
+                    self.assertEqual(score, value)
+        self.assertIn("0.1 to 1751328000\n", self.culmen("info", "index")[0])
 
     def test_a_file_holds_what_stdout_would_get(self):
         self.assertEqual(self.output("-o", "best.csv"), "")
@@ -633,8 +703,17 @@ class InfoTest(Case):
 
     def test_refuses_what_is_no_index(self):
         (self.dir / "nothing").mkdir()
-        for directory in ["missing", "nothing"]:
-            self.refused("info", directory, code=1, says=directory)
+        self.write("t.csv", "a\n1\n")
+        makes_one = "culmen build INPUT -o DIR makes one"
+        self.refused("info", "missing", code=1, says="missing: No such file or directory")
+        for name in ["nothing", "t.csv"]:
+            for command in [["info", name], ["verify", name], ["compact", name], ["query", name, "-w", "a=1"],
+                            ["insert", name, "t.csv"], ["delete", name, "--ids", "1"], ["repair", name, "-o", "new"]]:
+                with self.subTest(command):
+                    self.refused(*command, code=1, says=f"{name} holds no index")
+                    self.refused(*command, code=1, says=makes_one)
+        self.assertEqual(self.listing(), ["nothing", "t.csv"])
+        self.assertEqual(os.listdir(self.dir / "nothing"), [])
 
 
 class VerifyTest(Case):
@@ -672,6 +751,46 @@ class ExitCodesTest(Case):
                           ["generate", "hotels", "-o", "t.csv"], ["info"], ["verify", "--fast"]]:
             with self.subTest(arguments):
                 self.refused(*arguments, code=2, says="--help")
+
+    def test_numbers_are_asked_for_in_a_few_words(self):
+        self.write("t.csv", "a\n1\n")
+        query, build = ["query", "index", "-w", "a=1"], ["build", "t.csv", "-o", "index"]
+        insert, generate = ["insert", "index", "t.csv"], ["generate", "zipf", "-o", "t.npy"]
+        cases = [(query, "-k", "ten", "at least 1"), (query, "-k", "1e3", "at least 1"), (query, "-k", "", "at least 1"),
+                 (query, "-k", "0x10", "at least 1"), (query, "-k", "9" * 400, "at most 18446744073709551615"),
+                 (query, "--threads", "-1", "at least 0"), (query, "--threads", "3000000000", "at most 2147483647"),
+                 (build, "--threads", "x", "at least 0"), (build, "--block", "0", "at least 1"),
+                 (build, "--splits", "-1", "at least 1"), (build, "--partitions", "1.5", "at least 1"),
+                 (insert, "--threads", "x", "at least 0"), (insert, "--batch", "0", "at least 1"),
+                 (insert, "--skip", "-1", "at least 0"), (["compact", "index"], "--threads", "-1", "at least 0"),
+                 (generate, "--rows", "many", "at least 0"), (generate, "--rows", "-5", "at least 0"),
+                 (generate, "--dims", "65", "at most 64"), (generate, "--seed", "-1", "at least 0")]
+        for command, option, value, expected in cases:
+            with self.subTest((*command, option, value)):
+                found = value if len(value) < 40 else value[:40] + "..."
+                says = f"culmen: {option}: expected a whole number of {expected}, found '{found}'; "
+                self.refused(*command, option, value, code=2, says=says)
+
+    def test_numbers_are_decimal(self):
+        self.write("t.csv", "a\n" + "1\n" * 20)
+        self.culmen("build", "t.csv", "-o", "index")
+        for k in ["010", "+10", "10"]:
+            self.assertEqual(len(self.ids("-w", "a=1", "-k", k)), 10)
+
+    def test_mistyped_commands_are_told_the_one_that_was_meant(self):
+        for word, meant in [("qury", "query"), ("isnert", "insert"), ("verfy", "verify"), ("calib", "calibrate"),
+                            ("Build", "build")]:
+            self.refused(word, "index", code=2, says=f'there is no command "{word}" (did you mean "{meant}"?); the commands')
+            self.refused("help", word, code=2, says=f'there is no command "{word}" (did you mean "{meant}"?); the commands')
+        self.refused("frobnicate", code=2, says='there is no command "frobnicate"; the commands are generate, build, query')
+        self.refused(code=2, says="name a command: generate, build, query")
+
+    def test_mistyped_options_are_told_the_one_that_was_meant(self):
+        self.refused("query", "index", "--wieghts=a=1", code=2,
+                     says='culmen query has no option --wieghts (did you mean "--weights"?)')
+        self.refused("query", "index", "--frobnicate", code=2, says="culmen query has no option --frobnicate; ")
+        self.refused("-q", "info", "index", code=2, says="culmen has no option -q: a command comes first")
+        self.refused("info", "index", "other", code=2, says='culmen info does not expect "other"')
 
     def test_missing_files_are_failures(self):
         self.refused("build", "missing.csv", "-o", "index", code=1, says="missing.csv")
@@ -726,6 +845,11 @@ class HelpTest(Case):
         out, _ = self.culmen("--help")
         for command in self.COMMANDS:
             self.assertRegex(out, rf"\n  {command} ")
+
+    def test_help_is_a_command_as_well(self):
+        self.assertEqual(self.culmen("help"), self.culmen("--help"))
+        for command in [*self.COMMANDS, "calibrate", "help"]:
+            self.assertEqual(self.culmen("help", command), self.culmen(command, "--help"))
 
     def test_version(self):
         self.assertRegex(self.culmen("--version")[0], r"\Aculmen \d+\.\d+\.\d+\n\Z")

@@ -46,6 +46,7 @@ Found found_in(MemoryFileSystem& system) {
     // Right only where no index was before: then there is no CURRENT, or not even the directory.
     const std::string text = error.what();
     const bool nothing_there = text.find("index/CURRENT: No such") != std::string::npos ||
+                               text.find("index holds no index") != std::string::npos ||
                                text.find("directory index: No such") != std::string::npos;
     return nothing_there ? Found::none : Found::something_else;
   } catch (const FormatError& error) {

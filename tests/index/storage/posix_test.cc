@@ -109,15 +109,15 @@ TEST_F(Posix, SurvivesShortTransfersAndInterruptions) {
   EXPECT_EQ(difference(*loaded, *snapshot), "");
 }
 
-TEST_F(Posix, OpensFilesAndDirectoryToTheOwnerOnlyUnderAnyUmask) {
+TEST_F(Posix, MakesFilesAndDirectoriesAsTheUmaskSays) {
   const auto snapshot = make_snapshot({});
-  for (mode_t mask : {mode_t{0}, mode_t{077}, mode_t{0777}}) {
+  for (mode_t mask : {mode_t{0}, mode_t{002}, mode_t{022}, mode_t{077}}) {
     const mode_t before = ::umask(mask);
     publish(*snapshot, posix(), index_, true);
     ::umask(before);
-    EXPECT_EQ(mode_of(index_), 0700u);
+    EXPECT_EQ(mode_of(index_), 0777u & ~mask);
     for (const auto& entry : fs::directory_iterator(index_))
-      EXPECT_EQ(mode_of(entry.path()), 0600u) << entry.path();
+      EXPECT_EQ(mode_of(entry.path()), 0666u & ~mask) << entry.path();
     fs::remove_all(index_);
   }
 }
@@ -172,7 +172,8 @@ TEST_F(Posix, OpensAReadOnlyDirectoryAndWritesNothing) {
 TEST_F(Posix, NamesThePathAndTheReason) {
   EXPECT_EQ(complaint(), "cannot open directory " + index_ + ": No such file or directory");
   std::ofstream(index_) << "a file";
-  EXPECT_EQ(complaint(), "cannot open directory " + index_ + ": Not a directory");
+  EXPECT_EQ(complaint(), index_ + " holds no index: it is not a directory");
+  EXPECT_THROW(load(posix(), index_), NoIndex);
   const auto snapshot = make_snapshot({});
   EXPECT_THROW(publish(*snapshot, posix(), index_, true), IoError);
   EXPECT_THROW(publish(*snapshot, posix(), (root_ / "no" / "such").string(), true), IoError);

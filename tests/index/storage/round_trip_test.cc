@@ -76,7 +76,7 @@ TEST(Publish, ReplacesAnIndexOnlyWhenTold) {
     publish(*new_one, system, "index", false);
     FAIL();
   } catch (const InvalidArgument& error) {
-    EXPECT_NE(std::string(error.what()).find("index holds an index; use overwrite (--force)"),
+    EXPECT_NE(std::string(error.what()).find("index holds an index, and overwriting was not asked for"),
               std::string::npos);
   }
   EXPECT_EQ(difference(*load(system, "index"), *old_one), "");

@@ -1,0 +1,50 @@
+#include "tools/suggestion.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace culmen::tools {
+namespace {
+
+// How many letters have to be changed, put in, taken out, or swapped with their neighbour (the optimal string
+// alignment distance). Three rows of its table are enough.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before_last, last(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before_last = std::exchange(last, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + change});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word, const std::vector<std::string>& known) {
+  constexpr std::size_t kShortestBeginning = 3;
+  std::size_t least = (word.size() + 2) / 3 + 1;  // more is another word
+  std::string found;
+  for (const std::string& candidate : known) {
+    const bool begins = word.size() >= kShortestBeginning && candidate.starts_with(word);
+    const std::size_t letters = begins ? 0 : distance(word, candidate);
+    if (letters >= least) continue;
+    least = letters;
+    found = candidate;
+  }
+  return found;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
+  const std::string meant = nearest(word, known);
+  return meant.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", meant);
+}
+
+}  // namespace culmen::tools
