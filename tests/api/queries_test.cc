@@ -21,7 +21,7 @@ Index sample() {
   static const std::vector<double> price = {100, 200, 300}, stars = {3, 5, 4};
   return Index::build({.num_rows = 3,
                        .attributes = {{"price", Preference::low}, {"stars"}},
-                       .columns = {ColumnView(price.data()), ColumnView(stars.data())},
+                       .columns = {ColumnView(price), ColumnView(stars)},
                        .ids = {},
                        .labels = {}});
 }
@@ -208,7 +208,7 @@ TEST(Queries, ScaledOverAConstantAttributeIgnoreIt) {
   const std::vector<double> constant = {7, 7}, rising = {1, 2};
   const Index index = Index::build({.num_rows = 2,
                                     .attributes = {{"constant"}, {"rising"}},
-                                    .columns = {ColumnView(constant.data()), ColumnView(rising.data())},
+                                    .columns = {ColumnView(constant), ColumnView(rising)},
                                     .ids = {},
                                     .labels = {}});
   for (const Engine engine : kEngines) {
@@ -228,7 +228,7 @@ TEST(Queries, ScaledOverAConstantAttributeIgnoreIt) {
 TEST(Queries, OfAnEmptyIndexHaveNoHits) {
   const Index index = Index::build({.num_rows = 0,
                                     .attributes = {{"a"}},
-                                    .columns = {ColumnView(static_cast<const float*>(nullptr))},
+                                    .columns = {ColumnView(std::span<const float>())},
                                     .ids = {},
                                     .labels = {}});
   EXPECT_EQ(index.info().num_tuples, 0u);

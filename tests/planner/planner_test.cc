@@ -34,12 +34,11 @@ TEST(Explain, NamesTheEngineThatSearchThenUses) {
 
 TEST(Explain, ShowsTheBoundByAttributeNames) {
   const std::vector<float> a = {0, 1}, b = {0, 1}, c = {0, 1};
-  const Index index =
-      Index::build({.num_rows = 2,
-                    .attributes = {{"price", Preference::low}, {"rating"}, {"stars"}},
-                    .columns = {ColumnView(a.data()), ColumnView(b.data()), ColumnView(c.data())},
-                    .ids = {},
-                    .labels = {}});
+  const Index index = Index::build({.num_rows = 2,
+                                    .attributes = {{"price", Preference::low}, {"rating"}, {"stars"}},
+                                    .columns = {ColumnView(a), ColumnView(b), ColumnView(c)},
+                                    .ids = {},
+                                    .labels = {}});
   const std::string text = index.explain({.weights = {1, 2, 1}, .k = 1}, {.engine = Engine::bounded}).text;
   for (const std::string part : {"max{rating}", "max{rating + stars}", "min{price}"})
     EXPECT_NE(text.find(part), std::string::npos) << text;
@@ -168,7 +167,7 @@ TEST(Explain, PrintsWhatEachEngineWouldTake) {
   }
   EXPECT_TRUE(Index::build({.num_rows = 0,
                             .attributes = {{"a"}},
-                            .columns = {ColumnView(static_cast<const float*>(nullptr))},
+                            .columns = {ColumnView(std::span<const float>())},
                             .ids = {},
                             .labels = {}})
                   .explain({.weights = {1}})

@@ -16,7 +16,7 @@ Index hotels() {
   return Index::build(
       {.num_rows = 3,
        .attributes = {{"price", Preference::low}, {"stars"}, {"distance to beach"}, {"v1.5"}, {"android"}},
-       .columns = std::vector<ColumnView>(5, ColumnView(values.data())),
+       .columns = std::vector<ColumnView>(5, ColumnView(values)),
        .ids = {},
        .labels = {}});
 }
