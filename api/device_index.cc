@@ -8,14 +8,16 @@
 #include <optional>
 #include <string>
 
-#include "culmen/error.h"
+#include "api/batch_answers.h"
+#include "api/handle.h"
 #include "base/floating_point_scope.h"
+#include "base/with_threads.h"
+#include "culmen/error.h"
+#include "gpu/mirror/mirror.h"
 #include "gpu/search/async_search.h"
 #include "gpu/search/batch_search.h"
-#include "gpu/mirror/mirror.h"
 #include "gpu/search/pack_query.h"
 #include "gpu/search/workspace.h"
-#include "api/handle.h"
 #include "query/resolve.h"
 
 namespace culmen {
@@ -79,20 +81,18 @@ class DeviceIndex::Impl {
   std::vector<SearchResult> search(std::span<const Query> queries, Engine engine) const {
     const FloatingPointScope floating_point;
     const cuda::DeviceScope scope(device_);
+    return search(mirror_.latest(), queries, engine);
+  }
+
+  BatchAnswers search_batch(const QueryBatch& batch, Engine engine) const {
+    const FloatingPointScope floating_point;
+    const cuda::DeviceScope scope(device_);
     const MirrorView view = mirror_.latest();
-    std::vector<SearchResult> results(queries.size(), make_result(view, engine));
-    std::map<std::size_t, std::vector<std::size_t>> positions_by_k;
-    for (std::size_t q = 0; q < queries.size(); ++q)
-      positions_by_k[resolve_k(queries[q], *view.snapshot)].push_back(q);
-    for (const auto& [k, positions] : positions_by_k) {
-      check_engine(engine, k);
-      if (can_be_batch(view, engine, k)) {
-        batch_search_.search(view, queries, positions, k, results);
-      } else {
-        for (const std::size_t q : positions) results[q] = search(view, queries[q], engine, Clock::now());
-      }
-    }
-    return results;
+    const std::vector<Query> queries = queries_of(batch, *view.snapshot);
+    BatchAnswers answers = make_answers(batch, queries.size(), *view.snapshot);
+    const std::vector<SearchResult> results = search(view, queries, engine);
+    for (std::size_t q = 0; q < results.size(); ++q) set_answer(results[q].hits, q, answers);
+    return answers;
   }
 
   std::unique_ptr<gpu::Context> make_context(const ContextOptions& options) const {
@@ -140,6 +140,23 @@ class DeviceIndex::Impl {
     }
     result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
     return result;
+  }
+
+  std::vector<SearchResult> search(const MirrorView& view, std::span<const Query> queries,
+                                   Engine engine) const {
+    std::vector<SearchResult> results(queries.size(), make_result(view, engine));
+    std::map<std::size_t, std::vector<std::size_t>> positions_by_k;
+    for (std::size_t q = 0; q < queries.size(); ++q)
+      positions_by_k[resolve_k(queries[q], *view.snapshot)].push_back(q);
+    for (const auto& [k, positions] : positions_by_k) {
+      check_engine(engine, k);
+      if (can_be_batch(view, engine, k)) {
+        batch_search_.search(view, queries, positions, k, results);
+      } else {
+        for (const std::size_t q : positions) results[q] = search(view, queries[q], engine, Clock::now());
+      }
+    }
+    return results;
   }
 
   static bool can_be_batch(const MirrorView& view, Engine engine, std::size_t k) {
@@ -229,12 +246,20 @@ DeviceIndex make_device_index(std::shared_ptr<const Published> index, const Devi
   return DeviceIndex(std::make_shared<const DeviceIndex::Impl>(std::move(index), options, loaded.get()));
 }
 
-SearchResult DeviceIndex::search(const Query& query, Engine engine) const {
-  return held_by(impl_, kKind).search(query, engine);
+SearchResult DeviceIndex::search(const Query& query, const SearchOptions& options) const {
+  check_num_threads(options.num_threads);
+  return held_by(impl_, kKind).search(query, options.engine);
 }
 
-std::vector<SearchResult> DeviceIndex::search(std::span<const Query> queries, Engine engine) const {
-  return held_by(impl_, kKind).search(queries, engine);
+std::vector<SearchResult> DeviceIndex::search(std::span<const Query> queries,
+                                              const SearchOptions& options) const {
+  check_num_threads(options.num_threads);
+  return held_by(impl_, kKind).search(queries, options.engine);
+}
+
+BatchAnswers DeviceIndex::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
+  check_num_threads(options.num_threads);
+  return held_by(impl_, kKind).search_batch(batch, options.engine);
 }
 
 DeviceContext DeviceIndex::make_context(const ContextOptions& options) const {

@@ -9,6 +9,13 @@
 #include <chrono>
 #include <mutex>
 
+#include "api/batch_answers.h"
+#include "api/device_index.h"
+#include "api/handle.h"
+#include "api/read_row.h"
+#include "base/exclusively.h"
+#include "base/floating_point_scope.h"
+#include "base/with_threads.h"
 #include "cpu/bounded.h"
 #include "cpu/gta.h"
 #include "cpu/monotone.h"
@@ -16,22 +23,18 @@
 #include "cpu/threshold_algorithm.h"
 #include "culmen/device.h"
 #include "culmen/error.h"
+#include "gpu/build/device_load.h"
 #include "index/build/bulk_load.h"
-#include "base/exclusively.h"
-#include "base/floating_point_scope.h"
+#include "index/find_rows.h"
 #include "index/published.h"
 #include "index/snapshot.h"
 #include "index/storage/store.h"
 #include "index/verify.h"
-#include "base/with_threads.h"
 #include "index/write/live_index.h"
 #include "index/write/repair.h"
 #include "planner/automatic.h"
-#include "api/device_index.h"
-#include "api/handle.h"
-#include "gpu/build/device_load.h"
-#include "planner/speed_factor.h"
 #include "planner/planner.h"
+#include "planner/speed_factor.h"
 #include "query/resolve.h"
 
 namespace culmen {
@@ -159,6 +162,17 @@ Index Index::build(const TableView& table, const BuildOptions& options) {
   return Index(std::make_shared<Core>(std::move(loaded), options.device));
 }
 
+Index Index::create(const Schema& schema, const BuildOptions& options) {
+  static constexpr std::uint64_t kNoLabel[] = {0};
+  TableView table;
+  table.attributes = schema.attributes;
+  table.columns.assign(schema.attributes.size(), std::span<const double>());
+  if (schema.has_labels) table.labels.offsets = kNoLabel;
+  BuildOptions of_no_rows = options;
+  if (options.value_type == ValueType::automatic) of_no_rows.value_type = ValueType::float64;
+  return build(table, of_no_rows);
+}
+
 Index Index::open(const std::filesystem::path& directory, const OpenOptions& options) {
   const FloatingPointScope floating_point;
   check_num_threads(options.num_threads);
@@ -218,6 +232,24 @@ std::uint64_t Index::version() const {
   return held_by(core_, kKind).snapshot()->version;
 }
 
+std::optional<Row> Index::get(std::int64_t id) const {
+  return get(std::span(&id, 1)).front();
+}
+
+std::vector<std::optional<Row>> Index::get(std::span<const std::int64_t> ids) const {
+  const FloatingPointScope floating_point;
+  require_memory(ids);
+  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kKind).snapshot();
+  std::vector<std::optional<Row>> rows;
+  for (const std::uint64_t row : find_rows(*snapshot, ids))
+    rows.push_back(row == kNowhere ? std::nullopt : std::optional(read_row(*snapshot, row)));
+  return rows;
+}
+
+bool Index::contains(std::int64_t id) const {
+  return find_rows(*held_by(core_, kKind).snapshot(), std::span(&id, 1)).front() != kNowhere;
+}
+
 RecoveryInfo Index::recovery() const {
   return held_by(core_, kKind).recovery();
 }
@@ -257,7 +289,8 @@ IndexInfo Index::info() const {
   if (s.index_uuid != Uuid{}) info.uuid = hex_of(s.index_uuid);
   info.version = s.version;
   // A fresh build needs no more blocks than this: one in each partition is not full.
-  const std::uint64_t blocks_of_a_build = s.num_tuples / static_cast<std::uint64_t>(s.block_rows) + info.num_partitions;
+  const std::uint64_t blocks_of_a_build =
+      s.num_tuples / static_cast<std::uint64_t>(s.block_rows) + info.num_partitions;
   info.compact_advised = 2 * info.num_blocks > 3 * blocks_of_a_build;
   return info;
 }
@@ -266,14 +299,8 @@ std::vector<double> Index::weights(std::span<const std::pair<std::string, double
   const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kKind).snapshot();
   require_memory(named);
   std::vector<double> result(snapshot->attributes.size(), 0.0);
-  for (const auto& [name, weight] : named) {
-    const auto found =
-        std::find_if(snapshot->attributes.begin(), snapshot->attributes.end(),
-                     [&name = name](const Attribute& attribute) { return attribute.name == name; });
-    if (found == snapshot->attributes.end())
-      throw InvalidArgument("no attribute \"" + name + "\"; known: " + known_attributes(*snapshot));
-    result[static_cast<std::size_t>(found - snapshot->attributes.begin())] = weight;
-  }
+  for (const auto& [name, weight] : named)
+    result[static_cast<std::size_t>(position_of(name, *snapshot))] = weight;
   return result;
 }
 
@@ -334,6 +361,20 @@ std::vector<SearchResult> Index::search(std::span<const Query> queries, const Se
   return results;
 }
 
+BatchAnswers Index::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
+  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kKind).snapshot();
+  const std::vector<Query> queries = queries_of(batch, *snapshot);
+  BatchAnswers answers = make_answers(batch, queries.size(), *snapshot);
+  SearchOptions one = options;
+  one.num_threads = 1;
+  with_threads(options.num_threads, [&] {
+    tbb::parallel_for(std::size_t{0}, queries.size(), [&](std::size_t q) {
+      set_answer(held_by(core_, kKind).search(snapshot, queries[q], one).hits, q, answers);
+    });
+  });
+  return answers;
+}
+
 SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k, const Filter& where,
                                     const SearchOptions& options) const {
   const FloatingPointScope floating_point;
@@ -376,9 +417,8 @@ Explanation Index::explain(const Query& query, const SearchOptions& options) con
   check_num_threads(options.num_threads);
   const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kKind).snapshot();
   const ResolvedQuery resolved = resolve(query, *snapshot);
-  return explain_plan(
-      *snapshot, resolved,
-      make_plan(*snapshot, resolved, options, CostsNs(), speed_factor(), device_costs()));
+  return explain_plan(*snapshot, resolved,
+                      make_plan(*snapshot, resolved, options, CostsNs(), speed_factor(), device_costs()));
 }
 
 Placement Index::place(std::span<const Query> queries, const PlacementOptions& options) const {

@@ -41,10 +41,14 @@ gpu::DeviceSpeed gpu::measure_device_speed(int device) {
 }
 
 // None of these can be called: there is no way to make a DeviceIndex, and so none to make a DeviceContext.
-SearchResult DeviceIndex::search(const Query& /*query*/, Engine /*engine*/) const {
+SearchResult DeviceIndex::search(const Query& /*query*/, const SearchOptions& /*options*/) const {
   return {};
 }
-std::vector<SearchResult> DeviceIndex::search(std::span<const Query> /*queries*/, Engine /*engine*/) const {
+std::vector<SearchResult> DeviceIndex::search(std::span<const Query> /*queries*/,
+                                              const SearchOptions& /*options*/) const {
+  return {};
+}
+BatchAnswers DeviceIndex::search_batch(const QueryBatch& /*batch*/, const SearchOptions& /*options*/) const {
   return {};
 }
 DeviceContext DeviceIndex::make_context(const ContextOptions& /*options*/) const {

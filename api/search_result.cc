@@ -1,9 +1,11 @@
 #include <string>
 
+#include "api/read_row.h"
 #include "base/floating_point_scope.h"
 #include "culmen/error.h"
-#include "culmen/query.h"
+#include "culmen/search.h"
 #include "index/snapshot.h"
+#include "query/resolve.h"
 
 namespace culmen {
 namespace {
@@ -32,14 +34,17 @@ std::uint64_t SearchResult::version() const {
   return snapshot_of(*this).version;
 }
 
-double SearchResult::attribute(std::size_t rank, int attribute) const {
+double SearchResult::attribute(std::size_t rank, const AttributeRef& attribute) const {
   const FloatingPointScope floating_point;
   const Snapshot& s = snapshot_of(*this);
-  if (attribute < 0 || attribute >= s.num_attributes())
-    throw InvalidArgument("there is no attribute " + std::to_string(attribute) + ": the index has " +
-                          std::to_string(s.num_attributes()) + ", counted from 0");
-  return oriented(s.value(row_of(*this, rank), attribute),
-                  s.attributes[static_cast<std::size_t>(attribute)].preference);
+  const int position = position_of(attribute, s);
+  return oriented(s.value(row_of(*this, rank), position),
+                  s.attributes[static_cast<std::size_t>(position)].preference);
+}
+
+Row SearchResult::row(std::size_t rank) const {
+  const FloatingPointScope floating_point;
+  return read_row(snapshot_of(*this), row_of(*this, rank));
 }
 
 std::string_view SearchResult::label(std::size_t rank) const {

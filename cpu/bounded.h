@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "culmen/query.h"
+#include "culmen/search.h"
 #include "index/snapshot.h"
 #include "query/resolved_query.h"
 

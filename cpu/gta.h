@@ -6,7 +6,7 @@
 // score, or equal to it with every later id too large.
 #pragma once
 
-#include "culmen/query.h"
+#include "culmen/search.h"
 #include "index/snapshot.h"
 #include "query/resolved_query.h"
 

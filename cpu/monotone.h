@@ -2,8 +2,8 @@
 // maxima, or minima where the function falls.
 #pragma once
 
-#include "culmen/query.h"
 #include "culmen/scoring.h"
+#include "culmen/search.h"
 #include "index/snapshot.h"
 #include "query/resolved_query.h"
 

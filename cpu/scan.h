@@ -2,7 +2,7 @@
 // Cost: reads every used column once, in a stream, with all threads of the caller's arena.
 #pragma once
 
-#include "culmen/query.h"
+#include "culmen/search.h"
 #include "index/snapshot.h"
 #include "query/resolved_query.h"
 

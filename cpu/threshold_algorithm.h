@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "culmen/query.h"
+#include "culmen/search.h"
 #include "index/snapshot.h"
 #include "query/resolved_query.h"
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "culmen/query.h"
+#include "culmen/search.h"
 #include "index/snapshot.h"
 
 namespace culmen {

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/floating_point_scope.h"
+#include "base/number_text.h"
 #include "culmen/error.h"
 #include "index/snapshot.h"
 
@@ -146,6 +147,10 @@ void check_shape(const TableView& table) {
   if (table.columns.size() != d)
     throw InputError(std::to_string(d) + " attributes but " + std::to_string(table.columns.size()) +
                      " columns");
+  for (std::size_t i = 0; i < d; ++i)
+    if (table.columns[i].size != table.num_rows)
+      throw InputError(std::to_string(table.num_rows) + " rows but " + std::to_string(table.columns[i].size) +
+                       " values in column \"" + table.attributes[i].name + "\"");
   if (!table.ids.empty() && table.ids.size() != table.num_rows)
     throw InputError(std::to_string(table.num_rows) + " rows but " + std::to_string(table.ids.size()) +
                      " ids");

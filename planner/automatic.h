@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "culmen/query.h"
+#include "culmen/search.h"
 #include "index/snapshot.h"
 #include "planner/cost_model.h"
 #include "query/resolved_query.h"

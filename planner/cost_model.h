@@ -18,22 +18,22 @@ namespace culmen {
 
 // Of two cores of a server of 2023 (Sapphire Rapids, AVX-512).
 struct CostsNs {
-  double search = 594;        // a search by bounds that finds one row
-  double node = 122;          // opening an inner node
-  double range = 215;         // comparing a node's children with a range
-  double leaf = 120;          // taking a leaf from the frontier and visiting it
-  double tied = 16;           // a leaf that can only tie, among others of its node
-  double value = 0.098;       // each value that is scored, or compared with a range
-  double candidate = 3.7;     // a row that reaches the k-th best, whether it enters or not
-  double replacement = 28;    // a row that enters the 16 best in another's place; more for larger k
-  double hit = 30;            // each row of an answer of 16; more for larger k
-  double share = 953;         // a scan that finds one row
-  double fork = 9'300;        // until all threads that share it have come
-  double merge = 164;         // each row of a thread's k best, when they are put together
-  double scan_leaf = 29;      // visiting a leaf in a scan
-  double far_leaf = 80;       // reading a leaf that no cache holds, after one elsewhere
-  double far_kb = 65;         // and each kilobyte of its values
-  double stream_leaf = 20;    // reading it after its neighbour
+  double search = 594;      // a search by bounds that finds one row
+  double node = 122;        // opening an inner node
+  double range = 215;       // comparing a node's children with a range
+  double leaf = 120;        // taking a leaf from the frontier and visiting it
+  double tied = 16;         // a leaf that can only tie, among others of its node
+  double value = 0.098;     // each value that is scored, or compared with a range
+  double candidate = 3.7;   // a row that reaches the k-th best, whether it enters or not
+  double replacement = 28;  // a row that enters the 16 best in another's place; more for larger k
+  double hit = 30;          // each row of an answer of 16; more for larger k
+  double share = 953;       // a scan that finds one row
+  double fork = 9'300;      // until all threads that share it have come
+  double merge = 164;       // each row of a thread's k best, when they are put together
+  double scan_leaf = 29;    // visiting a leaf in a scan
+  double far_leaf = 80;     // reading a leaf that no cache holds, after one elsewhere
+  double far_kb = 65;       // and each kilobyte of its values
+  double stream_leaf = 20;  // reading it after its neighbour
   double stream_kb = 35;
 };
 

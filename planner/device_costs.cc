@@ -26,8 +26,7 @@ double device_scan_us(const DeviceTable& table, const DeviceCosts& costs) {
 }
 
 double device_batch_us(double queries, const Work& work, const DeviceCosts& costs) {
-  const double each =
-      costs.batch_query + work.leaves * costs.batch_leaf + work.hits * costs.batch_hit;
+  const double each = costs.batch_query + work.leaves * costs.batch_leaf + work.hits * costs.batch_hit;
   return (costs.speed.launch_ns + queries * each) / 1000;
 }
 

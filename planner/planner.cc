@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/with_threads.h"
 #include "cpu/bounded.h"
 #include "cpu/topk.h"
-#include "base/with_threads.h"
 #include "planner/automatic.h"
 #include "planner/cost_model.h"
 #include "planner/sampled_scan.h"

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "culmen/query.h"
+#include "culmen/plan.h"
+#include "culmen/search.h"
 #include "index/snapshot.h"
 #include "planner/cost_model.h"
 #include "planner/device_costs.h"

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "cpu/bounded.h"
-#include "query/resolved_query.h"
 #include "index/snapshot.h"
 #include "planner/cost_model.h"
+#include "query/resolved_query.h"
 
 namespace culmen {
 

@@ -48,17 +48,27 @@ std::string known_attributes(const Snapshot& snapshot) {
   return names;
 }
 
+int position_of(const AttributeRef& attribute, const Snapshot& snapshot) {
+  if (const int* position = std::get_if<int>(&attribute)) {
+    if (*position >= 0 && *position < snapshot.num_attributes()) return *position;
+    throw InvalidArgument("there is no attribute " + std::to_string(*position) + ": the index has " +
+                          std::to_string(snapshot.num_attributes()) + ", counted from 0");
+  }
+  const std::string& name = std::get<std::string>(attribute);
+  const auto found = std::ranges::find(snapshot.attributes, name, &Attribute::name);
+  if (found == snapshot.attributes.end())
+    throw InvalidArgument("no attribute \"" + name + "\"; known: " + known_attributes(snapshot));
+  return static_cast<int>(found - snapshot.attributes.begin());
+}
+
 void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& out) {
   for (const Range& range : filter) {
-    if (range.attribute < 0 || range.attribute >= snapshot.num_attributes())
-      throw InvalidArgument("a filter names attribute " + std::to_string(range.attribute) +
-                            ", but the index has " + std::to_string(snapshot.num_attributes()));
+    const int attribute = position_of(range.attribute, snapshot);
     if (std::isnan(range.minimum) || std::isnan(range.maximum))
       throw InvalidArgument("a filter compares with NaN");
-    const bool low =
-        snapshot.attributes[static_cast<std::size_t>(range.attribute)].preference == Preference::low;
-    const RangePredicate predicate = low ? RangePredicate{range.attribute, -range.maximum, -range.minimum}
-                                         : RangePredicate{range.attribute, range.minimum, range.maximum};
+    const bool low = snapshot.attributes[static_cast<std::size_t>(attribute)].preference == Preference::low;
+    const RangePredicate predicate = low ? RangePredicate{attribute, -range.maximum, -range.minimum}
+                                         : RangePredicate{attribute, range.minimum, range.maximum};
     out.where.push_back(predicate);
     out.bound.ranges.push_back(make_range_bound(predicate, snapshot));
   }
@@ -66,7 +76,7 @@ void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuer
 
 std::size_t resolve_k(const Query& query, const Snapshot& snapshot) {
   const auto num_tuples = static_cast<std::size_t>(snapshot.num_tuples);
-  return query.k == 0 ? num_tuples : std::min(query.k, num_tuples);
+  return std::min(query.k.value_or(num_tuples), num_tuples);
 }
 
 double resolve_min_score(const std::optional<double>& min_score) {
@@ -77,8 +87,9 @@ double resolve_min_score(const std::optional<double>& min_score) {
 
 ResolvedQuery resolve(const Query& query, const Snapshot& snapshot) {
   check_weights(query.weights, snapshot);
-  if (query.k == 0 && !query.min_score)
-    throw InvalidArgument("k is 0; ask for at least one row, or set min_score");
+  if (query.k == std::size_t{0}) throw InvalidArgument("k is 0; ask for at least one row");
+  if (!query.k && !query.min_score)
+    throw InvalidArgument("neither k nor min_score is set: say how many rows, or above which score");
   ResolvedQuery result;
   result.min_score = resolve_min_score(query.min_score);
   std::vector<double> weights = query.weights;

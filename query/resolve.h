@@ -13,6 +13,9 @@ namespace culmen {
 // Throws InvalidArgument as Index::search says.
 ResolvedQuery resolve(const Query& query, const Snapshot& snapshot);
 
+// Where an attribute stands. Throws InvalidArgument, for a name listing those that are known.
+int position_of(const AttributeRef& attribute, const Snapshot& snapshot);
+
 // Ranges of a filter, oriented. Throws InvalidArgument for NaN or a position that is not there.
 void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& out);
 

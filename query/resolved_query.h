@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "culmen/query.h"
 #include "culmen/schema.h"
 #include "index/chain.h"
 #include "index/score.h"

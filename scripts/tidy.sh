@@ -19,11 +19,13 @@ tidy=$(command -v clang-tidy-14 || command -v clang-tidy) || {
   exit 1
 }
 
+rooms=(base index query cpu planner gpu select api table tools)
+
 # The library's files, those of the latest commits first.
 newest_first() {
   {
-    git log --format= --name-only -- index cpu query table tools 2>/dev/null || true
-    find index cpu query table tools -name '*.cc' | sort
+    git log --format= --name-only -- "${rooms[@]}" 2>/dev/null || true
+    find "${rooms[@]}" -name '*.cc' | sort
   } | awk '/\.cc$/ && !seen[$0]++'
 }
 

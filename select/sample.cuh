@@ -109,8 +109,7 @@ void select_by_sample(const Source& source, const Selection<typename Source::Ran
   using Rank = typename Source::Rank;
   const sample::SampleShape shape = sample::shape_of(selection.num_rows, selection.k);
   const cuda::Shape grid = cooperative_shape(selection.workspace.most_blocks);
-  auto* of_blocks =
-      reinterpret_cast<Extremes<Rank>*>(selection.more_ranks(std::size_t{2} * grid.num_blocks));
+  auto* of_blocks = reinterpret_cast<Extremes<Rank>*>(selection.more_ranks(std::size_t{2} * grid.num_blocks));
   cuda::launch(sample::sample_select<Source>, grid, selection.stream, source, selection.k, shape,
                selection.counters, of_blocks, selection.ranks(shape.capacity), selection.taken);
 }

@@ -66,9 +66,10 @@ std::string_view method_name(Method method) {
 const SelectedRow* select_best(Method method, const KeyColumns& columns, std::uint32_t k,
                                Workspace& workspace, cudaStream_t stream) {
   return std::visit(
-      [&](const auto& source) { return select_from(source, columns.num_rows, k, workspace, stream, [&](const auto& selection) {
-          return run(method, source, selection);
-        }); },
+      [&](const auto& source) {
+        return select_from(source, columns.num_rows, k, workspace, stream,
+                           [&](const auto& selection) { return run(method, source, selection); });
+      },
       source_of(columns));
 }
 

@@ -6,10 +6,9 @@ namespace culmen::select {
 
 Keys64Ids keys_64_of(const KeyColumns& columns) {
   if (!is_64_bit(columns.type)) throw InvalidArgument("keys of 64 bits are wanted");
-  if (columns.second_keys != nullptr)
-    throw InvalidArgument("second keys stand beside keys of 32 bits only");
-  return {static_cast<const std::uint64_t*>(columns.keys), columns.ids,
-          order_of<std::uint64_t>(columns.type), columns.num_rows, columns.stride};
+  if (columns.second_keys != nullptr) throw InvalidArgument("second keys stand beside keys of 32 bits only");
+  return {static_cast<const std::uint64_t*>(columns.keys), columns.ids, order_of<std::uint64_t>(columns.type),
+          columns.num_rows, columns.stride};
 }
 
 AnySource source_of(const KeyColumns& columns) {

@@ -122,7 +122,7 @@ TableView BatchSink::view() const {
   TableView view;
   view.num_rows = num_rows_;
   view.attributes = schema_->selection.attributes;
-  for (const std::vector<double>& column : columns_) view.columns.emplace_back(column.data());
+  for (const std::vector<double>& column : columns_) view.columns.emplace_back(column);
   view.ids = ids_;
   view.labels = labels_.view();
   return view;

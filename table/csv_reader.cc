@@ -90,7 +90,7 @@ Table TableSink::finish() {
   table_.attributes = schema_->selection.attributes;
   table_.label_name = options_.label_column;
   for (std::vector<double>& column : columns_) {
-    table_.columns.emplace_back(column.data());
+    table_.columns.emplace_back(column);
     table_.storage.emplace_back(std::move(column));
   }
   table_.place_of_row = [name = name_, lines = std::move(lines_)](std::size_t row) {

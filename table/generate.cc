@@ -152,7 +152,7 @@ Table make_empty_table(std::size_t num_rows, std::vector<Attribute> attributes) 
     std::get<std::vector<T>>(table.storage[column]).resize(num_rows);
   });
   for (std::size_t column = 0; column < table.storage.size(); ++column) {
-    table.columns.emplace_back(column_values<T>(table, column));
+    table.columns.emplace_back(column_values<T>(table, column), num_rows);
   }
   return table;
 }

@@ -315,7 +315,7 @@ Table MatrixReader<T>::finish() {
   if (selection_.id) take_ids(table);
   for (const std::size_t column : selection_.columns) {
     const T* const first = values_.empty() ? nullptr : values_.data() + column_offset(column);
-    table.columns.emplace_back(first, static_cast<std::ptrdiff_t>(row_stride()));
+    table.columns.emplace_back(first, table.num_rows, static_cast<std::ptrdiff_t>(row_stride()));
   }
   table.storage.emplace_back(std::move(values_));  // which leaves the values where they are
   table.place_of_row = [name = name_, first_row = format_.first_row, dropped = null_rows_](std::size_t row) {

@@ -326,9 +326,11 @@ void write_npy(const Table& table, Output& output) {
 
 void check_shape(const Table& table) {
   if (table.attributes.empty()) throw InvalidArgument("a table without attributes cannot be written");
-  const bool fits = table.columns.size() == table.attributes.size() &&
-                    (table.ids.empty() || table.ids.size() == table.num_rows) &&
-                    (table.labels.offsets.empty() || table.labels.offsets.size() == table.num_rows + 1);
+  const bool fits =
+      table.columns.size() == table.attributes.size() &&
+      std::ranges::all_of(table.columns, [&](const ColumnView& c) { return c.size == table.num_rows; }) &&
+      (table.ids.empty() || table.ids.size() == table.num_rows) &&
+      (table.labels.offsets.empty() || table.labels.offsets.size() == table.num_rows + 1);
   const bool is_there =
       table.num_rows == 0 || std::all_of(table.columns.begin(), table.columns.end(),
                                          [](const ColumnView& c) { return c.data != nullptr; });

@@ -224,7 +224,7 @@ class TableGenerator {
     std::vector<T> stored(values.size());
     std::transform(values.begin(), values.end(), stored.begin(),
                    [](double value) { return static_cast<T>(value); });
-    table.columns.emplace_back(stored.data());
+    table.columns.emplace_back(stored);
     table.storage.emplace_back(std::move(stored));
     return true;
   }
@@ -256,7 +256,8 @@ class TableGenerator {
       for (std::size_t row = 0; row < table.num_rows; ++row)
         matrix[row * columns.size() + i] = columns[i][row];
     for (std::size_t i = 0; i < columns.size(); ++i)
-      table.columns.emplace_back(matrix.data() + i, static_cast<std::ptrdiff_t>(columns.size()));
+      table.columns.emplace_back(matrix.data() + i, table.num_rows,
+                                 static_cast<std::ptrdiff_t>(columns.size()));
     table.storage.emplace_back(std::move(matrix));
   }
 
@@ -468,8 +469,9 @@ inline Query random_query(Random& random, const Oracle& oracle, std::vector<doub
   const std::size_t n = oracle.num_rows();
   Query query;
   query.weights = std::move(weights);
-  query.k = random.pick<std::size_t>({1, 1, 2, 3, 5, 10, 16, 100, n / 2, n - (n > 0), n, n + 1, n + 100});
-  query.k = std::max<std::size_t>(query.k, 1);
+  const auto k =
+      random.pick<std::size_t>({1, 1, 2, 3, 5, 10, 16, 100, n / 2, n - (n > 0), n, n + 1, n + 100});
+  query.k = std::max<std::size_t>(k, 1);
   if (random.chance(0.2)) query.scale = Scale::minmax;
   for (std::uint64_t ranges = random.chance(0.3) ? 1 + random.below(3) : 0; ranges > 0; --ranges)
     query.where.push_back(random_range(random, oracle));
@@ -478,7 +480,7 @@ inline Query random_query(Random& random, const Oracle& oracle, std::vector<doub
     const double score = n == 0 ? 0.5 : oracle.score_of(random.below(n), query);
     query.min_score =
         random.chance(0.7) ? score : std::nextafter(score, std::numeric_limits<double>::infinity());
-    if (random.chance(0.2)) query.k = 0;
+    if (random.chance(0.2)) query.k.reset();
   }
   return query;
 }
@@ -494,13 +496,13 @@ inline std::string describe(const Query& query) {
     std::snprintf(buffer, sizeof(buffer), "%a", value);
     return std::string(buffer);
   };
-  std::string text = std::string("k ") + std::to_string(query.k) + ", weights [";
+  std::string text = (query.k ? "k " + std::to_string(*query.k) : std::string("no k")) + ", weights [";
   for (double weight : query.weights) text += std::string(" ") + number(weight);
   text += " ]";
   if (query.scale == Scale::minmax) text += ", minmax";
   if (query.min_score) text += std::string(", min_score ") + number(*query.min_score);
   for (const Range& range : query.where)
-    text += std::string(", a") + std::to_string(range.attribute) + std::string(" in [") +
+    text += std::string(", a") + std::to_string(std::get<int>(range.attribute)) + std::string(" in [") +
             number(range.minimum) + ", " + number(range.maximum) + "]";
   return text;
 }

@@ -91,8 +91,7 @@ class Oracle {
     std::sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
       return a.score != b.score ? a.score > b.score : a.id < b.id;
     });
-    const bool all = query.k == 0;  // goes with min_score only
-    if (!all && answers.size() > query.k) answers.resize(query.k);
+    if (query.k && answers.size() > *query.k) answers.resize(*query.k);
     return answers;
   }
 
@@ -126,7 +125,7 @@ class Oracle {
 
   bool passes(std::size_t row, const Filter& where) const {
     return std::all_of(where.begin(), where.end(), [&](const Range& range) {
-      const double a = value(row, static_cast<std::size_t>(range.attribute));
+      const double a = value(row, static_cast<std::size_t>(std::get<int>(range.attribute)));
       return a >= range.minimum && a <= range.maximum;
     });
   }

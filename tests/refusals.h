@@ -38,21 +38,24 @@ inline const std::vector<char> kThreeBytes = {'a', 'b', 'c'};
 inline std::vector<Refusal> refused_tables() {
   return {
       Refusal{"nan",
-              [](TableView& t, BuildOptions&) { t.columns[1] = ColumnView(kWithNan.data()); },
+              [](TableView& t, BuildOptions&) { t.columns[1] = ColumnView(kWithNan); },
               {"row 2", "stars", "NaN"}},
       Refusal{"infinity",
-              [](TableView& t, BuildOptions&) { t.columns[0] = ColumnView(kWithInfinity.data()); },
+              [](TableView& t, BuildOptions&) { t.columns[0] = ColumnView(kWithInfinity); },
               {"row 3", "price", "infinity"}},
       Refusal{"large_integer",
-              [](TableView& t, BuildOptions&) { t.columns[0] = ColumnView(kBeyondExact.data()); },
+              [](TableView& t, BuildOptions&) { t.columns[0] = ColumnView(kBeyondExact); },
               {"row 2", "price", "2^53", "9007199254740993"}},
       Refusal{"beyond_float32",
               [](TableView& t, BuildOptions& o) {
-                t.columns[0] = ColumnView(kBeyondFloat.data());
+                t.columns[0] = ColumnView(kBeyondFloat);
                 o.value_type = ValueType::float32;
               },
               {"row 1", "price", "1e+39 is beyond the range of float32"}},
       Refusal{"id_twice", [](TableView& t, BuildOptions&) { t.ids = kTwice; }, {"id 4", "rows 1 and 3"}},
+      Refusal{"too_few_values",
+              [](TableView& t, BuildOptions&) { t.columns[1].size = 2; },
+              {"3 rows", "2 values", "stars"}},
       Refusal{"too_few_ids",
               [](TableView& t, BuildOptions&) { t.ids = std::span(kTwice).first(2); },
               {"3 rows", "2 ids"}},
@@ -134,7 +137,7 @@ std::string fault_of(const Refusal& refusal, const Load& load) {
   const std::vector<float> good = {1, 2, 3};
   TableView view{.num_rows = 3,
                  .attributes = {{"price"}, {"stars"}},
-                 .columns = {ColumnView(good.data()), ColumnView(good.data())},
+                 .columns = {ColumnView(good), ColumnView(good)},
                  .ids = {},
                  .labels = {}};
   BuildOptions options;

@@ -28,7 +28,7 @@ class RowColumns {
   // Points into this object.
   TableView view() const {
     TableView view = {ids_.size(), attributes_, {}, ids_, has_labels_ ? labels_.view() : LabelsView{}};
-    for (const std::vector<double>& column : columns_) view.columns.emplace_back(column.data());
+    for (const std::vector<double>& column : columns_) view.columns.emplace_back(column);
     return view;
   }
 

@@ -38,7 +38,7 @@ std::size_t width_of(const Answers& answers) {
   std::size_t width = 0;
   for (std::size_t q = 0; q < answers.results.size(); ++q) {
     const SearchResult& result = answers.results[q];
-    const std::size_t asked = std::max(answers.queries[q].k, result.hits.size());
+    const std::size_t asked = answers.queries[q].k.value_or(result.hits.size());
     width = std::max(width, std::min<std::size_t>(asked, result.stats.tuples_in_index));
   }
   return width;

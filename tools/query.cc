@@ -76,7 +76,8 @@ void check_usage(const Arguments& arguments) {
 // What the queries of one command have in common; the weights differ.
 Query common_query(const Arguments& arguments, const Index& index) {
   Query query;
-  query.k = arguments.k.value_or(arguments.min_score ? 0 : kDefaultK);
+  query.k = arguments.k;
+  if (!arguments.k && !arguments.min_score) query.k = kDefaultK;
   if (!arguments.where.empty()) query.where = index.filter(arguments.where);
   if (arguments.min_score) query.min_score = parse_number(*arguments.min_score, "--min-score");
   query.scale = arguments.scale == "minmax" ? Scale::minmax : Scale::none;
@@ -128,10 +129,10 @@ std::vector<SearchResult> search_on_gpu(const Index& index, const std::vector<Qu
   const DeviceIndex on_gpu = index.to_device(device);
   if (queries.size() == 1) {
     std::vector<SearchResult> results;
-    results.push_back(on_gpu.search(queries.front(), options.engine));
+    results.push_back(on_gpu.search(queries.front(), options));
     return results;
   }
-  return on_gpu.search(queries, options.engine);
+  return on_gpu.search(queries, options);
 }
 
 bool is_worth_a_gpu(const Index& index, const std::vector<Query>& queries, const SearchOptions& options) {

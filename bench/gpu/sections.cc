@@ -55,7 +55,7 @@ int measure_family(const Subject& subject, const Family& family, std::size_t k, 
   for (const Weights& weights : family.questions) {
     const Query query = {.weights = weights, .k = k};
     SearchResult result;
-    const auto search = [&] { result = subject.on_gpu.search(query, Engine::bounded); };
+    const auto search = [&] { result = subject.on_gpu.search(query, {.engine = Engine::bounded}); };
     figures.us.push_back(median(times_us(subject.repeats, search, prepare)));
     figures.faster.push_back(subject.reading.us(weights) / figures.us.back());
     figures.leaves.push_back(static_cast<double>(result.stats.blocks_visited));
@@ -85,7 +85,7 @@ int measure_families(const Subject& subject, const std::vector<Family>& families
 void print_spread(const Subject& subject, std::size_t k) {
   const Query query = {.weights = find_family(subject.families, "Q0-Q4").questions.front(), .k = k};
   const std::vector<double> times =
-      times_us(kSpreadRepeats, [&] { subject.on_gpu.search(query, Engine::bounded); });
+      times_us(kSpreadRepeats, [&] { subject.on_gpu.search(query, {.engine = Engine::bounded}); });
   std::printf("%8zu Q0, %d times: 10 %% %.1f, median %.1f, 90 %% %.1f, worst %.1f us\n", k, kSpreadRepeats,
               quantile(times, 0.1), median(times), quantile(times, 0.9), quantile(times, 1));
 }
@@ -117,7 +117,8 @@ int measure_long(const Subject& subject, Engine engine, const Weights& weights, 
   for (const std::size_t k : ks) {
     const Query query = {.weights = weights, .k = k};
     SearchResult result;
-    const double us = median(times_us(kLongRepeats, [&] { result = subject.on_gpu.search(query, engine); }));
+    const double us =
+        median(times_us(kLongRepeats, [&] { result = subject.on_gpu.search(query, {.engine = engine}); }));
     const SearchStats& stats = result.stats;
     const auto bytes = static_cast<double>(stats.bytes_touched);
     std::printf(

@@ -31,7 +31,7 @@ int main() {
   culmen::TableView hotels;
   hotels.num_rows = ids.size();
   hotels.attributes = {{"price", culmen::Preference::low}, {"rating", culmen::Preference::high}};
-  hotels.columns = {price.data(), rating.data()};
+  hotels.columns = {price, rating};
   hotels.ids = ids;
 
   try {

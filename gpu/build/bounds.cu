@@ -1,7 +1,7 @@
 #include "gpu/build/bounds.h"
 
-#include "index/block_bounds.h"
 #include "gpu/cuda/launch.h"
+#include "index/block_bounds.h"
 
 namespace culmen::gpu {
 namespace {

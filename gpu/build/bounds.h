@@ -3,9 +3,9 @@
 
 #include <type_traits>
 
+#include "gpu/build/leaves.h"
 #include "index/attribute_stats.h"
 #include "index/bound_layout.h"
-#include "gpu/build/leaves.h"
 
 namespace culmen::gpu {
 

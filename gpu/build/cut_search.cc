@@ -1,7 +1,7 @@
 #include "gpu/build/cut_search.h"
 
-#include "index/build/sample.h"
 #include "gpu/build/transfer.h"
+#include "index/build/sample.h"
 
 namespace culmen::gpu {
 namespace {

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "index/build/load_steps.h"
-#include "gpu/cuda/buffer.h"
 #include "gpu/build/cuts.h"
 #include "gpu/build/sort.h"
+#include "gpu/cuda/buffer.h"
+#include "index/build/load_steps.h"
 
 namespace culmen::gpu {
 

@@ -1,9 +1,9 @@
 #include "gpu/build/cuts.h"
 
-#include "index/build/sample.h"
-#include "gpu/cuda/launch.h"
 #include "gpu/build/chunk_values.cuh"
 #include "gpu/build/tuple.cuh"
+#include "gpu/cuda/launch.h"
+#include "index/build/sample.h"
 
 namespace culmen::gpu {
 namespace {

@@ -9,19 +9,19 @@
 #include <utility>
 #include <vector>
 
-#include "index/build/bulk_load.h"
 #include "base/ids.h"
-#include "index/build/load_steps.h"
 #include "base/with_threads.h"
 #include "gpu/build/cut_search.h"
 #include "gpu/build/fresh_pages.h"
 #include "gpu/build/keys.h"
 #include "gpu/build/load_room.h"
-#include "gpu/mirror/loaded_tree.h"
 #include "gpu/build/sort.h"
 #include "gpu/build/span_load.h"
 #include "gpu/build/survey.h"
 #include "gpu/build/transfer.h"
+#include "gpu/mirror/loaded_tree.h"
+#include "index/build/bulk_load.h"
+#include "index/build/load_steps.h"
 
 namespace culmen {
 namespace gpu {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "index/order_key.h"
 #include "gpu/build/table_chunks.h"
+#include "index/order_key.h"
 
 namespace culmen::gpu {
 

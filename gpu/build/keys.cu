@@ -1,7 +1,7 @@
-#include "gpu/cuda/launch.h"
 #include "gpu/build/chunk_values.cuh"
 #include "gpu/build/key_rule.h"
 #include "gpu/build/tuple.cuh"
+#include "gpu/cuda/launch.h"
 
 namespace culmen::gpu {
 namespace {

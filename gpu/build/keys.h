@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "index/partitioner.h"
-#include "gpu/cuda/buffer.h"
 #include "gpu/build/key_rule.h"
 #include "gpu/build/table_chunks.h"
+#include "gpu/cuda/buffer.h"
+#include "index/partitioner.h"
 
 namespace culmen::gpu {
 

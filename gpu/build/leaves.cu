@@ -1,7 +1,7 @@
 #include "gpu/build/leaves.h"
 
-#include "index/build/leaf_cut.h"
 #include "gpu/cuda/launch.h"
+#include "index/build/leaf_cut.h"
 
 namespace culmen::gpu {
 namespace {

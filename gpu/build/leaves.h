@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "index/node_layout.h"
-#include "gpu/mirror/write_blocks.h"
 #include "gpu/build/rows.h"
+#include "gpu/mirror/write_blocks.h"
+#include "index/node_layout.h"
 
 namespace culmen::gpu {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "index/build/leaf_cut.h"
 #include "gpu/build/sort.h"
 #include "gpu/build/table_chunks.h"
+#include "index/build/leaf_cut.h"
 
 namespace culmen::gpu {
 

@@ -4,8 +4,8 @@
 
 #include <cub/device/device_select.cuh>
 
-#include "gpu/cuda/launch.h"
 #include "gpu/build/chunk_values.cuh"
+#include "gpu/cuda/launch.h"
 
 namespace culmen::gpu {
 namespace {

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "gpu/build/table_chunks.h"
+#include "gpu/cuda/buffer.h"
 #include "index/blocks.h"
 #include "index/order_key.h"
-#include "gpu/cuda/buffer.h"
-#include "gpu/build/table_chunks.h"
 
 namespace culmen::gpu {
 

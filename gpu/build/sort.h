@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "index/order_key.h"
 #include "gpu/cuda/buffer.h"
+#include "index/order_key.h"
 
 namespace culmen::gpu {
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "culmen/error.h"
-#include "index/leaf_labels.h"
-#include "index/build/load_steps.h"
 #include "gpu/build/sort.h"
 #include "gpu/build/transfer.h"
+#include "index/build/load_steps.h"
+#include "index/leaf_labels.h"
 
 namespace culmen::gpu {
 namespace {

@@ -10,14 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "index/snapshot.h"
-#include "gpu/cuda/buffer.h"
-#include "gpu/mirror/slot_arrays.h"
 #include "gpu/build/bounds.h"
 #include "gpu/build/downloader.h"
 #include "gpu/build/fresh_pages.h"
 #include "gpu/build/leaves.h"
 #include "gpu/build/rows.h"
+#include "gpu/cuda/buffer.h"
+#include "gpu/mirror/slot_arrays.h"
+#include "index/snapshot.h"
 
 namespace culmen::gpu {
 

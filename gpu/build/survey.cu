@@ -1,6 +1,6 @@
-#include "gpu/cuda/launch.h"
 #include "gpu/build/chunk_values.cuh"
 #include "gpu/build/survey.h"
+#include "gpu/cuda/launch.h"
 
 namespace culmen::gpu {
 namespace {

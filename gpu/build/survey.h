@@ -6,8 +6,8 @@
 #include <limits>
 #include <optional>
 
-#include "index/columns.h"
 #include "gpu/build/table_chunks.h"
+#include "index/columns.h"
 
 namespace culmen::gpu {
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "index/order_key.h"
 #include "gpu/build/key_rule.h"
+#include "index/order_key.h"
 
 namespace culmen::gpu {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "culmen/error.h"
 #include "base/exclusively.h"
+#include "culmen/error.h"
 #include "index/tree_height.h"
 
 namespace culmen::gpu {

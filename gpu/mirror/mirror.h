@@ -12,11 +12,11 @@
 #include <optional>
 
 #include "culmen/device.h"
-#include "index/published.h"
+#include "gpu/mirror/loaded_tree.h"
 #include "gpu/mirror/mirror_version.h"
 #include "gpu/mirror/node_places.h"
 #include "gpu/mirror/uploader.h"
-#include "gpu/mirror/loaded_tree.h"
+#include "index/published.h"
 
 namespace culmen::gpu {
 

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "index/snapshot.h"
 #include "gpu/cuda/buffer.h"
 #include "gpu/mirror/mirror_ref.h"
 #include "gpu/mirror/plan_basis.h"
 #include "gpu/mirror/slot_arrays.h"
 #include "gpu/mirror/write_blocks.h"
+#include "index/snapshot.h"
 
 namespace culmen::gpu {
 

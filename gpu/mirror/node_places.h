@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "index/tree_changes.h"
 #include "gpu/mirror/write_blocks.h"
+#include "index/tree_changes.h"
 
 namespace culmen::gpu {
 

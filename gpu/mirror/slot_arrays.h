@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "culmen/device.h"
-#include "index/snapshot.h"
 #include "gpu/cuda/growing_buffer.h"
 #include "gpu/mirror/write_blocks.h"
+#include "index/snapshot.h"
 
 namespace culmen::gpu {
 

@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
-#include "index/snapshot.h"
-#include "index/tree_changes.h"
 #include "gpu/cuda/buffer.h"
 #include "gpu/mirror/slot_arrays.h"
+#include "index/snapshot.h"
+#include "index/tree_changes.h"
 
 namespace culmen::gpu {
 

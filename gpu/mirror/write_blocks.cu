@@ -1,5 +1,5 @@
-#include "gpu/cuda/launch.h"
 #include "gpu/cuda/half.cuh"
+#include "gpu/cuda/launch.h"
 #include "gpu/mirror/write_blocks.h"
 
 namespace culmen::gpu {

@@ -9,8 +9,8 @@
 #include <type_traits>
 
 #include "base/half.h"
-#include "index/node_layout.h"
 #include "gpu/mirror/mirror_ref.h"
+#include "index/node_layout.h"
 
 namespace culmen::gpu {
 

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "culmen/device.h"
+#include "gpu/mirror/mirror_version.h"
 #include "gpu/search/context.h"
 #include "gpu/search/engines.h"
-#include "gpu/mirror/mirror_version.h"
 #include "gpu/search/plan_queries.h"
 
 namespace culmen::gpu {

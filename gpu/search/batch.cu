@@ -4,10 +4,10 @@
 // best-first search, but 4,000 warps do so at once.
 #include <algorithm>
 
-#include "index/tree_height.h"
 #include "gpu/cuda/launch.h"
 #include "gpu/search/engines.h"
 #include "gpu/search/warp_best.cuh"
+#include "index/tree_height.h"
 
 namespace culmen::gpu {
 namespace {

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "culmen/query.h"
-#include "index/snapshot.h"
+#include "culmen/search.h"
 #include "gpu/mirror/mirror_version.h"
 #include "gpu/search/workspace.h"
+#include "index/snapshot.h"
 
 namespace culmen::gpu {
 

@@ -41,8 +41,7 @@ const Candidate* BestCandidates::choose(const Candidate* candidates, std::size_t
   // Where ids repeat, as in a damaged index, fewer than k places are written: no row may come from the
   // others.
   cuda::check(cudaMemsetAsync(best_.data(), 0, k * sizeof(Candidate), stream));
-  const select::SelectedRow* selected =
-      select::select_fastest(columns, num_best, workspace_, stream);
+  const select::SelectedRow* selected = select::select_fastest(columns, num_best, workspace_, stream);
   cuda::launch(copy_selected,
                {.num_blocks = static_cast<unsigned>((count - 1) / kThreads + 1), .num_threads = kThreads},
                stream, candidates, columns.num_rows, selected, num_best,

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "gpu/cuda/half.cuh"
-#include "index/score.h"
 #include "gpu/mirror/mirror_ref.h"
 #include "gpu/search/packed_query.h"
 #include "gpu/search/search_state.h"
+#include "index/score.h"
 
 namespace culmen::gpu {
 

@@ -14,8 +14,8 @@
 
 #include <cstddef>
 
-#include "gpu/search/grid_plan.h"
 #include "gpu/mirror/mirror_ref.h"
+#include "gpu/search/grid_plan.h"
 #include "gpu/search/packed_query.h"
 #include "gpu/search/search_state.h"
 

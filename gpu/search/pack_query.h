@@ -3,8 +3,8 @@
 
 #include <boost/container/static_vector.hpp>
 
-#include "query/resolved_query.h"
 #include "gpu/search/packed_query.h"
+#include "query/resolved_query.h"
 
 namespace culmen::gpu {
 

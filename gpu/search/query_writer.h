@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "index/chain.h"
 #include "gpu/search/packed_query.h"
+#include "index/chain.h"
 
 namespace culmen::gpu {
 

@@ -6,11 +6,11 @@
 #include <mutex>
 #include <vector>
 
-#include "culmen/query.h"
-#include "query/resolved_query.h"
+#include "culmen/search.h"
 #include "gpu/cuda/buffer.h"
 #include "gpu/search/best_candidates.h"
 #include "gpu/search/engines.h"
+#include "query/resolved_query.h"
 
 namespace culmen::gpu {
 

@@ -5,11 +5,10 @@
 #include <functional>
 #include <string_view>
 
+#include "culmen/resources.h"
 #include "culmen/schema.h"
 
 namespace culmen {
-
-inline constexpr int kNoDevice = -1;
 
 struct BuildOptions {
   Partitioning partitioning = Partitioning::angle;
@@ -17,7 +16,7 @@ struct BuildOptions {
   int num_partitions = 0;  // random: how many; angle: about how many, without num_splits. 0: chosen
   int block_rows = 0;      // tuples per block (leaf), a multiple of 16 up to 4096; 0: 96
   ValueType value_type = ValueType::automatic;
-  int num_threads = 0;  // 0: all cores; never changes a byte of the index
+  int num_threads = kAllCores;  // never changes a byte of the index
   // The GPU that builds, as CUDA numbers them (culmen/device.h); kNoDevice: the CPU. It never changes a byte
   // either. Fastest from columns, or from a row-major matrix, in pinned host memory.
   int device = kNoDevice;

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "culmen/query.h"
+#include "culmen/search.h"
 
 struct CUstream_st;  // a cudaStream_t is a pointer to it
 
@@ -50,8 +51,8 @@ enum class DeviceMemory : std::uint8_t {
 };
 
 // "auto", "device", ... and back. Throws InvalidArgument listing the kinds.
-DeviceMemory parse_device_memory(std::string_view name);
-std::string_view device_memory_name(DeviceMemory memory);
+[[nodiscard]] DeviceMemory parse_device_memory(std::string_view name);
+[[nodiscard]] std::string_view device_memory_name(DeviceMemory memory);
 
 struct DeviceOptions {
   int device = 0;  // as CUDA numbers them
@@ -59,7 +60,7 @@ struct DeviceOptions {
 };
 
 // GPUs that can be used; 0 if there is none, no driver, or this culmen was built without CUDA.
-int num_devices() noexcept;
+[[nodiscard]] int num_devices() noexcept;
 
 struct ContextOptions {
   // Where work is enqueued: a cudaStream_t on the index's GPU, which must outlive the context. Null: a stream
@@ -80,7 +81,7 @@ class DeviceContext {
 
   // Waits until everything on the stream is done. Throws CudaError if any of it has failed.
   void synchronize() const;
-  CUstream_st* stream() const;
+  [[nodiscard]] CUstream_st* stream() const;
 
  private:
   friend class DeviceIndex;
@@ -131,14 +132,18 @@ class DeviceIndex {
   // and CudaError. Cost: one kernel; 24 MB of scratch memory, more for a large k, for each search that runs
   // at the same time, which is kept for the next one. Answers with more than 1,024 rows take a few more
   // launches.
-  SearchResult search(const Query& query, Engine engine = Engine::automatic) const;
+  [[nodiscard]] SearchResult search(const Query& query, const SearchOptions& options = {}) const;
 
   // One result per query, in order, all of one version. A warp works on each query, so thousands are answered
   // in the time of a few.
-  std::vector<SearchResult> search(std::span<const Query> queries, Engine engine = Engine::automatic) const;
+  [[nodiscard]] std::vector<SearchResult> search(std::span<const Query> queries,
+                                                 const SearchOptions& options = {}) const;
+
+  // As Index::search_batch.
+  [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
 
   // Throws CudaError.
-  DeviceContext make_context(const ContextOptions& options = {}) const;
+  [[nodiscard]] DeviceContext make_context(const ContextOptions& options = {}) const;
 
   // Enqueues a batch on the context's stream and returns: weights are read, and answers written, when the
   // stream gets there. The same rows and score bits as search, over the version of the index that is present
@@ -159,9 +164,9 @@ class DeviceIndex {
   // once, and neither is left if it fails.)
   RefreshStats refresh() const;
 
-  int device() const;
-  DeviceMemory memory() const;  // never automatic
-  std::size_t device_bytes() const;
+  [[nodiscard]] int device() const;
+  [[nodiscard]] DeviceMemory memory() const;  // never automatic
+  [[nodiscard]] std::size_t device_bytes() const;
 
  private:
   friend DeviceIndex make_device_index(std::shared_ptr<const Published> index, const DeviceOptions& options,

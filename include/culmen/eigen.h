@@ -21,7 +21,7 @@ TableView matrix_table(const Eigen::DenseBase<Derived>& matrix, std::vector<Attr
   table.num_rows = static_cast<std::size_t>(values.rows());
   table.attributes = std::move(attributes);
   for (Eigen::Index i = 0; i < values.cols(); ++i)
-    table.columns.emplace_back(values.data() + i * values.colStride(),
+    table.columns.emplace_back(values.data() + i * values.colStride(), table.num_rows,
                                static_cast<std::ptrdiff_t>(values.rowStride()));
   return table;
 }

@@ -1,5 +1,8 @@
 // The errors that culmen throws. Every one derives from culmen::Error, and its text says what is wrong.
 // After an error the index, the directory and the outputs are as they were before the call.
+//
+// Two things pass through as they are: std::bad_alloc, when the host's memory runs out, and whatever a
+// function throws that the caller has handed in.
 #pragma once
 
 #include <cstddef>

@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,16 +27,19 @@
 #include <vector>
 
 #include "culmen/build.h"
+#include "culmen/info.h"
+#include "culmen/open.h"
+#include "culmen/plan.h"
 #include "culmen/query.h"
 #include "culmen/schema.h"
 #include "culmen/scoring.h"
+#include "culmen/search.h"
 #include "culmen/table.h"
 #include "culmen/write.h"
 
 namespace culmen {
 
-struct ResolvedQuery;  // internal
-class DeviceIndex;     // culmen/device.h
+class DeviceIndex;  // culmen/device.h
 struct DeviceOptions;
 
 class Index {
@@ -45,12 +49,17 @@ class Index {
   // integer beyond 2^53, an id twice, no attribute), InvalidArgument for options out of range; with a GPU
   // also OutOfDeviceMemory, and CudaError where there is no such GPU or this culmen was built without CUDA. A
   // table that is larger than the GPU's memory passes through it in parts.
-  static Index build(const TableView& table, const BuildOptions& options = {});
+  [[nodiscard]] static Index build(const TableView& table, const BuildOptions& options = {});
+
+  // An index in memory without rows, to be filled by changes. BuildOptions::value_type automatic is float64
+  // here. Cost: that of a build of its first rows comes with compact(), which is worth calling once they are
+  // there. Throws as build().
+  [[nodiscard]] static Index create(const Schema& schema, const BuildOptions& options = {});
 
   // Opens the index in `directory`, with every change that was reported as done. Reads and checks every byte.
   // Throws NoIndex if there is none, another IoError (for a writer also if another process has the lock), or
   // FormatError naming the damaged file and offset.
-  static Index open(const std::filesystem::path& directory, const OpenOptions& options = {});
+  [[nodiscard]] static Index open(const std::filesystem::path& directory, const OpenOptions& options = {});
 
   // Publishes this index in `directory`, which is created. Atomic: after a crash or an error the directory
   // holds the old index or the new one, whole. Throws InvalidArgument if an index is there and overwrite is
@@ -97,60 +106,74 @@ class Index {
 
   // A handle that stays with this version: its searches do not see later changes. It keeps the memory of the
   // version until it is destroyed.
-  Index snapshot() const;
-  std::uint64_t version() const;
+  [[nodiscard]] Index snapshot() const;
+  [[nodiscard]] std::uint64_t version() const;
+
+  // The row with this id, of the present version. Cost: reads ids until it is found, some 10 ms for 10 million
+  // rows by one core. Of many ids at once (one answer each, in order) about the same for all.
+  [[nodiscard]] std::optional<Row> get(std::int64_t id) const;
+  [[nodiscard]] std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const;
+  [[nodiscard]] bool contains(std::int64_t id) const;
 
   // What opening found in the log.
-  RecoveryInfo recovery() const;
+  [[nodiscard]] RecoveryInfo recovery() const;
 
   // Saves what is sound of a damaged index: writes a new one to `to`, which must not exist or be empty.
   static RepairReport repair(const std::filesystem::path& from, const std::filesystem::path& to);
 
-  IndexInfo info() const;
+  [[nodiscard]] IndexInfo info() const;
 
   // Turns named weights into the vector that Query takes; attributes not named get 0.
   // Throws InvalidArgument listing the known names.
-  std::vector<double> weights(std::span<const std::pair<std::string, double>> named) const;
-  std::vector<double> weights(std::initializer_list<std::pair<std::string, double>> named) const;
+  [[nodiscard]] std::vector<double> weights(std::span<const std::pair<std::string, double>> named) const;
+  [[nodiscard]] std::vector<double> weights(
+      std::initializer_list<std::pair<std::string, double>> named) const;
 
   // Parses "price<=200 and stars>=4": comparisons (< <= > >= =) of an attribute with a number, joined by
   // `and`. Names with characters other than letters, digits, _ and . are put in double quotes. Empty text: no
   // condition. Throws InvalidArgument.
-  Filter filter(std::string_view where) const;
+  [[nodiscard]] Filter filter(std::string_view where) const;
 
-  // Exact top-k. Throws InvalidArgument: k = 0 without min_score, weights of the wrong count, not finite, all
-  // zero, or so large that a score could overflow.
-  SearchResult search(const Query& query, const SearchOptions& options = {}) const;
+  // Exact top-k. Reads nothing but the index. Throws InvalidArgument: k = 0, no k without min_score, weights
+  // of the wrong count, not finite, all zero, or so large that a score could overflow, attributes in
+  // Query::where that are not there.
+  [[nodiscard]] SearchResult search(const Query& query, const SearchOptions& options = {}) const;
 
   // One result per query, in order; the same answers as one by one, computed by several threads.
-  std::vector<SearchResult> search(std::span<const Query> queries, const SearchOptions& options = {}) const;
+  [[nodiscard]] std::vector<SearchResult> search(std::span<const Query> queries,
+                                                 const SearchOptions& options = {}) const;
+
+  // The same for queries that differ in their weights alone: answers in flat arrays, and no object for each.
+  // Throws as search(), and for weights that are no whole number of rows.
+  [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
 
   // Top-k under any monotone function (culmen/scoring.h) instead of a weighted sum. Prunes by the function of
   // each block's attribute maxima (minima where it falls). Equal scores: smaller id first, as always. Throws
   // InvalidArgument as search() does, and for a function whose score is not finite, or that is seen not to be
   // monotone.
-  SearchResult search_monotone(MonotoneFunctionRef function, std::size_t k, const Filter& where = {},
-                               const SearchOptions& options = {}) const;
+  [[nodiscard]] SearchResult search_monotone(MonotoneFunctionRef function, std::size_t k,
+                                             const Filter& where = {},
+                                             const SearchOptions& options = {}) const;
 
   // Copies the index to a GPU (culmen/device.h), device 0 without options. The copy follows the changes of
   // the index, as searches here do; that of a snapshot() stays as it is. Cost: the index's bytes over the
   // bus. Throws OutOfDeviceMemory, or CudaError where there is no such GPU or this culmen was built without
   // CUDA; nothing stays allocated then.
-  DeviceIndex to_device() const;
-  DeviceIndex to_device(const DeviceOptions& options) const;
+  [[nodiscard]] DeviceIndex to_device() const;
+  [[nodiscard]] DeviceIndex to_device(const DeviceOptions& options) const;
 
   // What search would do with this query, why, and how long each engine would take. Cost: a probe, that is a
   // search that ends after a few hundred blocks. Engine::automatic keeps looking while it searches, and may
   // change the engine if the probe was wrong. Throws as search().
-  Explanation explain(const Query& query, const SearchOptions& options = {}) const;
+  [[nodiscard]] Explanation explain(const Query& query, const SearchOptions& options = {}) const;
 
   // Whether these queries, answered together, belong on the CPU or on a GPU: predicted from a few of them.
   // Throws as search().
-  Placement place(std::span<const Query> queries, const PlacementOptions& options = {}) const;
+  [[nodiscard]] Placement place(std::span<const Query> queries, const PlacementOptions& options = {}) const;
 
   // Recomputes what can be recomputed (order, ids, bounds, thresholds, counts) and returns the faults, one
   // line each. Cost: reads everything; `deep` recomputes the subset maxima of every block as well.
-  std::vector<std::string> verify(bool deep = true) const;
+  [[nodiscard]] std::vector<std::string> verify(bool deep = true) const;
 
  private:
   class Core;

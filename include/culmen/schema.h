@@ -1,8 +1,7 @@
-// What an index is made of, and what Index::info reports of it.
+// What an index is made of.
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "culmen/table.h"
@@ -21,34 +20,10 @@ enum class Partitioning : std::uint8_t {
   random,  // by position in the table
 };
 
-struct AttributeInfo {
-  std::string name;
-  Preference preference = Preference::high;
-  double minimum = 0;  // over the index; 0 when it is empty
-  double maximum = 0;
-};
-
-struct IndexInfo {
-  std::uint64_t num_tuples = 0;
-  std::vector<AttributeInfo> attributes;
-  ValueType value_type = ValueType::float32;
+// The columns of an index.
+struct Schema {
+  std::vector<Attribute> attributes;  // 1 to kMaxAttributes, names unique and not empty
   bool has_labels = false;
-  Partitioning partitioning = Partitioning::angle;
-  int num_splits = 0;  // 0 for random partitions
-  std::uint64_t num_partitions = 0;
-  int block_rows = 0;
-  std::uint64_t num_blocks = 0;
-  std::uint64_t num_nodes = 0;
-  int height = 0;                    // levels of inner nodes
-  std::uint64_t data_bytes = 0;      // attributes and ids of the tuples
-  std::uint64_t overhead_bytes = 0;  // tree, bounds, bookkeeping and empty slots
-  std::uint64_t rounded_values = 0;  // values changed by ValueType::float32
-  // Which index this is a version of, 32 hexadecimal digits: drawn when it is saved to a directory, and kept
-  // through all changes there. Empty if it was not opened from one.
-  std::string uuid;
-  std::uint64_t version = 0;
-  // Changes have left the blocks half empty, or nearly so: Index::compact would make the index smaller.
-  bool compact_advised = false;
 };
 
 }  // namespace culmen

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,13 +47,20 @@ constexpr ElementType element_type_of() {
 // column of a row-major matrix.
 struct ColumnView {
   const std::byte* data = nullptr;
+  std::size_t size = 0;  // values
   std::ptrdiff_t stride_bytes = 0;
   ElementType type = ElementType::float32;
 
   ColumnView() = default;
+  // The values of a vector, array or span, which the view does not own.
+  template <std::ranges::contiguous_range Values>
+  requires std::ranges::borrowed_range<Values> && Element<std::ranges::range_value_t<Values>> ColumnView(
+      Values&& values)
+      : ColumnView(std::ranges::data(values), std::ranges::size(values)) {}
   template <Element T>
-  ColumnView(const T* first, std::ptrdiff_t stride_elements = 1)
+  ColumnView(const T* first, std::size_t num_values, std::ptrdiff_t stride_elements = 1)
       : data(reinterpret_cast<const std::byte*>(first)),
+        size(num_values),
         stride_bytes(stride_elements * static_cast<std::ptrdiff_t>(sizeof(T))),
         type(element_type_of<T>()) {}
 };
@@ -71,7 +79,7 @@ struct LabelsView {
 struct TableView {
   std::size_t num_rows = 0;
   std::vector<Attribute> attributes;  // [num_attributes], names unique and not empty
-  std::vector<ColumnView> columns;    // [num_attributes], num_rows values each
+  std::vector<ColumnView> columns;    // [num_attributes] of num_rows values
   std::span<const std::int64_t> ids;  // [num_rows], unique; empty: 0, 1, 2, ... in order of the rows
   LabelsView labels;                  // [num_rows]; empty: none
 };
@@ -83,7 +91,7 @@ TableView row_major_table(std::span<const T> values, std::vector<Attribute> attr
   const std::size_t width = attributes.size();
   table.num_rows = width == 0 ? 0 : values.size() / width;
   for (std::size_t i = 0; i < width; ++i)
-    table.columns.emplace_back(values.data() + i, static_cast<std::ptrdiff_t>(width));
+    table.columns.emplace_back(values.data() + i, table.num_rows, static_cast<std::ptrdiff_t>(width));
   table.attributes = std::move(attributes);
   return table;
 }

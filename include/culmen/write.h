@@ -1,49 +1,14 @@
-// Changes of an index: what a batch is, how durable it is when the call returns, and what it did.
+// Changes of an index: what a batch is, and what it did.
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "culmen/table.h"
 
 namespace culmen {
-
-// When a change of an index in a directory counts as done. An index in memory has no such choice.
-enum class Durability : std::uint8_t {
-  sync,   // it survives a power cut. The default
-  os,     // the operating system has it: it survives the end of the process, but perhaps not a power cut
-  batch,  // the log has it, in memory: lost with the process unless Index::flush came after
-};
-
-// "sync", "os", "batch" and back. Throws InvalidArgument listing them.
-Durability parse_durability(std::string_view name);
-std::string_view durability_name(Durability durability);
-
-struct OpenOptions {
-  // Take the directory's lock and allow changes. One writer at a time, in one process; readers need no lock.
-  bool writable = false;
-  Durability durability = Durability::sync;
-  int num_threads = 0;  // for changes; 0: all cores
-};
-
-// What Index::refresh has found in the directory.
-enum class Refreshed : std::uint8_t {
-  unchanged,
-  advanced,  // a later version of the same index
-  replaced,  // another index with the same attributes, whose versions do not continue the old ones
-};
-
-// What opening a directory found in its log.
-struct RecoveryInfo {
-  std::uint64_t num_batches = 0;  // applied: changes that are newer than the snapshot on disk
-  std::uint64_t dropped_bytes =
-      0;                     // left out at the end of the log: batches that no call had reported as done
-  std::string dropped_from;  // the file that they were in; empty if there were none
-};
 
 // Several changes that become visible together, or not at all. Tables and ids are not copied: they must stay
 // until the batch is written. A table's columns are those of the index, found by name, in any order; without
@@ -88,14 +53,6 @@ struct WriteResult {
   // The first of the ids that were assigned, in order of the rows; all of them are 0 or more. -1: none were.
   // They follow each other without a gap, unless a step between two that assign some names a larger id.
   std::int64_t first_id = -1;
-};
-
-// What Index::repair could not save.
-struct RepairReport {
-  std::uint64_t rows_kept = 0;
-  std::uint64_t rows_lost = 0;        // those of damaged blocks
-  std::uint64_t batches_applied = 0;  // batches of the log
-  std::vector<std::string> dropped;   // one line each: file, place, what was wrong
 };
 
 }  // namespace culmen

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "culmen/open.h"
 #include "culmen/write.h"
 #include "index/published.h"
 #include "index/storage/store.h"

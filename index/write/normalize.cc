@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/ids.h"
+#include "base/number_text.h"
 #include "culmen/error.h"
 #include "index/columns.h"
 

@@ -51,7 +51,7 @@ struct Rows {
   TableView view(const Snapshot& s) const {
     TableView table{ids.size(), s.attributes, {}, ids, s.has_labels ? labels.view() : LabelsView{}};
     for (Attribute& attribute : table.attributes) attribute.preference = Preference::high;
-    for (const std::vector<T>& column : columns) table.columns.emplace_back(column.data());
+    for (const std::vector<T>& column : columns) table.columns.emplace_back(column);
     return table;
   }
 };

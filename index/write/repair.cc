@@ -41,7 +41,7 @@ void require_new(storage::FileSystem& file_system, const std::string& path) {
 std::shared_ptr<Snapshot> empty_index(const storage::Manifest& manifest) {
   TableView table{0, manifest.attributes, {}, {}, {}};
   for (std::size_t i = 0; i < manifest.attributes.size(); ++i)
-    table.columns.emplace_back(static_cast<const double*>(nullptr));
+    table.columns.emplace_back(std::span<const double>());
   BuildOptions options;
   options.partitioning = manifest.partitioning;
   options.block_rows = static_cast<int>(manifest.block_rows);

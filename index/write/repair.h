@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "culmen/write.h"
+#include "culmen/open.h"
 #include "index/storage/file_system.h"
 
 namespace culmen {

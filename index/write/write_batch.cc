@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "culmen/error.h"
+#include "culmen/open.h"
 #include "culmen/write.h"
 
 namespace culmen {

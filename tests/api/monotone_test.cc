@@ -68,7 +68,7 @@ std::vector<Answer> brute_force(const Oracle& oracle, MonotoneFunctionRef functi
   for (std::size_t row = 0; row < oracle.num_rows(); ++row) {
     for (std::size_t i = 0; i < tuple.size(); ++i) tuple[i] = oracle.value(row, i) + 0.0;  // -0 is 0
     const bool passes = std::all_of(where.begin(), where.end(), [&](const Range& range) {
-      const double value = tuple[static_cast<std::size_t>(range.attribute)];
+      const double value = tuple[static_cast<std::size_t>(std::get<int>(range.attribute))];
       return value >= range.minimum && value <= range.maximum;
     });
     if (passes) answers.push_back({oracle.id(row), function.score(tuple) + 0.0});

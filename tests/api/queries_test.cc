@@ -21,7 +21,7 @@ Index sample() {
   static const std::vector<double> price = {100, 200, 300}, stars = {3, 5, 4};
   return Index::build({.num_rows = 3,
                        .attributes = {{"price", Preference::low}, {"stars"}},
-                       .columns = {ColumnView(price.data()), ColumnView(stars.data())},
+                       .columns = {ColumnView(price), ColumnView(stars)},
                        .ids = {},
                        .labels = {}});
 }
@@ -55,6 +55,9 @@ TEST_P(Queries, AreRefusedByEveryEngineWithTheReason) {
 std::vector<Refusal> refused_queries() {
   return {
       Refusal{"ask_for_nothing", {.weights = {1, 1}, .k = 0}, {"k is 0"}},
+      Refusal{"say_neither_how_many_nor_above_what",
+              {.weights = {1, 1}, .k = std::nullopt},
+              {"neither k nor min_score"}},
       Refusal{"have_too_few_weights", {.weights = {1}}, {"1 weights", "2 attributes", "price, stars"}},
       Refusal{"have_too_many_weights", {.weights = {1, 2, 3}}, {"3 weights", "price, stars"}},
       Refusal{"have_no_weights", {.weights = {}}, {"0 weights"}},
@@ -208,7 +211,7 @@ TEST(Queries, ScaledOverAConstantAttributeIgnoreIt) {
   const std::vector<double> constant = {7, 7}, rising = {1, 2};
   const Index index = Index::build({.num_rows = 2,
                                     .attributes = {{"constant"}, {"rising"}},
-                                    .columns = {ColumnView(constant.data()), ColumnView(rising.data())},
+                                    .columns = {ColumnView(constant), ColumnView(rising)},
                                     .ids = {},
                                     .labels = {}});
   for (const Engine engine : kEngines) {
@@ -228,14 +231,15 @@ TEST(Queries, ScaledOverAConstantAttributeIgnoreIt) {
 TEST(Queries, OfAnEmptyIndexHaveNoHits) {
   const Index index = Index::build({.num_rows = 0,
                                     .attributes = {{"a"}},
-                                    .columns = {ColumnView(static_cast<const float*>(nullptr))},
+                                    .columns = {ColumnView(std::span<const float>())},
                                     .ids = {},
                                     .labels = {}});
   EXPECT_EQ(index.info().num_tuples, 0u);
   EXPECT_TRUE(index.verify().empty());
   for (const Engine engine : kEngines) {
     EXPECT_TRUE(index.search({.weights = {1}, .k = 3}, {.engine = engine}).hits.empty());
-    EXPECT_TRUE(index.search({.weights = {1}, .k = 0, .min_score = 0}, {.engine = engine}).hits.empty());
+    EXPECT_TRUE(
+        index.search({.weights = {1}, .k = std::nullopt, .min_score = 0}, {.engine = engine}).hits.empty());
     EXPECT_TRUE(
         index.search({.weights = {1}, .k = 3, .scale = Scale::minmax}, {.engine = engine}).hits.empty());
   }

@@ -43,10 +43,11 @@ TEST_P(Answers, WithSmallerKArePrefixesOfThoseWithLargerK) {
     Query query{.weights = random_weights(random, 4), .k = 501};
     const std::vector<Hit> all = search(index, query).hits;
     ASSERT_EQ(all.size(), 500u);
-    for (query.k = 1; query.k <= 500; query.k += 7) {
+    for (std::size_t k = 1; k <= 500; k += 7) {
+      query.k = k;
       const std::vector<Hit> best = search(index, query).hits;
-      ASSERT_EQ(best.size(), query.k);
-      EXPECT_TRUE(std::equal(best.begin(), best.end(), all.begin())) << query.k;
+      ASSERT_EQ(best.size(), k);
+      EXPECT_TRUE(std::equal(best.begin(), best.end(), all.begin())) << k;
     }
   }
 }
@@ -72,7 +73,7 @@ TEST_P(Answers, BreakTiesBySmallerId) {
   std::vector<float> equal(1000, 3.0f);
   table.num_rows = equal.size();
   table.attributes = {{"a"}};
-  table.columns.emplace_back(equal.data());
+  table.columns.emplace_back(equal);
   for (std::int64_t i = 0; i < 1000; ++i) table.ids.push_back(i * 7919 % 1000 - 500);
   for (const Partitioning partitioning : {Partitioning::angle, Partitioning::random}) {
     const std::vector<Hit> hits = search(build(table, partitioning), {.weights = {1}, .k = 10}).hits;
@@ -89,7 +90,7 @@ TEST_P(Answers, TakeTheLargestAndSmallestIdsThereAre) {
   std::vector<float> equal(3, 3.0f);
   table.num_rows = equal.size();
   table.attributes = {{"a"}};
-  table.columns.emplace_back(equal.data());
+  table.columns.emplace_back(equal);
   table.ids = {kHighest, 0, kLowest};
   const std::vector<Hit> hits = search(build(table), {.weights = {1}, .k = 3}).hits;
   ASSERT_EQ(hits.size(), 3u);
@@ -103,13 +104,13 @@ TEST_P(Answers, IncludeScoresEqualToMinScore) {
   const Table table = random_table(random, ValueClass::small_integers, 300, 2);
   const Oracle oracle(table.view(), false);
   const Index index = build(table);
-  Query query{.weights = {1, 2}, .k = 0};
+  Query query{.weights = {1, 2}, .k = {}};
   for (std::size_t row = 0; row < 300; row += 10) {
     const double score = oracle.score_of(row, query);
     for (const double min_score : {score, std::nextafter(score, 1e300), std::nextafter(score, -1e300)}) {
       query.min_score = min_score;
       for (const std::size_t k : {0, 1, 5, 300}) {
-        query.k = k;
+        query.k = k == 0 ? std::nullopt : std::optional(k);
         expect_oracle(index, oracle, query);
       }
     }
@@ -117,7 +118,7 @@ TEST_P(Answers, IncludeScoresEqualToMinScore) {
   query.min_score = std::numeric_limits<double>::infinity();
   EXPECT_TRUE(search(index, query).hits.empty());
   query.min_score = -std::numeric_limits<double>::infinity();
-  query.k = 0;
+  query.k.reset();
   EXPECT_EQ(search(index, query).hits.size(), 300u);
 }
 
@@ -308,7 +309,7 @@ TEST(Engines, ReadLessThanHalfOfATableFullOfTies) {
   Table table;
   table.num_rows = equal.size();
   table.attributes = {{"a"}, {"b"}};
-  table.columns = {ColumnView(equal.data()), ColumnView(rounding.data())};
+  table.columns = {ColumnView(equal), ColumnView(rounding)};
   const Index index = build(table);
   for (const Query& query : {Query{.weights = {1, 0}, .k = 10}, Query{.weights = {1, 0.3}, .k = 10}}) {
     const SearchResult scan = index.search(query, {.engine = Engine::scan});

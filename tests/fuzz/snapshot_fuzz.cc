@@ -373,7 +373,7 @@ void insert_into(LiveIndex& index, std::uint64_t& random) {
     for (columns.emplace_back(); columns.back().size() < ids.size();)
       columns.back().push_back(static_cast<double>(next_random(random) % 1024) / 4);
   TableView table{ids.size(), s->attributes, {}, ids, {}};
-  for (const std::vector<double>& column : columns) table.columns.emplace_back(column.data());
+  for (const std::vector<double>& column : columns) table.columns.emplace_back(column);
   index.write(WriteBatch().upsert(table), {});
   for (std::int64_t& id : ids) id = id * 7 - 50;
   index.write(WriteBatch().erase(ids), {});

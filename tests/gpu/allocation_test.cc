@@ -65,9 +65,12 @@ TEST_F(Allocation, OfACopyFails) {
 
 TEST_F(Allocation, OfTheFirstSearchFails) {
   for (const Engine engine : {Engine::bounded, Engine::scan, Engine::gta}) {
-    const int num_failed = fail_each_allocation(
-        [&] { return index_.to_device(); }, [&](const DeviceIndex& on_gpu) { on_gpu.search(query_, engine); },
-        [&](const DeviceIndex& on_gpu) { EXPECT_EQ(on_gpu.search(query_, engine).hits, expected_); });
+    const int num_failed =
+        fail_each_allocation([&] { return index_.to_device(); },
+                             [&](const DeviceIndex& on_gpu) { on_gpu.search(query_, {.engine = engine}); },
+                             [&](const DeviceIndex& on_gpu) {
+                               EXPECT_EQ(on_gpu.search(query_, {.engine = engine}).hits, expected_);
+                             });
     EXPECT_GE(num_failed, 8) << engine_name(engine);
   }
 }

@@ -184,10 +184,9 @@ TEST(Async, PadsBehindTheLastHit) {
 
 TEST(Async, AnswersAnEmptyIndex) {
   SKIP_WITHOUT_GPU();
-  const float* nothing = nullptr;
   TableView table;
   table.attributes = {{"a"}};
-  table.columns = {ColumnView(nothing)};
+  table.columns = {ColumnView(std::span<const float>())};
   const Index index = Index::build(table);
   EXPECT_EQ(fault(index, index.to_device(), {.weights = {{1}, {0}, {-2}}, .k = 3}), "");
 }

@@ -47,7 +47,7 @@ TEST_F(TallTrees, AreSearchedUpToTheTallestThatThereCanBe) {
       const std::vector<Answer> expected = oracle.search(queries[q]);
       ASSERT_EQ(difference(batch[q].hits, expected), "") << height << " levels, " << describe(queries[q]);
       for (const Engine engine : kDeviceEngines)
-        ASSERT_EQ(difference(index.search(queries[q], engine).hits, expected), "")
+        ASSERT_EQ(difference(index.search(queries[q], {.engine = engine}).hits, expected), "")
             << height << " levels, " << engine_name(engine) << ", " << describe(queries[q]);
     }
   }
@@ -69,7 +69,7 @@ TEST(RepeatedIds, EndInRowsOfTheBestScore) {
     TableView table;
     table.num_rows = num_rows;
     table.attributes = {{"a"}};
-    table.columns = {ColumnView(values.data())};
+    table.columns = {ColumnView(values)};
     const auto published = std::make_shared<Published>(tree_of_one_id(table, kId));
     const std::uint64_t num_slots =
         published->get()->leaf_slots * static_cast<std::uint64_t>(published->get()->block_rows);
@@ -77,7 +77,7 @@ TEST(RepeatedIds, EndInRowsOfTheBestScore) {
     for (const std::size_t k : {1, 10, 300, 1000})
       for (const Engine engine : kDeviceEngines) {
         const Query query = {.weights = {3}, .k = std::min(k, num_rows)};
-        const std::vector<Hit> hits = index.search(query, engine).hits;
+        const std::vector<Hit> hits = index.search(query, {.engine = engine}).hits;
         ASSERT_EQ(hits.size(), query.k);
         EXPECT_EQ(hits[0].id, kId) << engine_name(engine) << ", " << num_rows << " rows";
         EXPECT_EQ(hits[0].score, 6.0) << engine_name(engine) << ", " << num_rows << " rows";

@@ -178,7 +178,7 @@ TEST(DeviceLoad, ReadsPinnedMemory) {
   for (std::size_t i = 0; i < kAttributes; ++i) {
     attributes.push_back(
         {std::string("a").append(std::to_string(i)), i % 2 == 0 ? Preference::high : Preference::low});
-    columns.columns.emplace_back(matrix.data() + i * kRows);
+    columns.columns.emplace_back(matrix.data() + i * kRows, kRows);
   }
   columns.attributes = attributes;
   const TableView rows =

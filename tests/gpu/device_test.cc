@@ -81,7 +81,7 @@ TEST(Device, BreaksTiesByTheSmallerIdHoweverManyTie) {
   TableView table;
   table.num_rows = kRows;
   table.attributes = {{"constant"}, {"few"}};
-  table.columns = {ColumnView(constant.data()), ColumnView(few.data())};
+  table.columns = {ColumnView(constant), ColumnView(few)};
   table.ids = ids;
   expect_oracle(table, {},
                 {{.weights = {1, 0}, .k = 1},
@@ -103,7 +103,7 @@ void expect_best_by_one_unit(Random& random, std::size_t num_rows) {
   TableView table;
   table.num_rows = num_rows;
   table.attributes = {{"a"}};
-  table.columns = {ColumnView(values.data())};
+  table.columns = {ColumnView(values)};
   const DeviceIndex index = Index::build(table).to_device();
   for (const std::size_t k : {1, 3, 40, 1000}) {
     const Query query = {.weights = {1}, .k = k};
@@ -116,7 +116,7 @@ void expect_best_by_one_unit(Random& random, std::size_t num_rows) {
       ASSERT_EQ(expected[i].id, id);
     }
     for (const Engine engine : kDeviceEngines)
-      EXPECT_EQ(index.search(query, engine).hits, expected)
+      EXPECT_EQ(index.search(query, {.engine = engine}).hits, expected)
           << engine_name(engine) << ", k " << k << ", " << num_rows << " rows, the best is " << best;
   }
 }
@@ -147,7 +147,7 @@ TEST(Device, VisitsFewOfTheMillionsOfRowsThatTie) {
   TableView table;
   table.num_rows = kRows;
   table.attributes = {{"halves"}, {"stars"}, {"tenths"}};
-  table.columns = {ColumnView(halves.data()), ColumnView(stars.data()), ColumnView(tenths.data())};
+  table.columns = {ColumnView(halves), ColumnView(stars), ColumnView(tenths)};
   table.ids = ids;
   const Index index = Index::build(table);
   const DeviceIndex on_gpu = index.to_device();
@@ -159,7 +159,7 @@ TEST(Device, VisitsFewOfTheMillionsOfRowsThatTie) {
       const SearchResult best_first = on_gpu.search(query);
       EXPECT_EQ(best_first.hits, expected) << describe(query);
       EXPECT_LT(best_first.stats.tuples_scored, kRows / 8) << describe(query);
-      const SearchResult scanned = on_gpu.search(query, Engine::scan);
+      const SearchResult scanned = on_gpu.search(query, {.engine = Engine::scan});
       EXPECT_EQ(scanned.hits, expected) << describe(query);
       EXPECT_EQ(scanned.stats.tuples_scored, kRows) << describe(query);  // one pass
       const SearchResult in_batch = on_gpu.search(std::vector<Query>{query})[0];
@@ -183,7 +183,7 @@ TEST(Device, AnswersALargeTableAsTheCpuDoes) {
     const std::vector<Hit> expected = index.search(queries[q]).hits;
     EXPECT_EQ(batch[q].hits, expected) << "batch, " << describe(queries[q]);
     for (const Engine engine : kDeviceEngines) {
-      const SearchResult result = on_gpu.search(queries[q], engine);
+      const SearchResult result = on_gpu.search(queries[q], {.engine = engine});
       EXPECT_EQ(result.hits, expected) << engine_name(engine) << ", " << describe(queries[q]);
       if (engine == Engine::scan) {
         EXPECT_EQ(result.stats.tuples_scored, table.num_rows);
@@ -212,7 +212,7 @@ TEST(Device, AnswersManyThreadsAtOnce) {
         for (std::size_t q = t; q < 8 * queries.size(); q += 3) {
           const std::size_t i = q % queries.size();
           const Engine engine = kDeviceEngines[(q + t) % kDeviceEngines.size()];
-          if (on_gpu.search(queries[i], engine).hits != expected[i])
+          if (on_gpu.search(queries[i], {.engine = engine}).hits != expected[i])
             faults[t] = std::string(engine_name(engine));
           if (q % 32 == t && on_gpu.search(queries)[i].hits != expected[i]) faults[t] = "batch";
         }
@@ -223,10 +223,9 @@ TEST(Device, AnswersManyThreadsAtOnce) {
 
 TEST(Device, AnswersAnEmptyIndex) {
   SKIP_WITHOUT_GPU();
-  const float* nothing = nullptr;
   TableView table;
   table.attributes = {{"a"}};
-  table.columns = {ColumnView(nothing)};
+  table.columns = {ColumnView(std::span<const float>())};
   const DeviceIndex index = Index::build(table).to_device();
   EXPECT_TRUE(index.search({.weights = {1}, .k = 3}).hits.empty());
   EXPECT_EQ(index.search(std::vector<Query>{{.weights = {1}, .k = 3}}).size(), 1u);
@@ -238,8 +237,8 @@ TEST(Device, RefusesWhatItCannotDo) {
   Random random(15);
   const Table table = random_table(random, ValueClass::uniform_f32, 5000, 2);
   const DeviceIndex index = Index::build(table.view()).to_device();
-  EXPECT_THROW(index.search({.weights = {1, 1}, .k = 3}, Engine::ta), InvalidArgument);
-  EXPECT_THROW(index.search({.weights = {1, 1}, .k = 1025}, Engine::gta), InvalidArgument);
+  EXPECT_THROW(index.search({.weights = {1, 1}, .k = 3}, {.engine = Engine::ta}), InvalidArgument);
+  EXPECT_THROW(index.search({.weights = {1, 1}, .k = 1025}, {.engine = Engine::gta}), InvalidArgument);
   EXPECT_THROW(index.search({.weights = {1}, .k = 3}), InvalidArgument);
   EXPECT_EQ(index.search({.weights = {1, 1}, .k = 3}).hits.size(), 3u);  // and goes on
 }

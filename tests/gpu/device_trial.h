@@ -17,7 +17,7 @@ inline constexpr std::array kDeviceEngines = {Engine::bounded, Engine::scan, Eng
 inline constexpr std::size_t kGtaLimit = 1024;
 
 inline bool takes(Engine engine, const Query& query, std::size_t num_rows) {
-  const std::size_t k = query.k == 0 ? num_rows : std::min(query.k, num_rows);
+  const std::size_t k = std::min(query.k.value_or(num_rows), num_rows);
   return engine != Engine::gta || k <= kGtaLimit;
 }
 
@@ -55,7 +55,7 @@ struct Trial {
         return complaint("in a batch", q, wrong);
       for (const Engine engine : kDeviceEngines) {
         if (!takes(engine, queries[q], table.num_rows)) continue;
-        const SearchResult result = index.search(queries[q], engine);
+        const SearchResult result = index.search(queries[q], {.engine = engine});
         const std::string wrong = difference(result.hits, expected[q]);
         if (!wrong.empty()) return complaint(std::string(engine_name(engine)), q, wrong);
         if (result.stats.engine != engine || result.stats.device != 0) return "another engine answered";
@@ -82,7 +82,7 @@ inline void expect_oracle(const TableView& table, const BuildOptions& options,
     EXPECT_EQ(difference(batch[q].hits, expected), "") << "batch, " << describe(queries[q]);
     for (const Engine engine : kDeviceEngines) {
       if (!takes(engine, queries[q], table.num_rows)) continue;
-      EXPECT_EQ(difference(index.search(queries[q], engine).hits, expected), "")
+      EXPECT_EQ(difference(index.search(queries[q], {.engine = engine}).hits, expected), "")
           << engine_name(engine) << ", " << table.num_rows << " rows, " << describe(queries[q]);
     }
   }

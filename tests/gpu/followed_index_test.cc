@@ -34,7 +34,7 @@ struct Rows {
     table.ids = ids;
     for (int i = 0; i < kAttributes; ++i) {
       table.attributes.push_back({std::string(1, static_cast<char>('a' + i))});
-      table.columns.emplace_back(columns[static_cast<std::size_t>(i)].data());
+      table.columns.emplace_back(columns[static_cast<std::size_t>(i)]);
     }
     return table;
   }
@@ -59,7 +59,7 @@ class FollowedIndex : public testing::Test {
       const std::vector<Hit> expected = index_.search(queries[q]).hits;
       if (batch[q].hits != expected) return "batch, " + describe(queries[q]);
       for (const Engine engine : {Engine::bounded, Engine::scan, Engine::gta}) {
-        const SearchResult result = on_gpu.search(queries[q], engine);
+        const SearchResult result = on_gpu.search(queries[q], {.engine = engine});
         if (result.hits != expected) return std::string(engine_name(engine)) + ", " + describe(queries[q]);
         if (result.version() != index_.version()) return "version " + std::to_string(result.version());
       }

@@ -70,7 +70,7 @@ TEST(Large, TablesOfMoreThan2To31ValuesAreAnsweredAsTheCpuDoes) {
     const std::vector<Hit>& hits = expected[q].hits;
     EXPECT_EQ(batch[q].hits, hits) << describe(queries[q]);
     for (const Engine engine : {Engine::bounded, Engine::scan})
-      EXPECT_EQ(on_gpu.search(queries[q], engine).hits, hits)
+      EXPECT_EQ(on_gpu.search(queries[q], {.engine = engine}).hits, hits)
           << engine_name(engine) << ", " << describe(queries[q]);
     for (const Hit& hit : hits) num_far += hit.row >= kRowsOfManyValues ? 1 : 0;
   }
@@ -93,7 +93,7 @@ TEST(Large, TablesOfManyNodesAreAnsweredAsTheCpuDoes) {
       const std::vector<Hit> expected = index.search(query).hits;
       EXPECT_EQ(on_gpu.search(std::vector<Query>{query})[0].hits, expected) << "batch, " << describe(query);
       for (const Engine engine : {Engine::bounded, Engine::scan})
-        EXPECT_EQ(on_gpu.search(query, engine).hits, expected)
+        EXPECT_EQ(on_gpu.search(query, {.engine = engine}).hits, expected)
             << engine_name(engine) << ", " << describe(query);
     }
 }

@@ -70,7 +70,7 @@ TEST_P(Limits, AnyCardSearchesAnyNumberOfNodes) {
         EXPECT_EQ(on_gpu.search(std::vector<Query>{query})[0].hits, expected) << "batch, " << describe(query);
         for (const Engine engine : kDeviceEngines)
           if (takes(engine, query, num_rows)) {
-            EXPECT_EQ(on_gpu.search(query, engine).hits, expected)
+            EXPECT_EQ(on_gpu.search(query, {.engine = engine}).hits, expected)
                 << engine_name(engine) << ", " << describe(query);
           }
       }

@@ -106,9 +106,9 @@ class Trial {
       const Engine engine = random.pick({Engine::bounded, Engine::scan, Engine::gta});
       try {
         const bool is_batch = random.chance(0.2);
-        wrong = compare(
-            is_batch ? on_gpu.search(std::vector<Query>{query, query}).back() : on_gpu.search(query, engine),
-            query);
+        wrong = compare(is_batch ? on_gpu.search(std::vector<Query>{query, query}).back()
+                                 : on_gpu.search(query, {.engine = engine}),
+                        query);
         if (!wrong.empty()) wrong = std::string(is_batch ? "batch" : engine_name(engine)) + ": " + wrong;
       } catch (const InvalidArgument& error) {
         if (!oracles_.some_refuse(query, version))

@@ -58,7 +58,7 @@ Oracle oracle_of(const std::map<std::int64_t, Tuple>& rows, int num_attributes) 
   TableView table;
   table.num_rows = rows.size();
   table.ids = ids;
-  for (const std::vector<double>& column : columns) table.columns.emplace_back(column.data());
+  for (const std::vector<double>& column : columns) table.columns.emplace_back(column);
   return Oracle(table, false);
 }
 
@@ -83,7 +83,8 @@ std::string fault_in(const DeviceIndex& on_gpu, DeviceContext& context, const Wr
     if (std::string fault = fault_of("batch", batch[q]); !fault.empty()) return fault;
     for (const Engine engine : kDeviceEngines) {
       if (engine == Engine::gta && std::min(queries[q].k - 1, oracle.num_rows()) >= kMaxDeviceK) continue;
-      std::string fault = fault_of(std::string(engine_name(engine)), on_gpu.search(queries[q], engine));
+      std::string fault =
+          fault_of(std::string(engine_name(engine)), on_gpu.search(queries[q], {.engine = engine}));
       if (!fault.empty()) return fault;
     }
   }

@@ -365,7 +365,7 @@ TEST(BlockBounds, CoverSumsThatRoundBeforeTheyAreStored) {
     table.num_rows = n;
     for (const std::vector<double>& column : columns) {
       table.attributes.push_back({std::string(table.attributes.size() + 1, 'a')});
-      table.columns.emplace_back(column.data());
+      table.columns.emplace_back(column);
     }
     expect_rows_cover_real_sums(*bulk_load(table.view(), {.num_partitions = 1, .block_rows = 16}));
   }
@@ -430,7 +430,7 @@ TEST(BoundPlan, IsNotExactWhereWeightsUnderflowInBoundUnits) {
   Table table;
   table.num_rows = a.size();
   table.attributes = {{"a"}, {"b"}};
-  table.columns = {ColumnView(a.data()), ColumnView(a.data())};
+  table.columns = {ColumnView(a), ColumnView(a)};
   const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {});
   const Query query{.weights = {0x1p-74, 0x2.8p-74}, .k = 1};
   const ResolvedQuery resolved = resolve(query, *s);

@@ -4,5 +4,5 @@
 #include "culmen/table.h"
 
 culmen::ColumnView column(const std::int16_t* values) {
-  return culmen::ColumnView(values);
+  return culmen::ColumnView(values, 1);
 }

@@ -34,12 +34,11 @@ TEST(Explain, NamesTheEngineThatSearchThenUses) {
 
 TEST(Explain, ShowsTheBoundByAttributeNames) {
   const std::vector<float> a = {0, 1}, b = {0, 1}, c = {0, 1};
-  const Index index =
-      Index::build({.num_rows = 2,
-                    .attributes = {{"price", Preference::low}, {"rating"}, {"stars"}},
-                    .columns = {ColumnView(a.data()), ColumnView(b.data()), ColumnView(c.data())},
-                    .ids = {},
-                    .labels = {}});
+  const Index index = Index::build({.num_rows = 2,
+                                    .attributes = {{"price", Preference::low}, {"rating"}, {"stars"}},
+                                    .columns = {ColumnView(a), ColumnView(b), ColumnView(c)},
+                                    .ids = {},
+                                    .labels = {}});
   const std::string text = index.explain({.weights = {1, 2, 1}, .k = 1}, {.engine = Engine::bounded}).text;
   for (const std::string part : {"max{rating}", "max{rating + stars}", "min{price}"})
     EXPECT_NE(text.find(part), std::string::npos) << text;
@@ -47,7 +46,7 @@ TEST(Explain, ShowsTheBoundByAttributeNames) {
 
 TEST(Explain, ShowsWholeNumbersWhole) {
   const std::vector<float> a = {0, 1};
-  const Index index = Index::build({2, {{"rating"}}, {ColumnView(a.data())}, {}, {}});
+  const Index index = Index::build({2, {{"rating"}}, {ColumnView(a)}, {}, {}});
   const std::string text = index.explain({.weights = {1751328013}, .k = 1}, {.engine = Engine::bounded}).text;
   EXPECT_NE(text.find(" 1751328013 * max{rating}"), std::string::npos) << text;
 }
@@ -87,7 +86,7 @@ std::vector<Query> hard_queries() {
           {.weights = mixed, .k = 4000},
           {.weights = mixed, .k = 50, .where = {{0, 0.3, 0.5}, {3, 0.1, 0.2}}},
           {.weights = mixed, .k = 4000, .where = {{0, 0.3, 0.30001}}},
-          {.weights = mixed, .k = 0, .min_score = 0.5}};
+          {.weights = mixed, .k = std::nullopt, .min_score = 0.5}};
 }
 
 TEST(Automatic, FallsBackToTheScanWithoutALossWhereTheRestIsDear) {
@@ -175,7 +174,7 @@ TEST(Explain, PrintsWhatEachEngineWouldTake) {
   }
   EXPECT_TRUE(Index::build({.num_rows = 0,
                             .attributes = {{"a"}},
-                            .columns = {ColumnView(static_cast<const float*>(nullptr))},
+                            .columns = {ColumnView(std::span<const float>())},
                             .ids = {},
                             .labels = {}})
                   .explain({.weights = {1}})

@@ -20,7 +20,7 @@ Index hotels() {
                                       {"v1.5"},
                                       {"android"},
                                       {"\"say \"\"\""}},
-                       .columns = std::vector<ColumnView>(6, ColumnView(values.data())),
+                       .columns = std::vector<ColumnView>(6, ColumnView(values)),
                        .ids = {},
                        .labels = {}});
 }

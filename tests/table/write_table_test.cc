@@ -60,7 +60,7 @@ template <Element T>
 void add_column(Table& table, const std::string& name, std::vector<T> values) {
   table.num_rows = values.size();
   table.attributes.push_back({name, Preference::high});
-  table.columns.emplace_back(values.data());
+  table.columns.emplace_back(values);
   table.storage.emplace_back(std::move(values));  // moving keeps the memory that the column points to
 }
 
@@ -239,7 +239,7 @@ TEST_F(WriteTable, ReadsValuesThroughStrides) {
   Table table;
   table.num_rows = 3;
   table.attributes = {{"a", Preference::high}, {"b", Preference::high}};
-  table.columns = {ColumnView(matrix.data(), 2), ColumnView(matrix.data() + 1, 2)};
+  table.columns = {ColumnView(matrix.data(), 3, 2), ColumnView(matrix.data() + 1, 3, 2)};
   EXPECT_EQ(written(table, "t.csv"), "a,b\n1,2\n3,4\n5,6\n");
 }
 

@@ -778,7 +778,7 @@ class ExitCodesTest(Case):
             self.assertEqual(len(self.ids("-w", "a=1", "-k", k)), 10)
 
     def test_mistyped_commands_are_told_the_one_that_was_meant(self):
-        for word, meant in [("qury", "query"), ("isnert", "insert"), ("verfy", "verify"), ("calib", "calibrate"),
+        for word, meant in [("qury", "query"), ("isnert", "insert"), ("verfy", "verify"), ("cmpact", "compact"),
                             ("Build", "build")]:
             self.refused(word, "index", code=2, says=f'there is no command "{word}" (did you mean "{meant}"?); the commands')
             self.refused("help", word, code=2, says=f'there is no command "{word}" (did you mean "{meant}"?); the commands')
@@ -848,7 +848,7 @@ class HelpTest(Case):
 
     def test_help_is_a_command_as_well(self):
         self.assertEqual(self.culmen("help"), self.culmen("--help"))
-        for command in [*self.COMMANDS, "calibrate", "help"]:
+        for command in [*self.COMMANDS, "help"]:
             self.assertEqual(self.culmen("help", command), self.culmen(command, "--help"))
 
     def test_version(self):

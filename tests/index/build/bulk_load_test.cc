@@ -144,15 +144,15 @@ TEST(BulkLoad, GivesEachNodeTheSmallestIdBelowIt) {
 TEST(BulkLoad, KeepsFloat32OnlyIfItLosesNothing) {
   const std::vector<double> exact = {0.5, 0x1p127, 0x1p-149}, inexact = {0.5, 0.1, 1};
   TableView view{
-      .num_rows = 3, .attributes = {{"a"}}, .columns = {ColumnView(exact.data())}, .ids = {}, .labels = {}};
+      .num_rows = 3, .attributes = {{"a"}}, .columns = {ColumnView(exact)}, .ids = {}, .labels = {}};
   EXPECT_EQ(bulk_load(view, {})->value_type, ValueType::float32);
-  view.columns = {ColumnView(inexact.data())};
+  view.columns = {ColumnView(inexact)};
   EXPECT_EQ(bulk_load(view, {})->value_type, ValueType::float64);
   const std::shared_ptr<Snapshot> rounded = bulk_load(view, {.value_type = ValueType::float32});
   EXPECT_EQ(rounded->value_type, ValueType::float32);
   EXPECT_EQ(rounded->rounded_values, 1u);
   const std::vector<std::int64_t> integers = {(1 << 24) + 1, 0, 1};
-  view.columns = {ColumnView(integers.data())};
+  view.columns = {ColumnView(integers)};
   EXPECT_EQ(bulk_load(view, {})->value_type, ValueType::float64);
 }
 

@@ -52,8 +52,7 @@ std::shared_ptr<Snapshot> tiny_index() {
   const std::vector<std::uint64_t> offsets = {0, 3, 5};
   BuildOptions options;
   options.block_rows = 16;
-  return bulk_load({2, {{"price", Preference::low}}, {ColumnView(price.data())}, ids, {text, offsets}},
-                   options);
+  return bulk_load({2, {{"price", Preference::low}}, {ColumnView(price)}, ids, {text, offsets}}, options);
 }
 
 std::string dump(const Bytes& bytes) {

@@ -47,7 +47,7 @@ Files make_index() {
   const std::vector<char> text = {'x', 'y', 'z'};
   const std::vector<std::uint64_t> offsets = {0, 1, 1, 3};
   const std::vector<Attribute> attributes = {{"a0"}, {"a1", Preference::low}};
-  TableView table{3, attributes, {values.data(), values.data()}, ids, {text, offsets}};
+  TableView table{3, attributes, {values, values}, ids, {text, offsets}};
   index.write(WriteBatch().insert(table), {});
   index.write(WriteBatch().erase(erased), {});
   const std::vector<std::int64_t> replaced = {-36, -29, 100002};

@@ -40,7 +40,7 @@ inline std::shared_ptr<Snapshot> make_snapshot(const Shape& shape) {
                             : static_cast<double>(random() % 1000) / 4;
     table.attributes.push_back(
         {std::string("a").append(std::to_string(i)), i % 3 == 1 ? Preference::low : Preference::high});
-    table.columns.emplace_back(values[i].data());
+    table.columns.emplace_back(values[i]);
   }
   for (std::size_t row = 0; row < shape.rows; ++row) {
     ids[row] = static_cast<std::int64_t>(row * 7) - 50;

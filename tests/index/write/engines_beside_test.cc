@@ -292,7 +292,7 @@ TEST(Readers, SeeTheRowsOfTheirVersionWhileTheWriterGoesOn) {
       const Query query{.weights = {mine.uniform(-1, 1), mine.unit(), mine.unit()}, .k = 1 + mine.below(20)};
       SearchStats stats;
       const std::vector<Hit> found = cpu::search_bounded(*version, resolve(query, *version), stats);
-      if (!difference(found, best_of(*wanted, query.weights, query.k)).empty()) ++num_faults;
+      if (!difference(found, best_of(*wanted, query.weights, *query.k)).empty()) ++num_faults;
       ++num_searches;
     }
   };

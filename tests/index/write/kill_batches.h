@@ -82,8 +82,7 @@ class Step {
   }
   std::span<const std::int64_t> ids() const { return ids_; }
   TableView view() const {
-    return {
-        ids_.size(), {{"batch"}, {"rest"}}, {columns_[0].data(), columns_[1].data()}, ids_, labels_.view()};
+    return {ids_.size(), {{"batch"}, {"rest"}}, {columns_[0], columns_[1]}, ids_, labels_.view()};
   }
   TableView view_without_ids() const {
     TableView view = this->view();

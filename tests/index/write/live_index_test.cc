@@ -40,7 +40,7 @@ struct RowsTable {
   }
   TableView view(bool with_ids = true) const {
     TableView table{ids.size(), {{"a"}, {"b", Preference::low}, {"c"}}, {}, {}, {}};
-    for (const std::vector<double>& column : columns) table.columns.emplace_back(column.data());
+    for (const std::vector<double>& column : columns) table.columns.emplace_back(column);
     if (with_ids) table.ids = ids;
     return table;
   }

@@ -22,14 +22,14 @@ Index build_from(double first, std::size_t count = 50, const std::string& name =
     b.push_back(1);
   }
   TableView table{count, {{name}, {"b"}}, {}, {}, {}};
-  table.columns = {a.data(), b.data()};
+  table.columns = {a, b};
   return Index::build(table, {.block_rows = 16});
 }
 
 void insert_one(Index& index, double value) {
   const double b = 1;
   TableView row{1, {}, {}, {}, {}};
-  row.columns = {&value, &b};
+  row.columns = {ColumnView(&value, 1), ColumnView(&b, 1)};
   index.insert(row);
 }
 

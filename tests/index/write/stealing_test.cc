@@ -65,7 +65,7 @@ struct RandomRows {
   }
   TableView view() const {
     TableView table{a.size(), {{"a"}, {"b"}}, {}, {}, {}};
-    table.columns = {a.data(), b.data()};
+    table.columns = {a, b};
     return table;
   }
 };

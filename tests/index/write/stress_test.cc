@@ -89,7 +89,7 @@ class WideTree {
     for (std::int64_t id = 0; id < count; ++id)
       for (std::size_t i = 0; i < 2; ++i) columns[i].push_back(value(id, i));
     TableView table{alive_.size(), {{"a", Preference::high}, {"b", Preference::high}}, {}, {}, {}};
-    for (const std::vector<float>& column : columns) table.columns.emplace_back(column.data());
+    for (const std::vector<float>& column : columns) table.columns.emplace_back(column);
     now_ = bulk_load(table, {.num_partitions = 3, .block_rows = 16});
     writer_ = std::make_unique<TreeWriter>(now_);
   }

@@ -95,7 +95,7 @@ inline std::shared_ptr<const Snapshot> load_tree(const std::map<std::int64_t, Tu
   TableView table{rows.size(), {}, {}, ids, shape.labels ? labels.view() : LabelsView{}};
   for (std::size_t i = 0; i < columns.size(); ++i) {
     table.attributes.push_back({std::string("a").append(std::to_string(i)), Preference::high});
-    table.columns.emplace_back(columns[i].data());
+    table.columns.emplace_back(columns[i]);
   }
   return bulk_load(table, {.partitioning = shape.partitioning,
                            .num_partitions = shape.num_partitions,

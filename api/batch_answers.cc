@@ -1,0 +1,48 @@
+#include "api/batch_answers.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "culmen/error.h"
+
+namespace culmen {
+
+std::vector<Query> queries_of(const QueryBatch& batch, const Snapshot& snapshot) {
+  const std::size_t d = snapshot.attributes.size();
+  if (batch.k == 0) throw InvalidArgument("k is 0; ask for at least one row");
+  if (batch.weights.size() % d != 0)
+    throw InvalidArgument(std::to_string(batch.weights.size()) + " weights are no whole number of rows of " +
+                          std::to_string(d) + ", one for each attribute");
+  if (!batch.weights.empty() && batch.weights.data() == nullptr)
+    throw InvalidArgument("the weights are a null pointer");
+  std::vector<Query> queries(
+      batch.weights.size() / d,
+      {.k = batch.k, .where = batch.where, .min_score = batch.min_score, .scale = batch.scale});
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    const std::span<const double> weights = batch.weights.subspan(q * d, d);
+    queries[q].weights.assign(weights.begin(), weights.end());
+  }
+  return queries;
+}
+
+BatchAnswers make_answers(const QueryBatch& batch, std::size_t num_queries, const Snapshot& snapshot) {
+  BatchAnswers answers;
+  answers.num_queries = num_queries;
+  answers.k = std::min<std::size_t>(batch.k, snapshot.num_tuples);
+  answers.ids.assign(num_queries * answers.k, -1);
+  answers.scores.assign(num_queries * answers.k, -std::numeric_limits<double>::infinity());
+  answers.counts.assign(num_queries, 0);
+  answers.version = snapshot.version;
+  return answers;
+}
+
+void set_answer(std::span<const Hit> hits, std::size_t query, BatchAnswers& answers) {
+  answers.counts[query] = static_cast<std::uint32_t>(hits.size());
+  for (std::size_t rank = 0; rank < hits.size(); ++rank) {
+    answers.ids[query * answers.k + rank] = hits[rank].id;
+    answers.scores[query * answers.k + rank] = hits[rank].score;
+  }
+}
+
+}  // namespace culmen

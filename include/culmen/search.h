@@ -1,0 +1,100 @@
+// Searches: which engine, and the answers. Every engine returns the same rows and the same score bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "culmen/query.h"
+#include "culmen/resources.h"
+
+namespace culmen {
+
+struct Snapshot;  // one immutable version of an index; opaque to users
+
+enum class Engine : std::uint8_t {
+  automatic,  // the planner chooses
+  scan,       // scores every tuple
+  ta,         // Fagin's threshold algorithm over sorted lists (built on first use, kept in memory)
+  gta,        // the paper's: partitions block by block, until the threshold tuple stops it
+  bounded,    // best-first over the tree with the chain bound
+};
+
+// "auto", "scan", ... and back. Throws InvalidArgument listing the engines.
+[[nodiscard]] Engine parse_engine(std::string_view name);
+[[nodiscard]] std::string_view engine_name(Engine engine);
+
+struct SearchOptions {
+  Engine engine = Engine::automatic;
+  // For scan, gta, and what automatic falls back to; for all queries of a batch. The others answer a single
+  // query by one thread. A GPU does not ask.
+  int num_threads = kAllCores;
+};
+
+// What a search did. Counts are exact; bytes are those of the values and bounds that were read.
+struct SearchStats {
+  Engine engine = Engine::automatic;  // the one that answered
+  std::uint64_t tuples_in_index = 0;
+  std::uint64_t tuples_scored = 0;
+  std::uint64_t blocks_visited = 0;  // leaves whose tuples were scored
+  std::uint64_t nodes_visited = 0;   // inner nodes whose children's bounds were computed
+  std::uint64_t bounds_computed = 0;
+  // The next three are 0 from a GPU.
+  std::uint64_t leaves_tied_out = 0;  // leaves that could only tie, with ids too large to win
+  std::uint64_t candidates = 0;       // rows that passed the filter, with at least the k-th best score so far
+  std::uint64_t replacements = 0;     // those of them that took the place of another among the k best
+  std::uint64_t bytes_touched = 0;
+  bool scan_fallback = false;  // `bounded` began, found that too much was left to read, and `scan` answered
+  int device = kNoDevice;      // the GPU that answered
+  double elapsed_us = 0;
+};
+
+struct Hit {
+  std::int64_t id = -1;
+  double score = -std::numeric_limits<double>::infinity();
+  std::uint64_t row = 0;  // where the tuple is in the snapshot; SearchResult::attribute takes the hit's rank
+
+  friend bool operator==(const Hit&, const Hit&) = default;
+};
+
+// A tuple as it was given to the index, but for what ValueType::float32 has rounded.
+struct Row {
+  std::int64_t id = -1;
+  std::vector<double> values;  // [num_attributes]
+  std::string label;           // empty when the index has none
+
+  friend bool operator==(const Row&, const Row&) = default;
+};
+
+// The answer to one query, best first. It keeps the snapshot that it came from, so attributes and labels stay
+// readable whatever happens to the index. Immutable: any number of threads may read it. The calls throw
+// InvalidArgument for a rank (0 = best) or an attribute that is not there, and for an answer that no search
+// gave.
+struct SearchResult {
+  std::vector<Hit> hits;
+  SearchStats stats;
+  std::shared_ptr<const Snapshot> snapshot;
+
+  // The version of the index that was searched.
+  [[nodiscard]] std::uint64_t version() const;
+  // Of the hit at `rank`: one attribute, the label (empty when the index has none), or all there is.
+  [[nodiscard]] double attribute(std::size_t rank, const AttributeRef& attribute) const;
+  [[nodiscard]] std::string_view label(std::size_t rank) const;
+  [[nodiscard]] Row row(std::size_t rank) const;
+};
+
+// The answers to a QueryBatch, one after the other in three arrays.
+struct BatchAnswers {
+  std::size_t num_queries = 0;
+  std::size_t k = 0;                  // of the batch, or the number of rows in the index if that is smaller
+  std::vector<std::int64_t> ids;      // [num_queries][k] best first, -1 after the last hit
+  std::vector<double> scores;         // [num_queries][k] in the same order, -infinity after the last hit
+  std::vector<std::uint32_t> counts;  // [num_queries] hits
+  std::uint64_t version = 0;          // of the index that was searched
+};
+
+}  // namespace culmen
