@@ -33,7 +33,7 @@ class BulkLoader {
   BulkLoader(const TableView& table, const BuildOptions& options) : table_(table), options_(options) {}
 
   std::shared_ptr<Snapshot> run() {
-    survey();
+    collect_stats();
     place_rows();
     cut_leaves();
     fill_leaves();
@@ -68,7 +68,7 @@ class BulkLoader {
   }
   std::uint64_t num_slots() const { return static_cast<std::uint64_t>(snapshot_->block_rows); }
 
-  void survey();
+  void collect_stats();
   void place_rows();
   void sort_placements();
   void cut_leaves();
@@ -97,13 +97,13 @@ std::int64_t largest_id(const TableView& table) {
                            : *std::max_element(table.ids.begin(), table.ids.end());
 }
 
-void BulkLoader::survey() {
+void BulkLoader::collect_stats() {
   report("reading", 0);
   checked_block_rows(options_.block_rows);  // before a long look at the table
-  ColumnSurvey survey = survey_columns(table_, options_.value_type);
+  TableStats stats = table_stats(table_, options_.value_type);
   check_ids_unique(table_.ids);
   const std::int64_t next_id = table_.num_rows == 0 ? 0 : id_after(largest_id(table_));
-  snapshot_ = start_snapshot(table_, options_, std::move(survey), next_id);
+  snapshot_ = start_snapshot(table_, options_, std::move(stats), next_id);
   snapshot_->partitioner = make_partitioner(*snapshot_, table_, plan_partitions(*snapshot_, options_));
 }
 
