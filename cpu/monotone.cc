@@ -10,6 +10,7 @@
 #include "cpu/node_ranges.h"
 #include "cpu/topk.h"
 #include "culmen/error.h"
+#include "query/passes.h"
 
 namespace culmen::cpu {
 namespace {
@@ -120,10 +121,7 @@ class MonotoneSearch {
   bool read_row(std::uint64_t row) {
     for (std::size_t i = 0; i < values_.size(); ++i)
       values_[i] = oriented(snapshot_.value(row, static_cast<int>(i)), snapshot_.attributes[i].preference);
-    return std::all_of(query_.where.begin(), query_.where.end(), [&](const RangePredicate& range) {
-      const double value = snapshot_.value(row, range.attribute);
-      return value >= range.minimum && value <= range.maximum;
-    });
+    return passes(snapshot_, query_, row);
   }
 
   const Snapshot& snapshot_;
