@@ -5,7 +5,6 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <mutex>
 
@@ -13,6 +12,7 @@
 #include "api/device_index.h"
 #include "api/handle.h"
 #include "api/read_row.h"
+#include "base/enum_names.h"
 #include "base/exclusively.h"
 #include "base/floating_point_scope.h"
 #include "base/with_threads.h"
@@ -42,11 +42,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::array<std::pair<std::string_view, Engine>, 5> kEngines = {{{"auto", Engine::automatic},
-                                                                          {"scan", Engine::scan},
-                                                                          {"ta", Engine::ta},
-                                                                          {"gta", Engine::gta},
-                                                                          {"bounded", Engine::bounded}}};
+constexpr EnumNames<Engine, 5> kEngines = {"engine",
+                                           {{{"auto", Engine::automatic},
+                                             {"scan", Engine::scan},
+                                             {"ta", Engine::ta},
+                                             {"gta", Engine::gta},
+                                             {"bounded", Engine::bounded}}}};
 
 constexpr const char* kKind = "Index";
 
@@ -77,18 +78,11 @@ double microseconds_since(Clock::time_point start) {
 }  // namespace
 
 Engine parse_engine(std::string_view name) {
-  std::string known;
-  for (const auto& [text, engine] : kEngines) {
-    if (text == name) return engine;
-    known += (known.empty() ? "" : ", ") + std::string(text);
-  }
-  throw InvalidArgument("unknown engine \"" + std::string(name) + "\"; known: " + known);
+  return kEngines.parse(name);
 }
 
 std::string_view engine_name(Engine engine) {
-  return std::find_if(kEngines.begin(), kEngines.end(),
-                      [engine](const auto& e) { return e.second == engine; })
-      ->first;
+  return kEngines.name(engine);
 }
 
 // What the copies of a handle share.

@@ -29,7 +29,7 @@ struct Progress {
   std::uint64_t visits() const { return stats.nodes_visited + stats.blocks_visited + stats.leaves_tied_out; }
 };
 
-// Looks at a search at its checkpoints, and may end it.
+// Is asked at the checkpoints of a search, and may end it.
 class SearchMonitor {
  public:
   static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();

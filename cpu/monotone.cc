@@ -11,6 +11,7 @@
 #include "cpu/node_ranges.h"
 #include "cpu/topk.h"
 #include "culmen/error.h"
+#include "query/passes.h"
 
 namespace culmen::cpu {
 namespace {
@@ -68,7 +69,7 @@ class MonotoneSearch {
       const bool oriented_maximum = rising != low;
       const int row = oriented_maximum ? snapshot_.layout.maximum_row(i) : snapshot_.layout.minimum_row(i);
       const float in_units = node.bounds()[row * kFanOut + static_cast<int>(child)];
-      const double value = outward(i, in_units, oriented_maximum);
+      const double value = corner_value(i, in_units, oriented_maximum);
       values_[static_cast<std::size_t>(i)] = low ? -value : value;
     }
     return widened(function_.score(values_));
@@ -82,15 +83,11 @@ class MonotoneSearch {
     return corner_score + (2 * error / (1 - error) * (1 + 0x1p-20) * std::fabs(corner_score) + 0x1p-1000);
   }
 
-  // A bound in units as an oriented value, rounded away from the block but never out of the attribute's own
-  // range.
-  double outward(int attribute, float in_units, bool up) const {
+  // A bound in units as an oriented value, never out of the attribute's own range.
+  double corner_value(int attribute, float in_units, bool up) const {
     const auto i = static_cast<std::size_t>(attribute);
-    const BoundUnit& unit = snapshot_.units[i];
-    const double extent = static_cast<double>(in_units) * unit.unit;
-    const double margin = 0x1p-51 * (std::fabs(unit.origin) + std::fabs(extent)) + 0x1p-1070;
-    const double value = unit.origin + extent + (up ? margin : -margin);
-    return std::clamp(value, snapshot_.stats[i].minimum, snapshot_.stats[i].maximum);
+    return std::clamp(snapshot_.units[i].value_outwards(in_units, up), snapshot_.stats[i].minimum,
+                      snapshot_.stats[i].maximum);
   }
 
   // `bound`: that no row of the leaf may score above, if the function is what it says.
@@ -121,10 +118,7 @@ class MonotoneSearch {
   bool read_row(std::uint64_t row) {
     for (std::size_t i = 0; i < values_.size(); ++i)
       values_[i] = oriented(snapshot_.value(row, static_cast<int>(i)), snapshot_.attributes[i].preference);
-    return std::all_of(query_.where.begin(), query_.where.end(), [&](const RangePredicate& range) {
-      const double value = snapshot_.value(row, range.attribute);
-      return value >= range.minimum && value <= range.maximum;
-    });
+    return passes(snapshot_, query_, row);
   }
 
   const Snapshot& snapshot_;

@@ -2,25 +2,15 @@
 
 #include <tbb/parallel_sort.h>
 
-#include <algorithm>
 #include <limits>
 #include <string>
 
 #include "cpu/topk.h"
 #include "culmen/error.h"
 #include "index/score.h"
+#include "query/passes.h"
 
 namespace culmen::cpu {
-namespace {
-
-bool passes(const Snapshot& snapshot, const ResolvedQuery& query, std::uint64_t row) {
-  return std::all_of(query.where.begin(), query.where.end(), [&](const RangePredicate& range) {
-    const double value = snapshot.value(row, range.attribute);
-    return value >= range.minimum && value <= range.maximum;
-  });
-}
-
-}  // namespace
 
 SortedLists make_sorted_lists(const Snapshot& snapshot) {
   const auto slots = static_cast<std::uint64_t>(snapshot.block_rows);

@@ -31,8 +31,6 @@ class TopK {
   std::uint64_t num_replacements() const { return num_replacements_; }
   // The score below which nothing can enter any more: the k-th best so far, or min_score.
   double floor() const { return full() ? heap_.front().score : min_score_; }
-  // At exactly floor(), only smaller ids than this can enter.
-  std::int64_t floor_id() const { return full() ? heap_.front().id : kNoId; }
 
   // Whether nothing with a score up to `bound` and ids from `min_id` on can enter. False if bound is NaN.
   bool excludes(double bound, std::int64_t min_id) const {

@@ -47,6 +47,13 @@ struct BoundUnit {
   int exponent = 0;
 
   CULMEN_HOST_DEVICE double to_units(double value) const { return (value - origin) * inverse; }
+
+  // A bound in units as a value, rounded outwards: up for a maximum, down for a minimum.
+  double value_outwards(double in_units, bool up) const {
+    const double extent = in_units * unit;
+    const double margin = 0x1p-51 * (std::fabs(origin) + std::fabs(extent)) + 0x1p-1070;
+    return origin + extent + (up ? margin : -margin);
+  }
 };
 
 // Whether no sum of the attributes, measured in their units, can round in binary64: all are multiples of one

@@ -94,13 +94,6 @@ class Blocks {
   }
   const std::deque<IsOver>& older_versions() const { return older_versions_; }
 
-  // All slots in a row, to be copied as they are.
-  std::span<const LeafHeader> all_leaves() const { return leaves_.span(); }
-  std::span<const std::byte> all_values() const { return values_.span(); }
-  std::span<const std::int64_t> all_ids() const { return ids_.span(); }
-  std::span<const std::byte> all_corners() const { return corners_.span(); }
-  std::span<const std::byte> all_nodes() const { return nodes_.span(); }
-
  private:
   const std::uint32_t* label_ends(std::size_t slot) const {
     return reinterpret_cast<const std::uint32_t*>(labels_[slot]);

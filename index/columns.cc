@@ -51,45 +51,46 @@ bool is_acceptable(T value) {
   return true;
 }
 
-void join(ColumnFacts& facts, const ColumnFacts& other) {
-  facts.minimum = std::min(facts.minimum, other.minimum);
-  facts.maximum = std::max(facts.maximum, other.maximum);
-  facts.quantum = std::min(facts.quantum, other.quantum);
-  facts.first_bad_row = std::min(facts.first_bad_row, other.first_bad_row);
-  facts.not_float32 += other.not_float32;
+void join(ColumnStats& stats, const ColumnStats& other) {
+  stats.minimum = std::min(stats.minimum, other.minimum);
+  stats.maximum = std::max(stats.maximum, other.maximum);
+  stats.quantum = std::min(stats.quantum, other.quantum);
+  stats.first_bad_row = std::min(stats.first_bad_row, other.first_bad_row);
+  stats.not_float32 += other.not_float32;
 }
 
-// `round`: the facts are of the values rounded to float32; one that is beyond its range is bad.
+// `round`: of the values rounded to float32; one that is beyond its range is bad.
 template <typename T>
-ColumnFacts survey_rows(const ColumnView& column, bool round, const tbb::blocked_range<std::uint64_t>& rows) {
+ColumnStats stats_of_rows(const ColumnView& column, bool round,
+                          const tbb::blocked_range<std::uint64_t>& rows) {
   const FloatingPointScope floating_point;
-  ColumnFacts facts;
+  ColumnStats stats;
   for (std::uint64_t row = rows.begin(); row < rows.end(); ++row) {
     const T given = element<T>(column, row);
     double value = static_cast<double>(given);
     const double rounded = static_cast<double>(static_cast<float>(value));
     if (!is_acceptable(given) || (round && !std::isfinite(rounded))) {
-      facts.first_bad_row = std::min(facts.first_bad_row, row);
+      stats.first_bad_row = std::min(stats.first_bad_row, row);
       continue;
     }
-    if (rounded != value) ++facts.not_float32;
+    if (rounded != value) ++stats.not_float32;
     if (round) value = rounded;
-    facts.minimum = std::min(facts.minimum, value);
-    facts.maximum = std::max(facts.maximum, value);
-    facts.quantum = std::min(facts.quantum, quantum_exponent(value));
+    stats.minimum = std::min(stats.minimum, value);
+    stats.maximum = std::max(stats.maximum, value);
+    stats.quantum = std::min(stats.quantum, quantum_exponent(value));
   }
-  return facts;
+  return stats;
 }
 
-ColumnFacts survey_column(const ColumnView& column, std::uint64_t num_rows, bool round) {
+ColumnStats stats_of_column(const ColumnView& column, std::uint64_t num_rows, bool round) {
   return tbb::parallel_reduce(
-      tbb::blocked_range<std::uint64_t>(0, num_rows, 1 << 16), ColumnFacts{},
-      [&](const tbb::blocked_range<std::uint64_t>& rows, ColumnFacts facts) {
-        join(facts, visit_element_type(column.type,
-                                       [&]<typename T>(T) { return survey_rows<T>(column, round, rows); }));
-        return facts;
+      tbb::blocked_range<std::uint64_t>(0, num_rows, 1 << 16), ColumnStats{},
+      [&](const tbb::blocked_range<std::uint64_t>& rows, ColumnStats stats) {
+        join(stats, visit_element_type(column.type,
+                                       [&]<typename T>(T) { return stats_of_rows<T>(column, round, rows); }));
+        return stats;
       },
-      [](ColumnFacts a, const ColumnFacts& b) {
+      [](ColumnStats a, const ColumnStats& b) {
         join(a, b);
         return a;
       });
@@ -106,12 +107,12 @@ std::string describe_bad_value(const ColumnView& column, std::uint64_t row) {
   });
 }
 
-AttributeStats oriented_stats(const ColumnFacts& facts, Preference preference) {
+AttributeStats oriented_stats(const ColumnStats& column, Preference preference) {
   AttributeStats stats;
-  if (facts.minimum > facts.maximum) return stats;  // no rows
-  stats.minimum = oriented(preference == Preference::low ? facts.maximum : facts.minimum, preference);
-  stats.maximum = oriented(preference == Preference::low ? facts.minimum : facts.maximum, preference);
-  stats.quantum = facts.quantum;
+  if (column.minimum > column.maximum) return stats;  // no rows
+  stats.minimum = oriented(preference == Preference::low ? column.maximum : column.minimum, preference);
+  stats.maximum = oriented(preference == Preference::low ? column.minimum : column.maximum, preference);
+  stats.quantum = column.quantum;
   return stats;
 }
 
@@ -166,34 +167,34 @@ void check_shape(const TableView& table) {
   check_memory(table);
 }
 
-void check_values(const TableView& table, std::size_t column, const ColumnFacts& facts) {
-  const std::uint64_t row = facts.first_bad_row;
-  if (row != ColumnFacts::kNoRow)
+void check_values(const TableView& table, std::size_t column, const ColumnStats& stats) {
+  const std::uint64_t row = stats.first_bad_row;
+  if (row != ColumnStats::kNoRow)
     throw RowError(row, "column \"" + table.attributes[column].name +
                             "\": " + describe_bad_value(table.columns[column], row));
 }
 
-ColumnSurvey survey_columns(const TableView& table, ValueType wanted) {
+TableStats table_stats(const TableView& table, ValueType wanted) {
   check_shape(table);
-  std::vector<ColumnFacts> facts;
+  std::vector<ColumnStats> stats;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    facts.push_back(survey_column(table.columns[i], table.num_rows, wanted == ValueType::float32));
-    check_values(table, i, facts.back());
+    stats.push_back(stats_of_column(table.columns[i], table.num_rows, wanted == ValueType::float32));
+    check_values(table, i, stats.back());
   }
-  return make_survey(table, facts, wanted);
+  return make_table_stats(table, stats, wanted);
 }
 
-ColumnSurvey make_survey(const TableView& table, std::span<const ColumnFacts> facts, ValueType wanted) {
-  ColumnSurvey survey;
-  for (std::size_t i = 0; i < facts.size(); ++i) {
-    survey.stats.push_back(oriented_stats(facts[i], table.attributes[i].preference));
-    survey.rounded_values += facts[i].not_float32;
+TableStats make_table_stats(const TableView& table, std::span<const ColumnStats> columns, ValueType wanted) {
+  TableStats result;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    result.attributes.push_back(oriented_stats(columns[i], table.attributes[i].preference));
+    result.rounded_values += columns[i].not_float32;
   }
   if (wanted == ValueType::automatic)
-    wanted = survey.rounded_values == 0 ? ValueType::float32 : ValueType::float64;
-  if (wanted == ValueType::float64) survey.rounded_values = 0;
-  survey.value_type = wanted;
-  return survey;
+    wanted = result.rounded_values == 0 ? ValueType::float32 : ValueType::float64;
+  if (wanted == ValueType::float64) result.rounded_values = 0;
+  result.value_type = wanted;
+  return result;
 }
 
 void check_ids_unique(std::span<const std::int64_t> ids) {

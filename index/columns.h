@@ -12,8 +12,8 @@
 
 namespace culmen {
 
-// What is to be known of one column's values, in any order of its rows.
-struct ColumnFacts {
+// Statistics of one column, whatever the order of its rows.
+struct ColumnStats {
   static constexpr std::uint64_t kNoRow = std::numeric_limits<std::uint64_t>::max();
 
   double minimum = std::numeric_limits<double>::infinity();
@@ -23,22 +23,22 @@ struct ColumnFacts {
   std::uint64_t not_float32 = 0;  // values that float32 cannot hold exactly
 };
 
-// What one pass over the table finds out.
-struct ColumnSurvey {
+// Those of a whole table, and what follows from them.
+struct TableStats {
   ValueType value_type = ValueType::float32;  // never automatic
-  std::vector<AttributeStats> stats;          // of the oriented, stored values
+  std::vector<AttributeStats> attributes;     // of the oriented, stored values
   std::uint64_t rounded_values = 0;
 };
 
 // Checks shape, names and every value. Throws RowError naming the first bad row and column, InputError for
 // the shape.
-ColumnSurvey survey_columns(const TableView& table, ValueType wanted);
+TableStats table_stats(const TableView& table, ValueType wanted);
 
-// Its parts, for callers that look at the values by other means. The facts are of values rounded to float32
+// Its parts, for callers that look at the values by other means. Statistics are of values rounded to float32
 // if that is `wanted`; one that is beyond its range is bad.
 void check_shape(const TableView& table);
-void check_values(const TableView& table, std::size_t column, const ColumnFacts& facts);
-ColumnSurvey make_survey(const TableView& table, std::span<const ColumnFacts> facts, ValueType wanted);
+void check_values(const TableView& table, std::size_t column, const ColumnStats& stats);
+TableStats make_table_stats(const TableView& table, std::span<const ColumnStats> columns, ValueType wanted);
 
 // Throws InputError if an id stands in two rows.
 void check_ids_unique(std::span<const std::int64_t> ids);

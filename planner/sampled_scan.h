@@ -1,8 +1,8 @@
 // What a scan will do with the rows that it reads, found out by doing it to a part of the table.
 //
 // Rows stand in key order, not in any order: the k best so far may be replaced a few times or a hundred times
-// as often as by chance, and by rows that tie they are looked at in vain. No formula says so, but every s-th
-// leaf does, with a heap for the k / s best.
+// as often as by chance, and where rows tie, many reach the k-th best in vain. No formula says so, but every
+// s-th leaf does, with a heap for the k / s best.
 #pragma once
 
 #include "index/snapshot.h"

@@ -8,6 +8,7 @@
 
 #include "cpu/frontier.h"
 #include "cpu/topk.h"
+#include "query/passes.h"
 
 namespace culmen {
 namespace {
@@ -21,13 +22,6 @@ constexpr double kSlack = 2;  // times as many leaves as sure rows would want
 
 constexpr int kMaxLevels = 16;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-bool passes(const Snapshot& snapshot, const ResolvedQuery& query, std::uint64_t row) {
-  return std::all_of(query.where.begin(), query.where.end(), [&](const RangePredicate& range) {
-    const double value = snapshot.value(row, range.attribute);
-    return value >= range.minimum && value <= range.maximum;
-  });
-}
 
 double rows_per_leaf(const Snapshot& snapshot) {
   return static_cast<double>(snapshot.num_tuples) / static_cast<double>(snapshot.num_leaves);

@@ -15,6 +15,7 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include "base/enum_names.h"
 #include "base/floating_point_scope.h"
 #include "base/with_threads.h"
 #include "culmen/error.h"
@@ -31,13 +32,14 @@ constexpr int kMaxAnticorrelatedAttributes = 32;
 constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 40;
 constexpr std::size_t kGrainRows = 4096;
 
-constexpr std::pair<std::string_view, TableKind> kKinds[] = {{"independent", TableKind::independent},
-                                                             {"correlated", TableKind::correlated},
-                                                             {"anticorrelated", TableKind::anticorrelated},
-                                                             {"ratings", TableKind::ratings},
-                                                             {"zipf", TableKind::zipf},
-                                                             {"clusters", TableKind::clusters},
-                                                             {"hotels", TableKind::hotels}};
+constexpr EnumNames<TableKind, 7> kKinds = {"kind of table",
+                                            {{{"independent", TableKind::independent},
+                                              {"correlated", TableKind::correlated},
+                                              {"anticorrelated", TableKind::anticorrelated},
+                                              {"ratings", TableKind::ratings},
+                                              {"zipf", TableKind::zipf},
+                                              {"clusters", TableKind::clusters},
+                                              {"hotels", TableKind::hotels}}}};
 
 constexpr std::uint32_t stream_of(TableKind kind) {
   return static_cast<std::uint32_t>(kind);
@@ -273,12 +275,7 @@ Table generate_table(const GenerateOptions& options) {
 }
 
 TableKind parse_table_kind(std::string_view name) {
-  std::string known;
-  for (const auto& [kind_name, kind] : kKinds) {
-    if (kind_name == name) return kind;
-    known.append(known.empty() ? "" : ", ").append(kind_name);
-  }
-  throw InvalidArgument("unknown kind of table \"" + std::string(name) + "\": expected one of " + known);
+  return kKinds.parse(name);
 }
 
 }  // namespace culmen

@@ -13,14 +13,13 @@ namespace culmen {
 
 class HotelGenerator {
  public:
-  static constexpr int kNumAttributes = 8;
   static constexpr std::int64_t kFirstId = 1000000;
 
   HotelGenerator(std::uint64_t seed, std::uint32_t stream);
 
   static std::vector<Attribute> attributes();
 
-  // Decimal values are the doubles nearest to their decimal text. [kNumAttributes] out.
+  // Decimal values are the doubles nearest to their decimal text. `values`: one for each of attributes().
   void make_row(std::uint64_t row, std::span<double> values) const;
 
   // UTF-8, such as "Hotel Aurora Kraków" or, once the words are used up, "Hotel Aurora Kraków 2". No two rows

@@ -11,13 +11,13 @@
 
 #include "base/ids.h"
 #include "base/with_threads.h"
+#include "gpu/build/column_stats.h"
 #include "gpu/build/cut_search.h"
 #include "gpu/build/fresh_pages.h"
 #include "gpu/build/keys.h"
 #include "gpu/build/load_room.h"
 #include "gpu/build/sort.h"
 #include "gpu/build/span_load.h"
-#include "gpu/build/survey.h"
 #include "gpu/build/transfer.h"
 #include "gpu/mirror/loaded_tree.h"
 #include "index/build/bulk_load.h"
@@ -52,7 +52,7 @@ class DeviceLoader {
   // Nothing: it needs more room than there is.
   std::optional<DeviceLoad> run() {
     const cuda::WaitAtEnd wait(stream_);  // buffers go behind it, and the caller's table
-    survey();
+    collect_stats();
     prepare_pages();
     choose_partitions();
     DeviceLoad loaded;
@@ -79,9 +79,9 @@ class DeviceLoader {
   }
 
   std::uint64_t room() const;
-  void survey();
+  void collect_stats();
   void prepare_pages();
-  std::vector<ColumnFacts> survey_chunks(IdFacts& ids);
+  std::vector<ColumnStats> stats_of_chunks(IdStats& ids);
   void check_ids();
   void choose_partitions();
   bool fits_at_once() const;
@@ -116,7 +116,7 @@ std::uint64_t DeviceLoader::room() const {
   return usable - std::min(usable, RowSort::kMoreBytes);
 }
 
-void DeviceLoader::survey() {
+void DeviceLoader::collect_stats() {
   report("reading", 0);
   const int block_rows = checked_block_rows(options_.block_rows);
   const LoadRoom most(table_, block_rows, largest_value_bytes(table_, options_.value_type));
@@ -124,14 +124,14 @@ void DeviceLoader::survey() {
   const std::uint64_t most_bytes =
       n * most.table_row + most.for_table(n, most_partitions(table_, options_, block_rows));
   chunks_.emplace(table_, chunk_rows_, most_bytes <= room(), stream_.get());
-  IdFacts ids;
-  const std::vector<ColumnFacts> facts = survey_chunks(ids);
-  for (std::size_t i = 0; i < facts.size(); ++i) check_values(table_, i, facts[i]);
+  IdStats ids;
+  const std::vector<ColumnStats> columns = stats_of_chunks(ids);
+  for (std::size_t i = 0; i < columns.size(); ++i) check_values(table_, i, columns[i]);
   ids_ascend_ = table_.ids.empty() || ids.is_unsorted == 0;
   if (!ids_ascend_) check_ids();
   const std::int64_t largest = table_.ids.empty() ? static_cast<std::int64_t>(n) - 1 : ids.largest;
-  snapshot_ =
-      start_snapshot(table_, options_, make_survey(table_, facts, options_.value_type), id_after(largest));
+  snapshot_ = start_snapshot(table_, options_, make_table_stats(table_, columns, options_.value_type),
+                             id_after(largest));
 }
 
 // Makes room for the fewest leaves that the rows can fill: how many there will be is not known before the
@@ -142,21 +142,21 @@ void DeviceLoader::prepare_pages() {
   pages_.start(snapshot_->blocks);
 }
 
-std::vector<ColumnFacts> DeviceLoader::survey_chunks(IdFacts& ids) {
+std::vector<ColumnStats> DeviceLoader::stats_of_chunks(IdStats& ids) {
   const bool round = options_.value_type == ValueType::float32;
-  const auto d_facts = send(std::vector(table_.columns.size(), no_facts()), stream_.get());
+  const auto d_stats = send(std::vector(table_.columns.size(), no_stats()), stream_.get());
   const auto d_ids = send(std::vector(1, ids), stream_.get());
   for_each_chunk("reading", [&](const TableChunk& chunk) {
-    launch_survey(chunk, round, d_facts.data(), stream_.get());
+    launch_column_stats(chunk, round, d_stats.data(), stream_.get());
     if (chunk.ids == nullptr) return;
     std::optional<std::int64_t> previous;
     if (chunk.first_row > 0) previous = table_.ids[chunk.first_row - 1];
-    launch_id_survey(chunk, previous, d_ids.data(), stream_.get());
+    launch_id_stats(chunk, previous, d_ids.data(), stream_.get());
   });
   ids = fetch(d_ids, stream_.get()).front();
-  const std::vector<DeviceFacts> facts = fetch(d_facts, stream_.get());
-  std::vector<ColumnFacts> result;
-  std::transform(facts.begin(), facts.end(), std::back_inserter(result), to_column_facts);
+  const std::vector<DeviceStats> stats = fetch(d_stats, stream_.get());
+  std::vector<ColumnStats> result;
+  std::transform(stats.begin(), stats.end(), std::back_inserter(result), to_column_stats);
   return result;
 }
 

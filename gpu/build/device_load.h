@@ -1,6 +1,6 @@
 // Bulk load on a GPU: the tree that index/build/bulk_load.h builds, to the byte. The device does what grows with
-// the table: survey, keys, sort, leaves, bounds; the host chooses partitions from a sample and stacks the
-// upper levels.
+// the table: column statistics, keys, sort, leaves, bounds; the host chooses partitions from a sample and stacks
+// the upper levels.
 //
 // A table that fits crosses the bus once. Of one that does not, the device takes as many partitions at a time
 // as it has room for, and the table crosses the bus again for each time.

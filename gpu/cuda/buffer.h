@@ -73,14 +73,6 @@ void grow(Buffer<T>& buffer, std::size_t size, Memory memory) {
   buffer = Buffer<T>(size, memory);
 }
 
-// A copy of host memory. Streams that do not wait for the default stream may still be ahead of it.
-template <typename T>
-Buffer<T> upload(const T* from, std::size_t size, Memory memory) {
-  Buffer<T> buffer(size, memory);
-  if (size > 0) check(cudaMemcpy(buffer.data(), from, size * sizeof(T), cudaMemcpyDefault));
-  return buffer;
-}
-
 class Stream {
  public:
   // Throws OutOfDeviceMemory or CudaError.

@@ -17,7 +17,7 @@
 #include "gpu/cuda/launch.h"
 #include "gpu/search/answer.cuh"
 #include "gpu/search/engines.h"
-#include "gpu/search/first_look.cuh"
+#include "gpu/search/seed_phase.cuh"
 #include "gpu/search/work_list.cuh"
 
 namespace culmen::gpu {
@@ -109,11 +109,11 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
 
   bound_slots(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
-  FirstLook<T, kLoads> look(mirror, query, scale, team);
-  publish(mirror, state, room, shared, look.sample(state.floor), team.lane);
+  SeedPhase<T, kLoads> seed(mirror, query, scale, team);
+  publish(mirror, state, room, shared, seed.sample(state.floor), team.lane);
   GridBarrier barrier(*state.counters, 1);
   barrier.arrive();
-  const Child child = look.open_next(shared);
+  const Child child = seed.open_next(shared);
   barrier.wait();
   const Floor floor = floor_of_published(mirror, state, room, scale, shared, rest);
   __syncthreads();  // the published keys make room for the candidates

@@ -4,12 +4,12 @@
 //   1. Each warp scores one of the leaves with the best bounds, as `bounded` does; the k-th best row of them
 //      gives the first floor. So few rows are appended in any order of the data.
 //   2. Every 32nd leaf is scored against that floor; the k-th best of the rows that reach it raises it,
-//      should the first look have found too little.
+//      should the seed phase have found too little.
 //   3. The other leaves follow, a warp a leaf, neighbours together.
 #include "gpu/cuda/launch.h"
 #include "gpu/search/answer.cuh"
 #include "gpu/search/engines.h"
-#include "gpu/search/first_look.cuh"
+#include "gpu/search/seed_phase.cuh"
 
 namespace culmen::gpu {
 namespace {
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
 
   bound_slots(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
-  publish(mirror, state, room, shared, FirstLook<T, kLoads>(mirror, query, scale, team).sample(state.floor),
+  publish(mirror, state, room, shared, SeedPhase<T, kLoads>(mirror, query, scale, team).sample(state.floor),
           lane);
   grid_barrier(*state.counters, 1);
   Floor floor = floor_of_published(mirror, state, room, scale, shared, keys);

@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::uint64_t kChunkRows = 1024;
 
-// One row of the table and where it goes.
-struct Placement {
+// A row of the table and its place in the order.
+struct KeyedRow {
   OrderKey key;
   std::uint64_t row;
 };
@@ -33,8 +33,8 @@ class BulkLoader {
   BulkLoader(const TableView& table, const BuildOptions& options) : table_(table), options_(options) {}
 
   std::shared_ptr<Snapshot> run() {
-    survey();
-    place_rows();
+    collect_stats();
+    key_rows();
     cut_leaves();
     fill_leaves();
     write_thresholds();
@@ -68,9 +68,9 @@ class BulkLoader {
   }
   std::uint64_t num_slots() const { return static_cast<std::uint64_t>(snapshot_->block_rows); }
 
-  void survey();
-  void place_rows();
-  void sort_placements();
+  void collect_stats();
+  void key_rows();
+  void sort_rows();
   void cut_leaves();
   void fill_leaves();
   template <typename T>
@@ -84,10 +84,10 @@ class BulkLoader {
   const TableView& table_;
   const BuildOptions& options_;
   std::shared_ptr<Snapshot> snapshot_;
-  std::vector<Placement> placements_;
-  std::vector<std::uint64_t> partition_first_;  // [num_partitions + 1] position in placements_
+  std::vector<KeyedRow> keyed_rows_;
+  std::vector<std::uint64_t> partition_first_;  // [num_partitions + 1] position in keyed_rows_
   std::vector<LeafHeader> leaves_;
-  std::vector<std::uint64_t> leaf_first_;   // position in placements_ of each leaf's first row
+  std::vector<std::uint64_t> leaf_first_;   // position in keyed_rows_ of each leaf's first row
   std::vector<PartitionRange> partitions_;  // in leaves_
 };
 
@@ -97,18 +97,18 @@ std::int64_t largest_id(const TableView& table) {
                            : *std::max_element(table.ids.begin(), table.ids.end());
 }
 
-void BulkLoader::survey() {
+void BulkLoader::collect_stats() {
   report("reading", 0);
   checked_block_rows(options_.block_rows);  // before a long look at the table
-  ColumnSurvey survey = survey_columns(table_, options_.value_type);
+  TableStats stats = table_stats(table_, options_.value_type);
   check_ids_unique(table_.ids);
   const std::int64_t next_id = table_.num_rows == 0 ? 0 : id_after(largest_id(table_));
-  snapshot_ = start_snapshot(table_, options_, std::move(survey), next_id);
+  snapshot_ = start_snapshot(table_, options_, std::move(stats), next_id);
   snapshot_->partitioner = make_partitioner(*snapshot_, table_, plan_partitions(*snapshot_, options_));
 }
 
-void BulkLoader::place_rows() {
-  placements_.resize(table_.num_rows);
+void BulkLoader::key_rows() {
+  keyed_rows_.resize(table_.num_rows);
   const std::uint64_t num_chunks = (table_.num_rows + kChunkRows - 1) / kChunkRows;
   parallel_slices("partitioning", num_chunks, 1, [&](std::uint64_t first, std::uint64_t last) {
     std::vector<std::uint64_t> rows;
@@ -119,28 +119,27 @@ void BulkLoader::place_rows() {
       keys.resize(rows.size());
       std::iota(rows.begin(), rows.end(), first_row);
       snapshot_->partitioner->keys(read_rows(*snapshot_, table_, rows), first_row, table_.num_rows, keys);
-      for (std::size_t r = 0; r < rows.size(); ++r) placements_[first_row + r] = {keys[r], rows[r]};
+      for (std::size_t r = 0; r < rows.size(); ++r) keyed_rows_[first_row + r] = {keys[r], rows[r]};
     }
   });
-  sort_placements();
+  sort_rows();
 }
 
 // By partition first, in two passes over the table, then each partition by itself, which fits into the cache.
-void BulkLoader::sort_placements() {
+void BulkLoader::sort_rows() {
   report("sorting", 0);
   partition_first_.assign(snapshot_->partitioner->num_partitions() + std::size_t{1}, 0);
-  for (const Placement& placement : placements_)
-    ++partition_first_[partition_of(placement.key) + std::size_t{1}];
+  for (const KeyedRow& row : keyed_rows_) ++partition_first_[partition_of(row.key) + std::size_t{1}];
   std::partial_sum(partition_first_.begin(), partition_first_.end(), partition_first_.begin());
   std::vector<std::uint64_t> next(partition_first_.begin(), partition_first_.end() - 1);
-  std::vector<Placement> sorted(placements_.size());
-  for (const Placement& placement : placements_) sorted[next[partition_of(placement.key)]++] = placement;
-  placements_ = std::move(sorted);
-  const auto comes_before = [this](const Placement& a, const Placement& b) {
+  std::vector<KeyedRow> sorted(keyed_rows_.size());
+  for (const KeyedRow& row : keyed_rows_) sorted[next[partition_of(row.key)]++] = row;
+  keyed_rows_ = std::move(sorted);
+  const auto comes_before = [this](const KeyedRow& a, const KeyedRow& b) {
     return a.key != b.key ? a.key < b.key : id_of(a.row) < id_of(b.row);
   };
   tbb::parallel_for(std::size_t{0}, next.size(), [&](std::size_t p) {
-    const auto begin = placements_.begin();
+    const auto begin = keyed_rows_.begin();
     tbb::parallel_sort(begin + static_cast<std::ptrdiff_t>(partition_first_[p]),
                        begin + static_cast<std::ptrdiff_t>(partition_first_[p + 1]), comes_before);
   });
@@ -169,7 +168,7 @@ void BulkLoader::fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<
   rows.resize(header.num_rows);
   std::int64_t* ids = s.blocks->ids(leaf);
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    rows[r] = placements_[leaf_first_[leaf] + r].row;
+    rows[r] = keyed_rows_[leaf_first_[leaf] + r].row;
     ids[r] = id_of(rows[r]);
   }
   header.min_id = *std::min_element(ids, ids + rows.size());
@@ -256,7 +255,7 @@ void BulkLoader::copy_labels() {
   if (!snapshot_->has_labels) return;
   Snapshot& s = *snapshot_;
   tbb::parallel_for(std::size_t{0}, leaves_.size(), [&](std::size_t leaf) {
-    const auto label = [&](std::uint64_t r) { return table_.labels[placements_[leaf_first_[leaf] + r].row]; };
+    const auto label = [&](std::uint64_t r) { return table_.labels[keyed_rows_[leaf_first_[leaf] + r].row]; };
     write_labels(*s.blocks, leaf, leaves_[leaf].num_rows, label);
   });
 }

@@ -1,4 +1,5 @@
-// Builds a snapshot from a table, bottom-up: survey, key, sort, cut into leaves, bound, stack inner nodes.
+// Builds a snapshot from a table, bottom-up: collect column statistics, key, sort, cut into leaves, bound, stack
+// inner nodes.
 #pragma once
 
 #include <memory>

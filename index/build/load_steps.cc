@@ -59,18 +59,18 @@ int checked_block_rows(int wanted) {
 }
 
 std::shared_ptr<Snapshot> start_snapshot(const TableView& table, const BuildOptions& options,
-                                         ColumnSurvey survey, std::int64_t next_id) {
+                                         TableStats stats, std::int64_t next_id) {
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->block_rows = checked_block_rows(options.block_rows);
   snapshot->attributes = table.attributes;
-  snapshot->value_type = survey.value_type;
-  snapshot->rounded_values = survey.rounded_values;
-  snapshot->stats = std::move(survey.stats);
+  snapshot->value_type = stats.value_type;
+  snapshot->rounded_values = stats.rounded_values;
+  snapshot->stats = std::move(stats.attributes);
   snapshot->num_tuples = table.num_rows;
   snapshot->next_id = next_id;
   snapshot->has_labels = !table.labels.empty();
   snapshot->layout = BoundLayout(snapshot->num_attributes());
-  for (const AttributeStats& stats : snapshot->stats) snapshot->units.push_back(bound_unit(stats));
+  for (const AttributeStats& attribute : snapshot->stats) snapshot->units.push_back(bound_unit(attribute));
   snapshot->exact_sums = sums_are_exact(snapshot->stats, snapshot->units);
   return snapshot;
 }

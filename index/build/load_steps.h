@@ -18,7 +18,7 @@ int checked_block_rows(int wanted);
 
 // All of a snapshot but the partitioner and the tree.
 std::shared_ptr<Snapshot> start_snapshot(const TableView& table, const BuildOptions& options,
-                                         ColumnSurvey survey, std::int64_t next_id);
+                                         TableStats stats, std::int64_t next_id);
 
 // Which partitioner there is to be.
 struct PartitionPlan {

@@ -6,26 +6,12 @@
 
 namespace culmen::storage {
 
-const char* kind_name(FileKind kind) {
-  switch (kind) {
-    case FileKind::leaves:
-      return "leaves";
-    case FileKind::nodes:
-      return "nodes";
-    case FileKind::labels:
-      return "labels";
-    case FileKind::partitions:
-      break;
-  }
-  return "partitions";
-}
-
 std::string manifest_name(std::uint64_t snapshot_number) {
   return "MANIFEST-" + std::to_string(snapshot_number);
 }
 
 std::string file_name(FileKind kind, std::uint64_t snapshot_number) {
-  return "SNAP-" + std::to_string(snapshot_number) + "-" + kind_name(kind);
+  return "SNAP-" + std::to_string(snapshot_number) + "-" + std::string(kFileKindNames.name(kind));
 }
 
 std::string log_name(std::uint64_t log_number) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 
+#include "base/enum_names.h"
 #include "index/snapshot.h"
 #include "index/storage/file_system.h"
 #include "index/storage/hash.h"
@@ -28,7 +29,11 @@ constexpr std::uint64_t aligned(std::uint64_t bytes) {
 enum class FileKind : std::uint16_t { leaves = 1, nodes = 2, labels = 3, partitions = 4 };
 inline constexpr std::array kFileKinds = {FileKind::leaves, FileKind::nodes, FileKind::labels,
                                           FileKind::partitions};
-const char* kind_name(FileKind kind);
+inline constexpr EnumNames<FileKind, 4> kFileKindNames = {"kind of file",
+                                                          {{{"leaves", FileKind::leaves},
+                                                            {"nodes", FileKind::nodes},
+                                                            {"labels", FileKind::labels},
+                                                            {"partitions", FileKind::partitions}}}};
 
 inline constexpr std::uint32_t kBlockMagic = 0x4b4c4243;  // "CBLK"
 inline constexpr std::uint16_t kFileHeaderLevel = 0xffff;

@@ -7,10 +7,12 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "culmen/error.h"
 #include "index/storage/json.h"
 #include "index/tree_height.h"
@@ -26,6 +28,13 @@ constexpr std::size_t kMaxValues = 10'000;
 constexpr std::uint64_t kMaxLeaves = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMaxTuples = kMaxLeaves * kMaxBlockRows;
 constexpr int kMaxUnitExponent = 1000;
+
+constexpr EnumNames<Preference, 2> kPreferences = {"preference",
+                                                   {{{"high", Preference::high}, {"low", Preference::low}}}};
+constexpr EnumNames<Partitioning, 2> kPartitionings = {
+    "partitioning", {{{"angle", Partitioning::angle}, {"random", Partitioning::random}}}};
+constexpr EnumNames<ValueType, 2> kValueTypes = {
+    "value type", {{{"float32", ValueType::float32}, {"float64", ValueType::float64}}}};
 
 std::string to_hex(std::uint64_t value) {
   std::string text(16, '0');
@@ -132,11 +141,11 @@ class Members {
     if (!from_hex(text(key), value)) fail_on(key, "is not 32 hexadecimal digits");
     return value;
   }
-  // The position of the text in `choices`.
-  std::size_t choice(const char* key, std::initializer_list<std::string_view> choices) const {
-    const auto found = std::find(choices.begin(), choices.end(), text(key));
-    if (found == choices.end()) fail_on(key, "is \"" + text(key) + "\", which this program does not know");
-    return static_cast<std::size_t>(found - choices.begin());
+  template <typename Enum, std::size_t N>
+  Enum choice(const char* key, const EnumNames<Enum, N>& names) const {
+    const std::optional<Enum> value = names.find(text(key));
+    if (!value) fail_on(key, "is \"" + text(key) + "\", which this program does not know");
+    return *value;
   }
 
  private:
@@ -172,6 +181,11 @@ std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump();
 }
 
+template <typename Enum, std::size_t N>
+std::string quoted(const EnumNames<Enum, N>& names, Enum value) {
+  return quoted(std::string(names.name(value)));
+}
+
 std::string number(std::integral auto value) {
   return std::to_string(value);
 }
@@ -194,7 +208,7 @@ std::string attribute_text(const Manifest& manifest, std::size_t i) {
   return object_text({{"maximum", quoted(to_hex_float(stats.maximum))},
                       {"minimum", quoted(to_hex_float(stats.minimum))},
                       {"name", quoted(attribute.name)},
-                      {"preference", quoted(attribute.preference == Preference::high ? "high" : "low")},
+                      {"preference", quoted(kPreferences, attribute.preference)},
                       {"quantum", number(stats.quantum)},
                       {"unit_exponent", number(manifest.units[i].exponent)},
                       {"unit_origin", quoted(to_hex_float(manifest.units[i].origin))}},
@@ -202,8 +216,7 @@ std::string attribute_text(const Manifest& manifest, std::size_t i) {
 }
 
 void parse_attribute(const Members& members, Manifest& manifest) {
-  Attribute attribute{members.text("name"),
-                      static_cast<Preference>(members.choice("preference", {"high", "low"}))};
+  Attribute attribute{members.text("name"), members.choice("preference", kPreferences)};
   AttributeStats stats;
   stats.minimum = members.hex_float("minimum");
   stats.maximum = members.hex_float("maximum");
@@ -239,7 +252,7 @@ std::string files_text(const Manifest& manifest) {
     const FileEntry& entry = manifest.file(kind);
     files.push_back(object_text({{"bytes", number(entry.bytes)},
                                  {"digest", quoted(to_hex(entry.digest))},
-                                 {"kind", quoted(std::string(kind_name(kind)))},
+                                 {"kind", quoted(kFileKindNames, kind)},
                                  {"name", quoted(file_name(kind, manifest.snapshot.number))}},
                                 2));
   }
@@ -250,7 +263,7 @@ std::string partitioning_text(const Manifest& manifest) {
   std::vector<std::string> splits;
   for (std::int32_t split : manifest.splits) splits.push_back(number(split));
   return object_text({{"cuts", number(manifest.num_cuts)},
-                      {"kind", quoted(manifest.partitioning == Partitioning::angle ? "angle" : "random")},
+                      {"kind", quoted(kPartitionings, manifest.partitioning)},
                       {"partitions", number(manifest.num_partitions)},
                       {"splits", array_text(splits, 2)}},
                      1);
@@ -268,8 +281,7 @@ void parse_files(const std::vector<JsonValue>& files, const std::string& path, M
   std::set<FileKind> seen;
   for (const JsonValue& file : files) {
     const Members members(file, path, "a file");
-    const auto kind =
-        static_cast<FileKind>(1 + members.choice("kind", {"leaves", "nodes", "labels", "partitions"}));
+    const FileKind kind = members.choice("kind", kFileKindNames);
     if (!seen.insert(kind).second) members.fail("stands there twice");
     // The name follows from kind and number: nothing in a manifest can lead to any other file.
     if (members.text("name") != file_name(kind, manifest.snapshot.number))
@@ -298,8 +310,7 @@ void parse_levels(const Members& all, const std::string& path, Manifest& manifes
 }
 
 void parse_partitioning(const Members& members, Manifest& manifest) {
-  manifest.partitioning =
-      members.choice("kind", {"angle", "random"}) == 0 ? Partitioning::angle : Partitioning::random;
+  manifest.partitioning = members.choice("kind", kPartitionings);
   for (std::int64_t split : members.integers("splits", kMaxAttributes, 1, kMaxPartitions))
     manifest.splits.push_back(static_cast<std::int32_t>(split));
   manifest.num_partitions = members.count("partitions", kMaxPartitions, 1);
@@ -370,30 +381,29 @@ std::string to_text(const Manifest& manifest) {
     std::vector<std::string> attributes;
     for (std::size_t i = 0; i < manifest.attributes.size(); ++i)
       attributes.push_back(attribute_text(manifest, i));
-    return object_text(
-               {{"attributes", array_text(attributes, 1)},
-                {"block_rows", number(manifest.block_rows)},
-                {"byte_order", quoted("little")},
-                {"exact_sums", boolean(manifest.exact_sums)},
-                {"fan_out", number(kFanOut)},
-                {"features", array_text({}, 1)},
-                {"files", files_text(manifest)},
-                {"format", quoted(kFormatName)},
-                {"format_version", number(kFormatVersion)},
-                {"index_uuid", quoted(hex_of(manifest.index_uuid))},
-                {"labels", boolean(manifest.has_labels)},
-                {"leaves", number(manifest.num_leaves)},
-                {"levels", levels_text(manifest)},
-                {"log", log_text(manifest.log)},
-                {"next_id", number(manifest.next_id)},
-                {"partitioning", partitioning_text(manifest)},
-                {"rounded_values", number(manifest.rounded_values)},
-                {"snapshot", number(manifest.snapshot.number)},
-                {"tuples", number(manifest.num_tuples)},
-                {"uuid", quoted(hex_of(manifest.snapshot.uuid))},
-                {"value_type", quoted(manifest.value_type == ValueType::float32 ? "float32" : "float64")},
-                {"version", number(manifest.version)}},
-               0) +
+    return object_text({{"attributes", array_text(attributes, 1)},
+                        {"block_rows", number(manifest.block_rows)},
+                        {"byte_order", quoted("little")},
+                        {"exact_sums", boolean(manifest.exact_sums)},
+                        {"fan_out", number(kFanOut)},
+                        {"features", array_text({}, 1)},
+                        {"files", files_text(manifest)},
+                        {"format", quoted(kFormatName)},
+                        {"format_version", number(kFormatVersion)},
+                        {"index_uuid", quoted(hex_of(manifest.index_uuid))},
+                        {"labels", boolean(manifest.has_labels)},
+                        {"leaves", number(manifest.num_leaves)},
+                        {"levels", levels_text(manifest)},
+                        {"log", log_text(manifest.log)},
+                        {"next_id", number(manifest.next_id)},
+                        {"partitioning", partitioning_text(manifest)},
+                        {"rounded_values", number(manifest.rounded_values)},
+                        {"snapshot", number(manifest.snapshot.number)},
+                        {"tuples", number(manifest.num_tuples)},
+                        {"uuid", quoted(hex_of(manifest.snapshot.uuid))},
+                        {"value_type", quoted(kValueTypes, manifest.value_type)},
+                        {"version", number(manifest.version)}},
+                       0) +
            "\n";
   } catch (const nlohmann::json::type_error&) {
     throw InvalidArgument("the name of an attribute is not UTF-8");
@@ -417,8 +427,7 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
     parse_attribute(Members(attribute, path, "an attribute"), manifest);
   if (manifest.attributes.empty()) all.fail_on("attributes", "are missing");
   check_names(manifest, all);
-  manifest.value_type =
-      all.choice("value_type", {"float32", "float64"}) == 0 ? ValueType::float32 : ValueType::float64;
+  manifest.value_type = all.choice("value_type", kValueTypes);
   manifest.has_labels = all.boolean("labels");
   manifest.exact_sums = all.boolean("exact_sums");
   manifest.block_rows = all.count("block_rows", kMaxBlockRows, 16);

@@ -1,6 +1,5 @@
 #include "index/write/extremes.h"
 
-#include <cmath>
 #include <limits>
 #include <queue>
 
@@ -14,13 +13,6 @@ struct Entry {
 
   bool operator<(const Entry& other) const { return bound < other.bound; }
 };
-
-// A bound in units as a value, rounded away from the block.
-double outward(const BoundUnit& unit, double in_units, double sign) {
-  const double extent = in_units * unit.unit;
-  const double margin = 0x1p-51 * (std::fabs(unit.origin) + std::fabs(extent)) + 0x1p-1070;
-  return sign * (unit.origin + extent) + margin;
-}
 
 double corner_value(const Snapshot& s, std::uint32_t leaf, std::size_t attribute, bool largest) {
   return visit_value_type(s, [&]<typename T>(T) {
@@ -49,7 +41,7 @@ double extreme_value(const Snapshot& s, int attribute, bool largest) {
     const NodeRef node = s.node(top.slot);
     for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
       const double in_units = static_cast<float>(node.bounds()[row * kFanOut + static_cast<int>(c)]);
-      open.push({outward(s.units[i], in_units, sign), node.children()[c], top.level - 1});
+      open.push({sign * s.units[i].value_outwards(in_units, largest), node.children()[c], top.level - 1});
     }
   }
   return sign * best + 0.0;

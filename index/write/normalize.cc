@@ -186,9 +186,9 @@ class Folder {
     const ValueType wanted = !is_float32                 ? ValueType::float64
                              : options_.round_to_float32 ? ValueType::float32
                                                          : ValueType::automatic;
-    const ColumnSurvey survey = survey_columns(table, wanted);
-    if (survey.value_type != s_.value_type && table.num_rows > 0) throw_not_float32(table);
-    change_.rounded_values += survey.rounded_values;
+    const TableStats stats = table_stats(table, wanted);
+    if (stats.value_type != s_.value_type && table.num_rows > 0) throw_not_float32(table);
+    change_.rounded_values += stats.rounded_values;
     return table;
   }
 

@@ -1,28 +1,22 @@
 // The public types of changes.
-#include <array>
-#include <string>
-#include <utility>
-
-#include "culmen/error.h"
+#include "base/enum_names.h"
 #include "culmen/open.h"
 #include "culmen/write.h"
 
 namespace culmen {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Durability>, 3> kDurabilities = {
-    {{"sync", Durability::sync}, {"os", Durability::os}, {"batch", Durability::batch}}};
+constexpr EnumNames<Durability, 3> kDurabilities = {
+    "durability", {{{"sync", Durability::sync}, {"os", Durability::os}, {"batch", Durability::batch}}}};
 
 }  // namespace
 
 Durability parse_durability(std::string_view name) {
-  for (const auto& [text, durability] : kDurabilities)
-    if (text == name) return durability;
-  throw InvalidArgument("unknown durability \"" + std::string(name) + "\"; known: sync, os, batch");
+  return kDurabilities.parse(name);
 }
 
 std::string_view durability_name(Durability durability) {
-  return kDurabilities[static_cast<std::size_t>(durability)].first;
+  return kDurabilities.name(durability);
 }
 
 WriteBatch& WriteBatch::insert(TableView rows) {

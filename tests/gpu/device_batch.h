@@ -13,15 +13,9 @@
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "gpu/cuda/buffer.h"
+#include "tests/gpu/upload.h"
 
 namespace culmen::test {
-
-template <typename T>
-cuda::Buffer<T> to_device(const std::vector<T>& values) {
-  cuda::Buffer<T> buffer = cuda::upload(values.data(), values.size(), cuda::Memory::device);
-  cuda::check(cudaDeviceSynchronize());  // streams of tests do not wait for the copy
-  return buffer;
-}
 
 template <typename T>
 std::vector<T> to_host(const cuda::Buffer<T>& buffer) {

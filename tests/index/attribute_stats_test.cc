@@ -47,6 +47,18 @@ TEST(BoundUnit, MapsTheRangeToAboutZeroToOne) {
   }
 }
 
+// Values near zero lose their last digits where the origin is far from it.
+TEST(BoundUnit, GivesValuesBackRoundedOutwards) {
+  Random random(3);
+  for (int i = 0; i < 10'000; ++i) {
+    const double extent = std::ldexp(1.0, random.between(-900, 900));
+    const BoundUnit unit = bound_unit({-extent * random.unit(), extent * random.unit(), kNoQuantum});
+    const double value = random.sign() * extent * std::ldexp(random.unit(), random.between(-60, 0));
+    ASSERT_GE(unit.value_outwards(unit.to_units(value), true), value);
+    ASSERT_LE(unit.value_outwards(unit.to_units(value), false), value);
+  }
+}
+
 TEST(BoundUnit, StaysANormalNumberAtTheEdges) {
   constexpr double kMax = std::numeric_limits<double>::max();
   for (const AttributeStats& stats :

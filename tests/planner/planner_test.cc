@@ -60,7 +60,7 @@ TEST(Planner, SearchesSmallTablesByTheirBounds) {
     EXPECT_EQ(index.search({.weights = {1, 1, 1}, .k = k}).stats.engine, Engine::bounded);
 }
 
-// 1,250 blocks or more, so that a search looks at what is left.
+// 1,250 blocks or more, so that a search comes to a checkpoint.
 Index wide_index(ValueClass values) {
   Random random(3);
   const Table table = random_table(random, values, 20000, 8);
@@ -118,8 +118,8 @@ TEST(Automatic, StaysWithTheBoundsWhereAScanIsDear) {
   }
 }
 
-// 500 blocks: one thread would have read them before a look could save anything.
-TEST(Automatic, LooksAtASmallTableIfThreadsShareIt) {
+// 500 blocks: one thread would have read them before a checkpoint could save anything.
+TEST(Automatic, HasACheckpointInASmallTableIfThreadsShareIt) {
   if (threads_of(0) == 1) GTEST_SKIP() << "one thread";
   Random random(4);
   const Table table = random_table(random, ValueClass::uniform_f32, 8000, 8);

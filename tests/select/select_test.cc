@@ -14,15 +14,11 @@
 #include "tests/cases.h"
 #include "tests/generators.h"
 #include "tests/gpu/gpu_testing.h"
+#include "tests/gpu/upload.h"
 #include "tests/select/selected_rows.h"
 
 namespace culmen::select {
 namespace {
-
-template <typename T>
-cuda::Buffer<T> on_card(const std::vector<T>& values) {
-  return cuda::upload(values.data(), values.size(), cuda::Memory::device);
-}
 
 std::vector<SelectedRow> download(const SelectedRow* rows, std::size_t count, const cuda::Stream& stream) {
   std::vector<SelectedRow> host(count);
@@ -43,9 +39,9 @@ class Selections {
 
   template <typename T>
   void check(const Rows<T>& rows, std::vector<std::uint32_t> ks, const std::string& what) {
-    const cuda::Buffer<T> keys = on_card(rows.keys);
-    const cuda::Buffer<std::int32_t> second_keys = on_card(rows.second_keys);
-    const cuda::Buffer<std::int64_t> ids = on_card(rows.ids);
+    const cuda::Buffer<T> keys = test::to_device(rows.keys);
+    const cuda::Buffer<std::int32_t> second_keys = test::to_device(rows.second_keys);
+    const cuda::Buffer<std::int64_t> ids = test::to_device(rows.ids);
     const KeyColumns columns = {.type = rows.type,
                                 .keys = keys.data(),
                                 .second_type = KeyType::int32,
@@ -134,7 +130,7 @@ TEST(Select, CandidatesOfTwoThreadBlocks) {
     for (std::uint64_t row = 0; row < num_rows; ++row)
       rows.push_back(
           {0.25 * static_cast<double>(random.below(1000)), static_cast<std::int64_t>(row ^ 5), row});
-    const cuda::Buffer<gpu::Candidate> candidates = on_card(rows);
+    const cuda::Buffer<gpu::Candidate> candidates = test::to_device(rows);
     std::sort(rows.begin(), rows.end(), gpu::ranks_before);
     gpu::BestCandidates best;
     for (const std::size_t k : {1025, 2048, 2600}) {
@@ -181,7 +177,7 @@ TEST(Select, KeysThatAreNotAligned) {
   Workspace workspace;
   cuda::Stream stream;
   const Rows<float> all{KeyType::float32, make_keys<float>(Order::random, 300'001, 9), {}, {}};
-  const cuda::Buffer<float> keys = on_card(all.keys);
+  const cuda::Buffer<float> keys = test::to_device(all.keys);
   const Rows<float> rows{KeyType::float32, {all.keys.begin() + 1, all.keys.end()}, {}, {}};
   for (const Method method : kAllMethods) {
     const KeyColumns columns = {.keys = keys.data() + 1, .num_rows = 300'000};
@@ -195,8 +191,8 @@ TEST(Select, ScoresMadeOnTheFlyOfRowsThatAFilterTakes) {
   Selections selections;
   for (const std::uint32_t n : {100u, 5000u, 600'000u}) {
     const ScoredTable table(n);
-    const cuda::Buffer<float> a = on_card(table.values[0]), b = on_card(table.values[1]),
-                              c = on_card(table.values[2]);
+    const cuda::Buffer<float> a = test::to_device(table.values[0]), b = test::to_device(table.values[1]),
+                              c = test::to_device(table.values[2]);
     for (const float highest : {0.0001f, 0.3f, 2.0f}) {
       const ScoredColumns columns = ScoredTable::columns(a.data(), b.data(), c.data(), highest, n);
       const std::vector<SelectedRow> wanted = table.sorted(highest);
@@ -224,7 +220,7 @@ TEST(Select, KeysAndIdsOfStructs) {
     rows.ids.push_back(9999 - std::int64_t{i});
     structs.push_back({rows.keys[i], rows.ids[i], -1});
   }
-  const cuda::Buffer<Row> all = on_card(structs);
+  const cuda::Buffer<Row> all = test::to_device(structs);
   const KeyColumns columns = {.type = KeyType::float64,
                               .keys = &all.data()->key,
                               .ids = &all.data()->id,
@@ -243,8 +239,8 @@ TEST(Select, SurvivesIdsThatRepeat) {
   Workspace workspace;
   cuda::Stream stream;
   const std::uint32_t n = 300'000;
-  const cuda::Buffer<float> keys = on_card(make_keys<float>(Order::few, n, 1));
-  const cuda::Buffer<std::int64_t> ids = on_card(std::vector<std::int64_t>(n, 17));
+  const cuda::Buffer<float> keys = test::to_device(make_keys<float>(Order::few, n, 1));
+  const cuda::Buffer<std::int64_t> ids = test::to_device(std::vector<std::int64_t>(n, 17));
   const KeyColumns columns = {.keys = keys.data(), .ids = ids.data(), .num_rows = n};
   for (const Method method : kAllMethods)
     for (const std::uint32_t k : {10u, 500u, 4000u}) {

@@ -428,8 +428,8 @@ TEST(ParseTableKind, ListsTheKindsWhenItDoesNotKnowOne) {
   } catch (const InvalidArgument& error) {
     EXPECT_STREQ(
         error.what(),
-        "unknown kind of table \"hotel\": expected one of independent, correlated, anticorrelated, ratings, "
-        "zipf, clusters, hotels");
+        "unknown kind of table \"hotel\"; known: independent, correlated, anticorrelated, ratings, zipf, "
+        "clusters, hotels");
   }
 }
 

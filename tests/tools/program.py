@@ -19,7 +19,6 @@ import unittest
 from pathlib import Path
 
 PROGRAM = os.environ.get("CULMEN_PROGRAM", "culmen")
-os.environ["CULMEN_CALIBRATION"] = ""  # no test measures the machine by the way, or writes to the user's cache
 SANITIZED = bool(os.environ.get("CULMEN_SANITIZE"))
 ENGINES = ["auto", "scan", "ta", "gta", "bounded"]
 

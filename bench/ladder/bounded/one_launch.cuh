@@ -16,7 +16,7 @@
 #include "bench/ladder/bounded/rungs.h"
 #include "gpu/cuda/launch.h"
 #include "gpu/search/answer.cuh"
-#include "gpu/search/first_look.cuh"
+#include "gpu/search/seed_phase.cuh"
 #include "gpu/search/work_list.cuh"
 
 namespace culmen::gpu::ladder {

@@ -13,7 +13,7 @@
 #include "gpu/cuda/buffer.h"
 #include "gpu/cuda/launch.h"
 #include "gpu/search/answer.cuh"
-#include "gpu/search/first_look.cuh"
+#include "gpu/search/seed_phase.cuh"
 
 namespace culmen::gpu::ladder {
 namespace {

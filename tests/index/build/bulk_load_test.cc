@@ -10,6 +10,7 @@
 #include "culmen/error.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
+#include "tests/index/block_spans.h"
 #include "tests/refusals.h"
 
 namespace culmen::test {
@@ -23,11 +24,11 @@ std::string bytes_of(const Snapshot& s) {
   };
   const auto add_all = [&add](auto values) { add(values.data(), values.size_bytes()); };
   const Blocks& blocks = *s.blocks;
-  add_all(blocks.all_leaves());
-  add_all(blocks.all_values());
-  add_all(blocks.all_ids());
-  add_all(blocks.all_corners());
-  add_all(blocks.all_nodes());
+  add_all(all_leaves(blocks));
+  add_all(all_values(blocks));
+  add_all(all_ids(blocks));
+  add_all(all_corners(blocks));
+  add_all(all_nodes(blocks));
   for (std::size_t leaf = 0; leaf < s.num_leaves; ++leaf) add_all(blocks.labels(leaf));
   return bytes;
 }

@@ -12,6 +12,7 @@
 
 #include "index/build/bulk_load.h"
 #include "index/snapshot.h"
+#include "tests/index/block_spans.h"
 
 namespace culmen::storage {
 
@@ -71,7 +72,7 @@ inline bool same_partitioner(const Partitioner& a, const Partitioner& b) {
 
 inline bool same_nodes(const Snapshot& a, const Snapshot& b) {
   return a.height == b.height && a.root == b.root && a.num_nodes == b.num_nodes &&
-         same_bytes(a.blocks->all_nodes(), b.blocks->all_nodes());
+         same_bytes(test::all_nodes(*a.blocks), test::all_nodes(*b.blocks));
 }
 
 inline bool same_labels(const Snapshot& a, const Snapshot& b) {
@@ -82,7 +83,7 @@ inline bool same_labels(const Snapshot& a, const Snapshot& b) {
 }
 
 inline bool same_leaves(const Snapshot& a, const Snapshot& b) {
-  return same_bytes(a.blocks->all_leaves(), b.blocks->all_leaves()) &&
+  return same_bytes(test::all_leaves(*a.blocks), test::all_leaves(*b.blocks)) &&
          same_bytes(a.order().partitions, b.order().partitions);
 }
 
@@ -104,9 +105,9 @@ inline std::string difference(const Snapshot& a, const Snapshot& b) {
     return "counts";
   if (!same_partitioner(*a.partitioner, *b.partitioner)) return "partitioner";
   if (!same_leaves(a, b)) return "leaves";
-  if (!same_bytes(a.blocks->all_values(), b.blocks->all_values())) return "values";
-  if (!same_bytes(a.blocks->all_ids(), b.blocks->all_ids())) return "ids";
-  if (!same_bytes(a.blocks->all_corners(), b.blocks->all_corners())) return "corners";
+  if (!same_bytes(test::all_values(*a.blocks), test::all_values(*b.blocks))) return "values";
+  if (!same_bytes(test::all_ids(*a.blocks), test::all_ids(*b.blocks))) return "ids";
+  if (!same_bytes(test::all_corners(*a.blocks), test::all_corners(*b.blocks))) return "corners";
   if (!same_labels(a, b)) return "labels";
   if (a.layout.num_rows() != b.layout.num_rows()) return "layout";
   if (!same_nodes(a, b)) return "nodes";

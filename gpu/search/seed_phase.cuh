@@ -1,4 +1,5 @@
-// How a search by the whole grid begins: the bounds of all level-1 nodes, and a look at the best of them.
+// The seed phase of a search by the whole grid: the bounds of all level-1 nodes, and the sample, some of the
+// best leaves below them, whose rows give the first floor.
 #pragma once
 
 #include "gpu/search/grid_search.cuh"
@@ -54,7 +55,7 @@ class Team {
       outside[slot_at(place)] = bound;
     }
   }
-  // It has been looked into.
+  // It has been opened.
   __device__ void take_out(std::uint32_t place) const {
     (is_inside(place) ? bounds[place] : outside[slot_at(place)]) = -infinity();
   }
@@ -105,7 +106,7 @@ __device__ inline void bound_slots(const MirrorRef& mirror, QueryRef query, cons
   }
 }
 
-// For choosing what to look at first.
+// For choosing what to open first.
 __device__ inline std::uint32_t bound_key(double bound, const KeyScale& scale) {
   return bound == -infinity() ? KeyScale::kNone : scale.key(bound);
 }
@@ -173,11 +174,11 @@ __device__ inline Child child_of(const MirrorRef& mirror, QueryRef query, std::u
   return {child_bound(query, node, lane), node.children()[lane], node.min_ids()[lane]};
 }
 
-// A warp's look into the tree while nothing is known of the scores.
+// What a warp does in the seed phase, while nothing is known of the scores.
 template <typename T, int kLoads>
-class FirstLook {
+class SeedPhase {
  public:
-  __device__ FirstLook(const MirrorRef& mirror, QueryRef query, const KeyScale& scale, const Team& team)
+  __device__ SeedPhase(const MirrorRef& mirror, QueryRef query, const KeyScale& scale, const Team& team)
       : mirror_(mirror), query_(query), scale_(scale), team_(team), nodes_(team, scale) {}
 
   // Scores one of the 4 best leaves in the team's best node. If several nodes tie, the warps share them out,

@@ -1,0 +1,42 @@
+// Names of an enumeration's values, as the command line, files and messages write them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "culmen/error.h"
+
+namespace culmen {
+
+template <typename Enum, std::size_t N>
+struct EnumNames {
+  std::string_view what;  // one of the values is, for messages: "engine"
+  std::array<std::pair<std::string_view, Enum>, N> names;
+
+  std::optional<Enum> find(std::string_view text) const {
+    for (const auto& [known, value] : names)
+      if (known == text) return value;
+    return std::nullopt;
+  }
+
+  // Throws InvalidArgument, which lists the names.
+  Enum parse(std::string_view text) const {
+    if (const std::optional<Enum> value = find(text)) return *value;
+    std::string all;
+    for (const auto& [known, value] : names) all.append(all.empty() ? "" : ", ").append(known);
+    throw InvalidArgument("unknown " + std::string(what) + " \"" + std::string(text) + "\"; known: " + all);
+  }
+
+  // Empty for a value that has none.
+  std::string_view name(Enum wanted) const {
+    for (const auto& [known, value] : names)
+      if (value == wanted) return known;
+    return {};
+  }
+};
+
+}  // namespace culmen

@@ -1,0 +1,36 @@
+// Column statistics (index/columns.h) and those of the ids, collected by a device.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "gpu/build/table_chunks.h"
+#include "index/columns.h"
+
+namespace culmen::gpu {
+
+// ColumnStats that many threads join by atomics: extremes are integers in the order of the doubles.
+struct DeviceStats {
+  std::uint64_t minimum, maximum;
+  std::uint64_t first_bad_row;
+  std::uint64_t not_float32;
+  std::int32_t quantum;
+};
+
+struct IdStats {
+  std::int64_t largest = std::numeric_limits<std::int64_t>::min();
+  std::uint32_t is_unsorted = 0;  // not strictly ascending
+};
+
+// As they are before the first row, and what they say.
+DeviceStats no_stats();
+ColumnStats to_column_stats(const DeviceStats& stats);
+
+// Enqueues that the chunk's values join stats[num_columns], in device memory. `round`: to float32 before.
+void launch_column_stats(const TableChunk& chunk, bool round, DeviceStats* stats, cudaStream_t stream);
+// The same for its ids, of which there are some. `previous`: the id before them.
+void launch_id_stats(const TableChunk& chunk, std::optional<std::int64_t> previous, IdStats* stats,
+                     cudaStream_t stream);
+
+}  // namespace culmen::gpu
