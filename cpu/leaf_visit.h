@@ -47,7 +47,7 @@ void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::uint3
 }
 
 // Rule A: the score's own chain over a corner of the leaf covers, without margin, every score in the leaf
-// (Corner::maximum, minimum) or in all later leaves of the partition (later_maximum, later_minimum).
+// (Corner::maximum, minimum) or in all later leaves of the partition (suffix_maximum, suffix_minimum).
 template <typename T>
 double corner_score(const Snapshot& snapshot, const ResolvedQuery& query, std::uint32_t leaf, Corner maximum,
                     Corner minimum) {

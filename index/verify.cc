@@ -228,11 +228,11 @@ void Verifier::check_thresholds(std::size_t partition) {
   for (std::size_t position = range.first_leaf + std::size_t{range.num_leaves};
        position-- > range.first_leaf;) {
     const std::uint32_t leaf = leaves_[position];
-    if (s_.leaf(leaf).later_min_id > min_id)
+    if (s_.leaf(leaf).suffix_min_id > min_id)
       fault(leaf_name(leaf), "a later leaf holds a smaller id than it says");
     for (std::size_t i = 0; i < d; ++i) {
-      if (!(s_.corner<T>(leaf, Corner::later_maximum)[i] >= highest[i]) ||
-          !(s_.corner<T>(leaf, Corner::later_minimum)[i] <= lowest[i]))
+      if (!(s_.corner<T>(leaf, Corner::suffix_maximum)[i] >= highest[i]) ||
+          !(s_.corner<T>(leaf, Corner::suffix_minimum)[i] <= lowest[i]))
         fault(leaf_name(leaf),
               "the threshold tuple does not cover \"" + s_.attributes[i].name + "\" of a later leaf");
       highest[i] = std::max(highest[i], s_.corner<T>(leaf, Corner::maximum)[i]);

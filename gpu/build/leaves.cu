@@ -148,18 +148,18 @@ __global__ void __launch_bounds__(kThreads)
   if (a == leaves.num_attributes) {
     scan_later(
         range, kNoId, Least{}, [&](std::uint32_t leaf) { return leaves.header(leaf).min_id; },
-        [&](std::uint32_t leaf) -> std::int64_t& { return leaves.header(leaf).later_min_id; });
+        [&](std::uint32_t leaf) -> std::int64_t& { return leaves.header(leaf).suffix_min_id; });
     return;
   }
   const auto value = [&](std::uint32_t leaf, Corner which) -> T& { return leaves.corner<T>(leaf, which)[a]; };
   scan_later(
       range, static_cast<T>(-kInfinity), Greatest{},
       [&](std::uint32_t leaf) { return value(leaf, Corner::maximum); },
-      [&](std::uint32_t leaf) -> T& { return value(leaf, Corner::later_maximum); });
+      [&](std::uint32_t leaf) -> T& { return value(leaf, Corner::suffix_maximum); });
   scan_later(
       range, static_cast<T>(kInfinity), Least{},
       [&](std::uint32_t leaf) { return value(leaf, Corner::minimum); },
-      [&](std::uint32_t leaf) -> T& { return value(leaf, Corner::later_minimum); });
+      [&](std::uint32_t leaf) -> T& { return value(leaf, Corner::suffix_minimum); });
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ struct LeafRecord {
   std::uint32_t num_rows = 0;       //  0
   std::uint32_t partition = 0;      //  4
   std::int64_t min_id = 0;          //  8
-  std::int64_t later_min_id = 0;    // 16
+  std::int64_t suffix_min_id = 0;   // 16
   std::uint64_t labels_offset = 0;  // 24  of the leaf's block in the labels file; 0 without labels
   std::uint64_t label_bytes = 0;    // 32  of text in it
   std::uint64_t reserved[3] = {};   // 40

@@ -141,8 +141,8 @@ class LeafReader {
       const AttributeStats& stats = manifest_.stats[i % d];
       const bool in_range = corners[i] >= stats.minimum && corners[i] <= stats.maximum;
       const auto corner = static_cast<Corner>(i / d);
-      const bool is_threshold = (corner == Corner::later_maximum && corners[i] < kInfinity) ||
-                                (corner == Corner::later_minimum && corners[i] > -kInfinity);
+      const bool is_threshold = (corner == Corner::suffix_maximum && corners[i] < kInfinity) ||
+                                (corner == Corner::suffix_minimum && corners[i] > -kInfinity);
       good &= in_range || is_threshold;
     }
     if (!good) fail(leaf, layout_.corners_offset(), "a corner outside of its attribute's range");
@@ -156,7 +156,7 @@ class LeafReader {
         const LeafRecord& record = records_[leaf];
         if (record.partition != p) fail(leaf, 0, "a leaf in the wrong partition");
         snapshot_.blocks->leaf(leaf) = {record.num_rows, record.partition, record.min_id,
-                                        record.later_min_id};
+                                        record.suffix_min_id};
         num_tuples += record.num_rows;
       }
     }
@@ -186,11 +186,11 @@ class LeafReader {
     for (std::uint64_t leaf = end; leaf-- > first;) {
       if (leaf + 1 < end && !(last_rows_[leaf] < first_rows_[leaf + 1]))
         fail(leaf + 1, layout_.ids_offset(), "leaves that are not in key order");
-      bool covers = records_[leaf].later_min_id <= min_id;
+      bool covers = records_[leaf].suffix_min_id <= min_id;
       const auto corner = [&](Corner which) { return snapshot_.corner<T>(leaf, which); };
       for (std::size_t i = 0; i < d; ++i) {
-        covers &= corner(Corner::later_maximum)[i] >= highest[i];
-        covers &= corner(Corner::later_minimum)[i] <= lowest[i];
+        covers &= corner(Corner::suffix_maximum)[i] >= highest[i];
+        covers &= corner(Corner::suffix_minimum)[i] <= lowest[i];
         highest[i] = std::max(highest[i], corner(Corner::maximum)[i]);
         lowest[i] = std::min(lowest[i], corner(Corner::minimum)[i]);
       }
@@ -231,7 +231,7 @@ void write_leaves(const Snapshot& s, const std::vector<std::uint64_t>& label_off
   file.write(leaf_places(layout), [&](std::uint64_t number, std::byte* payload) {
     const std::uint32_t leaf = leaves[number];
     const LeafHeader& header = s.leaf(leaf);
-    LeafRecord record{header.num_rows, header.partition, header.min_id, header.later_min_id};
+    LeafRecord record{header.num_rows, header.partition, header.min_id, header.suffix_min_id};
     if (s.has_labels) {
       record.labels_offset = label_offsets[number];
       record.label_bytes = blocks.labels(leaf).size() - blocks.shape().label_end_bytes();

@@ -61,19 +61,19 @@ std::vector<Run> TreeWriter::runs_of(const PageEdit& edit, const Change& change)
 }
 
 // What the page says of those behind it, with the rows that come to them.
-Later TreeWriter::later_of(const PageEdit& edit, const Change& change) const {
-  Later later(next_->attributes.size());
+SuffixExtremes TreeWriter::suffix_of(const PageEdit& edit, const Change& change) const {
+  SuffixExtremes suffix(next_->attributes.size());
   const std::uint32_t slot = leaves_[edit.page].slot;
-  if (next_->leaf(slot).num_rows > 0) later.include_later(*next_, slot);
+  if (next_->leaf(slot).num_rows > 0) suffix.include_suffix_of(*next_, slot);
   for (const Touch& touch : edit.later) {
-    later.min_id = std::min(later.min_id, change.ids[touch.value]);
-    for (std::size_t i = 0; i < later.highest.size(); ++i) {
+    suffix.min_id = std::min(suffix.min_id, change.ids[touch.value]);
+    for (std::size_t i = 0; i < suffix.highest.size(); ++i) {
       const double value = change.number(touch.value, i, next_->value_bytes());
-      later.highest[i] = std::max(later.highest[i], value);
-      later.lowest[i] = std::min(later.lowest[i], value);
+      suffix.highest[i] = std::max(suffix.highest[i], value);
+      suffix.lowest[i] = std::min(suffix.lowest[i], value);
     }
   }
-  return later;
+  return suffix;
 }
 
 void TreeWriter::release(std::uint32_t slot) {
@@ -124,7 +124,7 @@ void TreeWriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, const Ch
                               LeafWriter& writer, BoundRows& raised) {
   LeafPage& leaf = leaves_[edit.page];
   const std::vector<Run> runs = runs_of(edit, change);
-  writer.write(slot, next_->leaf(leaf.slot).partition, runs, later_of(edit, change));
+  writer.write(slot, next_->leaf(leaf.slot).partition, runs, suffix_of(edit, change));
   const MutableNode node = nodes_->owned(leaf.parent);
   const std::uint32_t child = position_of({node.bytes}, leaf.slot);
   node.children()[child] = slot;
@@ -210,13 +210,13 @@ void TreeWriter::write_parts(std::span<Recut> recuts, const Change& change) {
   for_each(recuts.size(), [&](std::size_t r) {
     Recut& recut = recuts[r];
     cut_evenly(recut, change);
-    Later later = later_of(recut.edits.back(), change);
+    SuffixExtremes suffix = suffix_of(recut.edits.back(), change);
     for (std::size_t p = recut.parts.size(); p-- > 0;) {
       Recut::Part& part = recut.parts[p];
-      writers.local().write(part.slot, recut.partition, part.runs, later);
+      writers.local().write(part.slot, recut.partition, part.runs, suffix);
       part.rows.resize(static_cast<std::size_t>(next_->layout.num_rows()));
       writers.local().bound(part.slot, 0, next_->leaf(part.slot).num_rows, part.rows);
-      later.include_leaf(*next_, part.slot);
+      suffix.include_leaf(*next_, part.slot);
     }
   });
 }

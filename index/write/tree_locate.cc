@@ -131,16 +131,16 @@ void TreeWriter::touch_earlier_pages(const Change& change, PageNumber page, std:
                                      std::vector<Touch>& touches) const {
   const std::vector<PageNumber>& pages = partitions_[partition_of(keys_[row])];
   for (std::size_t p = position_in_partition(page); p-- > 0;) {
-    if (later_covers(leaves_[pages[p]].slot, change, row)) return;
+    if (suffix_covers(leaves_[pages[p]].slot, change, row)) return;
     touches.push_back({pages[p], Kind::later, row});
   }
 }
 
-bool TreeWriter::later_covers(std::uint32_t slot, const Change& change, std::uint32_t row) const {
-  if (change.ids[row] < next_->leaf(slot).later_min_id) return false;
+bool TreeWriter::suffix_covers(std::uint32_t slot, const Change& change, std::uint32_t row) const {
+  if (change.ids[row] < next_->leaf(slot).suffix_min_id) return false;
   return visit_value_type(*next_, [&]<typename T>(T) {
-    const T* highest = next_->corner<T>(slot, Corner::later_maximum);
-    const T* lowest = next_->corner<T>(slot, Corner::later_minimum);
+    const T* highest = next_->corner<T>(slot, Corner::suffix_maximum);
+    const T* lowest = next_->corner<T>(slot, Corner::suffix_minimum);
     for (std::size_t i = 0; i < next_->attributes.size(); ++i) {
       const T value = *reinterpret_cast<const T*>(change.value(row, i, sizeof(T)));
       if (value > highest[i] || value < lowest[i]) return false;

@@ -104,13 +104,13 @@ class TreeWriter {
   std::size_t position_in_partition(PageNumber page) const;
   void touch_earlier_pages(const Change& change, PageNumber page, std::uint32_t row,
                            std::vector<Touch>& touches) const;
-  bool later_covers(std::uint32_t slot, const Change& change, std::uint32_t row) const;
+  bool suffix_covers(std::uint32_t slot, const Change& change, std::uint32_t row) const;
   static std::vector<PageEdit> group(std::vector<Touch>& touches);
 
   std::size_t rows_after(const PageEdit& edit) const;
   bool needs_recut(const PageEdit& edit) const;
   std::vector<Run> runs_of(const PageEdit& edit, const Change& change) const;
-  Later later_of(const PageEdit& edit, const Change& change) const;
+  SuffixExtremes suffix_of(const PageEdit& edit, const Change& change) const;
   void release(std::uint32_t slot);
   void rewrite(std::vector<PageEdit>& edits, const Change& change);
   void rewrite_leaf(const PageEdit& edit, std::uint32_t slot, const Change& change, LeafWriter& writer,

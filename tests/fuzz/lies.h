@@ -85,7 +85,7 @@ class Liar {
       }
       storage::LeafRecord record = record_of(leaf);
       record.min_id = smallest_id(leaf);
-      record.later_min_id = std::numeric_limits<std::int64_t>::min();
+      record.suffix_min_id = std::numeric_limits<std::int64_t>::min();
       std::memcpy(payload(leaf), &record, sizeof record);
     }
     cover_up_nodes();
@@ -167,7 +167,7 @@ class Liar {
 
   void lie_about_ids(std::uint64_t leaf, std::uint64_t b) {
     storage::LeafRecord record = record_of(leaf);
-    std::int64_t& id = b % 2 == 0 ? record.min_id : record.later_min_id;
+    std::int64_t& id = b % 2 == 0 ? record.min_id : record.suffix_min_id;
     id = b % 3 == 0 ? kNoId : static_cast<std::int64_t>(static_cast<std::uint64_t>(id) - b % 64);
     std::memcpy(payload(leaf), &record, sizeof record);
   }

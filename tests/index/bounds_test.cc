@@ -239,7 +239,7 @@ TEST_P(Bounds, OfACornerAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
       for (std::uint32_t leaf = 0; leaf < s->num_leaves; ++leaf) {
         const double own = corner_score<T>(*s, resolved, leaf, Corner::maximum, Corner::minimum);
         const double later =
-            corner_score<T>(*s, resolved, leaf, Corner::later_maximum, Corner::later_minimum);
+            corner_score<T>(*s, resolved, leaf, Corner::suffix_maximum, Corner::suffix_minimum);
         attained += own == best[leaf] ? 1 : 0;
         EXPECT_GE(own, best[leaf]);
         for (std::uint32_t l = leaf + 1; l < s->num_leaves && s->leaf(l).partition == s->leaf(leaf).partition;

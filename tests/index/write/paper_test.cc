@@ -87,7 +87,7 @@ class PaperTest : public testing::Test {
     return tuples;
   }
   Tuple threshold(std::size_t position) const {
-    const float* corner = now_->corner<float>(now_->order().leaves.at(position), Corner::later_maximum);
+    const float* corner = now_->corner<float>(now_->order().leaves.at(position), Corner::suffix_maximum);
     return {corner[0], corner[1], corner[2]};
   }
 
