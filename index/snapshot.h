@@ -39,15 +39,16 @@ struct TreeOrder {
   std::vector<PartitionRange> partitions;  // positions in `leaves`
 };
 
-// Says when a version is over: when the last who could read it has let it go.
-class Lease {
+// Each version has one, which whoever can read the version keeps alive. It says when the version is over: its
+// slots may be used again.
+class VersionPin {
  public:
-  Lease() : over_(std::make_shared<std::atomic<bool>>(false)) {}
-  ~Lease() { over_->store(true, std::memory_order_release); }
-  Lease(const Lease&) = delete;
-  Lease& operator=(const Lease&) = delete;
+  VersionPin() : over_(std::make_shared<std::atomic<bool>>(false)) {}
+  ~VersionPin() { over_->store(true, std::memory_order_release); }
+  VersionPin(const VersionPin&) = delete;
+  VersionPin& operator=(const VersionPin&) = delete;
 
-  // Outlives the lease.
+  // Becomes true when the pin goes; may outlive it.
   std::shared_ptr<const std::atomic<bool>> over() const { return over_; }
 
  private:
@@ -80,7 +81,7 @@ struct Snapshot {
   std::uint64_t num_leaves = 0;
   std::uint64_t num_nodes = 0;
   std::uint64_t leaf_slots = 0, node_slots = 0;  // of `blocks`, that this version may refer to
-  Lease lease;
+  VersionPin pin;
 
   int num_attributes() const { return static_cast<int>(attributes.size()); }
   std::size_t value_bytes() const {

@@ -59,7 +59,7 @@ void TreeNodes::begin_version(Snapshot& next) {
 }
 
 void TreeNodes::end_version(const Snapshot& base) {
-  slots_.end_version(base.lease.over());
+  slots_.end_version(base.pin.over());
   next_ = nullptr;
 }
 

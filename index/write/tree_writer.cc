@@ -120,8 +120,8 @@ std::shared_ptr<const Snapshot> TreeWriter::publish(std::uint64_t version) {
   next_->version = version;
   next_->leaf_slots = leaf_slots_->end();
   next_->node_slots = nodes_->slots_end();
-  next_->blocks->add_older_version(base_->lease.over());
-  leaf_slots_->end_version(base_->lease.over());
+  next_->blocks->add_older_version(base_->pin.over());
+  leaf_slots_->end_version(base_->pin.over());
   nodes_->end_version(*base_);
   base_ = std::move(next_);
   return base_;
