@@ -20,7 +20,7 @@ std::size_t TreeWriter::rows_after(const PageEdit& edit) const {
   return next_->leaf(leaves_[edit.page].slot).num_rows - edit.removed.size() + edit.added.size();
 }
 
-bool TreeWriter::needs_recut(const PageEdit& edit) const {
+bool TreeWriter::needs_rebalance(const PageEdit& edit) const {
   const std::size_t rows = rows_after(edit);
   return rows > block_rows() || rows == 0 || (!edit.removed.empty() && rows < least_rows());
 }
@@ -30,7 +30,7 @@ std::vector<Run> TreeWriter::runs_of(const PageEdit& edit, const Change& change)
   const std::uint32_t slot = leaves_[edit.page].slot;
   const std::uint32_t num_rows = next_->leaf(slot).num_rows;
   std::vector<std::uint32_t> added;
-  for (const Touch& touch : edit.added) added.push_back(touch.value);
+  for (const PageOperation& operation : edit.added) added.push_back(operation.value);
   const auto place = [&](std::uint32_t row) { return std::pair(keys_[row] & kOrderMask, change.ids[row]); };
   std::sort(added.begin(), added.end(),
             [&](std::uint32_t a, std::uint32_t b) { return place(a) < place(b); });
@@ -65,10 +65,10 @@ SuffixExtremes TreeWriter::suffix_of(const PageEdit& edit, const Change& change)
   SuffixExtremes suffix(next_->attributes.size());
   const std::uint32_t slot = leaves_[edit.page].slot;
   if (next_->leaf(slot).num_rows > 0) suffix.include_suffix_of(*next_, slot);
-  for (const Touch& touch : edit.later) {
-    suffix.min_id = std::min(suffix.min_id, change.ids[touch.value]);
+  for (const PageOperation& operation : edit.covered) {
+    suffix.min_id = std::min(suffix.min_id, change.ids[operation.value]);
     for (std::size_t i = 0; i < suffix.highest.size(); ++i) {
-      const double value = change.number(touch.value, i, next_->value_bytes());
+      const double value = change.number(operation.value, i, next_->value_bytes());
       suffix.highest[i] = std::max(suffix.highest[i], value);
       suffix.lowest[i] = std::min(suffix.lowest[i], value);
     }
@@ -103,20 +103,21 @@ void TreeWriter::rewrite(std::vector<PageEdit>& edits, const Change& change) {
   }
   starts.push_back(edits.size());
   tbb::enumerable_thread_specific<LeafWriter> writers([&] { return LeafWriter(*next_, change); });
-  std::vector<TreeNodes::Rise> rises(parents.size());
+  std::vector<TreeNodes::BoundRaise> raises(parents.size());
   nodes_->own(parents, [&](std::size_t n) {
-    rises[n].node = parents[n];
+    raises[n].node = parents[n];
     for (std::size_t e = starts[n]; e < starts[n + 1]; ++e)
-      rewrite_leaf(edits[e], slots[e], change, writers.local(), rises[n].rows);
+      rewrite_leaf(edits[e], slots[e], change, writers.local(), raises[n].rows);
     update_min_id(nodes_->owned(parents[n]));
   });
   for (std::size_t e = 0; e < edits.size(); ++e) {
     LeafPage& leaf = leaves_[edits[e].page];
     release(std::exchange(leaf.slot, slots[e]));
     nodes_->leaf_is_in(edits[e].page, slots[e]);
-    for (const Touch& touch : edits[e].added) ids_.insert(change.ids[touch.value], edits[e].page);
+    for (const PageOperation& operation : edits[e].added)
+      ids_.insert(change.ids[operation.value], edits[e].page);
   }
-  nodes_->carry_up(std::move(rises));
+  nodes_->carry_up(std::move(raises));
 }
 
 // `raised` covers afterwards what the page may have more than before.
@@ -155,21 +156,21 @@ void TreeWriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, const Ch
 // ---- Splits, merges and borrowing
 
 // Pages that are too full or nearly empty, the latter with a neighbour; the other edits go to `plain`.
-std::vector<TreeWriter::Recut> TreeWriter::plan_recuts(std::span<const PageEdit> edits,
-                                                       std::vector<PageEdit>& plain) const {
+std::vector<TreeWriter::Rebalance> TreeWriter::plan_rebalances(std::span<const PageEdit> edits,
+                                                               std::vector<PageEdit>& plain) const {
   std::vector<bool> is_taken(leaves_.size());
   for (const PageEdit& edit : edits)
-    if (needs_recut(edit)) is_taken[edit.page] = true;
-  std::vector<Recut> recuts;
+    if (needs_rebalance(edit)) is_taken[edit.page] = true;
+  std::vector<Rebalance> rebalances;
   for (const PageEdit& edit : edits) {
-    if (!needs_recut(edit)) {
+    if (!needs_rebalance(edit)) {
       plain.push_back(edit);
       continue;
     }
-    Recut recut;
-    recut.partition = next_->leaf(leaves_[edit.page].slot).partition;
-    recut.pages = {edit.page};
-    recut.edits = {edit};
+    Rebalance rebalance;
+    rebalance.partition = next_->leaf(leaves_[edit.page].slot).partition;
+    rebalance.pages = {edit.page};
+    rebalance.edits = {edit};
     const std::size_t rows = rows_after(edit);
     if (rows > 0 && rows < least_rows()) {
       const std::optional<PageNumber> neighbour = neighbour_of(edit.page, is_taken);
@@ -179,12 +180,13 @@ std::vector<TreeWriter::Recut> TreeWriter::plan_recuts(std::span<const PageEdit>
       }
       is_taken[*neighbour] = true;
       const bool is_next = position_in_partition(*neighbour) > position_in_partition(edit.page);
-      recut.pages.insert(is_next ? recut.pages.end() : recut.pages.begin(), *neighbour);
-      recut.edits.insert(is_next ? recut.edits.end() : recut.edits.begin(), PageEdit{*neighbour, {}, {}, {}});
+      rebalance.pages.insert(is_next ? rebalance.pages.end() : rebalance.pages.begin(), *neighbour);
+      rebalance.edits.insert(is_next ? rebalance.edits.end() : rebalance.edits.begin(),
+                             PageEdit{*neighbour, {}, {}, {}});
     }
-    recuts.push_back(std::move(recut));
+    rebalances.push_back(std::move(rebalance));
   }
-  return recuts;
+  return rebalances;
 }
 
 // A page beside this one in its partition that is not cut anew itself.
@@ -196,24 +198,24 @@ std::optional<PageNumber> TreeWriter::neighbour_of(PageNumber page, const std::v
   return std::nullopt;
 }
 
-void TreeWriter::write_parts(std::span<Recut> recuts, const Change& change) {
-  for (Recut& recut : recuts) {
+void TreeWriter::write_parts(std::span<Rebalance> rebalances, const Change& change) {
+  for (Rebalance& rebalance : rebalances) {
     std::size_t num_rows = 0;
-    for (const PageEdit& edit : recut.edits) num_rows += rows_after(edit);
-    const std::size_t limit = recut.pages.size() > 1 ? fill_rows() : block_rows();
+    for (const PageEdit& edit : rebalance.edits) num_rows += rows_after(edit);
+    const std::size_t limit = rebalance.pages.size() > 1 ? fill_rows() : block_rows();
     const std::size_t num_parts =
         num_rows <= limit ? (num_rows > 0 ? 1 : 0) : (num_rows + fill_rows() - 1) / fill_rows();
-    recut.parts.resize(num_parts);
-    for (Recut::Part& part : recut.parts) part.slot = leaf_slots_->take();
+    rebalance.parts.resize(num_parts);
+    for (Rebalance::Part& part : rebalance.parts) part.slot = leaf_slots_->take();
   }
   tbb::enumerable_thread_specific<LeafWriter> writers([&] { return LeafWriter(*next_, change); });
-  for_each(recuts.size(), [&](std::size_t r) {
-    Recut& recut = recuts[r];
-    cut_evenly(recut, change);
-    SuffixExtremes suffix = suffix_of(recut.edits.back(), change);
-    for (std::size_t p = recut.parts.size(); p-- > 0;) {
-      Recut::Part& part = recut.parts[p];
-      writers.local().write(part.slot, recut.partition, part.runs, suffix);
+  for_each(rebalances.size(), [&](std::size_t r) {
+    Rebalance& rebalance = rebalances[r];
+    cut_evenly(rebalance, change);
+    SuffixExtremes suffix = suffix_of(rebalance.edits.back(), change);
+    for (std::size_t p = rebalance.parts.size(); p-- > 0;) {
+      Rebalance::Part& part = rebalance.parts[p];
+      writers.local().write(part.slot, rebalance.partition, part.runs, suffix);
       part.rows.resize(static_cast<std::size_t>(next_->layout.num_rows()));
       writers.local().bound(part.slot, 0, next_->leaf(part.slot).num_rows, part.rows);
       suffix.include_leaf(*next_, part.slot);
@@ -222,14 +224,14 @@ void TreeWriter::write_parts(std::span<Recut> recuts, const Change& change) {
 }
 
 // Gives each part its rows.
-void TreeWriter::cut_evenly(Recut& recut, const Change& change) const {
+void TreeWriter::cut_evenly(Rebalance& rebalance, const Change& change) const {
   std::vector<Run> runs;
   std::size_t num_rows = 0;
-  for (const PageEdit& edit : recut.edits) {
+  for (const PageEdit& edit : rebalance.edits) {
     for (const Run& run : runs_of(edit, change)) runs.push_back(run);
     num_rows += rows_after(edit);
   }
-  const std::size_t num_parts = recut.parts.size();
+  const std::size_t num_parts = rebalance.parts.size();
   std::size_t done = 0;
   auto run = runs.begin();
   std::uint32_t used = 0;  // of *run
@@ -237,7 +239,7 @@ void TreeWriter::cut_evenly(Recut& recut, const Change& change) const {
     const std::size_t end = num_rows * (p + 1) / num_parts;
     while (done < end) {
       const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(run->count - used, end - done));
-      recut.parts[p].runs.push_back({run->slot, run->first + used, count});
+      rebalance.parts[p].runs.push_back({run->slot, run->first + used, count});
       done += count;
       used += count;
       if (used < run->count) continue;
@@ -248,44 +250,44 @@ void TreeWriter::cut_evenly(Recut& recut, const Change& change) const {
 }
 
 // Puts the parts into the tree, and tells the nodes above what they may have more than before.
-void TreeWriter::place(std::span<Recut> recuts, const Change& change) {
-  if (recuts.empty()) return;
+void TreeWriter::place(std::span<Rebalance> rebalances, const Change& change) {
+  if (rebalances.empty()) return;
   std::vector<PageNumber> parents;
-  for (const Recut& recut : recuts)
-    for (const PageNumber page : recut.pages) parents.push_back(leaves_[page].parent);
+  for (const Rebalance& rebalance : rebalances)
+    for (const PageNumber page : rebalance.pages) parents.push_back(leaves_[page].parent);
   nodes_->own(std::move(parents));
-  for (Recut& recut : recuts) place_parts(recut, change);
-  std::vector<TreeNodes::Rise> rises;
-  for (Recut& recut : recuts)
-    for (std::size_t p = 0; p < recut.parts.size(); ++p)
-      rises.push_back({leaves_[recut.pages[p]].parent, std::move(recut.parts[p].rows)});
-  nodes_->carry_up(std::move(rises));
+  for (Rebalance& rebalance : rebalances) place_parts(rebalance, change);
+  std::vector<TreeNodes::BoundRaise> raises;
+  for (Rebalance& rebalance : rebalances)
+    for (std::size_t p = 0; p < rebalance.parts.size(); ++p)
+      raises.push_back({leaves_[rebalance.pages[p]].parent, std::move(rebalance.parts[p].rows)});
+  nodes_->carry_up(std::move(raises));
 }
 
 // Puts the parts in the place of the pages: as many as there are keep their numbers.
-void TreeWriter::place_parts(Recut& recut, const Change& change) {
-  std::vector<PageNumber>& pages = partitions_[recut.partition];
+void TreeWriter::place_parts(Rebalance& rebalance, const Change& change) {
+  std::vector<PageNumber>& pages = partitions_[rebalance.partition];
   std::vector<std::uint32_t> old_slots;
-  for (const PageNumber page : recut.pages) old_slots.push_back(leaves_[page].slot);
-  const std::size_t first = position_in_partition(recut.pages.front());
-  for (std::size_t p = 0; p < recut.parts.size(); ++p) {
-    const Recut::Part& part = recut.parts[p];
-    if (p >= recut.pages.size()) {
+  for (const PageNumber page : rebalance.pages) old_slots.push_back(leaves_[page].slot);
+  const std::size_t first = position_in_partition(rebalance.pages.front());
+  for (std::size_t p = 0; p < rebalance.parts.size(); ++p) {
+    const Rebalance::Part& part = rebalance.parts[p];
+    if (p >= rebalance.pages.size()) {
       const PageNumber page = new_leaf_page();
       leaves_[page].slot = part.slot;
       set_first(page);
-      nodes_->insert_leaf(TreeNodes::Side::after, recut.pages[p - 1], page, part.rows);
+      nodes_->insert_leaf(TreeNodes::Side::after, rebalance.pages[p - 1], page, part.rows);
       pages.insert(pages.begin() + static_cast<std::ptrdiff_t>(first + p), page);
-      recut.pages.push_back(page);
+      rebalance.pages.push_back(page);
     } else {
-      nodes_->set_leaf(recut.pages[p], part.slot, part.rows);
-      set_first(recut.pages[p]);
-      leaves_[recut.pages[p]].num_erased = 0;
+      nodes_->set_leaf(rebalance.pages[p], part.slot, part.rows);
+      set_first(rebalance.pages[p]);
+      leaves_[rebalance.pages[p]].num_erased = 0;
     }
-    move_ids(part.runs, recut.pages[p], change);
+    move_ids(part.runs, rebalance.pages[p], change);
   }
-  for (std::size_t p = recut.parts.size(); p < recut.pages.size(); ++p) {
-    const PageNumber page = recut.pages[p];
+  for (std::size_t p = rebalance.parts.size(); p < rebalance.pages.size(); ++p) {
+    const PageNumber page = rebalance.pages[p];
     nodes_->remove_leaf(page);
     pages.erase(std::find(pages.begin(), pages.end(), page));
     leaves_[page] = {};

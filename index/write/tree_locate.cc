@@ -1,4 +1,4 @@
-// TreeWriter: which pages a batch touches.
+// TreeWriter: which pages a batch changes.
 #include <algorithm>
 #include <iterator>
 #include <tuple>
@@ -18,42 +18,43 @@ std::uint32_t random_partition(std::int64_t id, std::uint32_t num_partitions) {
 
 }  // namespace
 
-std::vector<TreeWriter::Touch> TreeWriter::locate(const Change& change) {
-  std::vector<Touch> touches;
-  touches.reserve(change.removed.size() + 2 * change.num_rows());
-  locate_removed(change, touches);
-  locate_added(change, touches);
-  return touches;
+std::vector<TreeWriter::PageOperation> TreeWriter::locate(const Change& change) {
+  std::vector<PageOperation> operations;
+  operations.reserve(change.removed.size() + 2 * change.num_rows());
+  locate_removed(change, operations);
+  locate_added(change, operations);
+  return operations;
 }
 
-void TreeWriter::locate_removed(const Change& change, std::vector<Touch>& touches) {
+void TreeWriter::locate_removed(const Change& change, std::vector<PageOperation>& operations) {
   for (const std::int64_t id : change.removed) ids_.prefetch(id);
   for (const std::int64_t id : change.removed) {
     const Place place = find(id);
     CULMEN_ASSERT(place.page != kNoPage);
-    touches.push_back({place.page, Kind::remove, place.position});
+    operations.push_back({place.page, Kind::remove, place.position});
     note_removed_row(leaves_[place.page].slot, place.position);
   }
 }
 
-void TreeWriter::locate_added(const Change& change, std::vector<Touch>& touches) {
+void TreeWriter::locate_added(const Change& change, std::vector<PageOperation>& operations) {
   keys_ = keys_of(change);
   if (num_empty_partitions_ > 0)
     for (const OrderKey key : keys_)
       if (partitions_[partition_of(key)].empty()) new_partition_page(partition_of(key));
   constexpr std::size_t kChunkRows = 64;
   const std::size_t num_rows = keys_.size();
-  std::vector<std::vector<Touch>> chunks((num_rows + kChunkRows - 1) / kChunkRows);
+  std::vector<std::vector<PageOperation>> chunks((num_rows + kChunkRows - 1) / kChunkRows);
   for_each(chunks.size(), [&](std::size_t c) {
     const std::size_t end = std::min(num_rows, (c + 1) * kChunkRows);
     for (std::size_t r = c * kChunkRows; r < end; ++r) {
       const auto row = static_cast<std::uint32_t>(r);
       const PageNumber page = page_for(keys_[row], change.ids[row]);
       chunks[c].push_back({page, Kind::add, row});
-      touch_earlier_pages(change, page, row, chunks[c]);
+      cover_in_earlier_pages(change, page, row, chunks[c]);
     }
   });
-  for (const std::vector<Touch>& chunk : chunks) touches.insert(touches.end(), chunk.begin(), chunk.end());
+  for (const std::vector<PageOperation>& chunk : chunks)
+    operations.insert(operations.end(), chunk.begin(), chunk.end());
 }
 
 std::vector<OrderKey> TreeWriter::keys_of(const Change& change) const {
@@ -127,12 +128,12 @@ std::size_t TreeWriter::position_in_partition(PageNumber page) const {
 
 // What a leaf says of those behind it covers also what the leaf before it says: so the first page that covers
 // the row already ends the walk.
-void TreeWriter::touch_earlier_pages(const Change& change, PageNumber page, std::uint32_t row,
-                                     std::vector<Touch>& touches) const {
+void TreeWriter::cover_in_earlier_pages(const Change& change, PageNumber page, std::uint32_t row,
+                                        std::vector<PageOperation>& operations) const {
   const std::vector<PageNumber>& pages = partitions_[partition_of(keys_[row])];
   for (std::size_t p = position_in_partition(page); p-- > 0;) {
     if (suffix_covers(leaves_[pages[p]].slot, change, row)) return;
-    touches.push_back({pages[p], Kind::later, row});
+    operations.push_back({pages[p], Kind::cover, row});
   }
 }
 
@@ -149,24 +150,25 @@ bool TreeWriter::suffix_covers(std::uint32_t slot, const Change& change, std::ui
   });
 }
 
-// The touches of each page together, in the order of the enumeration.
-std::vector<TreeWriter::PageEdit> TreeWriter::group(std::vector<Touch>& touches) {
-  std::sort(touches.begin(), touches.end(), [](const Touch& a, const Touch& b) {
+// The operations of each page together, in the order of the enumeration.
+std::vector<TreeWriter::PageEdit> TreeWriter::group(std::vector<PageOperation>& operations) {
+  std::sort(operations.begin(), operations.end(), [](const PageOperation& a, const PageOperation& b) {
     return std::tie(a.page, a.kind, a.value) < std::tie(b.page, b.kind, b.value);
   });
   std::vector<PageEdit> edits;
-  for (std::size_t first = 0; first < touches.size();) {
+  for (std::size_t first = 0; first < operations.size();) {
     PageEdit& edit = edits.emplace_back();
-    edit.page = touches[first].page;
+    edit.page = operations[first].page;
     const auto take = [&](Kind kind) {
       const std::size_t start = first;
-      while (first < touches.size() && touches[first].page == edit.page && touches[first].kind == kind)
+      while (first < operations.size() && operations[first].page == edit.page &&
+             operations[first].kind == kind)
         ++first;
-      return std::span<const Touch>(touches).subspan(start, first - start);
+      return std::span<const PageOperation>(operations).subspan(start, first - start);
     };
     edit.removed = take(Kind::remove);
     edit.added = take(Kind::add);
-    edit.later = take(Kind::later);
+    edit.covered = take(Kind::cover);
   }
   return edits;
 }

@@ -132,34 +132,34 @@ void TreeNodes::loosen_all(std::span<const double> slack) {
   });
 }
 
-void TreeNodes::carry_up(std::vector<Rise> rises) {
-  while (!rises.empty() && !is_root(rises.front().node)) {
-    std::sort(rises.begin(), rises.end(), [this](const Rise& a, const Rise& b) {
+void TreeNodes::carry_up(std::vector<BoundRaise> raises) {
+  while (!raises.empty() && !is_root(raises.front().node)) {
+    std::sort(raises.begin(), raises.end(), [this](const BoundRaise& a, const BoundRaise& b) {
       return parent(a.node) != parent(b.node) ? parent(a.node) < parent(b.node) : a.node < b.node;
     });
-    std::vector<std::size_t> starts;  // of the rises of each parent
-    for (std::size_t i = 0; i < rises.size(); ++i)
-      if (i == 0 || parent(rises[i].node) != parent(rises[i - 1].node)) starts.push_back(i);
-    starts.push_back(rises.size());
-    std::vector<Rise> above(starts.size() - 1);
+    std::vector<std::size_t> starts;  // of the raises of each parent
+    for (std::size_t i = 0; i < raises.size(); ++i)
+      if (i == 0 || parent(raises[i].node) != parent(raises[i - 1].node)) starts.push_back(i);
+    starts.push_back(raises.size());
+    std::vector<BoundRaise> above(starts.size() - 1);
     for_each(above.size(), [&](std::size_t p) {
-      above[p].node = parent(rises[starts[p]].node);
+      above[p].node = parent(raises[starts[p]].node);
       const MutableNode node = owned(above[p].node);
       for (std::size_t i = starts[p]; i < starts[p + 1]; ++i) {
-        Rise& rise = rises[i];
-        const std::uint32_t position = position_of({node.bytes}, pages_[rise.node].slot);
-        node.min_ids()[position] = this->node(rise.node).header().min_id;
-        if (rise.rows.empty()) continue;
-        cover_column(next_->layout, node, position, rise.rows);  // or a split has: those above are to know
+        BoundRaise& raise = raises[i];
+        const std::uint32_t position = position_of({node.bytes}, pages_[raise.node].slot);
+        node.min_ids()[position] = this->node(raise.node).header().min_id;
+        if (raise.rows.empty()) continue;
+        cover_column(next_->layout, node, position, raise.rows);  // or a split has: those above are to know
         if (above[p].rows.empty()) {
-          above[p].rows = std::move(rise.rows);
+          above[p].rows = std::move(raise.rows);
         } else {
-          cover(next_->layout, above[p].rows, rise.rows);
+          cover(next_->layout, above[p].rows, raise.rows);
         }
       }
       update_min_id(node);
     });
-    rises = std::move(above);
+    raises = std::move(above);
   }
 }
 

@@ -59,12 +59,12 @@ class TreeNodes {
   void loosen_all(std::span<const double> slack);
 
   // What changed below a node: `rows` is what its column above must cover; empty: nothing more than before.
-  struct Rise {
+  struct BoundRaise {
     PageNumber node = kNoPage;
     BoundRows rows;
   };
   // Carries changes of owned level-1 nodes up to the root.
-  void carry_up(std::vector<Rise> rises);
+  void carry_up(std::vector<BoundRaise> raises);
 
   // What these three do to bounds stays below until carry_up() is told of it.
   // The leaf page moved to `slot` and has these bounds now. Its node is owned.

@@ -163,7 +163,7 @@ bool TreeWriter::has_room_for_pages(const Change& change) const {
 bool TreeWriter::has_room(const std::vector<PageEdit>& edits) const {
   std::size_t pieces = 0, new_leaves = 0;
   for (const PageEdit& edit : edits) {
-    if (!needs_recut(edit)) {
+    if (!needs_rebalance(edit)) {
       ++pieces;
       continue;
     }
@@ -186,17 +186,17 @@ void TreeWriter::apply(const Change& change) {
   ids_.reserve(ids_.size() + change.num_rows());
   add_to_stats(change);
   lost_extremes_.assign(2 * next_->attributes.size(), false);
-  std::vector<Touch> touches = locate(change);
-  const std::vector<PageEdit> edits = group(touches);
+  std::vector<PageOperation> operations = locate(change);
+  const std::vector<PageEdit> edits = group(operations);
   if (!has_room(edits)) return reload(change);
-  for (const Touch& touch : touches)
-    if (touch.kind == Kind::remove)
-      ids_.erase(current().leaf_ids(leaves_[touch.page].slot)[touch.value], touch.page);
+  for (const PageOperation& operation : operations)
+    if (operation.kind == Kind::remove)
+      ids_.erase(current().leaf_ids(leaves_[operation.page].slot)[operation.value], operation.page);
   std::vector<PageEdit> plain;
-  std::vector<Recut> recuts = plan_recuts(edits, plain);
+  std::vector<Rebalance> rebalances = plan_rebalances(edits, plain);
   rewrite(plain, change);
-  write_parts(recuts, change);
-  place(recuts, change);
+  write_parts(rebalances, change);
+  place(rebalances, change);
   next_->num_tuples += change.num_rows();
   next_->num_tuples -= change.removed.size();
   next_->rounded_values += change.rounded_values;

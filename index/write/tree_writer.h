@@ -2,7 +2,7 @@
 //
 // It is a B+-tree over (partition, order key, id) whose leaves are the blocks. Rows are found by id through
 // the id map, and the page that a new row belongs to by bisection among the pages of its partition. A batch
-// works on copies of the leaves and nodes that it touches; published versions never change (index/blocks.h).
+// works on copies of the leaves and nodes that it changes; published versions never change (index/blocks.h).
 //
 //   bounds       a row that comes raises the bounds of its leaf and of all nodes above. Rows that go leave
 //                them as they are, loose but right, until a quarter of the leaf has gone or it is cut anew
@@ -52,19 +52,20 @@ class TreeWriter {
     std::uint32_t position = 0;
   };
   // What a batch does to one page. Values are positions in the leaf, or rows of the batch.
-  enum class Kind : std::uint8_t { remove, add, later };
-  struct Touch {
+  enum class Kind : std::uint8_t { remove, add, cover };
+  struct PageOperation {
     PageNumber page;
     Kind kind;
     std::uint32_t value;
   };
   struct PageEdit {
     PageNumber page = kNoPage;
-    std::span<const Touch> removed, added;
-    std::span<const Touch> later;  // rows that come to later pages, and must be covered by the threshold
+    std::span<const PageOperation> removed, added;
+    std::span<const PageOperation>
+        covered;  // rows that come to later pages, and must be covered by the threshold
   };
   // Neighbouring pages, whose rows are cut into new leaves: a split, a merge, or rows borrowed.
-  struct Recut {
+  struct Rebalance {
     std::vector<PageNumber> pages;
     std::vector<PageEdit> edits;  // of each page; of a neighbour without one: only the page
     std::uint32_t partition = 0;
@@ -94,21 +95,21 @@ class TreeWriter {
   void note_removed_row(std::uint32_t slot, std::uint32_t position);
   void shrink_stats();
 
-  std::vector<Touch> locate(const Change& change);
-  void locate_removed(const Change& change, std::vector<Touch>& touches);
-  void locate_added(const Change& change, std::vector<Touch>& touches);
+  std::vector<PageOperation> locate(const Change& change);
+  void locate_removed(const Change& change, std::vector<PageOperation>& operations);
+  void locate_added(const Change& change, std::vector<PageOperation>& operations);
   std::vector<OrderKey> keys_of(const Change& change) const;
   PageNumber page_for(OrderKey key, std::int64_t id) const;
   PageNumber new_leaf_page();
   void new_partition_page(std::uint32_t partition);
   std::size_t position_in_partition(PageNumber page) const;
-  void touch_earlier_pages(const Change& change, PageNumber page, std::uint32_t row,
-                           std::vector<Touch>& touches) const;
+  void cover_in_earlier_pages(const Change& change, PageNumber page, std::uint32_t row,
+                              std::vector<PageOperation>& operations) const;
   bool suffix_covers(std::uint32_t slot, const Change& change, std::uint32_t row) const;
-  static std::vector<PageEdit> group(std::vector<Touch>& touches);
+  static std::vector<PageEdit> group(std::vector<PageOperation>& operations);
 
   std::size_t rows_after(const PageEdit& edit) const;
-  bool needs_recut(const PageEdit& edit) const;
+  bool needs_rebalance(const PageEdit& edit) const;
   std::vector<Run> runs_of(const PageEdit& edit, const Change& change) const;
   SuffixExtremes suffix_of(const PageEdit& edit, const Change& change) const;
   void release(std::uint32_t slot);
@@ -116,12 +117,12 @@ class TreeWriter {
   void rewrite_leaf(const PageEdit& edit, std::uint32_t slot, const Change& change, LeafWriter& writer,
                     BoundRows& raised);
 
-  std::vector<Recut> plan_recuts(std::span<const PageEdit> edits, std::vector<PageEdit>& plain) const;
+  std::vector<Rebalance> plan_rebalances(std::span<const PageEdit> edits, std::vector<PageEdit>& plain) const;
   std::optional<PageNumber> neighbour_of(PageNumber page, const std::vector<bool>& is_taken) const;
-  void write_parts(std::span<Recut> recuts, const Change& change);
-  void cut_evenly(Recut& recut, const Change& change) const;
-  void place(std::span<Recut> recuts, const Change& change);
-  void place_parts(Recut& recut, const Change& change);
+  void write_parts(std::span<Rebalance> rebalances, const Change& change);
+  void cut_evenly(Rebalance& rebalance, const Change& change) const;
+  void place(std::span<Rebalance> rebalances, const Change& change);
+  void place_parts(Rebalance& rebalance, const Change& change);
   void set_first(PageNumber page);
   void move_ids(std::span<const Run> runs, PageNumber page, const Change& change);
 
