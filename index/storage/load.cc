@@ -21,24 +21,6 @@ void check_stats(const Manifest& manifest, const std::string& path) {
         throw FormatError(path + ": an attribute of float32 has a minimum or maximum that is none");
 }
 
-std::shared_ptr<Snapshot> snapshot_of(const Manifest& manifest) {
-  auto snapshot = std::make_shared<Snapshot>();
-  snapshot->attributes = manifest.attributes;
-  snapshot->value_type = manifest.value_type;
-  snapshot->has_labels = manifest.has_labels;
-  snapshot->stats = manifest.stats;
-  snapshot->units = manifest.units;
-  snapshot->exact_sums = manifest.exact_sums;
-  snapshot->block_rows = static_cast<int>(manifest.block_rows);
-  snapshot->num_tuples = manifest.num_tuples;
-  snapshot->rounded_values = manifest.rounded_values;
-  snapshot->index_uuid = manifest.index_uuid;
-  snapshot->version = manifest.version;
-  snapshot->next_id = manifest.next_id;
-  snapshot->layout = BoundLayout(snapshot->num_attributes());
-  return snapshot;
-}
-
 }  // namespace
 
 std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest) {
@@ -52,7 +34,7 @@ std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manife
   std::optional<BlockFileReader> labels;
   if (manifest.has_labels)
     labels.emplace(directory, FileKind::labels, manifest.snapshot, manifest.file(FileKind::labels));
-  auto snapshot = snapshot_of(manifest);
+  auto snapshot = std::make_shared<Snapshot>(manifest.facts());
   const std::vector<std::uint32_t> leaves_of_partition = read_partitions(manifest, partitions, *snapshot);
   const std::vector<std::uint64_t> label_bytes =
       read_leaves(manifest, leaves_of_partition, leaves, *snapshot);

@@ -44,7 +44,7 @@ std::shared_ptr<Snapshot> empty_index(const storage::Manifest& manifest) {
     table.columns.emplace_back(static_cast<const double*>(nullptr));
   BuildOptions options;
   options.partitioning = manifest.partitioning;
-  options.block_rows = static_cast<int>(manifest.block_rows);
+  options.block_rows = manifest.block_rows;
   options.value_type = manifest.value_type;
   std::shared_ptr<Snapshot> snapshot = bulk_load(table, options);
   snapshot->has_labels = manifest.has_labels;
@@ -57,7 +57,7 @@ Change take_rows(storage::Salvage& found) {
   change.ids = std::move(found.ids);
   change.label_ends = std::move(found.label_ends);
   change.label_text = std::move(found.label_text);
-  change.values.reserve(found.columns.size() * change.ids.size() * found.manifest.element_bytes());
+  change.values.reserve(found.columns.size() * change.ids.size() * found.manifest.value_bytes());
   for (std::vector<std::byte>& column : found.columns) {
     change.values.insert(change.values.end(), column.begin(), column.end());
     column = {};

@@ -19,26 +19,8 @@ namespace {
 constexpr std::uint64_t kReloadedRows = 1 << 20;
 
 std::shared_ptr<Snapshot> successor_of(const Snapshot& base) {
-  auto next = std::make_shared<Snapshot>();
-  next->attributes = base.attributes;
-  next->value_type = base.value_type;
-  next->has_labels = base.has_labels;
-  next->stats = base.stats;
-  next->units = base.units;
-  next->exact_sums = base.exact_sums;
-  next->partitioner = base.partitioner;
-  next->block_rows = base.block_rows;
-  next->num_tuples = base.num_tuples;
-  next->rounded_values = base.rounded_values;
-  next->next_id = base.next_id;
-  next->index_uuid = base.index_uuid;
-  next->version = base.version + 1;
-  next->blocks = base.blocks;
-  next->layout = base.layout;
-  next->root = base.root;
-  next->height = base.height;
-  next->num_leaves = base.num_leaves;
-  next->num_nodes = base.num_nodes;
+  auto next = std::make_shared<Snapshot>(base.facts(), base.tree());
+  ++next->version;
   return next;
 }
 

@@ -141,7 +141,7 @@ TEST_F(SalvageTest, SaysThatATornEndWasLeftOut) {
 }
 
 TEST_F(SalvageTest, LosesTheRowsOfADamagedLeafOnly) {
-  const BlockPlace first = fixed_place(0, LeafLayout(2, 16, sizeof(float)).payload_bytes(), 0);
+  const BlockPlace first = fixed_place(0, LeafLayout({2, 16, sizeof(float), false}).payload_bytes(), 0);
   const std::size_t stride = first.end() - first.offset;
   std::uint64_t lost = 0;
   for (std::size_t at = first.offset; at < files_.at(name_of("leaves")).size(); at += stride) {
