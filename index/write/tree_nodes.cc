@@ -22,17 +22,13 @@ void sort_unique(std::vector<PageNumber>& pages) {
 
 }  // namespace
 
-TreeNodes::TreeNodes(const Snapshot& base, std::vector<LeafPage>& leaves)
+TreeNodes::TreeNodes(const Snapshot& base, LeafPages& leaves)
     : leaves_(leaves),
       slots_(
           base.blocks->node_slots(), base.blocks->node_capacity(),
           [blocks = base.blocks](std::size_t n) { blocks->grow_nodes(n); }, base.blocks->older_versions()) {
   const TreeOrder& order = base.order();
-  leaves_.resize(order.leaves.size());
-  for (PageNumber page = 0; page < leaves_.size(); ++page) {
-    leaves_[page].slot = order.leaves[page];
-    note_slot(leaf_of_slot_, order.leaves[page], page);
-  }
+  for (PageNumber page = 0; page < leaves_.size(); ++page) note_slot(leaf_of_slot_, order.leaves[page], page);
   pages_.resize(order.nodes.size());
   for (PageNumber page = 0; page < pages_.size(); ++page) {
     pages_[page].slot = order.nodes[page];
@@ -112,8 +108,8 @@ void TreeNodes::link(const Copy& copy) {
 
 void TreeNodes::own_all() {
   std::vector<PageNumber> lowest;
-  for (const LeafPage& leaf : leaves_)
-    if (leaf.parent != kNoPage) lowest.push_back(leaf.parent);
+  for (PageNumber page = 0; page < leaves_.size(); ++page)
+    if (leaves_[page].parent != kNoPage) lowest.push_back(leaves_[page].parent);
   own(std::move(lowest));
 }
 
