@@ -9,6 +9,11 @@
 #include <chrono>
 #include <mutex>
 
+#include "api/device_index.h"
+#include "api/handle.h"
+#include "base/exclusively.h"
+#include "base/floating_point_scope.h"
+#include "base/with_threads.h"
 #include "cpu/bounded.h"
 #include "cpu/gta.h"
 #include "cpu/monotone.h"
@@ -16,22 +21,17 @@
 #include "cpu/threshold_algorithm.h"
 #include "culmen/device.h"
 #include "culmen/error.h"
+#include "gpu/build/device_load.h"
 #include "index/build/bulk_load.h"
-#include "base/exclusively.h"
-#include "base/floating_point_scope.h"
 #include "index/published.h"
 #include "index/snapshot.h"
 #include "index/storage/store.h"
 #include "index/verify.h"
-#include "base/with_threads.h"
 #include "index/write/live_index.h"
 #include "index/write/repair.h"
 #include "planner/automatic.h"
-#include "api/device_index.h"
-#include "api/handle.h"
-#include "gpu/build/device_load.h"
-#include "planner/speed_factor.h"
 #include "planner/planner.h"
+#include "planner/speed_factor.h"
 #include "query/resolve.h"
 
 namespace culmen {
@@ -170,8 +170,7 @@ Index Index::open(const std::filesystem::path& directory, const OpenOptions& opt
 }
 
 void Index::save(const std::filesystem::path& directory, const SaveOptions& options) const {
-  storage::publish(*held_by(core_, kKind).snapshot(), storage::posix(), directory.string(),
-                   options.overwrite);
+  storage::save(*held_by(core_, kKind).snapshot(), storage::posix(), directory.string(), options.overwrite);
 }
 
 WriteResult Index::insert(const TableView& rows, const WriteOptions& options) {
@@ -257,7 +256,8 @@ IndexInfo Index::info() const {
   if (s.index_uuid != Uuid{}) info.uuid = hex_of(s.index_uuid);
   info.version = s.version;
   // A fresh build needs no more blocks than this: one in each partition is not full.
-  const std::uint64_t blocks_of_a_build = s.num_tuples / static_cast<std::uint64_t>(s.block_rows) + info.num_partitions;
+  const std::uint64_t blocks_of_a_build =
+      s.num_tuples / static_cast<std::uint64_t>(s.block_rows) + info.num_partitions;
   info.compact_advised = 2 * info.num_blocks > 3 * blocks_of_a_build;
   return info;
 }
@@ -376,9 +376,8 @@ Explanation Index::explain(const Query& query, const SearchOptions& options) con
   check_num_threads(options.num_threads);
   const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kKind).snapshot();
   const ResolvedQuery resolved = resolve(query, *snapshot);
-  return explain_plan(
-      *snapshot, resolved,
-      make_plan(*snapshot, resolved, options, CostsNs(), speed_factor(), device_costs()));
+  return explain_plan(*snapshot, resolved,
+                      make_plan(*snapshot, resolved, options, CostsNs(), speed_factor(), device_costs()));
 }
 
 Placement Index::place(std::span<const Query> queries, const PlacementOptions& options) const {

@@ -25,7 +25,7 @@ void check_stats(const Manifest& manifest, const std::string& path) {
 
 std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest) {
   check_stats(manifest, directory.path_of(manifest_name(manifest.snapshot.number)));
-  // All are opened before the first is read: from here on a new publish may remove them.
+  // All are opened before the first is read: from here on a new save may remove them.
   const auto open = [&](FileKind kind) {
     return BlockFileReader(directory, kind, manifest.snapshot, manifest.file(kind));
   };

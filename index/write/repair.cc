@@ -100,7 +100,7 @@ std::optional<RepairReport> copy_sound(storage::FileSystem& file_system, const s
   if (recovery.dropped_bytes > 0)
     report.dropped.push_back(recovery.dropped_from + ": " + std::to_string(recovery.dropped_bytes) +
                              " bytes at its end, of batches that were not reported as done");
-  storage::publish(*snapshot, file_system, to, false);
+  storage::save(*snapshot, file_system, to, false);
   return report;
 }
 
@@ -128,14 +128,14 @@ RepairReport repair(storage::FileSystem& file_system, const std::string& from, c
         checked.add(std::move(change));
         tree.apply(checked.fold());
       });
-  const std::shared_ptr<const Snapshot> saved = tree.publish(loaded->version + report.batches_applied);
+  const std::shared_ptr<const Snapshot> saved = tree.finish_version(loaded->version + report.batches_applied);
   report.rows_kept = saved->num_tuples;
   report.dropped = std::move(found.dropped);
   if (report.rows_kept == 0 && report.rows_lost > 0)
     throw FormatError(from + ": no row can be saved; " +
                       (report.dropped.empty() ? std::string("no leaf is sound") : report.dropped.front()));
   if (report.dropped.empty()) report.dropped.push_back(why + " (made anew from the rows)");
-  storage::publish(*saved, file_system, to, false);
+  storage::save(*saved, file_system, to, false);
   return report;
 }
 

@@ -70,7 +70,7 @@ void TreeWriter::begin_version() {
   tree_->begin_version(*next_);
 }
 
-std::shared_ptr<const Snapshot> TreeWriter::publish(std::uint64_t version) {
+std::shared_ptr<const Snapshot> TreeWriter::finish_version(std::uint64_t version) {
   if (next_ == nullptr) return base_;
   CULMEN_ASSERT(version > base_->version);  // versions tell whose a node is
   next_->version = version;

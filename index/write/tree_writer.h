@@ -42,7 +42,7 @@ class TreeWriter {
   void apply(const Change& change);
 
   // Makes the version of what was applied since the last one, if anything.
-  std::shared_ptr<const Snapshot> publish(std::uint64_t version);
+  std::shared_ptr<const Snapshot> finish_version(std::uint64_t version);
 
  private:
   void begin_version();

@@ -104,7 +104,7 @@ std::vector<std::size_t> block_starts(const Bytes& file) {
 
 Base make_base(const storage::Shape& shape) {
   storage::MemoryFileSystem system;
-  storage::publish(*storage::make_snapshot(shape), system, "index", false);
+  storage::save(*storage::make_snapshot(shape), system, "index", false);
   const std::map<std::string, Bytes> files = system.files("index");
   const auto text_of = [&](const char* name) {
     const Bytes& bytes = files.at(name);

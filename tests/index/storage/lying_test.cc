@@ -31,7 +31,7 @@ std::string complaint(const Shape& shape, const std::function<void(Snapshot&)>& 
   const std::shared_ptr<Snapshot> snapshot = make_snapshot(shape);
   change(*snapshot);
   MemoryFileSystem system;
-  publish(*snapshot, system, "index", false);
+  save(*snapshot, system, "index", false);
   try {
     load(system, "index");
     return "";
@@ -223,7 +223,7 @@ TEST(LyingIndex, OfAnIdInTwoRowsIsMendedByRepair) {
   }
   s->blocks->ids(leaf)[row] = id;
   MemoryFileSystem system;
-  publish(*s, system, "index", false);
+  save(*s, system, "index", false);
   LiveIndex index(system, "index", {.writable = true, .num_threads = 1});
   EXPECT_THROW(index.write(WriteBatch().erase(std::vector<std::int64_t>{id}), {}), FormatError);
   index.close();

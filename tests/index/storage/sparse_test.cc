@@ -88,7 +88,7 @@ class SparseTest : public testing::Test {
  protected:
   SparseTest() {
     MemoryFileSystem system;
-    publish(*make_snapshot({.rows = 100, .attributes = 2, .partitions = 1}), system, "index", false);
+    save(*make_snapshot({.rows = 100, .attributes = 2, .partitions = 1}), system, "index", false);
     directory_.files = system.files("index");
     const Bytes& text = directory_.files.at("MANIFEST-1");
     manifest_ = parse_manifest({reinterpret_cast<const char*>(text.data()), text.size()}, "");
@@ -178,7 +178,7 @@ class SparseFolder : public testing::Test {
     std::string pattern = (fs::temp_directory_path() / "culmen-sparse-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw IoError("no temporary folder");
     folder_ = pattern;
-    publish(*make_snapshot({.rows = 100, .attributes = 2, .partitions = 1}), posix(), path(), false);
+    save(*make_snapshot({.rows = 100, .attributes = 2, .partitions = 1}), posix(), path(), false);
   }
   ~SparseFolder() override { fs::remove_all(folder_); }
   std::string path() const { return (folder_ / "index").string(); }

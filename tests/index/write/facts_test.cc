@@ -51,7 +51,7 @@ class Facts : public testing::Test {
 TEST_F(Facts, AreCarriedOnByAChange) {
   TreeWriter writer(before_);
   writer.apply(change_);
-  expect_carried_on(*writer.publish(41), 41);
+  expect_carried_on(*writer.finish_version(41), 41);
 }
 
 TEST_F(Facts, AreCarriedOnByALoadButForThoseOfTheRows) {

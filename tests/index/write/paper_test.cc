@@ -57,7 +57,7 @@ class PaperTest : public testing::Test {
   void apply(const ChangeMaker& batch) {
     writer_->apply(batch.make(3, false));
     batch.apply_to(rows_);
-    now_ = writer_->publish(writer_->current().version);
+    now_ = writer_->finish_version(writer_->current().version);
     EXPECT_EQ(fault_in(*now_, rows_), "");
     for (const Tuple& weights :
          {Tuple{0, 0, 1}, Tuple{1, 1, 1}, Tuple{1, 0, 0}, Tuple{0, 1, 2}, Tuple{1, 0, -1}})
