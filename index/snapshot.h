@@ -1,6 +1,6 @@
 // Snapshot: one immutable version of an index, as all engines read it.
 //
-// Tuples stand in leaves (ODT blocks) of `block_rows` slots, attribute-major, oriented
+// Tuples stand in leaves (ODT blocks) with room for `block_rows` rows, attribute-major, oriented
 // (index/attribute_stats.h). Above them stand levels of inner nodes; a node keeps the bounds of each of its
 // children, so that whether a child is worth a visit is known without touching it. Leaves and nodes are slots
 // of memory that versions share (index/blocks.h); the tree says which of them are this version's, and its
@@ -90,7 +90,7 @@ struct Snapshot : IndexFacts, TreeRoot {
            static_cast<std::size_t>(which) * attributes.size();
   }
   const std::int64_t* leaf_ids(std::size_t leaf) const { return std::as_const(*blocks).ids(leaf); }
-  // These take row = leaf * block_rows + slot in leaf.
+  // These take row = leaf * block_rows + position in the leaf.
   std::int64_t id(std::uint64_t row) const { return leaf_ids(0)[row]; }
   double value(std::uint64_t row, int attribute) const;  // oriented
   std::string_view label(std::uint64_t row) const;

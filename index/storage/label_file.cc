@@ -30,9 +30,9 @@ std::vector<std::uint64_t> text_bytes_of(const Snapshot& s) {
 
 }  // namespace
 
-bool label_ends_are_good(const std::uint32_t* ends, std::uint64_t slots, std::uint64_t text_bytes) {
-  bool good = ends[slots - 1] == text_bytes;
-  for (std::uint64_t r = 1; r < slots; ++r) good &= ends[r - 1] <= ends[r];
+bool label_ends_are_good(const std::uint32_t* ends, std::uint64_t block_rows, std::uint64_t text_bytes) {
+  bool good = ends[block_rows - 1] == text_bytes;
+  for (std::uint64_t r = 1; r < block_rows; ++r) good &= ends[r - 1] <= ends[r];
   return good;
 }
 

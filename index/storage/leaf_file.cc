@@ -84,16 +84,16 @@ class LeafReader {
   // In the range of its leaf's corners, and so in that of the index. NaN fails every comparison.
   template <typename T>
   void check_values(std::uint64_t leaf, const std::byte* payload) const {
-    const std::uint64_t num_rows = records_[leaf].num_rows, slots = block_rows();
+    const std::uint64_t num_rows = records_[leaf].num_rows, leaf_rows = block_rows();
     const std::size_t d = manifest_.attributes.size();
     const T* corners = reinterpret_cast<const T*>(payload + layout_.corners_offset());
     bool good = true;
     for (std::size_t i = 0; i < d; ++i) {
-      const T* column = reinterpret_cast<const T*>(payload + layout_.values_offset()) + i * slots;
+      const T* column = reinterpret_cast<const T*>(payload + layout_.values_offset()) + i * leaf_rows;
       const T maximum = corners[static_cast<std::size_t>(Corner::maximum) * d + i],
               minimum = corners[static_cast<std::size_t>(Corner::minimum) * d + i];
       for (std::uint64_t r = 0; r < num_rows; ++r) good &= (column[r] >= minimum) & (column[r] <= maximum);
-      for (std::uint64_t r = num_rows; r < slots; ++r) good &= column[r] == 0;
+      for (std::uint64_t r = num_rows; r < leaf_rows; ++r) good &= column[r] == 0;
     }
     if (!good) fail(leaf, layout_.values_offset(), "a value outside of its leaf's corners");
   }

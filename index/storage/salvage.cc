@@ -153,8 +153,8 @@ class RowSalvager {
   void take_leaf(std::uint64_t leaf, const BlockPlace& place, const std::byte* payload) {
     LeafRecord record;
     std::memcpy(&record, payload, sizeof record);
-    const std::uint64_t slots = block_rows();
-    if (record.num_rows == 0 || record.num_rows > slots)
+    const std::uint64_t leaf_rows = block_rows();
+    if (record.num_rows == 0 || record.num_rows > leaf_rows)
       throw_damaged(leaves_->path(), place.offset, "a leaf of " + std::to_string(record.num_rows) + " rows");
     const std::byte* label_block = manifest_.has_labels ? read_label_block(leaf, record) : nullptr;
     const T* values = reinterpret_cast<const T*>(payload + layout_.values_offset());
@@ -162,14 +162,15 @@ class RowSalvager {
     std::uint64_t num_bad = 0;
     for (std::uint64_t row = 0; row < record.num_rows; ++row) {
       bool good = true;
-      for (std::size_t i = 0; i < found_.columns.size(); ++i) good &= std::isfinite(values[i * slots + row]);
+      for (std::size_t i = 0; i < found_.columns.size(); ++i)
+        good &= std::isfinite(values[i * leaf_rows + row]);
       if (!good || came_before(ids[row])) {
         ++num_bad;
         continue;
       }
       found_.ids.push_back(ids[row]);
       for (std::size_t i = 0; i < found_.columns.size(); ++i) {
-        const auto bytes = std::as_bytes(std::span(values + i * slots + row, 1));
+        const auto bytes = std::as_bytes(std::span(values + i * leaf_rows + row, 1));
         found_.columns[i].insert(found_.columns[i].end(), bytes.begin(), bytes.end());
       }
       if (manifest_.has_labels) add_label(label_block, row);
