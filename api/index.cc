@@ -178,8 +178,7 @@ Index Index::open(const std::filesystem::path& directory, const OpenOptions& opt
 }
 
 void Index::save(const std::filesystem::path& directory, const SaveOptions& options) const {
-  storage::publish(*held_by(core_, kKind).snapshot(), storage::posix(), directory.string(),
-                   options.overwrite);
+  storage::save(*held_by(core_, kKind).snapshot(), storage::posix(), directory.string(), options.overwrite);
 }
 
 WriteResult Index::insert(const TableView& rows, const WriteOptions& options) {

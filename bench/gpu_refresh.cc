@@ -120,7 +120,7 @@ class Writer {
     change_.next_id = num_ids_;
     writer_->apply(change_);
     change_ = {};
-    return writer_->publish(writer_->current().version);
+    return writer_->finish_version(writer_->current().version);
   }
 
  private:

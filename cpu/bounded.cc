@@ -83,8 +83,8 @@ class BoundedSearch {
   // Whether all later leaves of the leaf's partition are out, by its threshold.
   bool is_later_tied_out(std::uint32_t leaf) const {
     const double threshold =
-        corner_score<T>(snapshot_, query_, leaf, Corner::later_maximum, Corner::later_minimum);
-    return best_.excludes(threshold, snapshot_.leaf(leaf).later_min_id);
+        corner_score<T>(snapshot_, query_, leaf, Corner::suffix_maximum, Corner::suffix_minimum);
+    return best_.excludes(threshold, snapshot_.leaf(leaf).suffix_min_id);
   }
 
   // Whether all that is below the children after this one is: leaves come in the order of partitions.

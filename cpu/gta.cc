@@ -17,10 +17,10 @@ void walk_partition(const Snapshot& snapshot, const ResolvedQuery& query, const 
     const std::uint32_t leaf = snapshot.order().leaves[partition.first_leaf + i];
     visit_leaf<T>(snapshot, query, leaf, search.best, search.stats);
     const double threshold =
-        corner_score<T>(snapshot, query, leaf, Corner::later_maximum, Corner::later_minimum);
+        corner_score<T>(snapshot, query, leaf, Corner::suffix_maximum, Corner::suffix_minimum);
     ++search.stats.bounds_computed;
     search.stats.bytes_touched += query.terms.size() * sizeof(T);
-    if (search.best.excludes(threshold, snapshot.leaf(leaf).later_min_id)) return;
+    if (search.best.excludes(threshold, snapshot.leaf(leaf).suffix_min_id)) return;
   }
 }
 

@@ -20,10 +20,10 @@ inline void prefetch_bytes(const void* from, std::size_t num_bytes) {
 template <typename T>
 void prefetch_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::size_t leaf) {
   const T* values = snapshot.leaf_values<T>(leaf);
-  const auto slots = static_cast<std::size_t>(snapshot.block_rows);
+  const auto block_rows = static_cast<std::size_t>(snapshot.block_rows);
   prefetch_bytes(&snapshot.leaf(leaf), sizeof(LeafHeader));
   for (const Term& term : query.terms)
-    prefetch_bytes(values + static_cast<std::size_t>(term.attribute) * slots, slots * sizeof(T));
+    prefetch_bytes(values + static_cast<std::size_t>(term.attribute) * block_rows, block_rows * sizeof(T));
 }
 
 template <typename T>
@@ -31,15 +31,15 @@ void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::uint3
                 SearchStats& stats) {
   // Only what score_rows writes is read.
   std::array<simd::ScoredRow, kMaxBlockRows> scored;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  const auto slots = static_cast<std::size_t>(snapshot.block_rows);
+  const auto block_rows = static_cast<std::size_t>(snapshot.block_rows);
   const std::uint32_t num_rows = snapshot.leaf(leaf).num_rows;
-  const std::size_t count =
-      simd::score_rows(snapshot.leaf_values<T>(leaf), slots, num_rows, query, best.floor(), scored.data());
+  const std::size_t count = simd::score_rows(snapshot.leaf_values<T>(leaf), block_rows, num_rows, query,
+                                             best.floor(), scored.data());
   const std::int64_t* ids = snapshot.leaf_ids(leaf);
   // Ids lie apart from values: ask for all that are needed before the first is used.
   for (std::size_t i = 0; i < count; ++i) __builtin_prefetch(ids + scored[i].row);
   for (std::size_t i = 0; i < count; ++i)
-    best.offer({ids[scored[i].row], scored[i].score, leaf * std::uint64_t{slots} + scored[i].row});
+    best.offer({ids[scored[i].row], scored[i].score, leaf * std::uint64_t{block_rows} + scored[i].row});
   ++stats.blocks_visited;
   stats.tuples_scored += num_rows;
   stats.candidates += count;
@@ -47,7 +47,7 @@ void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::uint3
 }
 
 // Rule A: the score's own chain over a corner of the leaf covers, without margin, every score in the leaf
-// (Corner::maximum, minimum) or in all later leaves of the partition (later_maximum, later_minimum).
+// (Corner::maximum, minimum) or in all later leaves of the partition (suffix_maximum, suffix_minimum).
 template <typename T>
 double corner_score(const Snapshot& snapshot, const ResolvedQuery& query, std::uint32_t leaf, Corner maximum,
                     Corner minimum) {

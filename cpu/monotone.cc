@@ -92,9 +92,9 @@ class MonotoneSearch {
 
   // `bound`: that no row of the leaf may score above, if the function is what it says.
   void visit(std::uint32_t leaf, double bound) {
-    const auto slots = static_cast<std::uint64_t>(snapshot_.block_rows);
+    const auto block_rows = static_cast<std::uint64_t>(snapshot_.block_rows);
     for (std::uint32_t r = 0; r < snapshot_.leaf(leaf).num_rows; ++r) {
-      const std::uint64_t row = leaf * slots + r;
+      const std::uint64_t row = leaf * block_rows + r;
       if (!read_row(row)) continue;
       const double score = function_.score(values_) + 0.0;
       if (!std::isfinite(score))

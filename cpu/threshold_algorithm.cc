@@ -13,13 +13,13 @@
 namespace culmen::cpu {
 
 SortedLists make_sorted_lists(const Snapshot& snapshot) {
-  const auto slots = static_cast<std::uint64_t>(snapshot.block_rows);
-  if (snapshot.leaf_slots * slots > std::numeric_limits<std::uint32_t>::max())
+  const auto block_rows = static_cast<std::uint64_t>(snapshot.block_rows);
+  if (snapshot.leaf_slots * block_rows > std::numeric_limits<std::uint32_t>::max())
     throw InvalidArgument("engine ta takes at most 2^32 rows; use bounded or scan");
   std::vector<std::uint32_t> all;
   for (const std::uint32_t leaf : snapshot.order().leaves)
     for (std::uint32_t r = 0; r < snapshot.leaf(leaf).num_rows; ++r)
-      all.push_back(static_cast<std::uint32_t>(leaf * slots) + r);
+      all.push_back(static_cast<std::uint32_t>(leaf * block_rows) + r);
   SortedLists lists;
   for (int i = 0; i < snapshot.num_attributes(); ++i) {
     std::vector<std::uint32_t>& list = lists.rows.emplace_back(all);
@@ -34,8 +34,8 @@ SortedLists make_sorted_lists(const Snapshot& snapshot) {
 std::vector<Hit> search_ta(const Snapshot& snapshot, const SortedLists& lists, const ResolvedQuery& query,
                            SearchStats& stats) {
   TopK best(query.k, query.min_score);
-  const auto slots = static_cast<std::uint64_t>(snapshot.block_rows);
-  std::vector<bool> seen(snapshot.leaf_slots * slots);
+  const auto block_rows = static_cast<std::uint64_t>(snapshot.block_rows);
+  std::vector<bool> seen(snapshot.leaf_slots * block_rows);
   const auto n = static_cast<std::size_t>(snapshot.num_tuples);
   for (std::size_t depth = 0; depth < n; ++depth) {
     // Rule A: the score's own chain over the values the lists have come down to covers every tuple not yet

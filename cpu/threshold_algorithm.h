@@ -13,13 +13,13 @@
 
 namespace culmen::cpu {
 
-// Rows (leaf * block_rows + slot) by ascending value, one list per attribute.
+// Rows (leaf * block_rows + position) by ascending value, one list per attribute.
 struct SortedLists {
   std::vector<std::vector<std::uint32_t>> rows;
 };
 
 // Cost: num_attributes * 4 bytes a tuple and a parallel sort of each attribute. Throws InvalidArgument for an
-// index of 2^32 slots or more.
+// index with room for 2^32 rows or more.
 SortedLists make_sorted_lists(const Snapshot& snapshot);
 
 std::vector<Hit> search_ta(const Snapshot& snapshot, const SortedLists& lists, const ResolvedQuery& query,

@@ -58,11 +58,11 @@ class Blocks {
   const LeafHeader& leaf(std::size_t slot) const { return leaves_[slot]; }
   LeafHeader& leaf(std::size_t slot) { return leaves_[slot]; }
 
-  // [num_attributes][block_rows] of the value type, attribute by attribute; slots without a row are 0.
+  // [num_attributes][block_rows] of the value type, attribute by attribute; 0 where there is no row.
   const std::byte* values(std::size_t slot) const { return values_.data() + slot * shape_.leaf_bytes(); }
   std::byte* values(std::size_t slot) { return values_.data() + slot * shape_.leaf_bytes(); }
 
-  // [block_rows]; slots without a row are 0.
+  // [block_rows]; 0 where there is no row.
   const std::int64_t* ids(std::size_t slot) const { return ids_.data() + slot * shape_.block_rows; }
   std::int64_t* ids(std::size_t slot) { return ids_.data() + slot * shape_.block_rows; }
 
@@ -77,7 +77,7 @@ class Blocks {
   NodeRef node(std::size_t slot) const { return {nodes_.data() + slot * node_bytes_}; }
   NodeAccess<std::byte> mutable_node(std::size_t slot) { return {nodes_.data() + slot * node_bytes_}; }
 
-  // Labels of a leaf: where each row's ends (uint32_t [block_rows]; slots without a row repeat the last end),
+  // Labels of a leaf: where each row's ends (uint32_t [block_rows]; after the last row, its end again),
   // then the text. Empty if none were set.
   std::span<const std::byte> labels(std::size_t slot) const;
   std::string_view label(std::size_t slot, std::size_t row) const;

@@ -40,15 +40,15 @@ TreeOrder walk(const Snapshot& s) {
 }  // namespace
 
 double Snapshot::value(std::uint64_t row, int attribute) const {
-  const auto slots = static_cast<std::uint64_t>(block_rows);
-  const std::size_t position = static_cast<std::size_t>(attribute) * slots + row % slots;
+  const auto leaf_rows = static_cast<std::uint64_t>(block_rows);
+  const std::size_t position = static_cast<std::size_t>(attribute) * leaf_rows + row % leaf_rows;
   return visit_value_type(
-      *this, [&]<typename T>(T) { return static_cast<double>(leaf_values<T>(row / slots)[position]); });
+      *this, [&]<typename T>(T) { return static_cast<double>(leaf_values<T>(row / leaf_rows)[position]); });
 }
 
 std::string_view Snapshot::label(std::uint64_t row) const {
-  const auto slots = static_cast<std::uint64_t>(block_rows);
-  return blocks->label(row / slots, row % slots);
+  const auto leaf_rows = static_cast<std::uint64_t>(block_rows);
+  return blocks->label(row / leaf_rows, row % leaf_rows);
 }
 
 const TreeOrder& Snapshot::order() const {

@@ -1,6 +1,6 @@
 // Snapshot: one immutable version of an index, as all engines read it.
 //
-// Tuples stand in leaves (ODT blocks) of `block_rows` slots, attribute-major, oriented
+// Tuples stand in leaves (ODT blocks) with room for `block_rows` rows, attribute-major, oriented
 // (index/attribute_stats.h). Above them stand levels of inner nodes; a node keeps the bounds of each of its
 // children, so that whether a child is worth a visit is known without touching it. Leaves and nodes are slots
 // of memory that versions share (index/blocks.h); the tree says which of them are this version's, and its
@@ -19,13 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/uuid.h"
-#include "culmen/schema.h"
-#include "index/attribute_stats.h"
 #include "index/blocks.h"
-#include "index/bound_layout.h"
+#include "index/index_facts.h"
 #include "index/node_layout.h"
-#include "index/partitioner.h"
 
 namespace culmen {
 
@@ -39,56 +35,40 @@ struct TreeOrder {
   std::vector<PartitionRange> partitions;  // positions in `leaves`
 };
 
-// Says when a version is over: when the last who could read it has let it go.
-class Lease {
+// Each version has one, which whoever can read the version keeps alive. It says when the version is over: its
+// slots may be used again.
+class VersionPin {
  public:
-  Lease() : over_(std::make_shared<std::atomic<bool>>(false)) {}
-  ~Lease() { over_->store(true, std::memory_order_release); }
-  Lease(const Lease&) = delete;
-  Lease& operator=(const Lease&) = delete;
+  VersionPin() : over_(std::make_shared<std::atomic<bool>>(false)) {}
+  ~VersionPin() { over_->store(true, std::memory_order_release); }
+  VersionPin(const VersionPin&) = delete;
+  VersionPin& operator=(const VersionPin&) = delete;
 
-  // Outlives the lease.
+  // Becomes true when the pin goes; may outlive it.
   std::shared_ptr<const std::atomic<bool>> over() const { return over_; }
 
  private:
   std::shared_ptr<std::atomic<bool>> over_;
 };
 
-struct Snapshot {
-  // What it is a table of.
-  std::vector<Attribute> attributes;
-  ValueType value_type = ValueType::float32;  // float32 or float64, never automatic
-  bool has_labels = false;
-  std::vector<AttributeStats> stats;  // [num_attributes]
-  std::vector<BoundUnit> units;       // [num_attributes]
-  bool exact_sums = false;            // sums of unit values are exact in binary64: bounds carry no slack
-  std::shared_ptr<const Partitioner> partitioner;
-  int block_rows = 0;
-  std::uint64_t num_tuples = 0;
-  std::uint64_t rounded_values = 0;
-  // Says which index this is a version of: given when it is saved to a directory, and kept through all of its
-  // changes there. Versions of one uuid follow each other; those of two have nothing to do with each other.
-  Uuid index_uuid = {};
-  std::uint64_t version = 1;
-  std::int64_t next_id = 0;  // above all ids that were ever given out, unless it is the largest there is
-
-  // The tree. No node: an empty index.
+// The tree of a version: what of the blocks, which versions share, is its own. No node: an empty index.
+struct TreeRoot {
   std::shared_ptr<Blocks> blocks;
-  BoundLayout layout{0};
   std::uint32_t root = 0;
   int height = 0;  // levels of inner nodes
   std::uint64_t num_leaves = 0;
   std::uint64_t num_nodes = 0;
   std::uint64_t leaf_slots = 0, node_slots = 0;  // of `blocks`, that this version may refer to
-  Lease lease;
+};
 
-  int num_attributes() const { return static_cast<int>(attributes.size()); }
-  std::size_t value_bytes() const {
-    return value_type == ValueType::float32 ? sizeof(float) : sizeof(double);
-  }
-  BlockShape block_shape() const {
-    return {attributes.size(), static_cast<std::size_t>(block_rows), value_bytes(), has_labels};
-  }
+struct Snapshot : IndexFacts, TreeRoot {
+  Snapshot() = default;
+  explicit Snapshot(const IndexFacts& facts, const TreeRoot& tree = {}) : IndexFacts(facts), TreeRoot(tree) {}
+
+  const TreeRoot& tree() const { return *this; }
+
+  VersionPin pin;
+
   // Bytes of all leaves and nodes that are in use, without labels.
   std::uint64_t tree_bytes() const {
     const BlockShape shape = block_shape();
@@ -110,7 +90,7 @@ struct Snapshot {
            static_cast<std::size_t>(which) * attributes.size();
   }
   const std::int64_t* leaf_ids(std::size_t leaf) const { return std::as_const(*blocks).ids(leaf); }
-  // These take row = leaf * block_rows + slot in leaf.
+  // These take row = leaf * block_rows + position in the leaf.
   std::int64_t id(std::uint64_t row) const { return leaf_ids(0)[row]; }
   double value(std::uint64_t row, int attribute) const;  // oriented
   std::string_view label(std::uint64_t row) const;

@@ -49,7 +49,7 @@ class Verifier {
     if (faults_.size() < kMaxFaults) faults_.push_back(where + ": " + what);
   }
   static std::string leaf_name(std::size_t leaf) { return "leaf " + std::to_string(leaf); }
-  std::size_t slots() const { return static_cast<std::size_t>(s_.block_rows); }
+  std::size_t block_rows() const { return static_cast<std::size_t>(s_.block_rows); }
 
   void check_counts();
   void check_ids();
@@ -81,7 +81,7 @@ void Verifier::check_counts() {
   for (const std::uint32_t leaf : leaves_) {
     const LeafHeader& header = s_.leaf(leaf);
     tuples += header.num_rows;
-    if (header.num_rows == 0 || header.num_rows > slots())
+    if (header.num_rows == 0 || header.num_rows > block_rows())
       fault(leaf_name(leaf), "holds " + std::to_string(header.num_rows) + " rows");
     if (header.partition >= s_.partitioner->num_partitions())
       fault(leaf_name(leaf), "is of a partition that is not there");
@@ -104,7 +104,7 @@ void Verifier::check_ids() {
   std::vector<std::int64_t> ids;
   for (const std::uint32_t leaf : leaves_)
     ids.insert(ids.end(), s_.leaf_ids(leaf),
-               s_.leaf_ids(leaf) + std::min<std::size_t>(s_.leaf(leaf).num_rows, slots()));
+               s_.leaf_ids(leaf) + std::min<std::size_t>(s_.leaf(leaf).num_rows, block_rows()));
   tbb::parallel_sort(ids.begin(), ids.end());
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
   if (twice != ids.end()) fault("index", "id " + std::to_string(*twice) + " stands in two rows");
@@ -129,7 +129,7 @@ void Verifier::check_range(std::size_t attribute) {
   double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
   for (const std::uint32_t leaf : leaves_)
     for (std::uint32_t r = 0; r < s_.leaf(leaf).num_rows; ++r) {
-      const double value = s_.value(leaf * slots() + r, static_cast<int>(attribute));
+      const double value = s_.value(leaf * block_rows() + r, static_cast<int>(attribute));
       lowest = std::min(lowest, value);
       highest = std::max(highest, value);
     }
@@ -173,7 +173,7 @@ template <typename T>
 void Verifier::check_rows(std::size_t leaf, const T* highest, const T* lowest) {
   const std::uint32_t num_rows = s_.leaf(leaf).num_rows;
   for (std::size_t i = 0; i < s_.attributes.size(); ++i) {
-    const T* column = s_.leaf_values<T>(leaf) + i * slots();
+    const T* column = s_.leaf_values<T>(leaf) + i * block_rows();
     const std::string& name = s_.attributes[i].name;
     for (std::uint32_t r = 0; r < num_rows; ++r) {
       const auto value = static_cast<double>(column[r]);
@@ -188,8 +188,8 @@ void Verifier::check_rows(std::size_t leaf, const T* highest, const T* lowest) {
       fault(leaf_name(leaf), "\"" + name + "\" exceeds the leaf's maximum");
     if (*std::min_element(column, column + num_rows) < lowest[i])
       fault(leaf_name(leaf), "\"" + name + "\" falls below the leaf's minimum");
-    if (std::any_of(column + num_rows, column + slots(), [](T value) { return value != 0; }))
-      fault(leaf_name(leaf), "an unused slot of \"" + name + "\" is not zero");
+    if (std::any_of(column + num_rows, column + block_rows(), [](T value) { return value != 0; }))
+      fault(leaf_name(leaf), "\"" + name + "\" is not zero where there is no row");
   }
 }
 
@@ -201,10 +201,10 @@ void Verifier::check_order(std::size_t position) {
   const bool has_before = position > 0 && s_.leaf(before).partition == s_.leaf(leaf).partition;
   TupleChunk tuples(s_.leaf(leaf).num_rows + (has_before ? 1U : 0U), s_.attributes.size());
   std::vector<std::int64_t> ids;
-  const auto read = [&](std::size_t from, std::size_t slot) {
+  const auto read = [&](std::size_t from, std::size_t position) {
     for (int i = 0; i < s_.num_attributes(); ++i)
-      tuples(ids.size(), static_cast<std::size_t>(i)) = s_.value(from * slots() + slot, i);
-    ids.push_back(s_.leaf_ids(from)[slot]);
+      tuples(ids.size(), static_cast<std::size_t>(i)) = s_.value(from * block_rows() + position, i);
+    ids.push_back(s_.leaf_ids(from)[position]);
   };
   if (has_before) read(before, s_.leaf(before).num_rows - 1);
   for (std::uint32_t r = 0; r < s_.leaf(leaf).num_rows; ++r) read(leaf, r);
@@ -228,11 +228,11 @@ void Verifier::check_thresholds(std::size_t partition) {
   for (std::size_t position = range.first_leaf + std::size_t{range.num_leaves};
        position-- > range.first_leaf;) {
     const std::uint32_t leaf = leaves_[position];
-    if (s_.leaf(leaf).later_min_id > min_id)
+    if (s_.leaf(leaf).suffix_min_id > min_id)
       fault(leaf_name(leaf), "a later leaf holds a smaller id than it says");
     for (std::size_t i = 0; i < d; ++i) {
-      if (!(s_.corner<T>(leaf, Corner::later_maximum)[i] >= highest[i]) ||
-          !(s_.corner<T>(leaf, Corner::later_minimum)[i] <= lowest[i]))
+      if (!(s_.corner<T>(leaf, Corner::suffix_maximum)[i] >= highest[i]) ||
+          !(s_.corner<T>(leaf, Corner::suffix_minimum)[i] <= lowest[i]))
         fault(leaf_name(leaf),
               "the threshold tuple does not cover \"" + s_.attributes[i].name + "\" of a later leaf");
       highest[i] = std::max(highest[i], s_.corner<T>(leaf, Corner::maximum)[i]);

@@ -115,7 +115,7 @@ HWY_INLINE std::size_t ScoreRows(const T* values, std::size_t stride, std::uint3
                                   : ScoreGroup<1>(values + first, stride, query, floor, scores);
     for (; passing != 0; passing &= passing - 1) {
       const auto bit = static_cast<std::size_t>(hwy::Num0BitsBelowLS1Bit_Nonzero64(passing));
-      if (first + bit >= num_rows) break;  // unused slots of the leaf
+      if (first + bit >= num_rows) break;  // there is no row
       out[count++] = {scores[bit], static_cast<std::uint32_t>(first + bit)};
     }
     first += whole ? kVectors * lanes : lanes;

@@ -118,9 +118,9 @@ __global__ void __launch_bounds__(kThreads) fill(const LeafTarget leaves, const 
 // By a warp, from the last leaf of a partition to the first, a leaf a lane: to(leaf) becomes the best of
 // from(leaf) over all later leaves, `none` if there are none.
 template <typename T, typename Better, typename From, typename To>
-__device__ void scan_later(const PartitionRange& range, T none, Better better, From&& from, To&& to) {
+__device__ void scan_suffix(const PartitionRange& range, T none, Better better, From&& from, To&& to) {
   const std::uint32_t lane = threadIdx.x % kWarpSize;
-  T later = none;
+  T suffix = none;
   for (std::uint32_t end = range.num_leaves; end > 0;) {
     const std::uint32_t count = end < kWarpSize ? end : kWarpSize;
     const std::uint32_t leaf = range.first_leaf + end - 1 - (lane < count ? lane : count - 1);
@@ -130,8 +130,8 @@ __device__ void scan_later(const PartitionRange& range, T none, Better better, F
       if (lane >= step) best = better(best, other);
     }
     const T before = __shfl_up_sync(kAllLanes, best, 1);
-    if (lane < count) to(leaf) = lane == 0 ? later : better(later, before);
-    later = better(later, __shfl_sync(kAllLanes, best, static_cast<int>(kWarpSize - 1)));
+    if (lane < count) to(leaf) = lane == 0 ? suffix : better(suffix, before);
+    suffix = better(suffix, __shfl_sync(kAllLanes, best, static_cast<int>(kWarpSize - 1)));
     end -= count;
   }
 }
@@ -146,20 +146,20 @@ __global__ void __launch_bounds__(kThreads)
   const PartitionRange range = partitions.ranges[p];
   const auto a = static_cast<std::uint32_t>(warp % (leaves.num_attributes + 1));
   if (a == leaves.num_attributes) {
-    scan_later(
+    scan_suffix(
         range, kNoId, Least{}, [&](std::uint32_t leaf) { return leaves.header(leaf).min_id; },
-        [&](std::uint32_t leaf) -> std::int64_t& { return leaves.header(leaf).later_min_id; });
+        [&](std::uint32_t leaf) -> std::int64_t& { return leaves.header(leaf).suffix_min_id; });
     return;
   }
   const auto value = [&](std::uint32_t leaf, Corner which) -> T& { return leaves.corner<T>(leaf, which)[a]; };
-  scan_later(
+  scan_suffix(
       range, static_cast<T>(-kInfinity), Greatest{},
       [&](std::uint32_t leaf) { return value(leaf, Corner::maximum); },
-      [&](std::uint32_t leaf) -> T& { return value(leaf, Corner::later_maximum); });
-  scan_later(
+      [&](std::uint32_t leaf) -> T& { return value(leaf, Corner::suffix_maximum); });
+  scan_suffix(
       range, static_cast<T>(kInfinity), Least{},
       [&](std::uint32_t leaf) { return value(leaf, Corner::minimum); },
-      [&](std::uint32_t leaf) -> T& { return value(leaf, Corner::later_minimum); });
+      [&](std::uint32_t leaf) -> T& { return value(leaf, Corner::suffix_minimum); });
 }
 
 }  // namespace

@@ -73,8 +73,9 @@ __global__ void __launch_bounds__(kGtaThreads) search_gta(const MirrorRef mirror
         ++shared.leaves_visited;
         shared.tuples_scored += mirror.leaves[leaf].num_rows;
       }
-      const double later = corner_score<T>(mirror, query, leaf, Corner::later_maximum, Corner::later_minimum);
-      if (is_excluded(later, best.floor(), [&] { return mirror.leaves[leaf].later_min_id; })) break;
+      const double suffix =
+          corner_score<T>(mirror, query, leaf, Corner::suffix_maximum, Corner::suffix_minimum);
+      if (is_excluded(suffix, best.floor(), [&] { return mirror.leaves[leaf].suffix_min_id; })) break;
     }
   }
   for (std::uint32_t first = 0; first < best.size(); first += kGtaThreads) {

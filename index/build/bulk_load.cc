@@ -234,9 +234,9 @@ void BulkLoader::write_thresholds_of(const PartitionRange& partition) {
   std::int64_t min_id = kNoId;
   for (std::uint32_t leaf = partition.first_leaf + partition.num_leaves; leaf-- > partition.first_leaf;) {
     T* corners = reinterpret_cast<T*>(s.blocks->corners(leaf));
-    std::copy(highest.begin(), highest.end(), corners + static_cast<std::size_t>(Corner::later_maximum) * d);
-    std::copy(lowest.begin(), lowest.end(), corners + static_cast<std::size_t>(Corner::later_minimum) * d);
-    s.blocks->leaf(leaf).later_min_id = min_id;
+    std::copy(highest.begin(), highest.end(), corners + static_cast<std::size_t>(Corner::suffix_maximum) * d);
+    std::copy(lowest.begin(), lowest.end(), corners + static_cast<std::size_t>(Corner::suffix_minimum) * d);
+    s.blocks->leaf(leaf).suffix_min_id = min_id;
     min_id = std::min(min_id, s.leaf(leaf).min_id);
     for (std::size_t i = 0; i < d; ++i) {
       highest[i] = std::max(highest[i], corners[static_cast<std::size_t>(Corner::maximum) * d + i]);

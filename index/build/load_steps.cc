@@ -22,7 +22,7 @@ constexpr std::uint64_t kSampleRows = 1 << 16;
 constexpr std::uint64_t kSampleRowsPerPartition = 32;
 
 // About how many leaves a partition gets at least by default. Fewer make leaves more compact, but the last
-// one of each partition is half empty, and bounds and empty slots are to stay within a quarter of the data.
+// one of each partition is half empty, and bounds and empty room are to stay within a quarter of the data.
 constexpr std::uint64_t kLeavesPerPartition = 10;
 
 std::uint32_t wanted_partitions(const Snapshot& snapshot, const BuildOptions& options) {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/enum_names.h"
-#include "index/snapshot.h"
+#include "index/blocks.h"
 #include "index/storage/file_system.h"
 #include "index/storage/hash.h"
 
@@ -70,7 +70,7 @@ struct LeafRecord {
   std::uint32_t num_rows = 0;       //  0
   std::uint32_t partition = 0;      //  4
   std::int64_t min_id = 0;          //  8
-  std::int64_t later_min_id = 0;    // 16
+  std::int64_t suffix_min_id = 0;   // 16
   std::uint64_t labels_offset = 0;  // 24  of the leaf's block in the labels file; 0 without labels
   std::uint64_t label_bytes = 0;    // 32  of text in it
   std::uint64_t reserved[3] = {};   // 40
@@ -83,12 +83,10 @@ struct LeafLayout {
   std::uint64_t value_bytes;
   std::uint64_t id_bytes;
 
-  LeafLayout(std::uint64_t num_attributes, std::uint64_t block_rows, std::uint64_t element_bytes)
-      : corner_bytes(kNumCorners * num_attributes * element_bytes),
-        value_bytes(num_attributes * block_rows * element_bytes),
-        id_bytes(block_rows * sizeof(std::int64_t)) {}
-  explicit LeafLayout(const Snapshot& s)
-      : LeafLayout(s.attributes.size(), static_cast<std::uint64_t>(s.block_rows), s.value_bytes()) {}
+  explicit LeafLayout(const BlockShape& shape)
+      : corner_bytes(kNumCorners * shape.corner_bytes()),
+        value_bytes(shape.leaf_bytes()),
+        id_bytes(shape.block_rows * sizeof(std::int64_t)) {}
 
   std::uint64_t corners_offset() const { return sizeof(LeafRecord); }
   std::uint64_t values_offset() const { return corners_offset() + aligned(corner_bytes); }

@@ -30,9 +30,9 @@ std::vector<std::uint64_t> text_bytes_of(const Snapshot& s) {
 
 }  // namespace
 
-bool label_ends_are_good(const std::uint32_t* ends, std::uint64_t slots, std::uint64_t text_bytes) {
-  bool good = ends[slots - 1] == text_bytes;
-  for (std::uint64_t r = 1; r < slots; ++r) good &= ends[r - 1] <= ends[r];
+bool label_ends_are_good(const std::uint32_t* ends, std::uint64_t block_rows, std::uint64_t text_bytes) {
+  bool good = ends[block_rows - 1] == text_bytes;
+  for (std::uint64_t r = 1; r < block_rows; ++r) good &= ends[r - 1] <= ends[r];
   return good;
 }
 
@@ -60,8 +60,8 @@ void read_labels(const Manifest& manifest, const std::vector<std::uint64_t>& lab
   file.read_file_header(manifest.num_leaves);
   file.read(0, manifest.num_leaves, label_places(offsets, label_bytes, end_bytes),
             [&](std::uint64_t leaf, const std::byte* payload) {
-              if (!label_ends_are_good(reinterpret_cast<const std::uint32_t*>(payload), manifest.block_rows,
-                                       label_bytes[leaf]))
+              if (!label_ends_are_good(reinterpret_cast<const std::uint32_t*>(payload),
+                                       s.blocks->shape().block_rows, label_bytes[leaf]))
                 throw_damaged(file.path(), offsets[leaf] + sizeof(BlockHeader),
                               "labels that overlap or leave their block");
               std::copy_n(payload, end_bytes + label_bytes[leaf],

@@ -33,7 +33,7 @@ class LeafReader {
              BlockFileReader& file, Snapshot& snapshot)
       : manifest_(manifest),
         leaves_of_partition_(leaves_of_partition),
-        layout_(manifest.leaf_layout()),
+        layout_(manifest.block_shape()),
         file_(file),
         snapshot_(snapshot) {}
 
@@ -59,6 +59,8 @@ class LeafReader {
   }
 
  private:
+  std::size_t block_rows() const { return manifest_.block_shape().block_rows; }
+
   [[noreturn]] void fail(std::uint64_t leaf, std::uint64_t section, const std::string& what) const {
     throw_damaged(file_.path(), leaf_places(layout_)(leaf).offset + sizeof(BlockHeader) + section, what);
   }
@@ -67,7 +69,7 @@ class LeafReader {
   void take_leaf(std::uint64_t leaf, const std::byte* payload) {
     LeafRecord& record = records_[leaf];
     std::memcpy(&record, payload, sizeof record);
-    if (record.num_rows == 0 || record.num_rows > manifest_.block_rows)
+    if (record.num_rows == 0 || record.num_rows > block_rows())
       fail(leaf, 0, "a leaf of " + std::to_string(record.num_rows) + " rows");
     check_corners<T>(leaf, payload);
     check_values<T>(leaf, payload);
@@ -82,16 +84,16 @@ class LeafReader {
   // In the range of its leaf's corners, and so in that of the index. NaN fails every comparison.
   template <typename T>
   void check_values(std::uint64_t leaf, const std::byte* payload) const {
-    const std::uint64_t num_rows = records_[leaf].num_rows, slots = manifest_.block_rows;
+    const std::uint64_t num_rows = records_[leaf].num_rows, leaf_rows = block_rows();
     const std::size_t d = manifest_.attributes.size();
     const T* corners = reinterpret_cast<const T*>(payload + layout_.corners_offset());
     bool good = true;
     for (std::size_t i = 0; i < d; ++i) {
-      const T* column = reinterpret_cast<const T*>(payload + layout_.values_offset()) + i * slots;
+      const T* column = reinterpret_cast<const T*>(payload + layout_.values_offset()) + i * leaf_rows;
       const T maximum = corners[static_cast<std::size_t>(Corner::maximum) * d + i],
               minimum = corners[static_cast<std::size_t>(Corner::minimum) * d + i];
       for (std::uint64_t r = 0; r < num_rows; ++r) good &= (column[r] >= minimum) & (column[r] <= maximum);
-      for (std::uint64_t r = num_rows; r < slots; ++r) good &= column[r] == 0;
+      for (std::uint64_t r = num_rows; r < leaf_rows; ++r) good &= column[r] == 0;
     }
     if (!good) fail(leaf, layout_.values_offset(), "a value outside of its leaf's corners");
   }
@@ -117,7 +119,7 @@ class LeafReader {
     bool good = true;
     for (std::size_t first = 0; first < num_rows; first += kOrdersAtOnce) {
       const std::size_t count = std::min(num_rows - first, kOrdersAtOnce);
-      orders_of_rows(*snapshot_.partitioner, values + first, manifest_.block_rows, {orders, count});
+      orders_of_rows(*snapshot_.partitioner, values + first, block_rows(), {orders, count});
       if (first == 0) first_rows_[leaf] = {orders[0], ids[0]};
       for (std::size_t r = 0; r < count; ++r) {
         const RowPlace here{orders[r], ids[first + r]};
@@ -141,8 +143,8 @@ class LeafReader {
       const AttributeStats& stats = manifest_.stats[i % d];
       const bool in_range = corners[i] >= stats.minimum && corners[i] <= stats.maximum;
       const auto corner = static_cast<Corner>(i / d);
-      const bool is_threshold = (corner == Corner::later_maximum && corners[i] < kInfinity) ||
-                                (corner == Corner::later_minimum && corners[i] > -kInfinity);
+      const bool is_threshold = (corner == Corner::suffix_maximum && corners[i] < kInfinity) ||
+                                (corner == Corner::suffix_minimum && corners[i] > -kInfinity);
       good &= in_range || is_threshold;
     }
     if (!good) fail(leaf, layout_.corners_offset(), "a corner outside of its attribute's range");
@@ -156,7 +158,7 @@ class LeafReader {
         const LeafRecord& record = records_[leaf];
         if (record.partition != p) fail(leaf, 0, "a leaf in the wrong partition");
         snapshot_.blocks->leaf(leaf) = {record.num_rows, record.partition, record.min_id,
-                                        record.later_min_id};
+                                        record.suffix_min_id};
         num_tuples += record.num_rows;
       }
     }
@@ -186,11 +188,11 @@ class LeafReader {
     for (std::uint64_t leaf = end; leaf-- > first;) {
       if (leaf + 1 < end && !(last_rows_[leaf] < first_rows_[leaf + 1]))
         fail(leaf + 1, layout_.ids_offset(), "leaves that are not in key order");
-      bool covers = records_[leaf].later_min_id <= min_id;
+      bool covers = records_[leaf].suffix_min_id <= min_id;
       const auto corner = [&](Corner which) { return snapshot_.corner<T>(leaf, which); };
       for (std::size_t i = 0; i < d; ++i) {
-        covers &= corner(Corner::later_maximum)[i] >= highest[i];
-        covers &= corner(Corner::later_minimum)[i] <= lowest[i];
+        covers &= corner(Corner::suffix_maximum)[i] >= highest[i];
+        covers &= corner(Corner::suffix_minimum)[i] <= lowest[i];
         highest[i] = std::max(highest[i], corner(Corner::maximum)[i]);
         lowest[i] = std::min(lowest[i], corner(Corner::minimum)[i]);
       }
@@ -206,8 +208,7 @@ class LeafReader {
       const LeafRecord& record = records_[leaf];
       if (record.labels_offset != offset || record.label_bytes > std::numeric_limits<std::uint32_t>::max())
         fail(leaf, offsetof(LeafRecord, labels_offset), "a leaf with the wrong place for its labels");
-      offset +=
-          aligned(sizeof(BlockHeader) + manifest_.block_rows * sizeof(std::uint32_t) + record.label_bytes);
+      offset += aligned(sizeof(BlockHeader) + manifest_.block_shape().label_end_bytes() + record.label_bytes);
       bytes[leaf] = record.label_bytes;
     }
     return bytes;
@@ -225,13 +226,13 @@ class LeafReader {
 }  // namespace
 
 void write_leaves(const Snapshot& s, const std::vector<std::uint64_t>& label_offsets, BlockFileWriter& file) {
-  const LeafLayout layout(s);
+  const LeafLayout layout(s.block_shape());
   const std::vector<std::uint32_t>& leaves = s.order().leaves;
   const Blocks& blocks = *s.blocks;
   file.write(leaf_places(layout), [&](std::uint64_t number, std::byte* payload) {
     const std::uint32_t leaf = leaves[number];
     const LeafHeader& header = s.leaf(leaf);
-    LeafRecord record{header.num_rows, header.partition, header.min_id, header.later_min_id};
+    LeafRecord record{header.num_rows, header.partition, header.min_id, header.suffix_min_id};
     if (s.has_labels) {
       record.labels_offset = label_offsets[number];
       record.label_bytes = blocks.labels(leaf).size() - blocks.shape().label_end_bytes();

@@ -21,29 +21,11 @@ void check_stats(const Manifest& manifest, const std::string& path) {
         throw FormatError(path + ": an attribute of float32 has a minimum or maximum that is none");
 }
 
-std::shared_ptr<Snapshot> snapshot_of(const Manifest& manifest) {
-  auto snapshot = std::make_shared<Snapshot>();
-  snapshot->attributes = manifest.attributes;
-  snapshot->value_type = manifest.value_type;
-  snapshot->has_labels = manifest.has_labels;
-  snapshot->stats = manifest.stats;
-  snapshot->units = manifest.units;
-  snapshot->exact_sums = manifest.exact_sums;
-  snapshot->block_rows = static_cast<int>(manifest.block_rows);
-  snapshot->num_tuples = manifest.num_tuples;
-  snapshot->rounded_values = manifest.rounded_values;
-  snapshot->index_uuid = manifest.index_uuid;
-  snapshot->version = manifest.version;
-  snapshot->next_id = manifest.next_id;
-  snapshot->layout = BoundLayout(snapshot->num_attributes());
-  return snapshot;
-}
-
 }  // namespace
 
 std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest) {
   check_stats(manifest, directory.path_of(manifest_name(manifest.snapshot.number)));
-  // All are opened before the first is read: from here on a new publish may remove them.
+  // All are opened before the first is read: from here on a new save may remove them.
   const auto open = [&](FileKind kind) {
     return BlockFileReader(directory, kind, manifest.snapshot, manifest.file(kind));
   };
@@ -52,7 +34,7 @@ std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manife
   std::optional<BlockFileReader> labels;
   if (manifest.has_labels)
     labels.emplace(directory, FileKind::labels, manifest.snapshot, manifest.file(FileKind::labels));
-  auto snapshot = snapshot_of(manifest);
+  auto snapshot = std::make_shared<Snapshot>(manifest.facts());
   const std::vector<std::uint32_t> leaves_of_partition = read_partitions(manifest, partitions, *snapshot);
   const std::vector<std::uint64_t> label_bytes =
       read_leaves(manifest, leaves_of_partition, leaves, *snapshot);

@@ -234,7 +234,7 @@ void parse_attribute(const Members& members, Manifest& manifest) {
 }
 
 std::string levels_text(const Manifest& manifest) {
-  const std::uint64_t node_bytes = node_bytes_of(BoundLayout(static_cast<int>(manifest.attributes.size())));
+  const std::uint64_t node_bytes = node_bytes_of(manifest.layout);
   std::vector<std::string> levels;
   std::uint64_t first = 0;
   for (std::uint64_t nodes : manifest.level_nodes) {
@@ -353,18 +353,7 @@ std::uint64_t Manifest::file_bytes() const {
 
 Manifest describe(const Snapshot& snapshot) {
   Manifest manifest;
-  manifest.index_uuid = snapshot.index_uuid;
-  manifest.version = snapshot.version;
-  manifest.next_id = snapshot.next_id;
-  manifest.attributes = snapshot.attributes;
-  manifest.stats = snapshot.stats;
-  manifest.units = snapshot.units;
-  manifest.value_type = snapshot.value_type;
-  manifest.has_labels = snapshot.has_labels;
-  manifest.exact_sums = snapshot.exact_sums;
-  manifest.block_rows = static_cast<std::uint64_t>(snapshot.block_rows);
-  manifest.num_tuples = snapshot.num_tuples;
-  manifest.rounded_values = snapshot.rounded_values;
+  manifest.facts() = snapshot.facts();
   manifest.num_leaves = snapshot.num_leaves;
   manifest.level_nodes.resize(static_cast<std::size_t>(snapshot.height));
   for (std::uint32_t node : snapshot.order().nodes)
@@ -430,14 +419,15 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
   manifest.value_type = all.choice("value_type", kValueTypes);
   manifest.has_labels = all.boolean("labels");
   manifest.exact_sums = all.boolean("exact_sums");
-  manifest.block_rows = all.count("block_rows", kMaxBlockRows, 16);
+  manifest.layout = BoundLayout(manifest.num_attributes());
+  manifest.block_rows = static_cast<int>(all.integer("block_rows", 16, kMaxBlockRows));
   if (manifest.block_rows % 16 != 0) all.fail_on("block_rows", "is not a multiple of 16");
   all.integer("fan_out", kFanOut, kFanOut);
   manifest.num_tuples = all.count("tuples", kMaxTuples);
   manifest.rounded_values = all.count("rounded_values", std::uint64_t{1} << 62);
   manifest.num_leaves = all.count("leaves", kMaxLeaves);
   if (manifest.num_tuples < manifest.num_leaves ||
-      manifest.num_tuples > manifest.num_leaves * manifest.block_rows)
+      manifest.num_tuples > manifest.num_leaves * manifest.block_shape().block_rows)
     all.fail_on("tuples", "are not as many as its leaves can hold");
   parse_levels(all, path, manifest);
   parse_partitioning(all.object("partitioning"), manifest);

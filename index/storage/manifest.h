@@ -16,23 +16,10 @@ namespace culmen::storage {
 // Names and a few numbers per attribute: more than this is not a manifest of ours.
 inline constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{16} << 20;
 
-struct Manifest {
+// The facts are all but the partitioner, which is in a file of its own; here is what it is made from.
+struct Manifest : IndexFacts {
   SnapshotName snapshot;
   LogName log;  // the first one after the snapshot
-
-  // As in Snapshot.
-  Uuid index_uuid = {};
-  std::uint64_t version = 0;
-  std::int64_t next_id = 0;
-  std::vector<Attribute> attributes;
-  std::vector<AttributeStats> stats;
-  std::vector<BoundUnit> units;
-  ValueType value_type = ValueType::float32;
-  bool has_labels = false;
-  bool exact_sums = false;
-  std::uint64_t block_rows = 0;
-  std::uint64_t num_tuples = 0;
-  std::uint64_t rounded_values = 0;
 
   std::uint64_t num_leaves = 0;
   std::vector<std::uint64_t> level_nodes;  // how many inner nodes, level 1 first
@@ -48,10 +35,6 @@ struct Manifest {
   const FileEntry& file(FileKind kind) const { return files[static_cast<std::size_t>(kind) - 1]; }
   std::uint64_t num_nodes() const;
   std::uint64_t file_bytes() const;  // of all files
-  std::uint64_t element_bytes() const {
-    return value_type == ValueType::float32 ? sizeof(float) : sizeof(double);
-  }
-  LeafLayout leaf_layout() const { return {attributes.size(), block_rows, element_bytes()}; }
 };
 
 // All but the names of the snapshot and the log, and the files.

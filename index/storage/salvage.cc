@@ -89,7 +89,7 @@ class RowSalvager {
   RowSalvager(const Directory& directory, Salvage& found)
       : found_(found),
         manifest_(found.manifest),
-        layout_(manifest_.leaf_layout()),
+        layout_(manifest_.block_shape()),
         leaves_(open(directory, FileKind::leaves)),
         labels_(manifest_.has_labels ? open(directory, FileKind::labels) : std::nullopt) {}
 
@@ -104,6 +104,8 @@ class RowSalvager {
   }
 
  private:
+  std::size_t block_rows() const { return manifest_.block_shape().block_rows; }
+
   std::optional<LoneBlockReader> open(const Directory& directory, FileKind kind) {
     try {
       return LoneBlockReader(directory, kind, manifest_.snapshot);
@@ -153,8 +155,8 @@ class RowSalvager {
   void take_leaf(std::uint64_t leaf, const BlockPlace& place, const std::byte* payload) {
     LeafRecord record;
     std::memcpy(&record, payload, sizeof record);
-    const std::uint64_t slots = manifest_.block_rows;
-    if (record.num_rows == 0 || record.num_rows > slots)
+    const std::uint64_t leaf_rows = block_rows();
+    if (record.num_rows == 0 || record.num_rows > leaf_rows)
       throw_damaged(leaves_->path(), place.offset, "a leaf of " + std::to_string(record.num_rows) + " rows");
     const std::byte* label_block = manifest_.has_labels ? read_label_block(leaf, record) : nullptr;
     const T* values = reinterpret_cast<const T*>(payload + layout_.values_offset());
@@ -162,14 +164,15 @@ class RowSalvager {
     std::uint64_t num_bad = 0;
     for (std::uint64_t row = 0; row < record.num_rows; ++row) {
       bool good = true;
-      for (std::size_t i = 0; i < found_.columns.size(); ++i) good &= std::isfinite(values[i * slots + row]);
+      for (std::size_t i = 0; i < found_.columns.size(); ++i)
+        good &= std::isfinite(values[i * leaf_rows + row]);
       if (!good || came_before(ids[row])) {
         ++num_bad;
         continue;
       }
       found_.ids.push_back(ids[row]);
       for (std::size_t i = 0; i < found_.columns.size(); ++i) {
-        const auto bytes = std::as_bytes(std::span(values + i * slots + row, 1));
+        const auto bytes = std::as_bytes(std::span(values + i * leaf_rows + row, 1));
         found_.columns[i].insert(found_.columns[i].end(), bytes.begin(), bytes.end());
       }
       if (manifest_.has_labels) add_label(label_block, row);
@@ -198,12 +201,12 @@ class RowSalvager {
   const std::byte* read_label_block(std::uint64_t leaf, const LeafRecord& record) {
     if (!labels_) return nullptr;
     try {
-      const std::uint64_t end_bytes = manifest_.block_rows * sizeof(std::uint32_t);
+      const std::uint64_t end_bytes = manifest_.block_shape().label_end_bytes();
       if (record.label_bytes > std::numeric_limits<std::uint32_t>::max() ||
           record.labels_offset % kAlignment != 0 || !labels_->reaches(record.labels_offset))
         throw_damaged(labels_->path(), record.labels_offset, "no labels where a leaf says they are");
       const std::byte* block = labels_->read(leaf, {record.labels_offset, end_bytes + record.label_bytes, 0});
-      if (!label_ends_are_good(reinterpret_cast<const std::uint32_t*>(block), manifest_.block_rows,
+      if (!label_ends_are_good(reinterpret_cast<const std::uint32_t*>(block), block_rows(),
                                record.label_bytes))
         throw_damaged(labels_->path(), record.labels_offset, "labels that overlap or leave their block");
       return block;
@@ -217,7 +220,7 @@ class RowSalvager {
   void add_label(const std::byte* block, std::uint64_t row) {
     if (block != nullptr) {
       const auto* ends = reinterpret_cast<const std::uint32_t*>(block);
-      const auto* text = reinterpret_cast<const char*>(ends + manifest_.block_rows);
+      const auto* text = reinterpret_cast<const char*>(ends + block_rows());
       found_.label_text.insert(found_.label_text.end(), text + (row == 0 ? 0 : ends[row - 1]),
                                text + ends[row]);
     }

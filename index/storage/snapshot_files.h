@@ -23,7 +23,7 @@ namespace culmen::storage {
 std::vector<std::uint64_t> label_offsets(const Snapshot& snapshot);
 
 // Whether labels end one behind the other, the last of them where the text does.
-bool label_ends_are_good(const std::uint32_t* ends, std::uint64_t slots, std::uint64_t text_bytes);
+bool label_ends_are_good(const std::uint32_t* ends, std::uint64_t block_rows, std::uint64_t text_bytes);
 
 void write_leaves(const Snapshot& snapshot, const std::vector<std::uint64_t>& label_offsets,
                   BlockFileWriter& file);

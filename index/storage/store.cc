@@ -37,7 +37,7 @@ void Store::load_current() {
       snapshot_bytes_ = manifest.file_bytes();
       return;
     } catch (const Error&) {
-      // A publish or a checkpoint may have retired the files between our reading of CURRENT and our opening
+      // A save or a checkpoint may have retired the files between our reading of CURRENT and our opening
       // them.
       std::string now = read_current_text(*directory_);
       if (now == text) throw;

@@ -29,7 +29,7 @@ namespace culmen::storage {
 // happens on the way, the directory holds the old index or the new one, whole; after an error before the
 // switch to the new one, no file of it stays behind. Files that are not ours are never touched. Throws
 // IoError, and InvalidArgument if an index is there and `overwrite` is false, or if something else is.
-void publish(const Snapshot& snapshot, FileSystem& file_system, const std::string& directory, bool overwrite);
+void save(const Snapshot& snapshot, FileSystem& file_system, const std::string& directory, bool overwrite);
 
 // The snapshot of an index whose logs hold no batch; FormatError if one does. As safe as Store.
 std::shared_ptr<Snapshot> load(FileSystem& file_system, const std::string& directory);

@@ -8,11 +8,11 @@
 
 namespace culmen {
 
-ChangeFold::Fate& ChangeFold::fate_of(std::int64_t id) {
-  const auto found = fates_.find(id);
-  if (found != fates_.end()) return found->second;
+ChangeFold::IdState& ChangeFold::state_of(std::int64_t id) {
+  const auto found = states_.find(id);
+  if (found != states_.end()) return found->second;
   const bool there = contains_(id);
-  return fates_.emplace(id, Fate{there, there}).first->second;
+  return states_.emplace(id, IdState{there, there}).first->second;
 }
 
 // Ids are assigned from it on without a look at those that are there.
@@ -27,17 +27,17 @@ void ChangeFold::require_next_id_above(const Change& change) {
 
 void ChangeFold::add(Change change) {
   for (const std::int64_t id : change.removed) {
-    Fate& fate = fate_of(id);
-    if (!fate.is_there)
+    IdState& state = state_of(id);
+    if (!state.is_there)
       throw FormatError("a batch removes id " + std::to_string(id) + ", which is not there");
-    fate.is_there = false;
+    state.is_there = false;
   }
   const auto number = static_cast<std::uint32_t>(changes_.size());
   for (std::uint32_t row = 0; row < change.num_rows(); ++row) {
-    Fate& fate = fate_of(change.ids[row]);
-    if (fate.is_there)
+    IdState& state = state_of(change.ids[row]);
+    if (state.is_there)
       throw FormatError("a batch adds id " + std::to_string(change.ids[row]) + ", which is there");
-    fate = {fate.was_there, true, number, row};
+    state = {state.was_there, true, number, row};
   }
   require_next_id_above(change);
   num_steps_ += change.removed.size() + change.num_rows();
@@ -49,27 +49,27 @@ Change ChangeFold::fold() const {
   if (changes_.empty()) return folded;
   folded.next_id = next_id_;
   for (const Change& change : changes_) folded.rounded_values += change.rounded_values;
-  std::vector<Fate> rows;
-  for (const auto& [id, fate] : fates_) {
-    const bool is_new = fate.is_there && fate.change != kNoChange;
-    if (fate.was_there && (is_new || !fate.is_there)) folded.removed.push_back(id);
-    if (is_new) rows.push_back(fate);
+  std::vector<IdState> rows;
+  for (const auto& [id, state] : states_) {
+    const bool is_new = state.is_there && state.change != kNoChange;
+    if (state.was_there && (is_new || !state.is_there)) folded.removed.push_back(id);
+    if (is_new) rows.push_back(state);
   }
   std::sort(folded.removed.begin(), folded.removed.end());
-  std::sort(rows.begin(), rows.end(), [](const Fate& a, const Fate& b) {
+  std::sort(rows.begin(), rows.end(), [](const IdState& a, const IdState& b) {
     return a.change != b.change ? a.change < b.change : a.row < b.row;
   });
   folded.values.reserve(rows.size() * shape_.num_attributes * shape_.value_bytes);
   for (std::size_t i = 0; i < shape_.num_attributes; ++i)
-    for (const Fate& fate : rows) {
-      const std::byte* value = changes_[fate.change].value(fate.row, i, shape_.value_bytes);
+    for (const IdState& state : rows) {
+      const std::byte* value = changes_[state.change].value(state.row, i, shape_.value_bytes);
       folded.values.insert(folded.values.end(), value, value + shape_.value_bytes);
     }
-  for (const Fate& fate : rows) {
-    const Change& change = changes_[fate.change];
-    folded.ids.push_back(change.ids[fate.row]);
+  for (const IdState& state : rows) {
+    const Change& change = changes_[state.change];
+    folded.ids.push_back(change.ids[state.row]);
     if (!shape_.has_labels) continue;
-    const std::string_view label = change.label(fate.row);
+    const std::string_view label = change.label(state.row);
     folded.label_text.insert(folded.label_text.end(), label.begin(), label.end());
     folded.label_ends.push_back(folded.label_text.size());
   }

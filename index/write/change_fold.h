@@ -31,13 +31,13 @@ class ChangeFold {
 
  private:
   static constexpr std::uint32_t kNoChange = ~std::uint32_t{0};
-  struct Fate {
+  struct IdState {
     bool was_there;
     bool is_there;
     std::uint32_t change = kNoChange;  // whose row it is; none: the index's own
     std::uint32_t row = 0;
   };
-  Fate& fate_of(std::int64_t id);
+  IdState& state_of(std::int64_t id);
   void require_next_id_above(const Change& change);
 
   BlockShape shape_;
@@ -45,7 +45,7 @@ class ChangeFold {
   std::function<bool(std::int64_t)> contains_;
   std::vector<Change> changes_;
   std::size_t num_steps_ = 0;
-  IdTable<Fate> fates_;
+  IdTable<IdState> states_;
 };
 
 }  // namespace culmen

@@ -11,34 +11,34 @@
 
 namespace culmen {
 
-Later::Later(std::size_t num_attributes)
+SuffixExtremes::SuffixExtremes(std::size_t num_attributes)
     : highest(num_attributes, -std::numeric_limits<double>::infinity()),
       lowest(num_attributes, std::numeric_limits<double>::infinity()) {}
 
 namespace {
 
 template <typename T>
-void include(Later& later, const T* highest, const T* lowest, std::int64_t min_id) {
-  for (std::size_t i = 0; i < later.highest.size(); ++i) {
-    later.highest[i] = std::max(later.highest[i], static_cast<double>(highest[i]));
-    later.lowest[i] = std::min(later.lowest[i], static_cast<double>(lowest[i]));
+void include(SuffixExtremes& suffix, const T* highest, const T* lowest, std::int64_t min_id) {
+  for (std::size_t i = 0; i < suffix.highest.size(); ++i) {
+    suffix.highest[i] = std::max(suffix.highest[i], static_cast<double>(highest[i]));
+    suffix.lowest[i] = std::min(suffix.lowest[i], static_cast<double>(lowest[i]));
   }
-  later.min_id = std::min(later.min_id, min_id);
+  suffix.min_id = std::min(suffix.min_id, min_id);
 }
 
 }  // namespace
 
-void Later::include_leaf(const Snapshot& s, std::uint32_t slot) {
+void SuffixExtremes::include_leaf(const Snapshot& s, std::uint32_t slot) {
   visit_value_type(s, [&]<typename T>(T) {
     include(*this, s.corner<T>(slot, Corner::maximum), s.corner<T>(slot, Corner::minimum),
             s.leaf(slot).min_id);
   });
 }
 
-void Later::include_later(const Snapshot& s, std::uint32_t slot) {
+void SuffixExtremes::include_suffix_of(const Snapshot& s, std::uint32_t slot) {
   visit_value_type(s, [&]<typename T>(T) {
-    include(*this, s.corner<T>(slot, Corner::later_maximum), s.corner<T>(slot, Corner::later_minimum),
-            s.leaf(slot).later_min_id);
+    include(*this, s.corner<T>(slot, Corner::suffix_maximum), s.corner<T>(slot, Corner::suffix_minimum),
+            s.leaf(slot).suffix_min_id);
   });
 }
 
@@ -49,16 +49,16 @@ LeafWriter::LeafWriter(Snapshot& snapshot, const Change& change)
       bounds_(snapshot.layout, snapshot.units, snapshot.exact_sums, snapshot.block_rows) {}
 
 void LeafWriter::write(std::uint32_t slot, std::uint32_t partition, std::span<const Run> runs,
-                       const Later& later) {
+                       const SuffixExtremes& suffix) {
   LeafHeader& header = blocks_.leaf(slot);
   header = {};
   for (const Run& run : runs) header.num_rows += run.count;
   header.partition = partition;
   header.version = snapshot_.version;
-  header.later_min_id = later.min_id;
+  header.suffix_min_id = suffix.min_id;
   copy_rows(slot, runs);
   header.min_id = *std::min_element(blocks_.ids(slot), blocks_.ids(slot) + header.num_rows);
-  visit_value_type(snapshot_, [&]<typename T>(T) { write_corners<T>(slot, later); });
+  visit_value_type(snapshot_, [&]<typename T>(T) { write_corners<T>(slot, suffix); });
   if (snapshot_.has_labels) copy_labels(slot, runs);
 }
 
@@ -97,7 +97,7 @@ void LeafWriter::copy_labels(std::uint32_t slot, std::span<const Run> runs) {
 }
 
 template <typename T>
-void LeafWriter::write_corners(std::uint32_t slot, const Later& later) {
+void LeafWriter::write_corners(std::uint32_t slot, const SuffixExtremes& suffix) {
   const BlockShape& shape = blocks_.shape();
   const std::size_t d = shape.num_attributes;
   const std::uint32_t num_rows = blocks_.leaf(slot).num_rows;
@@ -110,8 +110,8 @@ void LeafWriter::write_corners(std::uint32_t slot, const Later& later) {
     const Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>> rows(column, num_rows);
     corner(Corner::maximum, i) = rows.maxCoeff();
     corner(Corner::minimum, i) = rows.minCoeff();
-    corner(Corner::later_maximum, i) = static_cast<T>(later.highest[i]);
-    corner(Corner::later_minimum, i) = static_cast<T>(later.lowest[i]);
+    corner(Corner::suffix_maximum, i) = static_cast<T>(suffix.highest[i]);
+    corner(Corner::suffix_minimum, i) = static_cast<T>(suffix.lowest[i]);
   }
 }
 

@@ -21,13 +21,13 @@ inline constexpr std::uint32_t kOfBatch = 0xffffffff;
 
 // What the later leaves of a partition reach: attribute-wise extremes and the smallest id. The paper's
 // threshold tuple is `highest`.
-struct Later {
+struct SuffixExtremes {
   std::vector<double> highest, lowest;
   std::int64_t min_id = kNoId;
 
-  explicit Later(std::size_t num_attributes);
-  void include_leaf(const Snapshot& snapshot, std::uint32_t slot);   // the leaf's own corners
-  void include_later(const Snapshot& snapshot, std::uint32_t slot);  // what the leaf says of those behind it
+  explicit SuffixExtremes(std::size_t num_attributes);
+  void include_leaf(const Snapshot& snapshot, std::uint32_t slot);       // the leaf's own corners
+  void include_suffix_of(const Snapshot& snapshot, std::uint32_t slot);  // what the leaf says of later ones
 };
 
 // One per thread.
@@ -36,9 +36,9 @@ class LeafWriter {
   // `snapshot`: the version that is being made.
   LeafWriter(Snapshot& snapshot, const Change& change);
 
-  // Writes everything but bounds, which stand in the parent. `later` is what the leaf says of those behind
-  // it.
-  void write(std::uint32_t slot, std::uint32_t partition, std::span<const Run> runs, const Later& later);
+  // Writes everything but bounds, which stand in the parent. `suffix`: of the leaves after this one.
+  void write(std::uint32_t slot, std::uint32_t partition, std::span<const Run> runs,
+             const SuffixExtremes& suffix);
 
   // The bounds of the rows [first, first + count) of a leaf.
   void bound(std::uint32_t slot, std::uint32_t first, std::uint32_t count, std::span<Half> rows);
@@ -48,7 +48,7 @@ class LeafWriter {
   void copy_rows(std::uint32_t slot, std::span<const Run> runs);
   void copy_labels(std::uint32_t slot, std::span<const Run> runs);
   template <typename T>
-  void write_corners(std::uint32_t slot, const Later& later);
+  void write_corners(std::uint32_t slot, const SuffixExtremes& suffix);
 
   Snapshot& snapshot_;
   Blocks& blocks_;

@@ -77,7 +77,7 @@ void LiveIndex::load() {
   } while (info.superseded);
   recovery_ = {info.num_batches, info.dropped_bytes, info.dropped_from};
   apply_logged();
-  if (tree_ != nullptr) newest_ = tree_->publish(newest_->version + info.num_batches);
+  if (tree_ != nullptr) newest_ = tree_->finish_version(newest_->version + info.num_batches);
   next_checkpoint_bytes_ = checkpoint_bytes(store_->snapshot_bytes());
 }
 
@@ -132,7 +132,7 @@ Refreshed LiveIndex::follow_directory() {
   if (store_ != nullptr) info = store_->refresh(replayer());
   is_moved_ |= info.moved;
   apply_logged();
-  if (info.num_batches > 0) newest_ = tree_->publish(before->version + info.num_batches);
+  if (info.num_batches > 0) newest_ = tree_->finish_version(before->version + info.num_batches);
   if (info.superseded) load();
   // Where older files were put back and a checkpoint has been made since, only the version may tell.
   const bool is_another =
@@ -245,7 +245,7 @@ void LiveIndex::keep(const std::vector<Applied>& applied) {
   });
   // Before the batches are in the log, for it may want memory: what is in the log must not be reported as
   // failed.
-  std::shared_ptr<const Snapshot> next = tree_->publish(applied.back().version);
+  std::shared_ptr<const Snapshot> next = tree_->finish_version(applied.back().version);
   if (store_ != nullptr && is_large) return replace(std::move(next));
   if (store_ != nullptr) log(applied);
   newest_ = std::move(next);

@@ -78,17 +78,17 @@ class Folder {
     if (!step.ids.empty() && step.ids.data() == nullptr)
       throw InvalidArgument("the ids to erase are a null pointer");
     for (const std::int64_t id : step.ids) {
-      Fate& fate = fate_of(id);
-      if (!fate.lives) continue;
-      fate.lives = false;
+      IdState& state = state_of(id);
+      if (!state.lives) continue;
+      state.lives = false;
       ++result_.erased;
     }
   }
 
   NormalizedBatch finish() {
     change_.next_id = next_id_;
-    for (const auto& [id, fate] : fates_)
-      if (fate.was_there && (!fate.lives || fate.is_new)) change_.removed.push_back(id);
+    for (const auto& [id, state] : states_)
+      if (state.was_there && (!state.lives || state.is_new)) change_.removed.push_back(id);
     std::sort(change_.removed.begin(),
               change_.removed.end());  // the same batch has the same bytes in the log
     gather();
@@ -96,8 +96,8 @@ class Folder {
   }
 
  private:
-  // What becomes of an id.
-  struct Fate {
+  // Of an id, after the steps so far.
+  struct IdState {
     bool was_there;
     bool lives;
     bool is_new = false;  // with the row below
@@ -114,14 +114,14 @@ class Folder {
   };
 
   // Before the next step of the batch.
-  Fate& fate_of(std::int64_t id) {
-    const auto found = fates_.find(id);
-    if (found != fates_.end()) return found->second;
-    return fates_.emplace(id, unnamed_fate_of(id)).first->second;
+  IdState& state_of(std::int64_t id) {
+    const auto found = states_.find(id);
+    if (found != states_.end()) return found->second;
+    return states_.emplace(id, unnamed_state_of(id)).first->second;
   }
 
-  // The fate of an id that no step has named yet: it may have been assigned by an earlier one.
-  Fate unnamed_fate_of(std::int64_t id) const {
+  // Of an id that no step has named yet: it may have been assigned by an earlier one.
+  IdState unnamed_state_of(std::int64_t id) const {
     const auto after =
         std::upper_bound(assigned_.begin(), assigned_.end(), id,
                          [](std::int64_t wanted, const AssignedRange& r) { return wanted < r.first_id; });
@@ -161,20 +161,20 @@ class Folder {
     assigned_.push_back({next_id_, num_rows, table});
     for (std::size_t row = 0; row < num_rows; ++row, ++next_id_) {
       added_.push_back({next_id_, table, row});
-      if (fates_.empty()) continue;
-      const auto named = fates_.find(next_id_);
-      if (named != fates_.end()) named->second = {false, true, true, table, row};
+      if (states_.empty()) continue;
+      const auto named = states_.find(next_id_);
+      if (named != states_.end()) named->second = {false, true, true, table, row};
     }
     result_.inserted += num_rows;
   }
 
   void add_given(std::int64_t id, std::size_t table, std::size_t row, bool replace) {
-    Fate& fate = fate_of(id);
-    if (fate.lives && !replace)
+    IdState& state = state_of(id);
+    if (state.lives && !replace)
       throw RowError(row, "id " + std::to_string(id) +
-                              (fate.is_new ? " comes twice" : " is in the index already; upsert replaces"));
-    ++(fate.lives ? result_.replaced : result_.inserted);
-    fate = {fate.was_there, true, true, table, row};
+                              (state.is_new ? " comes twice" : " is in the index already; upsert replaces"));
+    ++(state.lives ? result_.replaced : result_.inserted);
+    state = {state.was_there, true, true, table, row};
     next_id_ = std::max(next_id_, id_after(id));
   }
 
@@ -195,10 +195,10 @@ class Folder {
   // The rows that are left, table by table, each in its order.
   void gather() {
     std::erase_if(added_, [this](const Added& added) {
-      const auto found = fates_.find(added.id);
-      if (found == fates_.end()) return false;  // assigned, and no later step named it
-      const Fate& fate = found->second;
-      return !fate.lives || !fate.is_new || fate.table != added.table || fate.row != added.row;
+      const auto found = states_.find(added.id);
+      if (found == states_.end()) return false;  // assigned, and no later step named it
+      const IdState& state = found->second;
+      return !state.lives || !state.is_new || state.table != added.table || state.row != added.row;
     });
     for (const Added& added : added_) change_.ids.push_back(added.id);
     visit_value_type(s_, [&]<typename T>(T) { gather_values<T>(); });
@@ -233,7 +233,7 @@ class Folder {
   std::int64_t next_id_;
   std::vector<TableView> tables_;
   std::vector<Added> added_;
-  IdTable<Fate> fates_;                  // of the ids that a step has named
+  IdTable<IdState> states_;              // of the ids that a step has named
   std::vector<AssignedRange> assigned_;  // ascending
   Change change_;
   WriteResult result_;

@@ -1,6 +1,7 @@
 #include "index/write/reload.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/floating_point_scope.h"
@@ -77,11 +78,11 @@ std::shared_ptr<Snapshot> load_anew(const Snapshot& s, std::span<const std::uint
     rows.add_change(s, change);
     return bulk_load(rows.view(s), options_of(s));
   });
-  loaded->attributes = s.attributes;
-  loaded->has_labels = s.has_labels;
-  loaded->rounded_values = s.rounded_values + change.rounded_values;
-  loaded->next_id = std::max(s.next_id, change.next_id);
-  loaded->index_uuid = s.index_uuid;
+  IndexFacts facts = s.facts();
+  facts.row_facts() = loaded->row_facts();
+  facts.rounded_values += change.rounded_values;
+  facts.next_id = std::max(facts.next_id, change.next_id);
+  loaded->facts() = std::move(facts);
   return loaded;
 }
 

@@ -10,7 +10,8 @@
 
 namespace culmen {
 
-// The rows in these leaves of `snapshot`, after the change. Cost: as bulk_load, and a copy of the rows.
+// The rows in these leaves of `snapshot`, after the change; its version, too, is the snapshot's. Cost: as
+// bulk_load, and a copy of the rows.
 std::shared_ptr<Snapshot> load_anew(const Snapshot& snapshot, std::span<const std::uint32_t> leaves,
                                     const Change& change);
 

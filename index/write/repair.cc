@@ -44,7 +44,7 @@ std::shared_ptr<Snapshot> empty_index(const storage::Manifest& manifest) {
     table.columns.emplace_back(std::span<const double>());
   BuildOptions options;
   options.partitioning = manifest.partitioning;
-  options.block_rows = static_cast<int>(manifest.block_rows);
+  options.block_rows = manifest.block_rows;
   options.value_type = manifest.value_type;
   std::shared_ptr<Snapshot> snapshot = bulk_load(table, options);
   snapshot->has_labels = manifest.has_labels;
@@ -57,7 +57,7 @@ Change take_rows(storage::Salvage& found) {
   change.ids = std::move(found.ids);
   change.label_ends = std::move(found.label_ends);
   change.label_text = std::move(found.label_text);
-  change.values.reserve(found.columns.size() * change.ids.size() * found.manifest.element_bytes());
+  change.values.reserve(found.columns.size() * change.ids.size() * found.manifest.value_bytes());
   for (std::vector<std::byte>& column : found.columns) {
     change.values.insert(change.values.end(), column.begin(), column.end());
     column = {};
@@ -100,7 +100,7 @@ std::optional<RepairReport> copy_sound(storage::FileSystem& file_system, const s
   if (recovery.dropped_bytes > 0)
     report.dropped.push_back(recovery.dropped_from + ": " + std::to_string(recovery.dropped_bytes) +
                              " bytes at its end, of batches that were not reported as done");
-  storage::publish(*snapshot, file_system, to, false);
+  storage::save(*snapshot, file_system, to, false);
   return report;
 }
 
@@ -128,14 +128,14 @@ RepairReport repair(storage::FileSystem& file_system, const std::string& from, c
         checked.add(std::move(change));
         tree.apply(checked.fold());
       });
-  const std::shared_ptr<const Snapshot> saved = tree.publish(loaded->version + report.batches_applied);
+  const std::shared_ptr<const Snapshot> saved = tree.finish_version(loaded->version + report.batches_applied);
   report.rows_kept = saved->num_tuples;
   report.dropped = std::move(found.dropped);
   if (report.rows_kept == 0 && report.rows_lost > 0)
     throw FormatError(from + ": no row can be saved; " +
                       (report.dropped.empty() ? std::string("no leaf is sound") : report.dropped.front()));
   if (report.dropped.empty()) report.dropped.push_back(why + " (made anew from the rows)");
-  storage::publish(*saved, file_system, to, false);
+  storage::save(*saved, file_system, to, false);
   return report;
 }
 

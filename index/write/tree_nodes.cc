@@ -22,17 +22,13 @@ void sort_unique(std::vector<PageNumber>& pages) {
 
 }  // namespace
 
-TreeNodes::TreeNodes(const Snapshot& base, std::vector<LeafPage>& leaves)
+TreeNodes::TreeNodes(const Snapshot& base, LeafPages& leaves)
     : leaves_(leaves),
       slots_(
           base.blocks->node_slots(), base.blocks->node_capacity(),
           [blocks = base.blocks](std::size_t n) { blocks->grow_nodes(n); }, base.blocks->older_versions()) {
   const TreeOrder& order = base.order();
-  leaves_.resize(order.leaves.size());
-  for (PageNumber page = 0; page < leaves_.size(); ++page) {
-    leaves_[page].slot = order.leaves[page];
-    note_slot(leaf_of_slot_, order.leaves[page], page);
-  }
+  for (PageNumber page = 0; page < leaves_.size(); ++page) note_slot(leaf_of_slot_, order.leaves[page], page);
   pages_.resize(order.nodes.size());
   for (PageNumber page = 0; page < pages_.size(); ++page) {
     pages_[page].slot = order.nodes[page];
@@ -59,7 +55,7 @@ void TreeNodes::begin_version(Snapshot& next) {
 }
 
 void TreeNodes::end_version(const Snapshot& base) {
-  slots_.end_version(base.lease.over());
+  slots_.end_version(base.pin.over());
   next_ = nullptr;
 }
 
@@ -112,8 +108,8 @@ void TreeNodes::link(const Copy& copy) {
 
 void TreeNodes::own_all() {
   std::vector<PageNumber> lowest;
-  for (const LeafPage& leaf : leaves_)
-    if (leaf.parent != kNoPage) lowest.push_back(leaf.parent);
+  for (PageNumber page = 0; page < leaves_.size(); ++page)
+    if (leaves_[page].parent != kNoPage) lowest.push_back(leaves_[page].parent);
   own(std::move(lowest));
 }
 
@@ -132,34 +128,34 @@ void TreeNodes::loosen_all(std::span<const double> slack) {
   });
 }
 
-void TreeNodes::carry_up(std::vector<Rise> rises) {
-  while (!rises.empty() && !is_root(rises.front().node)) {
-    std::sort(rises.begin(), rises.end(), [this](const Rise& a, const Rise& b) {
+void TreeNodes::carry_up(std::vector<BoundRaise> raises) {
+  while (!raises.empty() && !is_root(raises.front().node)) {
+    std::sort(raises.begin(), raises.end(), [this](const BoundRaise& a, const BoundRaise& b) {
       return parent(a.node) != parent(b.node) ? parent(a.node) < parent(b.node) : a.node < b.node;
     });
-    std::vector<std::size_t> starts;  // of the rises of each parent
-    for (std::size_t i = 0; i < rises.size(); ++i)
-      if (i == 0 || parent(rises[i].node) != parent(rises[i - 1].node)) starts.push_back(i);
-    starts.push_back(rises.size());
-    std::vector<Rise> above(starts.size() - 1);
+    std::vector<std::size_t> starts;  // of the raises of each parent
+    for (std::size_t i = 0; i < raises.size(); ++i)
+      if (i == 0 || parent(raises[i].node) != parent(raises[i - 1].node)) starts.push_back(i);
+    starts.push_back(raises.size());
+    std::vector<BoundRaise> above(starts.size() - 1);
     for_each(above.size(), [&](std::size_t p) {
-      above[p].node = parent(rises[starts[p]].node);
+      above[p].node = parent(raises[starts[p]].node);
       const MutableNode node = owned(above[p].node);
       for (std::size_t i = starts[p]; i < starts[p + 1]; ++i) {
-        Rise& rise = rises[i];
-        const std::uint32_t position = position_of({node.bytes}, pages_[rise.node].slot);
-        node.min_ids()[position] = this->node(rise.node).header().min_id;
-        if (rise.rows.empty()) continue;
-        cover_column(next_->layout, node, position, rise.rows);  // or a split has: those above are to know
+        BoundRaise& raise = raises[i];
+        const std::uint32_t position = position_of({node.bytes}, pages_[raise.node].slot);
+        node.min_ids()[position] = this->node(raise.node).header().min_id;
+        if (raise.rows.empty()) continue;
+        cover_column(next_->layout, node, position, raise.rows);  // or a split has: those above are to know
         if (above[p].rows.empty()) {
-          above[p].rows = std::move(rise.rows);
+          above[p].rows = std::move(raise.rows);
         } else {
-          cover(next_->layout, above[p].rows, rise.rows);
+          cover(next_->layout, above[p].rows, raise.rows);
         }
       }
       update_min_id(node);
     });
-    rises = std::move(above);
+    raises = std::move(above);
   }
 }
 

@@ -13,19 +13,11 @@
 
 #include "index/snapshot.h"
 #include "index/write/id_map.h"
+#include "index/write/leaf_pages.h"
 #include "index/write/node_columns.h"
 #include "index/write/slots.h"
 
 namespace culmen {
-
-struct LeafPage {
-  std::uint32_t slot = 0;
-  PageNumber parent = kNoPage;
-  std::uint32_t num_erased = 0;  // since its bounds were last computed
-  // No row of the page comes before this one, but in the first page of a partition.
-  std::uint64_t first_order = 0;
-  std::int64_t first_id = 0;
-};
 
 struct NodePage {
   std::uint32_t slot = 0;
@@ -37,8 +29,8 @@ using BoundRows = std::vector<Half>;
 
 class TreeNodes {
  public:
-  // Fills the leaf pages, one for each leaf in the tree's order, and its own.
-  TreeNodes(const Snapshot& base, std::vector<LeafPage>& leaves);
+  // The leaf pages are those of `base`; they get their parents.
+  TreeNodes(const Snapshot& base, LeafPages& leaves);
 
   // The version that is being made: its tree is what the calls below change.
   void begin_version(Snapshot& next);
@@ -59,12 +51,12 @@ class TreeNodes {
   void loosen_all(std::span<const double> slack);
 
   // What changed below a node: `rows` is what its column above must cover; empty: nothing more than before.
-  struct Rise {
+  struct BoundRaise {
     PageNumber node = kNoPage;
     BoundRows rows;
   };
   // Carries changes of owned level-1 nodes up to the root.
-  void carry_up(std::vector<Rise> rises);
+  void carry_up(std::vector<BoundRaise> raises);
 
   // What these three do to bounds stays below until carry_up() is told of it.
   // The leaf page moved to `slot` and has these bounds now. Its node is owned.
@@ -107,7 +99,7 @@ class TreeNodes {
   void merge(PageNumber left, PageNumber right);
   void even_out(PageNumber left, PageNumber right);
 
-  std::vector<LeafPage>& leaves_;
+  LeafPages& leaves_;
   std::vector<NodePage> pages_;
   std::vector<PageNumber> free_pages_;
   std::vector<PageNumber> leaf_of_slot_, node_of_slot_;

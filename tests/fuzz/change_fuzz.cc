@@ -126,7 +126,7 @@ void check_tree(const Base& base, const Change& change) {
                      [&tree](std::int64_t id) { return tree.contains(id); });
   checked.add(change);
   tree.apply(checked.fold());
-  const auto next = tree.publish(base.snapshot->version + 1);
+  const auto next = tree.finish_version(base.snapshot->version + 1);
   require(next != nullptr, "a version");
   require(next->num_tuples + change.removed.size() == base.snapshot->num_tuples + change.num_rows(),
           "the number of rows");

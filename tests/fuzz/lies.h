@@ -31,7 +31,7 @@ enum class Lie : std::uint8_t {
 class Liar {
  public:
   Liar(storage::Manifest& manifest, storage::Bytes& leaves, storage::Bytes& nodes)
-      : manifest_(manifest), layout_(manifest.leaf_layout()), leaves_(leaves), nodes_(nodes) {}
+      : manifest_(manifest), layout_(manifest.block_shape()), leaves_(leaves), nodes_(nodes) {}
 
   void tell(Lie lie, std::uint64_t a, std::uint64_t b) {
     if (manifest_.num_leaves == 0) return;
@@ -85,7 +85,7 @@ class Liar {
       }
       storage::LeafRecord record = record_of(leaf);
       record.min_id = smallest_id(leaf);
-      record.later_min_id = std::numeric_limits<std::int64_t>::min();
+      record.suffix_min_id = std::numeric_limits<std::int64_t>::min();
       std::memcpy(payload(leaf), &record, sizeof record);
     }
     cover_up_nodes();
@@ -106,11 +106,12 @@ class Liar {
   }
   std::uint64_t rows_of(std::uint64_t leaf) { return record_of(leaf).num_rows; }
   std::size_t bytes_of(std::size_t part) const {
-    return part == kId ? sizeof(std::int64_t) : manifest_.element_bytes();
+    return part == kId ? sizeof(std::int64_t) : manifest_.value_bytes();
   }
   std::byte* at(std::size_t part, std::uint64_t leaf, std::uint64_t row) {
     if (part == kId) return payload(leaf) + layout_.ids_offset() + row * sizeof(std::int64_t);
-    return payload(leaf) + layout_.values_offset() + (part * manifest_.block_rows + row) * bytes_of(part);
+    return payload(leaf) + layout_.values_offset() +
+           (part * manifest_.block_shape().block_rows + row) * bytes_of(part);
   }
   template <typename F>
   void for_parts(F&& f) {
@@ -149,7 +150,7 @@ class Liar {
   }
 
   void lie_about_thresholds(std::uint64_t leaf, std::uint64_t b) {
-    const std::uint64_t d = manifest_.attributes.size(), bytes = manifest_.element_bytes();
+    const std::uint64_t d = manifest_.attributes.size(), bytes = manifest_.value_bytes();
     const std::uint64_t which = 2 + b % 2, attribute = b / 2 % d;
     std::byte* const corner = payload(leaf) + layout_.corners_offset() + (which * d + attribute) * bytes;
     const AttributeStats& stats = manifest_.stats[attribute];
@@ -167,7 +168,7 @@ class Liar {
 
   void lie_about_ids(std::uint64_t leaf, std::uint64_t b) {
     storage::LeafRecord record = record_of(leaf);
-    std::int64_t& id = b % 2 == 0 ? record.min_id : record.later_min_id;
+    std::int64_t& id = b % 2 == 0 ? record.min_id : record.suffix_min_id;
     id = b % 3 == 0 ? kNoId : static_cast<std::int64_t>(static_cast<std::uint64_t>(id) - b % 64);
     std::memcpy(payload(leaf), &record, sizeof record);
   }

@@ -43,7 +43,7 @@ std::string text_of(const Bytes& bytes) {
 
 Base make_base(bool close) {
   MemoryFileSystem system;
-  publish(*make_snapshot({.rows = 1, .attributes = 1, .labels = false}), system, "index", false);
+  save(*make_snapshot({.rows = 1, .attributes = 1, .labels = false}), system, "index", false);
   const auto store = Store::open(system, "index", true);
   store->replay([](std::uint64_t, std::span<const std::byte>) {});
   for (std::size_t bytes : {0, 40, 600}) append(*store, bytes);

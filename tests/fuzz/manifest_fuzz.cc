@@ -156,7 +156,7 @@ const std::vector<Base>& bases() {
     std::vector<Base> made;
     for (const Shape& shape : shapes) {
       MemoryFileSystem system;
-      publish(*make_snapshot(shape), system, "index", false);
+      save(*make_snapshot(shape), system, "index", false);
       made.push_back({text_in(system, "MANIFEST-1"), text_in(system, "CURRENT"), {}, {}});
       find_places(made.back());
     }

@@ -104,7 +104,7 @@ std::vector<std::size_t> block_starts(const Bytes& file) {
 
 Base make_base(const storage::Shape& shape) {
   storage::MemoryFileSystem system;
-  storage::publish(*storage::make_snapshot(shape), system, "index", false);
+  storage::save(*storage::make_snapshot(shape), system, "index", false);
   const std::map<std::string, Bytes> files = system.files("index");
   const auto text_of = [&](const char* name) {
     const Bytes& bytes = files.at(name);
@@ -150,12 +150,15 @@ const std::vector<Base>& bases() {
 
 void change_member(storage::Manifest& manifest, const Edit& change, std::uint64_t value) {
   const auto number = static_cast<double>(value);
-  std::uint64_t* const counts[] = {&manifest.num_tuples, &manifest.num_leaves,     &manifest.block_rows,
-                                   &manifest.num_cuts,   &manifest.num_partitions, &manifest.rounded_values,
-                                   &manifest.version,    &manifest.snapshot.number};
+  std::uint64_t* const counts[] = {&manifest.num_tuples,     &manifest.num_leaves,     &manifest.num_cuts,
+                                   &manifest.num_partitions, &manifest.rounded_values, &manifest.version,
+                                   &manifest.snapshot.number};
   AttributeStats& stats = manifest.stats[change.block % manifest.stats.size()];
   BoundUnit& unit = manifest.units[change.block % manifest.units.size()];
   switch (change.offset % 16) {
+    case 7:
+      manifest.block_rows = static_cast<int>(value);
+      break;
     case 8:
       manifest.level_nodes.resize(value % 80, value);
       break;

@@ -98,7 +98,7 @@ inline std::shared_ptr<const Snapshot> write_some(std::shared_ptr<const Snapshot
     const std::uint64_t num_tuples = snapshot->num_tuples + change.ids.size() - change.removed.size();
     fold.add(std::move(change));
     tree.apply(fold.fold());
-    snapshot = tree.publish(snapshot->version + 1);
+    snapshot = tree.finish_version(snapshot->version + 1);
     require(snapshot->num_tuples == num_tuples, "the number of rows");
   }
   return snapshot;

@@ -32,7 +32,7 @@ using Files = std::map<std::string, storage::Bytes>;
 
 Files files_of(const Snapshot& snapshot) {
   storage::MemoryFileSystem files;
-  storage::publish(snapshot, files, "index", false);
+  storage::save(snapshot, files, "index", false);
   return files.files("index");
 }
 

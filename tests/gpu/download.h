@@ -33,24 +33,10 @@ std::vector<T> download(const T* from, std::size_t size) {
 inline std::shared_ptr<Snapshot> download(const gpu::MirrorView& view) {
   const Snapshot& s = *view.snapshot;
   const gpu::MirrorRef& ref = view.mirror->ref();
-  auto copy = std::make_shared<Snapshot>();
-  copy->attributes = s.attributes;
-  copy->value_type = s.value_type;
-  copy->stats = s.stats;
-  copy->units = s.units;
-  copy->exact_sums = s.exact_sums;
-  copy->partitioner = s.partitioner;
-  copy->block_rows = s.block_rows;
-  copy->num_tuples = s.num_tuples;
-  copy->next_id = s.next_id;
-  copy->version = s.version;
-  copy->layout = s.layout;
+  auto copy = std::make_shared<Snapshot>(s.facts(), s.tree());
+  copy->has_labels = false;
   copy->root = ref.root;
   copy->height = ref.height;
-  copy->num_leaves = s.num_leaves;
-  copy->num_nodes = s.num_nodes;
-  copy->leaf_slots = s.leaf_slots;
-  copy->node_slots = s.node_slots;
   copy->blocks = std::make_shared<Blocks>(copy->block_shape(), s.layout, s.leaf_slots, s.node_slots);
   Blocks& blocks = *copy->blocks;
   const BlockShape& shape = blocks.shape();

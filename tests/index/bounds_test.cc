@@ -239,7 +239,7 @@ TEST_P(Bounds, OfACornerAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
       for (std::uint32_t leaf = 0; leaf < s->num_leaves; ++leaf) {
         const double own = corner_score<T>(*s, resolved, leaf, Corner::maximum, Corner::minimum);
         const double later =
-            corner_score<T>(*s, resolved, leaf, Corner::later_maximum, Corner::later_minimum);
+            corner_score<T>(*s, resolved, leaf, Corner::suffix_maximum, Corner::suffix_minimum);
         attained += own == best[leaf] ? 1 : 0;
         EXPECT_GE(own, best[leaf]);
         for (std::uint32_t l = leaf + 1; l < s->num_leaves && s->leaf(l).partition == s->leaf(leaf).partition;
@@ -264,11 +264,11 @@ TEST_P(Bounds, OfRangesNeverExcludeATupleInTheRange) {
       ResolvedQuery query;
       resolve_filter({random_range(random, oracle)}, *s, query);
       const RangePredicate& range = query.where[0];
-      const auto slots = static_cast<std::uint64_t>(s->block_rows);
+      const auto block_rows = static_cast<std::uint64_t>(s->block_rows);
       std::vector<bool> leaf_passes(s->num_leaves, false), node_passes(s->num_nodes, false);
       for (std::size_t leaf = 0; leaf < s->num_leaves; ++leaf)
         for (std::uint32_t r = 0; r < s->leaf(leaf).num_rows; ++r) {
-          const double value = s->value(leaf * slots + r, range.attribute);
+          const double value = s->value(leaf * block_rows + r, range.attribute);
           if (value >= range.minimum && value <= range.maximum) leaf_passes[leaf] = true;
         }
       for (std::size_t n = 0; n < s->num_nodes; ++n)
@@ -296,7 +296,7 @@ INSTANTIATE_TEST_SUITE_P(AllValueClasses, Bounds, testing::ValuesIn(all_value_cl
 // other rounding would have put too low.
 std::uint64_t expect_rows_cover_real_sums(const Snapshot& s) {
   std::uint64_t down_would_fail = 0;
-  const auto slots = static_cast<std::uint64_t>(s.block_rows);
+  const auto block_rows = static_cast<std::uint64_t>(s.block_rows);
   const auto in_units = [&s](std::uint64_t row, int attribute) {
     const BoundUnit& unit = s.units[static_cast<std::size_t>(attribute)];
     return (static_cast<long double>(s.value(row, attribute)) - static_cast<long double>(unit.origin)) *
@@ -310,7 +310,7 @@ std::uint64_t expect_rows_cover_real_sums(const Snapshot& s) {
     for (std::uint32_t leaf = 0; leaf < s.node(0).header().num_children; ++leaf)
       for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
         long double sum = 0;
-        for (const int attribute : subset) sum += in_units(leaf * slots + r, attribute);
+        for (const int attribute : subset) sum += in_units(leaf * block_rows + r, attribute);
         EXPECT_GE(stored(row, leaf), sum) << "bounds row " << row << ", leaf " << leaf;
         const float down = round_down_to_half(static_cast<double>(sum));
         down_would_fail += static_cast<long double>(down) < sum ? 1 : 0;
@@ -333,7 +333,7 @@ std::uint64_t expect_rows_cover_real_sums(const Snapshot& s) {
   for (int i = 0; i < s.num_attributes(); ++i)
     for (std::uint32_t leaf = 0; leaf < s.node(0).header().num_children; ++leaf)
       for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r)
-        EXPECT_LE(stored(s.layout.minimum_row(i), leaf), in_units(leaf * slots + r, i));
+        EXPECT_LE(stored(s.layout.minimum_row(i), leaf), in_units(leaf * block_rows + r, i));
   return down_would_fail;
 }
 

@@ -121,10 +121,10 @@ TEST(BulkLoad, WritesThresholdsOverAllLaterLeavesOfThePartition) {
         }
       }
     }
-    EXPECT_EQ(s->leaf(leaf).later_min_id, min_id);
+    EXPECT_EQ(s->leaf(leaf).suffix_min_id, min_id);
     for (std::size_t i = 0; i < 3; ++i) {
-      EXPECT_EQ(s->corner<double>(leaf, Corner::later_maximum)[i], highest[i]);
-      EXPECT_EQ(s->corner<double>(leaf, Corner::later_minimum)[i], lowest[i]);
+      EXPECT_EQ(s->corner<double>(leaf, Corner::suffix_maximum)[i], highest[i]);
+      EXPECT_EQ(s->corner<double>(leaf, Corner::suffix_minimum)[i], lowest[i]);
     }
   }
 }

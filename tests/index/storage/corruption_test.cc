@@ -15,7 +15,7 @@ using Files = std::map<std::string, Bytes>;
 Files published(const Snapshot& snapshot, std::uint8_t uuid = 1) {
   MemoryFileSystem system;
   system.next_uuid = uuid;
-  publish(snapshot, system, "index", false);
+  save(snapshot, system, "index", false);
   Files files = system.files("index");
   files.erase("LOCK");
   return files;
@@ -154,9 +154,9 @@ TEST(Corruption, IsSeenForABlockOfAnotherTableUnderTheSameUuid) {
 
 TEST(Corruption, IsSeenForAnOlderStateOfTheSameFile) {
   MemoryFileSystem system;
-  publish(sample(), system, "index", false);
+  save(sample(), system, "index", false);
   const Files before = system.files("index");
-  publish(sample(), system, "index", true);
+  save(sample(), system, "index", true);
   Files mixed = system.files("index");
   for (const char* kind : {"leaves", "nodes", "labels", "partitions"}) {
     Files stale = mixed;

@@ -25,9 +25,9 @@ const Snapshot& third_index() {
 }
 
 // The old index, durable, with what a crash once left beside it.
-Files before_publish() {
+Files before_save() {
   MemoryFileSystem system;
-  publish(old_index(), system, "index", false);
+  save(old_index(), system, "index", false);
   Files files = system.files("index");
   files["SNAP-9-leaves"] = Bytes(100);
   files["WAL-5"] = Bytes(100);
@@ -62,30 +62,30 @@ bool holds_exactly_one_snapshot(const MemoryFileSystem& system) {
          kinds.count("LOCK") == 1;  // third_index has no labels
 }
 
-// A publish over whatever a crash left works and leaves nothing of it.
-void expect_next_publish_cleans_up(MemoryFileSystem& system) {
-  publish(third_index(), system, "index", true);
+// A save over whatever a crash left works and leaves nothing of it.
+void expect_next_save_cleans_up(MemoryFileSystem& system) {
+  save(third_index(), system, "index", true);
   EXPECT_EQ(difference(*load(system, "index"), third_index()), "");
   EXPECT_TRUE(holds_exactly_one_snapshot(system));
 }
 
-std::uint64_t calls_of_publish(const Files* before) {
+std::uint64_t calls_of_save(const Files* before) {
   MemoryFileSystem system;
   if (before != nullptr) system.put("index", *before);
-  publish(new_index(), system, "index", true);
+  save(new_index(), system, "index", true);
   return system.num_calls;
 }
 
-class FaultyPublish : public testing::TestWithParam<std::tuple<FaultKind, bool>> {
+class FaultySave : public testing::TestWithParam<std::tuple<FaultKind, bool>> {
  protected:
   FaultPlan plan(std::uint64_t call) const {
     return {std::get<0>(GetParam()), call, std::get<1>(GetParam())};
   }
 };
 
-TEST_P(FaultyPublish, LeavesTheOldIndexOrTheNewOneWhereverItFails) {
-  const Files before = before_publish();
-  const std::uint64_t num_calls = calls_of_publish(&before);
+TEST_P(FaultySave, LeavesTheOldIndexOrTheNewOneWhereverItFails) {
+  const Files before = before_save();
+  const std::uint64_t num_calls = calls_of_save(&before);
   int num_failures = 0;
   for (std::uint64_t call = 0; call < num_calls; ++call) {
     MemoryFileSystem system;
@@ -93,7 +93,7 @@ TEST_P(FaultyPublish, LeavesTheOldIndexOrTheNewOneWhereverItFails) {
     system.plan = plan(call);
     bool failed = false;
     try {
-      publish(new_index(), system, "index", true);
+      save(new_index(), system, "index", true);
     } catch (const IoError& error) {
       failed = true;
       EXPECT_TRUE(std::string(error.what()).find("index") != std::string::npos ||
@@ -104,19 +104,19 @@ TEST_P(FaultyPublish, LeavesTheOldIndexOrTheNewOneWhereverItFails) {
     system.plan = {};
     const Found found = found_in(system);
     EXPECT_TRUE(found == Found::new_one || (failed && found == Found::old_one)) << "call " << call;
-    expect_next_publish_cleans_up(system);
+    expect_next_save_cleans_up(system);
   }
   EXPECT_GT(num_failures, 8);
 }
 
-TEST_P(FaultyPublish, LeavesNothingOfANewDirectoryUnlessTheIndexIsInIt) {
-  const std::uint64_t num_calls = calls_of_publish(nullptr);
+TEST_P(FaultySave, LeavesNothingOfANewDirectoryUnlessTheIndexIsInIt) {
+  const std::uint64_t num_calls = calls_of_save(nullptr);
   for (std::uint64_t call = 0; call < num_calls; ++call) {
     MemoryFileSystem system;
     system.plan = plan(call);
     bool failed = false;
     try {
-      publish(new_index(), system, "index", false);
+      save(new_index(), system, "index", false);
     } catch (const IoError&) {
       failed = true;
     }
@@ -125,21 +125,21 @@ TEST_P(FaultyPublish, LeavesNothingOfANewDirectoryUnlessTheIndexIsInIt) {
     EXPECT_TRUE(found == Found::new_one || (failed && found == Found::none)) << "call " << call;
     const bool could_remove = !std::get<1>(GetParam());
     EXPECT_TRUE(found == Found::new_one || !could_remove || system.directories.empty()) << "call " << call;
-    if (system.directories.count("index")) expect_next_publish_cleans_up(system);
+    if (system.directories.count("index")) expect_next_save_cleans_up(system);
   }
 }
 
-TEST_P(FaultyPublish, AFailedSyncIsNotTriedAgain) {
+TEST_P(FaultySave, AFailedSyncIsNotTriedAgain) {
   // A sync that fails drops the bytes, and the next one succeeds: syncing again would publish a hole.
-  const Files before = before_publish();
-  const std::uint64_t num_calls = calls_of_publish(&before);
+  const Files before = before_save();
+  const std::uint64_t num_calls = calls_of_save(&before);
   std::mt19937 random(1);
   for (std::uint64_t call = 0; call < num_calls; ++call) {
     MemoryFileSystem system;
     system.put("index", before);
     system.plan = plan(call);
     try {
-      publish(new_index(), system, "index", true);
+      save(new_index(), system, "index", true);
     } catch (const IoError&) {
     }
     system.plan = {};
@@ -152,19 +152,19 @@ TEST_P(FaultyPublish, AFailedSyncIsNotTriedAgain) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, FaultyPublish,
+INSTANTIATE_TEST_SUITE_P(Kinds, FaultySave,
                          testing::Combine(testing::Values(FaultKind::io_error, FaultKind::no_space,
                                                           FaultKind::short_write, FaultKind::last_byte),
                                           testing::Bool()));
 
 TEST(FaultyLoad, IsAnErrorThatNamesTheFileWhereverItFails) {
   MemoryFileSystem counting;
-  counting.put("index", before_publish());
+  counting.put("index", before_save());
   load(counting, "index");
   for (std::uint64_t call = 0; call < counting.num_calls; ++call) {
     for (bool persistent : {false, true}) {
       MemoryFileSystem system;
-      system.put("index", before_publish());
+      system.put("index", before_save());
       system.plan = {FaultKind::io_error, call, persistent};
       try {
         load(system, "index");
@@ -172,23 +172,23 @@ TEST(FaultyLoad, IsAnErrorThatNamesTheFileWhereverItFails) {
       } catch (const IoError& error) {
         EXPECT_NE(std::string(error.what()).find("index"), std::string::npos) << error.what();
       }
-      EXPECT_EQ(system.files("index"), before_publish());
+      EXPECT_EQ(system.files("index"), before_save());
     }
   }
 }
 
-// Runs a publish of new_index over `before` (null: no directory) into a power cut at each call in turn, the
-// last time to its end, and gives each state the disk may be in to `f` with whether the publish had returned.
+// Runs a save of new_index over `before` (null: no directory) into a power cut at each call in turn, the
+// last time to its end, and gives each state the disk may be in to `f` with whether the save had returned.
 void for_each_cut(const Files* before, std::mt19937& random,
                   const std::function<void(const std::optional<Files>&, bool returned)>& f) {
-  const std::uint64_t num_calls = calls_of_publish(before);
+  const std::uint64_t num_calls = calls_of_save(before);
   for (std::uint64_t call = 0; call <= num_calls; ++call) {
     MemoryFileSystem system;
     if (before != nullptr) system.put("index", *before);
     system.plan = {FaultKind::power_cut, call, true};
     bool returned = false;
     try {
-      publish(new_index(), system, "index", true);
+      save(new_index(), system, "index", true);
       returned = true;
     } catch (const PowerCut&) {
     }
@@ -198,7 +198,7 @@ void for_each_cut(const Files* before, std::mt19937& random,
 }
 
 TEST(PowerCut, LeavesTheOldIndexOrTheNewOneInEveryState) {
-  const Files before = before_publish();
+  const Files before = before_save();
   std::mt19937 random(1);
   std::map<Found, int> counts;
   for_each_cut(&before, random, [&](const std::optional<Files>& files, bool returned) {
@@ -214,7 +214,7 @@ TEST(PowerCut, LeavesTheOldIndexOrTheNewOneInEveryState) {
   RecordProperty("states", counts[Found::old_one] + counts[Found::new_one]);
 }
 
-TEST(PowerCut, InTheFirstPublishLeavesNoIndexOrTheNewOne) {
+TEST(PowerCut, InTheFirstSaveLeavesNoIndexOrTheNewOne) {
   std::mt19937 random(1);
   std::map<Found, int> counts;
   for_each_cut(nullptr, random, [&](const std::optional<Files>& files, bool returned) {
@@ -228,33 +228,33 @@ TEST(PowerCut, InTheFirstPublishLeavesNoIndexOrTheNewOne) {
   EXPECT_GT(counts[Found::new_one], 0);
 }
 
-TEST(PowerCut, IsCleanedUpByTheNextPublish) {
-  const Files before = before_publish();
+TEST(PowerCut, IsCleanedUpByTheNextSave) {
+  const Files before = before_save();
   std::mt19937 random(2);
   for (const Files* start : {&before, static_cast<const Files*>(nullptr)}) {
     for_each_cut(start, random, [&](const std::optional<Files>& files, bool) {
       if (random() % 8 != 0) return;
       MemoryFileSystem system;
       if (files) system.put("index", *files);
-      expect_next_publish_cleans_up(system);
+      expect_next_save_cleans_up(system);
     });
   }
 }
 
-TEST(PowerCut, InThePublishAfterAPowerCutLosesNothingEither) {
-  const Files before = before_publish();
+TEST(PowerCut, InTheSaveAfterAPowerCutLosesNothingEither) {
+  const Files before = before_save();
   std::mt19937 random(3);
   for_each_cut(&before, random, [&](const std::optional<Files>& files, bool) {
     if (random() % 64 != 0) return;
     MemoryFileSystem first;
     first.put("index", *files);
     const Found survivor = found_in(first);
-    const std::uint64_t num_calls = calls_of_publish(&*files);
+    const std::uint64_t num_calls = calls_of_save(&*files);
     MemoryFileSystem second;
     second.put("index", *files);
     second.plan = {FaultKind::power_cut, random() % num_calls, true};
     try {
-      publish(new_index(), second, "index", true);
+      save(new_index(), second, "index", true);
     } catch (const PowerCut&) {
     }
     for_each_crash_state(second, "index", random, [&](const std::optional<Files>& after) {
@@ -267,10 +267,10 @@ TEST(PowerCut, InThePublishAfterAPowerCutLosesNothingEither) {
 }
 
 TEST(PowerCut, AfterAFailedSyncOfTheSwitchStillLosesNothing) {
-  // The switch is done but perhaps not durable. The next publish must not remove the snapshot that a power
+  // The switch is done but perhaps not durable. The next save must not remove the snapshot that a power
   // cut may bring back before it has made the switch durable.
-  const Files before = before_publish();
-  const std::uint64_t num_calls = calls_of_publish(&before);
+  const Files before = before_save();
+  const std::uint64_t num_calls = calls_of_save(&before);
   std::mt19937 random(4);
   std::uint64_t num_uncertain = 0;
   for (std::uint64_t failing = 0; failing < num_calls; ++failing) {
@@ -279,7 +279,7 @@ TEST(PowerCut, AfterAFailedSyncOfTheSwitchStillLosesNothing) {
       system->put("index", before);
       system->plan = {FaultKind::io_error, failing, false};
       try {
-        publish(new_index(), *system, "index", true);
+        save(new_index(), *system, "index", true);
       } catch (const IoError& error) {
         if (std::string(error.what()).find("may not survive") == std::string::npos)
           return std::unique_ptr<MemoryFileSystem>();
@@ -287,7 +287,7 @@ TEST(PowerCut, AfterAFailedSyncOfTheSwitchStillLosesNothing) {
       system->num_calls = 0;
       system->plan = {FaultKind::power_cut, call, true};
       try {
-        publish(new_index(), *system, "index", true);
+        save(new_index(), *system, "index", true);
       } catch (const PowerCut&) {
       }
       return system;

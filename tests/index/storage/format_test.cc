@@ -73,7 +73,7 @@ std::string dump(const Bytes& bytes) {
 
 TEST(Format, IsAsTheDocumentationShowsIt) {
   MemoryFileSystem system;
-  publish(*tiny_index(), system, "index", false);
+  save(*tiny_index(), system, "index", false);
   for (const auto& [name, bytes] : system.files("index")) {
     if (name == "LOCK") continue;
     if (name.starts_with("SNAP") || name.starts_with("WAL")) {

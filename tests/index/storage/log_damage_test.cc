@@ -28,7 +28,7 @@ Files files_without_room(const MemoryFileSystem& system) {
 
 Files two_logs(End end, std::uint64_t batches_of_each = 3) {
   MemoryFileSystem system;
-  publish(*make_snapshot({.rows = 1, .attributes = 1, .labels = false}), system, "index", false);
+  save(*make_snapshot({.rows = 1, .attributes = 1, .labels = false}), system, "index", false);
   const auto store = Store::open(system, "index", true);
   store->replay([](std::uint64_t, std::span<const std::byte>) {});
   const auto append = [&](std::uint64_t version, bool sync) {

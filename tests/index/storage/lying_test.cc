@@ -31,7 +31,7 @@ std::string complaint(const Shape& shape, const std::function<void(Snapshot&)>& 
   const std::shared_ptr<Snapshot> snapshot = make_snapshot(shape);
   change(*snapshot);
   MemoryFileSystem system;
-  publish(*snapshot, system, "index", false);
+  save(*snapshot, system, "index", false);
   try {
     load(system, "index");
     return "";
@@ -71,10 +71,10 @@ void swap_leaves(Snapshot& s, std::size_t a, std::size_t b) {
                    s.blocks->corners(b));
   std::swap(s.blocks->leaf(a), s.blocks->leaf(b));
   for (const std::size_t leaf : {a, b}) {
-    s.blocks->leaf(leaf).later_min_id = std::numeric_limits<std::int64_t>::min();
+    s.blocks->leaf(leaf).suffix_min_id = std::numeric_limits<std::int64_t>::min();
     for (std::size_t i = 0; i < 2; ++i) {
-      corner(s, leaf, Corner::later_maximum, i) = std::numeric_limits<float>::max();
-      corner(s, leaf, Corner::later_minimum, i) = std::numeric_limits<float>::lowest();
+      corner(s, leaf, Corner::suffix_maximum, i) = std::numeric_limits<float>::max();
+      corner(s, leaf, Corner::suffix_minimum, i) = std::numeric_limits<float>::lowest();
     }
   }
 }
@@ -103,13 +103,13 @@ TEST(LyingIndex, OfValuesOutsideOfTheirCornersIsRefused) {
 
 TEST(LyingIndex, OfThresholdsThatDoNotCoverLaterLeavesIsRefused) {
   EXPECT_TRUE(is_refused("threshold tuple", [](Snapshot& s) {
-    corner(s, 1, Corner::later_maximum, 0) = s.corner<float>(30, Corner::maximum)[0] - 1;
+    corner(s, 1, Corner::suffix_maximum, 0) = s.corner<float>(30, Corner::maximum)[0] - 1;
   }));
   EXPECT_TRUE(is_refused("threshold tuple", [](Snapshot& s) {
-    corner(s, 1, Corner::later_minimum, 1) = s.corner<float>(30, Corner::minimum)[1] + 1;
+    corner(s, 1, Corner::suffix_minimum, 1) = s.corner<float>(30, Corner::minimum)[1] + 1;
   }));
   EXPECT_TRUE(is_refused("threshold tuple", [](Snapshot& s) {
-    s.blocks->leaf(1).later_min_id = std::numeric_limits<std::int64_t>::max();
+    s.blocks->leaf(1).suffix_min_id = std::numeric_limits<std::int64_t>::max();
   }));
 }
 
@@ -223,7 +223,7 @@ TEST(LyingIndex, OfAnIdInTwoRowsIsMendedByRepair) {
   }
   s->blocks->ids(leaf)[row] = id;
   MemoryFileSystem system;
-  publish(*s, system, "index", false);
+  save(*s, system, "index", false);
   LiveIndex index(system, "index", {.writable = true, .num_threads = 1});
   EXPECT_THROW(index.write(WriteBatch().erase(std::vector<std::int64_t>{id}), {}), FormatError);
   index.close();

@@ -87,14 +87,14 @@ mode_t mode_of(const fs::path& path) {
 
 TEST_F(Posix, RoundTripsAnIndex) {
   const auto snapshot = make_snapshot({.rows = 20'000, .attributes = 4});
-  publish(*snapshot, posix(), index_, false);
+  save(*snapshot, posix(), index_, false);
   EXPECT_EQ(difference(*load(posix(), index_), *snapshot), "");
 }
 
 TEST_F(Posix, TakesAnEmptyDirectoryAndASlashAtTheEnd) {
   const auto snapshot = make_snapshot({});
   fs::create_directory(index_);
-  publish(*snapshot, posix(), index_ + "/", false);
+  save(*snapshot, posix(), index_ + "/", false);
   EXPECT_EQ(complaint(), "");
 }
 
@@ -102,7 +102,7 @@ TEST_F(Posix, SurvivesShortTransfersAndInterruptions) {
   const auto snapshot = make_snapshot({.rows = 20'000, .attributes = 4});
   num_transfers = 0;
   unreliable_calls = true;
-  publish(*snapshot, posix(), index_, false);
+  save(*snapshot, posix(), index_, false);
   const auto loaded = load(posix(), index_);
   unreliable_calls = false;
   EXPECT_GT(num_transfers, 50u) << "the calls were not wrapped";
@@ -113,7 +113,7 @@ TEST_F(Posix, MakesFilesAndDirectoriesAsTheUmaskSays) {
   const auto snapshot = make_snapshot({});
   for (mode_t mask : {mode_t{0}, mode_t{002}, mode_t{022}, mode_t{077}}) {
     const mode_t before = ::umask(mask);
-    publish(*snapshot, posix(), index_, true);
+    save(*snapshot, posix(), index_, true);
     ::umask(before);
     EXPECT_EQ(mode_of(index_), 0777u & ~mask);
     for (const auto& entry : fs::directory_iterator(index_))
@@ -124,7 +124,7 @@ TEST_F(Posix, MakesFilesAndDirectoriesAsTheUmaskSays) {
 
 TEST_F(Posix, RefusesEveryKindOfFileButARegularOne) {
   const auto snapshot = make_snapshot({});
-  publish(*snapshot, posix(), index_, false);
+  save(*snapshot, posix(), index_, false);
   const fs::path moved = root_ / "moved";
   for (const char* name :
        {"CURRENT", "MANIFEST-1", "SNAP-1-leaves", "SNAP-1-nodes", "SNAP-1-labels", "SNAP-1-partitions"}) {
@@ -147,13 +147,13 @@ TEST_F(Posix, RefusesEveryKindOfFileButARegularOne) {
 TEST_F(Posix, RefusesToWriteThroughALinkCalledLock) {
   fs::create_directory(index_);
   fs::create_symlink(root_ / "victim", fs::path(index_) / "LOCK");
-  EXPECT_THROW(publish(*make_snapshot({}), posix(), index_, false), Error);
+  EXPECT_THROW(save(*make_snapshot({}), posix(), index_, false), Error);
   EXPECT_FALSE(fs::exists(root_ / "victim"));
 }
 
 TEST_F(Posix, OpensAReadOnlyDirectoryAndWritesNothing) {
   const auto snapshot = make_snapshot({});
-  publish(*snapshot, posix(), index_, false);
+  save(*snapshot, posix(), index_, false);
   fs::remove(fs::path(index_) / "LOCK");
   std::map<std::string, fs::file_time_type> before;
   for (const auto& entry : fs::directory_iterator(index_)) {
@@ -175,14 +175,14 @@ TEST_F(Posix, NamesThePathAndTheReason) {
   EXPECT_EQ(complaint(), index_ + " holds no index: it is not a directory");
   EXPECT_THROW(load(posix(), index_), NoIndex);
   const auto snapshot = make_snapshot({});
-  EXPECT_THROW(publish(*snapshot, posix(), index_, true), IoError);
-  EXPECT_THROW(publish(*snapshot, posix(), (root_ / "no" / "such").string(), true), IoError);
+  EXPECT_THROW(save(*snapshot, posix(), index_, true), IoError);
+  EXPECT_THROW(save(*snapshot, posix(), (root_ / "no" / "such").string(), true), IoError);
   EXPECT_EQ(fs::file_size(index_), 6u);
 }
 
 TEST_F(Posix, LetsOneProcessWriteAtATimeAndNamesIt) {
   const auto snapshot = make_snapshot({});
-  publish(*snapshot, posix(), index_, false);
+  save(*snapshot, posix(), index_, false);
   int ready[2], done[2];
   ASSERT_EQ(::pipe(ready) | ::pipe(done), 0);
   const pid_t other = ::fork();
@@ -195,14 +195,14 @@ TEST_F(Posix, LetsOneProcessWriteAtATimeAndNamesIt) {
   char byte = 0;
   ASSERT_EQ(::read(ready[0], &byte, 1), 1);
   try {
-    publish(*snapshot, posix(), index_, true);
+    save(*snapshot, posix(), index_, true);
     ADD_FAILURE() << "two writers";
   } catch (const IoError& error) {
     EXPECT_EQ(std::string(error.what()), index_ + " is being written by process " + std::to_string(other));
   }
   ASSERT_EQ(::kill(other, SIGKILL), 0);
   ::waitpid(other, nullptr, 0);
-  publish(*snapshot, posix(), index_, true);  // the lock died with its owner
+  save(*snapshot, posix(), index_, true);  // the lock died with its owner
   for (int fd : {ready[0], ready[1], done[0], done[1]}) ::close(fd);
 }
 
@@ -222,7 +222,7 @@ void append_one(Store& store) {
 }
 
 TEST_F(Posix, KeepsALogOverShortTransfersAndOpensAfterATornEnd) {
-  publish(*make_snapshot({}), posix(), index_, false);
+  save(*make_snapshot({}), posix(), index_, false);
   num_transfers = 0;
   unreliable_calls = true;
   for (int round = 0; round < 3; ++round) {
@@ -241,7 +241,7 @@ TEST_F(Posix, KeepsALogOverShortTransfersAndOpensAfterATornEnd) {
 }
 
 TEST_F(Posix, OpensAReadOnlyLogAndWritesNothing) {
-  publish(*make_snapshot({}), posix(), index_, false);
+  save(*make_snapshot({}), posix(), index_, false);
   {
     std::uint64_t last = 1;
     const auto store = Store::open(posix(), index_, true);
@@ -262,7 +262,7 @@ TEST_F(Posix, ReadersFollowWritersThatMakeCheckpointsAndDie) {
   // One writer after the other appends, now and then without a sync, goes over to new logs, and stops without
   // a word. Readers see versions that never go back, and no damage.
   const auto snapshot = make_snapshot({.rows = 50});
-  publish(*snapshot, posix(), index_, false);
+  save(*snapshot, posix(), index_, false);
   std::atomic<bool> finished{false};
   std::atomic<int> num_refreshes{0};
   std::vector<std::thread> readers;
@@ -308,7 +308,7 @@ TEST_F(Posix, ReadersFollowWritersThatMakeCheckpointsAndDie) {
 TEST_F(Posix, ReadersBesideAWriterSeeWholeIndexesThatNeverGoBack) {
   constexpr std::uint64_t kVersions = 60;
   const auto snapshot = make_snapshot({.rows = 2000});
-  publish(*snapshot, posix(), index_, false);
+  save(*snapshot, posix(), index_, false);
   std::atomic<bool> finished{false};
   std::atomic<int> num_loads{0};
   std::vector<std::thread> readers;
@@ -326,7 +326,7 @@ TEST_F(Posix, ReadersBesideAWriterSeeWholeIndexesThatNeverGoBack) {
     });
   }
   for (snapshot->version = 2; snapshot->version <= kVersions || num_loads < 20; ++snapshot->version)
-    publish(*snapshot, posix(), index_, true);
+    save(*snapshot, posix(), index_, true);
   finished = true;
   for (std::thread& reader : readers) reader.join();
 }

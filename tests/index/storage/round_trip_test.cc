@@ -9,7 +9,7 @@ namespace {
 
 std::shared_ptr<Snapshot> after_round_trip(const Snapshot& snapshot) {
   MemoryFileSystem system;
-  publish(snapshot, system, "index", false);
+  save(snapshot, system, "index", false);
   return load(system, "index");
 }
 
@@ -49,94 +49,94 @@ TEST(RoundTrip, KeepsVersionAndRoundedValues) {
   EXPECT_EQ(difference(*after_round_trip(*snapshot), *snapshot), "");
 }
 
-TEST(Publish, RefusesANameThatIsNotUtf8AndLeavesNothing) {
+TEST(Save, RefusesANameThatIsNotUtf8AndLeavesNothing) {
   const auto snapshot = make_snapshot({});
   snapshot->attributes[0].name =
       "Stra\xdf"
       "e";
   MemoryFileSystem system;
-  EXPECT_THROW(publish(*snapshot, system, "index", false), InvalidArgument);
+  EXPECT_THROW(save(*snapshot, system, "index", false), InvalidArgument);
   EXPECT_TRUE(system.directories.empty());
 }
 
-TEST(Publish, WritesTheSameBytesForTheSameUuid) {
+TEST(Save, WritesTheSameBytesForTheSameUuid) {
   const auto snapshot = make_snapshot({.rows = 3000});
   MemoryFileSystem one, two;
-  publish(*snapshot, one, "index", false);
-  publish(*snapshot, two, "index", false);
+  save(*snapshot, one, "index", false);
+  save(*snapshot, two, "index", false);
   EXPECT_EQ(one.files("index"), two.files("index"));
 }
 
-TEST(Publish, ReplacesAnIndexOnlyWhenTold) {
+TEST(Save, ReplacesAnIndexOnlyWhenTold) {
   const auto old_one = make_snapshot({.seed = 1}),
              new_one = make_snapshot({.rows = 200, .labels = false, .seed = 2});
   MemoryFileSystem system;
-  publish(*old_one, system, "index", false);
+  save(*old_one, system, "index", false);
   try {
-    publish(*new_one, system, "index", false);
+    save(*new_one, system, "index", false);
     FAIL();
   } catch (const InvalidArgument& error) {
     EXPECT_NE(std::string(error.what()).find("index holds an index, and overwriting was not asked for"),
               std::string::npos);
   }
   EXPECT_EQ(difference(*load(system, "index"), *old_one), "");
-  publish(*new_one, system, "index", true);
+  save(*new_one, system, "index", true);
   EXPECT_EQ(difference(*load(system, "index"), *new_one), "");
   EXPECT_EQ(system.files("index").size(), 7u) << "CURRENT, LOCK, manifest, leaves, nodes, partitions, log";
 }
 
-TEST(Publish, RefusesADirectoryOfSomethingElse) {
+TEST(Save, RefusesADirectoryOfSomethingElse) {
   const auto snapshot = make_snapshot({});
   for (const char* name : {"thesis.tex", "SNAP-1-leavesX", "MANIFEST-01", "SNAP-0-leaves", "current"}) {
     MemoryFileSystem system;
     system.put("home", {{name, Bytes(3)}});
-    EXPECT_THROW(publish(*snapshot, system, "home", true), InvalidArgument) << name;
+    EXPECT_THROW(save(*snapshot, system, "home", true), InvalidArgument) << name;
     EXPECT_EQ(system.files("home").size(), 1u);
   }
 }
 
-TEST(Publish, NeverTouchesForeignFilesBesideAnIndex) {
+TEST(Save, NeverTouchesForeignFilesBesideAnIndex) {
   const auto snapshot = make_snapshot({});
   MemoryFileSystem system;
-  publish(*snapshot, system, "index", false);
+  save(*snapshot, system, "index", false);
   auto files = system.files("index");
   files["README"] = Bytes(5, std::byte{'x'});
   files["SNAP-1-leaves.bak"] = Bytes(1);
   system.put("index", files);
-  publish(*snapshot, system, "index", true);
+  save(*snapshot, system, "index", true);
   EXPECT_EQ(system.files("index").at("README"), Bytes(5, std::byte{'x'}));
   EXPECT_EQ(system.files("index").count("SNAP-1-leaves.bak"), 1u);
 }
 
-TEST(Publish, RefusesAForeignFileCalledCurrent) {
+TEST(Save, RefusesAForeignFileCalledCurrent) {
   MemoryFileSystem system;
   system.put("home", {{"CURRENT", Bytes(100, std::byte{'x'})}});
-  EXPECT_THROW(publish(*make_snapshot({}), system, "home", true), InvalidArgument);
+  EXPECT_THROW(save(*make_snapshot({}), system, "home", true), InvalidArgument);
   EXPECT_EQ(system.files("home").size(), 1u);
 }
 
-TEST(Publish, ReplacesADamagedIndexWhenTold) {
+TEST(Save, ReplacesADamagedIndexWhenTold) {
   const auto snapshot = make_snapshot({});
   MemoryFileSystem system;
-  publish(*snapshot, system, "index", false);
+  save(*snapshot, system, "index", false);
   auto files = system.files("index");
   files["CURRENT"].back() = std::byte{'?'};
   files["CURRENT-new"] = Bytes(3);
   files["SNAP-6-nodes"] = Bytes(3);
   system.put("index", files);
   EXPECT_THROW(load(system, "index"), FormatError);
-  publish(*snapshot, system, "index", true);
+  save(*snapshot, system, "index", true);
   EXPECT_EQ(difference(*load(system, "index"), *snapshot), "");
   EXPECT_EQ(system.files("index").size(), 8u);
 }
 
-TEST(Publish, GoesAheadOverLeftoversWithoutAnIndex) {
+TEST(Save, GoesAheadOverLeftoversWithoutAnIndex) {
   MemoryFileSystem system;
   system.put(
       "index",
       {{"LOCK", {}}, {"SNAP-3-leaves", Bytes(10)}, {"MANIFEST-3", Bytes(1)}, {"CURRENT-new", Bytes(1)}});
   const auto snapshot = make_snapshot({});
-  publish(*snapshot, system, "index", false);
+  save(*snapshot, system, "index", false);
   EXPECT_EQ(difference(*load(system, "index"), *snapshot), "");
   EXPECT_EQ(system.files("index").size(), 8u);
 }

@@ -40,7 +40,7 @@ Rows rows_of(const Snapshot& s) {
 // A snapshot, and a log of an insert, an erase and an upsert.
 Files make_index() {
   MemoryFileSystem system;
-  publish(*make_snapshot({.rows = kSnapshotRows, .attributes = 2, .partitions = 1}), system, "index", false);
+  save(*make_snapshot({.rows = kSnapshotRows, .attributes = 2, .partitions = 1}), system, "index", false);
   LiveIndex index(system, "index", {.writable = true, .num_threads = 1});
   const std::vector<std::int64_t> ids = {100000, 100001, 100002}, erased = {-50, -43, 100000, 6};
   const std::vector<double> values = {1, 2.5, 999};
@@ -126,7 +126,7 @@ TEST_F(SalvageTest, MakesAnewWhatOpensButIsNotRight) {
     std::fill_n(snapshot->blocks->mutable_node(slot).bounds() + kBothAttributes * kFanOut, kFanOut, Half{0});
   ASSERT_NE(verify_snapshot(*snapshot, true), std::vector<std::string>());
   MemoryFileSystem system;
-  publish(*snapshot, system, "index", false);
+  save(*snapshot, system, "index", false);
   repair_files(system.files("index"));
   expect_report(0, 0, 1);
   EXPECT_EQ(rows_.size(), kSnapshotRows);
@@ -141,7 +141,7 @@ TEST_F(SalvageTest, SaysThatATornEndWasLeftOut) {
 }
 
 TEST_F(SalvageTest, LosesTheRowsOfADamagedLeafOnly) {
-  const BlockPlace first = fixed_place(0, LeafLayout(2, 16, sizeof(float)).payload_bytes(), 0);
+  const BlockPlace first = fixed_place(0, LeafLayout({2, 16, sizeof(float), false}).payload_bytes(), 0);
   const std::size_t stride = first.end() - first.offset;
   std::uint64_t lost = 0;
   for (std::size_t at = first.offset; at < files_.at(name_of("leaves")).size(); at += stride) {
@@ -266,7 +266,7 @@ TEST_F(SalvageTest, LeavesOutRowsThatCannotBe) {
   snapshot->blocks->ids(1)[0] = snapshot->blocks->ids(0)[0];
   reinterpret_cast<float*>(snapshot->blocks->values(2))[0] = std::numeric_limits<float>::quiet_NaN();
   MemoryFileSystem system;
-  publish(*snapshot, system, "index", false);
+  save(*snapshot, system, "index", false);
   repair_files(system.files("index"));
   EXPECT_EQ(report_.rows_kept, 98u);
   expect_report(2, 0, 2);

@@ -101,7 +101,7 @@ inline std::string difference(const Snapshot& a, const Snapshot& b) {
   if (a.stats != b.stats) return "stats";
   if (!same_units(a.units, b.units)) return "units";
   if (a.block_rows != b.block_rows || a.num_tuples != b.num_tuples || a.rounded_values != b.rounded_values ||
-      a.version != b.version)
+      a.version != b.version || a.next_id != b.next_id)
     return "counts";
   if (!same_partitioner(*a.partitioner, *b.partitioner)) return "partitioner";
   if (!same_leaves(a, b)) return "leaves";

@@ -88,7 +88,7 @@ class SparseTest : public testing::Test {
  protected:
   SparseTest() {
     MemoryFileSystem system;
-    publish(*make_snapshot({.rows = 100, .attributes = 2, .partitions = 1}), system, "index", false);
+    save(*make_snapshot({.rows = 100, .attributes = 2, .partitions = 1}), system, "index", false);
     directory_.files = system.files("index");
     const Bytes& text = directory_.files.at("MANIFEST-1");
     manifest_ = parse_manifest({reinterpret_cast<const char*>(text.data()), text.size()}, "");
@@ -134,7 +134,8 @@ TEST_F(SparseTest, ALogWhoseFrameSaysThatItIsLongIsReadInPieces) {
 
 TEST_F(SparseTest, ABlockOfLabelsThatSaysThatItIsLongIsReadInPieces) {
   Bytes& leaves = file(FileKind::leaves);
-  const std::size_t stride = aligned(sizeof(BlockHeader) + manifest_.leaf_layout().payload_bytes()),
+  const std::size_t stride =
+                        aligned(sizeof(BlockHeader) + LeafLayout(manifest_.block_shape()).payload_bytes()),
                     last = leaves.size() - stride;
   LeafRecord record;
   std::memcpy(&record, leaves.data() + last + sizeof(BlockHeader), sizeof record);
@@ -148,13 +149,13 @@ TEST_F(SparseTest, ABlockOfLabelsThatSaysThatItIsLongIsReadInPieces) {
   }
   manifest_.file(FileKind::leaves).digest = digest_of(std::as_bytes(std::span(checksums)));
   const std::uint64_t block_bytes =
-      aligned(sizeof(BlockHeader) + manifest_.block_rows * sizeof(std::uint32_t) + kLong);
+      aligned(sizeof(BlockHeader) + manifest_.block_shape().label_end_bytes() + kLong);
   lengthen(FileKind::labels, record.labels_offset + block_bytes);
   expect_refused("belongs to another index");  // its header says how long it is, too
   BlockHeader header;
   Bytes& labels = file(FileKind::labels);
   std::memcpy(&header, labels.data() + record.labels_offset, sizeof header);
-  header.payload_bytes = manifest_.block_rows * sizeof(std::uint32_t) + kLong;
+  header.payload_bytes = manifest_.block_shape().label_end_bytes() + kLong;
   put(labels, record.labels_offset, header);
   expect_refused("checksum of this block");
 }
@@ -177,7 +178,7 @@ class SparseFolder : public testing::Test {
     std::string pattern = (fs::temp_directory_path() / "culmen-sparse-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw IoError("no temporary folder");
     folder_ = pattern;
-    publish(*make_snapshot({.rows = 100, .attributes = 2, .partitions = 1}), posix(), path(), false);
+    save(*make_snapshot({.rows = 100, .attributes = 2, .partitions = 1}), posix(), path(), false);
   }
   ~SparseFolder() override { fs::remove_all(folder_); }
   std::string path() const { return (folder_ / "index").string(); }
@@ -195,7 +196,7 @@ TEST_F(SparseFolder, SalvageSaysInAFewLinesWhatMillionsOfLeavesLack) {
   fs::remove(folder_ / "index" / "CURRENT");
   std::ofstream(manifest_path) << to_text(manifest);
   const std::uint64_t end =
-      fixed_place(manifest.num_leaves, manifest.leaf_layout().payload_bytes(), 0).offset;
+      fixed_place(manifest.num_leaves, LeafLayout(manifest.block_shape()).payload_bytes(), 0).offset;
   fs::resize_file(folder_ / "index" / "SNAP-1-leaves", end);
   const auto start = std::chrono::steady_clock::now();
   const Salvage found = salvage(posix(), path());

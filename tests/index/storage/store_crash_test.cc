@@ -31,7 +31,7 @@ std::shared_ptr<Snapshot> tiny_snapshot(std::uint64_t version) {
 const Files& published() {
   static const Files files = [] {
     MemoryFileSystem system;
-    publish(*tiny_snapshot(kFirstVersion), system, "index", false);
+    save(*tiny_snapshot(kFirstVersion), system, "index", false);
     return system.files("index");
   }();
   return files;

@@ -59,7 +59,7 @@ void append(Store& store, int count = 1) {
 
 class StoreTest : public testing::Test {
  protected:
-  StoreTest() { publish(*snapshot_of(1), system_, "index", false); }
+  StoreTest() { save(*snapshot_of(1), system_, "index", false); }
 
   std::set<std::string> names() const {
     std::set<std::string> names;
@@ -95,7 +95,7 @@ TEST_F(StoreTest, KeepsWhatWasAppendedClosedOrNot) {
 TEST_F(StoreTest, LetsOneWriterInAtATime) {
   auto writer = open(system_, true);
   EXPECT_THROW(open(system_, true), IoError);
-  EXPECT_THROW(publish(*snapshot_of(1), system_, "index", true), IoError);
+  EXPECT_THROW(save(*snapshot_of(1), system_, "index", true), IoError);
   EXPECT_NO_THROW(open(system_, false));
   writer->store->close();
   EXPECT_NO_THROW(open(system_, true));
@@ -220,13 +220,13 @@ TEST_F(StoreTest, ReaderBearsWithALeftoverThatIsRemovedMeanwhile) {
   system_.before_call = nullptr;
 }
 
-TEST_F(StoreTest, PublishOverLogsLeavesNoneOfThem) {
+TEST_F(StoreTest, SaveOverLogsLeavesNoneOfThem) {
   auto writer = open(system_, true);
   append(*writer->store);
   writer->store->begin_checkpoint();
   append(*writer->store);
   writer->store->close();
-  publish(*snapshot_of(1), system_, "index", true);
+  save(*snapshot_of(1), system_, "index", true);
   EXPECT_EQ(names().count("WAL-1") + names().count("WAL-2"), 0u);
   EXPECT_EQ(open(system_, false)->last, 1u);
 }
@@ -297,7 +297,7 @@ TEST_P(FaultyStore, KeepsWhatItAcknowledgedWhereverItFails) {
   Files before;
   {
     MemoryFileSystem system;
-    publish(*snapshot_of(1), system, "index", false);
+    save(*snapshot_of(1), system, "index", false);
     before = system.files("index");
   }
   std::mt19937 random(1);
@@ -340,7 +340,7 @@ TEST_P(FaultyStore, WriterThatFailedRefusesAllThatFollows) {
   const auto [kind, persistent] = GetParam();
   for (const char* what : {"write", "sync"}) {
     MemoryFileSystem system;
-    publish(*snapshot_of(1), system, "index", false);
+    save(*snapshot_of(1), system, "index", false);
     const auto writer = open(system, true);
     append(*writer->store);
     const bool at_write = std::string(what) == "write";

@@ -104,7 +104,7 @@ class Trial {
     for (int b = 0; b < kBatches; ++b) {
       writer.apply(random_change());
       if (random_.chance(0.3)) continue;
-      const auto version = writer.publish(static_cast<std::uint64_t>(b) + 2);
+      const auto version = writer.finish_version(static_cast<std::uint64_t>(b) + 2);
       const std::string wrong = check(*version, rows_);
       if (!wrong.empty()) return std::string("batch ").append(std::to_string(b)).append(": ").append(wrong);
       kept.push_back({version, rows_});
@@ -113,9 +113,9 @@ class Trial {
       const std::string wrong = check(*version, rows);
       if (!wrong.empty()) return std::string("an older version: ").append(wrong);
     }
-    const auto last = writer.publish(kBatches + 2);
+    const auto last = writer.finish_version(kBatches + 2);
     storage::MemoryFileSystem system;
-    storage::publish(*last, system, "index", false);
+    storage::save(*last, system, "index", false);
     const std::string wrong = check(*storage::load(system, "index"), rows_);
     return wrong.empty() ? wrong : std::string("from its file: ").append(wrong);
   }
@@ -309,7 +309,7 @@ TEST(Readers, SeeTheRowsOfTheirVersionWhileTheWriterGoesOn) {
     }
     batch.apply_to(*next);
     writer.apply(batch.make(3, false));
-    const auto version = writer.publish(writer.current().version);
+    const auto version = writer.finish_version(writer.current().version);
     rows = next;
     {
       const std::lock_guard lock(mutex);

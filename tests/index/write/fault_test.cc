@@ -39,7 +39,7 @@ class Faults : public testing::Test {
   const TreeShape shape_{.num_attributes = 2, .num_partitions = 5, .labels = true};
 };
 
-// Apply and publish fail at each allocation; 0 of them: at none.
+// apply() and finish_version() fail at each allocation; 0 of them: at none.
 TEST_F(Faults, LeaveThePublishedVersionsAsTheyAre) {
   const ChangeMaker made = batch();
   const Change change = made.make(2, true);
@@ -56,7 +56,7 @@ TEST_F(Faults, LeaveThePublishedVersionsAsTheyAre) {
     allocations_left = n;
     try {
       writer.apply(change);
-      next = writer.publish(2);
+      next = writer.finish_version(2);
     } catch (const std::bad_alloc&) {
       failed = true;
     }
@@ -69,7 +69,7 @@ TEST_F(Faults, LeaveThePublishedVersionsAsTheyAre) {
     if (++num_failures % 16 != 1) continue;
     TreeWriter again(base);
     again.apply(change);
-    const std::shared_ptr<const Snapshot> second = again.publish(2);
+    const std::shared_ptr<const Snapshot> second = again.finish_version(2);
     ASSERT_EQ(fault_in(*second, after), "") << "after a failure at allocation " << n;
     ASSERT_EQ(fault_in(*base, rows_), "");
   }
@@ -102,7 +102,7 @@ TEST_F(Faults, AWriterThatTakesOverSparesOlderVersions) {
     for (int i = 0; i < 40; ++i) change.upsert(static_cast<std::int64_t>(random_() % 700), tuple());
     writer.apply(change.make(2, true));
     change.apply_to(rows_);
-    return writer.publish(writer.current().version);
+    return writer.finish_version(writer.current().version);
   };
   std::shared_ptr<const Snapshot> newest;
   {

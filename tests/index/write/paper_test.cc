@@ -57,7 +57,7 @@ class PaperTest : public testing::Test {
   void apply(const ChangeMaker& batch) {
     writer_->apply(batch.make(3, false));
     batch.apply_to(rows_);
-    now_ = writer_->publish(writer_->current().version);
+    now_ = writer_->finish_version(writer_->current().version);
     EXPECT_EQ(fault_in(*now_, rows_), "");
     for (const Tuple& weights :
          {Tuple{0, 0, 1}, Tuple{1, 1, 1}, Tuple{1, 0, 0}, Tuple{0, 1, 2}, Tuple{1, 0, -1}})
@@ -87,7 +87,7 @@ class PaperTest : public testing::Test {
     return tuples;
   }
   Tuple threshold(std::size_t position) const {
-    const float* corner = now_->corner<float>(now_->order().leaves.at(position), Corner::later_maximum);
+    const float* corner = now_->corner<float>(now_->order().leaves.at(position), Corner::suffix_maximum);
     return {corner[0], corner[1], corner[2]};
   }
 

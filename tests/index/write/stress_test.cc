@@ -29,20 +29,23 @@ Change change_of(const ChangeMaker& batch, const TreeShape& shape) {
 class Tree {
  public:
   Tree(Rows rows, const TreeShape& shape)
-      : rows_(std::move(rows)), shape_(shape), writer_(load_tree(rows_, shape)), now_(writer_.publish(1)) {}
+      : rows_(std::move(rows)),
+        shape_(shape),
+        writer_(load_tree(rows_, shape)),
+        now_(writer_.finish_version(1)) {}
 
   ChangeMaker batch() const { return ChangeMaker(rows_); }
   void apply(const ChangeMaker& batch) {
     writer_.apply(change_of(batch, shape_));
     batch.apply_to(rows_);
   }
-  const Snapshot& publish() {
-    now_ = writer_.publish(writer_.current().version);
+  const Snapshot& finish() {
+    now_ = writer_.finish_version(writer_.current().version);
     return *now_;
   }
-  const Snapshot& apply_and_publish(const ChangeMaker& batch) {
+  const Snapshot& apply_and_finish(const ChangeMaker& batch) {
     apply(batch);
-    return publish();
+    return finish();
   }
   std::string fault() const { return fault_in(*now_, rows_); }
   const Snapshot& now() const { return *now_; }
@@ -74,7 +77,7 @@ TEST(TreeWriter, SplitsEveryLevelAtOnce) {
   ASSERT_EQ(tree.now().num_leaves, 1024u);
   ChangeMaker batch = tree.batch();
   batch.upsert(100'000, {0.375, 0.375});
-  tree.apply_and_publish(batch);
+  tree.apply_and_finish(batch);
   EXPECT_EQ(tree.now().height, 3);
   EXPECT_EQ(tree.now().num_leaves, 1025u);
   EXPECT_EQ(tree.now().num_nodes, 36u);
@@ -153,7 +156,7 @@ class WideTree {
   }
   void apply(const Change& change) {
     writer_->apply(change);
-    now_ = writer_->publish(writer_->current().version);
+    now_ = writer_->finish_version(writer_->current().version);
   }
 
   std::vector<bool> alive_;
@@ -226,7 +229,7 @@ TEST(TreeWriter, TakesALargeBatchWithoutALoad) {
   const Blocks* const blocks = tree.now().blocks.get();
   ChangeMaker batch = tree.batch();
   for (const auto& [id, tuple] : random_rows(12'000, 2, 22)) batch.upsert(100'000 + id, tuple);
-  tree.apply_and_publish(batch);
+  tree.apply_and_finish(batch);
   EXPECT_EQ(tree.fault(), "");
   EXPECT_EQ(tree.now().blocks.get(), blocks);
 }
@@ -246,12 +249,12 @@ TEST(TreeWriter, EmptiesAPartitionAndFillsItAgain) {
         gone[tree.now().leaf_ids(leaf)[r]] = tree.rows().at(tree.now().leaf_ids(leaf)[r]);
     }
     for (const auto& [id, unused] : gone) out.erase(id);
-    tree.apply_and_publish(out);
+    tree.apply_and_finish(out);
     ASSERT_EQ(tree.fault(), "");
     EXPECT_EQ(tree.now().order().partitions[p].num_leaves, 0u);
     ChangeMaker back = tree.batch();
     for (const auto& [id, tuple] : gone) back.upsert(id, tuple);
-    tree.apply_and_publish(back);
+    tree.apply_and_finish(back);
     ASSERT_EQ(tree.fault(), "");
     EXPECT_GT(tree.now().order().partitions[p].num_leaves, 0u);
   }
@@ -269,7 +272,7 @@ TEST(TreeWriter, LosesAllItsRowsAndTakesNewOnes) {
     change.rounded_values = rounded;
     batch.apply_to(rows);
     writer.apply(change);
-    const auto now = writer.publish(writer.current().version);
+    const auto now = writer.finish_version(writer.current().version);
     EXPECT_EQ(fault_in(*now, rows), "");
     EXPECT_EQ(now->next_id, next_id);
     EXPECT_TRUE(now->has_labels);
@@ -299,7 +302,7 @@ TEST(TreeWriter, ChangesPartitionsForEachOther) {
         batch.upsert(tree.now().leaf_ids(leaf)[r], {static_cast<double>(random() % 1000) / 1024,
                                                     static_cast<double>(random() % 1000) / 1024});
       }
-    tree.apply_and_publish(batch);
+    tree.apply_and_finish(batch);
     ASSERT_EQ(tree.fault(), "") << round;
   }
 }
@@ -310,11 +313,11 @@ TEST(TreeWriter, TakesThousandsOfRowsInOneLeaf) {
   std::mt19937_64 random(6);
   for (std::int64_t id = 10'000; id < 15'000; ++id)
     batch.upsert(id, {0.5, 0.25, static_cast<double>(random() % 8) * 0x1p-17});
-  tree.apply_and_publish(batch);
+  tree.apply_and_finish(batch);
   EXPECT_EQ(tree.fault(), "");
   ChangeMaker out = tree.batch();
   for (std::int64_t id = 10'003; id < 15'000; ++id) out.erase(id);
-  tree.apply_and_publish(out);
+  tree.apply_and_finish(out);
   EXPECT_EQ(tree.fault(), "");
 }
 
@@ -326,13 +329,13 @@ TEST(TreeWriter, TakesIdsAtTheEndsOfTheirRange) {
     for (const std::int64_t id : {kLowest, kHighest, std::int64_t{-1}, kLowest + 1, kHighest - 1}) {
       ChangeMaker batch = tree.batch();
       batch.upsert(id, {0.125, 0.25, 0.375});
-      tree.apply_and_publish(batch);
+      tree.apply_and_finish(batch);
       ASSERT_EQ(tree.fault(), "") << id;
     }
     ChangeMaker batch = tree.batch();
     batch.erase(kLowest);
     batch.upsert(kHighest, {0.75, 0.75, 0.75});
-    tree.apply_and_publish(batch);
+    tree.apply_and_finish(batch);
     EXPECT_EQ(tree.fault(), "");
   }
 }
@@ -350,12 +353,12 @@ TEST(TreeWriter, LoosensBoundsOnceSumsMayRound) {
   ChangeMaker far = tree.batch();
   for (std::int64_t id = 5000; id < 5010; ++id)
     far.upsert(id, {0x1p45, -0x1p45, static_cast<double>(id % 3)});
-  tree.apply_and_publish(far);
+  tree.apply_and_finish(far);
   ASSERT_TRUE(tree.now().exact_sums);
   ASSERT_EQ(tree.fault(), "");
   ChangeMaker fine = tree.batch();
   fine.upsert(6000, {static_cast<double>(0.1F), 1, 2});
-  tree.apply_and_publish(fine);
+  tree.apply_and_finish(fine);
   EXPECT_FALSE(tree.now().exact_sums);
   EXPECT_EQ(tree.fault(), "");
   for (const std::uint32_t n : tree.now().order().nodes) {  // what no child uses stays zero
@@ -380,7 +383,7 @@ TEST(TreeWriter, ComputesALeafsBoundsAnewOnceAQuarterHasGone) {
     ChangeMaker batch = tree.batch();
     batch.erase(rows[first].second);
     batch.erase(rows[first + 1].second);
-    tree.apply_and_publish(batch);
+    tree.apply_and_finish(batch);
   }
   ASSERT_EQ(tree.fault(), "");
   const Snapshot& s = tree.now();
@@ -417,7 +420,7 @@ TEST(TreeWriter, LoadsAnewWhenSlotsRunOut) {
         batch.upsert(
             id, {static_cast<double>(random() % 1000) / 1024, 0.5, static_cast<double>(random() % 9) / 16});
       }
-      tree.apply_and_publish(batch);
+      tree.apply_and_finish(batch);
       all.push_back(tree.shared());
       if (batches % 64 == 0) some.push_back({tree.shared(), tree.rows()});
     }
@@ -438,7 +441,7 @@ TEST(TreeWriter, NeedsNoMoreSlotsWhenNobodyHoldsOldVersions) {
     for (int step = 0; step < 30; ++step)
       batch.upsert(static_cast<std::int64_t>(random() % 5000),
                    {0.25, static_cast<double>(random() % 1000) / 1024, 0.5});
-    tree.apply_and_publish(batch);
+    tree.apply_and_finish(batch);
     if (b == 150) slots = tree.now().leaf_slots;
   }
   EXPECT_EQ(tree.now().blocks.get(), blocks);
@@ -452,16 +455,16 @@ TEST(TreeWriter, ComesBackFromItsFileAfterItsExtremesHaveGone) {
   ChangeMaker in = tree.batch();
   in.upsert(5000, {0.125, 0.125, -7});
   in.upsert(5001, {0.125, 9, 0.125});
-  tree.apply_and_publish(in);
+  tree.apply_and_finish(in);
   ChangeMaker out = tree.batch();
   out.erase(5000);
   out.erase(5001);
-  tree.apply_and_publish(out);
+  tree.apply_and_finish(out);
   ASSERT_EQ(tree.fault(), "");
   EXPECT_LT(tree.now().stats[1].maximum, 1);
   EXPECT_GE(tree.now().stats[2].minimum, 0);
   storage::MemoryFileSystem system;
-  storage::publish(tree.now(), system, "index", false);
+  storage::save(tree.now(), system, "index", false);
   EXPECT_EQ(fault_in(*storage::load(system, "index"), tree.rows()), "");
 }
 
@@ -486,7 +489,7 @@ TEST(TreeWriter, MindsNoFloatingPointRulesOfTheHost) {
     const unsigned after = _mm_getcsr() & ~0x3fu;
     _mm_setcsr(0x1f80u);
     EXPECT_EQ(after, 0x1f80u | rules);
-    ASSERT_EQ(fault_in(*writer.publish(writer.current().version), rows), "") << std::hex << rules;
+    ASSERT_EQ(fault_in(*writer.finish_version(writer.current().version), rows), "") << std::hex << rules;
   }
 }
 #endif

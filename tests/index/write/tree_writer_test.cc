@@ -65,7 +65,7 @@ TEST_P(TreeWriterCourse, HoldsWhatAMapHolds) {
     writer.apply(batch.make(course.shape.num_attributes, course.shape.labels));
     batch.apply_to(rows);
     if (random() % 4 == 0) continue;  // several batches in one version
-    const std::shared_ptr<const Snapshot> version = writer.publish(static_cast<std::uint64_t>(b) + 2);
+    const std::shared_ptr<const Snapshot> version = writer.finish_version(static_cast<std::uint64_t>(b) + 2);
     ASSERT_EQ(fault_in(*version, rows), "") << "batch " << b;
     kept.push_back({version, rows});
     if (kept.size() > 5) kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(random() % 5));

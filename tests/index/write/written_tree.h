@@ -68,7 +68,7 @@ class WrittenTree {
     }
     writer_->apply(batch.make(writes_.shape.num_attributes, writes_.shape.labels));
     batch.apply_to(rows_);
-    version_ = writer_->publish(version_->version + 1);
+    version_ = writer_->finish_version(version_->version + 1);
     return version_;
   }
 

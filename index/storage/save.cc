@@ -9,7 +9,7 @@
 namespace culmen::storage {
 namespace {
 
-// What stands in a directory before a publish.
+// What stands in a directory before a save.
 struct Contents {
   bool has_index = false;
   // The number of the snapshot that CURRENT names; 0 if there is none or CURRENT is damaged.
@@ -70,7 +70,7 @@ class NewLog {
   bool kept_ = false;
 };
 
-void publish_locked(const Snapshot& snapshot, FileSystem& file_system, Directory& directory, bool overwrite) {
+void save_locked(const Snapshot& snapshot, FileSystem& file_system, Directory& directory, bool overwrite) {
   const Contents before = survey(directory, overwrite);
   // Leftovers go first, for their space; but only once it is certain that no crash brings an older CURRENT
   // back.
@@ -95,11 +95,11 @@ void publish_locked(const Snapshot& snapshot, FileSystem& file_system, Directory
   remove_logs(directory, 0, log.name().number);
 }
 
-void publish_in(const Snapshot& snapshot, FileSystem& file_system, Directory& directory, bool overwrite) {
+void save_in(const Snapshot& snapshot, FileSystem& file_system, Directory& directory, bool overwrite) {
   survey(directory, overwrite);  // refuse before a lock file is made
   const auto lock = directory.lock(kLockName);
   try {
-    publish_locked(snapshot, file_system, directory, overwrite);
+    save_locked(snapshot, file_system, directory, overwrite);
   } catch (...) {
     const std::vector<std::string> names = list_quietly(directory);
     if (std::find(names.begin(), names.end(), kCurrentName) == names.end())
@@ -109,20 +109,20 @@ void publish_in(const Snapshot& snapshot, FileSystem& file_system, Directory& di
 }
 
 // Refuses what could be written but not be read again.
-void check_publishable(const Snapshot& snapshot) {
+void check_savable(const Snapshot& snapshot) {
   if (to_text(describe(snapshot)).size() + 4096 > kMaxManifestBytes)
     throw InvalidArgument("the names of the attributes are too long: together at most 16 MiB");
 }
 
 }  // namespace
 
-void publish(const Snapshot& snapshot, FileSystem& file_system, const std::string& path, bool overwrite) {
-  check_publishable(snapshot);
+void save(const Snapshot& snapshot, FileSystem& file_system, const std::string& path, bool overwrite) {
+  check_savable(snapshot);
   const bool created = file_system.make_directory(path);
   try {
     const auto directory = file_system.open_directory(path);
     if (created) directory->sync_parent();
-    publish_in(snapshot, file_system, *directory, overwrite);
+    save_in(snapshot, file_system, *directory, overwrite);
   } catch (...) {
     try {
       if (created) file_system.remove_directory(path);

@@ -1,0 +1,79 @@
+#include "index/write/edited_pages.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace culmen {
+
+std::size_t EditedPages::num_rows(const PageEdit& edit) const {
+  return tree_.leaf(edit.page).num_rows - edit.removed.size() + edit.added.size();
+}
+
+bool EditedPages::needs_rebalance(const PageEdit& edit) const {
+  const std::size_t rows = num_rows(edit);
+  return rows > most_rows() || rows == 0 || (!edit.removed.empty() && rows < least_rows());
+}
+
+std::vector<Run> EditedPages::runs(const PageEdit& edit) const {
+  const std::uint32_t slot = tree_.pages[edit.page].slot;
+  std::vector<Run> runs;
+  std::uint32_t at = 0;
+  auto removed = edit.removed.begin();
+  const auto keep_until = [&](std::uint32_t end) {
+    for (; removed != edit.removed.end() && removed->value < end; ++removed) {
+      if (removed->value > at) runs.push_back({slot, at, removed->value - at});
+      at = removed->value + 1;
+    }
+    if (end > at) runs.push_back({slot, at, end - at});
+    at = std::max(at, end);
+  };
+  for (const std::uint32_t row : sorted_added(edit)) {
+    keep_until(first_row_after(slot, at, row));
+    runs.push_back({kOfBatch, row, 1});
+  }
+  keep_until(tree_.next->leaf(slot).num_rows);
+  return runs;
+}
+
+std::vector<std::uint32_t> EditedPages::sorted_added(const PageEdit& edit) const {
+  std::vector<std::uint32_t> added;
+  for (const PageOperation& operation : edit.added) added.push_back(operation.value);
+  const auto key = [&](std::uint32_t row) {
+    return std::pair(located_.order(row), located_.change().ids[row]);
+  };
+  std::sort(added.begin(), added.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+  return added;
+}
+
+// The first old row, from `from` on, that comes after a row of the batch.
+std::uint32_t EditedPages::first_row_after(std::uint32_t slot, std::uint32_t from,
+                                           std::uint32_t added) const {
+  const Snapshot& s = *tree_.next;
+  const std::pair wanted(located_.order(added), located_.change().ids[added]);
+  std::uint32_t low = from, high = s.leaf(slot).num_rows;
+  while (low < high) {
+    const std::uint32_t middle = (low + high) / 2;
+    const bool is_before = std::pair(order_at(s, slot, middle), s.leaf_ids(slot)[middle]) < wanted;
+    (is_before ? low : high) = is_before ? middle + 1 : middle;
+  }
+  return low;
+}
+
+SuffixExtremes EditedPages::suffix(const PageEdit& edit) const {
+  const Snapshot& s = *tree_.next;
+  const Change& change = located_.change();
+  SuffixExtremes suffix(s.attributes.size());
+  const std::uint32_t slot = tree_.pages[edit.page].slot;
+  if (s.leaf(slot).num_rows > 0) suffix.include_suffix_of(s, slot);
+  for (const PageOperation& operation : edit.covered) {
+    suffix.min_id = std::min(suffix.min_id, change.ids[operation.value]);
+    for (std::size_t i = 0; i < suffix.highest.size(); ++i) {
+      const double value = change.number(operation.value, i, s.value_bytes());
+      suffix.highest[i] = std::max(suffix.highest[i], value);
+      suffix.lowest[i] = std::min(suffix.lowest[i], value);
+    }
+  }
+  return suffix;
+}
+
+}  // namespace culmen

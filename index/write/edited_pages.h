@@ -1,0 +1,37 @@
+// EditedPages: what pages are to hold once a batch is applied. Reads the tree, and changes nothing.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "index/write/leaf_writer.h"
+#include "index/write/located_change.h"
+#include "index/write/working_tree.h"
+
+namespace culmen {
+
+class EditedPages {
+ public:
+  EditedPages(const WorkingTree& tree, const LocatedChange& located) : tree_(tree), located_(located) {}
+
+  // Of a leaf. How full one is after a rebalance: there is room to grow.
+  std::size_t most_rows() const { return tree_.blocks->shape().block_rows; }
+  std::size_t fill_rows() const { return most_rows() / 4 * 3; }
+  std::size_t least_rows() const { return most_rows() / 4; }
+
+  std::size_t num_rows(const PageEdit& edit) const;
+  // Too full, without rows, or nearly empty because rows have gone.
+  bool needs_rebalance(const PageEdit& edit) const;
+  // The rows, in order.
+  std::vector<Run> runs(const PageEdit& edit) const;
+  SuffixExtremes suffix(const PageEdit& edit) const;
+
+ private:
+  std::vector<std::uint32_t> sorted_added(const PageEdit& edit) const;
+  std::uint32_t first_row_after(std::uint32_t slot, std::uint32_t from, std::uint32_t added) const;
+
+  const WorkingTree& tree_;
+  const LocatedChange& located_;
+};
+
+}  // namespace culmen

@@ -1,0 +1,100 @@
+#include "index/write/leaf_pages.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/for_each.h"
+
+namespace culmen {
+
+std::uint64_t order_at(const Snapshot& s, std::uint32_t slot, std::uint32_t position) {
+  return visit_value_type(s, [&]<typename T>(T) {
+    const T* values = s.leaf_values<T>(slot) + position;
+    const auto stride = static_cast<std::size_t>(s.block_rows);
+    return s.partitioner->order_of([&](std::size_t i) { return static_cast<double>(values[i * stride]); });
+  });
+}
+
+LeafPages::LeafPages(const Snapshot& tree)
+    : pages_(tree.order().leaves.size()),
+      partitions_(tree.partitioner->num_partitions()),
+      num_empty_partitions_(partitions_.size()) {
+  const std::vector<std::uint32_t>& leaves = tree.order().leaves;
+  for_each(pages_.size(), [&](std::size_t page) {
+    pages_[page].slot = leaves[page];
+    pages_[page].partition = tree.leaf(leaves[page]).partition;
+    set_first(tree, static_cast<PageNumber>(page));
+  });
+  for (PageNumber page = 0; page < pages_.size(); ++page) {
+    std::vector<PageNumber>& pages = partitions_[pages_[page].partition];
+    if (pages.empty()) --num_empty_partitions_;
+    pages.push_back(page);
+  }
+}
+
+std::vector<std::uint32_t> LeafPages::slots() const {
+  std::vector<std::uint32_t> slots;
+  for (const std::vector<PageNumber>& pages : partitions_)
+    for (const PageNumber page : pages) slots.push_back(pages_[page].slot);
+  return slots;
+}
+
+void LeafPages::set_first(const Snapshot& s, PageNumber page) {
+  LeafPage& leaf = pages_[page];
+  leaf.first_order = order_at(s, leaf.slot, 0);
+  leaf.first_id = s.leaf_ids(leaf.slot)[0];
+}
+
+std::size_t LeafPages::position_of(PageNumber page) const {
+  const std::vector<PageNumber>& pages = partitions_[pages_[page].partition];
+  const auto by_first = [this](PageNumber a, PageNumber b) {
+    return std::pair(pages_[a].first_order, pages_[a].first_id) <
+           std::pair(pages_[b].first_order, pages_[b].first_id);
+  };
+  const auto found = std::lower_bound(pages.begin(), pages.end(), page, by_first);
+  return static_cast<std::size_t>(found - pages.begin());
+}
+
+PageNumber LeafPages::page_for(OrderKey key, std::int64_t id) const {
+  const std::vector<PageNumber>& pages = partitions_[partition_of(key)];
+  const std::pair wanted(key & kOrderMask, id);
+  const auto after =
+      std::upper_bound(pages.begin(), pages.end(), wanted, [this](const auto& value, PageNumber page) {
+        return value < std::pair(pages_[page].first_order, pages_[page].first_id);
+      });
+  return after == pages.begin() ? pages.front() : *(after - 1);
+}
+
+LeafPages::Neighbour LeafPages::neighbour_of_partition(std::uint32_t partition) const {
+  const auto is_used = [](const std::vector<PageNumber>& pages) { return !pages.empty(); };
+  const auto here = partitions_.begin() + partition;
+  const auto before = std::find_if(std::make_reverse_iterator(here), partitions_.rend(), is_used);
+  if (before != partitions_.rend()) return {before->back(), true};
+  return {std::find_if(here, partitions_.end(), is_used)->front(), false};
+}
+
+PageNumber LeafPages::add(const LeafPage& page, std::size_t position) {
+  PageNumber number = static_cast<PageNumber>(pages_.size());
+  if (free_.empty()) {
+    pages_.push_back(page);
+  } else {
+    number = free_.back();
+    free_.pop_back();
+    pages_[number] = page;
+  }
+  std::vector<PageNumber>& pages = partitions_[page.partition];
+  if (pages.empty()) --num_empty_partitions_;
+  pages.insert(pages.begin() + static_cast<std::ptrdiff_t>(position), number);
+  return number;
+}
+
+void LeafPages::remove(PageNumber page) {
+  std::vector<PageNumber>& pages = partitions_[pages_[page].partition];
+  pages.erase(std::find(pages.begin(), pages.end(), page));
+  if (pages.empty()) ++num_empty_partitions_;
+  pages_[page] = {};
+  free_.push_back(page);
+}
+
+}  // namespace culmen

@@ -1,0 +1,69 @@
+// LeafPages: the leaves of a tree that changes, as pages. A page keeps its number while copies of its leaf
+// move from slot to slot; the pages of each partition are kept in order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "index/order_key.h"
+#include "index/snapshot.h"
+#include "index/write/id_map.h"
+
+namespace culmen {
+
+struct LeafPage {
+  std::uint32_t slot = 0;
+  PageNumber parent = kNoPage;
+  std::uint32_t partition = 0;
+  std::uint32_t num_erased = 0;  // since its bounds were last computed
+  // No row of the page comes before this one, except in the first page of a partition.
+  std::uint64_t first_order = 0;
+  std::int64_t first_id = 0;
+};
+
+// The order of a row within its partition.
+std::uint64_t order_at(const Snapshot& snapshot, std::uint32_t slot, std::uint32_t position);
+
+class LeafPages {
+ public:
+  // A page for each leaf, numbered in the tree's order. Their parents are for TreeNodes to say.
+  explicit LeafPages(const Snapshot& tree);
+
+  std::size_t size() const { return pages_.size(); }  // of all numbers, free ones too
+  LeafPage& operator[](PageNumber page) { return pages_[page]; }
+  const LeafPage& operator[](PageNumber page) const { return pages_[page]; }
+  // All of them, in the tree's order.
+  std::vector<std::uint32_t> slots() const;
+
+  const std::vector<PageNumber>& in_partition(std::uint32_t partition) const {
+    return partitions_[partition];
+  }
+  std::size_t num_empty_partitions() const { return num_empty_partitions_; }
+  std::size_t position_of(PageNumber page) const;  // in its partition
+
+  // Where a row belongs: the last page of its partition that begins at or before it, or else the first one.
+  PageNumber page_for(OrderKey key, std::int64_t id) const;
+
+  // The page that a page of an empty partition comes next to: the last one before the partition, or else the
+  // first one after it.
+  struct Neighbour {
+    PageNumber page;
+    bool is_before;
+  };
+  Neighbour neighbour_of_partition(std::uint32_t partition) const;
+
+  // `position`: where it comes in its partition.
+  PageNumber add(const LeafPage& page, std::size_t position);
+  void remove(PageNumber page);
+  // The page has a new leaf, whose first row is in the snapshot.
+  void set_first(const Snapshot& snapshot, PageNumber page);
+
+ private:
+  std::vector<LeafPage> pages_;
+  std::vector<PageNumber> free_;
+  std::vector<std::vector<PageNumber>> partitions_;
+  std::size_t num_empty_partitions_;
+};
+
+}  // namespace culmen

@@ -1,0 +1,90 @@
+#include "index/write/leaf_rewriter.h"
+
+#include <tbb/enumerable_thread_specific.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace culmen {
+namespace {
+
+// From so many rows that come to one leaf on, computing all bounds is cheaper than raising them one by one.
+constexpr std::size_t kManyRows = 12;
+
+}  // namespace
+
+std::vector<LeafRewriter::NodeEdits> LeafRewriter::sort_by_node(std::vector<PageEdit>& edits) const {
+  const auto node_of = [this](const PageEdit& edit) { return tree_.pages[edit.page].parent; };
+  std::sort(edits.begin(), edits.end(), [&](const PageEdit& a, const PageEdit& b) {
+    return std::pair(node_of(a), a.page) < std::pair(node_of(b), b.page);
+  });
+  std::vector<NodeEdits> nodes;
+  for (std::size_t e = 0; e < edits.size(); ++e) {
+    if (nodes.empty() || nodes.back().node != node_of(edits[e])) nodes.push_back({node_of(edits[e]), e, e});
+    nodes.back().end = e + 1;
+  }
+  return nodes;
+}
+
+void LeafRewriter::rewrite(std::vector<PageEdit> edits) {
+  if (edits.empty()) return;
+  const std::vector<NodeEdits> nodes = sort_by_node(edits);
+  std::vector<PageNumber> parents;
+  for (const NodeEdits& edited : nodes) parents.push_back(edited.node);
+  std::vector<std::uint32_t> slots;
+  for (std::size_t e = 0; e < edits.size(); ++e) slots.push_back(tree_.leaf_slots.take());
+  tbb::enumerable_thread_specific<LeafWriter> writers(
+      [&] { return LeafWriter(*tree_.next, located_.change()); });
+  std::vector<TreeNodes::BoundRaise> raises(nodes.size());
+  tree_.nodes.own(parents, [&](std::size_t n) {
+    raises[n].node = nodes[n].node;
+    for (std::size_t e = nodes[n].first; e < nodes[n].end; ++e)
+      rewrite_leaf(edits[e], slots[e], writers.local(), raises[n].rows);
+    update_min_id(tree_.nodes.owned(nodes[n].node));
+  });
+  for (std::size_t e = 0; e < edits.size(); ++e) switch_to(edits[e], slots[e]);
+  tree_.nodes.carry_up(std::move(raises));
+}
+
+// `raised` covers afterwards what the page may have more than before.
+void LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, LeafWriter& writer,
+                                BoundRows& raised) {
+  const BoundLayout& layout = tree_.next->layout;
+  LeafPage& page = tree_.pages[edit.page];
+  const std::vector<Run> runs = pages_.runs(edit);
+  writer.write(slot, page.partition, runs, pages_.suffix(edit));
+  const MutableNode node = tree_.nodes.owned(page.parent);
+  const std::uint32_t child = position_of({node.bytes}, page.slot);
+  node.children()[child] = slot;
+  node.min_ids()[child] = tree_.next->leaf(slot).min_id;
+  page.num_erased += static_cast<std::uint32_t>(edit.removed.size());
+  BoundRows rows(static_cast<std::size_t>(layout.num_rows()));
+  const auto raise = [&] {
+    if (raised.empty()) raised = bounds_of_no_rows(layout);
+    cover(layout, raised, rows);
+  };
+  const std::uint32_t num_rows = tree_.next->leaf(slot).num_rows;
+  if (4 * page.num_erased > num_rows || edit.added.size() > kManyRows) {
+    writer.bound(slot, 0, num_rows, rows);
+    set_column(node, child, rows);
+    page.num_erased = 0;
+    return raise();
+  }
+  std::uint32_t at = 0;
+  for (const Run& run : runs) {
+    if (run.slot == kOfBatch) {
+      writer.bound(slot, at, run.count, rows);
+      if (cover_column(layout, node, child, rows)) raise();
+    }
+    at += run.count;
+  }
+}
+
+void LeafRewriter::switch_to(const PageEdit& edit, std::uint32_t slot) {
+  tree_.release_leaf(std::exchange(tree_.pages[edit.page].slot, slot));
+  tree_.nodes.leaf_is_in(edit.page, slot);
+  for (const PageOperation& operation : edit.added)
+    tree_.ids.insert(located_.change().ids[operation.value], edit.page);
+}
+
+}  // namespace culmen

@@ -1,0 +1,60 @@
+#include "index/write/stats_update.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "index/block_bounds.h"
+#include "index/write/extremes.h"
+
+namespace culmen {
+
+void StatsUpdate::add_rows(const Change& change) {
+  Snapshot& s = *tree_.next;
+  for (std::size_t i = 0; i < s.stats.size(); ++i) {
+    AttributeStats& stats = s.stats[i];
+    for (std::size_t r = 0; r < change.num_rows(); ++r) {
+      const double value = change.number(r, i, s.value_bytes());
+      stats.minimum = std::min(stats.minimum, value);
+      stats.maximum = std::max(stats.maximum, value);
+      stats.quantum = std::min(stats.quantum, quantum_exponent(value));
+    }
+  }
+  if (s.exact_sums && !sums_are_exact(s.stats, s.units)) loosen_all_bounds();
+}
+
+// Bounds of exact sums were stored without slack. Now that sums may round, each gets as much as a block of
+// the largest values would have.
+void StatsUpdate::loosen_all_bounds() {
+  Snapshot& s = *tree_.next;
+  s.exact_sums = false;
+  tree_.nodes.own_all();
+  std::vector<double> max_abs;
+  for (std::size_t i = 0; i < s.units.size(); ++i) {
+    const BoundUnit& unit = s.units[i];
+    max_abs.push_back(
+        std::max(std::fabs(unit.to_units(s.stats[i].minimum)), std::fabs(unit.to_units(s.stats[i].maximum))));
+  }
+  tree_.nodes.loosen_all(bound_slack(s.layout, max_abs));
+}
+
+void StatsUpdate::note_removed_row(std::uint32_t slot, std::uint32_t position) {
+  const Snapshot& s = *tree_.next;
+  const std::uint64_t row = slot * static_cast<std::uint64_t>(s.block_rows) + position;
+  for (std::size_t i = 0; i < s.stats.size(); ++i) {
+    const double value = s.value(row, static_cast<int>(i));
+    if (value == s.stats[i].minimum) lost_[i].minimum = true;
+    if (value == s.stats[i].maximum) lost_[i].maximum = true;
+  }
+}
+
+// Scale::minmax needs the minimum and maximum as they are.
+void StatsUpdate::find_lost_extremes() {
+  Snapshot& s = *tree_.next;
+  for (std::size_t i = 0; i < s.stats.size(); ++i) {
+    const int attribute = static_cast<int>(i);
+    if (lost_[i].minimum) s.stats[i].minimum = extreme_value(s, attribute, false);
+    if (lost_[i].maximum) s.stats[i].maximum = extreme_value(s, attribute, true);
+  }
+}
+
+}  // namespace culmen
