@@ -16,9 +16,11 @@ std::vector<Query> queries_of(const QueryBatch& batch, const Snapshot& snapshot)
                           std::to_string(d) + ", one for each attribute");
   if (!batch.weights.empty() && batch.weights.data() == nullptr)
     throw InvalidArgument("the weights are a null pointer");
-  std::vector<Query> queries(
-      batch.weights.size() / d,
-      {.k = batch.k, .where = batch.where, .min_score = batch.min_score, .scale = batch.scale});
+  std::vector<Query> queries(batch.weights.size() / d, {.weights = {},
+                                                        .k = batch.k,
+                                                        .where = batch.where,
+                                                        .min_score = batch.min_score,
+                                                        .scale = batch.scale});
   for (std::size_t q = 0; q < queries.size(); ++q) {
     const std::span<const double> weights = batch.weights.subspan(q * d, d);
     queries[q].weights.assign(weights.begin(), weights.end());

@@ -19,9 +19,14 @@ else()
   return()
 endif()
 
-# Machine code for Hopper, and PTX that the driver compiles for what is newer. A release for others names them.
+# Machine code for the GPUs of this machine; where there is none, for Hopper, and PTX that the driver compiles for
+# what is newer. The preset every-card names all from Turing on.
 if(NOT CMAKE_CUDA_ARCHITECTURES)
-  set(CMAKE_CUDA_ARCHITECTURES 90)
+  if(EXISTS /dev/nvidiactl)
+    set(CMAKE_CUDA_ARCHITECTURES native)
+  else()
+    set(CMAKE_CUDA_ARCHITECTURES 90)
+  endif()
 endif()
 enable_language(CUDA)
 # By its flag: CMake 3.25 does not know that nvcc takes C++20. --fmad=false: bits are promised, see

@@ -201,10 +201,10 @@ void Verifier::check_order(std::size_t position) {
   const bool has_before = position > 0 && s_.leaf(before).partition == s_.leaf(leaf).partition;
   TupleChunk tuples(s_.leaf(leaf).num_rows + (has_before ? 1U : 0U), s_.attributes.size());
   std::vector<std::int64_t> ids;
-  const auto read = [&](std::size_t from, std::size_t position) {
+  const auto read = [&](std::size_t from, std::size_t row) {
     for (int i = 0; i < s_.num_attributes(); ++i)
-      tuples(ids.size(), static_cast<std::size_t>(i)) = s_.value(from * block_rows() + position, i);
-    ids.push_back(s_.leaf_ids(from)[position]);
+      tuples(ids.size(), static_cast<std::size_t>(i)) = s_.value(from * block_rows() + row, i);
+    ids.push_back(s_.leaf_ids(from)[row]);
   };
   if (has_before) read(before, s_.leaf(before).num_rows - 1);
   for (std::uint32_t r = 0; r < s_.leaf(leaf).num_rows; ++r) read(leaf, r);

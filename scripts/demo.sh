@@ -17,7 +17,10 @@ fi
 directory=$(cd "$directory" && pwd)
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-culmen=$PWD/build/release/tools/culmen
+# Without a GPU there is no use for the engines that run on one, which take longest to build.
+preset=cpu-only
+[[ ! -e /dev/nvidiactl ]] || preset=release
+culmen=$PWD/build/$preset/tools/culmen
 
 fail() {
   echo "demo: $1" >&2
@@ -58,8 +61,8 @@ ask() {
 
 heading "Building culmen"
 [[ "${CULMEN_SKIP_SETUP:-0}" == 1 ]] || scripts/setup.sh
-cmake --preset release >/dev/null
-cmake --build --preset release --target culmen_cli
+cmake --preset "$preset" >/dev/null
+cmake --build --preset "$preset" --target culmen_cli
 
 cd "$directory"
 heading "A table of hotels"
@@ -76,3 +79,5 @@ ask "A family: quiet, well rated, with breakfast, recently renovated, at a fair 
   -w noise=-3,rating=3,breakfast=1,renovated=1,price=-1
 ask "A weekend in the city: close by, much reviewed, three stars or more for at most 120 a night" \
   -w distance=-4,rating=2,reviews=1 --where 'price<=120 and stars>=3'
+
+printf '\nThe program is build/%s/tools/culmen.\n' "$preset"

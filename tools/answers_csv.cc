@@ -1,22 +1,12 @@
 #include <string>
-#include <string_view>
 
 #include "tools/answers.h"
 #include "tools/column_titles.h"
+#include "tools/csv_cell.h"
 #include "tools/numbers.h"
 
 namespace culmen::tools {
 namespace {
-
-std::string quoted_if_needed(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
 
 std::string header(const Answers& answers) {
   std::string line = answers.batch ? "query,rank,id,score" : "rank,id,score";

@@ -64,10 +64,9 @@ Ids named_ids(const Arguments& arguments) {
 }
 
 std::uint64_t count_present(const Index& index, const Ids& ids) {
-  Ids present;
-  const Ids all = ids_where(index, {});
-  std::set_intersection(ids.begin(), ids.end(), all.begin(), all.end(), std::back_inserter(present));
-  return present.size();
+  const std::vector<std::optional<Row>> rows = index.get(ids);
+  return static_cast<std::uint64_t>(
+      std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.has_value(); }));
 }
 
 ExitCode run(const Arguments& arguments) {

@@ -37,6 +37,7 @@ ExitCode run(int argc, char** argv) {
   add_insert(program);
   add_upsert(program);
   add_delete(program);
+  add_get(program);
   add_info(program);
   add_compact(program);
   add_verify(program);

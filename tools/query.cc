@@ -70,7 +70,7 @@ void check_usage(const Arguments& arguments) {
       stdout_is_terminal())
     throw InvalidArgument("npy is binary: give -o FILE or a pipe");
   if (arguments.device != "auto") parse_device(arguments.device, "auto, ");
-  parse_device_memory(arguments.memory);
+  static_cast<void>(parse_device_memory(arguments.memory));  // for its errors
 }
 
 // What the queries of one command have in common; the weights differ.

@@ -84,8 +84,8 @@ int measure_families(const Subject& subject, const std::vector<Family>& families
 
 void print_spread(const Subject& subject, std::size_t k) {
   const Query query = {.weights = find_family(subject.families, "Q0-Q4").questions.front(), .k = k};
-  const std::vector<double> times =
-      times_us(kSpreadRepeats, [&] { subject.on_gpu.search(query, {.engine = Engine::bounded}); });
+  const std::vector<double> times = times_us(
+      kSpreadRepeats, [&] { static_cast<void>(subject.on_gpu.search(query, {.engine = Engine::bounded})); });
   std::printf("%8zu Q0, %d times: 10 %% %.1f, median %.1f, 90 %% %.1f, worst %.1f us\n", k, kSpreadRepeats,
               quantile(times, 0.1), median(times), quantile(times, 0.9), quantile(times, 1));
 }
@@ -149,7 +149,7 @@ std::vector<Query> batch_queries(int dims, std::size_t k) {
 // Weights and answers in device memory; how many ids are not those of `expected`.
 int measure_on_device(const Subject& subject, const std::vector<Query>& queries,
                       const std::vector<SearchResult>& expected) {
-  const std::size_t k = queries[0].k;
+  const std::size_t k = *queries[0].k;
   std::vector<double> weights;
   for (const Query& query : queries)
     weights.insert(weights.end(), query.weights.begin(), query.weights.end());

@@ -61,7 +61,7 @@ class Index {
   // FormatError naming the damaged file and offset.
   [[nodiscard]] static Index open(const std::filesystem::path& directory, const OpenOptions& options = {});
 
-  // Publishes this index in `directory`, which is created. Atomic: after a crash or an error the directory
+  // Saves this index in `directory`, which is created. Atomic: after a crash or an error the directory
   // holds the old index or the new one, whole. Throws InvalidArgument if an index is there and overwrite is
   // false.
   void save(const std::filesystem::path& directory, const SaveOptions& options = {}) const;
@@ -163,7 +163,7 @@ class Index {
   [[nodiscard]] DeviceIndex to_device(const DeviceOptions& options) const;
 
   // What search would do with this query, why, and how long each engine would take. Cost: a probe, that is a
-  // search that ends after a few hundred blocks. Engine::automatic keeps looking while it searches, and may
+  // search that ends after a few hundred blocks. Engine::automatic checks itself while it searches, and may
   // change the engine if the probe was wrong. Throws as search().
   [[nodiscard]] Explanation explain(const Query& query, const SearchOptions& options = {}) const;
 

@@ -292,7 +292,7 @@ TEST_P(Answers, LeaveNoMemoryBehind) {
   const Index index = Index::build(table.view(), {.num_partitions = 40, .block_rows = kBlockRows});
   const auto search_often = [&](int times) {
     for (int i = 0; i < times; ++i)
-      index.search({.weights = {1, 1}, .k = 5}, {.engine = GetParam(), .num_threads = 2});
+      static_cast<void>(index.search({.weights = {1, 1}, .k = 5}, {.engine = GetParam(), .num_threads = 2}));
   };
   search_often(300);
   const std::size_t before = resident_bytes();

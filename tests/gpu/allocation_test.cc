@@ -53,36 +53,37 @@ class Allocation : public testing::Test {
 TEST_F(Allocation, OfACopyFails) {
   for (const DeviceMemory memory :
        {DeviceMemory::automatic, DeviceMemory::device, DeviceMemory::managed, DeviceMemory::host}) {
-    const int num_failed =
-        fail_each_allocation([&] { return DeviceOptions{.memory = memory}; },
-                             [&](const DeviceOptions& options) { index_.to_device(options); },
-                             [&](const DeviceOptions& options) {
-                               EXPECT_EQ(index_.to_device(options).search(query_).hits, expected_);
-                             });
+    const int num_failed = fail_each_allocation(
+        [&] { return DeviceOptions{.memory = memory}; },
+        [&](const DeviceOptions& options) { static_cast<void>(index_.to_device(options)); },
+        [&](const DeviceOptions& options) {
+          EXPECT_EQ(index_.to_device(options).search(query_).hits, expected_);
+        });
     EXPECT_GT(num_failed, 8) << device_memory_name(memory);
   }
 }
 
 TEST_F(Allocation, OfTheFirstSearchFails) {
   for (const Engine engine : {Engine::bounded, Engine::scan, Engine::gta}) {
-    const int num_failed =
-        fail_each_allocation([&] { return index_.to_device(); },
-                             [&](const DeviceIndex& on_gpu) { on_gpu.search(query_, {.engine = engine}); },
-                             [&](const DeviceIndex& on_gpu) {
-                               EXPECT_EQ(on_gpu.search(query_, {.engine = engine}).hits, expected_);
-                             });
+    const int num_failed = fail_each_allocation(
+        [&] { return index_.to_device(); },
+        [&](const DeviceIndex& on_gpu) { static_cast<void>(on_gpu.search(query_, {.engine = engine})); },
+        [&](const DeviceIndex& on_gpu) {
+          EXPECT_EQ(on_gpu.search(query_, {.engine = engine}).hits, expected_);
+        });
     EXPECT_GE(num_failed, 8) << engine_name(engine);
   }
 }
 
 TEST_F(Allocation, OfABatchFails) {
   const std::vector<Query> queries(100, query_);
-  const int num_failed = fail_each_allocation([&] { return index_.to_device(); },
-                                              [&](const DeviceIndex& on_gpu) { on_gpu.search(queries); },
-                                              [&](const DeviceIndex& on_gpu) {
-                                                for (const SearchResult& result : on_gpu.search(queries))
-                                                  EXPECT_EQ(result.hits, expected_);
-                                              });
+  const int num_failed =
+      fail_each_allocation([&] { return index_.to_device(); },
+                           [&](const DeviceIndex& on_gpu) { static_cast<void>(on_gpu.search(queries)); },
+                           [&](const DeviceIndex& on_gpu) {
+                             for (const SearchResult& result : on_gpu.search(queries))
+                               EXPECT_EQ(result.hits, expected_);
+                           });
   EXPECT_GE(num_failed, 9);
 }
 
@@ -99,7 +100,7 @@ TEST_F(Allocation, OfALargerCandidateListFails) {
         EXPECT_EQ(on_gpu.search(few).hits, best);
         return on_gpu;
       },
-      [&](const DeviceIndex& on_gpu) { on_gpu.search(many); },
+      [&](const DeviceIndex& on_gpu) { static_cast<void>(on_gpu.search(many)); },
       [&](const DeviceIndex& on_gpu) {
         EXPECT_EQ(on_gpu.search(few).hits, best);
         EXPECT_EQ(on_gpu.search(many).hits, expected);

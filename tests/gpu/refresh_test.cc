@@ -82,7 +82,9 @@ std::string fault_in(const DeviceIndex& on_gpu, DeviceContext& context, const Wr
     };
     if (std::string fault = fault_of("batch", batch[q]); !fault.empty()) return fault;
     for (const Engine engine : kDeviceEngines) {
-      if (engine == Engine::gta && std::min(queries[q].k - 1, oracle.num_rows()) >= kMaxDeviceK) continue;
+      if (engine == Engine::gta &&
+          std::min(queries[q].k.value_or(oracle.num_rows()), oracle.num_rows()) > kMaxDeviceK)
+        continue;
       std::string fault =
           fault_of(std::string(engine_name(engine)), on_gpu.search(queries[q], {.engine = engine}));
       if (!fault.empty()) return fault;
@@ -156,7 +158,8 @@ class Searchers {
     for (Random random(seed); !stop.stop_requested();) {
       const Query query = make_query(random);
       const std::uint64_t known = published_.get()->version;
-      check(query, on_gpu_.search(query, kDeviceEngines[random.below(kDeviceEngines.size())]), known);
+      check(query, on_gpu_.search(query, {.engine = kDeviceEngines[random.below(kDeviceEngines.size())]}),
+            known);
     }
   }
 
@@ -264,7 +267,7 @@ TEST(Refresh, ThatFailsIsTriedAgainByTheNextSearch) {
   const auto published = std::make_shared<Published>(tree.version());
   const DeviceIndex on_gpu = make_device_index(published, {.memory = DeviceMemory::device});
   const Query query = {.weights = {0.3, 0.9, 0.2}, .k = 10};
-  on_gpu.search(query);
+  static_cast<void>(on_gpu.search(query));
   int num_failed = 0;
   for (int b = 0; b < 40; ++b) {
     published->set(tree.write());

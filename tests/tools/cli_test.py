@@ -287,6 +287,18 @@ class QueryTest(Case):
         self.assertTrue(out.endswith("all 2 queries: on the CPU, there is no GPU\n"), out)
         self.assertEqual(err, "")
 
+    def test_get_prints_rows_by_their_ids(self):
+        self.write("t.csv", 'id,a,name,score\n5,0.1,"x, y",1\n-7,2,z,1e300\n')
+        self.culmen("build", "t.csv", "-o", "index", "--id", "id", "--label", "name")
+        out, err = self.culmen("get", "index", "--ids", "-7,6,5,-7")
+        self.assertEqual(out, 'id,label,a,attribute.score\n-7,z,2,1e+300\n5,"x, y",0.1,1\n-7,z,2,1e+300\n')
+        self.assertEqual(err, "1 of 4 ids not in index\n")
+        self.write("ids.txt", "5\n")
+        self.culmen("get", "index", "--ids-file", "ids.txt", "-o", "out.csv")
+        self.assertEqual((self.dir / "out.csv").read_text(), 'id,label,a,attribute.score\n5,"x, y",0.1,1\n')
+        self.refused("get", "index", code=2, says="--ids")
+        self.refused("get", "index", "--ids", "x", code=2, says="x")
+
     def test_profile_tells_stderr_what_was_read(self):
         self.build_hotels()
         out, err = self.culmen("query", "index", "-w", "rating=1", "--engine", "scan", "--profile")
@@ -819,7 +831,7 @@ class ExitCodesTest(Case):
 
 
 class HelpTest(Case):
-    COMMANDS = ["generate", "build", "query", "insert", "upsert", "delete", "info", "compact", "verify", "repair"]
+    COMMANDS = ["generate", "build", "query", "get", "insert", "upsert", "delete", "info", "compact", "verify", "repair"]
 
     def examples(self, *command):
         out, err = self.culmen(*command, "--help")

@@ -1,0 +1,89 @@
+#include <fmt/core.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "culmen/error.h"
+#include "culmen/index.h"
+#include "tools/column_titles.h"
+#include "tools/commands.h"
+#include "tools/csv_cell.h"
+#include "tools/id_list.h"
+#include "tools/numbers.h"
+#include "tools/output.h"
+
+namespace culmen::tools {
+namespace {
+
+struct Arguments {
+  std::string directory;
+  std::optional<std::string> ids;
+  std::optional<std::string> ids_file;
+  std::string output;
+};
+
+std::string header(const IndexInfo& info) {
+  std::string line = info.has_labels ? "id,label" : "id";
+  for (const std::string& title : attribute_titles(info)) line += ',' + quoted_if_needed(title);
+  return line + '\n';
+}
+
+std::string line_of(const Row& row, bool has_labels) {
+  std::string line = std::to_string(row.id);
+  if (has_labels) line += ',' + quoted_if_needed(row.label);
+  for (const double value : row.values) line += ',' + shortest(value);
+  return line + '\n';
+}
+
+ExitCode run(const Arguments& arguments, bool quiet) {
+  if (arguments.ids.has_value() == arguments.ids_file.has_value())
+    throw InvalidArgument("say which rows: give one of --ids 1,2,... and --ids-file FILE");
+  const std::vector<std::int64_t> ids =
+      arguments.ids ? parse_ids(*arguments.ids) : read_ids(*arguments.ids_file);
+  const Index index = Index::open(arguments.directory);
+  const IndexInfo info = index.info();
+  Output out(arguments.output);
+  out.write(header(info));
+  std::uint64_t num_missing = 0;
+  for (const std::optional<Row>& row : index.get(ids)) {
+    if (row) {
+      out.write(line_of(*row, info.has_labels));
+    } else {
+      ++num_missing;
+    }
+  }
+  out.finish();
+  if (num_missing > 0 && !quiet)
+    fmt::print(stderr, "{} of {} not in {}\n", grouped(num_missing), counted(ids.size(), "id"),
+               arguments.directory);
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_get(Program& program) {
+  CLI::App& command = *program.app.add_subcommand("get", "Print rows by their ids");
+  const auto arguments = std::make_shared<Arguments>();
+  command.add_option("DIR", arguments->directory, "The index")->required();
+  command.add_option("--ids", arguments->ids, "Rows of these ids, as in 1,2,-5")->type_name("1,2,...");
+  command
+      .add_option("--ids-file", arguments->ids_file,
+                  "Rows of the ids in a file, one a line; - for standard input")
+      ->type_name("FILE");
+  command.add_option("-o,--output", arguments->output, "A file instead of standard output")
+      ->type_name("FILE");
+  add_quiet(command, program);
+  command.footer(
+      "CSV with every digit, a row for each id in the order of the ids. Ids that are not in the index are "
+      "left\n"
+      "out, and counted on standard error.\n\n"
+      "Example:\n"
+      "  culmen get hotels.index --ids 1000001,1000002");
+  command.callback([&program, arguments] {
+    program.run = [&program, arguments] { return run(*arguments, program.quiet); };
+  });
+}
+
+}  // namespace culmen::tools
