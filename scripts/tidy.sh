@@ -34,6 +34,9 @@ files=()
 while IFS= read -r file; do
   ! grep -qF "\"file\": \"$PWD/$file\"" "$build/compile_commands.json" || files+=("$file")
 done < <(newest_first)
+# clang cannot read the headers that gcc has precompiled.
+mkdir -p "$build/tidy"
+sed -E 's/ -Winvalid-pch//; s/ -include [^ ]*cmake_pch\.hxx//' "$build/compile_commands.json" >"$build/tidy/compile_commands.json"
 next=0
 failed=0
 running=0
@@ -43,7 +46,7 @@ for file in "${files[@]}"; do
     wait -n || failed=1
     running=$((running - 1))
   fi
-  "$tidy" --quiet -p "$build" "$file" 2>/dev/null &
+  "$tidy" --quiet -p "$build/tidy" "$file" 2>/dev/null &
   next=$((next + 1))
   running=$((running + 1))
 done

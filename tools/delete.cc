@@ -19,8 +19,7 @@ namespace {
 
 struct Arguments {
   std::string directory;
-  std::optional<std::string> ids;
-  std::optional<std::string> ids_file;
+  IdArguments named;
   std::optional<std::string> where;
   bool dry_run = false;
   std::string durability = "sync";
@@ -29,10 +28,7 @@ struct Arguments {
 using Ids = std::vector<std::int64_t>;
 
 void check_usage(const Arguments& arguments) {
-  const int num_ways = static_cast<int>(arguments.ids.has_value()) +
-                       static_cast<int>(arguments.ids_file.has_value()) +
-                       static_cast<int>(arguments.where.has_value());
-  if (num_ways != 1)
+  if (arguments.named.num_given() + static_cast<int>(arguments.where.has_value()) != 1)
     throw InvalidArgument(
         "say which rows: give one of --ids 1,2,..., --ids-file FILE and --where \"price>200\"");
   if (arguments.where && arguments.where->find_first_not_of(" \t\n") == std::string::npos)
@@ -57,7 +53,7 @@ Ids ids_where(const Index& index, const Filter& filter) {
 
 // In rising order, each once.
 Ids named_ids(const Arguments& arguments) {
-  Ids ids = arguments.ids ? parse_ids(*arguments.ids) : read_ids(*arguments.ids_file);
+  Ids ids = arguments.named.read();
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
@@ -105,11 +101,7 @@ void add_delete(Program& program) {
   CLI::App& command = *program.app.add_subcommand("delete", "Take rows out of an index");
   const auto arguments = std::make_shared<Arguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
-  command.add_option("--ids", arguments->ids, "Rows of these ids, as in 1,2,-5")->type_name("1,2,...");
-  command
-      .add_option("--ids-file", arguments->ids_file,
-                  "Rows of the ids in a file, one a line; - for standard input")
-      ->type_name("FILE");
+  add_id_options(command, arguments->named);
   command
       .add_option("--where", arguments->where,
                   "Rows with, as in \"price>200 and stars<2\": < <= > >= = joined by and")

@@ -19,8 +19,7 @@ namespace {
 
 struct Arguments {
   std::string directory;
-  std::optional<std::string> ids;
-  std::optional<std::string> ids_file;
+  IdArguments rows;
   std::string output;
 };
 
@@ -38,10 +37,9 @@ std::string line_of(const Row& row, bool has_labels) {
 }
 
 ExitCode run(const Arguments& arguments, bool quiet) {
-  if (arguments.ids.has_value() == arguments.ids_file.has_value())
+  if (arguments.rows.num_given() != 1)
     throw InvalidArgument("say which rows: give one of --ids 1,2,... and --ids-file FILE");
-  const std::vector<std::int64_t> ids =
-      arguments.ids ? parse_ids(*arguments.ids) : read_ids(*arguments.ids_file);
+  const std::vector<std::int64_t> ids = arguments.rows.read();
   const Index index = Index::open(arguments.directory);
   const IndexInfo info = index.info();
   Output out(arguments.output);
@@ -67,11 +65,7 @@ void add_get(Program& program) {
   CLI::App& command = *program.app.add_subcommand("get", "Print rows by their ids");
   const auto arguments = std::make_shared<Arguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
-  command.add_option("--ids", arguments->ids, "Rows of these ids, as in 1,2,-5")->type_name("1,2,...");
-  command
-      .add_option("--ids-file", arguments->ids_file,
-                  "Rows of the ids in a file, one a line; - for standard input")
-      ->type_name("FILE");
+  add_id_options(command, arguments->rows);
   command.add_option("-o,--output", arguments->output, "A file instead of standard output")
       ->type_name("FILE");
   add_quiet(command, program);
@@ -79,8 +73,9 @@ void add_get(Program& program) {
       "CSV with every digit, a row for each id in the order of the ids. Ids that are not in the index are "
       "left\n"
       "out, and counted on standard error.\n\n"
-      "Example:\n"
-      "  culmen get hotels.index --ids 1000001,1000002");
+      "Examples:\n"
+      "  culmen get hotels.index --ids 1000001,1000002\n"
+      "  culmen get hotels.index --ids 1000003 -o row.csv");
   command.callback([&program, arguments] {
     program.run = [&program, arguments] { return run(*arguments, program.quiet); };
   });

@@ -75,4 +75,12 @@ std::vector<std::int64_t> read_ids(const std::string& path) {
   return read_ids(file, path);
 }
 
+void add_id_options(CLI::App& command, IdArguments& arguments) {
+  command.add_option("--ids", arguments.ids, "Rows of these ids, as in 1,2,-5")->type_name("1,2,...");
+  command
+      .add_option("--ids-file", arguments.ids_file,
+                  "Rows of the ids in a file, one a line; - for standard input")
+      ->type_name("FILE");
+}
+
 }  // namespace culmen::tools

@@ -1,7 +1,9 @@
 // Ids as people write them: between commas, or one a line in a file.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,5 +16,16 @@ std::vector<std::int64_t> parse_ids(std::string_view text);
 // One id a line; empty lines do not count. "-": standard input. Throws IoError, or InputError naming the
 // line.
 std::vector<std::int64_t> read_ids(const std::string& path);
+
+// The options --ids and --ids-file.
+struct IdArguments {
+  std::optional<std::string> ids;
+  std::optional<std::string> ids_file;
+
+  int num_given() const { return static_cast<int>(ids.has_value()) + static_cast<int>(ids_file.has_value()); }
+  // Of the one that was given.
+  std::vector<std::int64_t> read() const { return ids ? parse_ids(*ids) : read_ids(*ids_file); }
+};
+void add_id_options(CLI::App& command, IdArguments& arguments);
 
 }  // namespace culmen::tools

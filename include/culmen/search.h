@@ -30,8 +30,8 @@ enum class Engine : std::uint8_t {
 
 struct SearchOptions {
   Engine engine = Engine::automatic;
-  // For scan, gta, and what automatic falls back to; for all queries of a batch. The others answer a single
-  // query by one thread. A GPU does not ask.
+  // Threads that share a scan or gta, also where automatic falls back to a scan, and those that share the
+  // queries of a batch. bounded and ta answer a single query with one thread. Without effect on a GPU.
   int num_threads = kAllCores;
 };
 

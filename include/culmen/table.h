@@ -54,9 +54,11 @@ struct ColumnView {
   ColumnView() = default;
   // The values of a vector, array or span, which the view does not own.
   template <std::ranges::contiguous_range Values>
-  requires std::ranges::borrowed_range<Values> && Element<std::ranges::range_value_t<Values>> ColumnView(
-      Values&& values)
+  requires Element<std::ranges::range_value_t<Values>> ColumnView(const Values& values)
       : ColumnView(std::ranges::data(values), std::ranges::size(values)) {}
+  template <std::ranges::contiguous_range Values>
+  requires(!std::ranges::borrowed_range<Values>) ColumnView(const Values&& values)
+  = delete;  // gone too soon
   template <Element T>
   ColumnView(const T* first, std::size_t num_values, std::ptrdiff_t stride_elements = 1)
       : data(reinterpret_cast<const std::byte*>(first)),
