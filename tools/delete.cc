@@ -80,6 +80,8 @@ ExitCode run(const Arguments& arguments) {
     try {
       index.close();
     } catch (const Error& error) {
+      if (arguments.durability == durability_name(Durability::batch))
+        throw IoError(fmt::format("it is not certain that the rows are deleted: {}", error.what()));
       throw IoError(
           fmt::format("{} deleted, and stay so; after that: {}", counted(num_deleted, "row"), error.what()));
     }

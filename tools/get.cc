@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,9 @@ std::string line_of(const Row& row, bool has_labels) {
 }
 
 ExitCode run(const Arguments& arguments, bool quiet) {
+  const std::string ending = std::filesystem::path(arguments.output).extension().string();
+  if (!ending.empty() && ending != ".csv")
+    throw InvalidArgument(fmt::format("-o {}: get writes CSV; name the file .csv", arguments.output));
   if (arguments.rows.num_given() != 1)
     throw InvalidArgument("say which rows: give one of --ids 1,2,... and --ids-file FILE");
   const std::vector<std::int64_t> ids = arguments.rows.read();

@@ -109,8 +109,9 @@ class Index {
   [[nodiscard]] Index snapshot() const;
   [[nodiscard]] std::uint64_t version() const;
 
-  // The row with this id, of the present version. Cost: reads ids until it is found, some 10 ms for 10 million
-  // rows by one core. Of many ids at once (one answer each, in order) about the same for all.
+  // The row with this id, of the present version; of many ids one answer each, in order. There is no map of
+  // ids to look into: the ids of all rows are read, about 5 ns each, and those that lie between the smallest
+  // and the largest wanted are looked up among them, 20 to 80 ns each. All cores share it.
   [[nodiscard]] std::optional<Row> get(std::int64_t id) const;
   [[nodiscard]] std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const;
   [[nodiscard]] bool contains(std::int64_t id) const;

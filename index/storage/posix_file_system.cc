@@ -280,6 +280,7 @@ class PosixFileSystem : public FileSystem {
         uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
     if (directory.get() < 0 && errno == ENOTDIR)
       throw NoIndex(path + " holds no index: it is not a directory");
+    if (directory.get() < 0 && errno == ENOENT) throw NoIndex("there is no directory " + path);
     if (directory.get() < 0) throw_system_error("open directory", path, errno);
     return std::make_unique<PosixDirectory>(std::move(directory), path);
   }

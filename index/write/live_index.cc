@@ -260,15 +260,16 @@ void LiveIndex::log(const std::vector<Applied>& applied) {
       pending_.push_back(encode(one.change));
       pending_bytes_ += pending_.back().size();
     }
-    if (options_.durability == Durability::batch && pending_bytes_ < kPendingBytes) return;
-    write_pending();
+    const bool waits = options_.durability == Durability::batch && pending_bytes_ < kPendingBytes;
+    if (!waits) write_pending();
   } catch (const std::bad_alloc&) {
     // These batches were never there; those before were acknowledged.
     pending_.resize(num_before);
     pending_bytes_ = bytes_before;
     throw;
   }
-  if (options_.durability == Durability::sync) sync();
+  if (options_.durability == Durability::sync) return sync();
+  has_unflushed_ = true;
 }
 
 void LiveIndex::sync() {
@@ -277,6 +278,7 @@ void LiveIndex::sync() {
   } catch (const IoError& error) {
     stop(error.what());
   }
+  has_unflushed_ = false;
 }
 
 std::vector<storage::LogRecord> LiveIndex::pending_records(std::uint64_t last_version) const {
@@ -306,13 +308,13 @@ void LiveIndex::stop(const std::string& why) {
 // The directory gets a version whose way is not in the log.
 void LiveIndex::replace(std::shared_ptr<const Snapshot> next) {
   wait_for_checkpoint();
+  write_pending();  // were it to fail, only the new version would be missing
   try {
     store_->replace(*next);
   } catch (const IoError& error) {
     stop(error.what());
   }
-  pending_.clear();
-  pending_bytes_ = 0;
+  has_unflushed_ = false;
   next_checkpoint_bytes_ = checkpoint_bytes(store_->snapshot_bytes());
   newest_ = std::move(next);
   published_->set(newest_);
@@ -356,8 +358,11 @@ void LiveIndex::close_alone() {
   wait_for_checkpoint();
   tree_.reset();
   const std::unique_ptr<storage::Store> store = std::move(store_);
-  if (!options_.writable || store == nullptr || !failure_.empty()) return;
-  store_ = nullptr;
+  if (!options_.writable || store == nullptr) return;
+  if (!failure_.empty()) {
+    if (!has_unflushed_) return;
+    throw IoError(failure_ + ". Changes that had not been flushed may be lost");
+  }
   if (!pending_.empty()) store->append(pending_records(store->last_version()));
   store->close();
 }
@@ -393,7 +398,8 @@ void LiveIndex::consider_checkpoint() {
 
 void LiveIndex::begin_checkpoint() {
   write_pending();
-  store_->begin_checkpoint();
+  store_->begin_checkpoint();  // which syncs the log
+  has_unflushed_ = false;
   checkpointed_ = newest_;
   checkpoint_runs_ = true;
 }

@@ -100,8 +100,9 @@ class LiveIndex {
   std::optional<ChangeFold> logged_;        // batches of the log that the tree does not have yet
   std::unique_ptr<storage::Store> store_;
   bool is_closed_ = false;
-  bool is_moved_ = false;  // a reader's directory was replaced by another, which is not loaded yet
-  std::string failure_;    // why no more changes are taken
+  bool is_moved_ = false;       // a reader's directory was replaced by another, which is not loaded yet
+  bool has_unflushed_ = false;  // changes that were acknowledged since the last sync
+  std::string failure_;         // why no more changes are taken
   std::vector<std::vector<std::byte>> pending_;  // Durability::batch: bodies that the log does not have yet
   std::uint64_t pending_bytes_ = 0;
 

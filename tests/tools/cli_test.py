@@ -298,6 +298,7 @@ class QueryTest(Case):
         self.assertEqual((self.dir / "out.csv").read_text(), 'id,label,a,attribute.score\n5,"x, y",0.1,1\n')
         self.refused("get", "index", code=2, says="--ids")
         self.refused("get", "index", "--ids", "x", code=2, says="x")
+        self.refused("get", "index", "--ids", "5", "-o", "rows.json", code=2, says=".csv")
 
     def test_profile_tells_stderr_what_was_read(self):
         self.build_hotels()

@@ -13,9 +13,13 @@
 
 #include "culmen/error.h"
 #include "culmen/index.h"
+#include "index/build/bulk_load.h"
+#include "index/storage/store.h"
+#include "index/write/live_index.h"
 #include "tests/cases.h"
 #include "tests/harness.h"
 #include "tests/hostile_floating_point.h"
+#include "tests/index/storage/memory_file_system.h"
 #include "tests/oracle.h"
 
 namespace culmen::test {
@@ -424,6 +428,42 @@ TEST(LiveIndex, WritesSubnormalNumbersAsTheyAreWhateverTheModeOfTheHost) {
 }
 
 // Where all ids are negative the next one is 0, so that -1 can say that none was assigned.
+// Whatever call fails, and whichever operation was to make them durable.
+TEST(LiveIndex, SaysAtTheLatestWhenItIsClosedThatChangesWereLost) {
+  const std::vector<double> values(100, 1);
+  const TableView hundred{100, {{"a"}}, {values}, {}, {}};
+  const TableView ten{10, {{"a"}}, {std::span(values).first(10)}, {}, {}};
+  for (void (LiveIndex::*operation)() : {&LiveIndex::flush, &LiveIndex::checkpoint, &LiveIndex::compact}) {
+    int num_failed = 0;
+    bool reached = true;
+    for (std::uint64_t call = 0; reached; ++call) {
+      storage::MemoryFileSystem files;
+      storage::save(*bulk_load(hundred, {}), files, "index", false);
+      LiveIndex index(files, "index", {.writable = true, .durability = Durability::batch});
+      index.write(WriteBatch().insert(ten), {});
+      files.plan = {storage::FaultKind::no_space, files.num_calls + call, false};
+      const std::uint64_t last = files.plan.first_call;
+      bool failed = false, told = false;
+      try {
+        (index.*operation)();
+      } catch (const IoError&) {
+        failed = true;
+      }
+      reached = files.num_calls > last;
+      files.plan = {};
+      try {
+        index.close();
+      } catch (const IoError&) {
+        told = true;
+      }
+      const LiveIndex again(files, "index", {});
+      EXPECT_TRUE(told || again.published()->get()->num_tuples == 110) << "call " << call;
+      num_failed += failed ? 1 : 0;
+    }
+    EXPECT_GT(num_failed, 1);
+  }
+}
+
 TEST(LiveIndex, AssignsNoNegativeIds) {
   RowsTable negative, three;
   negative.add(-3, {0.25, 0, 0});
