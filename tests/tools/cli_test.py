@@ -718,7 +718,7 @@ class InfoTest(Case):
         (self.dir / "nothing").mkdir()
         self.write("t.csv", "a\n1\n")
         makes_one = "culmen build INPUT -o DIR makes one"
-        self.refused("info", "missing", code=1, says="missing: No such file or directory")
+        self.refused("info", "missing", code=1, says="missing; culmen build INPUT -o DIR makes one")
         for name in ["nothing", "t.csv"]:
             for command in [["info", name], ["verify", name], ["compact", name], ["query", name, "-w", "a=1"],
                             ["insert", name, "t.csv"], ["delete", name, "--ids", "1"], ["repair", name, "-o", "new"]]:

@@ -170,7 +170,8 @@ TEST_F(Posix, OpensAReadOnlyDirectoryAndWritesNothing) {
 }
 
 TEST_F(Posix, NamesThePathAndTheReason) {
-  EXPECT_EQ(complaint(), "cannot open directory " + index_ + ": No such file or directory");
+  EXPECT_EQ(complaint(), "there is no directory " + index_);
+  EXPECT_THROW(load(posix(), index_), NoIndex);
   std::ofstream(index_) << "a file";
   EXPECT_EQ(complaint(), index_ + " holds no index: it is not a directory");
   EXPECT_THROW(load(posix(), index_), NoIndex);
