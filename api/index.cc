@@ -110,6 +110,16 @@ class Index::Core {
 
   SearchResult search(std::shared_ptr<const Snapshot> snapshot, const Query& query,
                       const SearchOptions& options);
+  // All of one version, each by one thread; take(q, result) of each, from several threads.
+  void search_each(const std::shared_ptr<const Snapshot>& snapshot, std::span<const Query> queries,
+                   const SearchOptions& options, const auto& take) {
+    SearchOptions one = options;
+    one.num_threads = 1;
+    with_threads(options.num_threads, [&] {
+      tbb::parallel_for(std::size_t{0}, queries.size(),
+                        [&](std::size_t q) { take(q, search(snapshot, queries[q], one)); });
+    });
+  }
 
   DeviceIndex to_device(const DeviceOptions& options) {
     return make_device_index(published_, options, take_from_device(options));
@@ -343,28 +353,19 @@ SearchResult Index::search(const Query& query, const SearchOptions& options) con
 std::vector<SearchResult> Index::search(std::span<const Query> queries, const SearchOptions& options) const {
   require_memory(queries);
   std::vector<SearchResult> results(queries.size());
-  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kKind).snapshot();  // one version for all
-  SearchOptions one = options;
-  one.num_threads = 1;
-  with_threads(options.num_threads, [&] {
-    tbb::parallel_for(std::size_t{0}, queries.size(), [&](std::size_t q) {
-      results[q] = held_by(core_, kKind).search(snapshot, queries[q], one);
-    });
-  });
+  Core& core = held_by(core_, kKind);
+  core.search_each(core.snapshot(), queries, options,
+                   [&](std::size_t q, SearchResult result) { results[q] = std::move(result); });
   return results;
 }
 
 BatchAnswers Index::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
-  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kKind).snapshot();
+  Core& core = held_by(core_, kKind);
+  const std::shared_ptr<const Snapshot> snapshot = core.snapshot();
   const std::vector<Query> queries = queries_of(batch, *snapshot);
   BatchAnswers answers = make_answers(batch, queries.size(), *snapshot);
-  SearchOptions one = options;
-  one.num_threads = 1;
-  with_threads(options.num_threads, [&] {
-    tbb::parallel_for(std::size_t{0}, queries.size(), [&](std::size_t q) {
-      set_answer(held_by(core_, kKind).search(snapshot, queries[q], one).hits, q, answers);
-    });
-  });
+  core.search_each(snapshot, queries, options,
+                   [&](std::size_t q, const SearchResult& result) { set_answer(result.hits, q, answers); });
   return answers;
 }
 
