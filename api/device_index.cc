@@ -166,10 +166,10 @@ class DeviceIndex::Impl {
 
   // gta has no plan: it walks through leaves and asks nothing of the nodes.
   gpu::GridPlan make_plan(const MirrorView& view, Engine engine) const {
-    const std::uint32_t num_slots = view.mirror->ref().num_slots;
+    const std::uint32_t num_places = view.mirror->ref().num_places;
     if (engine == Engine::gta) return {};
-    return engine == Engine::scan ? gpu::plan_scan(num_slots, limits_)
-                                  : gpu::plan_bounded(num_slots, limits_);
+    return engine == Engine::scan ? gpu::plan_scan(num_places, limits_)
+                                  : gpu::plan_bounded(num_places, limits_);
   }
 
   void launch(const MirrorView& view, Engine engine, const gpu::GridPlan& plan,
@@ -197,7 +197,7 @@ class DeviceIndex::Impl {
   std::vector<Hit> run(const MirrorView& view, const ResolvedQuery& query, Engine engine,
                        gpu::Workspace& workspace, SearchStats& stats) const {
     const gpu::GridPlan plan = make_plan(view, engine);
-    const std::size_t outside = plan.num_bounds_outside(view.mirror->ref().num_slots);
+    const std::size_t outside = plan.num_bounds_outside(view.mirror->ref().num_places);
     workspace.reserve(query.k, first_capacity(view, query, engine), outside);
     const gpu::QueryArgument argument = workspace.argument(query);
     const auto k =

@@ -77,7 +77,7 @@ __device__ unsigned long long* atomic(std::uint64_t& value) {
   return reinterpret_cast<unsigned long long*>(&value);
 }
 
-__device__ void publish(const DeviceStats& stats, DeviceStats& all) {
+__device__ void merge_into(const DeviceStats& stats, DeviceStats& all) {
   atomicMin(atomic(all.minimum), stats.minimum);
   atomicMax(atomic(all.maximum), stats.maximum);
   atomicMin(&all.quantum, stats.quantum);
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kThreads)
     add(stats, static_cast<double>(value), is_acceptable(value), first_row + row, round);
   }
   join_warp(stats);
-  if (threadIdx.x % 32 == 0) publish(stats, *all);
+  if (threadIdx.x % 32 == 0) merge_into(stats, *all);
 }
 
 __global__ void __launch_bounds__(kThreads) id_stats(const std::int64_t* ids, std::uint32_t num_rows,

@@ -71,19 +71,19 @@ __device__ T best_of(const T* values, std::uint32_t num_values, Better better) {
   return best;
 }
 
-// By the thread block. Slots without a row are 0.
+// By the thread block. Zeros after the last row.
 template <typename T>
 __device__ void copy_rows(const LeafTarget& leaves, std::uint32_t leaf, std::uint32_t num_rows,
                           const RowsRef& rows, const std::uint32_t* order) {
   T* values = leaves.values<T>(leaf);
   std::int64_t* ids = leaves.ids(leaf);
   const std::uint32_t d = leaves.num_attributes;
-  for (std::uint32_t slot = threadIdx.x; slot < leaves.block_rows; slot += kThreads) {
-    const bool is_there = slot < num_rows;
-    const std::uint32_t row = is_there ? order[slot] : 0;
+  for (std::uint32_t index = threadIdx.x; index < leaves.block_rows; index += kThreads) {
+    const bool is_there = index < num_rows;
+    const std::uint32_t row = is_there ? order[index] : 0;
     const T* from = reinterpret_cast<const T*>(rows.values) + static_cast<std::size_t>(row) * d;
-    ids[slot] = is_there ? rows.ids[row] : 0;
-    for (std::uint32_t a = 0; a < d; ++a) values[a * leaves.block_rows + slot] = is_there ? from[a] : T{0};
+    ids[index] = is_there ? rows.ids[row] : 0;
+    for (std::uint32_t a = 0; a < d; ++a) values[a * leaves.block_rows + index] = is_there ? from[a] : T{0};
   }
 }
 

@@ -140,7 +140,7 @@ void Mirror::write_version(const Snapshot& snapshot, const std::vector<NodePlace
                            const MirrorVersion& version) {
   const cudaStream_t stream = uploader_.stream().get();
   const std::span<std::byte> memory = version.memory();
-  if (version.has_rows() && changes.size() < version.ref().num_slots) {
+  if (version.has_rows() && changes.size() < version.ref().num_places) {
     cuda::check(cudaMemcpyAsync(memory.data(), state_.version->memory().data(), memory.size(),
                                 cudaMemcpyDeviceToDevice, stream));
   } else {

@@ -29,15 +29,15 @@ struct MirrorRef {
   const PartitionRange* partitions;   // positions in leaf_order
   const AttributeBounds* attributes;  // [num_attributes]
 
-  // The bounds of all level-1 nodes, "subset-major": [num_bound_rows][num_slots]. Which node stands in a slot
+  // The bounds of all level-1 nodes, "subset-major": [num_bound_rows][num_places]. Which node stands at a place
   // is shuffled, so that a region of the tree where all nodes are promising is shared out among all who
   // search.
-  const Half* slot_bounds;
-  const std::uint32_t* slot_nodes;   // [num_slots]; kNoNode: an empty slot
-  const std::int64_t* slot_min_ids;  // [num_slots]
+  const Half* place_bounds;
+  const std::uint32_t* place_nodes;   // [num_places]; kNoNode: an empty place
+  const std::int64_t* place_min_ids;  // [num_places]
 
   std::uint64_t node_stride;
-  std::uint32_t num_slots;  // a multiple of 32
+  std::uint32_t num_places;  // a multiple of 32
   std::uint32_t root;
   std::uint32_t num_leaves;
   std::uint32_t num_partitions;

@@ -61,11 +61,11 @@ MirrorVersion::MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const Slo
   ref_.corners = slots.corners;
   ref_.nodes = slots.nodes;
   ref_.attributes = at<AttributeBounds>(offsets_.attributes);
-  ref_.slot_bounds = at<Half>(offsets_.bounds);
-  ref_.slot_nodes = at<std::uint32_t>(offsets_.nodes);
-  ref_.slot_min_ids = at<std::int64_t>(offsets_.min_ids);
+  ref_.place_bounds = at<Half>(offsets_.bounds);
+  ref_.place_nodes = at<std::uint32_t>(offsets_.nodes);
+  ref_.place_min_ids = at<std::int64_t>(offsets_.min_ids);
   ref_.node_stride = snapshot.blocks->node_bytes();
-  ref_.num_slots = num_places;
+  ref_.num_places = num_places;
   ref_.root = snapshot.root;
   ref_.height = snapshot.height;
   ref_.block_rows = snapshot.block_rows;
@@ -98,7 +98,7 @@ PlaceArraysRef MirrorVersion::places(const BoundLayout& layout) const {
   return {at<Half>(offsets_.bounds),
           at<std::uint32_t>(offsets_.nodes),
           at<std::int64_t>(offsets_.min_ids),
-          ref_.num_slots,
+          ref_.num_places,
           static_cast<std::uint32_t>(layout.num_rows()),
           static_cast<std::uint32_t>(layout.first_minimum_row())};
 }

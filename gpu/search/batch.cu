@@ -123,7 +123,7 @@ class DepthFirst {
       keep_passing(mirror_, leaf, best_.floor(), rows, ids);
       Candidate found[kRowsPerLane];
 #pragma unroll
-      for (int j = 0; j < kRowsPerLane; ++j) found[j] = {rows.score[j], ids[j], first_row + rows.slot[j]};
+      for (int j = 0; j < kRowsPerLane; ++j) found[j] = {rows.score[j], ids[j], first_row + rows.index[j]};
       ties_ |= __any_sync(kFullWarp, ties) != 0;
       best_.append(rows.valid, found);
     });

@@ -139,7 +139,7 @@ inline constexpr int kRowsPerLane = 3;
 inline constexpr int kRowsAtOnce = kRowsPerLane * kWarpSize;
 
 struct ScoredRows {
-  std::uint32_t slot[kRowsPerLane];  // in the leaf
+  std::uint32_t index[kRowsPerLane];  // in the leaf
   double score[kRowsPerLane];
   bool valid[kRowsPerLane];  // there is such a row, and it passes the query's ranges
 };
@@ -161,9 +161,9 @@ __device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std
     std::uint32_t place[kRowsPerLane];  // of a row that can be read
 #pragma unroll
     for (int j = 0; j < kRowsPerLane; ++j) {
-      rows.slot[j] = first + static_cast<std::uint32_t>(j * kWarpSize + lane);
+      rows.index[j] = first + static_cast<std::uint32_t>(j * kWarpSize + lane);
       rows.score[j] = header.offset;
-      place[j] = min(rows.slot[j], block_rows - 1);
+      place[j] = min(rows.index[j], block_rows - 1);
     }
     const auto load_value = [&](std::int32_t attribute, int j) {
       return __ldg(values + static_cast<std::uint32_t>(attribute) * block_rows + place[j]);
@@ -192,7 +192,7 @@ __device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std
 #pragma unroll
     for (int j = 0; j < kRowsPerLane; ++j) {
       rows.score[j] = score_finish(rows.score[j]);
-      rows.valid[j] = rows.slot[j] < num_rows;
+      rows.valid[j] = rows.index[j] < num_rows;
     }
     for (int r = 0; r < header.num_ranges; ++r) {
       const PackedRange& range = query.ranges()[r];
@@ -215,7 +215,7 @@ __device__ inline void keep_passing(const MirrorRef& mirror, std::uint32_t leaf,
 #pragma unroll
   for (int j = 0; j < kRowsPerLane; ++j) {
     rows.valid[j] = rows.valid[j] && rows.score[j] >= floor.score;
-    ids[j] = rows.valid[j] ? __ldg(leaf_ids + rows.slot[j]) : 0;
+    ids[j] = rows.valid[j] ? __ldg(leaf_ids + rows.index[j]) : 0;
   }
 #pragma unroll
   for (int j = 0; j < kRowsPerLane; ++j)

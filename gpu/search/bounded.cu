@@ -2,15 +2,15 @@
 //
 //   1. Each team of 4 warps bounds its share of the level-1 nodes (2 bytes a node and weight step) and keeps
 //      the bounds in shared memory; in device memory those of very large tables that find no room.
-//   2. It opens its best node and scores the 4 best leaves in it; each block publishes the best rows.
+//   2. It opens its best node and scores the 4 best leaves in it; each block writes the best rows as seeds.
 //   3. While the others do so too, each warp opens one of the team's 4 best nodes.
-//   4. Behind the only barrier, every block takes the k-th best of what was published as floor.
+//   4. Behind the only barrier, every block takes the k-th best of the seeds as floor.
 //   5. The block opens its other nodes that reach the floor, scores the leaves that reach it, and keeps their
 //      rows that do; what is worth it goes to the candidate list.
 //   6. The last block to finish sorts the candidates.
 //
 // Exact for any floor: a row is left out only if the chain bound of its leaf or node (docs/how-it-works.md)
-// or its own score shows that k published rows rank before it.
+// or its own score shows that k seeds rank before it.
 #include <cstring>
 #include <optional>
 
@@ -39,7 +39,7 @@ class Visit {
     list_leaf(child);
     for (auto share = static_cast<std::uint32_t>(team.warp); share < team.shares.groups_each;
          share += kTeamWarps)
-      choose_slots(team, share);
+      choose_nodes(team, share);
     __syncthreads();
     const std::uint32_t warp = threadIdx.x / kWarpSize;
     for (std::uint32_t i = warp; i < nodes_.size(); i += kSearchWarps) open(nodes_[i]);
@@ -52,14 +52,14 @@ class Visit {
   }
 
  private:
-  __device__ void choose_slots(const Team& team, std::uint32_t share) {
+  __device__ void choose_nodes(const Team& team, std::uint32_t share) {
+    const std::uint32_t cell = team.cell(share);
+    const double bound = team.bound(cell);
+    const std::uint32_t node = team.node(cell);
     const std::uint32_t place = team.place(share);
-    const double bound = team.bound(place);
-    const std::uint32_t node = team.node(place);
-    const std::uint32_t slot = team.slot(share);
     const bool kept = !is_excluded(
-        bound, found_.floor(), [&] { return team.min_id(place); },
-        [&] { return corner_of_bounds(mirror_, query_, mirror_.slot_bounds + slot, mirror_.num_slots); });
+        bound, found_.floor(), [&] { return team.min_id(cell); },
+        [&] { return corner_of_bounds(mirror_, query_, mirror_.place_bounds + place, mirror_.num_places); });
     for (unsigned left = nodes_.push(kept, node, lane_); left != 0; left &= left - 1)
       open(__shfl_sync(kFullWarp, node, __ffs(static_cast<int>(left)) - 1));
   }
@@ -90,7 +90,7 @@ class Visit {
   int lane_ = static_cast<int>(threadIdx.x) % kWarpSize;
 };
 
-// Dynamic shared memory: the slots' bounds and nodes, then room for the published keys, for what a block
+// Dynamic shared memory: the places' bounds and nodes, then room for the seeds' keys, for what a block
 // finds and its work lists, and for the answer, one after the other.
 template <typename T, typename Argument>
 __global__ void __launch_bounds__(kSearchThreads, 1)
@@ -107,16 +107,16 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   auto* candidates = reinterpret_cast<Candidate*>(rest);
   std::uint32_t* lists = rest + room.visit.candidate_bytes() / sizeof(std::uint32_t);
 
-  bound_slots(mirror, query, team);
+  bound_places(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
   SeedPhase<T, kLoads> seed(mirror, query, scale, team);
-  publish(mirror, state, room, shared, seed.sample(state.floor), team.lane);
+  write_seeds(mirror, state, room, shared, seed.sample(state.floor), team.lane);
   GridBarrier barrier(*state.counters, 1);
   barrier.arrive();
   const Child child = seed.open_next(shared);
   barrier.wait();
-  const Floor floor = floor_of_published(mirror, state, room, scale, shared, rest);
-  __syncthreads();  // the published keys make room for the candidates
+  const Floor floor = floor_of_seeds(mirror, state, room, scale, shared, rest);
+  __syncthreads();  // the seeds' keys make room for the candidates
   BlockCandidates found(state, scale, floor, shared, candidates, room.visit.candidates);
   Visit<T>(mirror, query, shared, found, WorkList(lists, room.visit.nodes, num_nodes),
            WorkList(lists + room.visit.nodes, room.visit.leaves, num_leaves))

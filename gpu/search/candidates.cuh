@@ -68,7 +68,7 @@ __device__ void visit_leaf(const MirrorRef& mirror, QueryRef query, Floor floor,
     keep_passing(mirror, leaf, floor, rows, ids);
     Candidate found[kRowsPerLane];
 #pragma unroll
-    for (int j = 0; j < kRowsPerLane; ++j) found[j] = {rows.score[j], ids[j], first_row + rows.slot[j]};
+    for (int j = 0; j < kRowsPerLane; ++j) found[j] = {rows.score[j], ids[j], first_row + rows.index[j]};
     take(rows.valid, found, lane);
   });
   if (lane == 0) {

@@ -4,7 +4,7 @@
 //   mirror   of a snapshot with at least one row, of value type T
 //   state    counters cleared; one search at a time
 //   query    packed, of that snapshot
-//   plan     for mirror.num_slots (gpu/search/grid_plan.h); state.outside has room for what it keeps outside
+//   plan     for mirror.num_places (gpu/search/grid_plan.h); state.outside has room for what it keeps outside
 //
 // All find the same rows and score bits; the answer's form is in search_state.h. Throws CudaError; nothing is
 // enqueued then.
@@ -21,9 +21,9 @@
 
 namespace culmen::gpu {
 
-// Rows that one search publishes, at the most.
-constexpr std::size_t num_published(const cuda::Limits& limits) {
-  return std::size_t{max_blocks(limits)} * kMaxPublished;
+// Seeds of one search, at the most.
+constexpr std::size_t num_seeds(const cuda::Limits& limits) {
+  return std::size_t{max_blocks(limits)} * kMaxSeeds;
 }
 
 // Best-first by rounds over the bounds of all level-1 nodes. Work: 2 bytes a node and weight step, then the

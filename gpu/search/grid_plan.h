@@ -17,26 +17,26 @@ inline constexpr unsigned kSearchWarps = kSearchThreads / 32;
 inline constexpr unsigned kTeamWarps = 4;
 inline constexpr unsigned kTeams = kSearchWarps / kTeamWarps;  // of a block
 
-// Rows that a block publishes, at the most.
-inline constexpr std::uint32_t kMaxPublished = 32;
+// Seeds of a block, at the most.
+inline constexpr std::uint32_t kMaxSeeds = 32;
 // Thread blocks of a search by the whole grid, at the most.
 constexpr unsigned max_blocks(const cuda::Limits& limits) {
   return 2 * limits.num_multiprocessors;
 }
 
-// How the slots are shared out: in groups of up to 32, one a lane, to teams in turn. A small table's groups
+// How the places are shared out: in groups of up to 32, one a lane, to teams in turn. A small table's groups
 // are smaller, so that all teams have a share.
 struct Shares {
-  std::uint32_t group_slots;
+  std::uint32_t group_size;
   std::uint32_t groups_each;    // the largest share
   std::uint32_t groups_inside;  // the first groups of a share, which are kept in shared memory
 };
 
 // With all groups inside.
-Shares share_out(std::uint32_t num_slots, unsigned num_blocks);
+Shares share_out(std::uint32_t num_places, unsigned num_blocks);
 
 // Shared memory for so many groups of every team of a block.
-constexpr std::size_t slot_bytes(std::uint32_t groups) {
+constexpr std::size_t place_bytes(std::uint32_t groups) {
   return (sizeof(double) + sizeof(std::int64_t) + sizeof(std::uint32_t)) * kTeams * groups * 32;
 }
 
@@ -68,7 +68,7 @@ static_assert(kLeastSharedBytes <= 64 << 10);
 // What a kernel has to know of its plan.
 struct GridRoom {
   Shares shares;
-  std::uint32_t most_published;  // of a block
+  std::uint32_t most_seeds;  // of a block
   VisitRoom visit;
 };
 
@@ -77,13 +77,13 @@ struct GridPlan {
   std::size_t shared_bytes;  // dynamic
   GridRoom room;
 
-  // Bounds of slots that are kept in device memory.
-  std::size_t num_bounds_outside(std::uint32_t num_slots) const {
-    return room.shares.groups_inside < room.shares.groups_each ? num_slots : 0;
+  // Bounds of places that are kept in device memory.
+  std::size_t num_bounds_outside(std::uint32_t num_places) const {
+    return room.shares.groups_inside < room.shares.groups_each ? num_places : 0;
   }
 };
 
-GridPlan plan_bounded(std::uint32_t num_slots, const cuda::Limits& limits);
-GridPlan plan_scan(std::uint32_t num_slots, const cuda::Limits& limits);
+GridPlan plan_bounded(std::uint32_t num_places, const cuda::Limits& limits);
+GridPlan plan_scan(std::uint32_t num_places, const cuda::Limits& limits);
 
 }  // namespace culmen::gpu

@@ -11,16 +11,16 @@ namespace culmen::gpu {
 
 inline constexpr std::uint32_t kMaxWarpKeys = 8;
 
-// Rows that the warps of a block would publish. Side by side, for all are compared with all by their keys.
+// Rows that the warps of a block offer as seeds. Side by side, for all are compared with all by their keys.
 struct Offers {
   static constexpr std::uint32_t kMost = kSearchWarps * kMaxWarpKeys;
 
   std::uint32_t keys[kMost], counts[kMost];
   std::int64_t ids[kMost];  // known only where many rows tie, else kNoId
-  PublishedRow rows[kMost];
+  SeedRow rows[kMost];
 
   __device__ void set(std::uint32_t i, std::uint32_t key, std::uint32_t count, std::int64_t id,
-                      const PublishedRow& row) {
+                      const SeedRow& row) {
     keys[i] = key;
     counts[i] = count;
     ids[i] = id;
@@ -106,7 +106,7 @@ __device__ inline void grid_barrier(Counters& counters, std::uint32_t nth) {
 
 struct SampledRow {
   std::uint32_t key = KeyScale::kNone;
-  PublishedRow row = {};
+  SeedRow row = {};
 };
 
 // The lane's two best rows so far.
@@ -123,15 +123,15 @@ struct TwoBest {
   }
 };
 
-// How many of its best keys a block publishes, and at most how many of each warp's: enough that the k-th best
-// of all that is published is close to the k-th best of all that was scored.
-struct PublishShape {
+// How many seeds a block writes, and at most how many of each warp's: enough that the k-th best of all seeds is
+// close to the k-th best of all that was scored.
+struct SeedShape {
   std::uint32_t each, of_a_warp;
 };
-__device__ inline PublishShape publish_shape(std::uint32_t k, const GridRoom& room) {
-  if (k <= 32) return {min(8u, room.most_published), 4};
-  if (k <= 256) return {min(16u, room.most_published), 4};
-  return {room.most_published, kMaxWarpKeys};
+__device__ inline SeedShape seed_shape(std::uint32_t k, const GridRoom& room) {
+  if (k <= 32) return {min(8u, room.most_seeds), 4};
+  if (k <= 256) return {min(16u, room.most_seeds), 4};
+  return {room.most_seeds, kMaxWarpKeys};
 }
 
 // By a warp: offers its `num` best rows, a lane's two best at the most. Of equal keys the first of each warp
@@ -182,10 +182,10 @@ __device__ inline bool offer_ties(const MirrorRef& mirror, const TwoBest& best, 
   return true;
 }
 
-// Publishes the block's best rows.
-__device__ inline void publish(const MirrorRef& mirror, const SearchStateRef& state, const GridRoom& room,
-                               BlockShared& shared, const TwoBest& best, int lane) {
-  const PublishShape shape = publish_shape(state.k, room);
+// Writes the block's best rows as seeds.
+__device__ inline void write_seeds(const MirrorRef& mirror, const SearchStateRef& state, const GridRoom& room,
+                                   BlockShared& shared, const TwoBest& best, int lane) {
+  const SeedShape shape = seed_shape(state.k, room);
   Offers& offers = shared.offers;
   std::uint32_t top = best.first.key;
   const bool many_tie =
@@ -198,29 +198,28 @@ __device__ inline void publish(const MirrorRef& mirror, const SearchStateRef& st
   const std::uint32_t rank = offers.rank(i, num);
   if (rank >= shape.each) return;
   const std::uint32_t place = blockIdx.x * shape.each + rank;
-  state.published_keys[place] = offers.keys[i];
-  state.published_counts[place] = offers.counts[i];
-  state.published_rows[place] = offers.rows[i];
+  state.seed_keys[place] = offers.keys[i];
+  state.seed_counts[place] = offers.counts[i];
+  state.seed_rows[place] = offers.rows[i];
 }
 
-// The floor that the published rows give, for all threads of the block. Behind a grid barrier.
-// Shared memory: `memory` takes the keys and counts of all that was published.
-__device__ inline Floor floor_of_published(const MirrorRef& mirror, const SearchStateRef& state,
-                                           const GridRoom& room, const KeyScale& scale, BlockShared& shared,
-                                           std::uint32_t* memory) {
-  const std::uint32_t count = gridDim.x * publish_shape(state.k, room).each;
+// The floor that the seeds give, for all threads of the block. Behind a grid barrier.
+// Shared memory: `memory` takes the keys and counts of all seeds.
+__device__ inline Floor floor_of_seeds(const MirrorRef& mirror, const SearchStateRef& state,
+                                       const GridRoom& room, const KeyScale& scale, BlockShared& shared,
+                                       std::uint32_t* memory) {
+  const std::uint32_t count = gridDim.x * seed_shape(state.k, room).each;
   std::uint32_t *keys = memory, *counts = memory + count;
 #pragma unroll 8
   for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
-    keys[i] = __ldcg(state.published_keys + i);
-    counts[i] = __ldcg(state.published_counts + i);
+    keys[i] = __ldcg(state.seed_keys + i);
+    counts[i] = __ldcg(state.seed_counts + i);
   }
   __syncthreads();
   return kth_floor(
       state.floor, {keys, counts, count}, state.k, scale,
-      [&](std::uint32_t i) { return __ldcg(&state.published_rows[i].score); },
-      [&](std::uint32_t i) { return __ldg(mirror.ids + __ldcg(&state.published_rows[i].row)); },
-      shared.select);
+      [&](std::uint32_t i) { return __ldcg(&state.seed_rows[i].score); },
+      [&](std::uint32_t i) { return __ldg(mirror.ids + __ldcg(&state.seed_rows[i].row)); }, shared.select);
 }
 
 // Offers the rows of a leaf that reach the floor.
@@ -233,7 +232,7 @@ __device__ TwoBest sample_leaf(const MirrorRef& mirror, QueryRef query, const Ke
 #pragma unroll
     for (int j = 0; j < kRowsPerLane; ++j)
       if (rows.valid[j] && rows.score[j] >= floor.score)
-        best.offer({scale.key(rows.score[j]), {rows.score[j], first_row + rows.slot[j]}});
+        best.offer({scale.key(rows.score[j]), {rows.score[j], first_row + rows.index[j]}});
   });
   return best;
 }

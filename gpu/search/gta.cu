@@ -21,9 +21,9 @@ namespace {
 constexpr unsigned kGtaThreads = 128;
 
 template <typename T>
-__device__ bool row_score(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, std::uint32_t slot,
+__device__ bool row_score(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, std::uint32_t index,
                           double& score) {
-  const T* values = mirror.leaf_values<T>(leaf) + slot;
+  const T* values = mirror.leaf_values<T>(leaf) + index;
   const auto value = [&](std::int32_t attribute) {
     return static_cast<double>(__ldg(values + static_cast<std::size_t>(attribute) * mirror.block_rows));
   };
@@ -43,10 +43,10 @@ template <typename T>
 __device__ void merge_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, BestRows& best) {
   const std::uint32_t num_rows = mirror.leaves[leaf].num_rows;
   for (std::uint32_t first = 0; first < num_rows; first += kGtaThreads) {
-    const std::uint32_t slot = first + threadIdx.x;
+    const std::uint32_t index = first + threadIdx.x;
     double score = 0;
-    if (slot < num_rows && row_score<T>(mirror, query, leaf, slot, score) && score >= best.floor().score) {
-      const std::uint64_t row = mirror.first_row(leaf) + slot;
+    if (index < num_rows && row_score<T>(mirror, query, leaf, index, score) && score >= best.floor().score) {
+      const std::uint64_t row = mirror.first_row(leaf) + index;
       const std::int64_t id = __ldg(mirror.ids + row);
       if (passes(score, id, best.floor())) best.append({score, id, row});
     }

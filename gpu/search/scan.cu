@@ -32,12 +32,12 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
   const std::uint32_t warp = blockIdx.x * kSearchWarps + threadIdx.x / kWarpSize;
   const std::uint32_t num_warps = gridDim.x * kSearchWarps;
 
-  bound_slots(mirror, query, team);
+  bound_places(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
-  publish(mirror, state, room, shared, SeedPhase<T, kLoads>(mirror, query, scale, team).sample(state.floor),
-          lane);
+  write_seeds(mirror, state, room, shared,
+              SeedPhase<T, kLoads>(mirror, query, scale, team).sample(state.floor), lane);
   grid_barrier(*state.counters, 1);
-  Floor floor = floor_of_published(mirror, state, room, scale, shared, keys);
+  Floor floor = floor_of_seeds(mirror, state, room, scale, shared, keys);
 
   const auto visit = [&](std::uint64_t position) {
     visit_leaf<T, kLoads>(

@@ -28,7 +28,7 @@ struct Floor {
 };
 
 // A row of a sample. Its id is read where ids decide.
-struct PublishedRow {
+struct SeedRow {
   double score;
   std::uint64_t row;
 };
@@ -63,12 +63,12 @@ struct Counters {
 
 struct SearchStateRef {
   Counters* counters;
-  // The best rows of a sample: [num_published] each. A row's count says how many rows it stands for: they all
+  // The seeds, the best rows of the sample: [num_seeds] each. A row's count says how many rows it stands for: they all
   // rank before it or are it.
-  std::uint32_t* published_keys;
-  std::uint32_t* published_counts;
-  PublishedRow* published_rows;
-  double* outside;  // [num_slots] bounds of those that find no room in shared memory; unused if all do
+  std::uint32_t* seed_keys;
+  std::uint32_t* seed_counts;
+  SeedRow* seed_rows;
+  double* outside;  // [num_places] bounds of those that find no room in shared memory; unused if all do
   Candidate* candidates;
   ResultHeader* result;    // pinned host memory, as the hits
   Candidate* hits;         // [k]

@@ -6,7 +6,7 @@
 
 namespace culmen::gpu {
 
-// A team's place in the grid and its groups of slots: `index`, `index + num_teams`, ... Slots of the first
+// Where a team is in the grid, and its groups of places: `index`, `index + num_teams`, ... Places of the first
 // groups are kept in shared memory; where there are too many for that, the others' bounds in device memory.
 class Team {
  public:
@@ -15,59 +15,59 @@ class Team {
   Shares shares;
   int warp;  // in the team
   int lane;
-  // [groups_inside][32], in shared memory: of the nodes in the slots
+  // [groups_inside][32], in shared memory: of the nodes at the places
   double* bounds;
   std::int64_t* min_ids;
   std::uint32_t* nodes;
-  double* outside;  // [num_slots], in device memory
+  double* outside;  // [num_places], in device memory
   const MirrorRef& mirror;
 
-  // The lane's slot in the share, as a place: one number for both.
-  __device__ std::uint32_t place(std::uint32_t share) const {
+  // The lane's part of a share: the cell is its number in the team, the place its number in the mirror.
+  __device__ std::uint32_t cell(std::uint32_t share) const {
     return share * kWarpSize + static_cast<std::uint32_t>(lane);
   }
-  __device__ std::uint32_t slot(std::uint32_t share) const { return slot_at(place(share)); }
+  __device__ std::uint32_t place(std::uint32_t share) const { return place_at(cell(share)); }
 
-  // The bound and the smallest id of the node at a place that set() was called for; -infinity and kNoNode
+  // The bound and the smallest id of the node at a cell that set() was called for; -infinity and kNoNode
   // where there is no node.
-  __device__ double bound(std::uint32_t place) const {
-    if (is_inside(place)) return bounds[place];
-    return has_slot(place) ? outside[slot_at(place)] : -infinity();
+  __device__ double bound(std::uint32_t cell) const {
+    if (is_inside(cell)) return bounds[cell];
+    return has_place(cell) ? outside[place_at(cell)] : -infinity();
   }
-  __device__ std::int64_t min_id(std::uint32_t place) const {
-    if (is_inside(place)) return min_ids[place];
-    return has_slot(place) ? mirror.slot_min_ids[slot_at(place)] : kNoId;
+  __device__ std::int64_t min_id(std::uint32_t cell) const {
+    if (is_inside(cell)) return min_ids[cell];
+    return has_place(cell) ? mirror.place_min_ids[place_at(cell)] : kNoId;
   }
-  __device__ std::uint32_t node(std::uint32_t place) const {
-    if (is_inside(place)) return nodes[place];
-    return has_slot(place) ? mirror.slot_nodes[slot_at(place)] : kNoNode;
+  __device__ std::uint32_t node(std::uint32_t cell) const {
+    if (is_inside(cell)) return nodes[cell];
+    return has_place(cell) ? mirror.place_nodes[place_at(cell)] : kNoNode;
   }
 
-  __device__ bool has_slot(std::uint32_t place) const {
-    return place % kWarpSize < shares.group_slots && slot_at(place) < mirror.num_slots;
+  __device__ bool has_place(std::uint32_t cell) const {
+    return cell % kWarpSize < shares.group_size && place_at(cell) < mirror.num_places;
   }
-  __device__ void set(std::uint32_t place, double bound, std::int64_t min_id, std::uint32_t node) const {
-    if (is_inside(place)) {
-      bounds[place] = bound;
-      min_ids[place] = min_id;
-      nodes[place] = node;
-    } else if (has_slot(place)) {
-      outside[slot_at(place)] = bound;
+  __device__ void set(std::uint32_t cell, double bound, std::int64_t min_id, std::uint32_t node) const {
+    if (is_inside(cell)) {
+      bounds[cell] = bound;
+      min_ids[cell] = min_id;
+      nodes[cell] = node;
+    } else if (has_place(cell)) {
+      outside[place_at(cell)] = bound;
     }
   }
   // It has been opened.
-  __device__ void take_out(std::uint32_t place) const {
-    (is_inside(place) ? bounds[place] : outside[slot_at(place)]) = -infinity();
+  __device__ void take_out(std::uint32_t cell) const {
+    (is_inside(cell) ? bounds[cell] : outside[place_at(cell)]) = -infinity();
   }
 
  private:
-  __device__ bool is_inside(std::uint32_t place) const { return place < shares.groups_inside * kWarpSize; }
-  __device__ std::uint32_t slot_at(std::uint32_t place) const {
-    return (index + place / kWarpSize * num_teams) * shares.group_slots + place % kWarpSize;
+  __device__ bool is_inside(std::uint32_t cell) const { return cell < shares.groups_inside * kWarpSize; }
+  __device__ std::uint32_t place_at(std::uint32_t cell) const {
+    return (index + cell / kWarpSize * num_teams) * shares.group_size + cell % kWarpSize;
   }
 };
 
-// The calling warp's team. `memory`: slot_bytes(groups_inside), of which `rest` is what lies behind.
+// The calling warp's team. `memory`: place_bytes(groups_inside), of which `rest` is what lies behind.
 __device__ inline Team make_team(const MirrorRef& mirror, const SearchStateRef& state, const Shares& shares,
                                  double* memory, std::uint32_t*& rest) {
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
@@ -89,20 +89,20 @@ __device__ inline Team make_team(const MirrorRef& mirror, const SearchStateRef& 
           mirror};
 }
 
-__device__ inline void bound_slots(const MirrorRef& mirror, QueryRef query, const Team& team) {
+__device__ inline void bound_places(const MirrorRef& mirror, QueryRef query, const Team& team) {
   for (auto share = static_cast<std::uint32_t>(team.warp); share < team.shares.groups_each;
        share += kTeamWarps) {
-    const std::uint32_t place = team.place(share);
+    const std::uint32_t cell = team.cell(share);
     std::uint32_t node = kNoNode;
     std::int64_t min_id = kNoId;
     double bound = -infinity();
-    if (team.has_slot(place)) {
-      const std::uint32_t slot = team.slot(share);
-      node = mirror.slot_nodes[slot];
-      min_id = mirror.slot_min_ids[slot];
-      bound = block_bound(query, mirror.slot_bounds + slot, mirror.num_slots);
+    if (team.has_place(cell)) {
+      const std::uint32_t place = team.place(share);
+      node = mirror.place_nodes[place];
+      min_id = mirror.place_min_ids[place];
+      bound = block_bound(query, mirror.place_bounds + place, mirror.num_places);
     }
-    team.set(place, node == kNoNode ? -infinity() : bound, min_id, node);
+    team.set(cell, node == kNoNode ? -infinity() : bound, min_id, node);
   }
 }
 
@@ -129,9 +129,9 @@ __device__ int lane_of_rank(std::uint32_t key, MinId&& min_id, int rank, int lan
 class BestNodes {
  public:
   __device__ BestNodes(const Team& team, const KeyScale& scale) : team_(team) {
-    double best_bound = team.bound(team.place(0));
+    double best_bound = team.bound(team.cell(0));
     for (std::uint32_t share = 1; share < team.shares.groups_each; ++share) {
-      const double bound = team.bound(team.place(share));
+      const double bound = team.bound(team.cell(share));
       if (bound > best_bound ||
           (bound == best_bound && bound != -infinity() && min_id(share) < min_id(best_))) {
         best_ = share;
@@ -147,15 +147,15 @@ class BestNodes {
     return __popc(warp_argmax(top));
   }
 
-  // The place of a node; kNoNode if there are not so many.
-  __device__ std::uint32_t place_of_rank(int rank) const {
+  // The cell of a node; kNoNode if there are not so many.
+  __device__ std::uint32_t cell_of_rank(int rank) const {
     const int lane = lane_of_rank(
         key_, [&] { return min_id(best_); }, rank, team_.lane);
-    return lane < 0 ? kNoNode : __shfl_sync(kFullWarp, team_.place(best_), lane);
+    return lane < 0 ? kNoNode : __shfl_sync(kFullWarp, team_.cell(best_), lane);
   }
 
  private:
-  __device__ std::int64_t min_id(std::uint32_t share) const { return team_.min_id(team_.place(share)); }
+  __device__ std::int64_t min_id(std::uint32_t share) const { return team_.min_id(team_.cell(share)); }
 
   const Team& team_;
   std::uint32_t best_ = 0;  // the lane's share with its best node
@@ -186,9 +186,9 @@ class SeedPhase {
   __device__ TwoBest sample(Floor floor) {
     const int num_nodes = min(nodes_.num_tied(), static_cast<int>(kTeamWarps));
     opened_rank_ = team_.warp % num_nodes;
-    const std::uint32_t place = nodes_.place_of_rank(opened_rank_);
-    if (place == kNoNode) return {};
-    child_ = child_of(mirror_, query_, team_.node(place), team_.lane);
+    const std::uint32_t cell = nodes_.cell_of_rank(opened_rank_);
+    if (cell == kNoNode) return {};
+    child_ = child_of(mirror_, query_, team_.node(cell), team_.lane);
     const int best = lane_of_rank(
         bound_key(child_.bound, scale_), [&] { return child_.min_id; }, team_.warp / num_nodes, team_.lane);
     if (best < 0) return {};
@@ -199,11 +199,11 @@ class SeedPhase {
   // Opens the node that has the warp's rank among the team's, which most likely reaches the floor, and takes
   // it out of the team's. Behind a barrier.
   __device__ Child open_next(BlockShared& shared) {
-    const std::uint32_t place = nodes_.place_of_rank(team_.warp);
-    if (place == kNoNode) return {};
-    if (opened_rank_ != team_.warp) child_ = child_of(mirror_, query_, team_.node(place), team_.lane);
+    const std::uint32_t cell = nodes_.cell_of_rank(team_.warp);
+    if (cell == kNoNode) return {};
+    if (opened_rank_ != team_.warp) child_ = child_of(mirror_, query_, team_.node(cell), team_.lane);
     if (team_.lane == 0) {
-      team_.take_out(place);
+      team_.take_out(cell);
       atomicAdd(&shared.nodes_visited, 1ull);
     }
     return child_;

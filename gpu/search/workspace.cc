@@ -10,9 +10,9 @@ namespace culmen::gpu {
 
 Workspace::Workspace(const cuda::Limits& limits)
     : counters_(1),
-      published_keys_(num_published(limits)),
-      published_counts_(num_published(limits)),
-      published_rows_(num_published(limits)),
+      seed_keys_(num_seeds(limits)),
+      seed_counts_(num_seeds(limits)),
+      seed_rows_(num_seeds(limits)),
       result_(1, cuda::Memory::pinned) {
   *result_.data() = {};
   clear_counters();
@@ -61,9 +61,9 @@ void Workspace::trim() {
 
 SearchStateRef Workspace::next(std::uint32_t k, Floor floor) {
   return {counters_.data(),
-          published_keys_.data(),
-          published_counts_.data(),
-          published_rows_.data(),
+          seed_keys_.data(),
+          seed_counts_.data(),
+          seed_rows_.data(),
           outside_.data(),
           candidates_.data(),
           result_.data(),

@@ -68,8 +68,8 @@ class Workspace {
 
   cuda::Stream stream_;
   cuda::Buffer<Counters> counters_;
-  cuda::Buffer<std::uint32_t> published_keys_, published_counts_;
-  cuda::Buffer<PublishedRow> published_rows_;
+  cuda::Buffer<std::uint32_t> seed_keys_, seed_counts_;
+  cuda::Buffer<SeedRow> seed_rows_;
   cuda::Buffer<double> outside_;
   cuda::Buffer<Candidate> candidates_;
   BestCandidates best_candidates_;

@@ -79,10 +79,10 @@ inline std::string slot_difference(const Snapshot& a, const Snapshot& b) {
 inline std::string place_fault(const gpu::MirrorView& view) {
   const Snapshot& s = *view.snapshot;
   const gpu::MirrorRef& ref = view.mirror->ref();
-  const std::size_t num_places = ref.num_slots, num_rows = static_cast<std::size_t>(s.layout.num_rows());
-  const std::vector<std::uint32_t> nodes = download(ref.slot_nodes, num_places);
-  const std::vector<std::int64_t> min_ids = download(ref.slot_min_ids, num_places);
-  const std::vector<Half> bounds = download(ref.slot_bounds, num_places * num_rows);
+  const std::size_t num_places = ref.num_places, num_rows = static_cast<std::size_t>(s.layout.num_rows());
+  const std::vector<std::uint32_t> nodes = download(ref.place_nodes, num_places);
+  const std::vector<std::int64_t> min_ids = download(ref.place_min_ids, num_places);
+  const std::vector<Half> bounds = download(ref.place_bounds, num_places * num_rows);
   std::map<std::uint32_t, std::size_t> place_of;
   for (std::size_t p = 0; p < num_places; ++p)
     if (nodes[p] != gpu::kNoNode && !place_of.emplace(nodes[p], p).second)

@@ -91,15 +91,15 @@ TEST(LimitsOfAPlan, KeepBoundsOutsideWhereSharedMemoryHasNoRoomForThem) {
                                .multiprocessor_shared_bytes = 228 << 10,
                                .reserved_shared_bytes = 1 << 10};
   for (const cuda::Limits& limits : {turing, hopper})
-    for (const std::uint32_t num_slots : {32u, 100'000u, 10'000'000u, 134'217'728u}) {
-      const gpu::GridPlan bounded = gpu::plan_bounded(num_slots, limits),
-                          scan = gpu::plan_scan(num_slots, limits);
+    for (const std::uint32_t num_places : {32u, 100'000u, 10'000'000u, 134'217'728u}) {
+      const gpu::GridPlan bounded = gpu::plan_bounded(num_places, limits),
+                          scan = gpu::plan_scan(num_places, limits);
       EXPECT_LE(bounded.shared_bytes + gpu::kStaticSharedBytes, limits.block_shared_bytes);
       const std::size_t blocks_each = scan.num_blocks / limits.num_multiprocessors;
       EXPECT_LE(blocks_each * (scan.shared_bytes + gpu::kStaticSharedBytes + limits.reserved_shared_bytes),
                 limits.multiprocessor_shared_bytes);
-      const bool fits = num_slots <= (limits.num_multiprocessors == 40 ? 32 : 100'000);
-      EXPECT_EQ(bounded.num_bounds_outside(num_slots), fits ? 0 : num_slots);
+      const bool fits = num_places <= (limits.num_multiprocessors == 40 ? 32 : 100'000);
+      EXPECT_EQ(bounded.num_bounds_outside(num_places), fits ? 0 : num_places);
       EXPECT_LE(scan.num_blocks, gpu::max_blocks(limits));
     }
 }

@@ -8,26 +8,26 @@ namespace culmen::gpu::ladder {
 // With the argmax of a warp in one instruction.
 __device__ inline std::uint32_t leaf_to_sample_by_keys(const Search& search) {
   const Team& team = search.team;
-  const std::uint32_t place = BestNodes(team, search.scale).place_of_rank(0);
-  if (place == kNoNode) return kNoNode;
-  const Child child = child_of(search.mirror, search.query, team.node(place), team.lane);
+  const std::uint32_t cell = BestNodes(team, search.scale).cell_of_rank(0);
+  if (cell == kNoNode) return kNoNode;
+  const Child child = child_of(search.mirror, search.query, team.node(cell), team.lane);
   const int lane = lane_of_rank(
       bound_key(child.bound, search.scale), [&] { return child.min_id; }, team.warp, team.lane);
   return lane < 0 ? kNoNode : __shfl_sync(kFullWarp, child.leaf, lane);
 }
 
-// How many keys rungs 3 and 4 publish of each block.
-__device__ inline std::uint32_t published_by_k(const Search& search) {
+// How many seeds rungs 3 and 4 have of each block.
+__device__ inline std::uint32_t seeds_by_k(const Search& search) {
   return search.state.k <= 32 ? 8 : 32;
 }
 
-// Publishes the `each` best keys of the block, up to 4 of each warp, with their rows or without.
+// Writes the `each` best keys of the block as seeds, up to 4 of each warp, with their rows or without.
 template <bool kWithRows>
-__device__ void publish_by_keys(const Search& search, std::uint32_t leaf, std::uint32_t each) {
+__device__ void write_seeds_by_keys(const Search& search, std::uint32_t leaf, std::uint32_t each) {
   constexpr std::uint32_t kOfAWarp = 4;
   constexpr std::uint32_t kCount = kSearchWarps * kOfAWarp;
   __shared__ std::uint32_t keys[kCount];
-  __shared__ PublishedRow rows[kWithRows ? kCount : 1];
+  __shared__ SeedRow rows[kWithRows ? kCount : 1];
   const SearchStateRef& state = search.state;
   TwoBest best;
   if (leaf != kNoNode)
@@ -51,24 +51,23 @@ __device__ void publish_by_keys(const Search& search, std::uint32_t leaf, std::u
     rank += keys[i] > key || (keys[i] == key && i < threadIdx.x) ? 1 : 0;
   if (rank >= each) return;
   const std::uint32_t place = blockIdx.x * each + rank;
-  state.published_keys[place] = key;
-  if constexpr (kWithRows) state.published_rows[place] = rows[threadIdx.x];
+  state.seed_keys[place] = key;
+  if constexpr (kWithRows) state.seed_rows[place] = rows[threadIdx.x];
 }
 
-// Copies what all blocks have published to shared memory; how many keys.
-__device__ inline std::uint32_t load_published(const Search& search, std::uint32_t each,
-                                               std::uint32_t* keys) {
+// Copies the seeds of all blocks to shared memory; how many keys.
+__device__ inline std::uint32_t load_seeds(const Search& search, std::uint32_t each, std::uint32_t* keys) {
   const std::uint32_t count = gridDim.x * each;
 #pragma unroll 8
   for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x)
-    keys[i] = __ldcg(search.state.published_keys + i);
+    keys[i] = __ldcg(search.state.seed_keys + i);
   __syncthreads();
   return count;
 }
 
 // The score of the k-th best key. Rows that tie with it pass, whatever their id.
 __device__ inline Floor floor_by_keys(const Search& search, std::uint32_t each, std::uint32_t* memory) {
-  const std::uint32_t count = load_published(search, each, memory);
+  const std::uint32_t count = load_seeds(search, each, memory);
   const Kth kth = kth_key({memory, nullptr, count}, static_cast<int>(search.state.k), search.shared.select);
   if (kth.key == KeyScale::kNone) return search.state.floor;
   return higher({search.scale.score_of(kth.key), kNoId}, search.state.floor);

@@ -2,8 +2,8 @@
 // commit 5f988e2. `Steps` of a rung fill in what it did in its own way.
 //
 //   1. Each team of 4 warps bounds its share of the level-1 nodes. Neighbouring shares are in one block.
-//   2. It opens its best node; its warps score the 4 best leaves in it and publish the best rows.
-//   3. Behind the barrier every block takes the k-th best of what was published as floor.
+//   2. It opens its best node; its warps score the 4 best leaves in it and write the best rows as seeds.
+//   3. Behind the barrier every block takes the k-th best of the seeds as floor.
 //   4. The block opens its nodes that reach the floor, scores their leaves that do, and lists the rows that
 //      do.
 //   5. The last block to finish makes the answer.
@@ -45,7 +45,7 @@ class Visit {
     const Team& team = search_.team;
     for (auto share = static_cast<std::uint32_t>(team.warp); share < team.shares.groups_each;
          share += kTeamWarps)
-      choose_slots(share);
+      choose_nodes(share);
     __syncthreads();
     const std::uint32_t warp = threadIdx.x / kWarpSize;
     for (std::uint32_t i = warp; i < nodes_.size(); i += kSearchWarps) open(nodes_[i]);
@@ -58,14 +58,16 @@ class Visit {
   }
 
  private:
-  __device__ void choose_slots(std::uint32_t share) {
+  __device__ void choose_nodes(std::uint32_t share) {
     const MirrorRef& mirror = search_.mirror;
-    const double bound = search_.team.bound(search_.team.place(share));
-    const std::uint32_t node = search_.team.node(search_.team.place(share));
-    const std::uint32_t slot = search_.team.slot(share);
+    const double bound = search_.team.bound(search_.team.cell(share));
+    const std::uint32_t node = search_.team.node(search_.team.cell(share));
+    const std::uint32_t place = search_.team.place(share);
     const bool kept = !is_excluded(
-        bound, found_.floor(), [&] { return mirror.slot_min_ids[slot]; },
-        [&] { return corner_of_bounds(mirror, search_.query, mirror.slot_bounds + slot, mirror.num_slots); });
+        bound, found_.floor(), [&] { return mirror.place_min_ids[place]; },
+        [&] {
+          return corner_of_bounds(mirror, search_.query, mirror.place_bounds + place, mirror.num_places);
+        });
     for (unsigned left = nodes_.push(kept, node, lane_); left != 0; left &= left - 1)
       open(__shfl_sync(kFullWarp, node, __ffs(static_cast<int>(left)) - 1));
   }
@@ -95,10 +97,10 @@ class Visit {
 };
 
 // Steps:
-//   kSmallGroups               a small table's slots are shared out in groups of fewer than 32
+//   kSmallGroups               a small table's places are shared out in groups of fewer than 32
 //   leaf_to_sample(search)     by a warp: the leaf of step 2, kNoNode if there is none
-//   publish(search, leaf)      by all threads
-//   floor(search, memory)      by all threads: of what was published, for which there is room in memory
+//   write_seeds(search, leaf)      by all threads
+//   floor(search, memory)      by all threads: of the seeds, for which there is room in memory
 //   List                       of step 4
 //   finish(search, items)      by all threads: step 5, items: [kSortCapacity] in shared memory
 template <typename Steps>
@@ -117,12 +119,12 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   auto* candidates = reinterpret_cast<Candidate*>(rest);
   std::uint32_t* lists = rest + kUsualRoom.candidate_bytes() / sizeof(std::uint32_t);
 
-  bound_slots(mirror, query, team);
+  bound_places(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
-  Steps::publish(search, Steps::leaf_to_sample(search));
+  Steps::write_seeds(search, Steps::leaf_to_sample(search));
   grid_barrier(*state.counters, 1);
   const Floor floor = Steps::floor(search, rest);
-  __syncthreads();  // what was published makes room for the lists
+  __syncthreads();  // the seeds make room for the lists
   typename Steps::List found(state, search.scale, floor, shared, candidates, kUsualRoom.candidates);
   Visit<typename Steps::List>(search, found, WorkList(lists, kUsualRoom.nodes, num_nodes),
                               WorkList(lists + kUsualRoom.nodes, kUsualRoom.leaves, num_leaves))
@@ -130,23 +132,22 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   Steps::finish(search, candidates);
 }
 
-inline Shares share_out_whole_groups(std::uint32_t num_slots, unsigned num_blocks) {
+inline Shares share_out_whole_groups(std::uint32_t num_places, unsigned num_blocks) {
   const std::uint32_t num_teams = num_blocks * kTeams;
-  const std::uint32_t groups_each = (num_slots / kWarpSize + num_teams - 1) / num_teams;
+  const std::uint32_t groups_each = (num_places / kWarpSize + num_teams - 1) / num_teams;
   return {kWarpSize, groups_each, groups_each};
 }
 
 template <typename Steps>
 void launch_in_one(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
                    const GridPlan& plan, cudaStream_t stream) {
-  const Shares shares = Steps::kSmallGroups ? share_out(mirror.num_slots, plan.num_blocks)
-                                            : share_out_whole_groups(mirror.num_slots, plan.num_blocks);
-  const std::size_t published_bytes =
-      std::size_t{2} * plan.num_blocks * kMaxPublished * sizeof(std::uint32_t);
+  const Shares shares = Steps::kSmallGroups ? share_out(mirror.num_places, plan.num_blocks)
+                                            : share_out_whole_groups(mirror.num_places, plan.num_blocks);
+  const std::size_t seed_bytes = std::size_t{2} * plan.num_blocks * kMaxSeeds * sizeof(std::uint32_t);
   const cuda::Shape shape = {
       .num_blocks = plan.num_blocks,
       .num_threads = kSearchThreads,
-      .shared_bytes = slot_bytes(shares.groups_inside) + std::max(kUsualRoom.num_bytes(), published_bytes),
+      .shared_bytes = place_bytes(shares.groups_inside) + std::max(kUsualRoom.num_bytes(), seed_bytes),
       .cooperative = true};
   cuda::launch(search_in_one_launch<Steps>, shape, stream, mirror, state, shares, query);
 }

@@ -26,15 +26,15 @@ __device__ inline int plain_child_of_rank(double bound, int rank, int lane) {
 __device__ inline std::uint32_t plain_leaf_to_sample(const Search& search) {
   const Team& team = search.team;
   double best = -infinity();
-  std::uint32_t place = team.place(0);
+  std::uint32_t cell = team.cell(0);
   for (std::uint32_t share = 0; share < team.shares.groups_each; ++share)
-    if (team.bound(team.place(share)) > best) {
-      place = team.place(share);
-      best = team.bound(place);
+    if (team.bound(team.cell(share)) > best) {
+      cell = team.cell(share);
+      best = team.bound(cell);
     }
-  place = __shfl_sync(kFullWarp, place, plain_argmax(best));
+  cell = __shfl_sync(kFullWarp, cell, plain_argmax(best));
   if (best == -infinity()) return kNoNode;
-  const Child child = child_of(search.mirror, search.query, team.node(place), team.lane);
+  const Child child = child_of(search.mirror, search.query, team.node(cell), team.lane);
   const int lane = plain_child_of_rank(child.bound, team.warp, team.lane);
   return lane < 0 ? kNoNode : __shfl_sync(kFullWarp, child.leaf, lane);
 }

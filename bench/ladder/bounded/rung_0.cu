@@ -41,16 +41,16 @@ struct Report {
   BoundedNode next;
 };
 
-// A thread a slot.
+// A thread a place.
 __global__ void bound_nodes(const MirrorRef mirror, const __grid_constant__ QueryArgument packed,
                             BoundedNode* nodes) {
   __shared__ BlockShared shared;
   const QueryRef query = take_query(packed, shared);
-  const std::uint32_t slot = blockIdx.x * blockDim.x + threadIdx.x;
-  if (slot >= mirror.num_slots) return;
-  const std::uint32_t node = mirror.slot_nodes[slot];
-  const double bound = block_bound(query, mirror.slot_bounds + slot, mirror.num_slots);
-  nodes[slot] = {node == kNoNode ? -infinity() : bound, node};
+  const std::uint32_t place = blockIdx.x * blockDim.x + threadIdx.x;
+  if (place >= mirror.num_places) return;
+  const std::uint32_t node = mirror.place_nodes[place];
+  const double bound = block_bound(query, mirror.place_bounds + place, mirror.num_places);
+  nodes[place] = {node == kNoNode ? -infinity() : bound, node};
 }
 
 // A block a node. All its warps bound all children and share out the leaves that reach the floor.
@@ -80,16 +80,16 @@ class Rounds {
     Report& report = *report_.data();
     Floor floor = state.floor;
     std::uint32_t first = 0;
-    for (std::uint32_t size = kFirstNodes; first < mirror.num_slots; size *= 2) {
-      size = std::min(size, mirror.num_slots - first);
+    for (std::uint32_t size = kFirstNodes; first < mirror.num_places; size *= 2) {
+      size = std::min(size, mirror.num_places - first);
       const cuda::Shape shape = {.num_blocks = size, .num_threads = kSearchThreads};
       cuda::launch(visit_nodes, shape, stream, mirror, state, floor, nodes_.data() + first, query);
       first += size;
       download(&report.num_candidates, &state.counters->num_candidates, sizeof(std::uint64_t), stream);
       cuda::check(cudaStreamSynchronize(stream));
       if (report.num_candidates > state.capacity) break;
-      floor = keep_best(state, first, mirror.num_slots, floor, stream);
-      if (first < mirror.num_slots && report.next.bound < floor.score) break;
+      floor = keep_best(state, first, mirror.num_places, floor, stream);
+      if (first < mirror.num_places && report.next.bound < floor.score) break;
     }
     answer(state, stream);
   }
@@ -110,11 +110,11 @@ class Rounds {
   }
 
   void sort_nodes(const MirrorRef& mirror, const QueryArgument& query, cudaStream_t stream) {
-    cuda::grow(nodes_, mirror.num_slots, cuda::Memory::device);
-    const cuda::Shape shape = {.num_blocks = (mirror.num_slots + kThreads - 1) / kThreads,
+    cuda::grow(nodes_, mirror.num_places, cuda::Memory::device);
+    const cuda::Shape shape = {.num_blocks = (mirror.num_places + kThreads - 1) / kThreads,
                                .num_threads = kThreads};
     cuda::launch(bound_nodes, shape, stream, mirror, query, nodes_.data());
-    sort(nodes_.data(), mirror.num_slots, HigherBound{}, stream);
+    sort(nodes_.data(), mirror.num_places, HigherBound{}, stream);
   }
 
   // Leaves the k best candidates, in order; the floor that they give. Looks up the next node.

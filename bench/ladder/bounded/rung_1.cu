@@ -1,15 +1,15 @@
-// Rung 1, commit 118a10e: one launch. Each warp publishes its two best scores, and the floor is the k-th best
+// Rung 1, commit 118a10e: one launch. Each warp writes its two best scores, and the floor is the k-th best
 // of all of them (4,224 on 132 multiprocessors), found in up to 3 rounds over 2,048 bins of binary64 scores.
 #include "bench/ladder/bounded/plain_steps.cuh"
 
 namespace culmen::gpu::ladder {
 namespace {
 
-constexpr std::uint32_t kPublishedPerWarp = 2;
+constexpr std::uint32_t kSeedsPerWarp = 2;
 
 // Scores alone, in the memory for rows: there is more of it than is needed.
-__device__ double* published_scores(const SearchStateRef& state) {
-  return reinterpret_cast<double*>(state.published_rows);
+__device__ double* seed_scores(const SearchStateRef& state) {
+  return reinterpret_cast<double*>(state.seed_rows);
 }
 
 // Makes `low` the smallest and `high` the largest of all threads' own.
@@ -84,7 +84,7 @@ struct Steps {
     return plain_leaf_to_sample(search);
   }
 
-  __device__ static void publish(const Search& search, std::uint32_t leaf) {
+  __device__ static void write_seeds(const Search& search, std::uint32_t leaf) {
     const int lane = search.team.lane;
     double first = -infinity(), second = -infinity();  // the lane's best
     if (leaf != kNoNode)
@@ -97,22 +97,22 @@ struct Steps {
         }
       });
     const std::uint32_t warp = blockIdx.x * kSearchWarps + threadIdx.x / kWarpSize;
-    for (std::uint32_t i = 0; i < kPublishedPerWarp; ++i) {
+    for (std::uint32_t i = 0; i < kSeedsPerWarp; ++i) {
       double top = first;
       if (lane == plain_argmax(top)) {
         first = second;
         second = -infinity();
       }
-      if (lane == 0) published_scores(search.state)[warp * kPublishedPerWarp + i] = top;
+      if (lane == 0) seed_scores(search.state)[warp * kSeedsPerWarp + i] = top;
     }
   }
 
   __device__ static Floor floor(const Search& search, std::uint32_t* memory) {
-    const std::uint32_t count = gridDim.x * kSearchWarps * kPublishedPerWarp;
+    const std::uint32_t count = gridDim.x * kSearchWarps * kSeedsPerWarp;
     auto* scores = reinterpret_cast<double*>(memory);
 #pragma unroll 4
     for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x)
-      scores[i] = __ldcg(published_scores(search.state) + i);
+      scores[i] = __ldcg(seed_scores(search.state) + i);
     __syncthreads();
     return higher({kth_score(scores, count, search.state.k, search.shared.select), kNoId},
                   search.state.floor);

@@ -1,4 +1,4 @@
-// Rung 2, commit ad84f49: the floor by 32-bit keys. A block publishes its 8 best, whatever warp they are of,
+// Rung 2, commit ad84f49: the floor by 32-bit keys. A block writes its 8 best as seeds, whatever warp they are of,
 // so that a quarter of the numbers, each of half the size, is looked through, and by integers.
 // (That commit fenced its answer once; as in docs/decisions/0010-one-launch.md this counts to rung 3.)
 #include "bench/ladder/bounded/by_keys.cuh"
@@ -7,7 +7,7 @@
 namespace culmen::gpu::ladder {
 namespace {
 
-constexpr std::uint32_t kPublishedEach = 8;
+constexpr std::uint32_t kSeedsEach = 8;
 
 struct Steps {
   static constexpr bool kSmallGroups = false;
@@ -17,12 +17,12 @@ struct Steps {
     return plain_leaf_to_sample(search);
   }
 
-  __device__ static void publish(const Search& search, std::uint32_t leaf) {
-    publish_by_keys<false>(search, leaf, kPublishedEach);
+  __device__ static void write_seeds(const Search& search, std::uint32_t leaf) {
+    write_seeds_by_keys<false>(search, leaf, kSeedsEach);
   }
 
   __device__ static Floor floor(const Search& search, std::uint32_t* memory) {
-    return floor_by_keys(search, kPublishedEach, memory);
+    return floor_by_keys(search, kSeedsEach, memory);
   }
 
   __device__ static void finish(const Search& search, Candidate* items) {

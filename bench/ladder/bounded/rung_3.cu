@@ -33,12 +33,12 @@ struct Steps {
     return leaf_to_sample_by_keys(search);
   }
 
-  __device__ static void publish(const Search& search, std::uint32_t leaf) {
-    publish_by_keys<false>(search, leaf, published_by_k(search));
+  __device__ static void write_seeds(const Search& search, std::uint32_t leaf) {
+    write_seeds_by_keys<false>(search, leaf, seeds_by_k(search));
   }
 
   __device__ static Floor floor(const Search& search, std::uint32_t* memory) {
-    return floor_by_keys(search, published_by_k(search), memory);
+    return floor_by_keys(search, seeds_by_k(search), memory);
   }
 
   __device__ static void finish(const Search& search, Candidate* items) {

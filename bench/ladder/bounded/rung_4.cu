@@ -15,17 +15,17 @@ struct Steps {
     return leaf_to_sample_by_keys(search);
   }
 
-  __device__ static void publish(const Search& search, std::uint32_t leaf) {
-    publish_by_keys<true>(search, leaf, published_by_k(search));
+  __device__ static void write_seeds(const Search& search, std::uint32_t leaf) {
+    write_seeds_by_keys<true>(search, leaf, seeds_by_k(search));
   }
 
   __device__ static Floor floor(const Search& search, std::uint32_t* memory) {
     const SearchStateRef& state = search.state;
-    const std::uint32_t count = load_published(search, published_by_k(search), memory);
+    const std::uint32_t count = load_seeds(search, seeds_by_k(search), memory);
     return kth_floor(
         state.floor, {memory, nullptr, count}, state.k, search.scale,
-        [&](std::uint32_t i) { return __ldcg(&state.published_rows[i].score); },
-        [&](std::uint32_t i) { return __ldg(search.mirror.ids + __ldcg(&state.published_rows[i].row)); },
+        [&](std::uint32_t i) { return __ldcg(&state.seed_rows[i].score); },
+        [&](std::uint32_t i) { return __ldg(search.mirror.ids + __ldcg(&state.seed_rows[i].row)); },
         search.shared.select);
   }
 
