@@ -110,9 +110,7 @@ class DeviceLoader {
 // Bytes that may be taken now; part of the free memory stays free, for others.
 std::uint64_t DeviceLoader::room() const {
   if (limits_.device_bytes > 0) return limits_.device_bytes;
-  std::size_t free = 0, total = 0;
-  cuda::check(cudaMemGetInfo(&free, &total));
-  const std::size_t usable = free / 10 * 9;
+  const std::size_t usable = cuda::free_device_bytes() / 10 * 9;
   return usable - std::min(usable, RowSort::kMoreBytes);
 }
 

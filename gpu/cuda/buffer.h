@@ -7,27 +7,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "gpu/cuda/allocation.h"
 #include "gpu/cuda/error.h"
 
 namespace culmen::cuda {
-
-enum class Memory {
-  device,   // on the card
-  managed,  // moves between host and card by page
-  pinned,   // on the host, read by the card over the bus
-};
-
-// Throws OutOfDeviceMemory or CudaError.
-void* allocate(std::size_t num_bytes, Memory memory);
-void release(void* data, Memory memory) noexcept;
-
-// The message says what would help.
-[[noreturn]] void throw_no_room(std::size_t num_bytes, Memory memory);
-
-// Buffers' allocations, streams and events that are not released yet, of all threads; for tests.
-int num_allocations() noexcept;
-// For who allocates by other means than these: 1 or -1.
-void count_allocation(int change) noexcept;
 
 template <typename T>
 class Buffer {
@@ -35,34 +18,23 @@ class Buffer {
 
  public:
   Buffer() = default;
-  explicit Buffer(std::size_t size, Memory memory = Memory::device) : size_(size), memory_(memory) {
-    if (size > 0) data_ = static_cast<T*>(allocate(size * sizeof(T), memory));
-  }
-  Buffer(Buffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)),
-        size_(std::exchange(other.size_, 0)),
-        memory_(other.memory_) {}
+  explicit Buffer(std::size_t size, Memory memory = Memory::device)
+      : memory_(size * sizeof(T), memory), size_(size) {}
+  Buffer(Buffer&& other) noexcept : memory_(std::move(other.memory_)), size_(std::exchange(other.size_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {
-    std::swap(data_, other.data_);
+    memory_ = std::move(other.memory_);
     std::swap(size_, other.size_);
-    std::swap(memory_, other.memory_);
     return *this;
-  }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() {
-    if (data_ != nullptr) release(data_, memory_);
   }
 
   // A device pointer; pinned memory has the same address on the host.
-  T* data() const { return data_; }
+  T* data() const { return static_cast<T*>(memory_.data()); }
   std::size_t size() const { return size_; }
   std::size_t size_bytes() const { return size_ * sizeof(T); }
 
  private:
-  T* data_ = nullptr;
+  Allocation memory_;
   std::size_t size_ = 0;
-  Memory memory_ = Memory::device;
 };
 
 // Makes room for `size` values, which are lost if there was less.

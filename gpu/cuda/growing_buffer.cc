@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "gpu/cuda/allocation_fault.h"
+#include "gpu/cuda/device_allocator.h"
+#include "gpu/cuda/error.h"
 
 namespace culmen::cuda {
 namespace {
@@ -105,11 +107,16 @@ CUresult create_pages(CUmemGenericAllocationHandle* pages, std::size_t num_bytes
 
 }  // namespace
 
+bool GrowingBuffer::can_grow(Memory memory) {
+  return memory == Memory::device && device_allocator() == nullptr && can_reserve(current_device());
+}
+
 GrowingBuffer::GrowingBuffer(std::size_t num_bytes, std::size_t capacity, Memory memory)
-    : device_(current_device()), memory_(memory) {
+    : device_(current_device()) {
   if (num_bytes == 0) return;
-  if (memory != Memory::device || !can_reserve(device_)) {
-    data_ = static_cast<std::byte*>(allocate(num_bytes, memory));
+  if (!can_grow(memory)) {
+    piece_ = Allocation(num_bytes, memory);
+    data_ = static_cast<std::byte*>(piece_.data());
     size_ = num_bytes;
     return;
   }
@@ -125,22 +132,17 @@ GrowingBuffer::GrowingBuffer(GrowingBuffer&& other) noexcept {
 }
 
 GrowingBuffer& GrowingBuffer::operator=(GrowingBuffer&& other) noexcept {
+  piece_ = std::move(other.piece_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(capacity_, other.capacity_);
   std::swap(device_, other.device_);
-  std::swap(memory_, other.memory_);
   std::swap(pieces_, other.pieces_);
   return *this;
 }
 
 GrowingBuffer::~GrowingBuffer() {
-  if (data_ == nullptr) return;
-  if (capacity_ == 0) {
-    release(data_, memory_);
-  } else {
-    give_back_pages();
-  }
+  if (capacity_ > 0) give_back_pages();
 }
 
 void GrowingBuffer::give_back_pages() noexcept {

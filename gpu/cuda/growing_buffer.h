@@ -4,15 +4,18 @@
 #include <cstddef>
 #include <vector>
 
-#include "gpu/cuda/buffer.h"
+#include "gpu/cuda/allocation.h"
 
 namespace culmen::cuda {
 
 // Device memory is a range of addresses on the current device, of which the first part is memory; it is taken
-// in pages of 2 MiB. Other kinds of memory, and devices that cannot do this, have one piece for good.
+// in pages of 2 MiB. Other kinds of memory, a DeviceAllocator's, and devices that cannot do this have one piece
+// for good.
 class GrowingBuffer {
  public:
   GrowingBuffer() = default;
+  // Whether memory of this kind that is asked for now can become more.
+  static bool can_grow(Memory memory);
   // Memory for `num_bytes`, and addresses for `capacity` bytes. Throws OutOfDeviceMemory or CudaError.
   GrowingBuffer(std::size_t num_bytes, std::size_t capacity, Memory memory);
   GrowingBuffer(GrowingBuffer&& other) noexcept;
@@ -35,11 +38,11 @@ class GrowingBuffer {
   void append(std::size_t num_bytes);
   void give_back_pages() noexcept;
 
+  Allocation piece_;  // if it is for good
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;  // 0: one piece for good
   int device_ = 0;
-  Memory memory_ = Memory::device;
   std::vector<std::size_t> pieces_;  // bytes of each that was appended
 };
 

@@ -3,20 +3,15 @@
 #include <string>
 
 #include "culmen/error.h"
+#include "gpu/cuda/error.h"
 #include "gpu/cuda/managed.h"
 
 namespace culmen::gpu {
 namespace {
 
-std::size_t free_bytes() {
-  std::size_t free = 0, total = 0;
-  cuda::check(cudaMemGetInfo(&free, &total));
-  return free;
-}
-
 // Part of the free memory stays free, for scratch and for others.
 bool fits(std::size_t num_bytes) {
-  return num_bytes <= free_bytes() / 10 * 9;
+  return num_bytes <= cuda::free_device_bytes() / 10 * 9;
 }
 
 std::size_t id_bytes(const BlockShape& shape) {
@@ -42,7 +37,7 @@ DeviceMemory choose_memory(const Snapshot& snapshot, DeviceMemory wanted) {
   if (takes_host && fits(tree)) return DeviceMemory::host;
   throw OutOfDeviceMemory(
       "this index needs " + std::to_string(takes_host ? tree : all) + " bytes of device memory; " +
-      std::to_string(free_bytes()) + " are free, of which a tenth has to stay so: " +
+      std::to_string(cuda::free_device_bytes()) + " are free, of which a tenth has to stay so: " +
       (takes_host ? "" : "keep its rows in host memory (DeviceMemory::host) or ") + "search on the CPU");
 }
 
@@ -60,8 +55,8 @@ SlotArrays::SlotArrays(const Snapshot& snapshot, DeviceMemory wanted, std::size_
   const Blocks& blocks = *snapshot.blocks;
   const auto make = [part_on_top](std::size_t size, std::size_t capacity, std::size_t each,
                                   cuda::Memory memory) {
-    const bool may_grow = memory == cuda::Memory::device;
-    const std::size_t on_top = may_grow || part_on_top == 0 ? 0 : size / part_on_top;
+    const std::size_t on_top =
+        cuda::GrowingBuffer::can_grow(memory) || part_on_top == 0 ? 0 : size / part_on_top;
     return cuda::GrowingBuffer((size + on_top) * each, capacity * each, memory);
   };
   const auto for_leaves = [&](std::size_t each, cuda::Memory memory) {

@@ -3,6 +3,7 @@
 
 #include "culmen/build.h"
 #include "culmen/device.h"
+#include "culmen/device_allocator.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/info.h"
