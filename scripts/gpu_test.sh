@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# On a machine with a GPU: builds culmen, runs all tests and the ladders of kernels, and the GPU tests under each tool
-# of compute-sanitizer.
-# The last line reads "gpu_test: ok" or names what failed.
+# On a machine with a GPU: builds culmen and runs all tests, the GPU tests again on emulated smaller cards, the ladders
+# of kernels, and GPU tests under each tool of compute-sanitizer, as many side by side as there are cores.
+# The last line reads "gpu_test: ok" or names what failed; logs are in build/gpu_test.
 #
 # CULMEN_SKIP_SETUP=1           do not call scripts/setup.sh
 # CULMEN_SANITIZER_CASES=N      random cases under compute-sanitizer (default 8; racecheck is slow)
@@ -13,28 +13,69 @@ fail() {
   exit 1
 }
 
+# As tests/gpu/emulated_card.cc reads them. Turing's smallest and its data centre card, Ampere's.
+cards=(14x64 40x64 46x99 108x163)
+programs=(device_test async_test allocation_test device_load_test mirror_test refresh_test select_test)
+logs=$PWD/build/gpu_test
+
+program() { find build/release/tests -name "$1" -type f; }
+
+# Each line a check: a name for its log, then a command.
+checks() {
+  local card tool test filter
+  for tool in memcheck racecheck initcheck synccheck; do
+    while read -r test filter; do
+      echo "$tool-$test env CULMEN_TEST_CASES=${CULMEN_SANITIZER_CASES:-8} compute-sanitizer --tool $tool --error-exitcode 9 $(program "$test") --gtest_filter=$filter"
+    done < <(sanitized "$tool")
+  done
+  for card in "${cards[@]}"; do
+    for test in "${programs[@]}"; do
+      echo "card-$card-$test env CULMEN_TEST_CARD=$card CULMEN_TEST_CASES=200 $(program "$test")"
+    done
+  done
+}
+
+# What runs under a tool: programs and filters of their tests.
+sanitized() {
+  echo 'device_test *DeviceEngines*:Device.AnswersAnEmptyIndex'
+  echo 'async_test *AsyncBatches*:Async.AnswersAnEmptyIndex'
+  echo 'device_load_test *WritesTheFiles*:*LargerThanTheDevice*'
+  echo 'mirror_test *mixed:*ties:*to_nothing:GrowingBuffer*'
+  echo 'refresh_test *AnswersAreTheOracles/mixed:*AnswersAreTheOracles/to_nothing'
+  echo 'limits_test Cards/Limits.*/1x*:Cards/Limits.*OraclesRows*/7x*:TallTrees.*:RepeatedIds.*'
+  case $1 in
+    memcheck | initcheck)
+      # What the other tools look for is in kernels, which do not change when memory runs out.
+      echo 'allocation_test *:-*LargerCandidateList*'
+      echo 'select_test Select.Float32:Select.Int64:Select.*TwoThreadBlocks'
+      ;;
+    racecheck) echo 'select_test Select.*TwoThreadBlocks' ;; # the others would take it hours
+    synccheck) echo 'select_test Select.Float32:Select.Int64:Select.*TwoThreadBlocks' ;;
+  esac
+}
+
+# check NAME COMMAND...
+check() {
+  local name=$1 start=$SECONDS status=0
+  shift
+  "$@" >"$logs/$name.log" 2>&1 || status=$?
+  if [[ $status -eq 0 ]]; then
+    echo "gpu_test: $name ok ($((SECONDS - start)) s)"
+  else
+    tail -n 20 "$logs/$name.log"
+    echo "gpu_test: $name FAILED with $status, see $logs/$name.log"
+  fi
+  return "$status"
+}
+
 nvidia-smi -L || fail "no GPU"
 command -v compute-sanitizer >/dev/null || fail "no compute-sanitizer: it comes with the CUDA toolkit"
 scripts/test.sh
 cmake --build --preset release --target bounded_ladder bitonic_ladder
 build/release/bench/bounded_ladder --rows=1000000 --repeats=3 || fail "the ladder of bounded"
 build/release/bench/bitonic_ladder --rows=1000003 --ks=1,2,7,16,100,512,1000,2048 --repeats=3 || fail "the ladder of bitonic"
-
-# check TOOL PROGRAM TESTS
-check() {
-  echo "gpu_test: $1, $2"
-  CULMEN_TEST_CASES="${CULMEN_SANITIZER_CASES:-8}" compute-sanitizer --tool "$1" --error-exitcode 9 \
-    "build/release/tests/gpu/$2" --gtest_filter="$3" || fail "$1 has something to report about $2"
-}
-for tool in memcheck racecheck initcheck synccheck; do
-  check "$tool" device_test '*DeviceEngines*:Device.AnswersAnEmptyIndex'
-  check "$tool" async_test '*AsyncBatches*:Async.AnswersAnEmptyIndex'
-  check "$tool" allocation_test '*:-*LargerCandidateList*' # of a million rows, which would take it too long
-  check "$tool" device_load_test '*WritesTheFiles*:*LargerThanTheDevice*'
-  check "$tool" mirror_test '*mixed:*ties:*to_nothing:GrowingBuffer*'
-  check "$tool" refresh_test '*AnswersAreTheOracles/mixed:*AnswersAreTheOracles/to_nothing'
-  check "$tool" limits_test 'Cards/Limits.*/1x*:Cards/Limits.*OraclesRows*/7x*:TallTrees.*:RepeatedIds.*'
-  check "$tool" select_test 'Select.*TwoThreadBlocks'
-  [[ "$tool" == racecheck ]] || check "$tool" select_test 'Select.Float32:Select.Int64' # it would take hours
-done
+mkdir -p "$logs"
+export logs
+export -f check
+checks | xargs -P "$(nproc)" -L 1 bash -c 'check "$@"' check || fail "some of the checks"
 echo "gpu_test: ok"

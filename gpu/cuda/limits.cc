@@ -42,13 +42,15 @@ Limits limits_of(int device) {
   return limits;
 }
 
-LimitCap::LimitCap(const Most& most) {
-  if (most.num_multiprocessors > 0) most_multiprocessors = most.num_multiprocessors;
-  if (most.block_shared_bytes > 0) most_shared_bytes = most.block_shared_bytes;
+LimitCap::LimitCap(const Most& most)
+    : multiprocessors_before_(most_multiprocessors), shared_bytes_before_(most_shared_bytes) {
+  most_multiprocessors = most.num_multiprocessors > 0 ? most.num_multiprocessors : kNone;
+  most_shared_bytes = most.block_shared_bytes > 0 ? most.block_shared_bytes : kNone;
 }
 
 LimitCap::~LimitCap() {
-  most_multiprocessors = most_shared_bytes = kNone;
+  most_multiprocessors = multiprocessors_before_;
+  most_shared_bytes = shared_bytes_before_;
 }
 
 }  // namespace culmen::cuda

@@ -19,8 +19,8 @@ Limits limits_of(int device);
 unsigned num_multiprocessors_of(int device);
 std::size_t block_shared_bytes_of(int device);
 
-// For tests: while it lives no device has more than that; 0: as it is. One at a time, and no search meanwhile
-// of an index that was copied to the device before.
+// For tests: while it lives no device has more than that; 0: as it is. The one made last counts, and goes first.
+// No search meanwhile of an index that was copied to the device before.
 class LimitCap {
  public:
   struct Most {
@@ -31,6 +31,9 @@ class LimitCap {
   ~LimitCap();
   LimitCap(const LimitCap&) = delete;
   LimitCap& operator=(const LimitCap&) = delete;
+
+ private:
+  std::size_t multiprocessors_before_, shared_bytes_before_;
 };
 
 }  // namespace culmen::cuda

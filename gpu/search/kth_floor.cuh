@@ -20,10 +20,10 @@ struct SelectScratch {
 };
 
 __device__ inline std::uint32_t warp_lowest(std::uint32_t value) {
-  return __reduce_min_sync(kFullWarp, value);
+  return cuda::warp_reduce_min(value);
 }
 __device__ inline std::uint32_t warp_highest(std::uint32_t value) {
-  return __reduce_max_sync(kFullWarp, value);
+  return cuda::warp_reduce_max(value);
 }
 __device__ inline std::uint64_t warp_lowest(std::uint64_t value) {
   return warp_min(value);
@@ -65,7 +65,8 @@ __device__ inline void choose_bin(int wanted, SelectScratch& scratch) {
   if (lane == kWarpSize - 1) scratch.counts[warp] = above;
   if (threadIdx.x == 0) scratch.chosen_bin = -1;
   __syncthreads();
-  above += __reduce_add_sync(kFullWarp, lane < warp ? scratch.counts[lane] : 0);
+  const int of_warps_before = lane < warp ? scratch.counts[lane] : 0;
+  above += static_cast<int>(cuda::warp_reduce_add(kFullWarp, static_cast<std::uint32_t>(of_warps_before)));
   above -= mine;  // keys in larger bins than this thread's
   if (above < wanted && above + mine >= wanted) {
     int b = last;
@@ -88,7 +89,7 @@ __device__ inline void count_in_bin(int* bins, std::uint32_t bin, std::uint32_t 
     atomicAdd(&bins[bin], static_cast<int>(count));
     return;
   }
-  const std::uint32_t sum = __reduce_add_sync(same, count);
+  const std::uint32_t sum = cuda::warp_reduce_add(same, count);
   if ((same & ((1u << lane) - 1)) == 0) atomicAdd(&bins[bin], static_cast<int>(sum));
 }
 

@@ -1,6 +1,7 @@
 // Scores, and rows, as numbers that can be counted into bins.
 #pragma once
 
+#include "gpu/cuda/warp_reduce.cuh"
 #include "gpu/search/blocks.cuh"
 
 namespace culmen::gpu {
@@ -40,7 +41,7 @@ class KeyScale {
 // The lanes with the warp's largest key, which replaces `key`.
 __device__ inline unsigned warp_argmax(std::uint32_t& key) {
   const std::uint32_t mine = key;
-  key = __reduce_max_sync(kFullWarp, key);
+  key = cuda::warp_reduce_max(key);
   return __ballot_sync(kFullWarp, mine == key);
 }
 

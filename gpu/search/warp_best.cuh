@@ -90,7 +90,7 @@ class WarpBest {
   __device__ std::uint32_t count_from(std::uint32_t key) const {
     std::uint32_t count = 0;
     for (std::uint32_t i = lane_; i < size_; i += kWarpSize) count += keys_[i] >= key ? 1 : 0;
-    return __reduce_add_sync(kFullWarp, count);
+    return cuda::warp_reduce_add(kFullWarp, count);
   }
 
   // The largest key that k keys reach.
@@ -100,8 +100,8 @@ class WarpBest {
       low = min(low, keys_[i]);
       high = max(high, keys_[i]);
     }
-    low = __reduce_min_sync(kFullWarp, low);
-    high = __reduce_max_sync(kFullWarp, high);
+    low = cuda::warp_reduce_min(low);
+    high = cuda::warp_reduce_max(high);
     while (low < high) {  // 32 times at most: what is between them is halved
       const std::uint32_t middle = high - (high - low) / 2;
       const std::uint32_t count = count_from(middle);
