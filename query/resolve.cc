@@ -75,6 +75,9 @@ void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuer
 }
 
 std::size_t resolve_k(const Query& query, const Snapshot& snapshot) {
+  if (query.k == std::size_t{0}) throw InvalidArgument("k is 0; ask for at least one row");
+  if (!query.k && !query.min_score)
+    throw InvalidArgument("neither k nor min_score is set: say how many rows, or above which score");
   const auto num_tuples = static_cast<std::size_t>(snapshot.num_tuples);
   return std::min(query.k.value_or(num_tuples), num_tuples);
 }
@@ -87,10 +90,8 @@ double resolve_min_score(const std::optional<double>& min_score) {
 
 ResolvedQuery resolve(const Query& query, const Snapshot& snapshot) {
   check_weights(query.weights, snapshot);
-  if (query.k == std::size_t{0}) throw InvalidArgument("k is 0; ask for at least one row");
-  if (!query.k && !query.min_score)
-    throw InvalidArgument("neither k nor min_score is set: say how many rows, or above which score");
   ResolvedQuery result;
+  result.k = resolve_k(query, snapshot);
   result.min_score = resolve_min_score(query.min_score);
   std::vector<double> weights = query.weights;
   if (query.scale == Scale::minmax) weights = minmax_weights(query.weights, snapshot, result.offset);
@@ -104,7 +105,6 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot) {
   if (result.terms.empty()) result.terms.push_back({0, 0.0});
   if (!std::isfinite(largest_score(result.chain(), snapshot.stats.data())))
     throw InvalidArgument("the weights are so large that a score could overflow");
-  result.k = resolve_k(query, snapshot);
   result.bound = make_bound_plan(result.chain(), snapshot);
   resolve_filter(query.where, snapshot, result);
   return result;

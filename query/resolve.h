@@ -22,7 +22,7 @@ void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuer
 // A filter from its text, as Index::filter takes it. Throws InvalidArgument.
 Filter parse_filter(std::string_view where, const Snapshot& snapshot);
 
-// How many rows: k, cut to the number of rows.
+// How many rows: k, cut to the number of rows. Throws InvalidArgument for 0, or if nothing says how many.
 std::size_t resolve_k(const Query& query, const Snapshot& snapshot);
 
 // -infinity if there is none. Throws InvalidArgument for NaN.

@@ -7,6 +7,7 @@
 #include "culmen/device.h"
 #include "culmen/error.h"
 #include "tests/generators.h"
+#include "tests/gpu/gpu_testing.h"
 #include "tests/harness.h"
 #include "tests/hostile_floating_point.h"
 
@@ -49,6 +50,18 @@ TEST_P(Queries, AreRefusedByEveryEngineWithTheReason) {
     EXPECT_THROW(static_cast<void>(index.explain(GetParam().query, {.engine = engine})), InvalidArgument);
     const std::vector<Query> batch = {{.weights = {1, 1}, .k = 1}, GetParam().query};
     EXPECT_THROW(static_cast<void>(index.search(batch, {.engine = engine})), InvalidArgument);
+  }
+}
+
+TEST_P(Queries, AreRefusedOnAGpuToo) {
+  SKIP_WITHOUT_GPU();
+  const DeviceIndex on_gpu = sample().to_device();
+  for (const Engine engine : {Engine::automatic, Engine::bounded, Engine::scan, Engine::gta}) {
+    const Query& query = GetParam().query;
+    EXPECT_THROW(static_cast<void>(on_gpu.search(query, {.engine = engine})), InvalidArgument);
+    for (const std::vector<Query>& batch :
+         std::vector<std::vector<Query>>{{query}, {{.weights = {1, 1}, .k = 1}, query}, {query, query}})
+      EXPECT_THROW(static_cast<void>(on_gpu.search(batch, {.engine = engine})), InvalidArgument);
   }
 }
 

@@ -139,7 +139,8 @@ TEST_F(Allocator, ServesBatchesOnAStream) {
 
 // Arrays that cannot grow in place are copied anew when they have outgrown their room.
 TEST_F(Allocator, ServesAnIndexThatGrows) {
-  const Table table = random_table(random_, ValueClass::uniform_f32, 3000, 3);
+  Table table = random_table(random_, ValueClass::uniform_f32, 3000, 3);
+  table.ids.clear();
   Index index = Index::build(table.view(), {.block_rows = 16});
   const DeviceIndex on_gpu = index.to_device({.memory = DeviceMemory::device});
   const Query query = {.weights = std::vector<double>{1, 2, 0.5}, .k = 50};

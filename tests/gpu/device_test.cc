@@ -63,8 +63,8 @@ TEST(Device, TakesAnyK) {
   for (const std::size_t k :
        {1, 2, 31, 32, 33, 127, 128, 129, 1023, 1024, 1025, 5000, 70'000, 299'999, 300'000, 300'001})
     queries.push_back({.weights = {0.1, 0.9, 0.4, 0.7}, .k = k});
-  queries.push_back({.weights = {1, 1, 1, 1}, .k = 0, .min_score = 2.5});
-  queries.push_back({.weights = {1, -1, 1, -1}, .k = 0, .min_score = -0.5});
+  queries.push_back({.weights = {1, 1, 1, 1}, .k = std::nullopt, .min_score = 2.5});
+  queries.push_back({.weights = {1, -1, 1, -1}, .k = std::nullopt, .min_score = -0.5});
   expect_oracle(table.view(), {}, queries);
 }
 
