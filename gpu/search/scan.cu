@@ -45,9 +45,10 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
         [&](auto& pass, const auto& rows, int) { append(candidates_of_all(state), pass, rows, lane); });
   };
   const std::uint64_t num_leaves = mirror.num_leaves;
-  for (std::uint64_t i = static_cast<std::uint64_t>(warp) * kFirstStride; i < num_leaves;
-       i += static_cast<std::uint64_t>(num_warps) * kFirstStride)
-    visit(i);
+  // Each warp takes neighbours, so that what comes first is from all over the table: the floor is taken from it.
+  const std::uint64_t num_first = (num_leaves + kFirstStride - 1) / kFirstStride;
+  const std::uint64_t each = (num_first + num_warps - 1) / num_warps;
+  for (std::uint64_t i = warp * each; i < min((warp + 1) * each, num_first); ++i) visit(i * kFirstStride);
   grid_barrier(*state.counters, 2);
   const std::uint64_t count = __ldcg(&state.counters->num_candidates);
   grid_barrier(*state.counters, 3);  // nobody appends before all have read the count

@@ -2,6 +2,7 @@
 // theirs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -36,7 +37,7 @@ TEST_F(TallTrees, AreSearchedUpToTheTallestThatThereCanBe) {
   const Oracle oracle(table_.view(), false);
   Random random(35);
   std::vector<Query> queries;
-  while (queries.size() < 100) {
+  while (queries.size() < std::min<std::uint64_t>(100, num_cases(100))) {
     const Query query = {.weights = random_weights(random, 4), .k = 20};
     if (!oracle.refuses(query)) queries.push_back(query);
   }
