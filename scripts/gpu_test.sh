@@ -43,7 +43,7 @@ sanitized() {
   echo 'device_load_test *WritesTheFiles*:*LargerThanTheDevice*'
   echo 'mirror_test *mixed:*ties:*to_nothing:GrowingBuffer*'
   echo 'refresh_test *AnswersAreTheOracles/mixed:*AnswersAreTheOracles/to_nothing'
-  echo 'limits_test Cards/Limits.*/1x*:Cards/Limits.*OraclesRows*/7x*:TallTrees.*:RepeatedIds.*'
+  echo 'limits_test Cards/Limits.*OraclesRows*/1x*:Cards/Limits.*OraclesRows*/7x*:TallTrees.*:RepeatedIds.*'
   case $1 in
     memcheck)
       echo 'allocation_test *:-*LargerCandidateList*'

@@ -57,10 +57,7 @@ __device__ inline void sort_by_rank(const Candidate* items, std::uint32_t count,
   auto* scores = reinterpret_cast<double*>(room);
   auto* num_of_rank = reinterpret_cast<std::uint32_t*>(scores + 2 * num_pairs);
   if (thread < 2 * num_pairs) scores[thread] = thread < count ? items[thread].score : -infinity();
-  if (thread < count) {
-    num_of_rank[thread] = 0;
-    sorted[thread] = items[thread];  // for ranks that nobody has, where a damaged index repeats ids
-  }
+  if (thread < count) num_of_rank[thread] = 0;
   __syncthreads();
   std::uint32_t rank = 0;
   const double mine = thread < count ? scores[thread] : infinity();
@@ -74,8 +71,12 @@ __device__ inline void sort_by_rank(const Candidate* items, std::uint32_t count,
   __syncthreads();
   if (thread >= count) return;
   const std::uint32_t first = rank;
-  for (std::uint32_t other = 0; num_of_rank[first] > 1 && other < count; ++other)
-    rank += scores[other] == mine && items[other].id < items[thread].id ? 1 : 0;
+  const std::int64_t id = items[thread].id;
+  for (std::uint32_t other = 0; num_of_rank[first] > 1 && other < count; ++other) {
+    if (scores[other] != mine) continue;
+    const std::int64_t theirs = items[other].id;
+    rank += theirs < id || (theirs == id && other < thread) ? 1 : 0;  // a damaged index repeats ids
+  }
   sorted[rank] = items[thread];
 }
 
