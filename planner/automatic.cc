@@ -1,6 +1,7 @@
 #include "planner/automatic.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <utility>
 
@@ -72,8 +73,10 @@ class ScanFallback : public cpu::SearchMonitor {
 }  // namespace
 
 int scan_threads(const Snapshot& snapshot, int num_threads) {
-  const int threads = threads_of(num_threads);
-  return snapshot.num_leaves <= kLeavesPerTask ? 1 : threads;
+  // Halves of halves, as oneTBB takes a range apart.
+  const std::uint64_t num_tasks = std::bit_ceil((snapshot.num_leaves + kLeavesPerTask - 1) / kLeavesPerTask);
+  return static_cast<int>(
+      std::min<std::uint64_t>(static_cast<std::uint64_t>(threads_of(num_threads)), num_tasks));
 }
 
 std::vector<Hit> search_automatic(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,

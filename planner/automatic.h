@@ -17,8 +17,8 @@
 
 namespace culmen {
 
-// That share a scan of the table: one, where it is not worth waking a second. Throws InvalidArgument for a
-// negative num_threads.
+// That share a scan of the table: no more than have enough to do, so one for a small table. Throws
+// InvalidArgument for a negative num_threads.
 int scan_threads(const Snapshot& snapshot, int num_threads);
 
 // Sets stats.engine to the one that answered.

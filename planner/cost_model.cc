@@ -34,12 +34,12 @@ double rows_ns(const Work& work, const CostsNs& costs) {
 
 double scan_ns(const Work& work, const CostsNs& costs, int num_threads) {
   constexpr double kStreams = 8;
-  const double threads = num_threads;
+  const double threads = num_threads, doublings = std::log2(threads);
   const double reading = work.leaves * costs.stream_leaf + work.bytes / kKilobyte * costs.stream_kb;
-  return costs.share + costs.fork * (1 - 1 / threads) +
+  return costs.share + costs.fork * doublings +
          (work.leaves * costs.scan_leaf + rows_ns(work, costs)) / threads +
-         far_share(work.span) * reading / std::min(threads, kStreams) +
-         (threads - 1) * work.hits * costs.merge + work.hits * hit(costs, work.hits);
+         far_share(work.span) * reading / std::min(threads, kStreams) + doublings * work.hits * costs.merge +
+         work.hits * hit(costs, work.hits);
 }
 
 }  // namespace

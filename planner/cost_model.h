@@ -2,8 +2,8 @@
 //
 //   bounded = search + nodes node + ranges range + leaves leaf + tied tied + rows
 //             + far(leaves far_leaf + kB far_kb) + hits hit(k)
-//   scan    = share + fork (1 - 1 / threads) + (leaves scan_leaf + rows) / threads
-//             + far(leaves stream_leaf + kB stream_kb) / streams + (threads - 1) hits merge + hits hit(k)
+//   scan    = share + fork log2(threads) + (leaves scan_leaf + rows) / threads
+//             + far(leaves stream_leaf + kB stream_kb) / streams + log2(threads) hits merge + hits hit(k)
 //   rows    = values value + candidates candidate + replacements replace(k)
 //
 // far: the part of it that caches do not spare. streams: threads, as many as memory has room for. A scan by
@@ -28,8 +28,8 @@ struct CostsNs {
   double replacement = 28;  // a row that enters the 16 best in another's place; more for larger k
   double hit = 30;          // each row of an answer of 16; more for larger k
   double share = 953;       // a scan that finds one row
-  double fork = 9'300;      // until all threads that share it have come
-  double merge = 164;       // each row of a thread's k best, when they are put together
+  double fork = 7'000;      // until twice as many threads share it: those that have come wake the next
+  double merge = 164;       // each of the k best, when those of twice as many threads are put together
   double scan_leaf = 29;    // visiting a leaf in a scan
   double far_leaf = 80;     // reading a leaf that no cache holds, after one elsewhere
   double far_kb = 65;       // and each kilobyte of its values

@@ -135,6 +135,17 @@ TEST(Automatic, HasACheckpointInASmallTableIfThreadsShareIt) {
   }
 }
 
+TEST(Automatic, SharesAScanAmongThreadsThatHaveEnoughToDo) {
+  Random random(6);
+  for (const auto& [num_rows, num_pieces] : {std::pair(1000, 1), std::pair(8000, 2), std::pair(20'000, 8)}) {
+    const Table table = random_table(random, ValueClass::uniform_f32, static_cast<std::size_t>(num_rows), 2);
+    const Index index = Index::build(table.view(), {.block_rows = 16});
+    const SearchResult any = index.search({.weights = {1, 1}, .k = 1});
+    EXPECT_EQ(scan_threads(*any.snapshot, 0), std::min(num_pieces, threads_of(0))) << num_rows << " rows";
+    EXPECT_EQ(scan_threads(*any.snapshot, 1), 1);
+  }
+}
+
 TEST(Automatic, RefusesANegativeNumberOfThreadsForEveryTable) {
   Random random(5);
   for (const std::size_t rows : {10, 8000}) {
