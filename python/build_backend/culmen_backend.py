@@ -1,0 +1,33 @@
+"""scikit-build-core, and source distributions that hold the C++ sources, which lie above this folder."""
+
+import contextlib
+import pathlib
+import shutil
+
+from scikit_build_core import build as _build
+from scikit_build_core.build import *  # noqa: F403
+
+_HERE = pathlib.Path(__file__).resolve().parent.parent
+_ABOVE = _HERE.parent
+_COPY = _HERE / "culmen-src"  # CMakeLists.txt looks here first
+_ROOMS = ["api", "base", "cmake", "cpu", "gpu", "include", "index", "planner", "query", "select", "table", "tools"]
+
+
+@contextlib.contextmanager
+def _sources():
+    if _COPY.exists():  # this is a source distribution
+        yield
+        return
+    try:
+        for room in _ROOMS:
+            shutil.copytree(_ABOVE / room, _COPY / room)
+        for file in ("CMakeLists.txt", "LICENSE"):
+            shutil.copy(_ABOVE / file, _COPY / file)
+        yield
+    finally:
+        shutil.rmtree(_COPY, ignore_errors=True)
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    with _sources():
+        return _build.build_sdist(sdist_directory, config_settings)

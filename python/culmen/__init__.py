@@ -1,0 +1,37 @@
+"""Exact top-k over many attributes, with weights chosen at query time.
+
+    import culmen
+
+    index = culmen.Index.build(hotels, attributes=["price:low", "rating"], id="id", label="name")
+    for row in index.search({"price": -0.4, "rating": 1.2}, k=10, where="price<=200"):
+        print(row.label, row.score, row["price"])
+"""
+
+from ._core import num_devices
+from ._errors import (
+    CudaError,
+    Error,
+    FormatError,
+    InputError,
+    InvalidArgument,
+    IoError,
+    NoIndex,
+    OutOfDeviceMemory,
+    RowError,
+)
+from ._index import Batch, Index, rank
+from ._reports import (
+    AttributeInfo,
+    Explanation,
+    IndexInfo,
+    Prediction,
+    RecoveryInfo,
+    RefreshStats,
+    RepairReport,
+    SearchStats,
+    WriteResult,
+)
+from ._result import BatchResult, Result, Row
+from ._version import __version__
+
+__all__ = [name for name in globals() if not name.startswith("_")]

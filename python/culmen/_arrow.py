@@ -1,0 +1,40 @@
+"""Columns of tables that speak Arrow, read when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from . import _core
+
+
+class ArrowColumn:
+    """One column. `np.asarray` gives its numbers, iteration its texts; each raises InputError for the other."""
+
+    def __init__(self, table: _core.ArrowTable, position: int) -> None:
+        self._table = table
+        self._position = position
+
+    def __len__(self) -> int:
+        return self._table.num_rows
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if self._table.format(self._position) in ("u", "U", "vu", "dictionary"):
+            return np.empty(len(self), dtype="U1")  # of text, as the caller finds out
+        values = self._table.numbers(self._position)
+        return values if dtype is None else values.astype(dtype)
+
+    def __iter__(self) -> Iterator[str | None]:
+        return iter(self._table.texts(self._position))
+
+    def gaps(self) -> np.ndarray | None:
+        """True where there is no value; None: there is one everywhere."""
+        gaps = self._table.gaps(self._position)
+        return None if gaps is None else gaps.astype(bool)
+
+
+def arrow_columns(table: Any) -> dict[str, ArrowColumn]:
+    read = _core.ArrowTable(table.__arrow_c_stream__())
+    return {name: ArrowColumn(read, i) for i, name in enumerate(read.names)}

@@ -1,0 +1,39 @@
+"""What culmen raises. Every class derives from Error, and from the built-in exception that people expect."""
+
+
+class Error(Exception):
+    """What culmen raises, but for MemoryError when the host's memory runs out, and what a callback raises."""
+
+
+class InvalidArgument(Error, ValueError):
+    """Something impossible was asked for: an unknown attribute, k = 0, weights that are not finite, ..."""
+
+
+class InputError(Error, ValueError):
+    """A table cannot be indexed: NaN, an id twice, text in place of a number, ..."""
+
+
+class RowError(InputError):
+    """A row of a table cannot be stored. The text counts rows from 1."""
+
+    row: int  #: The row, counted from 0.
+
+
+class FormatError(Error, ValueError):
+    """An index file is damaged, foreign or of another format version."""
+
+
+class IoError(Error, OSError):
+    """The operating system refused: no such file, no space, no permission."""
+
+
+class NoIndex(IoError, FileNotFoundError):
+    """What is at the path is not an index."""
+
+
+class CudaError(Error, RuntimeError):
+    """A CUDA call failed, or there is no device to call."""
+
+
+class OutOfDeviceMemory(CudaError, MemoryError):
+    """Device memory, or pinned host memory, ran out."""

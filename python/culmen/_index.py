@@ -1,0 +1,472 @@
+"""Index: build it from a table, save and open it, change it, ask it for the k best rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Union, overload
+
+import numpy as np
+
+from . import _core
+from ._errors import InvalidArgument
+from ._reports import (
+    AttributeInfo,
+    Explanation,
+    IndexInfo,
+    Prediction,
+    RecoveryInfo,
+    RepairReport,
+    WriteResult,
+)
+from ._result import BatchResult, Result, Row
+from ._tables import Attributes, as_ids, take_table
+
+#: A number by name, one number an attribute, or a matrix [questions, attributes].
+Weights = Union[Mapping[str, float], Sequence[float], np.ndarray]
+#: "price<=200 and stars>=4", or {"price": (None, 200), "stars": (4, None)}; a number instead of a pair: equal to it.
+Where = Union[str, Mapping[str, Any], None]
+#: Called with what goes on ("sorting") and how much of all is done, 0 to 1.
+Progress = Callable[[str, float], object]
+
+ALL_CORES = 0
+
+
+class Index:
+    """An index of a table: exact top-k under weights that come with the question.
+
+    It is a handle: copies of it are the same index. It changes by whole batches, each of which makes the next
+    version; a search sees one version. All methods may be called from any number of threads, and release the
+    GIL while they work. Ctrl-C stops a build, and a batch of questions between two parts of it.
+
+    >>> import culmen
+    >>> hotels = {"id": [1, 2, 3], "price": [80, 120, 60], "rating": [7.9, 9.1, 6.0]}
+    >>> index = culmen.Index.build(hotels, attributes=["price:low", "rating"], id="id")
+    >>> [row.id for row in index.search({"price": -0.05, "rating": 1}, k=2)]
+    [1, 2]
+    """
+
+    __slots__ = ("_core", "_names")
+
+    def __init__(self) -> None:
+        raise TypeError("an index comes from Index.build, Index.create or Index.open")
+
+    @classmethod
+    def _of(cls, core: _core.Index) -> Index:
+        index = object.__new__(cls)
+        index._core = core
+        index._names = tuple(attribute["name"] for attribute in core.info()["attributes"])
+        return index
+
+    # ---- where an index comes from
+
+    @classmethod
+    def build(
+        cls,
+        table: Any,
+        attributes: Attributes = None,
+        *,
+        id: str | Any | None = None,
+        label: str | Any | None = None,
+        nulls: str = "error",
+        value_type: str = "automatic",
+        partitioning: str = "angle",
+        num_partitions: int = 0,
+        block_rows: int = 0,
+        threads: int = ALL_CORES,
+        device: str | None = None,
+        progress: Progress | bool | None = None,
+    ) -> Index:
+        """Builds an index in memory.
+
+        Args:
+            table: a dict of columns by name, an array [rows, attributes], or a table that speaks Arrow: of
+                pyarrow, polars, pandas or DuckDB. Columns of float32, float64, int32 and int64 are read where
+                they are; others are widened, which copies them.
+            attributes: the columns to rank by: names, with ":low" behind those whose small values are good, or
+                a dict of names to "high" or "low". It never changes an answer: it says which sign a weight
+                usually has, and makes that sign the fast one. Default: all columns but id and label.
+            id: the column of ids, or the ids: unique integers from 0 on. Default: 0, 1, 2, ...
+            label: the column of texts that come with the answers, or the texts.
+            nulls: "error", or "drop" to leave out rows in which an attribute is null, NaN or infinite.
+            value_type: "automatic" keeps float32 where every value is exactly one, else float64; "float32"
+                rounds; "float64".
+            threads: all cores by default. They never change a byte of the index.
+            device: "cuda:0" builds on that GPU; the index is the same.
+            progress: True shows a bar, with tqdm where it is installed; or a function.
+
+        Raises:
+            InputError: for a table that cannot be indexed (NaN, infinity, an integer beyond 2^53, an id twice).
+            InvalidArgument: for columns that are not there, and options out of range.
+
+        Cost: O(n log n) time, and about twice the table's size of memory while it lasts.
+        """
+        columns = take_table(table, attributes, id, label, nulls)
+        with _shown(progress) as report:
+            return cls._of(
+                _core.build(
+                    *columns.arguments(),
+                    partitioning,
+                    num_partitions,
+                    block_rows,
+                    value_type,
+                    threads,
+                    _device_number(device),
+                    report,
+                )
+            )
+
+    @classmethod
+    def create(
+        cls,
+        attributes: Sequence[str] | Mapping[str, str],
+        *,
+        has_labels: bool = False,
+        value_type: str = "automatic",
+        block_rows: int = 0,
+    ) -> Index:
+        """An index in memory without rows, to be filled by changes; "automatic" is float64 here.
+
+        >>> index = Index.create(["price:low", "rating"])
+        >>> index.insert({"price": [80, 120], "rating": [7.9, 9.1]}).inserted
+        2
+        """
+        named = attributes if isinstance(attributes, Mapping) else dict(_split(name) for name in attributes)
+        return cls._of(_core.create(list(named), list(named.values()), has_labels, value_type, block_rows))
+
+    @classmethod
+    def open(
+        cls,
+        directory: str | os.PathLike[str],
+        *,
+        writable: bool = False,
+        durability: str = "sync",
+        threads: int = ALL_CORES,
+    ) -> Index:
+        """Opens the index in a directory, with every change that was reported as done. Reads and checks every byte.
+
+        Args:
+            writable: takes the directory's lock and allows changes; one writer at a time, in one process.
+            durability: when a change counts as done: "sync" when it survives a power cut, "os" when it
+                survives the end of the process, "batch" after flush().
+
+        Raises:
+            NoIndex: if there is none. It is a FileNotFoundError.
+            FormatError: if a file is damaged; the text names it.
+            IoError: if a file cannot be read, or another process has the lock. It is an OSError.
+        """
+        return cls._of(_core.open(os.fspath(directory), writable, durability, threads))
+
+    @staticmethod
+    def repair(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> RepairReport:
+        """Saves what is sound of a damaged index: writes a new one to `target`, which must not exist or be empty."""
+        report = _core.repair(os.fspath(source), os.fspath(target))
+        return RepairReport(**{**report, "dropped": tuple(report["dropped"])})
+
+    def save(self, directory: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Saves this version in a directory, which is created. After a crash or an error it holds the old index or
+        the new one, whole. Raises InvalidArgument if an index is there and overwrite is false."""
+        self._core.save(os.fspath(directory), overwrite)
+
+    # ---- questions
+
+    @overload
+    def search(
+        self,
+        weights: Mapping[str, float] | Sequence[float],
+        k: int | None = ...,
+        *,
+        where: Where = ...,
+        min_score: float | None = ...,
+        scale: str = ...,
+        engine: str = ...,
+        threads: int = ...,
+    ) -> Result: ...
+
+    @overload
+    def search(
+        self,
+        weights: np.ndarray,
+        k: int | None = ...,
+        *,
+        where: Where = ...,
+        min_score: float | None = ...,
+        scale: str = ...,
+        engine: str = ...,
+        threads: int = ...,
+    ) -> Result | BatchResult: ...
+
+    def search(
+        self,
+        weights: Any,
+        k: int | None = 10,
+        *,
+        where: Where = None,
+        min_score: float | None = None,
+        scale: str = "none",
+        engine: str = "auto",
+        threads: int = ALL_CORES,
+    ) -> Result | BatchResult:
+        """The k rows with the highest weighted sums, exactly; equal scores go to the smaller id.
+
+        Args:
+            weights: a dict of numbers by name (attributes not named get 0), one number an attribute, or an
+                array [questions, attributes]: many questions in one call, on all cores.
+            k: how many rows. None, only with min_score: all that reach it.
+            where: only rows in these ranges: a text, "price<=200 and stars>=4", or a dict of a pair (least,
+                most), or of a number, by name.
+            min_score: only rows with at least this score.
+            scale: "minmax": the weights apply to attributes scaled to 0..1 by their range in the index.
+            engine: "auto", "bounded", "scan", "gta" or "ta". The answer is the same.
+            threads: that share a scan, or the questions of a matrix.
+
+        Returns:
+            A Result; a BatchResult for an array of two dimensions.
+
+        Raises:
+            InvalidArgument: k = 0, weights of the wrong count, not finite or all zero, unknown attributes.
+        """
+        if isinstance(weights, np.ndarray) and weights.ndim == 2:
+            return self._search_matrix(weights, k, where, min_score, scale, engine, threads)
+        return Result(self._core.search(weights, k, where, min_score, scale, engine, threads), self._names)
+
+    def _search_matrix(
+        self,
+        weights: np.ndarray,
+        k: int | None,
+        where: Where,
+        min_score: float | None,
+        scale: str,
+        engine: str,
+        threads: int,
+    ) -> BatchResult:
+        if k is None:
+            raise InvalidArgument("many questions in one call need a k: it is how wide their answers are")
+        matrix = np.ascontiguousarray(weights, dtype=np.float64)
+        return BatchResult(
+            self._core.search_matrix(matrix, k, where, min_score, scale, engine, threads), self._names
+        )
+
+    def explain(
+        self,
+        weights: Mapping[str, float] | Sequence[float] | np.ndarray,
+        k: int | None = 10,
+        *,
+        where: Where = None,
+        min_score: float | None = None,
+        scale: str = "none",
+        engine: str = "auto",
+        threads: int = ALL_CORES,
+    ) -> Explanation:
+        """What search would do with this question, why, and how long each engine would take."""
+        report = self._core.explain(weights, k, where, min_score, scale, engine, threads)
+        predictions = tuple(Prediction(**prediction) for prediction in report["predictions"])
+        return Explanation(**{**report, "predictions": predictions})
+
+    def get(self, id: int) -> Row | None:
+        """The row with this id; None if there is none. Its score is NaN. Cost: reads the ids of all rows."""
+        row = self._core.get(as_ids(int(id)))[0]
+        return None if row is None else Row(row[0], float("nan"), dict(zip(self._names, row[1])), row[2])
+
+    def __contains__(self, id: int) -> bool:
+        return self._core.contains(id)
+
+    # ---- changes
+
+    def insert(self, table: Any, *, id: Any = None, label: Any = None, round_to_float32: bool = False) -> WriteResult:
+        """Adds rows, all or none. Columns go by their names; an array has them in the index's order. Rows without
+        ids get the next free ones. Raises RowError for an id that is there already, NaN, ..."""
+        return self._write(_core.Steps.insert, table, id, label, round_to_float32)
+
+    def upsert(self, table: Any, *, id: Any, label: Any = None, round_to_float32: bool = False) -> WriteResult:
+        """Adds rows, and replaces those with the same id."""
+        return self._write(_core.Steps.upsert, table, id, label, round_to_float32)
+
+    def erase(self, ids: int | Iterable[int]) -> int:
+        """Removes rows; ids that are not there are ignored. Returns how many were there."""
+        steps = _core.Steps()
+        steps.erase(as_ids(ids))
+        return _core.write(self._core, steps, False)["erased"]
+
+    def batch(self, *, round_to_float32: bool = False) -> Batch:
+        """Several changes that become visible together, or not at all.
+
+        >>> index = Index.create(["price"])
+        >>> with index.batch() as batch:
+        ...     batch.insert({"price": [1, 2, 3]})
+        ...     batch.erase([0])
+        >>> len(index)
+        2
+        """
+        return Batch(self, round_to_float32)
+
+    def _write(self, add: Any, table: Any, id: Any, label: Any, round_to_float32: bool) -> WriteResult:
+        steps = _core.Steps()
+        add(steps, *self._rows(table, id, label).arguments())
+        return WriteResult(**_core.write(self._core, steps, round_to_float32))
+
+    def _rows(self, table: Any, id: Any, label: Any) -> Any:
+        named = isinstance(table, Mapping) or hasattr(table, "__arrow_c_stream__")
+        return take_table(table, self._names if named else None, id, label, named=named)
+
+    def flush(self) -> None:
+        """Makes all changes so far durable, whatever durability the index was opened with."""
+        _core.flush(self._core)
+
+    def checkpoint(self) -> None:
+        """Writes a snapshot to the directory, so that opening has no log to replay. Also happens by itself."""
+        _core.checkpoint(self._core)
+
+    def compact(self) -> None:
+        """Loads all rows again, with the partitions and bounds of a fresh build. Searches go on."""
+        _core.compact(self._core)
+
+    def close(self) -> None:
+        """Ends writing: makes all changes durable and releases the lock. Searches stay possible."""
+        _core.close(self._core)
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(
+        self, type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def refresh(self) -> str:
+        """For an index that was opened to read: takes over what its writer has published since. Returns "unchanged",
+        "advanced", or "replaced" if the directory holds another index by now."""
+        return self._core.refresh()
+
+    def snapshot(self) -> Index:
+        """A handle that stays with this version."""
+        return Index._of(self._core.snapshot())
+
+    # ---- what it is
+
+    @property
+    def version(self) -> int:
+        return self._core.version()
+
+    @property
+    def info(self) -> IndexInfo:
+        report = self._core.info()
+        attributes = tuple(AttributeInfo(**attribute) for attribute in report["attributes"])
+        return IndexInfo(**{**report, "attributes": attributes})
+
+    @property
+    def recovery(self) -> RecoveryInfo:
+        """What opening found in the log."""
+        return RecoveryInfo(**self._core.recovery())
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names, in the order that weights without names have."""
+        return self._names
+
+    def verify(self, deep: bool = True) -> list[str]:
+        """Recomputes order, ids, bounds and counts, and returns the faults, one line each."""
+        return self._core.verify(deep)
+
+    def __len__(self) -> int:
+        return self._core.info()["num_rows"]
+
+    def __repr__(self) -> str:
+        info = self.info
+        return f"<culmen.Index: {info.num_rows} rows, {', '.join(self._names)}; {info.value_type}, version {info.version}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an index is not pickled: save() it, and open() the directory in the other process")
+
+
+class Batch:
+    """Changes that Index.batch collects. `result` says what they did, after the with statement."""
+
+    def __init__(self, index: Index, round_to_float32: bool) -> None:
+        self._index = index
+        self._round_to_float32 = round_to_float32
+        self._steps = _core.Steps()
+        self.result: WriteResult | None = None
+
+    def insert(self, table: Any, *, id: Any = None, label: Any = None) -> None:
+        self._steps.insert(*self._index._rows(table, id, label).arguments())
+
+    def upsert(self, table: Any, *, id: Any, label: Any = None) -> None:
+        self._steps.upsert(*self._index._rows(table, id, label).arguments())
+
+    def erase(self, ids: int | Iterable[int]) -> None:
+        self._steps.erase(as_ids(ids))
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(
+        self, type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if type is None:
+            self.result = WriteResult(**_core.write(self._index._core, self._steps, self._round_to_float32))
+
+
+def _split(attribute: str) -> tuple[str, str]:
+    name, _, preference = attribute.partition(":")
+    return name, preference or "high"
+
+
+def _device_number(device: str | None) -> int:
+    if device is None or device == "cpu":
+        return -1
+    kind, _, number = device.partition(":")
+    if kind != "cuda" or not (number or "0").isdigit():
+        raise InvalidArgument(f'a device is "cpu" or "cuda:0", not {device!r}')
+    return int(number or "0")
+
+
+class _shown:
+    """The function that a build reports to: the caller's, a bar's, or None."""
+
+    def __init__(self, progress: Progress | bool | None) -> None:
+        self._bar: Any = None
+        self._report = progress if callable(progress) else None
+        if progress is True:
+            try:
+                from tqdm.auto import tqdm
+            except ImportError:
+                return
+            self._bar = tqdm(total=1.0, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}")
+            self._report = self._show
+
+    def _show(self, phase: str, fraction: float) -> None:
+        self._bar.set_description(phase)
+        self._bar.update(max(0.0, fraction - self._bar.n))
+
+    def __enter__(self) -> Progress | None:
+        return self._report
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def rank(
+    table: Any,
+    weights: Mapping[str, float] | Sequence[float],
+    k: int = 10,
+    *,
+    attributes: Attributes = None,
+    id: Any = None,
+    label: Any = None,
+    nulls: str = "error",
+    where: Where = None,
+    min_score: float | None = None,
+    scale: str = "none",
+) -> Result:
+    """The k best rows of a table that is asked once: builds an index, asks it, and lets it go.
+
+    >>> rank({"price": [80, 120, 60], "rating": [7.9, 9.1, 6.0]}, {"price": -0.05, "rating": 1}, k=1).ids
+    array([0])
+    """
+    if attributes is None and isinstance(weights, Mapping) and where is None:
+        attributes = list(weights)
+    index = Index.build(table, attributes, id=id, label=label, nulls=nulls)
+    return index.search(weights, k, where=where, min_score=min_score, scale=scale)

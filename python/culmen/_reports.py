@@ -1,0 +1,117 @@
+"""What calls report. The fields are those of the C++ headers, where they are explained at length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SearchStats:
+    """What a search did. Counts are exact; bytes are those of the values and bounds that were read."""
+
+    engine: str  #: the engine that answered
+    tuples_in_index: int
+    tuples_scored: int
+    blocks_visited: int  #: blocks whose rows were scored
+    nodes_visited: int  #: inner nodes whose children's bounds were computed
+    bounds_computed: int
+    leaves_tied_out: int  #: blocks that could only tie, with ids too large to win; 0 from a GPU, as the next two
+    candidates: int  #: rows that passed the filter, with at least the k-th best score so far
+    replacements: int  #: those of them that took the place of another
+    bytes_touched: int
+    scan_fallback: bool  #: the search by bounds gave up, and a scan answered
+    device: str | None  #: the GPU that answered, as "cuda:0"
+    elapsed_us: float
+
+    @property
+    def share_scored(self) -> float:
+        """The part of the table whose scores were computed."""
+        return self.tuples_scored / self.tuples_in_index if self.tuples_in_index else 0.0
+
+
+@dataclass(frozen=True)
+class AttributeInfo:
+    name: str
+    preference: str  #: "high" or "low": the good end
+    minimum: float  #: over the index; 0 when it is empty
+    maximum: float
+
+
+@dataclass(frozen=True)
+class IndexInfo:
+    """What an index is, and how large."""
+
+    num_rows: int
+    attributes: tuple[AttributeInfo, ...]
+    value_type: str  #: "float32" or "float64"
+    has_labels: bool
+    partitioning: str  #: "angle" or "random"
+    num_partitions: int
+    block_rows: int
+    num_blocks: int
+    num_nodes: int
+    height: int
+    data_bytes: int  #: attributes and ids
+    overhead_bytes: int  #: tree, bounds, bookkeeping and empty slots
+    rounded_values: int  #: values changed by value_type="float32"
+    uuid: str  #: of an index in a directory; else empty
+    version: int
+    compact_advised: bool
+
+
+@dataclass(frozen=True)
+class WriteResult:
+    version: int  #: the first version of the index that holds the batch
+    inserted: int  #: rows whose id was new
+    replaced: int  #: rows that took the place of another
+    erased: int
+    first_id: int | None  #: the first of the ids that were assigned
+
+
+@dataclass(frozen=True)
+class RecoveryInfo:
+    """What opening a directory found in its log."""
+
+    num_batches: int  #: applied
+    dropped_bytes: int  #: at the end of the log: batches that no call had reported as done
+    dropped_from: str
+
+
+@dataclass(frozen=True)
+class RepairReport:
+    rows_kept: int
+    rows_lost: int
+    batches_applied: int
+    dropped: tuple[str, ...]  #: one line each: file, place, what was wrong
+
+
+@dataclass(frozen=True)
+class Prediction:
+    engine: str
+    elapsed_us: float
+    device: str | None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a search would do, and why. `print(explanation)` shows it."""
+
+    engine: str
+    reason: str
+    predictions: tuple[Prediction, ...]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class RefreshStats:
+    """What it took to bring a copy on a GPU to the index's present version."""
+
+    version: int
+    blocks: int
+    nodes: int
+    bytes: int
+    is_whole: bool
+    elapsed_us: float

@@ -1,0 +1,247 @@
+"""Tables of every kind as NumPy columns that culmen reads in place where it can.
+
+Taken are: a dict of arrays by name; a two-dimensional array, row by row; and whatever speaks Arrow
+(`__arrow_c_stream__`): pyarrow, polars and pandas tables, DuckDB relations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Union
+
+import numpy as np
+
+from ._arrow import ArrowColumn, arrow_columns
+from ._errors import InputError, InvalidArgument
+
+#: Names with or without their good end ("price:low"), or a mapping of names to "high" or "low".
+Attributes = Union[Sequence[str], Mapping[str, str], None]
+
+_READ_IN_PLACE = {np.dtype(t) for t in ("f4", "f8", "i4", "i8")}
+_WIDENED = {
+    np.dtype("f2"): "f4",
+    np.dtype("b1"): "i4",
+    np.dtype("i1"): "i4",
+    np.dtype("u1"): "i4",
+    np.dtype("i2"): "i4",
+    np.dtype("u2"): "i4",
+    np.dtype("u4"): "i8",
+}
+
+
+@dataclass
+class Columns:
+    """What the extension takes: columns of float32, float64, int32 or int64, any stride, native byte order."""
+
+    num_rows: int
+    names: list[str]  # empty: in the order of the index's
+    preferences: list[str]
+    columns: list[np.ndarray]
+    ids: np.ndarray | None = None
+    labels: list[str] | None = None
+
+    def arguments(self) -> tuple:
+        return self.num_rows, self.names, self.preferences, self.columns, self.ids, self.labels
+
+
+@dataclass
+class _Source:
+    """A table before anything is chosen from it: columns by name, in their order."""
+
+    columns: dict[str, Any]
+    has_names: bool = True
+
+    def take(self, name: str, what: str) -> Any:
+        if name not in self.columns:
+            raise InvalidArgument(f"no column {name!r} for {what}; there are {', '.join(map(repr, self.columns))}")
+        return self.columns[name]
+
+
+def take_table(
+    table: Any,
+    attributes: Attributes = None,
+    id: str | Any | None = None,
+    label: str | Any | None = None,
+    nulls: str = "error",
+    named: bool = True,
+) -> Columns:
+    """Attributes default to all columns but those of ids and labels. Unless they are to be named, columns of an
+    index go by their order."""
+    if nulls not in ("error", "drop"):
+        raise InvalidArgument(f'nulls is "error" or "drop", not {nulls!r}')
+    source = _source_of(table)
+    preferences = _preferences(attributes, source, id, label)
+    chosen = {name: source.take(name, "an attribute") for name in preferences}
+    columns = {name: _numbers(column, name) for name, column in chosen.items()}
+    ids = source.take(id, "the ids") if isinstance(id, str) else id
+    labels = source.take(label, "the labels") if isinstance(label, str) else label
+    if ids is not None:
+        chosen[id if isinstance(id, str) else "the ids"] = ids
+    gaps = {name: gap for name, column in chosen.items() if (gap := _gaps(column)) is not None}
+    num_rows = _length(columns, ids)
+    keep = _rows_without_gaps(columns, gaps, num_rows, nulls)
+    taken = Columns(
+        num_rows,
+        list(columns) if named else [],
+        list(preferences.values()) if named else [],
+        list(columns.values()),
+        None if ids is None else _ids(ids, num_rows),
+        None if labels is None else _texts(labels, num_rows),
+    )
+    return taken if keep is None else _only(taken, keep)
+
+
+def _source_of(table: Any) -> _Source:
+    if isinstance(table, Mapping):
+        return _Source({str(name): column for name, column in table.items()})
+    if hasattr(table, "__arrow_c_stream__"):
+        return _Source(arrow_columns(table))
+    matrix = np.asarray(table)
+    if matrix.ndim != 2:
+        raise InvalidArgument(
+            "a table is a dict of columns, a two-dimensional array (a row of it is a row of the table), or a DataFrame "
+            f"or Arrow table, not {_kind(table)}"
+        )
+    return _Source({f"a{i}": matrix[:, i] for i in range(matrix.shape[1])}, has_names=False)
+
+
+def _kind(table: Any) -> str:
+    if isinstance(table, np.ndarray):
+        return f"an array of {table.ndim} dimensions"
+    return f"{type(table).__module__}.{type(table).__qualname__}"
+
+
+def _preferences(attributes: Attributes, source: _Source, id: Any, label: Any) -> dict[str, str]:
+    if attributes is None:
+        others = {name for name in (id, label) if isinstance(name, str)}
+        return {name: "high" for name in source.columns if name not in others}
+    if isinstance(attributes, str):
+        raise InvalidArgument(f"attributes is a list of names, or a dict, not the text {attributes!r}")
+    if isinstance(attributes, Mapping):
+        return dict(attributes)
+    preferences = {}
+    names = list(source.columns)
+    for position, attribute in enumerate(attributes):
+        name, _, preference = attribute.partition(":") if attribute not in names else (attribute, "", "")
+        if not source.has_names and name not in source.columns:
+            if position >= len(names):
+                raise InvalidArgument(f"there are more attributes than the {len(names)} columns of the array")
+            source.columns[name] = source.columns.pop(names[position])
+        if name in preferences:
+            raise InvalidArgument(f"attribute {name!r} comes twice")
+        preferences[name] = preference or "high"
+    if not source.has_names and len(preferences) != len(names):
+        raise InvalidArgument(f"{len(preferences)} attributes for the {len(names)} columns of the array")
+    return preferences
+
+
+def _gaps(column: Any) -> np.ndarray | None:
+    """True where there is no value; None: there is one everywhere."""
+    if isinstance(column, ArrowColumn):
+        return column.gaps()
+    mask = np.ma.getmask(column) if isinstance(column, np.ma.MaskedArray) else np.False_
+    return mask if np.any(mask) else None
+
+
+def _numbers(column: Any, name: str) -> np.ndarray:
+    values = np.ma.getdata(column) if isinstance(column, np.ma.MaskedArray) else np.asarray(column)
+    if values.ndim != 1:
+        raise InvalidArgument(f"column {name!r} has {values.ndim} dimensions; a column has one")
+    if values.dtype.kind == "O":
+        values = _from_objects(values, name)
+    kind = values.dtype.newbyteorder("=")
+    if kind in _READ_IN_PLACE:
+        return values if values.dtype == kind else values.astype(kind)
+    if kind in _WIDENED:
+        return values.astype(_WIDENED[kind])
+    if kind == np.dtype("u8"):
+        if len(values) and values.max() >= 1 << 63:
+            raise InputError(f"column {name!r} has integers of 2^63 and more, which would be rounded: make it float64")
+        return values.astype("i8")
+    if kind.kind in "mM":
+        raise InputError(f"column {name!r} holds dates or times: turn it into numbers, e.g. with .astype('int64')")
+    raise InputError(
+        f"column {name!r} holds {'text' if kind.kind in 'SUT' else str(kind)}, not numbers: name the columns to rank by "
+        "with attributes=[...], and a column of texts that is to come with the answers with label=..."
+    )
+
+
+def _from_objects(values: np.ndarray, name: str) -> np.ndarray:
+    """Lists of Python numbers with None among them, decimals, ..."""
+    if any(isinstance(value, (str, bytes)) for value in values):
+        return values.astype("U")
+    try:
+        if all(isinstance(value, int) for value in values):
+            return np.array(values.tolist(), dtype=np.int64)
+        return np.array([np.nan if value is None else float(value) for value in values])
+    except OverflowError:
+        raise InputError(f"column {name!r} has integers beyond 2^63") from None
+    except (TypeError, ValueError):
+        raise InputError(f"column {name!r} holds Python objects that are not numbers") from None
+
+
+def _ids(ids: Any, num_rows: int) -> np.ndarray:
+    values = np.asarray(ids)
+    if values.dtype.kind == "u" and len(values) and values.max() >= 1 << 63:
+        raise InputError("ids end below 2^63 - 1")
+    if values.dtype.kind not in "iu":
+        raise InputError(f"ids are integers; these are {values.dtype}")
+    if values.shape != (num_rows,):
+        raise InvalidArgument(f"the ids have the shape {values.shape} for {num_rows} rows")
+    return np.ascontiguousarray(values, dtype=np.int64)
+
+
+def _texts(labels: Any, num_rows: int) -> list[str]:
+    texts = [None if text is None or text != text else str(text) for text in labels]
+    if len(texts) != num_rows:
+        raise InvalidArgument(f"there are {len(texts)} labels for {num_rows} rows")
+    return texts
+
+
+def _length(columns: Mapping[str, np.ndarray], ids: Any) -> int:
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise InvalidArgument(
+            "the columns differ in length: " + ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
+        )
+    return next(iter(lengths.values()), 0 if ids is None else len(ids))
+
+
+def _rows_without_gaps(
+    columns: Mapping[str, np.ndarray], gaps: Mapping[str, np.ndarray], num_rows: int, nulls: str
+) -> np.ndarray | None:
+    """None: all of them. NaN is a gap only where gaps are dropped; else the index says which row has it."""
+    keep = None
+    for name in {**dict.fromkeys(gaps), **dict.fromkeys(columns)}:
+        is_gap = gaps.get(name)
+        if nulls == "drop" and name in columns and columns[name].dtype.kind == "f":
+            without = ~np.isfinite(columns[name])
+            is_gap = without if is_gap is None else is_gap | without
+        if is_gap is None or not is_gap.any():
+            continue
+        if nulls == "error":
+            raise InputError(
+                f"column {name!r} has no value in {int(is_gap.sum())} of {num_rows} rows, first in row "
+                f"{int(is_gap.argmax()) + 1}: fill the gaps, or leave such rows out with nulls='drop'"
+            )
+        keep = ~is_gap if keep is None else keep & ~is_gap
+    return keep
+
+
+def _only(table: Columns, keep: np.ndarray) -> Columns:
+    return Columns(
+        int(keep.sum()),
+        table.names,
+        table.preferences,
+        [column[keep] for column in table.columns],
+        None if table.ids is None else table.ids[keep],
+        None if table.labels is None else [text for text, kept in zip(table.labels, keep) if kept],
+    )
+
+
+def as_ids(ids: int | Iterable[int] | np.ndarray) -> np.ndarray:
+    values = np.atleast_1d(np.asarray(ids if isinstance(ids, (int, np.ndarray)) else list(ids)))
+    if values.size == 0:
+        return np.empty(0, dtype=np.int64)
+    return _ids(values, len(values))

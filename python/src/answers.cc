@@ -1,0 +1,113 @@
+#include "answers.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "arrays.h"
+#include "bindings.h"
+#include "interrupt.h"
+#include "reports.h"
+
+namespace culmen::python {
+namespace {
+
+template <typename T, typename Get>
+nb::object of_hits(const SearchResult& result, Get get) {
+  std::vector<T> values;
+  values.reserve(result.hits.size());
+  for (const Hit& hit : result.hits) values.push_back(get(hit));
+  return to_numpy(std::move(values));
+}
+
+std::size_t num_attributes_of(const SearchResult& result) {
+  return result.hits.empty() ? 0 : result.row(0).values.size();
+}
+
+// [hits][num_attributes]
+nb::object values_of(const SearchResult& result) {
+  const std::size_t width = num_attributes_of(result);
+  std::vector<double> values;
+  values.reserve(result.hits.size() * width);
+  for (std::size_t rank = 0; rank < result.hits.size(); ++rank)
+    for (std::size_t i = 0; i < width; ++i) values.push_back(result.attribute(rank, static_cast<int>(i)));
+  return to_numpy(std::move(values), {result.hits.size(), width});
+}
+
+nb::list labels_of(const SearchResult& result) {
+  nb::list labels;
+  for (std::size_t rank = 0; rank < result.hits.size(); ++rank) labels.append(result.label(rank));
+  return labels;
+}
+
+void append(const BatchAnswers& part, BatchAnswers& all) {
+  all.k = part.k;
+  all.version = part.version;
+  all.num_queries += part.num_queries;
+  all.ids.insert(all.ids.end(), part.ids.begin(), part.ids.end());
+  all.scores.insert(all.scores.end(), part.scores.begin(), part.scores.end());
+  all.counts.insert(all.counts.end(), part.counts.begin(), part.counts.end());
+}
+
+}  // namespace
+
+ManyAnswers search_many(const Index& index, const QueryBatch& batch, const SearchOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kBetweenSignals(50);
+  const nb::gil_scoped_release released;
+  ManyAnswers result{{}, index.snapshot()};
+  const std::size_t width = result.index.info().attributes.size();
+  const std::size_t num_queries = batch.weights.size() / width;
+  std::size_t at_once = 1024;
+  for (std::size_t first = 0;;) {
+    const bool is_last = num_queries - first <= at_once;
+    QueryBatch part = batch;
+    part.weights = is_last ? batch.weights.subspan(first * width)  // with what is no whole row, to be refused
+                           : batch.weights.subspan(first * width, at_once * width);
+    const Clock::time_point start = Clock::now();
+    append(result.index.search_batch(part, options), result.answers);
+    if (is_last) return result;
+    const bool is_quick = Clock::now() - start < kBetweenSignals;
+    {
+      const nb::gil_scoped_acquire acquired;
+      check_signals();
+    }
+    first += at_once;
+    at_once = is_quick ? 2 * at_once : std::max<std::size_t>(1, at_once / 2);
+  }
+}
+
+void bind_answers(nb::module_& module) {
+  nb::class_<SearchResult>(module, "Answer")
+      .def("__len__", [](const SearchResult& result) { return result.hits.size(); })
+      .def_prop_ro("ids",
+                   [](const SearchResult& result) {
+                     return of_hits<std::int64_t>(result, [](const Hit& hit) { return hit.id; });
+                   })
+      .def_prop_ro("scores",
+                   [](const SearchResult& result) {
+                     return of_hits<double>(result, [](const Hit& hit) { return hit.score; });
+                   })
+      .def_prop_ro("values", values_of)
+      .def_prop_ro("labels", labels_of)
+      .def_prop_ro("version", &SearchResult::version)
+      .def_prop_ro("stats", [](const SearchResult& result) { return report(result.stats); });
+
+  nb::class_<ManyAnswers>(module, "ManyAnswers")
+      .def("__len__", [](const ManyAnswers& many) { return many.answers.num_queries; })
+      .def_prop_ro("ids",
+                   [](const ManyAnswers& many) {
+                     return to_numpy(many.answers.ids, {many.answers.num_queries, many.answers.k});
+                   })
+      .def_prop_ro("scores",
+                   [](const ManyAnswers& many) {
+                     return to_numpy(many.answers.scores, {many.answers.num_queries, many.answers.k});
+                   })
+      .def_prop_ro("counts", [](const ManyAnswers& many) { return to_numpy(many.answers.counts); })
+      .def_prop_ro("version", [](const ManyAnswers& many) { return many.answers.version; })
+      .def_prop_ro("index", [](const ManyAnswers& many) { return many.index; });
+}
+
+}  // namespace culmen::python

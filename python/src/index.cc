@@ -1,0 +1,188 @@
+// culmen.Index, but for changes.
+#include "culmen/index.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <functional>
+#include <string>
+
+#include "answers.h"
+#include "bindings.h"
+#include "culmen/device.h"
+#include "culmen/error.h"
+#include "interrupt.h"
+#include "queries.h"
+#include "reports.h"
+#include "tables.h"
+
+namespace culmen::python {
+namespace {
+
+ValueType value_type_of(std::string_view name) {
+  if (name == "automatic") return ValueType::automatic;
+  if (name == "float32") return ValueType::float32;
+  if (name == "float64") return ValueType::float64;
+  throw InvalidArgument("value_type is \"automatic\", \"float32\" or \"float64\", not \"" + std::string(name) + "\"");
+}
+
+Partitioning partitioning_of(std::string_view name) {
+  if (name == "angle") return Partitioning::angle;
+  if (name == "random") return Partitioning::random;
+  throw InvalidArgument("partitioning is \"angle\" or \"random\", not \"" + std::string(name) + "\"");
+}
+
+// Reports to Python, and looks for Ctrl-C, from whichever thread builds.
+std::function<void(std::string_view, double)> progress_to(const nb::object& callback) {
+  return [&callback](std::string_view phase, double fraction) {
+    const nb::gil_scoped_acquire acquired;
+    check_signals();
+    if (!callback.is_none()) callback(phase, fraction);
+  };
+}
+
+BuildOptions build_options(std::string_view partitioning, int num_partitions, int block_rows,
+                           std::string_view value_type, int num_threads, int device, const nb::object& on_progress) {
+  BuildOptions options;
+  options.partitioning = partitioning_of(partitioning);
+  options.num_partitions = num_partitions;
+  options.block_rows = block_rows;
+  options.value_type = value_type_of(value_type);
+  options.num_threads = num_threads;
+  options.device = device;
+  options.stays_on_device = device != kNoDevice;
+  options.on_progress = progress_to(on_progress);
+  return options;
+}
+
+Index build(std::size_t num_rows, const nb::list& names, const nb::list& preferences, const nb::list& columns,
+            const nb::object& ids, const nb::object& labels, std::string_view partitioning, int num_partitions,
+            int block_rows, std::string_view value_type, int num_threads, int device, const nb::object& on_progress) {
+  const HeldTable table(num_rows, names, preferences, columns, ids, labels);
+  const BuildOptions options =
+      build_options(partitioning, num_partitions, block_rows, value_type, num_threads, device, on_progress);
+  const nb::gil_scoped_release released;
+  return Index::build(table.view(), options);
+}
+
+Index create(const nb::list& names, const nb::list& preferences, bool has_labels, std::string_view value_type,
+             int block_rows) {
+  const HeldTable columns(0, names, preferences, nb::list(), nb::none(), nb::none());
+  BuildOptions options;
+  options.value_type = value_type_of(value_type);
+  options.block_rows = block_rows;
+  return Index::create({columns.view().attributes, has_labels}, options);
+}
+
+Index open(const std::string& directory, bool writable, std::string_view durability, int num_threads) {
+  const nb::gil_scoped_release released;
+  return Index::open(directory, {.writable = writable,
+                                 .durability = parse_durability(durability),
+                                 .num_threads = num_threads});
+}
+
+SearchResult search(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
+                    std::optional<double> min_score, std::string_view scale, std::string_view engine, int num_threads) {
+  const Query query = query_of(index, weights, k, where, min_score, scale);
+  const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
+  const nb::gil_scoped_release released;
+  return index.search(query, options);
+}
+
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+ManyAnswers search_matrix(const Index& index, const Matrix& weights, std::size_t k, nb::handle where,
+                          std::optional<double> min_score, std::string_view scale, std::string_view engine,
+                          int num_threads) {
+  const std::size_t width = index.info().attributes.size();
+  if (weights.shape(1) != width)
+    throw InvalidArgument("the matrix of weights has " + std::to_string(weights.shape(1)) + " columns for " +
+                          std::to_string(width) + " attributes");
+  return search_many(index,
+                     {.weights = std::span(weights.data(), weights.size()),
+                      .k = k,
+                      .where = filter_of(index, where),
+                      .min_score = min_score,
+                      .scale = scale_of(scale)},
+                     {.engine = parse_engine(engine), .num_threads = num_threads});
+}
+
+nb::dict explain(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
+                 std::optional<double> min_score, std::string_view scale, std::string_view engine, int num_threads) {
+  const Query query = query_of(index, weights, k, where, min_score, scale);
+  const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
+  const Explanation explanation = [&] {
+    const nb::gil_scoped_release released;
+    return index.explain(query, options);
+  }();
+  return report(explanation);
+}
+
+// (id, values, label) of each, or None.
+nb::list get(const Index& index, const Ids& ids) {
+  const std::vector<std::optional<Row>> rows = [&] {
+    const nb::gil_scoped_release released;
+    return index.get(ids_view(ids));
+  }();
+  nb::list out;
+  for (const std::optional<Row>& row : rows) {
+    if (row) {
+      out.append(nb::make_tuple(row->id, row->values, row->label));
+    } else {
+      out.append(nb::none());
+    }
+  }
+  return out;
+}
+
+template <typename Call>
+auto released(Call&& call) {
+  const nb::gil_scoped_release released;
+  return call();
+}
+
+}  // namespace
+
+void bind_index(nb::module_& module) {
+  module.def("build", build, nb::arg("num_rows"), nb::arg("names"), nb::arg("preferences"), nb::arg("columns"),
+             nb::arg("ids").none(), nb::arg("labels").none(), nb::arg("partitioning"), nb::arg("num_partitions"),
+             nb::arg("block_rows"), nb::arg("value_type"), nb::arg("num_threads"), nb::arg("device"),
+             nb::arg("on_progress").none());
+  module.def("create", create);
+  module.def("open", open);
+  module.def("repair", [](const std::string& from, const std::string& to) {
+    return report(released([&] { return Index::repair(from, to); }));
+  });
+  nb::class_<Index>(module, "Index")
+      .def("search", search, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"), nb::arg("num_threads"))
+      .def("search_matrix", search_matrix, nb::arg("weights"), nb::arg("k"), nb::arg("where").none(),
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"), nb::arg("num_threads"))
+      .def("explain", explain, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"), nb::arg("num_threads"))
+      .def("get", get)
+      .def("contains", [](const Index& index, std::int64_t id) { return released([&] { return index.contains(id); }); })
+      .def("save",
+           [](const Index& index, const std::string& directory, bool overwrite) {
+             released([&] { index.save(directory, {.overwrite = overwrite}); });
+           })
+      .def("snapshot", &Index::snapshot)
+      .def("version", &Index::version)
+      .def("refresh",
+           [](Index& index) { return name_of(released([&] { return index.refresh(); })); })
+      .def("recovery", [](const Index& index) { return report(index.recovery()); })
+      .def("info", [](const Index& index) { return report(released([&] { return index.info(); })); })
+      .def("verify",
+           [](const Index& index, bool deep) { return released([&] { return index.verify(deep); }); })
+      .def("to_device",
+           [](const Index& index, int device, std::string_view memory) {
+             return released([&] {
+               return index.to_device({.device = device, .memory = parse_device_memory(memory)});
+             });
+           });
+}
+
+}  // namespace culmen::python

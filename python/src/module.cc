@@ -1,0 +1,19 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include "arrow_table.h"
+#include "bindings.h"
+#include "culmen/version.h"
+#include "errors.h"
+
+NB_MODULE(_core, module) {
+  namespace python = culmen::python;
+  module.attr("version") = culmen::kVersion;
+  python::translate_errors();
+  python::bind_answers(module);
+  python::bind_writes(module);
+  python::bind_index(module);
+  python::bind_device(module);
+  python::bind_arrow(module);
+}

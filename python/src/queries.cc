@@ -1,0 +1,97 @@
+#include "queries.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <string>
+#include <utility>
+
+#include "culmen/error.h"
+
+namespace culmen::python {
+namespace {
+
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
+
+double number(nb::handle value, const char* what) {
+  const double result = PyFloat_AsDouble(value.ptr());
+  if (result == -1.0 && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    throw InvalidArgument(std::string(what) + " is not a number: " + nb::repr(value).c_str());
+  }
+  return result;
+}
+
+std::vector<double> named_weights(const Index& index, const nb::dict& named) {
+  std::vector<std::pair<std::string, double>> pairs;
+  pairs.reserve(named.size());
+  for (const auto& [name, weight] : named) {
+    if (!nb::isinstance<nb::str>(name)) throw InvalidArgument("weights are named by attributes, that is by text");
+    pairs.emplace_back(nb::cast<std::string>(name), number(weight, "a weight"));
+  }
+  return index.weights(pairs);
+}
+
+// None: no limit.
+double limit(nb::handle value, double none) {
+  return value.is_none() ? none : number(value, "a limit of a filter");
+}
+
+Range range_of(nb::handle name, nb::handle condition) {
+  Range range;
+  range.attribute = nb::cast<std::string>(name);
+  const bool is_pair = nb::isinstance<nb::tuple>(condition) || nb::isinstance<nb::list>(condition);
+  if (!is_pair) {
+    range.minimum = range.maximum = number(condition, "a condition of a filter");
+    return range;
+  }
+  if (nb::len(condition) != 2)
+    throw InvalidArgument("a condition of a filter is a number or a pair (least, most), with None for no limit");
+  range.minimum = limit(condition[0], range.minimum);
+  range.maximum = limit(condition[1], range.maximum);
+  return range;
+}
+
+}  // namespace
+
+std::vector<double> weights_of(const Index& index, nb::handle weights) {
+  if (nb::isinstance<nb::dict>(weights)) return named_weights(index, nb::borrow<nb::dict>(weights));
+  Vector array;
+  if (nb::try_cast(weights, array, false)) {
+    std::vector<double> values(array.size());
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = array(i);
+    return values;
+  }
+  std::vector<double> values;
+  for (const nb::handle weight : nb::iter(weights)) values.push_back(number(weight, "a weight"));
+  return values;
+}
+
+Filter filter_of(const Index& index, nb::handle where) {
+  if (where.is_none()) return {};
+  if (nb::isinstance<nb::str>(where)) return index.filter(nb::cast<std::string_view>(where));
+  if (!nb::isinstance<nb::dict>(where))
+    throw InvalidArgument("a filter is a text such as \"price<=200 and stars>=4\", or a dict such as "
+                          "{\"price\": (None, 200)}");
+  Filter filter;
+  for (const auto& [name, condition] : nb::borrow<nb::dict>(where)) filter.push_back(range_of(name, condition));
+  return filter;
+}
+
+Scale scale_of(std::string_view name) {
+  if (name == "none") return Scale::none;
+  if (name == "minmax") return Scale::minmax;
+  throw InvalidArgument("scale is \"none\" or \"minmax\", not \"" + std::string(name) + "\"");
+}
+
+Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
+               std::optional<double> min_score, std::string_view scale) {
+  return {.weights = weights_of(index, weights),
+          .k = k,
+          .where = filter_of(index, where),
+          .min_score = min_score,
+          .scale = scale_of(scale)};
+}
+
+}  // namespace culmen::python

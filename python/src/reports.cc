@@ -1,0 +1,142 @@
+#include "reports.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+namespace culmen::python {
+namespace {
+
+const char* name_of(Preference preference) {
+  return preference == Preference::low ? "low" : "high";
+}
+
+const char* name_of(ValueType type) {
+  if (type == ValueType::float32) return "float32";
+  return type == ValueType::float64 ? "float64" : "automatic";
+}
+
+nb::object device_of(int device) {
+  if (device < 0) return nb::none();
+  return nb::str(("cuda:" + std::to_string(device)).c_str());
+}
+
+}  // namespace
+
+const char* name_of(Refreshed refreshed) {
+  switch (refreshed) {
+    case Refreshed::unchanged:
+      return "unchanged";
+    case Refreshed::advanced:
+      return "advanced";
+    case Refreshed::replaced:
+      break;
+  }
+  return "replaced";
+}
+
+nb::dict report(const SearchStats& stats) {
+  nb::dict out;
+  out["engine"] = engine_name(stats.engine);
+  out["tuples_in_index"] = stats.tuples_in_index;
+  out["tuples_scored"] = stats.tuples_scored;
+  out["blocks_visited"] = stats.blocks_visited;
+  out["nodes_visited"] = stats.nodes_visited;
+  out["bounds_computed"] = stats.bounds_computed;
+  out["leaves_tied_out"] = stats.leaves_tied_out;
+  out["candidates"] = stats.candidates;
+  out["replacements"] = stats.replacements;
+  out["bytes_touched"] = stats.bytes_touched;
+  out["scan_fallback"] = stats.scan_fallback;
+  out["device"] = device_of(stats.device);
+  out["elapsed_us"] = stats.elapsed_us;
+  return out;
+}
+
+nb::dict report(const IndexInfo& info) {
+  nb::list attributes;
+  for (const AttributeInfo& attribute : info.attributes) {
+    nb::dict entry;
+    entry["name"] = attribute.name;
+    entry["preference"] = name_of(attribute.preference);
+    entry["minimum"] = attribute.minimum;
+    entry["maximum"] = attribute.maximum;
+    attributes.append(entry);
+  }
+  nb::dict out;
+  out["num_rows"] = info.num_tuples;
+  out["attributes"] = attributes;
+  out["value_type"] = name_of(info.value_type);
+  out["has_labels"] = info.has_labels;
+  out["partitioning"] = info.partitioning == Partitioning::angle ? "angle" : "random";
+  out["num_partitions"] = info.num_partitions;
+  out["block_rows"] = info.block_rows;
+  out["num_blocks"] = info.num_blocks;
+  out["num_nodes"] = info.num_nodes;
+  out["height"] = info.height;
+  out["data_bytes"] = info.data_bytes;
+  out["overhead_bytes"] = info.overhead_bytes;
+  out["rounded_values"] = info.rounded_values;
+  out["uuid"] = info.uuid;
+  out["version"] = info.version;
+  out["compact_advised"] = info.compact_advised;
+  return out;
+}
+
+nb::dict report(const WriteResult& result) {
+  nb::dict out;
+  out["version"] = result.version;
+  out["inserted"] = result.inserted;
+  out["replaced"] = result.replaced;
+  out["erased"] = result.erased;
+  out["first_id"] = result.first_id < 0 ? nb::none() : nb::cast(result.first_id);
+  return out;
+}
+
+nb::dict report(const RecoveryInfo& info) {
+  nb::dict out;
+  out["num_batches"] = info.num_batches;
+  out["dropped_bytes"] = info.dropped_bytes;
+  out["dropped_from"] = info.dropped_from;
+  return out;
+}
+
+nb::dict report(const RepairReport& repair) {
+  nb::list dropped;
+  for (const std::string& line : repair.dropped) dropped.append(line);
+  nb::dict out;
+  out["rows_kept"] = repair.rows_kept;
+  out["rows_lost"] = repair.rows_lost;
+  out["batches_applied"] = repair.batches_applied;
+  out["dropped"] = dropped;
+  return out;
+}
+
+nb::dict report(const Explanation& explanation) {
+  nb::list predictions;
+  for (const Prediction& prediction : explanation.predictions) {
+    nb::dict entry;
+    entry["engine"] = engine_name(prediction.engine);
+    entry["elapsed_us"] = prediction.elapsed_us;
+    entry["device"] = device_of(prediction.device);
+    predictions.append(entry);
+  }
+  nb::dict out;
+  out["engine"] = engine_name(explanation.engine);
+  out["reason"] = explanation.reason;
+  out["predictions"] = predictions;
+  out["text"] = explanation.text;
+  return out;
+}
+
+nb::dict report(const RefreshStats& stats) {
+  nb::dict out;
+  out["version"] = stats.version;
+  out["blocks"] = stats.blocks;
+  out["nodes"] = stats.nodes;
+  out["bytes"] = stats.bytes;
+  out["is_whole"] = stats.is_whole;
+  out["elapsed_us"] = stats.elapsed_us;
+  return out;
+}
+
+}  // namespace culmen::python

@@ -1,0 +1,86 @@
+// Changes of an index.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "bindings.h"
+#include "culmen/index.h"
+#include "reports.h"
+#include "tables.h"
+
+namespace culmen::python {
+namespace {
+
+// Steps of a WriteBatch with the memory that they point into.
+class Steps {
+ public:
+  Steps() = default;
+  Steps(const Steps&) = delete;  // the batch points into the tables
+  Steps& operator=(const Steps&) = delete;
+
+  void insert(std::unique_ptr<HeldTable> rows) {
+    batch_.insert(rows->view());
+    tables_.push_back(std::move(rows));
+  }
+  void upsert(std::unique_ptr<HeldTable> rows) {
+    batch_.upsert(rows->view());
+    tables_.push_back(std::move(rows));
+  }
+  void erase(Ids ids) {
+    batch_.erase(ids_view(ids));
+    ids_.push_back(std::move(ids));
+  }
+  const WriteBatch& batch() const { return batch_; }
+
+ private:
+  WriteBatch batch_;
+  std::vector<std::unique_ptr<HeldTable>> tables_;
+  std::vector<Ids> ids_;
+};
+
+template <typename Add>
+auto taking_rows(Add add) {
+  return [add](Steps& steps, std::size_t num_rows, const nb::list& names, const nb::list& preferences,
+               const nb::list& columns, const nb::object& ids, const nb::object& labels) {
+    (steps.*add)(std::make_unique<HeldTable>(num_rows, names, preferences, columns, ids, labels));
+  };
+}
+
+nb::dict write(Index& index, const Steps& steps, bool round_to_float32) {
+  const WriteResult result = [&] {
+    const nb::gil_scoped_release released;
+    return index.write(steps.batch(), {.round_to_float32 = round_to_float32});
+  }();
+  return report(result);
+}
+
+// Those calls that take nothing and may wait for a disk.
+template <typename Call>
+auto released(Call call) {
+  return [call](Index& index) {
+    const nb::gil_scoped_release released;
+    (index.*call)();
+  };
+}
+
+}  // namespace
+
+void bind_writes(nb::module_& module) {
+  nb::class_<Steps>(module, "Steps")
+      .def(nb::init<>())
+      .def("insert", taking_rows(&Steps::insert), nb::arg("num_rows"), nb::arg("names"), nb::arg("preferences"),
+           nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none())
+      .def("upsert", taking_rows(&Steps::upsert), nb::arg("num_rows"), nb::arg("names"), nb::arg("preferences"),
+           nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none())
+      .def("erase", &Steps::erase);
+  module.def("write", write);
+  module.def("flush", released(&Index::flush));
+  module.def("checkpoint", released(&Index::checkpoint));
+  module.def("compact", released(&Index::compact));
+  module.def("close", released(&Index::close));
+}
+
+}  // namespace culmen::python

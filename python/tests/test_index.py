@@ -1,0 +1,196 @@
+"""An index's life: directories, changes, readers, threads, Ctrl-C."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import culmen
+
+
+def table(first, count):
+    ids = np.arange(first, first + count)
+    return {"id": ids, "a": ids * 1.0, "b": (ids * 7919 % 101).astype(np.float32)}
+
+
+def test_saves_opens_and_changes(tmp_path):
+    directory = tmp_path / "index"
+    culmen.Index.build(table(0, 100), ["a", "b"], id="id").save(directory)
+    with pytest.raises(culmen.InvalidArgument, match="overwrite|index"):
+        culmen.Index.build(table(0, 5), ["a", "b"], id="id").save(directory)
+    reader = culmen.Index.open(directory)
+    with culmen.Index.open(directory, writable=True) as index:
+        with pytest.raises(OSError, match="lock|process|writer"):
+            culmen.Index.open(directory, writable=True)
+        result = index.insert(table(100, 20), id="id")
+        assert (result.inserted, result.replaced, result.version) == (20, 0, 2)
+        assert index.upsert({"id": [5, 500], "b": [1, 2], "a": [10.0, 9999]}, id="id").replaced == 1
+        assert index.erase([7, 8, 10**9]) == 2
+        assert index.erase(9) == 1
+        with index.batch() as batch:
+            batch.insert({"a": [1.0], "b": [1.0]})
+            batch.erase([0])
+        assert batch.result.inserted == 1 and batch.result.erased == 1 and batch.result.first_id == 501
+        index.flush()
+        index.checkpoint()
+    assert len(reader) == 100
+    assert reader.refresh() == "advanced"
+    assert reader.refresh() == "unchanged"
+    assert len(reader) == 118 and 5 in reader and 7 not in reader
+    assert reader.get(5)["a"] == 10.0 and reader.get(7) is None
+    assert reader.search({"a": 1}, 1).ids.tolist() == [500]
+    assert reader.verify() == []
+    assert reader.info.num_rows == 118 and reader.info.uuid
+    with pytest.raises(culmen.InvalidArgument):
+        reader.erase([1])
+
+
+def test_a_batch_that_fails_changes_nothing():
+    index = culmen.Index.build(table(0, 10), ["a", "b"], id="id")
+    with pytest.raises(culmen.RowError, match="in the index already"):
+        with index.batch() as batch:
+            batch.erase([1, 2, 3])
+            batch.insert(table(9, 3), id="id")
+    assert len(index) == 10 and index.version == 1
+    with pytest.raises(KeyError):
+        with index.batch() as batch:
+            batch.erase([1])
+            raise KeyError("the caller's own")
+    assert len(index) == 10
+
+
+def test_a_snapshot_and_a_result_stay_as_they_were():
+    index = culmen.Index.build(table(0, 1000), ["a", "b"], id="id", label=[f"row {i}" for i in range(1000)])
+    before, result = index.snapshot(), index.search({"a": 1}, 3)
+    many = index.search(np.array([[1.0, 0.0]]), 3)
+    index.erase(range(990, 1000))
+    index.compact()
+    assert result.labels == ["row 999", "row 998", "row 997"]
+    assert many.to_dict()["a"].tolist() == [999.0, 998.0, 997.0]
+    assert before.search({"a": 1}, 1).ids.tolist() == [999]
+    assert index.search({"a": 1}, 1).ids.tolist() == [989]
+
+
+def test_many_threads_search_while_one_writes():
+    index = culmen.Index.build(table(0, 20_000), ["a", "b"], id="id")
+    errors, done = [], threading.Event()
+
+    def search():
+        try:
+            while not done.is_set():
+                result = index.search({"a": 1.0, "b": 0.25}, 10)
+                assert result.scores.tolist() == [row["a"] + 0.25 * row["b"] for row in result]
+        except BaseException as error:  # noqa: BLE001
+            errors.append(error)
+
+    threads = [threading.Thread(target=search) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for i in range(50):
+        index.insert(table(20_000 + 10 * i, 10), id="id")
+        index.erase(range(10 * i, 10 * i + 10))
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert errors == [] and len(index) == 20_000
+
+
+def test_progress_is_reported_and_may_stop_a_build():
+    seen = []
+    culmen.Index.build(np.random.default_rng(0).random((200_000, 4)), progress=lambda *at: seen.append(at))
+    assert seen and all(0 <= fraction <= 1 for _, fraction in seen)
+
+    class Enough(Exception):
+        pass
+
+    def stop(phase, fraction):
+        raise Enough
+
+    with pytest.raises(Enough):
+        culmen.Index.build(np.random.default_rng(0).random((200_000, 4)), progress=stop)
+
+
+INTERRUPTED = """
+import numpy as np, culmen, sys
+matrix = np.random.default_rng(0).random(({rows}, 8))
+index = None if {build} else culmen.Index.build(matrix)
+weights = np.random.default_rng(1).normal(size=(1_000_000, 8))
+print("ready", flush=True)
+try:
+    culmen.Index.build(matrix) if {build} else index.search(weights, 100, engine="scan")
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+"""
+
+
+@pytest.mark.parametrize(("build", "rows"), [(True, 4_000_000), (False, 100_000)])
+def test_ctrl_c_stops_long_calls(build, rows):
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED.format(build=build, rows=rows)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert out == "stopped\n" and process.returncode == 0
+    assert time.monotonic() - start < 20
+
+
+def test_errors_derive_from_what_people_expect(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        culmen.Index.open(tmp_path / "nothing")
+    with pytest.raises(ValueError):
+        culmen.Index.build({"a": [1.0]}).search([1.0, 2.0])
+    for derived, base in [
+        (culmen.NoIndex, culmen.IoError),
+        (culmen.IoError, OSError),
+        (culmen.FormatError, culmen.Error),
+        (culmen.RowError, culmen.InputError),
+        (culmen.OutOfDeviceMemory, MemoryError),
+        (culmen.CudaError, RuntimeError),
+    ]:
+        assert issubclass(derived, base)
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    directory = tmp_path / "index"
+    culmen.Index.build(table(0, 1000), ["a", "b"], id="id").save(directory)
+    largest = max((path for path in directory.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
+    content = bytearray(largest.read_bytes())
+    content[len(content) // 2] ^= 1
+    largest.chmod(0o644)
+    largest.write_bytes(content)
+    with pytest.raises(culmen.FormatError, match=os.path.basename(largest)):
+        culmen.Index.open(directory)
+    report = culmen.Index.repair(directory, tmp_path / "saved")
+    assert report.rows_kept + report.rows_lost == 1000
+    assert len(culmen.Index.open(tmp_path / "saved")) == report.rows_kept
+
+
+def test_is_not_pickled_nor_made_by_hand():
+    index = culmen.Index.build({"a": [1.0]})
+    with pytest.raises(TypeError, match="save"):
+        pickle.dumps(index)
+    with pytest.raises(TypeError, match="Index.build"):
+        culmen.Index()
+
+
+def test_representations_are_worth_reading():
+    index = culmen.Index.build(table(0, 10), ["a", "b"], id="id")
+    assert repr(index) == "<culmen.Index: 10 rows, a, b; float32, version 1>"
+    assert repr(index.search({"a": 1}, 2)) == "<culmen.Result: 2 rows; 9: 9, 8: 8>"
+    assert "5 answers" in repr(index.search(np.ones((5, 2)), 3))
+
+
+def test_without_a_gpu_says_so():
+    if culmen.num_devices() > 0:
+        pytest.skip("there is a GPU")
+    with pytest.raises(culmen.CudaError):
+        culmen.Index.build({"a": [1.0]}, device="cuda:0")

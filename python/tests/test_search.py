@@ -1,0 +1,173 @@
+"""Answers against the oracle: the same ids, the same bits of the scores."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import scores, top
+
+import culmen
+
+VALUES = {
+    "float32": lambda rng, shape: rng.random(shape, dtype=np.float32),
+    "float64": lambda rng, shape: rng.normal(size=shape) * 10.0 ** rng.integers(-3, 4, shape[1]),
+    "int32": lambda rng, shape: rng.integers(-5, 6, shape, dtype=np.int32),
+    "int64": lambda rng, shape: rng.integers(-(1 << 40), 1 << 40, shape),
+    "tiny": lambda rng, shape: rng.random(shape) * 5e-324 * 100,
+}
+
+questions = st.fixed_dictionaries(
+    {
+        "seed": st.integers(0, 1 << 32),
+        "values": st.sampled_from(sorted(VALUES)),
+        "num_rows": st.sampled_from([1, 2, 15, 97, 400, 1000]),
+        "width": st.integers(1, 11),
+        "k": st.sampled_from([1, 2, 10, 100, 5000]),
+        "engine": st.sampled_from(["auto", "bounded", "scan", "gta", "ta"]),
+        "filters": st.booleans(),
+        "named_ids": st.booleans(),
+        "sparse": st.booleans(),
+    }
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(questions)
+def test_is_the_oracles(question):
+    rng = np.random.default_rng(question["seed"])
+    shape = (question["num_rows"], question["width"])
+    matrix = VALUES[question["values"]](rng, shape)
+    ids = rng.permutation(10 * shape[0])[: shape[0]] if question["named_ids"] else np.arange(shape[0])
+    index = culmen.Index.build(matrix, id=ids if question["named_ids"] else None, block_rows=16)
+    weights = rng.normal(size=shape[1])
+    if question["sparse"]:
+        weights[rng.random(shape[1]) < 0.5] = 0
+    if not weights.any():
+        weights[0] = 1
+    exact = matrix.astype(np.float64)
+    where, passes = None, None
+    if question["filters"]:
+        limit = float(np.median(exact[:, 0]))
+        where, passes = {"a0": (None, limit)}, exact[:, 0] <= limit
+    result = index.search(weights, question["k"], where=where, engine=question["engine"])
+    expected_ids, expected_scores = top(exact, ids, weights, question["k"], passes)
+    assert result.ids.tolist() == expected_ids
+    assert result.scores.tobytes() == np.array(expected_scores, dtype=np.float64).tobytes()
+    assert result.counts == len(result) == len(expected_ids)
+    batch = index.search(np.array([weights, -weights, weights]), question["k"], where=where)
+    for q in (0, 2):
+        assert batch.ids[q, : batch.counts[q]].tolist() == expected_ids
+        assert batch.scores[q, : batch.counts[q]].tolist() == expected_scores
+        assert (batch.ids[q, batch.counts[q] :] == -1).all()
+
+
+def index_of(num_rows=1000, width=3, seed=0, **options):
+    matrix = np.random.default_rng(seed).random((num_rows, width))
+    return culmen.Index.build(matrix, **options), matrix
+
+
+def test_min_score_without_k_gives_all_that_reach_it():
+    index, matrix = index_of()
+    all_scores = scores(matrix, [1, 2, 3])
+    result = index.search([1, 2, 3], None, min_score=4.0)
+    assert len(result) == (all_scores >= 4.0).sum() > 0
+    assert result.scores.min() >= 4.0
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["a0<=0.5 and a2>0.25", {"a0": (None, 0.5), "a2": (np.nextafter(0.25, 1), None)}],
+)
+def test_filters_as_text_and_as_dict(where):
+    index, matrix = index_of()
+    passes = (matrix[:, 0] <= 0.5) & (matrix[:, 2] > 0.25)
+    expected, _ = top(matrix, np.arange(1000), [1, 1, 1], 20, passes)
+    assert index.search([1, 1, 1], 20, where=where).ids.tolist() == expected
+
+
+def test_weights_by_name_in_any_container():
+    index, _ = index_of()
+    expected = index.search([1, 0, 2], 7).ids.tolist()
+    for weights in (
+        {"a2": 2, "a0": 1},
+        (1, 0, 2),
+        np.array([1, 0, 2]),
+        np.array([1, 0, 2], dtype=np.float32),
+        np.array([1, 9, 0, 9, 2, 9])[::2],
+        np.array([1, 0, 2], dtype=">f8"),
+    ):
+        assert index.search(weights, 7).ids.tolist() == expected
+
+
+def test_minmax_scale():
+    index = culmen.Index.build({"small": [0, 1, 2], "large": [2000, 1000, 0]})
+    assert index.search({"small": 1, "large": 1.5}, 1, scale="minmax").ids.tolist() == [0]
+    assert index.search({"small": 1, "large": 0.5}, 1, scale="minmax").ids.tolist() == [2]
+
+
+def test_an_index_without_rows_answers_with_none():
+    index = culmen.Index.build(np.empty((0, 2)))
+    assert len(index.search([1, 1])) == 0
+    assert index.search([1, 1]).ids.dtype == np.int64
+    assert index.search(np.ones((3, 2))).counts.tolist() == [0, 0, 0]
+    assert index.search([1, 1]).to_dict().keys() == {"id", "score", "a0", "a1"}
+
+
+def test_results_are_sequences_and_tables():
+    index = culmen.Index.build({"price": [80, 120, 60], "score": [7, 9, 6]}, label=["a", "b", "c"])
+    result = index.search({"price": 1, "score": 1}, 2)
+    assert [row.label for row in result] == ["b", "a"]
+    assert result[0]["price"] == 120 and result[-1].id == 0 and result[0].score == 129.0
+    assert result.attribute("score").tolist() == [9, 7]
+    columns = {"id": [1, 0], "score": [129.0, 87.0], "label": ["b", "a"], "price": [120.0, 80.0]}
+    columns["attribute.score"] = [9.0, 7.0]
+    assert {name: list(column) for name, column in result.to_dict().items()} == columns
+    assert result.to_pandas().to_dict("list") == columns
+    assert result.to_arrow().to_pydict() == columns
+    assert result.to_polars().to_dict(as_series=False) == columns
+    batch = index.search(np.array([[1.0, 1.0], [0.0, 1.0]]), 2)
+    assert batch.to_pandas()["label"].tolist() == ["b", "a", "b", "a"]
+    assert batch.to_pandas()["query"].tolist() == [0, 0, 1, 1]
+    with pytest.raises(KeyError, match="no attribute 'stars'"):
+        result.attribute("stars")
+
+
+def test_explain_and_stats_tell_what_was_done():
+    index, _ = index_of(20_000)
+    explanation = index.explain([1, 2, 3], 5)
+    assert explanation.engine in ("bounded", "scan") and explanation.reason in str(explanation)
+    stats = index.search([1, 2, 3], 5, engine="bounded").stats
+    assert stats.engine == "bounded" and 0 < stats.share_scored < 1 and stats.device is None
+
+
+@pytest.mark.parametrize(
+    ("weights", "arguments", "text"),
+    [
+        ([1, 1], {}, "2 weights"),
+        ({"stars": 1}, {}, "stars"),
+        ({0: 1}, {}, "named"),
+        ([1, "x", 1], {}, "not a number"),
+        ([1, float("nan"), 1], {}, "finite"),
+        ([0, 0, 0], {}, "zero"),
+        ([1, 1, 1], {"k": 0}, "k is 0"),
+        ([1, 1, 1], {"k": None}, "neither k nor min_score"),
+        ([1, 1, 1], {"engine": "fast"}, "fast"),
+        ([1, 1, 1], {"scale": "log"}, "scale"),
+        ([1, 1, 1], {"where": 7}, "filter"),
+        ([1, 1, 1], {"where": {"a0": (1, 2, 3)}}, "pair"),
+        ([1, 1, 1], {"where": "a9 > 1"}, "a9"),
+        ([1, 1, 1], {"threads": -1}, "thread"),
+        (np.ones((2, 4)), {}, "4 columns for 3 attributes"),
+        (np.ones((2, 3)), {"k": None}, "need a k"),
+    ],
+)
+def test_refusals_say_why(weights, arguments, text):
+    index, _ = index_of(10)
+    with pytest.raises(culmen.InvalidArgument, match=text):
+        index.search(weights, **arguments)
+
+
+def test_rank_is_one_call():
+    table = {"name": ["x", "y", "z"], "price": [3.0, 1.0, 2.0], "rating": [1, 2, 3]}
+    result = culmen.rank(table, {"price": -1, "rating": 1}, 2, label="name")
+    assert [row.label for row in result] == ["y", "z"]

@@ -1,0 +1,157 @@
+"""What a table may be, and what is said of those that cannot be taken."""
+
+import numpy as np
+import pytest
+
+import culmen
+
+COLUMNS = {"price": [80.0, 120.0, 60.0], "rating": [8, 9, 6]}
+EXPECTED = [1, 0, 2]
+
+
+def order(table, **options):
+    return culmen.Index.build(table, **options).search([1, 1]).ids.tolist()
+
+
+@pytest.mark.parametrize(
+    "dtype", ["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">f4", ">f8", ">i4", ">i8", ">u2"]
+)
+def test_every_type_of_numbers(dtype):
+    assert order({name: np.array(column, dtype=dtype) for name, column in COLUMNS.items()}) == EXPECTED
+
+
+def test_bool_is_0_and_1():
+    assert order({"a": np.array([False, True, True]), "b": np.array([5, 5, 4])}) == [1, 0, 2]
+
+
+@pytest.mark.parametrize("make", [np.ascontiguousarray, np.asfortranarray, lambda m: np.repeat(m, 2, axis=1)[:, ::2]])
+def test_matrices_in_any_layout(make):
+    matrix = make(np.column_stack(list(COLUMNS.values())))
+    assert order(matrix) == EXPECTED
+    assert order(matrix[::-1]) == [1, 2, 0]
+    assert culmen.Index.build(matrix, ["price:low", "rating"]).attributes == ("price", "rating")
+
+
+def test_subclasses_of_arrays():
+    class Named(np.ndarray):
+        pass
+
+    assert order(np.column_stack(list(COLUMNS.values())).view(Named)) == EXPECTED
+    assert order({name: np.ma.array(column) for name, column in COLUMNS.items()}) == EXPECTED
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "duckdb"])
+def test_tables_of_other_libraries(library):
+    module = pytest.importorskip(library)
+    columns = {"hotel": ["a", None, "a hotel with a long name"], **COLUMNS, "key": [7, 8, 9]}
+    if library == "pandas":
+        table = module.DataFrame(columns)
+    elif library == "polars":
+        table = module.DataFrame(columns)
+    elif library == "pyarrow":
+        table = module.table(columns)
+    else:
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame(columns)  # noqa: F841
+        table = module.sql("select * from frame")
+    index = culmen.Index.build(table, ["price", "rating"], id="key", label="hotel")
+    result = index.search([1, 1])
+    assert result.ids.tolist() == [8, 7, 9]
+    assert result.labels == ["", "a", "a hotel with a long name"]
+
+
+def test_arrow_in_pieces_with_offsets_and_dictionaries():
+    pyarrow = pytest.importorskip("pyarrow")
+    whole = pyarrow.table(
+        {
+            "a": pyarrow.array(np.arange(100.0)),
+            "b": pyarrow.array(np.arange(100), type=pyarrow.int16()),
+            "flag": pyarrow.array([i % 2 == 0 for i in range(100)]),
+            "name": pyarrow.array([f"row {i}" for i in range(100)]).dictionary_encode(),
+            "large": pyarrow.array([f"row {i}" for i in range(100)], type=pyarrow.large_string()),
+            "view": pyarrow.array([f"row {i}" * (i % 3 + 1) for i in range(100)], type=pyarrow.string_view()),
+        }
+    )
+    table = pyarrow.concat_tables([whole.slice(3, 20), whole.slice(50, 0), whole.slice(31, 13)])
+    rows = [*range(3, 23), *range(31, 44)]
+    for label in ("name", "large", "view"):
+        index = culmen.Index.build(table, ["a", "b", "flag"], label=label)
+        result = index.search({"a": 1, "b": -1, "flag": 0.5}, 100)
+        expected = sorted(range(len(rows)), key=lambda i: (-0.5 * (rows[i] % 2 == 0), i))
+        assert result.ids.tolist() == expected
+        assert result.labels == [whole[label][rows[i]].as_py() for i in expected]
+
+
+def test_what_is_read_in_place_is_not_copied():
+    matrix = np.random.default_rng(0).random((1000, 4), dtype=np.float32)
+    from culmen._tables import take_table
+
+    for columns in (take_table(matrix).columns, take_table({"a": matrix[:, 1]}).columns):
+        assert all(np.shares_memory(column, matrix) for column in columns)
+    pyarrow = pytest.importorskip("pyarrow")
+    array = pyarrow.array(np.arange(10.0))
+    column = take_table(pyarrow.table({"a": array})).columns[0]
+    assert column.__array_interface__["data"][0] == array.buffers()[1].address
+
+
+@pytest.mark.parametrize("nulls", ["error", "drop"])
+def test_gaps(nulls):
+    pyarrow = pytest.importorskip("pyarrow")
+    rows = {"a": [1.0, None, 3.0, 4.0], "b": [1, 2, None, 4]}
+    tables = [pyarrow.table(rows), {name: np.ma.masked_equal([v or 0 for v in column], 0) for name, column in rows.items()}]
+    for table in tables:
+        if nulls == "error":
+            with pytest.raises(culmen.InputError, match="no value in 1 of 4 rows, first in row 2"):
+                culmen.Index.build(table)
+        else:
+            index = culmen.Index.build(table, id=[10, 11, 12, 13], label=["p", "q", "r", "s"], nulls="drop")
+            assert index.search([1, 1]).ids.tolist() == [13, 10]
+            assert index.search([1, 1]).labels == ["s", "p"]
+
+
+def test_nan_is_named_or_dropped():
+    table = {"a": [1.0, float("nan"), float("inf")]}
+    with pytest.raises(culmen.RowError, match="row 2") as raised:
+        culmen.Index.build(table)
+    assert raised.value.row == 1
+    assert len(culmen.Index.build(table, nulls="drop")) == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "arguments", "error", "text"),
+    [
+        ({"a": ["x", "y"]}, {}, culmen.InputError, "'a' holds text.*attributes="),
+        ({"a": [1, 2], "b": [1, 2, 3]}, {}, culmen.InvalidArgument, "differ in length"),
+        ({"a": [1, 2]}, {"attributes": ["b"]}, culmen.InvalidArgument, "no column 'b'.*'a'"),
+        ({"a": [1, 2]}, {"attributes": "a"}, culmen.InvalidArgument, "list of names"),
+        ({"a": [1, 2]}, {"attributes": ["a", "a"]}, culmen.InvalidArgument, "twice"),
+        ({"a": [1, 2]}, {"attributes": {"a": "good"}}, culmen.InvalidArgument, "high"),
+        ({"a": [1, 2]}, {"id": [1, 1]}, culmen.InputError, "unique"),
+        ({"a": [1, 2]}, {"id": [1.5, 2]}, culmen.InputError, "integers"),
+        ({"a": [1, 2]}, {"id": [1]}, culmen.InvalidArgument, "shape"),
+        ({"a": [1, 2]}, {"label": ["x"]}, culmen.InvalidArgument, "1 labels for 2 rows"),
+        ({"a": [1, 2]}, {"nulls": "keep"}, culmen.InvalidArgument, "nulls"),
+        ({"a": [1, 2]}, {"value_type": "half"}, culmen.InvalidArgument, "value_type"),
+        ({"a": [1, 2]}, {"device": "gpu"}, culmen.InvalidArgument, "cuda:0"),
+        ({"a": np.array(["2020-01-01"], dtype="M8[D]")}, {}, culmen.InputError, "dates"),
+        ({"a": np.array([1 << 63], dtype="u8")}, {}, culmen.InputError, "2\\^63"),
+        ({"a": [(1 << 53) + 1]}, {}, culmen.InputError, "2\\^53"),
+        ({"a": [1 << 70]}, {}, culmen.InputError, "2\\^63"),
+        ({"a": [object()]}, {}, culmen.InputError, "objects"),
+        ({"a": np.zeros((2, 2))}, {}, culmen.InvalidArgument, "dimensions"),
+        (np.zeros(3), {}, culmen.InvalidArgument, "1 dimensions"),
+        ("hotels.csv", {}, culmen.InvalidArgument, "builtins.str|dimensions"),
+        ({}, {}, culmen.InputError, "no attribute"),
+        (np.zeros((2, 3)), {"attributes": ["a", "b"]}, culmen.InvalidArgument, "2 attributes for the 3 columns"),
+    ],
+)
+def test_refusals_say_what_to_do(table, arguments, error, text):
+    with pytest.raises(error, match=text):
+        culmen.Index.build(table, **arguments)
+
+
+def test_text_in_arrow_is_refused_by_name():
+    pyarrow = pytest.importorskip("pyarrow")
+    for array in (pyarrow.array(["x"]), pyarrow.array(["x"]).dictionary_encode(), pyarrow.array([[1]])):
+        with pytest.raises(culmen.InputError, match="name"):
+            culmen.Index.build(pyarrow.table({"a": [1.0], "name": array}))
