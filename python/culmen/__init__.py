@@ -8,6 +8,7 @@
 """
 
 from ._core import num_devices
+from ._device import DeviceAnswers, DeviceIndex
 from ._errors import (
     CudaError,
     Error,

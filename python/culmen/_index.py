@@ -10,6 +10,7 @@ from typing import Any, Union, overload
 import numpy as np
 
 from . import _core
+from ._device import DeviceIndex
 from ._errors import InvalidArgument
 from ._reports import (
     AttributeInfo,
@@ -342,6 +343,22 @@ class Index:
     def snapshot(self) -> Index:
         """A handle that stays with this version."""
         return Index._of(self._core.snapshot())
+
+    def to(self, device: str, *, memory: str = "auto") -> DeviceIndex:
+        """Copies the index to a GPU, "cuda:0". The copy follows the changes of the index.
+
+        Args:
+            memory: where rows are kept: "device", "managed", "host" (pinned, read over the bus), or "auto":
+                device if they fit, else host.
+
+        Raises:
+            OutOfDeviceMemory: if there is no room. It is a MemoryError.
+            CudaError: if there is no such GPU, or this culmen was built without CUDA.
+        """
+        number = _device_number(device)
+        if number < 0:
+            raise InvalidArgument('an index is on the CPU; to() copies it to a GPU, "cuda:0"')
+        return DeviceIndex._of(self, self._core.to_device(number, memory))
 
     # ---- what it is
 

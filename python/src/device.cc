@@ -34,6 +34,18 @@ SearchResult search(const DeviceIndex& on_gpu, const Index& index, nb::handle we
   return on_gpu.search(query, {.engine = parse_engine(engine)});
 }
 
+ManyAnswers search_matrix(const DeviceIndex& on_gpu, const Index& index, const Matrix& weights, std::size_t k,
+                          nb::handle where, std::optional<double> min_score, std::string_view scale,
+                          std::string_view engine) {
+  const QueryBatch batch = batch_of(index, weights, k, where, min_score, scale);
+  const nb::gil_scoped_release released;
+  for (;;) {  // again if a change came between the two
+    ManyAnswers many{{}, index.snapshot()};
+    many.answers = on_gpu.search_batch(batch, {.engine = parse_engine(engine)});
+    if (many.answers.version == many.index.version()) return many;
+  }
+}
+
 // Addresses are of device memory, of the shapes that culmen/device.h says.
 void search_async(const DeviceIndex& on_gpu, const Index& index, std::uintptr_t weights, std::size_t num_queries,
                   std::size_t k, nb::handle where, std::optional<double> min_score, std::uintptr_t ids,
@@ -60,6 +72,8 @@ void bind_device(nb::module_& module) {
   nb::class_<DeviceIndex>(module, "DeviceIndex")
       .def("search", search, nb::arg("index"), nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"))
+      .def("search_matrix", search_matrix, nb::arg("index"), nb::arg("weights"), nb::arg("k"),
+           nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"))
       .def("make_context", make_context)
       .def("search_async", search_async, nb::arg("index"), nb::arg("weights"), nb::arg("num_queries"), nb::arg("k"),
            nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("ids"), nb::arg("scores"),

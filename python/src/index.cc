@@ -92,21 +92,10 @@ SearchResult search(const Index& index, nb::handle weights, std::optional<std::s
   return index.search(query, options);
 }
 
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 ManyAnswers search_matrix(const Index& index, const Matrix& weights, std::size_t k, nb::handle where,
                           std::optional<double> min_score, std::string_view scale, std::string_view engine,
                           int num_threads) {
-  const std::size_t width = index.info().attributes.size();
-  if (weights.shape(1) != width)
-    throw InvalidArgument("the matrix of weights has " + std::to_string(weights.shape(1)) + " columns for " +
-                          std::to_string(width) + " attributes");
-  return search_many(index,
-                     {.weights = std::span(weights.data(), weights.size()),
-                      .k = k,
-                      .where = filter_of(index, where),
-                      .min_score = min_score,
-                      .scale = scale_of(scale)},
+  return search_many(index, batch_of(index, weights, k, where, min_score, scale),
                      {.engine = parse_engine(engine), .num_threads = num_threads});
 }
 

@@ -94,4 +94,17 @@ Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t
           .scale = scale_of(scale)};
 }
 
+QueryBatch batch_of(const Index& index, const Matrix& weights, std::size_t k, nb::handle where,
+                    std::optional<double> min_score, std::string_view scale) {
+  const std::size_t width = index.info().attributes.size();
+  if (weights.shape(1) != width)
+    throw InvalidArgument("the matrix of weights has " + std::to_string(weights.shape(1)) + " columns for " +
+                          std::to_string(width) + " attributes");
+  return {.weights = std::span(weights.data(), weights.size()),
+          .k = k,
+          .where = filter_of(index, where),
+          .min_score = min_score,
+          .scale = scale_of(scale)};
+}
+
 }  // namespace culmen::python

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
 #include <cstddef>
 #include <optional>
@@ -24,5 +25,10 @@ Filter filter_of(const Index& index, nb::handle where);
 Scale scale_of(std::string_view name);
 Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
                std::optional<double> min_score, std::string_view scale);
+
+// The rows of a matrix [questions, attributes], which it points into.
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+QueryBatch batch_of(const Index& index, const Matrix& weights, std::size_t k, nb::handle where,
+                    std::optional<double> min_score, std::string_view scale);
 
 }  // namespace culmen::python

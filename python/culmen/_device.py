@@ -1,0 +1,199 @@
+"""DeviceIndex: the copy of an index on a GPU."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from . import _core
+from ._errors import InvalidArgument
+from ._reports import RefreshStats
+from ._result import BatchResult, Result
+
+if TYPE_CHECKING:
+    from ._index import Index, Where
+
+_LEGACY_STREAM = 1  # cudaStreamLegacy, which libraries call 0
+_CUDA = 2  # DLPack's number of a kind of device
+
+
+class DeviceAnswers(NamedTuple):
+    """Answers in device memory, of the library that the weights came from. They are there when the stream that was
+    current in the call has got to them."""
+
+    ids: Any  #: int64 [q, k], best first, -1 after the last row of an answer
+    scores: Any  #: float64 [q, k], -infinity after the last row
+    counts: Any  #: int32 [q]; -1 where Index.search would refuse the weights
+
+
+class DeviceIndex:
+    """The copy of an index on a GPU, with the same answers to the same bits.
+
+    It follows the index: a search that starts after a change has returned sees the change. It comes from
+    `index.to("cuda:0")`; all methods may be called from any number of threads.
+    """
+
+    __slots__ = ("_core", "_index", "_contexts", "__weakref__")
+
+    def __init__(self) -> None:
+        raise TypeError('a copy on a GPU comes from index.to("cuda:0")')
+
+    @classmethod
+    def _of(cls, index: Index, core: _core.DeviceIndex) -> DeviceIndex:
+        copy = object.__new__(cls)
+        copy._core, copy._index, copy._contexts = core, index, {}
+        return copy
+
+    def __del__(self) -> None:
+        self._contexts.clear()  # they wait for their streams, which may still read the copy
+
+    def search(
+        self,
+        weights: Any,
+        k: int | None = 10,
+        *,
+        where: Where = None,
+        min_score: float | None = None,
+        scale: str = "none",
+        engine: str = "auto",
+    ) -> Result | BatchResult | DeviceAnswers:
+        """As Index.search. An array of weights in device memory, of torch or CuPy, [attributes] or [questions,
+        attributes], is answered there (k up to 1,024, no scale, no engine): the call enqueues on the library's
+        current stream and returns DeviceAnswers without waiting.
+
+        Raises:
+            OutOfDeviceMemory, CudaError: besides what Index.search raises.
+        """
+        if _is_on_gpu(weights):
+            if scale != "none" or engine != "auto":
+                raise InvalidArgument("weights in device memory are answered without scale and engine")
+            return self._search_there(weights, k, where, min_score)
+        if isinstance(weights, np.ndarray) and weights.ndim == 2:
+            if k is None:
+                raise InvalidArgument("many questions in one call need a k: it is how wide their answers are")
+            matrix = np.ascontiguousarray(weights, dtype=np.float64)
+            many = self._core.search_matrix(self._index._core, matrix, k, where, min_score, scale, engine)
+            return BatchResult(many, self._index.attributes)
+        answer = self._core.search(self._index._core, weights, k, where, min_score, scale, engine)
+        return Result(answer, self._index.attributes)
+
+    def _search_there(self, weights: Any, k: int | None, where: Where, min_score: float | None) -> DeviceAnswers:
+        library = _library_of(weights)
+        matrix = library.matrix(weights)
+        num_queries, width = matrix.shape
+        if width != len(self._index.attributes):
+            raise InvalidArgument(f"{width} weights for the {len(self._index.attributes)} attributes")
+        if k is None:
+            raise InvalidArgument("questions in device memory need a k: it is how wide their answers are")
+        ids, scores, counts = library.answers(num_queries, k)
+        context = self._context(library.stream())
+        self._core.search_async(
+            self._index._core,
+            library.address(matrix),
+            num_queries,
+            k,
+            where,
+            min_score,
+            library.address(ids),
+            library.address(scores),
+            library.address(counts),
+            context,
+        )
+        if weights.ndim == 1:
+            return DeviceAnswers(ids[0], scores[0], counts[0])
+        return DeviceAnswers(ids, scores, counts)
+
+    def _context(self, stream: int) -> _core.DeviceContext:
+        """A context takes one call at a time: each thread has one for each stream."""
+        key = threading.get_ident(), stream
+        if key not in self._contexts:
+            self._contexts[key] = self._core.make_context(stream or _LEGACY_STREAM)
+        return self._contexts[key]
+
+    def refresh(self) -> RefreshStats:
+        """Brings the copy to the index's present version now, so that the next search finds it there."""
+        return RefreshStats(**self._core.refresh())
+
+    @property
+    def device(self) -> str:
+        return f"cuda:{self._core.device()}"
+
+    @property
+    def memory(self) -> str:
+        """Where the rows are: "device", "managed" or "host"."""
+        return self._core.memory()
+
+    @property
+    def device_bytes(self) -> int:
+        return self._core.device_bytes()
+
+    def __repr__(self) -> str:
+        return f"<culmen.DeviceIndex on {self.device}: {self.device_bytes} bytes, rows in {self.memory} memory>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a copy on a GPU is not pickled: save() the index, and open() it in the other process")
+
+
+def _is_on_gpu(weights: Any) -> bool:
+    if isinstance(weights, (np.ndarray, Mapping, Sequence)):
+        return False
+    device = getattr(weights, "__dlpack_device__", None)
+    return device is not None and device()[0] == _CUDA
+
+
+class _Torch:
+    def __init__(self, weights: Any) -> None:
+        import torch
+
+        self._torch, self._device = torch, weights.device
+
+    def matrix(self, weights: Any) -> Any:
+        return weights.detach().reshape(-1, weights.shape[-1]).to(self._torch.float64).contiguous()
+
+    def answers(self, num_queries: int, k: int) -> tuple:
+        make, torch = self._torch.empty, self._torch
+        shape = (num_queries, k)
+        return (
+            make(shape, dtype=torch.int64, device=self._device),
+            make(shape, dtype=torch.float64, device=self._device),
+            make(num_queries, dtype=torch.int32, device=self._device),
+        )
+
+    def stream(self) -> int:
+        return self._torch.cuda.current_stream(self._device).cuda_stream
+
+    def address(self, array: Any) -> int:
+        return array.data_ptr()
+
+
+class _CuPy:
+    def __init__(self, weights: Any) -> None:
+        import cupy
+
+        self._cupy = cupy
+
+    def matrix(self, weights: Any) -> Any:
+        array = self._cupy.from_dlpack(weights)
+        return self._cupy.ascontiguousarray(array.reshape(-1, array.shape[-1]), dtype=np.float64)
+
+    def answers(self, num_queries: int, k: int) -> tuple:
+        shape = (num_queries, k)
+        return (
+            self._cupy.empty(shape, dtype=np.int64),
+            self._cupy.empty(shape, dtype=np.float64),
+            self._cupy.empty(num_queries, dtype=np.int32),
+        )
+
+    def stream(self) -> int:
+        return self._cupy.cuda.get_current_stream().ptr
+
+    def address(self, array: Any) -> int:
+        return array.data.ptr
+
+
+def _library_of(weights: Any) -> Any:
+    """What else is in device memory is answered in CuPy's."""
+    return _Torch(weights) if type(weights).__module__.partition(".")[0] == "torch" else _CuPy(weights)
