@@ -5,7 +5,9 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
   find_program(CULMEN_CCACHE ccache)
   if(CULMEN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CULMEN_CCACHE})
+    # Without these ccache gives up on files with a precompiled header, and preprocesses all others once more.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 ${CULMEN_CCACHE})
   endif()
 endif()
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
