@@ -21,6 +21,9 @@ include_directories(${PROJECT_SOURCE_DIR})
 # fma is written where the contract wants it. For the same reason -ffast-math and flush-to-zero stay out.
 add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>
                     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffp-contract=off>)
+# clang moves arithmetic out of a FloatingPointScope, to where the host program's rules hold, unless it is told that
+# rules change.
+add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-ffp-model=strict>)
 
 if(CULMEN_ASSERTIONS)
   add_compile_definitions(CULMEN_ASSERTIONS _GLIBCXX_ASSERTIONS)
