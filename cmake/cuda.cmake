@@ -22,7 +22,9 @@ endif()
 # Machine code for the GPUs of this machine; where there is none, for Hopper, and PTX that the driver compiles for
 # what is newer. The preset every-card names all from Turing on.
 if(NOT CMAKE_CUDA_ARCHITECTURES)
-  if(EXISTS /dev/nvidiactl)
+  if(DEFINED ENV{CUDAARCHS})
+    set(CMAKE_CUDA_ARCHITECTURES $ENV{CUDAARCHS})
+  elseif(EXISTS /dev/nvidiactl)
     set(CMAKE_CUDA_ARCHITECTURES native)
   else()
     set(CMAKE_CUDA_ARCHITECTURES 90)

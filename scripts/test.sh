@@ -20,7 +20,9 @@ count() {
   sed -n "s/^[[:space:]]*$1=\"\([0-9]*\)\".*/\1/p" "$results" | head -n 1
 }
 
-[[ "${CULMEN_SKIP_SETUP:-0}" == 1 ]] || scripts/setup.sh
+setup=(scripts/setup.sh)
+[[ "$preset" != asan ]] || setup+=(--ci) # clang
+[[ "${CULMEN_SKIP_SETUP:-0}" == 1 ]] || "${setup[@]}"
 cmake --preset "$preset"
 cmake --build --preset "$preset"
 

@@ -255,8 +255,8 @@ class TableGenerator {
     for (std::size_t i = 0; i < columns.size(); ++i)
       for (std::size_t row = 0; row < table.num_rows; ++row)
         matrix[row * columns.size() + i] = columns[i][row];
-    for (std::size_t i = 0; i < columns.size(); ++i)
-      table.columns.emplace_back(matrix.data() + i, table.num_rows,
+    for (std::size_t i = 0; i < columns.size(); ++i)  // no rows: no matrix to point into
+      table.columns.emplace_back(matrix.data() + (matrix.empty() ? 0 : i), table.num_rows,
                                  static_cast<std::ptrdiff_t>(columns.size()));
     table.storage.emplace_back(std::move(matrix));
   }

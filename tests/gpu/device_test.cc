@@ -258,9 +258,11 @@ TEST(Device, RefusesWhatItCannotDo) {
   Random random(15);
   const Table table = random_table(random, ValueClass::uniform_f32, 5000, 2);
   const DeviceIndex index = Index::build(table.view()).to_device();
-  EXPECT_THROW(index.search({.weights = {1, 1}, .k = 3}, {.engine = Engine::ta}), InvalidArgument);
-  EXPECT_THROW(index.search({.weights = {1, 1}, .k = 1025}, {.engine = Engine::gta}), InvalidArgument);
-  EXPECT_THROW(index.search({.weights = {1}, .k = 3}), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(index.search({.weights = {1, 1}, .k = 3}, {.engine = Engine::ta})),
+               InvalidArgument);
+  EXPECT_THROW(static_cast<void>(index.search({.weights = {1, 1}, .k = 1025}, {.engine = Engine::gta})),
+               InvalidArgument);
+  EXPECT_THROW(static_cast<void>(index.search({.weights = {1}, .k = 3})), InvalidArgument);
   EXPECT_EQ(index.search({.weights = {1, 1}, .k = 3}).hits.size(), 3u);  // and goes on
 }
 
@@ -269,8 +271,8 @@ TEST(Device, SaysWhenThereIsNoSuchGpu) {
   Random random(16);
   const Table table = random_table(random, ValueClass::uniform_f32, 100, 2);
   const Index index = Index::build(table.view());
-  EXPECT_THROW(index.to_device({.device = 10'000}), CudaError);
-  EXPECT_THROW(index.to_device({.device = -1}), CudaError);
+  EXPECT_THROW(static_cast<void>(index.to_device({.device = 10'000})), CudaError);
+  EXPECT_THROW(static_cast<void>(index.to_device({.device = -1})), CudaError);
 }
 
 TEST(Device, NamesItsKindsOfMemory) {

@@ -15,6 +15,7 @@
 #include "culmen/table_io.h"
 #include "table/csv_batches.h"
 #include "table/csv_chunk.h"
+#include "tests/cases.h"
 #include "tests/table/reader_testing.h"
 
 namespace culmen {
@@ -444,9 +445,7 @@ long peak_memory_kib() {
 }
 
 TEST(Batches, NeedNoMoreMemoryForALongerStream) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers keep what was freed";
-#endif
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers keep what was freed";
   ReadOptions options;
   options.id_column = "id";
   options.label_column = "name";
