@@ -5,6 +5,8 @@
 #
 # CULMEN_TEST_CASES=N    random cases per randomised test
 # CULMEN_SKIP_SETUP=1    do not call scripts/setup.sh
+# CULMEN_SKIP_PYTHON=1   leave the Python package out; without it, and but for the sanitizers, what it is tested with is
+#                        installed from PyPI in build/python-venv
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,16 +16,25 @@ if [[ "${1:-}" == --preset ]]; then
   shift 2
 fi
 results="$PWD/build/$preset/tests.xml"
+python_results="$PWD/build/$preset/python-tests.xml"
+venv="$PWD/build/python-venv"
 
-# Prints one number of the results' head line, e.g. tests="120" failures="0".
+# Prints the sum of a number in the heads of all results, e.g. tests="120" failures="0".
 count() {
-  sed -n "s/^[[:space:]]*$1=\"\([0-9]*\)\".*/\1/p" "$results" | head -n 1
+  cat "$results" "$python_results" 2>/dev/null | tr '\n' ' ' | grep -o '<testsuite [^>]*>' |
+    sed -n "s/.*[[:space:]]$1=\"\([0-9]*\)\".*/\1/p" | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
 setup=(scripts/setup.sh)
 [[ "$preset" != asan ]] || setup+=(--ci) # clang
 [[ "${CULMEN_SKIP_SETUP:-0}" == 1 ]] || "${setup[@]}"
-cmake --preset "$preset"
+python_options=(-DCULMEN_BUILD_PYTHON=OFF)
+if [[ "${CULMEN_SKIP_PYTHON:-0}" != 1 && "$preset" != @(asan|tsan) ]]; then
+  [[ -x "$venv/bin/python" ]] || python3 -m venv "$venv"
+  "$venv/bin/pip" install -q --disable-pip-version-check -r python/requirements-test.txt
+  python_options=(-DCULMEN_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$venv/bin/python")
+fi
+cmake --preset "$preset" "${python_options[@]}"
 cmake --build --preset "$preset"
 
 # The distribution's oneTBB is not instrumented: ThreadSanitizer would take its hand-over of work for races. On one
@@ -31,10 +42,14 @@ cmake --build --preset "$preset"
 on_cores=()
 [[ "$preset" != tsan ]] || on_cores=(taskset -c 0)
 
-rm -f "$results"
+rm -f "$results" "$python_results"
 status=0
 "${on_cores[@]}" ctest --preset "$preset" --parallel "$(nproc)" --output-junit "$results" "$@" || status=$?
 [[ -f "$results" ]] || exit "$status"
-failed=$(count failures)
+if [[ ${#python_options[@]} -gt 1 ]]; then
+  PYTHONPATH="build/$preset/python" PATH="$venv/bin:$PATH" "$venv/bin/python" -m pytest -q -p no:cacheprovider \
+    --junit-xml="$python_results" python/tests || status=$?
+fi
+failed=$(($(count failures) + $(count errors)))
 echo "$(($(count tests) - failed - $(count skipped) - $(count disabled))) passed, $failed failed"
 exit "$status"
