@@ -18,5 +18,5 @@ case "${1:-}" in
     ;;
 esac
 
-folders=(include base index query cpu planner gpu select api table tools tests bench examples)
+folders=(include base index query cpu planner gpu select api table tools python tests bench examples)
 find "${folders[@]}" \( -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) -print0 | xargs -0 "$format" "${mode[@]}"

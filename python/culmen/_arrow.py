@@ -23,8 +23,7 @@ class ArrowColumn:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if self._table.format(self._position) in ("u", "U", "vu", "dictionary"):
             return np.empty(len(self), dtype="U1")  # of text, as the caller finds out
-        values = self._table.numbers(self._position)
-        return values if dtype is None else values.astype(dtype)
+        return np.asarray(self._table.numbers(self._position), dtype=dtype)
 
     def __iter__(self) -> Iterator[str | None]:
         return iter(self._table.texts(self._position))
@@ -32,7 +31,7 @@ class ArrowColumn:
     def gaps(self) -> np.ndarray | None:
         """True where there is no value; None: there is one everywhere."""
         gaps = self._table.gaps(self._position)
-        return None if gaps is None else gaps.astype(bool)
+        return None if gaps is None else np.asarray(gaps, dtype=bool)
 
 
 def arrow_columns(table: Any) -> dict[str, ArrowColumn]:

@@ -36,15 +36,18 @@ class DeviceIndex:
     `index.to("cuda:0")`; all methods may be called from any number of threads.
     """
 
-    __slots__ = ("_core", "_index", "_contexts", "__weakref__")
+    __slots__ = ("_handle", "_index", "_contexts", "__weakref__")
+    _handle: _core.DeviceIndex
+    _index: Index
+    _contexts: dict[tuple[int, int], _core.DeviceContext]
 
     def __init__(self) -> None:
         raise TypeError('a copy on a GPU comes from index.to("cuda:0")')
 
     @classmethod
-    def _of(cls, index: Index, core: _core.DeviceIndex) -> DeviceIndex:
+    def _of(cls, index: Index, handle: _core.DeviceIndex) -> DeviceIndex:
         copy = object.__new__(cls)
-        copy._core, copy._index, copy._contexts = core, index, {}
+        copy._handle, copy._index, copy._contexts = handle, index, {}
         return copy
 
     def __del__(self) -> None:
@@ -75,9 +78,9 @@ class DeviceIndex:
             if k is None:
                 raise InvalidArgument("many questions in one call need a k: it is how wide their answers are")
             matrix = np.ascontiguousarray(weights, dtype=np.float64)
-            many = self._core.search_matrix(self._index._core, matrix, k, where, min_score, scale, engine)
+            many = self._handle.search_matrix(self._index._handle, matrix, k, where, min_score, scale, engine)
             return BatchResult(many, self._index.attributes)
-        answer = self._core.search(self._index._core, weights, k, where, min_score, scale, engine)
+        answer = self._handle.search(self._index._handle, weights, k, where, min_score, scale, engine)
         return Result(answer, self._index.attributes)
 
     def _search_there(self, weights: Any, k: int | None, where: Where, min_score: float | None) -> DeviceAnswers:
@@ -90,8 +93,8 @@ class DeviceIndex:
             raise InvalidArgument("questions in device memory need a k: it is how wide their answers are")
         ids, scores, counts = library.answers(num_queries, k)
         context = self._context(library.stream())
-        self._core.search_async(
-            self._index._core,
+        self._handle.search_async(
+            self._index._handle,
             library.address(matrix),
             num_queries,
             k,
@@ -110,25 +113,25 @@ class DeviceIndex:
         """A context takes one call at a time: each thread has one for each stream."""
         key = threading.get_ident(), stream
         if key not in self._contexts:
-            self._contexts[key] = self._core.make_context(stream or _LEGACY_STREAM)
+            self._contexts[key] = self._handle.make_context(stream or _LEGACY_STREAM)
         return self._contexts[key]
 
     def refresh(self) -> RefreshStats:
         """Brings the copy to the index's present version now, so that the next search finds it there."""
-        return RefreshStats(**self._core.refresh())
+        return RefreshStats(**self._handle.refresh())
 
     @property
     def device(self) -> str:
-        return f"cuda:{self._core.device()}"
+        return f"cuda:{self._handle.device()}"
 
     @property
     def memory(self) -> str:
         """Where the rows are: "device", "managed" or "host"."""
-        return self._core.memory()
+        return self._handle.memory()
 
     @property
     def device_bytes(self) -> int:
-        return self._core.device_bytes()
+        return self._handle.device_bytes()
 
     def __repr__(self) -> str:
         return f"<culmen.DeviceIndex on {self.device}: {self.device_bytes} bytes, rows in {self.memory} memory>"
@@ -153,7 +156,7 @@ class _Torch:
     def matrix(self, weights: Any) -> Any:
         return weights.detach().reshape(-1, weights.shape[-1]).to(self._torch.float64).contiguous()
 
-    def answers(self, num_queries: int, k: int) -> tuple:
+    def answers(self, num_queries: int, k: int) -> tuple[Any, Any, Any]:
         make, torch = self._torch.empty, self._torch
         shape = (num_queries, k)
         return (
@@ -179,7 +182,7 @@ class _CuPy:
         array = self._cupy.from_dlpack(weights)
         return self._cupy.ascontiguousarray(array.reshape(-1, array.shape[-1]), dtype=np.float64)
 
-    def answers(self, num_queries: int, k: int) -> tuple:
+    def answers(self, num_queries: int, k: int) -> tuple[Any, Any, Any]:
         shape = (num_queries, k)
         return (
             self._cupy.empty(shape, dtype=np.int64),

@@ -22,7 +22,7 @@ from ._reports import (
     WriteResult,
 )
 from ._result import BatchResult, Result, Row
-from ._tables import Attributes, as_ids, take_table
+from ._tables import Attributes, Columns, as_ids, take_table
 
 #: A number by name, one number an attribute, or a matrix [questions, attributes].
 Weights = Union[Mapping[str, float], Sequence[float], np.ndarray]
@@ -48,16 +48,18 @@ class Index:
     [1, 2]
     """
 
-    __slots__ = ("_core", "_names")
+    __slots__ = ("_handle", "_names")
+    _handle: _core.Index
+    _names: tuple[str, ...]
 
     def __init__(self) -> None:
         raise TypeError("an index comes from Index.build, Index.create or Index.open")
 
     @classmethod
-    def _of(cls, core: _core.Index) -> Index:
+    def _of(cls, handle: _core.Index) -> Index:
         index = object.__new__(cls)
-        index._core = core
-        index._names = tuple(attribute["name"] for attribute in core.info()["attributes"])
+        index._handle = handle
+        index._names = tuple(attribute["name"] for attribute in handle.info()["attributes"])
         return index
 
     # ---- where an index comes from
@@ -105,18 +107,22 @@ class Index:
         """
         columns = take_table(table, attributes, id, label, nulls)
         with _shown(progress) as report:
-            return cls._of(
-                _core.build(
-                    *columns.arguments(),
-                    partitioning,
-                    num_partitions,
-                    block_rows,
-                    value_type,
-                    threads,
-                    _device_number(device),
-                    report,
-                )
+            handle = _core.build(
+                columns.num_rows,
+                columns.names,
+                columns.preferences,
+                columns.columns,
+                columns.ids,
+                columns.labels,
+                partitioning,
+                num_partitions,
+                block_rows,
+                value_type,
+                threads,
+                _device_number(device),
+                report,
             )
+        return cls._of(handle)
 
     @classmethod
     def create(
@@ -168,7 +174,7 @@ class Index:
     def save(self, directory: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Saves this version in a directory, which is created. After a crash or an error it holds the old index or
         the new one, whole. Raises InvalidArgument if an index is there and overwrite is false."""
-        self._core.save(os.fspath(directory), overwrite)
+        self._handle.save(os.fspath(directory), overwrite)
 
     # ---- questions
 
@@ -230,7 +236,7 @@ class Index:
         """
         if isinstance(weights, np.ndarray) and weights.ndim == 2:
             return self._search_matrix(weights, k, where, min_score, scale, engine, threads)
-        return Result(self._core.search(weights, k, where, min_score, scale, engine, threads), self._names)
+        return Result(self._handle.search(weights, k, where, min_score, scale, engine, threads), self._names)
 
     def _search_matrix(
         self,
@@ -246,7 +252,7 @@ class Index:
             raise InvalidArgument("many questions in one call need a k: it is how wide their answers are")
         matrix = np.ascontiguousarray(weights, dtype=np.float64)
         return BatchResult(
-            self._core.search_matrix(matrix, k, where, min_score, scale, engine, threads), self._names
+            self._handle.search_matrix(matrix, k, where, min_score, scale, engine, threads), self._names
         )
 
     def explain(
@@ -261,17 +267,17 @@ class Index:
         threads: int = ALL_CORES,
     ) -> Explanation:
         """What search would do with this question, why, and how long each engine would take."""
-        report = self._core.explain(weights, k, where, min_score, scale, engine, threads)
+        report = self._handle.explain(weights, k, where, min_score, scale, engine, threads)
         predictions = tuple(Prediction(**prediction) for prediction in report["predictions"])
         return Explanation(**{**report, "predictions": predictions})
 
     def get(self, id: int) -> Row | None:
         """The row with this id; None if there is none. Its score is NaN. Cost: reads the ids of all rows."""
-        row = self._core.get(as_ids(int(id)))[0]
+        row = self._handle.get(as_ids(int(id)))[0]
         return None if row is None else Row(row[0], float("nan"), dict(zip(self._names, row[1])), row[2])
 
     def __contains__(self, id: int) -> bool:
-        return self._core.contains(id)
+        return self._handle.contains(id)
 
     # ---- changes
 
@@ -288,7 +294,7 @@ class Index:
         """Removes rows; ids that are not there are ignored. Returns how many were there."""
         steps = _core.Steps()
         steps.erase(as_ids(ids))
-        return _core.write(self._core, steps, False)["erased"]
+        return _core.write(self._handle, steps, False)["erased"]
 
     def batch(self, *, round_to_float32: bool = False) -> Batch:
         """Several changes that become visible together, or not at all.
@@ -305,27 +311,27 @@ class Index:
     def _write(self, add: Any, table: Any, id: Any, label: Any, round_to_float32: bool) -> WriteResult:
         steps = _core.Steps()
         add(steps, *self._rows(table, id, label).arguments())
-        return WriteResult(**_core.write(self._core, steps, round_to_float32))
+        return WriteResult(**_core.write(self._handle, steps, round_to_float32))
 
-    def _rows(self, table: Any, id: Any, label: Any) -> Any:
+    def _rows(self, table: Any, id: Any, label: Any) -> Columns:
         named = isinstance(table, Mapping) or hasattr(table, "__arrow_c_stream__")
         return take_table(table, self._names if named else None, id, label, named=named)
 
     def flush(self) -> None:
         """Makes all changes so far durable, whatever durability the index was opened with."""
-        _core.flush(self._core)
+        _core.flush(self._handle)
 
     def checkpoint(self) -> None:
         """Writes a snapshot to the directory, so that opening has no log to replay. Also happens by itself."""
-        _core.checkpoint(self._core)
+        _core.checkpoint(self._handle)
 
     def compact(self) -> None:
         """Loads all rows again, with the partitions and bounds of a fresh build. Searches go on."""
-        _core.compact(self._core)
+        _core.compact(self._handle)
 
     def close(self) -> None:
         """Ends writing: makes all changes durable and releases the lock. Searches stay possible."""
-        _core.close(self._core)
+        _core.close(self._handle)
 
     def __enter__(self) -> Index:
         return self
@@ -338,11 +344,11 @@ class Index:
     def refresh(self) -> str:
         """For an index that was opened to read: takes over what its writer has published since. Returns "unchanged",
         "advanced", or "replaced" if the directory holds another index by now."""
-        return self._core.refresh()
+        return self._handle.refresh()
 
     def snapshot(self) -> Index:
         """A handle that stays with this version."""
-        return Index._of(self._core.snapshot())
+        return Index._of(self._handle.snapshot())
 
     def to(self, device: str, *, memory: str = "auto") -> DeviceIndex:
         """Copies the index to a GPU, "cuda:0". The copy follows the changes of the index.
@@ -358,24 +364,24 @@ class Index:
         number = _device_number(device)
         if number < 0:
             raise InvalidArgument('an index is on the CPU; to() copies it to a GPU, "cuda:0"')
-        return DeviceIndex._of(self, self._core.to_device(number, memory))
+        return DeviceIndex._of(self, self._handle.to_device(number, memory))
 
     # ---- what it is
 
     @property
     def version(self) -> int:
-        return self._core.version()
+        return self._handle.version()
 
     @property
     def info(self) -> IndexInfo:
-        report = self._core.info()
+        report = self._handle.info()
         attributes = tuple(AttributeInfo(**attribute) for attribute in report["attributes"])
         return IndexInfo(**{**report, "attributes": attributes})
 
     @property
     def recovery(self) -> RecoveryInfo:
         """What opening found in the log."""
-        return RecoveryInfo(**self._core.recovery())
+        return RecoveryInfo(**self._handle.recovery())
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -384,10 +390,10 @@ class Index:
 
     def verify(self, deep: bool = True) -> list[str]:
         """Recomputes order, ids, bounds and counts, and returns the faults, one line each."""
-        return self._core.verify(deep)
+        return self._handle.verify(deep)
 
     def __len__(self) -> int:
-        return self._core.info()["num_rows"]
+        return self._handle.info()["num_rows"]
 
     def __repr__(self) -> str:
         info = self.info
@@ -422,7 +428,7 @@ class Batch:
         self, type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if type is None:
-            self.result = WriteResult(**_core.write(self._index._core, self._steps, self._round_to_float32))
+            self.result = WriteResult(**_core.write(self._index._handle, self._steps, self._round_to_float32))
 
 
 def _split(attribute: str) -> tuple[str, str]:

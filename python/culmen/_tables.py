@@ -39,9 +39,9 @@ class Columns:
     preferences: list[str]
     columns: list[np.ndarray]
     ids: np.ndarray | None = None
-    labels: list[str] | None = None
+    labels: list[str | None] | None = None
 
-    def arguments(self) -> tuple:
+    def arguments(self) -> tuple[Any, ...]:
         return self.num_rows, self.names, self.preferences, self.columns, self.ids, self.labels
 
 
@@ -140,8 +140,9 @@ def _gaps(column: Any) -> np.ndarray | None:
     """True where there is no value; None: there is one everywhere."""
     if isinstance(column, ArrowColumn):
         return column.gaps()
-    mask = np.ma.getmask(column) if isinstance(column, np.ma.MaskedArray) else np.False_
-    return mask if np.any(mask) else None
+    if not isinstance(column, np.ma.MaskedArray) or not np.ma.is_masked(column):
+        return None
+    return np.ma.getmaskarray(column)
 
 
 def _numbers(column: Any, name: str) -> np.ndarray:
@@ -192,7 +193,7 @@ def _ids(ids: Any, num_rows: int) -> np.ndarray:
     return np.ascontiguousarray(values, dtype=np.int64)
 
 
-def _texts(labels: Any, num_rows: int) -> list[str]:
+def _texts(labels: Any, num_rows: int) -> list[str | None]:
     texts = [None if text is None or text != text else str(text) for text in labels]
     if len(texts) != num_rows:
         raise InvalidArgument(f"there are {len(texts)} labels for {num_rows} rows")

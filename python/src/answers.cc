@@ -15,7 +15,7 @@ namespace culmen::python {
 namespace {
 
 template <typename T, typename Get>
-nb::object of_hits(const SearchResult& result, Get get) {
+nb::ndarray<nb::numpy, T> of_hits(const SearchResult& result, Get get) {
   std::vector<T> values;
   values.reserve(result.hits.size());
   for (const Hit& hit : result.hits) values.push_back(get(hit));
@@ -27,7 +27,7 @@ std::size_t num_attributes_of(const SearchResult& result) {
 }
 
 // [hits][num_attributes]
-nb::object values_of(const SearchResult& result) {
+nb::ndarray<nb::numpy, double> values_of(const SearchResult& result) {
   const std::size_t width = num_attributes_of(result);
   std::vector<double> values;
   values.reserve(result.hits.size() * width);

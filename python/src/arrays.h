@@ -17,15 +17,15 @@ namespace nb = nanobind;
 
 // Takes the values over: the array owns them.
 template <typename T>
-nb::object to_numpy(std::vector<T> values, std::initializer_list<std::size_t> shape) {
+nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> values, std::initializer_list<std::size_t> shape) {
   auto kept = std::make_unique<std::vector<T>>(std::move(values));
   T* const data = kept->data();
   const nb::capsule owner(kept.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T>(data, shape, owner));
+  return nb::ndarray<nb::numpy, T>(data, shape, owner);
 }
 
 template <typename T>
-nb::object to_numpy(std::vector<T> values) {
+nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> values) {
   const std::size_t size = values.size();
   return to_numpy(std::move(values), {size});
 }

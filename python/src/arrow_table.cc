@@ -21,7 +21,8 @@ bool is_set(const void* bits, std::int64_t i) {
 
 // Whether there is a value at `i`, counted with the array's offset.
 bool has_value(const ArrowArray& array, std::int64_t i) {
-  return array.null_count == 0 || array.n_buffers == 0 || array.buffers[0] == nullptr || is_set(array.buffers[0], i);
+  return array.null_count == 0 || array.n_buffers == 0 || array.buffers[0] == nullptr ||
+         is_set(array.buffers[0], i);
 }
 
 template <typename T>
@@ -85,7 +86,8 @@ nb::str to_str(std::string_view text) {
   return nb::steal<nb::str>(object);
 }
 
-void append_texts(const ArrowArray& batch, const ArrowArray& array, const ArrowSchema& schema, nb::list& texts) {
+void append_texts(const ArrowArray& batch, const ArrowArray& array, const ArrowSchema& schema,
+                  nb::list& texts) {
   const bool is_dictionary = schema.dictionary != nullptr;
   const TextAt read = text_reader(is_dictionary ? schema.dictionary->format : schema.format);
   const std::int64_t first = batch.offset + array.offset;
@@ -93,7 +95,8 @@ void append_texts(const ArrowArray& batch, const ArrowArray& array, const ArrowS
     if (!has_value(array, i)) {
       texts.append(nb::none());
     } else if (is_dictionary) {
-      texts.append(to_str(read(*array.dictionary, array.dictionary->offset + index_at(array, schema.format, i))));
+      texts.append(
+          to_str(read(*array.dictionary, array.dictionary->offset + index_at(array, schema.format, i))));
     } else {
       texts.append(to_str(read(array, i)));
     }
@@ -152,7 +155,7 @@ nb::object ArrowTable::numbers_of(std::size_t column) const {
     const T* const first = buffer<T>(array, 1) + batch->offset + array.offset;
     values.insert(values.end(), first, first + batch->length);
   }
-  return to_numpy(std::move(values));
+  return nb::cast(to_numpy(std::move(values)));
 }
 
 nb::object ArrowTable::numbers(std::size_t column) const {
@@ -175,11 +178,11 @@ nb::object ArrowTable::numbers(std::size_t column) const {
         for (std::int64_t i = 0; i < batch->length; ++i)
           values.push_back(is_set(array.buffers[1], batch->offset + array.offset + i) ? 1 : 0);
       }
-      return to_numpy(std::move(values));
+      return nb::cast(to_numpy(std::move(values)));
     }
   }
-  throw InputError("the column \"" + std::string(schema(column).name) + "\" has Arrow's type \"" + format(column) +
-                   "\", which is no number");
+  throw InputError("the column \"" + std::string(schema(column).name) + "\" has Arrow's type \"" +
+                   format(column) + "\", which is no number");
 }
 
 nb::list ArrowTable::texts(std::size_t column) const {
@@ -203,7 +206,7 @@ nb::object ArrowTable::gaps(std::size_t column) const {
     for (std::int64_t i = 0; i < batch->length; ++i)
       gaps.push_back(has_value(array, batch->offset + array.offset + i) ? 0 : 1);
   }
-  return to_numpy(std::move(gaps));
+  return nb::cast(to_numpy(std::move(gaps)));
 }
 
 void bind_arrow(nb::module_& module) {

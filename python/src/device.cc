@@ -26,9 +26,9 @@ DeviceContext make_context(const DeviceIndex& index, std::uintptr_t stream) {
   return index.make_context({.stream = pointer<CUstream_st>(stream)});
 }
 
-SearchResult search(const DeviceIndex& on_gpu, const Index& index, nb::handle weights, std::optional<std::size_t> k,
-                    nb::handle where, std::optional<double> min_score, std::string_view scale,
-                    std::string_view engine) {
+SearchResult search(const DeviceIndex& on_gpu, const Index& index, nb::handle weights,
+                    std::optional<std::size_t> k, nb::handle where, std::optional<double> min_score,
+                    std::string_view scale, std::string_view engine) {
   const Query query = query_of(index, weights, k, where, min_score, scale);
   const nb::gil_scoped_release released;
   return on_gpu.search(query, {.engine = parse_engine(engine)});
@@ -47,37 +47,36 @@ ManyAnswers search_matrix(const DeviceIndex& on_gpu, const Index& index, const M
 }
 
 // Addresses are of device memory, of the shapes that culmen/device.h says.
-void search_async(const DeviceIndex& on_gpu, const Index& index, std::uintptr_t weights, std::size_t num_queries,
-                  std::size_t k, nb::handle where, std::optional<double> min_score, std::uintptr_t ids,
-                  std::uintptr_t scores, std::uintptr_t counts, DeviceContext& context) {
+void search_async(const DeviceIndex& on_gpu, const Index& index, std::uintptr_t weights,
+                  std::size_t num_queries, std::size_t k, nb::handle where, std::optional<double> min_score,
+                  std::uintptr_t ids, std::uintptr_t scores, std::uintptr_t counts, DeviceContext& context) {
   const DeviceBatch batch = {.weights = pointer<const double>(weights),
                              .num_queries = num_queries,
                              .k = k,
                              .where = filter_of(index, where),
                              .min_score = min_score};
   const nb::gil_scoped_release released;
-  on_gpu.search_async(batch, {pointer<std::int64_t>(ids), pointer<double>(scores), pointer<std::uint32_t>(counts)},
-                      context);
+  on_gpu.search_async(
+      batch, {pointer<std::int64_t>(ids), pointer<double>(scores), pointer<std::uint32_t>(counts)}, context);
 }
 
 }  // namespace
 
 void bind_device(nb::module_& module) {
   module.def("num_devices", num_devices);
-  nb::class_<DeviceContext>(module, "DeviceContext")
-      .def("synchronize", [](const DeviceContext& context) {
-        const nb::gil_scoped_release released;
-        context.synchronize();
-      });
+  nb::class_<DeviceContext>(module, "DeviceContext").def("synchronize", [](const DeviceContext& context) {
+    const nb::gil_scoped_release released;
+    context.synchronize();
+  });
   nb::class_<DeviceIndex>(module, "DeviceIndex")
-      .def("search", search, nb::arg("index"), nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"))
+      .def("search", search, nb::arg("index"), nb::arg("weights"), nb::arg("k").none(),
+           nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"))
       .def("search_matrix", search_matrix, nb::arg("index"), nb::arg("weights"), nb::arg("k"),
            nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"))
       .def("make_context", make_context)
-      .def("search_async", search_async, nb::arg("index"), nb::arg("weights"), nb::arg("num_queries"), nb::arg("k"),
-           nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("ids"), nb::arg("scores"),
-           nb::arg("counts"), nb::arg("context"))
+      .def("search_async", search_async, nb::arg("index"), nb::arg("weights"), nb::arg("num_queries"),
+           nb::arg("k"), nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("ids"),
+           nb::arg("scores"), nb::arg("counts"), nb::arg("context"))
       .def("refresh",
            [](const DeviceIndex& on_gpu) {
              const RefreshStats stats = [&] {

@@ -26,7 +26,8 @@ ValueType value_type_of(std::string_view name) {
   if (name == "automatic") return ValueType::automatic;
   if (name == "float32") return ValueType::float32;
   if (name == "float64") return ValueType::float64;
-  throw InvalidArgument("value_type is \"automatic\", \"float32\" or \"float64\", not \"" + std::string(name) + "\"");
+  throw InvalidArgument("value_type is \"automatic\", \"float32\" or \"float64\", not \"" +
+                        std::string(name) + "\"");
 }
 
 Partitioning partitioning_of(std::string_view name) {
@@ -45,7 +46,8 @@ std::function<void(std::string_view, double)> progress_to(const nb::object& call
 }
 
 BuildOptions build_options(std::string_view partitioning, int num_partitions, int block_rows,
-                           std::string_view value_type, int num_threads, int device, const nb::object& on_progress) {
+                           std::string_view value_type, int num_threads, int device,
+                           const nb::object& on_progress) {
   BuildOptions options;
   options.partitioning = partitioning_of(partitioning);
   options.num_partitions = num_partitions;
@@ -59,8 +61,9 @@ BuildOptions build_options(std::string_view partitioning, int num_partitions, in
 }
 
 Index build(std::size_t num_rows, const nb::list& names, const nb::list& preferences, const nb::list& columns,
-            const nb::object& ids, const nb::object& labels, std::string_view partitioning, int num_partitions,
-            int block_rows, std::string_view value_type, int num_threads, int device, const nb::object& on_progress) {
+            const nb::object& ids, const nb::object& labels, std::string_view partitioning,
+            int num_partitions, int block_rows, std::string_view value_type, int num_threads, int device,
+            const nb::object& on_progress) {
   const HeldTable table(num_rows, names, preferences, columns, ids, labels);
   const BuildOptions options =
       build_options(partitioning, num_partitions, block_rows, value_type, num_threads, device, on_progress);
@@ -79,13 +82,14 @@ Index create(const nb::list& names, const nb::list& preferences, bool has_labels
 
 Index open(const std::string& directory, bool writable, std::string_view durability, int num_threads) {
   const nb::gil_scoped_release released;
-  return Index::open(directory, {.writable = writable,
-                                 .durability = parse_durability(durability),
-                                 .num_threads = num_threads});
+  return Index::open(
+      directory,
+      {.writable = writable, .durability = parse_durability(durability), .num_threads = num_threads});
 }
 
 SearchResult search(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
-                    std::optional<double> min_score, std::string_view scale, std::string_view engine, int num_threads) {
+                    std::optional<double> min_score, std::string_view scale, std::string_view engine,
+                    int num_threads) {
   const Query query = query_of(index, weights, k, where, min_score, scale);
   const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
   const nb::gil_scoped_release released;
@@ -100,7 +104,8 @@ ManyAnswers search_matrix(const Index& index, const Matrix& weights, std::size_t
 }
 
 nb::dict explain(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
-                 std::optional<double> min_score, std::string_view scale, std::string_view engine, int num_threads) {
+                 std::optional<double> min_score, std::string_view scale, std::string_view engine,
+                 int num_threads) {
   const Query query = query_of(index, weights, k, where, min_score, scale);
   const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
   const Explanation explanation = [&] {
@@ -136,10 +141,10 @@ auto released(Call&& call) {
 }  // namespace
 
 void bind_index(nb::module_& module) {
-  module.def("build", build, nb::arg("num_rows"), nb::arg("names"), nb::arg("preferences"), nb::arg("columns"),
-             nb::arg("ids").none(), nb::arg("labels").none(), nb::arg("partitioning"), nb::arg("num_partitions"),
-             nb::arg("block_rows"), nb::arg("value_type"), nb::arg("num_threads"), nb::arg("device"),
-             nb::arg("on_progress").none());
+  module.def("build", build, nb::arg("num_rows"), nb::arg("names"), nb::arg("preferences"),
+             nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none(), nb::arg("partitioning"),
+             nb::arg("num_partitions"), nb::arg("block_rows"), nb::arg("value_type"), nb::arg("num_threads"),
+             nb::arg("device"), nb::arg("on_progress").none());
   module.def("create", create);
   module.def("open", open);
   module.def("repair", [](const std::string& from, const std::string& to) {
@@ -153,25 +158,21 @@ void bind_index(nb::module_& module) {
       .def("explain", explain, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"), nb::arg("num_threads"))
       .def("get", get)
-      .def("contains", [](const Index& index, std::int64_t id) { return released([&] { return index.contains(id); }); })
-      .def("save",
-           [](const Index& index, const std::string& directory, bool overwrite) {
-             released([&] { index.save(directory, {.overwrite = overwrite}); });
-           })
+      .def("contains",
+           [](const Index& index, std::int64_t id) { return released([&] { return index.contains(id); }); })
+      .def("save", [](const Index& index, const std::string& directory,
+                      bool overwrite) { released([&] { index.save(directory, {.overwrite = overwrite}); }); })
       .def("snapshot", &Index::snapshot)
       .def("version", &Index::version)
-      .def("refresh",
-           [](Index& index) { return name_of(released([&] { return index.refresh(); })); })
+      .def("refresh", [](Index& index) { return name_of(released([&] { return index.refresh(); })); })
       .def("recovery", [](const Index& index) { return report(index.recovery()); })
       .def("info", [](const Index& index) { return report(released([&] { return index.info(); })); })
       .def("verify",
            [](const Index& index, bool deep) { return released([&] { return index.verify(deep); }); })
-      .def("to_device",
-           [](const Index& index, int device, std::string_view memory) {
-             return released([&] {
-               return index.to_device({.device = device, .memory = parse_device_memory(memory)});
-             });
-           });
+      .def("to_device", [](const Index& index, int device, std::string_view memory) {
+        return released(
+            [&] { return index.to_device({.device = device, .memory = parse_device_memory(memory)}); });
+      });
 }
 
 }  // namespace culmen::python

@@ -27,7 +27,8 @@ std::vector<double> named_weights(const Index& index, const nb::dict& named) {
   std::vector<std::pair<std::string, double>> pairs;
   pairs.reserve(named.size());
   for (const auto& [name, weight] : named) {
-    if (!nb::isinstance<nb::str>(name)) throw InvalidArgument("weights are named by attributes, that is by text");
+    if (!nb::isinstance<nb::str>(name))
+      throw InvalidArgument("weights are named by attributes, that is by text");
     pairs.emplace_back(nb::cast<std::string>(name), number(weight, "a weight"));
   }
   return index.weights(pairs);
@@ -47,7 +48,8 @@ Range range_of(nb::handle name, nb::handle condition) {
     return range;
   }
   if (nb::len(condition) != 2)
-    throw InvalidArgument("a condition of a filter is a number or a pair (least, most), with None for no limit");
+    throw InvalidArgument(
+        "a condition of a filter is a number or a pair (least, most), with None for no limit");
   range.minimum = limit(condition[0], range.minimum);
   range.maximum = limit(condition[1], range.maximum);
   return range;
@@ -72,10 +74,12 @@ Filter filter_of(const Index& index, nb::handle where) {
   if (where.is_none()) return {};
   if (nb::isinstance<nb::str>(where)) return index.filter(nb::cast<std::string_view>(where));
   if (!nb::isinstance<nb::dict>(where))
-    throw InvalidArgument("a filter is a text such as \"price<=200 and stars>=4\", or a dict such as "
-                          "{\"price\": (None, 200)}");
+    throw InvalidArgument(
+        "a filter is a text such as \"price<=200 and stars>=4\", or a dict such as "
+        "{\"price\": (None, 200)}");
   Filter filter;
-  for (const auto& [name, condition] : nb::borrow<nb::dict>(where)) filter.push_back(range_of(name, condition));
+  for (const auto& [name, condition] : nb::borrow<nb::dict>(where))
+    filter.push_back(range_of(name, condition));
   return filter;
 }
 

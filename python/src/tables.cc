@@ -64,8 +64,8 @@ HeldTable::HeldTable(std::size_t num_rows, const nb::list& names, const nb::list
     : ids_(ids) {
   view_.num_rows = num_rows;
   for (std::size_t i = 0; i < names.size(); ++i)
-    view_.attributes.push_back({nb::cast<std::string>(names[i]),
-                                preference_of(nb::cast<std::string_view>(preferences[i]))});
+    view_.attributes.push_back(
+        {nb::cast<std::string>(names[i]), preference_of(nb::cast<std::string_view>(preferences[i]))});
   for (const nb::handle column : columns) {
     columns_.push_back(nb::cast<Array>(column));
     view_.columns.push_back(column_view(columns_.back()));

@@ -71,10 +71,10 @@ auto released(Call call) {
 void bind_writes(nb::module_& module) {
   nb::class_<Steps>(module, "Steps")
       .def(nb::init<>())
-      .def("insert", taking_rows(&Steps::insert), nb::arg("num_rows"), nb::arg("names"), nb::arg("preferences"),
-           nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none())
-      .def("upsert", taking_rows(&Steps::upsert), nb::arg("num_rows"), nb::arg("names"), nb::arg("preferences"),
-           nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none())
+      .def("insert", taking_rows(&Steps::insert), nb::arg("num_rows"), nb::arg("names"),
+           nb::arg("preferences"), nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none())
+      .def("upsert", taking_rows(&Steps::upsert), nb::arg("num_rows"), nb::arg("names"),
+           nb::arg("preferences"), nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none())
       .def("erase", &Steps::erase);
   module.def("write", write);
   module.def("flush", released(&Index::flush));

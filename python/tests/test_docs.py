@@ -2,6 +2,9 @@
 
 import doctest
 import inspect
+import pathlib
+
+import pytest
 
 import culmen
 import culmen._index
@@ -22,3 +25,11 @@ def test_everything_public_is_described():
             for member, value in vars(thing).items():
                 if not member.startswith("_") and not isinstance(value, property):
                     assert inspect.getdoc(getattr(thing, member)) or thing is culmen.Batch, f"{name}.{member}"
+
+
+def test_types_are_sound():
+    api = pytest.importorskip("mypy.api")
+    settings = pathlib.Path(__file__).parents[1] / "pyproject.toml"
+    package = pathlib.Path(culmen.__file__).parent
+    report, errors, status = api.run(["--config-file", str(settings), "--cache-dir", "/dev/null", str(package)])
+    assert status == 0, report + errors
