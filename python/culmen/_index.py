@@ -12,6 +12,7 @@ import numpy as np
 from . import _core
 from ._device import DeviceIndex
 from ._errors import InvalidArgument
+from ._files import Paths, read_files
 from ._reports import (
     AttributeInfo,
     Explanation,
@@ -106,6 +107,59 @@ class Index:
         Cost: O(n log n) time, and about twice the table's size of memory while it lasts.
         """
         columns = take_table(table, attributes, id, label, nulls)
+        return cls._built(
+            columns, value_type, partitioning, num_partitions, block_rows, threads, device, progress
+        )
+
+    @classmethod
+    def from_files(
+        cls,
+        paths: Paths,
+        attributes: Attributes = None,
+        *,
+        id: str | None = None,
+        label: str | None = None,
+        nulls: str = "error",
+        value_type: str = "automatic",
+        partitioning: str = "angle",
+        num_partitions: int = 0,
+        block_rows: int = 0,
+        threads: int = ALL_CORES,
+        device: str | None = None,
+        progress: Progress | bool | None = None,
+    ) -> Index:
+        """Builds an index of Parquet, Arrow (IPC, Feather) or CSV files, all of the same columns. Needs pyarrow.
+
+        Args:
+            paths: a path, a pattern such as "part-*.parquet", or several of either. The rows are those of the
+                files one after the other, in the order of the names that a pattern stands for.
+            attributes: as for build; only the columns that are named are read.
+
+        Memory: the columns that are kept, some batches of 131,072 rows, and what build needs. The other arguments
+        and errors are those of build; IoError for files that cannot be read.
+        """
+        columns = read_files(paths, attributes, id, label, nulls)
+        return cls._built(
+            columns, value_type, partitioning, num_partitions, block_rows, threads, device, progress
+        )
+
+    @classmethod
+    def from_parquet(cls, paths: Paths, attributes: Attributes = None, **options: Any) -> Index:
+        """from_files, by the name under which people look for it."""
+        return cls.from_files(paths, attributes, **options)
+
+    @classmethod
+    def _built(
+        cls,
+        columns: Columns,
+        value_type: str,
+        partitioning: str,
+        num_partitions: int,
+        block_rows: int,
+        threads: int,
+        device: str | None,
+        progress: Progress | bool | None,
+    ) -> Index:
         with _shown(progress) as report:
             handle = _core.build(
                 columns.num_rows,

@@ -6,7 +6,7 @@ Taken are: a dict of arrays by name; a two-dimensional array, row by row; and wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -65,9 +65,10 @@ def take_table(
     label: str | Any | None = None,
     nulls: str = "error",
     named: bool = True,
+    first_row: int = 0,
 ) -> Columns:
     """Attributes default to all columns but those of ids and labels. Unless they are to be named, columns of an
-    index go by their order."""
+    index go by their order. Messages count rows from `first_row`, which is 0 for a whole table."""
     if nulls not in ("error", "drop"):
         raise InvalidArgument(f'nulls is "error" or "drop", not {nulls!r}')
     source = _source_of(table)
@@ -80,7 +81,7 @@ def take_table(
         chosen[id if isinstance(id, str) else "the ids"] = ids
     gaps = {name: gap for name, column in chosen.items() if (gap := _gaps(column)) is not None}
     num_rows = _length(columns, ids)
-    keep = _rows_without_gaps(columns, gaps, num_rows, nulls)
+    keep = _rows_without_gaps(columns, gaps, num_rows, nulls, first_row)
     taken = Columns(
         num_rows,
         list(columns) if named else [],
@@ -116,23 +117,29 @@ def _preferences(attributes: Attributes, source: _Source, id: Any, label: Any) -
     if attributes is None:
         others = {name for name in (id, label) if isinstance(name, str)}
         return {name: "high" for name in source.columns if name not in others}
-    if isinstance(attributes, str):
+    if source.has_names:
+        return preferences_of(attributes, source.columns)
+    preferences = preferences_of(attributes, ())
+    if len(preferences) != len(source.columns):
+        raise InvalidArgument(f"{len(preferences)} attributes for the {len(source.columns)} columns of the array")
+    source.columns = dict(zip(preferences, source.columns.values()))
+    return preferences
+
+
+def preferences_of(attributes: Attributes, known: Container[str]) -> dict[str, str]:
+    """ "high" or "low" by name. A known name may have a colon in it."""
+    if attributes is None or isinstance(attributes, str):
         raise InvalidArgument(f"attributes is a list of names, or a dict, not the text {attributes!r}")
     if isinstance(attributes, Mapping):
         return dict(attributes)
-    preferences = {}
-    names = list(source.columns)
-    for position, attribute in enumerate(attributes):
-        name, _, preference = attribute.partition(":") if attribute not in names else (attribute, "", "")
-        if not source.has_names and name not in source.columns:
-            if position >= len(names):
-                raise InvalidArgument(f"there are more attributes than the {len(names)} columns of the array")
-            source.columns[name] = source.columns.pop(names[position])
+    preferences: dict[str, str] = {}
+    for attribute in attributes:
+        name, _, preference = (attribute, "", "") if attribute in known else attribute.rpartition(":")
+        if not name:
+            name, preference = preference, ""
         if name in preferences:
             raise InvalidArgument(f"attribute {name!r} comes twice")
         preferences[name] = preference or "high"
-    if not source.has_names and len(preferences) != len(names):
-        raise InvalidArgument(f"{len(preferences)} attributes for the {len(names)} columns of the array")
     return preferences
 
 
@@ -210,7 +217,7 @@ def _length(columns: Mapping[str, np.ndarray], ids: Any) -> int:
 
 
 def _rows_without_gaps(
-    columns: Mapping[str, np.ndarray], gaps: Mapping[str, np.ndarray], num_rows: int, nulls: str
+    columns: Mapping[str, np.ndarray], gaps: Mapping[str, np.ndarray], num_rows: int, nulls: str, first_row: int
 ) -> np.ndarray | None:
     """None: all of them. NaN is a gap only where gaps are dropped; else the index says which row has it."""
     keep = None
@@ -223,8 +230,8 @@ def _rows_without_gaps(
             continue
         if nulls == "error":
             raise InputError(
-                f"column {name!r} has no value in {int(is_gap.sum())} of {num_rows} rows, first in row "
-                f"{int(is_gap.argmax()) + 1}: fill the gaps, or leave such rows out with nulls='drop'"
+                f"column {name!r} has no value in row {first_row + int(is_gap.argmax()) + 1} ({int(is_gap.sum())} of "
+                f"{num_rows} rows): fill the gaps, or leave such rows out with nulls='drop'"
             )
         keep = ~is_gap if keep is None else keep & ~is_gap
     return keep

@@ -32,6 +32,13 @@ def test_matrices_in_any_layout(make):
     assert culmen.Index.build(matrix, ["price:low", "rating"]).attributes == ("price", "rating")
 
 
+def test_columns_of_arrays_are_named_by_their_order():
+    index = culmen.Index.build(np.array([[1.0, 5.0], [2.0, 1.0]]), ["a1", "a0:low"])
+    assert index.search({"a0": 1}, 1).ids.tolist() == [0]
+    assert index.info.attributes[1].preference == "low"
+    assert culmen.Index.build({"x:low": [1], "y:z": [2]}, ["x:low", "y:z:low"]).attributes == ("x:low", "y:z")
+
+
 def test_subclasses_of_arrays():
     class Named(np.ndarray):
         pass
@@ -101,7 +108,7 @@ def test_gaps(nulls):
     tables = [pyarrow.table(rows), {name: np.ma.masked_equal([v or 0 for v in column], 0) for name, column in rows.items()}]
     for table in tables:
         if nulls == "error":
-            with pytest.raises(culmen.InputError, match="no value in 1 of 4 rows, first in row 2"):
+            with pytest.raises(culmen.InputError, match=r"no value in row 2 \(1 of 4 rows\)"):
                 culmen.Index.build(table)
         else:
             index = culmen.Index.build(table, id=[10, 11, 12, 13], label=["p", "q", "r", "s"], nulls="drop")

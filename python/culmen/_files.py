@@ -1,0 +1,135 @@
+"""Tables from files, a part at a time: beside the columns that are kept no more than some batches are in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from ._errors import Error, InputError, InvalidArgument, IoError
+from ._tables import Attributes, Columns, preferences_of, take_table
+
+if TYPE_CHECKING:
+    import pyarrow.dataset
+
+#: A path, a pattern such as "part-*.parquet", or several of either.
+Paths = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
+
+_FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc", ".csv": "csv"}
+_BATCH_ROWS = 1 << 17
+
+
+def read_files(paths: Paths, attributes: Attributes, id: str | None, label: str | None, nulls: str) -> Columns:
+    with _translated():
+        return _read(paths, attributes, id, label, nulls)
+
+
+def _read(paths: Paths, attributes: Attributes, id: str | None, label: str | None, nulls: str) -> Columns:
+    dataset = _open(_expand(paths))
+    names = dataset.schema.names
+    wanted = None if attributes is None else list(preferences_of(attributes, names))
+    read = None if wanted is None else [*dict.fromkeys([*wanted, *(name for name in (id, label) if name)])]
+    for name in read or []:
+        if name not in names:
+            raise InvalidArgument(f"no column {name!r}; there are {', '.join(map(repr, names))}")
+    columns = _Growing(dataset.count_rows())
+    for first_row, batch in _batches(dataset, read):
+        columns.add(take_table(batch, attributes, id, label, nulls, first_row=first_row))
+    return columns.taken()
+
+
+def _expand(paths: Paths) -> list[str]:
+    several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    found: list[str] = []
+    for given in several:
+        path = os.fspath(given)
+        matches = sorted(glob.glob(path)) if glob.has_magic(path) and not os.path.exists(path) else [path]
+        if not matches:
+            raise IoError(f"no file is called {path}")
+        found.extend(matches)
+    if not found:
+        raise InvalidArgument("there is no file to read")
+    return found
+
+
+def _open(files: list[str]) -> pyarrow.dataset.Dataset:
+    try:
+        import pyarrow.dataset
+    except ImportError:
+        raise IoError("reading files takes pyarrow: pip install pyarrow") from None
+    endings = {os.path.splitext(file)[1].lower() for file in files}
+    if len(endings) != 1 or (ending := endings.pop()) not in _FORMATS:
+        raise InvalidArgument(f"files end with one of {', '.join(_FORMATS)}; these end with {', '.join(sorted(endings))}")
+    return pyarrow.dataset.dataset(files, format=_FORMATS[ending])
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    """pyarrow's errors as culmen's, whose texts name the file."""
+    try:
+        yield
+    except Error:
+        raise
+    except OSError as error:
+        raise IoError(str(error)) from error
+    except ValueError as error:  # as pyarrow.ArrowInvalid is one
+        raise InputError(str(error)) from error
+
+
+def _batches(dataset: pyarrow.dataset.Dataset, columns: list[str] | None) -> Iterator[tuple[int, Any]]:
+    """Batches as tables, each with how many rows come before it; an empty one where there is no row at all."""
+    import pyarrow
+
+    first_row = 0
+    for batch in dataset.to_batches(columns=columns, batch_size=_BATCH_ROWS):
+        if batch.num_rows > 0:
+            yield first_row, pyarrow.Table.from_batches([batch])
+            first_row += batch.num_rows
+    if first_row == 0:
+        schema = dataset.schema
+        yield 0, (schema if columns is None else pyarrow.schema([schema.field(c) for c in columns])).empty_table()
+
+
+class _Growing:
+    """Columns that are filled from the front."""
+
+    def __init__(self, num_rows: int) -> None:
+        self._num_rows = num_rows
+        self._size = 0
+        self._columns: Columns | None = None
+
+    def add(self, part: Columns) -> None:
+        if self._columns is None:
+            self._columns = Columns(
+                0,
+                part.names,
+                part.preferences,
+                [np.empty(self._num_rows, dtype=column.dtype) for column in part.columns],
+                None if part.ids is None else np.empty(self._num_rows, dtype=np.int64),
+                None if part.labels is None else [],
+            )
+        rows = slice(self._size, self._size + part.num_rows)
+        for column, values in zip(self._columns.columns, part.columns):
+            column[rows] = values
+        if self._columns.ids is not None and part.ids is not None:
+            self._columns.ids[rows] = part.ids
+        if self._columns.labels is not None and part.labels is not None:
+            self._columns.labels.extend(part.labels)
+        self._size += part.num_rows
+
+    def taken(self) -> Columns:
+        """Fewer rows than there was room for, if some were dropped."""
+        assert self._columns is not None
+        table = self._columns
+        return Columns(
+            self._size,
+            table.names,
+            table.preferences,
+            [column[: self._size] for column in table.columns],
+            None if table.ids is None else table.ids[: self._size],
+            table.labels,
+        )

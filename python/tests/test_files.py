@@ -1,0 +1,83 @@
+"""Files: the same index as from the table that they hold."""
+
+import numpy as np
+import pytest
+
+import culmen
+
+pyarrow = pytest.importorskip("pyarrow")
+import pyarrow.csv  # noqa: E402
+import pyarrow.feather  # noqa: E402
+import pyarrow.parquet  # noqa: E402
+
+
+def hotels(num_rows, seed=0):
+    rng = np.random.default_rng(seed)
+    return pyarrow.table(
+        {
+            "id": rng.permutation(3 * num_rows)[:num_rows],
+            "name": [f"hotel {i}" for i in range(num_rows)],
+            "price": rng.integers(50, 300, num_rows).astype("i2"),
+            "rating": rng.random(num_rows, dtype=np.float32),
+            "note": ["text"] * num_rows,
+        }
+    )
+
+
+def write(table, path):
+    ending = path.suffix
+    if ending == ".parquet":
+        pyarrow.parquet.write_table(table, path, row_group_size=1000)
+    elif ending == ".csv":
+        pyarrow.csv.write_csv(table, path)
+    else:
+        pyarrow.feather.write_feather(table, path, chunksize=777)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".feather", ".csv"])
+@pytest.mark.parametrize("num_files", [1, 3])
+def test_gives_the_index_of_the_table(tmp_path, ending, num_files):
+    table = hotels(5000)
+    pieces = np.linspace(0, 5000, num_files + 1).astype(int)
+    for i, (first, end) in enumerate(zip(pieces, pieces[1:])):
+        write(table.slice(first, end - first), tmp_path / f"part-{i}{ending}")
+    index = culmen.Index.from_files(
+        tmp_path / f"part-*{ending}", ["price:low", "rating"], id="id", label="name"
+    )
+    expected = culmen.Index.build(table, ["price:low", "rating"], id="id", label="name")
+    weights = {"price": -0.01, "rating": 1}
+    assert index.search(weights, 50).to_dict()["label"] == expected.search(weights, 50).labels
+    assert index.search(weights, 5000).ids.tolist() == expected.search(weights, 5000).ids.tolist()
+    assert index.info.value_type == ("float64" if ending == ".csv" else "float32")
+
+
+def test_gaps_are_told_by_the_row_of_all_files_or_dropped(tmp_path):
+    for i, values in enumerate([[1.0, 2.0], [3.0, None, 5.0]]):
+        write(pyarrow.table({"a": values}), tmp_path / f"{i}.parquet")
+    with pytest.raises(culmen.InputError, match="no value in row 4"):
+        culmen.Index.from_parquet([tmp_path / "0.parquet", tmp_path / "1.parquet"])
+    index = culmen.Index.from_parquet(tmp_path / "*.parquet", nulls="drop")
+    assert index.search([1.0], 2).scores.tolist() == [5.0, 3.0]
+
+
+def test_a_file_without_rows_is_an_index_without_rows(tmp_path):
+    write(pyarrow.table({"a": pyarrow.array([], type=pyarrow.float64())}), tmp_path / "empty.parquet")
+    assert len(culmen.Index.from_parquet(tmp_path / "empty.parquet")) == 0
+
+
+def test_refusals_say_what_to_do(tmp_path):
+    write(hotels(10), tmp_path / "a.parquet")
+    write(hotels(10), tmp_path / "a.csv")
+    (tmp_path / "bad.parquet").write_bytes(b"this is no parquet file at all")
+    for paths, options, error, text in [
+        (tmp_path / "none-*.parquet", {}, culmen.IoError, "no file is called"),
+        (tmp_path / "missing.parquet", {}, culmen.IoError, "missing.parquet"),
+        (tmp_path / "bad.parquet", {}, culmen.InputError, "bad.parquet"),
+        ([], {}, culmen.InvalidArgument, "no file"),
+        ([tmp_path / "a.parquet", tmp_path / "a.csv"], {}, culmen.InvalidArgument, "end with"),
+        (tmp_path / "a.parquet", {}, culmen.InputError, "'name' holds text"),
+        (tmp_path / "a.parquet", {"attributes": ["stars"]}, culmen.InvalidArgument, "no column 'stars'.*'price'"),
+        (tmp_path / "a.parquet", {"attributes": ["price"], "id": "key"}, culmen.InvalidArgument, "no column 'key'"),
+    ]:
+        with pytest.raises(error, match=text):
+            culmen.Index.from_files(paths, **options)
