@@ -1,0 +1,26 @@
+"""An HTTP endpoint over an index in a directory. Needs fastapi and uvicorn.
+
+    HOTELS=hotels.index uvicorn endpoint:app
+    curl 'localhost:8000/best?price=-0.4&rating=12&k=3&where=price<=200'
+"""
+
+import os
+
+from fastapi import FastAPI, HTTPException, Request
+
+import culmen
+
+index = culmen.Index.open(os.environ.get("HOTELS", "hotels.index"))
+app = FastAPI()
+
+
+@app.get("/best")
+def best(request: Request, k: int = 10, where: str = "") -> list[dict]:
+    """Weights are the parameters that are called like attributes."""
+    index.refresh()
+    given = request.query_params
+    try:
+        result = index.search({name: given[name] for name in index.attributes if name in given}, k, where=where)
+    except culmen.InvalidArgument as error:
+        raise HTTPException(status_code=422, detail=str(error)) from None
+    return [{"id": row.id, "score": row.score, "label": row.label, **row.attributes} for row in result]
