@@ -10,11 +10,12 @@ import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument
+from ._questions import Where, as_matrix, check_types, is_matrix, width_of_answers
 from ._reports import RefreshStats
 from ._result import BatchResult, Result
 
 if TYPE_CHECKING:
-    from ._index import Index, Where
+    from ._index import Index
 
 _LEGACY_STREAM = 1  # cudaStreamLegacy, which libraries call 0
 _CUDA = 2  # DLPack's number of a kind of device
@@ -74,14 +75,20 @@ class DeviceIndex:
             if scale != "none" or engine != "auto":
                 raise InvalidArgument("weights in device memory are answered without scale and engine")
             return self._search_there(weights, k, where, min_score)
-        if isinstance(weights, np.ndarray) and weights.ndim == 2:
-            if k is None:
-                raise InvalidArgument("many questions in one call need a k: it is how wide their answers are")
-            matrix = np.ascontiguousarray(weights, dtype=np.float64)
-            many = self._handle.search_matrix(self._index._handle, matrix, k, where, min_score, scale, engine)
-            return BatchResult(many, self._index.attributes)
-        answer = self._handle.search(self._index._handle, weights, k, where, min_score, scale, engine)
-        return Result(answer, self._index.attributes)
+        names = self._index.attributes
+        try:
+            if is_matrix(weights):
+                matrix, width = as_matrix(weights, names), width_of_answers(k)
+                many = self._handle.search_matrix(
+                    self._index._handle, matrix, width, where, min_score, scale, engine
+                )
+                return BatchResult(many, names)
+            return Result(
+                self._handle.search(self._index._handle, weights, k, where, min_score, scale, engine), names
+            )
+        except TypeError:
+            check_types(k, min_score, 0)
+            raise
 
     def _search_there(self, weights: Any, k: int | None, where: Where, min_score: float | None) -> DeviceAnswers:
         library = _library_of(weights)
@@ -89,15 +96,14 @@ class DeviceIndex:
         num_queries, width = matrix.shape
         if width != len(self._index.attributes):
             raise InvalidArgument(f"{width} weights for the {len(self._index.attributes)} attributes")
-        if k is None:
-            raise InvalidArgument("questions in device memory need a k: it is how wide their answers are")
-        ids, scores, counts = library.answers(num_queries, k)
+        width_of_k = width_of_answers(k)
+        ids, scores, counts = library.answers(num_queries, width_of_k)
         context = self._context(library.stream())
         self._handle.search_async(
             self._index._handle,
             library.address(matrix),
             num_queries,
-            k,
+            width_of_k,
             where,
             min_score,
             library.address(ids),

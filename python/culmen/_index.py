@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Union, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -23,12 +23,9 @@ from ._reports import (
     WriteResult,
 )
 from ._result import BatchResult, Result, Row
-from ._tables import Attributes, Columns, as_ids, take_table
+from ._questions import Weights, Where, as_matrix, check_types, is_matrix, width_of_answers
+from ._tables import Attributes, Columns, as_ids, preferences_of, take_table
 
-#: A number by name, one number an attribute, or a matrix [questions, attributes].
-Weights = Union[Mapping[str, float], Sequence[float], np.ndarray]
-#: "price<=200 and stars>=4", or {"price": (None, 200), "stars": (4, None)}; a number instead of a pair: equal to it.
-Where = Union[str, Mapping[str, Any], None]
 #: Called with what goes on ("sorting") and how much of all is done, 0 to 1.
 Progress = Callable[[str, float], object]
 
@@ -193,7 +190,7 @@ class Index:
         >>> index.insert({"price": [80, 120], "rating": [7.9, 9.1]}).inserted
         2
         """
-        named = attributes if isinstance(attributes, Mapping) else dict(_split(name) for name in attributes)
+        named = preferences_of(attributes, ())
         return cls._of(_core.create(list(named), list(named.values()), has_labels, value_type, block_rows))
 
     @classmethod
@@ -272,8 +269,9 @@ class Index:
         """The k rows with the highest weighted sums, exactly; equal scores go to the smaller id.
 
         Args:
-            weights: a dict of numbers by name (attributes not named get 0), one number an attribute, or an
-                array [questions, attributes]: many questions in one call, on all cores.
+            weights: a dict of numbers by name (attributes not named get 0), one number an attribute, or a
+                matrix [questions, attributes], also as a DataFrame whose columns are attributes: many
+                questions in one call, on all cores.
             k: how many rows. None, only with min_score: all that reach it.
             where: only rows in these ranges: a text, "price<=200 and stars>=4", or a dict of a pair (least,
                 most), or of a number, by name.
@@ -283,31 +281,20 @@ class Index:
             threads: that share a scan, or the questions of a matrix.
 
         Returns:
-            A Result; a BatchResult for an array of two dimensions.
+            A Result; a BatchResult for a matrix.
 
         Raises:
             InvalidArgument: k = 0, weights of the wrong count, not finite or all zero, unknown attributes.
         """
-        if isinstance(weights, np.ndarray) and weights.ndim == 2:
-            return self._search_matrix(weights, k, where, min_score, scale, engine, threads)
-        return Result(self._handle.search(weights, k, where, min_score, scale, engine, threads), self._names)
-
-    def _search_matrix(
-        self,
-        weights: np.ndarray,
-        k: int | None,
-        where: Where,
-        min_score: float | None,
-        scale: str,
-        engine: str,
-        threads: int,
-    ) -> BatchResult:
-        if k is None:
-            raise InvalidArgument("many questions in one call need a k: it is how wide their answers are")
-        matrix = np.ascontiguousarray(weights, dtype=np.float64)
-        return BatchResult(
-            self._handle.search_matrix(matrix, k, where, min_score, scale, engine, threads), self._names
-        )
+        try:
+            if is_matrix(weights):
+                matrix, width = as_matrix(weights, self._names), width_of_answers(k)
+                many = self._handle.search_matrix(matrix, width, where, min_score, scale, engine, threads)
+                return BatchResult(many, self._names)
+            return Result(self._handle.search(weights, k, where, min_score, scale, engine, threads), self._names)
+        except TypeError:
+            check_types(k, min_score, threads)
+            raise
 
     def explain(
         self,
@@ -321,7 +308,11 @@ class Index:
         threads: int = ALL_CORES,
     ) -> Explanation:
         """What search would do with this question, why, and how long each engine would take."""
-        report = self._handle.explain(weights, k, where, min_score, scale, engine, threads)
+        try:
+            report = self._handle.explain(weights, k, where, min_score, scale, engine, threads)
+        except TypeError:
+            check_types(k, min_score, threads)
+            raise
         predictions = tuple(Prediction(**prediction) for prediction in report["predictions"])
         return Explanation(**{**report, "predictions": predictions})
 
@@ -330,8 +321,8 @@ class Index:
         row = self._handle.get(as_ids(int(id)))[0]
         return None if row is None else Row(row[0], float("nan"), dict(zip(self._names, row[1])), row[2])
 
-    def __contains__(self, id: int) -> bool:
-        return self._handle.contains(id)
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, (int, np.integer)) and self._handle.contains(int(id))
 
     # ---- changes
 
@@ -483,11 +474,6 @@ class Batch:
     ) -> None:
         if type is None:
             self.result = WriteResult(**_core.write(self._index._handle, self._steps, self._round_to_float32))
-
-
-def _split(attribute: str) -> tuple[str, str]:
-    name, _, preference = attribute.partition(":")
-    return name, preference or "high"
 
 
 def _device_number(device: str | None) -> int:

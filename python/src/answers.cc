@@ -80,32 +80,43 @@ ManyAnswers search_many(const Index& index, const QueryBatch& batch, const Searc
 }
 
 void bind_answers(nb::module_& module) {
+  // Arrays own what they point to.
   nb::class_<SearchResult>(module, "Answer")
       .def("__len__", [](const SearchResult& result) { return result.hits.size(); })
-      .def_prop_ro("ids",
-                   [](const SearchResult& result) {
-                     return of_hits<std::int64_t>(result, [](const Hit& hit) { return hit.id; });
-                   })
-      .def_prop_ro("scores",
-                   [](const SearchResult& result) {
-                     return of_hits<double>(result, [](const Hit& hit) { return hit.score; });
-                   })
-      .def_prop_ro("values", values_of)
+      .def_prop_ro(
+          "ids",
+          [](const SearchResult& result) {
+            return of_hits<std::int64_t>(result, [](const Hit& hit) { return hit.id; });
+          },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "scores",
+          [](const SearchResult& result) {
+            return of_hits<double>(result, [](const Hit& hit) { return hit.score; });
+          },
+          nb::rv_policy::automatic)
+      .def_prop_ro("values", values_of, nb::rv_policy::automatic)
       .def_prop_ro("labels", labels_of)
       .def_prop_ro("version", &SearchResult::version)
       .def_prop_ro("stats", [](const SearchResult& result) { return report(result.stats); });
 
   nb::class_<ManyAnswers>(module, "ManyAnswers")
       .def("__len__", [](const ManyAnswers& many) { return many.answers.num_queries; })
-      .def_prop_ro("ids",
-                   [](const ManyAnswers& many) {
-                     return to_numpy(many.answers.ids, {many.answers.num_queries, many.answers.k});
-                   })
-      .def_prop_ro("scores",
-                   [](const ManyAnswers& many) {
-                     return to_numpy(many.answers.scores, {many.answers.num_queries, many.answers.k});
-                   })
-      .def_prop_ro("counts", [](const ManyAnswers& many) { return to_numpy(many.answers.counts); })
+      .def_prop_ro(
+          "ids",
+          [](const ManyAnswers& many) {
+            return to_numpy(many.answers.ids, {many.answers.num_queries, many.answers.k});
+          },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "scores",
+          [](const ManyAnswers& many) {
+            return to_numpy(many.answers.scores, {many.answers.num_queries, many.answers.k});
+          },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "counts", [](const ManyAnswers& many) { return to_numpy(many.answers.counts); },
+          nb::rv_policy::automatic)
       .def_prop_ro("version", [](const ManyAnswers& many) { return many.answers.version; })
       .def_prop_ro("index", [](const ManyAnswers& many) { return many.index; });
 }

@@ -40,6 +40,7 @@ double limit(nb::handle value, double none) {
 }
 
 Range range_of(nb::handle name, nb::handle condition) {
+  if (!nb::isinstance<nb::str>(name)) throw InvalidArgument("a filter names attributes, that is by text");
   Range range;
   range.attribute = nb::cast<std::string>(name);
   const bool is_pair = nb::isinstance<nb::tuple>(condition) || nb::isinstance<nb::list>(condition);
@@ -65,6 +66,10 @@ std::vector<double> weights_of(const Index& index, nb::handle weights) {
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = array(i);
     return values;
   }
+  if (!nb::hasattr(weights, "__iter__"))
+    throw InvalidArgument(
+        "weights are a dict of numbers by name, one number an attribute, or a matrix [questions, "
+        "attributes]");
   std::vector<double> values;
   for (const nb::handle weight : nb::iter(weights)) values.push_back(number(weight, "a weight"));
   return values;

@@ -159,12 +159,44 @@ def test_explain_and_stats_tell_what_was_done():
         ([1, 1, 1], {"threads": -1}, "thread"),
         (np.ones((2, 4)), {}, "4 columns for 3 attributes"),
         (np.ones((2, 3)), {"k": None}, "need a k"),
+        ([[1, 2, 3], [1, 2]], {}, "one length"),
+        ([1, 1, 1], {"k": -1}, "k is -1"),
+        ([1, 1, 1], {"k": 10**30}, "k is 1000"),
+        ([1, 1, 1], {"where": {5: 1}}, "names"),
+        (5, {}, "a dict of numbers"),
     ],
 )
 def test_refusals_say_why(weights, arguments, text):
     index, _ = index_of(10)
     with pytest.raises(culmen.InvalidArgument, match=text):
         index.search(weights, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [({"k": 3.0}, "k is an integer"), ({"min_score": "a"}, "min_score is a number"), ({"threads": 1.5}, "threads")],
+)
+def test_wrong_types_are_named(arguments, text):
+    index, _ = index_of(10)
+    for weights in ([1, 1, 1], np.ones((2, 3))):
+        with pytest.raises(TypeError, match=text):
+            index.search(weights, **arguments)
+
+
+def test_a_matrix_in_any_container():
+    index, _ = index_of()
+    expected = index.search(np.array([[1.0, 0, 2], [0, 3, 0]]), 5).ids.tolist()
+    pandas = pytest.importorskip("pandas")
+    for weights in (
+        [[1, 0, 2], [0, 3, 0]],
+        ((1, 0, 2), (0, 3, 0)),
+        [np.array([1, 0, 2]), np.array([0, 3, 0])],
+        np.asfortranarray([[1, 0, 2], [0, 3, 0]], dtype=np.float32),
+        pandas.DataFrame({"a2": [2, 0], "a1": [0, 3], "a0": [1, 0]}),
+    ):
+        assert index.search(weights, 5).ids.tolist() == expected
+    with pytest.raises(culmen.InvalidArgument, match="no attribute 'stars'"):
+        index.search(pandas.DataFrame({"stars": [1]}), 5)
 
 
 def test_rank_is_one_call():

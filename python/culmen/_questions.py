@@ -1,0 +1,63 @@
+"""Weights and filters as people write them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any, Union
+
+import numpy as np
+
+from ._errors import InvalidArgument
+from ._tables import take_table
+
+#: A number by name, one number an attribute, or a matrix [questions, attributes].
+Weights = Union[Mapping[str, float], Sequence[float], np.ndarray]
+#: "price<=200 and stars>=4", or {"price": (None, 200), "stars": (4, None)}; a number instead of a pair: equal to it.
+Where = Union[str, Mapping[str, Any], None]
+
+
+def is_matrix(weights: Any) -> bool:
+    if isinstance(weights, (list, tuple)):
+        return len(weights) > 0 and isinstance(weights[0], (list, tuple, np.ndarray))
+    return getattr(weights, "ndim", 1) == 2 or hasattr(weights, "__arrow_c_stream__")
+
+
+def width_of_answers(k: int | None) -> int:
+    if k is None:
+        raise InvalidArgument("many questions in one call need a k: it is how wide their answers are")
+    return k
+
+
+def as_matrix(weights: Any, names: tuple[str, ...]) -> np.ndarray:
+    """float64 [questions, attributes], row by row. Columns with names go by them; attributes not named get 0."""
+    if not hasattr(weights, "__arrow_c_stream__"):
+        try:
+            return np.ascontiguousarray(weights, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidArgument("the rows of a matrix of weights are of one length, and hold numbers") from None
+    table = take_table(weights)
+    matrix = np.zeros((table.num_rows, len(names)))
+    for name, column in zip(table.names, table.columns):
+        if name not in names:
+            raise InvalidArgument(f"no attribute {name!r}; there are {', '.join(names)}")
+        matrix[:, names.index(name)] = column
+    return matrix
+
+
+def check_types(k: Any, min_score: Any, threads: Any) -> None:
+    """Says which argument of a search has a wrong type."""
+    for name, value in (("k", k), ("threads", threads)):
+        if name == "k" and value is None:
+            continue
+        try:
+            number = operator.index(value)
+        except TypeError:
+            raise TypeError(f"{name} is an integer, not {value!r}") from None
+        if not 0 <= number < 1 << 63:
+            raise InvalidArgument(f"{name} is {number}")
+    if min_score is not None:
+        try:
+            float(min_score)
+        except (TypeError, ValueError):
+            raise TypeError(f"min_score is a number, not {min_score!r}") from None
