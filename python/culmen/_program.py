@@ -1,10 +1,71 @@
-"""The command `culmen`, which comes with the package."""
+"""The command `culmen`, which comes with the package. Parquet and Arrow files, which the program itself does not read,
+reach it through pipes as CSV that keeps every digit."""
+
+from __future__ import annotations
 
 import os
 import pathlib
+import subprocess
 import sys
+import tempfile
+import threading
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_PROGRAM = pathlib.Path(__file__).with_name("culmen")
+_FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
 
 
 def main() -> None:
-    program = pathlib.Path(__file__).with_name("culmen")
-    os.execv(program, ["culmen", *sys.argv[1:]])
+    arguments = sys.argv[1:]
+    if not any(map(_is_converted, arguments)):
+        os.execv(_PROGRAM, ["culmen", *arguments])
+    with tempfile.TemporaryDirectory(prefix="culmen-") as folder:
+        status = subprocess.run([_PROGRAM, *(_through_pipe(argument, folder) for argument in arguments)]).returncode
+    sys.exit(status if status >= 0 else 128 - status)
+
+
+def _is_converted(argument: str) -> bool:
+    return pathlib.Path(argument).suffix.lower() in _FORMATS and os.path.isfile(argument)
+
+
+def _through_pipe(argument: str, folder: str) -> str:
+    if not _is_converted(argument):
+        return argument
+    pipe = os.path.join(folder, pathlib.Path(argument).stem + ".csv")  # messages of the program name it
+    os.mkfifo(pipe)
+    threading.Thread(target=_write, args=(argument, pipe), daemon=True).start()  # ends with the process at the latest
+    return pipe
+
+
+def _write(file: str, pipe: str) -> None:
+    with open(pipe, "wb") as out:  # waits for the program, which then waits for the end of this
+        try:
+            _convert(file, out)
+        except BrokenPipeError:
+            pass  # the program has read enough, and says why
+        except (ImportError, OSError, ValueError) as error:
+            problem = "this takes pyarrow: pip install pyarrow" if isinstance(error, ImportError) else error
+            print(f"culmen: {file}: {problem}", file=sys.stderr)
+            out.write(b'\n"the rest could not be read')  # no CSV: a part is not taken for the whole
+
+
+def _convert(file: str, out: BinaryIO) -> None:
+    import pyarrow.csv
+    import pyarrow.dataset
+
+    dataset = pyarrow.dataset.dataset(file, format=_FORMATS[pathlib.Path(file).suffix.lower()])
+    schema = _widened(dataset.schema)
+    with pyarrow.csv.CSVWriter(out, schema) as writer:
+        for batch in dataset.to_batches():
+            writer.write(batch.cast(schema))
+
+
+def _widened(schema: pyarrow.Schema) -> pyarrow.Schema:
+    """float32 as float64: the digits of a float32 alone are those of another float64."""
+    import pyarrow
+
+    narrow = (pyarrow.float16(), pyarrow.float32())
+    return pyarrow.schema([f.with_type(pyarrow.float64()) if f.type in narrow else f for f in schema])

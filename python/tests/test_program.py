@@ -1,0 +1,63 @@
+"""The command that comes with the package, with files that the program itself does not read."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import culmen
+
+pyarrow = pytest.importorskip("pyarrow")
+import pyarrow.feather  # noqa: E402
+import pyarrow.parquet  # noqa: E402
+
+
+def run(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "culmen", *map(str, arguments)], capture_output=True, text=True, timeout=60
+    )
+
+
+def test_is_the_program():
+    assert culmen.__version__ in run("--version").stdout
+    assert run("query").returncode != 0
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".feather"])
+def test_reads_parquet_and_arrow(tmp_path, ending):
+    rng = np.random.default_rng(0)
+    table = pyarrow.table(
+        {
+            "id": np.arange(3000),
+            "name": [f'"hotel", {i}' for i in range(3000)],
+            "price": rng.random(3000, dtype=np.float32),
+            "rating": rng.normal(size=3000).astype(np.float32),
+        }
+    )
+    file, directory = tmp_path / f"hotels{ending}", tmp_path / "hotels.index"
+    (pyarrow.parquet.write_table if ending == ".parquet" else pyarrow.feather.write_feather)(table, file)
+    built = run("build", file, "-o", directory, "--id", "id", "--label", "name")
+    assert built.returncode == 0, built.stderr
+    index = culmen.Index.open(directory)
+    expected = culmen.Index.build(table, ["price", "rating"], id="id", label="name")
+    assert index.info.value_type == "float32"
+    result, wanted = index.search([1, -0.3], 3000), expected.search([1, -0.3], 3000)
+    assert result.ids.tolist() == wanted.ids.tolist() and result.scores.tolist() == wanted.scores.tolist()
+    assert result.labels == wanted.labels
+
+
+def test_says_what_is_wrong_and_does_not_hang(tmp_path):
+    (tmp_path / "bad.parquet").write_bytes(b"nothing of the kind")
+    failed = run("build", tmp_path / "bad.parquet", "-o", tmp_path / "index")
+    assert failed.returncode != 0 and "bad.parquet" in failed.stderr
+    pyarrow.parquet.write_table(pyarrow.table({"a": np.arange(500_000.0)}), tmp_path / "cut.parquet", row_group_size=9999)
+    content = bytearray((tmp_path / "cut.parquet").read_bytes())
+    content[len(content) // 2 : len(content) // 2 + 4096] = bytes(4096)
+    (tmp_path / "cut.parquet").write_bytes(content)
+    failed = run("build", tmp_path / "cut.parquet", "-o", tmp_path / "index")
+    assert failed.returncode != 0 and "cut.parquet" in failed.stderr and not (tmp_path / "index").exists()
+    pyarrow.parquet.write_table(pyarrow.table({"a": [1.0, None]}), tmp_path / "gap.parquet")
+    failed = run("build", tmp_path / "gap.parquet", "-o", tmp_path / "index")
+    assert failed.returncode != 0 and "gap.csv:3" in failed.stderr
+    assert run("build", tmp_path / "gap.parquet", "--no-such-option").returncode != 0
