@@ -1,0 +1,102 @@
+"""Copies on a GPU: the same answers as on the CPU, from host arrays and from tensors of torch and CuPy."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import culmen
+
+pytestmark = pytest.mark.skipif(culmen.num_devices() == 0, reason="no GPU")
+
+
+def index_of(num_rows=50_000, width=6, **options):
+    matrix = np.random.default_rng(3).normal(size=(num_rows, width)).astype(np.float32)
+    return culmen.Index.build(matrix, **options)
+
+
+def questions(count, width=6, seed=4):
+    return np.random.default_rng(seed).normal(size=(count, width))
+
+
+def test_answers_as_the_cpu_does():
+    index = index_of()
+    on_gpu = index.to("cuda:0")
+    assert on_gpu.device == "cuda:0" and on_gpu.memory == "device" and on_gpu.device_bytes > 0
+    for weights in questions(20):
+        for engine in ("auto", "bounded", "scan", "gta"):
+            result, expected = on_gpu.search(weights, 20, engine=engine), index.search(weights, 20)
+            assert result.ids.tolist() == expected.ids.tolist()
+            assert result.scores.tolist() == expected.scores.tolist()
+            assert result.stats.device == "cuda:0"
+    weights, where = questions(500), "a0<=0.5 and a3>=-1"
+    many, expected = on_gpu.search(weights, 7, where=where), index.search(weights, 7, where=where)
+    assert (many.ids == expected.ids).all() and (many.scores == expected.scores).all()
+    assert many.to_pandas().equals(expected.to_pandas())
+
+
+def test_a_build_on_the_gpu_is_the_same():
+    weights = questions(50)
+    assert (index_of(device="cuda:0").search(weights, 9).ids == index_of().search(weights, 9).ids).all()
+
+
+def test_follows_changes():
+    index = index_of()
+    on_gpu = index.to("cuda:0", memory="host")
+    index.insert(np.full((3, 6), 100.0))
+    assert on_gpu.refresh().blocks > 0
+    assert on_gpu.search(np.ones(6), 3).ids.tolist() == [50_000, 50_001, 50_002]
+
+
+def libraries():
+    torch = pytest.importorskip("torch")
+    yield lambda array: torch.from_numpy(array).cuda(), lambda tensor: tensor.cpu().numpy(), torch.cuda.Stream, torch.cuda.stream
+    cupy = pytest.importorskip("cupy")
+    yield cupy.asarray, cupy.asnumpy, lambda: cupy.cuda.Stream(non_blocking=True), lambda stream: stream
+
+
+@pytest.mark.parametrize("library", [0, 1], ids=["torch", "cupy"])
+def test_tensors_are_answered_where_they_are(library):
+    to_gpu, to_host, make_stream, use = list(libraries())[library]
+    index = index_of()
+    on_gpu = index.to("cuda:0")
+    weights = questions(3000)
+    expected = index.search(weights, 16, where="a1<=1", min_score=0.5)
+
+    def check(tensor):
+        ids, scores, counts = on_gpu.search(tensor, 16, where="a1<=1", min_score=0.5)
+        assert type(ids) is type(tensor)
+        assert (to_host(ids) == expected.ids).all() and (to_host(scores) == expected.scores).all()
+        assert (to_host(counts) == expected.counts).all()
+
+    check(to_gpu(weights))
+    check(to_gpu(np.asfortranarray(weights)))
+    with use(make_stream()):
+        for _ in range(20):
+            check(to_gpu(weights))
+            gc.collect()
+    one = on_gpu.search(to_gpu(weights[0]), 16, where="a1<=1", min_score=0.5)
+    assert to_host(one.ids).tolist() == expected.ids[0].tolist()
+    singles = to_gpu(weights.astype(np.float32))
+    found = to_host(on_gpu.search(singles, 5).ids)
+    assert (found == index.search(weights.astype(np.float32), 5).ids).all()
+    threads = [threading.Thread(target=check, args=(to_gpu(weights),)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.parametrize("library", [0, 1], ids=["torch", "cupy"])
+def test_refusals(library):
+    to_gpu, to_host, _, _ = list(libraries())[library]
+    on_gpu = index_of(1000).to("cuda:0")
+    for arguments, text in [({"k": None}, "need a k"), ({"k": 2000}, "1024"), ({"scale": "minmax"}, "without scale")]:
+        with pytest.raises(culmen.InvalidArgument, match=text):
+            on_gpu.search(to_gpu(questions(3)), **arguments)
+    with pytest.raises(culmen.InvalidArgument, match="5 weights"):
+        on_gpu.search(to_gpu(questions(3, width=5)))
+    weights = questions(2)
+    weights[1] = np.nan
+    assert to_host(on_gpu.search(to_gpu(weights), 3).counts).tolist() == [3, -1]
