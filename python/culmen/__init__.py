@@ -5,6 +5,9 @@
     index = culmen.Index.build(hotels, attributes=["price:low", "rating"], id="id", label="name")
     for row in index.search({"price": -0.4, "rating": 1.2}, k=10, where="price<=200"):
         print(row.label, row.score, row["price"])
+
+Index is the class to begin with: build, open, search, insert, save. rank asks a table once. Answers are a Result, or a
+BatchResult for a matrix of weights. What is raised derives from Error.
 """
 
 from ._core import num_devices

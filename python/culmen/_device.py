@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument
-from ._questions import Where, as_matrix, check_types, is_matrix, width_of_answers
+from ._questions import Where, as_matrix, by_name, check_types, is_matrix, width_of_answers
 from ._reports import RefreshStats
 from ._result import BatchResult, Result
 
@@ -84,10 +84,10 @@ class DeviceIndex:
                 )
                 return BatchResult(many, names)
             return Result(
-                self._handle.search(self._index._handle, weights, k, where, min_score, scale, engine), names
+                self._handle.search(self._index._handle, by_name(weights), k, where, min_score, scale, engine), names
             )
         except TypeError:
-            check_types(k, min_score, 0)
+            check_types(k, min_score, 0, scale=scale, engine=engine)
             raise
 
     def _search_there(self, weights: Any, k: int | None, where: Where, min_score: float | None) -> DeviceAnswers:

@@ -47,10 +47,13 @@ def _expand(paths: Paths) -> list[str]:
     found: list[str] = []
     for given in several:
         path = os.fspath(given)
+        if os.path.isdir(path):
+            path = os.path.join(path, "*")
         matches = sorted(glob.glob(path)) if glob.has_magic(path) and not os.path.exists(path) else [path]
-        if not matches:
+        files = [match for match in matches if os.path.isfile(match)]
+        if not files:
             raise IoError(f"no file is called {path}")
-        found.extend(matches)
+        found.extend(files)
     if not found:
         raise InvalidArgument("there is no file to read")
     return found
@@ -62,8 +65,8 @@ def _open(files: list[str]) -> pyarrow.dataset.Dataset:
     except ImportError:
         raise IoError("reading files takes pyarrow: pip install pyarrow") from None
     endings = {os.path.splitext(file)[1].lower() for file in files}
-    if len(endings) != 1 or (ending := endings.pop()) not in _FORMATS:
-        raise InvalidArgument(f"files end with one of {', '.join(_FORMATS)}; these end with {', '.join(sorted(endings))}")
+    if len(endings) != 1 or (ending := min(endings)) not in _FORMATS:
+        raise InvalidArgument(f"files end with one of {', '.join(_FORMATS)}; these end with {', '.join(map(repr, sorted(endings)))}")
     return pyarrow.dataset.dataset(files, format=_FORMATS[ending])
 
 
@@ -99,7 +102,7 @@ class _Growing:
 
     def __init__(self, num_rows: int) -> None:
         self._num_rows = num_rows
-        self._size = 0
+        self._size = self._num_dropped = 0
         self._columns: Columns | None = None
 
     def add(self, part: Columns) -> None:
@@ -120,6 +123,7 @@ class _Growing:
         if self._columns.labels is not None and part.labels is not None:
             self._columns.labels.extend(part.labels)
         self._size += part.num_rows
+        self._num_dropped += part.num_dropped
 
     def taken(self) -> Columns:
         """Fewer rows than there was room for, if some were dropped."""
@@ -132,4 +136,5 @@ class _Growing:
             [column[: self._size] for column in table.columns],
             None if table.ids is None else table.ids[: self._size],
             table.labels,
+            self._num_dropped,
         )

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _core
 from ._device import DeviceIndex
-from ._errors import InvalidArgument
+from ._errors import InputError, InvalidArgument
 from ._files import Paths, read_files
 from ._reports import (
     AttributeInfo,
@@ -23,8 +23,8 @@ from ._reports import (
     WriteResult,
 )
 from ._result import BatchResult, Result, Row
-from ._questions import Weights, Where, as_matrix, check_types, is_matrix, width_of_answers
-from ._tables import Attributes, Columns, as_ids, preferences_of, take_table
+from ._questions import Weights, Where, as_matrix, by_name, check_types, is_matrix, width_of_answers
+from ._tables import Attributes, Columns, as_ids, column_names, preferences_of, take_table
 
 #: Called with what goes on ("sorting") and how much of all is done, 0 to 1.
 Progress = Callable[[str, float], object]
@@ -46,9 +46,12 @@ class Index:
     [1, 2]
     """
 
-    __slots__ = ("_handle", "_names")
+    __slots__ = ("_handle", "_names", "_id", "_label", "_dropped")
     _handle: _core.Index
     _names: tuple[str, ...]
+    _id: str | None  # the columns that a table for the build had, if this index is known to come from one
+    _label: str | None
+    _dropped: int
 
     def __init__(self) -> None:
         raise TypeError("an index comes from Index.build, Index.create or Index.open")
@@ -58,6 +61,8 @@ class Index:
         index = object.__new__(cls)
         index._handle = handle
         index._names = tuple(attribute["name"] for attribute in handle.info()["attributes"])
+        index._id = index._label = None
+        index._dropped = 0
         return index
 
     # ---- where an index comes from
@@ -88,9 +93,10 @@ class Index:
             attributes: the columns to rank by: names, with ":low" behind those whose small values are good, or
                 a dict of names to "high" or "low". It never changes an answer: it says which sign a weight
                 usually has, and makes that sign the fast one. Default: all columns but id and label.
-            id: the column of ids, or the ids: unique integers from 0 on. Default: 0, 1, 2, ...
+            id: the column of ids, or the ids: unique integers below 2^63 - 1. Default: the rows' numbers, from 0.
             label: the column of texts that come with the answers, or the texts.
-            nulls: "error", or "drop" to leave out rows in which an attribute is null, NaN or infinite.
+            nulls: "error", or "drop" to leave out rows in which an attribute or the id is null, NaN or infinite;
+                `rows_dropped` says how many. The others keep their numbers.
             value_type: "automatic" keeps float32 where every value is exactly one, else float64; "float32"
                 rounds; "float64".
             threads: all cores by default. They never change a byte of the index.
@@ -105,7 +111,7 @@ class Index:
         """
         columns = take_table(table, attributes, id, label, nulls)
         return cls._built(
-            columns, value_type, partitioning, num_partitions, block_rows, threads, device, progress
+            columns, id, label, value_type, partitioning, num_partitions, block_rows, threads, device, progress
         )
 
     @classmethod
@@ -137,7 +143,7 @@ class Index:
         """
         columns = read_files(paths, attributes, id, label, nulls)
         return cls._built(
-            columns, value_type, partitioning, num_partitions, block_rows, threads, device, progress
+            columns, id, label, value_type, partitioning, num_partitions, block_rows, threads, device, progress
         )
 
     @classmethod
@@ -149,6 +155,8 @@ class Index:
     def _built(
         cls,
         columns: Columns,
+        id: Any,
+        label: Any,
         value_type: str,
         partitioning: str,
         num_partitions: int,
@@ -157,6 +165,8 @@ class Index:
         device: str | None,
         progress: Progress | bool | None,
     ) -> Index:
+        if columns.num_dropped > 0 and columns.num_rows == 0:
+            raise InputError(f"all {columns.num_dropped} rows have a gap in an attribute or the id: none is left")
         with _shown(progress) as report:
             handle = _core.build(
                 columns.num_rows,
@@ -173,7 +183,11 @@ class Index:
                 _device_number(device),
                 report,
             )
-        return cls._of(handle)
+        index = cls._of(handle)
+        index._id = id if isinstance(id, str) else None
+        index._label = label if isinstance(label, str) else None
+        index._dropped = columns.num_dropped
+        return index
 
     @classmethod
     def create(
@@ -291,9 +305,11 @@ class Index:
                 matrix, width = as_matrix(weights, self._names), width_of_answers(k)
                 many = self._handle.search_matrix(matrix, width, where, min_score, scale, engine, threads)
                 return BatchResult(many, self._names)
+            if not isinstance(weights, (dict, np.ndarray, list)):
+                weights = by_name(weights)
             return Result(self._handle.search(weights, k, where, min_score, scale, engine, threads), self._names)
         except TypeError:
-            check_types(k, min_score, threads)
+            check_types(k, min_score, threads, scale=scale, engine=engine)
             raise
 
     def explain(
@@ -309,9 +325,9 @@ class Index:
     ) -> Explanation:
         """What search would do with this question, why, and how long each engine would take."""
         try:
-            report = self._handle.explain(weights, k, where, min_score, scale, engine, threads)
+            report = self._handle.explain(by_name(weights), k, where, min_score, scale, engine, threads)
         except TypeError:
-            check_types(k, min_score, threads)
+            check_types(k, min_score, threads, scale=scale, engine=engine)
             raise
         predictions = tuple(Prediction(**prediction) for prediction in report["predictions"])
         return Explanation(**{**report, "predictions": predictions})
@@ -326,14 +342,28 @@ class Index:
 
     # ---- changes
 
-    def insert(self, table: Any, *, id: Any = None, label: Any = None, round_to_float32: bool = False) -> WriteResult:
-        """Adds rows, all or none. Columns go by their names; an array has them in the index's order. Rows without
-        ids get the next free ones. Raises RowError for an id that is there already, NaN, ..."""
-        return self._write(_core.Steps.insert, table, id, label, round_to_float32)
+    def insert(
+        self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "error", round_to_float32: bool = False
+    ) -> WriteResult:
+        """Adds rows, all or none. Columns go by their names; an array has them in the index's order; a dict of
+        numbers is one row.
 
-    def upsert(self, table: Any, *, id: Any, label: Any = None, round_to_float32: bool = False) -> WriteResult:
-        """Adds rows, and replaces those with the same id."""
-        return self._write(_core.Steps.upsert, table, id, label, round_to_float32)
+        Args:
+            id, label, nulls: as for build. Where the index was built here from columns of ids and labels, columns of
+                the same names are taken without being named again; an index that was opened does not know them. Rows
+                without ids get the next free ones, rows without labels empty ones.
+            round_to_float32: values that the index's float32 does not hold are rounded instead of refused.
+
+        Raises:
+            RowError: for an id that is there already, NaN, a value that float32 does not hold, ...
+        """
+        return self._write(_core.Steps.insert, table, id, label, nulls, round_to_float32)
+
+    def upsert(
+        self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "error", round_to_float32: bool = False
+    ) -> WriteResult:
+        """Adds rows, and replaces those with the same id: whole rows, labels too. Otherwise as insert."""
+        return self._write(_core.Steps.upsert, table, id, label, nulls, round_to_float32)
 
     def erase(self, ids: int | Iterable[int]) -> int:
         """Removes rows; ids that are not there are ignored. Returns how many were there."""
@@ -353,14 +383,26 @@ class Index:
         """
         return Batch(self, round_to_float32)
 
-    def _write(self, add: Any, table: Any, id: Any, label: Any, round_to_float32: bool) -> WriteResult:
+    def _write(
+        self, add: Any, table: Any, id: Any, label: Any, nulls: str, round_to_float32: bool
+    ) -> WriteResult:
         steps = _core.Steps()
-        add(steps, *self._rows(table, id, label).arguments())
+        add(steps, *self._rows(table, id, label, nulls, add is _core.Steps.upsert).arguments())
         return WriteResult(**_core.write(self._handle, steps, round_to_float32))
 
-    def _rows(self, table: Any, id: Any, label: Any) -> Columns:
-        named = isinstance(table, Mapping) or hasattr(table, "__arrow_c_stream__")
-        return take_table(table, self._names if named else None, id, label, named=named)
+    def _rows(self, table: Any, id: Any, label: Any, nulls: str, needs_ids: bool) -> Columns:
+        table, columns = column_names(table)
+        named = isinstance(table, Mapping)
+        if id is None and self._id in columns:
+            id = self._id
+        if label is None and self._label in columns:
+            label = self._label
+        if id is None and needs_ids:
+            raise InvalidArgument("upsert needs the ids of the rows: name their column, or give them, with id=...")
+        taken = take_table(table, self._names if named else None, id, label, nulls, named=named)
+        if id is None:
+            taken.ids = None  # the next free ones
+        return taken
 
     def flush(self) -> None:
         """Makes all changes so far durable, whatever durability the index was opened with."""
@@ -429,6 +471,11 @@ class Index:
         return RecoveryInfo(**self._handle.recovery())
 
     @property
+    def rows_dropped(self) -> int:
+        """Rows that the build left out because of gaps (nulls="drop")."""
+        return self._dropped
+
+    @property
     def attributes(self) -> tuple[str, ...]:
         """The names, in the order that weights without names have."""
         return self._names
@@ -442,7 +489,9 @@ class Index:
 
     def __repr__(self) -> str:
         info = self.info
-        return f"<culmen.Index: {info.num_rows} rows, {', '.join(self._names)}; {info.value_type}, version {info.version}>"
+        names = ", ".join(self._names[:8]) + (f" and {len(self._names) - 8} more" if len(self._names) > 8 else "")
+        dropped = f" ({self._dropped} dropped)" if self._dropped else ""
+        return f"<culmen.Index: {info.num_rows} rows{dropped}, {names}; {info.value_type}, version {info.version}>"
 
     def __reduce__(self) -> Any:
         raise TypeError("an index is not pickled: save() it, and open() the directory in the other process")
@@ -454,26 +503,37 @@ class Batch:
     def __init__(self, index: Index, round_to_float32: bool) -> None:
         self._index = index
         self._round_to_float32 = round_to_float32
-        self._steps = _core.Steps()
+        self._steps: _core.Steps | None = None  # within the with statement
         self.result: WriteResult | None = None
 
-    def insert(self, table: Any, *, id: Any = None, label: Any = None) -> None:
-        self._steps.insert(*self._index._rows(table, id, label).arguments())
+    def insert(self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "error") -> None:
+        """As Index.insert, when the with statement ends."""
+        self._open_steps().insert(*self._index._rows(table, id, label, nulls, False).arguments())
 
-    def upsert(self, table: Any, *, id: Any, label: Any = None) -> None:
-        self._steps.upsert(*self._index._rows(table, id, label).arguments())
+    def upsert(self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "error") -> None:
+        """As Index.upsert, when the with statement ends."""
+        self._open_steps().upsert(*self._index._rows(table, id, label, nulls, True).arguments())
 
     def erase(self, ids: int | Iterable[int]) -> None:
-        self._steps.erase(as_ids(ids))
+        """As Index.erase, when the with statement ends."""
+        self._open_steps().erase(as_ids(ids))
+
+    def _open_steps(self) -> _core.Steps:
+        if self._steps is None:
+            raise InvalidArgument("a batch is collected within a with statement: with index.batch() as batch: ...")
+        return self._steps
 
     def __enter__(self) -> Batch:
+        self._steps = _core.Steps()
+        self.result = None
         return self
 
     def __exit__(
         self, type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        steps, self._steps = self._open_steps(), None
         if type is None:
-            self.result = WriteResult(**_core.write(self._index._handle, self._steps, self._round_to_float32))
+            self.result = WriteResult(**_core.write(self._index._handle, steps, self._round_to_float32))
 
 
 def _device_number(device: str | None) -> int:
@@ -524,12 +584,16 @@ def rank(
     min_score: float | None = None,
     scale: str = "none",
 ) -> Result:
-    """The k best rows of a table that is asked once: builds an index, asks it, and lets it go.
+    """The k best rows of a table that is asked once: builds an index, asks it, and lets it go. Without attributes, the
+    columns that the weights and the filter name are read.
 
     >>> rank({"price": [80, 120, 60], "rating": [7.9, 9.1, 6.0]}, {"price": -0.05, "rating": 1}, k=1).ids
     array([0])
     """
-    if attributes is None and isinstance(weights, Mapping) and where is None:
-        attributes = list(weights)
+    weights = by_name(weights)
+    if attributes is None and isinstance(weights, Mapping):
+        table, columns = column_names(table)
+        attributes = [name for name in columns if name in weights or (where is not None and name in where)]
+        attributes += [name for name in weights if name not in columns]  # to be refused
     index = Index.build(table, attributes, id=id, label=label, nulls=nulls)
     return index.search(weights, k, where=where, min_score=min_score, scale=scale)

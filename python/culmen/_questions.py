@@ -19,8 +19,16 @@ Where = Union[str, Mapping[str, Any], None]
 
 def is_matrix(weights: Any) -> bool:
     if isinstance(weights, (list, tuple)):
-        return len(weights) > 0 and isinstance(weights[0], (list, tuple, np.ndarray))
-    return getattr(weights, "ndim", 1) == 2 or hasattr(weights, "__arrow_c_stream__")
+        return len(weights) > 0 and isinstance(weights[0], (list, tuple, np.ndarray, Mapping))
+    return getattr(weights, "ndim", 1) == 2 or (hasattr(weights, "__arrow_c_stream__") and hasattr(weights, "columns"))
+
+
+def by_name(weights: Any) -> Any:
+    """A pandas Series with names as a dict, everything else as it is."""
+    index = getattr(weights, "index", None)
+    if index is None or not hasattr(weights, "items") or not all(isinstance(name, str) for name in index):
+        return weights
+    return dict(weights.items())
 
 
 def width_of_answers(k: int | None) -> int:
@@ -31,7 +39,9 @@ def width_of_answers(k: int | None) -> int:
 
 def as_matrix(weights: Any, names: tuple[str, ...]) -> np.ndarray:
     """float64 [questions, attributes], row by row. Columns with names go by them; attributes not named get 0."""
-    if not hasattr(weights, "__arrow_c_stream__"):
+    if isinstance(weights, (list, tuple)) and isinstance(weights[0], Mapping):
+        weights = {name: [row.get(name, 0) for row in weights] for name in dict.fromkeys(n for row in weights for n in row)}
+    elif not hasattr(weights, "__arrow_c_stream__"):
         try:
             return np.ascontiguousarray(weights, dtype=np.float64)
         except (TypeError, ValueError):
@@ -45,8 +55,11 @@ def as_matrix(weights: Any, names: tuple[str, ...]) -> np.ndarray:
     return matrix
 
 
-def check_types(k: Any, min_score: Any, threads: Any) -> None:
+def check_types(k: Any, min_score: Any, threads: Any, **texts: Any) -> None:
     """Says which argument of a search has a wrong type."""
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            raise TypeError(f"{name} is a text, not {value!r}")
     for name, value in (("k", k), ("threads", threads)):
         if name == "k" and value is None:
             continue

@@ -27,7 +27,21 @@ class Row:
     label: str = ""
 
     def __getitem__(self, name: str) -> float:
+        if name not in self.attributes:
+            raise KeyError(f"no attribute {name!r}; there are {', '.join(self.attributes)}")
         return self.attributes[name]
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.score))
+
+    def to_dict(self) -> dict[str, Any]:
+        """`id`, `score`, `label` if there is one, and each attribute."""
+        columns: dict[str, Any] = {"id": self.id, "score": self.score}
+        if self.label:
+            columns["label"] = self.label
+        for name, value in self.attributes.items():
+            columns[f"attribute.{name}" if name in columns else name] = value
+        return columns
 
 
 class _Tabular:

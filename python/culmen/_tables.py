@@ -40,6 +40,7 @@ class Columns:
     columns: list[np.ndarray]
     ids: np.ndarray | None = None
     labels: list[str | None] | None = None
+    num_dropped: int = 0  # rows that were left out
 
     def arguments(self) -> tuple[Any, ...]:
         return self.num_rows, self.names, self.preferences, self.columns, self.ids, self.labels
@@ -68,7 +69,8 @@ def take_table(
     first_row: int = 0,
 ) -> Columns:
     """Attributes default to all columns but those of ids and labels. Unless they are to be named, columns of an
-    index go by their order. Messages count rows from `first_row`, which is 0 for a whole table."""
+    index go by their order. Messages, and the ids of tables without, count rows from `first_row`, which is 0 for a
+    whole table: where rows are left out, the ids of the others are still their numbers."""
     if nulls not in ("error", "drop"):
         raise InvalidArgument(f'nulls is "error" or "drop", not {nulls!r}')
     source = _source_of(table)
@@ -82,6 +84,8 @@ def take_table(
     gaps = {name: gap for name, column in chosen.items() if (gap := _gaps(column)) is not None}
     num_rows = _length(columns, ids)
     keep = _rows_without_gaps(columns, gaps, num_rows, nulls, first_row)
+    if ids is None and nulls == "drop":
+        ids = np.arange(first_row, first_row + num_rows)
     taken = Columns(
         num_rows,
         list(columns) if named else [],
@@ -95,7 +99,10 @@ def take_table(
 
 def _source_of(table: Any) -> _Source:
     if isinstance(table, Mapping):
-        return _Source({str(name): column for name, column in table.items()})
+        return _Source(_columns_of(table))
+    if isinstance(table, list) and table and all(isinstance(row, Mapping) for row in table):
+        names = list(dict.fromkeys(name for row in table for name in row))
+        return _Source({str(name): [row.get(name) for row in table] for name in names})
     if hasattr(table, "__arrow_c_stream__"):
         return _Source(arrow_columns(table))
     matrix = np.asarray(table)
@@ -105,6 +112,18 @@ def _source_of(table: Any) -> _Source:
             f"or Arrow table, not {_kind(table)}"
         )
     return _Source({f"a{i}": matrix[:, i] for i in range(matrix.shape[1])}, has_names=False)
+
+
+def _columns_of(table: Mapping[Any, Any]) -> dict[str, Any]:
+    """Numbers and texts instead of columns are those of one row."""
+    is_row = len(table) > 0 and all(np.ndim(v) == 0 and not isinstance(v, ArrowColumn) for v in table.values())
+    return {str(name): [column] if is_row else column for name, column in table.items()}
+
+
+def column_names(table: Any) -> tuple[Any, list[str]]:
+    """The names of a table's columns, and the table as it can still be read after that."""
+    source = _source_of(table)
+    return (source.columns if source.has_names else table), list(source.columns)
 
 
 def _kind(table: Any) -> str:
@@ -133,7 +152,10 @@ def preferences_of(attributes: Attributes, known: Container[str]) -> dict[str, s
     if isinstance(attributes, Mapping):
         return dict(attributes)
     preferences: dict[str, str] = {}
-    for attribute in attributes:
+    for given in attributes:
+        if not isinstance(given, (str, int, np.integer)):
+            raise InvalidArgument(f"attributes are named by texts, not by {given!r}")
+        attribute = str(given)
         name, _, preference = (attribute, "", "") if attribute in known else attribute.rpartition(":")
         if not name:
             name, preference = preference, ""
@@ -147,6 +169,9 @@ def _gaps(column: Any) -> np.ndarray | None:
     """True where there is no value; None: there is one everywhere."""
     if isinstance(column, ArrowColumn):
         return column.gaps()
+    if isinstance(column, (list, tuple)) or getattr(column, "dtype", None) == object:
+        mask = np.fromiter((value is None for value in column), dtype=bool, count=len(column))
+        return mask if mask.any() else None
     if not isinstance(column, np.ma.MaskedArray) or not np.ma.is_masked(column):
         return None
     return np.ma.getmaskarray(column)
@@ -191,10 +216,15 @@ def _from_objects(values: np.ndarray, name: str) -> np.ndarray:
 
 def _ids(ids: Any, num_rows: int) -> np.ndarray:
     values = np.asarray(ids)
+    if values.ndim == 1 and values.dtype.kind == "f" and (values == np.floor(values)).all() and (abs(values) < 1 << 53).all():
+        values = values.astype(np.int64)  # as pandas has integers with gaps
     if values.dtype.kind == "u" and len(values) and values.max() >= 1 << 63:
         raise InputError("ids end below 2^63 - 1")
     if values.dtype.kind not in "iu":
-        raise InputError(f"ids are integers; these are {values.dtype}")
+        what = "texts" if values.dtype.kind in "OSUT" else str(values.dtype)
+        raise InputError(
+            f"ids are integers; these are {what}: leave id out (rows are then numbered), and give texts as label=..."
+        )
     if values.shape != (num_rows,):
         raise InvalidArgument(f"the ids have the shape {values.shape} for {num_rows} rows")
     return np.ascontiguousarray(values, dtype=np.int64)
@@ -203,7 +233,7 @@ def _ids(ids: Any, num_rows: int) -> np.ndarray:
 def _texts(labels: Any, num_rows: int) -> list[str | None]:
     texts = [None if text is None or text != text else str(text) for text in labels]
     if len(texts) != num_rows:
-        raise InvalidArgument(f"there are {len(texts)} labels for {num_rows} rows")
+        raise InvalidArgument(f"there are {len(texts)} labels for {num_rows} rows; one column of texts comes along")
     return texts
 
 
@@ -245,6 +275,7 @@ def _only(table: Columns, keep: np.ndarray) -> Columns:
         [column[keep] for column in table.columns],
         None if table.ids is None else table.ids[keep],
         None if table.labels is None else [text for text, kept in zip(table.labels, keep) if kept],
+        table.num_rows - int(keep.sum()),
     )
 
 

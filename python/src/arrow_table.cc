@@ -103,6 +103,14 @@ void append_texts(const ArrowArray& batch, const ArrowArray& array, const ArrowS
   }
 }
 
+// What to do with a column of a type that is not taken.
+std::string advice(std::string_view format) {
+  if (format.starts_with("t"))
+    return "turn dates and times into numbers, or leave them out with attributes=[...]";
+  if (format.starts_with("d:")) return "cast decimals to float64, or leave them out with attributes=[...]";
+  return "name the columns to rank by with attributes=[...]";
+}
+
 }  // namespace
 
 ArrowTable::ArrowTable(const nb::capsule& capsule) {
@@ -182,7 +190,7 @@ nb::object ArrowTable::numbers(std::size_t column) const {
     }
   }
   throw InputError("the column \"" + std::string(schema(column).name) + "\" has Arrow's type \"" +
-                   format(column) + "\", which is no number");
+                   format(column) + "\", which is no number: " + advice(format(column)));
 }
 
 nb::list ArrowTable::texts(std::size_t column) const {

@@ -53,6 +53,9 @@ Range range_of(nb::handle name, nb::handle condition) {
         "a condition of a filter is a number or a pair (least, most), with None for no limit");
   range.minimum = limit(condition[0], range.minimum);
   range.maximum = limit(condition[1], range.maximum);
+  if (range.minimum > range.maximum)
+    throw InvalidArgument("no number is in the range of a filter, " +
+                          std::string(nb::repr(condition).c_str()) + ": it is a pair (least, most)");
   return range;
 }
 

@@ -194,3 +194,39 @@ def test_without_a_gpu_says_so():
         pytest.skip("there is a GPU")
     with pytest.raises(culmen.CudaError):
         culmen.Index.build({"a": [1.0]}, device="cuda:0")
+
+
+def test_rows_that_are_left_out_keep_the_numbers_of_the_others():
+    table = {"a": [None, 1.0, 3.0, None, 2.0], "b": [1, 2, 3, 4, 5]}
+    index = culmen.Index.build(table, nulls="drop")
+    assert index.search([1, 0], 2).ids.tolist() == [2, 4] and index.rows_dropped == 2
+    assert "3 rows (2 dropped)" in repr(index)
+    assert culmen.rank(table, {"a": 1}, 1, nulls="drop").ids.tolist() == [2]
+    assert index.insert(table, nulls="drop").first_id == 5
+    with pytest.raises(culmen.InputError, match="none is left"):
+        culmen.Index.build({"a": [None, float("nan")]}, nulls="drop")
+
+
+def test_the_columns_of_ids_and_labels_are_remembered():
+    table = {"key": [30, 31], "name": ["x", "y"], "a": [1.0, 2.0]}
+    index = culmen.Index.build(table, ["a"], id="key", label="name")
+    with pytest.raises(culmen.RowError, match="in the index already"):
+        index.insert(table)
+    assert index.upsert({"key": 31, "name": "z", "a": 9.0}).replaced == 1  # one row
+    assert index.insert([{"key": 40, "name": "w", "a": 5.0}, {"key": 41, "name": "v", "a": 4.0}]).inserted == 2
+    assert index.search([1.0], 3).labels == ["z", "w", "v"]
+    with pytest.raises(culmen.InvalidArgument, match="needs the ids"):
+        index.upsert({"a": [1.0]})
+
+
+def test_a_batch_is_of_one_with_statement():
+    index = culmen.Index.create(["a"])
+    batch = index.batch()
+    with pytest.raises(culmen.InvalidArgument, match="with statement"):
+        batch.insert({"a": [1.0]})
+    for expected in (2, 4):
+        with batch:
+            batch.insert({"a": [1.0, 2.0]})
+        assert len(index) == expected and batch.result.inserted == 2
+    with pytest.raises(culmen.InvalidArgument, match="with statement"):
+        batch.erase([0])

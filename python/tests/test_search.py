@@ -203,3 +203,26 @@ def test_rank_is_one_call():
     table = {"name": ["x", "y", "z"], "price": [3.0, 1.0, 2.0], "rating": [1, 2, 3]}
     result = culmen.rank(table, {"price": -1, "rating": 1}, 2, label="name")
     assert [row.label for row in result] == ["y", "z"]
+
+
+def test_a_series_is_weights_by_name():
+    pandas = pytest.importorskip("pandas")
+    index, _ = index_of()
+    expected = index.search({"a2": 2, "a0": -1}, 5).ids.tolist()
+    assert index.search(pandas.Series({"a2": 2, "a0": -1}), 5).ids.tolist() == expected
+    assert index.search([{"a2": 2, "a0": -1}, {"a1": 1}], 5).ids[0].tolist() == expected
+    assert culmen.rank(pandas.DataFrame({"n": ["x"], "a": [1.0]}), pandas.Series({"a": 1}), where="a>0").counts == 1
+
+
+def test_rank_reads_what_weights_and_filter_name():
+    table = {"name": ["x", "y", "z"], "price": [3.0, 1.0, 2.0], "rating": [1, 2, 3]}
+    for where in ("rating>=2", {"rating": (2, None)}):
+        assert culmen.rank(table, {"price": 1}, 1, where=where).ids.tolist() == [2]
+    with pytest.raises(culmen.InvalidArgument, match="no column 'stars'"):
+        culmen.rank(table, {"stars": 1})
+
+
+def test_a_range_without_a_number_is_refused():
+    index, _ = index_of(10)
+    with pytest.raises(culmen.InvalidArgument, match="least, most"):
+        index.search([1, 1, 1], where={"a0": (3, 1)})
