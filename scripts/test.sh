@@ -21,7 +21,7 @@ venv="$PWD/build/python-venv"
 
 # Prints the sum of a number in the heads of all results, e.g. tests="120" failures="0".
 count() {
-  cat "$results" "$python_results" 2>/dev/null | tr '\n' ' ' | grep -o '<testsuite [^>]*>' |
+  { cat "$results" "$python_results" 2>/dev/null || true; } | tr '\n' ' ' | grep -o '<testsuite [^>]*>' |
     sed -n "s/.*[[:space:]]$1=\"\([0-9]*\)\".*/\1/p" | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
