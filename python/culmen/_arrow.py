@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._errors import InputError
 
 
 class ArrowColumn:
@@ -23,7 +24,10 @@ class ArrowColumn:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if self._table.format(self._position) in ("u", "U", "vu", "dictionary"):
             return np.empty(len(self), dtype="U1")  # of text, as the caller finds out
-        return np.asarray(self._table.numbers(self._position), dtype=dtype)
+        values = np.asarray(self._table.numbers(self._position))
+        if self._table.format(self._position) == "e":
+            values = values.view(np.float16)
+        return values if dtype is None else values.astype(dtype)
 
     def __iter__(self) -> Iterator[str | None]:
         return iter(self._table.texts(self._position))
@@ -34,6 +38,13 @@ class ArrowColumn:
         return None if gaps is None else np.asarray(gaps, dtype=bool)
 
 
+def refuse_repeated(names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two columns are called {name!r}")
+
+
 def arrow_columns(table: Any) -> dict[str, ArrowColumn]:
     read = _core.ArrowTable(table.__arrow_c_stream__())
+    refuse_repeated(read.names)
     return {name: ArrowColumn(read, i) for i, name in enumerate(read.names)}

@@ -52,7 +52,7 @@ class DeviceIndex:
         return copy
 
     def __del__(self) -> None:
-        self._contexts.clear()  # they wait for their streams, which may still read the copy
+        getattr(self, "_contexts", {}).clear()  # they wait for their streams, which may still read the copy
 
     def search(
         self,

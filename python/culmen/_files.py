@@ -36,6 +36,7 @@ def _read(paths: Paths, attributes: Attributes, id: str | None, label: str | Non
     for name in read or []:
         if name not in names:
             raise InvalidArgument(f"no column {name!r}; there are {', '.join(map(repr, names))}")
+    _refuse_differing(dataset, read or names)
     columns = _Growing(dataset.count_rows())
     for first_row, batch in _batches(dataset, read):
         columns.add(take_table(batch, attributes, id, label, nulls, first_row=first_row))
@@ -49,7 +50,7 @@ def _expand(paths: Paths) -> list[str]:
         path = os.fspath(given)
         if os.path.isdir(path):
             path = os.path.join(path, "*")
-        matches = sorted(glob.glob(path)) if glob.has_magic(path) and not os.path.exists(path) else [path]
+        matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) and not os.path.exists(path) else [path]
         files = [match for match in matches if os.path.isfile(match)]
         if not files:
             raise IoError(f"no file is called {path}")
@@ -81,6 +82,14 @@ def _translated() -> Iterator[None]:
         raise IoError(str(error)) from error
     except ValueError as error:  # as pyarrow.ArrowInvalid is one
         raise InputError(str(error)) from error
+
+
+def _refuse_differing(dataset: pyarrow.dataset.Dataset, columns: list[str]) -> None:
+    """pyarrow would take a column that a file lacks for one without values."""
+    for fragment in dataset.get_fragments():
+        missing = [name for name in columns if name not in fragment.physical_schema.names]
+        if missing:
+            raise InputError(f"{fragment.path} has no column {missing[0]!r}, which other files have")
 
 
 def _batches(dataset: pyarrow.dataset.Dataset, columns: list[str] | None) -> Iterator[tuple[int, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
@@ -46,7 +47,7 @@ class Index:
     [1, 2]
     """
 
-    __slots__ = ("_handle", "_names", "_id", "_label", "_dropped")
+    __slots__ = ("_handle", "_names", "_id", "_label", "_dropped", "__weakref__")
     _handle: _core.Index
     _names: tuple[str, ...]
     _id: str | None  # the columns that a table for the build had, if this index is known to come from one
@@ -228,18 +229,18 @@ class Index:
             FormatError: if a file is damaged; the text names it.
             IoError: if a file cannot be read, or another process has the lock. It is an OSError.
         """
-        return cls._of(_core.open(os.fspath(directory), writable, durability, threads))
+        return cls._of(_core.open(_path(directory), writable, durability, threads))
 
     @staticmethod
     def repair(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> RepairReport:
         """Saves what is sound of a damaged index: writes a new one to `target`, which must not exist or be empty."""
-        report = _core.repair(os.fspath(source), os.fspath(target))
+        report = _core.repair(_path(source), _path(target))
         return RepairReport(**{**report, "dropped": tuple(report["dropped"])})
 
     def save(self, directory: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Saves this version in a directory, which is created. After a crash or an error it holds the old index or
         the new one, whole. Raises InvalidArgument if an index is there and overwrite is false."""
-        self._handle.save(os.fspath(directory), overwrite)
+        self._handle.save(_path(directory), overwrite)
 
     # ---- questions
 
@@ -305,7 +306,7 @@ class Index:
                 matrix, width = as_matrix(weights, self._names), width_of_answers(k)
                 many = self._handle.search_matrix(matrix, width, where, min_score, scale, engine, threads)
                 return BatchResult(many, self._names)
-            if not isinstance(weights, (dict, np.ndarray, list)):
+            if type(weights) not in (dict, np.ndarray, list):
                 weights = by_name(weights)
             return Result(self._handle.search(weights, k, where, min_score, scale, engine, threads), self._names)
         except TypeError:
@@ -334,11 +335,14 @@ class Index:
 
     def get(self, id: int) -> Row | None:
         """The row with this id; None if there is none. Its score is NaN. Cost: reads the ids of all rows."""
-        row = self._handle.get(as_ids(int(id)))[0]
+        number = operator.index(id)
+        if number not in self:
+            return None
+        row = self._handle.get(as_ids(number))[0]
         return None if row is None else Row(row[0], float("nan"), dict(zip(self._names, row[1])), row[2])
 
     def __contains__(self, id: object) -> bool:
-        return isinstance(id, (int, np.integer)) and self._handle.contains(int(id))
+        return isinstance(id, (int, np.integer)) and abs(int(id)) < 1 << 63 and self._handle.contains(int(id))
 
     # ---- changes
 
@@ -493,6 +497,9 @@ class Index:
         dropped = f" ({self._dropped} dropped)" if self._dropped else ""
         return f"<culmen.Index: {info.num_rows} rows{dropped}, {names}; {info.value_type}, version {info.version}>"
 
+    def __copy__(self) -> Index:
+        return self  # a handle
+
     def __reduce__(self) -> Any:
         raise TypeError("an index is not pickled: save() it, and open() the directory in the other process")
 
@@ -508,15 +515,15 @@ class Batch:
 
     def insert(self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "error") -> None:
         """As Index.insert, when the with statement ends."""
-        self._open_steps().insert(*self._index._rows(table, id, label, nulls, False).arguments())
+        self._open_steps().insert(*_copied(self._index._rows(table, id, label, nulls, False)).arguments())
 
     def upsert(self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "error") -> None:
         """As Index.upsert, when the with statement ends."""
-        self._open_steps().upsert(*self._index._rows(table, id, label, nulls, True).arguments())
+        self._open_steps().upsert(*_copied(self._index._rows(table, id, label, nulls, True)).arguments())
 
     def erase(self, ids: int | Iterable[int]) -> None:
         """As Index.erase, when the with statement ends."""
-        self._open_steps().erase(as_ids(ids))
+        self._open_steps().erase(as_ids(ids).copy())
 
     def _open_steps(self) -> _core.Steps:
         if self._steps is None:
@@ -536,9 +543,25 @@ class Batch:
             self.result = WriteResult(**_core.write(self._index._handle, steps, self._round_to_float32))
 
 
+def _copied(rows: Columns) -> Columns:
+    """What a batch keeps until it ends is not the caller's, who may fill the same arrays again."""
+    ids = None if rows.ids is None else rows.ids.copy()
+    columns = [column.copy() for column in rows.columns]
+    return Columns(rows.num_rows, rows.names, rows.preferences, columns, ids, rows.labels, rows.num_dropped)
+
+
+def _path(path: str | os.PathLike[str]) -> str:
+    text = os.fsdecode(path)
+    if "\0" in text:
+        raise ValueError(f"there is a null character in the path {text!r}")
+    return text
+
+
 def _device_number(device: str | None) -> int:
     if device is None or device == "cpu":
         return -1
+    if not isinstance(device, str):
+        raise InvalidArgument(f'a device is "cpu" or "cuda:0", not {device!r}')
     kind, _, number = device.partition(":")
     if kind != "cuda" or not (number or "0").isdigit():
         raise InvalidArgument(f'a device is "cpu" or "cuda:0", not {device!r}')

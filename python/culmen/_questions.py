@@ -24,7 +24,11 @@ def is_matrix(weights: Any) -> bool:
 
 
 def by_name(weights: Any) -> Any:
-    """A pandas Series with names as a dict, everything else as it is."""
+    """A mapping, or a pandas Series with names, as a dict; everything else as it is, unless it is no weights at all."""
+    if isinstance(weights, (str, bytes, bytearray, set, frozenset)) or np.ma.is_masked(weights):
+        raise InvalidArgument("weights are a dict of numbers by name, one number an attribute, or a matrix of them")
+    if isinstance(weights, Mapping):
+        return dict(weights)
     index = getattr(weights, "index", None)
     if index is None or not hasattr(weights, "items") or not all(isinstance(name, str) for name in index):
         return weights
@@ -39,6 +43,8 @@ def width_of_answers(k: int | None) -> int:
 
 def as_matrix(weights: Any, names: tuple[str, ...]) -> np.ndarray:
     """float64 [questions, attributes], row by row. Columns with names go by them; attributes not named get 0."""
+    if np.ma.is_masked(weights):
+        raise InvalidArgument("a weight has no value")
     if isinstance(weights, (list, tuple)) and isinstance(weights[0], Mapping):
         weights = {name: [row.get(name, 0) for row in weights] for name in dict.fromkeys(n for row in weights for n in row)}
     elif not hasattr(weights, "__arrow_c_stream__"):

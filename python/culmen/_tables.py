@@ -7,12 +7,12 @@ Taken are: a dict of arrays by name; a two-dimensional array, row by row; and wh
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Union
 
 import numpy as np
 
-from ._arrow import ArrowColumn, arrow_columns
+from ._arrow import ArrowColumn, arrow_columns, refuse_repeated
 from ._errors import InputError, InvalidArgument
 
 #: Names with or without their good end ("price:low"), or a mapping of names to "high" or "low".
@@ -52,8 +52,11 @@ class _Source:
 
     columns: dict[str, Any]
     has_names: bool = True
+    index: dict[str, Any] = field(default_factory=dict)  # of a pandas table: taken only by name
 
     def take(self, name: str, what: str) -> Any:
+        if name in self.index and name not in self.columns:
+            return self.index[name]
         if name not in self.columns:
             raise InvalidArgument(f"no column {name!r} for {what}; there are {', '.join(map(repr, self.columns))}")
         return self.columns[name]
@@ -103,9 +106,12 @@ def _source_of(table: Any) -> _Source:
     if isinstance(table, list) and table and all(isinstance(row, Mapping) for row in table):
         names = list(dict.fromkeys(name for row in table for name in row))
         return _Source({str(name): [row.get(name) for row in table] for name in names})
+    if hasattr(table, "__arrow_c_stream__") and hasattr(table, "reset_index"):  # pandas
+        levels = {str(n): table.index.get_level_values(n).to_numpy() for n in table.index.names if n is not None}
+        return _Source(arrow_columns(table.reset_index(drop=True)), index=levels)
     if hasattr(table, "__arrow_c_stream__"):
         return _Source(arrow_columns(table))
-    matrix = np.asarray(table)
+    matrix = table if isinstance(table, np.ma.MaskedArray) else np.asarray(table)
     if matrix.ndim != 2:
         raise InvalidArgument(
             "a table is a dict of columns, a two-dimensional array (a row of it is a row of the table), or a DataFrame "
@@ -117,13 +123,15 @@ def _source_of(table: Any) -> _Source:
 def _columns_of(table: Mapping[Any, Any]) -> dict[str, Any]:
     """Numbers and texts instead of columns are those of one row."""
     is_row = len(table) > 0 and all(np.ndim(v) == 0 and not isinstance(v, ArrowColumn) for v in table.values())
+    refuse_repeated([str(name) for name in table])
     return {str(name): [column] if is_row else column for name, column in table.items()}
 
 
 def column_names(table: Any) -> tuple[Any, list[str]]:
     """The names of a table's columns, and the table as it can still be read after that."""
     source = _source_of(table)
-    return (source.columns if source.has_names else table), list(source.columns)
+    columns = {**source.index, **source.columns}
+    return (columns if source.has_names else table), list(columns)
 
 
 def _kind(table: Any) -> str:
@@ -183,6 +191,8 @@ def _numbers(column: Any, name: str) -> np.ndarray:
         raise InvalidArgument(f"column {name!r} has {values.ndim} dimensions; a column has one")
     if values.dtype.kind == "O":
         values = _from_objects(values, name)
+    if values.itemsize > 0 and values.strides[0] % values.itemsize != 0:
+        values = values.copy()  # a field of a packed record
     kind = values.dtype.newbyteorder("=")
     if kind in _READ_IN_PLACE:
         return values if values.dtype == kind else values.astype(kind)
@@ -230,8 +240,18 @@ def _ids(ids: Any, num_rows: int) -> np.ndarray:
     return np.ascontiguousarray(values, dtype=np.int64)
 
 
+def _text(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType") or value != value:
+        return None
+    if isinstance(value, bytes):
+        raise InputError(f"a label is a text, not the bytes {value!r}")
+    return str(value)
+
+
 def _texts(labels: Any, num_rows: int) -> list[str | None]:
-    texts = [None if text is None or text != text else str(text) for text in labels]
+    texts = [_text(value) for value in labels]
     if len(texts) != num_rows:
         raise InvalidArgument(f"there are {len(texts)} labels for {num_rows} rows; one column of texts comes along")
     return texts
@@ -280,7 +300,9 @@ def _only(table: Columns, keep: np.ndarray) -> Columns:
 
 
 def as_ids(ids: int | Iterable[int] | np.ndarray) -> np.ndarray:
-    values = np.atleast_1d(np.asarray(ids if isinstance(ids, (int, np.ndarray)) else list(ids)))
+    if np.ma.is_masked(ids):
+        raise InputError("an id has no value")
+    values = np.atleast_1d(np.asarray(ids if isinstance(ids, (int, np.integer, np.ndarray)) else list(ids)))
     if values.size == 0:
         return np.empty(0, dtype=np.int64)
     return _ids(values, len(values))

@@ -8,6 +8,7 @@
 
 #include "arrays.h"
 #include "bindings.h"
+#include "gil.h"
 #include "interrupt.h"
 #include "reports.h"
 
@@ -56,7 +57,7 @@ void append(const BatchAnswers& part, BatchAnswers& all) {
 ManyAnswers search_many(const Index& index, const QueryBatch& batch, const SearchOptions& options) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kBetweenSignals(50);
-  const nb::gil_scoped_release released;
+  const GilReleased released;
   ManyAnswers result{{}, index.snapshot()};
   const std::size_t width = result.index.info().attributes.size();
   const std::size_t num_queries = batch.weights.size() / width;
@@ -71,7 +72,7 @@ ManyAnswers search_many(const Index& index, const QueryBatch& batch, const Searc
     if (is_last) return result;
     const bool is_quick = Clock::now() - start < kBetweenSignals;
     {
-      const nb::gil_scoped_acquire acquired;
+      const GilAcquired acquired;
       check_signals();
     }
     first += at_once;

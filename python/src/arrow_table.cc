@@ -177,6 +177,7 @@ nb::object ArrowTable::numbers(std::size_t column) const {
     if (format == "I") return numbers_of<std::uint32_t>(column);
     if (format == "l") return numbers_of<std::int64_t>(column);
     if (format == "L") return numbers_of<std::uint64_t>(column);
+    if (format == "e") return numbers_of<std::uint16_t>(column);  // the bits
     if (format == "f") return numbers_of<float>(column);
     if (format == "g") return numbers_of<double>(column);
     if (format == "b") {

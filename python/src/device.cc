@@ -10,6 +10,7 @@
 #include "answers.h"
 #include "bindings.h"
 #include "culmen/index.h"
+#include "gil.h"
 #include "queries.h"
 #include "reports.h"
 
@@ -30,7 +31,7 @@ SearchResult search(const DeviceIndex& on_gpu, const Index& index, nb::handle we
                     std::optional<std::size_t> k, nb::handle where, std::optional<double> min_score,
                     std::string_view scale, std::string_view engine) {
   const Query query = query_of(index, weights, k, where, min_score, scale);
-  const nb::gil_scoped_release released;
+  const GilReleased released;
   return on_gpu.search(query, {.engine = parse_engine(engine)});
 }
 
@@ -38,7 +39,7 @@ ManyAnswers search_matrix(const DeviceIndex& on_gpu, const Index& index, const M
                           nb::handle where, std::optional<double> min_score, std::string_view scale,
                           std::string_view engine) {
   const QueryBatch batch = batch_of(index, weights, k, where, min_score, scale);
-  const nb::gil_scoped_release released;
+  const GilReleased released;
   for (;;) {  // again if a change came between the two
     ManyAnswers many{{}, index.snapshot()};
     many.answers = on_gpu.search_batch(batch, {.engine = parse_engine(engine)});
@@ -55,7 +56,7 @@ void search_async(const DeviceIndex& on_gpu, const Index& index, std::uintptr_t 
                              .k = k,
                              .where = filter_of(index, where),
                              .min_score = min_score};
-  const nb::gil_scoped_release released;
+  const GilReleased released;
   on_gpu.search_async(
       batch, {pointer<std::int64_t>(ids), pointer<double>(scores), pointer<std::uint32_t>(counts)}, context);
 }
@@ -65,7 +66,7 @@ void search_async(const DeviceIndex& on_gpu, const Index& index, std::uintptr_t 
 void bind_device(nb::module_& module) {
   module.def("num_devices", num_devices);
   nb::class_<DeviceContext>(module, "DeviceContext").def("synchronize", [](const DeviceContext& context) {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     context.synchronize();
   });
   nb::class_<DeviceIndex>(module, "DeviceIndex")
@@ -80,7 +81,7 @@ void bind_device(nb::module_& module) {
       .def("refresh",
            [](const DeviceIndex& on_gpu) {
              const RefreshStats stats = [&] {
-               const nb::gil_scoped_release released;
+               const GilReleased released;
                return on_gpu.refresh();
              }();
              return report(stats);

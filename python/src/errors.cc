@@ -43,6 +43,9 @@ void translate(const std::exception_ptr& thrown, void* /*payload*/) {
     raise(error_of("CudaError", error));
   } catch (const Error& error) {
     raise(error_of("Error", error));
+  } catch (const nb::cast_error&) {  // texts with halves of surrogate pairs, say
+    raise(nb::module_::import_("culmen._errors")
+              .attr("InvalidArgument")("an argument is no text in Unicode, or has a wrong type"));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "bindings.h"
 #include "culmen/device.h"
 #include "culmen/error.h"
+#include "gil.h"
 #include "interrupt.h"
 #include "queries.h"
 #include "reports.h"
@@ -39,7 +40,7 @@ Partitioning partitioning_of(std::string_view name) {
 // Reports to Python, and looks for Ctrl-C, from whichever thread builds.
 std::function<void(std::string_view, double)> progress_to(const nb::object& callback) {
   return [&callback](std::string_view phase, double fraction) {
-    const nb::gil_scoped_acquire acquired;
+    const GilAcquired acquired;
     check_signals();
     if (!callback.is_none()) callback(phase, fraction);
   };
@@ -67,7 +68,7 @@ Index build(std::size_t num_rows, const nb::list& names, const nb::list& prefere
   const HeldTable table(num_rows, names, preferences, columns, ids, labels);
   const BuildOptions options =
       build_options(partitioning, num_partitions, block_rows, value_type, num_threads, device, on_progress);
-  const nb::gil_scoped_release released;
+  const GilReleased released;
   return Index::build(table.view(), options);
 }
 
@@ -81,7 +82,7 @@ Index create(const nb::list& names, const nb::list& preferences, bool has_labels
 }
 
 Index open(const std::string& directory, bool writable, std::string_view durability, int num_threads) {
-  const nb::gil_scoped_release released;
+  const GilReleased released;
   return Index::open(
       directory,
       {.writable = writable, .durability = parse_durability(durability), .num_threads = num_threads});
@@ -92,7 +93,7 @@ SearchResult search(const Index& index, nb::handle weights, std::optional<std::s
                     int num_threads) {
   const Query query = query_of(index, weights, k, where, min_score, scale);
   const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
-  const nb::gil_scoped_release released;
+  const GilReleased released;
   return index.search(query, options);
 }
 
@@ -109,7 +110,7 @@ nb::dict explain(const Index& index, nb::handle weights, std::optional<std::size
   const Query query = query_of(index, weights, k, where, min_score, scale);
   const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
   const Explanation explanation = [&] {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     return index.explain(query, options);
   }();
   return report(explanation);
@@ -118,7 +119,7 @@ nb::dict explain(const Index& index, nb::handle weights, std::optional<std::size
 // (id, values, label) of each, or None.
 nb::list get(const Index& index, const Ids& ids) {
   const std::vector<std::optional<Row>> rows = [&] {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     return index.get(ids_view(ids));
   }();
   nb::list out;
@@ -134,7 +135,7 @@ nb::list get(const Index& index, const Ids& ids) {
 
 template <typename Call>
 auto released(Call&& call) {
-  const nb::gil_scoped_release released;
+  const GilReleased released;
   return call();
 }
 

@@ -6,11 +6,13 @@
 #include "bindings.h"
 #include "culmen/version.h"
 #include "errors.h"
+#include "gil.h"
 
 NB_MODULE(_core, module) {
   namespace python = culmen::python;
   module.attr("version") = culmen::kVersion;
   python::translate_errors();
+  python::watch_for_the_end();
   python::bind_answers(module);
   python::bind_writes(module);
   python::bind_index(module);

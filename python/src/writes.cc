@@ -8,6 +8,7 @@
 
 #include "bindings.h"
 #include "culmen/index.h"
+#include "gil.h"
 #include "reports.h"
 #include "tables.h"
 
@@ -51,7 +52,7 @@ auto taking_rows(Add add) {
 
 nb::dict write(Index& index, const Steps& steps, bool round_to_float32) {
   const WriteResult result = [&] {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     return index.write(steps.batch(), {.round_to_float32 = round_to_float32});
   }();
   return report(result);
@@ -61,7 +62,7 @@ nb::dict write(Index& index, const Steps& steps, bool round_to_float32) {
 template <typename Call>
 auto released(Call call) {
   return [call](Index& index) {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     (index.*call)();
   };
 }

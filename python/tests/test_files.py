@@ -81,3 +81,18 @@ def test_refusals_say_what_to_do(tmp_path):
     ]:
         with pytest.raises(error, match=text):
             culmen.Index.from_files(paths, **options)
+
+
+def test_a_file_that_lacks_a_column_is_named(tmp_path):
+    write(pyarrow.table({"a": [1.0], "b": [1.0]}), tmp_path / "1.parquet")
+    write(pyarrow.table({"b": [2.0]}), tmp_path / "2.parquet")
+    with pytest.raises(culmen.InputError, match="2.parquet has no column 'a'"):
+        culmen.Index.from_parquet(tmp_path / "*.parquet", ["a"], nulls="drop")
+
+
+def test_patterns_and_folders(tmp_path):
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    for i, folder in enumerate([tmp_path, tmp_path / "deep", tmp_path / "deep" / "er"]):
+        write(pyarrow.table({"a": [float(i)]}), folder / f"{i}.parquet")
+    assert len(culmen.Index.from_parquet(tmp_path / "**" / "*.parquet")) == 3
+    assert len(culmen.Index.from_parquet(tmp_path)) == 1

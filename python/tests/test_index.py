@@ -230,3 +230,56 @@ def test_a_batch_is_of_one_with_statement():
         assert len(index) == expected and batch.result.inserted == 2
     with pytest.raises(culmen.InvalidArgument, match="with statement"):
         batch.erase([0])
+
+
+def test_a_batch_keeps_what_it_was_given():
+    index, buffer, ids = culmen.Index.create(["a"]), np.empty(2), np.array([0])
+    with index.batch() as batch:
+        for i in range(3):
+            buffer[:] = 10 * i
+            batch.insert({"a": buffer})
+    assert index.search([1.0]).scores.tolist() == [20, 20, 10, 10, 0, 0]
+    with index.batch() as batch:
+        for i in range(3):
+            ids[0] = i
+            batch.erase(ids)
+    assert len(index) == 3
+
+
+def test_ids_one_by_one():
+    index = culmen.Index.build(table(0, 10), ["a", "b"], id="id")
+    result = index.search({"a": 1}, 1)
+    assert result.ids[0] in index and 2**70 not in index and "x" not in index and 5.0 not in index
+    assert index.get(result.ids[0]).id == 9 and index.get(2**70) is None
+    assert index.erase(result.ids[0]) == 1
+    for wrong in (5.5, "5", None):
+        with pytest.raises(TypeError):
+            index.get(wrong)
+    with pytest.raises(culmen.InputError, match="no value"):
+        index.erase(np.ma.array([0, 1], mask=[0, 1]))
+
+
+def test_paths_are_taken_as_they_are(tmp_path):
+    index = culmen.Index.build({"a": [1.0]})
+    for call in (lambda path: index.save(path, overwrite=True), culmen.Index.open):
+        with pytest.raises(ValueError, match="null"):
+            call(f"{tmp_path}/x\0y")
+    assert list(tmp_path.iterdir()) == []
+
+
+DAEMON = """
+import threading, time, numpy as np, culmen
+table = np.random.rand(300_000, 4)
+index = culmen.Index.build(table)
+def work():
+    while True:
+        {call}
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
+"""
+
+
+@pytest.mark.parametrize("call", ["index.search(np.ones(4), engine='scan')", "culmen.Index.build(table)"])
+def test_a_daemon_thread_does_not_abort_the_end(call):
+    ended = subprocess.run([sys.executable, "-c", DAEMON.format(call=call)], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr

@@ -162,3 +162,53 @@ def test_text_in_arrow_is_refused_by_name():
     for array in (pyarrow.array(["x"]), pyarrow.array(["x"]).dictionary_encode(), pyarrow.array([[1]])):
         with pytest.raises(culmen.InputError, match="name"):
             culmen.Index.build(pyarrow.table({"a": [1.0], "name": array}))
+
+
+def test_the_index_of_a_pandas_table_is_no_column():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, 2.0, 3.0]}, index=[3, 5, 9])
+    assert culmen.Index.build(frame).attributes == ("a",)
+    assert culmen.Index.build(frame, id=frame.index).search([1]).ids.tolist() == [9, 5, 3]
+    frame.index.name = "key"
+    assert culmen.Index.build(frame).attributes == ("a",)
+    assert culmen.Index.build(frame, id="key").search([1]).ids.tolist() == [9, 5, 3]
+    index = culmen.Index.build(frame, id="key")
+    assert index.upsert(frame).replaced == 3
+
+
+def test_columns_of_one_name_are_refused():
+    pyarrow = pytest.importorskip("pyarrow")
+    for table in (pyarrow.table([[1.0], [2.0]], names=["a", "a"]), {1: [1.0], "1": [5.0]}):
+        with pytest.raises(culmen.InputError, match="two columns"):
+            culmen.Index.build(table)
+
+
+def test_masks_are_gaps_wherever_they_are():
+    matrix = np.ma.array([[1.0, -999], [2, 3]], mask=[[0, 1], [0, 0]])
+    with pytest.raises(culmen.InputError, match="no value in row 1"):
+        culmen.Index.build(matrix)
+    index = culmen.Index.build(matrix, nulls="drop")
+    assert index.search([1, 1]).ids.tolist() == [1]
+    with pytest.raises(culmen.InputError, match="no value"):
+        index.insert(matrix)
+    with pytest.raises(culmen.InvalidArgument):
+        index.search(np.ma.array([1.0, 100], mask=[0, 1]))
+    assert culmen.Index.build({"a": [1, 2]}, label=np.ma.array(["x", "y"], mask=[0, 1])).search([1]).labels == ["", "x"]
+
+
+def test_fields_of_packed_records():
+    records = np.array([(1.5, 7), (2.5, 8)], dtype="f8,u1")
+    assert culmen.Index.build({"a": records["f0"], "b": records["f1"]}).search([1, 1]).scores.tolist() == [10.5, 8.5]
+
+
+def test_float16_in_arrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"a": pyarrow.array(np.array([1, 2.5], dtype="f2"))})
+    assert culmen.Index.build(table).search([1]).scores.tolist() == [2.5, 1.0]
+
+
+def test_texts_that_are_none():
+    with pytest.raises(culmen.InvalidArgument, match="text"):
+        culmen.Index.build({"\ud800": [1.0]})
+    with pytest.raises(culmen.InputError, match="bytes"):
+        culmen.Index.build({"a": [1.0]}, label=[b"x"])
