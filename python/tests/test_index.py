@@ -117,7 +117,8 @@ def test_progress_is_reported_and_may_stop_a_build():
 
 
 INTERRUPTED = """
-import numpy as np, culmen, sys
+import numpy as np, culmen, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which programs in the background begin without
 matrix = np.random.default_rng(0).random(({rows}, 8))
 index = None if {build} else culmen.Index.build(matrix)
 weights = np.random.default_rng(1).normal(size=(1_000_000, 8))
