@@ -122,6 +122,8 @@ def test_results_are_sequences_and_tables():
     columns = {"id": [1, 0], "score": [129.0, 87.0], "label": ["b", "a"], "price": [120.0, 80.0]}
     columns["attribute.score"] = [9.0, 7.0]
     assert {name: list(column) for name, column in result.to_dict().items()} == columns
+    for library in ("pandas", "pyarrow", "polars"):
+        pytest.importorskip(library)
     assert result.to_pandas().to_dict("list") == columns
     assert result.to_arrow().to_pydict() == columns
     assert result.to_polars().to_dict(as_series=False) == columns
