@@ -336,8 +336,8 @@ class Index:
     def get(self, id: int) -> Row | None:
         """The row with this id; None if there is none. Its score is NaN. Cost: reads the ids of all rows."""
         number = operator.index(id)
-        if number not in self:
-            return None
+        if abs(number) >= 1 << 63:
+            return None  # no id is as large
         row = self._handle.get(as_ids(number))[0]
         return None if row is None else Row(row[0], float("nan"), dict(zip(self._names, row[1])), row[2])
 

@@ -79,13 +79,7 @@ void bind_device(nb::module_& module) {
            nb::arg("k"), nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("ids"),
            nb::arg("scores"), nb::arg("counts"), nb::arg("context"))
       .def("refresh",
-           [](const DeviceIndex& on_gpu) {
-             const RefreshStats stats = [&] {
-               const GilReleased released;
-               return on_gpu.refresh();
-             }();
-             return report(stats);
-           })
+           [](const DeviceIndex& on_gpu) { return report(without_gil([&] { return on_gpu.refresh(); })); })
       .def("device", &DeviceIndex::device)
       .def("memory", [](const DeviceIndex& on_gpu) { return device_memory_name(on_gpu.memory()); })
       .def("device_bytes", &DeviceIndex::device_bytes);

@@ -42,6 +42,13 @@ class GilReleased {
   PyThreadState* state_;
 };
 
+// Of a call.
+template <typename Call>
+auto without_gil(Call&& call) {
+  const GilReleased released;
+  return call();
+}
+
 // For the length of a scope within one of those.
 class GilAcquired {
  public:

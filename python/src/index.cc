@@ -109,19 +109,12 @@ nb::dict explain(const Index& index, nb::handle weights, std::optional<std::size
                  int num_threads) {
   const Query query = query_of(index, weights, k, where, min_score, scale);
   const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
-  const Explanation explanation = [&] {
-    const GilReleased released;
-    return index.explain(query, options);
-  }();
-  return report(explanation);
+  return report(without_gil([&] { return index.explain(query, options); }));
 }
 
 // (id, values, label) of each, or None.
 nb::list get(const Index& index, const Ids& ids) {
-  const std::vector<std::optional<Row>> rows = [&] {
-    const GilReleased released;
-    return index.get(ids_view(ids));
-  }();
+  const std::vector<std::optional<Row>> rows = without_gil([&] { return index.get(ids_view(ids)); });
   nb::list out;
   for (const std::optional<Row>& row : rows) {
     if (row) {
@@ -131,12 +124,6 @@ nb::list get(const Index& index, const Ids& ids) {
     }
   }
   return out;
-}
-
-template <typename Call>
-auto released(Call&& call) {
-  const GilReleased released;
-  return call();
 }
 
 }  // namespace
@@ -149,7 +136,7 @@ void bind_index(nb::module_& module) {
   module.def("create", create);
   module.def("open", open);
   module.def("repair", [](const std::string& from, const std::string& to) {
-    return report(released([&] { return Index::repair(from, to); }));
+    return report(without_gil([&] { return Index::repair(from, to); }));
   });
   nb::class_<Index>(module, "Index")
       .def("search", search, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
@@ -159,19 +146,21 @@ void bind_index(nb::module_& module) {
       .def("explain", explain, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"), nb::arg("num_threads"))
       .def("get", get)
-      .def("contains",
-           [](const Index& index, std::int64_t id) { return released([&] { return index.contains(id); }); })
-      .def("save", [](const Index& index, const std::string& directory,
-                      bool overwrite) { released([&] { index.save(directory, {.overwrite = overwrite}); }); })
+      .def("contains", [](const Index& index,
+                          std::int64_t id) { return without_gil([&] { return index.contains(id); }); })
+      .def("save",
+           [](const Index& index, const std::string& directory, bool overwrite) {
+             without_gil([&] { index.save(directory, {.overwrite = overwrite}); });
+           })
       .def("snapshot", &Index::snapshot)
       .def("version", &Index::version)
-      .def("refresh", [](Index& index) { return name_of(released([&] { return index.refresh(); })); })
+      .def("refresh", [](Index& index) { return name_of(without_gil([&] { return index.refresh(); })); })
       .def("recovery", [](const Index& index) { return report(index.recovery()); })
-      .def("info", [](const Index& index) { return report(released([&] { return index.info(); })); })
+      .def("info", [](const Index& index) { return report(without_gil([&] { return index.info(); })); })
       .def("verify",
-           [](const Index& index, bool deep) { return released([&] { return index.verify(deep); }); })
+           [](const Index& index, bool deep) { return without_gil([&] { return index.verify(deep); }); })
       .def("to_device", [](const Index& index, int device, std::string_view memory) {
-        return released(
+        return without_gil(
             [&] { return index.to_device({.device = device, .memory = parse_device_memory(memory)}); });
       });
 }

@@ -51,11 +51,8 @@ auto taking_rows(Add add) {
 }
 
 nb::dict write(Index& index, const Steps& steps, bool round_to_float32) {
-  const WriteResult result = [&] {
-    const GilReleased released;
-    return index.write(steps.batch(), {.round_to_float32 = round_to_float32});
-  }();
-  return report(result);
+  return report(
+      without_gil([&] { return index.write(steps.batch(), {.round_to_float32 = round_to_float32}); }));
 }
 
 // Those calls that take nothing and may wait for a disk.
