@@ -4,7 +4,7 @@
 
 #include "cpu/frontier.h"
 #include "cpu/leaf_visit.h"
-#include "cpu/node_ranges.h"
+#include "cpu/node_children.h"
 
 namespace culmen::cpu {
 namespace {
@@ -50,12 +50,7 @@ class BoundedSearch {
  private:
   void open(std::size_t slot) {
     const NodeRef node = snapshot_.node(slot);
-    Frontier::Bounds bounds;
-    simd::child_bounds(node.bounds(), query_.bound, bounds.data());
-    frontier_.open(node, bounds, children_in_ranges(query_.bound, node));
-    ++stats_.nodes_visited;
-    stats_.bounds_computed += node.header().num_children;
-    stats_.bytes_touched += query_.bound.terms.size() * kFanOut * sizeof(Half);
+    frontier_.open(node, bounds_of_children(query_, node, stats_), children_in_ranges(query_.bound, node));
   }
 
   // The chain bound carries a margin for rounding, so among full ties it never equals the k-th score. The

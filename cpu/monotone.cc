@@ -8,7 +8,7 @@
 
 #include "base/number_text.h"
 #include "cpu/frontier.h"
-#include "cpu/node_ranges.h"
+#include "cpu/node_children.h"
 #include "cpu/topk.h"
 #include "culmen/error.h"
 #include "query/passes.h"

@@ -37,6 +37,7 @@ class ParallelTopK {
       for (const Hit& hit : search.best.hits()) best.offer(hit);
       stats.tuples_scored += search.stats.tuples_scored;
       stats.blocks_visited += search.stats.blocks_visited;
+      stats.nodes_visited += search.stats.nodes_visited;
       stats.bounds_computed += search.stats.bounds_computed;
       stats.candidates += search.stats.candidates;
       stats.replacements += search.best.num_replacements();

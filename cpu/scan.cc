@@ -3,14 +3,52 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include <array>
+#include <bit>
+
 #include "base/floating_point_scope.h"
 #include "cpu/leaf_visit.h"
+#include "cpu/node_children.h"
 #include "cpu/parallel_topk.h"
 
 namespace culmen::cpu {
 namespace {
 
+// A leaf's columns are short: the processor's own prefetcher loses its way at each of their ends.
 constexpr std::size_t kLeavesAhead = 2;
+constexpr std::size_t kNodesPerTask = kLeavesPerTask / kFanOut;
+
+// All threads: calls visit(begin, end, search) for parts of [0, count), with the thread's own search.
+template <typename Visit>
+void share_out(std::size_t count, std::size_t of_a_task, ParallelTopK& searches, const Visit& visit) {
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, of_a_task),
+                    [&](const tbb::blocked_range<std::size_t>& range) {
+                      const FloatingPointScope floating_point;
+                      visit(range.begin(), range.end(), searches.local());
+                    });
+}
+
+// Visits the leaves of a level-1 node that can have a row for `search`.
+template <typename T>
+void visit_reaching(const Snapshot& snapshot, const ResolvedQuery& query, NodeRef node,
+                    PrivateSearch& search) {
+  const Frontier::Bounds bounds = bounds_of_children(query, node, search.stats);
+  const auto reaches = [&](std::uint32_t child) {
+    return !search.best.excludes(bounds[child], node.min_ids()[child]);
+  };
+  std::array<std::uint32_t, kFanOut> reaching;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::size_t count = 0;
+  for (auto left = children_in_ranges(query.bound, node); left != 0; left &= left - 1) {
+    const auto child = static_cast<std::uint32_t>(std::countr_zero(left));
+    if (reaches(child)) reaching[count++] = child;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + kLeavesAhead < count)
+      prefetch_leaf<T>(snapshot, query, node.children()[reaching[i + kLeavesAhead]]);
+    if (reaches(reaching[i]))  // the floor has risen since
+      visit_leaf<T>(snapshot, query, node.children()[reaching[i]], search.best, search.stats);
+  }
+}
 
 }  // namespace
 
@@ -18,18 +56,29 @@ std::vector<Hit> search_scan(const Snapshot& snapshot, const ResolvedQuery& quer
   ParallelTopK searches(query);
   const std::vector<std::uint32_t>& leaves = snapshot.order().leaves;
   visit_value_type(snapshot, [&]<typename T>(T) {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, leaves.size(), kLeavesPerTask),
-                      [&](const tbb::blocked_range<std::size_t>& range) {
-                        const FloatingPointScope floating_point;
-                        PrivateSearch& mine = searches.local();
-                        for (std::size_t i = range.begin(); i < range.end(); ++i) {
-                          // A leaf's columns are short: the processor's own prefetcher loses its way at each
-                          // of their ends.
-                          if (i + kLeavesAhead < leaves.size())
-                            prefetch_leaf<T>(snapshot, query, leaves[i + kLeavesAhead]);
-                          visit_leaf<T>(snapshot, query, leaves[i], mine.best, mine.stats);
-                        }
-                      });
+    share_out(leaves.size(), kLeavesPerTask, searches,
+              [&](std::size_t begin, std::size_t end, PrivateSearch& mine) {
+                for (std::size_t i = begin; i < end; ++i) {
+                  if (i + kLeavesAhead < leaves.size())
+                    prefetch_leaf<T>(snapshot, query, leaves[i + kLeavesAhead]);
+                  visit_leaf<T>(snapshot, query, leaves[i], mine.best, mine.stats);
+                }
+              });
+  });
+  return searches.merge(stats);
+}
+
+std::vector<Hit> search_reaching(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
+  ParallelTopK searches(query);
+  const std::vector<std::uint32_t>& nodes = snapshot.order().nodes;
+  visit_value_type(snapshot, [&]<typename T>(T) {
+    share_out(nodes.size(), kNodesPerTask, searches,
+              [&](std::size_t begin, std::size_t end, PrivateSearch& mine) {
+                for (std::size_t i = begin; i < end; ++i) {
+                  const NodeRef node = snapshot.node(nodes[i]);
+                  if (node.header().level == 1) visit_reaching<T>(snapshot, query, node, mine);
+                }
+              });
   });
   return searches.merge(stats);
 }

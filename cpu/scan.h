@@ -10,4 +10,9 @@ namespace culmen::cpu {
 
 std::vector<Hit> search_scan(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats);
 
+// The same answer where query.min_score is a good floor: leaves are passed over whose chain bound is below it, or
+// that lie outside a range. The best floor, the k-th score itself, leaves those that `bounded` reads, here in a stream
+// and by all threads. Cost: the bounds of all level-1 nodes, and those leaves.
+std::vector<Hit> search_reaching(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats);
+
 }  // namespace culmen::cpu

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 #include <utility>
 
 #include "base/with_threads.h"
 #include "cpu/bounded.h"
 #include "cpu/parallel_topk.h"
 #include "cpu/scan.h"
+#include "cpu/topk.h"
 #include "planner/work_estimate.h"
 
 namespace culmen {
@@ -19,10 +19,9 @@ namespace {
 constexpr std::uint64_t kPart = 4, kEarliest = 32, kLatest = 192;
 // A table of fewer leaves one thread reads whole before a checkpoint could save anything.
 constexpr std::uint64_t kFewLeaves = 1024;
-// What is left is counted (5 to 10 us) only when the search has taken this part of a scan's time.
-constexpr double kWorthCounting = 0.125;
-// What is left is known less well than what a scan takes, and part of the way is done.
-constexpr double kDoubt = 1.25;
+// What is left is counted (1 to 4 us) only when the search has taken this part of a scan's time: early counts are the
+// worst.
+constexpr double kWorthCounting = 0.2;
 
 class ScanFallback : public cpu::SearchMonitor {
  public:
@@ -43,31 +42,29 @@ class ScanFallback : public cpu::SearchMonitor {
   bool has_few_leaves() const { return snapshot_.num_leaves < kFewLeaves; }
   double scan_us(const Work& work) const { return culmen::scan_us(work, costs_, threads_); }
 
-  // From the cheapest question to the dearest: what the scan's rows will do depends on a sample of the table.
-  bool is_hopeless(const cpu::Progress& progress) {
+  bool is_hopeless(const cpu::Progress& progress) const {
     Work reading = estimate_scan(snapshot_, query_, 1, threads_);
     reading.candidates = reading.replacements = reading.hits = 0;
-    const double least_scan_us = scan_us(reading);
+    const double least_us = scan_us(reading);
     const double so_far =
         bounded_us(counted_work(snapshot_, query_, progress.stats, static_cast<double>(query_.k)), costs_);
-    if (so_far < kWorthCounting * least_scan_us) return false;
+    if (so_far < kWorthCounting * least_us) return false;
     const double left = bounded_us(estimate_bounded(snapshot_, query_, progress), costs_) - so_far;
-    if (left < kDoubt * least_scan_us) return false;
-    return left > kDoubt * scan_us(estimate_scan(snapshot_, query_, selectivity(), threads_));
+    if (left < least_us) return false;
+    return left > scan_us(estimate_scan(snapshot_, query_, selectivity(progress), threads_));
   }
 
-  // Once. Asking costs as much as scanning a small table, whose rows are all taken to pass.
-  double selectivity() {
-    if (has_few_leaves()) return 1;
-    if (!selectivity_) selectivity_ = estimate_selectivity(snapshot_, query_);
-    return *selectivity_;
+  // As long as there are fewer than k rows, all that passed have been kept. Later this is not known: the dearest scan.
+  static double selectivity(const cpu::Progress& progress) {
+    if (progress.best.full()) return 1;
+    return (static_cast<double>(progress.best.size()) + 0.5) /
+           (static_cast<double>(progress.stats.tuples_scored) + 1);
   }
 
   const Snapshot& snapshot_;
   const ResolvedQuery& query_;
   const int threads_;
   const CostsNs costs_;
-  std::optional<double> selectivity_;
 };
 
 }  // namespace
@@ -90,7 +87,7 @@ std::vector<Hit> search_automatic(const Snapshot& snapshot, const ResolvedQuery&
   if (answer.hits.size() == query.k) rest.min_score = answer.hits.back().score;
   stats.engine = Engine::scan;
   stats.scan_fallback = true;
-  return with_threads(num_threads, [&] { return cpu::search_scan(snapshot, rest, stats); });
+  return with_threads(num_threads, [&] { return cpu::search_reaching(snapshot, rest, stats); });
 }
 
 }  // namespace culmen

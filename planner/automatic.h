@@ -1,6 +1,6 @@
 // Engine::automatic: begins with `bounded`, which answers most queries after a few dozen blocks, and comes to a
-// checkpoint now and then. Where what is left would take longer than reading the whole table, `scan` takes over
-// with the floor that was reached.
+// checkpoint now and then. Where what is left would take longer than reading the whole table, a scan takes over, of
+// the blocks that reach the floor so far.
 //
 // So easy queries are planned at no cost. A hard one loses what the search did before the checkpoint that gave
 // up on it: the first is after some 200 visits, fewer where many threads would share a scan, each later one

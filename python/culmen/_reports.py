@@ -19,7 +19,7 @@ class SearchStats:
     candidates: int  #: rows that passed the filter, with at least the k-th best score so far
     replacements: int  #: those of them that took the place of another
     bytes_touched: int
-    scan_fallback: bool  #: the search by bounds gave up, and a scan answered
+    scan_fallback: bool  #: the search by bounds gave up, and a scan of what was left answered
     device: str | None  #: the GPU that answered, as "cuda:0"
     elapsed_us: float
 

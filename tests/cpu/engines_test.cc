@@ -5,10 +5,14 @@
 // CULMEN_TEST_SEED=N engines_test --gtest_filter=...    one table again, as a failure prints it
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "base/floating_point_scope.h"
+#include "cpu/scan.h"
 #include "culmen/error.h"
+#include "query/resolve.h"
 #include "tests/cases.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
@@ -105,7 +109,24 @@ class Trial {
     if (result.stats.tuples_in_index != table_.num_rows) return "wrong number of tuples in the index";
     if (result.stats.tuples_scored > table_.num_rows && !result.stats.scan_fallback)
       return "a tuple was scored twice";
-    return difference(result.hits, c.expected);
+    const std::string wrong = difference(result.hits, c.expected);
+    return wrong.empty() && engine == Engine::automatic ? check_taking_over(*result.snapshot, c) : wrong;
+  }
+
+  // What takes over from a search by bounds, from whatever floor that has reached.
+  std::string check_taking_over(const Snapshot& snapshot, const Case& c) {
+    ResolvedQuery rest = resolve(c.query, snapshot);
+    const std::size_t reached =
+        std::min<std::size_t>(c.expected.size(), random_.below(c.expected.size() + 2));
+    if (reached > 0) rest.min_score = c.expected[reached - 1].score;
+    // At a floor that a row has, all its ties are answers too, as far as there is room.
+    std::size_t count = reached == 0 ? c.expected.size() : reached;
+    while (count < c.expected.size() && c.expected[count].score == rest.min_score) ++count;
+    SearchStats stats;
+    const FloatingPointScope floating_point;
+    const std::string wrong = difference(cpu::search_reaching(snapshot, rest, stats),
+                                         {c.expected.begin(), c.expected.begin() + count});
+    return wrong.empty() ? "" : "above the floor of " + std::to_string(reached) + " rows: " + wrong;
   }
 
   Random random_;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cpu/leaf_visit.h"
-#include "cpu/node_ranges.h"
+#include "cpu/node_children.h"
 #include "cpu/simd/kernels.h"
 #include "index/block_bounds.h"
 #include "index/build/bulk_load.h"

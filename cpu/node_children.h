@@ -1,13 +1,24 @@
-// Pruning by a filter: whether a child of a node lies outside one of the query's ranges.
+// What is known of a node's children before they are visited: their chain bounds, and which of them lie outside one of
+// the query's ranges.
 #pragma once
 
 #include <cstdint>
 
 #include "cpu/frontier.h"
+#include "cpu/simd/kernels.h"
 #include "index/snapshot.h"
 #include "query/resolved_query.h"
 
 namespace culmen {
+
+inline Frontier::Bounds bounds_of_children(const ResolvedQuery& query, NodeRef node, SearchStats& stats) {
+  Frontier::Bounds bounds;
+  simd::child_bounds(node.bounds(), query.bound, bounds.data());
+  ++stats.nodes_visited;
+  stats.bounds_computed += node.header().num_children;
+  stats.bytes_touched += query.bound.terms.size() * kFanOut * sizeof(Half);
+  return bounds;
+}
 
 inline bool misses_range(const BoundPlan& plan, NodeRef node, std::uint32_t child) {
   const Half* bounds = node.bounds();
