@@ -1,6 +1,9 @@
 """culmen beside what people would use from Python: one machine, one process, the same questions, one at a time.
 
-    build/python-venv/bin/python bench/python_peers.py [--rows 16000000] [--questions 20] [--k 16]
+    build/python-venv/bin/python bench/python_peers.py [--rows 16000000] [--questions 20] [--k 16] [--npy FILE]
+
+With a GPU and torch also on the card: one question at a time, and 4,096 in one call, weights and answers in device
+memory; FILE, a table as `culmen generate` writes it, makes that the batch of `gpu_latency --only=batch`.
 
 Every answer is compared first: the same ids, but where scores of float32 sums cannot tell rows apart. Those that are not
 installed are left out. Needs numpy; faiss-cpu, duckdb, polars, torch and culmen as there are.
@@ -61,6 +64,12 @@ def peers(matrix, k):
 
         tensor = torch.from_numpy(matrix)
         yield "torch.topk", lambda weights: torch.topk(tensor @ torch.from_numpy(weights), k).indices.numpy()
+        if torch.cuda.is_available():
+            on_gpu = tensor.cuda()
+            yield (
+                "torch.topk on the GPU",
+                lambda weights: torch.topk(on_gpu @ torch.from_numpy(weights).cuda(), k).indices.cpu().numpy(),
+            )
 
 
 def has(module):
@@ -72,22 +81,45 @@ def same(scores, found, expected):
     return np.allclose(np.sort(scores[found]), np.sort(scores[expected]), rtol=1e-5, atol=1e-5)
 
 
+def time_batch(index, on_gpu, k):
+    """4,096 questions in a tensor, answers in tensors."""
+    import torch
+
+    weights = torch.from_numpy(1 - np.random.default_rng(9).random((4096, DIMS))).cuda()
+    times = []
+    for _ in range(21):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        answers = on_gpu.search(weights, k)
+        torch.cuda.synchronize()
+        times.append(time.perf_counter() - start)
+    expected = index.search(weights[:64].cpu().numpy(), k)
+    assert (answers.ids[:64].cpu().numpy() == expected.ids).all()
+    took = np.median(times)
+    print(f"\n4096 questions in a tensor, k = {k}: {1e6 * took:.0f} us, {4096 / took:,.0f} a second")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=16_000_000)
     parser.add_argument("--questions", type=int, default=20)
     parser.add_argument("--k", type=int, default=16)
+    parser.add_argument("--npy")
     settings = parser.parse_args()
     import culmen
 
     rng = np.random.default_rng(1)
-    matrix = rng.normal(size=(settings.rows, DIMS)).astype(np.float32)
+    matrix = rng.standard_normal((settings.rows, DIMS), np.float32) if settings.npy is None else np.load(settings.npy)
     start = time.perf_counter()
     index = culmen.Index.build(matrix)
-    print(f"{settings.rows} x {DIMS} float32, normal; {os.cpu_count()} cores; k = {settings.k}")
+    print(f"{len(matrix)} x {DIMS} float32, {settings.npy or 'normal'}; {os.cpu_count()} cores; k = {settings.k}")
     print(f"culmen builds its index in {time.perf_counter() - start:.1f} s\n")
-    signs = {"positive": np.abs(rng.normal(size=(settings.questions, DIMS))), "both signs": rng.normal(size=(settings.questions, DIMS))}
+    both = rng.normal(size=(settings.questions, DIMS))
+    signs = {"positive": np.abs(both), "both signs": both}
     rivals = [("culmen", lambda weights: index.search(weights, settings.k).ids), *peers(matrix, settings.k)]
+    if culmen.num_devices() > 0:
+        on_gpu = index.to("cuda:0")
+        rivals.insert(1, ("culmen on the GPU", lambda weights: on_gpu.search(weights, settings.k).ids))
     print(f"{'median ms (95 %)':24}" + "".join(f"{name:>22}" for name in signs))
     for name, ask in rivals:
         cells = []
@@ -101,6 +133,9 @@ def main():
                 times.append(1e3 * (time.perf_counter() - start))
             cells.append(f"{np.median(times):12.3f} ({np.quantile(times, 0.95):.3f})")
         print(f"{name:24}" + "".join(f"{cell:>22}" for cell in cells))
+    if culmen.num_devices() > 0 and has("torch"):
+        for k in (16, 128):
+            time_batch(index, on_gpu, k)
 
 
 if __name__ == "__main__":
