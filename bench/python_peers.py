@@ -40,8 +40,8 @@ def peers(matrix, k):
         import pyarrow
 
         connection = duckdb.connect()
-        table = pyarrow.table({"id": np.arange(len(matrix)), **columns})  # noqa: F841
-        connection.execute("create table t as select * from table")
+        source = pyarrow.table({"id": np.arange(len(matrix)), **columns})  # noqa: F841
+        connection.execute("create table t as select * from source")
 
         def by_duckdb(weights):
             score = " + ".join(f"{float(w)!r} * a{i}" for i, w in enumerate(weights))

@@ -21,6 +21,8 @@
 
 namespace culmen::test {
 
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 // splitmix64: the standard library's distributions differ between implementations.
 class Random {
  public:
@@ -436,7 +438,6 @@ inline std::vector<double> balancing_weights(Random& random, const Oracle& oracl
 
 // A range with its ends at, beside or far from values that are there: it passes all, none, few or one.
 inline Range random_range(Random& random, const Oracle& oracle) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const auto attribute = random.below(oracle.num_attributes());
   const auto some_value = [&] {
     const double value =

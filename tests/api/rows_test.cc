@@ -13,8 +13,6 @@
 namespace culmen::test {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // Ids far apart, among them the smallest and the largest, in another order than the rows' keys.
 std::vector<std::int64_t> scattered_ids(std::size_t count) {
   std::vector<std::int64_t> ids(count);

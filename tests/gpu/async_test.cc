@@ -26,7 +26,6 @@
 namespace culmen::test {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Weights that are refused, most of the time.

@@ -18,11 +18,11 @@ namespace {
 constexpr int kAttributes = 4;
 
 // Rows with ids first_id, first_id + 1, ...
-struct Rows {
+struct NewRows {
   std::vector<std::vector<float>> columns;
   std::vector<std::int64_t> ids;
 
-  Rows(Random& random, std::size_t num_rows, std::int64_t first_id) : columns(kAttributes) {
+  NewRows(Random& random, std::size_t num_rows, std::int64_t first_id) : columns(kAttributes) {
     for (std::vector<float>& column : columns)
       for (std::size_t r = 0; r < num_rows; ++r) column.push_back(static_cast<float>(random.unit()));
     for (std::size_t r = 0; r < num_rows; ++r) ids.push_back(first_id + static_cast<std::int64_t>(r));
@@ -68,18 +68,18 @@ class FollowedIndex : public testing::Test {
   }
 
   Random random_{51};
-  Index index_ = Index::build(Rows(random_, 20'000, 0).view());
+  Index index_ = Index::build(NewRows(random_, 20'000, 0).view());
 };
 
 TEST_F(FollowedIndex, ShowsEachChangeOnceTheCallHasReturned) {
   const DeviceIndex on_gpu = index_.to_device();
   std::int64_t next_id = 1'000'000;
   for (int b = 0; b < 30; ++b) {
-    Rows rows(random_, 100, next_id);
+    NewRows rows(random_, 100, next_id);
     for (std::vector<float>& column : rows.columns) column[0] = 2 + static_cast<float>(b);
     index_.insert(rows.view());
     EXPECT_EQ(on_gpu.search({.weights = {1, 1, 1, 1}, .k = 1}).hits.at(0).id, next_id) << "insert " << b;
-    index_.upsert(Rows(random_, 50, random_.below(20'000)).view());
+    index_.upsert(NewRows(random_, 50, random_.below(20'000)).view());
     EXPECT_EQ(fault(on_gpu), "") << "upsert " << b;
     index_.erase(std::vector{next_id, next_id + 1});
     EXPECT_EQ(fault(on_gpu), "") << "erase " << b;
@@ -89,7 +89,7 @@ TEST_F(FollowedIndex, ShowsEachChangeOnceTheCallHasReturned) {
 
 TEST_F(FollowedIndex, IsWholeAgainAfterItWasCompactedOrEmptied) {
   const DeviceIndex on_gpu = index_.to_device();
-  index_.insert(Rows(random_, 3000, 100'000).view());
+  index_.insert(NewRows(random_, 3000, 100'000).view());
   index_.compact();
   EXPECT_EQ(fault(on_gpu), "");
   std::vector<std::int64_t> all(103'000);
@@ -97,9 +97,9 @@ TEST_F(FollowedIndex, IsWholeAgainAfterItWasCompactedOrEmptied) {
   EXPECT_EQ(index_.erase(all), 23'000u);
   EXPECT_TRUE(on_gpu.search({.weights = {1, 1, 1, 1}, .k = 3}).hits.empty());
   EXPECT_EQ(on_gpu.device_bytes(), 0u);
-  index_.insert(Rows(random_, 1000, 0).view());
+  index_.insert(NewRows(random_, 1000, 0).view());
   EXPECT_EQ(fault(on_gpu), "");
-  index_.insert(Rows(random_, 5000, 5000).view());
+  index_.insert(NewRows(random_, 5000, 5000).view());
   EXPECT_EQ(fault(on_gpu), "");
 }
 
@@ -109,7 +109,7 @@ TEST_F(FollowedIndex, StaysAsItIsForASnapshot) {
   const DeviceIndex on_gpu = snapshot.to_device();
   const std::vector<Hit> before = index_.search(query).hits;
   for (int b = 0; b < 10; ++b) {
-    Rows rows(random_, 500, 100'000 + 500 * b);
+    NewRows rows(random_, 500, 100'000 + 500 * b);
     for (std::vector<float>& column : rows.columns) column[0] = 3;
     index_.insert(rows.view());
   }
@@ -129,7 +129,7 @@ TEST_F(FollowedIndex, ShowsTheirRowsToManyWriters) {
         Random random(60 + t);
         for (int b = 0; b < 20; ++b) {
           const auto first_id = static_cast<std::int64_t>(1'000'000 * (t + 1)) + 100 * b;
-          Rows rows(random, 100, first_id);
+          NewRows rows(random, 100, first_id);
           rows.columns[t][0] = static_cast<float>(10 + b);  // nobody else has so much of it
           index_.insert(rows.view());
           Query query = {.weights = std::vector<double>(kAttributes), .k = 1};

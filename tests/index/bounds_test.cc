@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,8 +19,6 @@
 
 namespace culmen::test {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Block x query pairs a value class, all classes together about 10^6 by default.
 std::uint64_t pairs_per_class() {

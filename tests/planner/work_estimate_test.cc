@@ -2,16 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "culmen/index.h"
 #include "query/resolve.h"
 #include "tests/generators.h"
 
 namespace culmen::test {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(WorkEstimate, EstimatesThePartOfTheRowsThatPass) {
   Random random(5);

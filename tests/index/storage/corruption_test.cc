@@ -10,8 +10,6 @@
 namespace culmen::storage {
 namespace {
 
-using Files = std::map<std::string, Bytes>;
-
 Files published(const Snapshot& snapshot, std::uint8_t uuid = 1) {
   MemoryFileSystem system;
   system.next_uuid = uuid;

@@ -18,8 +18,6 @@
 
 namespace culmen::storage {
 
-using Files = std::map<std::string, Bytes>;
-
 enum class Fate { lost, kept, zeros, junk, cut, torn };
 inline constexpr Fate kFates[] = {Fate::lost, Fate::kept, Fate::zeros, Fate::junk, Fate::cut, Fate::torn};
 

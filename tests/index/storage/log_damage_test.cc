@@ -52,16 +52,16 @@ Files closed_logs() {
   return two_logs(End::closed, batches);
 }
 
-struct Found {
+struct Outcome {
   std::string complaint;
   std::uint64_t last = 1;
   RecoveryInfo info;
 };
 
-Found open(const Files& files, bool writable = false) {
+Outcome open(const Files& files, bool writable = false) {
   MemoryFileSystem system;
   system.put("index", files);
-  Found found;
+  Outcome found;
   try {
     const auto store = Store::open(system, "index", writable);
     found.info = store->replay([&](std::uint64_t version, std::span<const std::byte> body) {
@@ -77,7 +77,7 @@ Found open(const Files& files, bool writable = false) {
 
 TEST(LogDamage, IsNoneWithoutAny) {
   for (End end : {End::closed, End::synced, End::unsynced}) {
-    const Found found = open(two_logs(end));
+    const Outcome found = open(two_logs(end));
     EXPECT_EQ(found.complaint, "");
     EXPECT_EQ(found.last, 7u);
     EXPECT_EQ(found.info.num_batches, 6u);
@@ -117,7 +117,7 @@ TEST(LogDamage, OfAnOpenIndexIsRefusedForEveryByteThatIsKnownToBeDurable) {
   std::atomic<std::size_t> num_dropped = 0;
   for (const std::string name : {"WAL-1", "WAL-2"})
     for_each_flip(files, name, false, [&](const Files& damaged, std::size_t byte) {
-      const Found found = open(damaged);
+      const Outcome found = open(damaged);
       const bool may_be_torn = name == "WAL-2" && byte >= last_frame;
       if (!may_be_torn) {
         EXPECT_NE(found.complaint.find("index/" + name + ", byte "), std::string::npos) << name << byte;
@@ -135,7 +135,7 @@ TEST(LogDamage, OfAnOpenIndexIsRefusedForEveryByteThatIsKnownToBeDurable) {
 TEST(LogDamage, OfWhatWasNeverSyncedIsDroppedAndReported) {
   const Files files = two_logs(End::unsynced);
   for_each_flip(files, "WAL-2", false, [&](const Files& damaged, std::size_t byte) {
-    const Found found = open(damaged);
+    const Outcome found = open(damaged);
     EXPECT_EQ(found.complaint.empty(), byte >= kSectorBytes) << byte << found.complaint;
     EXPECT_TRUE(!found.complaint.empty() || (found.last < 7 && found.info.dropped_bytes > 0)) << byte;
   });
@@ -166,7 +166,7 @@ TEST(LogDamage, OfAnOpenIndexIsRefusedForEveryLengthOfASealedLog) {
   for (std::size_t size = kSectorBytes; size < files.at("WAL-2").size(); ++size) {
     Files cut = files;
     cut["WAL-2"].resize(size);
-    const Found found = open(cut);
+    const Outcome found = open(cut);
     EXPECT_EQ(found.complaint, "");
     EXPECT_EQ(found.last, size < frame_6 ? 4u : size < frame_7 ? 5u : 6u);
     const bool between = size == frame_5 || size == frame_6 || size == frame_7;
@@ -188,7 +188,7 @@ TEST(LogDamage, OfASealBeforeALogWithoutFramesLosesNothing) {
   Files files = two_logs(End::synced);
   files["WAL-2"].resize(kSectorBytes);
   files["WAL-1"].back() ^= std::byte{1};
-  const Found found = open(files);
+  const Outcome found = open(files);
   EXPECT_EQ(found.complaint, "");
   EXPECT_EQ(found.last, 4u);
   EXPECT_EQ(found.info.dropped_bytes, kSectorBytes);

@@ -21,6 +21,7 @@
 namespace culmen::storage {
 
 using Bytes = std::vector<std::byte>;
+using Files = std::map<std::string, Bytes>;  // by their names
 
 // One write since the last sync; or, with no bytes, a cut at `offset`.
 struct MemoryWrite {

@@ -19,7 +19,6 @@
 namespace culmen::storage {
 namespace {
 
-using Files = std::map<std::string, Bytes>;
 using Rows = std::map<std::int64_t, std::pair<std::vector<double>, std::string>>;
 
 constexpr std::uint64_t kSnapshotRows = 530;

@@ -26,7 +26,7 @@ namespace culmen::test {
 namespace {
 
 constexpr std::size_t kAttributes = 3;
-using Rows = std::map<std::int64_t, std::array<double, kAttributes>>;
+using LiveRows = std::map<std::int64_t, std::array<double, kAttributes>>;
 
 // Rows as a table of the index's attributes.
 struct RowsTable {
@@ -50,14 +50,14 @@ struct RowsTable {
   }
 };
 
-RowsTable table_of(const Rows& rows) {
+RowsTable table_of(const LiveRows& rows) {
   RowsTable table;
   for (const auto& [id, values] : rows) table.add(id, values);
   return table;
 }
 
 // Asks both a few questions. Empty if all answers are the same.
-std::string difference(const Index& index, const Rows& rows, std::mt19937_64& random) {
+std::string difference(const Index& index, const LiveRows& rows, std::mt19937_64& random) {
   if (index.info().num_tuples != rows.size()) return "the number of rows";
   const RowsTable table = table_of(rows);
   const Oracle oracle(table.view(), false);
@@ -77,7 +77,7 @@ std::string difference(const Index& index, const Rows& rows, std::mt19937_64& ra
 
 // What a batch should do, step by step, to the rows and to the next id.
 struct Expected {
-  Rows rows;
+  LiveRows rows;
   std::int64_t next_id = 0;
   WriteResult result;
   bool is_refused = false;
@@ -100,7 +100,7 @@ class Model {
  public:
   explicit Model(std::uint64_t seed) : random_(seed) {}
 
-  Rows rows;
+  LiveRows rows;
   std::uint64_t num_operations = 0;  // of batches that were taken
 
   // A batch of all kinds of steps, with and without ids, some of which must fail; once there are many rows,
@@ -208,7 +208,7 @@ TEST(LiveIndex, HoldsWhatAMapHoldsThroughCheckpointsAndReopening) {
     const std::vector<std::string> faults = index.verify();
     ASSERT_TRUE(faults.empty()) << faults.front() << ", batch " << num_batches;
   };
-  const auto compare = [&](const Index& index, const Rows& rows) {
+  const auto compare = [&](const Index& index, const LiveRows& rows) {
     ++num_compared;
     ASSERT_EQ(difference(index, rows, model.random()), "") << "batch " << num_batches;
   };
@@ -221,7 +221,7 @@ TEST(LiveIndex, HoldsWhatAMapHoldsThroughCheckpointsAndReopening) {
     for (std::uint64_t last = num_batches + model.random()() % 200; num_batches < last; ++num_batches) {
       const bool is_compared = num_batches % 8 == 0;
       const Index before = index.snapshot();
-      const Rows rows_before = is_compared ? model.rows : Rows();
+      const LiveRows rows_before = is_compared ? model.rows : LiveRows();
       model.step(index);
       if (model.random()() % 20 == 0) index.checkpoint();
       if (model.random()() % 50 == 0) index.compact();
@@ -279,13 +279,13 @@ TEST(LiveIndex, BatchesOfManyThreadsAreAllThere) {
   const TemporaryDirectory folder;
   const std::filesystem::path path = folder.path() / "index";
   build_empty().save(path);
-  constexpr int kThreads = 6, kBatches = 40;
+  constexpr int kThreads = 6, kBatchesEach = 40;
   {
     Index index = Index::open(path, {.writable = true});
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t)
       threads.emplace_back([t, index]() mutable {
-        for (int b = 0; b < kBatches; ++b) {
+        for (int b = 0; b < kBatchesEach; ++b) {
           RowsTable rows;
           for (int r = 0; r < 5; ++r)
             rows.add(t * 1'000'000 + b * 10 + r, {static_cast<double>(t), static_cast<double>(b), 0.5});
@@ -296,21 +296,21 @@ TEST(LiveIndex, BatchesOfManyThreadsAreAllThere) {
         }
       });
     for (std::thread& thread : threads) thread.join();
-    EXPECT_EQ(index.version(), 1u + kThreads * kBatches);
+    EXPECT_EQ(index.version(), 1u + kThreads * kBatchesEach);
   }
   const Index index = Index::open(path);
-  EXPECT_EQ(index.info().num_tuples, 5u * kThreads * kBatches);
+  EXPECT_EQ(index.info().num_tuples, 5u * kThreads * kBatchesEach);
   EXPECT_TRUE(index.verify().empty());
 }
 
 // More changes than a replay hands to the tree at once.
 TEST(LiveIndex, ReplaysALongLog) {
-  constexpr std::int64_t kBatches = 20, kRows = 8000;
+  constexpr std::int64_t kLogged = 20, kRows = 8000;
   const TemporaryDirectory folder;
   const std::filesystem::path path = folder.path() / "index";
   build_empty().save(path);
   Index index = Index::open(path, {.writable = true, .durability = Durability::os});
-  for (std::int64_t b = 0; b < kBatches; ++b) {
+  for (std::int64_t b = 0; b < kLogged; ++b) {
     RowsTable rows;
     for (std::int64_t r = 0; r < kRows; ++r)
       rows.add(r, {static_cast<double>(r % 1000), static_cast<double>(b), static_cast<double>(r % 7)});
@@ -318,10 +318,10 @@ TEST(LiveIndex, ReplaysALongLog) {
   }
   index.close();
   const Index again = Index::open(path);
-  EXPECT_EQ(again.recovery().num_batches, static_cast<std::uint64_t>(kBatches));
+  EXPECT_EQ(again.recovery().num_batches, static_cast<std::uint64_t>(kLogged));
   EXPECT_EQ(again.info().num_tuples, static_cast<std::uint64_t>(kRows));
   EXPECT_EQ(again.verify(), std::vector<std::string>());
-  EXPECT_EQ(again.search({.weights = {0, 1, 0}, .k = 1}).hits.front().score, kBatches - 1)
+  EXPECT_EQ(again.search({.weights = {0, 1, 0}, .k = 1}).hits.front().score, kLogged - 1)
       << "the last batch's";
 }
 
