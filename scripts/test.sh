@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds culmen and runs its tests. The last line reads "N passed, M failed".
 #
-#   scripts/test.sh [--preset NAME] [arguments for ctest]     NAME: release (default), dev, asan, tsan, cpu-only
+#   scripts/test.sh [--preset NAME] [arguments for ctest]
 #
+# NAME                   release, dev, asan, tsan or cpu-only; default: release on a machine with a GPU, else cpu-only
 # CULMEN_TEST_CASES=N    random cases per randomised test
 # CULMEN_SKIP_SETUP=1    do not call scripts/setup.sh
 # CULMEN_SKIP_PYTHON=1   leave the Python package out; without it, and but for the sanitizers, what it is tested with is
@@ -10,7 +11,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-preset=release
+preset=cpu-only
+[[ ! -e /dev/nvidiactl ]] || preset=release
 if [[ "${1:-}" == --preset ]]; then
   preset=${2:?--preset needs a name}
   shift 2
