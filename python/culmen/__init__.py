@@ -23,7 +23,8 @@ from ._errors import (
     OutOfDeviceMemory,
     RowError,
 )
-from ._index import Batch, Index, rank
+from ._index import Index
+from ._rank import rank
 from ._reports import (
     AttributeInfo,
     Explanation,
@@ -36,6 +37,7 @@ from ._reports import (
     WriteResult,
 )
 from ._result import BatchResult, Result, Row
+from ._writes import Batch
 from ._version import __version__
 
 __all__ = [name for name in globals() if not name.startswith("_")]

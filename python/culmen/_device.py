@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument
-from ._questions import Where, as_matrix, by_name, check_types, is_matrix, width_of_answers
+from ._questions import Where, ask, width_of_answers
 from ._reports import RefreshStats
 from ._result import BatchResult, Result
 
-if TYPE_CHECKING:
-    from ._index import Index
-
 _LEGACY_STREAM = 1  # cudaStreamLegacy, which libraries call 0
 _CUDA = 2  # DLPack's number of a kind of device
+
+
+def device_number(device: str | None) -> int:
+    """-1 is the CPU."""
+    if device is None or device == "cpu":
+        return -1
+    if not isinstance(device, str):
+        raise InvalidArgument(f'a device is "cpu" or "cuda:0", not {device!r}')
+    kind, _, number = device.partition(":")
+    if kind != "cuda" or not (number or "0").isdigit():
+        raise InvalidArgument(f'a device is "cpu" or "cuda:0", not {device!r}')
+    return int(number or "0")
 
 
 class DeviceAnswers(NamedTuple):
@@ -37,18 +46,18 @@ class DeviceIndex:
     `index.to("cuda:0")`; all methods may be called from any number of threads.
     """
 
-    __slots__ = ("_handle", "_index", "_contexts", "__weakref__")
+    __slots__ = ("_handle", "_names", "_contexts", "__weakref__")
     _handle: _core.DeviceIndex
-    _index: Index
+    _names: tuple[str, ...]
     _contexts: dict[tuple[int, int], _core.DeviceContext]
 
     def __init__(self) -> None:
         raise TypeError('a copy on a GPU comes from index.to("cuda:0")')
 
     @classmethod
-    def _of(cls, index: Index, handle: _core.DeviceIndex) -> DeviceIndex:
+    def _of(cls, handle: _core.DeviceIndex, names: tuple[str, ...]) -> DeviceIndex:
         copy = object.__new__(cls)
-        copy._handle, copy._index, copy._contexts = handle, index, {}
+        copy._handle, copy._names, copy._contexts = handle, names, {}
         return copy
 
     def __del__(self) -> None:
@@ -75,32 +84,18 @@ class DeviceIndex:
             if scale != "none" or engine != "auto":
                 raise InvalidArgument("weights in device memory are answered without scale and engine")
             return self._search_there(weights, k, where, min_score)
-        names = self._index.attributes
-        try:
-            if is_matrix(weights):
-                matrix, width = as_matrix(weights, names), width_of_answers(k)
-                many = self._handle.search_matrix(
-                    self._index._handle, matrix, width, where, min_score, scale, engine
-                )
-                return BatchResult(many, names)
-            return Result(
-                self._handle.search(self._index._handle, by_name(weights), k, where, min_score, scale, engine), names
-            )
-        except TypeError:
-            check_types(k, min_score, 0, scale=scale, engine=engine)
-            raise
+        return ask(self._handle, self._names, weights, k, (where, min_score, scale, engine))
 
     def _search_there(self, weights: Any, k: int | None, where: Where, min_score: float | None) -> DeviceAnswers:
         library = _library_of(weights)
         matrix = library.matrix(weights)
         num_queries, width = matrix.shape
-        if width != len(self._index.attributes):
-            raise InvalidArgument(f"{width} weights for the {len(self._index.attributes)} attributes")
+        if width != len(self._names):
+            raise InvalidArgument(f"{width} weights for the {len(self._names)} attributes")
         width_of_k = width_of_answers(k)
         ids, scores, counts = library.answers(num_queries, width_of_k)
         context = self._context(library.stream())
         self._handle.search_async(
-            self._index._handle,
             library.address(matrix),
             num_queries,
             width_of_k,

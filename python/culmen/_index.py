@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, overload
 
 import numpy as np
 
 from . import _core
-from ._device import DeviceIndex
-from ._errors import InputError, InvalidArgument
+from ._build import BuildOptions, build
+from ._device import DeviceIndex, device_number
+from ._errors import InvalidArgument
 from ._files import Paths, read_files
+from ._progress import Progress
+from ._questions import ALL_CORES, Where, ask, by_name, check_types
 from ._reports import (
     AttributeInfo,
     Explanation,
@@ -24,13 +27,8 @@ from ._reports import (
     WriteResult,
 )
 from ._result import BatchResult, Result, Row
-from ._questions import Weights, Where, as_matrix, by_name, check_types, is_matrix, width_of_answers
-from ._tables import Attributes, Columns, as_ids, column_names, preferences_of, take_table
-
-#: Called with what goes on ("sorting") and how much of all is done, 0 to 1.
-Progress = Callable[[str, float], object]
-
-ALL_CORES = 0
+from ._tables import Attributes, Columns, as_ids, preferences_of, take_table
+from ._writes import Batch, rows_for, written
 
 
 class Index:
@@ -111,9 +109,8 @@ class Index:
         Cost: O(n log n) time, and about twice the table's size of memory while it lasts.
         """
         columns = take_table(table, attributes, id, label, nulls)
-        return cls._built(
-            columns, id, label, value_type, partitioning, num_partitions, block_rows, threads, device, progress
-        )
+        options = BuildOptions(value_type, partitioning, num_partitions, block_rows, threads, device, progress)
+        return cls._of_columns(columns, id, label, options)
 
     @classmethod
     def from_files(
@@ -143,48 +140,14 @@ class Index:
         and errors are those of build; IoError for files that cannot be read.
         """
         columns = read_files(paths, attributes, id, label, nulls)
-        return cls._built(
-            columns, id, label, value_type, partitioning, num_partitions, block_rows, threads, device, progress
-        )
+        options = BuildOptions(value_type, partitioning, num_partitions, block_rows, threads, device, progress)
+        return cls._of_columns(columns, id, label, options)
+
+    from_parquet = from_files  # the name under which people look for it
 
     @classmethod
-    def from_parquet(cls, paths: Paths, attributes: Attributes = None, **options: Any) -> Index:
-        """from_files, by the name under which people look for it."""
-        return cls.from_files(paths, attributes, **options)
-
-    @classmethod
-    def _built(
-        cls,
-        columns: Columns,
-        id: Any,
-        label: Any,
-        value_type: str,
-        partitioning: str,
-        num_partitions: int,
-        block_rows: int,
-        threads: int,
-        device: str | None,
-        progress: Progress | bool | None,
-    ) -> Index:
-        if columns.num_dropped > 0 and columns.num_rows == 0:
-            raise InputError(f"all {columns.num_dropped} rows have a gap in an attribute or the id: none is left")
-        with _shown(progress) as report:
-            handle = _core.build(
-                columns.num_rows,
-                columns.names,
-                columns.preferences,
-                columns.columns,
-                columns.ids,
-                columns.labels,
-                partitioning,
-                num_partitions,
-                block_rows,
-                value_type,
-                threads,
-                _device_number(device),
-                report,
-            )
-        index = cls._of(handle)
+    def _of_columns(cls, columns: Columns, id: Any, label: Any, options: BuildOptions) -> Index:
+        index = cls._of(build(columns, options))
         index._id = id if isinstance(id, str) else None
         index._label = label if isinstance(label, str) else None
         index._dropped = columns.num_dropped
@@ -301,17 +264,7 @@ class Index:
         Raises:
             InvalidArgument: k = 0, weights of the wrong count, not finite or all zero, unknown attributes.
         """
-        try:
-            if is_matrix(weights):
-                matrix, width = as_matrix(weights, self._names), width_of_answers(k)
-                many = self._handle.search_matrix(matrix, width, where, min_score, scale, engine, threads)
-                return BatchResult(many, self._names)
-            if type(weights) not in (dict, np.ndarray, list):
-                weights = by_name(weights)
-            return Result(self._handle.search(weights, k, where, min_score, scale, engine, threads), self._names)
-        except TypeError:
-            check_types(k, min_score, threads, scale=scale, engine=engine)
-            raise
+        return ask(self._handle, self._names, weights, k, (where, min_score, scale, engine, threads))
 
     def explain(
         self,
@@ -361,19 +314,23 @@ class Index:
         Raises:
             RowError: for an id that is there already, NaN, a value that float32 does not hold, ...
         """
-        return self._write(_core.Steps.insert, table, id, label, nulls, round_to_float32)
+        steps = _core.Steps()
+        steps.insert(*rows_for(self, table, id, label, nulls, needs_ids=False).arguments())
+        return written(self, steps, round_to_float32)
 
     def upsert(
         self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "error", round_to_float32: bool = False
     ) -> WriteResult:
         """Adds rows, and replaces those with the same id: whole rows, labels too. Otherwise as insert."""
-        return self._write(_core.Steps.upsert, table, id, label, nulls, round_to_float32)
+        steps = _core.Steps()
+        steps.upsert(*rows_for(self, table, id, label, nulls, needs_ids=True).arguments())
+        return written(self, steps, round_to_float32)
 
     def erase(self, ids: int | Iterable[int]) -> int:
         """Removes rows; ids that are not there are ignored. Returns how many were there."""
         steps = _core.Steps()
         steps.erase(as_ids(ids))
-        return _core.write(self._handle, steps, False)["erased"]
+        return written(self, steps).erased
 
     def batch(self, *, round_to_float32: bool = False) -> Batch:
         """Several changes that become visible together, or not at all.
@@ -386,27 +343,6 @@ class Index:
         2
         """
         return Batch(self, round_to_float32)
-
-    def _write(
-        self, add: Any, table: Any, id: Any, label: Any, nulls: str, round_to_float32: bool
-    ) -> WriteResult:
-        steps = _core.Steps()
-        add(steps, *self._rows(table, id, label, nulls, add is _core.Steps.upsert).arguments())
-        return WriteResult(**_core.write(self._handle, steps, round_to_float32))
-
-    def _rows(self, table: Any, id: Any, label: Any, nulls: str, needs_ids: bool) -> Columns:
-        table, columns = column_names(table)
-        named = isinstance(table, Mapping)
-        if id is None and self._id in columns:
-            id = self._id
-        if label is None and self._label in columns:
-            label = self._label
-        if id is None and needs_ids:
-            raise InvalidArgument("upsert needs the ids of the rows: name their column, or give them, with id=...")
-        taken = take_table(table, self._names if named else None, id, label, nulls, named=named)
-        if id is None:
-            taken.ids = None  # the next free ones
-        return taken
 
     def flush(self) -> None:
         """Makes all changes so far durable, whatever durability the index was opened with."""
@@ -452,10 +388,10 @@ class Index:
             OutOfDeviceMemory: if there is no room. It is a MemoryError.
             CudaError: if there is no such GPU, or this culmen was built without CUDA.
         """
-        number = _device_number(device)
+        number = device_number(device)
         if number < 0:
             raise InvalidArgument('an index is on the CPU; to() copies it to a GPU, "cuda:0"')
-        return DeviceIndex._of(self, self._handle.to_device(number, memory))
+        return DeviceIndex._of(self._handle.to_device(number, memory), self._names)
 
     # ---- what it is
 
@@ -504,119 +440,8 @@ class Index:
         raise TypeError("an index is not pickled: save() it, and open() the directory in the other process")
 
 
-class Batch:
-    """Changes that Index.batch collects. `result` says what they did, after the with statement."""
-
-    def __init__(self, index: Index, round_to_float32: bool) -> None:
-        self._index = index
-        self._round_to_float32 = round_to_float32
-        self._steps: _core.Steps | None = None  # within the with statement
-        self.result: WriteResult | None = None
-
-    def insert(self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "error") -> None:
-        """As Index.insert, when the with statement ends."""
-        self._open_steps().insert(*_copied(self._index._rows(table, id, label, nulls, False)).arguments())
-
-    def upsert(self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "error") -> None:
-        """As Index.upsert, when the with statement ends."""
-        self._open_steps().upsert(*_copied(self._index._rows(table, id, label, nulls, True)).arguments())
-
-    def erase(self, ids: int | Iterable[int]) -> None:
-        """As Index.erase, when the with statement ends."""
-        self._open_steps().erase(as_ids(ids).copy())
-
-    def _open_steps(self) -> _core.Steps:
-        if self._steps is None:
-            raise InvalidArgument("a batch is collected within a with statement: with index.batch() as batch: ...")
-        return self._steps
-
-    def __enter__(self) -> Batch:
-        self._steps = _core.Steps()
-        self.result = None
-        return self
-
-    def __exit__(
-        self, type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        steps, self._steps = self._open_steps(), None
-        if type is None:
-            self.result = WriteResult(**_core.write(self._index._handle, steps, self._round_to_float32))
-
-
-def _copied(rows: Columns) -> Columns:
-    """What a batch keeps until it ends is not the caller's, who may fill the same arrays again."""
-    ids = None if rows.ids is None else rows.ids.copy()
-    columns = [column.copy() for column in rows.columns]
-    return Columns(rows.num_rows, rows.names, rows.preferences, columns, ids, rows.labels, rows.num_dropped)
-
-
 def _path(path: str | os.PathLike[str]) -> str:
     text = os.fsdecode(path)
     if "\0" in text:
         raise ValueError(f"there is a null character in the path {text!r}")
     return text
-
-
-def _device_number(device: str | None) -> int:
-    if device is None or device == "cpu":
-        return -1
-    if not isinstance(device, str):
-        raise InvalidArgument(f'a device is "cpu" or "cuda:0", not {device!r}')
-    kind, _, number = device.partition(":")
-    if kind != "cuda" or not (number or "0").isdigit():
-        raise InvalidArgument(f'a device is "cpu" or "cuda:0", not {device!r}')
-    return int(number or "0")
-
-
-class _shown:
-    """The function that a build reports to: the caller's, a bar's, or None."""
-
-    def __init__(self, progress: Progress | bool | None) -> None:
-        self._bar: Any = None
-        self._report = progress if callable(progress) else None
-        if progress is True:
-            try:
-                from tqdm.auto import tqdm
-            except ImportError:
-                return
-            self._bar = tqdm(total=1.0, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}")
-            self._report = self._show
-
-    def _show(self, phase: str, fraction: float) -> None:
-        self._bar.set_description(phase)
-        self._bar.update(max(0.0, fraction - self._bar.n))
-
-    def __enter__(self) -> Progress | None:
-        return self._report
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-
-def rank(
-    table: Any,
-    weights: Mapping[str, float] | Sequence[float],
-    k: int = 10,
-    *,
-    attributes: Attributes = None,
-    id: Any = None,
-    label: Any = None,
-    nulls: str = "error",
-    where: Where = None,
-    min_score: float | None = None,
-    scale: str = "none",
-) -> Result:
-    """The k best rows of a table that is asked once: builds an index, asks it, and lets it go. Without attributes, the
-    columns that the weights and the filter name are read.
-
-    >>> rank({"price": [80, 120, 60], "rating": [7.9, 9.1, 6.0]}, {"price": -0.05, "rating": 1}, k=1).ids
-    array([0])
-    """
-    weights = by_name(weights)
-    if attributes is None and isinstance(weights, Mapping):
-        table, columns = column_names(table)
-        attributes = [name for name in columns if name in weights or (where is not None and name in where)]
-        attributes += [name for name in weights if name not in columns]  # to be refused
-    index = Index.build(table, attributes, id=id, label=label, nulls=nulls)
-    return index.search(weights, k, where=where, min_score=min_score, scale=scale)

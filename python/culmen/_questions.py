@@ -9,12 +9,29 @@ from typing import Any, Union
 import numpy as np
 
 from ._errors import InvalidArgument
+from ._result import BatchResult, Result
 from ._tables import take_table
 
-#: A number by name, one number an attribute, or a matrix [questions, attributes].
-Weights = Union[Mapping[str, float], Sequence[float], np.ndarray]
+#: The value of `threads` that stands for all of them.
+ALL_CORES = 0
+
 #: "price<=200 and stars>=4", or {"price": (None, 200), "stars": (4, None)}; a number instead of a pair: equal to it.
 Where = Union[str, Mapping[str, Any], None]
+
+
+def ask(handle: Any, names: tuple[str, ...], weights: Any, k: int | None, rest: tuple[Any, ...]) -> Result | BatchResult:
+    """A search of an index or of its copy on a GPU. The rest: where, min_score, scale, engine, and threads for an index."""
+    try:
+        kind = type(weights)
+        if kind is not dict and not (kind is np.ndarray and weights.ndim == 1):  # the commonest, as they are
+            if is_matrix(weights):
+                return BatchResult(handle.search_matrix(as_matrix(weights, names), width_of_answers(k), *rest), names)
+            weights = by_name(weights)
+        return Result(handle.search(weights, k, *rest), names)
+    except TypeError:
+        _, min_score, scale, engine, *threads = rest
+        check_types(k, min_score, *threads, scale=scale, engine=engine)
+        raise
 
 
 def is_matrix(weights: Any) -> bool:
@@ -61,7 +78,7 @@ def as_matrix(weights: Any, names: tuple[str, ...]) -> np.ndarray:
     return matrix
 
 
-def check_types(k: Any, min_score: Any, threads: Any, **texts: Any) -> None:
+def check_types(k: Any, min_score: Any, threads: Any = 0, **texts: Any) -> None:
     """Says which argument of a search has a wrong type."""
     for name, value in texts.items():
         if not isinstance(value, str):

@@ -1,5 +1,5 @@
 // culmen.DeviceIndex: the copy of an index on a GPU.
-#include "culmen/device.h"
+#include "device_copy.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -23,41 +23,40 @@ T* pointer(std::uintptr_t address) {
 }
 
 // A context for a caller's stream; 0: a stream of its own.
-DeviceContext make_context(const DeviceIndex& index, std::uintptr_t stream) {
-  return index.make_context({.stream = pointer<CUstream_st>(stream)});
+DeviceContext make_context(const DeviceCopy& copy, std::uintptr_t stream) {
+  return copy.on_gpu.make_context({.stream = pointer<CUstream_st>(stream)});
 }
 
-SearchResult search(const DeviceIndex& on_gpu, const Index& index, nb::handle weights,
-                    std::optional<std::size_t> k, nb::handle where, std::optional<double> min_score,
-                    std::string_view scale, std::string_view engine) {
-  const Query query = query_of(index, weights, k, where, min_score, scale);
+SearchResult search(const DeviceCopy& copy, nb::handle weights, std::optional<std::size_t> k,
+                    nb::handle where, std::optional<double> min_score, std::string_view scale,
+                    std::string_view engine) {
+  const Query query = query_of(copy.index, weights, k, where, min_score, scale);
   const GilReleased released;
-  return on_gpu.search(query, {.engine = parse_engine(engine)});
+  return copy.on_gpu.search(query, {.engine = parse_engine(engine)});
 }
 
-ManyAnswers search_matrix(const DeviceIndex& on_gpu, const Index& index, const Matrix& weights, std::size_t k,
-                          nb::handle where, std::optional<double> min_score, std::string_view scale,
-                          std::string_view engine) {
-  const QueryBatch batch = batch_of(index, weights, k, where, min_score, scale);
+ManyAnswers search_matrix(const DeviceCopy& copy, const Matrix& weights, std::size_t k, nb::handle where,
+                          std::optional<double> min_score, std::string_view scale, std::string_view engine) {
+  const QueryBatch batch = batch_of(copy.index, weights, k, where, min_score, scale);
   const GilReleased released;
   for (;;) {  // again if a change came between the two
-    ManyAnswers many{{}, index.snapshot()};
-    many.answers = on_gpu.search_batch(batch, {.engine = parse_engine(engine)});
+    ManyAnswers many{{}, copy.index.snapshot()};
+    many.answers = copy.on_gpu.search_batch(batch, {.engine = parse_engine(engine)});
     if (many.answers.version == many.index.version()) return many;
   }
 }
 
 // Addresses are of device memory, of the shapes that culmen/device.h says.
-void search_async(const DeviceIndex& on_gpu, const Index& index, std::uintptr_t weights,
-                  std::size_t num_queries, std::size_t k, nb::handle where, std::optional<double> min_score,
-                  std::uintptr_t ids, std::uintptr_t scores, std::uintptr_t counts, DeviceContext& context) {
+void search_async(const DeviceCopy& copy, std::uintptr_t weights, std::size_t num_queries, std::size_t k,
+                  nb::handle where, std::optional<double> min_score, std::uintptr_t ids,
+                  std::uintptr_t scores, std::uintptr_t counts, DeviceContext& context) {
   const DeviceBatch batch = {.weights = pointer<const double>(weights),
                              .num_queries = num_queries,
                              .k = k,
-                             .where = filter_of(index, where),
+                             .where = filter_of(copy.index, where),
                              .min_score = min_score};
   const GilReleased released;
-  on_gpu.search_async(
+  copy.on_gpu.search_async(
       batch, {pointer<std::int64_t>(ids), pointer<double>(scores), pointer<std::uint32_t>(counts)}, context);
 }
 
@@ -69,20 +68,20 @@ void bind_device(nb::module_& module) {
     const GilReleased released;
     context.synchronize();
   });
-  nb::class_<DeviceIndex>(module, "DeviceIndex")
-      .def("search", search, nb::arg("index"), nb::arg("weights"), nb::arg("k").none(),
-           nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"))
-      .def("search_matrix", search_matrix, nb::arg("index"), nb::arg("weights"), nb::arg("k"),
-           nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"))
+  nb::class_<DeviceCopy>(module, "DeviceIndex")
+      .def("search", search, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"))
+      .def("search_matrix", search_matrix, nb::arg("weights"), nb::arg("k"), nb::arg("where").none(),
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"))
       .def("make_context", make_context)
-      .def("search_async", search_async, nb::arg("index"), nb::arg("weights"), nb::arg("num_queries"),
-           nb::arg("k"), nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("ids"),
-           nb::arg("scores"), nb::arg("counts"), nb::arg("context"))
+      .def("search_async", search_async, nb::arg("weights"), nb::arg("num_queries"), nb::arg("k"),
+           nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("ids"), nb::arg("scores"),
+           nb::arg("counts"), nb::arg("context"))
       .def("refresh",
-           [](const DeviceIndex& on_gpu) { return report(without_gil([&] { return on_gpu.refresh(); })); })
-      .def("device", &DeviceIndex::device)
-      .def("memory", [](const DeviceIndex& on_gpu) { return device_memory_name(on_gpu.memory()); })
-      .def("device_bytes", &DeviceIndex::device_bytes);
+           [](const DeviceCopy& copy) { return report(without_gil([&] { return copy.on_gpu.refresh(); })); })
+      .def("device", [](const DeviceCopy& copy) { return copy.on_gpu.device(); })
+      .def("memory", [](const DeviceCopy& copy) { return device_memory_name(copy.on_gpu.memory()); })
+      .def("device_bytes", [](const DeviceCopy& copy) { return copy.on_gpu.device_bytes(); });
 }
 
 }  // namespace culmen::python

@@ -12,8 +12,8 @@
 
 #include "answers.h"
 #include "bindings.h"
-#include "culmen/device.h"
 #include "culmen/error.h"
+#include "device_copy.h"
 #include "gil.h"
 #include "interrupt.h"
 #include "queries.h"
@@ -160,8 +160,10 @@ void bind_index(nb::module_& module) {
       .def("verify",
            [](const Index& index, bool deep) { return without_gil([&] { return index.verify(deep); }); })
       .def("to_device", [](const Index& index, int device, std::string_view memory) {
-        return without_gil(
-            [&] { return index.to_device({.device = device, .memory = parse_device_memory(memory)}); });
+        return without_gil([&] {
+          return DeviceCopy{index,
+                            index.to_device({.device = device, .memory = parse_device_memory(memory)})};
+        });
       });
 }
 

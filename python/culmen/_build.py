@@ -1,0 +1,45 @@
+"""Building: columns, of a table or of files, and how they are to become an index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from . import _core
+from ._device import device_number
+from ._errors import InputError
+from ._progress import Progress, shown
+from ._tables import Columns
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """What Index.build and Index.from_files take alike; explained there."""
+
+    value_type: str
+    partitioning: str
+    num_partitions: int
+    block_rows: int
+    threads: int
+    device: str | None
+    progress: Progress | bool | None
+
+
+def build(columns: Columns, options: BuildOptions) -> _core.Index:
+    if columns.num_dropped > 0 and columns.num_rows == 0:
+        raise InputError(f"all {columns.num_dropped} rows have a gap in an attribute or the id: none is left")
+    with shown(options.progress) as report:
+        return _core.build(
+            columns.num_rows,
+            columns.names,
+            columns.preferences,
+            columns.columns,
+            columns.ids,
+            columns.labels,
+            options.partitioning,
+            options.num_partitions,
+            options.block_rows,
+            options.value_type,
+            options.threads,
+            device_number(options.device),
+            report,
+        )

@@ -1,0 +1,35 @@
+"""What a build tells of how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+#: Called with what goes on ("sorting") and how much of all is done, 0 to 1.
+Progress = Callable[[str, float], object]
+
+
+class shown:
+    """The function that a build reports to: the caller's, a bar's, or None."""
+
+    def __init__(self, progress: Progress | bool | None) -> None:
+        self._bar: Any = None
+        self._report = progress if callable(progress) else None
+        if progress is True:
+            try:
+                from tqdm.auto import tqdm
+            except ImportError:
+                return
+            self._bar = tqdm(total=1.0, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}")
+            self._report = self._show
+
+    def _show(self, phase: str, fraction: float) -> None:
+        self._bar.set_description(phase)
+        self._bar.update(max(0.0, fraction - self._bar.n))
+
+    def __enter__(self) -> Progress | None:
+        return self._report
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.close()

@@ -1,0 +1,14 @@
+// culmen.DeviceIndex, the copy of an index on a GPU.
+#pragma once
+
+#include "culmen/device.h"
+#include "culmen/index.h"
+
+namespace culmen::python {
+
+struct DeviceCopy {
+  Index index;  // knows the names in questions, and the rows of answers
+  DeviceIndex on_gpu;
+};
+
+}  // namespace culmen::python
