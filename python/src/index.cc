@@ -16,26 +16,13 @@
 #include "device_copy.h"
 #include "gil.h"
 #include "interrupt.h"
+#include "names.h"
 #include "queries.h"
 #include "reports.h"
 #include "tables.h"
 
 namespace culmen::python {
 namespace {
-
-ValueType value_type_of(std::string_view name) {
-  if (name == "automatic") return ValueType::automatic;
-  if (name == "float32") return ValueType::float32;
-  if (name == "float64") return ValueType::float64;
-  throw InvalidArgument("value_type is \"automatic\", \"float32\" or \"float64\", not \"" +
-                        std::string(name) + "\"");
-}
-
-Partitioning partitioning_of(std::string_view name) {
-  if (name == "angle") return Partitioning::angle;
-  if (name == "random") return Partitioning::random;
-  throw InvalidArgument("partitioning is \"angle\" or \"random\", not \"" + std::string(name) + "\"");
-}
 
 // Reports to Python, and looks for Ctrl-C, from whichever thread builds.
 std::function<void(std::string_view, double)> progress_to(const nb::object& callback) {
@@ -50,10 +37,10 @@ BuildOptions build_options(std::string_view partitioning, int num_partitions, in
                            std::string_view value_type, int num_threads, int device,
                            const nb::object& on_progress) {
   BuildOptions options;
-  options.partitioning = partitioning_of(partitioning);
+  options.partitioning = kPartitionings.parse(partitioning);
   options.num_partitions = num_partitions;
   options.block_rows = block_rows;
-  options.value_type = value_type_of(value_type);
+  options.value_type = kValueTypes.parse(value_type);
   options.num_threads = num_threads;
   options.device = device;
   options.stays_on_device = device != kNoDevice;
@@ -76,7 +63,7 @@ Index create(const nb::list& names, const nb::list& preferences, bool has_labels
              int block_rows) {
   const HeldTable columns(0, names, preferences, nb::list(), nb::none(), nb::none());
   BuildOptions options;
-  options.value_type = value_type_of(value_type);
+  options.value_type = kValueTypes.parse(value_type);
   options.block_rows = block_rows;
   return Index::create({columns.view().attributes, has_labels}, options);
 }
@@ -154,7 +141,8 @@ void bind_index(nb::module_& module) {
            })
       .def("snapshot", &Index::snapshot)
       .def("version", &Index::version)
-      .def("refresh", [](Index& index) { return name_of(without_gil([&] { return index.refresh(); })); })
+      .def("refresh",
+           [](Index& index) { return kRefreshed.name(without_gil([&] { return index.refresh(); })); })
       .def("recovery", [](const Index& index) { return report(index.recovery()); })
       .def("info", [](const Index& index) { return report(without_gil([&] { return index.info(); })); })
       .def("verify",

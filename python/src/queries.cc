@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "culmen/error.h"
+#include "names.h"
 
 namespace culmen::python {
 namespace {
@@ -91,19 +92,13 @@ Filter filter_of(const Index& index, nb::handle where) {
   return filter;
 }
 
-Scale scale_of(std::string_view name) {
-  if (name == "none") return Scale::none;
-  if (name == "minmax") return Scale::minmax;
-  throw InvalidArgument("scale is \"none\" or \"minmax\", not \"" + std::string(name) + "\"");
-}
-
 Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
                std::optional<double> min_score, std::string_view scale) {
   return {.weights = weights_of(index, weights),
           .k = k,
           .where = filter_of(index, where),
           .min_score = min_score,
-          .scale = scale_of(scale)};
+          .scale = kScales.parse(scale)};
 }
 
 QueryBatch batch_of(const Index& index, const Matrix& weights, std::size_t k, nb::handle where,
@@ -116,7 +111,7 @@ QueryBatch batch_of(const Index& index, const Matrix& weights, std::size_t k, nb
           .k = k,
           .where = filter_of(index, where),
           .min_score = min_score,
-          .scale = scale_of(scale)};
+          .scale = kScales.parse(scale)};
 }
 
 }  // namespace culmen::python

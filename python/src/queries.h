@@ -22,7 +22,6 @@ std::vector<double> weights_of(const Index& index, nb::handle weights);
 // name.
 Filter filter_of(const Index& index, nb::handle where);
 
-Scale scale_of(std::string_view name);
 Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
                std::optional<double> min_score, std::string_view scale);
 

@@ -3,17 +3,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include "names.h"
+
 namespace culmen::python {
 namespace {
-
-const char* name_of(Preference preference) {
-  return preference == Preference::low ? "low" : "high";
-}
-
-const char* name_of(ValueType type) {
-  if (type == ValueType::float32) return "float32";
-  return type == ValueType::float64 ? "float64" : "automatic";
-}
 
 nb::object device_of(int device) {
   if (device < 0) return nb::none();
@@ -21,18 +14,6 @@ nb::object device_of(int device) {
 }
 
 }  // namespace
-
-const char* name_of(Refreshed refreshed) {
-  switch (refreshed) {
-    case Refreshed::unchanged:
-      return "unchanged";
-    case Refreshed::advanced:
-      return "advanced";
-    case Refreshed::replaced:
-      break;
-  }
-  return "replaced";
-}
 
 nb::dict report(const SearchStats& stats) {
   nb::dict out;
@@ -57,7 +38,7 @@ nb::dict report(const IndexInfo& info) {
   for (const AttributeInfo& attribute : info.attributes) {
     nb::dict entry;
     entry["name"] = attribute.name;
-    entry["preference"] = name_of(attribute.preference);
+    entry["preference"] = kPreferences.name(attribute.preference);
     entry["minimum"] = attribute.minimum;
     entry["maximum"] = attribute.maximum;
     attributes.append(entry);
@@ -65,9 +46,9 @@ nb::dict report(const IndexInfo& info) {
   nb::dict out;
   out["num_rows"] = info.num_tuples;
   out["attributes"] = attributes;
-  out["value_type"] = name_of(info.value_type);
+  out["value_type"] = kValueTypes.name(info.value_type);
   out["has_labels"] = info.has_labels;
-  out["partitioning"] = info.partitioning == Partitioning::angle ? "angle" : "random";
+  out["partitioning"] = kPartitionings.name(info.partitioning);
   out["num_partitions"] = info.num_partitions;
   out["block_rows"] = info.block_rows;
   out["num_blocks"] = info.num_blocks;

@@ -18,7 +18,4 @@ nb::dict report(const RepairReport& repair);
 nb::dict report(const Explanation& explanation);
 nb::dict report(const RefreshStats& stats);
 
-// "unchanged", "advanced" or "replaced".
-const char* name_of(Refreshed refreshed);
-
 }  // namespace culmen::python

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "culmen/error.h"
+#include "names.h"
 
 namespace culmen::python {
 namespace {
@@ -17,13 +18,6 @@ ElementType element_type_of(nb::dlpack::dtype type) {
   if (type == nb::dtype<std::int32_t>()) return ElementType::int32;
   if (type == nb::dtype<std::int64_t>()) return ElementType::int64;
   throw InvalidArgument("a column is neither float32, float64, int32 nor int64");
-}
-
-Preference preference_of(std::string_view name) {
-  if (name == "low") return Preference::low;
-  if (name == "high") return Preference::high;
-  throw InvalidArgument("the preference of an attribute is \"high\" or \"low\", not \"" + std::string(name) +
-                        "\"");
 }
 
 // None is an empty label.
@@ -65,7 +59,7 @@ HeldTable::HeldTable(std::size_t num_rows, const nb::list& names, const nb::list
   view_.num_rows = num_rows;
   for (std::size_t i = 0; i < names.size(); ++i)
     view_.attributes.push_back(
-        {nb::cast<std::string>(names[i]), preference_of(nb::cast<std::string_view>(preferences[i]))});
+        {nb::cast<std::string>(names[i]), kPreferences.parse(nb::cast<std::string_view>(preferences[i]))});
   for (const nb::handle column : columns) {
     columns_.push_back(nb::cast<Array>(column));
     view_.columns.push_back(column_view(columns_.back()));

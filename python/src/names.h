@@ -1,0 +1,55 @@
+// What Python calls the values of enumerations, where the library itself has no names for them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "culmen/error.h"
+#include "culmen/index.h"
+
+namespace culmen::python {
+
+template <typename Enum, std::size_t N>
+struct Names {
+  std::string_view what;
+  std::array<std::pair<std::string_view, Enum>, N> names;
+
+  // Throws InvalidArgument, which says what there is.
+  Enum parse(std::string_view text) const {
+    std::string known;
+    for (std::size_t i = 0; i < N; ++i) {
+      if (names[i].first == text) return names[i].second;
+      known.append(i == 0 ? "" : i + 1 < N ? ", " : " or ").append("\"").append(names[i].first).append("\"");
+    }
+    throw InvalidArgument(std::string(what) + " is " + known + ", not \"" + std::string(text) + "\"");
+  }
+
+  std::string_view name(Enum wanted) const {
+    for (const auto& [name, value] : names)
+      if (value == wanted) return name;
+    return {};
+  }
+};
+
+inline constexpr Names<ValueType, 3> kValueTypes = {"value_type",
+                                                    {{{"automatic", ValueType::automatic},
+                                                      {"float32", ValueType::float32},
+                                                      {"float64", ValueType::float64}}}};
+
+inline constexpr Names<Partitioning, 2> kPartitionings = {
+    "partitioning", {{{"angle", Partitioning::angle}, {"random", Partitioning::random}}}};
+
+inline constexpr Names<Preference, 2> kPreferences = {
+    "the preference of an attribute", {{{"high", Preference::high}, {"low", Preference::low}}}};
+
+inline constexpr Names<Scale, 2> kScales = {"scale", {{{"none", Scale::none}, {"minmax", Scale::minmax}}}};
+
+inline constexpr Names<Refreshed, 3> kRefreshed = {"what refresh found",
+                                                   {{{"unchanged", Refreshed::unchanged},
+                                                     {"advanced", Refreshed::advanced},
+                                                     {"replaced", Refreshed::replaced}}}};
+
+}  // namespace culmen::python
