@@ -6,6 +6,7 @@
 
 Needs nothing but Python's standard library.
 """
+
 import argparse
 import collections
 import csv
@@ -14,8 +15,17 @@ import math
 WIDTH, HEIGHT = 760, 430
 LEFT, RIGHT, TOP, BOTTOM = 62, 652, 24, 384  # of the axes
 INK, GREY, PALE = "#1f2933", "#9aa5b1", "#e8eef3"
-COLOURS = {"sample": "#2f855a", "radix11": "#1d6fa5", "radix8": "#63a4cc", "bucket": "#805ad5", "bitonic": "#c53030",
-           "heaps": "#b7791f", "sort": "#52606d", "cub topk": "#d53f8c", "torch.topk": "#dd6b20"}
+COLOURS = {
+    "sample": "#2f855a",
+    "radix11": "#1d6fa5",
+    "radix8": "#63a4cc",
+    "bucket": "#805ad5",
+    "bitonic": "#c53030",
+    "heaps": "#b7791f",
+    "sort": "#52606d",
+    "cub topk": "#d53f8c",
+    "torch.topk": "#dd6b20",
+}
 LINE_OF_TEXT = 14
 
 
@@ -47,7 +57,9 @@ class Axis:
 
 
 def text(x, y, words, colour=INK, anchor="start", size=12, more=""):
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" font-size="{size}" text-anchor="{anchor}"{more}>{words}</text>'
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" font-size="{size}" text-anchor="{anchor}"{more}>{words}</text>'
+    )
 
 
 def line(x1, y1, x2, y2, colour, more=""):
@@ -86,8 +98,10 @@ def draw(methods, read_us, rows, what):
     x = Axis(ks, LEFT + 10, RIGHT - 10)
     y = Axis([*times, read_us * 0.8], BOTTOM, TOP + 6)
     title = f"Microseconds to select the k best of {rows:,} keys ({what})"
-    yield (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-           'role="img" font-family="DejaVu Sans, Helvetica, Arial, sans-serif">')
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+        'role="img" font-family="DejaVu Sans, Helvetica, Arial, sans-serif">'
+    )
     yield f"<title>{title}</title>"
     yield f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>'
     yield from grid(x, y, ks, max(times))

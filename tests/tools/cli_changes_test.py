@@ -124,34 +124,53 @@ class InsertTest(IndexCase):
 
     def test_an_empty_index_takes_rows(self):
         self.build("a,b\n", "--block", "16")
-        self.assertIn("ids assigned: 0 to 99", self.insert(
-            "a,b\n" + "".join(f"{i},{-i}\n" for i in range(100)), "--batch", 7)[1])
+        self.assertIn(
+            "ids assigned: 0 to 99", self.insert("a,b\n" + "".join(f"{i},{-i}\n" for i in range(100)), "--batch", 7)[1]
+        )
         self.assertEqual(self.table(), {i: (i, -i) for i in range(100)})
         self.verify()
 
     def test_refuses_bad_input_and_changes_nothing(self):
         self.build()
-        cases = {"an empty file": ("", 3, "empty file"), "an unknown column": ("id,a,c\n4,1,2\n", 2, '"c"'),
-                 "NaN": ("id,a,b\n4,nan,1\n", 3, "new.csv:2:2"), "an empty cell": ("id,a,b\n4,,1\n", 3, "--nulls drop"),
-                 "text": ("id,a,b\n4,x,1\n", 3, "new.csv:2:2"), "a ragged row": ("id,a,b\n4,1\n", 3, "new.csv:2"),
-                 "an id twice": ("id,a,b\n4,1,1\n5,1,1\n4,2,2\n", 3, "new.csv:4:1"),
-                 "an id that is there": ("id,a,b\n4,1,1\n2,1,1\n", 3, "2"),
-                 "an id beyond int64": ("id,a,b\n9223372036854775808,1,1\n", 3, "int64"),
-                 "a broken id": ("id,a,b\n4.5,1,1\n", 3, "4.5"), "no id": ("id,a,b\n,1,1\n", 3, "new.csv:2:1"),
-                 "an integer beyond 2^53": ("id,a,b\n4,9007199254740993,1\n", 3, "2^53")}
+        cases = {
+            "an empty file": ("", 3, "empty file"),
+            "an unknown column": ("id,a,c\n4,1,2\n", 2, '"c"'),
+            "NaN": ("id,a,b\n4,nan,1\n", 3, "new.csv:2:2"),
+            "an empty cell": ("id,a,b\n4,,1\n", 3, "--nulls drop"),
+            "text": ("id,a,b\n4,x,1\n", 3, "new.csv:2:2"),
+            "a ragged row": ("id,a,b\n4,1\n", 3, "new.csv:2"),
+            "an id twice": ("id,a,b\n4,1,1\n5,1,1\n4,2,2\n", 3, "new.csv:4:1"),
+            "an id that is there": ("id,a,b\n4,1,1\n2,1,1\n", 3, "2"),
+            "an id beyond int64": ("id,a,b\n9223372036854775808,1,1\n", 3, "int64"),
+            "a broken id": ("id,a,b\n4.5,1,1\n", 3, "4.5"),
+            "no id": ("id,a,b\n,1,1\n", 3, "new.csv:2:1"),
+            "an integer beyond 2^53": ("id,a,b\n4,9007199254740993,1\n", 3, "2^53"),
+        }
         for name, (text, code, says) in cases.items():
             for atomic in [[], ["--atomic"]]:
                 with self.subTest(name, atomic=atomic):
                     self.write("new.csv", text)
-                    self.refused_and_unchanged("insert", "index", "new.csv", "--id", "id", *atomic, code=code, says=says)
+                    self.refused_and_unchanged(
+                        "insert", "index", "new.csv", "--id", "id", *atomic, code=code, says=says
+                    )
 
     def test_refuses_wrong_options_and_changes_nothing(self):
         self.build()
         self.write("new.csv", "id,a,b\n4,1,1\n")
-        cases = [(["--id", "key"], '"key"'), (["--label", "b"], "no labels"), (["--batch", "0"], "--batch"),
-                 (["--batch", "-1"], "--batch"), (["--skip", "-1"], "--skip"), (["--atomic", "--skip", "1"], "--"),
-                 (["--atomic", "--batch", "5"], "--"), (["--durability", "maybe"], "sync"), (["--type", "f64"], "f32"),
-                 (["--nulls", "keep"], "keep"), (["--threads", "-1"], "--threads"), (["--attributes", "a,a"], "twice")]
+        cases = [
+            (["--id", "key"], '"key"'),
+            (["--label", "b"], "no labels"),
+            (["--batch", "0"], "--batch"),
+            (["--batch", "-1"], "--batch"),
+            (["--skip", "-1"], "--skip"),
+            (["--atomic", "--skip", "1"], "--"),
+            (["--atomic", "--batch", "5"], "--"),
+            (["--durability", "maybe"], "sync"),
+            (["--type", "f64"], "f32"),
+            (["--nulls", "keep"], "keep"),
+            (["--threads", "-1"], "--threads"),
+            (["--attributes", "a,a"], "twice"),
+        ]
         for options, says in cases:
             with self.subTest(options):
                 self.refused_and_unchanged("insert", "index", "new.csv", *options, code=2, says=says)
@@ -169,7 +188,7 @@ class InsertTest(IndexCase):
 
     def test_ids_may_be_any_int64(self):
         self.build()
-        low, high = -2**63, 2**63 - 1
+        low, high = -(2**63), 2**63 - 1
         self.insert(f"id,a,b\n{low},1,2\n{high},3,4\n0,5,6\n-1,7,8\n", "--id", "id")
         self.assertEqual(self.table(), {**ROWS, low: (1, 2), high: (3, 4), 0: (5, 6), -1: (7, 8)})
         self.write("more.csv", "a,b\n1,1\n")  # there is no next id
@@ -190,8 +209,15 @@ class InsertTest(IndexCase):
         (rounded,) = struct.unpack("<f", struct.pack("<f", 0.1))
         self.assertEqual(self.table(), {**ROWS, 4: (4, 4), 5: (rounded, 5)})
         self.write("new.csv", "a,b\n1e300,5\n")
-        self.refused_and_unchanged("insert", "index", "new.csv", "--type", "f32", code=3,
-                                   says='culmen: new.csv:2: column "a": 1e+300 is beyond the range of float32\n')
+        self.refused_and_unchanged(
+            "insert",
+            "index",
+            "new.csv",
+            "--type",
+            "f32",
+            code=3,
+            says='culmen: new.csv:2: column "a": 1e+300 is beyond the range of float32\n',
+        )
 
     def test_a_float64_index_takes_every_value(self):
         self.build("id,a,b\n1,0.1,2\n")
@@ -247,8 +273,9 @@ class InsertTest(IndexCase):
         self.build_labels()
         self.write("new.csv", 'a,name,id\n3,"three\nlines",3\nnan,x,9\n4,four,4\n5,five,1\n')
         for options in [[], ["--atomic"], ["--batch", 2]]:
-            _, err = self.culmen("insert", "index", "new.csv", "--id", "id", "--label", "name", "--nulls", "drop",
-                                 *options, code=3)
+            _, err = self.culmen(
+                "insert", "index", "new.csv", "--id", "id", "--label", "name", "--nulls", "drop", *options, code=3
+            )
             self.assertTrue(err.startswith("culmen: new.csv:6: id 1 is in the index already"), err)
             self.culmen("delete", "index", "--ids", "3,4")
         self.build()
@@ -372,20 +399,32 @@ class DeleteTest(IndexCase):
         self.build()
         before = self.snapshot("index")
         self.assertEqual(self.delete("--where", "a>1", "--dry-run"), "index: 2 rows would be deleted\n")
-        self.assertEqual(self.delete("--ids", "3,4", "--dry-run"),
-                         "index: 1 row would be deleted; 1 of the 2 ids were not there\n")
+        self.assertEqual(
+            self.delete("--ids", "3,4", "--dry-run"), "index: 1 row would be deleted; 1 of the 2 ids were not there\n"
+        )
         self.assertEqual(self.snapshot("index"), before)
 
     def test_refuses_what_it_does_not_understand_and_changes_nothing(self):
         self.build()
         self.write("ids.txt", "1\ntwo\n")
         self.write("long.txt", "1" * 1000)
-        cases = [([], 2, "--where"), (["--ids", "1", "--where", "a>1"], 2, "--ids"), (["--ids", ""], 2, "--ids"),
-                 (["--ids", "1,,2"], 2, "--ids"), (["--ids", "1,x"], 2, "'x'"), (["--ids", "1.0"], 2, "1.0"),
-                 (["--ids", "9223372036854775808"], 2, "9223372036854775808"), (["--where", " "], 2, "every row"),
-                 (["--where", "c>1"], 2, "a, b"), (["--where", "a>"], 2, "a>"), (["--ids-file", "ids.txt"], 3, "ids.txt:2"),
-                 (["--ids-file", "long.txt"], 3, "long.txt:1"), (["--ids-file", "missing"], 1, "missing"),
-                 (["--ids-file", "."], 1, "cannot read"), (["--ids", "1", "--durability", "x"], 2, "sync")]
+        cases = [
+            ([], 2, "--where"),
+            (["--ids", "1", "--where", "a>1"], 2, "--ids"),
+            (["--ids", ""], 2, "--ids"),
+            (["--ids", "1,,2"], 2, "--ids"),
+            (["--ids", "1,x"], 2, "'x'"),
+            (["--ids", "1.0"], 2, "1.0"),
+            (["--ids", "9223372036854775808"], 2, "9223372036854775808"),
+            (["--where", " "], 2, "every row"),
+            (["--where", "c>1"], 2, "a, b"),
+            (["--where", "a>"], 2, "a>"),
+            (["--ids-file", "ids.txt"], 3, "ids.txt:2"),
+            (["--ids-file", "long.txt"], 3, "long.txt:1"),
+            (["--ids-file", "missing"], 1, "missing"),
+            (["--ids-file", "."], 1, "cannot read"),
+            (["--ids", "1", "--durability", "x"], 2, "sync"),
+        ]
         for options, code, says in cases:
             with self.subTest(options):
                 self.refused_and_unchanged("delete", "index", *options, code=code, says=says)
@@ -394,8 +433,14 @@ class DeleteTest(IndexCase):
 
 def feeding(*arguments, directory, **options):
     """The program with a pipe to its standard input."""
-    return subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=directory, stdin=subprocess.PIPE,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    return subprocess.Popen(
+        [PROGRAM, *map(str, arguments)],
+        cwd=directory,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,
+    )
 
 
 class StreamTest(IndexCase):
@@ -431,7 +476,9 @@ class StreamTest(IndexCase):
             self.assertEqual(process.wait(timeout=60), 130)
             out, err = process.stdout.read(), process.stderr.read().decode()
         self.assertEqual(out, b"")
-        self.assertRegex(err, r"\Aculmen: interrupted\nculmen: the first 2 rows of standard input went into index;.*\n\Z")
+        self.assertRegex(
+            err, r"\Aculmen: interrupted\nculmen: the first 2 rows of standard input went into index;.*\n\Z"
+        )
         self.assertEqual(len(self.table()), 5)
         self.verify()
 
@@ -547,8 +594,10 @@ class LogTest(IndexCase):
         self.assertEqual((self.info()["log_dropped_bytes"], len(self.table())), (0, 5))
 
     def newest_log(self):
-        return max((path for path in self.files("index") if path.name.startswith("WAL")),
-                   key=lambda path: int(re.sub(r"\D", "", path.name)))
+        return max(
+            (path for path in self.files("index") if path.name.startswith("WAL")),
+            key=lambda path: int(re.sub(r"\D", "", path.name)),
+        )
 
 
 class PermissionsTest(IndexCase):
@@ -565,8 +614,12 @@ class PermissionsTest(IndexCase):
                 self.write("table.csv", TABLE)
                 self.culmen("build", "table.csv", "-o", "index", "--id", "id", **under_mask)
                 self.assertEqual(self.modes("index"), expected)
-                for command in [["insert", "index", "new.csv"], ["compact", "index"], ["delete", "index", "--ids", "1"],
-                                ["build", "table.csv", "-o", "index", "--id", "id", "--force"]]:
+                for command in [
+                    ["insert", "index", "new.csv"],
+                    ["compact", "index"],
+                    ["delete", "index", "--ids", "1"],
+                    ["build", "table.csv", "-o", "index", "--id", "id", "--force"],
+                ]:
                     self.culmen(*command, **under_mask)
                     self.assertEqual(self.modes("index"), expected, command)
                 self.culmen("repair", "index", "-o", "mended", **under_mask)
@@ -582,13 +635,19 @@ class WritersTest(IndexCase):
         with feeding("insert", "index", "-", directory=self.dir) as process:
             wait_until_sigint_is_caught(process.pid)
             time.sleep(0.5)  # for the lock
-            for command in [["insert", "index", "new.csv"], ["upsert", "index", "new.csv", "--id", "a"],
-                            ["delete", "index", "--ids", "1"], ["compact", "index"],
-                            ["build", "table.csv", "-o", "index", "--force"]]:
+            for command in [
+                ["insert", "index", "new.csv"],
+                ["upsert", "index", "new.csv", "--id", "a"],
+                ["delete", "index", "--ids", "1"],
+                ["compact", "index"],
+                ["build", "table.csv", "-o", "index", "--force"],
+            ]:
                 with self.subTest(command):
                     self.refused(*command, code=1, says=str(process.pid))
             self.assertEqual(self.table(), ROWS)
-            self.assertEqual(self.culmen("delete", "index", "--ids", "1", "--dry-run")[0], "index: 1 row would be deleted\n")
+            self.assertEqual(
+                self.culmen("delete", "index", "--ids", "1", "--dry-run")[0], "index: 1 row would be deleted\n"
+            )
             self.verify()
             process.stdin.write(b"a,b\n4,-4\n")
             process.communicate(timeout=60)
@@ -612,7 +671,10 @@ class CompactTest(IndexCase):
         self.culmen("delete", "index", "--where", "a>=20")
         out, err = self.culmen("compact", "index")
         self.assertEqual(out, "")
-        self.assertRegex(err, r"\Aindex: 20 rows, compacted in .*\n  before: \d+ blocks?, .* on disk\n  after:  2 blocks, .* on disk\n\Z")
+        self.assertRegex(
+            err,
+            r"\Aindex: 20 rows, compacted in .*\n  before: \d+ blocks?, .* on disk\n  after:  2 blocks, .* on disk\n\Z",
+        )
         self.assertEqual(self.table(), {i: (i, -i) for i in range(20)})
         self.assertEqual(self.info()["log_batches"], 0)
         self.verify()
@@ -667,14 +729,21 @@ class RepairTest(IndexCase):
                     damaged = bytearray(whole)
                     damaged[position] ^= 0x10
                     path.write_bytes(damaged)
-                    done = subprocess.run([PROGRAM, "repair", "index", "-o", "mended"], cwd=self.dir,
-                                          capture_output=True, timeout=120, check=False)
+                    done = subprocess.run(
+                        [PROGRAM, "repair", "index", "-o", "mended"],
+                        cwd=self.dir,
+                        capture_output=True,
+                        timeout=120,
+                        check=False,
+                    )
                     self.assertIn(done.returncode, [0, 3], done.stderr)
                     if (self.dir / "mended").exists():
                         kept = self.table(directory="mended")
                         self.verify("mended")
                         self.assertTrue(set(kept.items()) <= set(rows.items()) or self.is_of_an_earlier_time(kept))
-                        self.assertEqual(done.returncode, 0 if kept == rows and b"nothing was left out" in done.stdout else 3)
+                        self.assertEqual(
+                            done.returncode, 0 if kept == rows and b"nothing was left out" in done.stdout else 3
+                        )
                         num_saved += 1
                         shutil.rmtree(self.dir / "mended")
                     else:

@@ -20,8 +20,19 @@ import time
 import unittest
 from pathlib import Path
 
-from program import (ENGINES, HOTELS, PROGRAM, SANITIZED, Case, best, bits, read_npy, wait_until_sigint_is_caught,
-                     with_small_files, write_npy)
+from program import (
+    ENGINES,
+    HOTELS,
+    PROGRAM,
+    SANITIZED,
+    Case,
+    best,
+    bits,
+    read_npy,
+    wait_until_sigint_is_caught,
+    with_small_files,
+    write_npy,
+)
 
 
 class GenerateTest(Case):
@@ -86,24 +97,54 @@ class BuildTest(Case):
 
     def test_says_what_standard_input_is_if_it_is_no_text(self):
         for what, compress in [("gzip", gzip.compress), ("xz", lzma.compress)]:
-            done = subprocess.run([PROGRAM, "build", "-", "-o", "index"], cwd=self.dir, capture_output=True,
-                                  input=compress(HOTELS.encode()), timeout=60, check=False)
+            done = subprocess.run(
+                [PROGRAM, "build", "-", "-o", "index"],
+                cwd=self.dir,
+                capture_output=True,
+                input=compress(HOTELS.encode()),
+                timeout=60,
+                check=False,
+            )
             self.assertEqual(done.returncode, 3)
             self.assertIn(f"found {what} data (decompress it with {what} -dc", done.stderr.decode())
         self.assertEqual(self.listing(), [])
 
     def test_names_the_options_that_would_help(self):
         self.write("t.csv", "a,b\n1,2\n,x\n")
-        self.refused("build", "t.csv", "-o", "index", code=3,
-                     says='t.csv:3:1: expected a number in column "a", found an empty cell (--nulls drop leaves such rows out)')
-        self.refused("build", "t.csv", "-o", "index", "--nulls", "drop", code=3,
-                     says='found "x" (name the columns to read with --attributes)')
+        self.refused(
+            "build",
+            "t.csv",
+            "-o",
+            "index",
+            code=3,
+            says='t.csv:3:1: expected a number in column "a", found an empty cell (--nulls drop leaves such rows out)',
+        )
+        self.refused(
+            "build",
+            "t.csv",
+            "-o",
+            "index",
+            "--nulls",
+            "drop",
+            code=3,
+            says='found "x" (name the columns to read with --attributes)',
+        )
         self.refused("build", "t.csv", "-o", "index", "--attributes", "b", code=3, says='column "b", found "x"\n')
 
     def test_names_the_line_of_a_value_beyond_the_type(self):
         self.write("t.csv", 'a,name\n1,"two\nlines"\n1e300,x\n')
-        self.refused("build", "t.csv", "-o", "index", "--label", "name", "--type", "f32", code=3,
-                     says='culmen: t.csv:4: column "a": 1e+300 is beyond the range of float32\n')
+        self.refused(
+            "build",
+            "t.csv",
+            "-o",
+            "index",
+            "--label",
+            "name",
+            "--type",
+            "f32",
+            code=3,
+            says='culmen: t.csv:4: column "a": 1e+300 is beyond the range of float32\n',
+        )
 
     def test_reads_standard_input(self):
         self.culmen("build", "-", "-o", "index", "--id", "id", "--label", "name", stdin=HOTELS)
@@ -112,8 +153,13 @@ class BuildTest(Case):
     def test_every_partitioning_gives_the_same_answers(self):
         rows = [[random.Random(i).randrange(-50, 50) / 4, i % 7, -i] for i in range(300)]
         expected = [id for id, _ in best(rows, [1, 2, 0.5], 20)]
-        for options in [[], ["--partition", "random", "--partitions", 3], ["--splits", 2, "--block", 16],
-                        ["--partitions", 5, "--threads", 1], ["--type", "f32"]]:
+        for options in [
+            [],
+            ["--partition", "random", "--partitions", 3],
+            ["--splits", 2, "--block", 16],
+            ["--partitions", 5, "--threads", 1],
+            ["--type", "f32"],
+        ]:
             with self.subTest(options):
                 self.build_numbers(rows, ("a", "b", "c"), *options)
                 self.assertEqual(self.ids("-w", "1,2,0.5", "-k", 20), expected)
@@ -131,8 +177,12 @@ class BuildTest(Case):
         self.assertIn("2 rows, 2 attributes", err)
 
     def test_refuses_bad_tables_and_leaves_nothing_behind(self):
-        cases = {"ragged": ("a,b\n1,2\n3\n", "3"), "text": ("a,b\n1,2\n3,four\n", "four"), "empty": ("", "t.csv"),
-                 "id twice": ("id,a\n1,2\n1,3\n", "")}
+        cases = {
+            "ragged": ("a,b\n1,2\n3\n", "3"),
+            "text": ("a,b\n1,2\n3,four\n", "four"),
+            "empty": ("", "t.csv"),
+            "id twice": ("id,a\n1,2\n1,3\n", ""),
+        }
         for name, (text, says) in cases.items():
             with self.subTest(name):
                 self.write("t.csv", text)
@@ -142,11 +192,20 @@ class BuildTest(Case):
 
     def test_refuses_wrong_options_and_leaves_nothing_behind(self):
         self.write("t.csv", "a,b\n1,2\n")
-        cases = [(["--attributes", "a,x"], "x"), (["--id", "x"], "x"), (["--label", "x"], "x"),
-                 (["--block", "17"], "16"), (["--type", "f16"], "f16"), (["--splits", "2", "--partitions", "3"], "--"),
-                 (["--partition", "radius"], "radius"), (["--threads", "-1"], "--threads"),
-                 (["--nulls", "keep"], "keep"), (["--partition", "random", "--splits", "2"], "split"),
-                 (["--device", "auto"], "cuda:N"), (["--device", "cuda:"], "cuda:N")]
+        cases = [
+            (["--attributes", "a,x"], "x"),
+            (["--id", "x"], "x"),
+            (["--label", "x"], "x"),
+            (["--block", "17"], "16"),
+            (["--type", "f16"], "f16"),
+            (["--splits", "2", "--partitions", "3"], "--"),
+            (["--partition", "radius"], "radius"),
+            (["--threads", "-1"], "--threads"),
+            (["--nulls", "keep"], "keep"),
+            (["--partition", "random", "--splits", "2"], "split"),
+            (["--device", "auto"], "cuda:N"),
+            (["--device", "cuda:"], "cuda:N"),
+        ]
         for options, says in cases:
             with self.subTest(options):
                 self.refused("build", "t.csv", "-o", "index", *options, code=2, says=says)
@@ -194,8 +253,13 @@ class BuildTest(Case):
         self.build_hotels()
 
     def test_ctrl_c_ends_it_with_130_and_nothing_behind(self):
-        with subprocess.Popen([PROGRAM, "build", "-", "-o", "index"], cwd=self.dir, stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        with subprocess.Popen(
+            [PROGRAM, "build", "-", "-o", "index"],
+            cwd=self.dir,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
             process.stdin.write(b"a,b\n1,2\n")
             process.stdin.flush()
             wait_until_sigint_is_caught(process.pid)
@@ -316,15 +380,26 @@ class QueryTest(Case):
     def test_refuses_what_cannot_be_asked(self):
         self.build_hotels()
         ask = ["query", "index", "-w", "rating=1"]
-        cases = [(["query", "index"], "-w"), ([*ask, "-k", "0"], "at least 1"), ([*ask, "-k", "-3"], "-k"),
-                 ([*ask, "-k", "many"], "-k"), ([*ask, "--where", "stars>=4"], "price"),
-                 ([*ask, "--where", "price<"], "price<"), ([*ask, "--where", "price<9 or rating>1"], ""),
-                 ([*ask, "--min-score", "high"], "--min-score"), ([*ask, "--min-score", "nan"], "--min-score"),
-                 ([*ask, "--scale", "log"], "log"), ([*ask, "--engine", "warp"], "bounded"),
-                 ([*ask, "--device", "gpu"], "cuda:N"), ([*ask, "--device", "cuda:x"], "cuda:N"),
-                 ([*ask, "--memory", "disk"], "managed"),
-                 ([*ask, "--format", "xml"], "xml"), ([*ask, "--weights-file", "w.csv"], "--weights"),
-                 ([*ask, "--threads", "-2"], "--threads"), ([*ask, "surplus"], "surplus")]
+        cases = [
+            (["query", "index"], "-w"),
+            ([*ask, "-k", "0"], "at least 1"),
+            ([*ask, "-k", "-3"], "-k"),
+            ([*ask, "-k", "many"], "-k"),
+            ([*ask, "--where", "stars>=4"], "price"),
+            ([*ask, "--where", "price<"], "price<"),
+            ([*ask, "--where", "price<9 or rating>1"], ""),
+            ([*ask, "--min-score", "high"], "--min-score"),
+            ([*ask, "--min-score", "nan"], "--min-score"),
+            ([*ask, "--scale", "log"], "log"),
+            ([*ask, "--engine", "warp"], "bounded"),
+            ([*ask, "--device", "gpu"], "cuda:N"),
+            ([*ask, "--device", "cuda:x"], "cuda:N"),
+            ([*ask, "--memory", "disk"], "managed"),
+            ([*ask, "--format", "xml"], "xml"),
+            ([*ask, "--weights-file", "w.csv"], "--weights"),
+            ([*ask, "--threads", "-2"], "--threads"),
+            ([*ask, "surplus"], "surplus"),
+        ]
         for arguments, says in cases:
             with self.subTest(arguments):
                 self.refused(*arguments, code=2, says=says)
@@ -334,8 +409,14 @@ class QueryTest(Case):
         read_end, write_end = os.pipe()
         os.close(read_end)
         with os.fdopen(write_end, "wb") as stdout:
-            done = subprocess.run([PROGRAM, "query", "index", "-w", "a=1", "-k", "20000"], cwd=self.dir,
-                                  stdout=stdout, stderr=subprocess.PIPE, timeout=60, check=False)
+            done = subprocess.run(
+                [PROGRAM, "query", "index", "-w", "a=1", "-k", "20000"],
+                cwd=self.dir,
+                stdout=stdout,
+                stderr=subprocess.PIPE,
+                timeout=60,
+                check=False,
+            )
         self.assertEqual((done.returncode, done.stderr), (0, b""))
 
 
@@ -359,10 +440,23 @@ class WeightsTest(Case):
 
     def test_refuses_what_is_no_weight_and_lists_the_names(self):
         self.build_hotels()
-        cases = [("1", "price, rating"), ("1,2,3", "price, rating"), ("stars=1", "price"), ("price=1,price=2", "rating"),
-                 ("price", "number"), ("price=", "number"), ("price=1,2", "name=value"), ("1,,2", "number"),
-                 ("1,2,", "number"), ("inf,1", "finite"), ("nan,1", "finite"), ("price=1e999", "range"),
-                 ("1x,2", "1x"), ("0,0", ""), ("0x1,2", "0x1")]
+        cases = [
+            ("1", "price, rating"),
+            ("1,2,3", "price, rating"),
+            ("stars=1", "price"),
+            ("price=1,price=2", "rating"),
+            ("price", "number"),
+            ("price=", "number"),
+            ("price=1,2", "name=value"),
+            ("1,,2", "number"),
+            ("1,2,", "number"),
+            ("inf,1", "finite"),
+            ("nan,1", "finite"),
+            ("price=1e999", "range"),
+            ("1x,2", "1x"),
+            ("0,0", ""),
+            ("0x1,2", "0x1"),
+        ]
         for weights, says in cases:
             with self.subTest(weights):
                 self.refused("query", "index", "-w", weights, code=2, says=says)
@@ -371,8 +465,10 @@ class WeightsTest(Case):
         self.build_numbers([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
         self.write("w.csv", "c,a\n1,2\n3,1\n")
         found = self.rows("--weights-file", "w.csv", "-k", 2)
-        self.assertEqual([(row["query"], row["rank"], row["id"], float(row["score"])) for row in found],
-                         [("1", "1", "0", 2), ("1", "2", "2", 1), ("2", "1", "2", 3), ("2", "2", "0", 1)])
+        self.assertEqual(
+            [(row["query"], row["rank"], row["id"], float(row["score"])) for row in found],
+            [("1", "1", "0", 2), ("1", "2", "2", 1), ("2", "1", "2", 3), ("2", "2", "0", 1)],
+        )
         stdin = (self.dir / "w.csv").read_text()
         self.assertEqual(self.rows("--weights-file", "-", "-k", 2, stdin=stdin), found)
 
@@ -380,8 +476,9 @@ class WeightsTest(Case):
         self.build_numbers([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
         write_npy(self.dir / "w.npy", [[2, 0, 1], [-1, 0, 3]])
         found = self.rows("--weights-file", "w.npy", "-k", 1)
-        self.assertEqual([(row["query"], row["id"], float(row["score"])) for row in found],
-                         [("1", "0", 2), ("2", "2", 3)])
+        self.assertEqual(
+            [(row["query"], row["id"], float(row["score"])) for row in found], [("1", "0", 2), ("2", "2", 3)]
+        )
 
     def test_a_batch_answers_as_its_queries_one_by_one(self):
         source = random.Random(9)
@@ -423,8 +520,10 @@ class WeightsTest(Case):
         ask = ["query", "index", "--weights-file"]
         self.refused(*ask, "unknown.csv", code=2, says="price, rating")
         self.refused(*ask, "text.csv", code=3, says='text.csv:2:1: expected a number in column "price", found "x"\n')
-        self.write("gap.csv", "price\n\"\"\n")  # no option of query's would help
-        self.refused(*ask, "gap.csv", code=3, says='gap.csv:2:1: expected a number in column "price", found an empty cell\n')
+        self.write("gap.csv", 'price\n""\n')  # no option of query's would help
+        self.refused(
+            *ask, "gap.csv", code=3, says='gap.csv:2:1: expected a number in column "price", found an empty cell\n'
+        )
         self.refused(*ask, "zero.csv", code=2, says="query 2")
         self.refused(*ask, "wide.npy", code=2, says="price, rating")
         self.refused(*ask, "missing.csv", code=1, says="missing.csv")
@@ -442,8 +541,9 @@ class FormatsTest(Case):
         out = self.output("--format", "csv", "-k", 4)
         self.assertTrue(out.startswith("rank,id,score,label,price,rating\n"))
         rows = list(csv.DictReader(io.StringIO(out)))
-        self.assertEqual({row["label"] for row in rows},
-                         {"Inn, by the sea", 'The "Old" Mill', "Zürich Höhe", "Two\nlines"})
+        self.assertEqual(
+            {row["label"] for row in rows}, {"Inn, by the sea", 'The "Old" Mill', "Zürich Höhe", "Two\nlines"}
+        )
         self.assertIn('"The ""Old"" Mill"', out)
         self.assertNotIn('"Zürich', out)
 
@@ -460,15 +560,28 @@ class FormatsTest(Case):
         for hit in query["results"]:
             self.assertEqual(list(hit), ["rank", "id", "score", "label", "attributes"])
             self.assertEqual(list(hit["attributes"]), ["price", "rating"])
-        self.assertEqual(list(query["stats"]),
-                         ["engine", "device", "tuples_in_index", "tuples_scored", "share_scored", "blocks_visited",
-                          "nodes_visited", "bounds_computed", "bytes_touched", "elapsed_us"])
+        self.assertEqual(
+            list(query["stats"]),
+            [
+                "engine",
+                "device",
+                "tuples_in_index",
+                "tuples_scored",
+                "share_scored",
+                "blocks_visited",
+                "nodes_visited",
+                "bounds_computed",
+                "bytes_touched",
+                "elapsed_us",
+            ],
+        )
         self.assertEqual(query["stats"]["tuples_in_index"], 4)
 
     def test_json_and_csv_hold_the_same_bits(self):
         source = random.Random(1)
-        self.build_numbers([[source.uniform(-1, 1) * 10 ** source.randrange(-9, 9) for _ in range(3)]
-                            for _ in range(200)])
+        self.build_numbers(
+            [[source.uniform(-1, 1) * 10 ** source.randrange(-9, 9) for _ in range(3)] for _ in range(200)]
+        )
         ask = ["-w", "0.1,-0.7,1e-3", "-k", "200"]
         found = self.rows(*ask)
         (query,) = json.loads(self.culmen("query", "index", *ask, "--format", "json")[0])["queries"]
@@ -517,8 +630,12 @@ class FormatsTest(Case):
         self.assertEqual((shape, len(data)), ((1, 4), 4 * 16))
 
     def test_npy_without_k_is_as_wide_as_the_longest_answer(self):
-        out = subprocess.run([PROGRAM, "query", "index", "-w", "price=1", "--min-score", "100", "--format", "npy"],
-                             cwd=self.dir, capture_output=True, check=True).stdout
+        out = subprocess.run(
+            [PROGRAM, "query", "index", "-w", "price=1", "--min-score", "100", "--format", "npy"],
+            cwd=self.dir,
+            capture_output=True,
+            check=True,
+        ).stdout
         _, shape, data = read_npy(out)
         self.assertEqual((shape, [id for id, _ in struct.iter_unpack("<qd", data)]), ((1, 2), [9, 3]))
 
@@ -553,7 +670,9 @@ class FormatsTest(Case):
     def test_an_ending_of_no_format_is_an_error_unless_a_format_is_named(self):
         for name in ["best.parquet", "best.txt", "best.csv.gz", "best."]:
             with self.subTest(name):
-                self.refused("query", "index", "-w", "rating=1", "-o", name, code=2, says=".csv, .json, .jsonl and .npy")
+                self.refused(
+                    "query", "index", "-w", "rating=1", "-o", name, code=2, says=".csv, .json, .jsonl and .npy"
+                )
                 self.assertFalse((self.dir / name).exists())
         self.output("-o", "best.txt", "--format", "table")
         self.assertTrue((self.dir / "best.txt").read_text().startswith("rank  id"))
@@ -563,8 +682,15 @@ class FormatsTest(Case):
     def test_attributes_called_like_columns_of_the_answer_stay_apart(self):
         names = ["score", "id", "rank", "query", "label", "attribute.id", "a"]
         self.build_numbers([range(7), range(1, 8)], names)
-        titles = ["attribute.score", "attribute.attribute.id", "attribute.rank", "attribute.query", "attribute.label",
-                  "attribute.id", "a"]
+        titles = [
+            "attribute.score",
+            "attribute.attribute.id",
+            "attribute.rank",
+            "attribute.query",
+            "attribute.label",
+            "attribute.id",
+            "a",
+        ]
         out, _ = self.culmen("query", "index", "-w", "score=1", "--format", "csv")
         header, best, _ = [line.split(",") for line in out.splitlines()]
         self.assertEqual(header, ["rank", "id", "score", *titles])
@@ -578,10 +704,22 @@ class FormatsTest(Case):
         self.assertEqual(list(json.loads(out)["queries"][0]["results"][0]["attributes"]), names)
 
     def test_table_shows_numbers_that_can_be_recognised(self):
-        for type, column in [("f64", {1751328013: "1751328013", -(2**53): "-9007199254740992", 0.1: "0.1",
-                                      52.5200066: "52.5200066", 1751328013.25: "1751328013.25",
-                                      0.30000000000000004: "0.3", 1e300: "1e+300", -0.0000125: "-1.25e-05"}),
-                             ("f32", {1751328000: "1751328000", 79.9: "79.9", 1234567.875: "1234567.88", 0.1: "0.1"})]:
+        for type, column in [
+            (
+                "f64",
+                {
+                    1751328013: "1751328013",
+                    -(2**53): "-9007199254740992",
+                    0.1: "0.1",
+                    52.5200066: "52.5200066",
+                    1751328013.25: "1751328013.25",
+                    0.30000000000000004: "0.3",
+                    1e300: "1e+300",
+                    -0.0000125: "-1.25e-05",
+                },
+            ),
+            ("f32", {1751328000: "1751328000", 79.9: "79.9", 1234567.875: "1234567.88", 0.1: "0.1"}),
+        ]:
             with self.subTest(type):
                 self.build_numbers([[value] for value in column], ("a",), "--type", type)
                 for where in [[], ["--scale", "minmax"]]:
@@ -607,8 +745,9 @@ class FormatsTest(Case):
 
     def test_a_full_disk_leaves_the_old_file(self):
         self.write("best.csv", "old")
-        self.refused("query", "index", "-w", "rating=1", "-o", "best.csv", code=1, says="best.csv",
-                     **with_small_files(20))
+        self.refused(
+            "query", "index", "-w", "rating=1", "-o", "best.csv", code=1, says="best.csv", **with_small_files(20)
+        )
         self.assertEqual((self.dir / "best.csv").read_text(), "old")
         self.assertEqual(self.listing(), ["best.csv", "hotels.csv", "index"])
 
@@ -632,10 +771,14 @@ class TerminalTest(Case):
     def on_terminal(self, *arguments, stdout=False, stderr=False, feed=None):
         """Runs the program with a terminal behind stdout or stderr; returns what the terminal got, and the rest."""
         main, worker = pty.openpty()
-        process = subprocess.Popen([PROGRAM, *arguments], cwd=self.dir, stdin=subprocess.PIPE,
-                                   stdout=worker if stdout else subprocess.PIPE,
-                                   stderr=worker if stderr else subprocess.PIPE,
-                                   env={**os.environ, "TERM": "xterm"})
+        process = subprocess.Popen(
+            [PROGRAM, *arguments],
+            cwd=self.dir,
+            stdin=subprocess.PIPE,
+            stdout=worker if stdout else subprocess.PIPE,
+            stderr=worker if stderr else subprocess.PIPE,
+            env={**os.environ, "TERM": "xterm"},
+        )
         os.close(worker)
         if feed:
             feed(process.stdin)
@@ -663,8 +806,14 @@ class TerminalTest(Case):
     def test_npy_is_refused_on_a_terminal(self):
         self.build_hotels()
         main, worker = pty.openpty()
-        done = subprocess.run([PROGRAM, "query", "index", "-w", "rating=1", "--format", "npy"], cwd=self.dir,
-                              stdout=worker, stderr=subprocess.PIPE, check=False, timeout=60)
+        done = subprocess.run(
+            [PROGRAM, "query", "index", "-w", "rating=1", "--format", "npy"],
+            cwd=self.dir,
+            stdout=worker,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
         os.close(worker)
         os.close(main)
         self.assertEqual(done.returncode, 2)
@@ -720,8 +869,15 @@ class InfoTest(Case):
         makes_one = "culmen build INPUT -o DIR makes one"
         self.refused("info", "missing", code=1, says="missing; culmen build INPUT -o DIR makes one")
         for name in ["nothing", "t.csv"]:
-            for command in [["info", name], ["verify", name], ["compact", name], ["query", name, "-w", "a=1"],
-                            ["insert", name, "t.csv"], ["delete", name, "--ids", "1"], ["repair", name, "-o", "new"]]:
+            for command in [
+                ["info", name],
+                ["verify", name],
+                ["compact", name],
+                ["query", name, "-w", "a=1"],
+                ["insert", name, "t.csv"],
+                ["delete", name, "--ids", "1"],
+                ["repair", name, "-o", "new"],
+            ]:
                 with self.subTest(command):
                     self.refused(*command, code=1, says=f"{name} holds no index")
                     self.refused(*command, code=1, says=makes_one)
@@ -760,8 +916,16 @@ class VerifyTest(Case):
 
 class ExitCodesTest(Case):
     def test_usage(self):
-        for arguments in [[], ["frobnicate"], ["query"], ["build", "t.csv"], ["query", "index", "--frob"],
-                          ["generate", "hotels", "-o", "t.csv"], ["info"], ["verify", "--fast"]]:
+        for arguments in [
+            [],
+            ["frobnicate"],
+            ["query"],
+            ["build", "t.csv"],
+            ["query", "index", "--frob"],
+            ["generate", "hotels", "-o", "t.csv"],
+            ["info"],
+            ["verify", "--fast"],
+        ]:
             with self.subTest(arguments):
                 self.refused(*arguments, code=2, says="--help")
 
@@ -769,15 +933,27 @@ class ExitCodesTest(Case):
         self.write("t.csv", "a\n1\n")
         query, build = ["query", "index", "-w", "a=1"], ["build", "t.csv", "-o", "index"]
         insert, generate = ["insert", "index", "t.csv"], ["generate", "zipf", "-o", "t.npy"]
-        cases = [(query, "-k", "ten", "at least 1"), (query, "-k", "1e3", "at least 1"), (query, "-k", "", "at least 1"),
-                 (query, "-k", "0x10", "at least 1"), (query, "-k", "9" * 400, "at most 18446744073709551615"),
-                 (query, "--threads", "-1", "at least 0"), (query, "--threads", "3000000000", "at most 2147483647"),
-                 (build, "--threads", "x", "at least 0"), (build, "--block", "0", "at least 1"),
-                 (build, "--splits", "-1", "at least 1"), (build, "--partitions", "1.5", "at least 1"),
-                 (insert, "--threads", "x", "at least 0"), (insert, "--batch", "0", "at least 1"),
-                 (insert, "--skip", "-1", "at least 0"), (["compact", "index"], "--threads", "-1", "at least 0"),
-                 (generate, "--rows", "many", "at least 0"), (generate, "--rows", "-5", "at least 0"),
-                 (generate, "--dims", "65", "at most 64"), (generate, "--seed", "-1", "at least 0")]
+        cases = [
+            (query, "-k", "ten", "at least 1"),
+            (query, "-k", "1e3", "at least 1"),
+            (query, "-k", "", "at least 1"),
+            (query, "-k", "0x10", "at least 1"),
+            (query, "-k", "9" * 400, "at most 18446744073709551615"),
+            (query, "--threads", "-1", "at least 0"),
+            (query, "--threads", "3000000000", "at most 2147483647"),
+            (build, "--threads", "x", "at least 0"),
+            (build, "--block", "0", "at least 1"),
+            (build, "--splits", "-1", "at least 1"),
+            (build, "--partitions", "1.5", "at least 1"),
+            (insert, "--threads", "x", "at least 0"),
+            (insert, "--batch", "0", "at least 1"),
+            (insert, "--skip", "-1", "at least 0"),
+            (["compact", "index"], "--threads", "-1", "at least 0"),
+            (generate, "--rows", "many", "at least 0"),
+            (generate, "--rows", "-5", "at least 0"),
+            (generate, "--dims", "65", "at most 64"),
+            (generate, "--seed", "-1", "at least 0"),
+        ]
         for command, option, value, expected in cases:
             with self.subTest((*command, option, value)):
                 found = value if len(value) < 40 else value[:40] + "..."
@@ -791,16 +967,32 @@ class ExitCodesTest(Case):
             self.assertEqual(len(self.ids("-w", "a=1", "-k", k)), 10)
 
     def test_mistyped_commands_are_told_the_one_that_was_meant(self):
-        for word, meant in [("qury", "query"), ("isnert", "insert"), ("verfy", "verify"), ("cmpact", "compact"),
-                            ("Build", "build")]:
-            self.refused(word, "index", code=2, says=f'there is no command "{word}" (did you mean "{meant}"?); the commands')
-            self.refused("help", word, code=2, says=f'there is no command "{word}" (did you mean "{meant}"?); the commands')
-        self.refused("frobnicate", code=2, says='there is no command "frobnicate"; the commands are generate, build, query')
+        for word, meant in [
+            ("qury", "query"),
+            ("isnert", "insert"),
+            ("verfy", "verify"),
+            ("cmpact", "compact"),
+            ("Build", "build"),
+        ]:
+            self.refused(
+                word, "index", code=2, says=f'there is no command "{word}" (did you mean "{meant}"?); the commands'
+            )
+            self.refused(
+                "help", word, code=2, says=f'there is no command "{word}" (did you mean "{meant}"?); the commands'
+            )
+        self.refused(
+            "frobnicate", code=2, says='there is no command "frobnicate"; the commands are generate, build, query'
+        )
         self.refused(code=2, says="name a command: generate, build, query")
 
     def test_mistyped_options_are_told_the_one_that_was_meant(self):
-        self.refused("query", "index", "--wieghts=a=1", code=2,
-                     says='culmen query has no option --wieghts (did you mean "--weights"?)')
+        self.refused(
+            "query",
+            "index",
+            "--wieghts=a=1",
+            code=2,
+            says='culmen query has no option --wieghts (did you mean "--weights"?)',
+        )
         self.refused("query", "index", "--frobnicate", code=2, says="culmen query has no option --frobnicate; ")
         self.refused("-q", "info", "index", code=2, says="culmen has no option -q: a command comes first")
         self.refused("info", "index", "other", code=2, says='culmen info does not expect "other"')
@@ -817,8 +1009,17 @@ class ExitCodesTest(Case):
     @unittest.skipIf(SANITIZED, "sanitizers end the program themselves")
     def test_memory_that_is_not_there(self):
         limit = 1 << 30
-        self.refused("generate", "independent", "--rows", 400_000_000, "-o", "t.npy", code=4, says="memory",
-                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.refused(
+            "generate",
+            "independent",
+            "--rows",
+            400_000_000,
+            "-o",
+            "t.npy",
+            code=4,
+            says="memory",
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+        )
         self.assertEqual(self.listing(), [])
 
     def test_errors_stay_on_one_line(self):
@@ -832,7 +1033,19 @@ class ExitCodesTest(Case):
 
 
 class HelpTest(Case):
-    COMMANDS = ["generate", "build", "query", "get", "insert", "upsert", "delete", "info", "compact", "verify", "repair"]
+    COMMANDS = [
+        "generate",
+        "build",
+        "query",
+        "get",
+        "insert",
+        "upsert",
+        "delete",
+        "info",
+        "compact",
+        "verify",
+        "repair",
+    ]
 
     def examples(self, *command):
         out, err = self.culmen(*command, "--help")
@@ -847,12 +1060,26 @@ class HelpTest(Case):
             self.assertGreaterEqual(len(lines), 2, command)
             for line in lines:
                 with self.subTest(line):
-                    done = subprocess.run(line, shell=True, cwd=self.dir, capture_output=True, timeout=120,
-                                          env={**os.environ, "PATH": path}, check=False)
+                    done = subprocess.run(
+                        line,
+                        shell=True,
+                        cwd=self.dir,
+                        capture_output=True,
+                        timeout=120,
+                        env={**os.environ, "PATH": path},
+                        check=False,
+                    )
                     self.assertEqual(done.returncode, 0, done.stderr.decode())
         for line in self.examples():
-            subprocess.run(line, shell=True, cwd=self.dir, capture_output=True, timeout=120,
-                           env={**os.environ, "PATH": path}, check=True)
+            subprocess.run(
+                line,
+                shell=True,
+                cwd=self.dir,
+                capture_output=True,
+                timeout=120,
+                env={**os.environ, "PATH": path},
+                check=True,
+            )
 
     def test_the_program_lists_its_commands(self):
         out, _ = self.culmen("--help")

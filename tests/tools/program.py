@@ -39,8 +39,15 @@ class Case(unittest.TestCase):
 
     def culmen(self, *arguments, code=0, stdin="", **options):
         """Runs the program, checks its exit code, returns (stdout, stderr)."""
-        done = subprocess.run([PROGRAM, *map(str, arguments)], input=stdin.encode(), capture_output=True,
-                              cwd=self.dir, timeout=120, check=False, **options)
+        done = subprocess.run(
+            [PROGRAM, *map(str, arguments)],
+            input=stdin.encode(),
+            capture_output=True,
+            cwd=self.dir,
+            timeout=120,
+            check=False,
+            **options,
+        )
         out, err = done.stdout.decode(), done.stderr.decode()
         self.assertEqual(done.returncode, code, f"culmen {arguments}\n{out}\n{err}")
         return out, err
@@ -68,8 +75,9 @@ class Case(unittest.TestCase):
 
     def build_hotels(self):
         self.write("hotels.csv", HOTELS)
-        self.culmen("build", "hotels.csv", "-o", "index", "--id", "id", "--label", "name",
-                    "--attributes", "price:low,rating")
+        self.culmen(
+            "build", "hotels.csv", "-o", "index", "--id", "id", "--label", "name", "--attributes", "price:low,rating"
+        )
 
     def build_numbers(self, rows, names=("a", "b", "c"), *options):
         lines = [",".join(names)] + [",".join(map(str, row)) for row in rows]
@@ -87,8 +95,10 @@ class Case(unittest.TestCase):
 
 def with_small_files(limit_bytes):
     """Options for a process whose files cannot grow beyond a limit, as on a full disk."""
-    return {"restore_signals": False,  # Python ignores SIGXFSZ; so must the child, to see the error instead
-            "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))}
+    return {
+        "restore_signals": False,  # Python ignores SIGXFSZ; so must the child, to see the error instead
+        "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes)),
+    }
 
 
 def best(rows, weights, k):
@@ -106,9 +116,9 @@ def read_npy(data):
     assert data[:8] == b"\x93NUMPY\x01\x00"
     (length,) = struct.unpack("<H", data[8:10])
     assert (10 + length) % 64 == 0
-    header = ast.literal_eval(data[10:10 + length].decode())
+    header = ast.literal_eval(data[10 : 10 + length].decode())
     assert header["fortran_order"] is False
-    return header["descr"], header["shape"], data[10 + length:]
+    return header["descr"], header["shape"], data[10 + length :]
 
 
 def write_npy(path, rows):
