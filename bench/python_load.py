@@ -59,7 +59,9 @@ def main():
             reading.append(read), building.append(built), both.append(took)
     read, built, took = map(statistics.median, (reading, building, both))
     print(f"{settings.rows} rows in {settings.files} files, medians of {settings.repeats}")
-    print(f"pyarrow reads {read:.2f} s, culmen builds {built:.2f} s, from_parquet {took:.2f} s: {(read + built) / took:.0%}")
+    print(
+        f"pyarrow reads {read:.2f} s, culmen builds {built:.2f} s, from_parquet {took:.2f} s: {(read + built) / took:.0%}"
+    )
 
 
 if __name__ == "__main__":

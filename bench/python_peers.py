@@ -5,8 +5,8 @@
 With a GPU and torch also on the card: one question at a time, and 4,096 in one call, weights and answers in device
 memory; FILE, a table as `culmen generate` writes it, makes that the batch of `gpu_latency --only=batch`.
 
-Every answer is compared first: the same ids, but where scores of float32 sums cannot tell rows apart. Those that are not
-installed are left out. Needs numpy; faiss-cpu, duckdb, polars, torch and culmen as there are.
+Every answer is compared first: the same ids, but where scores of float32 sums cannot tell rows apart. Those that are
+not installed are left out. Needs numpy; faiss-cpu, duckdb, polars, torch and culmen as there are.
 """
 
 import argparse

@@ -8,9 +8,11 @@ Columns lie one behind the other on the card. Microseconds, the median of 11 run
 device (CUDA events), and on the host, from the weights there to the k scores and rows there. "x reading" is the time on
 the host against that to read the columns once, by a copy on the card that reads as much as it writes.
 """
+
 import argparse
 import statistics
 import time
+from functools import partial
 
 import torch
 
@@ -50,7 +52,7 @@ def measure_keys(count):
     reading = median_us(lambda: torch.max(keys), fetch=False)[0]
     print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, {count} keys, torch.max {reading:.0f} us")
     for k in (1, 16, 64, 256, 1024, 4096, 16384, 65536, 1 << 20):
-        device, _ = median_us(lambda: torch.topk(keys[0], k), fetch=False)
+        device, _ = median_us(partial(torch.topk, keys[0], k), fetch=False)
         print(f"torch.topk k {k:8} {device:10.1f} us on the device = {device / reading:.2f} x torch.max")
 
 
@@ -80,7 +82,7 @@ def main():
 
     report("scores alone", scores, fetch=False)
     for k in (16, 128, 256):
-        report(f"scores + topk, k = {k}", lambda: torch.topk(scores(), k))
+        report(f"scores + topk, k = {k}", lambda k=k: torch.topk(scores(), k))
 
 
 if __name__ == "__main__":

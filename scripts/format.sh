@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Formats every C++ file with clang-format; with --check it changes nothing and fails on the first difference.
-# Releases of clang-format differ in details: 14 (Debian 12) is the one that counts.
+# Formats every C++ file with clang-format and every Python file with ruff, which also mends what it can of its other
+# findings (ruff.toml); with --check it changes nothing and fails on a difference or a finding. Releases of clang-format
+# differ in details: 14 (Debian 12) is the one that counts. ruff is in build/python-venv, where scripts/test.sh puts it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -8,10 +9,20 @@ format=$(command -v clang-format-14 || command -v clang-format) || {
   echo "format: no clang-format; run scripts/setup.sh --ci" >&2
   exit 1
 }
+ruff=$(command -v build/python-venv/bin/ruff || command -v ruff) || {
+  echo "format: no ruff; run scripts/test.sh, or pip install -r python/requirements-test.txt" >&2
+  exit 1
+}
 mode=(-i)
+ruff_format=()
+ruff_check=(--fix)
 case "${1:-}" in
   '') ;;
-  --check) mode=(--dry-run --Werror --ferror-limit=3) ;;
+  --check)
+    mode=(--dry-run --Werror --ferror-limit=3)
+    ruff_format=(--diff)
+    ruff_check=()
+    ;;
   *)
     echo "usage: scripts/format.sh [--check]" >&2
     exit 2
@@ -20,3 +31,5 @@ esac
 
 folders=(include base index query cpu planner gpu select api table tools python tests bench examples)
 find "${folders[@]}" \( -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) -print0 | xargs -0 "$format" "${mode[@]}"
+"$ruff" check --quiet "${ruff_check[@]}"
+"$ruff" format --quiet "${ruff_format[@]}"

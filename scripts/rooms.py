@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Draws the rooms of the code, the folders, and which includes which, into docs/hacking.md.
+"""Draws the rooms of the code, into docs/hacking.md.
 
-  scripts/rooms.py            draws it anew, and counts each room's lines
-  scripts/rooms.py --check    fails if the drawing is not that of the code, or if an include goes upwards
+    scripts/rooms.py            draws it anew, and counts each room's lines
+    scripts/rooms.py --check    fails if the drawing is not that of the code, or if an include goes upwards
+
+Rooms are folders; an arrow leads from one to another that it includes.
 """
+
 import re
 import sys
 from pathlib import Path
@@ -13,8 +16,25 @@ PAGE = ROOT / "docs" / "hacking.md"
 BEGIN, END = "<!-- rooms: scripts/rooms.py -->\n", "<!-- end of rooms -->\n"
 
 # From the ground up: a room may include those before it alone.
-ROOMS = ["include", "base", "index", "index/build", "index/storage", "index/write", "query", "cpu", "gpu/cuda",
-         "gpu/mirror", "gpu/build", "select", "gpu/search", "planner", "api", "table", "tools"]
+ROOMS = [
+    "include",
+    "base",
+    "index",
+    "index/build",
+    "index/storage",
+    "index/write",
+    "query",
+    "cpu",
+    "gpu/cuda",
+    "gpu/mirror",
+    "gpu/build",
+    "select",
+    "gpu/search",
+    "planner",
+    "api",
+    "table",
+    "tools",
+]
 ENDINGS = {".h", ".cc", ".cu", ".cuh"}
 
 
@@ -27,7 +47,7 @@ def room_of(path):
 
 def read_code():
     """Lines of each room, and for each pair of rooms an include that goes from one to the other."""
-    lines, arrows = {room: 0 for room in ROOMS}, {}
+    lines, arrows = dict.fromkeys(ROOMS, 0), {}
     tops = {room.split("/")[0] for room in ROOMS}
     for file in sorted(file for top in tops for file in (ROOT / top).rglob("*") if file.suffix in ENDINGS):
         name = str(file.relative_to(ROOT))
@@ -55,7 +75,7 @@ def drawing(arrows):
     for room in ROOMS:
         text += f'  {room.replace("/", "_")}["{room}"]\n'
     for source, target in sorted(without_detours(arrows), key=lambda a: (ROOMS.index(a[0]), ROOMS.index(a[1]))):
-        text += f'  {source.replace("/", "_")} --> {target.replace("/", "_")}\n'
+        text += f"  {source.replace('/', '_')} --> {target.replace('/', '_')}\n"
     return text + "```\n"
 
 

@@ -37,7 +37,36 @@ from ._reports import (
     WriteResult,
 )
 from ._result import BatchResult, Result, Row
-from ._writes import Batch
 from ._version import __version__
+from ._writes import Batch
 
-__all__ = [name for name in globals() if not name.startswith("_")]
+__all__ = [
+    "AttributeInfo",
+    "Batch",
+    "BatchResult",
+    "CudaError",
+    "DeviceAnswers",
+    "DeviceIndex",
+    "Error",
+    "Explanation",
+    "FormatError",
+    "Index",
+    "IndexInfo",
+    "InputError",
+    "InvalidArgument",
+    "IoError",
+    "NoIndex",
+    "OutOfDeviceMemory",
+    "Prediction",
+    "RecoveryInfo",
+    "RefreshStats",
+    "RepairReport",
+    "Result",
+    "Row",
+    "RowError",
+    "SearchStats",
+    "WriteResult",
+    "__version__",
+    "num_devices",
+    "rank",
+]

@@ -50,7 +50,8 @@ def _expand(paths: Paths) -> list[str]:
         path = os.fspath(given)
         if os.path.isdir(path):
             path = os.path.join(path, "*")
-        matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) and not os.path.exists(path) else [path]
+        is_pattern = glob.has_magic(path) and not os.path.exists(path)
+        matches = sorted(glob.glob(path, recursive=True)) if is_pattern else [path]
         files = [match for match in matches if os.path.isfile(match)]
         if not files:
             raise IoError(f"no file is called {path}")
@@ -67,7 +68,8 @@ def _open(files: list[str]) -> pyarrow.dataset.Dataset:
         raise IoError("reading files takes pyarrow: pip install pyarrow") from None
     endings = {os.path.splitext(file)[1].lower() for file in files}
     if len(endings) != 1 or (ending := min(endings)) not in _FORMATS:
-        raise InvalidArgument(f"files end with one of {', '.join(_FORMATS)}; these end with {', '.join(map(repr, sorted(endings)))}")
+        found = ", ".join(map(repr, sorted(endings)))
+        raise InvalidArgument(f"files end with one of {', '.join(_FORMATS)}; these end with {found}")
     return pyarrow.dataset.dataset(files, format=_FORMATS[ending])
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
-from typing import Any, Union
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +16,13 @@ from ._tables import take_table
 ALL_CORES = 0
 
 #: "price<=200 and stars>=4", or {"price": (None, 200), "stars": (4, None)}; a number instead of a pair: equal to it.
-Where = Union[str, Mapping[str, Any], None]
+Where = str | Mapping[str, Any] | None
 
 
-def ask(handle: Any, names: tuple[str, ...], weights: Any, k: int | None, rest: tuple[Any, ...]) -> Result | BatchResult:
-    """A search of an index or of its copy on a GPU. The rest: where, min_score, scale, engine, and threads for an index."""
+def ask(
+    handle: Any, names: tuple[str, ...], weights: Any, k: int | None, rest: tuple[Any, ...]
+) -> Result | BatchResult:
+    """Searches an index, or its copy on a GPU. The rest: where, min_score, scale, engine; and threads for an index."""
     try:
         kind = type(weights)
         if kind is not dict and not (kind is np.ndarray and weights.ndim == 1):  # the commonest, as they are
@@ -63,7 +65,9 @@ def as_matrix(weights: Any, names: tuple[str, ...]) -> np.ndarray:
     if np.ma.is_masked(weights):
         raise InvalidArgument("a weight has no value")
     if isinstance(weights, (list, tuple)) and isinstance(weights[0], Mapping):
-        weights = {name: [row.get(name, 0) for row in weights] for name in dict.fromkeys(n for row in weights for n in row)}
+        weights = {
+            name: [row.get(name, 0) for row in weights] for name in dict.fromkeys(n for row in weights for n in row)
+        }
     elif not hasattr(weights, "__arrow_c_stream__"):
         try:
             return np.ascontiguousarray(weights, dtype=np.float64)

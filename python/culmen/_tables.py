@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ._arrow import ArrowColumn, arrow_columns, refuse_repeated
 from ._errors import InputError, InvalidArgument
 
 #: Names with or without their good end ("price:low"), or a mapping of names to "high" or "low".
-Attributes = Union[Sequence[str], Mapping[str, str], None]
+Attributes = Sequence[str] | Mapping[str, str] | None
 
 _READ_IN_PLACE = {np.dtype(t) for t in ("f4", "f8", "i4", "i8")}
 _WIDENED = {
@@ -177,7 +177,7 @@ def _gaps(column: Any) -> np.ndarray | None:
     """True where there is no value; None: there is one everywhere."""
     if isinstance(column, ArrowColumn):
         return column.gaps()
-    if isinstance(column, (list, tuple)) or getattr(column, "dtype", None) == object:
+    if isinstance(column, (list, tuple)) or getattr(getattr(column, "dtype", None), "kind", "") == "O":
         mask = np.fromiter((value is None for value in column), dtype=bool, count=len(column))
         return mask if mask.any() else None
     if not isinstance(column, np.ma.MaskedArray) or not np.ma.is_masked(column):
@@ -205,8 +205,8 @@ def _numbers(column: Any, name: str) -> np.ndarray:
     if kind.kind in "mM":
         raise InputError(f"column {name!r} holds dates or times: turn it into numbers, e.g. with .astype('int64')")
     raise InputError(
-        f"column {name!r} holds {'text' if kind.kind in 'SUT' else str(kind)}, not numbers: name the columns to rank by "
-        "with attributes=[...], and a column of texts that is to come with the answers with label=..."
+        f"column {name!r} holds {'text' if kind.kind in 'SUT' else str(kind)}, not numbers: name the columns to rank "
+        "by with attributes=[...], and a column of texts that is to come with the answers with label=..."
     )
 
 
@@ -226,7 +226,7 @@ def _from_objects(values: np.ndarray, name: str) -> np.ndarray:
 
 def _ids(ids: Any, num_rows: int) -> np.ndarray:
     values = np.asarray(ids)
-    if values.ndim == 1 and values.dtype.kind == "f" and (values == np.floor(values)).all() and (abs(values) < 1 << 53).all():
+    if values.ndim == 1 and values.dtype.kind == "f" and ((values == np.floor(values)) & (abs(values) < 1 << 53)).all():
         values = values.astype(np.int64)  # as pandas has integers with gaps
     if values.dtype.kind == "u" and len(values) and values.max() >= 1 << 63:
         raise InputError("ids end below 2^63 - 1")

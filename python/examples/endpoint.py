@@ -1,7 +1,9 @@
-"""An HTTP endpoint over an index in a directory. Needs fastapi and uvicorn.
+"""An HTTP endpoint over an index in a directory.
 
     HOTELS=hotels.index uvicorn endpoint:app
     curl 'localhost:8000/best?price=-0.4&rating=12&k=3&where=price<=200'
+
+Needs fastapi and uvicorn.
 """
 
 import os

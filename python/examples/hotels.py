@@ -63,7 +63,8 @@ def main() -> None:
     print(index)
     for traveller, weights in TRAVELLERS.items():
         result = index.search(weights, k=5, where="rating>=6")
-        print(f"\n{traveller}: {result.stats.tuples_scored} of {len(index)} hotels scored, {result.stats.elapsed_us:.0f} us")
+        stats = result.stats
+        print(f"\n{traveller}: {stats.tuples_scored} of {len(index)} hotels scored, {stats.elapsed_us:.0f} us")
         print(result.to_pandas().to_string(index=False))
     draw_moves(index, folder)
     draw_shares(index, folder)

@@ -1,6 +1,8 @@
-"""Questions that are made on the GPU and answered there: nothing but the index passes through the host. Needs torch.
+"""Questions that are made on the GPU and answered there: nothing but the index passes through the host.
 
     python torch_gpu.py [ROWS]
+
+Needs torch.
 """
 
 import sys

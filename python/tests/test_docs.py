@@ -21,6 +21,11 @@ def test_docstrings_run():
     assert attempted > 8
 
 
+def test_all_names_what_is_public():
+    public = {name for name, thing in vars(culmen).items() if not name.startswith("_") and not inspect.ismodule(thing)}
+    assert sorted(culmen.__all__) == sorted(public | {"__version__"})
+
+
 def test_everything_public_is_described():
     for name in culmen.__all__:
         thing = getattr(culmen, name)

@@ -6,9 +6,8 @@ import pytest
 import culmen
 
 pyarrow = pytest.importorskip("pyarrow")
-import pyarrow.csv  # noqa: E402
-import pyarrow.feather  # noqa: E402
-import pyarrow.parquet  # noqa: E402
+for part in ("csv", "feather", "parquet"):
+    pytest.importorskip(f"pyarrow.{part}")
 
 
 def hotels(num_rows, seed=0):
@@ -41,9 +40,7 @@ def test_gives_the_index_of_the_table(tmp_path, ending, num_files):
     pieces = np.linspace(0, 5000, num_files + 1).astype(int)
     for i, (first, end) in enumerate(zip(pieces, pieces[1:])):
         write(table.slice(first, end - first), tmp_path / f"part-{i}{ending}")
-    index = culmen.Index.from_files(
-        tmp_path / f"part-*{ending}", ["price:low", "rating"], id="id", label="name"
-    )
+    index = culmen.Index.from_files(tmp_path / f"part-*{ending}", ["price:low", "rating"], id="id", label="name")
     expected = culmen.Index.build(table, ["price:low", "rating"], id="id", label="name")
     weights = {"price": -0.01, "rating": 1}
     assert index.search(weights, 50).to_dict()["label"] == expected.search(weights, 50).labels

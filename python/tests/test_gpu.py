@@ -51,7 +51,12 @@ def test_follows_changes():
 
 def libraries():
     torch = pytest.importorskip("torch")
-    yield lambda array: torch.from_numpy(array).cuda(), lambda tensor: tensor.cpu().numpy(), torch.cuda.Stream, torch.cuda.stream
+    yield (
+        lambda array: torch.from_numpy(array).cuda(),
+        lambda tensor: tensor.cpu().numpy(),
+        torch.cuda.Stream,
+        torch.cuda.stream,
+    )
     cupy = pytest.importorskip("cupy")
     yield cupy.asarray, cupy.asnumpy, lambda: cupy.cuda.Stream(non_blocking=True), lambda stream: stream
 

@@ -86,7 +86,7 @@ def test_many_threads_search_while_one_writes():
             while not done.is_set():
                 result = index.search({"a": 1.0, "b": 0.25}, 10)
                 assert result.scores.tolist() == [row["a"] + 0.25 * row["b"] for row in result]
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             errors.append(error)
 
     threads = [threading.Thread(target=search) for _ in range(4)]

@@ -9,8 +9,8 @@ import pytest
 import culmen
 
 pyarrow = pytest.importorskip("pyarrow")
-import pyarrow.feather  # noqa: E402
-import pyarrow.parquet  # noqa: E402
+for part in ("feather", "parquet"):
+    pytest.importorskip(f"pyarrow.{part}")
 
 
 def run(*arguments):
@@ -51,7 +51,9 @@ def test_says_what_is_wrong_and_does_not_hang(tmp_path):
     (tmp_path / "bad.parquet").write_bytes(b"nothing of the kind")
     failed = run("build", tmp_path / "bad.parquet", "-o", tmp_path / "index")
     assert failed.returncode != 0 and "bad.parquet" in failed.stderr
-    pyarrow.parquet.write_table(pyarrow.table({"a": np.arange(500_000.0)}), tmp_path / "cut.parquet", row_group_size=9999)
+    pyarrow.parquet.write_table(
+        pyarrow.table({"a": np.arange(500_000.0)}), tmp_path / "cut.parquet", row_group_size=9999
+    )
     content = bytearray((tmp_path / "cut.parquet").read_bytes())
     content[len(content) // 2 : len(content) // 2 + 4096] = bytes(4096)
     (tmp_path / "cut.parquet").write_bytes(content)

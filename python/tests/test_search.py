@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import scores, top
 
 import culmen
+from oracle import scores, top
 
 VALUES = {
     "float32": lambda rng, shape: rng.random(shape, dtype=np.float32),

@@ -105,7 +105,10 @@ def test_what_is_read_in_place_is_not_copied():
 def test_gaps(nulls):
     pyarrow = pytest.importorskip("pyarrow")
     rows = {"a": [1.0, None, 3.0, 4.0], "b": [1, 2, None, 4]}
-    tables = [pyarrow.table(rows), {name: np.ma.masked_equal([v or 0 for v in column], 0) for name, column in rows.items()}]
+    tables = [
+        pyarrow.table(rows),
+        {name: np.ma.masked_equal([v or 0 for v in column], 0) for name, column in rows.items()},
+    ]
     for table in tables:
         if nulls == "error":
             with pytest.raises(culmen.InputError, match=r"no value in row 2 \(1 of 4 rows\)"):
