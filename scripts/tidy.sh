@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs clang-tidy with the checks of .clang-tidy over the library and the program, on all cores.
+# Runs clang-tidy with the checks of .clang-tidy over the library, the program and the Python extension, on all
+# cores.
 #
 #   scripts/tidy.sh [BUILD_FOLDER]     a configured folder, build/release by default
 #
@@ -19,7 +20,7 @@ tidy=$(command -v clang-tidy-14 || command -v clang-tidy) || {
   exit 1
 }
 
-rooms=(base index query cpu planner gpu select api table tools)
+rooms=(base index query cpu planner gpu select api table tools python/src)
 
 # The library's files, those of the latest commits first.
 newest_first() {
@@ -29,7 +30,8 @@ newest_first() {
   } | awk '/\.cc$/ && !seen[$0]++'
 }
 
-# Only what this configuration compiles: without CUDA the files that need it cannot be read.
+# Only what this configuration compiles: without CUDA the files that need it cannot be read,
+# without CULMEN_BUILD_PYTHON those of the extension.
 files=()
 while IFS= read -r file; do
   ! grep -qF "\"file\": \"$PWD/$file\"" "$build/compile_commands.json" || files+=("$file")
