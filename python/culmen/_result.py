@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import html
+import operator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +19,17 @@ if TYPE_CHECKING:
     import pyarrow
 
 
+_SHOWN_ROWS = 20  # in notebooks
+
+
 @dataclass(frozen=True)
-class Row:
-    """A row of an answer. `row["price"]` is one of its attributes."""
+class Row(Mapping[str, float]):
+    """A row of an answer: a mapping of its attributes by name, besides its id, score and label.
+
+    >>> row = Row(7, 9.5, {"price": 80.0, "rating": 9.0}, "Bellevue")
+    >>> row["price"], row.get("stars"), dict(row)
+    (80.0, None, {'price': 80.0, 'rating': 9.0})
+    """
 
     id: int
     score: float
@@ -30,6 +40,12 @@ class Row:
         if name not in self.attributes:
             raise KeyError(f"no attribute {name!r}; there are {', '.join(self.attributes)}")
         return self.attributes[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.attributes)
+
+    def __len__(self) -> int:
+        return len(self.attributes)
 
     def __hash__(self) -> int:
         return hash((self.id, self.score))
@@ -44,13 +60,13 @@ class Row:
         return columns
 
 
-class _Tabular:
-    """What both kinds of answers can be turned into."""
+class Tabular:
+    """What answers, and all rows of an index, can be turned into."""
 
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Columns by name, best row first."""
+        """Columns by name."""
         raise NotImplementedError
 
     def to_arrow(self) -> pyarrow.Table:
@@ -72,14 +88,18 @@ class _Tabular:
         return polars.DataFrame(self.to_dict())
 
 
-def _with_attributes(columns: dict[str, Any], names: tuple[str, ...], values: np.ndarray) -> dict[str, Any]:
+def with_attributes(columns: dict[str, Any], names: tuple[str, ...], values: np.ndarray) -> dict[str, Any]:
     """An attribute called like a column that is there already stands as "attribute.NAME"."""
     for i, name in enumerate(names):
         columns[f"attribute.{name}" if name in columns else name] = values[:, i]
     return columns
 
 
-class Result(_Tabular):
+def _html_row(kind: str, cells: Iterable[str]) -> str:
+    return "<tr>" + "".join(f"<{kind}>{html.escape(cell)}</{kind}>" for cell in cells) + "</tr>"
+
+
+class Result(Tabular):
     """The answer to one question, best row first.
 
     It keeps the version of the index that answered, so attributes and labels stay readable whatever happens to
@@ -90,12 +110,11 @@ class Result(_Tabular):
         scores: float64 [n], in the same order; equal scores go to the smaller id.
         counts: n.
         version: the version of the index that was searched.
-        stats: what the search did.
     """
 
     __slots__ = ("_answer", "_names", "_rows")
 
-    def __init__(self, answer: _core.Answer, names: tuple[str, ...]) -> None:
+    def __init__(self, answer: _core.Answer | _AnswerOfMany, names: tuple[str, ...]) -> None:
         self._answer = answer
         self._names = names
         self._rows: list[Row] | None = None
@@ -123,6 +142,7 @@ class Result(_Tabular):
 
     @property
     def stats(self) -> SearchStats:
+        """What the search did. The answers of a BatchResult have none: AttributeError."""
         return SearchStats(**self._answer.stats)
 
     def attribute(self, name: str) -> np.ndarray:
@@ -144,31 +164,55 @@ class Result(_Tabular):
 
     def _all(self) -> list[Row]:
         if self._rows is None:
-            answer = self._answer
-            self._rows = [
-                Row(id, score, dict(zip(self._names, values)), label)
-                for id, score, values, label in zip(
-                    answer.ids.tolist(), answer.scores.tolist(), answer.values.tolist(), answer.labels
-                )
-            ]
+            self._rows = self._first(len(self))
         return self._rows
+
+    def _first(self, count: int) -> list[Row]:
+        values, labels = self._answer.rows_at(np.arange(min(count, len(self))))
+        return [
+            Row(id, score, dict(zip(self._names, of_row)), label)
+            for id, score, of_row, label in zip(self.ids.tolist(), self.scores.tolist(), values.tolist(), labels)
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """`id`, `score`, `label` if there are labels, and each attribute, as columns [n]."""
-        columns: dict[str, Any] = {"id": self.ids, "score": self.scores}
-        labels = self.labels
+        return self._columns(len(self))
+
+    def _columns(self, count: int) -> dict[str, Any]:
+        """Of the first rows."""
+        ranks = np.arange(min(count, len(self)))
+        values, labels = self._answer.rows_at(ranks)
+        columns: dict[str, Any] = {"id": self.ids[ranks], "score": self.scores[ranks]}
         if any(labels):
             columns["label"] = labels
-        values = self._answer.values if len(self) else np.empty((0, len(self._names)))
-        return _with_attributes(columns, self._names, values)
+        return with_attributes(columns, self._names, values.reshape(len(ranks), len(self._names)))
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{row.label or row.id}: {row.score:.6g}" for row in self._all()[:5])
+        shown = ", ".join(f"{row.label or row.id}: {row.score:.6g}" for row in self._first(5))
         return f"<culmen.Result: {len(self)} rows{'; ' if shown else ''}{shown}{', ...' if len(self) > 5 else ''}>"
 
 
-class BatchResult(_Tabular):
+    def _repr_html_(self) -> str:
+        """A small table, for notebooks."""
+        columns = self._columns(_SHOWN_ROWS)
+        lines = [_html_row("th", columns)]
+        for row in zip(*columns.values()):
+            lines.append(_html_row("td", (f"{cell:.10g}" if isinstance(cell, float) else str(cell) for cell in row)))
+        more = f"<p>{len(self) - _SHOWN_ROWS} more rows</p>" if len(self) > _SHOWN_ROWS else ""
+        return "<table>" + "\n".join(lines) + "</table>" + more
+
+
+class BatchResult(Tabular):
     """The answers to many questions that differ in their weights.
+
+    `len(batch)`, iteration, and `batch[q]` work as for a sequence of one Result for each question. Attributes and
+    labels of all answers are looked up when those of one are asked for.
+
+    >>> import culmen
+    >>> index = culmen.Index.build({"price": [80, 120], "rating": [7, 9]}, label=["Bellevue", "Miramar"])
+    >>> batch = index.search([[-1, 0], [0, 1]], k=1)
+    >>> [row.label for result in batch for row in result]
+    ['Bellevue', 'Miramar']
 
     Attributes:
         ids: int64 [q, k], best first, -1 after the last row of an answer.
@@ -177,7 +221,7 @@ class BatchResult(_Tabular):
         version: the version of the index that was searched.
     """
 
-    __slots__ = ("_many", "_names", "ids", "scores", "counts")
+    __slots__ = ("_many", "_names", "_found", "ids", "scores", "counts")
 
     def __init__(self, many: _core.ManyAnswers, names: tuple[str, ...]) -> None:
         self._many = many
@@ -185,26 +229,97 @@ class BatchResult(_Tabular):
         self.ids: np.ndarray = many.ids.view(np.int64)
         self.scores: np.ndarray = many.scores
         self.counts: np.ndarray = many.counts
+        self._found: _Found | None = None
 
     @property
     def version(self) -> int:
         return self._many.version
 
+    @property
+    def labels(self) -> list[list[str]]:
+        """[q][k]; empty texts after the last row, and where the index has no labels."""
+        width = self.ids.shape[1]
+        return [labels + [""] * (width - len(labels)) for labels in (result.labels for result in self)]
+
     def __len__(self) -> int:
         return len(self.counts)
+
+    def __iter__(self) -> Iterator[Result]:
+        return (self[q] for q in range(len(self)))
+
+    def __getitem__(self, q: int) -> Result:
+        number = operator.index(q)
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"no answer {number}; there are {len(self)}")
+        return Result(_AnswerOfMany(self, number % len(self)), self._names)
+
+    def _lookup(self) -> _Found:
+        if self._found is None:
+            self._found = _Found(self._many.index, np.unique(self.ids[self.ids >= 0]), len(self._names))
+        return self._found
 
     def to_dict(self) -> dict[str, Any]:
         """`query`, `rank` (both from 0), `id`, `score`, `label` if there are labels, and each attribute."""
         query, rank = np.nonzero(np.arange(self.ids.shape[1]) < self.counts[:, None])
         ids = self.ids[query, rank]
         columns: dict[str, Any] = {"query": query, "rank": rank, "id": ids, "score": self.scores[query, rank]}
-        unique, where = np.unique(ids, return_inverse=True)
-        rows = self._many.index.get(unique)
-        labels = [row[2] for row in rows]
+        values, labels = self._lookup().rows(ids)
         if any(labels):
-            columns["label"] = [labels[i] for i in where]
-        values = np.array([row[1] for row in rows]).reshape(len(rows), len(self._names))
-        return _with_attributes(columns, self._names, values[where])
+            columns["label"] = labels
+        return with_attributes(columns, self._names, values)
 
     def __repr__(self) -> str:
         return f"<culmen.BatchResult: {self.ids.shape[0]} answers of up to {self.ids.shape[1]} rows>"
+
+
+class _Found:
+    """Attributes and labels of the rows of many answers: one lookup reads the ids of the whole index."""
+
+    def __init__(self, index: _core.Index, ids: np.ndarray, width: int) -> None:
+        rows = index.get(ids)
+        self._ids = ids
+        self._values = np.array([row[1] for row in rows]).reshape(len(rows), width)
+        self._labels = [row[2] for row in rows]
+
+    def rows(self, ids: np.ndarray) -> tuple[np.ndarray, list[str]]:
+        where = np.searchsorted(self._ids, ids)
+        return self._values[where], [self._labels[i] for i in where]
+
+
+class _AnswerOfMany:
+    """The answer to one question of a BatchResult, with what the extension's Answer has."""
+
+    def __init__(self, batch: BatchResult, q: int) -> None:
+        self._batch = batch
+        self._q = q
+        self._count = int(batch.counts[q])
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def ids(self) -> np.ndarray:
+        return self._batch.ids[self._q, : self._count].copy()
+
+    @property
+    def scores(self) -> np.ndarray:
+        return self._batch.scores[self._q, : self._count].copy()
+
+    @property
+    def values(self) -> np.ndarray:
+        return self._batch._lookup().rows(self.ids)[0]
+
+    @property
+    def labels(self) -> list[str]:
+        return self._batch._lookup().rows(self.ids)[1]
+
+    def rows_at(self, ranks: np.ndarray) -> tuple[np.ndarray, list[str]]:
+        return self._batch._lookup().rows(self.ids[ranks])
+
+    @property
+    def version(self) -> int:
+        return self._batch.version
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        raise AttributeError("the answers to a matrix are not measured one by one: they have no stats")

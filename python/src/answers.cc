@@ -11,6 +11,7 @@
 #include "gil.h"
 #include "interrupt.h"
 #include "reports.h"
+#include "tables.h"
 
 namespace culmen::python {
 namespace {
@@ -41,6 +42,25 @@ nb::list labels_of(const SearchResult& result) {
   nb::list labels;
   for (std::size_t rank = 0; rank < result.hits.size(); ++rank) labels.append(result.label(rank));
   return labels;
+}
+
+// Values [ranks][num_attributes], and labels, of the hits at these ranks.
+nb::tuple rows_at(const SearchResult& result, const Ids& ranks) {
+  std::vector<double> values;
+  std::vector<std::string_view> texts;
+  {
+    const GilReleased released;
+    values.reserve(ranks.size() * num_attributes_of(result));
+    texts.reserve(ranks.size());
+    for (const std::int64_t rank : ids_view(ranks)) {
+      const Row row = result.row(static_cast<std::size_t>(rank));
+      values.insert(values.end(), row.values.begin(), row.values.end());
+      texts.push_back(result.label(static_cast<std::size_t>(rank)));
+    }
+  }
+  nb::list labels;
+  for (const std::string_view text : texts) labels.append(text);
+  return nb::make_tuple(to_numpy(std::move(values), {ranks.size(), num_attributes_of(result)}), labels);
 }
 
 void append(const BatchAnswers& part, BatchAnswers& all) {
@@ -98,6 +118,7 @@ void bind_answers(nb::module_& module) {
           nb::rv_policy::automatic)
       .def_prop_ro("values", values_of, nb::rv_policy::automatic)
       .def_prop_ro("labels", labels_of)
+      .def("rows_at", rows_at)
       .def_prop_ro("version", &SearchResult::version)
       .def_prop_ro("stats", [](const SearchResult& result) { return report(result.stats); });
 

@@ -134,6 +134,67 @@ def test_results_are_sequences_and_tables():
         result.attribute("stars")
 
 
+def test_an_answer_of_a_batch_is_that_of_one_search():
+    index, _ = index_of(200, label=[f"row {i}" for i in range(200)], id=np.arange(200) * 7 % 1000)
+    weights = np.random.default_rng(1).normal(size=(20, 3))
+    for where in (None, "a0<=0.02", "a0<=-1"):  # all of 10 rows, some, none
+        batch = index.search(weights, 10, where=where)
+        assert len(list(batch)) == len(batch) == 20
+        for q, result in enumerate(batch):
+            alone = index.search(weights[q], 10, where=where)
+            assert list(result) == list(alone) == list(batch[q - 20]) and repr(result) == repr(alone)
+            assert result.scores.tobytes() == alone.scores.tobytes() and result.ids.tolist() == alone.ids.tolist()
+            assert result.labels == alone.labels and result.attribute("a1").tolist() == alone.attribute("a1").tolist()
+            assert batch.labels[q] == alone.labels + [""] * (batch.ids.shape[1] - len(alone))
+            assert (result.counts, result.version) == (alone.counts, alone.version)
+            one, other = result.to_dict(), alone.to_dict()
+            assert one.keys() == other.keys() and all(list(one[name]) == list(other[name]) for name in one)
+
+
+def test_an_answer_of_a_batch_stays_and_is_the_callers():
+    index = culmen.Index.build({"a": [1.0, 2.0, 3.0]}, label=["x", "y", "z"])
+    batch = index.search(np.array([[1.0], [-1.0]]), 2)
+    first = batch[np.int64(0)]
+    index.erase([0, 1, 2])
+    first.ids[:] = first.scores[:] = 0
+    assert [row.label for row in first] == ["z", "y"] and batch.ids.tolist() == [[2, 1], [0, 1]]
+    assert batch[1].labels == ["x", "y"] and batch.labels == [["z", "y"], ["x", "y"]]
+    for q in (2, -3):
+        with pytest.raises(IndexError, match="there are 2"):
+            batch[q]
+    with pytest.raises(TypeError):
+        batch["0"]
+    with pytest.raises(AttributeError, match="no stats"):
+        _ = first.stats
+    assert index.search(np.ones((1, 1)), 2).labels == [[]]
+
+
+def test_rows_are_mappings_of_attributes():
+    index = culmen.Index.build({"price": [80, 120], "id": [7, 9]}, label=["a", "b"])
+    row = index.search([1, 0], 1)[0]
+    assert dict(row) == {**row} == {"price": 120.0, "id": 9.0} and len(row) == 2
+    assert "price" in row and "label" not in row and row.get("stars") is None and row.id == 1
+    assert list(row.keys()) == ["price", "id"] and list(row.values()) == [120.0, 9.0]
+    assert row == index.search([1, 0], 1)[0] and len({row, index.search([1, 0], 1)[0]}) == 1
+    assert row != dict(row) and row != index.search([2, 0], 1)[0]
+    with pytest.raises(KeyError, match="no attribute 'stars'"):
+        row["stars"]
+    assert index.insert(list(index.search([1, 0])), label=["c", "d"]).inserted == 2
+    assert index.get(2).attributes == row.attributes
+
+
+def test_notebooks_show_a_small_table():
+    index = culmen.Index.build({"<i>": np.arange(30) / 2, "big": [1751328013] * 30}, label=["<b>&"] * 30)
+    shown = index.search({"<i>": 1}, 25)._repr_html_()
+    assert shown.count("<tr>") == 21 and "5 more rows" in shown
+    assert "<tr><th>id</th><th>score</th><th>label</th><th>&lt;i&gt;</th><th>big</th></tr>" in shown
+    assert "<tr><td>29</td><td>14.5</td><td>&lt;b&gt;&amp;</td><td>14.5</td><td>1751328013</td></tr>" in shown
+    assert "<b>" not in shown and "<i>" not in shown
+    assert "more" not in index.search({"<i>": 1}, 20)._repr_html_()
+    nothing = index.search({"<i>": 1}, where="big<0")._repr_html_()
+    assert nothing.count("<tr>") == 1 and "<th>big</th>" in nothing
+
+
 def test_explain_and_stats_tell_what_was_done():
     index, _ = index_of(20_000)
     explanation = index.explain([1, 2, 3], 5)
