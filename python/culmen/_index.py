@@ -6,7 +6,7 @@ import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -26,12 +26,16 @@ from ._reports import (
     RepairReport,
     WriteResult,
 )
-from ._result import BatchResult, Result, Row
+from ._result import BatchResult, Result, Row, Tabular
+from ._rows import AllRows
 from ._tables import Attributes, Columns, as_ids, preferences_of, take_table
 from ._writes import Batch, rows_for, written
 
+if TYPE_CHECKING:
+    import pyarrow
 
-class Index:
+
+class Index(Tabular):
     """An index of a table: exact top-k under weights that come with the question.
 
     It is a handle: copies of it are the same index. It changes by whole batches, each of which makes the next
@@ -296,6 +300,38 @@ class Index:
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, (int, np.integer)) and abs(int(id)) < 1 << 63 and self._handle.contains(int(id))
+
+    # ---- all rows
+
+    def ids(self) -> np.ndarray:
+        """The ids of all rows, int64 [n], from the smallest.
+
+        Cost, as of the next calls: a scan and a sort, and meanwhile some 50 bytes a row besides what is returned.
+        """
+        return AllRows(self._handle, self._names).ids
+
+    def to_dict(self) -> dict[str, Any]:
+        """All rows of this version, by id: `id`, `label` if the index has labels, and each attribute, as columns [n].
+        to_arrow, to_pandas and to_polars make a table of the same columns.
+
+        >>> Index.build({"price": [80, 120]}, id=[7, 3]).to_dict()
+        {'id': array([3, 7]), 'price': array([120.,  80.])}
+        """
+        return AllRows(self._handle, self._names).columns()
+
+    def to_batches(self) -> pyarrow.RecordBatchReader:
+        """All rows of this version, as to_dict has them, a part at a time: for tables that are larger than memory has
+        room for twice. Needs pyarrow.
+
+        >>> index = Index.build({"price": [80, 120]})
+        >>> sum(batch.num_rows for batch in index.to_batches())
+        2
+        """
+        return AllRows(self._handle, self._names).batches()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """As a pyarrow table. Needs pyarrow."""
+        return self.to_batches().read_all()
 
     # ---- changes
 

@@ -191,7 +191,6 @@ class Result(Tabular):
         shown = ", ".join(f"{row.label or row.id}: {row.score:.6g}" for row in self._first(5))
         return f"<culmen.Result: {len(self)} rows{'; ' if shown else ''}{shown}{', ...' if len(self) > 5 else ''}>"
 
-
     def _repr_html_(self) -> str:
         """A small table, for notebooks."""
         columns = self._columns(_SHOWN_ROWS)

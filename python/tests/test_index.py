@@ -1,5 +1,6 @@
 """An index's life: directories, changes, readers, threads, Ctrl-C."""
 
+import contextlib
 import os
 import pickle
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
@@ -114,6 +116,33 @@ def test_progress_is_reported_and_may_stop_a_build():
 
     with pytest.raises(Enough):
         culmen.Index.build(np.random.default_rng(0).random((200_000, 4)), progress=stop)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_bar_shows_progress_and_is_closed(fails, monkeypatch):
+    class Bar:
+        def __init__(self, total, bar_format):
+            self.n, self.phases, self.is_closed = 0.0, [], False
+            bars.append(self)
+
+        def set_description(self, phase):
+            self.phases.append(phase)
+
+        def update(self, by):
+            assert by >= 0
+            self.n += by
+
+        def close(self):
+            self.is_closed = True
+
+    bars = []
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
+    monkeypatch.setitem(sys.modules, "tqdm", types.SimpleNamespace(auto=sys.modules["tqdm.auto"]))
+    matrix = np.random.default_rng(0).random((200_000, 4))
+    matrix[-1, -1] = np.nan if fails else 0
+    with pytest.raises(culmen.RowError) if fails else contextlib.nullcontext():
+        culmen.Index.build(matrix, progress=True)
+    assert bars[0].is_closed and (fails or (bars[0].phases and bars[0].n == pytest.approx(1)))
 
 
 INTERRUPTED = """
@@ -258,6 +287,57 @@ def test_ids_one_by_one():
             index.get(wrong)
     with pytest.raises(culmen.InputError, match="no value"):
         index.erase(np.ma.array([0, 1], mask=[0, 1]))
+
+
+@pytest.mark.parametrize("value_type", ["float32", "float64"])
+def test_all_rows_come_out_as_they_went_in(value_type, monkeypatch):
+    for library in ("pandas", "pyarrow", "polars"):
+        pytest.importorskip(library)
+    monkeypatch.setattr("culmen._rows._PART_ROWS", 300)
+    rng = np.random.default_rng(5)
+    ids = rng.permutation(5000)[:1000]
+    rows = {"id": ids, "low": rng.normal(size=1000) * 1e30, "label": rng.integers(-9, 9, 1000) / 4}
+    if value_type == "float32":
+        rows["low"] = rows["low"].astype(np.float32)
+    texts = [f"row {i}" if i % 3 else None for i in range(1000)]
+    index = culmen.Index.build(rows, ["low:low", "label"], id="id", label=texts)
+    assert index.info.value_type == value_type
+    index.erase(ids[:100])
+    index.upsert({"id": [ids[500]], "low": [0.0], "label": [1.0]}, id="id", label=["new"])
+    order = np.argsort(ids[100:]) + 100
+    rows["low"][500], rows["label"][500], texts[500] = 0, 1, "new"
+    expected = {
+        "id": ids[order].tolist(),
+        "label": [texts[i] or "" for i in order],
+        "low": rows["low"][order].tolist(),
+        "attribute.label": rows["label"][order].tolist(),
+    }
+    before = index.snapshot()
+    index.erase(ids)
+    assert before.ids().tolist() == expected["id"]
+    assert {name: list(column) for name, column in before.to_dict().items()} == expected
+    assert before.to_arrow().to_pydict() == expected
+    assert before.to_pandas().to_dict("list") == expected
+    assert before.to_polars().to_dict(as_series=False) == expected
+    assert [batch.num_rows for batch in before.to_batches()] == [300, 300, 300]
+    again = culmen.Index.build(before.to_arrow(), ["low:low", "attribute.label"], id="id", label="label")
+    assert again.search([1, 2], 900).scores.tolist() == before.search([1, 2], 900).scores.tolist()
+
+
+def test_an_index_without_rows_has_columns():
+    index = culmen.Index.create(["a", "b"], has_labels=True)
+    assert index.ids().tolist() == [] and index.ids().dtype == np.int64
+    assert {name: list(column) for name, column in index.to_dict().items()} == {"id": [], "label": [], "a": [], "b": []}
+    assert "label" not in culmen.Index.create(["a", "b"]).to_dict()
+    pyarrow = pytest.importorskip("pyarrow")
+    types = [pyarrow.int64(), pyarrow.string(), pyarrow.float64(), pyarrow.float64()]
+    assert index.to_arrow().schema.types == types and index.to_arrow().num_rows == 0
+
+
+def test_extreme_values_are_among_all_rows():
+    largest = np.finfo(np.float64).max
+    index = culmen.Index.build({"a": [largest, -largest, 5e-324, -0.0], "b": [largest, largest, 1, 2]})
+    assert index.to_dict()["a"].tolist() == [largest, -largest, 5e-324, 0.0]
 
 
 def test_paths_are_taken_as_they_are(tmp_path):
