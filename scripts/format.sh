@@ -31,5 +31,7 @@ esac
 
 folders=(include base index query cpu planner gpu select api table tools python tests bench examples)
 find "${folders[@]}" \( -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) -print0 | xargs -0 "$format" "${mode[@]}"
-"$ruff" check --quiet "${ruff_check[@]}"
-"$ruff" format --quiet "${ruff_format[@]}"
+status=0
+"$ruff" check --quiet "${ruff_check[@]}" || status=1
+"$ruff" format --quiet "${ruff_format[@]}" || status=1
+exit "$status"
