@@ -227,7 +227,20 @@ class Index(Tabular):
     @overload
     def search(
         self,
-        weights: np.ndarray,
+        weights: Sequence[Sequence[float]] | Sequence[Mapping[str, float]],
+        k: int | None = ...,
+        *,
+        where: Where = ...,
+        min_score: float | None = ...,
+        scale: str = ...,
+        engine: str = ...,
+        threads: int = ...,
+    ) -> BatchResult: ...
+
+    @overload
+    def search(
+        self,
+        weights: Any,  # an array, Series or DataFrame: one question or many
         k: int | None = ...,
         *,
         where: Where = ...,

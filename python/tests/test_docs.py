@@ -36,6 +36,38 @@ def test_everything_public_is_described():
                     assert inspect.getdoc(getattr(thing, member)), f"{name}.{member}"
 
 
+CALLS = """
+from typing import assert_type
+import numpy as np
+import culmen
+
+index = culmen.Index.from_parquet("part-*.parquet", ["price:low", "rating"], id="id", threads=2)
+assert_type(index, culmen.Index)
+assert_type(index.search({"price": 1}, 3), culmen.Result)
+assert_type(index.search([1, 2.5], 3), culmen.Result)
+assert_type(index.search([[1, 2], [3, 4]]), culmen.BatchResult)
+assert_type(index.search([{"price": 1}, {"rating": 2}]), culmen.BatchResult)
+assert_type(index.search(np.ones(2)), culmen.Result | culmen.BatchResult)
+assert_type(index.search([[1, 2]])[0][0], culmen.Row)
+assert_type(dict(index.search([1, 2])[0]), dict[str, float])
+index.search({"price": 1}, "3")
+index.build({"a": [1]}, thread=1)
+index.from_parquet("a.parquet", thread=1)
+"""
+
+
+def test_calls_have_types(tmp_path, monkeypatch):
+    """As a strict checker sees them: the last three calls are wrong."""
+    api = pytest.importorskip("mypy.api")
+    (tmp_path / "calls.py").write_text(CALLS)
+    monkeypatch.setenv("MYPYPATH", str(pathlib.Path(culmen.__file__).parents[1]))
+    options = ["--strict", "--follow-imports", "silent", "--python-version", "3.11", "--cache-dir", "/dev/null"]
+    report, errors, _ = api.run([*options, str(tmp_path / "calls.py")])
+    last = CALLS.count("\n")
+    wrong = {int(line.split(":")[1]) for line in report.splitlines() if ": error: " in line}
+    assert wrong == {last - 2, last - 1, last}, report + errors
+
+
 def test_types_are_sound():
     api = pytest.importorskip("mypy.api")
     settings = pathlib.Path(__file__).parents[1] / "pyproject.toml"
