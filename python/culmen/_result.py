@@ -237,8 +237,9 @@ class BatchResult(Tabular):
     @property
     def labels(self) -> list[list[str]]:
         """[q][k]; empty texts after the last row, and where the index has no labels."""
-        width = self.ids.shape[1]
-        return [labels + [""] * (width - len(labels)) for labels in (result.labels for result in self)]
+        is_row = self._is_row()
+        labels = iter(self._lookup().rows(self.ids[is_row])[1])
+        return [[next(labels) if there else "" for there in of_answer] for of_answer in is_row.tolist()]
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -252,14 +253,18 @@ class BatchResult(Tabular):
             raise IndexError(f"no answer {number}; there are {len(self)}")
         return Result(_AnswerOfMany(self, number % len(self)), self._names)
 
+    def _is_row(self) -> np.ndarray:
+        """bool [q, k]; ids cannot tell, since -1 may be one."""
+        return np.arange(self.ids.shape[1]) < self.counts[:, None]
+
     def _lookup(self) -> _Found:
         if self._found is None:
-            self._found = _Found(self._many.index, np.unique(self.ids[self.ids >= 0]), len(self._names))
+            self._found = _Found(self._many.index, np.unique(self.ids[self._is_row()]), len(self._names))
         return self._found
 
     def to_dict(self) -> dict[str, Any]:
         """`query`, `rank` (both from 0), `id`, `score`, `label` if there are labels, and each attribute."""
-        query, rank = np.nonzero(np.arange(self.ids.shape[1]) < self.counts[:, None])
+        query, rank = np.nonzero(self._is_row())
         ids = self.ids[query, rank]
         columns: dict[str, Any] = {"query": query, "rank": rank, "id": ids, "score": self.scores[query, rank]}
         values, labels = self._lookup().rows(ids)
