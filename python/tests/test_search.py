@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import culmen
+from culmen._device import DeviceIndex
 from oracle import scores, top
 
 VALUES = {
@@ -152,12 +153,12 @@ def test_an_answer_of_a_batch_is_that_of_one_search():
 
 
 def test_an_answer_of_a_batch_stays_and_is_the_callers():
-    index = culmen.Index.build({"a": [1.0, 2.0, 3.0]}, label=["x", "y", "z"])
+    index = culmen.Index.build({"a": [1.0, 2.0, 3.0]}, id=[5, 6, -1], label=["x", "y", "z"])
     batch = index.search(np.array([[1.0], [-1.0]]), 2)
     first = batch[np.int64(0)]
-    index.erase([0, 1, 2])
+    index.erase([5, 6, -1])
     first.ids[:] = first.scores[:] = 0
-    assert [row.label for row in first] == ["z", "y"] and batch.ids.tolist() == [[2, 1], [0, 1]]
+    assert [row.label for row in first] == ["z", "y"] and batch.ids.tolist() == [[-1, 6], [5, 6]]
     assert batch[1].labels == ["x", "y"] and batch.labels == [["z", "y"], ["x", "y"]]
     for q in (2, -3):
         with pytest.raises(IndexError, match="there are 2"):
@@ -244,6 +245,27 @@ def test_wrong_types_are_named(arguments, text):
     for weights in ([1, 1, 1], np.ones((2, 3))):
         with pytest.raises(TypeError, match=text):
             index.search(weights, **arguments)
+
+
+def test_a_copy_on_a_gpu_is_asked_as_the_index_is():
+    """Without a GPU: the handle of an index takes the place of the copy's, which has no threads to be told of."""
+    index, _ = index_of()
+
+    class Copy:
+        def search(self, *question):
+            return index._handle.search(*question, 0)
+
+        def search_matrix(self, *question):
+            return index._handle.search_matrix(*question, 0)
+
+    on_gpu = DeviceIndex._of(Copy(), index.attributes)
+    question = {"where": "a0<=0.5", "min_score": 0.5, "scale": "minmax", "engine": "scan"}
+    for weights in ({"a2": 2, "a0": -1}, (1, 0, 2), np.array([1, 0, 2]), [[1, 0, 2], [0, 3, 0]], [{"a1": 1}]):
+        expected = index.search(weights, 5, **question).ids
+        assert expected.size > 0 and on_gpu.search(weights, 5, **question).ids.tolist() == expected.tolist()
+    for wrong, text in (({"k": 3.0}, "k is an integer"), ({"engine": 3}, "engine is a text")):
+        with pytest.raises(TypeError, match=text):
+            on_gpu.search([1, 1, 1], **wrong)
 
 
 def test_a_matrix_in_any_container():
