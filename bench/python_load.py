@@ -52,16 +52,15 @@ def main():
         for _ in range(settings.repeats):
             read, tables = timed(lambda: [pyarrow.parquet.read_table(path, columns=COLUMNS) for path in paths])
             table = pyarrow.concat_tables(tables)
-            built, index = timed(lambda: culmen.Index.build(table, id="id"))
+            built, index = timed(lambda table=table: culmen.Index.build(table, id="id"))
             took, loaded = timed(lambda: culmen.Index.from_parquet(paths, attributes=COLUMNS[1:], id="id"))
             weights = np.ones(DIMS)
             assert (loaded.search(weights, 100).ids == index.search(weights, 100).ids).all()
             reading.append(read), building.append(built), both.append(took)
     read, built, took = map(statistics.median, (reading, building, both))
     print(f"{settings.rows} rows in {settings.files} files, medians of {settings.repeats}")
-    print(
-        f"pyarrow reads {read:.2f} s, culmen builds {built:.2f} s, from_parquet {took:.2f} s: {(read + built) / took:.0%}"
-    )
+    share = (read + built) / took
+    print(f"pyarrow reads {read:.2f} s, culmen builds {built:.2f} s, from_parquet {took:.2f} s: {share:.0%}")
 
 
 if __name__ == "__main__":
