@@ -5,9 +5,11 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
   find_program(CULMEN_CCACHE ccache)
   if(CULMEN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    # Without these ccache gives up on files with a precompiled header, and preprocesses all others once more.
+    # Without the first two ccache gives up on files with a precompiled header, and preprocesses all others once more. The
+    # third lets builds in other folders, and of other copies of the sources, share what was compiled.
     set(CMAKE_CXX_COMPILER_LAUNCHER
-        ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 ${CULMEN_CCACHE})
+        ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1
+        CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${CULMEN_CCACHE})
   endif()
 endif()
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)

@@ -9,7 +9,7 @@ from scikit_build_core.build import *  # noqa: F403
 
 _HERE = pathlib.Path(__file__).resolve().parent.parent
 _ABOVE = _HERE.parent
-_COPY = _HERE / "culmen-src"  # CMakeLists.txt looks here first
+_COPY = _HERE / "culmen-src"  # which pyproject.toml names
 _ROOMS = ["api", "base", "cmake", "cpu", "gpu", "include", "index", "planner", "query", "select", "table", "tools"]
 
 
@@ -19,9 +19,9 @@ def _sources():
         yield
         return
     try:
-        for room in _ROOMS:
-            shutil.copytree(_ABOVE / room, _COPY / room)
-        for file in ("CMakeLists.txt", "LICENSE"):
+        for folder in [*_ROOMS, "python/src"]:
+            shutil.copytree(_ABOVE / folder, _COPY / folder)
+        for file in ("CMakeLists.txt", "LICENSE", "python/CMakeLists.txt"):
             shutil.copy(_ABOVE / file, _COPY / file)
         yield
     finally:

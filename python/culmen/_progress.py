@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-#: Called with what goes on ("sorting") and how much of all is done, 0 to 1.
+#: Called with what goes on ("sorting") and how much of it is done, 0 to 1.
 Progress = Callable[[str, float], object]
 
 
@@ -24,8 +24,10 @@ class shown:
             self._report = self._show
 
     def _show(self, phase: str, fraction: float) -> None:
-        self._bar.set_description(phase)
-        self._bar.update(max(0.0, fraction - self._bar.n))
+        if phase != self._bar.desc:  # each phase begins at nothing
+            self._bar.n = self._bar.last_print_n = 0.0
+            self._bar.set_description_str(phase)
+        self._bar.update(fraction - self._bar.n)
 
     def __enter__(self) -> Progress | None:
         return self._report
