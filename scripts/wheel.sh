@@ -56,16 +56,19 @@ python=$venv/bin/python
 
 heading "Source distribution and wheel"
 export CC=${CC:-cc} CXX=${CXX:-c++} # as for the presets: to ccache, c++ and Python's g++ are two compilers
-settings=(-Ccmake.define.CULMEN_CUDA=OFF)
+cuda=(-Ccmake.define.CULMEN_CUDA=OFF)
 if [[ "${CULMEN_WHEEL_CUDA:-OFF}" == ON ]]; then
   cards=$("$python" -c 'import json
 for preset in json.load(open("CMakePresets.json"))["configurePresets"]:
     if preset["name"] == "every-card":
         print(preset["cacheVariables"]["CMAKE_CUDA_ARCHITECTURES"])')
-  settings=(-Ccmake.define.CULMEN_CUDA=ON "-Ccmake.define.CMAKE_CUDA_ARCHITECTURES=$cards")
+  cuda=(-Ccmake.define.CULMEN_CUDA=ON "-Ccmake.define.CMAKE_CUDA_ARCHITECTURES=$cards")
 fi
 "$python" -m build -q --no-isolation --sdist -o "$work/dist" python
-"$python" -m build -q --no-isolation --wheel "${settings[@]}" -o "$work/dist" python
+# In a folder of its own: pip install would go on with these settings. auditwheel takes zlib for a part of every Linux, and
+# would leave it outside.
+"$python" -m build -q --no-isolation --wheel "-Cbuild-dir=../build/wheel-{wheel_tag}" "${cuda[@]}" \
+  -Ccmake.define.ZLIB_USE_STATIC_LIBS=ON -o "$work/dist" python
 
 heading "What the wheel needs"
 auditwheel show "$work"/dist/culmen-*.whl

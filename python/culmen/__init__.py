@@ -40,6 +40,7 @@ from ._result import BatchResult, Result, Row
 from ._version import __version__
 from ._writes import Batch
 
+# One by one: type checkers do not compute it, and without it take what is imported here for private.
 __all__ = [
     "AttributeInfo",
     "Batch",

@@ -21,12 +21,14 @@ class shown:
             except ImportError:
                 return
             self._bar = tqdm(total=1.0, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}")
+            self._phase = ""
             self._report = self._show
 
     def _show(self, phase: str, fraction: float) -> None:
-        if phase != self._bar.desc:  # each phase begins at nothing
-            self._bar.n = self._bar.last_print_n = 0.0
-            self._bar.set_description_str(phase)
+        if phase != self._phase:  # which begins at nothing
+            self._phase = phase
+            self._bar.set_description_str(phase, refresh=False)
+            self._bar.reset()
         self._bar.update(fraction - self._bar.n)
 
     def __enter__(self) -> Progress | None:

@@ -1,8 +1,10 @@
 """An index's life: directories, changes, readers, threads, Ctrl-C."""
 
 import contextlib
+import functools
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -125,11 +127,13 @@ def test_a_bar_shows_progress_and_is_closed(fails, monkeypatch):
             self.n, self.phases, self.is_closed = 0.0, [], False
             bars.append(self)
 
-        def set_description(self, phase):
+        def set_description_str(self, phase, refresh):
             self.phases.append(phase)
 
+        def reset(self):
+            self.n = 0.0
+
         def update(self, by):
-            assert by >= 0
             self.n += by
 
         def close(self):
@@ -143,6 +147,32 @@ def test_a_bar_shows_progress_and_is_closed(fails, monkeypatch):
     with pytest.raises(culmen.RowError) if fails else contextlib.nullcontext():
         culmen.Index.build(matrix, progress=True)
     assert bars[0].is_closed and (fails or (bars[0].phases and bars[0].n == pytest.approx(1)))
+def shown(capsys):
+    """The phases in what a bar has written, and the percentages of each."""
+    phases = {}
+    for phase, percent in re.findall(r"\r(\w*): +(\d+)%\|", capsys.readouterr().err):
+        phases.setdefault(phase, []).append(int(percent))
+    phases.pop("", None)  # before the first report
+    return phases
+
+
+def test_progress_is_a_bar_of_each_phase(capsys):
+    pytest.importorskip("tqdm")
+    culmen.Index.build(np.random.default_rng(0).random((200_000, 4)), progress=True)
+    phases = shown(capsys)
+    assert {"partitioning", "sorting", "bounding"} < phases.keys() and phases["done"][-1] == 100
+    assert all(percents[0] == 0 and percents == sorted(percents) for percents in phases.values())
+
+
+def test_progress_can_be_switched_off_or_do_without_tqdm(capsys, monkeypatch):
+    auto = pytest.importorskip("tqdm.auto")
+    matrix = np.random.default_rng(0).random((2000, 4))
+    with monkeypatch.context() as within:
+        within.setattr(auto, "tqdm", functools.partial(auto.tqdm, disable=True))  # as TQDM_DISABLE=1 in the environment
+        culmen.Index.build(matrix, progress=True)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)  # importing it is an ImportError
+    assert len(culmen.Index.build(matrix, progress=True)) == 2000
+    assert capsys.readouterr().err == ""
 
 
 INTERRUPTED = """
