@@ -35,3 +35,12 @@ enable_language(CUDA)
 # cmake/options.cmake.
 add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--fmad=false>")
 message(STATUS "CUDA: ${CUDAToolkit_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")
+
+# Adds files to culmen that include the CUDA runtime's headers. Only these are told where they lie: with and without CUDA
+# the others are compiled by the same command, and ccache has them for both.
+function(culmen_cuda_sources)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  target_sources(culmen PRIVATE ${ARGN})
+  set_property(SOURCE ${ARGN} TARGET_DIRECTORY culmen APPEND PROPERTY
+               COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CXX>:-isystem;${CUDAToolkit_INCLUDE_DIRS}>")
+endfunction()

@@ -64,11 +64,9 @@ for preset in json.load(open("CMakePresets.json"))["configurePresets"]:
         print(preset["cacheVariables"]["CMAKE_CUDA_ARCHITECTURES"])')
   cuda=(-Ccmake.define.CULMEN_CUDA=ON "-Ccmake.define.CMAKE_CUDA_ARCHITECTURES=$cards")
 fi
-"$python" -m build -q --no-isolation --sdist -o "$work/dist" python
-# In a folder of its own: pip install would go on with these settings. auditwheel takes zlib for a part of every Linux, and
-# would leave it outside.
-"$python" -m build -q --no-isolation --wheel "-Cbuild-dir=../build/wheel-{wheel_tag}" "${cuda[@]}" \
-  -Ccmake.define.ZLIB_USE_STATIC_LIBS=ON -o "$work/dist" python
+# The wheel is made of the source distribution, so that one build shows both to be whole. auditwheel takes zlib for a part of
+# every Linux, and would leave it outside.
+"$python" -m build -q --no-isolation "${cuda[@]}" -Ccmake.define.ZLIB_USE_STATIC_LIBS=ON -o "$work/dist" python
 
 heading "What the wheel needs"
 auditwheel show "$work"/dist/culmen-*.whl
