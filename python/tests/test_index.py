@@ -147,6 +147,8 @@ def test_a_bar_shows_progress_and_is_closed(fails, monkeypatch):
     with pytest.raises(culmen.RowError) if fails else contextlib.nullcontext():
         culmen.Index.build(matrix, progress=True)
     assert bars[0].is_closed and (fails or (bars[0].phases and bars[0].n == pytest.approx(1)))
+
+
 def shown(capsys):
     """The phases in what a bar has written, and the percentages of each."""
     phases = {}
