@@ -1,8 +1,6 @@
 #include "bench/planner/trial.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -13,8 +11,6 @@ namespace {
 
 constexpr int kRounds = 3;
 constexpr double kLongUs = 20e3;  // beyond it a round has one run
-// For this long the threads of one engine go on looking for work, beside the next engine.
-constexpr auto kPause = std::chrono::milliseconds(1);
 
 std::size_t place_of(Engine engine) {
   return static_cast<std::size_t>(std::find(kTimedEngines.begin(), kTimedEngines.end(), engine) -
@@ -36,7 +32,6 @@ void take_predictions(const Explanation& explanation, Trial& trial) {
 
 void time_engine(const Index& index, const Trial& trial, const SearchOptions& options, int repeats,
                  std::vector<double>& times) {
-  std::this_thread::sleep_for(kPause);
   const double start = now_us();
   static_cast<void>(index.search(trial.question.query, options));
   const int runs = now_us() - start > kLongUs ? 1 : repeats;
