@@ -108,7 +108,7 @@ def _source_of(table: Any) -> _Source:
         return _Source({str(name): [row.get(name) for row in table] for name in names})
     if hasattr(table, "__arrow_c_stream__") and hasattr(table, "reset_index"):  # pandas
         levels = {str(n): table.index.get_level_values(n).to_numpy() for n in table.index.names if n is not None}
-        return _Source(arrow_columns(table.reset_index(drop=True)), index=levels)
+        return _Source(_columns_of_pandas(table), index=levels)
     if hasattr(table, "__arrow_c_stream__"):
         return _Source(arrow_columns(table))
     matrix = table if isinstance(table, np.ma.MaskedArray) else np.asarray(table)
@@ -118,6 +118,23 @@ def _source_of(table: Any) -> _Source:
             f"or Arrow table, not {_kind(table)}"
         )
     return _Source({f"a{i}": matrix[:, i] for i in range(matrix.shape[1])}, has_names=False)
+
+
+def _columns_of_pandas(table: Any) -> dict[str, Any]:
+    try:
+        return arrow_columns(table.reset_index(drop=True))
+    except ImportError:  # without pyarrow it does not speak Arrow
+        refuse_repeated([str(name) for name in table])
+        return {str(name): _values_of_pandas(column) for name, column in table.items()}
+
+
+def _values_of_pandas(column: Any) -> Any:
+    """An array; a list with None for gaps where an array of numbers cannot have them."""
+    is_exact = isinstance(column.dtype, np.dtype) or not column.hasnans
+    values = column.to_numpy() if is_exact else column.to_numpy(dtype=object)
+    if values.dtype.kind != "O":
+        return values
+    return [None if is_gap else value for value, is_gap in zip(values, column.isna())]
 
 
 def _columns_of(table: Mapping[Any, Any]) -> dict[str, Any]:

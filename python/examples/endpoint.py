@@ -22,7 +22,8 @@ def best(request: Request, k: int = 10, where: str = "") -> list[dict]:
     index.refresh()
     given = request.query_params
     try:
-        result = index.search({name: given[name] for name in index.attributes if name in given}, k, where=where)
-    except culmen.InvalidArgument as error:
+        weights = {name: float(given[name]) for name in index.attributes if name in given}
+        result = index.search(weights, k, where=where or None)
+    except ValueError as error:  # culmen's are of this kind, too
         raise HTTPException(status_code=422, detail=str(error)) from None
     return [{"id": row.id, "score": row.score, "label": row.label, **row.attributes} for row in result]

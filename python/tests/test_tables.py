@@ -167,6 +167,38 @@ def test_text_in_arrow_is_refused_by_name():
             culmen.Index.build(pyarrow.table({"a": [1.0], "name": array}))
 
 
+def test_pandas_without_pyarrow(monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {
+            "id": [5, 3, 9, 7],
+            "whole": pandas.array([4, None, 2, 3], dtype="Int64"),
+            "single": np.array([1, 2, 3, 4], dtype=np.float32),
+            "few": np.array([1, 0, 1, 0], dtype=bool),
+            "text": ["a", None, "ü", ""],
+        }
+    )
+    options = {"attributes": ["whole:low", "single", "few"], "id": "id", "label": "text", "nulls": "drop"}
+    expected = culmen.Index.build(frame, **options).to_dict()
+
+    def refuse(*_):
+        raise ImportError("no pyarrow")
+
+    monkeypatch.setattr(pandas.DataFrame, "__arrow_c_stream__", refuse)
+    found = culmen.Index.build(frame, **options).to_dict()
+    assert {name: list(column) for name, column in found.items()} == {
+        name: list(column) for name, column in expected.items()
+    }
+    with pytest.raises(culmen.InputError, match="'whole' has no value in row 2"):
+        culmen.Index.build(frame, **{**options, "nulls": "error"})
+    with pytest.raises(culmen.InputError, match="'text'"):
+        culmen.Index.build(frame, ["text"])
+    with pytest.raises(culmen.InputError, match="two columns are called 'few'"):
+        culmen.Index.build(frame[["few", "few"]])
+    index = culmen.Index.build(frame[["single", "few"]])
+    assert index.search(pandas.DataFrame({"few": [1.0, 0.0], "single": [0.0, 1.0]}), 1).ids.tolist() == [[0], [3]]
+
+
 def test_the_index_of_a_pandas_table_is_no_column():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": [1.0, 2.0, 3.0]}, index=[3, 5, 9])
