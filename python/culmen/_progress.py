@@ -13,6 +13,8 @@ class shown:
     """The function that a build reports to: the caller's, a bar's, or None."""
 
     def __init__(self, progress: Progress | bool | None) -> None:
+        if not (progress is None or isinstance(progress, bool) or callable(progress)):
+            raise TypeError(f"progress is True or a function, not {progress!r}")
         self._bar: Any = None
         self._report = progress if callable(progress) else None
         if progress is True:

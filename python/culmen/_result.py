@@ -175,7 +175,7 @@ class Result(Tabular):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """`id`, `score`, `label` if there are labels, and each attribute, as columns [n]."""
+        """`id`, `score`, `label` if a row of the answer has one, and each attribute, as columns [n]."""
         return self._columns(len(self))
 
     def _columns(self, count: int) -> dict[str, Any]:
@@ -214,7 +214,7 @@ class BatchResult(Tabular):
     ['Bellevue', 'Miramar']
 
     Attributes:
-        ids: int64 [q, k], best first, -1 after the last row of an answer.
+        ids: int64 [q, k], best first, -1 after the last row of an answer. The arrays are read-only.
         scores: float64 [q, k] in the same order, -infinity after the last row.
         counts: uint32 [q], rows of each answer.
         version: the version of the index that was searched.
@@ -228,6 +228,8 @@ class BatchResult(Tabular):
         self.ids: np.ndarray = many.ids.view(np.int64)
         self.scores: np.ndarray = many.scores
         self.counts: np.ndarray = many.counts
+        for array in (self.ids, self.scores, self.counts):
+            array.flags.writeable = False  # rows are looked up by them
         self._found: _Found | None = None
 
     @property
@@ -263,7 +265,7 @@ class BatchResult(Tabular):
         return self._found
 
     def to_dict(self) -> dict[str, Any]:
-        """`query`, `rank` (both from 0), `id`, `score`, `label` if there are labels, and each attribute."""
+        """`query`, `rank` (both from 0), `id`, `score`, `label` if a row has one, and each attribute."""
         query, rank = np.nonzero(self._is_row())
         ids = self.ids[query, rank]
         columns: dict[str, Any] = {"query": query, "rank": rank, "id": ids, "score": self.scores[query, rank]}

@@ -10,6 +10,7 @@
 
 NB_MODULE(_core, module) {
   namespace python = culmen::python;
+  nanobind::set_leak_warnings(false);  // of what a daemon thread holds when the interpreter ends
   module.attr("version") = culmen::kVersion;
   python::translate_errors();
   python::watch_for_the_end();

@@ -149,6 +149,12 @@ def test_a_bar_shows_progress_and_is_closed(fails, monkeypatch):
     assert bars[0].is_closed and (fails or (bars[0].phases and bars[0].n == pytest.approx(1)))
 
 
+@pytest.mark.parametrize("progress", [5, "x"])
+def test_progress_is_true_or_a_function(progress):
+    with pytest.raises(TypeError, match="progress is True or a function"):
+        culmen.Index.build(np.ones((10, 2)), progress=progress)
+
+
 def shown(capsys):
     """The phases in what a bar has written, and the percentages of each."""
     phases = {}
@@ -395,4 +401,4 @@ time.sleep(0.3)
 @pytest.mark.parametrize("call", ["index.search(np.ones(4), engine='scan')", "culmen.Index.build(table)"])
 def test_a_daemon_thread_does_not_abort_the_end(call):
     ended = subprocess.run([sys.executable, "-c", DAEMON.format(call=call)], capture_output=True, text=True, timeout=60)
-    assert ended.returncode == 0, ended.stderr
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -311,3 +311,11 @@ def test_a_range_without_a_number_is_refused():
     index, _ = index_of(10)
     with pytest.raises(culmen.InvalidArgument, match="least, most"):
         index.search([1, 1, 1], where={"a0": (3, 1)})
+
+
+def test_arrays_of_a_batch_are_read_only():
+    batch = culmen.Index.build({"a": [1.0, 2.0, 3.0]}, id=[10, 20, 30]).search([[1.0], [-1.0]], 2)
+    for array in (batch.ids, batch.scores, batch.counts):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 1
+    assert [row.id for row in batch[0]] == [30, 20]
