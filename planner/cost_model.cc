@@ -27,10 +27,6 @@ double hit(const CostsNs& costs, double k) {
   return by_k(costs.hit, 0.4, k);
 }
 
-double nodes_ns(const Work& work, const CostsNs& costs) {
-  return work.nodes * costs.node + work.ranges * costs.range;
-}
-
 double rows_ns(const Work& work, const CostsNs& costs) {
   return work.values * costs.value + work.candidates * costs.candidate +
          work.replacements * replacement(costs, work.hits);
@@ -41,7 +37,7 @@ double scan_ns(const Work& work, const CostsNs& costs, int num_threads) {
   const double threads = num_threads, doublings = std::log2(threads);
   const double reading = work.leaves * costs.stream_leaf + work.bytes / kKilobyte * costs.stream_kb;
   return costs.share + costs.fork * doublings +
-         (nodes_ns(work, costs) + work.leaves * costs.scan_leaf + rows_ns(work, costs)) / threads +
+         (work.leaves * costs.scan_leaf + rows_ns(work, costs)) / threads +
          far_share(work.span) * reading / std::min(threads, kStreams) + doublings * work.hits * costs.merge +
          work.hits * hit(costs, work.hits);
 }
@@ -50,8 +46,8 @@ double scan_ns(const Work& work, const CostsNs& costs, int num_threads) {
 
 double bounded_us(const Work& work, const CostsNs& costs) {
   const double reading = work.leaves * costs.far_leaf + work.bytes / kKilobyte * costs.far_kb;
-  const double ns = costs.search + nodes_ns(work, costs) + work.leaves * costs.leaf +
-                    work.leaves_tied_out * costs.tied + rows_ns(work, costs) +
+  const double ns = costs.search + work.nodes * costs.node + work.ranges * costs.range +
+                    work.leaves * costs.leaf + work.leaves_tied_out * costs.tied + rows_ns(work, costs) +
                     far_share(work.span) * reading + work.hits * hit(costs, work.hits);
   return ns / 1000;
 }

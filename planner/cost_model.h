@@ -2,7 +2,7 @@
 //
 //   bounded = search + nodes node + ranges range + leaves leaf + tied tied + rows
 //             + far(leaves far_leaf + kB far_kb) + hits hit(k)
-//   scan    = share + fork log2(threads) + (nodes node + ranges range + leaves scan_leaf + rows) / threads
+//   scan    = share + fork log2(threads) + (leaves scan_leaf + rows) / threads
 //             + far(leaves stream_leaf + kB stream_kb) / streams + log2(threads) hits merge + hits hit(k)
 //   rows    = values value + candidates candidate + replacements replace(k)
 //

@@ -23,18 +23,26 @@ program() { find build/release/tests -name "$1" -type f; }
 
 # Each line a check: a name for its log, then a command. Those that take longest come first.
 checks() {
-  local card tool test filter cases name
-  for tool in racecheck synccheck initcheck memcheck; do
-    while read -r test filter cases; do
-      name=$tool-$test-${filter//[^A-Za-z0-9]/}
-      cases=${cases:-${CULMEN_SANITIZER_CASES:-8}}
-      echo "${name:0:60} env CULMEN_TEST_CASES=$cases compute-sanitizer --tool $tool --error-exitcode 9 $(program "$test") --gtest_filter=$filter"
-    done < <(sanitized "$tool")
-    [[ $tool == racecheck ]] || continue
-    for card in "${cards[@]}"; do
-      for test in "${programs[@]}"; do
-        echo "card-$card-$test env CULMEN_TEST_CARD=$card CULMEN_TEST_CASES=20 $(program "$test")"
-      done
+  local tool
+  tool_checks racecheck
+  card_checks
+  for tool in synccheck initcheck memcheck; do tool_checks "$tool"; done
+}
+
+tool_checks() {
+  local tool=$1 test filter cases name
+  while read -r test filter cases; do
+    name=$tool-$test-${filter//[^A-Za-z0-9]/}
+    cases=${cases:-${CULMEN_SANITIZER_CASES:-8}}
+    echo "${name:0:60} env CULMEN_TEST_CASES=$cases compute-sanitizer --tool $tool --error-exitcode 9 $(program "$test") --gtest_filter=$filter"
+  done < <(sanitized "$tool")
+}
+
+card_checks() {
+  local card test
+  for card in "${cards[@]}"; do
+    for test in "${programs[@]}"; do
+      echo "card-$card-$test env CULMEN_TEST_CARD=$card CULMEN_TEST_CASES=20 $(program "$test")"
     done
   done
 }

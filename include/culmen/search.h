@@ -48,9 +48,8 @@ struct SearchStats {
   std::uint64_t candidates = 0;       // rows that passed the filter, with at least the k-th best score so far
   std::uint64_t replacements = 0;     // those of them that took the place of another among the k best
   std::uint64_t bytes_touched = 0;
-  bool scan_fallback =
-      false;  // `bounded` began and found that too much was left; a scan of what it had not ruled out answered
-  int device = kNoDevice;  // the GPU that answered
+  bool scan_fallback = false;  // `bounded` gave up, and a scan of what it had not ruled out answered
+  int device = kNoDevice;      // the GPU that answered
   double elapsed_us = 0;
 };
 
