@@ -55,9 +55,7 @@ class Row(Mapping[str, float]):
         columns: dict[str, Any] = {"id": self.id, "score": self.score}
         if self.label:
             columns["label"] = self.label
-        for name, value in self.attributes.items():
-            columns[f"attribute.{name}" if name in columns else name] = value
-        return columns
+        return with_attributes(columns, self.attributes.items())
 
 
 class Tabular:
@@ -88,10 +86,10 @@ class Tabular:
         return polars.DataFrame(self.to_dict())
 
 
-def with_attributes(columns: dict[str, Any], names: tuple[str, ...], values: np.ndarray) -> dict[str, Any]:
+def with_attributes(columns: dict[str, Any], attributes: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """An attribute called like a column that is there already stands as "attribute.NAME"."""
-    for i, name in enumerate(names):
-        columns[f"attribute.{name}" if name in columns else name] = values[:, i]
+    for name, values in attributes:
+        columns[f"attribute.{name}" if name in columns else name] = values
     return columns
 
 
@@ -185,7 +183,7 @@ class Result(Tabular):
         columns: dict[str, Any] = {"id": self.ids[ranks], "score": self.scores[ranks]}
         if any(labels):
             columns["label"] = labels
-        return with_attributes(columns, self._names, values.reshape(len(ranks), len(self._names)))
+        return with_attributes(columns, zip(self._names, values.reshape(len(ranks), len(self._names)).T))
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{row.label or row.id}: {row.score:.6g}" for row in self._first(5))
@@ -272,7 +270,7 @@ class BatchResult(Tabular):
         values, labels = self._lookup().rows(ids)
         if any(labels):
             columns["label"] = labels
-        return with_attributes(columns, self._names, values)
+        return with_attributes(columns, zip(self._names, values.T))
 
     def __repr__(self) -> str:
         return f"<culmen.BatchResult: {self.ids.shape[0]} answers of up to {self.ids.shape[1]} rows>"

@@ -40,7 +40,7 @@ class AllRows:
             columns: dict[str, Any] = {"id": self.ids[part]}
             if self._has_labels:
                 columns["label"] = labels
-            yield with_attributes(columns, self._names, values.reshape(len(labels), len(self._names)))
+            yield with_attributes(columns, zip(self._names, values.reshape(len(labels), len(self._names)).T))
 
     def columns(self) -> dict[str, Any]:
         whole: dict[str, Any] = {}
