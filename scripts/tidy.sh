@@ -1,24 +1,22 @@
 #!/usr/bin/env bash
 # Runs clang-tidy with the checks of .clang-tidy over the library, the program and the Python extension, on all
-# cores.
-#
-#   scripts/tidy.sh [BUILD_FOLDER]     a configured folder, build/release by default
+# cores. It configures a folder of its own, in which each file is compiled by itself.
 #
 # CULMEN_TIDY_SECONDS    starts no further file after this many seconds (default 240) and says how many it has
 #                        checked. Those changed last come first
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-build=${1:-build/release}
+build=build/tidy
 deadline=$((SECONDS + ${CULMEN_TIDY_SECONDS:-240}))
 tidy=$(command -v clang-tidy-14 || command -v clang-tidy) || {
   echo "tidy: no clang-tidy; run scripts/setup.sh --ci" >&2
   exit 1
 }
-[[ -f "$build/compile_commands.json" ]] || {
-  echo "tidy: $build is not configured; run cmake --preset release" >&2
-  exit 1
-}
+python=$PWD/build/python-venv/bin/python # of scripts/test.sh
+python_options=(-DCULMEN_BUILD_PYTHON=OFF)
+[[ ! -x "$python" ]] || python_options=(-DCULMEN_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$python")
+cmake --preset release -B "$build" -DCMAKE_UNITY_BUILD=OFF "${python_options[@]}" >/dev/null
 
 rooms=(base index query cpu planner gpu select api table tools python/src)
 
@@ -30,15 +28,15 @@ newest_first() {
   } | awk '/\.cc$/ && !seen[$0]++'
 }
 
-# Only what this configuration compiles: without CUDA the files that need it cannot be read,
-# without CULMEN_BUILD_PYTHON those of the extension.
+# Only what this configuration compiles: without CUDA the files that need it cannot be read, without the environment
+# those of the extension.
 files=()
 while IFS= read -r file; do
   ! grep -qF "\"file\": \"$PWD/$file\"" "$build/compile_commands.json" || files+=("$file")
 done < <(newest_first)
 # clang cannot read the headers that gcc has precompiled.
-mkdir -p "$build/tidy"
-sed -E 's/ -Winvalid-pch//; s/ -include [^ ]*cmake_pch\.hxx//' "$build/compile_commands.json" >"$build/tidy/compile_commands.json"
+mkdir -p "$build/commands"
+sed -E 's/ -Winvalid-pch//; s/ -include [^ ]*cmake_pch\.hxx//' "$build/compile_commands.json" >"$build/commands/compile_commands.json"
 next=0
 failed=0
 running=0
@@ -48,7 +46,7 @@ for file in "${files[@]}"; do
     wait -n || failed=1
     running=$((running - 1))
   fi
-  "$tidy" --quiet -p "$build/tidy" "$file" 2>/dev/null &
+  "$tidy" --quiet -p "$build/commands" "$file" 2>/dev/null &
   next=$((next + 1))
   running=$((running + 1))
 done

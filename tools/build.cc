@@ -1,8 +1,6 @@
 #include <fmt/core.h>
 
-#include <cfloat>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -28,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct BuildArguments {
   std::string input;
   std::string directory;
   std::string attributes;
@@ -76,7 +74,7 @@ void check_directory(const std::string& directory, bool force) {
   if (!force) throw InvalidArgument(fmt::format("{}: holds an index; --force replaces it", directory));
 }
 
-ReadOptions read_options(const Arguments& arguments, ProgressBar& bar) {
+ReadOptions read_options(const BuildArguments& arguments, ProgressBar& bar) {
   ReadOptions options;
   if (!arguments.attributes.empty()) options.attributes = parse_attributes(arguments.attributes);
   options.id_column = arguments.id_column;
@@ -90,7 +88,7 @@ ReadOptions read_options(const Arguments& arguments, ProgressBar& bar) {
   return options;
 }
 
-BuildOptions build_options(const Arguments& arguments, ProgressBar& bar) {
+BuildOptions build_options(const BuildArguments& arguments, ProgressBar& bar) {
   BuildOptions options = arguments.build;
   options.device = parse_device(arguments.device);
   options.partitioning = arguments.partition == "random" ? Partitioning::random : Partitioning::angle;
@@ -101,10 +99,6 @@ BuildOptions build_options(const Arguments& arguments, ProgressBar& bar) {
     bar.show(phase, fraction);
   };
   return options;
-}
-
-bool is_float32(double value) {
-  return std::abs(value) <= FLT_MAX && static_cast<double>(static_cast<float>(value)) == value;
 }
 
 // The first column with a value that float32 would change.
@@ -124,19 +118,19 @@ std::string value_type_text(const Table& table, const IndexInfo& info, const std
                      column_beyond_float32(table).value_or("?"));
 }
 
-Table read(const Arguments& arguments, ProgressBar& bar) try {
+Table read(const BuildArguments& arguments, ProgressBar& bar) try {
   return read_table(arguments.input, read_options(arguments, bar));
 } catch (const InputError& error) {
   throw_with_hint(error);
 }
 
-Index build(const Table& table, const Arguments& arguments, ProgressBar& bar) try {
+Index build(const Table& table, const BuildArguments& arguments, ProgressBar& bar) try {
   return Index::build(table.view(), build_options(arguments, bar));
 } catch (const RowError& error) {
   throw InputError(fmt::format("{}: {}", table.place_of_row(error.row()), error.problem()));
 }
 
-void print_summary(const Arguments& arguments, const Table& table, const IndexInfo& info,
+void print_build_summary(const BuildArguments& arguments, const Table& table, const IndexInfo& info,
                    const Seconds& seconds) {
   fmt::print(stderr, "{}: {}, {}{}\n", arguments.directory, counted(info.num_tuples, "row"),
              counted(info.attributes.size(), "attribute"), info.has_labels ? ", labels" : "");
@@ -153,7 +147,7 @@ void print_summary(const Arguments& arguments, const Table& table, const IndexIn
              grouped(static_cast<std::uint64_t>(rows_per_second)));
 }
 
-ExitCode run(const Arguments& arguments, bool quiet) {
+ExitCode run(const BuildArguments& arguments, bool quiet) {
   check_directory(arguments.directory, arguments.force);
   if (const int device = parse_device(arguments.device); device != kNoDevice && device >= num_devices())
     throw CudaError(fmt::format("there is no GPU {} here, {} can be used; build with --device cpu", device,
@@ -171,11 +165,11 @@ ExitCode run(const Arguments& arguments, bool quiet) {
   index.save(arguments.directory, {.overwrite = arguments.force});
   seconds.save = watch.lap();
   bar.wipe();
-  if (!quiet) print_summary(arguments, table, index.info(), seconds);
+  if (!quiet) print_build_summary(arguments, table, index.info(), seconds);
   return ExitCode::ok;
 }
 
-void add_table_options(CLI::App& command, Arguments& arguments) {
+void add_table_options(CLI::App& command, BuildArguments& arguments) {
   command
       .add_option(
           "INPUT", arguments.input,
@@ -200,7 +194,7 @@ void add_table_options(CLI::App& command, Arguments& arguments) {
       ->group("Table");
 }
 
-void add_index_options(CLI::App& command, Arguments& arguments) {
+void add_index_options(CLI::App& command, BuildArguments& arguments) {
   command.add_option("-o,--output", arguments.directory, "Directory of the index")
       ->required()
       ->type_name("DIR");
@@ -244,7 +238,7 @@ void add_index_options(CLI::App& command, Arguments& arguments) {
 
 void add_build(Program& program) {
   CLI::App& command = *program.app.add_subcommand("build", "Build an index from a table");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<BuildArguments>();
   add_table_options(command, *arguments);
   add_index_options(command, *arguments);
   add_quiet(command, program);

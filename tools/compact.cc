@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct CompactArguments {
   std::string directory;
   int num_threads = 0;
 };
@@ -41,7 +41,7 @@ std::string text(const Size& size) {
                      in_bytes(size.info.overhead_bytes), in_bytes(size.bytes_on_disk));
 }
 
-ExitCode run(const Arguments& arguments, bool quiet) {
+ExitCode run(const CompactArguments& arguments, bool quiet) {
   const auto start = std::chrono::steady_clock::now();
   Index index = Index::open(arguments.directory, {.writable = true, .num_threads = arguments.num_threads});
   const Size before = {index.info(), bytes_on_disk(arguments.directory)};
@@ -60,7 +60,7 @@ ExitCode run(const Arguments& arguments, bool quiet) {
 
 void add_compact(Program& program) {
   CLI::App& command = *program.app.add_subcommand("compact", "Load an index anew, as a fresh build would");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CompactArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
   command.add_option("--threads", arguments->num_threads, "Threads (default: all)")
       ->transform(whole_number<int>(0))

@@ -17,7 +17,7 @@
 namespace culmen::tools {
 namespace {
 
-struct Arguments {
+struct DeleteArguments {
   std::string directory;
   IdArguments named;
   std::optional<std::string> where;
@@ -27,7 +27,7 @@ struct Arguments {
 
 using Ids = std::vector<std::int64_t>;
 
-void check_usage(const Arguments& arguments) {
+void check_usage(const DeleteArguments& arguments) {
   if (arguments.named.num_given() + static_cast<int>(arguments.where.has_value()) != 1)
     throw InvalidArgument(
         "say which rows: give one of --ids 1,2,..., --ids-file FILE and --where \"price>200\"");
@@ -52,7 +52,7 @@ Ids ids_where(const Index& index, const Filter& filter) {
 }
 
 // In rising order, each once.
-Ids named_ids(const Arguments& arguments) {
+Ids named_ids(const DeleteArguments& arguments) {
   Ids ids = arguments.named.read();
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -65,7 +65,7 @@ std::uint64_t count_present(const Index& index, const Ids& ids) {
       std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.has_value(); }));
 }
 
-ExitCode run(const Arguments& arguments) {
+ExitCode run(const DeleteArguments& arguments) {
   check_usage(arguments);
   Ids ids;
   if (!arguments.where) ids = named_ids(arguments);  // before the lock is taken
@@ -101,7 +101,7 @@ ExitCode run(const Arguments& arguments) {
 
 void add_delete(Program& program) {
   CLI::App& command = *program.app.add_subcommand("delete", "Take rows out of an index");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<DeleteArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
   add_id_options(command, arguments->named);
   command

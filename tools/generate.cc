@@ -14,7 +14,7 @@
 namespace culmen::tools {
 namespace {
 
-struct Arguments {
+struct GenerateArguments {
   std::string kind;
   GenerateOptions options;
   std::string output;
@@ -26,7 +26,7 @@ void check_ending(const std::string& path) {
   throw InvalidArgument(fmt::format("{}: name the file .csv or .npy, so that its format is known", path));
 }
 
-ExitCode run(const Arguments& arguments, bool quiet) {
+ExitCode run(const GenerateArguments& arguments, bool quiet) {
   GenerateOptions options = arguments.options;
   options.kind = parse_table_kind(arguments.kind);
   check_ending(arguments.output);
@@ -43,7 +43,7 @@ ExitCode run(const Arguments& arguments, bool quiet) {
 
 void add_generate(Program& program) {
   CLI::App& command = *program.app.add_subcommand("generate", "Make a synthetic table");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<GenerateArguments>();
   command
       .add_option("KIND", arguments->kind,
                   "independent, correlated, anticorrelated, ratings, zipf, clusters or hotels")

@@ -18,7 +18,7 @@
 namespace culmen::tools {
 namespace {
 
-struct Arguments {
+struct GetArguments {
   std::string directory;
   IdArguments rows;
   std::string output;
@@ -37,7 +37,7 @@ std::string line_of(const Row& row, bool has_labels) {
   return line + '\n';
 }
 
-ExitCode run(const Arguments& arguments, bool quiet) {
+ExitCode run(const GetArguments& arguments, bool quiet) {
   const std::string ending = std::filesystem::path(arguments.output).extension().string();
   if (!ending.empty() && ending != ".csv")
     throw InvalidArgument(fmt::format("-o {}: get writes CSV; name the file .csv", arguments.output));
@@ -67,7 +67,7 @@ ExitCode run(const Arguments& arguments, bool quiet) {
 
 void add_get(Program& program) {
   CLI::App& command = *program.app.add_subcommand("get", "Print rows by their ids");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<GetArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
   add_id_options(command, arguments->rows);
   command.add_option("-o,--output", arguments->output, "A file instead of standard output")

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct InfoArguments {
   std::string directory;
   bool json = false;
 };
@@ -103,7 +103,7 @@ std::string text(const IndexInfo& info, const RecoveryInfo& log, const std::stri
          fmt::format("attributes  {}\n", info.attributes.size()) + attributes_text(info);
 }
 
-ExitCode run(const Arguments& arguments) {
+ExitCode run(const InfoArguments& arguments) {
   const Index index = Index::open(arguments.directory);
   const IndexInfo info = index.info();
   const RecoveryInfo log = index.recovery();
@@ -117,7 +117,7 @@ ExitCode run(const Arguments& arguments) {
 
 void add_info(Program& program) {
   CLI::App& command = *program.app.add_subcommand("info", "Say what an index holds");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<InfoArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
   command.add_flag("--json", arguments->json, "As JSON, numbers exact");
   add_quiet(command, program);

@@ -2,9 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cfloat>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -30,7 +28,7 @@ namespace {
 
 enum class Change : std::uint8_t { insert, upsert };
 
-struct Arguments {
+struct InsertArguments {
   std::string directory;
   std::string input;
   std::string attributes;
@@ -46,7 +44,7 @@ struct Arguments {
   int num_threads = 0;
 };
 
-std::string input_name(const Arguments& arguments) {
+std::string input_name(const InsertArguments& arguments) {
   return arguments.input == "-" ? "standard input" : arguments.input;
 }
 
@@ -57,7 +55,7 @@ std::string known_names(const IndexInfo& info) {
   return names;
 }
 
-void check_count(std::size_t num_columns, const Arguments& arguments, const IndexInfo& info) {
+void check_count(std::size_t num_columns, const InsertArguments& arguments, const IndexInfo& info) {
   if (num_columns == info.attributes.size()) return;
   throw InvalidArgument(fmt::format("{}: {} for the {} of {} ({}); --attributes names the columns to take",
                                     input_name(arguments), counted(num_columns, "column"),
@@ -66,7 +64,7 @@ void check_count(std::size_t num_columns, const Arguments& arguments, const Inde
 }
 
 // What does not fit the index.
-void check_options(const Arguments& arguments, const IndexInfo& info) {
+void check_options(const InsertArguments& arguments, const IndexInfo& info) {
   const std::string& directory = arguments.directory;
   if (info.has_labels && arguments.label_column.empty() && !arguments.no_labels)
     throw InvalidArgument(
@@ -81,7 +79,7 @@ void check_options(const Arguments& arguments, const IndexInfo& info) {
 }
 
 // Columns are read in the index's order: named ones by their names, others by position.
-ReadOptions read_options(const Arguments& arguments, Change change, const IndexInfo& info, ProgressBar& bar) {
+ReadOptions read_options(const InsertArguments& arguments, Change change, const IndexInfo& info, ProgressBar& bar) {
   ReadOptions options;
   if (!arguments.attributes.empty()) {
     options.attributes = parse_attributes(arguments.attributes);
@@ -101,14 +99,10 @@ ReadOptions read_options(const Arguments& arguments, Change change, const IndexI
   return options;
 }
 
-bool is_float32(double value) {
-  return std::abs(value) <= FLT_MAX && static_cast<double>(static_cast<float>(value)) == value;
-}
-
 // Writes batches and keeps count of what is in the index.
 class Writer {
  public:
-  Writer(const Arguments& arguments, Change change)
+  Writer(const InsertArguments& arguments, Change change)
       : arguments_(arguments),
         change_(change),
         index_(Index::open(arguments.directory, {.writable = true,
@@ -159,7 +153,7 @@ class Writer {
     last_id_ = result.first_id + static_cast<std::int64_t>(num_rows) - 1;
   }
 
-  const Arguments& arguments_;
+  const InsertArguments& arguments_;
   const Change change_;
   Index index_;
   const IndexInfo before_;
@@ -222,7 +216,7 @@ void Writer::print_summary(std::uint64_t num_dropped_rows, double seconds) const
 }
 
 // Inside a catch block: what went wrong, and how much of the input is in the index all the same.
-ExitCode report_failure(Writer& writer, const Arguments& arguments) {
+ExitCode report_failure(Writer& writer, const InsertArguments& arguments) {
   const ExitCode code = report_current_exception();
   if (!writer.has_written()) return code;
   try {
@@ -238,7 +232,7 @@ ExitCode report_failure(Writer& writer, const Arguments& arguments) {
   return code;
 }
 
-BatchTotals read_and_write(const Arguments& arguments, const ReadOptions& options, Writer& writer) try {
+BatchTotals read_and_write(const InsertArguments& arguments, const ReadOptions& options, Writer& writer) try {
   if (!arguments.atomic)
     return read_table_in_batches(arguments.input, options,
                                  {.batch_rows = arguments.batch_rows, .skip_rows = arguments.skip_rows},
@@ -251,7 +245,7 @@ BatchTotals read_and_write(const Arguments& arguments, const ReadOptions& option
   throw_with_hint(error);
 }
 
-ExitCode run(const Arguments& arguments, Change change, bool quiet) {
+ExitCode run(const InsertArguments& arguments, Change change, bool quiet) {
   if (change == Change::upsert && arguments.id_column.empty())
     throw InvalidArgument("upsert replaces rows by their ids: name their column with --id COLUMN");
   const InterruptGuard guard;
@@ -273,7 +267,7 @@ ExitCode run(const Arguments& arguments, Change change, bool quiet) {
   return ExitCode::ok;
 }
 
-void add_table_options(CLI::App& command, Arguments& arguments, Change change) {
+void add_table_options(CLI::App& command, InsertArguments& arguments, Change change) {
   command.add_option("DIR", arguments.directory, "The index")->required();
   command
       .add_option(
@@ -313,7 +307,7 @@ void add_table_options(CLI::App& command, Arguments& arguments, Change change) {
       ->group("Table");
 }
 
-void add_writing_options(CLI::App& command, Arguments& arguments) {
+void add_writing_options(CLI::App& command, InsertArguments& arguments) {
   CLI::Option* batch = command
                            .add_option("--batch", arguments.batch_rows,
                                        "Rows that become visible, and durable, together (default 10000)")
@@ -345,7 +339,7 @@ constexpr std::string_view kBatches =
     "a batch ends as well when nothing has come for a second.\n\n";
 
 void add_change(Program& program, Change change, CLI::App& command, std::string_view footer) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<InsertArguments>();
   add_table_options(command, *arguments, change);
   add_writing_options(command, *arguments);
   add_quiet(command, program);

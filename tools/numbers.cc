@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cfloat>
 #include <charconv>
 #include <cmath>
 #include <system_error>
@@ -67,6 +68,10 @@ std::string in_percent(double part, double whole) {
   digits.erase(digits.find_last_not_of('0') + 1);
   if (digits.back() == '.') digits.pop_back();
   return digits + " %";
+}
+
+bool is_float32(double value) {
+  return std::abs(value) <= FLT_MAX && static_cast<double>(static_cast<float>(value)) == value;
 }
 
 double parse_number(std::string_view text, std::string_view what) {

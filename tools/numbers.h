@@ -21,6 +21,8 @@ std::string in_percent(double part, double whole);                // 0.0003 %
 // holds, and with two behind the point if that is more. `type`: of the values that it is, or was made, of.
 std::string recognisable(double value, ValueType type);
 
+bool is_float32(double value);  // whether float32 holds it unchanged
+
 // Reads a finite number. `what` names it in the text of the InvalidArgument that is thrown otherwise.
 double parse_number(std::string_view text, std::string_view what);
 

@@ -32,7 +32,7 @@ constexpr std::size_t kWorthAGpu = 10'000;
 // Fewer are answered before CUDA has started, which takes some 0.3 s.
 constexpr std::size_t kWorthAskingCuda = 1'000;
 
-struct Arguments {
+struct QueryArguments {
   std::string directory;
   std::string weights;
   std::string weights_file;
@@ -50,7 +50,7 @@ struct Arguments {
   bool profile = false;
 };
 
-std::string chosen_format(const Arguments& arguments) {
+std::string chosen_format(const QueryArguments& arguments) {
   if (!arguments.format.empty()) return arguments.format;
   if (arguments.output.empty()) return stdout_is_terminal() ? "table" : "csv";
   const std::string ending = lower_case(std::filesystem::path(arguments.output).extension().string());
@@ -63,7 +63,7 @@ std::string chosen_format(const Arguments& arguments) {
                   arguments.output, ending));
 }
 
-void check_usage(const Arguments& arguments) {
+void check_usage(const QueryArguments& arguments) {
   if (arguments.weights.empty() && arguments.weights_file.empty())
     throw InvalidArgument("weights are missing: give -w name=value,... or --weights-file FILE");
   if (!arguments.explain && chosen_format(arguments) == "npy" && arguments.output.empty() &&
@@ -74,7 +74,7 @@ void check_usage(const Arguments& arguments) {
 }
 
 // What the queries of one command have in common; the weights differ.
-Query common_query(const Arguments& arguments, const Index& index) {
+Query common_query(const QueryArguments& arguments, const Index& index) {
   Query query;
   query.k = arguments.k;
   if (!arguments.k && !arguments.min_score) query.k = kDefaultK;
@@ -84,7 +84,7 @@ Query common_query(const Arguments& arguments, const Index& index) {
   return query;
 }
 
-std::vector<Query> make_queries(const Arguments& arguments, const Index& index) {
+std::vector<Query> make_queries(const QueryArguments& arguments, const Index& index) {
   std::vector<std::vector<double>> weights;
   if (arguments.weights_file.empty()) {
     weights.push_back(parse_weights(arguments.weights, index));
@@ -143,7 +143,7 @@ bool is_worth_a_gpu(const Index& index, const std::vector<Query>& queries, const
 }
 
 std::vector<SearchResult> search(const Index& index, const std::vector<Query>& queries,
-                                 const SearchOptions& options, const Arguments& arguments, bool quiet) {
+                                 const SearchOptions& options, const QueryArguments& arguments, bool quiet) {
   DeviceOptions device = {.memory = parse_device_memory(arguments.memory)};
   if (arguments.device != "auto") {
     device.device = parse_device(arguments.device);
@@ -168,7 +168,7 @@ void write_answers(const Answers& answers, const std::string& format, Output& ou
   if (format == "npy") write_npy(answers, out);
 }
 
-ExitCode run(Arguments arguments, bool quiet) {
+ExitCode run(QueryArguments arguments, bool quiet) {
   if (arguments.output == "-") arguments.output.clear();  // standard output, as elsewhere
   check_usage(arguments);
   const SearchOptions options = {parse_engine(arguments.engine), arguments.num_threads};
@@ -200,7 +200,7 @@ ExitCode run(Arguments arguments, bool quiet) {
   return ExitCode::ok;
 }
 
-void add_question_options(CLI::App& command, Arguments& arguments) {
+void add_question_options(CLI::App& command, QueryArguments& arguments) {
   command.add_option("DIR", arguments.directory, "The index")->required();
   CLI::Option* weights =
       command
@@ -237,7 +237,7 @@ void add_question_options(CLI::App& command, Arguments& arguments) {
       ->group("Question");
 }
 
-void add_running_options(CLI::App& command, Arguments& arguments) {
+void add_running_options(CLI::App& command, QueryArguments& arguments) {
   command
       .add_option("--engine", arguments.engine,
                   "auto, scan, ta, gta or bounded: the answer is the same, the work is not (default auto)")
@@ -273,7 +273,7 @@ void add_running_options(CLI::App& command, Arguments& arguments) {
       ->group("Running");
 }
 
-void add_answer_options(CLI::App& command, Arguments& arguments) {
+void add_answer_options(CLI::App& command, QueryArguments& arguments) {
   command
       .add_option(
           "--format", arguments.format,
@@ -293,7 +293,7 @@ void add_answer_options(CLI::App& command, Arguments& arguments) {
 
 void add_query(Program& program) {
   CLI::App& command = *program.app.add_subcommand("query", "Find the rows with the highest weighted sums");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<QueryArguments>();
   add_question_options(command, *arguments);
   add_running_options(command, *arguments);
   add_answer_options(command, *arguments);

@@ -11,12 +11,12 @@
 namespace culmen::tools {
 namespace {
 
-struct Arguments {
+struct RepairArguments {
   std::string directory;
   std::string output;
 };
 
-ExitCode run(const Arguments& arguments) {
+ExitCode run(const RepairArguments& arguments) {
   const RepairReport report = Index::repair(arguments.directory, arguments.output);
   Output out("");
   for (const std::string& dropped : report.dropped) out.write(dropped + '\n');
@@ -35,7 +35,7 @@ ExitCode run(const Arguments& arguments) {
 
 void add_repair(Program& program) {
   CLI::App& command = *program.app.add_subcommand("repair", "Save what is sound of a damaged index");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<RepairArguments>();
   command.add_option("DIR", arguments->directory, "The damaged index, which stays as it is")->required();
   command.add_option("-o,--output", arguments->output, "Directory of the new index, not there yet or empty")
       ->required()

@@ -12,7 +12,7 @@
 namespace culmen::tools {
 namespace {
 
-struct Arguments {
+struct VerifyArguments {
   std::string directory;
   bool deep = false;
 };
@@ -27,7 +27,7 @@ std::string log_text(const std::string& directory, const RecoveryInfo& log) {
   return text;
 }
 
-ExitCode run(const Arguments& arguments) {
+ExitCode run(const VerifyArguments& arguments) {
   const Index index = Index::open(arguments.directory);
   const std::vector<std::string> faults = index.verify(arguments.deep);
   Output out("");
@@ -44,7 +44,7 @@ ExitCode run(const Arguments& arguments) {
 
 void add_verify(Program& program) {
   CLI::App& command = *program.app.add_subcommand("verify", "Check an index for faults");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<VerifyArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
   command.add_flag("--deep", arguments->deep, "Recompute the subset maxima of every block as well (slower)");
   add_quiet(command, program);
