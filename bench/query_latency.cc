@@ -9,19 +9,17 @@
 // Every answer is compared with scan's before the clock starts (some of the weight vectors). Times are warm
 // and include everything from the weights to the sorted hits. Counters: median_us, p95_us, max_us, scored,
 // blocks.
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_reduce.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/defaults.h"
+#include "bench/read_memory.h"
 #include "bench/timing.h"
 #include "culmen/culmen.h"
 
@@ -53,14 +51,9 @@ class Workload {
   // Microseconds to read as many float32 values as the table has, with all threads; best of a few.
   double read_us() {
     if (read_us_ > 0) return read_us_;
-    const std::vector<float> values(settings_.rows * static_cast<std::size_t>(settings_.dims), 1.0f);
     tbb::task_arena arena(settings_.threads == 0 ? tbb::task_arena::automatic : settings_.threads);
-    for (int run = 0; run < 7; ++run) {
-      const double start = now_us();
-      benchmark::DoNotOptimize(arena.execute([&] { return sum_of(values); }));
-      const double elapsed = now_us() - start;
-      if (run > 0) read_us_ = read_us_ > 0 ? std::min(read_us_, elapsed) : elapsed;
-    }
+    read_us_ = arena.execute(
+        [&] { return read_memory_us(settings_.rows * static_cast<std::size_t>(settings_.dims)); });
     return read_us_;
   }
 
@@ -68,17 +61,6 @@ class Workload {
   const std::vector<std::vector<double>>& weights() const { return weights_; }
 
  private:
-  static std::uint64_t sum_of(const std::vector<float>& values) {
-    const auto* words = reinterpret_cast<const std::uint64_t*>(values.data());
-    return tbb::parallel_reduce(
-        tbb::blocked_range<std::size_t>(0, values.size() / 2, 1 << 17), std::uint64_t{0},
-        [words](const tbb::blocked_range<std::size_t>& range, std::uint64_t sum) {
-          for (std::size_t i = range.begin(); i < range.end(); ++i) sum += words[i];
-          return sum;
-        },
-        std::plus<>());
-  }
-
   Settings settings_;
   std::vector<std::vector<double>> weights_;
   std::string kind_;

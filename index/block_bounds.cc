@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "index/snapshot.h"
-#include "index/subset_maxima.h"
+#include "index/subset_extremes.h"
 
 namespace culmen {
 
@@ -19,14 +19,14 @@ BlockBounds::BlockBounds(const BoundLayout& layout, std::span<const BoundUnit> u
       units_values_(static_cast<std::size_t>(layout.num_attributes()) * stride_),
       max_abs_(static_cast<std::size_t>(layout.num_attributes())),
       maxima_(std::size_t{1} << kMaxGroupSize),
-      slack_(std::size_t{1} << kMaxGroupSize) {}
+      minima_(maxima_.size()),
+      sum_of_max_abs_(maxima_.size()) {}
 
 template <typename T>
 void BlockBounds::compute(const T* values, int num_rows, std::span<Half> rows) {
   to_units(values, num_rows);
   for (const BoundLayout::Group& group : layout_.groups()) write_group(group, num_rows, rows);
   if (layout_.has_total()) write_total(num_rows, rows);
-  write_minima(num_rows, rows);
 }
 
 template <typename T>
@@ -45,41 +45,36 @@ void BlockBounds::to_units(const T* values, int num_rows) {
 
 void BlockBounds::write_group(const BoundLayout::Group& group, int num_rows, std::span<Half> rows) {
   const auto first = static_cast<std::size_t>(group.first_attribute);
-  const std::size_t num_subsets = std::size_t{1} << group.size;
-  subset_maxima(units_values_.data() + first * stride_, stride_, num_rows, group.size, maxima_.data());
-  slack_[0] = 0;
-  if (!exact_sums_) {
-    for (std::size_t mask = 1; mask < num_subsets; ++mask) {
-      const auto lowest = static_cast<std::size_t>(std::countr_zero(mask));
-      slack_[mask] = slack_[mask & (mask - 1)] + max_abs_[first + lowest];
-    }
-    for (std::size_t mask = 1; mask < num_subsets; ++mask)
-      maxima_[mask] += sum_slack(slack_[mask], group.size);
+  subset_extremes(units_values_.data() + first * stride_, stride_, num_rows, group.size, maxima_.data(),
+                  minima_.data());
+  sum_of_max_abs_[0] = 0;
+  for (std::size_t mask = 1; mask < std::size_t{1} << group.size; ++mask) {
+    const auto lowest = static_cast<std::size_t>(std::countr_zero(mask));
+    sum_of_max_abs_[mask] = sum_of_max_abs_[mask & (mask - 1)] + max_abs_[first + lowest];
+    write_row(group.first_row + static_cast<int>(mask) - 1, maxima_[mask], minima_[mask],
+              sum_slack(sum_of_max_abs_[mask], group.size), rows);
   }
-  for (std::size_t mask = 1; mask < num_subsets; ++mask)
-    rows[static_cast<std::size_t>(group.first_row) + mask - 1] = round_up_to_half(maxima_[mask]);
 }
 
 void BlockBounds::write_total(int num_rows, std::span<Half> rows) const {
-  double largest = -std::numeric_limits<double>::infinity();
+  double largest = -std::numeric_limits<double>::infinity(), smallest = -largest;
   for (std::size_t r = 0; r < static_cast<std::size_t>(num_rows); ++r) {
     double total = 0;
     for (std::size_t i = 0; i < max_abs_.size(); ++i) total += units_values_[i * stride_ + r];
     largest = std::max(largest, total);
+    smallest = std::min(smallest, total);
   }
   double sum_of_max_abs = 0;
   for (double value : max_abs_) sum_of_max_abs += value;
-  if (!exact_sums_) largest += sum_slack(sum_of_max_abs, layout_.num_attributes());
-  rows[static_cast<std::size_t>(layout_.total_row())] = round_up_to_half(largest);
+  write_row(layout_.total_row(Extreme::maximum), largest, smallest,
+            sum_slack(sum_of_max_abs, layout_.num_attributes()), rows);
 }
 
-void BlockBounds::write_minima(int num_rows, std::span<Half> rows) const {
-  for (std::size_t i = 0; i < max_abs_.size(); ++i) {
-    const double* column = units_values_.data() + i * stride_;
-    double smallest = *std::min_element(column, column + num_rows);
-    if (!exact_sums_) smallest -= sum_slack(max_abs_[i], 1);
-    rows[static_cast<std::size_t>(layout_.minimum_row(static_cast<int>(i)))] = round_down_to_half(smallest);
-  }
+// The row of a maximum, and that of the minimum of the same sum.
+void BlockBounds::write_row(int row, double maximum, double minimum, double slack, std::span<Half> rows) const {
+  if (exact_sums_) slack = 0;
+  rows[static_cast<std::size_t>(row)] = round_up_to_half(maximum + slack);
+  rows[static_cast<std::size_t>(row + layout_.first_minimum_row())] = round_down_to_half(minimum - slack);
 }
 
 std::vector<double> bound_slack(const BoundLayout& layout, std::span<const double> max_abs) {
@@ -94,12 +89,11 @@ std::vector<double> bound_slack(const BoundLayout& layout, std::span<const doubl
     }
   }
   double total = 0;
-  for (std::size_t i = 0; i < max_abs.size(); ++i) {
-    total += max_abs[i];
-    slack[static_cast<std::size_t>(layout.minimum_row(static_cast<int>(i)))] = sum_slack(max_abs[i], 1);
-  }
+  for (const double size : max_abs) total += size;
   if (layout.has_total())
-    slack[static_cast<std::size_t>(layout.total_row())] = sum_slack(total, layout.num_attributes());
+    slack[static_cast<std::size_t>(layout.total_row(Extreme::maximum))] =
+        sum_slack(total, layout.num_attributes());
+  std::copy_n(slack.begin(), layout.first_minimum_row(), slack.begin() + layout.first_minimum_row());
   return slack;
 }
 

@@ -34,16 +34,16 @@ class BlockBounds {
   void to_units(const T* values, int num_rows);
   void write_group(const BoundLayout::Group& group, int num_rows, std::span<Half> rows);
   void write_total(int num_rows, std::span<Half> rows) const;
-  void write_minima(int num_rows, std::span<Half> rows) const;
+  void write_row(int row, double maximum, double minimum, double slack, std::span<Half> rows) const;
 
   const BoundLayout& layout_;
   std::span<const BoundUnit> units_;
   bool exact_sums_;
   std::size_t stride_;
-  std::vector<double> units_values_;  // [num_attributes][block_rows] in bound units
-  std::vector<double> max_abs_;       // [num_attributes] of them
-  std::vector<double> maxima_;        // [2^8] of one group
-  std::vector<double> slack_;         // [2^8] of one group
+  std::vector<double> units_values_;     // [num_attributes][block_rows] in bound units
+  std::vector<double> max_abs_;          // [num_attributes] of them
+  std::vector<double> maxima_, minima_;  // [2^8] of one group
+  std::vector<double> sum_of_max_abs_;   // [2^8] of one group
 };
 
 // What compute() adds to each row of bounds, or takes off minima, where sums may round: of a block whose unit

@@ -3,7 +3,7 @@
 // Attributes are cut into groups of at most 8. Rows, each one number per block:
 //   maxima of subset sums   per group 2^size - 1 rows, one for each non-empty subset of its attributes
 //   maximum of the total    one row, only if there is more than one group
-//   minima                  one row per attribute
+//   minima of the same      as many rows in the same order
 // Inner nodes keep the same rows for each child, row-major ("subset-major"): a query reads only the rows that
 // it uses.
 #pragma once
@@ -19,12 +19,15 @@ namespace culmen {
 inline constexpr int kMaxGroupSize = 8;
 inline constexpr int kMaxGroups = 8;
 
+// Which end of the values in a block a bound is for.
+enum class Extreme : int { maximum, minimum };
+
 class BoundLayout {
  public:
   struct Group {
     int first_attribute;
     int size;
-    int first_row;  // row of the subset {first_attribute}; subset `mask` stands in first_row + mask - 1
+    int first_row;  // row of the subset {first_attribute}; the maximum of subset `mask` stands in first_row + mask - 1
   };
 
   explicit BoundLayout(int num_attributes)
@@ -39,16 +42,16 @@ class BoundLayout {
     }
     if (num_groups_ > 1) total_row_ = num_rows_++;
     first_minimum_row_ = num_rows_;
-    num_rows_ += num_attributes;
+    num_rows_ *= 2;
   }
 
   CULMEN_HOST_DEVICE int num_attributes() const { return num_attributes_; }
-  int num_rows() const { return num_rows_; }
+  CULMEN_HOST_DEVICE int num_rows() const { return num_rows_; }
   std::span<const Group> groups() const { return {groups_, static_cast<std::size_t>(num_groups_)}; }
   CULMEN_HOST_DEVICE int num_groups() const { return num_groups_; }
   CULMEN_HOST_DEVICE const Group& group(int g) const { return groups_[g]; }
-  CULMEN_HOST_DEVICE int subset_row(int group, unsigned mask) const {
-    return groups_[group].first_row + static_cast<int>(mask) - 1;
+  CULMEN_HOST_DEVICE int subset_row(int group, unsigned mask, Extreme extreme) const {
+    return first_row(extreme) + groups_[group].first_row + static_cast<int>(mask) - 1;
   }
   int group_of(int attribute) const {
     int group = 0;
@@ -57,14 +60,18 @@ class BoundLayout {
   }
   int maximum_row(int attribute) const {
     const int group = group_of(attribute);
-    return subset_row(group, 1u << (attribute - groups_[group].first_attribute));
+    return subset_row(group, 1u << (attribute - groups_[group].first_attribute), Extreme::maximum);
   }
+  int minimum_row(int attribute) const { return first_minimum_row_ + maximum_row(attribute); }
   CULMEN_HOST_DEVICE bool has_total() const { return total_row_ >= 0; }
-  CULMEN_HOST_DEVICE int total_row() const { return total_row_; }
-  CULMEN_HOST_DEVICE int minimum_row(int attribute) const { return first_minimum_row_ + attribute; }
-  int first_minimum_row() const { return first_minimum_row_; }
+  CULMEN_HOST_DEVICE int total_row(Extreme extreme) const { return first_row(extreme) + total_row_; }
+  CULMEN_HOST_DEVICE int first_minimum_row() const { return first_minimum_row_; }
 
  private:
+  CULMEN_HOST_DEVICE int first_row(Extreme extreme) const {
+    return extreme == Extreme::maximum ? 0 : first_minimum_row_;
+  }
+
   int num_attributes_;
   int num_groups_;
   int num_rows_ = 0;

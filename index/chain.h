@@ -135,7 +135,7 @@ CULMEN_HOST_DEVICE inline BoundStart bound_start(const ScoreChain& chain, const 
   return start;
 }
 
-// The weights above 0 of one group of attributes, in bound units, largest first.
+// The sizes of the weights of one sign in one group of attributes, in bound units, largest first.
 struct GroupWeights {
   double weight[kMaxGroupSize] = {};
   int member[kMaxGroupSize] = {};  // which attribute of the group it is for
@@ -152,52 +152,61 @@ struct GroupWeights {
   }
 };
 
-// Terms: has push_back(BoundTerm).
+// The chain of positive weights is over maxima; that of negative ones is over minima, and taken off. Terms: has
+// push_back(BoundTerm).
 template <typename Terms>
-CULMEN_HOST_DEVICE void append_chain(const GroupWeights& weights, int group, const BoundLayout& layout,
-                                     Terms& out) {
+CULMEN_HOST_DEVICE void append_chain(const GroupWeights& weights, int group, Extreme extreme,
+                                     const BoundLayout& layout, Terms& out) {
   unsigned mask = 0;
   for (int j = 0; j < weights.size; ++j) {
     mask |= 1u << weights.member[j];
     const double next = j + 1 < weights.size ? weights.weight[j + 1] : 0.0;
     const double step = weights.weight[j] - next;
-    if (step != 0) out.push_back(BoundTerm{layout.subset_row(group, mask), step});  // 0 * inf would be NaN
+    if (step == 0) continue;  // 0 * inf would be NaN
+    out.push_back(
+        BoundTerm{layout.subset_row(group, mask, extreme), extreme == Extreme::maximum ? step : -step});
   }
 }
 
-// Appends the minima for negative weights, and the total if every attribute has a positive weight in the
-// chain: then returns the smallest of them, which the total takes out of all; else 0.
+// Appends the total if every attribute has a weight of the same sign in the chain: then returns the smallest size of
+// them, which the total takes out of all; else 0.
 template <typename Terms>
-CULMEN_HOST_DEVICE double append_minima_and_total(const ScoreChain& chain, const BoundBasis& basis,
-                                                  Terms& out) {
+CULMEN_HOST_DEVICE double append_total(const ScoreChain& chain, const BoundBasis& basis, Terms& out) {
   double smallest = HUGE_VAL;
-  int num_positive = 0;
+  int num_positive = 0, num_negative = 0;
   for (int t = 0; t < chain.num_terms; ++t) {
     const double weight = coverage(chain.terms[t], basis).unit_weight;
-    if (weight < 0) out.push_back(BoundTerm{basis.layout->minimum_row(chain.terms[t].attribute), weight});
-    if (weight > 0) {
-      smallest = std::fmin(smallest, weight);
-      ++num_positive;
-    }
+    if (weight == 0) continue;
+    smallest = std::fmin(smallest, std::fabs(weight));
+    ++(weight > 0 ? num_positive : num_negative);
   }
-  if (!basis.layout->has_total() || num_positive != basis.layout->num_attributes()) return 0;
-  out.push_back(BoundTerm{basis.layout->total_row(), smallest});
+  const int num_attributes = basis.layout->num_attributes();
+  if (!basis.layout->has_total()) return 0;
+  if (num_positive == num_attributes) {
+    out.push_back(BoundTerm{basis.layout->total_row(Extreme::maximum), smallest});
+  } else if (num_negative == num_attributes) {
+    out.push_back(BoundTerm{basis.layout->total_row(Extreme::minimum), -smallest});
+  } else {
+    return 0;
+  }
   return smallest;
 }
 
 // Appends the terms of the bound: at most one for each of the chain's, and one for the total.
 template <typename Terms>
 CULMEN_HOST_DEVICE void append_bound_terms(const ScoreChain& chain, const BoundBasis& basis, Terms& out) {
-  const double taken_out = append_minima_and_total(chain, basis, out);
+  const double taken_out = append_total(chain, basis, out);
   int t = 0;
   for (int g = 0; g < basis.layout->num_groups(); ++g) {
     const BoundLayout::Group& group = basis.layout->group(g);
-    GroupWeights weights;
+    GroupWeights positive, negative;
     for (; t < chain.num_terms && chain.terms[t].attribute < group.first_attribute + group.size; ++t) {
-      const double weight = coverage(chain.terms[t], basis).unit_weight - taken_out;
-      if (weight > 0) weights.insert(chain.terms[t].attribute - group.first_attribute, weight);
+      const double weight = coverage(chain.terms[t], basis).unit_weight;
+      const double size = std::fabs(weight) - taken_out;
+      if (size > 0) (weight > 0 ? positive : negative).insert(chain.terms[t].attribute - group.first_attribute, size);
     }
-    append_chain(weights, g, *basis.layout, out);
+    append_chain(positive, g, Extreme::maximum, *basis.layout, out);
+    append_chain(negative, g, Extreme::minimum, *basis.layout, out);
   }
 }
 

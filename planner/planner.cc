@@ -23,20 +23,22 @@ std::string number(double value) {
   return text;
 }
 
-// "{price, rating}" for a row of subset maxima.
+// "max{price + rating}" for a row of bounds.
 std::string row_name(const Snapshot& snapshot, int row) {
   const BoundLayout& layout = snapshot.layout;
   const auto name = [&](int attribute) {
     return snapshot.attributes[static_cast<std::size_t>(attribute)].name;
   };
-  if (row >= layout.first_minimum_row()) return "min{" + name(row - layout.first_minimum_row()) + "}";
-  if (layout.has_total() && row == layout.total_row()) return "max{all}";
+  const bool is_minimum = row >= layout.first_minimum_row();
+  const std::string extreme = is_minimum ? "min{" : "max{";
+  if (is_minimum) row -= layout.first_minimum_row();
+  if (layout.has_total() && row == layout.total_row(Extreme::maximum)) return extreme + "all}";
   std::string text;
   for (const BoundLayout::Group& group : layout.groups()) {
     const int mask = row - group.first_row + 1;
     if (mask < 1 || mask >= 1 << group.size) continue;
     for (int i = 0; i < group.size; ++i)
-      if ((mask >> i & 1) != 0) text += (text.empty() ? "max{" : " + ") + name(group.first_attribute + i);
+      if ((mask >> i & 1) != 0) text += (text.empty() ? extreme : " + ") + name(group.first_attribute + i);
   }
   return text + "}";
 }

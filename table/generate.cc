@@ -1,9 +1,10 @@
 // Synthetic tables. The independent, correlated and anticorrelated kinds follow the recipes of Börzsönyi,
 // Kossmann and Stocker ("The skyline operator", ICDE 2001), on which skyline and top-k work is usually
-// measured; the others have what those lack: ties, heavy tails, clusters.
+// measured; the others have what those lack: ties, heavy tails, clusters, zeros, neighbours in time.
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -32,18 +33,27 @@ constexpr int kMaxAnticorrelatedAttributes = 32;
 constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 40;
 constexpr std::size_t kGrainRows = 4096;
 
-constexpr EnumNames<TableKind, 7> kKinds = {"kind of table",
+constexpr EnumNames<TableKind, 13> kKinds = {"kind of table",
                                             {{{"independent", TableKind::independent},
                                               {"correlated", TableKind::correlated},
                                               {"anticorrelated", TableKind::anticorrelated},
                                               {"ratings", TableKind::ratings},
                                               {"zipf", TableKind::zipf},
                                               {"clusters", TableKind::clusters},
-                                              {"hotels", TableKind::hotels}}}};
+                                              {"hotels", TableKind::hotels},
+                                              {"gaussian", TableKind::gaussian},
+                                              {"weather", TableKind::weather},
+                                              {"heavytailed", TableKind::heavytailed},
+                                              {"sparse", TableKind::sparse},
+                                              {"series", TableKind::series},
+                                              {"compositional", TableKind::compositional}}}};
 
 constexpr std::uint32_t stream_of(TableKind kind) {
   return static_cast<std::uint32_t>(kind);
 }
+
+// Of what holds for a whole table, apart from the streams of rows.
+constexpr std::uint32_t kSettingsStream = 0x80000000u;
 
 void make_independent(RowRandom& random, std::span<double> row) {
   for (double& value : row) value = random.uniform();
@@ -113,9 +123,8 @@ void make_zipf(RowRandom& random, std::span<double> row) {
 class ClusterMaker {
  public:
   ClusterMaker(std::uint64_t seed, std::size_t num_attributes) : num_attributes_(num_attributes) {
-    constexpr std::uint32_t kCentresStream = 0x80000000u;  // apart from the streams of rows
     for (std::uint32_t cluster = 0; cluster < kNumClusters; ++cluster) {
-      RowRandom random(seed, stream_of(TableKind::clusters) | kCentresStream, cluster);
+      RowRandom random(seed, stream_of(TableKind::clusters) | kSettingsStream, cluster);
       reach_[cluster] = random.uniform(0.02, 0.2);
       for (std::size_t i = 0; i < num_attributes; ++i) centres_.push_back(random.uniform());
     }
@@ -136,6 +145,83 @@ class ClusterMaker {
   std::size_t num_attributes_;
   std::vector<double> centres_;  // [kNumClusters, num_attributes]
   std::array<double, kNumClusters> reach_{};
+};
+
+// Mean 0, deviation 1, the same in all directions.
+void make_gaussian(RowRandom& random, std::span<double> row) {
+  for (double& value : row) value = random.normal(0, 6);
+}
+
+// Readings in tenths, so that many tie, in pairs that go together, as temperature and dew point do.
+void make_weather(RowRandom& random, std::span<double> row) {
+  const auto in_tenths = [](double value) { return std::floor(value * 10 + 0.5) / 10; };
+  double reading = 0;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    reading = i % 2 == 0 ? random.normal(10, 48) : reading - 6 * random.uniform() * random.uniform();
+    row[i] = in_tenths(reading);
+  }
+}
+
+// A normal number over a uniform one ("slash"): tails like 1/x of both signs, up to 10^8 where the middle half is
+// between -1.5 and 1.5.
+void make_heavytailed(RowRandom& random, std::span<double> row) {
+  for (double& value : row) value = random.normal(0, 6) / random.uniform_above_zero();
+}
+
+// 19 of 20 are 0.
+void make_sparse(RowRandom& random, std::span<double> row) {
+  for (double& value : row) value = random.below(20) == 0 ? random.uniform_above_zero() : 0;
+}
+
+// Shares of a whole, all divisions equally likely: the gaps between sorted points of [0, 1].
+void make_compositional(RowRandom& random, std::span<double> row) {
+  for (double& value : row) value = random.uniform();
+  row.back() = 1;
+  std::sort(row.begin(), row.end());
+  for (std::size_t i = row.size() - 1; i > 0; --i) row[i] -= row[i - 1];
+}
+
+// Sensors read one row after the other: each attribute is a sum of waves over the rows, the longest of a few million of
+// them, and a little noise.
+class SeriesMaker {
+ public:
+  SeriesMaker(std::uint64_t seed, std::size_t num_attributes) : waves_(num_attributes) {
+    for (std::size_t i = 0; i < num_attributes; ++i) {
+      RowRandom random(seed, stream_of(TableKind::series) | kSettingsStream, i);
+      double longest = random.uniform(1e6, 4e6);
+      for (Wave& wave : waves_[i]) {
+        wave = {longest, random.uniform(), random.uniform(0.5, 1)};
+        longest /= random.uniform(10, 40);
+      }
+    }
+  }
+
+  void operator()(std::uint64_t number, RowRandom& random, std::span<double> row) const {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      row[i] = random.normal(0, 0.05);
+      double height = 1;
+      for (const Wave& wave : waves_[i]) {
+        row[i] += height * wave.height * parabola(static_cast<double>(number) / wave.length + wave.start);
+        height /= 3;
+      }
+    }
+  }
+
+ private:
+  struct Wave {
+    double length, start, height;
+  };
+  static constexpr std::size_t kNumWaves = 3;
+
+  // A smooth wave of period 1 between -1 and 1, of parabolas instead of a sine.
+  static double parabola(double turns) {
+    const double phase = turns - std::floor(turns);
+    const double half = phase < 0.5 ? phase : phase - 0.5;
+    const double arch = 16 * half * (0.5 - half);
+    return phase < 0.5 ? arch : -arch;
+  }
+
+  std::vector<std::array<Wave, kNumWaves>> waves_;
 };
 
 template <Element T>
@@ -185,12 +271,17 @@ std::vector<Attribute> numbered_attributes(int num_attributes) {
   return attributes;
 }
 
+// make_row(random numbers of the row, its values), or with the row's number before them.
 template <typename MakeRow>
 Table generate_numbers(const GenerateOptions& options, const MakeRow& make_row) {
   Table table = make_empty_table<float>(options.num_rows, numbered_attributes(options.num_attributes));
   fill_table<float>(table, [&](std::uint64_t row, std::span<double> values) {
     RowRandom random(options.seed, stream_of(options.kind), row);
-    make_row(random, values);
+    if constexpr (std::invocable<const MakeRow&, std::uint64_t, RowRandom&, std::span<double>>) {
+      make_row(row, random, values);
+    } else {
+      make_row(random, values);
+    }
   });
   return table;
 }
@@ -233,6 +324,7 @@ Table generate_hotels(const GenerateOptions& options) {
 }
 
 Table generate(const GenerateOptions& options) {
+  const auto num_attributes = static_cast<std::size_t>(options.num_attributes);
   switch (options.kind) {
     case TableKind::independent:
       return generate_numbers(options, make_independent);
@@ -245,10 +337,21 @@ Table generate(const GenerateOptions& options) {
     case TableKind::zipf:
       return generate_numbers(options, make_zipf);
     case TableKind::clusters:
-      return generate_numbers(options,
-                              ClusterMaker(options.seed, static_cast<std::size_t>(options.num_attributes)));
+      return generate_numbers(options, ClusterMaker(options.seed, num_attributes));
     case TableKind::hotels:
       return generate_hotels(options);
+    case TableKind::gaussian:
+      return generate_numbers(options, make_gaussian);
+    case TableKind::weather:
+      return generate_numbers(options, make_weather);
+    case TableKind::heavytailed:
+      return generate_numbers(options, make_heavytailed);
+    case TableKind::sparse:
+      return generate_numbers(options, make_sparse);
+    case TableKind::series:
+      return generate_numbers(options, SeriesMaker(options.seed, num_attributes));
+    case TableKind::compositional:
+      return generate_numbers(options, make_compositional);
   }
   throw InvalidArgument("unknown table kind " + std::to_string(static_cast<int>(options.kind)));
 }

@@ -12,7 +12,7 @@ constexpr unsigned kWarps = kThreads / kWarpSize;
 constexpr unsigned kAllLanes = 0xffffffff;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// As in index/subset_maxima.cc: a subset's sum is that of its first 3 attributes plus that of the others. A
+// As in index/subset_extremes.cc: a subset's sum is that of its first 3 attributes plus that of the others. A
 // lane has one set of others, with each of the 8 sets of the first.
 constexpr int kLow = 3;
 constexpr int kLowSums = 1 << kLow;
@@ -24,12 +24,21 @@ constexpr std::uint32_t kTileRows = 64;
 struct Shared {
   double tile[kMaxGroupSize][kTileRows];  // unit values of a group; 0 where the group has no attribute
   double maxima[kWarps][kMaxSums];        // of the rows that each warp has seen
+  double minima[kWarps][kMaxSums];
   double max_abs[kMaxAttributes];         // of the unit values
 };
 
 __device__ double greater(double a, double b) {
   return a < b ? b : a;
 }
+
+__device__ double lesser(double a, double b) {
+  return b < a ? b : a;
+}
+
+struct Extremes {
+  double maximum, minimum;
+};
 
 // A leaf, its unit values and the column of its bounds.
 template <typename T>
@@ -52,21 +61,21 @@ struct Leaf {
   }
 };
 
+// The row of a maximum, and that of the minimum of the same sum.
+template <typename T>
+__device__ void write_extremes(const Leaf<T>& leaf, const BoundRule& rule, int row, Extremes extremes,
+                               double slack) {
+  if (rule.exact_sums) slack = 0;
+  leaf.write(row, round_up_to_half(extremes.maximum + slack));
+  leaf.write(row + rule.layout.first_minimum_row(), round_down_to_half(extremes.minimum - slack));
+}
+
 // Changing units keeps the order of values, so the extremes are those of the corners.
 template <typename T>
 __device__ void write_max_abs(const Leaf<T>& leaf, Shared& shared) {
   for (int a = static_cast<int>(threadIdx.x); a < leaf.num_attributes; a += kThreads)
     shared.max_abs[a] =
         greater(fabs(leaf.to_units(a, leaf.maximum[a])), fabs(leaf.to_units(a, leaf.minimum[a])));
-}
-
-template <typename T>
-__device__ void write_minima(const Leaf<T>& leaf, const BoundRule& rule, const Shared& shared) {
-  for (int a = static_cast<int>(threadIdx.x); a < leaf.num_attributes; a += kThreads) {
-    double smallest = leaf.to_units(a, leaf.minimum[a]);
-    if (!rule.exact_sums) smallest -= sum_slack(shared.max_abs[a], 1);
-    leaf.write(rule.layout.minimum_row(a), round_down_to_half(smallest));
-  }
 }
 
 template <typename T>
@@ -80,9 +89,8 @@ __device__ void fill_tile(const Leaf<T>& leaf, const BoundLayout::Group& group, 
   }
 }
 
-// Raises the maxima of a lane's sets by one row of the tile, in the order of subset_maxima.
-__device__ void raise_maxima(const Shared& shared, std::uint32_t row, unsigned lane,
-                             double (&maxima)[kLowSums]) {
+// Widens the extremes of a lane's sets by one row of the tile, in the order of subset_extremes.
+__device__ void widen(const Shared& shared, std::uint32_t row, unsigned lane, Extremes (&extremes)[kLowSums]) {
   double low[kLowSums];
   low[0] = 0;
 #pragma unroll
@@ -96,63 +104,77 @@ __device__ void raise_maxima(const Shared& shared, std::uint32_t row, unsigned l
   for (int a = kLow; a < kMaxGroupSize; ++a)
     if ((lane >> (a - kLow) & 1) != 0) high = high + shared.tile[a][row];
 #pragma unroll
-  for (int s = 0; s < kLowSums; ++s) maxima[s] = greater(maxima[s], low[s] + high);
+  for (int s = 0; s < kLowSums; ++s) {
+    const double sum = low[s] + high;
+    extremes[s] = {greater(extremes[s].maximum, sum), lesser(extremes[s].minimum, sum)};
+  }
 }
 
-// shared.maxima of all warps; the block has to wait for each other before they are read.
+// shared.maxima and minima of all warps; the block has to wait for each other before they are read.
 template <typename T>
-__device__ void find_maxima(const Leaf<T>& leaf, const BoundLayout::Group& group, Shared& shared) {
+__device__ void find_extremes(const Leaf<T>& leaf, const BoundLayout::Group& group, Shared& shared) {
   const unsigned lane = threadIdx.x % kWarpSize, warp = threadIdx.x / kWarpSize;
-  double maxima[kLowSums];
-  for (double& maximum : maxima) maximum = -kInfinity;
+  Extremes extremes[kLowSums];
+  for (Extremes& each : extremes) each = {-kInfinity, kInfinity};
   for (std::uint32_t first = 0; first < leaf.num_rows; first += kTileRows) {
     const std::uint32_t count = min(leaf.num_rows - first, kTileRows);
     __syncthreads();  // before the tile, and the maxima of the group before, are overwritten
     fill_tile(leaf, group, first, count, shared);
     __syncthreads();  // the tile is read by all
-    for (std::uint32_t row = warp; row < count; row += kWarps) raise_maxima(shared, row, lane, maxima);
+    for (std::uint32_t row = warp; row < count; row += kWarps) widen(shared, row, lane, extremes);
   }
-  for (int s = 0; s < kLowSums; ++s) shared.maxima[warp][lane * kLowSums + s] = maxima[s];
+  for (int s = 0; s < kLowSums; ++s) {
+    shared.maxima[warp][lane * kLowSums + s] = extremes[s].maximum;
+    shared.minima[warp][lane * kLowSums + s] = extremes[s].minimum;
+  }
+}
+
+// Of all warps.
+__device__ Extremes joined(const Shared& shared, unsigned mask) {
+  Extremes extremes = {shared.maxima[0][mask], shared.minima[0][mask]};
+  for (unsigned warp = 1; warp < kWarps; ++warp)
+    extremes = {greater(extremes.maximum, shared.maxima[warp][mask]),
+                lesser(extremes.minimum, shared.minima[warp][mask])};
+  return extremes;
 }
 
 template <typename T>
 __device__ void write_group(const Leaf<T>& leaf, const BoundRule& rule, const BoundLayout::Group& group,
                             Shared& shared) {
-  find_maxima(leaf, group, shared);
-  __syncthreads();  // every warp's maxima are there
+  find_extremes(leaf, group, shared);
+  __syncthreads();  // those of every warp are there
   for (unsigned mask = threadIdx.x; mask < 1u << group.size; mask += kThreads) {
     if (mask == 0) continue;
-    double maximum = shared.maxima[0][mask];
-    for (unsigned warp = 1; warp < kWarps; ++warp) maximum = greater(maximum, shared.maxima[warp][mask]);
-    if (!rule.exact_sums) {
-      double sum = 0;  // the last attribute first, as BlockBounds adds them
-      for (int a = group.size - 1; a >= 0; --a)
-        if ((mask >> a & 1) != 0) sum = sum + shared.max_abs[group.first_attribute + a];
-      maximum += sum_slack(sum, group.size);
-    }
-    leaf.write(group.first_row + static_cast<int>(mask) - 1, round_up_to_half(maximum));
+    double sum = 0;  // the last attribute first, as BlockBounds adds them
+    for (int a = group.size - 1; a >= 0; --a)
+      if ((mask >> a & 1) != 0) sum = sum + shared.max_abs[group.first_attribute + a];
+    write_extremes(leaf, rule, group.first_row + static_cast<int>(mask) - 1, joined(shared, mask),
+                   sum_slack(sum, group.size));
   }
 }
 
 template <typename T>
 __device__ void write_total(const Leaf<T>& leaf, const BoundRule& rule, Shared& shared) {
-  double largest = -kInfinity;
+  Extremes extremes = {-kInfinity, kInfinity};
   for (std::uint32_t row = threadIdx.x; row < leaf.num_rows; row += kThreads) {
     double total = 0;
     for (int a = 0; a < leaf.num_attributes; ++a) total = total + leaf.unit_value(a, row);
-    largest = greater(largest, total);
+    extremes = {greater(extremes.maximum, total), lesser(extremes.minimum, total)};
   }
   for (unsigned step = kWarpSize / 2; step > 0; step /= 2)
-    largest = greater(largest, __shfl_xor_sync(kAllLanes, largest, step));
-  __syncthreads();  // the maxima of the last group have been read
-  if (threadIdx.x % kWarpSize == 0) shared.maxima[threadIdx.x / kWarpSize][0] = largest;
+    extremes = {greater(extremes.maximum, __shfl_xor_sync(kAllLanes, extremes.maximum, step)),
+                lesser(extremes.minimum, __shfl_xor_sync(kAllLanes, extremes.minimum, step))};
+  __syncthreads();  // the extremes of the last group have been read
+  if (threadIdx.x % kWarpSize == 0) {
+    shared.maxima[threadIdx.x / kWarpSize][0] = extremes.maximum;
+    shared.minima[threadIdx.x / kWarpSize][0] = extremes.minimum;
+  }
   __syncthreads();  // the totals of all warps are there
   if (threadIdx.x != 0) return;
-  for (unsigned warp = 1; warp < kWarps; ++warp) largest = greater(largest, shared.maxima[warp][0]);
   double sum = 0;
   for (int a = 0; a < leaf.num_attributes; ++a) sum = sum + shared.max_abs[a];
-  if (!rule.exact_sums) largest += sum_slack(sum, leaf.num_attributes);
-  leaf.write(rule.layout.total_row(), round_up_to_half(largest));
+  write_extremes(leaf, rule, rule.layout.total_row(Extreme::maximum), joined(shared, 0),
+                 sum_slack(sum, leaf.num_attributes));
 }
 
 // A thread block a leaf. Blocks of neighbouring leaves write to the same lines, which the L2 cache joins.
@@ -178,7 +200,6 @@ __global__ void __launch_bounds__(kThreads)
   }
   write_max_abs(leaf, shared);
   __syncthreads();  // max_abs is read by all
-  write_minima(leaf, rule, shared);
   for (int g = 0; g < rule.layout.num_groups(); ++g) write_group(leaf, rule, rule.layout.group(g), shared);
   if (rule.layout.has_total()) write_total(leaf, rule, shared);
 }

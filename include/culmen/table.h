@@ -19,7 +19,7 @@
 namespace culmen {
 
 // Which end of an attribute is good. It never changes an answer: it says which sign a weight usually has
-// (high: positive, low: negative), and the index makes that sign the fast one.
+// (high: positive, low: negative), and the index makes that sign the faster one.
 enum class Preference : std::uint8_t { high, low };
 
 struct Attribute {

@@ -85,7 +85,13 @@ enum class TableKind : std::uint8_t {
   ratings,
   zipf,
   clusters,
-  hotels
+  hotels,
+  gaussian,
+  weather,
+  heavytailed,
+  sparse,
+  series,
+  compositional
 };
 
 struct GenerateOptions {

@@ -9,7 +9,7 @@
 namespace culmen::test {
 namespace {
 
-TEST(BoundLayout, GivesEverySubsetTotalAndMinimumARowOfItsOwn) {
+TEST(BoundLayout, GivesEveryExtremeOfEverySubsetARowOfItsOwn) {
   for (int d = 1; d <= kMaxAttributes; ++d) {
     const BoundLayout layout(d);
     std::multiset<int> rows;
@@ -21,12 +21,16 @@ TEST(BoundLayout, GivesEverySubsetTotalAndMinimumARowOfItsOwn) {
       EXPECT_LE(group.size, kMaxGroupSize);
       attributes += group.size;
       for (unsigned mask = 1; mask < 1u << group.size; ++mask)
-        rows.insert(layout.subset_row(static_cast<int>(g), mask));
+        for (const Extreme extreme : {Extreme::maximum, Extreme::minimum}) {
+          const int row = layout.subset_row(static_cast<int>(g), mask, extreme);
+          EXPECT_EQ(row < layout.first_minimum_row(), extreme == Extreme::maximum);
+          rows.insert(row);
+        }
     }
     EXPECT_EQ(attributes, d);
     EXPECT_EQ(layout.has_total(), d > kMaxGroupSize);
-    if (layout.has_total()) rows.insert(layout.total_row());
-    for (int i = 0; i < d; ++i) rows.insert(layout.minimum_row(i));
+    if (layout.has_total()) rows.insert(layout.total_row(Extreme::maximum));
+    if (layout.has_total()) rows.insert(layout.total_row(Extreme::minimum));
     EXPECT_EQ(static_cast<int>(rows.size()), layout.num_rows());
     EXPECT_EQ(*rows.begin(), 0);
     EXPECT_EQ(*rows.rbegin(), layout.num_rows() - 1);
@@ -35,7 +39,7 @@ TEST(BoundLayout, GivesEverySubsetTotalAndMinimumARowOfItsOwn) {
   }
 }
 
-TEST(BoundLayout, FindsTheGroupAndMaximumOfEachAttribute) {
+TEST(BoundLayout, FindsTheGroupAndExtremesOfEachAttribute) {
   for (int d = 1; d <= kMaxAttributes; ++d) {
     const BoundLayout layout(d);
     for (int i = 0; i < d; ++i) {
@@ -43,6 +47,7 @@ TEST(BoundLayout, FindsTheGroupAndMaximumOfEachAttribute) {
       EXPECT_GE(i, group.first_attribute);
       EXPECT_LT(i, group.first_attribute + group.size);
       EXPECT_EQ(layout.maximum_row(i), group.first_row + (1 << (i - group.first_attribute)) - 1);
+      EXPECT_EQ(layout.minimum_row(i), layout.first_minimum_row() + layout.maximum_row(i));
     }
   }
 }

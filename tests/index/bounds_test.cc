@@ -289,10 +289,10 @@ TEST_P(Bounds, OfRangesNeverExcludeATupleInTheRange) {
 INSTANTIATE_TEST_SUITE_P(AllValueClasses, Bounds, testing::ValuesIn(all_value_classes()),
                          [](const auto& suite) { return std::string(value_class_name(suite.param)); });
 
-// The rows of every leaf under the first node against sums in a wider format. Returns how many maxima the
-// other rounding would have put too low.
+// The rows of every leaf under the first node against sums in a wider format. Returns how many the other rounding
+// would have put on the wrong side.
 std::uint64_t expect_rows_cover_real_sums(const Snapshot& s) {
-  std::uint64_t down_would_fail = 0;
+  std::uint64_t others_would_fail = 0;
   const auto block_rows = static_cast<std::uint64_t>(s.block_rows);
   const auto in_units = [&s](std::uint64_t row, int attribute) {
     const BoundUnit& unit = s.units[static_cast<std::size_t>(attribute)];
@@ -303,14 +303,16 @@ std::uint64_t expect_rows_cover_real_sums(const Snapshot& s) {
     return static_cast<long double>(
         static_cast<float>(s.node(0).bounds()[row * kFanOut + static_cast<int>(leaf)]));
   };
-  const auto check_maximum = [&](int row, const std::vector<int>& subset) {
+  // row: of the maximum.
+  const auto check_extremes = [&](int row, const std::vector<int>& subset) {
     for (std::uint32_t leaf = 0; leaf < s.node(0).header().num_children; ++leaf)
       for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
         long double sum = 0;
         for (const int attribute : subset) sum += in_units(leaf * block_rows + r, attribute);
         EXPECT_GE(stored(row, leaf), sum) << "bounds row " << row << ", leaf " << leaf;
+        EXPECT_LE(stored(row + s.layout.first_minimum_row(), leaf), sum) << "of minima";
         const float down = round_down_to_half(static_cast<double>(sum));
-        down_would_fail += static_cast<long double>(down) < sum ? 1 : 0;
+        others_would_fail += static_cast<long double>(down) < sum ? 1 : 0;
       }
   };
   for (std::size_t g = 0; g < s.layout.groups().size(); ++g) {
@@ -319,31 +321,27 @@ std::uint64_t expect_rows_cover_real_sums(const Snapshot& s) {
       std::vector<int> subset;
       for (int i = 0; i < group.size; ++i)
         if ((mask >> i & 1) != 0) subset.push_back(group.first_attribute + i);
-      check_maximum(s.layout.subset_row(static_cast<int>(g), mask), subset);
+      check_extremes(s.layout.subset_row(static_cast<int>(g), mask, Extreme::maximum), subset);
     }
   }
   if (s.layout.has_total()) {
     std::vector<int> everything;
     for (int i = 0; i < s.num_attributes(); ++i) everything.push_back(i);
-    check_maximum(s.layout.total_row(), everything);
+    check_extremes(s.layout.total_row(Extreme::maximum), everything);
   }
-  for (int i = 0; i < s.num_attributes(); ++i)
-    for (std::uint32_t leaf = 0; leaf < s.node(0).header().num_children; ++leaf)
-      for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r)
-        EXPECT_LE(stored(s.layout.minimum_row(i), leaf), in_units(leaf * block_rows + r, i));
-  return down_would_fail;
+  return others_would_fail;
 }
 
 TEST(BlockBounds, CoverTheRealSumsOfEverySubset) {
-  std::uint64_t down_would_fail = 0;
+  std::uint64_t others_would_fail = 0;
   for (std::uint64_t trial = 0; trial < 400; ++trial) {
     Random random(trial + 1);
     const Table table = random_table(random, static_cast<ValueClass>(trial % kNumValueClasses),
                                      1 + random.below(40), random.between(1, 12));
-    down_would_fail +=
+    others_would_fail +=
         expect_rows_cover_real_sums(*bulk_load(table.view(), {.block_rows = 16, .num_threads = 1}));
   }
-  EXPECT_GT(down_would_fail, 0u);
+  EXPECT_GT(others_would_fail, 0u);
 }
 
 // 1 + 2^-54 rounds to 1 in binary64, which the stored format holds: rounding up afterwards comes too late.
@@ -376,17 +374,21 @@ TEST(BoundPlan, ReadsOneRowForEqualWeights) {
     for (Attribute& attribute : table.attributes) attribute.preference = Preference::high;
     const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.block_rows = 16});
     // Units differ by column, so weights that are equal in units undo them.
-    Query query{.weights = std::vector<double>(static_cast<std::size_t>(d)), .k = 1};
-    for (std::size_t i = 0; i < query.weights.size(); ++i) query.weights[i] = s->units[i].inverse;
-    const ResolvedQuery resolved = resolve(query, *s);
-    ASSERT_EQ(resolved.bound.terms.size(), 1u) << d;
-    const int row = resolved.bound.terms[0].row;
-    EXPECT_EQ(row, d <= kMaxGroupSize ? s->layout.subset_row(0, (1u << d) - 1) : s->layout.total_row());
-    const std::vector<double> best = best_scores(*s, resolved);
-    double bounds[kFanOut];
-    simd::child_bounds(s->node(0).bounds(), resolved.bound, bounds);
-    for (std::size_t c = 0; c < s->node(0).header().num_children; ++c)
-      EXPECT_NEAR(bounds[c], best[c], 2e-3 * d);  // in units: what storing rounds away
+    for (const Extreme extreme : {Extreme::maximum, Extreme::minimum}) {
+      const double sign = extreme == Extreme::maximum ? 1 : -1;
+      Query query{.weights = {}, .k = 1};
+      for (const BoundUnit& unit : s->units) query.weights.push_back(sign * unit.inverse);
+      const ResolvedQuery resolved = resolve(query, *s);
+      ASSERT_EQ(resolved.bound.terms.size(), 1u) << d;
+      const int row = resolved.bound.terms[0].row;
+      EXPECT_EQ(row, d <= kMaxGroupSize ? s->layout.subset_row(0, (1u << d) - 1, extreme)
+                                        : s->layout.total_row(extreme));
+      const std::vector<double> best = best_scores(*s, resolved);
+      double bounds[kFanOut];
+      simd::child_bounds(s->node(0).bounds(), resolved.bound, bounds);
+      for (std::size_t c = 0; c < s->node(0).header().num_children; ++c)
+        EXPECT_NEAR(bounds[c], best[c], 2e-3 * d);  // in units: what storing rounds away
+    }
   }
 }
 
@@ -407,7 +409,7 @@ TEST(BoundPlan, IsAsTightAsTheBoxOfTheBlock) {
     for (Attribute& attribute : table.attributes) attribute.preference = Preference::high;
     const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.block_rows = 32});
     Query query{.weights = {}, .k = 1};
-    for (int i = 0; i < 6; ++i) query.weights.push_back(random.unit());
+    for (int i = 0; i < 6; ++i) query.weights.push_back(random.uniform(-1, 1));
     const ResolvedQuery resolved = resolve(query, *s);
     double bounds[kFanOut];
     simd::child_bounds(s->node(0).bounds(), resolved.bound, bounds);

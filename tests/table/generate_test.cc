@@ -21,7 +21,9 @@ namespace {
 
 constexpr TableKind kAllKinds[] = {TableKind::independent, TableKind::correlated, TableKind::anticorrelated,
                                    TableKind::ratings,     TableKind::zipf,       TableKind::clusters,
-                                   TableKind::hotels};
+                                   TableKind::hotels,      TableKind::gaussian,   TableKind::weather,
+                                   TableKind::heavytailed, TableKind::sparse,     TableKind::series,
+                                   TableKind::compositional};
 
 double value_at(const Table& table, std::size_t column, std::size_t row) {
   if (const auto* values = std::get_if<std::vector<float>>(&table.storage[column])) return (*values)[row];
@@ -168,7 +170,7 @@ TEST(GenerateTable, GivesTheSameBytesForEveryNumberOfThreads) {
 TEST(GenerateTable, KeepsItsBytesFromReleaseToRelease) {
   constexpr std::uint64_t kHashes[] = {0x7264102eb483a989, 0xf6145b2e280017c3, 0xdf74c57a58e568ab,
                                        0x1a2a053a5561ba49, 0x8d17aa2958a71668, 0xd806ac5c2f671942,
-                                       0x28a288eeb63f206e};
+                                       0x28a288eeb63f206e, 0x7bf9a8ae0e15cf1b, 0x20544d3669ba73bb, 0x447f28d373f8ea4f, 0x7b8db29eace62032, 0x95ba00128c1dba9d, 0x6f92215a340c2b0d};
   for (const TableKind kind : kAllKinds) {
     const Table table = generate_table({.kind = kind, .num_rows = 10000, .num_attributes = 5, .seed = 42});
     EXPECT_EQ(hash_of(table), kHashes[static_cast<int>(kind)])
@@ -195,7 +197,7 @@ TEST(GenerateTable, MakesAnotherTableFromEverySeedAndKind) {
       hashes.insert(hash_of(generate_table({.kind = kind, .num_rows = 50, .seed = seed})));
     }
   }
-  EXPECT_EQ(hashes.size(), 21u);
+  EXPECT_EQ(hashes.size(), 3 * std::size(kAllKinds));
 }
 
 TEST(GenerateTable, NamesColumnsAndGivesEachItsValues) {
@@ -411,6 +413,69 @@ TEST_F(Hotels, CostMoreWithStarsAndNearTheCentreAndAreRatedBetter) {
   EXPECT_GT(correlation_of("rating", "renovated"), 0.1);
 }
 
+TEST(Gaussian, HasNoDirection) {
+  const Table table = generate_table({.kind = TableKind::gaussian, .num_rows = 50000});
+  for (std::size_t column = 0; column < 8; ++column) {
+    const std::vector<double> values = column_of(table, column);
+    EXPECT_NEAR(mean_of(values), 0, 0.02);
+    EXPECT_NEAR(share_of(values, -1, 1), 0.683, 0.01);
+    EXPECT_NEAR(correlation(values, column_of(table, (column + 1) % 8)), 0, 0.02);
+  }
+}
+
+TEST(Weather, TiesAndGoesInPairs) {
+  const Table table = generate_table({.kind = TableKind::weather, .num_rows = 20000});
+  for (std::size_t column = 0; column < 8; column += 2) {
+    const std::vector<double> values = column_of(table, column);
+    EXPECT_LT(std::set<double>(values.begin(), values.end()).size(), 1000u);
+    EXPECT_GT(correlation(values, column_of(table, column + 1)), 0.95);
+    EXPECT_NEAR(correlation(values, column_of(table, (column + 2) % 8)), 0, 0.03);
+  }
+}
+
+TEST(Heavytailed, HasOutliersOfBothSigns) {
+  const Table table = generate_table({.kind = TableKind::heavytailed, .num_rows = 100000});
+  const std::vector<double> values = column_of(table, 3);
+  EXPECT_NEAR(share_of(values, -1.5, 1.5), 0.5, 0.05);
+  EXPECT_LT(*std::min_element(values.begin(), values.end()), -1e4);
+  EXPECT_GT(*std::max_element(values.begin(), values.end()), 1e4);
+}
+
+TEST(Sparse, IsZeroInNineteenOfTwenty) {
+  const std::vector<double> values =
+      column_of(generate_table({.kind = TableKind::sparse, .num_rows = 50000}), 2);
+  EXPECT_NEAR(share_of(values, 0, 0), 0.95, 0.005);
+  EXPECT_EQ(share_of(values, 0, 1), 1);
+}
+
+TEST(Series, IsMuchTheSameFromRowToRow) {
+  const Table table = generate_table({.kind = TableKind::series, .num_rows = 300000});
+  for (std::size_t column = 0; column < 8; ++column) {
+    std::vector<double> values = column_of(table, column);
+    std::vector<double> next(values.begin() + 1, values.end());
+    values.pop_back();
+    EXPECT_GT(correlation(values, next), 0.9);
+    const double mean = mean_of(values);
+    EXPECT_LT(share_of(values, mean - 0.05, mean + 0.05), 0.6) << "waves, not noise alone";
+  }
+}
+
+TEST(Compositional, IsDividedIntoSharesOfOne) {
+  for (const int dims : {1, 2, 8, 64}) {
+    const Table table =
+        generate_table({.kind = TableKind::compositional, .num_rows = 2000, .num_attributes = dims});
+    for (std::size_t row = 0; row < table.num_rows; ++row) {
+      double sum = 0;
+      for (std::size_t column = 0; column < table.columns.size(); ++column) {
+        EXPECT_GE(value_at(table, column, row), 0);
+        sum += value_at(table, column, row);
+      }
+      EXPECT_NEAR(sum, 1, 1e-5);
+    }
+    EXPECT_NEAR(mean_of(column_of(table, 0)), 1.0 / dims, 0.02) << "no attribute is favoured";
+  }
+}
+
 TEST(ParseTableKind, KnowsEveryKind) {
   EXPECT_EQ(parse_table_kind("independent"), TableKind::independent);
   EXPECT_EQ(parse_table_kind("correlated"), TableKind::correlated);
@@ -419,6 +484,12 @@ TEST(ParseTableKind, KnowsEveryKind) {
   EXPECT_EQ(parse_table_kind("zipf"), TableKind::zipf);
   EXPECT_EQ(parse_table_kind("clusters"), TableKind::clusters);
   EXPECT_EQ(parse_table_kind("hotels"), TableKind::hotels);
+  EXPECT_EQ(parse_table_kind("gaussian"), TableKind::gaussian);
+  EXPECT_EQ(parse_table_kind("weather"), TableKind::weather);
+  EXPECT_EQ(parse_table_kind("heavytailed"), TableKind::heavytailed);
+  EXPECT_EQ(parse_table_kind("sparse"), TableKind::sparse);
+  EXPECT_EQ(parse_table_kind("series"), TableKind::series);
+  EXPECT_EQ(parse_table_kind("compositional"), TableKind::compositional);
 }
 
 TEST(ParseTableKind, ListsTheKindsWhenItDoesNotKnowOne) {
@@ -429,7 +500,7 @@ TEST(ParseTableKind, ListsTheKindsWhenItDoesNotKnowOne) {
     EXPECT_STREQ(
         error.what(),
         "unknown kind of table \"hotel\"; known: independent, correlated, anticorrelated, ratings, zipf, "
-        "clusters, hotels");
+        "clusters, hotels, gaussian, weather, heavytailed, sparse, series, compositional");
   }
 }
 

@@ -37,7 +37,8 @@ from program import (
 
 class GenerateTest(Case):
     def test_makes_every_kind(self):
-        for kind in ["independent", "correlated", "anticorrelated", "ratings", "zipf", "clusters"]:
+        for kind in [*("independent", "correlated", "anticorrelated", "ratings", "zipf", "clusters"),
+                     *("gaussian", "weather", "heavytailed", "sparse", "series", "compositional")]:
             with self.subTest(kind):
                 out, err = self.culmen("generate", kind, "--rows", 20, "--dims", 3, "-o", "t.csv")
                 self.assertEqual(out, "")

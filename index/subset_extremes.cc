@@ -1,10 +1,10 @@
-#include "index/subset_maxima.h"
+#include "index/subset_extremes.h"
 
 #include <algorithm>
 #include <cmath>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "index/subset_maxima.cc"
+#define HWY_TARGET_INCLUDE "index/subset_extremes.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -45,39 +45,54 @@ HWY_INLINE void FillTile(const double* values, std::size_t stride, std::size_t n
   }
 }
 
-// Raises the maxima of kHigh high subsets, times 8 low ones, which stay in registers over the rows of the
-// tile.
+// The extremes of kHigh high subsets, times 8 low ones, widened by the rows of the tile; they stay in registers.
 template <std::size_t kHigh>
-HWY_INLINE void RaiseMaxima(const double* low, const double* high, std::size_t num_rows, double* maxima) {
+HWY_INLINE void Widen(const double* low, const double* high, std::size_t num_rows, double* maxima,
+                      double* minima) {
   const hn::CappedTag<double, kLowSums> d;
   for (std::size_t s = 0; s < kLowSums; s += hn::Lanes(d)) {
-    hn::Vec<decltype(d)> best[kHigh];
-    for (std::size_t h = 0; h < kHigh; ++h) best[h] = hn::Load(d, maxima + h * kLowSums + s);
+    hn::Vec<decltype(d)> largest[kHigh], smallest[kHigh];
+    for (std::size_t h = 0; h < kHigh; ++h) {
+      largest[h] = hn::Load(d, maxima + h * kLowSums + s);
+      smallest[h] = hn::Load(d, minima + h * kLowSums + s);
+    }
     for (std::size_t r = 0; r < num_rows; ++r) {
       const auto sums = hn::Load(d, low + r * kLowSums + s);
-      for (std::size_t h = 0; h < kHigh; ++h)
-        best[h] = hn::Max(best[h], hn::Add(sums, hn::Set(d, high[h * kTileRows + r])));
+      for (std::size_t h = 0; h < kHigh; ++h) {
+        const auto sum = hn::Add(sums, hn::Set(d, high[h * kTileRows + r]));
+        largest[h] = hn::Max(largest[h], sum);
+        smallest[h] = hn::Min(smallest[h], sum);
+      }
     }
-    for (std::size_t h = 0; h < kHigh; ++h) hn::Store(best[h], d, maxima + h * kLowSums + s);
+    for (std::size_t h = 0; h < kHigh; ++h) {
+      hn::Store(largest[h], d, maxima + h * kLowSums + s);
+      hn::Store(smallest[h], d, minima + h * kLowSums + s);
+    }
   }
 }
 
-void SubsetMaxima(const double* values, std::size_t stride, int num_rows, int num_attributes,
-                  double* maxima) {
-  HWY_ALIGN double best[256];
+void SubsetExtremes(const double* values, std::size_t stride, int num_rows, int num_attributes,
+                    double* maxima, double* minima) {
+  constexpr std::size_t kHighAtOnce = 4;
+  HWY_ALIGN double largest[256];
+  HWY_ALIGN double smallest[256];
   Tile tile;  // NOLINT(cppcoreguidelines-pro-type-member-init): FillTile writes what is read
   const std::size_t num_high = num_attributes > kLow ? std::size_t{1} << (num_attributes - kLow) : 1;
-  std::fill_n(best, num_high * kLowSums, -HUGE_VAL);
+  std::fill_n(largest, num_high * kLowSums, -HUGE_VAL);
+  std::fill_n(smallest, num_high * kLowSums, HUGE_VAL);
   const auto rows = static_cast<std::size_t>(num_rows);
   for (std::size_t first = 0; first < rows; first += kTileRows) {
     const std::size_t count = HWY_MIN(kTileRows, rows - first);
     FillTile(values + first, stride, count, num_attributes, tile);
     std::size_t h = 0;
-    for (; h + 8 <= num_high; h += 8)
-      RaiseMaxima<8>(tile.low, tile.high + h * kTileRows, count, best + h * kLowSums);
-    for (; h < num_high; ++h) RaiseMaxima<1>(tile.low, tile.high + h * kTileRows, count, best + h * kLowSums);
+    for (; h + kHighAtOnce <= num_high; h += kHighAtOnce)
+      Widen<kHighAtOnce>(tile.low, tile.high + h * kTileRows, count, largest + h * kLowSums,
+                         smallest + h * kLowSums);
+    for (; h < num_high; ++h)
+      Widen<1>(tile.low, tile.high + h * kTileRows, count, largest + h * kLowSums, smallest + h * kLowSums);
   }
-  std::copy_n(best, std::size_t{1} << num_attributes, maxima);
+  std::copy_n(largest, std::size_t{1} << num_attributes, maxima);
+  std::copy_n(smallest, std::size_t{1} << num_attributes, minima);
 }
 
 }  // namespace culmen::HWY_NAMESPACE
@@ -86,11 +101,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace culmen {
 
-HWY_EXPORT(SubsetMaxima);
+HWY_EXPORT(SubsetExtremes);
 
-void subset_maxima(const double* values, std::size_t stride, int num_rows, int num_attributes,
-                   double* maxima) {
-  HWY_DYNAMIC_DISPATCH(SubsetMaxima)(values, stride, num_rows, num_attributes, maxima);
+void subset_extremes(const double* values, std::size_t stride, int num_rows, int num_attributes,
+                     double* maxima, double* minima) {
+  HWY_DYNAMIC_DISPATCH(SubsetExtremes)(values, stride, num_rows, num_attributes, maxima, minima);
 }
 
 }  // namespace culmen
