@@ -15,11 +15,10 @@ Context::Context(int device, const ContextOptions& options)
   if (stream_ == nullptr) stream_ = own_stream_.emplace().get();
 }
 
+// Not for the stream: the caller may have destroyed it. Work that failed has ended, too; a caller who wants to know of
+// it waits before.
 Context::~Context() {
-  try {
-    synchronize();
-  } catch (const CudaError&) {  // a caller who wants to know of it waits before
-  }
+  for (const Held& held : held_) cudaEventSynchronize(held.end.get());
 }
 
 void Context::synchronize() const {

@@ -63,8 +63,9 @@ struct DeviceOptions {
 [[nodiscard]] int num_devices() noexcept;
 
 struct ContextOptions {
-  // Where work is enqueued: a cudaStream_t on the index's GPU, which must outlive the context. Null: a stream
-  // of the context's own (to use the default stream of CUDA, give cudaStreamLegacy).
+  // Where work is enqueued: a cudaStream_t on the index's GPU, which must be there whenever the context is used, but not
+  // when it is destroyed. Null: a stream of the context's own (to use the default stream of CUDA, give
+  // cudaStreamLegacy).
   CUstream_st* stream = nullptr;
   // The most device memory that the context may keep. A batch that needs more is answered in parts, one after
   // the other. 0: what the largest batch of up to 1,048,576 queries has needed.

@@ -293,6 +293,29 @@ TEST(Async, KeepsTheOrderOfTheCallersStream) {
   cuda::check(cudaStreamDestroy(stream));
 }
 
+TEST(Async, LetsTheCallersStreamGoBeforeTheContext) {
+  SKIP_WITHOUT_GPU();
+  Random random(27);
+  const Table table = random_table(random, ValueClass::uniform_f32, 30'000, 4);
+  const DeviceIndex on_gpu = Index::build(table.view()).to_device();
+  constexpr std::size_t kQueries = 2000, kBest = 10;
+  const cuda::Buffer<double> weights(kQueries * 4), scores(kQueries * kBest);
+  const cuda::Buffer<std::int64_t> ids(kQueries * kBest);
+  const cuda::Buffer<std::uint32_t> counts(kQueries);
+  cuda::check(cudaMemset(weights.data(), 0, weights.size_bytes()));
+  std::vector<DeviceContext> contexts;
+  for (int i = 0; i < 8; ++i) {
+    cudaStream_t stream = nullptr;
+    cuda::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    contexts.push_back(on_gpu.make_context({.stream = stream}));
+    on_gpu.search_async({.weights = weights.data(), .num_queries = kQueries, .k = kBest},
+                        {ids.data(), scores.data(), counts.data()}, contexts.back());
+    cuda::check(cudaStreamDestroy(stream));  // while it works
+  }
+  contexts.clear();
+  cuda::check(cudaDeviceSynchronize());
+}
+
 TEST(Async, RefusesWhatTheHostCanSee) {
   SKIP_WITHOUT_GPU();
   Random random(27);
