@@ -207,7 +207,7 @@ class DeviceIndex::Impl {
       const gpu::SearchStateRef state = workspace.next(k, floor);
       launch(view, engine, plan, state, argument, workspace.stream().get());
       const gpu::ResultHeader& result = workspace.wait();
-      gpu::add_work(result, query.terms.size() + query.where.size(), query.bound.terms.size(), *view.snapshot,
+      gpu::add_work(result, query.terms.size() + query.where.size(), query.bound.num_terms(), *view.snapshot,
                     stats);
       if (result.outcome == gpu::Outcome::sorted) return to_hits({workspace.hits(), result.num_hits});
       if (result.outcome == gpu::Outcome::unsorted) {

@@ -35,6 +35,7 @@
 #include "planner/automatic.h"
 #include "planner/planner.h"
 #include "planner/speed_factor.h"
+#include "query/bound_plan.h"
 #include "query/resolve.h"
 
 namespace culmen {
@@ -384,7 +385,8 @@ SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k,
   const Snapshot& s = *result.snapshot;
   ResolvedQuery query;
   query.k = std::min(k, static_cast<std::size_t>(s.num_tuples));
-  resolve_filter(where, s, query);
+  query.where = resolve_filter(where, s);
+  query.bound.ranges = make_range_bounds(query.where, s);
   result.stats.engine = options.engine == Engine::scan ? Engine::scan : Engine::bounded;
   result.stats.tuples_in_index = s.num_tuples;
   const auto search = options.engine == Engine::scan ? cpu::scan_monotone : cpu::search_monotone;

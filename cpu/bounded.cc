@@ -57,7 +57,7 @@ class BoundedSearch {
   // corner's score carries none: where tuples are alike it shows that the leaf can only tie, and then the ids
   // decide. Far from the floor rounding decides nothing, and the corner is not worth a cache miss.
   bool could_tie(double bound) const {
-    return !query_.bound.exact && best_.full() && bound <= best_.floor() + query_.bound.looseness;
+    return (!query_.bound.exact || query_.bound.capped) && best_.full() && bound <= best_.floor() + query_.bound.looseness;
   }
 
   bool is_tied_out(NodeRef parent, std::uint32_t child) const {
@@ -118,11 +118,16 @@ class BoundedSearch {
     if (parent.header().level > 1) {
       const NodeRef node = snapshot_.node(slot);
       prefetch_bytes(node.bytes, kNodeBoundsOffset);
-      for (const BoundTerm& term : query_.bound.terms)
-        prefetch_bytes(node.bounds() + static_cast<std::size_t>(term.row) * kFanOut, kFanOut * sizeof(Half));
+      prefetch_rows(node, query_.bound.terms);
+      if (query_.bound.capped) prefetch_rows(node, query_.bound.capped->terms);
     } else {
       prefetch_leaf<T>(snapshot_, query_, slot);
     }
+  }
+
+  static void prefetch_rows(NodeRef node, const BoundTerms& terms) {
+    for (const BoundTerm& term : terms)
+      prefetch_bytes(node.bounds() + static_cast<std::size_t>(term.row) * kFanOut, kFanOut * sizeof(Half));
   }
 
   const Snapshot& snapshot_;

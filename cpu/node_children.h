@@ -2,6 +2,8 @@
 // the query's ranges.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "cpu/frontier.h"
@@ -11,13 +13,22 @@
 
 namespace culmen {
 
-inline Frontier::Bounds bounds_of_children(const ResolvedQuery& query, NodeRef node, SearchStats& stats) {
+inline Frontier::Bounds bounds_of_children(const BoundPlan& plan, NodeRef node) {
   Frontier::Bounds bounds;
-  simd::child_bounds(node.bounds(), query.bound, bounds.data());
+  simd::child_bounds(node.bounds(), plan.base, plan.terms, bounds.data());
+  if (!plan.capped) return bounds;
+  Frontier::Bounds capped;
+  simd::child_bounds(node.bounds(), plan.capped->base, plan.capped->terms, capped.data());
+  for (std::size_t c = 0; c < kFanOut; ++c)
+    bounds[c] = std::fmin(bounds[c], capped[c]);  // a NaN, which says nothing, leaves the other
+  return bounds;
+}
+
+inline Frontier::Bounds bounds_of_children(const ResolvedQuery& query, NodeRef node, SearchStats& stats) {
   ++stats.nodes_visited;
   stats.bounds_computed += node.header().num_children;
-  stats.bytes_touched += query.bound.terms.size() * kFanOut * sizeof(Half);
-  return bounds;
+  stats.bytes_touched += query.bound.num_terms() * kFanOut * sizeof(Half);
+  return bounds_of_children(query.bound, node);
 }
 
 inline bool misses_range(const BoundPlan& plan, NodeRef node, std::uint32_t child) {

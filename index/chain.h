@@ -21,12 +21,22 @@ struct ScoreChain {
   double offset;
 };
 
-// What a bound takes from an index: pieces of a snapshot, or of their copy on a device.
+// minimum <= oriented value <= maximum.
+struct RangePredicate {
+  std::int32_t attribute;
+  double minimum;
+  double maximum;
+};
+
+// What a bound takes from an index: pieces of a snapshot, or of their copy on a device. And ranges outside of which
+// there is nothing to cover: attributes whose good end a range cuts off are left to the base.
 struct BoundBasis {
   const BoundLayout* layout;
   const BoundUnit* units;       // [num_attributes]
   const AttributeStats* stats;  // [num_attributes]
   bool exact_sums;              // as in index/snapshot.h
+  const RangePredicate* caps = nullptr;
+  int num_caps = 0;
 };
 
 // coefficient * (the block's number in bounds row `row`).
@@ -56,6 +66,17 @@ CULMEN_HOST_DEVICE inline double largest_score(const ScoreChain& chain, const At
   return size;
 }
 
+// The largest w * a is at this value of a: the attribute's best over the index, or where a cap cuts that off.
+CULMEN_HOST_DEVICE inline double best_value(const Term& term, const BoundBasis& basis) {
+  const AttributeStats& stats = basis.stats[term.attribute];
+  double best = term.weight > 0 ? stats.maximum : stats.minimum;
+  for (int c = 0; c < basis.num_caps; ++c) {
+    if (basis.caps[c].attribute != term.attribute) continue;
+    best = term.weight > 0 ? std::fmin(best, basis.caps[c].maximum) : std::fmax(best, basis.caps[c].minimum);
+  }
+  return std::fmax(std::fmin(best, stats.maximum), stats.minimum);  // whatever is beyond, no tuple is there
+}
+
 // How a bound covers w * a for one used attribute: by w * anchor, which goes into the base, and by
 // unit_weight times what is stored of (a - anchor) / unit, which goes into the chain.
 struct Coverage {
@@ -69,10 +90,12 @@ struct Coverage {
 // make the bound less than it has to be, nor -infinity or NaN. Elsewhere the anchor is the attribute's best
 // value over the index, whatever the blocks have stored: where w * 2^e is not a normal number, and where the
 // unit has become so large that the least of stored numbers above 0 stands for more than all values are
-// apart.
+// apart. Also where a cap is.
 CULMEN_HOST_DEVICE inline Coverage coverage(const Term& term, const BoundBasis& basis) {
   const AttributeStats& stats = basis.stats[term.attribute];
   const BoundUnit& unit = basis.units[term.attribute];
+  const double best = best_value(term, basis);
+  if (best != (term.weight > 0 ? stats.maximum : stats.minimum)) return {best, 0, 0};
   const double above = stats.maximum - unit.origin, below = unit.origin - stats.minimum;
   const double extent = above > below ? above : below;
   const double unit_weight = term.weight * unit.unit;
@@ -81,7 +104,16 @@ CULMEN_HOST_DEVICE inline Coverage coverage(const Term& term, const BoundBasis& 
   const bool is_in_range = std::fabs(term.weight) * extent < HUGE_VAL;
   const bool tells_apart = extent == 0 || extent > kHalfMinimum * unit.unit;
   if (is_normal && is_in_range && tells_apart) return {unit.origin, unit_weight, extent};
-  return {term.weight > 0 ? stats.maximum : stats.minimum, 0, 0};
+  return {best, 0, 0};
+}
+
+// Whether there is an attribute in the chain whose good end is cut off.
+CULMEN_HOST_DEVICE inline bool is_capped(const ScoreChain& chain, const BoundBasis& basis) {
+  BoundBasis uncapped = basis;
+  uncapped.num_caps = 0;
+  for (int t = 0; t < chain.num_terms; ++t)
+    if (best_value(chain.terms[t], basis) != best_value(chain.terms[t], uncapped)) return true;
+  return false;
 }
 
 CULMEN_HOST_DEVICE constexpr int smaller(int a, int b) {  // std::min is not for devices
@@ -92,7 +124,7 @@ CULMEN_HOST_DEVICE constexpr int smaller(int a, int b) {  // std::min is not for
 // enough to be a binary64 number as it is.
 CULMEN_HOST_DEVICE inline bool bound_is_exact(const ScoreChain& chain, double magnitude,
                                               const BoundBasis& basis) {
-  if (!basis.exact_sums) return false;
+  if (!basis.exact_sums || basis.num_caps > 0) return false;  // a cap is anybody's number
   int weight_quantum = kNoQuantum;
   int value_quantum = kNoQuantum;
   for (int t = 0; t < chain.num_terms; ++t) {

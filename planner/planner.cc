@@ -43,6 +43,13 @@ std::string row_name(const Snapshot& snapshot, int row) {
   return text + "}";
 }
 
+std::string terms_text(const Snapshot& snapshot, const BoundTerms& terms) {
+  std::string text;
+  for (const BoundTerm& term : terms)
+    text += "            + " + number(term.coefficient) + " * " + row_name(snapshot, term.row) + "\n";
+  return text;
+}
+
 // A search by bounds that ends early, and says what it would have done to its end.
 class Probe : public cpu::SearchMonitor {
  public:
@@ -83,7 +90,7 @@ DeviceTable device_table(const Snapshot& snapshot, const ResolvedQuery& query) {
   const auto leaves = static_cast<double>(snapshot.num_leaves);
   const auto terms = static_cast<double>(query.terms.size());
   return {.index_bytes = static_cast<double>(snapshot.tree_bytes()),
-          .bounds_bytes = leaves * static_cast<double>(query.bound.terms.size() * sizeof(Half)),
+          .bounds_bytes = leaves * static_cast<double>(query.bound.num_terms() * sizeof(Half)),
           .column_bytes = leaves * terms * static_cast<double>(snapshot.block_rows) *
                           static_cast<double>(snapshot.value_bytes())};
 }
@@ -182,8 +189,10 @@ Explanation explain_plan(const Snapshot& snapshot, const ResolvedQuery& query, c
   if (plan.engine != Engine::bounded) return result;
   text +=
       "bound       " + number(query.bound.base) + (query.bound.exact ? " (no operation rounds)" : "") + "\n";
-  for (const BoundTerm& term : query.bound.terms)
-    text += "            + " + number(term.coefficient) + " * " + row_name(snapshot, term.row) + "\n";
+  text += terms_text(snapshot, query.bound.terms);
+  if (query.bound.capped)
+    text += "or, within the filter's ranges, if it is less\n            " + number(query.bound.capped->base) + "\n" +
+            terms_text(snapshot, query.bound.capped->terms);
   text += "            attributes in units of a power of two near their range, from their minimum on\n";
   return result;
 }

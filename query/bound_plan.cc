@@ -5,14 +5,7 @@
 #include "base/rounding.h"
 
 namespace culmen {
-
-BoundPlan make_bound_plan(const ScoreChain& chain, const Snapshot& snapshot) {
-  const BoundBasis basis = {&snapshot.layout, snapshot.units.data(), snapshot.stats.data(),
-                            snapshot.exact_sums};
-  BoundPlan plan{bound_start(chain, basis), {}, {}};
-  append_bound_terms(chain, basis, plan.terms);
-  return plan;
-}
+namespace {
 
 RangeBound make_range_bound(const RangePredicate& range, const Snapshot& snapshot) {
   const BoundUnit& unit = snapshot.units[static_cast<std::size_t>(range.attribute)];
@@ -22,6 +15,29 @@ RangeBound make_range_bound(const RangePredicate& range, const Snapshot& snapsho
   const double highest = unit.to_units(range.maximum);
   return {snapshot.layout.maximum_row(range.attribute), snapshot.layout.minimum_row(range.attribute),
           round_down_to_float(lowest - slack(lowest)), round_up_to_float(highest + slack(highest))};
+}
+
+}  // namespace
+
+BoundPlan make_bound_plan(const ScoreChain& chain, std::span<const RangePredicate> where,
+                          const Snapshot& snapshot) {
+  BoundBasis basis = {&snapshot.layout, snapshot.units.data(), snapshot.stats.data(), snapshot.exact_sums};
+  BoundPlan plan{bound_start(chain, basis), {}, {}, {}};
+  append_bound_terms(chain, basis, plan.terms);
+  plan.ranges = make_range_bounds(where, snapshot);
+  basis.caps = where.data();
+  basis.num_caps = static_cast<int>(where.size());
+  if (!is_capped(chain, basis)) return plan;
+  const BoundStart start = bound_start(chain, basis);
+  append_bound_terms(chain, basis, plan.capped.emplace(BoundPlan::Capped{start.base, {}}).terms);
+  plan.looseness = std::fmax(plan.looseness, start.looseness);
+  return plan;
+}
+
+std::vector<RangeBound> make_range_bounds(std::span<const RangePredicate> where, const Snapshot& snapshot) {
+  std::vector<RangeBound> bounds;
+  for (const RangePredicate& range : where) bounds.push_back(make_range_bound(range, snapshot));
+  return bounds;
 }
 
 }  // namespace culmen

@@ -2,9 +2,13 @@
 //
 // For unit weights v_i = w_i * 2^e_i >= 0 sorted descending, and S_j the first j attributes in that order,
 //   sum_i v_i X_i = sum_j (v_(j) - v_(j+1)) * sum_{i in S_j} X_i  <=  sum_j (v_(j) - v_(j+1)) * m(S_j)
-// (telescoping sum: Fagin & Wimmers 2000). Negative weights use the attribute's minimum. With several groups
+// (telescoping sum: Fagin & Wimmers 2000). Negative weights have a chain over minima. With several groups
 // of attributes each has its own chain, after the smallest weight was taken out with the maximum of the
 // total.
+//
+// Where a range of the query cuts off the good end of a weighted attribute, the bound does not have to cover what is
+// beyond. Such attributes are left out of a second chain, `capped`, and have their best value within the range in its
+// base: large nodes, which reach beyond the range, are bounded by it more tightly.
 //
 // A bound is a number or +infinity, whatever is stored: attributes whose unit weight is no normal number are
 // left to the base (Coverage in index/chain.h).
@@ -17,15 +21,19 @@
 // rounds, the addend is 0 and the plan is `exact`: only then can a bound equal a score, which full ties need.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "index/chain.h"
 #include "index/snapshot.h"
 #include "query/resolved_query.h"
 
 namespace culmen {
 
-BoundPlan make_bound_plan(const ScoreChain& chain, const Snapshot& snapshot);
+BoundPlan make_bound_plan(const ScoreChain& chain, std::span<const RangePredicate> where,
+                          const Snapshot& snapshot);
 
-// The range in bound units, rounded outwards.
-RangeBound make_range_bound(const RangePredicate& range, const Snapshot& snapshot);
+// The ranges in bound units, rounded outwards.
+std::vector<RangeBound> make_range_bounds(std::span<const RangePredicate> where, const Snapshot& snapshot);
 
 }  // namespace culmen

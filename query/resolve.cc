@@ -61,17 +61,17 @@ int position_of(const AttributeRef& attribute, const Snapshot& snapshot) {
   return static_cast<int>(found - snapshot.attributes.begin());
 }
 
-void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& out) {
+std::vector<RangePredicate> resolve_filter(const Filter& filter, const Snapshot& snapshot) {
+  std::vector<RangePredicate> where;
   for (const Range& range : filter) {
     const int attribute = position_of(range.attribute, snapshot);
     if (std::isnan(range.minimum) || std::isnan(range.maximum))
       throw InvalidArgument("a filter compares with NaN");
     const bool low = snapshot.attributes[static_cast<std::size_t>(attribute)].preference == Preference::low;
-    const RangePredicate predicate = low ? RangePredicate{attribute, -range.maximum, -range.minimum}
-                                         : RangePredicate{attribute, range.minimum, range.maximum};
-    out.where.push_back(predicate);
-    out.bound.ranges.push_back(make_range_bound(predicate, snapshot));
+    where.push_back(low ? RangePredicate{attribute, -range.maximum, -range.minimum}
+                        : RangePredicate{attribute, range.minimum, range.maximum});
   }
+  return where;
 }
 
 std::size_t resolve_k(const Query& query, const Snapshot& snapshot) {
@@ -105,8 +105,8 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot) {
   if (result.terms.empty()) result.terms.push_back({0, 0.0});
   if (!std::isfinite(largest_score(result.chain(), snapshot.stats.data())))
     throw InvalidArgument("the weights are so large that a score could overflow");
-  result.bound = make_bound_plan(result.chain(), snapshot);
-  resolve_filter(query.where, snapshot, result);
+  result.where = resolve_filter(query.where, snapshot);
+  result.bound = make_bound_plan(result.chain(), result.where, snapshot);
   return result;
 }
 

@@ -17,7 +17,7 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot);
 int position_of(const AttributeRef& attribute, const Snapshot& snapshot);
 
 // Ranges of a filter, oriented. Throws InvalidArgument for NaN or a position that is not there.
-void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& out);
+std::vector<RangePredicate> resolve_filter(const Filter& filter, const Snapshot& snapshot);
 
 // A filter from its text, as Index::filter takes it. Throws InvalidArgument.
 Filter parse_filter(std::string_view where, const Snapshot& snapshot);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,13 +15,6 @@
 #include "index/score.h"
 
 namespace culmen {
-
-// minimum <= oriented value <= maximum.
-struct RangePredicate {
-  std::int32_t attribute;
-  double minimum;
-  double maximum;
-};
 
 // A range in bound units: a block with maximum below `lowest` or minimum above `highest` holds no tuple in
 // the range.
@@ -31,12 +25,22 @@ struct RangeBound {
   float highest;
 };
 
-// Upper bound on every score in a block: base + sum of its terms, computed in binary64. See
-// query/bound_plan.h.
+// One per used attribute at most, and one for the total.
+using BoundTerms = boost::container::static_vector<BoundTerm, kMaxAttributes + 1>;
+
+// Upper bound on the score of every tuple of a block that passes the ranges: base + sum of its terms, computed in
+// binary64; or the same of `capped`, if that is less. See query/bound_plan.h.
 struct BoundPlan : BoundStart {
-  // One per used attribute at most, and one for the total.
-  boost::container::static_vector<BoundTerm, kMaxAttributes + 1> terms;
+  struct Capped {
+    double base;
+    BoundTerms terms;
+  };
+
+  BoundTerms terms;
+  std::optional<Capped> capped;
   std::vector<RangeBound> ranges;
+
+  std::size_t num_terms() const { return terms.size() + (capped ? capped->terms.size() : 0); }
 };
 
 struct ResolvedQuery {

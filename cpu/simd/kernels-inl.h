@@ -134,14 +134,14 @@ inline std::size_t ScoreRowsDouble(const double* values, std::size_t stride, std
 }
 
 // The plan's margin covers any order and any contraction here, so MulAdd may or may not be fused.
-inline void ChildBounds(const Half* bounds, const BoundPlan& plan, double* out) {
+inline void ChildBounds(const Half* bounds, double base, const BoundTerms& terms, double* out) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t kVectors = 4;
   for (std::size_t first = 0; first < kFanOut; first += kVectors * lanes) {
     V accumulator[kVectors];
-    for (std::size_t v = 0; v < kVectors; ++v) accumulator[v] = hn::Set(d, plan.base);
-    for (const BoundTerm& term : plan.terms) {
+    for (std::size_t v = 0; v < kVectors; ++v) accumulator[v] = hn::Set(d, base);
+    for (const BoundTerm& term : terms) {
       const Half* row = bounds + static_cast<std::size_t>(term.row) * kFanOut + first;
       const V coefficient = hn::Set(d, term.coefficient);
       for (std::size_t v = 0; v < kVectors; ++v)

@@ -30,7 +30,7 @@ std::size_t score_rows(const T* values, std::size_t stride, std::uint32_t num_ro
 
 // Bounds of all kFanOut children of a node: out[c] = base + sum of coefficient * bounds[row * kFanOut + c].
 // Entries of children that the node does not have are meaningless.
-void child_bounds(const Half* bounds, const BoundPlan& plan, double* out);
+void child_bounds(const Half* bounds, double base, const BoundTerms& terms, double* out);
 
 // The children, as bits, whose bound is the highest of `bounds` [kFanOut], which holds no NaN; and that
 // bound.

@@ -6,6 +6,7 @@
 #include "culmen/error.h"
 #include "gpu/search/pack_query.h"
 #include "gpu/search/write_answers.h"
+#include "query/bound_plan.h"
 #include "query/resolve.h"
 
 namespace culmen::gpu {
@@ -74,7 +75,8 @@ void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, cons
 
 PlanOptions AsyncSearch::plan_options(const Snapshot& snapshot, const DeviceBatch& batch) {
   ResolvedQuery filter;
-  resolve_filter(batch.where, snapshot, filter);
+  filter.where = resolve_filter(batch.where, snapshot);
+  filter.bound.ranges = make_range_bounds(filter.where, snapshot);
   const PackedRanges ranges = merged_ranges(filter);
   PlanOptions options = {.min_score = resolve_min_score(batch.min_score),
                          .num_ranges = static_cast<std::uint32_t>(ranges.size()),

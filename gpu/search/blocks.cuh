@@ -44,14 +44,10 @@ __device__ inline double warp_max(double value) {
   return value;
 }
 
-// Upper bound on every score in a block; -infinity if all of it is outside a range of the query, infinity if
-// nothing is known. `bounds` points to the block in the first row, rows are `stride` apart.
-__device__ inline double block_bound(QueryRef query, const Half* bounds, std::size_t stride) {
-  const PackedHeader& header = query.header();
-  const PackedBoundTerm* terms = query.bound_terms();
-  double bound = header.base;
+// base + sum of the terms. `bounds` points to the block in the first row, rows are `stride` apart.
+__device__ inline double chain_sum(double base, const PackedBoundTerm* terms, int num_terms, const Half* bounds,
+                                   std::size_t stride) {
   constexpr int kBatch = 8;  // loads in flight: without a branch between them
-  const int num_terms = header.num_bound_terms;
   for (int first = 0; first < num_terms; first += kBatch) {
     Half maxima[kBatch];
 #pragma unroll
@@ -60,8 +56,18 @@ __device__ inline double block_bound(QueryRef query, const Half* bounds, std::si
 #pragma unroll
     for (int i = 0; i < kBatch; ++i)
       if (first + i < num_terms)
-        bound = fma(terms[first + i].coefficient, static_cast<double>(to_float(maxima[i])), bound);
+        base = fma(terms[first + i].coefficient, static_cast<double>(to_float(maxima[i])), base);
   }
+  return base;
+}
+
+// Upper bound on every score in a block; -infinity if all of it is outside a range of the query, infinity if
+// nothing is known. Parameters as of chain_sum.
+__device__ inline double block_bound(QueryRef query, const Half* bounds, std::size_t stride) {
+  const PackedHeader& header = query.header();
+  double bound = chain_sum(header.base, query.bound_terms(), header.num_bound_terms, bounds, stride);
+  if (header.capped_base < infinity())  // fmin leaves a NaN, which says nothing, for the other
+    bound = fmin(bound, chain_sum(header.capped_base, query.capped_terms(), header.num_capped_terms, bounds, stride));
   for (int r = 0; r < header.num_ranges; ++r) {
     const PackedRange& range = query.ranges()[r];
     const float maximum = to_float(load(bounds + static_cast<std::size_t>(range.maximum_row) * stride));

@@ -129,8 +129,7 @@ std::optional<SmallQueryArgument> shortened(const QueryArgument& query) {
   SmallQueryArgument small;
   small.outside = query.outside;
   if (query.outside != nullptr) return small;
-  const PackedHeader& header = QueryRef{query.inside}.header();
-  const std::size_t size = packed_bytes(header.num_terms, header.num_bound_terms, header.num_ranges);
+  const std::size_t size = QueryRef{query.inside}.num_bytes();
   if (size > SmallQueryArgument::kInside) return std::nullopt;
   std::memcpy(small.inside, query.inside, size);
   return small;

@@ -60,9 +60,7 @@ static_assert(sizeof(BlockShared) + 64 <= kStaticSharedBytes);
 template <typename Argument>
 __device__ QueryRef take_query(const Argument& argument, BlockShared& shared) {
   const std::byte* bytes = argument.bytes();
-  const PackedHeader& header = QueryRef{bytes}.header();
-  const std::size_t words =
-      packed_bytes(header.num_terms, header.num_bound_terms, header.num_ranges) / sizeof(std::uint64_t);
+  const std::size_t words = QueryRef{bytes}.num_bytes() / sizeof(std::uint64_t);
   const auto* from = reinterpret_cast<const std::uint64_t*>(bytes);
   auto* to = reinterpret_cast<std::uint64_t*>(shared.query);
   for (std::size_t i = threadIdx.x; i < words; i += blockDim.x) to[i] = from[i];

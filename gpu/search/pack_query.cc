@@ -28,7 +28,7 @@ PackedRanges merged_ranges(const ResolvedQuery& query) {
 }
 
 std::size_t packed_bytes_of(const ResolvedQuery& query) {
-  return packed_bytes(static_cast<int>(query.terms.size()), static_cast<int>(query.bound.terms.size()),
+  return packed_bytes(static_cast<int>(query.terms.size()), static_cast<int>(query.bound.num_terms()),
                       static_cast<int>(merged_ranges(query).size()));
 }
 
@@ -36,6 +36,10 @@ void pack_query(const ResolvedQuery& query, std::byte* out) {
   QueryWriter writer(out);
   for (const Term& term : query.terms) writer.push_back(term);
   for (const BoundTerm& term : query.bound.terms) writer.push_back(term);
+  if (query.bound.capped) {
+    writer.begin_capped(query.bound.capped->base);
+    for (const BoundTerm& term : query.bound.capped->terms) writer.push_back(term);
+  }
   for (const PackedRange& range : merged_ranges(query)) writer.push_back(range);
   writer.finish(query.offset, query.min_score, query.bound);
 }

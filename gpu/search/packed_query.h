@@ -29,19 +29,21 @@ struct PackedRange {
 
 struct PackedHeader {
   double offset;     // where the score's chain starts
-  double base;       // where the bound starts
+  double base;         // where the bound starts
+  double capped_base;  // and the one under the ranges' caps; infinity: there is none
   double min_score;  // -infinity: none
   // Scores as 32-bit keys (gpu/search/score_keys.cuh): (score - base) * key_scale is about 1 or smaller.
   double key_scale, key_unit;  // powers of two, inverse to each other
-  std::int32_t num_terms, num_bound_terms, num_ranges;
+  std::int32_t num_terms, num_bound_terms, num_capped_terms, num_ranges;
+  std::int32_t padding;
   std::int32_t is_refused;  // 1: no query, it has no hits (gpu/search/query_writer.h)
 };
 
-// One range an attribute and one bound term an attribute and for the total, at the most.
+// One range an attribute and one bound term an attribute and for the total, at the most; as many again under caps.
 inline constexpr int kMaxPackedAttributes = 64;
 inline constexpr std::size_t kMaxPackedBytes =
     sizeof(PackedHeader) + kMaxPackedAttributes * (sizeof(PackedTerm) + sizeof(PackedRange)) +
-    (kMaxPackedAttributes + 1) * sizeof(PackedBoundTerm);
+    2 * (kMaxPackedAttributes + 1) * sizeof(PackedBoundTerm);
 
 // A packed query as a kernel parameter. Parameters are copied at every launch, so only queries of the usual
 // sizes travel in it; others lie in device memory.
@@ -70,11 +72,18 @@ struct QueryRef {
   CULMEN_HOST_DEVICE const PackedBoundTerm* bound_terms() const {
     return reinterpret_cast<const PackedBoundTerm*>(terms() + header().num_terms);
   }
+  CULMEN_HOST_DEVICE const PackedBoundTerm* capped_terms() const {
+    return bound_terms() + header().num_bound_terms;
+  }
   CULMEN_HOST_DEVICE const PackedRange* ranges() const {
-    return reinterpret_cast<const PackedRange*>(bound_terms() + header().num_bound_terms);
+    return reinterpret_cast<const PackedRange*>(capped_terms() + header().num_capped_terms);
+  }
+  CULMEN_HOST_DEVICE std::size_t num_bytes() const {
+    return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(ranges() + header().num_ranges) - bytes);
   }
 };
 
+// num_bound_terms: the capped ones among them.
 CULMEN_HOST_DEVICE constexpr std::size_t packed_bytes(int num_terms, int num_bound_terms, int num_ranges) {
   return sizeof(PackedHeader) + static_cast<std::size_t>(num_terms) * sizeof(PackedTerm) +
          static_cast<std::size_t>(num_bound_terms) * sizeof(PackedBoundTerm) +
@@ -83,7 +92,7 @@ CULMEN_HOST_DEVICE constexpr std::size_t packed_bytes(int num_terms, int num_bou
 
 // Bytes that hold any query with so many attributes and ranges.
 constexpr std::size_t packed_stride(int num_attributes, int num_ranges) {
-  return packed_bytes(num_attributes, num_attributes + 1, num_ranges);
+  return packed_bytes(num_attributes, (num_attributes + 1) * (num_ranges > 0 ? 2 : 1), num_ranges);
 }
 
 }  // namespace culmen::gpu

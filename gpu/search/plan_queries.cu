@@ -20,10 +20,24 @@ __device__ int take_weights(const double* weights, const PlanBasis& basis, Term*
   return num_terms;
 }
 
+__device__ void write_capped(const ScoreChain& chain, BoundBasis basis, const PlanOptions& options,
+                             QueryWriter& writer) {
+  if (options.num_ranges == 0) return;
+  RangePredicate caps[kMaxPackedAttributes];
+  for (std::uint32_t r = 0; r < options.num_ranges; ++r)
+    caps[r] = {options.ranges[r].attribute, options.ranges[r].minimum, options.ranges[r].maximum};
+  basis.caps = caps;
+  basis.num_caps = static_cast<int>(options.num_ranges);
+  if (!is_capped(chain, basis)) return;
+  writer.begin_capped(bound_start(chain, basis).base);
+  append_bound_terms(chain, basis, writer);
+}
+
 __device__ void write_query(const ScoreChain& chain, const BoundBasis& basis, const PlanOptions& options,
                             QueryWriter& writer) {
   for (int t = 0; t < chain.num_terms; ++t) writer.push_back(chain.terms[t]);
   append_bound_terms(chain, basis, writer);
+  write_capped(chain, basis, options, writer);
   for (std::uint32_t r = 0; r < options.num_ranges; ++r) writer.push_back(options.ranges[r]);
   writer.finish(chain.offset, options.min_score, bound_start(chain, basis));
 }

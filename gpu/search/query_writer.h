@@ -14,15 +14,17 @@ class QueryWriter {
   CULMEN_HOST_DEVICE explicit QueryWriter(std::byte* bytes)
       : bytes_(bytes), end_(bytes + sizeof(PackedHeader)) {}
 
-  // First all terms, then all bound terms, then all ranges.
+  // First all terms, then all bound terms, then those under caps, then all ranges.
   CULMEN_HOST_DEVICE void push_back(const Term& term) {
     append(PackedTerm{term.weight, term.attribute, 0});
     ++num_terms_;
   }
   CULMEN_HOST_DEVICE void push_back(const BoundTerm& term) {
     append(PackedBoundTerm{term.coefficient, term.row, 0});
-    ++num_bound_terms_;
+    ++(capped_base_ == HUGE_VAL ? num_bound_terms_ : num_capped_terms_);
   }
+  // The bound terms after this are those under caps.
+  CULMEN_HOST_DEVICE void begin_capped(double base) { capped_base_ = base; }
   CULMEN_HOST_DEVICE void push_back(const PackedRange& range) {
     append(range);
     ++num_ranges_;
@@ -34,17 +36,20 @@ class QueryWriter {
     const int exponent = larger(smaller(std::ilogb(bound.magnitude), kMaxExponent), -kMaxExponent);
     header() = {offset,
                 bound.base,
+                capped_base_,
                 min_score,
                 std::ldexp(1.0, -exponent),
                 std::ldexp(1.0, exponent),
                 num_terms_,
                 num_bound_terms_,
+                num_capped_terms_,
                 num_ranges_,
+                0,
                 0};
   }
 
   // Instead of all that: nothing is to be found. No block has a bound above the base.
-  CULMEN_HOST_DEVICE void refuse() { header() = {0, -HUGE_VAL, HUGE_VAL, 1, 1, 0, 0, 0, 1}; }
+  CULMEN_HOST_DEVICE void refuse() { header() = {0, -HUGE_VAL, HUGE_VAL, HUGE_VAL, 1, 1, 0, 0, 0, 0, 0, 1}; }
 
  private:
   CULMEN_HOST_DEVICE static constexpr int larger(int a, int b) { return a > b ? a : b; }
@@ -57,7 +62,8 @@ class QueryWriter {
 
   std::byte* bytes_;
   std::byte* end_;
-  std::int32_t num_terms_ = 0, num_bound_terms_ = 0, num_ranges_ = 0;
+  double capped_base_ = HUGE_VAL;
+  std::int32_t num_terms_ = 0, num_bound_terms_ = 0, num_capped_terms_ = 0, num_ranges_ = 0;
 };
 
 }  // namespace culmen::gpu

@@ -79,7 +79,7 @@ TEST(Kernels, ComputeABoundForEachChildOnEveryTarget) {
     for (const std::int32_t row : {6, 0, 3})
       plan.terms.push_back({row, static_cast<double>(random.between(-8, 8))});
     double found[kFanOut];
-    simd::child_bounds(bounds.data(), plan, found);
+    simd::child_bounds(bounds.data(), plan.base, plan.terms, found);
     for (std::size_t c = 0; c < kFanOut; ++c) {
       double wanted = plan.base;
       for (const BoundTerm& term : plan.terms)
@@ -99,7 +99,7 @@ TEST(Kernels, ReadEveryHalfAsPlainCodeDoesOnEveryTarget) {
       Half bounds[kFanOut];
       for (std::size_t c = 0; c < kFanOut; ++c) bounds[c].bits = static_cast<std::uint16_t>(first + c);
       double found[kFanOut];
-      simd::child_bounds(bounds, plan, found);
+      simd::child_bounds(bounds, plan.base, plan.terms, found);
       for (std::size_t c = 0; c < kFanOut; ++c) {
         const auto wanted = static_cast<double>(static_cast<float>(bounds[c]));
         ASSERT_TRUE(found[c] == wanted || (std::isnan(found[c]) && std::isnan(wanted)))

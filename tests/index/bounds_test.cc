@@ -12,6 +12,7 @@
 #include "index/block_bounds.h"
 #include "index/build/bulk_load.h"
 #include "query/bound_plan.h"
+#include "query/passes.h"
 #include "query/resolve.h"
 #include "tests/cases.h"
 #include "tests/generators.h"
@@ -34,13 +35,15 @@ double score_in(const Snapshot& s, const ResolvedQuery& query, std::uint64_t row
   return score(query.score_terms(), query.offset, [&](int attribute) { return s.value(row, attribute); });
 }
 
-// The best score in each leaf.
+// The best score in each leaf, of rows that pass the ranges.
 std::vector<double> best_scores(const Snapshot& s, const ResolvedQuery& query) {
   std::vector<double> best(s.num_leaves, -kInfinity);
   for (std::size_t leaf = 0; leaf < s.num_leaves; ++leaf)
-    for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r)
-      best[leaf] =
-          std::max(best[leaf], score_in(s, query, leaf * static_cast<std::uint64_t>(s.block_rows) + r));
+    for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
+      const std::uint64_t row = leaf * static_cast<std::uint64_t>(s.block_rows) + r;
+      if (passes(s, query, row))
+        best[leaf] = std::max(best[leaf], score_in(s, query, row));
+    }
   return best;
 }
 
@@ -63,6 +66,7 @@ double careless_bound(const Snapshot& s, const ResolvedQuery& query, std::size_t
 struct Counts {
   std::uint64_t pairs = 0;
   std::uint64_t exact = 0;              // pairs with an exact plan
+  std::uint64_t capped = 0;             // pairs whose plan has caps
   std::uint64_t attained = 0;           // bound == score
   std::uint64_t unbounded = 0;          // bounds that are infinite: right, but they prune nothing
   std::uint64_t careless_failures = 0;  // scores above the careless bound
@@ -76,14 +80,14 @@ class Bounds : public testing::TestWithParam<ValueClass> {
     std::vector<double> best_in_node(s.num_nodes, -kInfinity);
     for (std::size_t n = 0; n < s.num_nodes; ++n) {
       const NodeRef node = s.node(n);
-      double bounds[kFanOut];
-      simd::child_bounds(node.bounds(), query.bound, bounds);
+      const Frontier::Bounds bounds = bounds_of_children(query.bound, node);
       for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
         const std::uint32_t child = node.children()[c];
         const double best = node.header().level == 1 ? best_in_leaf[child] : best_in_node[child];
         best_in_node[n] = std::max(best_in_node[n], best);
         ++counts.pairs;
         counts.exact += query.bound.exact ? 1 : 0;
+        counts.capped += query.bound.capped ? 1 : 0;
         counts.attained += bounds[c] == best ? 1 : 0;
         counts.unbounded += std::isfinite(bounds[c]) ? 0 : 1;
         if (!(bounds[c] >= best)) {  // nor NaN
@@ -165,6 +169,9 @@ TEST_P(Bounds, AreNeverBelowAScoreOfTheirBlock) {
       break;
   }
   EXPECT_LT(counts.unbounded, counts.pairs / 10);
+  if (GetParam() != ValueClass::constant) {  // there a range passes all or nothing
+    EXPECT_GT(counts.capped, counts.pairs / 100);
+  }
 }
 
 // As if the table had been built of other values, of which none is left.
@@ -259,7 +266,8 @@ TEST_P(Bounds, OfRangesNeverExcludeATupleInTheRange) {
     const Oracle oracle(table.view(), s->value_type == ValueType::float32);
     for (int q = 0; q < 8; ++q) {
       ResolvedQuery query;
-      resolve_filter({random_range(random, oracle)}, *s, query);
+      query.where = resolve_filter({random_range(random, oracle)}, *s);
+      query.bound.ranges = make_range_bounds(query.where, *s);
       const RangePredicate& range = query.where[0];
       const auto block_rows = static_cast<std::uint64_t>(s->block_rows);
       std::vector<bool> leaf_passes(s->num_leaves, false), node_passes(s->num_nodes, false);
@@ -384,8 +392,7 @@ TEST(BoundPlan, ReadsOneRowForEqualWeights) {
       EXPECT_EQ(row, d <= kMaxGroupSize ? s->layout.subset_row(0, (1u << d) - 1, extreme)
                                         : s->layout.total_row(extreme));
       const std::vector<double> best = best_scores(*s, resolved);
-      double bounds[kFanOut];
-      simd::child_bounds(s->node(0).bounds(), resolved.bound, bounds);
+      const Frontier::Bounds bounds = bounds_of_children(resolved.bound, s->node(0));
       for (std::size_t c = 0; c < s->node(0).header().num_children; ++c)
         EXPECT_NEAR(bounds[c], best[c], 2e-3 * d);  // in units: what storing rounds away
     }
@@ -411,8 +418,7 @@ TEST(BoundPlan, IsAsTightAsTheBoxOfTheBlock) {
     Query query{.weights = {}, .k = 1};
     for (int i = 0; i < 6; ++i) query.weights.push_back(random.uniform(-1, 1));
     const ResolvedQuery resolved = resolve(query, *s);
-    double bounds[kFanOut];
-    simd::child_bounds(s->node(0).bounds(), resolved.bound, bounds);
+    const Frontier::Bounds bounds = bounds_of_children(resolved.bound, s->node(0));
     visit_value_type(*s, [&]<typename T>(T) {
       for (std::uint32_t leaf = 0; leaf < s->num_leaves; ++leaf) {
         const double box = corner_score<T>(*s, resolved, leaf, Corner::maximum, Corner::minimum);
@@ -433,8 +439,7 @@ TEST(BoundPlan, IsNotExactWhereWeightsUnderflowInBoundUnits) {
   const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {});
   const Query query{.weights = {0x1p-74, 0x2.8p-74}, .k = 1};
   const ResolvedQuery resolved = resolve(query, *s);
-  double bounds[kFanOut];
-  simd::child_bounds(s->node(0).bounds(), resolved.bound, bounds);
+  const Frontier::Bounds bounds = bounds_of_children(resolved.bound, s->node(0));
   EXPECT_GE(bounds[0], best_scores(*s, resolved)[0]) << (resolved.bound.exact ? "exact" : "inexact");
 }
 
