@@ -389,8 +389,12 @@ SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k,
   query.bound.ranges = make_range_bounds(query.where, s);
   result.stats.engine = options.engine == Engine::scan ? Engine::scan : Engine::bounded;
   result.stats.tuples_in_index = s.num_tuples;
-  const auto search = options.engine == Engine::scan ? cpu::scan_monotone : cpu::search_monotone;
-  if (s.num_tuples > 0) result.hits = search(s, function, query, result.stats);
+  if (s.num_tuples > 0) {
+    result.hits = options.engine == Engine::scan
+                      ? with_threads(options.num_threads,
+                                     [&] { return cpu::scan_monotone(s, function, query, result.stats); })
+                      : cpu::search_monotone(s, function, query, result.stats);
+  }
   result.stats.elapsed_us = microseconds_since(start);
   return result;
 }

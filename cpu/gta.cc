@@ -12,7 +12,7 @@ namespace {
 
 template <typename T>
 void walk_partition(const Snapshot& snapshot, const ResolvedQuery& query, const PartitionRange& partition,
-                    PrivateSearch& search) {
+                    PrivateSearch<TopK>& search) {
   for (std::uint32_t i = 0; i < partition.num_leaves; ++i) {
     const std::uint32_t leaf = snapshot.order().leaves[partition.first_leaf + i];
     visit_leaf<T>(snapshot, query, leaf, search.best, search.stats);
@@ -32,13 +32,13 @@ std::size_t partitions_per_task(const Snapshot& snapshot) {
 }  // namespace
 
 std::vector<Hit> search_gta(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
-  ParallelTopK searches(query);
+  ParallelTopK<TopK> searches(query);
   const std::vector<PartitionRange>& partitions = snapshot.order().partitions;
   visit_value_type(snapshot, [&]<typename T>(T) {
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, partitions.size(), partitions_per_task(snapshot)),
                       [&](const tbb::blocked_range<std::size_t>& range) {
                         const FloatingPointScope floating_point;
-                        PrivateSearch& mine = searches.local();
+                        PrivateSearch<TopK>& mine = searches.local();
                         for (std::size_t p = range.begin(); p < range.end(); ++p)
                           walk_partition<T>(snapshot, query, partitions[p], mine);
                       });

@@ -27,8 +27,9 @@ void prefetch_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::si
     prefetch_bytes(values + static_cast<std::size_t>(term.attribute) * block_rows, block_rows * sizeof(T));
 }
 
-template <typename T>
-void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::uint32_t leaf, TopK& best,
+// Best: TopK or BufferedTopK.
+template <typename T, typename Best>
+void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::uint32_t leaf, Best& best,
                 SearchStats& stats) {
   // Only what score_rows writes is read.
   std::array<simd::ScoredRow, kMaxBlockRows> scored;  // NOLINT(cppcoreguidelines-pro-type-member-init)

@@ -6,15 +6,92 @@
 #include <string>
 #include <vector>
 
+#include <tbb/blocked_range.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+
+#include "base/floating_point_scope.h"
 #include "base/number_text.h"
 #include "cpu/frontier.h"
 #include "cpu/node_children.h"
+#include "cpu/parallel_topk.h"
 #include "cpu/topk.h"
 #include "culmen/error.h"
-#include "query/passes.h"
 
 namespace culmen::cpu {
 namespace {
+
+// Scores the rows of leaves: keeps a tuple to be filled. One per thread.
+class LeafScorer {
+ public:
+  LeafScorer(const Snapshot& snapshot, MonotoneFunctionRef function, const ResolvedQuery& query)
+      : snapshot_(snapshot),
+        function_(function),
+        query_(query),
+        values_(static_cast<std::size_t>(snapshot.num_attributes())) {
+    for (int i = 0; i < snapshot.num_attributes(); ++i)
+      if (function.direction(i) != Direction::unused) used_.push_back(static_cast<std::size_t>(i));
+  }
+
+  // Those that the function reads.
+  const std::vector<std::size_t>& used() const { return used_; }
+
+  // `bound`: that no row of the leaf may score above, if the function is what it says.
+  template <typename T>
+  void visit(std::uint32_t leaf, double bound, TopK& best, SearchStats& stats) {
+    const auto block_rows = static_cast<std::uint64_t>(snapshot_.block_rows);
+    const T* columns = snapshot_.leaf_values<T>(leaf);
+    const std::uint32_t num_rows = snapshot_.leaf(leaf).num_rows;
+    for (std::uint32_t r = 0; r < num_rows; ++r) {
+      if (!passes(columns, r)) continue;
+      read_row(columns, r);
+      const double score = function_.score(values_) + 0.0;
+      const std::uint64_t row = leaf * block_rows + r;
+      if (!std::isfinite(score))
+        throw InvalidArgument("the function's score of id " + std::to_string(snapshot_.id(row)) +
+                              " is not finite");
+      if (score > bound) throw_not_monotone(row, score, bound);
+      if (score >= best.floor()) best.offer({snapshot_.id(row), score, row});
+    }
+    ++stats.blocks_visited;
+    stats.tuples_scored += num_rows;
+    stats.bytes_touched += num_rows * (used_.size() + query_.where.size()) * sizeof(T);
+  }
+
+ private:
+  template <typename T>
+  const T* column(const T* columns, std::size_t attribute) const {
+    return columns + attribute * static_cast<std::size_t>(snapshot_.block_rows);
+  }
+
+  template <typename T>
+  bool passes(const T* columns, std::uint32_t r) const {
+    return std::ranges::all_of(query_.where, [&](const RangePredicate& range) {
+      const double value = column(columns, static_cast<std::size_t>(range.attribute))[r];
+      return value >= range.minimum && value <= range.maximum;
+    });
+  }
+
+  // Fills values_ with the tuple as the user gave it, 0 where the function does not look.
+  template <typename T>
+  void read_row(const T* columns, std::uint32_t r) {
+    for (const std::size_t i : used_)
+      values_[i] =
+          oriented(static_cast<double>(column(columns, i)[r]), snapshot_.attributes[i].preference);
+  }
+
+  [[noreturn]] void throw_not_monotone(std::uint64_t row, double score, double bound) const {
+    throw InvalidArgument("the function is not monotone as its direction() and relative_error() say: id " +
+                          std::to_string(snapshot_.id(row)) + " scores " + number_text(score) +
+                          ", but values that are nowhere worse at most " + number_text(bound));
+  }
+
+  const Snapshot& snapshot_;
+  MonotoneFunctionRef function_;
+  const ResolvedQuery& query_;
+  std::vector<std::size_t> used_;
+  std::vector<double> values_;
+};
 
 class MonotoneSearch {
  public:
@@ -25,6 +102,7 @@ class MonotoneSearch {
         query_(query),
         stats_(stats),
         best_(query.k, query.min_score),
+        scorer_(snapshot, function, query),
         values_(static_cast<std::size_t>(snapshot.num_attributes())) {}
 
   std::vector<Hit> best_first() {
@@ -38,15 +116,9 @@ class MonotoneSearch {
       if (parent.header().level > 1) {
         open(slot);
       } else {
-        visit(slot, next.bound);
+        visit_value_type(snapshot_, [&]<typename T>(T) { scorer_.visit<T>(slot, next.bound, best_, stats_); });
       }
     }
-    return best_.take_sorted();
-  }
-
-  std::vector<Hit> scan() {
-    for (const std::uint32_t leaf : snapshot_.order().leaves)
-      visit(leaf, std::numeric_limits<double>::infinity());
     return best_.take_sorted();
   }
 
@@ -58,19 +130,20 @@ class MonotoneSearch {
     frontier_.open(node, bounds, children_in_ranges(query_.bound, node));
     ++stats_.nodes_visited;
     stats_.bounds_computed += node.header().num_children;
-    stats_.bytes_touched += node.header().num_children * values_.size() * 2 * sizeof(Half);
+    stats_.bytes_touched += node.header().num_children * scorer_.used().size() * sizeof(Half);
   }
 
   // The function at the corner of the child's box where it is highest.
   double child_bound(NodeRef node, std::uint32_t child) {
-    for (int i = 0; i < snapshot_.num_attributes(); ++i) {
-      const bool low = snapshot_.attributes[static_cast<std::size_t>(i)].preference == Preference::low;
+    for (const std::size_t attribute : scorer_.used()) {
+      const auto i = static_cast<int>(attribute);
+      const bool low = snapshot_.attributes[attribute].preference == Preference::low;
       const bool rising = function_.direction(i) != Direction::falling;
       const bool oriented_maximum = rising != low;
       const int row = oriented_maximum ? snapshot_.layout.maximum_row(i) : snapshot_.layout.minimum_row(i);
       const float in_units = node.bounds()[row * kFanOut + static_cast<int>(child)];
       const double value = corner_value(i, in_units, oriented_maximum);
-      values_[static_cast<std::size_t>(i)] = low ? -value : value;
+      values_[attribute] = low ? -value : value;
     }
     return widened(function_.score(values_));
   }
@@ -90,44 +163,14 @@ class MonotoneSearch {
                       snapshot_.stats[i].maximum);
   }
 
-  // `bound`: that no row of the leaf may score above, if the function is what it says.
-  void visit(std::uint32_t leaf, double bound) {
-    const auto block_rows = static_cast<std::uint64_t>(snapshot_.block_rows);
-    for (std::uint32_t r = 0; r < snapshot_.leaf(leaf).num_rows; ++r) {
-      const std::uint64_t row = leaf * block_rows + r;
-      if (!read_row(row)) continue;
-      const double score = function_.score(values_) + 0.0;
-      if (!std::isfinite(score))
-        throw InvalidArgument("the function's score of id " + std::to_string(snapshot_.id(row)) +
-                              " is not finite");
-      if (score > bound) throw_not_monotone(row, score, bound);
-      best_.offer({snapshot_.id(row), score, row});
-    }
-    ++stats_.blocks_visited;
-    stats_.tuples_scored += snapshot_.leaf(leaf).num_rows;
-    stats_.bytes_touched += snapshot_.leaf(leaf).num_rows * values_.size() * snapshot_.value_bytes();
-  }
-
-  [[noreturn]] void throw_not_monotone(std::uint64_t row, double score, double bound) const {
-    throw InvalidArgument("the function is not monotone as its direction() and relative_error() say: id " +
-                          std::to_string(snapshot_.id(row)) + " scores " + number_text(score) +
-                          ", but values that are nowhere worse at most " + number_text(bound));
-  }
-
-  // Fills values_ with the tuple as the user gave it; false if it fails the filter.
-  bool read_row(std::uint64_t row) {
-    for (std::size_t i = 0; i < values_.size(); ++i)
-      values_[i] = oriented(snapshot_.value(row, static_cast<int>(i)), snapshot_.attributes[i].preference);
-    return passes(snapshot_, query_, row);
-  }
-
   const Snapshot& snapshot_;
   MonotoneFunctionRef function_;
   const ResolvedQuery& query_;
   SearchStats& stats_;
   TopK best_;
+  LeafScorer scorer_;
   Frontier frontier_;
-  std::vector<double> values_;
+  std::vector<double> values_;  // of a corner
 };
 
 }  // namespace
@@ -139,7 +182,21 @@ std::vector<Hit> search_monotone(const Snapshot& snapshot, MonotoneFunctionRef f
 
 std::vector<Hit> scan_monotone(const Snapshot& snapshot, MonotoneFunctionRef function,
                                const ResolvedQuery& query, SearchStats& stats) {
-  return MonotoneSearch(snapshot, function, query, stats).scan();
+  const std::vector<std::uint32_t>& leaves = snapshot.order().leaves;
+  ParallelTopK<TopK> searches(query);
+  tbb::enumerable_thread_specific<LeafScorer> scorers([&] { return LeafScorer(snapshot, function, query); });
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, leaves.size(), kLeavesPerTask),
+                    [&](const tbb::blocked_range<std::size_t>& range) {
+                      const FloatingPointScope floating_point;
+                      PrivateSearch<TopK>& mine = searches.local();
+                      LeafScorer& scorer = scorers.local();
+                      visit_value_type(snapshot, [&]<typename T>(T) {
+                        for (std::size_t i = range.begin(); i < range.end(); ++i)
+                          scorer.visit<T>(leaves[i], std::numeric_limits<double>::infinity(), mine.best,
+                                          mine.stats);
+                      });
+                    });
+  return searches.merge(stats);
 }
 
 }  // namespace culmen::cpu

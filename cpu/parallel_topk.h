@@ -1,4 +1,4 @@
-// Private heaps, merged at the end: what scan and gta share when they run on several threads.
+// Private collections of the best, merged at the end: what scan and gta share when they run on several threads.
 #pragma once
 
 #include <tbb/enumerable_thread_specific.h>
@@ -15,32 +15,35 @@ namespace culmen {
 // leaves are not worth waking a second thread for.
 inline constexpr std::size_t kLeavesPerTask = 256;
 
+// Best: TopK or BufferedTopK.
+template <typename Best>
 struct PrivateSearch {
-  TopK best;
+  Best best;
   SearchStats stats;
 };
 
+template <typename Best>
 class ParallelTopK {
  public:
   explicit ParallelTopK(const ResolvedQuery& query)
       : query_(query), searches_([&query] {
-          return PrivateSearch{TopK(query.k, query.min_score), {}};
+          return PrivateSearch<Best>{Best(query.k, query.min_score), {}};
         }) {}
 
-  // This thread's own heap and counters.
-  PrivateSearch& local() { return searches_.local(); }
+  // This thread's own.
+  PrivateSearch<Best>& local() { return searches_.local(); }
 
-  // The k best of all heaps, best first; adds the counters to `stats`. Once.
+  // The k best of all, best first; adds the counters to `stats`. Once.
   std::vector<Hit> merge(SearchStats& stats) {
-    TopK best(query_.k, query_.min_score);
-    for (const PrivateSearch& search : searches_) {
-      for (const Hit& hit : search.best.hits()) best.offer(hit);
+    Best best(query_.k, query_.min_score);
+    for (PrivateSearch<Best>& search : searches_) {
+      stats.replacements += search.best.num_replacements();
+      best.add(search.best);
       stats.tuples_scored += search.stats.tuples_scored;
       stats.blocks_visited += search.stats.blocks_visited;
       stats.nodes_visited += search.stats.nodes_visited;
       stats.bounds_computed += search.stats.bounds_computed;
       stats.candidates += search.stats.candidates;
-      stats.replacements += search.best.num_replacements();
       stats.bytes_touched += search.stats.bytes_touched;
     }
     return best.take_sorted();
@@ -48,7 +51,7 @@ class ParallelTopK {
 
  private:
   const ResolvedQuery& query_;
-  tbb::enumerable_thread_specific<PrivateSearch> searches_;
+  tbb::enumerable_thread_specific<PrivateSearch<Best>> searches_;
 };
 
 }  // namespace culmen

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "base/floating_point_scope.h"
+#include "cpu/buffered_topk.h"
 #include "cpu/leaf_visit.h"
 #include "cpu/node_children.h"
 #include "cpu/parallel_topk.h"
@@ -19,8 +20,8 @@ constexpr std::size_t kLeavesAhead = 2;
 constexpr std::size_t kNodesPerTask = kLeavesPerTask / kFanOut;
 
 // All threads: calls visit(begin, end, search) for parts of [0, count), with the thread's own search.
-template <typename Visit>
-void share_out(std::size_t count, std::size_t of_a_task, ParallelTopK& searches, const Visit& visit) {
+template <typename Best, typename Visit>
+void share_out(std::size_t count, std::size_t of_a_task, ParallelTopK<Best>& searches, const Visit& visit) {
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, of_a_task),
                     [&](const tbb::blocked_range<std::size_t>& range) {
                       const FloatingPointScope floating_point;
@@ -29,9 +30,9 @@ void share_out(std::size_t count, std::size_t of_a_task, ParallelTopK& searches,
 }
 
 // Visits the leaves of a level-1 node that can have a row for `search`.
-template <typename T>
+template <typename T, typename Best>
 void visit_reaching(const Snapshot& snapshot, const ResolvedQuery& query, NodeRef node,
-                    PrivateSearch& search) {
+                    PrivateSearch<Best>& search) {
   const Frontier::Bounds bounds = bounds_of_children(query, node, search.stats);
   const auto reaches = [&](std::uint32_t child) {
     return !search.best.excludes(bounds[child], node.min_ids()[child]);
@@ -50,37 +51,49 @@ void visit_reaching(const Snapshot& snapshot, const ResolvedQuery& query, NodeRe
   }
 }
 
-}  // namespace
-
-std::vector<Hit> search_scan(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
-  ParallelTopK searches(query);
+template <typename T, typename Best>
+std::vector<Hit> scan_all(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
+  ParallelTopK<Best> searches(query);
   const std::vector<std::uint32_t>& leaves = snapshot.order().leaves;
-  visit_value_type(snapshot, [&]<typename T>(T) {
-    share_out(leaves.size(), kLeavesPerTask, searches,
-              [&](std::size_t begin, std::size_t end, PrivateSearch& mine) {
-                for (std::size_t i = begin; i < end; ++i) {
-                  if (i + kLeavesAhead < leaves.size())
-                    prefetch_leaf<T>(snapshot, query, leaves[i + kLeavesAhead]);
-                  visit_leaf<T>(snapshot, query, leaves[i], mine.best, mine.stats);
-                }
-              });
-  });
+  share_out(leaves.size(), kLeavesPerTask, searches,
+            [&](std::size_t begin, std::size_t end, PrivateSearch<Best>& mine) {
+              for (std::size_t i = begin; i < end; ++i) {
+                if (i + kLeavesAhead < leaves.size())
+                  prefetch_leaf<T>(snapshot, query, leaves[i + kLeavesAhead]);
+                visit_leaf<T>(snapshot, query, leaves[i], mine.best, mine.stats);
+              }
+            });
   return searches.merge(stats);
 }
 
-std::vector<Hit> search_reaching(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
-  ParallelTopK searches(query);
+template <typename T, typename Best>
+std::vector<Hit> scan_reaching(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
+  ParallelTopK<Best> searches(query);
   const std::vector<std::uint32_t>& nodes = snapshot.order().nodes;
-  visit_value_type(snapshot, [&]<typename T>(T) {
-    share_out(nodes.size(), kNodesPerTask, searches,
-              [&](std::size_t begin, std::size_t end, PrivateSearch& mine) {
-                for (std::size_t i = begin; i < end; ++i) {
-                  const NodeRef node = snapshot.node(nodes[i]);
-                  if (node.header().level == 1) visit_reaching<T>(snapshot, query, node, mine);
-                }
-              });
-  });
+  share_out(nodes.size(), kNodesPerTask, searches,
+            [&](std::size_t begin, std::size_t end, PrivateSearch<Best>& mine) {
+              for (std::size_t i = begin; i < end; ++i) {
+                const NodeRef node = snapshot.node(nodes[i]);
+                if (node.header().level == 1) visit_reaching<T>(snapshot, query, node, mine);
+              }
+            });
   return searches.merge(stats);
+}
+
+}  // namespace
+
+std::vector<Hit> search_scan(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
+  return visit_value_type(snapshot, [&]<typename T>(T) {
+    return query.k < BufferedTopK::kWorthIt ? scan_all<T, TopK>(snapshot, query, stats)
+                                            : scan_all<T, BufferedTopK>(snapshot, query, stats);
+  });
+}
+
+std::vector<Hit> search_reaching(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
+  return visit_value_type(snapshot, [&]<typename T>(T) {
+    return query.k < BufferedTopK::kWorthIt ? scan_reaching<T, TopK>(snapshot, query, stats)
+                                            : scan_reaching<T, BufferedTopK>(snapshot, query, stats);
+  });
 }
 
 }  // namespace culmen::cpu

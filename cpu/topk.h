@@ -47,6 +47,11 @@ class TopK {
     }
   }
 
+  // Takes over what another has.
+  void add(const TopK& other) {
+    for (const Hit& hit : other.heap_) offer(hit);
+  }
+
   // Empties the heap: best first.
   std::vector<Hit> take_sorted() {
     std::sort(heap_.begin(), heap_.end(), ranks_before);

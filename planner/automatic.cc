@@ -6,6 +6,7 @@
 
 #include "base/with_threads.h"
 #include "cpu/bounded.h"
+#include "cpu/buffered_topk.h"
 #include "cpu/parallel_topk.h"
 #include "cpu/scan.h"
 #include "cpu/topk.h"
@@ -76,8 +77,17 @@ int scan_threads(const Snapshot& snapshot, int num_threads) {
       std::min<std::uint64_t>(static_cast<std::uint64_t>(threads_of(num_threads)), num_tasks));
 }
 
+bool asks_for_most(const Snapshot& snapshot, const ResolvedQuery& query) {
+  constexpr std::uint64_t kPartOfRows = 8;
+  return query.k >= BufferedTopK::kWorthIt && query.k >= snapshot.num_tuples / kPartOfRows;
+}
+
 std::vector<Hit> search_automatic(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
                                   SearchStats& stats, const CostsNs& costs) {
+  if (asks_for_most(snapshot, query)) {
+    stats.engine = Engine::scan;
+    return with_threads(num_threads, [&] { return cpu::search_reaching(snapshot, query, stats); });
+  }
   stats.engine = Engine::bounded;
   ScanFallback monitor(snapshot, query, scan_threads(snapshot, num_threads), costs);
   cpu::MonitoredAnswer answer = cpu::search_bounded(snapshot, query, monitor, stats);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cpu/buffered_topk.h"
+
 namespace culmen {
 namespace {
 
@@ -27,18 +29,21 @@ double hit(const CostsNs& costs, double k) {
   return by_k(costs.hit, 0.4, k);
 }
 
-double rows_ns(const Work& work, const CostsNs& costs) {
-  return work.values * costs.value + work.candidates * costs.candidate +
-         work.replacements * replacement(costs, work.hits);
+// replacement: of one.
+double rows_ns(const Work& work, const CostsNs& costs, double replacement) {
+  return work.values * costs.value + work.candidates * costs.candidate + work.replacements * replacement;
 }
 
 double scan_ns(const Work& work, const CostsNs& costs, int num_threads) {
   constexpr double kStreams = 8;
   const double threads = num_threads, doublings = std::log2(threads);
+  const bool is_buffered = work.hits >= static_cast<double>(BufferedTopK::kWorthIt);
+  const double entering = is_buffered ? costs.buffered : replacement(costs, work.hits);
+  const double merge = is_buffered ? costs.buffered : costs.merge;
   const double reading = work.leaves * costs.stream_leaf + work.bytes / kKilobyte * costs.stream_kb;
   return costs.share + costs.fork * doublings +
-         (work.leaves * costs.scan_leaf + rows_ns(work, costs)) / threads +
-         far_share(work.span) * reading / std::min(threads, kStreams) + doublings * work.hits * costs.merge +
+         (work.leaves * costs.scan_leaf + rows_ns(work, costs, entering)) / threads +
+         far_share(work.span) * reading / std::min(threads, kStreams) + doublings * work.hits * merge +
          work.hits * hit(costs, work.hits);
 }
 
@@ -47,7 +52,8 @@ double scan_ns(const Work& work, const CostsNs& costs, int num_threads) {
 double bounded_us(const Work& work, const CostsNs& costs) {
   const double reading = work.leaves * costs.far_leaf + work.bytes / kKilobyte * costs.far_kb;
   const double ns = costs.search + work.nodes * costs.node + work.ranges * costs.range +
-                    work.leaves * costs.leaf + work.leaves_tied_out * costs.tied + rows_ns(work, costs) +
+                    work.leaves * costs.leaf + work.leaves_tied_out * costs.tied +
+                    rows_ns(work, costs, replacement(costs, work.hits)) +
                     far_share(work.span) * reading + work.hits * hit(costs, work.hits);
   return ns / 1000;
 }

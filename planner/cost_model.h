@@ -6,6 +6,8 @@
 //             + far(leaves stream_leaf + kB stream_kb) / streams + log2(threads) hits merge + hits hit(k)
 //   rows    = values value + candidates candidate + replacements replace(k)
 //
+// A scan for a large k has `buffered` in the place of replace(k) and merge.
+//
 // far: the part of it that caches do not spare. streams: threads, as many as memory has room for. A scan by
 // several threads takes no longer than by one. Times are those of a warm index on an idle machine.
 //
@@ -26,6 +28,7 @@ struct CostsNs {
   double value = 0.098;     // each value that is scored, or compared with a range
   double candidate = 3.7;   // a row that reaches the k-th best, whether it enters or not
   double replacement = 28;  // a row that enters the 16 best in another's place; more for larger k
+  double buffered = 15;     // the same in a scan for so many that it keeps no heap (cpu/buffered_topk.h)
   double hit = 30;          // each row of an answer of 16; more for larger k
   double share = 953;       // a scan that finds one row
   double fork = 7'000;      // until twice as many threads share it: those that have come wake the next

@@ -5,7 +5,8 @@
 // only on paper: if the function rounds in a way that can break monotonicity (std::pow does),
 // relative_error() says by how much at most, 0 or more and below 1, and bounds are widened accordingly. If a
 // search reads a tuple that shows the function not to be monotone, it throws InvalidArgument, naming the
-// tuple's id.
+// tuple's id. What is not read by the function is 0 or any other number. Engine::scan calls it from several threads at
+// once.
 #pragma once
 
 #include <algorithm>

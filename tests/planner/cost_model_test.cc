@@ -45,11 +45,15 @@ TEST(CostModel, EachCostCountsSomewhere) {
                      .span = 3.2e8,
                      .candidates = 1e6,
                      .replacements = 1e5,
-                     .hits = 1e5};
-  const auto total = [&](const CostsNs& costs) { return bounded_us(work, costs) + scan_us(work, costs, 2); };
+                     .hits = 1e3};
+  Work large = work;  // with a heap, and without
+  large.hits = 1e5;
+  const auto total = [&](const CostsNs& costs) {
+    return bounded_us(work, costs) + scan_us(work, costs, 2) + scan_us(large, costs, 2);
+  };
   for (double CostsNs::*cost :
        {&CostsNs::search, &CostsNs::node, &CostsNs::range, &CostsNs::leaf, &CostsNs::tied, &CostsNs::value,
-        &CostsNs::candidate, &CostsNs::replacement, &CostsNs::hit, &CostsNs::share, &CostsNs::fork,
+        &CostsNs::candidate, &CostsNs::replacement, &CostsNs::buffered, &CostsNs::hit, &CostsNs::share, &CostsNs::fork,
         &CostsNs::merge, &CostsNs::scan_leaf, &CostsNs::far_leaf, &CostsNs::far_kb, &CostsNs::stream_leaf,
         &CostsNs::stream_kb}) {
     CostsNs dearer;

@@ -98,7 +98,8 @@ TEST(Automatic, FallsBackToTheScanWithoutALossWhereTheRestIsDear) {
       const ResolvedQuery resolved = resolve(query, *expected.snapshot);
       SearchStats stats;
       EXPECT_EQ(search_automatic(*expected.snapshot, resolved, 0, stats, nodes_cost_much()), expected.hits);
-      EXPECT_EQ(stats.scan_fallback, stats.engine == Engine::scan);
+      EXPECT_EQ(stats.scan_fallback,
+                stats.engine == Engine::scan && !asks_for_most(*expected.snapshot, resolved));
       scan_fallback += stats.scan_fallback ? 1 : 0;
       // It passes over leaves that miss a range or cannot reach the floor.
       if (stats.scan_fallback && query.k == 50U) {
@@ -113,12 +114,31 @@ TEST(Automatic, StaysWithTheBoundsWhereAScanIsDear) {
   const Index index = wide_index(ValueClass::uniform_f32);
   for (const Query& query : hard_queries()) {
     const SearchResult expected = index.search(query, {.engine = Engine::scan});
+    const ResolvedQuery resolved = resolve(query, *expected.snapshot);
+    if (asks_for_most(*expected.snapshot, resolved)) continue;
     SearchStats stats;
-    EXPECT_EQ(
-        search_automatic(*expected.snapshot, resolve(query, *expected.snapshot), 0, stats, scans_cost_much()),
-        expected.hits);
+    EXPECT_EQ(search_automatic(*expected.snapshot, resolved, 0, stats, scans_cost_much()), expected.hits);
     EXPECT_FALSE(stats.scan_fallback);
     EXPECT_EQ(stats.engine, Engine::bounded);
+  }
+}
+
+TEST(Automatic, ScansAtOnceForAGoodPartOfTheRows) {
+  Random random(5);
+  for (const ValueClass values : {ValueClass::uniform_f32, ValueClass::small_integers}) {
+    const Table table = random_table(random, values, 70'000, 3);
+    const Index index = Index::build(table.view());
+    Query query = {.weights = {1, -2, 0.5}, .k = 70'000 / 8};
+    for (const bool filtered : {false, true}) {
+      if (filtered) query.where = {{.attribute = 1, .maximum = 0.5}};
+      const SearchResult result = index.search(query);
+      EXPECT_EQ(result.hits, index.search(query, {.engine = Engine::bounded}).hits);
+      EXPECT_EQ(result.stats.engine, Engine::scan);
+      EXPECT_FALSE(result.stats.scan_fallback);
+      EXPECT_EQ(index.explain(query).engine, Engine::scan);
+    }
+    query.k = 70'000 / 8 - 1;
+    EXPECT_FALSE(asks_for_most(*index.search(query).snapshot, resolve(query, *index.search(query).snapshot)));
   }
 }
 
