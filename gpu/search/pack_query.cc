@@ -15,8 +15,10 @@ PackedRanges merged_ranges(const ResolvedQuery& query) {
       return other.attribute == range.attribute;
     });
     if (same == merged.end()) {
-      merged.push_back({range.minimum, range.maximum, bound.lowest, bound.highest, range.attribute,
-                        bound.maximum_row, bound.minimum_row, 0});
+      merged.push_back({range.minimum, range.maximum, bound.lowest, bound.highest,
+                        static_cast<std::int16_t>(range.attribute),
+                        static_cast<std::int16_t>(bound.maximum_row),
+                        static_cast<std::int16_t>(bound.minimum_row), 0});
     } else {
       same->minimum = std::max(same->minimum, range.minimum);
       same->maximum = std::min(same->maximum, range.maximum);

@@ -21,10 +21,11 @@ struct PackedBoundTerm {
   std::int32_t padding;
 };
 
+// Small: shared memory holds as many as a query can have. No layout has 2^15 rows of bounds.
 struct PackedRange {
   double minimum, maximum;  // of a row's value
   float lowest, highest;    // of a block's maximum and minimum, in bound units
-  std::int32_t attribute, maximum_row, minimum_row, padding;
+  std::int16_t attribute, maximum_row, minimum_row, padding;
 };
 
 struct PackedHeader {
@@ -39,11 +40,13 @@ struct PackedHeader {
   std::int32_t is_refused;  // 1: no query, it has no hits (gpu/search/query_writer.h)
 };
 
-// One range an attribute and one bound term an attribute and for the total, at the most; as many again under caps.
+// One range an attribute and one bound term an attribute and for the total, at the most. Under caps there is at least one
+// attribute less, and hence no total.
 inline constexpr int kMaxPackedAttributes = 64;
+inline constexpr int kMaxPackedBoundTerms = (kMaxPackedAttributes + 1) + (kMaxPackedAttributes - 1);
 inline constexpr std::size_t kMaxPackedBytes =
     sizeof(PackedHeader) + kMaxPackedAttributes * (sizeof(PackedTerm) + sizeof(PackedRange)) +
-    2 * (kMaxPackedAttributes + 1) * sizeof(PackedBoundTerm);
+    kMaxPackedBoundTerms * sizeof(PackedBoundTerm);
 
 // A packed query as a kernel parameter. Parameters are copied at every launch, so only queries of the usual
 // sizes travel in it; others lie in device memory.
@@ -92,7 +95,7 @@ CULMEN_HOST_DEVICE constexpr std::size_t packed_bytes(int num_terms, int num_bou
 
 // Bytes that hold any query with so many attributes and ranges.
 constexpr std::size_t packed_stride(int num_attributes, int num_ranges) {
-  return packed_bytes(num_attributes, (num_attributes + 1) * (num_ranges > 0 ? 2 : 1), num_ranges);
+  return packed_bytes(num_attributes, num_attributes + 1 + (num_ranges > 0 ? num_attributes - 1 : 0), num_ranges);
 }
 
 }  // namespace culmen::gpu
