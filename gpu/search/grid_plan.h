@@ -60,7 +60,7 @@ inline constexpr std::size_t kSortBytes = kSortCapacity * sizeof(Candidate);
 static_assert(kSmallRoom.num_bytes() <= kSortBytes && kSortBytes <= kUsualRoom.num_bytes());
 
 // Shared memory that a kernel has beside: its static variables and, in front of them, alignment.
-inline constexpr std::size_t kStaticSharedBytes = 14'336;
+inline constexpr std::size_t kStaticSharedBytes = 13'824;
 // What a thread block must be able to have. Every GPU from Turing (64 KiB) on gives that.
 inline constexpr std::size_t kLeastSharedBytes = kStaticSharedBytes + kSortBytes;
 static_assert(kLeastSharedBytes <= 64 << 10);

@@ -29,8 +29,18 @@ PackedRanges merged_ranges(const ResolvedQuery& query) {
   return merged;
 }
 
+namespace {
+
+bool is_packed_capped(const ResolvedQuery& query) {
+  return query.bound.capped && has_room_for_caps(static_cast<int>(query.terms.size()));
+}
+
+}  // namespace
+
 std::size_t packed_bytes_of(const ResolvedQuery& query) {
-  return packed_bytes(static_cast<int>(query.terms.size()), static_cast<int>(query.bound.num_terms()),
+  const std::size_t capped = is_packed_capped(query) ? query.bound.capped->terms.size() : 0;
+  return packed_bytes(static_cast<int>(query.terms.size()),
+                      static_cast<int>(query.bound.terms.size() + capped),
                       static_cast<int>(merged_ranges(query).size()));
 }
 
@@ -38,7 +48,7 @@ void pack_query(const ResolvedQuery& query, std::byte* out) {
   QueryWriter writer(out);
   for (const Term& term : query.terms) writer.push_back(term);
   for (const BoundTerm& term : query.bound.terms) writer.push_back(term);
-  if (query.bound.capped) {
+  if (is_packed_capped(query)) {
     writer.begin_capped(query.bound.capped->base);
     for (const BoundTerm& term : query.bound.capped->terms) writer.push_back(term);
   }

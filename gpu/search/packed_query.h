@@ -41,9 +41,14 @@ struct PackedHeader {
 };
 
 // One range an attribute and one bound term an attribute and for the total, at the most. Under caps there is at least one
-// attribute less, and hence no total.
+// attribute less, and hence no total; of queries over more attributes than that the second bound is left out, for the
+// sake of shared memory on small cards.
 inline constexpr int kMaxPackedAttributes = 64;
-inline constexpr int kMaxPackedBoundTerms = (kMaxPackedAttributes + 1) + (kMaxPackedAttributes - 1);
+inline constexpr int kMaxCappedTerms = 42;
+CULMEN_HOST_DEVICE constexpr bool has_room_for_caps(int num_terms) {
+  return num_terms <= kMaxCappedTerms + 1;
+}
+inline constexpr int kMaxPackedBoundTerms = kMaxPackedAttributes + 1 + kMaxCappedTerms;
 inline constexpr std::size_t kMaxPackedBytes =
     sizeof(PackedHeader) + kMaxPackedAttributes * (sizeof(PackedTerm) + sizeof(PackedRange)) +
     kMaxPackedBoundTerms * sizeof(PackedBoundTerm);
@@ -95,7 +100,8 @@ CULMEN_HOST_DEVICE constexpr std::size_t packed_bytes(int num_terms, int num_bou
 
 // Bytes that hold any query with so many attributes and ranges.
 constexpr std::size_t packed_stride(int num_attributes, int num_ranges) {
-  return packed_bytes(num_attributes, num_attributes + 1 + (num_ranges > 0 ? num_attributes - 1 : 0), num_ranges);
+  const int capped = num_ranges == 0 ? 0 : num_attributes <= kMaxCappedTerms ? num_attributes - 1 : kMaxCappedTerms;
+  return packed_bytes(num_attributes, num_attributes + 1 + capped, num_ranges);
 }
 
 }  // namespace culmen::gpu

@@ -22,7 +22,7 @@ __device__ int take_weights(const double* weights, const PlanBasis& basis, Term*
 
 __device__ void write_capped(const ScoreChain& chain, BoundBasis basis, const PlanOptions& options,
                              QueryWriter& writer) {
-  if (options.num_ranges == 0) return;
+  if (options.num_ranges == 0 || !has_room_for_caps(chain.num_terms)) return;
   RangePredicate caps[kMaxPackedAttributes];
   for (std::uint32_t r = 0; r < options.num_ranges; ++r)
     caps[r] = {options.ranges[r].attribute, options.ranges[r].minimum, options.ranges[r].maximum};
