@@ -34,6 +34,10 @@ std::uint64_t SearchResult::version() const {
   return snapshot_of(*this).version;
 }
 
+bool SearchResult::has_labels() const {
+  return snapshot_of(*this).has_labels;
+}
+
 double SearchResult::attribute(std::size_t rank, const AttributeRef& attribute) const {
   const FloatingPointScope floating_point;
   const Snapshot& s = snapshot_of(*this);

@@ -38,7 +38,8 @@ Settings parse(int argc, char** argv) {
   Settings settings;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    if (!take_flag(argument, "--rows=", settings.rows) && !take_flag(argument, "--repeats=", settings.repeats) &&
+    if (!take_flag(argument, "--rows=", settings.rows) &&
+        !take_flag(argument, "--repeats=", settings.repeats) &&
         !take_flag(argument, "--only=", settings.only))
       throw InvalidArgument("unknown argument " + std::string(argument) + "; see the top of bench/cliffs.cc");
   }
@@ -84,13 +85,15 @@ class Cliffs {
 
   double time_engine(const Index& index, const Query& query, Engine engine, int threads) {
     std::vector<Hit> hits;
-    const double us = time([&] { hits = index.search(query, {.engine = engine, .num_threads = threads}).hits; });
+    const double us =
+        time([&] { hits = index.search(query, {.engine = engine, .num_threads = threads}).hits; });
     if (hits != index.search(query, {.engine = Engine::scan}).hits) ++num_wrong_;
     return us;
   }
 
   void ask(const std::string& name, const Index& index, const Query& query, double plain = 0) {
-    print(name, time_engine(index, query, Engine::bounded, 1), time_engine(index, query, Engine::scan, kAllCores),
+    print(name, time_engine(index, query, Engine::bounded, 1),
+          time_engine(index, query, Engine::scan, kAllCores),
           time_engine(index, query, Engine::automatic, kAllCores), plain);
   }
 
@@ -104,7 +107,8 @@ class Cliffs {
     ask("one attribute, the other sign", index, {.weights = {-1, 0, 0, 0, 0, 0, 0, 0}, .k = 10});
     ask("a filter that passes 70 %", index, {.weights = four, .k = 10, .where = where("a0>=0.3")});
     ask("a filter that cuts off the good end", index, {.weights = four, .k = 10, .where = where("a0<=0.7")});
-    ask("a filter on another attribute, 1 % pass", index, {.weights = four, .k = 10, .where = where("a5<=0.01")});
+    ask("a filter on another attribute, 1 % pass", index,
+        {.weights = four, .k = 10, .where = where("a5<=0.01")});
     ask("a filter on two others, 0.01 % pass", index,
         {.weights = four, .k = 10, .where = where("a5<=0.01 and a6<=0.01")});
     ask("denormal weights", index, {.weights = {1e-310, 2e-310, 1e-310, 1e-310, 0, 0, 0, 0}, .k = 10});
@@ -130,7 +134,8 @@ class Cliffs {
     Table prices = make("heavytailed", settings_.rows);
     for (float& price : column(prices, 0)) price = std::abs(price);
     prices.attributes[0].preference = Preference::low;
-    ask("a price with a heavy tail, low", Index::build(prices.view()), {.weights = {-1, .1, .1, 0, 0, 0, 0, 0}, .k = 10});
+    ask("a price with a heavy tail, low", Index::build(prices.view()),
+        {.weights = {-1, .1, .1, 0, 0, 0, 0, 0}, .k = 10});
   }
 
   // Scores of all rows, then the k best: what one would write instead. One thread.
@@ -184,7 +189,8 @@ class Cliffs {
     });
     const auto ask_function = [&](const char* name, const Filter& where) {
       const auto timed = [&](Engine engine) {
-        return time([&] { static_cast<void>(index.search_monotone(function, 10, where, {.engine = engine})); });
+        return time(
+            [&] { static_cast<void>(index.search_monotone(function, 10, where, {.engine = engine})); });
       };
       print(name, timed(Engine::bounded), timed(Engine::scan), timed(Engine::automatic), plain);
     };
@@ -200,5 +206,6 @@ class Cliffs {
 }  // namespace culmen::bench
 
 int main(int argc, char** argv) {
-  return culmen::bench::run_main([&] { return culmen::bench::Cliffs(culmen::bench::parse(argc, argv)).run(); });
+  return culmen::bench::run_main(
+      [&] { return culmen::bench::Cliffs(culmen::bench::parse(argc, argv)).run(); });
 }

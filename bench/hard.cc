@@ -31,8 +31,9 @@ namespace {
 struct Settings {
   std::uint64_t rows = 8'000'000;
   std::vector<int> dims = {8};
-  std::vector<std::string> kinds = {"independent", "correlated", "anticorrelated", "ratings", "zipf",   "clusters",
-                                    "gaussian",    "weather",    "heavytailed",    "sparse",  "series", "compositional"};
+  std::vector<std::string> kinds = {"independent", "correlated", "anticorrelated", "ratings",
+                                    "zipf",        "clusters",   "gaussian",       "weather",
+                                    "heavytailed", "sparse",     "series",         "compositional"};
   std::vector<std::string> signs = {"positive", "mixed"};
   std::vector<std::size_t> ks = {16, 128, 1000};
   int questions = 100;
@@ -45,7 +46,8 @@ Settings parse(int argc, char** argv) {
     const std::string_view argument = argv[i];
     if (take_flag(argument, "--rows=", settings.rows) || take_flag(argument, "--dims=", settings.dims) ||
         take_flag(argument, "--kinds=", settings.kinds) || take_flag(argument, "--signs=", settings.signs) ||
-        take_flag(argument, "--ks=", settings.ks) || take_flag(argument, "--questions=", settings.questions) ||
+        take_flag(argument, "--ks=", settings.ks) ||
+        take_flag(argument, "--questions=", settings.questions) ||
         take_flag(argument, "--batch=", settings.batch))
       continue;
     throw InvalidArgument("unknown argument " + std::string(argument) + "; see the top of bench/hard.cc");
@@ -56,7 +58,9 @@ Settings parse(int argc, char** argv) {
 
 std::vector<double> draw_weights(std::mt19937_64& random, int dims, const std::string& signs) {
   std::vector<double> weights = random_weights(random, dims);
-  const auto below = [&](std::size_t end) { return std::uniform_int_distribution<std::size_t>(0, end - 1)(random); };
+  const auto below = [&](std::size_t end) {
+    return std::uniform_int_distribution<std::size_t>(0, end - 1)(random);
+  };
   if (signs == "one") {
     weights[below(weights.size())] *= -1;
   } else if (signs == "mixed") {
@@ -110,7 +114,8 @@ int count_wrong(const Index& index, const std::vector<Query>& questions) {
   return wrong;
 }
 
-int measure_on_gpu(const Index& index, const DeviceIndex& on_gpu, std::vector<Query> questions, std::size_t batch) {
+int measure_on_gpu(const Index& index, const DeviceIndex& on_gpu, std::vector<Query> questions,
+                   std::size_t batch) {
   print_times(time_each(questions, [&](const Query& query) { return on_gpu.search(query); }));
   int wrong = on_gpu.search(questions.front()).hits != index.search(questions.front()).hits ? 1 : 0;
   const std::size_t drawn = questions.size();
@@ -124,17 +129,18 @@ int measure_on_gpu(const Index& index, const DeviceIndex& on_gpu, std::vector<Qu
 }
 
 int measure_table(const std::string& kind, int dims, const Settings& settings) {
-  std::optional<Table> table = generate_table(
-      {.kind = parse_table_kind(kind), .num_rows = settings.rows, .num_attributes = dims});
+  std::optional<Table> table =
+      generate_table({.kind = parse_table_kind(kind), .num_rows = settings.rows, .num_attributes = dims});
   const double start = now_us();
   const Index index = Index::build(table->view(), {});
   const double built = now_us();
   table.reset();
   const double reading = read_memory_us(settings.rows * static_cast<std::size_t>(dims));
   const IndexInfo info = index.info();
-  std::printf("== %s: %llu x %d, built in %.1f s; reading all columns once %.0f us; %.1f %% beside values and ids\n",
-              kind.c_str(), static_cast<unsigned long long>(settings.rows), dims, (built - start) * 1e-6, reading,
-              100.0 * static_cast<double>(info.overhead_bytes) / static_cast<double>(info.data_bytes));
+  std::printf(
+      "== %s: %llu x %d, built in %.1f s; reading all columns once %.0f us; %.1f %% beside values and ids\n",
+      kind.c_str(), static_cast<unsigned long long>(settings.rows), dims, (built - start) * 1e-6, reading,
+      100.0 * static_cast<double>(info.overhead_bytes) / static_cast<double>(info.data_bytes));
   std::optional<DeviceIndex> on_gpu;
   if (num_devices() > 0) on_gpu = index.to_device();
   int wrong = 0;
@@ -161,8 +167,8 @@ int measure_table(const std::string& kind, int dims, const Settings& settings) {
 
 int run(const Settings& settings) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a run that is cut off shows what it has measured
-  std::printf("%-14s %2s %-8s %5s %9s %9s %9s %9s %8s %9s %9s %9s %11s\n", "kind", "d", "signs", "k", "bounded", "95 %",
-              "auto", "95 %", "leaves", "scored %", "GPU", "95 %", "batch q/s");
+  std::printf("%-14s %2s %-8s %5s %9s %9s %9s %9s %8s %9s %9s %9s %11s\n", "kind", "d", "signs", "k",
+              "bounded", "95 %", "auto", "95 %", "leaves", "scored %", "GPU", "95 %", "batch q/s");
   int wrong = 0;
   for (const std::string& kind : settings.kinds)
     for (const int dims : settings.dims) wrong += measure_table(kind, dims, settings);

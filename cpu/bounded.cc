@@ -57,7 +57,8 @@ class BoundedSearch {
   // corner's score carries none: where tuples are alike it shows that the leaf can only tie, and then the ids
   // decide. Far from the floor rounding decides nothing, and the corner is not worth a cache miss.
   bool could_tie(double bound) const {
-    return (!query_.bound.exact || query_.bound.capped) && best_.full() && bound <= best_.floor() + query_.bound.looseness;
+    return (!query_.bound.exact || query_.bound.capped) && best_.full() &&
+           bound <= best_.floor() + query_.bound.looseness;
   }
 
   bool is_tied_out(NodeRef parent, std::uint32_t child) const {

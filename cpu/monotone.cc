@@ -76,8 +76,7 @@ class LeafScorer {
   template <typename T>
   void read_row(const T* columns, std::uint32_t r) {
     for (const std::size_t i : used_)
-      values_[i] =
-          oriented(static_cast<double>(column(columns, i)[r]), snapshot_.attributes[i].preference);
+      values_[i] = oriented(static_cast<double>(column(columns, i)[r]), snapshot_.attributes[i].preference);
   }
 
   [[noreturn]] void throw_not_monotone(std::uint64_t row, double score, double bound) const {
@@ -116,7 +115,8 @@ class MonotoneSearch {
       if (parent.header().level > 1) {
         open(slot);
       } else {
-        visit_value_type(snapshot_, [&]<typename T>(T) { scorer_.visit<T>(slot, next.bound, best_, stats_); });
+        visit_value_type(snapshot_,
+                         [&]<typename T>(T) { scorer_.visit<T>(slot, next.bound, best_, stats_); });
       }
     }
     return best_.take_sorted();

@@ -71,7 +71,8 @@ void BlockBounds::write_total(int num_rows, std::span<Half> rows) const {
 }
 
 // The row of a maximum, and that of the minimum of the same sum.
-void BlockBounds::write_row(int row, double maximum, double minimum, double slack, std::span<Half> rows) const {
+void BlockBounds::write_row(int row, double maximum, double minimum, double slack,
+                            std::span<Half> rows) const {
   if (exact_sums_) slack = 0;
   rows[static_cast<std::size_t>(row)] = round_up_to_half(maximum + slack);
   rows[static_cast<std::size_t>(row + layout_.first_minimum_row())] = round_down_to_half(minimum - slack);

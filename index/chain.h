@@ -235,7 +235,8 @@ CULMEN_HOST_DEVICE void append_bound_terms(const ScoreChain& chain, const BoundB
     for (; t < chain.num_terms && chain.terms[t].attribute < group.first_attribute + group.size; ++t) {
       const double weight = coverage(chain.terms[t], basis).unit_weight;
       const double size = std::fabs(weight) - taken_out;
-      if (size > 0) (weight > 0 ? positive : negative).insert(chain.terms[t].attribute - group.first_attribute, size);
+      if (size > 0)
+        (weight > 0 ? positive : negative).insert(chain.terms[t].attribute - group.first_attribute, size);
     }
     append_chain(positive, g, Extreme::maximum, *basis.layout, out);
     append_chain(negative, g, Extreme::minimum, *basis.layout, out);

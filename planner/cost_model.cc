@@ -53,8 +53,8 @@ double bounded_us(const Work& work, const CostsNs& costs) {
   const double reading = work.leaves * costs.far_leaf + work.bytes / kKilobyte * costs.far_kb;
   const double ns = costs.search + work.nodes * costs.node + work.ranges * costs.range +
                     work.leaves * costs.leaf + work.leaves_tied_out * costs.tied +
-                    rows_ns(work, costs, replacement(costs, work.hits)) +
-                    far_share(work.span) * reading + work.hits * hit(costs, work.hits);
+                    rows_ns(work, costs, replacement(costs, work.hits)) + far_share(work.span) * reading +
+                    work.hits * hit(costs, work.hits);
   return ns / 1000;
 }
 

@@ -192,8 +192,8 @@ Explanation explain_plan(const Snapshot& snapshot, const ResolvedQuery& query, c
       "bound       " + number(query.bound.base) + (query.bound.exact ? " (no operation rounds)" : "") + "\n";
   text += terms_text(snapshot, query.bound.terms);
   if (query.bound.capped)
-    text += "or, within the filter's ranges, if it is less\n            " + number(query.bound.capped->base) + "\n" +
-            terms_text(snapshot, query.bound.capped->terms);
+    text += "or, within the filter's ranges, if it is less\n            " + number(query.bound.capped->base) +
+            "\n" + terms_text(snapshot, query.bound.capped->terms);
   text += "            attributes in units of a power of two near their range, from their minimum on\n";
   return result;
 }

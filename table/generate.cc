@@ -34,19 +34,19 @@ constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 40;
 constexpr std::size_t kGrainRows = 4096;
 
 constexpr EnumNames<TableKind, 13> kKinds = {"kind of table",
-                                            {{{"independent", TableKind::independent},
-                                              {"correlated", TableKind::correlated},
-                                              {"anticorrelated", TableKind::anticorrelated},
-                                              {"ratings", TableKind::ratings},
-                                              {"zipf", TableKind::zipf},
-                                              {"clusters", TableKind::clusters},
-                                              {"hotels", TableKind::hotels},
-                                              {"gaussian", TableKind::gaussian},
-                                              {"weather", TableKind::weather},
-                                              {"heavytailed", TableKind::heavytailed},
-                                              {"sparse", TableKind::sparse},
-                                              {"series", TableKind::series},
-                                              {"compositional", TableKind::compositional}}}};
+                                             {{{"independent", TableKind::independent},
+                                               {"correlated", TableKind::correlated},
+                                               {"anticorrelated", TableKind::anticorrelated},
+                                               {"ratings", TableKind::ratings},
+                                               {"zipf", TableKind::zipf},
+                                               {"clusters", TableKind::clusters},
+                                               {"hotels", TableKind::hotels},
+                                               {"gaussian", TableKind::gaussian},
+                                               {"weather", TableKind::weather},
+                                               {"heavytailed", TableKind::heavytailed},
+                                               {"sparse", TableKind::sparse},
+                                               {"series", TableKind::series},
+                                               {"compositional", TableKind::compositional}}}};
 
 constexpr std::uint32_t stream_of(TableKind kind) {
   return static_cast<std::uint32_t>(kind);

@@ -131,7 +131,7 @@ Index build(const Table& table, const BuildArguments& arguments, ProgressBar& ba
 }
 
 void print_build_summary(const BuildArguments& arguments, const Table& table, const IndexInfo& info,
-                   const Seconds& seconds) {
+                         const Seconds& seconds) {
   fmt::print(stderr, "{}: {}, {}{}\n", arguments.directory, counted(info.num_tuples, "row"),
              counted(info.attributes.size(), "attribute"), info.has_labels ? ", labels" : "");
   if (table.num_dropped_rows > 0)

@@ -46,7 +46,8 @@ void add_generate(Program& program) {
   const auto arguments = std::make_shared<GenerateArguments>();
   command
       .add_option("KIND", arguments->kind,
-                  "independent, correlated, anticorrelated, ratings, zipf, clusters, hotels, gaussian, weather, heavytailed, "
+                  "independent, correlated, anticorrelated, ratings, zipf, clusters, hotels, gaussian, "
+                  "weather, heavytailed, "
                   "sparse, series or compositional")
       ->required();
   command.add_option("--rows", arguments->options.num_rows, "How many rows")

@@ -79,7 +79,8 @@ void check_options(const InsertArguments& arguments, const IndexInfo& info) {
 }
 
 // Columns are read in the index's order: named ones by their names, others by position.
-ReadOptions read_options(const InsertArguments& arguments, Change change, const IndexInfo& info, ProgressBar& bar) {
+ReadOptions read_options(const InsertArguments& arguments, Change change, const IndexInfo& info,
+                         ProgressBar& bar) {
   ReadOptions options;
   if (!arguments.attributes.empty()) {
     options.attributes = parse_attributes(arguments.attributes);

@@ -25,7 +25,7 @@ struct Shared {
   double tile[kMaxGroupSize][kTileRows];  // unit values of a group; 0 where the group has no attribute
   double maxima[kWarps][kMaxSums];        // of the rows that each warp has seen
   double minima[kWarps][kMaxSums];
-  double max_abs[kMaxAttributes];         // of the unit values
+  double max_abs[kMaxAttributes];  // of the unit values
 };
 
 __device__ double greater(double a, double b) {
@@ -90,7 +90,8 @@ __device__ void fill_tile(const Leaf<T>& leaf, const BoundLayout::Group& group, 
 }
 
 // Widens the extremes of a lane's sets by one row of the tile, in the order of subset_extremes.
-__device__ void widen(const Shared& shared, std::uint32_t row, unsigned lane, Extremes (&extremes)[kLowSums]) {
+__device__ void widen(const Shared& shared, std::uint32_t row, unsigned lane,
+                      Extremes (&extremes)[kLowSums]) {
   double low[kLowSums];
   low[0] = 0;
 #pragma unroll

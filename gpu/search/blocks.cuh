@@ -45,8 +45,8 @@ __device__ inline double warp_max(double value) {
 }
 
 // base + sum of the terms. `bounds` points to the block in the first row, rows are `stride` apart.
-__device__ inline double chain_sum(double base, const PackedBoundTerm* terms, int num_terms, const Half* bounds,
-                                   std::size_t stride) {
+__device__ inline double chain_sum(double base, const PackedBoundTerm* terms, int num_terms,
+                                   const Half* bounds, std::size_t stride) {
   constexpr int kBatch = 8;  // loads in flight: without a branch between them
   for (int first = 0; first < num_terms; first += kBatch) {
     Half maxima[kBatch];
@@ -67,7 +67,8 @@ __device__ inline double block_bound(QueryRef query, const Half* bounds, std::si
   const PackedHeader& header = query.header();
   double bound = chain_sum(header.base, query.bound_terms(), header.num_bound_terms, bounds, stride);
   if (header.capped_base < infinity())  // fmin leaves a NaN, which says nothing, for the other
-    bound = fmin(bound, chain_sum(header.capped_base, query.capped_terms(), header.num_capped_terms, bounds, stride));
+    bound = fmin(
+        bound, chain_sum(header.capped_base, query.capped_terms(), header.num_capped_terms, bounds, stride));
   for (int r = 0; r < header.num_ranges; ++r) {
     const PackedRange& range = query.ranges()[r];
     const float maximum = to_float(load(bounds + static_cast<std::size_t>(range.maximum_row) * stride));

@@ -29,10 +29,10 @@ struct PackedRange {
 };
 
 struct PackedHeader {
-  double offset;     // where the score's chain starts
+  double offset;       // where the score's chain starts
   double base;         // where the bound starts
   double capped_base;  // and the one under the ranges' caps; infinity: there is none
-  double min_score;  // -infinity: none
+  double min_score;    // -infinity: none
   // Scores as 32-bit keys (gpu/search/score_keys.cuh): (score - base) * key_scale is about 1 or smaller.
   double key_scale, key_unit;  // powers of two, inverse to each other
   std::int32_t num_terms, num_bound_terms, num_capped_terms, num_ranges;
@@ -87,7 +87,8 @@ struct QueryRef {
     return reinterpret_cast<const PackedRange*>(capped_terms() + header().num_capped_terms);
   }
   CULMEN_HOST_DEVICE std::size_t num_bytes() const {
-    return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(ranges() + header().num_ranges) - bytes);
+    return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(ranges() + header().num_ranges) -
+                                    bytes);
   }
 };
 
@@ -100,7 +101,9 @@ CULMEN_HOST_DEVICE constexpr std::size_t packed_bytes(int num_terms, int num_bou
 
 // Bytes that hold any query with so many attributes and ranges.
 constexpr std::size_t packed_stride(int num_attributes, int num_ranges) {
-  const int capped = num_ranges == 0 ? 0 : num_attributes <= kMaxCappedTerms ? num_attributes - 1 : kMaxCappedTerms;
+  const int capped = num_ranges == 0                     ? 0
+                     : num_attributes <= kMaxCappedTerms ? num_attributes - 1
+                                                         : kMaxCappedTerms;
   return packed_bytes(num_attributes, num_attributes + 1 + capped, num_ranges);
 }
 

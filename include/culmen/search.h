@@ -81,6 +81,8 @@ struct SearchResult {
 
   // The version of the index that was searched.
   [[nodiscard]] std::uint64_t version() const;
+  // Whether rows of the index have labels, empty ones among them.
+  [[nodiscard]] bool has_labels() const;
   // Of the hit at `rank`: one attribute, the label (empty when the index has none), or all there is.
   [[nodiscard]] double attribute(std::size_t rank, const AttributeRef& attribute) const;
   [[nodiscard]] std::string_view label(std::size_t rank) const;

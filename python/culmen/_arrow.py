@@ -39,9 +39,11 @@ class ArrowColumn:
 
 
 def refuse_repeated(names: list[str]) -> None:
+    seen: set[str] = set()
     for name in names:
-        if names.count(name) > 1:
+        if name in seen:
             raise InputError(f"two columns are called {name!r}")
+        seen.add(name)
 
 
 def arrow_columns(table: Any) -> dict[str, ArrowColumn]:

@@ -71,7 +71,11 @@ class Tabular:
         """As a pyarrow table. Needs pyarrow."""
         import pyarrow
 
-        return pyarrow.table(self.to_dict())
+        columns = self.to_dict()
+        texts = {
+            name: pyarrow.array(texts, pyarrow.string()) for name, texts in columns.items() if isinstance(texts, list)
+        }
+        return pyarrow.table(columns | texts)
 
     def to_pandas(self) -> pandas.DataFrame:
         """As a pandas DataFrame. Needs pandas."""
@@ -83,7 +87,9 @@ class Tabular:
         """As a polars DataFrame. Needs polars."""
         import polars
 
-        return polars.DataFrame(self.to_dict())
+        columns = self.to_dict()
+        texts = {name: polars.String for name, values in columns.items() if isinstance(values, list)}
+        return polars.DataFrame(columns, schema_overrides=texts)
 
 
 def with_attributes(columns: dict[str, Any], attributes: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -173,7 +179,7 @@ class Result(Tabular):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """`id`, `score`, `label` if a row of the answer has one, and each attribute, as columns [n]."""
+        """`id`, `score`, `label` if the index has labels, and each attribute, as columns [n]."""
         return self._columns(len(self))
 
     def _columns(self, count: int) -> dict[str, Any]:
@@ -181,7 +187,7 @@ class Result(Tabular):
         ranks = np.arange(min(count, len(self)))
         values, labels = self._answer.rows_at(ranks)
         columns: dict[str, Any] = {"id": self.ids[ranks], "score": self.scores[ranks]}
-        if any(labels):
+        if self._answer.has_labels:
             columns["label"] = labels
         return with_attributes(columns, zip(self._names, values.reshape(len(ranks), len(self._names)).T))
 
@@ -263,12 +269,12 @@ class BatchResult(Tabular):
         return self._found
 
     def to_dict(self) -> dict[str, Any]:
-        """`query`, `rank` (both from 0), `id`, `score`, `label` if a row has one, and each attribute."""
+        """`query`, `rank` (both from 0), `id`, `score`, `label` if the index has labels, and each attribute."""
         query, rank = np.nonzero(self._is_row())
         ids = self.ids[query, rank]
         columns: dict[str, Any] = {"query": query, "rank": rank, "id": ids, "score": self.scores[query, rank]}
         values, labels = self._lookup().rows(ids)
-        if any(labels):
+        if self._lookup().has_labels:
             columns["label"] = labels
         return with_attributes(columns, zip(self._names, values.T))
 
@@ -284,6 +290,7 @@ class _Found:
         self._ids = ids
         self._values = np.array([row[1] for row in rows]).reshape(len(rows), width)
         self._labels = [row[2] for row in rows]
+        self.has_labels = index.info()["has_labels"]
 
     def rows(self, ids: np.ndarray) -> tuple[np.ndarray, list[str]]:
         where = np.searchsorted(self._ids, ids)
@@ -316,6 +323,10 @@ class _AnswerOfMany:
     @property
     def labels(self) -> list[str]:
         return self._batch._lookup().rows(self.ids)[1]
+
+    @property
+    def has_labels(self) -> bool:
+        return self._batch._lookup().has_labels
 
     def rows_at(self, ranks: np.ndarray) -> tuple[np.ndarray, list[str]]:
         return self._batch._lookup().rows(self.ids[ranks])

@@ -118,6 +118,7 @@ void bind_answers(nb::module_& module) {
           nb::rv_policy::automatic)
       .def_prop_ro("values", values_of, nb::rv_policy::automatic)
       .def_prop_ro("labels", labels_of)
+      .def_prop_ro("has_labels", &SearchResult::has_labels)
       .def("rows_at", rows_at)
       .def_prop_ro("version", &SearchResult::version)
       .def_prop_ro("stats", [](const SearchResult& result) { return report(result.stats); });

@@ -135,6 +135,20 @@ def test_results_are_sequences_and_tables():
         result.attribute("stars")
 
 
+def test_tables_have_labels_if_the_index_has():
+    import pyarrow
+
+    index = culmen.Index.build({"a": [1.0, 2.0, 3.0]}, label=["", "", "x"])
+    nobody = index.search([1.0], 2, where="a<=2")
+    assert nobody.to_dict()["label"] == ["", ""]
+    assert index.search(np.ones((2, 1)), 1, where="a<=2").to_dict()["label"] == ["", ""]
+    assert nobody[:0] == [] and "label" not in culmen.Index.build({"a": [1.0]}).search([1.0], 1).to_dict()
+    nothing = index.search([1.0], 2, where="a<=0")
+    assert nothing.to_arrow().schema.field("label").type == pyarrow.string()
+    polars = pytest.importorskip("polars")
+    assert nothing.to_polars().schema["label"] == polars.String
+
+
 def test_an_answer_of_a_batch_is_that_of_one_search():
     index, _ = index_of(200, label=[f"row {i}" for i in range(200)], id=np.arange(200) * 7 % 1000)
     weights = np.random.default_rng(1).normal(size=(20, 3))

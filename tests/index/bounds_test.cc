@@ -41,8 +41,7 @@ std::vector<double> best_scores(const Snapshot& s, const ResolvedQuery& query) {
   for (std::size_t leaf = 0; leaf < s.num_leaves; ++leaf)
     for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
       const std::uint64_t row = leaf * static_cast<std::uint64_t>(s.block_rows) + r;
-      if (passes(s, query, row))
-        best[leaf] = std::max(best[leaf], score_in(s, query, row));
+      if (passes(s, query, row)) best[leaf] = std::max(best[leaf], score_in(s, query, row));
     }
   return best;
 }

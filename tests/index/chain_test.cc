@@ -14,8 +14,8 @@ namespace culmen::test {
 namespace {
 
 // Of the weights of one sign. weights: [num_attributes], 0 for those of the other.
-void expect_chain_of_group(const std::vector<double>& weights, int g, Extreme extreme, const BoundLayout& layout,
-                           std::vector<BoundTerm>& out) {
+void expect_chain_of_group(const std::vector<double>& weights, int g, Extreme extreme,
+                           const BoundLayout& layout, std::vector<BoundTerm>& out) {
   const BoundLayout::Group& group = layout.groups()[static_cast<std::size_t>(g)];
   std::vector<int> order;
   for (int i = group.first_attribute; i < group.first_attribute + group.size; ++i)

@@ -53,9 +53,9 @@ TEST(CostModel, EachCostCountsSomewhere) {
   };
   for (double CostsNs::*cost :
        {&CostsNs::search, &CostsNs::node, &CostsNs::range, &CostsNs::leaf, &CostsNs::tied, &CostsNs::value,
-        &CostsNs::candidate, &CostsNs::replacement, &CostsNs::buffered, &CostsNs::hit, &CostsNs::share, &CostsNs::fork,
-        &CostsNs::merge, &CostsNs::scan_leaf, &CostsNs::far_leaf, &CostsNs::far_kb, &CostsNs::stream_leaf,
-        &CostsNs::stream_kb}) {
+        &CostsNs::candidate, &CostsNs::replacement, &CostsNs::buffered, &CostsNs::hit, &CostsNs::share,
+        &CostsNs::fork, &CostsNs::merge, &CostsNs::scan_leaf, &CostsNs::far_leaf, &CostsNs::far_kb,
+        &CostsNs::stream_leaf, &CostsNs::stream_kb}) {
     CostsNs dearer;
     dearer.*cost *= 1.5;
     EXPECT_GT(total(dearer), total({}) + 0.1);

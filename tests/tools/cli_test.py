@@ -37,8 +37,10 @@ from program import (
 
 class GenerateTest(Case):
     def test_makes_every_kind(self):
-        for kind in [*("independent", "correlated", "anticorrelated", "ratings", "zipf", "clusters"),
-                     *("gaussian", "weather", "heavytailed", "sparse", "series", "compositional")]:
+        for kind in [
+            *("independent", "correlated", "anticorrelated", "ratings", "zipf", "clusters"),
+            *("gaussian", "weather", "heavytailed", "sparse", "series", "compositional"),
+        ]:
             with self.subTest(kind):
                 out, err = self.culmen("generate", kind, "--rows", 20, "--dims", 3, "-o", "t.csv")
                 self.assertEqual(out, "")
