@@ -74,8 +74,9 @@ void BlockBounds::write_total(int num_rows, std::span<Half> rows) const {
 void BlockBounds::write_row(int row, double maximum, double minimum, double slack,
                             std::span<Half> rows) const {
   if (exact_sums_) slack = 0;
-  rows[static_cast<std::size_t>(row)] = round_up_to_half(maximum + slack);
-  rows[static_cast<std::size_t>(row + layout_.first_minimum_row())] = round_down_to_half(minimum - slack);
+  const auto place = static_cast<std::size_t>(row);
+  rows[place] = round_up_to_half(maximum + slack);
+  rows[place + static_cast<std::size_t>(layout_.first_minimum_row())] = round_down_to_half(minimum - slack);
 }
 
 std::vector<double> bound_slack(const BoundLayout& layout, std::span<const double> max_abs) {

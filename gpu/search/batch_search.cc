@@ -81,10 +81,11 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
     result.hits.resize(memory.work.data()[i].num_hits);
     std::transform(first, first + memory.work.data()[i].num_hits, result.hits.begin(), to_hit);
     const PackedHeader& query = QueryRef{memory.packed.data() + i * stride}.header();
-    add_work(memory.work.data()[i],
-             static_cast<std::size_t>(query.num_terms) + static_cast<std::size_t>(query.num_ranges),
-             static_cast<std::size_t>(query.num_bound_terms + query.num_capped_terms), snapshot,
-             result.stats);
+    add_work(
+        memory.work.data()[i],
+        static_cast<std::size_t>(query.num_terms) + static_cast<std::size_t>(query.num_ranges),
+        static_cast<std::size_t>(query.num_bound_terms) + static_cast<std::size_t>(query.num_capped_terms),
+        snapshot, result.stats);
   });
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
   for (const std::size_t q : positions)
