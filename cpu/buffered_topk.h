@@ -21,7 +21,8 @@ class BufferedTopK {
   // From this k on it is faster than a heap (bench/cliffs).
   static constexpr std::size_t kWorthIt = 8192;
 
-  BufferedTopK(std::size_t k, double min_score) : k_(k), min_score_(min_score) { hits_.reserve(2 * k); }
+  // Without room for k in advance: where there is a smallest score, k may be all rows and few of them come.
+  BufferedTopK(std::size_t k, double min_score) : k_(k), min_score_(min_score) {}
 
   double floor() const { return worst_ ? worst_->score : min_score_; }
   bool excludes(double bound, std::int64_t min_id) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <utility>
 
 #include "base/with_threads.h"
@@ -79,7 +80,9 @@ int scan_threads(const Snapshot& snapshot, int num_threads) {
 
 bool asks_for_most(const Snapshot& snapshot, const ResolvedQuery& query) {
   constexpr std::uint64_t kPartOfRows = 8;
-  return query.k >= BufferedTopK::kWorthIt && query.k >= snapshot.num_tuples / kPartOfRows;
+  const bool has_floor =
+      query.min_score > -std::numeric_limits<double>::infinity();  // then k is only a limit
+  return !has_floor && query.k >= BufferedTopK::kWorthIt && query.k >= snapshot.num_tuples / kPartOfRows;
 }
 
 std::vector<Hit> search_automatic(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,

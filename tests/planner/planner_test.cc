@@ -137,6 +137,11 @@ TEST(Automatic, ScansAtOnceForAGoodPartOfTheRows) {
       EXPECT_FALSE(result.stats.scan_fallback);
       EXPECT_EQ(index.explain(query).engine, Engine::scan);
     }
+    query.k = std::nullopt;
+    query.where.clear();
+    query.min_score = index.search({.weights = query.weights, .k = 20}).hits.back().score;
+    EXPECT_EQ(index.search(query).stats.engine, Engine::bounded) << "a smallest score prunes, k is all rows";
+    query.min_score = std::nullopt;
     query.k = 70'000 / 8 - 1;
     EXPECT_FALSE(asks_for_most(*index.search(query).snapshot, resolve(query, *index.search(query).snapshot)));
   }
