@@ -17,6 +17,7 @@
 #include "cpu/parallel_topk.h"
 #include "cpu/topk.h"
 #include "culmen/error.h"
+#include "query/passes.h"
 
 namespace culmen::cpu {
 namespace {
@@ -43,7 +44,8 @@ class LeafScorer {
     const T* columns = snapshot_.leaf_values<T>(leaf);
     const std::uint32_t num_rows = snapshot_.leaf(leaf).num_rows;
     for (std::uint32_t r = 0; r < num_rows; ++r) {
-      if (!passes(columns, r)) continue;
+      const auto value = [&](std::int32_t i) { return column(columns, static_cast<std::size_t>(i))[r]; };
+      if (!passes(query_, value)) continue;
       read_row(columns, r);
       const double score = function_.score(values_) + 0.0;
       const std::uint64_t row = leaf * block_rows + r;
@@ -62,14 +64,6 @@ class LeafScorer {
   template <typename T>
   const T* column(const T* columns, std::size_t attribute) const {
     return columns + attribute * static_cast<std::size_t>(snapshot_.block_rows);
-  }
-
-  template <typename T>
-  bool passes(const T* columns, std::uint32_t r) const {
-    return std::ranges::all_of(query_.where, [&](const RangePredicate& range) {
-      const double value = column(columns, static_cast<std::size_t>(range.attribute))[r];
-      return value >= range.minimum && value <= range.maximum;
-    });
   }
 
   // Fills values_ with the tuple as the user gave it, 0 where the function does not look.

@@ -10,11 +10,17 @@
 
 namespace culmen {
 
-inline bool passes(const Snapshot& snapshot, const ResolvedQuery& query, std::uint64_t row) {
+// value(i): oriented, of attribute i.
+template <typename Value>
+bool passes(const ResolvedQuery& query, const Value& value) {
   return std::all_of(query.where.begin(), query.where.end(), [&](const RangePredicate& range) {
-    const double value = snapshot.value(row, range.attribute);
-    return value >= range.minimum && value <= range.maximum;
+    const double x = value(range.attribute);
+    return x >= range.minimum && x <= range.maximum;
   });
+}
+
+inline bool passes(const Snapshot& snapshot, const ResolvedQuery& query, std::uint64_t row) {
+  return passes(query, [&](std::int32_t attribute) { return snapshot.value(row, attribute); });
 }
 
 }  // namespace culmen
