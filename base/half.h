@@ -1,5 +1,4 @@
-// Half: binary16 as the bounds are stored. A query reads bounds at random, so their size is time: half the
-// bytes of float32 buy smaller blocks, and 11 bits loosen a bound by less than a block's own spread.
+// Half: binary16 as a device's mirror keeps the bounds of level-1 nodes, which every query reads.
 //
 // Conversions round the way the caller says, never to the nearest. What is too large becomes infinity: a
 // bound that excludes nothing, which is loose but never wrong. Host and device round by the same code.
@@ -28,15 +27,6 @@ struct Half {
   }
 };
 static_assert(sizeof(Half) == 2);
-
-// a < b for numbers, without the way over binary32.
-inline bool is_less(Half a, Half b) {
-  const auto rank = [](Half half) {  // negative numbers count backwards
-    const auto bits = static_cast<std::int16_t>(half.bits);
-    return static_cast<std::int16_t>(bits ^ static_cast<std::int16_t>((bits >> 15) & 0x7fff));
-  };
-  return rank(a) < rank(b);
-}
 
 inline constexpr Half kHalfInfinity{0x7c00};
 inline constexpr double kHalfMaximum = 65504;

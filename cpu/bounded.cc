@@ -127,8 +127,7 @@ class BoundedSearch {
   }
 
   static void prefetch_rows(NodeRef node, const BoundTerms& terms) {
-    for (const BoundTerm& term : terms)
-      prefetch_bytes(node.bounds() + static_cast<std::size_t>(term.row) * kFanOut, kFanOut * sizeof(Half));
+    for (const BoundTerm& term : terms) prefetch_bytes(node.bounds() + term.row, sizeof(BoundRow));
   }
 
   const Snapshot& snapshot_;

@@ -124,7 +124,7 @@ class MonotoneSearch {
     frontier_.open(node, bounds, children_in_ranges(query_.bound, node));
     ++stats_.nodes_visited;
     stats_.bounds_computed += node.header().num_children;
-    stats_.bytes_touched += node.header().num_children * scorer_.used().size() * sizeof(Half);
+    stats_.bytes_touched += scorer_.used().size() * sizeof(BoundRow);
   }
 
   // The function at the corner of the child's box where it is highest.
@@ -135,7 +135,7 @@ class MonotoneSearch {
       const bool rising = function_.direction(i) != Direction::falling;
       const bool oriented_maximum = rising != low;
       const int row = oriented_maximum ? snapshot_.layout.maximum_row(i) : snapshot_.layout.minimum_row(i);
-      const float in_units = node.bounds()[row * kFanOut + static_cast<int>(child)];
+      const float in_units = node.bounds()[row][child];
       const double value = corner_value(i, in_units, oriented_maximum);
       values_[attribute] = low ? -value : value;
     }

@@ -27,15 +27,15 @@ inline Frontier::Bounds bounds_of_children(const BoundPlan& plan, NodeRef node) 
 inline Frontier::Bounds bounds_of_children(const ResolvedQuery& query, NodeRef node, SearchStats& stats) {
   ++stats.nodes_visited;
   stats.bounds_computed += node.header().num_children;
-  stats.bytes_touched += query.bound.num_terms() * kFanOut * sizeof(Half);
+  stats.bytes_touched += query.bound.num_terms() * sizeof(BoundRow);
   return bounds_of_children(query.bound, node);
 }
 
 inline bool misses_range(const BoundPlan& plan, NodeRef node, std::uint32_t child) {
-  const Half* bounds = node.bounds();
+  const BoundRow* bounds = node.bounds();
   for (const RangeBound& range : plan.ranges) {
-    const float maximum = bounds[range.maximum_row * kFanOut + static_cast<int>(child)];
-    const float minimum = bounds[range.minimum_row * kFanOut + static_cast<int>(child)];
+    const float maximum = bounds[range.maximum_row][child];
+    const float minimum = bounds[range.minimum_row][child];
     if (maximum < range.lowest || minimum > range.highest) return true;
   }
   return false;

@@ -23,7 +23,7 @@ BlockBounds::BlockBounds(const BoundLayout& layout, std::span<const BoundUnit> u
       sum_of_max_abs_(maxima_.size()) {}
 
 template <typename T>
-void BlockBounds::compute(const T* values, int num_rows, std::span<Half> rows) {
+void BlockBounds::compute(const T* values, int num_rows, std::span<float> rows) {
   to_units(values, num_rows);
   for (const BoundLayout::Group& group : layout_.groups()) write_group(group, num_rows, rows);
   if (layout_.has_total()) write_total(num_rows, rows);
@@ -43,7 +43,7 @@ void BlockBounds::to_units(const T* values, int num_rows) {
   }
 }
 
-void BlockBounds::write_group(const BoundLayout::Group& group, int num_rows, std::span<Half> rows) {
+void BlockBounds::write_group(const BoundLayout::Group& group, int num_rows, std::span<float> rows) {
   const auto first = static_cast<std::size_t>(group.first_attribute);
   subset_extremes(units_values_.data() + first * stride_, stride_, num_rows, group.size, maxima_.data(),
                   minima_.data());
@@ -56,7 +56,7 @@ void BlockBounds::write_group(const BoundLayout::Group& group, int num_rows, std
   }
 }
 
-void BlockBounds::write_total(int num_rows, std::span<Half> rows) const {
+void BlockBounds::write_total(int num_rows, std::span<float> rows) const {
   double largest = -std::numeric_limits<double>::infinity(), smallest = -largest;
   for (std::size_t r = 0; r < static_cast<std::size_t>(num_rows); ++r) {
     double total = 0;
@@ -72,11 +72,11 @@ void BlockBounds::write_total(int num_rows, std::span<Half> rows) const {
 
 // The row of a maximum, and that of the minimum of the same sum.
 void BlockBounds::write_row(int row, double maximum, double minimum, double slack,
-                            std::span<Half> rows) const {
+                            std::span<float> rows) const {
   if (exact_sums_) slack = 0;
   const auto place = static_cast<std::size_t>(row);
-  rows[place] = round_up_to_half(maximum + slack);
-  rows[place + static_cast<std::size_t>(layout_.first_minimum_row())] = round_down_to_half(minimum - slack);
+  rows[place] = bound_above(maximum + slack);
+  rows[place + static_cast<std::size_t>(layout_.first_minimum_row())] = bound_below(minimum - slack);
 }
 
 std::vector<double> bound_slack(const BoundLayout& layout, std::span<const double> max_abs) {
@@ -99,16 +99,20 @@ std::vector<double> bound_slack(const BoundLayout& layout, std::span<const doubl
   return slack;
 }
 
-template void BlockBounds::compute(const float*, int, std::span<Half>);
-template void BlockBounds::compute(const double*, int, std::span<Half>);
+template void BlockBounds::compute(const float*, int, std::span<float>);
+template void BlockBounds::compute(const double*, int, std::span<float>);
 
-void aggregate_bounds(const BoundLayout& layout, const Half* bounds, int num_children, std::span<Half> rows) {
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    const Half* first = bounds + row * kFanOut;
-    rows[row] = static_cast<int>(row) < layout.first_minimum_row()
-                    ? *std::max_element(first, first + num_children, is_less)
-                    : *std::min_element(first, first + num_children, is_less);
-  }
+void aggregate_bounds(const BoundRow* bounds, std::uint32_t num_children, std::span<float> rows) {
+  // The nearest to the base is the farthest out.
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    rows[row] = bounds[row].bound_of(*std::min_element(bounds[row].codes, bounds[row].codes + num_children));
+}
+
+void encode_bounds(const BoundLayout& layout, std::span<const float> bounds, std::uint32_t num_children,
+                   BoundRow* rows) {
+  for (int row = 0; row < layout.num_rows(); ++row)
+    rows[row].encode(bounds.subspan(static_cast<std::size_t>(row) * kFanOut, num_children),
+                     layout.extreme_of(row));
 }
 
 }  // namespace culmen

@@ -1,14 +1,14 @@
-// The bounds of one block: for each row of the layout one binary16 number that no tuple of the block can
-// exceed (minima: fall below), whatever rounding did on the way.
+// The bounds of one block: for each row of the layout one float that no tuple of the block can exceed (minima: fall
+// below), whatever rounding did on the way.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "base/half.h"
 #include "base/host_device.h"
 #include "index/attribute_stats.h"
 #include "index/bound_layout.h"
+#include "index/bound_row.h"
 
 namespace culmen {
 
@@ -27,14 +27,14 @@ class BlockBounds {
   // values: [num_attributes][block_rows] oriented, of which the first num_rows >= 1 of each attribute count.
   // rows: [layout.num_rows()] out.
   template <typename T>
-  void compute(const T* values, int num_rows, std::span<Half> rows);
+  void compute(const T* values, int num_rows, std::span<float> rows);
 
  private:
   template <typename T>
   void to_units(const T* values, int num_rows);
-  void write_group(const BoundLayout::Group& group, int num_rows, std::span<Half> rows);
-  void write_total(int num_rows, std::span<Half> rows) const;
-  void write_row(int row, double maximum, double minimum, double slack, std::span<Half> rows) const;
+  void write_group(const BoundLayout::Group& group, int num_rows, std::span<float> rows);
+  void write_total(int num_rows, std::span<float> rows) const;
+  void write_row(int row, double maximum, double minimum, double slack, std::span<float> rows) const;
 
   const BoundLayout& layout_;
   std::span<const BoundUnit> units_;
@@ -51,7 +51,11 @@ class BlockBounds {
 std::vector<double> bound_slack(const BoundLayout& layout, std::span<const double> max_abs);
 
 // The rows of an inner node's own bounds, from those of its children.
+// bounds: [num_rows]; rows: [num_rows] out.
+void aggregate_bounds(const BoundRow* bounds, std::uint32_t num_children, std::span<float> rows);
+
 // bounds: [num_rows][kFanOut], the first num_children of each row count; rows: [num_rows] out.
-void aggregate_bounds(const BoundLayout& layout, const Half* bounds, int num_children, std::span<Half> rows);
+void encode_bounds(const BoundLayout& layout, std::span<const float> bounds, std::uint32_t num_children,
+                   BoundRow* rows);
 
 }  // namespace culmen

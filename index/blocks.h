@@ -33,7 +33,7 @@ struct BlockShape {
 };
 
 inline std::size_t node_bytes_of(const BoundLayout& layout) {
-  return kNodeBoundsOffset + static_cast<std::size_t>(layout.num_rows()) * kFanOut * sizeof(Half);
+  return kNodeBoundsOffset + static_cast<std::size_t>(layout.num_rows()) * sizeof(BoundRow);
 }
 
 class Blocks {

@@ -66,6 +66,9 @@ class BoundLayout {
   CULMEN_HOST_DEVICE bool has_total() const { return total_row_ >= 0; }
   CULMEN_HOST_DEVICE int total_row(Extreme extreme) const { return first_row(extreme) + total_row_; }
   CULMEN_HOST_DEVICE int first_minimum_row() const { return first_minimum_row_; }
+  CULMEN_HOST_DEVICE Extreme extreme_of(int row) const {
+    return row < first_minimum_row_ ? Extreme::maximum : Extreme::minimum;
+  }
 
  private:
   CULMEN_HOST_DEVICE int first_row(Extreme extreme) const {

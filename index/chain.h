@@ -224,9 +224,12 @@ CULMEN_HOST_DEVICE double append_total(const ScoreChain& chain, const BoundBasis
   return smallest;
 }
 
-// Appends the terms of the bound: at most one for each of the chain's, and one for the total.
+// Appends the terms of the bound that begins at `start`: at most one for each of the chain's, and one for the total; none
+// where nothing is known, as they could overflow to the other side.
 template <typename Terms>
-CULMEN_HOST_DEVICE void append_bound_terms(const ScoreChain& chain, const BoundBasis& basis, Terms& out) {
+CULMEN_HOST_DEVICE void append_bound_terms(const ScoreChain& chain, const BoundStart& start,
+                                           const BoundBasis& basis, Terms& out) {
+  if (start.base == HUGE_VAL) return;
   const double taken_out = append_total(chain, basis, out);
   int t = 0;
   for (int g = 0; g < basis.layout->num_groups(); ++g) {

@@ -6,13 +6,11 @@
 #include <limits>
 #include <type_traits>
 
-#include "base/half.h"
 #include "base/host_device.h"
+#include "index/bound_row.h"
 
 namespace culmen {
 
-// Children of an inner node. One bounds row of a node is then one cache line.
-inline constexpr int kFanOut = 32;
 inline constexpr std::int64_t kNoId = std::numeric_limits<std::int64_t>::max();
 
 struct LeafHeader {
@@ -62,9 +60,9 @@ struct NodeAccess {
   CULMEN_HOST_DEVICE Like<std::int64_t>* min_ids() const {
     return reinterpret_cast<Like<std::int64_t>*>(bytes + kNodeMinIdsOffset);
   }
-  // bounds()[row * kFanOut + child]
-  CULMEN_HOST_DEVICE Like<Half>* bounds() const {
-    return reinterpret_cast<Like<Half>*>(bytes + kNodeBoundsOffset);
+  // bounds()[row][child]
+  CULMEN_HOST_DEVICE Like<BoundRow>* bounds() const {
+    return reinterpret_cast<Like<BoundRow>*>(bytes + kNodeBoundsOffset);
   }
 };
 using NodeRef = NodeAccess<const std::byte>;

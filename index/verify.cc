@@ -67,7 +67,7 @@ class Verifier {
   void check_child_bounds(NodeRef node, std::uint32_t child, const std::string& where);
   void check_leaf_bounds(NodeRef node, std::uint32_t child, const std::string& where);
   std::optional<std::size_t> uncovered_row(NodeRef node, std::uint32_t child,
-                                           std::span<const Half> rows) const;
+                                           std::span<const float> rows) const;
 
   const Snapshot& s_;
   const bool deep_;
@@ -267,8 +267,8 @@ void Verifier::check_child_bounds(NodeRef node, std::uint32_t child, const std::
   if (node.header().level == 1) return check_leaf_bounds(node, child, where);
   const NodeRef below = s_.node(node.children()[child]);
   if (below.header().level + 1 != node.header().level) return fault(where, "is not one level lower");
-  std::vector<Half> rows(static_cast<std::size_t>(s_.layout.num_rows()));
-  aggregate_bounds(s_.layout, below.bounds(), static_cast<int>(below.header().num_children), rows);
+  std::vector<float> rows(static_cast<std::size_t>(s_.layout.num_rows()));
+  aggregate_bounds(below.bounds(), below.header().num_children, rows);
   if (const auto row = uncovered_row(node, child, rows))
     fault(where, "bounds row " + std::to_string(*row) + " does not cover the child");
 }
@@ -280,7 +280,7 @@ void Verifier::check_leaf_bounds(NodeRef node, std::uint32_t child, const std::s
   const std::uint32_t slot = node.children()[child];
   const auto num_tuples = static_cast<int>(s_.leaf(slot).num_rows);
   BlockBounds bounds(s_.layout, s_.units, s_.exact_sums, s_.block_rows);
-  std::vector<Half> rows(static_cast<std::size_t>(s_.layout.num_rows()));
+  std::vector<float> rows(static_cast<std::size_t>(s_.layout.num_rows()));
   visit_value_type(s_, [&]<typename T>(T) {
     const T* values = s_.leaf_values<T>(slot);
     bounds.compute(values, num_tuples, rows);
@@ -294,11 +294,11 @@ void Verifier::check_leaf_bounds(NodeRef node, std::uint32_t child, const std::s
 }
 
 std::optional<std::size_t> Verifier::uncovered_row(NodeRef node, std::uint32_t child,
-                                                   std::span<const Half> rows) const {
-  const auto first_minimum = static_cast<std::size_t>(s_.layout.first_minimum_row());
+                                                   std::span<const float> rows) const {
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    const Half stored = node.bounds()[row * kFanOut + child];
-    if (!(row < first_minimum ? stored >= rows[row] : stored <= rows[row])) return row;
+    const float stored = node.bounds()[row][child];
+    const bool is_maximum = s_.layout.extreme_of(static_cast<int>(row)) == Extreme::maximum;
+    if (!(is_maximum ? stored >= rows[row] : stored <= rows[row])) return row;
   }
   return std::nullopt;
 }

@@ -23,13 +23,13 @@ BoundPlan make_bound_plan(const ScoreChain& chain, std::span<const RangePredicat
                           const Snapshot& snapshot) {
   BoundBasis basis = {&snapshot.layout, snapshot.units.data(), snapshot.stats.data(), snapshot.exact_sums};
   BoundPlan plan{bound_start(chain, basis), {}, {}, {}};
-  append_bound_terms(chain, basis, plan.terms);
+  append_bound_terms(chain, plan, basis, plan.terms);
   plan.ranges = make_range_bounds(where, snapshot);
   basis.caps = where.data();
   basis.num_caps = static_cast<int>(where.size());
   if (!is_capped(chain, basis)) return plan;
   const BoundStart start = bound_start(chain, basis);
-  append_bound_terms(chain, basis, plan.capped.emplace(BoundPlan::Capped{start.base, {}}).terms);
+  append_bound_terms(chain, start, basis, plan.capped.emplace(BoundPlan::Capped{start.base, {}}).terms);
   plan.looseness = std::fmax(plan.looseness, start.looseness);
   return plan;
 }

@@ -43,17 +43,24 @@ HWY_INLINE V LoadAsDouble(const float* from) {
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), from));
 }
 
-HWY_INLINE V LoadAsDouble(const Half* from) {
+// The bounds of some children. Where codes are linear they are the bits of binary16 numbers, 2^-24 times their steps; else
+// they are so if shifted by 5, 2^-19 times their steps. Nothing here rounds.
+HWY_INLINE V LoadBounds(const BoundRow& row, std::size_t first) {
   const D d;
 #if HWY_NATIVE_FMA  // and so, on the targets we build for, native conversions
+  const hn::Rebind<std::uint16_t, D> bits;
   const hn::Rebind<hwy::float16_t, D> half;
   const hn::Rebind<float, D> single;
-  return hn::PromoteTo(d,
-                       hn::PromoteTo(single, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(from))));
+  const bool is_linear = row.is_linear();
+  const auto codes = hn::PromoteTo(bits, hn::LoadU(hn::Rebind<std::uint8_t, D>(), row.codes + first));
+  const auto halves = hn::BitCast(half, hn::ShiftLeftSame(codes, is_linear ? 0 : 5));
+  const auto step = hn::Set(single, row.signed_least() * (is_linear ? 0x1p24F : 0x1p19F));
+  return hn::PromoteTo(d, hn::MulAdd(step, hn::PromoteTo(single, halves), hn::Set(single, row.base)));
 #else
-  HWY_ALIGN double values[8];
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) values[i] = static_cast<double>(static_cast<float>(from[i]));
-  return hn::Load(d, values);
+  HWY_ALIGN double bounds[8];
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i)
+    bounds[i] = static_cast<double>(row[static_cast<std::uint32_t>(first + i)]);
+  return hn::Load(d, bounds);
 #endif
 }
 
@@ -134,7 +141,7 @@ inline std::size_t ScoreRowsDouble(const double* values, std::size_t stride, std
 }
 
 // The plan's margin covers any order and any contraction here, so MulAdd may or may not be fused.
-inline void ChildBounds(const Half* bounds, double base, const BoundTerms& terms, double* out) {
+inline void ChildBounds(const BoundRow* bounds, double base, const BoundTerms& terms, double* out) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t kVectors = 4;
@@ -142,10 +149,10 @@ inline void ChildBounds(const Half* bounds, double base, const BoundTerms& terms
     V accumulator[kVectors];
     for (std::size_t v = 0; v < kVectors; ++v) accumulator[v] = hn::Set(d, base);
     for (const BoundTerm& term : terms) {
-      const Half* row = bounds + static_cast<std::size_t>(term.row) * kFanOut + first;
+      const BoundRow& row = bounds[term.row];
       const V coefficient = hn::Set(d, term.coefficient);
       for (std::size_t v = 0; v < kVectors; ++v)
-        accumulator[v] = hn::MulAdd(coefficient, LoadAsDouble(row + v * lanes), accumulator[v]);
+        accumulator[v] = hn::MulAdd(coefficient, LoadBounds(row, first + v * lanes), accumulator[v]);
     }
     for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(accumulator[v], d, out + first + v * lanes);
   }

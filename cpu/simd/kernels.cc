@@ -32,7 +32,7 @@ std::size_t score_rows(const double* values, std::size_t stride, std::uint32_t n
   return HWY_DYNAMIC_DISPATCH(ScoreRowsDouble)(values, stride, num_rows, query, floor, out);
 }
 
-void child_bounds(const Half* bounds, double base, const BoundTerms& terms, double* out) {
+void child_bounds(const BoundRow* bounds, double base, const BoundTerms& terms, double* out) {
   HWY_DYNAMIC_DISPATCH(ChildBounds)(bounds, base, terms, out);
 }
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/half.h"
+#include "index/bound_row.h"
 #include "query/resolved_query.h"
 
 namespace culmen::simd {
@@ -28,9 +28,9 @@ template <typename T>
 std::size_t score_rows(const T* values, std::size_t stride, std::uint32_t num_rows,
                        const ResolvedQuery& query, double floor, ScoredRow* out);
 
-// Bounds of all kFanOut children of a node: out[c] = base + sum of coefficient * bounds[row * kFanOut + c].
+// Bounds of all kFanOut children of a node: out[c] = base + sum of coefficient * bounds[row][c].
 // Entries of children that the node does not have are meaningless.
-void child_bounds(const Half* bounds, double base, const BoundTerms& terms, double* out);
+void child_bounds(const BoundRow* bounds, double base, const BoundTerms& terms, double* out);
 
 // The children, as bits, whose bound is the highest of `bounds` [kFanOut], which holds no NaN; and that
 // bound.

@@ -1,5 +1,7 @@
 #include "gpu/build/bounds.h"
 
+#include <algorithm>
+
 #include "gpu/cuda/launch.h"
 #include "index/block_bounds.h"
 
@@ -40,13 +42,13 @@ struct Extremes {
   double maximum, minimum;
 };
 
-// A leaf, its unit values and the column of its bounds.
+// A leaf, its unit values and the column of its bounds, [num_rows][kFanOut] floats of its node.
 template <typename T>
 struct Leaf {
   const T* values;
   const T *maximum, *minimum;
   const BoundUnit* units;
-  Half* bounds;
+  float* bounds;
   std::uint32_t num_rows, block_rows;
   int num_attributes;
 
@@ -56,7 +58,7 @@ struct Leaf {
   __device__ double to_units(int attribute, T value) const {
     return units[attribute].to_units(static_cast<double>(value));
   }
-  __device__ void write(int row, Half bound) const {
+  __device__ void write(int row, float bound) const {
     bounds[static_cast<std::size_t>(row) * kFanOut] = bound;
   }
 };
@@ -66,8 +68,8 @@ template <typename T>
 __device__ void write_extremes(const Leaf<T>& leaf, const BoundRule& rule, int row, Extremes extremes,
                                double slack) {
   if (rule.exact_sums) slack = 0;
-  leaf.write(row, round_up_to_half(extremes.maximum + slack));
-  leaf.write(row + rule.layout.first_minimum_row(), round_down_to_half(extremes.minimum - slack));
+  leaf.write(row, bound_above(extremes.maximum + slack));
+  leaf.write(row + rule.layout.first_minimum_row(), bound_below(extremes.minimum - slack));
 }
 
 // Changing units keeps the order of values, so the extremes are those of the corners.
@@ -178,12 +180,24 @@ __device__ void write_total(const Leaf<T>& leaf, const BoundRule& rule, Shared& 
                  sum_slack(sum, leaf.num_attributes));
 }
 
+// Leaves that are bounded together: those of the nodes from first_node on, as far as they are among `leaves`.
+struct Batch {
+  std::uint32_t first_node, num_nodes;
+  float* bounds;  // [num_nodes][num_rows][kFanOut]
+
+  __device__ float* bounds_of(std::uint32_t node, const BoundLayout& layout) const {
+    return bounds + std::size_t{node - first_node} * static_cast<std::size_t>(layout.num_rows()) * kFanOut;
+  }
+};
+
 // A thread block a leaf. Blocks of neighbouring leaves write to the same lines, which the L2 cache joins.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    write_bounds(const __grid_constant__ LeafTarget leaves, const __grid_constant__ BoundRule rule) {
+    write_bounds(const __grid_constant__ LeafTarget leaves, const __grid_constant__ BoundRule rule,
+                 const Batch batch) {
   __shared__ Shared shared;
-  const std::uint32_t slot = leaves.first_leaf + blockIdx.x;
+  const std::uint32_t slot = batch.first_node * kFanOut + blockIdx.x;
+  if (slot < leaves.first_leaf || slot >= leaves.first_leaf + leaves.num_leaves) return;
   const LeafHeader& header = leaves.header(slot);
   const NodeAccess<std::byte> node = leaves.node(slot);
   const std::uint32_t child = slot % kFanOut;
@@ -191,7 +205,7 @@ __global__ void __launch_bounds__(kThreads)
                         leaves.corner<T>(slot, Corner::maximum),
                         leaves.corner<T>(slot, Corner::minimum),
                         rule.units,
-                        node.bounds() + child,
+                        batch.bounds_of(slot / kFanOut, rule.layout) + child,
                         header.num_rows,
                         leaves.block_rows,
                         static_cast<int>(leaves.num_attributes)};
@@ -203,6 +217,41 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();  // max_abs is read by all
   for (int g = 0; g < rule.layout.num_groups(); ++g) write_group(leaf, rule, rule.layout.group(g), shared);
   if (rule.layout.has_total()) write_total(leaf, rule, shared);
+}
+
+__device__ float warp_max(float value) {
+  for (unsigned step = kWarpSize / 2; step > 0; step /= 2)
+    value = fmaxf(value, __shfl_xor_sync(kAllLanes, value, step));
+  return value;
+}
+
+// By a warp, a lane a child, as BoundRow::encode does it.
+__device__ void encode_row(float bound, std::uint32_t num_children, Extreme extreme, BoundRow& row) {
+  const unsigned lane = threadIdx.x % kWarpSize;
+  const float any = __shfl_sync(kAllLanes, bound, 0);
+  const float of_child = lane < num_children ? bound : any;
+  const float outward = extreme == Extreme::maximum ? of_child : -of_child;
+  const double highest = warp_max(outward), lowest = -warp_max(-outward);
+  const bool is_far = lane < num_children && outward < BoundScale::far(highest, lowest);
+  const int num_far = __popc(__ballot_sync(kAllLanes, is_far));
+  const BoundScale scale = BoundScale::choose(highest, lowest, num_far, static_cast<int>(num_children));
+  if (lane == 0) row.set_scale(scale, extreme);
+  row.codes[lane] = lane < num_children ? scale.code_of(outward) : 0;
+}
+
+// A thread block a node.
+__global__ void __launch_bounds__(kThreads)
+    encode_bounds(const __grid_constant__ LeafTarget leaves, const __grid_constant__ BoundRule rule,
+                  const Batch batch) {
+  const std::uint32_t n = batch.first_node + blockIdx.x;
+  const std::uint32_t end = leaves.first_leaf + leaves.num_leaves;
+  const std::uint32_t num_children = min(end - n * kFanOut, static_cast<std::uint32_t>(kFanOut));
+  const NodeAccess<std::byte> node = leaves.node(n * kFanOut);
+  const float* bounds = batch.bounds_of(n, rule.layout);
+  const unsigned lane = threadIdx.x % kWarpSize;
+  for (int row = static_cast<int>(threadIdx.x / kWarpSize); row < rule.layout.num_rows(); row += kWarps)
+    encode_row(bounds[row * kFanOut + static_cast<int>(lane)], num_children, rule.layout.extreme_of(row),
+               node.bounds()[row]);
 }
 
 // A thread a node.
@@ -226,11 +275,32 @@ __global__ void __launch_bounds__(kThreads) write_node_headers(const LeafTarget 
 
 }  // namespace
 
+DeviceBounds::DeviceBounds(const BoundRule& rule)
+    : rule_(rule), floats_of_node_(static_cast<std::size_t>(rule.layout.num_rows()) * kFanOut) {}
+
 template <typename T>
-void launch_bounds(const LeafTarget& leaves, const BoundRule& rule, cudaStream_t stream) {
+void DeviceBounds::launch(const LeafTarget& leaves, cudaStream_t stream) {
   if (leaves.num_leaves == 0) return;
-  cuda::launch(write_bounds<T>, {.num_blocks = leaves.num_leaves, .num_threads = kThreads}, stream, leaves,
-               rule);
+  const std::uint32_t end_leaf = leaves.first_leaf + leaves.num_leaves;
+  const std::uint32_t first_node = leaves.first_leaf / kFanOut, end_node = (end_leaf - 1) / kFanOut + 1;
+  const auto at_once = static_cast<std::uint32_t>(
+      std::clamp<std::size_t>(kBytes / (floats_of_node_ * sizeof(float)), 1, end_node - first_node));
+  cuda::grow(bounds_, at_once * floats_of_node_, cuda::Memory::device);
+  const auto copy_node = [&](float* to, const float* from) {
+    cuda::check(cudaMemcpyAsync(to, from, floats_of_node_ * sizeof(float), cudaMemcpyDeviceToDevice, stream));
+  };
+  if (leaves.first_leaf % kFanOut != 0) copy_node(bounds_.data(), unfinished_.data());
+  std::uint32_t count = 0;
+  for (std::uint32_t node = first_node; node < end_node; node += count) {
+    count = std::min(at_once, end_node - node);
+    const Batch batch = {node, count, bounds_.data()};
+    cuda::launch(write_bounds<T>, {.num_blocks = count * kFanOut, .num_threads = kThreads}, stream, leaves,
+                 rule_, batch);
+    cuda::launch(encode_bounds, {.num_blocks = count, .num_threads = kThreads}, stream, leaves, rule_, batch);
+  }
+  if (end_leaf % kFanOut == 0) return;
+  cuda::grow(unfinished_, floats_of_node_, cuda::Memory::device);
+  copy_node(unfinished_.data(), bounds_.data() + (count - 1) * floats_of_node_);
 }
 
 void launch_node_headers(const LeafTarget& leaves, cudaStream_t stream) {
@@ -242,7 +312,7 @@ void launch_node_headers(const LeafTarget& leaves, cudaStream_t stream) {
                leaves);
 }
 
-template void launch_bounds<float>(const LeafTarget&, const BoundRule&, cudaStream_t);
-template void launch_bounds<double>(const LeafTarget&, const BoundRule&, cudaStream_t);
+template void DeviceBounds::launch<float>(const LeafTarget&, cudaStream_t);
+template void DeviceBounds::launch<double>(const LeafTarget&, cudaStream_t);
 
 }  // namespace culmen::gpu

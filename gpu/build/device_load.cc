@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/with_threads.h"
+#include "gpu/build/bounds.h"
 #include "gpu/build/column_stats.h"
 #include "gpu/build/cut_search.h"
 #include "gpu/build/fresh_pages.h"
@@ -111,7 +112,7 @@ class DeviceLoader {
 std::uint64_t DeviceLoader::room() const {
   if (limits_.device_bytes > 0) return limits_.device_bytes;
   const std::size_t usable = cuda::free_device_bytes() / 10 * 9;
-  return usable - std::min(usable, RowSort::kMoreBytes);
+  return usable - std::min(usable, RowSort::kMoreBytes + DeviceBounds::kBytes);
 }
 
 void DeviceLoader::collect_stats() {

@@ -48,6 +48,7 @@ SpanLoad::SpanLoad(Snapshot& snapshot, LabelsView labels, std::span<const std::u
       d_first_rows_(send(first_rows, stream)),
       d_partitions_(send(partitions_, stream)),
       d_units_(send(snapshot.units, stream)),
+      bounds_({snapshot.layout, d_units_.data(), snapshot.exact_sums}),
       downloader_(stream) {
   allocate_tree(snapshot, partitions_.back().first_leaf + std::size_t{partitions_.back().num_leaves});
   pages_.start(snapshot.blocks);
@@ -114,7 +115,7 @@ void SpanLoad::make_leaves(const LeafTarget& leaves, const PartitionsRef& partit
   launch_cut(leaves, partitions, starts, stream_);
   launch_fill<T>(leaves, rows.ref(), order, starts, stream_);
   launch_thresholds<T>(leaves, partitions, stream_);
-  launch_bounds<T>(leaves, {snapshot_.layout, d_units_.data(), snapshot_.exact_sums}, stream_);
+  bounds_.launch<T>(leaves, stream_);
   launch_node_headers(leaves, stream_);
   keep_unfinished_node(leaves);
 }

@@ -65,6 +65,7 @@ class SpanLoad {
   cuda::Buffer<std::uint64_t> d_first_rows_;
   cuda::Buffer<PartitionRange> d_partitions_;
   cuda::Buffer<BoundUnit> d_units_;
+  DeviceBounds bounds_;
   Downloader downloader_;
   std::shared_ptr<SlotArrays> arrays_;       // null: leaves do not stay
   cuda::Buffer<std::byte> unfinished_node_;  // whose later leaves are in the next span; empty: there is none

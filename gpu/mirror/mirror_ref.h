@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/half.h"
 #include "index/node_layout.h"
 
 namespace culmen::gpu {

@@ -1,4 +1,4 @@
-#include "gpu/cuda/half.cuh"
+#include "base/half.h"
 #include "gpu/cuda/launch.h"
 #include "gpu/mirror/write_blocks.h"
 
@@ -36,15 +36,12 @@ __global__ void __launch_bounds__(kThreads) write_slots(const PieceRef piece, co
   }
 }
 
-// The highest of the children's, or the lowest; of equal ones the first, as on the host.
-__device__ Half extreme(const Half* children, std::uint32_t num_children, bool is_minimum) {
-  Half best = children[0];
-  for (std::uint32_t c = 1; c < num_children; ++c) {
-    const Half other = children[c];
-    const float a = to_float(best), b = to_float(other);
-    if (is_minimum ? b < a : a < b) best = other;
-  }
-  return best;
+// What covers all children; that of the least code lies farthest out.
+__device__ Half cover(const BoundRow& bounds, std::uint32_t num_children, bool is_minimum) {
+  std::uint8_t code = bounds.codes[0];
+  for (std::uint32_t c = 1; c < num_children; ++c) code = min(code, bounds.codes[c]);
+  const double bound = bounds.bound_of(code);
+  return is_minimum ? round_down_to_half(bound) : round_up_to_half(bound);
 }
 
 // A thread block a place.
@@ -56,9 +53,7 @@ __global__ void __launch_bounds__(kThreads) write_places(const NodePlace* change
   const std::uint32_t num_children = is_empty ? 0 : node.header().num_children;
   for (std::uint32_t row = threadIdx.x; row < to.num_rows; row += kThreads) {
     Half bound = {0};
-    if (!is_empty)
-      bound = extreme(node.bounds() + static_cast<std::size_t>(row) * kFanOut, num_children,
-                      row >= to.first_minimum_row);
+    if (!is_empty) bound = cover(node.bounds()[row], num_children, row >= to.first_minimum_row);
     to.bounds[static_cast<std::size_t>(row) * to.num_places + change.place] = bound;
   }
   if (threadIdx.x == 0) {

@@ -89,7 +89,7 @@ class DepthFirst {
   __device__ double corner(int level, NodeRef node) const {
     if (level == 0)
       return corner_score<T>(mirror_, query_, node.children()[lane_], Corner::maximum, Corner::minimum);
-    return corner_of_bounds(mirror_, query_, node.bounds() + lane_, kFanOut);
+    return corner_of_bounds(mirror_, query_, NodeColumn{node.bounds(), lane_});
   }
 
   // The best child left at a level that can hold a row of the answer, of equal ones that with the smallest

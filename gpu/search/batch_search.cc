@@ -34,8 +34,8 @@ void add_work(const ResultHeader& work, std::size_t num_values, std::size_t num_
   stats.blocks_visited += work.leaves_visited;
   stats.nodes_visited += work.nodes_visited;
   stats.bounds_computed += bounds;
-  stats.bytes_touched +=
-      bounds * num_bounds * sizeof(Half) + work.tuples_scored * num_values * snapshot.value_bytes();
+  stats.bytes_touched += work.nodes_visited * num_bounds * sizeof(BoundRow) +
+                         work.tuples_scored * num_values * snapshot.value_bytes();
 }
 
 void BatchSearch::search(const MirrorView& view, std::span<const Query> queries,

@@ -16,9 +16,31 @@ __device__ inline double infinity() {
   return __longlong_as_double(0x7ff0000000000000);
 }
 
-__device__ inline Half load(const Half* from) {
-  return {__ldg(&from->bits)};
-}
+// The bounds of the node at a place, by row.
+struct PlaceColumn {
+  const Half* first_row;
+  std::size_t stride;
+
+  __device__ PlaceColumn(const MirrorRef& mirror, std::uint32_t place)
+      : first_row(mirror.place_bounds + place), stride(mirror.num_places) {}
+  __device__ float operator[](std::int32_t row) const {
+    return to_float({__ldg(&first_row[static_cast<std::size_t>(row) * stride].bits)});
+  }
+};
+
+// Those of a child of a node.
+struct NodeColumn {
+  const BoundRow* rows;
+  int child;
+
+  __device__ float operator[](std::int32_t row) const {
+    const BoundRow& bounds = rows[row];
+    const std::uint32_t scale = __ldg(&bounds.scale);
+    const bool is_linear = (scale & BoundRow::kLinear) != 0;
+    const auto steps = static_cast<float>(BoundScale::steps_of(__ldg(&bounds.codes[child]), is_linear));
+    return fmaf(__uint_as_float(scale & ~BoundRow::kLinear), steps, __ldg(&bounds.base));
+  }
+};
 
 template <typename T>
 __device__ T warp_min(T value) {
@@ -44,36 +66,34 @@ __device__ inline double warp_max(double value) {
   return value;
 }
 
-// base + sum of the terms. `bounds` points to the block in the first row, rows are `stride` apart.
-__device__ inline double chain_sum(double base, const PackedBoundTerm* terms, int num_terms,
-                                   const Half* bounds, std::size_t stride) {
+// base + sum of the terms. bounds: a PlaceColumn or NodeColumn.
+template <typename Column>
+__device__ double chain_sum(double base, const PackedBoundTerm* terms, int num_terms, const Column& bounds) {
   constexpr int kBatch = 8;  // loads in flight: without a branch between them
   for (int first = 0; first < num_terms; first += kBatch) {
-    Half maxima[kBatch];
+    float loaded[kBatch];
 #pragma unroll
-    for (int i = 0; i < kBatch; ++i)
-      maxima[i] = load(bounds + static_cast<std::size_t>(terms[min(first + i, num_terms - 1)].row) * stride);
+    for (int i = 0; i < kBatch; ++i) loaded[i] = bounds[terms[min(first + i, num_terms - 1)].row];
 #pragma unroll
     for (int i = 0; i < kBatch; ++i)
       if (first + i < num_terms)
-        base = fma(terms[first + i].coefficient, static_cast<double>(to_float(maxima[i])), base);
+        base = fma(terms[first + i].coefficient, static_cast<double>(loaded[i]), base);
   }
   return base;
 }
 
 // Upper bound on every score in a block; -infinity if all of it is outside a range of the query, infinity if
-// nothing is known. Parameters as of chain_sum.
-__device__ inline double block_bound(QueryRef query, const Half* bounds, std::size_t stride) {
+// nothing is known. bounds: as of chain_sum.
+template <typename Column>
+__device__ double block_bound(QueryRef query, const Column& bounds) {
   const PackedHeader& header = query.header();
-  double bound = chain_sum(header.base, query.bound_terms(), header.num_bound_terms, bounds, stride);
+  double bound = chain_sum(header.base, query.bound_terms(), header.num_bound_terms, bounds);
   if (header.capped_base < infinity())  // fmin leaves a NaN, which says nothing, for the other
-    bound = fmin(
-        bound, chain_sum(header.capped_base, query.capped_terms(), header.num_capped_terms, bounds, stride));
+    bound = fmin(bound, chain_sum(header.capped_base, query.capped_terms(), header.num_capped_terms, bounds));
   for (int r = 0; r < header.num_ranges; ++r) {
     const PackedRange& range = query.ranges()[r];
-    const float maximum = to_float(load(bounds + static_cast<std::size_t>(range.maximum_row) * stride));
-    const float minimum = to_float(load(bounds + static_cast<std::size_t>(range.minimum_row) * stride));
-    if (maximum < range.lowest || minimum > range.highest) return -infinity();
+    if (bounds[range.maximum_row] < range.lowest || bounds[range.minimum_row] > range.highest)
+      return -infinity();
   }
   return isnan(bound) ? infinity() : bound;
 }
@@ -111,17 +131,14 @@ __device__ double corner_score(const MirrorRef& mirror, QueryRef query, std::uin
 }
 
 // The same over the corner that the stored bounds of a block give. They are rounded, so it is close only
-// where the values of the block have few digits, as they have where many rows tie. Parameters as of
-// block_bound.
-__device__ inline double corner_of_bounds(const MirrorRef& mirror, QueryRef query, const Half* bounds,
-                                          std::size_t stride) {
+// where the values of the block have few digits, as they have where many rows tie.
+template <typename Column>
+__device__ double corner_of_bounds(const MirrorRef& mirror, QueryRef query, const Column& bounds) {
   double score = query.header().offset;
   for (int t = 0; t < query.header().num_terms; ++t) {
     const PackedTerm term = query.terms()[t];
     const AttributeBounds& attribute = mirror.attributes[term.attribute];
-    const auto extreme = [&](std::int32_t row) {
-      return static_cast<double>(to_float(load(bounds + static_cast<std::size_t>(row) * stride)));
-    };
+    const auto extreme = [&](std::int32_t row) { return static_cast<double>(bounds[row]); };
     const double value = term.weight > 0
                              ? __fma_ru(extreme(attribute.maximum_row), attribute.unit, attribute.origin)
                              : __fma_rd(extreme(attribute.minimum_row), attribute.unit, attribute.origin);
@@ -137,7 +154,7 @@ __device__ inline bool passes(double score, std::int64_t id, Floor floor) {
 
 // The bound of the lane's child of `node`; -infinity where there is no child.
 __device__ inline double child_bound(QueryRef query, NodeRef node, int lane) {
-  const double bound = block_bound(query, node.bounds() + lane, kFanOut);
+  const double bound = block_bound(query, NodeColumn{node.bounds(), lane});
   return lane < static_cast<int>(node.header().num_children) ? bound : -infinity();
 }
 

@@ -59,7 +59,7 @@ class Visit {
     const std::uint32_t place = team.place(share);
     const bool kept = !is_excluded(
         bound, found_.floor(), [&] { return team.min_id(cell); },
-        [&] { return corner_of_bounds(mirror_, query_, mirror_.place_bounds + place, mirror_.num_places); });
+        [&] { return corner_of_bounds(mirror_, query_, PlaceColumn(mirror_, place)); });
     for (unsigned left = nodes_.push(kept, node, lane_); left != 0; left &= left - 1)
       open(__shfl_sync(kFullWarp, node, __ffs(static_cast<int>(left)) - 1));
   }

@@ -29,17 +29,19 @@ __device__ void write_capped(const ScoreChain& chain, BoundBasis basis, const Pl
   basis.caps = caps;
   basis.num_caps = static_cast<int>(options.num_ranges);
   if (!is_capped(chain, basis)) return;
-  writer.begin_capped(bound_start(chain, basis).base);
-  append_bound_terms(chain, basis, writer);
+  const BoundStart start = bound_start(chain, basis);
+  writer.begin_capped(start.base);
+  append_bound_terms(chain, start, basis, writer);
 }
 
 __device__ void write_query(const ScoreChain& chain, const BoundBasis& basis, const PlanOptions& options,
                             QueryWriter& writer) {
   for (int t = 0; t < chain.num_terms; ++t) writer.push_back(chain.terms[t]);
-  append_bound_terms(chain, basis, writer);
+  const BoundStart start = bound_start(chain, basis);
+  append_bound_terms(chain, start, basis, writer);
   write_capped(chain, basis, options, writer);
   for (std::uint32_t r = 0; r < options.num_ranges; ++r) writer.push_back(options.ranges[r]);
-  writer.finish(chain.offset, options.min_score, bound_start(chain, basis));
+  writer.finish(chain.offset, options.min_score, start);
 }
 
 __global__ void __launch_bounds__(kThreads)

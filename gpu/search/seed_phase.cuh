@@ -100,7 +100,7 @@ __device__ inline void bound_places(const MirrorRef& mirror, QueryRef query, con
       const std::uint32_t place = team.place(share);
       node = mirror.place_nodes[place];
       min_id = mirror.place_min_ids[place];
-      bound = block_bound(query, mirror.place_bounds + place, mirror.num_places);
+      bound = block_bound(query, PlaceColumn(mirror, place));
     }
     team.set(cell, node == kNoNode ? -infinity() : bound, min_id, node);
   }

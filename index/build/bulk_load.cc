@@ -75,7 +75,7 @@ class BulkLoader {
   void fill_leaves();
   template <typename T>
   void fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<std::uint64_t>& rows,
-                 std::span<Half> bound_rows);
+                 std::span<float> bound_rows);
   template <typename T>
   void write_thresholds_of(const PartitionRange& partition);
   void write_thresholds();
@@ -162,7 +162,7 @@ void BulkLoader::cut_leaves() {
 
 template <typename T>
 void BulkLoader::fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<std::uint64_t>& rows,
-                           std::span<Half> bound_rows) {
+                           std::span<float> bound_rows) {
   Snapshot& s = *snapshot_;
   LeafHeader& header = s.blocks->leaf(leaf);
   rows.resize(header.num_rows);
@@ -192,12 +192,14 @@ void BulkLoader::fill_leaves() {
   struct Scratch {
     BlockBounds bounds;
     std::vector<std::uint64_t> rows;
-    std::vector<Half> bound_rows;
+    std::vector<float> bound_rows;   // of a leaf
+    std::vector<float> node_bounds;  // [num_rows][kFanOut]
   };
   tbb::enumerable_thread_specific<Scratch> scratch([&s] {
     return Scratch{BlockBounds(s.layout, s.units, s.exact_sums, s.block_rows),
                    {},
-                   std::vector<Half>(static_cast<std::size_t>(s.layout.num_rows()))};
+                   std::vector<float>(static_cast<std::size_t>(s.layout.num_rows())),
+                   std::vector<float>(static_cast<std::size_t>(s.layout.num_rows()) * kFanOut)};
   });
   // One task fills whole level-1 nodes, so no two tasks write to one node.
   parallel_slices(
@@ -218,8 +220,9 @@ void BulkLoader::fill_leaves() {
             node.min_ids()[c] = s.leaf(leaf).min_id;
             header.min_id = std::min(header.min_id, s.leaf(leaf).min_id);
             for (std::size_t row = 0; row < mine.bound_rows.size(); ++row)
-              node.bounds()[row * kFanOut + c] = mine.bound_rows[row];
+              mine.node_bounds[row * kFanOut + c] = mine.bound_rows[row];
           }
+          encode_bounds(s.layout, mine.node_bounds, header.num_children, node.bounds());
         }
       });
 }

@@ -155,7 +155,8 @@ void stack_levels(Snapshot& s) {
     const std::size_t width = (width_below + kFanOut - 1) / kFanOut;
     const std::size_t first = first_below + width_below;
     tbb::parallel_for(std::size_t{0}, width, [&](std::size_t n) {
-      std::vector<Half> rows(static_cast<std::size_t>(s.layout.num_rows()));
+      std::vector<float> rows(static_cast<std::size_t>(s.layout.num_rows()));
+      std::vector<float> bounds(rows.size() * kFanOut);
       const NodeAccess<std::byte> node = s.blocks->mutable_node(first + n);
       NodeHeader& header = node.header();
       header.level = level;
@@ -165,12 +166,13 @@ void stack_levels(Snapshot& s) {
       for (std::uint32_t c = 0; c < header.num_children; ++c) {
         const auto child = static_cast<std::uint32_t>(first_below + n * kFanOut + c);
         const NodeRef below = s.node(child);
-        aggregate_bounds(s.layout, below.bounds(), static_cast<int>(below.header().num_children), rows);
+        aggregate_bounds(below.bounds(), below.header().num_children, rows);
         node.children()[c] = child;
         node.min_ids()[c] = below.header().min_id;
         header.min_id = std::min(header.min_id, below.header().min_id);
-        for (std::size_t row = 0; row < rows.size(); ++row) node.bounds()[row * kFanOut + c] = rows[row];
+        for (std::size_t row = 0; row < rows.size(); ++row) bounds[row * kFanOut + c] = rows[row];
       }
+      encode_bounds(s.layout, bounds, header.num_children, node.bounds());
     });
     first_below = first;
     width_below = width;

@@ -1,6 +1,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -10,8 +11,13 @@
 namespace culmen::storage {
 namespace {
 
-bool is_nan(Half half) {
-  return (half.bits & 0x7fff) > kHalfInfinity.bits;
+// What the writer makes: of the right direction and without numbers that overflow on the way to a bound.
+bool is_sound(const BoundRow& row, Extreme extreme) {
+  const bool is_maximum = extreme == Extreme::maximum;
+  const float least = row.signed_least();
+  const bool is_scaled = least == 0 || (std::fabs(least) < kLargestBound && (least < 0) == is_maximum);
+  const bool is_open = row.base == (is_maximum ? HUGE_VALF : -HUGE_VALF) && least == 0;
+  return is_scaled && (is_open || std::fabs(row.base) <= 2 * kLargestBound);
 }
 
 // First node of each level, and behind them the number of nodes.
@@ -73,8 +79,8 @@ class NodeReader {
     if (header.num_children == 0 || header.num_children > kFanOut)
       fail(node, "a node of " + std::to_string(header.num_children) + " children");
     bool good = true;
-    const int num_bounds = snapshot_.layout.num_rows() * kFanOut;
-    for (int i = 0; i < num_bounds; ++i) good &= !is_nan(ref.bounds()[i]);
+    for (int row = 0; row < snapshot_.layout.num_rows(); ++row)
+      good &= is_sound(ref.bounds()[row], snapshot_.layout.extreme_of(row));
     if (!good) fail(node, "a bound that is not a number");  // searches keep bounds in order
   }
 
@@ -98,23 +104,18 @@ class NodeReader {
     }
   }
 
-  // One bound of all children.
-  static const Half* row_of(NodeRef node, int row) {
-    return node.bounds() + static_cast<std::size_t>(row) * kFanOut;
-  }
-
   // Bounds of one attribute alone cover the child. Writers find by them what is left of the index's range
   // when the row with its minimum or maximum goes, and engines infer from that that no score overflows.
   template <typename T>
   void check_range(std::uint64_t node, int attribute) const {
     const NodeRef ref = snapshot_.node(node);
-    const Half* highest = row_of(ref, snapshot_.layout.maximum_row(attribute));
-    const Half* lowest = row_of(ref, snapshot_.layout.minimum_row(attribute));
+    const BoundRow& highest = ref.bounds()[snapshot_.layout.maximum_row(attribute)];
+    const BoundRow& lowest = ref.bounds()[snapshot_.layout.minimum_row(attribute)];
     bool good = true;
     for (std::uint32_t c = 0; c < ref.header().num_children; ++c) {
       const auto [minimum, maximum] = range_in_units<T>(ref.header().level, ref.children()[c], attribute);
-      good &= static_cast<double>(static_cast<float>(highest[c])) >= maximum;
-      good &= static_cast<double>(static_cast<float>(lowest[c])) <= minimum;
+      good &= static_cast<double>(highest[c]) >= maximum;
+      good &= static_cast<double>(lowest[c]) <= minimum;
     }
     if (!good) fail(node, "a bound that does not cover an attribute of a child");
   }
@@ -129,11 +130,12 @@ class NodeReader {
               unit.to_units(static_cast<double>(snapshot_.corner<T>(child, Corner::maximum)[i]))};
     }
     const NodeRef below = snapshot_.node(child);
-    const std::uint32_t num_children = below.header().num_children;
-    const Half* highest = row_of(below, snapshot_.layout.maximum_row(attribute));
-    const Half* lowest = row_of(below, snapshot_.layout.minimum_row(attribute));
-    return {static_cast<float>(*std::min_element(lowest, lowest + num_children, is_less)),
-            static_cast<float>(*std::max_element(highest, highest + num_children, is_less))};
+    const auto farthest = [&](int row) {
+      const BoundRow& bounds = below.bounds()[row];
+      return bounds.bound_of(*std::min_element(bounds.codes, bounds.codes + below.header().num_children));
+    };
+    return {farthest(snapshot_.layout.minimum_row(attribute)),
+            farthest(snapshot_.layout.maximum_row(attribute))};
   }
 
   const Manifest& manifest_;

@@ -40,7 +40,7 @@ double extreme_value(const Snapshot& s, int attribute, bool largest) {
     }
     const NodeRef node = s.node(top.slot);
     for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
-      const double in_units = static_cast<float>(node.bounds()[row * kFanOut + static_cast<int>(c)]);
+      const double in_units = node.bounds()[row][c];
       open.push({sign * s.units[i].value_outwards(in_units, largest), node.children()[c], top.level - 1});
     }
   }

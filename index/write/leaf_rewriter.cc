@@ -35,20 +35,19 @@ void LeafRewriter::rewrite(std::vector<PageEdit> edits) {
   for (std::size_t e = 0; e < edits.size(); ++e) slots.push_back(tree_.leaf_slots.take());
   tbb::enumerable_thread_specific<LeafWriter> writers(
       [&] { return LeafWriter(*tree_.next, located_.change()); });
-  std::vector<TreeNodes::BoundRaise> raises(nodes.size());
+  std::vector<TreeNodes::Edited> edited(nodes.size());
   tree_.nodes.own(parents, [&](std::size_t n) {
-    raises[n].node = nodes[n].node;
+    edited[n].node = nodes[n].node;
     for (std::size_t e = nodes[n].first; e < nodes[n].end; ++e)
-      rewrite_leaf(edits[e], slots[e], writers.local(), raises[n].rows);
+      edited[n].is_raised |= rewrite_leaf(edits[e], slots[e], writers.local());
     update_min_id(tree_.nodes.owned(nodes[n].node));
   });
   for (std::size_t e = 0; e < edits.size(); ++e) switch_to(edits[e], slots[e]);
-  tree_.nodes.carry_up(std::move(raises));
+  tree_.nodes.carry_up(std::move(edited));
 }
 
-// `raised` covers afterwards what the page may have more than before.
-void LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, LeafWriter& writer,
-                                BoundRows& raised) {
+// Returns whether bounds of its node may have been raised.
+bool LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, LeafWriter& writer) {
   const BoundLayout& layout = tree_.next->layout;
   LeafPage& page = tree_.pages[edit.page];
   const std::vector<Run> runs = pages_.runs(edit);
@@ -59,25 +58,23 @@ void LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, LeafWr
   node.min_ids()[child] = tree_.next->leaf(slot).min_id;
   page.num_erased += static_cast<std::uint32_t>(edit.removed.size());
   BoundRows rows(static_cast<std::size_t>(layout.num_rows()));
-  const auto raise = [&] {
-    if (raised.empty()) raised = bounds_of_no_rows(layout);
-    cover(layout, raised, rows);
-  };
   const std::uint32_t num_rows = tree_.next->leaf(slot).num_rows;
   if (4 * page.num_erased > num_rows || edit.added.size() > kManyRows) {
     writer.bound(slot, 0, num_rows, rows);
-    set_column(node, child, rows);
+    set_column(layout, node, child, rows);
     page.num_erased = 0;
-    return raise();
+    return true;
   }
+  bool is_raised = false;
   std::uint32_t at = 0;
   for (const Run& run : runs) {
     if (run.slot == kOfBatch) {
       writer.bound(slot, at, run.count, rows);
-      if (cover_column(layout, node, child, rows)) raise();
+      is_raised |= cover_column(layout, node, child, rows);
     }
     at += run.count;
   }
+  return is_raised;
 }
 
 void LeafRewriter::switch_to(const PageEdit& edit, std::uint32_t slot) {

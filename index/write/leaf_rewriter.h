@@ -30,7 +30,7 @@ class LeafRewriter {
     std::size_t first, end;
   };
   std::vector<NodeEdits> sort_by_node(std::vector<PageEdit>& edits) const;
-  void rewrite_leaf(const PageEdit& edit, std::uint32_t slot, LeafWriter& writer, BoundRows& raised);
+  bool rewrite_leaf(const PageEdit& edit, std::uint32_t slot, LeafWriter& writer);
   void switch_to(const PageEdit& edit, std::uint32_t slot);
 
   WorkingTree& tree_;

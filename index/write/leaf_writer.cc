@@ -115,7 +115,7 @@ void LeafWriter::write_corners(std::uint32_t slot, const SuffixExtremes& suffix)
   }
 }
 
-void LeafWriter::bound(std::uint32_t slot, std::uint32_t first, std::uint32_t count, std::span<Half> rows) {
+void LeafWriter::bound(std::uint32_t slot, std::uint32_t first, std::uint32_t count, std::span<float> rows) {
   visit_value_type(snapshot_, [&]<typename T>(T) {
     bounds_.compute(reinterpret_cast<const T*>(blocks_.values(slot)) + first, static_cast<int>(count), rows);
   });

@@ -41,7 +41,7 @@ class LeafWriter {
              const SuffixExtremes& suffix);
 
   // The bounds of the rows [first, first + count) of a leaf.
-  void bound(std::uint32_t slot, std::uint32_t first, std::uint32_t count, std::span<Half> rows);
+  void bound(std::uint32_t slot, std::uint32_t first, std::uint32_t count, std::span<float> rows);
 
  private:
   const std::byte* column(const Run& run, std::size_t attribute) const;

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "base/half.h"
 #include "index/bound_layout.h"
 #include "index/node_layout.h"
 
@@ -14,45 +14,39 @@ namespace culmen {
 
 using MutableNode = NodeAccess<std::byte>;
 
-inline std::vector<Half> bounds_of_no_rows(const BoundLayout& layout) {
-  std::vector<Half> rows(static_cast<std::size_t>(layout.num_rows()), Half{0xfc00});
-  std::fill(rows.begin() + layout.first_minimum_row(), rows.end(), kHalfInfinity);
+// Bounds of one child, a float for each row of the layout.
+using BoundRows = std::vector<float>;
+
+inline BoundRows bounds_of_no_rows(const BoundLayout& layout) {
+  BoundRows rows(static_cast<std::size_t>(layout.num_rows()), -HUGE_VALF);
+  std::fill(rows.begin() + layout.first_minimum_row(), rows.end(), HUGE_VALF);
   return rows;
 }
 
-// Raises (minima: lowers) `rows` to cover `other`. -0 and 0 are told apart: either is a bound for the other.
-inline void cover(const BoundLayout& layout, std::span<Half> rows, std::span<const Half> other) {
-  const auto first_minimum = static_cast<std::size_t>(layout.first_minimum_row());
-  for (std::size_t row = 0; row < first_minimum; ++row)
-    rows[row] = is_less(rows[row], other[row]) ? other[row] : rows[row];
-  for (std::size_t row = first_minimum; row < rows.size(); ++row)
-    rows[row] = is_less(other[row], rows[row]) ? other[row] : rows[row];
+// Whether `bound` lies farther out than `other`.
+inline bool is_beyond(float bound, float other, Extreme extreme) {
+  return extreme == Extreme::maximum ? bound > other : bound < other;
 }
 
-// The same for the column of a child. False: it covered them before.
+// Raises (minima: lowers) the column of a child to cover `rows`. False: it covered them before.
 inline bool cover_column(const BoundLayout& layout, MutableNode node, std::uint32_t child,
-                         std::span<const Half> rows) {
-  Half* column = node.bounds() + child;
+                         std::span<const float> rows) {
   bool has_changed = false;
-  const auto set_if = [&](bool is_beyond, std::size_t row) {
-    if (!is_beyond) return;
-    column[row * kFanOut] = rows[row];
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const Extreme extreme = layout.extreme_of(static_cast<int>(row));
+    BoundRow& bounds = node.bounds()[row];
+    if (!is_beyond(rows[row], bounds[child], extreme)) continue;
+    bounds.set(child, rows[row], node.header().num_children, extreme);
     has_changed = true;
-  };
-  const auto first_minimum = static_cast<std::size_t>(layout.first_minimum_row());
-  for (std::size_t row = 0; row < first_minimum; ++row)
-    set_if(is_less(column[row * kFanOut], rows[row]), row);
-  for (std::size_t row = first_minimum; row < rows.size(); ++row)
-    set_if(is_less(rows[row], column[row * kFanOut]), row);
+  }
   return has_changed;
 }
 
-inline void set_column(MutableNode node, std::uint32_t child, std::span<const Half> rows) {
-  for (std::size_t row = 0; row < rows.size(); ++row) node.bounds()[row * kFanOut + child] = rows[row];
-}
-
-inline void get_column(NodeRef node, std::uint32_t child, std::span<Half> rows) {
-  for (std::size_t row = 0; row < rows.size(); ++row) rows[row] = node.bounds()[row * kFanOut + child];
+inline void set_column(const BoundLayout& layout, MutableNode node, std::uint32_t child,
+                       std::span<const float> rows) {
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    node.bounds()[row].set(child, rows[row], node.header().num_children,
+                           layout.extreme_of(static_cast<int>(row)));
 }
 
 // The child in `slot` must be there.
@@ -66,10 +60,9 @@ inline void open_column(const BoundLayout& layout, MutableNode node, std::uint32
   const std::uint32_t last = node.header().num_children++;
   std::copy_backward(node.children() + position, node.children() + last, node.children() + last + 1);
   std::copy_backward(node.min_ids() + position, node.min_ids() + last, node.min_ids() + last + 1);
-  const auto num_rows = static_cast<std::size_t>(layout.num_rows());
-  for (std::size_t row = 0; row < num_rows; ++row) {
-    Half* bounds = node.bounds() + row * kFanOut;
-    std::copy_backward(bounds + position, bounds + last, bounds + last + 1);
+  for (int row = 0; row < layout.num_rows(); ++row) {
+    std::uint8_t* codes = node.bounds()[row].codes;
+    std::copy_backward(codes + position, codes + last, codes + last + 1);
   }
 }
 
@@ -83,8 +76,7 @@ inline void close_columns(const BoundLayout& layout, MutableNode node, std::uint
   };
   close(node.children());
   close(node.min_ids());
-  const auto num_rows = static_cast<std::size_t>(layout.num_rows());
-  for (std::size_t row = 0; row < num_rows; ++row) close(node.bounds() + row * kFanOut);
+  for (int row = 0; row < layout.num_rows(); ++row) close(node.bounds()[row].codes);
   node.header().num_children = end - count;
 }
 
@@ -94,9 +86,12 @@ inline void append_columns(const BoundLayout& layout, MutableNode node, NodeRef 
   const std::uint32_t end = node.header().num_children;
   std::copy_n(from.children() + first, count, node.children() + end);
   std::copy_n(from.min_ids() + first, count, node.min_ids() + end);
-  const auto num_rows = static_cast<std::size_t>(layout.num_rows());
-  for (std::size_t row = 0; row < num_rows; ++row)
-    std::copy_n(from.bounds() + row * kFanOut + first, count, node.bounds() + row * kFanOut + end);
+  for (int row = 0; row < layout.num_rows(); ++row) {
+    float bounds[kFanOut];
+    for (std::uint32_t c = 0; c < end; ++c) bounds[c] = node.bounds()[row][c];
+    for (std::uint32_t c = 0; c < count; ++c) bounds[end + c] = from.bounds()[row][first + c];
+    node.bounds()[row].encode(std::span(bounds, end + count), layout.extreme_of(row));
+  }
   node.header().num_children = end + count;
 }
 

@@ -131,11 +131,15 @@ void Rebalancer::place_parts() {
     for (const PageNumber page : rebalance.pages) parents.push_back(tree_.pages[page].parent);
   tree_.nodes.own(std::move(parents));
   for (Rebalance& rebalance : rebalances_) place(rebalance);
-  std::vector<TreeNodes::BoundRaise> raises;
-  for (Rebalance& rebalance : rebalances_)
+  std::vector<PageNumber> changed;
+  for (const Rebalance& rebalance : rebalances_)
     for (std::size_t p = 0; p < rebalance.parts.size(); ++p)
-      raises.push_back({tree_.pages[rebalance.pages[p]].parent, std::move(rebalance.parts[p].rows)});
-  tree_.nodes.carry_up(std::move(raises));
+      changed.push_back(tree_.pages[rebalance.pages[p]].parent);
+  std::sort(changed.begin(), changed.end());
+  changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+  std::vector<TreeNodes::Edited> edited;
+  for (const PageNumber node : changed) edited.push_back({node, true});
+  tree_.nodes.carry_up(std::move(edited));
 }
 
 // The parts take the place of the pages: as many pages as there are parts keep their numbers.

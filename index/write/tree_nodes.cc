@@ -114,63 +114,83 @@ void TreeNodes::own_all() {
 }
 
 void TreeNodes::loosen_all(std::span<const double> slack) {
-  const auto first_minimum = static_cast<std::size_t>(next_->layout.first_minimum_row());
-  for_each(pages_.size(), [&](std::size_t page) {
-    if (pages_[page].slot == kNoPage) return;  // a free page
-    const MutableNode node = owned(static_cast<PageNumber>(page));
-    for (std::size_t row = 0; row < slack.size(); ++row)
-      for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
-        Half& bound = node.bounds()[row * kFanOut + c];
-        const auto exact = static_cast<double>(static_cast<float>(bound));
-        bound = row < first_minimum ? round_up_to_half(exact + slack[row])
-                                    : round_down_to_half(exact - slack[row]);
-      }
-  });
+  for (std::uint32_t level = 1; level <= static_cast<std::uint32_t>(next_->height); ++level)
+    for_each(pages_.size(), [&](std::size_t p) {
+      const auto page = static_cast<PageNumber>(p);
+      if (pages_[page].slot == kNoPage || node(page).header().level != level) return;  // or a free page
+      level == 1 ? loosen(owned(page), slack) : cover_children(owned(page));
+    });
 }
 
-void TreeNodes::carry_up(std::vector<BoundRaise> raises) {
-  while (!raises.empty() && !is_root(raises.front().node)) {
-    std::sort(raises.begin(), raises.end(), [this](const BoundRaise& a, const BoundRaise& b) {
-      return parent(a.node) != parent(b.node) ? parent(a.node) < parent(b.node) : a.node < b.node;
-    });
-    std::vector<std::size_t> starts;  // of the raises of each parent
-    for (std::size_t i = 0; i < raises.size(); ++i)
-      if (i == 0 || parent(raises[i].node) != parent(raises[i - 1].node)) starts.push_back(i);
-    starts.push_back(raises.size());
-    std::vector<BoundRaise> above(starts.size() - 1);
-    for_each(above.size(), [&](std::size_t p) {
-      above[p].node = parent(raises[starts[p]].node);
-      const MutableNode node = owned(above[p].node);
-      for (std::size_t i = starts[p]; i < starts[p + 1]; ++i) {
-        BoundRaise& raise = raises[i];
-        const std::uint32_t position = position_of({node.bytes}, pages_[raise.node].slot);
-        node.min_ids()[position] = this->node(raise.node).header().min_id;
-        if (raise.rows.empty()) continue;
-        cover_column(next_->layout, node, position, raise.rows);  // or a split has: those above are to know
-        if (above[p].rows.empty()) {
-          above[p].rows = std::move(raise.rows);
-        } else {
-          cover(next_->layout, above[p].rows, raise.rows);
-        }
-      }
-      update_min_id(node);
-    });
-    raises = std::move(above);
+void TreeNodes::loosen(MutableNode node, std::span<const double> slack) const {
+  for (std::size_t row = 0; row < slack.size(); ++row) {
+    const Extreme extreme = next_->layout.extreme_of(static_cast<int>(row));
+    BoundRow& bounds = node.bounds()[row];
+    float loosened[kFanOut];
+    for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
+      const auto bound = static_cast<double>(bounds[c]);
+      loosened[c] =
+          extreme == Extreme::maximum ? bound_above(bound + slack[row]) : bound_below(bound - slack[row]);
+    }
+    bounds.encode(std::span(loosened, node.header().num_children), extreme);
   }
 }
 
-void TreeNodes::set_leaf(PageNumber leaf, std::uint32_t slot, std::span<const Half> rows) {
+void TreeNodes::cover_children(MutableNode above) const {
+  for (std::uint32_t c = 0; c < above.header().num_children; ++c)
+    cover_column(next_->layout, above, c, own_bounds(next_->node(above.children()[c])));
+}
+
+void TreeNodes::carry_up(std::vector<Edited> edited) {
+  while (!edited.empty() && !is_root(edited.front().node)) {
+    std::sort(edited.begin(), edited.end(), [this](const Edited& a, const Edited& b) {
+      return parent(a.node) != parent(b.node) ? parent(a.node) < parent(b.node) : a.node < b.node;
+    });
+    std::vector<std::size_t> starts;  // of those below each parent
+    for (std::size_t i = 0; i < edited.size(); ++i)
+      if (i == 0 || parent(edited[i].node) != parent(edited[i - 1].node)) starts.push_back(i);
+    starts.push_back(edited.size());
+    std::vector<Edited> above(starts.size() - 1);
+    for_each(above.size(), [&](std::size_t p) {
+      above[p].node = parent(edited[starts[p]].node);
+      for (std::size_t i = starts[p]; i < starts[p + 1]; ++i) above[p].is_raised |= carry_up(edited[i]);
+      update_min_id(owned(above[p].node));
+    });
+    edited = std::move(above);
+  }
+}
+
+// To the node above, which gets what the node's own bounds come to, as they are coded: those of the children that did
+// not change may have become looser. Returns whether the bounds above are to be carried on: they are even where they
+// covered this before, for a split may have raised them.
+bool TreeNodes::carry_up(const Edited& edited) {
+  const MutableNode above = owned(parent(edited.node));
+  const NodeRef below = node(edited.node);
+  const std::uint32_t position = position_of({above.bytes}, pages_[edited.node].slot);
+  above.min_ids()[position] = below.header().min_id;
+  if (edited.is_raised) cover_column(next_->layout, above, position, own_bounds(below));
+  return edited.is_raised;
+}
+
+// Of a node, from those of its children.
+BoundRows TreeNodes::own_bounds(NodeRef node) const {
+  BoundRows rows(static_cast<std::size_t>(next_->layout.num_rows()));
+  aggregate_bounds(node.bounds(), node.header().num_children, rows);
+  return rows;
+}
+
+void TreeNodes::set_leaf(PageNumber leaf, std::uint32_t slot, std::span<const float> rows) {
   const MutableNode node = owned(leaves_[leaf].parent);
   const std::uint32_t position = position_of({node.bytes}, leaves_[leaf].slot);
   leaves_[leaf].slot = slot;
   leaf_is_in(leaf, slot);
   node.children()[position] = slot;
   node.min_ids()[position] = next_->leaf(slot).min_id;
-  set_column(node, position, rows);
+  set_column(next_->layout, node, position, rows);
   update_min_id(node);
 }
 
-void TreeNodes::insert_leaf(Side side, PageNumber neighbour, PageNumber leaf, std::span<const Half> rows) {
+void TreeNodes::insert_leaf(Side side, PageNumber neighbour, PageNumber leaf, std::span<const float> rows) {
   if (node(leaves_[neighbour].parent).header().num_children == kFanOut) split(leaves_[neighbour].parent);
   const PageNumber parent = leaves_[neighbour].parent;
   leaves_[leaf].parent = parent;
@@ -238,29 +258,28 @@ void TreeNodes::adopt(PageNumber page) {
 void TreeNodes::aggregate_into_parent(PageNumber page) {
   const MutableNode above = owned(parent(page));
   const NodeRef child = node(page);
-  BoundRows rows(static_cast<std::size_t>(next_->layout.num_rows()));
-  aggregate_bounds(next_->layout, child.bounds(), static_cast<int>(child.header().num_children), rows);
   const std::uint32_t position = position_of({above.bytes}, pages_[page].slot);
-  set_column(above, position, rows);
+  set_column(next_->layout, above, position, own_bounds(child));
   above.min_ids()[position] = child.header().min_id;
 }
 
-void TreeNodes::update_min_ids_above(PageNumber page) {
+// What a node's children were put together anew for is carried to the root: coded once more, bounds may have become
+// looser.
+void TreeNodes::update_above(PageNumber page) {
   for (; !is_root(page); page = parent(page)) {
-    const MutableNode above = owned(parent(page));
-    above.min_ids()[position_of({above.bytes}, pages_[page].slot)] = node(page).header().min_id;
-    update_min_id(above);
+    carry_up({page, true});
+    update_min_id(owned(parent(page)));
   }
 }
 
 // The parent is owned and has room.
 void TreeNodes::insert_child(PageNumber parent, std::uint32_t position, std::uint32_t slot,
-                             std::int64_t min_id, std::span<const Half> rows) {
+                             std::int64_t min_id, std::span<const float> rows) {
   const MutableNode node = owned(parent);
   open_column(next_->layout, node, position);
   node.children()[position] = slot;
   node.min_ids()[position] = min_id;
-  set_column(node, position, rows);
+  set_column(next_->layout, node, position, rows);
   update_min_id(node);
 }
 
@@ -293,10 +312,8 @@ void TreeNodes::split(PageNumber page) {
   const PageNumber above = parent(page);
   pages_[fresh].parent = above;
   aggregate_into_parent(page);
-  BoundRows rows(static_cast<std::size_t>(next_->layout.num_rows()));
-  aggregate_bounds(next_->layout, right.bounds(), static_cast<int>(right.header().num_children), rows);
   insert_child(above, position_of(node(above), pages_[page].slot) + 1, pages_[fresh].slot,
-               right.header().min_id, rows);
+               right.header().min_id, own_bounds({right.bytes}));
 }
 
 void TreeNodes::remove_child(PageNumber parent, std::uint32_t slot) {
@@ -310,7 +327,7 @@ void TreeNodes::remove_child(PageNumber parent, std::uint32_t slot) {
     return;
   }
   update_min_id(node);
-  update_min_ids_above(parent);
+  update_above(parent);
   if (is_root(parent)) {
     lower_root();
   } else if (node.header().num_children < kLeastChildren) {
@@ -353,7 +370,7 @@ void TreeNodes::merge(PageNumber left, PageNumber right) {
   adopt(left);
   aggregate_into_parent(left);
   update_min_id(owned(parent(left)));
-  update_min_ids_above(parent(left));
+  update_above(parent(left));
   const PageNumber above = parent(right);
   remove_child(above, pages_[right].slot);
   drop(right);
@@ -379,7 +396,7 @@ void TreeNodes::even_out(PageNumber left, PageNumber right) {
     aggregate_into_parent(page);
   }
   update_min_id(owned(parent(left)));
-  update_min_ids_above(parent(left));
+  update_above(parent(left));
 }
 
 }  // namespace culmen

@@ -24,9 +24,6 @@ struct NodePage {
   PageNumber parent = kNoPage;  // of the root: none
 };
 
-// Bounds of one child, as a row of Half for each row of the layout.
-using BoundRows = std::vector<Half>;
-
 class TreeNodes {
  public:
   // The leaf pages are those of `base`; they get their parents.
@@ -50,20 +47,19 @@ class TreeNodes {
   // Every bound of every node, all of which are owned, moves outward by the slack of its row.
   void loosen_all(std::span<const double> slack);
 
-  // What changed below a node: `rows` is what its column above must cover; empty: nothing more than before.
-  struct BoundRaise {
+  struct Edited {
     PageNumber node = kNoPage;
-    BoundRows rows;
+    bool is_raised = false;  // its column above has to cover more than before
   };
   // Carries changes of owned level-1 nodes up to the root.
-  void carry_up(std::vector<BoundRaise> raises);
+  void carry_up(std::vector<Edited> edited);
 
   // What these three do to bounds stays below until carry_up() is told of it.
   // The leaf page moved to `slot` and has these bounds now. Its node is owned.
-  void set_leaf(PageNumber leaf, std::uint32_t slot, std::span<const Half> rows);
+  void set_leaf(PageNumber leaf, std::uint32_t slot, std::span<const float> rows);
   // A leaf page comes before or after another, whose node is owned. Its slot is set.
   enum class Side { before, after };
-  void insert_leaf(Side side, PageNumber neighbour, PageNumber leaf, std::span<const Half> rows);
+  void insert_leaf(Side side, PageNumber neighbour, PageNumber leaf, std::span<const float> rows);
   void remove_leaf(PageNumber leaf);
 
   // For leaf pages that are written by others.
@@ -87,10 +83,14 @@ class TreeNodes {
   PageNumber new_node(std::uint32_t level);
   void drop(PageNumber page);
   void adopt(PageNumber page);
+  void loosen(MutableNode node, std::span<const double> slack) const;
+  void cover_children(MutableNode above) const;
+  bool carry_up(const Edited& edited);
+  BoundRows own_bounds(NodeRef node) const;
   void aggregate_into_parent(PageNumber page);
-  void update_min_ids_above(PageNumber page);
+  void update_above(PageNumber page);
   void insert_child(PageNumber parent, std::uint32_t position, std::uint32_t slot, std::int64_t min_id,
-                    std::span<const Half> rows);
+                    std::span<const float> rows);
   void raise_root();
   void split(PageNumber page);
   void remove_child(PageNumber parent, std::uint32_t slot);

@@ -60,7 +60,7 @@ WorkingTree::RowPosition WorkingTree::find(std::int64_t id) const {
 }
 
 PageNumber WorkingTree::insert_page(const LeafPage& page, std::size_t position, TreeNodes::Side side,
-                                    PageNumber neighbour, std::span<const Half> rows) {
+                                    PageNumber neighbour, std::span<const float> rows) {
   const PageNumber number = pages.add(page, position);
   nodes.insert_leaf(side, neighbour, number, rows);
   ++next->num_leaves;

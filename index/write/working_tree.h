@@ -36,7 +36,7 @@ struct WorkingTree {
 
   // A page beside `neighbour`, whose node is owned. `position`: in its partition. Its slot is written.
   PageNumber insert_page(const LeafPage& page, std::size_t position, TreeNodes::Side side,
-                         PageNumber neighbour, std::span<const Half> rows);
+                         PageNumber neighbour, std::span<const float> rows);
   void remove_page(PageNumber page);
   // The version that is being made does without this leaf.
   void release_leaf(std::uint32_t slot);

@@ -72,40 +72,49 @@ TEST(Kernels, ComputeABoundForEachChildOnEveryTarget) {
   for (const std::string& target : simd::available_targets()) {
     const ForcedTarget forced(target);
     Random random(2);
-    std::vector<Half> bounds(7 * kFanOut);
-    for (Half& bound : bounds) bound = round_up_to_half(random.between(-100, 100));
+    std::vector<BoundRow> bounds(7);
+    for (BoundRow& row : bounds) {
+      std::vector<float> values(kFanOut);
+      for (float& value : values) value = static_cast<float>(random.between(-100, 100));
+      row.encode(values, random.chance(0.5) ? Extreme::maximum : Extreme::minimum);
+    }
     BoundPlan plan;
     plan.base = 3;
     for (const std::int32_t row : {6, 0, 3})
       plan.terms.push_back({row, static_cast<double>(random.between(-8, 8))});
     double found[kFanOut];
     simd::child_bounds(bounds.data(), plan.base, plan.terms, found);
-    for (std::size_t c = 0; c < kFanOut; ++c) {
+    for (std::uint32_t c = 0; c < kFanOut; ++c) {
       double wanted = plan.base;
       for (const BoundTerm& term : plan.terms)
-        wanted +=
-            term.coefficient * static_cast<float>(bounds[static_cast<std::size_t>(term.row) * kFanOut + c]);
-      EXPECT_EQ(found[c], wanted);  // small integers: any order is exact
+        wanted += term.coefficient * static_cast<double>(bounds[static_cast<std::size_t>(term.row)][c]);
+      EXPECT_EQ(found[c], wanted);  // few bits: any order is exact
     }
   }
 }
 
-TEST(Kernels, ReadEveryHalfAsPlainCodeDoesOnEveryTarget) {
+TEST(Kernels, ReadEveryCodeAsPlainCodeDoesOnEveryTarget) {
   BoundPlan plan;
-  plan.terms.push_back({0, 1});
+  plan.base = 2;
+  plan.terms.push_back({0, 3});
   for (const std::string& target : simd::available_targets()) {
     const ForcedTarget forced(target);
-    for (std::uint32_t first = 0; first < 0x10000; first += kFanOut) {
-      Half bounds[kFanOut];
-      for (std::size_t c = 0; c < kFanOut; ++c) bounds[c].bits = static_cast<std::uint16_t>(first + c);
-      double found[kFanOut];
-      simd::child_bounds(bounds, plan.base, plan.terms, found);
-      for (std::size_t c = 0; c < kFanOut; ++c) {
-        const auto wanted = static_cast<double>(static_cast<float>(bounds[c]));
-        ASSERT_TRUE(found[c] == wanted || (std::isnan(found[c]) && std::isnan(wanted)))
-            << target << ", bits " << bounds[c].bits;
-      }
-    }
+    for (const bool is_linear : {false, true})
+      for (const Extreme extreme : {Extreme::maximum, Extreme::minimum})
+        for (const double least : {0.0, 0x1p-126, 0x1p-3, 0x1p90}) {
+          BoundRow row;
+          row.set_scale({7, least, is_linear}, extreme);
+          for (std::uint32_t first = 0; first < 256; first += kFanOut) {
+            for (std::uint32_t c = 0; c < kFanOut; ++c) row.codes[c] = static_cast<std::uint8_t>(first + c);
+            double found[kFanOut];
+            simd::child_bounds(&row, plan.base, plan.terms, found);
+            for (std::uint32_t c = 0; c < kFanOut; ++c) {
+              const double sign = extreme == Extreme::maximum ? 1 : -1;
+              const double steps = BoundScale::steps_of(row.codes[c], is_linear);
+              ASSERT_EQ(found[c], 2 + 3 * sign * (7 - least * steps)) << target << ", code " << first + c;
+            }
+          }
+        }
   }
 }
 

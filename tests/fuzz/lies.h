@@ -141,12 +141,17 @@ class Liar {
   }
 
   void lie_about_bounds(std::uint64_t a, std::uint64_t b) {
-    constexpr std::uint16_t kBits[] = {0, 0x8000, 0x3c00, 0xbc00, 0x7bff, 0xfbff, 0x7c00, 0xfc00};
+    constexpr float kBases[] = {0, -1, 1, -0x1p101f, 0x1p101f, -HUGE_VALF, HUGE_VALF, 0x1p-149f};
+    constexpr float kLeast[] = {0, 0x1p-149f, 0x1p-20f, -0x1p-20f, 1, -1, 0x1p99f, -0x1p99f};
     const NodeAccess<std::byte> changed = node(a % manifest_.num_nodes());
-    const std::size_t num_bounds = (node_bytes() - kNodeBoundsOffset) / sizeof(Half);
-    const std::size_t stride = b % 3 == 0 ? 1 : kFanOut;
-    for (std::size_t i = b / 64 % kFanOut; i < num_bounds; i += stride)
-      changed.bounds()[i].bits = kBits[b % 8];
+    const std::size_t num_rows = (node_bytes() - kNodeBoundsOffset) / sizeof(BoundRow);
+    for (std::size_t row = b % 3 == 0 ? 0 : b / 512 % num_rows; row < num_rows;
+         row += b % 3 == 0 ? 1 : num_rows) {
+      BoundRow& bounds = changed.bounds()[row];
+      if (b % 5 < 2) bounds.base = kBases[b / 8 % 8];
+      if (b % 5 % 2 == 0) bounds.scale = std::bit_cast<std::uint32_t>(kLeast[b / 64 % 8]) | (b / 16 & 1);
+      if (b % 5 != 1) bounds.codes[b / 64 % kFanOut] = static_cast<std::uint8_t>(b / 4096);
+    }
   }
 
   void lie_about_thresholds(std::uint64_t leaf, std::uint64_t b) {

@@ -295,8 +295,7 @@ void check_tree(const Snapshot& s) {
     nodes.pop_back();
     for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
       for (int row = 0; row < s.layout.num_rows(); ++row)
-        require(!std::isnan(static_cast<float>(node.bounds()[row * kFanOut + static_cast<int>(c)])),
-                "NaN bound");
+        require(!std::isnan(node.bounds()[row][c]), "NaN bound");
       if (node.header().level == 1) {
         ++times_reached.at(node.children()[c]);
       } else {

@@ -19,8 +19,8 @@ inline std::shared_ptr<const Snapshot> tall_tree(const TableView& table, const B
   Blocks& blocks = *tree->blocks;
   while (tree->height < height) {
     const NodeRef below = tree->node(tree->root);
-    std::vector<Half> rows(static_cast<std::size_t>(tree->layout.num_rows()));
-    aggregate_bounds(tree->layout, below.bounds(), static_cast<int>(below.header().num_children), rows);
+    std::vector<float> rows(static_cast<std::size_t>(tree->layout.num_rows()));
+    aggregate_bounds(below.bounds(), below.header().num_children, rows);
     const auto root = static_cast<std::uint32_t>(tree->node_slots);
     blocks.grow_nodes(root + 1);
     const NodeAccess<std::byte> node = blocks.mutable_node(root);
@@ -29,7 +29,8 @@ inline std::shared_ptr<const Snapshot> tall_tree(const TableView& table, const B
     ++node.header().level;
     node.children()[0] = tree->root;
     node.min_ids()[0] = node.header().min_id;
-    for (std::size_t row = 0; row < rows.size(); ++row) node.bounds()[row * kFanOut] = rows[row];
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      node.bounds()[row].encode({&rows[row], 1}, tree->layout.extreme_of(static_cast<int>(row)));
     tree->root = root;
     ++tree->height;
     tree->num_nodes = ++tree->node_slots;

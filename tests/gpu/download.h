@@ -87,7 +87,7 @@ inline std::string place_fault(const gpu::MirrorView& view) {
   for (std::size_t p = 0; p < num_places; ++p)
     if (nodes[p] != gpu::kNoNode && !place_of.emplace(nodes[p], p).second)
       return "node " + std::to_string(nodes[p]) + " stands in two places";
-  std::vector<Half> expected(num_rows);
+  std::vector<float> expected(num_rows);
   std::size_t num_nodes = 0;
   for (const std::uint32_t slot : s.order().nodes) {
     const NodeRef node = s.node(slot);
@@ -97,10 +97,13 @@ inline std::string place_fault(const gpu::MirrorView& view) {
     if (!place_of.contains(slot)) return name + " has no place";
     const std::size_t place = place_of[slot];
     if (min_ids[place] != node.header().min_id) return name + ": smallest id";
-    aggregate_bounds(s.layout, node.bounds(), static_cast<int>(node.header().num_children), expected);
-    for (std::size_t row = 0; row < num_rows; ++row)
-      if (static_cast<float>(bounds[row * num_places + place]) != static_cast<float>(expected[row]))
+    aggregate_bounds(node.bounds(), node.header().num_children, expected);
+    for (std::size_t row = 0; row < num_rows; ++row) {
+      const bool is_maximum = s.layout.extreme_of(static_cast<int>(row)) == Extreme::maximum;
+      const Half wanted = is_maximum ? round_up_to_half(expected[row]) : round_down_to_half(expected[row]);
+      if (static_cast<float>(bounds[row * num_places + place]) != static_cast<float>(wanted))
         return name + ": bound " + std::to_string(row);
+    }
   }
   return num_nodes == place_of.size() ? "" : "a node that is not in the tree has a place";
 }

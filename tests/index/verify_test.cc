@@ -31,8 +31,11 @@ std::int64_t* ids_of(Snapshot& s, std::size_t leaf) {
 
 // Moves the stored bound of a child by `distance` bound units.
 void move_bound(Snapshot& s, std::size_t node, int row, int child, double distance) {
-  Half& bound = s.blocks->mutable_node(node).bounds()[row * kFanOut + child];
-  bound = round_up_to_half(static_cast<float>(bound) + distance);
+  const NodeAccess<std::byte> changed = s.blocks->mutable_node(node);
+  BoundRow& bounds = changed.bounds()[row];
+  const auto c = static_cast<std::uint32_t>(child);
+  bounds.set(c, bound_above(static_cast<double>(bounds[c]) + distance), changed.header().num_children,
+             s.layout.extreme_of(row));
 }
 
 struct Damage {

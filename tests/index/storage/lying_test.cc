@@ -133,8 +133,9 @@ TEST(LyingIndex, OfBoundsThatDoNotCoverAnAttributeIsRefused) {
       EXPECT_TRUE(is_refused("does not cover an attribute",
                              [&](Snapshot& s) {
                                const int row = highest ? s.layout.maximum_row(1) : s.layout.minimum_row(1);
-                               s.blocks->mutable_node(at_the_root ? s.root : 0).bounds()[row * kFanOut + 1] =
-                                   highest ? Half{0xfbff} : Half{0x7bff};
+                               const MutableNode node = s.blocks->mutable_node(at_the_root ? s.root : 0);
+                               node.bounds()[row].set(1, highest ? -1e5f : 1e5f, node.header().num_children,
+                                                      s.layout.extreme_of(row));
                              }))
           << at_the_root << highest;
 }

@@ -121,9 +121,9 @@ TEST(Manifest, RefusesValuesOutOfRange) {
 
 TEST(Manifest, SaysWhichVersionItIsAndWhichOneIsRead) {
   json changed = sample();
-  changed["format_version"] = 4;
+  changed["format_version"] = 3;
   EXPECT_EQ(complaint(changed.dump()),
-            "index/MANIFEST-7: \"format_version\" of the manifest is 4; this program reads version 3");
+            "index/MANIFEST-7: \"format_version\" of the manifest is 3; this program reads version 4");
 }
 
 TEST(Manifest, GivesUpOnDeepOrEndlessJson) {

@@ -122,7 +122,7 @@ TEST_F(SalvageTest, MakesAnewWhatOpensButIsNotRight) {
   const auto snapshot = make_snapshot({.rows = kSnapshotRows, .attributes = 2, .partitions = 1});
   constexpr std::size_t kBothAttributes = 2;  // row of bounds
   for (const std::uint32_t slot : snapshot->order().nodes)
-    std::fill_n(snapshot->blocks->mutable_node(slot).bounds() + kBothAttributes * kFanOut, kFanOut, Half{0});
+    snapshot->blocks->mutable_node(slot).bounds()[kBothAttributes] = {};
   ASSERT_NE(verify_snapshot(*snapshot, true), std::vector<std::string>());
   MemoryFileSystem system;
   save(*snapshot, system, "index", false);

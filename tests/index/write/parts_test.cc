@@ -243,47 +243,27 @@ TEST(Slots, WaitForVersionsBeforeTheWritersOwn) {
   EXPECT_EQ(slots.num_available(), 1u);
 }
 
-// ---- Half and columns of nodes
-
-TEST(Half, IsLessAsNumbersAre) {
-  std::vector<Half> numbers;
-  for (std::uint32_t bits = 0; bits < 0x10000; ++bits)
-    if (!std::isnan(static_cast<float>(Half{static_cast<std::uint16_t>(bits)})))
-      numbers.push_back({static_cast<std::uint16_t>(bits)});
-  std::sort(numbers.begin(), numbers.end(), is_less);
-  for (std::size_t i = 1; i < numbers.size(); ++i) {
-    ASSERT_TRUE(is_less(numbers[i - 1], numbers[i]));
-    ASSERT_FALSE(is_less(numbers[i], numbers[i - 1]));
-    ASSERT_FALSE(is_less(numbers[i], numbers[i]));
-    ASSERT_LE(static_cast<float>(numbers[i - 1]), static_cast<float>(numbers[i]));
-  }
-  EXPECT_EQ(numbers.size(), 0x10000u - 2 * 0x3ff);
-}
+// ---- Columns of nodes
 
 // A node beside vectors of its columns.
 class ColumnsTest : public testing::Test {
  protected:
-  using Column = std::vector<std::uint16_t>;
+  using Column = BoundRows;
 
   MutableNode node(std::vector<std::byte>& bytes) const {
     bytes.assign(node_bytes_of(layout_), std::byte{0});
     return {bytes.data()};
   }
-  std::vector<Half> random_rows() {
-    std::vector<Half> rows(static_cast<std::size_t>(layout_.num_rows()));
-    for (Half& row : rows)
-      row = round_up_to_half(std::ldexp(static_cast<double>(random_() % 2001) - 1000, -8));
+  // Multiples of 1/8 out of 63: no code rounds them.
+  BoundRows random_rows() {
+    BoundRows rows(static_cast<std::size_t>(layout_.num_rows()));
+    for (float& row : rows) row = static_cast<float>(random_() % 63) / 8 - 2;
     return rows;
   }
-  static Column bits(std::span<const Half> rows) {
-    Column column;
-    for (const Half row : rows) column.push_back(row.bits);
-    return column;
-  }
   Column column(MutableNode node, std::uint32_t child) const {
-    std::vector<Half> rows(static_cast<std::size_t>(layout_.num_rows()));
-    get_column({node.bytes}, child, rows);
-    return bits(rows);
+    Column rows;
+    for (int row = 0; row < layout_.num_rows(); ++row) rows.push_back(node.bounds()[row][child]);
+    return rows;
   }
   struct Child {
     std::uint32_t slot;
@@ -301,17 +281,16 @@ class ColumnsTest : public testing::Test {
     for (std::uint32_t c = node.header().num_children; c < kFanOut; ++c) {
       EXPECT_EQ(node.children()[c], 0u);
       EXPECT_EQ(node.min_ids()[c], 0);
-      EXPECT_EQ(column(node, c), Column(static_cast<std::size_t>(layout_.num_rows())));
+      for (int row = 0; row < layout_.num_rows(); ++row) EXPECT_EQ(node.bounds()[row].codes[c], 0);
     }
   }
   void insert(MutableNode node, std::vector<Child>& children, std::uint32_t at) {
-    const std::vector<Half> rows = random_rows();
+    const BoundRows rows = random_rows();
     open_column(layout_, node, at);
     node.children()[at] = next_slot_;
     node.min_ids()[at] = -static_cast<std::int64_t>(next_slot_) * 3;
-    set_column(node, at, rows);
-    children.insert(children.begin() + at,
-                    {next_slot_, -static_cast<std::int64_t>(next_slot_) * 3, bits(rows)});
+    set_column(layout_, node, at, rows);
+    children.insert(children.begin() + at, {next_slot_, -static_cast<std::int64_t>(next_slot_) * 3, rows});
     ++next_slot_;
   }
 
@@ -346,22 +325,22 @@ TEST_F(ColumnsTest, AreOpenedClosedAndAppendedAsInAVector) {
 TEST_F(ColumnsTest, CoverBoth) {
   std::vector<std::byte> bytes;
   for (int round = 0; round < 200; ++round) {
-    const std::vector<Half> a = random_rows(), b = random_rows();
-    std::vector<Half> both = a;
-    cover(layout_, both, b);
+    const BoundRows a = random_rows(), b = random_rows();
+    BoundRows both = a;
     for (int row = 0; row < layout_.num_rows(); ++row) {
       const auto r = static_cast<std::size_t>(row);
-      const float x = a[r], y = b[r];
-      EXPECT_EQ(static_cast<float>(both[r]),
-                row < layout_.first_minimum_row() ? std::max(x, y) : std::min(x, y));
+      both[r] = row < layout_.first_minimum_row() ? std::max(a[r], b[r]) : std::min(a[r], b[r]);
     }
     const MutableNode parent = node(bytes);
     std::vector<Child> children;
     for (std::uint32_t c = 0; c < 4; ++c) insert(parent, children, c);
-    set_column(parent, 2, a);
-    cover_column(layout_, parent, 2, b);
-    EXPECT_EQ(column(parent, 2), bits(both));
+    set_column(layout_, parent, 2, a);
+    EXPECT_EQ(cover_column(layout_, parent, 2, b), both != a);
+    EXPECT_EQ(column(parent, 2), both);
     EXPECT_EQ(column(parent, 1), children[1].column);
+    EXPECT_FALSE(cover_column(layout_, parent, 2, bounds_of_no_rows(layout_)));
+    set_column(layout_, parent, 3, bounds_of_no_rows(layout_));
+    EXPECT_EQ(column(parent, 2), both);
   }
 }
 

@@ -365,7 +365,7 @@ TEST(TreeWriter, LoosensBoundsOnceSumsMayRound) {
     const NodeRef node = tree.now().node(n);
     for (int row = 0; row < tree.now().layout.num_rows(); ++row)
       for (std::uint32_t c = node.header().num_children; c < kFanOut; ++c)
-        ASSERT_EQ(node.bounds()[row * kFanOut + static_cast<int>(c)].bits, 0);
+        ASSERT_EQ(node.bounds()[row].codes[c], 0);
   }
 }
 
@@ -390,13 +390,21 @@ TEST(TreeWriter, ComputesALeafsBoundsAnewOnceAQuarterHasGone) {
   const std::uint32_t same = s.order().leaves[50];
   ASSERT_EQ(s.leaf(same).num_rows, 12u);
   BlockBounds bounds(s.layout, s.units, s.exact_sums, s.block_rows);
-  BoundRows wanted(static_cast<std::size_t>(s.layout.num_rows())), found(wanted.size());
+  BoundRows wanted(static_cast<std::size_t>(s.layout.num_rows()));
   bounds.compute(s.leaf_values<float>(same), 12, wanted);
   for (const std::uint32_t n : s.order().nodes) {
     const std::uint32_t position = s.node(n).header().level == 1 ? position_of(s.node(n), same) : kFanOut;
     if (position >= s.node(n).header().num_children) continue;
-    get_column(s.node(n), position, found);
-    for (std::size_t row = 0; row < wanted.size(); ++row) EXPECT_EQ(found[row].bits, wanted[row].bits) << row;
+    for (std::size_t row = 0; row < wanted.size(); ++row) {  // the least code that covers
+      const BoundRow& coded = s.node(n).bounds()[row];
+      const std::uint8_t code = coded.codes[position];
+      const Extreme extreme = s.layout.extreme_of(static_cast<int>(row));
+      EXPECT_FALSE(is_beyond(wanted[row], coded[position], extreme)) << row;
+      if (code < 255 && coded.signed_least() != 0) {
+        EXPECT_TRUE(is_beyond(wanted[row], coded.bound_of(static_cast<std::uint8_t>(code + 1)), extreme))
+            << row;
+      }
+    }
   }
 }
 
