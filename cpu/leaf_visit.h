@@ -13,8 +13,9 @@ namespace culmen {
 
 inline void prefetch_bytes(const void* from, std::size_t num_bytes) {
   constexpr std::size_t kCacheLine = 64;
-  for (std::size_t b = 0; b < num_bytes; b += kCacheLine)
-    __builtin_prefetch(static_cast<const std::byte*>(from) + b);
+  const auto* first = static_cast<const std::byte*>(from);
+  for (std::size_t b = 0; b < num_bytes; b += kCacheLine) __builtin_prefetch(first + b);
+  __builtin_prefetch(first + num_bytes - 1);  // it may begin in the middle of a line
 }
 
 // Asks for all that visit_leaf will read, but for ids.

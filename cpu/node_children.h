@@ -31,14 +31,20 @@ inline Frontier::Bounds bounds_of_children(const ResolvedQuery& query, NodeRef n
   return bounds_of_children(query.bound, node);
 }
 
-inline bool misses_range(const BoundPlan& plan, NodeRef node, std::uint32_t child) {
-  const BoundRow* bounds = node.bounds();
-  for (const RangeBound& range : plan.ranges) {
-    const float maximum = bounds[range.maximum_row][child];
-    const float minimum = bounds[range.minimum_row][child];
-    if (maximum < range.lowest || minimum > range.highest) return true;
-  }
-  return false;
+// How many codes of a row, from 0 on, are those of bounds from which is_within(bound) holds; behind them it never does.
+template <typename IsWithin>
+std::uint32_t num_codes_within(const BoundRow& row, IsWithin&& is_within) {
+  std::uint32_t count = 0;
+  for (std::uint32_t step = 128; step > 0; step /= 2)
+    if (is_within(row.bound_of(static_cast<std::uint8_t>(count + step - 1)))) count += step;
+  return count + (count == 255 && is_within(row.bound_of(255)) ? 1 : 0);
+}
+
+inline Frontier::Children children_with_codes_below(const BoundRow& row, std::uint32_t end) {
+  Frontier::Children children = 0;
+  for (std::uint32_t c = 0; c < kFanOut; ++c)
+    children |= static_cast<Frontier::Children>(row.codes[c] < end ? 1 : 0) << c;
+  return children;
 }
 
 // The children of `node` that hold tuples for all that is known of the ranges, as bits.
@@ -46,9 +52,14 @@ inline Frontier::Children children_in_ranges(const BoundPlan& plan, NodeRef node
   constexpr auto kAll = static_cast<Frontier::Children>(-1);
   const std::uint32_t num_children = node.header().num_children;
   Frontier::Children children = num_children == kFanOut ? kAll : (Frontier::Children{1} << num_children) - 1;
-  if (plan.ranges.empty()) return children;
-  for (std::uint32_t c = 0; c < num_children; ++c)
-    if (misses_range(plan, node, c)) children &= ~(Frontier::Children{1} << c);
+  for (const RangeBound& range : plan.ranges) {
+    const BoundRow &maxima = node.bounds()[range.maximum_row], &minima = node.bounds()[range.minimum_row];
+    // A NaN from infinities in a range keeps all.
+    const auto reaches = [&](float maximum) { return !(maximum < range.lowest); };
+    const auto begins = [&](float minimum) { return !(minimum > range.highest); };
+    children &= children_with_codes_below(maxima, num_codes_within(maxima, reaches)) &
+                children_with_codes_below(minima, num_codes_within(minima, begins));
+  }
   return children;
 }
 

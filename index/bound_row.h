@@ -6,9 +6,9 @@
 // So what lies near the base, where the answers are, is told apart by 1/4000 of the row's range, and the far end by
 // 1/64. Where most children are at the far end, one of them being an outlier, codes are linear, by 1/255.
 //
-// `least` is a power of two, not below 2 ulp of the base, which is a multiple of it. Hence every bound is a float
-// without rounding, and if all bounds to be coded are multiples of one power of two, so are the coded ones: what is
-// finer than that is hit exactly.
+// `least` is a power of two, not below 2 ulp of the base, and the base a multiple of least / 2048 or of these 2 ulp, if
+// that is more. Hence every bound is a float without rounding, and if all bounds to be coded are multiples of one power
+// of two, so are the coded ones: what is finer than that is hit exactly.
 #pragma once
 
 #include <bit>
@@ -64,8 +64,10 @@ struct BoundScale {
     BoundScale scale = {highest, 0, 2 * num_far > num_children};
     if (highest == lowest || highest == HUGE_VAL) return scale;
     scale.least = power_of_two((highest - lowest) / scale.largest_steps());
-    scale.least = std::fmax(scale.least, std::fmax(0x1p-22 * power_of_two(std::fabs(highest)), 0x1p-126));
-    scale.base = std::ceil(highest / scale.least) * scale.least;
+    const double finest = std::fmax(0x1p-22 * power_of_two(std::fabs(highest)), 0x1p-126);
+    scale.least = std::fmax(scale.least, finest);
+    const double grid = std::fmax(0x1p-11 * scale.least, finest);
+    scale.base = std::ceil(highest / grid) * grid;
     return scale;
   }
 

@@ -35,10 +35,12 @@ struct NodeColumn {
 
   __device__ float operator[](std::int32_t row) const {
     const BoundRow& bounds = rows[row];
-    const std::uint32_t scale = __ldg(&bounds.scale);
-    const bool is_linear = (scale & BoundRow::kLinear) != 0;
-    const auto steps = static_cast<float>(BoundScale::steps_of(__ldg(&bounds.codes[child]), is_linear));
-    return fmaf(__uint_as_float(scale & ~BoundRow::kLinear), steps, __ldg(&bounds.base));
+    const uint2 head = __ldg(reinterpret_cast<const uint2*>(&bounds));  // base and scale
+    const bool is_linear = (head.y & BoundRow::kLinear) != 0;
+    // As cpu/simd/kernels-inl.h reads them: as the bits of binary16 numbers, 2^-24 or 2^-19 times the steps.
+    const auto bits = static_cast<unsigned short>(__ldg(&bounds.codes[child]) << (is_linear ? 0 : 5));
+    const float least = __uint_as_float(head.y & ~BoundRow::kLinear);
+    return fmaf(least * (is_linear ? 0x1p24F : 0x1p19F), to_float({bits}), __uint_as_float(head.x));
   }
 };
 

@@ -50,7 +50,7 @@ TEST(BoundRow, CoversEachBoundByLessThanOneStepOfItsCode) {
       lowest = std::min(lowest, outward(bound, extreme));
     }
     EXPECT_GE(base, highest);
-    EXPECT_LE(base - highest, least);
+    EXPECT_LE(base - highest, std::max(least / 2048, std::max(0x1p-21 * std::fabs(highest), 0x1p-126)));
     const double finest = std::max(0x1p-21 * std::fabs(highest), 0x1p-126);
     EXPECT_LE(least, std::max((highest - lowest) / (row.is_linear() ? 127 : 2016), finest));
     for (std::uint32_t c = 0; c < bounds.size(); ++c) {
