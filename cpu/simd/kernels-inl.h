@@ -43,24 +43,24 @@ HWY_INLINE V LoadAsDouble(const float* from) {
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), from));
 }
 
-// The bounds of some children. Where codes are linear they are the bits of binary16 numbers, 2^-24 times their steps; else
-// they are so if shifted by 5, 2^-19 times their steps. Nothing here rounds.
-HWY_INLINE V LoadBounds(const BoundRow& row, std::size_t first) {
-  const D d;
+// The bounds of all kFanOut children. Where codes are linear they are the bits of binary16 numbers, 2^-24 times their
+// steps; else they are so if shifted by 5, 2^-19 times their steps. Nothing here rounds.
+HWY_INLINE void Decode(const BoundRow& row, float* HWY_RESTRICT bounds) {
 #if HWY_NATIVE_FMA  // and so, on the targets we build for, native conversions
-  const hn::Rebind<std::uint16_t, D> bits;
-  const hn::Rebind<hwy::float16_t, D> half;
-  const hn::Rebind<float, D> single;
-  const bool is_linear = row.is_linear();
-  const auto codes = hn::PromoteTo(bits, hn::LoadU(hn::Rebind<std::uint8_t, D>(), row.codes + first));
-  const auto halves = hn::BitCast(half, hn::ShiftLeftSame(codes, is_linear ? 0 : 5));
-  const auto step = hn::Set(single, row.signed_least() * (is_linear ? 0x1p24F : 0x1p19F));
-  return hn::PromoteTo(d, hn::MulAdd(step, hn::PromoteTo(single, halves), hn::Set(single, row.base)));
+  const hn::CappedTag<float, 16> single;
+  const hn::Rebind<std::uint16_t, decltype(single)> bits;
+  const hn::Rebind<hwy::float16_t, decltype(single)> half;
+  const hn::Rebind<std::uint8_t, decltype(single)> bytes;
+  const int shift = row.is_linear() ? 0 : 5;
+  const auto step = hn::Set(single, row.signed_least() * (row.is_linear() ? 0x1p24F : 0x1p19F));
+  const auto base = hn::Set(single, row.base);
+  for (std::size_t c = 0; c < kFanOut; c += hn::Lanes(single)) {
+    const auto codes = hn::PromoteTo(bits, hn::LoadU(bytes, row.codes + c));
+    const auto halves = hn::BitCast(half, hn::ShiftLeftSame(codes, shift));
+    hn::Store(hn::MulAdd(step, hn::PromoteTo(single, halves), base), single, bounds + c);
+  }
 #else
-  HWY_ALIGN double bounds[8];
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i)
-    bounds[i] = static_cast<double>(row[static_cast<std::uint32_t>(first + i)]);
-  return hn::Load(d, bounds);
+  for (std::uint32_t c = 0; c < kFanOut; ++c) bounds[c] = row[c];
 #endif
 }
 
@@ -144,18 +144,16 @@ inline std::size_t ScoreRowsDouble(const double* values, std::size_t stride, std
 inline void ChildBounds(const BoundRow* bounds, double base, const BoundTerms& terms, double* out) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
-  constexpr std::size_t kVectors = 4;
-  for (std::size_t first = 0; first < kFanOut; first += kVectors * lanes) {
-    V accumulator[kVectors];
-    for (std::size_t v = 0; v < kVectors; ++v) accumulator[v] = hn::Set(d, base);
-    for (const BoundTerm& term : terms) {
-      const BoundRow& row = bounds[term.row];
-      const V coefficient = hn::Set(d, term.coefficient);
-      for (std::size_t v = 0; v < kVectors; ++v)
-        accumulator[v] = hn::MulAdd(coefficient, LoadBounds(row, first + v * lanes), accumulator[v]);
-    }
-    for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(accumulator[v], d, out + first + v * lanes);
+  HWY_ALIGN float row[kFanOut];
+  HWY_ALIGN double sums[kFanOut];
+  std::fill(sums, sums + kFanOut, base);
+  for (const BoundTerm& term : terms) {
+    Decode(bounds[term.row], row);
+    const V coefficient = hn::Set(d, term.coefficient);
+    for (std::size_t c = 0; c < kFanOut; c += lanes)
+      hn::Store(hn::MulAdd(coefficient, LoadAsDouble(row + c), hn::Load(d, sums + c)), d, sums + c);
   }
+  std::copy(sums, sums + kFanOut, out);
 }
 
 inline std::uint64_t HighestChildren(const double* bounds, double& highest) {
