@@ -21,7 +21,7 @@ std::size_t count_cuts(const std::vector<PartitionLevel>& levels) {
 CutSearch::CutSearch(const Snapshot& snapshot, const PartitionPlan& plan, cudaStream_t stream)
     : snapshot_(snapshot),
       plan_(plan),
-      scale_(Partitioner::random(snapshot.stats, 1)),
+      scale_(Partitioner::random(plan.ranges, 1)),
       levels_(partition_levels(plan.splits, snapshot.attributes.size())),
       stream_(stream),
       num_rows_(static_cast<std::uint32_t>(plan.sample_rows)),

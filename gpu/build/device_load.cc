@@ -177,7 +177,7 @@ void DeviceLoader::check_ids() {
 
 void DeviceLoader::choose_partitions() {
   report("partitioning", 0);
-  const PartitionPlan plan = plan_partitions(*snapshot_, options_);
+  const PartitionPlan plan = plan_partitions(*snapshot_, table_, options_);
   const bool has_room = plan.sample_rows * CutSearch::row_bytes(*snapshot_) <= room();
   if (plan.kind == Partitioning::angle && has_room) {
     CutSearch search(*snapshot_, plan, stream_.get());

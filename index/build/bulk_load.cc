@@ -104,7 +104,8 @@ void BulkLoader::collect_stats() {
   check_ids_unique(table_.ids);
   const std::int64_t next_id = table_.num_rows == 0 ? 0 : id_after(largest_id(table_));
   snapshot_ = start_snapshot(table_, options_, std::move(stats), next_id);
-  snapshot_->partitioner = make_partitioner(*snapshot_, table_, plan_partitions(*snapshot_, options_));
+  snapshot_->partitioner =
+      make_partitioner(*snapshot_, table_, plan_partitions(*snapshot_, table_, options_));
 }
 
 void BulkLoader::key_rows() {

@@ -48,6 +48,34 @@ std::vector<std::int32_t> wanted_splits(int num_attributes, std::uint32_t num_pa
   return splits;
 }
 
+constexpr std::uint64_t kRangeSampleRows = 4096;
+constexpr std::uint64_t kRangeTailRows = 64;  // of the sample, at either end
+constexpr std::uint64_t kRangeTailStep = 16;
+
+// How many spreads of the middle a table of so many rows may reach beyond it, if its tail goes on as that of the sample
+// does: by `growth` from row kRangeTailRows to kRangeTailRows / kRangeTailStep, counted from the best. A power of two.
+double widest_tail(double growth, std::uint64_t num_rows) {
+  double widest = growth;
+  constexpr std::uint64_t kSteps = kRangeSampleRows / kRangeTailRows * kRangeTailStep;
+  for (std::uint64_t rows = kSteps; rows < num_rows && widest < 0x1p60; rows *= kRangeTailStep)
+    widest *= growth;
+  return std::exp2(std::ceil(std::log2(widest)));
+}
+
+// Cuts off what lies farther out than a tail like the sample's would reach. The ends are multiples of whatever all values
+// are multiples of: the lower one becomes an origin.
+void narrow(std::span<double> sample, std::uint64_t num_rows, AttributeStats& range) {
+  std::sort(sample.begin(), sample.end());
+  const std::size_t tail = sample.size() * kRangeTailRows / kRangeSampleRows;
+  const auto from_below = [&](std::size_t rank) { return sample[rank]; };
+  const auto from_above = [&](std::size_t rank) { return sample[sample.size() - 1 - rank]; };
+  const double low = from_below(tail), high = from_above(tail), spread = high - low;
+  if (!(spread > 0)) return;
+  const auto reach = [&](double distance) { return spread * widest_tail(distance / spread, num_rows); };
+  range.minimum = std::max(range.minimum, high - reach(high - from_below(tail / kRangeTailStep)));
+  range.maximum = std::min(range.maximum, low + reach(from_above(tail / kRangeTailStep) - low));
+}
+
 }  // namespace
 
 int checked_block_rows(int wanted) {
@@ -70,7 +98,8 @@ std::shared_ptr<Snapshot> start_snapshot(const TableView& table, const BuildOpti
   snapshot->next_id = next_id;
   snapshot->has_labels = !table.labels.empty();
   snapshot->layout = BoundLayout(snapshot->num_attributes());
-  for (const AttributeStats& attribute : snapshot->stats) snapshot->units.push_back(bound_unit(attribute));
+  for (const AttributeStats& range : usual_ranges(*snapshot, table))
+    snapshot->units.push_back(bound_unit(range));
   snapshot->exact_sums = sums_are_exact(snapshot->stats, snapshot->units);
   return snapshot;
 }
@@ -91,13 +120,23 @@ TupleChunk read_rows(const Snapshot& snapshot, const TableView& table, std::span
   return chunk;
 }
 
-PartitionPlan plan_partitions(const Snapshot& snapshot, const BuildOptions& options) {
+std::vector<AttributeStats> usual_ranges(const Snapshot& snapshot, const TableView& table) {
+  std::vector<AttributeStats> ranges = snapshot.stats;
+  std::vector<std::uint64_t> rows(std::min(kRangeSampleRows, table.num_rows));
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = row_of_sample(i, rows.size(), table.num_rows);
+  if (rows.empty()) return ranges;
+  TupleChunk sample = read_rows(snapshot, table, rows);
+  for (std::size_t i = 0; i < ranges.size(); ++i) narrow(sample.attribute(i), table.num_rows, ranges[i]);
+  return ranges;
+}
+
+PartitionPlan plan_partitions(const Snapshot& snapshot, const TableView& table, const BuildOptions& options) {
   const std::uint32_t partitions = wanted_partitions(snapshot, options);
   if (options.partitioning == Partitioning::random) {
     if (options.num_splits != 0) throw InvalidArgument("num_splits goes with angle partitions only");
-    return {Partitioning::random, partitions, {}, 0};
+    return {Partitioning::random, usual_ranges(snapshot, table), partitions, {}, 0};
   }
-  return {Partitioning::angle, partitions,
+  return {Partitioning::angle, usual_ranges(snapshot, table), partitions,
           wanted_splits(snapshot.num_attributes(), partitions, options.num_splits),
           std::min(snapshot.num_tuples, std::max(kSampleRows, kSampleRowsPerPartition * partitions))};
 }
@@ -105,11 +144,11 @@ PartitionPlan plan_partitions(const Snapshot& snapshot, const BuildOptions& opti
 std::shared_ptr<const Partitioner> make_partitioner(const Snapshot& snapshot, const TableView& table,
                                                     PartitionPlan plan) {
   if (plan.kind == Partitioning::random)
-    return std::make_shared<const Partitioner>(Partitioner::random(snapshot.stats, plan.num_partitions));
+    return std::make_shared<const Partitioner>(Partitioner::random(plan.ranges, plan.num_partitions));
   std::vector<std::uint64_t> rows(plan.sample_rows);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = row_of_sample(i, plan.sample_rows, table.num_rows);
   return std::make_shared<const Partitioner>(
-      Partitioner::angle(snapshot.stats, std::move(plan.splits), read_rows(snapshot, table, rows)));
+      Partitioner::angle(plan.ranges, std::move(plan.splits), read_rows(snapshot, table, rows)));
 }
 
 std::vector<PartitionRange> cut_partitions(std::span<const std::uint64_t> first_rows, int block_rows) {

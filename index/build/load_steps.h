@@ -20,16 +20,21 @@ int checked_block_rows(int wanted);
 std::shared_ptr<Snapshot> start_snapshot(const TableView& table, const BuildOptions& options,
                                          TableStats stats, std::int64_t next_id);
 
+// The range of each attribute in which it is measured, by bound units and partitions: all of it, but for outliers and
+// numbers that stand for none, such as -999999. What lies beyond is as right as the rest.
+std::vector<AttributeStats> usual_ranges(const Snapshot& snapshot, const TableView& table);
+
 // Which partitioner there is to be.
 struct PartitionPlan {
   Partitioning kind;
-  std::uint32_t num_partitions;      // random
-  std::vector<std::int32_t> splits;  // angle: of each level
-  std::uint64_t sample_rows;         // angle: that the cuts are chosen from
+  std::vector<AttributeStats> ranges;  // usual_ranges
+  std::uint32_t num_partitions;        // random
+  std::vector<std::int32_t> splits;    // angle: of each level
+  std::uint64_t sample_rows;           // angle: that the cuts are chosen from
 };
 
 // For what start_snapshot has left. Throws InvalidArgument.
-PartitionPlan plan_partitions(const Snapshot& snapshot, const BuildOptions& options);
+PartitionPlan plan_partitions(const Snapshot& snapshot, const TableView& table, const BuildOptions& options);
 std::shared_ptr<const Partitioner> make_partitioner(const Snapshot& snapshot, const TableView& table,
                                                     PartitionPlan plan);
 

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 
 #include "cpu/simd/kernels.h"
 #include "culmen/error.h"
+#include "index/verify.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
 #include "tests/index/block_spans.h"
@@ -189,6 +191,40 @@ TEST(BulkLoad, AbandonsTheBuildWhenProgressThrows) {
   EXPECT_EQ(last, 1);
   const BuildOptions angry{.on_progress = [](std::string_view, double) { throw std::runtime_error("stop"); }};
   EXPECT_THROW(bulk_load(table.view(), angry), std::runtime_error);
+}
+
+// The unit of a column of floats whose rows are what f(row, unit random number) gives.
+template <typename F>
+int unit_exponent(std::size_t num_rows, F&& f) {
+  Random random(4);
+  std::vector<float> column(num_rows);
+  for (std::size_t r = 0; r < num_rows; ++r) column[r] = f(r, static_cast<float>(random.unit()));
+  Table table;
+  table.num_rows = num_rows;
+  table.attributes = {{"a"}};
+  table.columns = {ColumnView(column)};
+  const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {});
+  EXPECT_TRUE(verify_snapshot(*s, true).empty());
+  EXPECT_EQ(s->stats[0].maximum, static_cast<double>(*std::max_element(column.begin(), column.end())));
+  EXPECT_EQ(s->partitioner->maximum()[0] < s->stats[0].maximum ||
+                s->partitioner->minimum()[0] > s->stats[0].minimum,
+            s->units[0].unit < (s->stats[0].maximum - s->stats[0].minimum) / 4);
+  return s->units[0].exponent;
+}
+
+TEST(BulkLoad, MeasuresAttributesByTheirUsualRange) {
+  constexpr std::size_t kRows = 50'000;
+  const auto plain = [](std::size_t, float u) { return u; };
+  EXPECT_EQ(unit_exponent(kRows, plain), 0);
+  for (const float outlier : {-999999.0F, 1e9F, 1e30F, -1e30F})
+    for (const std::size_t at : {std::size_t{0}, std::size_t{777}, kRows - 1})
+      EXPECT_LE(unit_exponent(kRows, [&](std::size_t r, float u) { return r == at ? outlier : u; }), 1)
+          << outlier << " at " << at;
+  // Real tails stay, and what many rows have.
+  EXPECT_GE(unit_exponent(kRows, [](std::size_t, float u) { return 1 / (u + 1e-5F); }), 14);
+  EXPECT_GE(unit_exponent(kRows, [](std::size_t, float u) { return std::log(u + 1e-6F); }), 3);
+  EXPECT_EQ(unit_exponent(kRows, [](std::size_t r, float u) { return r % 100 == 0 ? -999 : u; }), 10);
+  EXPECT_EQ(unit_exponent(kRows, [](std::size_t r, float) { return r % 20 == 0 ? 1.0F : 0.0F; }), 0);
 }
 
 }  // namespace
