@@ -49,14 +49,6 @@ void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::uint3
   stats.bytes_touched += num_rows * (query.terms.size() + query.where.size()) * sizeof(T);
 }
 
-// The best value for the term that passes the ranges, if `best` is the best there is.
-inline double within_ranges(const ResolvedQuery& query, const Term& term, double best) {
-  for (const RangePredicate& range : query.where)
-    if (range.attribute == term.attribute)
-      best = term.weight > 0 ? std::min(best, range.maximum) : std::max(best, range.minimum);
-  return best;
-}
-
 // Rule A: the score's own chain over a corner of the leaf covers, without margin, every score in the leaf
 // (Corner::maximum, minimum) or in all later leaves of the partition (suffix_maximum, suffix_minimum), of rows that pass
 // the ranges.
@@ -68,7 +60,9 @@ double corner_score(const Snapshot& snapshot, const ResolvedQuery& query, std::u
   double accumulator = query.offset;
   for (const Term& term : query.terms) {
     const double best = (term.weight > 0 ? highest : lowest)[term.attribute];
-    accumulator = score_step(accumulator, term.weight, within_ranges(query, term, best));
+    accumulator =
+        score_step(accumulator, term.weight,
+                   within_ranges(query.where.data(), static_cast<int>(query.where.size()), term, best));
   }
   return score_finish(accumulator);
 }

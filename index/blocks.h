@@ -32,8 +32,11 @@ struct BlockShape {
   std::size_t label_end_bytes() const { return block_rows * sizeof(std::uint32_t); }
 };
 
+// Whole cache lines, so that none is shared by two nodes.
 inline std::size_t node_bytes_of(const BoundLayout& layout) {
-  return kNodeBoundsOffset + static_cast<std::size_t>(layout.num_rows()) * sizeof(BoundRow);
+  constexpr std::size_t kCacheLine = 64;
+  const std::size_t used = kNodeBoundsOffset + static_cast<std::size_t>(layout.num_rows()) * sizeof(BoundRow);
+  return (used + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
 class Blocks {

@@ -66,14 +66,21 @@ CULMEN_HOST_DEVICE inline double largest_score(const ScoreChain& chain, const At
   return size;
 }
 
+// The best value of the term's attribute that passes the ranges, if `best` is the best there is.
+CULMEN_HOST_DEVICE inline double within_ranges(const RangePredicate* ranges, int num_ranges, const Term& term,
+                                               double best) {
+  for (int r = 0; r < num_ranges; ++r) {
+    if (ranges[r].attribute != term.attribute) continue;
+    best = term.weight > 0 ? std::fmin(best, ranges[r].maximum) : std::fmax(best, ranges[r].minimum);
+  }
+  return best;
+}
+
 // The largest w * a is at this value of a: the attribute's best over the index, or where a cap cuts that off.
 CULMEN_HOST_DEVICE inline double best_value(const Term& term, const BoundBasis& basis) {
   const AttributeStats& stats = basis.stats[term.attribute];
-  double best = term.weight > 0 ? stats.maximum : stats.minimum;
-  for (int c = 0; c < basis.num_caps; ++c) {
-    if (basis.caps[c].attribute != term.attribute) continue;
-    best = term.weight > 0 ? std::fmin(best, basis.caps[c].maximum) : std::fmax(best, basis.caps[c].minimum);
-  }
+  const double best =
+      within_ranges(basis.caps, basis.num_caps, term, term.weight > 0 ? stats.maximum : stats.minimum);
   return std::fmax(std::fmin(best, stats.maximum), stats.minimum);  // whatever is beyond, no tuple is there
 }
 

@@ -90,7 +90,7 @@ DeviceTable device_table(const Snapshot& snapshot, const ResolvedQuery& query) {
   const auto leaves = static_cast<double>(snapshot.num_leaves);
   const auto terms = static_cast<double>(query.terms.size());
   return {.index_bytes = static_cast<double>(snapshot.tree_bytes()),
-          .bounds_bytes = leaves * static_cast<double>(query.bound.num_terms() * sizeof(BoundRow) / kFanOut),
+          .bounds_bytes = leaves * static_cast<double>(query.bound.num_terms() * sizeof(BoundRow)) / kFanOut,
           .column_bytes = leaves * terms * static_cast<double>(snapshot.block_rows) *
                           static_cast<double>(snapshot.value_bytes())};
 }

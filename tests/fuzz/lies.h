@@ -144,7 +144,8 @@ class Liar {
     constexpr float kBases[] = {0, -1, 1, -0x1p101f, 0x1p101f, -HUGE_VALF, HUGE_VALF, 0x1p-149f};
     constexpr float kLeast[] = {0, 0x1p-149f, 0x1p-20f, -0x1p-20f, 1, -1, 0x1p99f, -0x1p99f};
     const NodeAccess<std::byte> changed = node(a % manifest_.num_nodes());
-    const std::size_t num_rows = (node_bytes() - kNodeBoundsOffset) / sizeof(BoundRow);
+    const auto num_rows =
+        static_cast<std::size_t>(BoundLayout(static_cast<int>(manifest_.attributes.size())).num_rows());
     for (std::size_t row = b % 3 == 0 ? 0 : b / 512 % num_rows; row < num_rows;
          row += b % 3 == 0 ? 1 : num_rows) {
       BoundRow& bounds = changed.bounds()[row];
