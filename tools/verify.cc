@@ -46,10 +46,12 @@ void add_verify(Program& program) {
   CLI::App& command = *program.app.add_subcommand("verify", "Check an index for faults");
   const auto arguments = std::make_shared<VerifyArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
-  command.add_flag("--deep", arguments->deep, "Recompute the subset maxima of every block as well (slower)");
+  command.add_flag("--deep", arguments->deep, "Recompute the bounds of sums in every block as well (slower)");
   add_quiet(command, program);
   command.footer(
-      "Reads every byte, compares all checksums, and recomputes order, ids, bounds and counts.\n"
+      "Reads every byte, compares all checksums, and recomputes order, ids, bounds and counts; bounds of "
+      "sums of\n"
+      "several attributes in a block only with --deep.\n"
       "Prints one line a fault and ends with 3 if there is any; culmen repair saves what is sound. Then "
       "says\n"
       "what the log held: changes that are younger than the blocks on disk.\n\n"

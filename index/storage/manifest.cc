@@ -233,14 +233,18 @@ void parse_attribute(const Members& members, Manifest& manifest) {
   manifest.units.push_back(unit);
 }
 
+// Of the next level behind those that the manifest has.
+std::uint64_t offset_of_level(const Manifest& manifest) {
+  return fixed_place(manifest.num_nodes(), node_bytes_of(manifest.layout), 0).offset;
+}
+
 std::string levels_text(const Manifest& manifest) {
-  const std::uint64_t node_bytes = node_bytes_of(manifest.layout);
+  Manifest so_far = manifest;
+  so_far.level_nodes.clear();
   std::vector<std::string> levels;
-  std::uint64_t first = 0;
   for (std::uint64_t nodes : manifest.level_nodes) {
-    const std::uint64_t offset = fixed_place(first, node_bytes, 0).offset;
-    levels.push_back(object_text({{"nodes", number(nodes)}, {"offset", number(offset)}}, 2));
-    first += nodes;
+    levels.push_back(object_text({{"nodes", number(nodes)}, {"offset", number(offset_of_level(so_far))}}, 2));
+    so_far.level_nodes.push_back(nodes);
   }
   return array_text(levels, 1);
 }
@@ -302,6 +306,9 @@ void parse_levels(const Members& all, const std::string& path, Manifest& manifes
     // Above nodes there is a level only to hold several of them.
     if (nodes > below || (below - 1) / kFanOut >= nodes || (!is_first && below == 1))
       all.fail_on("levels", "do not make a tree");
+    const std::uint64_t offset = offset_of_level(manifest);
+    if (Members(level, path, "a level").count("offset", std::numeric_limits<std::int64_t>::max()) != offset)
+      all.fail_on("levels", "do not begin where the ones before them end");
     manifest.level_nodes.push_back(nodes);
     below = nodes;
   }
@@ -326,8 +333,10 @@ void check_format(const Members& all) {
   if (all.text("format") != kFormatName) all.fail_on("format", "is not that of a culmen index");
   const std::int64_t version = all.integer("format_version", 1, std::numeric_limits<std::int32_t>::max());
   if (version != kFormatVersion)
-    all.fail_on("format_version", "is " + std::to_string(version) + "; this program reads version " +
-                                      std::to_string(kFormatVersion));
+    all.fail_on("format_version",
+                "is " + std::to_string(version) + "; this program reads version " +
+                    std::to_string(kFormatVersion) +
+                    ": use the program that wrote it, or build the index again from its table");
   if (all.text("byte_order") != "little") all.fail_on("byte_order", "is not little");
   for (const JsonValue& feature : all.array("features", kMaxValues))
     all.fail_on("features", "asks for " + quoted(feature.text) + ", which this program does not have");

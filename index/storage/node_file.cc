@@ -11,13 +11,16 @@
 namespace culmen::storage {
 namespace {
 
-// What the writer makes: of the right direction and without numbers that overflow on the way to a bound.
+// What a writer makes, so that no bound is rounded when it is read, or overflows on the way.
 bool is_sound(const BoundRow& row, Extreme extreme) {
+  constexpr std::uint32_t kFraction = (1u << 23) - 1;
   const bool is_maximum = extreme == Extreme::maximum;
-  const float least = row.signed_least();
-  const bool is_scaled = least == 0 || (std::fabs(least) < kLargestBound && (least < 0) == is_maximum);
-  const bool is_open = row.base == (is_maximum ? HUGE_VALF : -HUGE_VALF) && least == 0;
-  return is_scaled && (is_open || std::fabs(row.base) <= 2 * kLargestBound);
+  const double base = row.base, least = std::fabs(row.signed_least());
+  if (std::signbit(row.signed_least()) != is_maximum && row.scale != 0) return false;
+  if (least == 0) return std::fabs(base) <= 2 * kLargestBound || base == (is_maximum ? HUGE_VAL : -HUGE_VAL);
+  const bool is_power_of_two = (row.scale & kFraction & ~BoundRow::kLinear) == 0;
+  const bool is_on_grid = std::remainder(base, 0x1p-11 * least) == 0;
+  return is_power_of_two && least <= kLargestBound && std::fabs(base) <= 0x1p22 * least && is_on_grid;
 }
 
 // First node of each level, and behind them the number of nodes.
@@ -81,7 +84,7 @@ class NodeReader {
     bool good = true;
     for (int row = 0; row < snapshot_.layout.num_rows(); ++row)
       good &= is_sound(ref.bounds()[row], snapshot_.layout.extreme_of(row));
-    if (!good) fail(node, "a bound that is not a number");  // searches keep bounds in order
+    if (!good) fail(node, "a row of bounds as no writer makes it");
   }
 
   // The children of a level's nodes, one node after the other, are the level below, in order.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <string>
@@ -138,6 +140,35 @@ TEST(LyingIndex, OfBoundsThatDoNotCoverAnAttributeIsRefused) {
                                                       s.layout.extreme_of(row));
                              }))
           << at_the_root << highest;
+}
+
+TEST(LyingIndex, OfRowsOfBoundsThatNoWriterMakesIsRefused) {
+  const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
+  const auto with_row = [](Extreme extreme, float base, std::uint32_t scale) {
+    return complaint(kShape, [&](Snapshot& s) {
+      const int row = s.layout.subset_row(0, 3, extreme);  // a sum, which nothing else checks
+      BoundRow& changed = s.blocks->mutable_node(0).bounds()[row];
+      changed = {};
+      changed.base = base;
+      changed.scale = scale;
+    });
+  };
+  const auto is_named = [](const std::string& complaint) {
+    return complaint.find("no writer makes") != std::string::npos;
+  };
+  EXPECT_EQ(with_row(Extreme::maximum, 100, bits(-0.5f)), "");
+  EXPECT_EQ(with_row(Extreme::minimum, -100, bits(0.5f) | BoundRow::kLinear), "");
+  EXPECT_EQ(with_row(Extreme::maximum, HUGE_VALF, bits(-0.0f)), "");
+  EXPECT_TRUE(is_named(with_row(Extreme::maximum, 100, bits(0.5f)))) << "the wrong direction";
+  EXPECT_TRUE(is_named(with_row(Extreme::minimum, -100, bits(-0.5f))));
+  EXPECT_TRUE(is_named(with_row(Extreme::maximum, 100, bits(-1.5f)))) << "no power of two";
+  EXPECT_TRUE(is_named(with_row(Extreme::maximum, 0x1p25f, bits(-1.0f)))) << "finer than the base";
+  EXPECT_TRUE(is_named(with_row(Extreme::maximum, 1 + 0x1p-20f, bits(-1.0f)))) << "no multiple";
+  EXPECT_TRUE(is_named(with_row(Extreme::maximum, 0x1p102f, bits(-0.0f)))) << "too large";
+  EXPECT_TRUE(is_named(with_row(Extreme::maximum, -HUGE_VALF, bits(-0.0f))));
+  EXPECT_TRUE(is_named(with_row(Extreme::minimum, HUGE_VALF, 0)));
+  EXPECT_TRUE(is_named(with_row(Extreme::maximum, HUGE_VALF, bits(-1.0f))));
+  EXPECT_TRUE(is_named(with_row(Extreme::maximum, std::numeric_limits<float>::quiet_NaN(), 0)));
 }
 
 TEST(LyingIndex, OfSumsThatRoundIsRefused) {
