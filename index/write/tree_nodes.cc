@@ -263,12 +263,10 @@ void TreeNodes::aggregate_into_parent(PageNumber page) {
   above.min_ids()[position] = child.header().min_id;
 }
 
-// What a node's children were put together anew for is carried to the root: coded once more, bounds may have become
-// looser.
-void TreeNodes::update_above(PageNumber page) {
-  for (; !is_root(page); page = parent(page)) {
-    carry_up({page, true});
-    update_min_id(owned(parent(page)));
+void TreeNodes::carry_to_root(Edited edited) {
+  for (; !is_root(edited.node); edited.node = parent(edited.node)) {
+    carry_up(edited);
+    update_min_id(owned(parent(edited.node)));
   }
 }
 
@@ -327,7 +325,7 @@ void TreeNodes::remove_child(PageNumber parent, std::uint32_t slot) {
     return;
   }
   update_min_id(node);
-  update_above(parent);
+  carry_to_root({parent, false});
   if (is_root(parent)) {
     lower_root();
   } else if (node.header().num_children < kLeastChildren) {
@@ -370,7 +368,7 @@ void TreeNodes::merge(PageNumber left, PageNumber right) {
   adopt(left);
   aggregate_into_parent(left);
   update_min_id(owned(parent(left)));
-  update_above(parent(left));
+  carry_to_root({parent(left), true});  // what was coded once more may have become looser
   const PageNumber above = parent(right);
   remove_child(above, pages_[right].slot);
   drop(right);
@@ -396,7 +394,7 @@ void TreeNodes::even_out(PageNumber left, PageNumber right) {
     aggregate_into_parent(page);
   }
   update_min_id(owned(parent(left)));
-  update_above(parent(left));
+  carry_to_root({parent(left), true});  // what was coded once more may have become looser
 }
 
 }  // namespace culmen

@@ -88,7 +88,7 @@ class TreeNodes {
   bool carry_up(const Edited& edited);
   BoundRows own_bounds(NodeRef node) const;
   void aggregate_into_parent(PageNumber page);
-  void update_above(PageNumber page);
+  void carry_to_root(Edited edited);
   void insert_child(PageNumber parent, std::uint32_t position, std::uint32_t slot, std::int64_t min_id,
                     std::span<const float> rows);
   void raise_root();
