@@ -31,19 +31,22 @@ inline Frontier::Bounds bounds_of_children(const ResolvedQuery& query, NodeRef n
   return bounds_of_children(query.bound, node);
 }
 
-// How many codes of a row, from 0 on, are those of bounds from which is_within(bound) holds; behind them it never does.
+// How many bounds that a row can hold, the farthest out first, are such that is_within(bound); behind them none is.
 template <typename IsWithin>
-std::uint32_t num_codes_within(const BoundRow& row, IsWithin&& is_within) {
+std::uint32_t num_ranks_within(const BoundRow& row, IsWithin&& is_within) {
+  const auto is_rank_within = [&](std::uint32_t rank) {
+    return is_within(row.bound_of(BoundRow::code_at(rank)));
+  };
   std::uint32_t count = 0;
   for (std::uint32_t step = 128; step > 0; step /= 2)
-    if (is_within(row.bound_of(static_cast<std::uint8_t>(count + step - 1)))) count += step;
-  return count + (count == 255 && is_within(row.bound_of(255)) ? 1 : 0);
+    if (is_rank_within(count + step - 1)) count += step;
+  return count + (count == 255 && is_rank_within(255) ? 1 : 0);
 }
 
-inline Frontier::Children children_with_codes_below(const BoundRow& row, std::uint32_t end) {
+inline Frontier::Children children_with_ranks_below(const BoundRow& row, std::uint32_t end) {
   Frontier::Children children = 0;
   for (std::uint32_t c = 0; c < kFanOut; ++c)
-    children |= static_cast<Frontier::Children>(row.codes[c] < end ? 1 : 0) << c;
+    children |= static_cast<Frontier::Children>(BoundRow::rank_of(row.codes[c]) < end ? 1 : 0) << c;
   return children;
 }
 
@@ -57,8 +60,8 @@ inline Frontier::Children children_in_ranges(const BoundPlan& plan, NodeRef node
     // A NaN from infinities in a range keeps all.
     const auto reaches = [&](float maximum) { return !(maximum < range.lowest); };
     const auto begins = [&](float minimum) { return !(minimum > range.highest); };
-    children &= children_with_codes_below(maxima, num_codes_within(maxima, reaches)) &
-                children_with_codes_below(minima, num_codes_within(minima, begins));
+    children &= children_with_ranks_below(maxima, num_ranks_within(maxima, reaches)) &
+                children_with_ranks_below(minima, num_ranks_within(minima, begins));
   }
   return children;
 }

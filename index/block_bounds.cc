@@ -103,9 +103,7 @@ template void BlockBounds::compute(const float*, int, std::span<float>);
 template void BlockBounds::compute(const double*, int, std::span<float>);
 
 void aggregate_bounds(const BoundRow* bounds, std::uint32_t num_children, std::span<float> rows) {
-  // The nearest to the base is the farthest out.
-  for (std::size_t row = 0; row < rows.size(); ++row)
-    rows[row] = bounds[row].bound_of(*std::min_element(bounds[row].codes, bounds[row].codes + num_children));
+  for (std::size_t row = 0; row < rows.size(); ++row) rows[row] = bounds[row].farthest_out(num_children);
 }
 
 void encode_bounds(const BoundLayout& layout, std::span<const float> bounds, std::uint32_t num_children,

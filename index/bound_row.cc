@@ -1,6 +1,7 @@
 #include "index/bound_row.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/assert.h"
 
@@ -12,20 +13,42 @@ double outward(float bound, Extreme extreme) {
   return extreme == Extreme::maximum ? static_cast<double>(bound) : -static_cast<double>(bound);
 }
 
+constexpr double kLargestFloat = std::numeric_limits<float>::max();
+
 }  // namespace
 
 void BoundRow::encode(std::span<const float> bounds, Extreme extreme, float least_base) {
   CULMEN_ASSERT(!bounds.empty() && bounds.size() <= kFanOut);
-  double highest = outward(least_base, extreme), lowest = highest;
-  for (const float bound : bounds) {
-    highest = std::max(highest, outward(bound, extreme));
-    lowest = std::min(lowest, outward(bound, extreme));
-  }
-  const double far = BoundScale::far(highest, lowest);
-  const auto num_far =
-      std::count_if(bounds.begin(), bounds.end(), [&](float bound) { return outward(bound, extreme) < far; });
-  const BoundScale chosen =
-      BoundScale::choose(highest, lowest, static_cast<int>(num_far), static_cast<int>(bounds.size()));
+  const auto num_children = static_cast<int>(bounds.size());
+  const auto count = [&](auto&& is_counted) {
+    return static_cast<int>(std::count_if(bounds.begin(), bounds.end(),
+                                          [&](float b) { return is_counted(outward(b, extreme)); }));
+  };
+  const auto highest_up_to = [&](double limit) {
+    double highest = -HUGE_VAL;
+    for (const float bound : bounds)
+      if (outward(bound, extreme) <= limit) highest = std::max(highest, outward(bound, extreme));
+    return highest;
+  };
+  double lowest = HUGE_VAL;
+  for (const float bound : bounds) lowest = std::min(lowest, outward(bound, extreme));
+  const double top = highest_up_to(HUGE_VAL), finite = highest_up_to(kLargestFloat);
+  const auto scale_up_to = [&](double limit) {
+    const double highest = std::max(highest_up_to(limit), outward(least_base, extreme));
+    const double far = BoundScale::between(lowest, highest, BoundScale::kFarPart);
+    const int num_far = count([&](double out) { return out < far; });
+    return BoundScale::choose(highest, lowest, 2 * num_far > count([&](double out) { return out <= limit; }));
+  };
+  BoundScale chosen;  // stays if all are infinite
+  if (finite > -HUGE_VAL) chosen = scale_up_to(finite);
+  const double limit = BoundScale::between(lowest, finite, BoundScale::kUsualPart);
+  const double alike = BoundScale::between(lowest, finite, BoundScale::kOutlierPart);
+  const int num_outliers = count([&](double out) { return out > limit; });
+  if (finite > lowest && BoundScale::may_be_outliers(num_outliers, num_children) &&
+      num_outliers == count([&](double out) { return out >= alike; }) &&
+      count([&](double out) { return chosen.is_exact(out); }) < num_children)
+    chosen = scale_up_to(limit);
+  if (top > chosen.base) chosen.gap = BoundScale::gap_to(top, chosen.base);
   set_scale(chosen, extreme);
   std::fill(std::begin(codes), std::end(codes), std::uint8_t{0});
   std::transform(bounds.begin(), bounds.end(), codes,
@@ -33,19 +56,26 @@ void BoundRow::encode(std::span<const float> bounds, Extreme extreme, float leas
 }
 
 BoundScale BoundRow::decoded_scale(Extreme extreme) const {
-  return {outward(base, extreme), std::fabs(static_cast<double>(signed_least())), is_linear()};
+  return {outward(base, extreme), std::fabs(static_cast<double>(signed_least())), is_linear(),
+          std::fabs(signed_gap_of(scale))};
 }
 
 void BoundRow::set(std::uint32_t child, float bound, std::uint32_t num_children, Extreme extreme) {
   const BoundScale old = decoded_scale(extreme);
   const double out = outward(bound, extreme);
   if (out == -HUGE_VAL) {  // a child without rows: anything covers it
-    codes[child] = 255;
+    codes[child] = BoundScale::kFarthest;
     return;
   }
   const bool is_in_range = out <= old.base && old.base - out <= old.least * old.largest_steps();
   if (num_children > 1 && is_in_range) {
     codes[child] = old.code_of(out);
+    return;
+  }
+  const double span = old.least * old.largest_steps();
+  if (span > 0 && (out - old.base) * BoundScale::kUsualPart > span &&
+      has_room_for_outlier(child, num_children)) {
+    set_outlier(child, out, num_children, extreme);
     return;
   }
   float bounds[kFanOut];
@@ -56,7 +86,7 @@ void BoundRow::set(std::uint32_t child, float bound, std::uint32_t num_children,
   const auto is_kept = [&](std::uint32_t c) { return c == child || (*this)[c] == bounds[c]; };
   std::uint32_t kept = 0;
   while (kept < num_children && is_kept(kept)) ++kept;
-  if (kept == num_children || !std::isfinite(base) || !std::isfinite(old.base)) return;
+  if (kept == num_children || codes[child] == BoundScale::kOutlier) return;
   // The others would lose a little with each step that the base takes. It takes few and large ones, after which their
   // distances, but for the smallest, are as they can be coded.
   const BoundScale fresh = decoded_scale(extreme);
@@ -64,6 +94,28 @@ void BoundRow::set(std::uint32_t child, float bound, std::uint32_t num_children,
   const double jump = std::ceil(std::max(out - old.base, 0.0) / coarsest) * coarsest;
   encode(all, extreme,
          static_cast<float>(extreme == Extreme::maximum ? old.base + jump : -(old.base + jump)));
+}
+
+bool BoundRow::has_room_for_outlier(std::uint32_t child, std::uint32_t num_children) const {
+  int num_outliers = 1;
+  for (std::uint32_t c = 0; c < num_children; ++c)
+    num_outliers += c != child && codes[c] == BoundScale::kOutlier ? 1 : 0;
+  return BoundScale::may_be_outliers(num_outliers, static_cast<int>(num_children));
+}
+
+// The others that are no outliers stay what they are, so that an outlier may come and go.
+void BoundRow::set_outlier(std::uint32_t child, double out, std::uint32_t num_children, Extreme extreme) {
+  const double top_of_others = outward(bound_of_outliers(), extreme);
+  codes[child] = BoundScale::kOutlier;
+  BoundScale with_gap = decoded_scale(extreme);
+  const auto is_other_outlier = [&](std::uint32_t c) {
+    return c != child && codes[c] == BoundScale::kOutlier;
+  };
+  double top = out;
+  for (std::uint32_t c = 0; c < num_children; ++c)
+    if (is_other_outlier(c)) top = std::max(out, top_of_others);
+  with_gap.gap = BoundScale::gap_to(top, with_gap.base);
+  set_scale(with_gap, extreme);
 }
 
 }  // namespace culmen

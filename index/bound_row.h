@@ -2,13 +2,15 @@
 //
 //   maxima   bound = base - least * n      minima   bound = base + least * n
 //   n        of code c:  c itself if codes are linear, or if c < 64; else (32 + c % 32) * 2^(c / 32 - 1)
+//   255      stands for outliers instead: base + gap (minima: base - gap)
 //
 // So what lies near the base, where the answers are, is told apart by 1/4000 of the row's range, and the far end by
-// 1/64. Where most children are at the far end, one of them being an outlier, codes are linear, by 1/255.
+// 1/64. A few children that lie so far out that the others would all be at the far end share one bound, beyond the base
+// of the others. Where still most children are at the far end, codes are linear, by 1/254.
 //
 // `least` is a power of two, not below 2 ulp of the base, and the base a multiple of least / 2048 or of these 2 ulp, if
-// that is more. Hence every bound is a float without rounding, and if all bounds to be coded are multiples of one power
-// of two, so are the coded ones: what is finer than that is hit exactly.
+// that is more. Hence every bound but that of outliers is a float without rounding, and if all bounds to be coded are
+// multiples of one power of two, so are the coded ones: what is finer than that is hit exactly.
 #pragma once
 
 #include <bit>
@@ -45,24 +47,28 @@ CULMEN_HOST_DEVICE inline float bound_below(double value) {
 
 // What the codes of a row stand for. Of minima everything is negated here: then it is the same for both.
 struct BoundScale {
-  double base;
-  double least;  // 0: all children are at the base
-  bool is_linear;
+  double base = 0;   // of all but outliers
+  double least = 0;  // 0: they are all at the base
+  bool is_linear = false;
+  float gap = 0;  // from the base to the outliers, a number of 15 bits
 
-  CULMEN_HOST_DEVICE static std::uint32_t steps_of(std::uint8_t code, bool is_linear) {
-    const std::uint32_t octave = code / 32u;
-    return is_linear || octave < 2 ? code : (32u + code % 32u) << (octave - 1);
+  // Up to a quarter of the children may be outliers, if all others are in this part of the range, and they themselves in
+  // the outer part from kOutlierPart on: of a heavy tail, where sizes are of every order, none is.
+  static constexpr double kUsualPart = 0x1p-10, kOutlierPart = 0x1p-2;
+  CULMEN_HOST_DEVICE static bool may_be_outliers(int num, int num_children) {
+    return 4 * num <= num_children + 3;
   }
-  CULMEN_HOST_DEVICE double largest_steps() const { return is_linear ? 255 : 63 << 6; }
+  // `part` of the way out, a power of two: the product is exact, so that fused or not it is the same.
+  CULMEN_HOST_DEVICE static double between(double lowest, double highest, double part) {
+    return lowest + part * (highest - lowest);
+  }
+  // Below this part of their range children are at the far end.
+  static constexpr double kFarPart = 0x1p-3;
 
-  // Below this a child is at the far end. An eighth: the product is exact, so that fused or not it is the same.
-  CULMEN_HOST_DEVICE static double far(double highest, double lowest) {
-    return lowest + 0.125 * (highest - lowest);
-  }
-  // For a row whose highest and lowest bounds are these, and of which num_far are at the far end.
-  CULMEN_HOST_DEVICE static BoundScale choose(double highest, double lowest, int num_far, int num_children) {
-    BoundScale scale = {highest, 0, 2 * num_far > num_children};
-    if (highest == lowest || highest == HUGE_VAL) return scale;
+  // For children whose bounds lie between these, of which the larger part is at the far end or not.
+  CULMEN_HOST_DEVICE static BoundScale choose(double highest, double lowest, bool is_linear) {
+    BoundScale scale = {highest, 0, is_linear, 0};
+    if (highest == lowest) return scale;
     scale.least = power_of_two((highest - lowest) / scale.largest_steps());
     const double finest = std::fmax(0x1p-22 * power_of_two(std::fabs(highest)), 0x1p-126);
     scale.least = std::fmax(scale.least, finest);
@@ -70,17 +76,44 @@ struct BoundScale {
     scale.base = std::ceil(highest / grid) * grid;
     return scale;
   }
+  // The least that covers an outlier.
+  CULMEN_HOST_DEVICE static float gap_to(double outlier, double base) {
+    if (outlier == HUGE_VAL) return HUGE_VALF;
+    const auto from = static_cast<float>(base), wanted = static_cast<float>(outlier);
+    auto bits = __builtin_bit_cast(std::uint32_t, static_cast<float>(outlier - base));
+    bits -= bits >= kGapUnit ? kGapUnit : bits;  // it may have been rounded up
+    bits = bits / kGapUnit * kGapUnit;
+    while (from + __builtin_bit_cast(float, bits) < wanted) bits += kGapUnit;
+    return __builtin_bit_cast(float, bits);
+  }
+
+  CULMEN_HOST_DEVICE static std::uint32_t steps_of(std::uint8_t code, bool is_linear) {
+    const std::uint32_t octave = code / 32u;
+    return is_linear || octave < 2 ? code : (32u + code % 32u) << (octave - 1);
+  }
+  CULMEN_HOST_DEVICE double largest_steps() const { return steps_of(kFarthest, is_linear); }
 
   CULMEN_HOST_DEVICE double bound_of(std::uint8_t code) const {
     return base - least * static_cast<double>(steps_of(code, is_linear));
   }
-  // The least that is not below `bound`, which is at most the base.
+  // The least that is not below `bound`.
   CULMEN_HOST_DEVICE std::uint8_t code_of(double bound) const {
+    if (bound > base) return kOutlier;
     if (!(least > 0)) return 0;
     std::uint8_t code = code_of_steps(std::fmin((base - bound) / least, largest_steps()));
     while (code > 0 && bound_of(code) < bound) --code;  // the difference may have been rounded
     return code;
   }
+
+  // Infinite bounds are exact as outliers.
+  CULMEN_HOST_DEVICE bool is_exact(double bound) const {
+    return bound == HUGE_VAL || (bound <= base && bound_of(code_of(bound)) == bound);
+  }
+
+  static constexpr std::uint8_t kFarthest = 254, kOutlier = 255;  // codes
+
+  // The last bits of a gap, all but 14 of its fraction, are 0.
+  static constexpr std::uint32_t kGapUnit = 1u << 9;
 
  private:
   // The smallest that is not below `value` >= 0; 0 of 0.
@@ -100,37 +133,68 @@ struct BoundScale {
 
 struct BoundRow {
   float base = 0;
-  std::uint32_t scale = 0;  // the float least, of maxima -least; its last bit: codes are linear
+  // 1 bit sign, that of least, minus of maxima | 8 its exponent | 8 the gap's | 14 the gap's fraction | 1 is linear
+  std::uint32_t scale = 0;
   std::uint8_t codes[kFanOut] = {};
 
-  static constexpr std::uint32_t kLinear = 1;
+  static constexpr std::uint32_t kLinear = 1, kSign = 1u << 31, kGapBits = (1u << 23) - 2;
 
-  CULMEN_HOST_DEVICE float signed_least() const { return __builtin_bit_cast(float, scale & ~kLinear); }
+  CULMEN_HOST_DEVICE static float signed_least_of(std::uint32_t scale) {
+    return __builtin_bit_cast(float, scale & ~(kGapBits | kLinear));
+  }
+  CULMEN_HOST_DEVICE static float signed_gap_of(std::uint32_t scale) {
+    return __builtin_bit_cast(float, (~scale & kSign) | (scale & kGapBits) << 8);
+  }
+  CULMEN_HOST_DEVICE float signed_least() const { return signed_least_of(scale); }
   CULMEN_HOST_DEVICE bool is_linear() const { return (scale & kLinear) != 0; }
+  CULMEN_HOST_DEVICE bool has_gap() const { return (scale & kGapBits) != 0; }
+  CULMEN_HOST_DEVICE float bound_of_outliers() const { return base + signed_gap_of(scale); }
+
   CULMEN_HOST_DEVICE float bound_of(std::uint8_t code) const {
+    if (code == BoundScale::kOutlier) return bound_of_outliers();
     const auto steps = static_cast<double>(BoundScale::steps_of(code, is_linear()));
     return static_cast<float>(static_cast<double>(base) + static_cast<double>(signed_least()) * steps);
   }
   float operator[](std::uint32_t child) const { return bound_of(codes[child]); }
 
+  // Codes in the order of their bounds, the farthest out first.
+  CULMEN_HOST_DEVICE static std::uint8_t rank_of(std::uint8_t code) {
+    return static_cast<std::uint8_t>(code + 1);
+  }
+  CULMEN_HOST_DEVICE static std::uint8_t code_at(std::uint32_t rank) {
+    return static_cast<std::uint8_t>(rank - 1);
+  }
+
+  // What covers all children.
+  CULMEN_HOST_DEVICE float farthest_out(std::uint32_t num_children) const {
+    std::uint8_t first = rank_of(codes[0]);
+    for (std::uint32_t c = 1; c < num_children; ++c)
+      if (rank_of(codes[c]) < first) first = rank_of(codes[c]);
+    return bound_of(code_at(first));
+  }
+
   CULMEN_HOST_DEVICE void set_scale(const BoundScale& s, Extreme extreme) {
     const bool is_maximum = extreme == Extreme::maximum;
     base = static_cast<float>(is_maximum ? s.base : -s.base) + 0.0f;
-    const auto least = static_cast<float>(is_maximum ? -s.least : s.least);
-    scale = __builtin_bit_cast(std::uint32_t, least) | (s.is_linear ? kLinear : 0);
+    scale = __builtin_bit_cast(std::uint32_t, static_cast<float>(is_maximum ? -s.least : s.least)) |
+            __builtin_bit_cast(std::uint32_t, s.gap) >> 8 | (s.is_linear ? kLinear : 0);
   }
 
   // Codes the bounds of all children, 1 to kFanOut. Where they were in the row before, it may be asked to begin no
   // nearer than some base.
   void encode(std::span<const float> bounds, Extreme extreme, float least_base);
-  void encode(std::span<const float> bounds, Extreme extreme) { encode(bounds, extreme, bounds[0]); }
+  void encode(std::span<const float> bounds, Extreme extreme) {
+    encode(bounds, extreme, extreme == Extreme::maximum ? -HUGE_VALF : HUGE_VALF);
+  }
 
-  // Codes the bound of one of num_children, which may be the bound of no rows. Those of the others are what they were, or a little looser where the row's
-  // range grows; by not more than 1/16 of the range, however often.
+  // Codes the bound of one of num_children, which may be the bound of no rows. Those of the others are what they were,
+  // or a little looser where the row's range grows; by not more than 1/16 of the range, however often.
   void set(std::uint32_t child, float bound, std::uint32_t num_children, Extreme extreme);
 
  private:
   BoundScale decoded_scale(Extreme extreme) const;
+  bool has_room_for_outlier(std::uint32_t child, std::uint32_t num_children) const;
+  void set_outlier(std::uint32_t child, double out, std::uint32_t num_children, Extreme extreme);
 };
 static_assert(sizeof(BoundRow) == 8 + kFanOut);
 

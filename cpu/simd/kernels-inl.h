@@ -43,7 +43,7 @@ HWY_INLINE V LoadAsDouble(const float* from) {
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), from));
 }
 
-// The bounds of all kFanOut children. Where codes are linear they are the bits of binary16 numbers, 2^-24 times their
+// The bounds of all kFanOut children, of outliers in a pass of their own. Where codes are linear they are the bits of binary16 numbers, 2^-24 times their
 // steps; else they are so if shifted by 5, 2^-19 times their steps. Nothing here rounds.
 HWY_INLINE void Decode(const BoundRow& row, float* HWY_RESTRICT bounds) {
 #if HWY_NATIVE_FMA  // and so, on the targets we build for, native conversions
@@ -58,6 +58,15 @@ HWY_INLINE void Decode(const BoundRow& row, float* HWY_RESTRICT bounds) {
     const auto codes = hn::PromoteTo(bits, hn::LoadU(bytes, row.codes + c));
     const auto halves = hn::BitCast(half, hn::ShiftLeftSame(codes, shift));
     hn::Store(hn::MulAdd(step, hn::PromoteTo(single, halves), base), single, bounds + c);
+  }
+  if (!row.has_gap()) return;
+  const auto outliers = hn::Set(single, row.bound_of_outliers());
+  const hn::Rebind<std::uint32_t, decltype(single)> words;
+  for (std::size_t c = 0; c < kFanOut; c += hn::Lanes(single)) {
+    const auto codes = hn::PromoteTo(words, hn::LoadU(bytes, row.codes + c));
+    const auto is_outlier = hn::Eq(codes, hn::Set(words, BoundScale::kOutlier));
+    const auto others = hn::Load(single, bounds + c);
+    hn::Store(hn::IfThenElse(hn::RebindMask(single, is_outlier), outliers, others), single, bounds + c);
   }
 #else
   for (std::uint32_t c = 0; c < kFanOut; ++c) bounds[c] = row[c];

@@ -228,15 +228,30 @@ __device__ float warp_max(float value) {
 // By a warp, a lane a child, as BoundRow::encode does it.
 __device__ void encode_row(float bound, std::uint32_t num_children, Extreme extreme, BoundRow& row) {
   const unsigned lane = threadIdx.x % kWarpSize;
-  const float any = __shfl_sync(kAllLanes, bound, 0);
-  const float of_child = lane < num_children ? bound : any;
-  const float outward = extreme == Extreme::maximum ? of_child : -of_child;
-  const double highest = warp_max(outward), lowest = -warp_max(-outward);
-  const bool is_far = lane < num_children && outward < BoundScale::far(highest, lowest);
-  const int num_far = __popc(__ballot_sync(kAllLanes, is_far));
-  const BoundScale scale = BoundScale::choose(highest, lowest, num_far, static_cast<int>(num_children));
+  const bool is_child = lane < num_children;
+  const float out = extreme == Extreme::maximum ? bound : -bound;  // read only of a child
+  const auto highest_where = [out](bool is_counted) { return warp_max(is_counted ? out : -HUGE_VALF); };
+  const auto count = [](bool is_counted) { return __popc(__ballot_sync(kAllLanes, is_counted)); };
+  const double lowest = -warp_max(is_child ? -out : -HUGE_VALF);
+  const double finite = highest_where(is_child && out < HUGE_VALF), top = highest_where(is_child);
+  const auto scale_up_to = [&](double limit) {
+    const bool is_usual = is_child && out <= limit;
+    const double highest = highest_where(is_usual);
+    const double far = BoundScale::between(lowest, highest, BoundScale::kFarPart);
+    const int num_far = count(is_child && out < far);
+    return BoundScale::choose(highest, lowest, 2 * num_far > count(is_usual));
+  };
+  BoundScale scale;  // stays if all are infinite
+  if (finite > -HUGE_VAL) scale = scale_up_to(finite);
+  const double limit = BoundScale::between(lowest, finite, BoundScale::kUsualPart);
+  const double alike = BoundScale::between(lowest, finite, BoundScale::kOutlierPart);
+  const int num_outliers = count(is_child && out > limit), in_row = static_cast<int>(num_children);
+  if (finite > lowest && BoundScale::may_be_outliers(num_outliers, in_row) &&
+      num_outliers == count(is_child && out >= alike) && count(is_child && scale.is_exact(out)) < in_row)
+    scale = scale_up_to(limit);
+  if (top > scale.base) scale.gap = BoundScale::gap_to(top, scale.base);
   if (lane == 0) row.set_scale(scale, extreme);
-  row.codes[lane] = lane < num_children ? scale.code_of(outward) : 0;
+  row.codes[lane] = is_child ? scale.code_of(out) : 0;
 }
 
 // A thread block a node.

@@ -36,14 +36,6 @@ __global__ void __launch_bounds__(kThreads) write_slots(const PieceRef piece, co
   }
 }
 
-// What covers all children; that of the least code lies farthest out.
-__device__ Half cover(const BoundRow& bounds, std::uint32_t num_children, bool is_minimum) {
-  std::uint8_t code = bounds.codes[0];
-  for (std::uint32_t c = 1; c < num_children; ++c) code = min(code, bounds.codes[c]);
-  const double bound = bounds.bound_of(code);
-  return is_minimum ? round_down_to_half(bound) : round_up_to_half(bound);
-}
-
 // A thread block a place.
 __global__ void __launch_bounds__(kThreads) write_places(const NodePlace* changes, const std::byte* nodes,
                                                          std::size_t node_stride, const PlaceArraysRef to) {
@@ -53,7 +45,10 @@ __global__ void __launch_bounds__(kThreads) write_places(const NodePlace* change
   const std::uint32_t num_children = is_empty ? 0 : node.header().num_children;
   for (std::uint32_t row = threadIdx.x; row < to.num_rows; row += kThreads) {
     Half bound = {0};
-    if (!is_empty) bound = cover(node.bounds()[row], num_children, row >= to.first_minimum_row);
+    if (!is_empty) {
+      const double farthest = node.bounds()[row].farthest_out(num_children);
+      bound = row >= to.first_minimum_row ? round_down_to_half(farthest) : round_up_to_half(farthest);
+    }
     to.bounds[static_cast<std::size_t>(row) * to.num_places + change.place] = bound;
   }
   if (threadIdx.x == 0) {

@@ -36,11 +36,14 @@ struct NodeColumn {
   __device__ float operator[](std::int32_t row) const {
     const BoundRow& bounds = rows[row];
     const uint2 head = __ldg(reinterpret_cast<const uint2*>(&bounds));  // base and scale
+    const std::uint8_t code = __ldg(&bounds.codes[child]);
     const bool is_linear = (head.y & BoundRow::kLinear) != 0;
     // As cpu/simd/kernels-inl.h reads them: as the bits of binary16 numbers, 2^-24 or 2^-19 times the steps.
-    const auto bits = static_cast<unsigned short>(__ldg(&bounds.codes[child]) << (is_linear ? 0 : 5));
-    const float least = __uint_as_float(head.y & ~BoundRow::kLinear);
-    return fmaf(least * (is_linear ? 0x1p24F : 0x1p19F), to_float({bits}), __uint_as_float(head.x));
+    const auto bits = static_cast<unsigned short>(code << (is_linear ? 0 : 5));
+    const float step = BoundRow::signed_least_of(head.y) * (is_linear ? 0x1p24F : 0x1p19F);
+    const float base = __uint_as_float(head.x);
+    const float bound = fmaf(step, to_float({bits}), base);
+    return code == BoundScale::kOutlier ? base + BoundRow::signed_gap_of(head.y) : bound;
   }
 };
 

@@ -13,14 +13,15 @@ namespace {
 
 // What a writer makes, so that no bound is rounded when it is read, or overflows on the way.
 bool is_sound(const BoundRow& row, Extreme extreme) {
-  constexpr std::uint32_t kFraction = (1u << 23) - 1;
+  const bool has_outliers = std::ranges::find(row.codes, BoundScale::kOutlier) != std::end(row.codes);
+  if (has_outliers && !row.has_gap()) return false;
   const bool is_maximum = extreme == Extreme::maximum;
   const double base = row.base, least = std::fabs(row.signed_least());
+  const double gap = std::fabs(BoundRow::signed_gap_of(row.scale));
   if (std::signbit(row.signed_least()) != is_maximum && row.scale != 0) return false;
-  if (least == 0) return std::fabs(base) <= 2 * kLargestBound || base == (is_maximum ? HUGE_VAL : -HUGE_VAL);
-  const bool is_power_of_two = (row.scale & kFraction & ~BoundRow::kLinear) == 0;
-  const bool is_on_grid = std::remainder(base, 0x1p-11 * least) == 0;
-  return is_power_of_two && least <= kLargestBound && std::fabs(base) <= 0x1p22 * least && is_on_grid;
+  if (!(std::fabs(base) <= 2 * kLargestBound) || !(gap <= 4 * kLargestBound || gap == HUGE_VAL)) return false;
+  const bool is_on_grid = least == 0 || std::remainder(base, 0x1p-11 * least) == 0;
+  return is_on_grid && least <= kLargestBound && (least == 0 || std::fabs(base) <= 0x1p22 * least);
 }
 
 // First node of each level, and behind them the number of nodes.
@@ -133,12 +134,9 @@ class NodeReader {
               unit.to_units(static_cast<double>(snapshot_.corner<T>(child, Corner::maximum)[i]))};
     }
     const NodeRef below = snapshot_.node(child);
-    const auto farthest = [&](int row) {
-      const BoundRow& bounds = below.bounds()[row];
-      return bounds.bound_of(*std::min_element(bounds.codes, bounds.codes + below.header().num_children));
-    };
-    return {farthest(snapshot_.layout.minimum_row(attribute)),
-            farthest(snapshot_.layout.maximum_row(attribute))};
+    const std::uint32_t num_children = below.header().num_children;
+    return {below.bounds()[snapshot_.layout.minimum_row(attribute)].farthest_out(num_children),
+            below.bounds()[snapshot_.layout.maximum_row(attribute)].farthest_out(num_children)};
   }
 
   const Manifest& manifest_;

@@ -150,7 +150,9 @@ class Liar {
          row += b % 3 == 0 ? 1 : num_rows) {
       BoundRow& bounds = changed.bounds()[row];
       if (b % 5 < 2) bounds.base = kBases[b / 8 % 8];
-      if (b % 5 % 2 == 0) bounds.scale = std::bit_cast<std::uint32_t>(kLeast[b / 64 % 8]) | (b / 16 & 1);
+      if (b % 5 % 2 == 0)
+        bounds.scale = std::bit_cast<std::uint32_t>(kLeast[b / 64 % 8]) | (b / 16 & BoundRow::kGapBits) |
+                       (b / 16 & BoundRow::kLinear);
       if (b % 5 != 1) bounds.codes[b / 64 % kFanOut] = static_cast<std::uint8_t>(b / 4096);
     }
   }

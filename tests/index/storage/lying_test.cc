@@ -158,13 +158,17 @@ TEST(LyingIndex, OfRowsOfBoundsThatNoWriterMakesIsRefused) {
   };
   EXPECT_EQ(with_row(Extreme::maximum, 100, bits(-0.5f)), "");
   EXPECT_EQ(with_row(Extreme::minimum, -100, bits(0.5f) | BoundRow::kLinear), "");
-  EXPECT_EQ(with_row(Extreme::maximum, HUGE_VALF, bits(-0.0f)), "");
+  EXPECT_EQ(with_row(Extreme::maximum, 100, bits(-0.0f) | bits(HUGE_VALF) >> 8), "") << "an infinite gap";
   EXPECT_TRUE(is_named(with_row(Extreme::maximum, 100, bits(0.5f)))) << "the wrong direction";
   EXPECT_TRUE(is_named(with_row(Extreme::minimum, -100, bits(-0.5f))));
-  EXPECT_TRUE(is_named(with_row(Extreme::maximum, 100, bits(-1.5f)))) << "no power of two";
+  EXPECT_TRUE(is_named(with_row(Extreme::maximum, 100, bits(-1.0f) | bits(0x1p103f) >> 8)))
+      << "too large a gap";
+  EXPECT_TRUE(is_named(with_row(Extreme::maximum, 100, bits(-1.0f) | BoundRow::kGapBits)))
+      << "a gap that is no number";
   EXPECT_TRUE(is_named(with_row(Extreme::maximum, 0x1p25f, bits(-1.0f)))) << "finer than the base";
   EXPECT_TRUE(is_named(with_row(Extreme::maximum, 1 + 0x1p-20f, bits(-1.0f)))) << "no multiple";
   EXPECT_TRUE(is_named(with_row(Extreme::maximum, 0x1p102f, bits(-0.0f)))) << "too large";
+  EXPECT_TRUE(is_named(with_row(Extreme::maximum, HUGE_VALF, bits(-0.0f))));
   EXPECT_TRUE(is_named(with_row(Extreme::maximum, -HUGE_VALF, bits(-0.0f))));
   EXPECT_TRUE(is_named(with_row(Extreme::minimum, HUGE_VALF, 0)));
   EXPECT_TRUE(is_named(with_row(Extreme::maximum, HUGE_VALF, bits(-1.0f))));

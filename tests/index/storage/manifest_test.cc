@@ -121,9 +121,9 @@ TEST(Manifest, RefusesValuesOutOfRange) {
 
 TEST(Manifest, SaysWhichVersionItIsAndWhichOneIsRead) {
   json changed = sample();
-  changed["format_version"] = 3;
+  changed["format_version"] = 4;
   EXPECT_EQ(complaint(changed.dump()),
-            "index/MANIFEST-7: \"format_version\" of the manifest is 3; this program reads version 4: use "
+            "index/MANIFEST-7: \"format_version\" of the manifest is 4; this program reads version 5: use "
             "the program "
             "that wrote it, or build the index again from its table");
 }
