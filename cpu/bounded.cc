@@ -34,7 +34,7 @@ class BoundedSearch {
       if (!frontier_.empty()) prefetch(frontier_.top());
       const std::uint32_t slot = parent.children()[next.child];
       if (is_leaf) {
-        visit_leaf<T>(snapshot_, query_, slot, best_, stats_);
+        visit_leaf<T>(snapshot_, query_, first_look_, slot, best_, stats_);
       } else {
         open(slot);
       }
@@ -122,7 +122,7 @@ class BoundedSearch {
       prefetch_rows(node, query_.bound.terms);
       if (query_.bound.capped) prefetch_rows(node, query_.bound.capped->terms);
     } else {
-      prefetch_leaf<T>(snapshot_, query_, slot);
+      prefetch_leaf<T>(snapshot_, query_, first_look_, slot, best_);
     }
   }
 
@@ -132,6 +132,7 @@ class BoundedSearch {
 
   const Snapshot& snapshot_;
   const ResolvedQuery& query_;
+  const FirstLook first_look_ = first_look_of_bounded(query_);
   SearchStats& stats_;
   TopK best_;
   Frontier frontier_;

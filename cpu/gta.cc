@@ -15,7 +15,7 @@ void walk_partition(const Snapshot& snapshot, const ResolvedQuery& query, const 
                     PrivateSearch<TopK>& search) {
   for (std::uint32_t i = 0; i < partition.num_leaves; ++i) {
     const std::uint32_t leaf = snapshot.order().leaves[partition.first_leaf + i];
-    visit_leaf<T>(snapshot, query, leaf, search.best, search.stats);
+    visit_leaf<T>(snapshot, query, FirstLook::values, leaf, search.best, search.stats);
     const double threshold =
         corner_score<T>(snapshot, query, leaf, Corner::suffix_maximum, Corner::suffix_minimum);
     ++search.stats.bounds_computed;

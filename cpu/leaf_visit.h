@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <span>
 
 #include "cpu/simd/kernels.h"
 #include "cpu/topk.h"
@@ -18,35 +20,98 @@ inline void prefetch_bytes(const void* from, std::size_t num_bytes) {
   __builtin_prefetch(first + num_bytes - 1);  // it may begin in the middle of a line
 }
 
-// Asks for all that visit_leaf will read, but for ids.
-template <typename T>
-void prefetch_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::size_t leaf) {
-  const T* values = snapshot.leaf_values<T>(leaf);
-  const auto block_rows = static_cast<std::size_t>(snapshot.block_rows);
+// What of a leaf is read first. Codes: then the values of the rows that they leave, once there is a floor.
+enum class FirstLook { values, codes };
+
+namespace cpu {
+// Of leaves here and there: to score all their rows takes no longer than a look at codes where there are few terms
+// (bench/hard).
+inline FirstLook first_look_of_bounded(const ResolvedQuery& query) {
+  constexpr std::size_t kTermsForCodes = 10;
+  return query.terms.size() < kTermsForCodes ? FirstLook::values : FirstLook::codes;
+}
+
+// Of all leaves, one after the other: codes, unless about one row of a leaf is asked for.
+inline FirstLook first_look_of_scan(const Snapshot& snapshot, const ResolvedQuery& query) {
+  return query.k < snapshot.num_leaves ? FirstLook::codes : FirstLook::values;
+}
+}  // namespace cpu
+
+template <typename Best>
+bool reads_codes(FirstLook look, const Best& best) {
+  return look == FirstLook::codes && best.floor() > -std::numeric_limits<double>::infinity();
+}
+
+// Asks for all that visit_leaf will read first.
+template <typename T, typename Best>
+void prefetch_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, std::size_t leaf,
+                   const Best& best) {
   prefetch_bytes(&snapshot.leaf(leaf), sizeof(LeafHeader));
+  const auto block_rows = static_cast<std::size_t>(snapshot.block_rows);
+  if (reads_codes(look, best)) {
+    const std::size_t num_words = num_code_words(block_rows);
+    const std::size_t at_once = query.codes.are_neighbours ? query.terms.size() : 1;
+    for (std::size_t t = 0; t < query.terms.size(); t += at_once)
+      prefetch_bytes(
+          snapshot.leaf_codes(leaf) + static_cast<std::size_t>(query.terms[t].attribute) * num_words,
+          at_once * num_words * sizeof(std::uint16_t));
+    prefetch_bytes(snapshot.corner<T>(leaf, Corner::maximum), 2 * snapshot.attributes.size() * sizeof(T));
+    return;
+  }
+  const T* values = snapshot.leaf_values<T>(leaf);
   for (const Term& term : query.terms)
     prefetch_bytes(values + static_cast<std::size_t>(term.attribute) * block_rows, block_rows * sizeof(T));
 }
 
-// Best: TopK or BufferedTopK.
-template <typename T, typename Best>
-void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, std::uint32_t leaf, Best& best,
-                SearchStats& stats) {
-  // Only what score_rows writes is read.
-  std::array<simd::ScoredRow, kMaxBlockRows> scored;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+// The rows of a leaf that may reach the floor, with their scores, by their codes if those say enough.
+template <typename T>
+std::size_t score_by_codes(const Snapshot& snapshot, const ResolvedQuery& query, std::uint32_t leaf,
+                           double floor, simd::ScoredRow* scored, SearchStats& stats) {
+  std::array<std::uint32_t, kMaxBlockRows + kRowsOfCodeWords>
+      rows;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const auto block_rows = static_cast<std::size_t>(snapshot.block_rows);
   const std::uint32_t num_rows = snapshot.leaf(leaf).num_rows;
-  const std::size_t count = simd::score_rows(snapshot.leaf_values<T>(leaf), block_rows, num_rows, query,
-                                             best.floor(), scored.data());
+  const T* values = snapshot.leaf_values<T>(leaf);
+  const simd::LeafCodes<T> codes = {snapshot.leaf_codes(leaf), num_code_words(block_rows),
+                                    snapshot.corner<T>(leaf, Corner::maximum),
+                                    snapshot.corner<T>(leaf, Corner::minimum), num_rows};
+  const std::size_t count = simd::rows_by_codes(codes, query, floor, rows.data());
+  stats.tuples_by_codes += num_rows;
+  stats.bytes_touched += query.terms.size() * (num_rows / 2 + 2 * sizeof(T));
+  if (count > num_rows / 4) {
+    stats.tuples_scored += num_rows;
+    stats.bytes_touched += num_rows * (query.terms.size() + query.where.size()) * sizeof(T);
+    return simd::score_rows(values, block_rows, num_rows, query, floor, scored);
+  }
+  stats.tuples_scored += count;
+  stats.bytes_touched += count * (query.terms.size() + query.where.size()) * sizeof(T);
+  return simd::score_listed(values, block_rows, std::span(rows.data(), count), query, floor, scored);
+}
+
+// Best: TopK or BufferedTopK.
+template <typename T, typename Best>
+void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, std::uint32_t leaf,
+                Best& best, SearchStats& stats) {
+  // Only what is written is read.
+  std::array<simd::ScoredRow, kMaxBlockRows + 1> scored;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  const auto block_rows = static_cast<std::size_t>(snapshot.block_rows);
+  std::size_t count = 0;
+  if (reads_codes(look, best)) {
+    count = score_by_codes<T>(snapshot, query, leaf, best.floor(), scored.data(), stats);
+  } else {
+    const std::uint32_t num_rows = snapshot.leaf(leaf).num_rows;
+    count = simd::score_rows(snapshot.leaf_values<T>(leaf), block_rows, num_rows, query, best.floor(),
+                             scored.data());
+    stats.tuples_scored += num_rows;
+    stats.bytes_touched += num_rows * (query.terms.size() + query.where.size()) * sizeof(T);
+  }
   const std::int64_t* ids = snapshot.leaf_ids(leaf);
   // Ids lie apart from values: ask for all that are needed before the first is used.
   for (std::size_t i = 0; i < count; ++i) __builtin_prefetch(ids + scored[i].row);
   for (std::size_t i = 0; i < count; ++i)
     best.offer({ids[scored[i].row], scored[i].score, leaf * std::uint64_t{block_rows} + scored[i].row});
   ++stats.blocks_visited;
-  stats.tuples_scored += num_rows;
   stats.candidates += count;
-  stats.bytes_touched += num_rows * (query.terms.size() + query.where.size()) * sizeof(T);
 }
 
 // Rule A: the score's own chain over a corner of the leaf covers, without margin, every score in the leaf

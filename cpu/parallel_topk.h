@@ -40,6 +40,7 @@ class ParallelTopK {
       stats.replacements += search.best.num_replacements();
       best.add(search.best);
       stats.tuples_scored += search.stats.tuples_scored;
+      stats.tuples_by_codes += search.stats.tuples_by_codes;
       stats.blocks_visited += search.stats.blocks_visited;
       stats.nodes_visited += search.stats.nodes_visited;
       stats.bounds_computed += search.stats.bounds_computed;

@@ -3,8 +3,13 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
 
 #include "base/floating_point_scope.h"
 #include "cpu/buffered_topk.h"
@@ -31,7 +36,7 @@ void share_out(std::size_t count, std::size_t of_a_task, ParallelTopK<Best>& sea
 
 // Visits the leaves of a level-1 node that can have a row for `search`.
 template <typename T, typename Best>
-void visit_reaching(const Snapshot& snapshot, const ResolvedQuery& query, NodeRef node,
+void visit_reaching(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, NodeRef node,
                     PrivateSearch<Best>& search) {
   const Frontier::Bounds bounds = bounds_of_children(query, node, search.stats);
   const auto reaches = [&](std::uint32_t child) {
@@ -45,22 +50,23 @@ void visit_reaching(const Snapshot& snapshot, const ResolvedQuery& query, NodeRe
   }
   for (std::size_t i = 0; i < count; ++i) {
     if (i + kLeavesAhead < count)
-      prefetch_leaf<T>(snapshot, query, node.children()[reaching[i + kLeavesAhead]]);
+      prefetch_leaf<T>(snapshot, query, look, node.children()[reaching[i + kLeavesAhead]], search.best);
     if (reaches(reaching[i]))  // the floor has risen since
-      visit_leaf<T>(snapshot, query, node.children()[reaching[i]], search.best, search.stats);
+      visit_leaf<T>(snapshot, query, look, node.children()[reaching[i]], search.best, search.stats);
   }
 }
 
 template <typename T, typename Best>
 std::vector<Hit> scan_all(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
   ParallelTopK<Best> searches(query);
+  const FirstLook look = first_look_of_scan(snapshot, query);
   const std::vector<std::uint32_t>& leaves = snapshot.order().leaves;
   share_out(leaves.size(), kLeavesPerTask, searches,
             [&](std::size_t begin, std::size_t end, PrivateSearch<Best>& mine) {
               for (std::size_t i = begin; i < end; ++i) {
                 if (i + kLeavesAhead < leaves.size())
-                  prefetch_leaf<T>(snapshot, query, leaves[i + kLeavesAhead]);
-                visit_leaf<T>(snapshot, query, leaves[i], mine.best, mine.stats);
+                  prefetch_leaf<T>(snapshot, query, look, leaves[i + kLeavesAhead], mine.best);
+                visit_leaf<T>(snapshot, query, look, leaves[i], mine.best, mine.stats);
               }
             });
   return searches.merge(stats);
@@ -69,23 +75,76 @@ std::vector<Hit> scan_all(const Snapshot& snapshot, const ResolvedQuery& query, 
 template <typename T, typename Best>
 std::vector<Hit> scan_reaching(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
   ParallelTopK<Best> searches(query);
+  const FirstLook look = first_look_of_scan(snapshot, query);
   const std::vector<std::uint32_t>& nodes = snapshot.order().nodes;
   share_out(nodes.size(), kNodesPerTask, searches,
             [&](std::size_t begin, std::size_t end, PrivateSearch<Best>& mine) {
               for (std::size_t i = begin; i < end; ++i) {
                 const NodeRef node = snapshot.node(nodes[i]);
-                if (node.header().level == 1) visit_reaching<T>(snapshot, query, node, mine);
+                if (node.header().level == 1) visit_reaching<T>(snapshot, query, look, node, mine);
               }
             });
   return searches.merge(stats);
 }
 
+// Visits the leaves with the highest bounds of one level-1 node below each of the best children of the root: best-first
+// search would open all nodes before it came to a leaf, where bounds tell little apart.
+template <typename T>
+class Seeds {
+ public:
+  Seeds(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats)
+      : snapshot_(snapshot), query_(query), stats_(stats), best_(query.k, query.min_score) {}
+
+  double floor(std::size_t num_leaves) {
+    const NodeRef root = snapshot_.node(snapshot_.root);
+    const std::size_t of_each = num_leaves / kDescents;
+    for (const std::uint32_t child : best_children(root, kDescents)) visit_below(root, child, of_each);
+    return best_.floor();
+  }
+  static constexpr std::size_t kDescents = 4;
+
+ private:
+  std::vector<std::uint32_t> best_children(NodeRef node, std::size_t count) {
+    const Frontier::Bounds bounds = bounds_of_children(query_, node, stats_);
+    std::vector<std::uint32_t> children(node.header().num_children);
+    std::iota(children.begin(), children.end(), 0);
+    const auto bound_of = [&](std::uint32_t child) {
+      return std::isnan(bounds[child]) ? std::numeric_limits<double>::infinity() : bounds[child];
+    };
+    std::ranges::sort(children, std::greater(), bound_of);
+    children.resize(std::min(children.size(), count));
+    return children;
+  }
+  void visit_below(NodeRef node, std::uint32_t child, std::size_t num_leaves) {
+    for (; node.header().level > 2; child = best_children(node, 1).front())
+      node = snapshot_.node(node.children()[child]);
+    if (node.header().level == 2) node = snapshot_.node(node.children()[child]);
+    for (const std::uint32_t leaf : best_children(node, num_leaves))
+      visit_leaf<T>(snapshot_, query_, FirstLook::values, node.children()[leaf], best_, stats_);
+  }
+
+  const Snapshot& snapshot_;
+  const ResolvedQuery& query_;
+  SearchStats& stats_;
+  TopK best_;
+};
+
 }  // namespace
+
+double floor_of_scan(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
+  constexpr std::uint64_t kLeast = 16, kWorthIt = 64;  // few beside all leaves
+  const std::uint64_t num_leaves = kLeast + 2 * query.k / static_cast<std::uint64_t>(snapshot.block_rows);
+  if (num_leaves * kWorthIt > snapshot.num_leaves) return query.min_score;
+  return visit_value_type(snapshot,
+                          [&]<typename T>(T) { return Seeds<T>(snapshot, query, stats).floor(num_leaves); });
+}
 
 std::vector<Hit> search_scan(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
   return visit_value_type(snapshot, [&]<typename T>(T) {
-    return query.k < BufferedTopK::kWorthIt ? scan_all<T, TopK>(snapshot, query, stats)
-                                            : scan_all<T, BufferedTopK>(snapshot, query, stats);
+    if (query.k >= BufferedTopK::kWorthIt) return scan_all<T, BufferedTopK>(snapshot, query, stats);
+    ResolvedQuery seeded = query;
+    seeded.min_score = floor_of_scan(snapshot, query, stats);
+    return scan_all<T, TopK>(snapshot, seeded, stats);
   });
 }
 

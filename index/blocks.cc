@@ -24,6 +24,7 @@ Blocks::Blocks(const BlockShape& shape, const BoundLayout& layout, std::size_t n
   values_ = PageBuffer<std::byte>(0, capacity * shape_.leaf_bytes());
   ids_ = PageBuffer<std::int64_t>(0, capacity * shape_.block_rows);
   corners_ = PageBuffer<std::byte>(0, capacity * kNumCorners * shape_.corner_bytes());
+  codes_ = PageBuffer<std::uint16_t>(0, capacity * shape_.code_words() + kCodeWordsReadAtOnce);
   nodes_ = PageBuffer<std::byte>(0, node_capacity_ * node_bytes_);
   if (shape_.has_labels) labels_ = PageBuffer<std::byte*>(0, capacity);
   grow_leaves(num_leaves);
@@ -38,6 +39,7 @@ void Blocks::grow_leaves(std::size_t num_leaves) {
   values_.grow(num_leaves * shape_.leaf_bytes());
   ids_.grow(num_leaves * shape_.block_rows);
   corners_.grow(num_leaves * kNumCorners * shape_.corner_bytes());
+  codes_.grow(num_leaves * shape_.code_words() + kCodeWordsReadAtOnce);
   if (shape_.has_labels) labels_.grow(num_leaves);
   leaves_.grow(num_leaves);
 }

@@ -16,6 +16,7 @@
 
 #include "base/pages.h"
 #include "index/bound_layout.h"
+#include "index/leaf_codes.h"
 #include "index/node_layout.h"
 
 namespace culmen {
@@ -29,6 +30,7 @@ struct BlockShape {
 
   std::size_t leaf_bytes() const { return num_attributes * block_rows * value_bytes; }
   std::size_t corner_bytes() const { return num_attributes * value_bytes; }
+  std::size_t code_words() const { return num_attributes * num_code_words(block_rows); }
   std::size_t label_end_bytes() const { return block_rows * sizeof(std::uint32_t); }
 };
 
@@ -77,6 +79,10 @@ class Blocks {
     return corners_.data() + slot * kNumCorners * shape_.corner_bytes();
   }
 
+  // [num_attributes][num_code_words]: see index/leaf_codes.h.
+  const std::uint16_t* codes(std::size_t slot) const { return codes_.data() + slot * shape_.code_words(); }
+  std::uint16_t* codes(std::size_t slot) { return codes_.data() + slot * shape_.code_words(); }
+
   NodeRef node(std::size_t slot) const { return {nodes_.data() + slot * node_bytes_}; }
   NodeAccess<std::byte> mutable_node(std::size_t slot) { return {nodes_.data() + slot * node_bytes_}; }
 
@@ -109,6 +115,7 @@ class Blocks {
   PageBuffer<LeafHeader> leaves_;
   PageBuffer<std::byte> values_, corners_, nodes_;
   PageBuffer<std::int64_t> ids_;
+  PageBuffer<std::uint16_t> codes_;
   PageBuffer<std::byte*> labels_;  // owned
   std::deque<IsOver> older_versions_;
 };

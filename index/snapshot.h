@@ -89,6 +89,7 @@ struct Snapshot : IndexFacts, TreeRoot {
     return reinterpret_cast<const T*>(std::as_const(*blocks).corners(leaf)) +
            static_cast<std::size_t>(which) * attributes.size();
   }
+  const std::uint16_t* leaf_codes(std::size_t leaf) const { return std::as_const(*blocks).codes(leaf); }
   const std::int64_t* leaf_ids(std::size_t leaf) const { return std::as_const(*blocks).ids(leaf); }
   // These take row = leaf * block_rows + position in the leaf.
   std::int64_t id(std::uint64_t row) const { return leaf_ids(0)[row]; }

@@ -24,6 +24,7 @@ constexpr std::uint64_t kFewLeaves = 1024;
 // What is left is counted (1 to 4 us) only when the search has taken this part of a scan's time: early counts are the
 // worst.
 constexpr double kWorthCounting = 0.2;
+constexpr double kMost = 0.3;
 
 class ScanFallback : public cpu::SearchMonitor {
  public:
@@ -40,18 +41,24 @@ class ScanFallback : public cpu::SearchMonitor {
     return is_hopeless(progress) ? 0 : 2 * progress.visits();
   }
 
+  // Once it has ended a search: whether bounds leave so many leaves that a scan does best without them.
+  bool leaves_most() const { return leaves_most_; }
+
  private:
   bool has_few_leaves() const { return snapshot_.num_leaves < kFewLeaves; }
   double scan_us(const Work& work) const { return culmen::scan_us(work, costs_, threads_); }
 
-  bool is_hopeless(const cpu::Progress& progress) const {
+  bool is_hopeless(const cpu::Progress& progress) {
     Work reading = estimate_scan(snapshot_, query_, 1, threads_);
     reading.candidates = reading.replacements = reading.hits = 0;
     const double least_us = scan_us(reading);
     const double so_far =
         bounded_us(counted_work(snapshot_, query_, progress.stats, static_cast<double>(query_.k)), costs_);
     if (so_far < kWorthCounting * least_us) return false;
-    const double left = bounded_us(estimate_bounded(snapshot_, query_, progress), costs_) - so_far;
+    const Work to_the_end = estimate_bounded(snapshot_, query_, progress);
+    leaves_most_ =
+        query_.where.empty() && to_the_end.leaves > kMost * static_cast<double>(snapshot_.num_leaves);
+    const double left = bounded_us(to_the_end, costs_) - so_far;
     if (left < least_us) return false;
     return left > scan_us(estimate_scan(snapshot_, query_, selectivity(progress), threads_));
   }
@@ -67,6 +74,7 @@ class ScanFallback : public cpu::SearchMonitor {
   const ResolvedQuery& query_;
   const int threads_;
   const CostsNs costs_;
+  bool leaves_most_ = false;
 };
 
 }  // namespace
@@ -100,7 +108,10 @@ std::vector<Hit> search_automatic(const Snapshot& snapshot, const ResolvedQuery&
   if (answer.hits.size() == query.k) rest.min_score = answer.hits.back().score;
   stats.engine = Engine::scan;
   stats.scan_fallback = true;
-  return with_threads(num_threads, [&] { return cpu::search_reaching(snapshot, rest, stats); });
+  return with_threads(num_threads, [&] {
+    return monitor.leaves_most() ? cpu::search_scan(snapshot, rest, stats)
+                                 : cpu::search_reaching(snapshot, rest, stats);
+  });
 }
 
 }  // namespace culmen

@@ -30,8 +30,9 @@ double hit(const CostsNs& costs, double k) {
 }
 
 // replacement: of one.
-double rows_ns(const Work& work, const CostsNs& costs, double replacement) {
-  return work.values * costs.value + work.candidates * costs.candidate + work.replacements * replacement;
+double scored_ns(const Work& work, const CostsNs& costs, double replacement) {
+  return work.values * costs.value + work.codes * costs.code + work.candidates * costs.candidate +
+         work.replacements * replacement;
 }
 
 double scan_ns(const Work& work, const CostsNs& costs, int num_threads) {
@@ -42,7 +43,7 @@ double scan_ns(const Work& work, const CostsNs& costs, int num_threads) {
   const double merge = is_buffered ? costs.buffered : costs.merge;
   const double reading = work.leaves * costs.stream_leaf + work.bytes / kKilobyte * costs.stream_kb;
   return costs.share + costs.fork * doublings +
-         (work.leaves * costs.scan_leaf + rows_ns(work, costs, entering)) / threads +
+         (work.leaves * costs.scan_leaf + scored_ns(work, costs, entering)) / threads +
          far_share(work.span) * reading / std::min(threads, kStreams) + doublings * work.hits * merge +
          work.hits * hit(costs, work.hits);
 }
@@ -50,10 +51,11 @@ double scan_ns(const Work& work, const CostsNs& costs, int num_threads) {
 }  // namespace
 
 double bounded_us(const Work& work, const CostsNs& costs) {
-  const double reading = work.leaves * costs.far_leaf + work.bytes / kKilobyte * costs.far_kb;
-  const double ns = costs.search + work.nodes * costs.node + work.ranges * costs.range +
-                    work.leaves * costs.leaf + work.leaves_tied_out * costs.tied +
-                    rows_ns(work, costs, replacement(costs, work.hits)) + far_share(work.span) * reading +
+  const double reading =
+      work.rows * costs.far_row + work.leaves * costs.far_leaf + work.bytes / kKilobyte * costs.far_kb;
+  const double ns = costs.search + work.nodes * costs.node + work.rows * costs.row +
+                    work.ranges * costs.range + work.leaves * costs.leaf + work.leaves_tied_out * costs.tied +
+                    scored_ns(work, costs, replacement(costs, work.hits)) + far_share(work.span) * reading +
                     work.hits * hit(costs, work.hits);
   return ns / 1000;
 }

@@ -16,8 +16,9 @@ double kb(double bytes) {
 }  // namespace
 
 double device_bounded_us(const Work& work, const DeviceTable& table, const DeviceCosts& costs) {
-  const double ns = costs.speed.launch_ns + costs.steps + std::min(work.hits, kRankedHits) * costs.hit +
-                    kb(table.bounds_bytes + work.bytes) * costs.speed.read_ns_per_kb;
+  const double ns =
+      costs.speed.launch_ns + costs.steps + std::min(work.hits, kRankedHits) * costs.hit +
+      kb(table.bounds_bytes + work.leaves / table.leaves * table.column_bytes) * costs.speed.read_ns_per_kb;
   return ns / 1000;
 }
 

@@ -27,6 +27,7 @@ struct DeviceTable {
   double index_bytes = 0;   // of a copy
   double bounds_bytes = 0;  // of all leaves, those rows of bounds that a query adds up
   double column_bytes = 0;  // of the attributes that a query uses
+  double leaves = 1;        // that these lie in
 };
 
 double device_bounded_us(const Work& work, const DeviceTable& table, const DeviceCosts& costs);

@@ -92,7 +92,8 @@ DeviceTable device_table(const Snapshot& snapshot, const ResolvedQuery& query) {
   return {.index_bytes = static_cast<double>(snapshot.tree_bytes()),
           .bounds_bytes = leaves * static_cast<double>(query.bound.num_terms() * sizeof(BoundRow)) / kFanOut,
           .column_bytes = leaves * terms * static_cast<double>(snapshot.block_rows) *
-                          static_cast<double>(snapshot.value_bytes())};
+                          static_cast<double>(snapshot.value_bytes()),
+          .leaves = leaves};
 }
 
 void predict_device(const DeviceTable& table, const Work& work, const DeviceCosts& costs, Plan& plan) {
@@ -156,11 +157,10 @@ Placement place_queries(const Snapshot& snapshot, std::span<const ResolvedQuery>
     const Work scan = estimate_scan(snapshot, queries[q], 1, sharing);
     load.cpu_us += std::min(bounded_us(probe.work(), costs), scan_us(scan, costs, sharing));
     load.bounded.leaves += probe.work().leaves;
-    load.bounded.bytes += probe.work().bytes;
     load.bounded.hits += probe.work().hits;
   }
   load.cpu_us *= slowness / probed;
-  for (double Work::*part : {&Work::leaves, &Work::bytes, &Work::hits}) load.bounded.*part /= probed;
+  for (double Work::*part : {&Work::leaves, &Work::hits}) load.bounded.*part /= probed;
   const PlaceTimes times = place_times(load, device.value_or(DeviceCosts()));
   if (!device) return {.reason = "there is no GPU", .cpu_us = times.cpu_us};
   const std::string gpu = "GPU 0 would take about " + in_us(times.device_us) +

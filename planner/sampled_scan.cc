@@ -4,6 +4,7 @@
 #include <span>
 
 #include "cpu/leaf_visit.h"
+#include "cpu/scan.h"
 #include "planner/work_estimate.h"
 
 namespace culmen {
@@ -16,12 +17,12 @@ struct Entries {
 
 // Of one thread, with a heap of its own, that visits every step-th of its leaves.
 template <typename T>
-Entries visit(const Snapshot& snapshot, const ResolvedQuery& query, std::span<const std::uint32_t> leaves,
-              std::size_t step, std::size_t k) {
+Entries visit_leaves(const Snapshot& snapshot, const ResolvedQuery& query,
+                     std::span<const std::uint32_t> leaves, std::size_t step, std::size_t k) {
   TopK best(k, query.min_score);
   SearchStats stats;
   for (std::size_t i = 0; i < leaves.size(); i += step)
-    visit_leaf<T>(snapshot, query, leaves[i], best, stats);
+    visit_leaf<T>(snapshot, query, cpu::first_look_of_scan(snapshot, query), leaves[i], best, stats);
   const auto first = static_cast<double>(best.size());
   const auto replacing = static_cast<double>(best.num_replacements());
   return {first, replacing, static_cast<double>(stats.candidates) - first - replacing};
@@ -29,7 +30,10 @@ Entries visit(const Snapshot& snapshot, const ResolvedQuery& query, std::span<co
 
 }  // namespace
 
-Work sample_scan(const Snapshot& snapshot, const ResolvedQuery& query, double selectivity, int threads) {
+Work sample_scan(const Snapshot& snapshot, const ResolvedQuery& asked, double selectivity, int threads) {
+  SearchStats ignored;
+  ResolvedQuery query = asked;
+  query.min_score = cpu::floor_of_scan(snapshot, asked, ignored);
   constexpr std::size_t kLeaves = 512;
   const std::span<const std::uint32_t> leaves = snapshot.order().leaves;
   const std::size_t step = std::max<std::size_t>(1, leaves.size() / kLeaves);
@@ -42,7 +46,7 @@ Work sample_scan(const Snapshot& snapshot, const ResolvedQuery& query, double se
   for (std::size_t t = 0; t < num_threads; ++t) {
     const std::size_t from = t * leaves.size() / num_threads, to = (t + 1) * leaves.size() / num_threads;
     const Entries entries = visit_value_type(snapshot, [&]<typename T>(T) {
-      return visit<T>(snapshot, query, leaves.subspan(from, to - from), step, k);
+      return visit_leaves<T>(snapshot, query, leaves.subspan(from, to - from), step, k);
     });
     first += larger * entries.first;
     work.replacements += larger * entries.replacing;

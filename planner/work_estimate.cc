@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "cpu/frontier.h"
+#include "cpu/leaf_visit.h"
 #include "cpu/topk.h"
 #include "query/passes.h"
 
@@ -20,6 +21,7 @@ constexpr double kUnopenedShare = 0.4;  // nodes are opened best first: the othe
 
 constexpr double kSlack = 2;  // times as many leaves as sure rows would want
 
+constexpr double kCodeBytes = 0.5;
 constexpr int kMaxLevels = 16;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -27,18 +29,36 @@ double rows_per_leaf(const Snapshot& snapshot) {
   return static_cast<double>(snapshot.num_tuples) / static_cast<double>(snapshot.num_leaves);
 }
 
-void add_leaves(const Snapshot& snapshot, const ResolvedQuery& query, double leaves, double ranges,
-                Work& work) {
+void add_leaves(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, double leaves,
+                double ranges, Work& work) {
   const double rows = leaves * rows_per_leaf(snapshot);
+  const auto terms = static_cast<double>(query.terms.size());
+  const bool by_codes = look == FirstLook::codes;
+  const double value_bytes = by_codes ? kCodeBytes : static_cast<double>(snapshot.value_bytes());
   work.leaves += leaves;
-  work.values += rows * (static_cast<double>(query.terms.size()) + ranges);
-  work.bytes += rows * static_cast<double>(query.terms.size() * snapshot.value_bytes());
-  work.span += leaves * static_cast<double>(snapshot.block_shape().leaf_bytes());
+  (by_codes ? work.codes : work.values) += rows * terms;
+  work.values += rows * ranges;
+  work.bytes += rows * terms * value_bytes;
+  work.span += leaves * value_bytes * static_cast<double>(snapshot.attributes.size()) * snapshot.block_rows;
+}
+
+// What caches would have to hold of a node: lines here and there.
+void add_nodes(const Snapshot& snapshot, const ResolvedQuery& query, double nodes, Work& work) {
+  const double rows = nodes * static_cast<double>(query.bound.num_terms());
+  work.nodes += nodes;
+  work.rows += rows;
+  work.ranges += nodes * static_cast<double>(query.where.size());
+  work.span += nodes * static_cast<double>(snapshot.blocks->node_bytes());
 }
 
 // A range is compared with where a score has reached the floor, which few do once there are k rows.
 double compared_ranges(const ResolvedQuery& query, bool is_full) {
   return is_full ? 0 : static_cast<double>(query.where.size());
+}
+
+// Of a search by bounds.
+FirstLook look_of(const ResolvedQuery& query, bool is_full) {
+  return is_full ? cpu::first_look_of_bounded(query) : FirstLook::values;
 }
 
 // Children that are left with a bound of `limit` or more, and what was seen of level-1 nodes.
@@ -71,12 +91,12 @@ void add_left(const Snapshot& snapshot, const ResolvedQuery& query, const Fronti
   double nodes = 0;  // to be opened at the level below
   for (int level = kMaxLevels - 1; level > 1; --level) {
     nodes = count.left[static_cast<std::size_t>(level)] + nodes * kFanOut * share;
-    work.nodes += part * nodes;
-    work.ranges += part * nodes * static_cast<double>(query.where.size());
+    add_nodes(snapshot, query, part * nodes, work);
   }
   const double left = static_cast<double>(snapshot.num_leaves) - work.leaves;
-  add_leaves(snapshot, query, part * std::min(left, count.left[1] + nodes * kFanOut * share),
-             compared_ranges(query, is_full), work);
+  add_leaves(snapshot, query, look_of(query, is_full),
+             part * std::min(left, count.left[1] + nodes * kFanOut * share), compared_ranges(query, is_full),
+             work);
 }
 
 // The part of `leaves` that it takes to be sure of k rows, if they come in as they did in the `before`
@@ -84,6 +104,8 @@ void add_left(const Snapshot& snapshot, const ResolvedQuery& query, const Fronti
 // rows then only tell of searches that end early, since many rows tie at the top. If all k are sure, ids
 // decide.
 double part_until_sure(const cpu::Progress& progress, double before, double k, double leaves) {
+  if (progress.stats.blocks_visited == 0)
+    return 1;  // so many nodes before the first leaf: bounds tell little apart
   const double bound = progress.frontier.top().bound;
   const auto sure = static_cast<double>(
       std::ranges::count_if(progress.best.hits(), [&](const Hit& hit) { return hit.score >= bound; }));
@@ -127,11 +149,11 @@ double estimate_selectivity(const Snapshot& snapshot, const ResolvedQuery& query
 Work counted_work(const Snapshot& snapshot, const ResolvedQuery& query, const SearchStats& stats,
                   double hits) {
   Work work;
-  work.nodes = static_cast<double>(stats.nodes_visited);
-  work.ranges = work.nodes * static_cast<double>(query.where.size());
+  add_nodes(snapshot, query, static_cast<double>(stats.nodes_visited), work);
   work.leaves_tied_out = static_cast<double>(stats.leaves_tied_out);
-  add_leaves(snapshot, query, static_cast<double>(stats.blocks_visited),
-             compared_ranges(query, hits >= static_cast<double>(query.k)), work);
+  const bool is_full = hits >= static_cast<double>(query.k);
+  add_leaves(snapshot, query, look_of(query, is_full), static_cast<double>(stats.blocks_visited),
+             compared_ranges(query, is_full), work);
   work.candidates = static_cast<double>(stats.candidates);
   work.replacements = static_cast<double>(stats.replacements);
   work.hits = hits;
@@ -153,6 +175,7 @@ Work estimate_bounded(const Snapshot& snapshot, const ResolvedQuery& query, cons
   if (is_full && !query.bound.exact && progress.frontier.top().bound <= floor + query.bound.looseness) {
     // All that is left may tie: corners decide, and few such leaves are read.
     work.nodes += all.nodes;
+    work.rows += all.rows;
     work.leaves_tied_out += all.leaves;
   } else {
     const double part = part_until_sure(progress, before, k, all.leaves);
@@ -170,8 +193,9 @@ Work estimate_scan(const Snapshot& snapshot, const ResolvedQuery& query, double 
   const auto k = static_cast<double>(query.k);
   const double matches = n * selectivity;
   Work work;
-  add_leaves(snapshot, query, static_cast<double>(snapshot.num_leaves), compared_ranges(query, matches >= k),
-             work);
+  const bool is_full = matches >= k;
+  add_leaves(snapshot, query, is_full ? cpu::first_look_of_scan(snapshot, query) : FirstLook::values,
+             static_cast<double>(snapshot.num_leaves), compared_ranges(query, is_full), work);
   work.hits = std::min(k, matches);
   work.replacements = threads * expected_replacements(k, matches / threads);
   work.candidates = work.replacements + std::min(matches, threads * k);

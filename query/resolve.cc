@@ -6,6 +6,7 @@
 #include <string>
 
 #include "culmen/error.h"
+#include "index/leaf_codes.h"
 #include "query/bound_plan.h"
 
 namespace culmen {
@@ -40,6 +41,20 @@ std::vector<double> minmax_weights(const std::vector<double>& weights, const Sna
 }
 
 }  // namespace
+
+CodeTerms::CodeTerms(std::span<const Term> terms) {
+  std::fill(std::begin(attributes), std::end(attributes), terms.back().attribute);
+  are_neighbours = true;
+  for (std::size_t t = 0; t < terms.size(); ++t) {
+    attributes[t] = terms[t].attribute;
+    weights[t] = terms[t].weight;
+    are_neighbours = are_neighbours && attributes[t] == attributes[0] + static_cast<std::int32_t>(t);
+  }
+  // Rounding up adds less than 1 to each.
+  constexpr double kLargestSum = 32767;
+  const auto at_once = static_cast<double>(std::min(terms.size(), kCodeTermsAtOnce));
+  largest_weight = std::floor(kLargestSum / ((kCodeIntervals - 1) * at_once) - 1);
+}
 
 std::string known_attributes(const Snapshot& snapshot) {
   std::string names;
@@ -105,6 +120,7 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot) {
   if (result.terms.empty()) result.terms.push_back({0, 0.0});
   if (!std::isfinite(largest_score(result.chain(), snapshot.stats.data())))
     throw InvalidArgument("the weights are so large that a score could overflow");
+  result.codes = CodeTerms(result.score_terms());
   result.where = resolve_filter(query.where, snapshot);
   result.bound = make_bound_plan(result.chain(), result.where, snapshot);
   return result;

@@ -43,6 +43,18 @@ struct BoundPlan : BoundStart {
   std::size_t num_terms() const { return terms.size() + (capped ? capped->terms.size() : 0); }
 };
 
+// The terms once more, as a look at codes takes them: in whole vectors, behind the last term those of weight 0.
+struct CodeTerms {
+  double weights[kMaxAttributes] = {};
+  std::int32_t attributes[kMaxAttributes] = {};
+  bool are_neighbours = false;  // each attribute follows the one before
+  double largest_weight =
+      0;  // that a leaf's largest coefficient becomes: so sums of products fit (index/leaf_codes.h)
+
+  CodeTerms() = default;
+  explicit CodeTerms(std::span<const Term> terms);
+};
+
 struct ResolvedQuery {
   boost::container::static_vector<Term, kMaxAttributes>
       terms;          // oriented weights that are not 0, in attribute order
@@ -51,6 +63,7 @@ struct ResolvedQuery {
   double min_score = -std::numeric_limits<double>::infinity();
   std::vector<RangePredicate> where;
   BoundPlan bound;
+  CodeTerms codes;
 
   std::span<const Term> score_terms() const { return {terms.data(), terms.size()}; }
   ScoreChain chain() const { return {terms.data(), static_cast<int>(terms.size()), offset}; }

@@ -35,6 +35,7 @@ Json stats_json(const SearchStats& stats) {
           {"device", stats.device < 0 ? "cpu" : "cuda:" + std::to_string(stats.device)},
           {"tuples_in_index", stats.tuples_in_index},
           {"tuples_scored", stats.tuples_scored},
+          {"tuples_by_codes", stats.tuples_by_codes},
           {"share_scored", in_index > 0 ? static_cast<double>(stats.tuples_scored) / in_index : 0.0},
           {"blocks_visited", stats.blocks_visited},
           {"nodes_visited", stats.nodes_visited},

@@ -49,6 +49,7 @@ void print_summary(std::span<const SearchResult> results) {
 void print_profile(std::span<const SearchResult> results, double elapsed_us) {
   if (results.empty()) return;
   fmt::print(stderr, "blocks visited   {}\n", whole(mean(results, &SearchStats::blocks_visited)));
+  fmt::print(stderr, "rows by codes    {}\n", whole(mean(results, &SearchStats::tuples_by_codes)));
   fmt::print(stderr, "nodes visited    {}\n", whole(mean(results, &SearchStats::nodes_visited)));
   fmt::print(stderr, "bounds computed  {}\n", whole(mean(results, &SearchStats::bounds_computed)));
   fmt::print(stderr, "tied out         {}\n", whole(mean(results, &SearchStats::leaves_tied_out)));

@@ -16,6 +16,10 @@ namespace culmen::simd {
 
 HWY_EXPORT(ScoreRowsFloat);
 HWY_EXPORT(ScoreRowsDouble);
+HWY_EXPORT(ScoreListedFloat);
+HWY_EXPORT(ScoreListedDouble);
+HWY_EXPORT(RowsByCodesFloat);
+HWY_EXPORT(RowsByCodesDouble);
 HWY_EXPORT(ChildBounds);
 HWY_EXPORT(HighestChildren);
 HWY_EXPORT(TargetName);
@@ -30,6 +34,30 @@ template <>
 std::size_t score_rows(const double* values, std::size_t stride, std::uint32_t num_rows,
                        const ResolvedQuery& query, double floor, ScoredRow* out) {
   return HWY_DYNAMIC_DISPATCH(ScoreRowsDouble)(values, stride, num_rows, query, floor, out);
+}
+
+template <>
+std::size_t score_listed(const float* values, std::size_t stride, std::span<const std::uint32_t> rows,
+                         const ResolvedQuery& query, double floor, ScoredRow* out) {
+  return HWY_DYNAMIC_DISPATCH(ScoreListedFloat)(values, stride, rows, query, floor, out);
+}
+
+template <>
+std::size_t score_listed(const double* values, std::size_t stride, std::span<const std::uint32_t> rows,
+                         const ResolvedQuery& query, double floor, ScoredRow* out) {
+  return HWY_DYNAMIC_DISPATCH(ScoreListedDouble)(values, stride, rows, query, floor, out);
+}
+
+template <>
+std::size_t rows_by_codes(const LeafCodes<float>& leaf, const ResolvedQuery& query, double floor,
+                          std::uint32_t* rows) {
+  return HWY_DYNAMIC_DISPATCH(RowsByCodesFloat)(leaf, query, floor, rows);
+}
+
+template <>
+std::size_t rows_by_codes(const LeafCodes<double>& leaf, const ResolvedQuery& query, double floor,
+                          std::uint32_t* rows) {
+  return HWY_DYNAMIC_DISPATCH(RowsByCodesDouble)(leaf, query, floor, rows);
 }
 
 void child_bounds(const BoundRow* bounds, double base, const BoundTerms& terms, double* out) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,30 @@ struct ScoredRow {
 template <typename T>
 std::size_t score_rows(const T* values, std::size_t stride, std::uint32_t num_rows,
                        const ResolvedQuery& query, double floor, ScoredRow* out);
+
+// The same of listed rows, in their order. out: room for one more than there are.
+template <typename T>
+std::size_t score_listed(const T* values, std::size_t stride, std::span<const std::uint32_t> rows,
+                         const ResolvedQuery& query, double floor, ScoredRow* out);
+
+// What a first look at a leaf reads.
+template <typename T>
+struct LeafCodes {
+  const std::uint16_t* codes;  // [num_attributes][num_words], as of index/leaf_codes.h
+  std::size_t num_words;
+  const T *highest, *lowest;  // [num_attributes] the leaf's corners
+  std::uint32_t num_rows;
+};
+inline constexpr std::size_t kAllRows = ~std::size_t{0};
+
+// Writes the rows that may score `floor` or more, for all that their codes say, whether or not they pass the query's
+// ranges; in no order. Every row that does is among them.
+//
+//   rows  room for 4 * num_words + 1
+// Returns how many were written, or kAllRows, of which none is: the codes say nothing.
+template <typename T>
+std::size_t rows_by_codes(const LeafCodes<T>& leaf, const ResolvedQuery& query, double floor,
+                          std::uint32_t* rows);
 
 // Bounds of all kFanOut children of a node: out[c] = base + sum of coefficient * bounds[row][c].
 // Entries of children that the node does not have are meaningless.

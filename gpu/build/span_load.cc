@@ -5,10 +5,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/floating_point_scope.h"
 #include "culmen/error.h"
 #include "gpu/build/sort.h"
 #include "gpu/build/transfer.h"
 #include "index/build/load_steps.h"
+#include "index/leaf_codes.h"
 #include "index/leaf_labels.h"
 
 namespace culmen::gpu {
@@ -103,6 +105,10 @@ void SpanLoad::load(PartitionSpan span, const Rows& rows, bool ids_ascend) {
   report_("copying", 0);
   pages_.wait();
   for (const Piece& piece : pieces_of(leaves)) downloader_.copy(piece.from, piece.to);
+  tbb::parallel_for(leaves.first_leaf, leaves.first_leaf + leaves.num_leaves, [this](std::uint32_t leaf) {
+    const FloatingPointScope floating_point;
+    write_leaf_codes(*snapshot_.blocks, leaf, snapshot_.leaf(leaf).num_rows);
+  });
   if (snapshot_.has_labels) copy_labels(leaves, rows, order, starts.data());
 }
 

@@ -15,6 +15,7 @@
 #include "index/build/leaf_cut.h"
 #include "index/build/load_steps.h"
 #include "index/columns.h"
+#include "index/leaf_codes.h"
 #include "index/leaf_labels.h"
 
 namespace culmen {
@@ -183,6 +184,7 @@ void BulkLoader::fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<
     corners[static_cast<std::size_t>(Corner::maximum) * d + i] = *largest;
     corners[static_cast<std::size_t>(Corner::minimum) * d + i] = *smallest;
   }
+  write_leaf_codes(*s.blocks, leaf, header.num_rows);
   bounds.compute(values, static_cast<int>(header.num_rows), bound_rows);
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "index/leaf_codes.h"
 #include "index/row_orders.h"
 #include "index/storage/snapshot_files.h"
 
@@ -79,6 +80,7 @@ class LeafReader {
     std::memcpy(blocks.corners(leaf), payload + layout_.corners_offset(), layout_.corner_bytes);
     std::memcpy(blocks.values(leaf), payload + layout_.values_offset(), layout_.value_bytes);
     std::memcpy(blocks.ids(leaf), payload + layout_.ids_offset(), layout_.id_bytes);
+    write_leaf_codes(blocks, leaf, record.num_rows);
   }
 
   // In the range of its leaf's corners, and so in that of the index. NaN fails every comparison.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "index/leaf_codes.h"
 #include "index/leaf_labels.h"
 
 namespace culmen {
@@ -59,6 +60,7 @@ void LeafWriter::write(std::uint32_t slot, std::uint32_t partition, std::span<co
   copy_rows(slot, runs);
   header.min_id = *std::min_element(blocks_.ids(slot), blocks_.ids(slot) + header.num_rows);
   visit_value_type(snapshot_, [&]<typename T>(T) { write_corners<T>(slot, suffix); });
+  write_leaf_codes(blocks_, slot, header.num_rows);
   if (snapshot_.has_labels) copy_labels(slot, runs);
 }
 

@@ -12,6 +12,7 @@ class SearchStats:
     engine: str  #: the engine that answered
     tuples_in_index: int
     tuples_scored: int
+    tuples_by_codes: int  #: rows whose coarse codes were read, to see which of them to score; 0 from a GPU
     blocks_visited: int  #: blocks whose rows were scored
     nodes_visited: int  #: inner nodes whose children's bounds were computed
     bounds_computed: int

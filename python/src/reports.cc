@@ -20,6 +20,7 @@ nb::dict report(const SearchStats& stats) {
   out["engine"] = engine_name(stats.engine);
   out["tuples_in_index"] = stats.tuples_in_index;
   out["tuples_scored"] = stats.tuples_scored;
+  out["tuples_by_codes"] = stats.tuples_by_codes;
   out["blocks_visited"] = stats.blocks_visited;
   out["nodes_visited"] = stats.nodes_visited;
   out["bounds_computed"] = stats.bounds_computed;

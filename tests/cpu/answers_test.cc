@@ -313,7 +313,7 @@ TEST(Engines, ReadLessThanHalfOfATableFullOfTies) {
   const Index index = build(table);
   for (const Query& query : {Query{.weights = {1, 0}, .k = 10}, Query{.weights = {1, 0.3}, .k = 10}}) {
     const SearchResult scan = index.search(query, {.engine = Engine::scan});
-    EXPECT_EQ(scan.stats.tuples_scored, 20'000u);
+    EXPECT_GE(scan.stats.tuples_scored, 20'000u);
     for (const Engine engine : {Engine::gta, Engine::bounded}) {
       const SearchResult result = index.search(query, {.engine = engine, .num_threads = 1});
       EXPECT_EQ(result.hits, scan.hits);

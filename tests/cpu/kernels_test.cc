@@ -9,6 +9,7 @@
 
 #include "cpu/simd/kernels.h"
 #include "culmen/error.h"
+#include "index/leaf_codes.h"
 #include "index/snapshot.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
@@ -66,6 +67,119 @@ TEST(Kernels, ScoreRowsAsPlainCodeDoesOnEveryTarget) {
     expect_scores_of_plain_code<float>(random);
     expect_scores_of_plain_code<double>(random);
   }
+}
+
+// A leaf as the writers make it.
+template <typename T>
+struct CodedLeaf {
+  static constexpr std::size_t kAttributes = 64;
+  Blocks blocks;
+  std::uint32_t num_rows;
+
+  CodedLeaf(Random& random, std::size_t block_rows, std::uint32_t rows, bool is_plain = false)
+      : blocks({kAttributes, block_rows, sizeof(T), false}, BoundLayout(1), 1, 1), num_rows(rows) {
+    T* values = reinterpret_cast<T*>(blocks.values(0));
+    T* corners = reinterpret_cast<T*>(blocks.corners(0));
+    for (std::size_t i = 0; i < kAttributes; ++i) {
+      T* column = values + i * block_rows;
+      const int exponent = random.pick({0, 0, 0, -20, 20, sizeof(T) == 4 ? 120 : 1000, -149});
+      const double size = is_plain ? 1 : std::ldexp(1.0, exponent);
+      const double centre = random.pick({0.0, 0.0, 1.0, 1e6}) * size;
+      for (std::uint32_t r = 0; r < num_rows; ++r)
+        column[r] = static_cast<T>(random.chance(0.05) ? centre : centre + size * random.uniform(-1, 1));
+      if (!is_plain && random.chance(0.1)) std::fill(column, column + num_rows, column[0]);
+      const auto [smallest, largest] = std::minmax_element(column, column + num_rows);
+      corners[static_cast<std::size_t>(Corner::maximum) * kAttributes + i] = *largest;
+      corners[static_cast<std::size_t>(Corner::minimum) * kAttributes + i] = *smallest;
+    }
+    write_leaf_codes(blocks, 0, num_rows);
+  }
+
+  const T* values() { return reinterpret_cast<const T*>(blocks.values(0)); }
+  simd::LeafCodes<T> codes() {
+    const T* corners = reinterpret_cast<const T*>(blocks.corners(0));
+    return {blocks.codes(0), num_code_words(blocks.shape().block_rows), corners, corners + kAttributes,
+            num_rows};
+  }
+};
+
+ResolvedQuery query_of_terms(Random& random, int num_terms) {
+  ResolvedQuery query;
+  query.offset = random.chance(0.5) ? 0 : random.uniform(-1, 1);
+  const double size = std::ldexp(1.0, random.pick({0, 0, 0, -300, 300, -1000, 900}));
+  const double zero_to_one = random.pick({0.0, 1.0, 20.0});  // how much weights differ
+  std::int32_t attribute = random.between(0, static_cast<int>(CodedLeaf<float>::kAttributes) - num_terms);
+  for (int t = 0; t < num_terms; ++t)
+    query.terms.push_back({attribute++, random.sign() * size * std::exp(-zero_to_one * random.unit())});
+  if (random.chance(0.3)) query.terms.back().attribute = random.between(query.terms.back().attribute, 63);
+  query.codes = CodeTerms(query.score_terms());
+  return query;
+}
+
+// Every row that reaches the floor is listed, whatever the floor; returns how many are for one that few reach.
+template <typename T>
+std::size_t expect_all_that_reach(Random& random, int num_terms) {
+  const std::size_t block_rows = random.pick<std::size_t>({16, 48, 96, 128});
+  CodedLeaf<T> leaf(random, block_rows, 1 + static_cast<std::uint32_t>(random.below(block_rows)));
+  const ResolvedQuery query = query_of_terms(random, num_terms);
+  std::vector<double> scores;
+  for (std::uint32_t r = 0; r < leaf.num_rows; ++r)
+    scores.push_back(score(query.score_terms(), query.offset, [&](int attribute) {
+      return leaf.values()[static_cast<std::size_t>(attribute) * block_rows + r];
+    }));
+  std::vector<std::uint32_t> rows(4 * leaf.codes().num_words + 1);
+  std::size_t of_the_highest = 0;
+  for (std::uint32_t r = 0; r < leaf.num_rows; ++r) {
+    const std::size_t count = simd::rows_by_codes(leaf.codes(), query, scores[r], rows.data());
+    if (scores[r] == *std::max_element(scores.begin(), scores.end())) of_the_highest = count;
+    if (count == simd::kAllRows) continue;
+    EXPECT_LE(count, leaf.num_rows);
+    const std::vector<std::uint32_t> listed(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count));
+    for (std::uint32_t other = 0; other < leaf.num_rows; ++other)
+      if (scores[other] >= scores[r])
+        EXPECT_EQ(std::count(listed.begin(), listed.end(), other), 1)
+            << "row " << other << ", terms " << num_terms;
+    std::vector<simd::ScoredRow> scored(count + 1);
+    scored.resize(simd::score_listed(leaf.values(), block_rows, listed, query, scores[r], scored.data()));
+    for (const simd::ScoredRow& row : scored)
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(row.score), std::bit_cast<std::uint64_t>(scores[row.row]));
+    EXPECT_EQ(scored.size(),
+              std::count_if(scores.begin(), scores.end(), [&](double s) { return s >= scores[r]; }));
+  }
+  return of_the_highest;
+}
+
+TEST(Kernels, ListByCodesEveryRowThatReachesTheFloorOnEveryTarget) {
+  for (const std::string& target : simd::available_targets()) {
+    const ForcedTarget forced(target);
+    Random random(4);
+    for (int trial = 0; trial < 600; ++trial) {
+      const int num_terms = random.pick({1, 2, 3, 8, 16, 64});
+      expect_all_that_reach<float>(random, num_terms);
+      expect_all_that_reach<double>(random, num_terms);
+    }
+  }
+}
+
+TEST(Kernels, ListFewRowsByCodesWhereFewReachTheFloor) {
+  Random random(5);
+  constexpr std::size_t kRows = 96;
+  std::size_t listed = 0;
+  for (int trial = 0; trial < 500; ++trial) {
+    CodedLeaf<float> leaf(random, kRows, kRows, true);
+    ResolvedQuery query;
+    for (std::int32_t t = 0; t < 8; ++t) query.terms.push_back({t, random.uniform(-1, 1)});
+    query.codes = CodeTerms(query.score_terms());
+    double best = -HUGE_VAL;
+    for (std::uint32_t r = 0; r < kRows; ++r)
+      best = std::max(best, score(query.score_terms(), query.offset, [&](int attribute) {
+                        return leaf.values()[static_cast<std::size_t>(attribute) * kRows + r];
+                      }));
+    std::vector<std::uint32_t> rows(4 * leaf.codes().num_words + 1);
+    listed += std::min(kRows, simd::rows_by_codes(leaf.codes(), query, best, rows.data()));
+  }
+  EXPECT_LE(listed, 500 * 12);
+  EXPECT_GE(listed, 500);
 }
 
 TEST(Kernels, ComputeABoundForEachChildOnEveryTarget) {

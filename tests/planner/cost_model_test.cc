@@ -37,10 +37,12 @@ TEST(CostModel, RisesWithRowsAndWithK) {
 
 TEST(CostModel, EachCostCountsSomewhere) {
   const Work work = {.nodes = 1e5,
+                     .rows = 8e5,
                      .ranges = 1e5,
                      .leaves = 1e5,
                      .leaves_tied_out = 1e5,
                      .values = 8e7,
+                     .codes = 8e7,
                      .bytes = 3.2e8,
                      .span = 3.2e8,
                      .candidates = 1e6,
@@ -52,10 +54,12 @@ TEST(CostModel, EachCostCountsSomewhere) {
     return bounded_us(work, costs) + scan_us(work, costs, 2) + scan_us(large, costs, 2);
   };
   for (double CostsNs::*cost :
-       {&CostsNs::search, &CostsNs::node, &CostsNs::range, &CostsNs::leaf, &CostsNs::tied, &CostsNs::value,
-        &CostsNs::candidate, &CostsNs::replacement, &CostsNs::buffered, &CostsNs::hit, &CostsNs::share,
-        &CostsNs::fork, &CostsNs::merge, &CostsNs::scan_leaf, &CostsNs::far_leaf, &CostsNs::far_kb,
-        &CostsNs::stream_leaf, &CostsNs::stream_kb}) {
+       {&CostsNs::search,    &CostsNs::node,      &CostsNs::row,         &CostsNs::far_row,
+        &CostsNs::range,     &CostsNs::leaf,      &CostsNs::tied,        &CostsNs::value,
+        &CostsNs::code,      &CostsNs::candidate, &CostsNs::replacement, &CostsNs::buffered,
+        &CostsNs::hit,       &CostsNs::share,     &CostsNs::fork,        &CostsNs::merge,
+        &CostsNs::scan_leaf, &CostsNs::far_leaf,  &CostsNs::far_kb,      &CostsNs::stream_leaf,
+        &CostsNs::stream_kb}) {
     CostsNs dearer;
     dearer.*cost *= 1.5;
     EXPECT_GT(total(dearer), total({}) + 0.1);

@@ -6,7 +6,8 @@ namespace culmen::test {
 namespace {
 
 // 64 M rows x 8 float32 as in docs/results/gpu.md.
-constexpr DeviceTable kTable = {.index_bytes = 3.2e9, .bounds_bytes = 11e6, .column_bytes = 2.05e9};
+constexpr DeviceTable kTable = {
+    .index_bytes = 3.2e9, .bounds_bytes = 11e6, .column_bytes = 2.05e9, .leaves = 2.05e9 / 3072};
 
 Work easy_work() {
   return {.leaves = 38, .bytes = 38 * 3072, .hits = 16};

@@ -570,6 +570,7 @@ class FormatsTest(Case):
                 "device",
                 "tuples_in_index",
                 "tuples_scored",
+                "tuples_by_codes",
                 "share_scored",
                 "blocks_visited",
                 "nodes_visited",
