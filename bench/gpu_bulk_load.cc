@@ -1,6 +1,6 @@
 // How long a table takes to become an index that a GPU answers from.
 //
-//   gpu_bulk_load [--rows=256000000] [--dims=8] [--kind=independent] [--partition=angle|random]
+//   gpu_bulk_load [--rows=256000000] [--dims=8] [--kind=independent] [--partition=auto|kd|angle|random]
 //                 [--memory=pinned|pageable] [--repeats=3] [--cpu_rows=16000000]
 //
 // The table's float32 columns lie in pinned or pageable host memory. Built on the GPU: seconds in all, from
@@ -37,7 +37,7 @@ struct Settings {
   std::uint64_t cpu_rows = 16'000'000;
   int dims = 8;
   std::string kind = "independent";
-  std::string partition = "angle";
+  std::string partition = "auto";
   std::string memory = "pinned";
   int repeats = 3;
 };
@@ -107,9 +107,11 @@ class Phases {
 };
 
 BuildOptions options_of(const Settings& settings, Phases& phases) {
-  return {.partitioning = settings.partition == "random" ? Partitioning::random : Partitioning::angle,
-          .value_type = ValueType::float32,
-          .on_progress = phases.listener()};
+  const Partitioning partitioning = settings.partition == "random"  ? Partitioning::random
+                                    : settings.partition == "angle" ? Partitioning::angle
+                                    : settings.partition == "kd"    ? Partitioning::kd
+                                                                    : Partitioning::automatic;
+  return {.partitioning = partitioning, .value_type = ValueType::float32, .on_progress = phases.listener()};
 }
 
 Index build_on_cpu(const TableView& table, const Settings& settings) {

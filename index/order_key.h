@@ -47,12 +47,20 @@ CULMEN_HOST_DEVICE inline double scaled_to_one(double value, double minimum, dou
   return x < 0.0 ? 0.0 : x < 1.0 ? x : 1.0;
 }
 
-// One level of a partitioner: each part so far is cut into `parts`, by `coordinate`.
+// One level of a partitioner: each part so far is cut into `parts`, by `coordinate`, or by one of its own: of attribute
+// i, or, from kFirstAngle on, of angle i - kFirstAngle.
+inline constexpr std::uint32_t kOwnCoordinate = ~0u;
+inline constexpr std::uint8_t kFirstAngle = 128;
 struct PartitionLevel {
   std::uint32_t parts;
   std::uint32_t first_step;  // of the bisection: the largest power of two that is not above parts - 1
   std::uint32_t coordinate;
   std::uint64_t first_cut;  // of all levels' cuts
+
+  // Where the cuts of part `partition`, numbered as on the level before, begin among those of this level.
+  CULMEN_HOST_DEVICE std::size_t cuts_of(std::uint32_t partition) const {
+    return static_cast<std::size_t>(partition) * (parts - 1);
+  }
 };
 
 // 0: the sum. The angles take turns after it, from 1 to num_attributes - 1.
@@ -78,7 +86,7 @@ CULMEN_HOST_DEVICE inline double cut_ratio(double upper, double lower) {
 CULMEN_HOST_DEVICE inline std::uint32_t refined(std::uint32_t partition, const PartitionLevel& level,
                                                 const double* cuts, double upper, double lower) {
   const std::uint32_t num_cuts = level.parts - 1;
-  const double* first = cuts + static_cast<std::size_t>(partition) * num_cuts;
+  const double* first = cuts + level.cuts_of(partition);
   // Bisection without a branch, which nobody could predict.
   std::uint32_t part = 0;
   for (std::uint32_t step = level.first_step; step > 0; step /= 2)

@@ -27,30 +27,99 @@ double square(double x) {
 
 // What the levels cut on: a tuple r is beyond a cut in coordinate c if upper(r, c) >= cut * lower(r, c).
 struct Partitioner::Coordinates {
-  TupleChunk upper, lower;
+  TupleChunk scaled;
+  std::vector<double> sum;
+  TupleChunk upper, lower;  // of angles, from coordinate 1 on; random: empty
 
-  // Attribute by attribute, so that the order of a sum is ours and not the vector width's.
-  explicit Coordinates(const TupleChunk& scaled)
-      : upper(scaled.num_tuples(), scaled.num_attributes()),
-        lower(scaled.num_tuples(), scaled.num_attributes()) {
-    const std::size_t n = scaled.num_tuples();
-    const std::span<double> sum = upper.attribute(0);
-    std::ranges::copy(scaled.attribute(0), sum.begin());
-    for (std::size_t i = 1; i < scaled.num_attributes(); ++i) {
-      const std::span<const double> x = scaled.attribute(i);
-      for (std::size_t r = 0; r < n; ++r) sum[r] += x[r];
-    }
-    std::ranges::fill(lower.attribute(0), 1.0);
+  Coordinates(TupleChunk x, Partitioning kind)
+      : scaled(std::move(x)),
+        upper(kind == Partitioning::random ? 0 : scaled.num_tuples(), scaled.num_attributes()),
+        lower(upper) {
+    // Attribute by attribute, so that the order of a sum is ours and not the vector width's.
+    const std::size_t n = scaled.num_tuples(), d = scaled.num_attributes();
+    sum.assign(scaled.attribute(0).begin(), scaled.attribute(0).end());
+    for (std::size_t i = 1; i < d; ++i)
+      add(
+          scaled.attribute(i), [](double value) { return value; }, sum);
+    if (kind == Partitioning::random) return;
     std::vector<double> tail(n, 0.0);
-    for (std::size_t i = scaled.num_attributes() - 1; i > 0; --i) {
-      const std::span<const double> x = scaled.attribute(i), before = scaled.attribute(i - 1);
-      for (std::size_t r = 0; r < n; ++r) tail[r] += square(1.0 - x[r]);
+    for (std::size_t i = d - 1; i > 0; --i) {
+      add(
+          scaled.attribute(i), [](double value) { return square(1.0 - value); }, tail);
       std::ranges::copy(tail, upper.attribute(i).begin());
-      std::ranges::transform(before, lower.attribute(i).begin(),
+      std::ranges::transform(scaled.attribute(i - 1), lower.attribute(i).begin(),
                              [](double value) { return square(1.0 - value); });
     }
   }
+
+  // own: where the level's parts have a coordinate of their own.
+  struct Cut {
+    double upper, lower;
+  };
+  Cut at(std::size_t r, const PartitionLevel& level, std::uint8_t own) const {
+    if (level.coordinate == 0) return {sum[r], 1.0};
+    if (level.coordinate == kOwnCoordinate && own < kFirstAngle) return {scaled(r, own), 1.0};
+    const std::size_t angle = level.coordinate == kOwnCoordinate ? own - kFirstAngle : level.coordinate;
+    return {upper(r, angle), lower(r, angle)};
+  }
+
+ private:
+  template <typename F>
+  static void add(std::span<const double> values, F&& f, std::vector<double>& to) {
+    for (std::size_t r = 0; r < to.size(); ++r) to[r] += f(values[r]);
+  }
 };
+
+// The rows of a sample, part by part.
+struct Partitioner::Parts {
+  std::vector<std::uint32_t> rows;
+  std::vector<std::size_t> ends;  // of each part in `rows`
+
+  Parts(std::span<const std::uint32_t> partition, std::uint32_t num_parts)
+      : rows(partition.size()), ends(num_parts, 0) {
+    for (std::uint32_t p : partition) ++ends[p];
+    std::size_t start = 0;
+    for (std::size_t& end : ends) end = std::exchange(start, start + end);
+    for (std::size_t r = 0; r < partition.size(); ++r)
+      rows[ends[partition[r]]++] = static_cast<std::uint32_t>(r);
+  }
+  std::span<const std::uint32_t> part(std::size_t p) const {
+    const std::size_t first = p == 0 ? 0 : ends[p - 1];
+    return std::span(rows).subspan(first, ends[p] - first);
+  }
+};
+
+namespace {
+
+// By what to halve some rows: the attribute in which the middle eight tenths of them spread the farthest, of which a few
+// rows tell. If that is next to nothing beside all of its range, as where tails are heavy, or most rows are alike in half
+// of the attributes, as where most values are 0, halves would be as wide as the whole: then by `angle`, unless that is 0.
+// `scaled`: 0 to 1.
+std::uint8_t coordinate_of(const TupleChunk& scaled, std::span<const std::uint32_t> rows,
+                           std::uint32_t angle) {
+  constexpr std::size_t kEnough = 256;
+  constexpr double kLeastPart = 1.0 / 16;
+  const std::size_t step = (rows.size() + kEnough - 1) / kEnough, d = scaled.num_attributes();
+  std::vector<double> values;
+  double widest = -1, range = 0;
+  std::size_t attribute = 0, num_alike = 0;
+  for (std::size_t i = 0; i < d; ++i) {
+    values.clear();
+    for (std::size_t r = 0; r < rows.size(); r += step) values.push_back(scaled(rows[r], i));
+    std::ranges::sort(values);
+    const auto quantile = [&](std::size_t tenths) { return values[values.size() * tenths / 10]; };
+    const double width = quantile(9) - quantile(1);
+    if (quantile(5) == values.front() || quantile(5) == values.back()) ++num_alike;
+    if (width <= widest) continue;
+    widest = width;
+    range = values.back() - values.front();
+    attribute = i;
+  }
+  const bool parts = widest > kLeastPart * range && 2 * num_alike < d;
+  return static_cast<std::uint8_t>(parts || angle == 0 ? attribute : kFirstAngle + angle);
+}
+
+}  // namespace
 
 void Partitioner::set_scale(std::span<const AttributeStats> stats) {
   for (const AttributeStats& attribute : stats) {
@@ -83,69 +152,79 @@ Partitioner Partitioner::random(std::span<const AttributeStats> stats, std::uint
   return result;
 }
 
-Partitioner Partitioner::angle(std::span<const AttributeStats> stats, std::vector<std::int32_t> splits,
-                               const TupleChunk& sample) {
+Partitioner Partitioner::from_sample(Partitioning kind, std::span<const AttributeStats> stats,
+                                     std::vector<std::int32_t> splits, const TupleChunk& sample) {
   Partitioner result;
-  result.kind_ = Partitioning::angle;
+  result.kind_ = kind;
   result.set_scale(stats);
   result.splits_ = std::move(splits);
-  const Coordinates coordinates(result.scaled(sample));
+  const Coordinates coordinates(result.scaled(sample), kind);
   std::vector<std::uint32_t> partition(sample.num_tuples(), 0);
-  for (std::size_t level = 0; level < result.splits_.size(); ++level) {
-    const std::vector<double> cuts =
-        result.quantile_cuts(coordinates, level, partition, result.num_partitions_);
-    refine(coordinates, result.levels()[level], cuts.data(), partition);
-    result.cuts_.insert(result.cuts_.end(), cuts.begin(), cuts.end());
-    result.num_partitions_ *= static_cast<std::uint32_t>(result.splits_[level]);
+  const std::vector<PartitionLevel> levels = result.levels();
+  for (std::size_t n = 0; n < levels.size(); ++n) {
+    result.cut_level(coordinates, levels[n], n, Parts(partition, result.num_partitions_));
+    result.refine(coordinates, levels[n], partition);
+    result.num_partitions_ *= levels[n].parts;
   }
   return result;
 }
 
-// The cuts of one level, at quantiles of the rows of each of the num_parts parts.
-std::vector<double> Partitioner::quantile_cuts(const Coordinates& coordinates, std::size_t level,
-                                               std::span<const std::uint32_t> partition,
-                                               std::uint32_t num_parts) const {
-  std::vector<std::size_t> part_end(num_parts, 0);
-  for (std::uint32_t p : partition) ++part_end[p];
-  std::size_t start = 0;
-  for (std::size_t& end : part_end) end = std::exchange(start, start + end);
-  std::vector<double> ratios(partition.size());  // part by part
-  const std::size_t c = coordinate_of_level(level, minimum_.size());
-  for (std::size_t r = 0; r < partition.size(); ++r)
-    ratios[part_end[partition[r]]++] = cut_ratio(coordinates.upper(r, c), coordinates.lower(r, c));
-  const std::size_t num_cuts = static_cast<std::size_t>(splits_[level]) - 1;
-  std::vector<double> cuts(num_parts * num_cuts, 1.0);
-  tbb::parallel_for(std::size_t{0}, part_end.size(), [&](std::size_t p) {
-    const std::span<double> rows(ratios.begin() + (p == 0 ? 0 : part_end[p - 1]),
-                                 ratios.begin() + part_end[p]);
-    if (rows.empty()) return;
+// Appends the cuts of one level, at quantiles of the rows of each part.
+void Partitioner::cut_level(const Coordinates& coordinates, const PartitionLevel& level, std::size_t number,
+                            const Parts& parts) {
+  const std::size_t num_cuts = level.parts - 1;
+  cuts_.resize(level.first_cut + parts.ends.size() * num_cuts, 1.0);
+  if (kind_ == Partitioning::kd) own_coordinates_.resize(cuts_.size(), 0);
+  tbb::parallel_for(std::size_t{0}, parts.ends.size(), [&](std::size_t p) {
+    const std::span<const std::uint32_t> rows = parts.part(p);
+    if (rows.empty() || num_cuts == 0) return;
+    const std::size_t first_cut = level.first_cut + level.cuts_of(static_cast<std::uint32_t>(p));
+    std::uint8_t own = 0;
+    if (level.coordinate == kOwnCoordinate) {
+      const std::uint32_t angle = minimum_.size() > 1 ? coordinate_of_level(number, minimum_.size()) : 0;
+      own = coordinate_of(coordinates.scaled, rows, angle);
+      std::fill_n(own_coordinates_.begin() + static_cast<std::ptrdiff_t>(first_cut), num_cuts, own);
+    }
+    std::vector<double> ratios(rows.size());
+    std::ranges::transform(rows, ratios.begin(), [&](std::uint32_t row) {
+      const Coordinates::Cut cut = coordinates.at(row, level, own);
+      return cut_ratio(cut.upper, cut.lower);
+    });
     for (std::size_t i = 0, done = 0; i < num_cuts; ++i) {
       const std::size_t rank =
-          std::min(rank_of_cut(level, i + 1, num_cuts + 1, rows.size()), rows.size() - 1);
-      std::nth_element(rows.begin() + done, rows.begin() + rank, rows.end());
-      cuts[p * num_cuts + i] = rows[rank];
+          std::min(rank_of_cut(number, i + 1, num_cuts + 1, rows.size()), rows.size() - 1);
+      std::nth_element(ratios.begin() + static_cast<std::ptrdiff_t>(done),
+                       ratios.begin() + static_cast<std::ptrdiff_t>(rank), ratios.end());
+      cuts_[first_cut + i] = ratios[rank];
       done = rank;
     }
   });
-  return cuts;
 }
 
-// Replaces the number of each tuple's part by that of its part at this level. cuts: of this level.
-void Partitioner::refine(const Coordinates& coordinates, PartitionLevel level, const double* cuts,
-                         std::span<std::uint32_t> partition) {
-  const std::size_t c = level.coordinate;
-  for (std::size_t r = 0; r < partition.size(); ++r)
-    partition[r] = refined(partition[r], level, cuts, coordinates.upper(r, c), coordinates.lower(r, c));
+// Replaces the number of each tuple's part by that of its part at this level.
+void Partitioner::refine(const Coordinates& coordinates, const PartitionLevel& level,
+                         std::span<std::uint32_t> partition) const {
+  const double* const cuts = cuts_.data() + level.first_cut;
+  const std::uint8_t* const of_cuts = own_coordinates_.data() + level.first_cut;
+  const bool has_own = level.coordinate == kOwnCoordinate;
+  for (std::size_t r = 0; r < partition.size(); ++r) {
+    const std::uint8_t own = has_own ? of_cuts[level.cuts_of(partition[r])] : std::uint8_t{0};
+    const Coordinates::Cut cut = coordinates.at(r, level, own);
+    partition[r] = refined(partition[r], level, cuts, cut.upper, cut.lower);
+  }
 }
 
-std::vector<PartitionLevel> partition_levels(std::span<const std::int32_t> splits,
+std::vector<PartitionLevel> partition_levels(Partitioning kind, std::span<const std::int32_t> splits,
                                              std::size_t num_attributes) {
+  const auto coordinate_of = [&](std::size_t level) {
+    return level > 0 && kind == Partitioning::kd ? kOwnCoordinate
+                                                 : coordinate_of_level(level, num_attributes);
+  };
   std::vector<PartitionLevel> levels;
   std::uint64_t num_parts = 1, first_cut = 0;
   for (std::size_t level = 0; level < splits.size(); ++level) {
     const auto parts = static_cast<std::uint32_t>(splits[level]);
-    levels.push_back(
-        {parts, std::bit_floor(parts - 1), coordinate_of_level(level, num_attributes), first_cut});
+    levels.push_back({parts, std::bit_floor(parts - 1), coordinate_of(level), first_cut});
     first_cut += num_parts * (parts - 1);
     num_parts *= parts;
   }
@@ -154,8 +233,7 @@ std::vector<PartitionLevel> partition_levels(std::span<const std::int32_t> split
 
 void Partitioner::keys(const TupleChunk& tuples, std::uint64_t first_row, std::uint64_t num_rows,
                        std::span<OrderKey> out) const {
-  const TupleChunk x = scaled(tuples);
-  const Coordinates coordinates(x);
+  const Coordinates coordinates(scaled(tuples), kind_);
   const std::size_t rows = tuples.num_tuples();
   std::vector<std::uint32_t> partition(rows, 0);
   if (kind_ == Partitioning::random) {
@@ -163,25 +241,25 @@ void Partitioner::keys(const TupleChunk& tuples, std::uint64_t first_row, std::u
       partition[r] = static_cast<std::uint32_t>(static_cast<unsigned __int128>(first_row + r) *
                                                 num_partitions_ / num_rows);
   }
-  for (const PartitionLevel& level : levels())
-    refine(coordinates, level, cuts_.data() + level.first_cut, partition);
+  for (const PartitionLevel& level : levels()) refine(coordinates, level, partition);
   std::vector<double> largest(rows, 0.0);  // of values from 0 to 1
+  const TupleChunk& x = coordinates.scaled;
   for (std::size_t i = 0; i < x.num_attributes(); ++i) {
     const std::span<const double> values = x.attribute(i);
     for (std::size_t r = 0; r < rows; ++r) largest[r] = std::max(largest[r], values[r]);
   }
   const auto num_attributes = static_cast<double>(x.num_attributes());
   for (std::size_t r = 0; r < rows; ++r)
-    out[r] = key_in(partition[r], pack_order(largest[r], coordinates.upper(r, 0) / num_attributes));
+    out[r] = key_in(partition[r], pack_order(largest[r], coordinates.sum[r] / num_attributes));
 }
 
 Partitioner Partitioner::restore(Partitioning kind, std::vector<double> minimum, std::vector<double> maximum,
                                  std::vector<std::int32_t> splits, std::vector<double> cuts,
-                                 std::uint32_t num_partitions) {
+                                 std::vector<std::uint8_t> own_coordinates, std::uint32_t num_partitions) {
   std::uint64_t product = 1;
   std::size_t num_cuts = 0;
   bool good = minimum.size() == maximum.size() && num_partitions >= 1 && num_partitions <= kMaxPartitions &&
-              (splits.size() < 2 || minimum.size() > 1);
+              (splits.size() < 2 || minimum.size() > 1 || kind != Partitioning::angle);
   for (std::size_t level = 0; level < splits.size(); ++level) {
     good = good && splits[level] >= (level == 0 ? 1 : 2) && product <= kMaxPartitions;
     if (!good) break;
@@ -190,7 +268,11 @@ Partitioner Partitioner::restore(Partitioning kind, std::vector<double> minimum,
     product *= parts;
   }
   if (kind == Partitioning::random) good = good && splits.empty() && cuts.empty();
-  if (kind == Partitioning::angle) good = good && product == num_partitions && num_cuts == cuts.size();
+  if (kind != Partitioning::random) good = good && product == num_partitions && num_cuts == cuts.size();
+  good = good && own_coordinates.size() == (kind == Partitioning::kd ? cuts.size() : 0) &&
+         std::ranges::all_of(own_coordinates, [d = minimum.size()](std::uint8_t own) {
+           return own < d || (own > kFirstAngle && own - kFirstAngle < static_cast<int>(d));
+         });
   if (!good) throw InvalidArgument("the parts of the partitioner do not fit together");
   Partitioner result;
   result.kind_ = kind;
@@ -199,12 +281,13 @@ Partitioner Partitioner::restore(Partitioning kind, std::vector<double> minimum,
   result.maximum_ = std::move(maximum);
   result.splits_ = std::move(splits);
   result.cuts_ = std::move(cuts);
+  result.own_coordinates_ = std::move(own_coordinates);
   result.set_inverse();
   return result;
 }
 
-std::vector<std::int32_t> choose_splits(int num_attributes, std::uint32_t num_partitions) {
-  if (num_attributes < 2 || num_partitions < 2) return {};
+std::vector<std::int32_t> choose_splits(Partitioning kind, int num_attributes, std::uint32_t num_partitions) {
+  if (num_partitions < 2 || (num_attributes < 2 && kind == Partitioning::angle)) return {};
   const std::uint32_t shells = num_partitions >= 2 * kShells ? kShells : 1;
   const int halvings = std::bit_width(num_partitions / shells) - 1;
   std::vector<std::int32_t> splits(static_cast<std::size_t>(halvings) + 1, 2);

@@ -1,13 +1,17 @@
 // Partitioners: which part of the table a tuple belongs to, and where in the part's order it stands.
 //
-// angle (GTA, section 3.3): level by level. Level 0 cuts the table into shells by the sum of the scaled
-// attributes, each half as large as the one below: what the best rows of most queries share is a high sum,
-// and there the leaves are to be the most compact. The next levels cut by angles in turn. Seen from the best
-// corner of the scaled table, y_i = 1 - x_i, these are
+// kd and angle: level by level. Level 0 cuts the table into shells by the sum of the scaled attributes, each half as
+// large as the one below: what the best rows of most queries share is a high sum, and there the leaves are to be the
+// most compact. Each level cuts each part made so far at quantiles of that part's own rows in a sample.
+//
+// kd: the next levels halve each part by its own widest attribute (Bentley's k-d tree, CACM 1975; the widest: Friedman,
+// Bentley and Finkel, TOMS 1977), or by an angle where no attribute spreads.
+// angle (GTA, section 3.3): they cut by angles in turn. Seen from the best corner of the scaled table, y_i = 1 - x_i,
+// these are
 //   tan^2(phi_i) = (y_(i+1)^2 + ... + y_d^2) / y_i^2.
-// Each level cuts each part made so far at quantiles of that part's own rows in a sample. Cuts are compared
-// as y_(i+1)^2 + ... >= cut * y_i^2: only operations that IEEE 754 rounds exactly, so every machine puts a
-// tuple into the same partition. random: by position in the table.
+// Cuts are compared as y_(i+1)^2 + ... >= cut * y_i^2: only operations that IEEE 754 rounds exactly, so every machine
+// puts a tuple into the same partition.
+// random: by position in the table.
 #pragma once
 
 #include <algorithm>
@@ -23,22 +27,22 @@
 namespace culmen {
 
 // Level i cuts each part into splits[i].
-std::vector<PartitionLevel> partition_levels(std::span<const std::int32_t> splits,
+std::vector<PartitionLevel> partition_levels(Partitioning kind, std::span<const std::int32_t> splits,
                                              std::size_t num_attributes);
 
 class Partitioner {
  public:
   Partitioner() = default;
 
-  // Level i cuts each part into splits[i]; 1 at level 0: no shells. No level: one partition. Cuts are from a
-  // sample of the table.
-  static Partitioner angle(std::span<const AttributeStats> stats, std::vector<std::int32_t> splits,
-                           const TupleChunk& sample);
+  // Kind kd or angle. Level i cuts each part into splits[i]; 1 at level 0: no shells. No level: one partition. Cuts are
+  // from a sample of the table.
+  static Partitioner from_sample(Partitioning kind, std::span<const AttributeStats> stats,
+                                 std::vector<std::int32_t> splits, const TupleChunk& sample);
   static Partitioner random(std::span<const AttributeStats> stats, std::uint32_t num_partitions);
   // From its stored parts, checked: throws InvalidArgument if they do not fit together.
   static Partitioner restore(Partitioning kind, std::vector<double> minimum, std::vector<double> maximum,
                              std::vector<std::int32_t> splits, std::vector<double> cuts,
-                             std::uint32_t num_partitions);
+                             std::vector<std::uint8_t> own_coordinates, std::uint32_t num_partitions);
 
   // Keys of tuples. `first_row` and `num_rows` of the table matter to `random` only.
   void keys(const TupleChunk& tuples, std::uint64_t first_row, std::uint64_t num_rows,
@@ -54,15 +58,17 @@ class Partitioner {
   const std::vector<double>& maximum() const { return maximum_; }
   const std::vector<std::int32_t>& splits() const { return splits_; }
   const std::vector<double>& cuts() const { return cuts_; }
+  const std::vector<std::uint8_t>& own_coordinates() const { return own_coordinates_; }
   const std::vector<double>& inverse() const { return inverse_; }
-  std::vector<PartitionLevel> levels() const { return partition_levels(splits_, minimum_.size()); }
+  std::vector<PartitionLevel> levels() const { return partition_levels(kind_, splits_, minimum_.size()); }
 
  private:
   struct Coordinates;
-  std::vector<double> quantile_cuts(const Coordinates& coordinates, std::size_t level,
-                                    std::span<const std::uint32_t> partition, std::uint32_t num_parts) const;
-  static void refine(const Coordinates& coordinates, PartitionLevel level, const double* cuts,
-                     std::span<std::uint32_t> partition);
+  struct Parts;
+  void cut_level(const Coordinates& coordinates, const PartitionLevel& level, std::size_t number,
+                 const Parts& parts);
+  void refine(const Coordinates& coordinates, const PartitionLevel& level,
+              std::span<std::uint32_t> partition) const;
   void set_scale(std::span<const AttributeStats> stats);
   void set_inverse();
   double scaled(double value, std::size_t attribute) const {
@@ -76,6 +82,7 @@ class Partitioner {
   std::vector<double> inverse_;            // 1 / (half the range)
   std::vector<std::int32_t> splits_;  // [num levels] parts that each part is cut into; >= 2 but at level 0
   std::vector<double> cuts_;          // level by level, part by part: splits[level] - 1 ascending cuts
+  std::vector<std::uint8_t> own_coordinates_;  // kd: of each cut, as of order_key.h; of shells 0
 };
 
 template <typename Value>
@@ -89,8 +96,7 @@ OrderKey Partitioner::order_of(const Value& value) const {
   return pack_order(largest, sum / static_cast<double>(minimum_.size()));
 }
 
-// Levels for about `num_partitions` partitions and not more: shells, then halves by one angle after the
-// other.
-std::vector<std::int32_t> choose_splits(int num_attributes, std::uint32_t num_partitions);
+// Levels for about `num_partitions` partitions and not more: shells, then halves.
+std::vector<std::int32_t> choose_splits(Partitioning kind, int num_attributes, std::uint32_t num_partitions);
 
 }  // namespace culmen

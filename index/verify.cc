@@ -211,7 +211,7 @@ void Verifier::check_order(std::size_t position) {
   std::vector<OrderKey> keys(ids.size());
   s_.partitioner->keys(tuples, 0, 1 + ids.size() * std::uint64_t{kMaxPartitions}, keys);
   for (std::size_t r = 0; r < ids.size(); ++r) {
-    if (s_.partitioner->kind() == Partitioning::angle && partition_of(keys[r]) != s_.leaf(leaf).partition)
+    if (s_.partitioner->kind() != Partitioning::random && partition_of(keys[r]) != s_.leaf(leaf).partition)
       fault(leaf_name(leaf), "id " + std::to_string(ids[r]) + " belongs to another partition");
     if (r > 0 && (keys[r - 1] != keys[r] ? keys[r - 1] > keys[r] : ids[r - 1] >= ids[r]))
       fault(leaf_name(leaf), "id " + std::to_string(ids[r]) + " is out of order");

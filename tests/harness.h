@@ -74,6 +74,10 @@ inline std::string difference(const std::vector<Hit>& found, const std::vector<A
   return text;
 }
 
+inline std::string name_of(Partitioning partitioning) {
+  return partitioning == Partitioning::kd ? "kd" : partitioning == Partitioning::angle ? "angle" : "random";
+}
+
 // Partitions, leaves and threads as a table's seed has it. `value_type` stays with the caller: the oracle
 // needs it.
 inline BuildOptions random_build_options(Random& random, Partitioning partitioning, ValueType value_type,

@@ -17,6 +17,7 @@
 #include "tools/device_number.h"
 #include "tools/interrupt.h"
 #include "tools/numbers.h"
+#include "tools/partitioning_names.h"
 #include "tools/progress_bar.h"
 #include "tools/table_hints.h"
 #include "tools/whole_number.h"
@@ -32,7 +33,7 @@ struct BuildArguments {
   std::string attributes;
   std::string id_column;
   std::string label_column;
-  std::string partition = "angle";
+  std::string partition = "auto";
   std::string type = "auto";
   std::string nulls = "reject";
   std::string device = "cpu";
@@ -91,7 +92,7 @@ ReadOptions read_options(const BuildArguments& arguments, ProgressBar& bar) {
 BuildOptions build_options(const BuildArguments& arguments, ProgressBar& bar) {
   BuildOptions options = arguments.build;
   options.device = parse_device(arguments.device);
-  options.partitioning = arguments.partition == "random" ? Partitioning::random : Partitioning::angle;
+  options.partitioning = parse_partitioning(arguments.partition);
   if (arguments.type == "f32") options.value_type = ValueType::float32;
   if (arguments.type == "f64") options.value_type = ValueType::float64;
   options.on_progress = [&bar](std::string_view phase, double fraction) {
@@ -138,7 +139,7 @@ void print_build_summary(const BuildArguments& arguments, const Table& table, co
     fmt::print(stderr, "  {} dropped for empty or infinite values\n", counted(table.num_dropped_rows, "row"));
   fmt::print(stderr, "  {}\n", value_type_text(table, info, arguments.type));
   fmt::print(stderr, "  {} by {}, {} of up to {} rows\n", counted(info.num_partitions, "partition"),
-             arguments.partition, counted(info.num_blocks, "block"), info.block_rows);
+             partitioning_name(info.partitioning), counted(info.num_blocks, "block"), info.block_rows);
   fmt::print(stderr, "  {} of data, {} of tree and bounds\n", in_bytes(info.data_bytes),
              in_bytes(info.overhead_bytes));
   const double rows_per_second = static_cast<double>(info.num_tuples) / std::max(seconds.total(), 1e-9);
@@ -204,8 +205,10 @@ void add_index_options(CLI::App& command, BuildArguments& arguments) {
                   "auto: f32 if every value is one exactly, else f64; f32 rounds (default auto)")
       ->check(CLI::IsMember({"auto", "f32", "f64"}))
       ->group("Index");
-  command.add_option("--partition", arguments.partition, "How rows are grouped (default angle)")
-      ->check(CLI::IsMember({"angle", "random"}))
+  command
+      .add_option("--partition", arguments.partition,
+                  "How rows are grouped; auto: kd, of more than 8 attributes angle (default auto)")
+      ->check(CLI::IsMember({"auto", "kd", "angle", "random"}))
       ->group("Index");
   CLI::Option* partitions = command
                                 .add_option("--partitions", arguments.build.num_partitions,
@@ -213,7 +216,9 @@ void add_index_options(CLI::App& command, BuildArguments& arguments) {
                                 ->transform(whole_number<int>(1))
                                 ->type_name("P")
                                 ->group("Index");
-  command.add_option("--splits", arguments.build.num_splits, "Parts per angle, instead of --partitions")
+  command
+      .add_option("--splits", arguments.build.num_splits,
+                  "Angle partitions, so many parts per angle, instead of --partitions")
       ->transform(whole_number<int>(1))
       ->excludes(partitions)
       ->type_name("S")

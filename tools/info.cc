@@ -9,6 +9,7 @@
 #include "tools/commands.h"
 #include "tools/numbers.h"
 #include "tools/output.h"
+#include "tools/partitioning_names.h"
 
 namespace culmen::tools {
 namespace {
@@ -22,9 +23,6 @@ struct InfoArguments {
 
 std::string_view type_name(const IndexInfo& info) {
   return info.value_type == ValueType::float32 ? "float32" : "float64";
-}
-std::string_view partitioning_name(const IndexInfo& info) {
-  return info.partitioning == Partitioning::angle ? "angle" : "random";
 }
 std::string_view preference_name(const AttributeInfo& attribute) {
   return attribute.preference == Preference::high ? "high" : "low";
@@ -51,7 +49,7 @@ std::string json_text(const IndexInfo& info, const RecoveryInfo& log) {
                      {"labels", info.has_labels},
                      {"value_type", type_name(info)},
                      {"rounded_values", info.rounded_values},
-                     {"partitioning", partitioning_name(info)},
+                     {"partitioning", partitioning_name(info.partitioning)},
                      {"splits", info.num_splits},
                      {"partitions", info.num_partitions},
                      {"block_rows", info.block_rows},
@@ -81,7 +79,8 @@ std::string log_text(const RecoveryInfo& log) {
 }
 
 std::string text(const IndexInfo& info, const RecoveryInfo& log, const std::string& directory) {
-  std::string partitions = fmt::format("{} by {}", grouped(info.num_partitions), partitioning_name(info));
+  std::string partitions =
+      fmt::format("{} by {}", grouped(info.num_partitions), partitioning_name(info.partitioning));
   if (info.num_splits > 0) partitions += fmt::format(", {} splits an angle", info.num_splits);
   std::string values{type_name(info)};
   if (info.rounded_values > 0) values += fmt::format("; values rounded: {}", grouped(info.rounded_values));

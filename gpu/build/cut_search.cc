@@ -22,7 +22,7 @@ CutSearch::CutSearch(const Snapshot& snapshot, const PartitionPlan& plan, cudaSt
     : snapshot_(snapshot),
       plan_(plan),
       scale_(Partitioner::random(plan.ranges, 1)),
-      levels_(partition_levels(plan.splits, snapshot.attributes.size())),
+      levels_(partition_levels(plan.kind, plan.splits, snapshot.attributes.size())),
       stream_(stream),
       num_rows_(static_cast<std::uint32_t>(plan.sample_rows)),
       minimum_(send(scale_.minimum(), stream)),
@@ -58,7 +58,7 @@ Partitioner CutSearch::find() {
   for (std::size_t level = 0; level < levels_.size(); ++level)
     visit_value_type(snapshot_, [&]<typename T>(T) { cut<T>(level); });
   return Partitioner::restore(Partitioning::angle, scale_.minimum(), scale_.maximum(), plan_.splits,
-                              fetch(cuts_, stream_), num_parts_);
+                              fetch(cuts_, stream_), {}, num_parts_);
 }
 
 template <typename T>

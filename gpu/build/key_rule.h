@@ -23,6 +23,7 @@ struct KeyRule {
   PartitionLevel levels[kMaxLevels];
   ScaleRef scale;
   const double* cuts;
+  const std::uint8_t* own_coordinates;  // kd: of each cut, as of order_key.h
   std::uint64_t num_rows;
   std::uint32_t num_levels;
   std::uint32_t num_partitions;

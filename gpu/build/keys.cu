@@ -8,14 +8,28 @@ namespace {
 
 constexpr unsigned kThreads = 128;
 
-__device__ std::uint32_t find_partition(const Tuple& tuple, std::uint64_t row, const KeyRule& rule) {
+// value(i): attribute i as it is stored.
+template <typename Value>
+__device__ std::uint32_t find_partition(const Tuple& tuple, const Value& value, std::uint64_t row,
+                                        const KeyRule& rule) {
   // A table of so many rows that the product does not fit fits nowhere.
   if (rule.is_random) return static_cast<std::uint32_t>(row * rule.num_partitions / rule.num_rows);
   std::uint32_t partition = 0;
   for (std::uint32_t n = 0; n < rule.num_levels; ++n) {
     const PartitionLevel& level = rule.levels[n];
-    partition = refined(partition, level, rule.cuts + level.first_cut, tuple.upper(level.coordinate),
-                        tuple.lower(level.coordinate));
+    std::uint32_t coordinate = level.coordinate;
+    double upper = 0, lower = 1;
+    if (coordinate == kOwnCoordinate)
+      coordinate = rule.own_coordinates[level.first_cut + level.cuts_of(partition)];
+    if (level.coordinate == kOwnCoordinate && coordinate < kFirstAngle) {
+      const auto stored = static_cast<double>(value(static_cast<int>(coordinate)));
+      upper = scaled_to_one(stored, rule.scale.minimum[coordinate], rule.scale.inverse[coordinate]);
+    } else {
+      if (level.coordinate == kOwnCoordinate) coordinate -= kFirstAngle;
+      upper = tuple.upper(coordinate);
+      lower = tuple.lower(coordinate);
+    }
+    partition = refined(partition, level, rule.cuts + level.first_cut, upper, lower);
   }
   return partition;
 }
@@ -38,7 +52,7 @@ __global__ void __launch_bounds__(kThreads)
   Tuple tuple;
   const auto value = [&](int i) { return stored_value<T>(chunk.columns[i], row); };
   read_tuple(chunk.num_columns, rule.scale, value, tuple);
-  const std::uint32_t partition = find_partition(tuple, chunk.first_row + row, rule);
+  const std::uint32_t partition = find_partition(tuple, value, chunk.first_row + row, rule);
   keys[row] =
       key_in(partition, pack_order(tuple.largest, tuple.sum / static_cast<double>(chunk.num_columns)));
   if (counts != nullptr) count(counts, partition);

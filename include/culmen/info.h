@@ -21,7 +21,7 @@ struct IndexInfo {
   std::vector<AttributeInfo> attributes;
   ValueType value_type = ValueType::float32;
   bool has_labels = false;
-  Partitioning partitioning = Partitioning::angle;
+  Partitioning partitioning = Partitioning::kd;
   int num_splits = 0;  // 0 for random partitions
   std::uint64_t num_partitions = 0;
   int block_rows = 0;

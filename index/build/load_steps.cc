@@ -36,8 +36,15 @@ std::uint32_t wanted_partitions(const Snapshot& snapshot, const BuildOptions& op
       std::clamp<std::uint64_t>(leaves / kLeavesPerPartition, 1, kMaxPartitions));
 }
 
-std::vector<std::int32_t> wanted_splits(int num_attributes, std::uint32_t num_partitions, int num_splits) {
-  if (num_splits == 0) return choose_splits(num_attributes, num_partitions);
+// Of more attributes than a group has, halves by single ones leave more to read (docs/decisions/0020-kd-partitions.md).
+Partitioning kind_of(const BuildOptions& options, int num_attributes) {
+  if (options.partitioning != Partitioning::automatic) return options.partitioning;
+  return options.num_splits > 0 || num_attributes > kMaxGroupSize ? Partitioning::angle : Partitioning::kd;
+}
+
+std::vector<std::int32_t> wanted_splits(Partitioning kind, int num_attributes, std::uint32_t num_partitions,
+                                        int num_splits) {
+  if (num_splits == 0) return choose_splits(kind, num_attributes, num_partitions);
   if (std::pow(num_splits, num_attributes - 1) > kMaxPartitions)
     throw InvalidArgument(std::to_string(num_splits) + " splits of " + std::to_string(num_attributes - 1) +
                           " angles make more than " + std::to_string(kMaxPartitions) +
@@ -132,12 +139,12 @@ std::vector<AttributeStats> usual_ranges(const Snapshot& snapshot, const TableVi
 
 PartitionPlan plan_partitions(const Snapshot& snapshot, const TableView& table, const BuildOptions& options) {
   const std::uint32_t partitions = wanted_partitions(snapshot, options);
-  if (options.partitioning == Partitioning::random) {
-    if (options.num_splits != 0) throw InvalidArgument("num_splits goes with angle partitions only");
-    return {Partitioning::random, usual_ranges(snapshot, table), partitions, {}, 0};
-  }
-  return {Partitioning::angle, usual_ranges(snapshot, table), partitions,
-          wanted_splits(snapshot.num_attributes(), partitions, options.num_splits),
+  const Partitioning kind = kind_of(options, snapshot.num_attributes());
+  if (kind != Partitioning::angle && options.num_splits != 0)
+    throw InvalidArgument("num_splits goes with angle partitions only");
+  if (kind == Partitioning::random) return {kind, usual_ranges(snapshot, table), partitions, {}, 0};
+  return {kind, usual_ranges(snapshot, table), partitions,
+          wanted_splits(kind, snapshot.num_attributes(), partitions, options.num_splits),
           std::min(snapshot.num_tuples, std::max(kSampleRows, kSampleRowsPerPartition * partitions))};
 }
 
@@ -147,8 +154,8 @@ std::shared_ptr<const Partitioner> make_partitioner(const Snapshot& snapshot, co
     return std::make_shared<const Partitioner>(Partitioner::random(plan.ranges, plan.num_partitions));
   std::vector<std::uint64_t> rows(plan.sample_rows);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = row_of_sample(i, plan.sample_rows, table.num_rows);
-  return std::make_shared<const Partitioner>(
-      Partitioner::angle(plan.ranges, std::move(plan.splits), read_rows(snapshot, table, rows)));
+  return std::make_shared<const Partitioner>(Partitioner::from_sample(
+      plan.kind, plan.ranges, std::move(plan.splits), read_rows(snapshot, table, rows)));
 }
 
 std::vector<PartitionRange> cut_partitions(std::span<const std::uint64_t> first_rows, int block_rows) {

@@ -29,8 +29,8 @@ struct PartitionPlan {
   Partitioning kind;
   std::vector<AttributeStats> ranges;  // usual_ranges
   std::uint32_t num_partitions;        // random
-  std::vector<std::int32_t> splits;    // angle: of each level
-  std::uint64_t sample_rows;           // angle: that the cuts are chosen from
+  std::vector<std::int32_t> splits;    // kd, angle: of each level
+  std::uint64_t sample_rows;           // kd, angle: that the cuts are chosen from
 };
 
 // For what start_snapshot has left. Throws InvalidArgument.

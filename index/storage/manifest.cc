@@ -31,8 +31,9 @@ constexpr int kMaxUnitExponent = 1000;
 
 constexpr EnumNames<Preference, 2> kPreferences = {"preference",
                                                    {{{"high", Preference::high}, {"low", Preference::low}}}};
-constexpr EnumNames<Partitioning, 2> kPartitionings = {
-    "partitioning", {{{"angle", Partitioning::angle}, {"random", Partitioning::random}}}};
+constexpr EnumNames<Partitioning, 3> kPartitionings = {
+    "partitioning",
+    {{{"kd", Partitioning::kd}, {"angle", Partitioning::angle}, {"random", Partitioning::random}}}};
 constexpr EnumNames<ValueType, 2> kValueTypes = {
     "value type", {{{"float32", ValueType::float32}, {"float64", ValueType::float64}}}};
 
@@ -325,7 +326,7 @@ void parse_partitioning(const Members& members, Manifest& manifest) {
   if (manifest.partitioning == Partitioning::random && !(manifest.splits.empty() && manifest.num_cuts == 0))
     members.fail("is random and yet has splits or cuts");
   // Each cut makes one part more.
-  if (manifest.partitioning == Partitioning::angle && manifest.num_cuts + 1 != manifest.num_partitions)
+  if (manifest.partitioning != Partitioning::random && manifest.num_cuts + 1 != manifest.num_partitions)
     members.fail("has a number of cuts that does not make its partitions");
 }
 

@@ -46,7 +46,7 @@ class IndexInfo:
     attributes: tuple[AttributeInfo, ...]
     value_type: str  #: "float32" or "float64"
     has_labels: bool
-    partitioning: str  #: "angle" or "random"
+    partitioning: str  #: "kd", "angle" or "random"
     num_partitions: int
     block_rows: int
     num_blocks: int

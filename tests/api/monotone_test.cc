@@ -90,8 +90,9 @@ TEST_P(Monotone, FunctionsAreAnsweredAsBruteForceDoes) {
     const ValueType value_type = random_value_type(random, table.view());
     const Oracle oracle(table.view(), value_type == ValueType::float32);
     const Index index = Index::build(
-        table.view(), random_build_options(random, random.pick({Partitioning::angle, Partitioning::random}),
-                                           value_type, table.columns.size()));
+        table.view(), random_build_options(
+                          random, random.pick({Partitioning::kd, Partitioning::angle, Partitioning::random}),
+                          value_type, table.columns.size()));
     std::vector<double> weights(static_cast<std::size_t>(d));
     for (double& weight : weights) weight = random.chance(0.3) ? 0 : random.unit();
     weights[random.below(weights.size())] = 0.5;

@@ -75,7 +75,7 @@ TEST_P(Answers, BreakTiesBySmallerId) {
   table.attributes = {{"a"}};
   table.columns.emplace_back(equal);
   for (std::int64_t i = 0; i < 1000; ++i) table.ids.push_back(i * 7919 % 1000 - 500);
-  for (const Partitioning partitioning : {Partitioning::angle, Partitioning::random}) {
+  for (const Partitioning partitioning : {Partitioning::kd, Partitioning::angle, Partitioning::random}) {
     const std::vector<Hit> hits = search(build(table, partitioning), {.weights = {1}, .k = 10}).hits;
     ASSERT_EQ(hits.size(), 10u);
     for (std::size_t rank = 0; rank < hits.size(); ++rank)

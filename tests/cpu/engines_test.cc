@@ -80,11 +80,11 @@ class Trial {
 
  private:
   void build(ValueType value_type) {
-    for (const Partitioning partitioning : {Partitioning::angle, Partitioning::random}) {
+    for (const Partitioning partitioning :
+         {random_.chance(0.6) ? Partitioning::kd : Partitioning::angle, Partitioning::random}) {
       const BuildOptions options =
           random_build_options(random_, partitioning, value_type, table_.columns.size());
-      const std::string name = std::string(partitioning == Partitioning::angle ? "angle" : "random") +
-                               std::string(" B=") + std::to_string(options.block_rows);
+      const std::string name = name_of(partitioning) + " B=" + std::to_string(options.block_rows);
       subjects_.push_back({name, Index::build(table_.view(), options)});
     }
     if (seed_ % kReopenEvery != 0) return;

@@ -32,15 +32,14 @@ std::vector<Kind> all_kinds() {
   for (const bool float32 : {false, true})
     for (const bool many : {false, true})
       for (const bool balanced : {false, true})
-        for (const Partitioning partitioning : {Partitioning::angle, Partitioning::random})
+        for (const Partitioning partitioning : {Partitioning::kd, Partitioning::angle, Partitioning::random})
           kinds.push_back({float32, many, balanced, partitioning});
   return kinds;
 }
 
-std::string name_of(const Kind& kind) {
+std::string name_of_kind(const Kind& kind) {
   return std::string(kind.float32 ? "float32" : "float64") + (kind.many_attributes ? "_many" : "_few") +
-         (kind.balanced ? "_balanced" : "_any") +
-         (kind.partitioning == Partitioning::angle ? "_angle" : "_random");
+         (kind.balanced ? "_balanced" : "_any") + "_" + name_of(kind.partitioning);
 }
 
 // The smallest attribute of all: rises in each.
@@ -158,13 +157,13 @@ TEST_P(EnginesOnMovedValues, ReturnTheOraclesRowsAndScoreBits) {
   for (std::uint64_t t = 1; t <= num_trials; ++t) {
     const std::uint64_t seed = only_seed() != 0 ? only_seed() : t;
     ASSERT_EQ(Trial(seed, GetParam()).run(), "")
-        << rerun_command(seed, "moved_values_test", "*/" + name_of(GetParam()));
+        << rerun_command(seed, "moved_values_test", "*/" + name_of_kind(GetParam()));
     if (only_seed() != 0) return;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(AllKinds, EnginesOnMovedValues, testing::ValuesIn(all_kinds()),
-                         [](const auto& suite) { return name_of(suite.param); });
+                         [](const auto& suite) { return name_of_kind(suite.param); });
 
 // ---- The two ways in which bounds went wrong, each by itself
 

@@ -128,7 +128,7 @@ Base make_base(const storage::Shape& shape) {
 constexpr std::size_t kNumSmall = 5;
 const std::vector<Base>& bases() {
   static const std::vector<Base> all = {
-      make_base({.rows = 20, .attributes = 2, .partitions = 2}),
+      make_base({.rows = 20, .attributes = 2, .partitioning = Partitioning::kd, .partitions = 2}),
       make_base({.rows = 20, .attributes = 1, .labels = false, .partitioning = Partitioning::random}),
       make_base({.rows = 5, .attributes = 3, .float64 = true}),
       make_base({.rows = 40,
@@ -138,6 +138,7 @@ const std::vector<Base>& bases() {
                  .partitions = 2}),
       make_base({.rows = 0, .attributes = 3}),
       make_base({.rows = 100, .attributes = 2, .partitions = 3}),
+      make_base({.rows = 400, .attributes = 3, .partitioning = Partitioning::kd, .partitions = 15}),
       make_base({.rows = 700,
                  .attributes = 1,
                  .labels = false,

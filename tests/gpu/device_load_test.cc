@@ -86,7 +86,7 @@ std::string difference(const Outcome& a, const Outcome& b) {
 BuildOptions random_options(Random& random, int num_attributes) {
   BuildOptions options;
   options.block_rows = random.pick({0, 16, 16, 32, 48, 96, 128, 272, 4096});
-  if (random.chance(0.3)) options.partitioning = Partitioning::random;
+  options.partitioning = random.pick({Partitioning::kd, Partitioning::angle, Partitioning::random});
   if (random.chance(0.6)) options.num_partitions = 1 + static_cast<int>(random.below(40));
   if (options.partitioning == Partitioning::angle && num_attributes <= 6 && random.chance(0.2))
     options.num_splits = random.between(1, 3);
@@ -156,7 +156,7 @@ TEST(DeviceLoad, TakesAnyNumberOfRows) {
     Random random(num_rows);
     const Table table = random_table(random, ValueClass::uniform_f32, num_rows, 3);
     for (const int partitions : {1, 7})
-      for (const Partitioning partitioning : {Partitioning::angle, Partitioning::random}) {
+      for (const Partitioning partitioning : {Partitioning::kd, Partitioning::angle, Partitioning::random}) {
         const BuildOptions options{
             .partitioning = partitioning, .num_partitions = partitions, .block_rows = 16};
         EXPECT_EQ(difference(of_cpu(table.view(), options), of_gpu(table.view(), options)), "")

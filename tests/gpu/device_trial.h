@@ -41,7 +41,8 @@ struct Trial {
       queries.push_back(query);
       expected.push_back(oracle.search(query));
     }
-    options = random_build_options(random, random.pick({Partitioning::angle, Partitioning::random}),
+    options = random_build_options(random,
+                                   random.pick({Partitioning::kd, Partitioning::angle, Partitioning::random}),
                                    value_type, table.columns.size());
     memory =
         random.pick({DeviceMemory::device, DeviceMemory::device, DeviceMemory::host, DeviceMemory::managed});

@@ -42,7 +42,9 @@ TEST(Partitioner, GivesATupleTheSameKeyInEveryChunk) {
   const TupleChunk all = random_chunk(random, 1000, 5);
   const std::vector<AttributeStats> stats = stats_of(all);
   for (const Partitioner& partitioner :
-       {Partitioner::angle(stats, {3, 5, 2, 2}, all), Partitioner::random(stats, 7)}) {
+       {Partitioner::from_sample(Partitioning::angle, stats, {3, 5, 2, 2}, all),
+        Partitioner::from_sample(Partitioning::kd, stats, {3, 5, 2, 2}, all),
+        Partitioner::random(stats, 7)}) {
     std::vector<OrderKey> at_once(1000);
     partitioner.keys(all, 0, 1000, at_once);
     for (const std::size_t chunk : {1, 3, 8, 17, 64, 333}) {
@@ -72,17 +74,58 @@ TEST(Partitioner, OrdersByLargestScaledAttributeDescending) {
 TEST(Partitioner, CutsIntoPartsOfLikeSize) {
   Random random(2);
   const TupleChunk all = random_chunk(random, 20'000, 3);
-  const Partitioner partitioner = Partitioner::angle(stats_of(all), {1, 4, 2}, all);
-  ASSERT_EQ(partitioner.num_partitions(), 8u);
-  std::vector<OrderKey> keys(20'000);
-  partitioner.keys(all, 0, 20'000, keys);
-  std::vector<int> count(8, 0);
-  for (const OrderKey key : keys) {
-    ASSERT_LT(partition_of(key), 8u);
-    ++count[partition_of(key)];
+  for (const Partitioning kind : {Partitioning::angle, Partitioning::kd}) {
+    const Partitioner partitioner = Partitioner::from_sample(kind, stats_of(all), {1, 4, 2}, all);
+    ASSERT_EQ(partitioner.num_partitions(), 8u);
+    std::vector<OrderKey> keys(20'000);
+    partitioner.keys(all, 0, 20'000, keys);
+    std::vector<int> count(8, 0);
+    for (const OrderKey key : keys) {
+      ASSERT_LT(partition_of(key), 8u);
+      ++count[partition_of(key)];
+    }
+    EXPECT_EQ(std::accumulate(count.begin(), count.end(), 0), 20'000);
+    for (const int rows : count) EXPECT_GT(rows, 20'000 / 8 / 4);
   }
-  EXPECT_EQ(std::accumulate(count.begin(), count.end(), 0), 20'000);
-  for (const int rows : count) EXPECT_GT(rows, 20'000 / 8 / 4);
+}
+
+TEST(Partitioner, HalvesByTheAttributeThatSpreadsTheFarthest) {
+  Random random(6);
+  TupleChunk all(4000, 3);
+  for (std::size_t r = 0; r < 4000; ++r) {
+    all(r, 0) = random.uniform(0, 1) * 0.4;
+    all(r, 1) = random.uniform(0, 1);
+    all(r, 2) = random.uniform(0, 1) * 0.8;
+  }
+  const std::vector<AttributeStats> stats(3, {0, 1, -1074});
+  const Partitioner partitioner = Partitioner::from_sample(Partitioning::kd, stats, {1, 2, 2}, all);
+  const std::vector<std::uint8_t> wanted = {1, 2, 2};  // halved, the second is narrower than the third
+  EXPECT_EQ(partitioner.own_coordinates(), wanted);
+  std::vector<OrderKey> keys(4000);
+  partitioner.keys(all, 0, 4000, keys);
+  for (std::size_t r = 0; r < 4000; ++r)
+    EXPECT_EQ(partition_of(keys[r]) / 2 == 1, all(r, 1) >= partitioner.cuts()[0]) << r;
+}
+
+TEST(Partitioner, HalvesByAnglesWhereNoAttributeSpreads) {
+  Random random(7);
+  TupleChunk all(4000, 3);
+  for (std::size_t r = 0; r < 4000; ++r)
+    for (std::size_t i = 0; i < 3; ++i) all(r, i) = random.chance(0.05) ? random.unit() : 0;
+  const Partitioner partitioner = Partitioner::from_sample(
+      Partitioning::kd, std::vector<AttributeStats>(3, {0, 1, -1074}), {1, 2, 2}, all);
+  EXPECT_EQ(partitioner.own_coordinates()[0], kFirstAngle + 1);
+}
+
+TEST(Partitioner, HalvesASingleAttributeToo) {
+  Random random(8);
+  const TupleChunk all = random_chunk(random, 4000, 1);
+  const Partitioner partitioner = Partitioner::from_sample(Partitioning::kd, stats_of(all), {3, 2, 2}, all);
+  std::vector<OrderKey> keys(4000);
+  partitioner.keys(all, 0, 4000, keys);
+  std::vector<int> count(12, 0);
+  for (const OrderKey key : keys) ++count[partition_of(key)];
+  for (const int rows : count) EXPECT_GT(rows, 100);
 }
 
 TEST(Partitioner, CutsPositionsIntoEqualParts) {
@@ -96,20 +139,38 @@ TEST(Partitioner, CutsPositionsIntoEqualParts) {
 TEST(Partitioner, RestoredFromItsPartsGivesTheSameKeys) {
   Random random(4);
   const TupleChunk all = random_chunk(random, 500, 4);
-  const Partitioner made = Partitioner::angle(stats_of(all), {3, 2, 2, 2}, all);
-  const Partitioner restored = Partitioner::restore(made.kind(), made.minimum(), made.maximum(),
-                                                    made.splits(), made.cuts(), made.num_partitions());
-  std::vector<OrderKey> before(500), after(500);
-  made.keys(all, 0, 500, before);
-  restored.keys(all, 0, 500, after);
-  EXPECT_EQ(before, after);
+  for (const Partitioning kind : {Partitioning::angle, Partitioning::kd}) {
+    const Partitioner made = Partitioner::from_sample(kind, stats_of(all), {3, 2, 2, 2}, all);
+    const Partitioner restored =
+        Partitioner::restore(made.kind(), made.minimum(), made.maximum(), made.splits(), made.cuts(),
+                             made.own_coordinates(), made.num_partitions());
+    std::vector<OrderKey> before(500), after(500);
+    made.keys(all, 0, 500, before);
+    restored.keys(all, 0, 500, after);
+    EXPECT_EQ(before, after);
+  }
+}
+
+TEST(Partitioner, RefusesCoordinatesThatAreNotThere) {
+  const auto restore = [](Partitioning kind, std::vector<std::uint8_t> own) {
+    return Partitioner::restore(kind, {0, 0}, {1, 1}, {1, 2}, {0.5}, std::move(own), 2);
+  };
+  EXPECT_NO_THROW(restore(Partitioning::kd, {1}));
+  EXPECT_NO_THROW(restore(Partitioning::kd, {kFirstAngle + 1}));
+  EXPECT_NO_THROW(restore(Partitioning::angle, {}));
+  EXPECT_THROW(restore(Partitioning::kd, {}), InvalidArgument);
+  EXPECT_THROW(restore(Partitioning::kd, {2}), InvalidArgument);
+  EXPECT_THROW(restore(Partitioning::kd, {kFirstAngle}), InvalidArgument);
+  EXPECT_THROW(restore(Partitioning::kd, {kFirstAngle + 2}), InvalidArgument);
+  EXPECT_THROW(restore(Partitioning::angle, {1}), InvalidArgument);
 }
 
 TEST(Partitioner, RefusesPartsThatDoNotFitTogether) {
   const std::vector<double> two = {0, 0}, cuts = {0.5};
   const auto restore = [&](std::vector<std::int32_t> splits, std::vector<double> c,
                            std::uint32_t partitions) {
-    return Partitioner::restore(Partitioning::angle, two, two, std::move(splits), std::move(c), partitions);
+    return Partitioner::restore(Partitioning::angle, two, two, std::move(splits), std::move(c), {},
+                                partitions);
   };
   EXPECT_NO_THROW(restore({2}, cuts, 2));
   EXPECT_THROW(restore({2}, cuts, 3), InvalidArgument);
@@ -120,7 +181,7 @@ TEST(Partitioner, RefusesPartsThatDoNotFitTogether) {
   EXPECT_THROW(restore({2, 1}, cuts, 2), InvalidArgument) << "only the shells may be one";
   EXPECT_NO_THROW(restore({2, 2}, {0.5, 0.5, 0.5}, 4));
   EXPECT_THROW(restore({2, 2}, {0.5, 0.5}, 4), InvalidArgument) << "each part has a cut of its own";
-  EXPECT_THROW(Partitioner::restore(Partitioning::angle, {0}, {1}, {2, 2}, {0.5, 0.5, 0.5}, 4),
+  EXPECT_THROW(Partitioner::restore(Partitioning::angle, {0}, {1}, {2, 2}, {0.5, 0.5, 0.5}, {}, 4),
                InvalidArgument)
       << "one attribute has no angle";
   EXPECT_THROW(restore({2}, cuts, 0), InvalidArgument);
@@ -130,12 +191,13 @@ TEST(ChooseSplits, ComesNearTheNumberAskedForAndNeverAbove) {
   for (int d = 2; d <= 20; ++d) {
     for (const std::uint32_t wanted : {1u, 2u, 3u, 10u, 512u, 2048u, 1u << 14, kMaxPartitions}) {
       std::uint64_t product = 1;
-      for (const std::int32_t parts : choose_splits(d, wanted)) product *= static_cast<std::uint64_t>(parts);
+      for (const std::int32_t parts : choose_splits(Partitioning::angle, d, wanted))
+        product *= static_cast<std::uint64_t>(parts);
       EXPECT_LE(product, wanted);
       EXPECT_GT(product * 3, wanted) << d;
     }
   }
-  EXPECT_TRUE(choose_splits(1, 1000).empty());
+  EXPECT_TRUE(choose_splits(Partitioning::angle, 1, 1000).empty());
 }
 
 }  // namespace

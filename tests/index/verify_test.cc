@@ -134,7 +134,7 @@ TEST(Verify, FindsNoFaultInSoundSnapshots) {
   Random random(2);
   for (const ValueClass value_class : all_value_classes())
     for (const std::size_t num_rows : {std::size_t{0}, std::size_t{1}, std::size_t{17}, std::size_t{1500}})
-      for (const Partitioning partitioning : {Partitioning::angle, Partitioning::random}) {
+      for (const Partitioning partitioning : {Partitioning::kd, Partitioning::angle, Partitioning::random}) {
         const Table table = random_table(random, value_class, num_rows, random.between(1, 12));
         const std::vector<std::string> faults = verify_snapshot(
             *bulk_load(table.view(), {.partitioning = partitioning, .num_partitions = 6, .block_rows = 16}),

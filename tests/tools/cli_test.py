@@ -852,7 +852,7 @@ class InfoTest(Case):
         info = json.loads(self.culmen("info", "index", "--json")[0])
         self.assertEqual((info["rows"], info["labels"], info["value_type"]), (4, True, "float64"))
         self.assertEqual(info["attributes"][0], {"name": "price", "prefer": "low", "minimum": 60.1, "maximum": 200})
-        self.assertEqual((info["partitioning"], info["rounded_values"]), ("angle", 0))
+        self.assertEqual((info["partitioning"], info["rounded_values"]), ("kd", 0))
 
     def test_shows_the_options_of_the_build(self):
         self.write("t.csv", "a,b\n0.1,2\n3,4\n")

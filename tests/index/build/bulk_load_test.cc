@@ -40,7 +40,7 @@ TEST(BulkLoad, MakesTheSameBytesWithAnyNumberOfThreadsAndAnySimdTarget) {
        {ValueClass::uniform_f64, ValueClass::small_integers, ValueClass::mixed}) {
     Random random(1);
     const Table table = random_table(random, value_class, 5000, 11);
-    for (const Partitioning partitioning : {Partitioning::angle, Partitioning::random}) {
+    for (const Partitioning partitioning : {Partitioning::kd, Partitioning::angle, Partitioning::random}) {
       BuildOptions options{
           .partitioning = partitioning, .num_partitions = 9, .block_rows = 48, .num_threads = 1};
       const std::string expected = bytes_of(*bulk_load(table.view(), options));

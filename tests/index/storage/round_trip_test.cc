@@ -20,7 +20,9 @@ TEST(RoundTrip, KeepsEveryPartOfASnapshotOfAnyShape) {
       shape.seed = rows * 32 + static_cast<std::uint64_t>(attributes);
       shape.float64 = shape.seed % 2 == 0;
       shape.labels = shape.seed % 3 != 0;
-      shape.partitioning = shape.seed % 5 == 0 ? Partitioning::random : Partitioning::angle;
+      shape.partitioning = shape.seed % 5 == 0  ? Partitioning::random
+                           : shape.seed % 5 < 3 ? Partitioning::angle
+                                                : Partitioning::kd;
       shape.partitions = static_cast<int>(shape.seed % 7);
       shape.block_rows = shape.seed % 11 == 0 ? 48 : 16;
       const auto snapshot = make_snapshot(shape);

@@ -97,7 +97,8 @@ class Trial {
   std::string run() {
     const ValueType type = float32_ ? ValueType::float32 : ValueType::float64;
     BuildOptions options = random_build_options(
-        random_, random_.pick({Partitioning::angle, Partitioning::random}), type, attributes_.size());
+        random_, random_.pick({Partitioning::kd, Partitioning::angle, Partitioning::random}), type,
+        attributes_.size());
     if (random_.chance(0.5)) options.block_rows = 16;
     TreeWriter writer(bulk_load(TableOf(rows_, attributes_, labels_).view(), options));
     std::deque<std::pair<std::shared_ptr<const Snapshot>, UserRows>> kept;

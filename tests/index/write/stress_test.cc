@@ -324,7 +324,7 @@ TEST(TreeWriter, TakesThousandsOfRowsInOneLeaf) {
 TEST(TreeWriter, TakesIdsAtTheEndsOfTheirRange) {
   constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
   constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
-  for (const Partitioning partitioning : {Partitioning::angle, Partitioning::random}) {
+  for (const Partitioning partitioning : {Partitioning::kd, Partitioning::angle, Partitioning::random}) {
     Tree tree(random_rows(500, 3, 7), {.partitioning = partitioning, .num_partitions = 3});
     for (const std::int64_t id : {kLowest, kHighest, std::int64_t{-1}, kLowest + 1, kHighest - 1}) {
       ChangeMaker batch = tree.batch();

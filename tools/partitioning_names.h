@@ -1,0 +1,31 @@
+// Partitionings as people call them.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "culmen/schema.h"
+
+namespace culmen::tools {
+
+inline constexpr std::array<std::pair<std::string_view, Partitioning>, 4> kPartitionings = {
+    {{"auto", Partitioning::automatic},
+     {"kd", Partitioning::kd},
+     {"angle", Partitioning::angle},
+     {"random", Partitioning::random}}};
+
+inline std::string_view partitioning_name(Partitioning wanted) {
+  for (const auto& [name, partitioning] : kPartitionings)
+    if (partitioning == wanted) return name;
+  return "";
+}
+
+// Of one of these names.
+inline Partitioning parse_partitioning(std::string_view wanted) {
+  for (const auto& [name, partitioning] : kPartitionings)
+    if (name == wanted) return partitioning;
+  return Partitioning::automatic;
+}
+
+}  // namespace culmen::tools
