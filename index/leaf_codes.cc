@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "index/blocks.h"
 
@@ -15,35 +16,46 @@ void write_column(const T* column, std::size_t num_rows, double minimum, double 
   if (!std::isfinite(step)) return;  // readers leave such a leaf's codes alone
   for (std::size_t r = 0; r < num_rows; ++r) {
     const double steps = (static_cast<double>(column[r]) - minimum) / step;
-    const auto code = static_cast<std::uint32_t>(std::min(steps, kCodeIntervals - 1.0));
+    const auto code = static_cast<std::uint32_t>(std::clamp(steps, 0.0, kCodeIntervals - 1.0));
     words[r % num_words] |= static_cast<std::uint16_t>(code << (4 * (r / num_words)));
   }
 }
 
+// codes: [num_attributes][num_code_words]
 template <typename T>
-void write_codes(Blocks& blocks, std::size_t leaf, std::size_t num_rows) {
+void write_codes(const Blocks& blocks, std::size_t leaf, std::size_t num_rows, std::uint16_t* codes) {
   const BlockShape& shape = blocks.shape();
   const T* values = reinterpret_cast<const T*>(blocks.values(leaf));
   const T* corners = reinterpret_cast<const T*>(blocks.corners(leaf));
   const std::size_t num_words = num_code_words(shape.block_rows);
   for (std::size_t i = 0; i < shape.num_attributes; ++i) {
-    const auto maximum =
-        static_cast<double>(corners[static_cast<std::size_t>(Corner::maximum) * shape.num_attributes + i]);
-    const auto minimum =
-        static_cast<double>(corners[static_cast<std::size_t>(Corner::minimum) * shape.num_attributes + i]);
-    write_column(values + i * shape.block_rows, num_rows, minimum, code_step(minimum, maximum),
-                 blocks.codes(leaf) + i * num_words, num_words);
+    const auto corner = [&](Corner which) {
+      return static_cast<double>(corners[static_cast<std::size_t>(which) * shape.num_attributes + i]);
+    };
+    const double minimum = corner(Corner::minimum);
+    write_column(values + i * shape.block_rows, num_rows, minimum, code_step(minimum, corner(Corner::maximum)),
+                 codes + i * num_words, num_words);
+  }
+}
+
+void write_codes(const Blocks& blocks, std::size_t leaf, std::size_t num_rows, std::uint16_t* codes) {
+  if (blocks.shape().value_bytes == sizeof(float)) {
+    write_codes<float>(blocks, leaf, num_rows, codes);
+  } else {
+    write_codes<double>(blocks, leaf, num_rows, codes);
   }
 }
 
 }  // namespace
 
 void write_leaf_codes(Blocks& blocks, std::size_t leaf, std::size_t num_rows) {
-  if (blocks.shape().value_bytes == sizeof(float)) {
-    write_codes<float>(blocks, leaf, num_rows);
-  } else {
-    write_codes<double>(blocks, leaf, num_rows);
-  }
+  write_codes(blocks, leaf, num_rows, blocks.codes(leaf));
+}
+
+bool are_leaf_codes(const Blocks& blocks, std::size_t leaf, std::size_t num_rows) {
+  std::vector<std::uint16_t> codes(blocks.shape().code_words());
+  write_codes(blocks, leaf, num_rows, codes.data());
+  return std::equal(codes.begin(), codes.end(), blocks.codes(leaf));
 }
 
 }  // namespace culmen

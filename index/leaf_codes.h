@@ -38,4 +38,7 @@ inline double code_step(double minimum, double maximum) {
 // Of a leaf whose values and corners are there.
 void write_leaf_codes(Blocks& blocks, std::size_t leaf, std::size_t num_rows);
 
+// Whether the leaf has the codes that write_leaf_codes would give it.
+bool are_leaf_codes(const Blocks& blocks, std::size_t leaf, std::size_t num_rows);
+
 }  // namespace culmen

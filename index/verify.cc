@@ -11,6 +11,7 @@
 
 #include "base/floating_point_scope.h"
 #include "index/block_bounds.h"
+#include "index/leaf_codes.h"
 #include "index/tree_height.h"
 
 namespace culmen {
@@ -166,6 +167,8 @@ void Verifier::check_leaf(std::size_t position) {
   if (*std::min_element(ids, ids + header.num_rows) != header.min_id)
     fault(leaf_name(leaf), "its smallest id is not " + std::to_string(header.min_id));
   check_rows(leaf, s_.corner<T>(leaf, Corner::maximum), s_.corner<T>(leaf, Corner::minimum));
+  if (!are_leaf_codes(*s_.blocks, leaf, header.num_rows))
+    fault(leaf_name(leaf), "its codes are not those of its values and corners");
   check_order(position);
 }
 
