@@ -33,8 +33,8 @@ void write_codes(const Blocks& blocks, std::size_t leaf, std::size_t num_rows, s
       return static_cast<double>(corners[static_cast<std::size_t>(which) * shape.num_attributes + i]);
     };
     const double minimum = corner(Corner::minimum);
-    write_column(values + i * shape.block_rows, num_rows, minimum, code_step(minimum, corner(Corner::maximum)),
-                 codes + i * num_words, num_words);
+    write_column(values + i * shape.block_rows, num_rows, minimum,
+                 code_step(minimum, corner(Corner::maximum)), codes + i * num_words, num_words);
   }
 }
 

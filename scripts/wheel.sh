@@ -64,9 +64,20 @@ for preset in json.load(open("CMakePresets.json"))["configurePresets"]:
         print(preset["cacheVariables"]["CMAKE_CUDA_ARCHITECTURES"])')
   cuda=(-Ccmake.define.CULMEN_CUDA=ON "-Ccmake.define.CMAKE_CUDA_ARCHITECTURES=$cards")
 fi
-# The wheel is made of the source distribution, so that one build shows both to be whole. auditwheel takes zlib for a part of
-# every Linux, and would leave it outside.
-"$python" -m build -q --no-isolation "${cuda[@]}" -Ccmake.define.ZLIB_USE_STATIC_LIBS=ON -o "$work/dist" python
+# Of the tree, where ccache knows the files by their paths. auditwheel takes zlib for a part of every Linux, and would leave
+# it outside.
+"$python" -m build -q --no-isolation --sdist --wheel "${cuda[@]}" -Ccmake.define.ZLIB_USE_STATIC_LIBS=ON -o "$work/dist" python
+
+heading "The source distribution"
+tar -C "$work" -xzf "$work"/dist/culmen-*.tar.gz
+sources=$(echo "$work"/culmen-*/culmen-src)
+tag=$(basename "$work"/dist/culmen-*.whl .whl | cut -d- -f3-)
+ninja -C "build/$tag" -t deps | sed -nE "s#^ +($root/|\.\./\.\./)##p" | grep -v '^build/' | sort -u >"$work/used"
+[[ $(wc -l <"$work/used") -ge 300 ]] || fail "the build of build/$tag does not say what it read"
+missing=$(cd "$sources" && xargs -a "$work/used" ls -d 2>&1 >/dev/null) || fail "the source distribution lacks files: $missing"
+cmake -S "$sources" -B "$work/configured" -DCULMEN_CUDA=OFF -DCULMEN_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$python" \
+  -DCULMEN_BUILD_TESTS=OFF -DCULMEN_BUILD_BENCH=OFF >/dev/null || fail "the source distribution cannot be configured"
+echo "$(wc -l <"$work/used") files that the wheel was built of are in it, and it can be configured"
 
 heading "What the wheel needs"
 auditwheel show "$work"/dist/culmen-*.whl
