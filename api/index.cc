@@ -289,6 +289,7 @@ IndexInfo Index::info() const {
   info.height = s.height;
   info.data_bytes = s.num_tuples * (s.attributes.size() * s.value_bytes() + sizeof(std::int64_t));
   info.overhead_bytes = s.tree_bytes() - info.data_bytes;
+  info.code_bytes = s.num_leaves * s.block_shape().code_words() * sizeof(std::uint16_t);
   info.rounded_values = s.rounded_values;
   if (s.index_uuid != Uuid{}) info.uuid = hex_of(s.index_uuid);
   info.version = s.version;

@@ -72,21 +72,24 @@ void BoundRow::set(std::uint32_t child, float bound, std::uint32_t num_children,
     codes[child] = old.code_of(out);
     return;
   }
-  const double span = old.least * old.largest_steps();
-  if (span > 0 && (out - old.base) * BoundScale::kUsualPart > span &&
-      has_room_for_outlier(child, num_children)) {
-    set_outlier(child, out, num_children, extreme);
-    return;
-  }
+  const BoundRow before = *this;
   float bounds[kFanOut];
-  for (std::uint32_t c = 0; c < num_children; ++c) bounds[c] = (*this)[c];
+  for (std::uint32_t c = 0; c < num_children; ++c) bounds[c] = before[c];
   bounds[child] = bound;
   const std::span all(bounds, num_children);
   encode(all, extreme);
-  const auto is_kept = [&](std::uint32_t c) { return c == child || (*this)[c] == bounds[c]; };
   std::uint32_t kept = 0;
-  while (kept < num_children && is_kept(kept)) ++kept;
-  if (kept == num_children || codes[child] == BoundScale::kOutlier) return;
+  while (kept < num_children && (kept == child || (*this)[kept] == bounds[kept])) ++kept;
+  const bool all_kept = kept == num_children;
+  if (all_kept && (*this)[child] == bound) return;
+  const double span = old.least * old.largest_steps();
+  const bool jumps = span > 0 && (out - old.base) * BoundScale::kJumpPart > span;
+  if (jumps && before.has_room_for_outlier(child, num_children)) {
+    *this = before;
+    set_outlier(child, out, num_children, extreme);
+    return;
+  }
+  if (all_kept || codes[child] == BoundScale::kOutlier) return;
   // The others would lose a little with each step that the base takes. It takes few and large ones, after which their
   // distances, but for the smallest, are as they can be coded.
   const BoundScale fresh = decoded_scale(extreme);

@@ -55,6 +55,9 @@ struct BoundScale {
   // Up to a quarter of the children may be outliers, if all others are in this part of the range, and they themselves in
   // the outer part from kOutlierPart on: of a heavy tail, where sizes are of every order, none is.
   static constexpr double kUsualPart = 0x1p-10, kOutlierPart = 0x1p-2;
+  // One that comes to lie beyond the base by more than the span of all others over this part becomes an outlier at once:
+  // to code the others anew would cost them more.
+  static constexpr double kJumpPart = 0x1p-2;
   CULMEN_HOST_DEVICE static bool may_be_outliers(int num, int num_children) {
     return 4 * num <= num_children + 3;
   }

@@ -57,7 +57,8 @@ std::string json_text(const IndexInfo& info, const RecoveryInfo& log) {
                      {"nodes", info.num_nodes},
                      {"height", info.height},
                      {"data_bytes", info.data_bytes},
-                     {"overhead_bytes", info.overhead_bytes}};
+                     {"overhead_bytes", info.overhead_bytes},
+                     {"code_bytes", info.code_bytes}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
@@ -93,6 +94,7 @@ std::string text(const IndexInfo& info, const RecoveryInfo& log, const std::stri
          fmt::format(
              "overhead    {} ({} of the data)\n", in_bytes(info.overhead_bytes),
              in_percent(static_cast<double>(info.overhead_bytes), static_cast<double>(info.data_bytes))) +
+         fmt::format("codes       {}, in memory only\n", in_bytes(info.code_bytes)) +
          fmt::format("uuid        {}\n", info.uuid) + fmt::format("version     {}\n", info.version) +
          fmt::format("log         {}\n", log_text(log)) +
          (info.compact_advised ? fmt::format("advice      half of the blocks' room is empty: culmen compact "

@@ -35,7 +35,8 @@ struct SearchOptions {
   int num_threads = kAllCores;
 };
 
-// What a search did. Counts are exact; bytes are those of the values and bounds that were read.
+// What a search did. Counts are exact; bytes are those of the values, codes and bounds that were read. A block that a
+// search by bounds has visited counts again if a scan takes over, or if a scan began with it.
 struct SearchStats {
   Engine engine = Engine::automatic;  // the one that answered
   std::uint64_t tuples_in_index = 0;

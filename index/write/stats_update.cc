@@ -1,9 +1,7 @@
 #include "index/write/stats_update.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "index/block_bounds.h"
 #include "index/write/extremes.h"
 
 namespace culmen {
@@ -22,19 +20,11 @@ void StatsUpdate::add_rows(const Change& change) {
   if (s.exact_sums && !sums_are_exact(s.stats, s.units)) loosen_all_bounds();
 }
 
-// Bounds of exact sums were stored without slack. Now that sums may round, each gets as much as a block of
-// the largest values would have.
+// Bounds of exact sums were stored without slack. Now that sums may round, each gets what its own block would have.
 void StatsUpdate::loosen_all_bounds() {
-  Snapshot& s = *tree_.next;
-  s.exact_sums = false;
+  tree_.next->exact_sums = false;
   tree_.nodes.own_all();
-  std::vector<double> max_abs;
-  for (std::size_t i = 0; i < s.units.size(); ++i) {
-    const BoundUnit& unit = s.units[i];
-    max_abs.push_back(
-        std::max(std::fabs(unit.to_units(s.stats[i].minimum)), std::fabs(unit.to_units(s.stats[i].maximum))));
-  }
-  tree_.nodes.loosen_all(bound_slack(s.layout, max_abs));
+  tree_.nodes.loosen_all();
 }
 
 void StatsUpdate::note_removed_row(std::uint32_t slot, std::uint32_t position) {

@@ -1,6 +1,7 @@
 #include "index/write/tree_nodes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -113,26 +114,39 @@ void TreeNodes::own_all() {
   own(std::move(lowest));
 }
 
-void TreeNodes::loosen_all(std::span<const double> slack) {
+void TreeNodes::loosen_all() {
   for (std::uint32_t level = 1; level <= static_cast<std::uint32_t>(next_->height); ++level)
     for_each(pages_.size(), [&](std::size_t p) {
       const auto page = static_cast<PageNumber>(p);
       if (pages_[page].slot == kNoPage || node(page).header().level != level) return;  // or a free page
-      level == 1 ? loosen(owned(page), slack) : cover_children(owned(page));
+      level == 1 ? loosen(owned(page)) : cover_children(owned(page));
     });
 }
 
-void TreeNodes::loosen(MutableNode node, std::span<const double> slack) const {
-  for (std::size_t row = 0; row < slack.size(); ++row) {
-    const Extreme extreme = next_->layout.extreme_of(static_cast<int>(row));
+// A leaf's values are no larger than its bounds: a huge one elsewhere does not loosen them.
+void TreeNodes::loosen(MutableNode node) const {
+  const BoundLayout& layout = next_->layout;
+  const std::uint32_t num_children = node.header().num_children;
+  std::vector<std::vector<double>> slack;  // of each child
+  for (std::uint32_t c = 0; c < num_children; ++c) {
+    std::vector<double> max_abs;
+    for (int i = 0; i < layout.num_attributes(); ++i) {
+      const double highest = node.bounds()[layout.maximum_row(i)][c],
+                   lowest = node.bounds()[layout.minimum_row(i)][c];
+      max_abs.push_back(std::max(std::fabs(highest), std::fabs(lowest)));
+    }
+    slack.push_back(bound_slack(layout, max_abs));
+  }
+  for (std::size_t row = 0; row < static_cast<std::size_t>(layout.num_rows()); ++row) {
+    const Extreme extreme = layout.extreme_of(static_cast<int>(row));
     BoundRow& bounds = node.bounds()[row];
     float loosened[kFanOut];
-    for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
+    for (std::uint32_t c = 0; c < num_children; ++c) {
       const auto bound = static_cast<double>(bounds[c]);
-      loosened[c] =
-          extreme == Extreme::maximum ? bound_above(bound + slack[row]) : bound_below(bound - slack[row]);
+      loosened[c] = extreme == Extreme::maximum ? bound_above(bound + slack[c][row])
+                                                : bound_below(bound - slack[c][row]);
     }
-    bounds.encode(std::span(loosened, node.header().num_children), extreme);
+    bounds.encode(std::span(loosened, num_children), extreme);
   }
 }
 

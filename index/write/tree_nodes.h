@@ -44,8 +44,8 @@ class TreeNodes {
   void own(std::vector<PageNumber> pages, const std::function<void(std::size_t)>& edit = {});
 
   void own_all();
-  // Every bound of every node, all of which are owned, moves outward by the slack of its row.
-  void loosen_all(std::span<const double> slack);
+  // Every bound of every node, all of which are owned, moves outward by the slack of a block of such values.
+  void loosen_all();
 
   struct Edited {
     PageNumber node = kNoPage;
@@ -83,7 +83,7 @@ class TreeNodes {
   PageNumber new_node(std::uint32_t level);
   void drop(PageNumber page);
   void adopt(PageNumber page);
-  void loosen(MutableNode node, std::span<const double> slack) const;
+  void loosen(MutableNode node) const;
   void cover_children(MutableNode above) const;
   bool carry_up(const Edited& edited);
   BoundRows own_bounds(NodeRef node) const;

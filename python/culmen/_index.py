@@ -102,6 +102,11 @@ class Index(Tabular):
                 `rows_dropped` says how many. The others keep their numbers.
             value_type: "automatic" keeps float32 where every value is exactly one, else float64; "float32"
                 rounds; "float64".
+            partitioning: how rows are grouped: "kd", "angle", "random", or "automatic": kd for up to 8 attributes,
+                else angle.
+            num_partitions: about how many groups; kd and angle round it down. 0: chosen.
+            block_rows: rows of a block, a multiple of 16 up to 4096; 0: 96. A group's last block has its
+                room even if it is nearly empty. None of these three changes an answer.
             threads: all cores by default. They never change a byte of the index.
             device: "cuda:0" builds on that GPU; the index is the same.
             progress: True shows a bar, with tqdm where it is installed; or a function.

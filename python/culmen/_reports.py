@@ -54,6 +54,7 @@ class IndexInfo:
     height: int
     data_bytes: int  #: attributes and ids
     overhead_bytes: int  #: tree, bounds, bookkeeping and empty slots
+    code_bytes: int  #: coarse codes beside these, in memory only
     rounded_values: int  #: values changed by value_type="float32"
     uuid: str  #: of an index in a directory; else empty
     version: int

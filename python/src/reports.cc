@@ -57,6 +57,7 @@ nb::dict report(const IndexInfo& info) {
   out["height"] = info.height;
   out["data_bytes"] = info.data_bytes;
   out["overhead_bytes"] = info.overhead_bytes;
+  out["code_bytes"] = info.code_bytes;
   out["rounded_values"] = info.rounded_values;
   out["uuid"] = info.uuid;
   out["version"] = info.version;

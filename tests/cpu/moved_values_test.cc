@@ -4,6 +4,7 @@
 // CULMEN_TEST_CASES=1000000 moved_values_test    so many queries, each to every engine
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -223,6 +224,25 @@ TEST(MovedValues, ArePrunedByOtherAttributesAfterAnOutlierIsErased) {
   const SearchResult result = index.search({.weights = {1, 1e-3, 1}, .k = 5}, {.engine = Engine::bounded});
   EXPECT_EQ(result.hits, index.search({.weights = {1, 1e-3, 1}, .k = 5}, {.engine = Engine::scan}).hits);
   EXPECT_LT(result.stats.tuples_scored, 5'000U);
+}
+
+// Sums of the others are exact, and stay so; none with the huge value is.
+TEST(MovedValues, ArePrunedAsBeforeOnceAHugeOneHasComeAndGone) {
+  Random random(3);
+  Rows rows;
+  for (std::int64_t id = 0; id < 20'000; ++id)
+    for (int i = 0; i < 3; ++i) rows[id].push_back(std::ldexp(random.between(-5000, 5000), -10));
+  Index index = Index::build(TableOf(rows, {{"a"}, {"b"}, {"c"}}).view(), {.block_rows = 16});
+  const Query query = {.weights = {1, -0.3, 0.7}, .k = 5};
+  const auto visited = [&] { return index.search(query, {.engine = Engine::bounded}).stats.blocks_visited; };
+  const std::uint64_t before = visited();
+  for (const double huge : {0x1p57, -0x1p57, 0x1p20}) {
+    const Rows there = {{500, {huge, huge, -huge}}}, back = {{500, rows[500]}};
+    index.upsert(TableOf(there, {{"a"}, {"b"}, {"c"}}).view());
+    index.upsert(TableOf(back, {{"a"}, {"b"}, {"c"}}).view());
+    EXPECT_LE(visited(), before + 8) << huge;
+    EXPECT_EQ(index.verify(), std::vector<std::string>());
+  }
 }
 
 }  // namespace
