@@ -205,8 +205,8 @@ void Partitioner::cut_level(const Coordinates& coordinates, const PartitionLevel
 void Partitioner::refine(const Coordinates& coordinates, const PartitionLevel& level,
                          std::span<std::uint32_t> partition) const {
   const double* const cuts = cuts_.data() + level.first_cut;
-  const std::uint8_t* const of_cuts = own_coordinates_.data() + level.first_cut;
   const bool has_own = level.coordinate == kOwnCoordinate;
+  const std::uint8_t* const of_cuts = has_own ? own_coordinates_.data() + level.first_cut : nullptr;
   for (std::size_t r = 0; r < partition.size(); ++r) {
     const std::uint8_t own = has_own ? of_cuts[level.cuts_of(partition[r])] : std::uint8_t{0};
     const Coordinates::Cut cut = coordinates.at(r, level, own);
