@@ -16,7 +16,8 @@ void write_column(const T* column, std::size_t num_rows, double minimum, double 
   if (!std::isfinite(step)) return;  // readers leave such a leaf's codes alone
   for (std::size_t r = 0; r < num_rows; ++r) {
     const double steps = (static_cast<double>(column[r]) - minimum) / step;
-    const auto code = static_cast<std::uint32_t>(std::clamp(steps, 0.0, kCodeIntervals - 1.0));
+    // Damaged values, which verify meets, may be NaN or below the minimum.
+    const auto code = static_cast<std::uint32_t>(steps > 0 ? std::min(steps, kCodeIntervals - 1.0) : 0.0);
     words[r % num_words] |= static_cast<std::uint16_t>(code << (4 * (r / num_words)));
   }
 }
