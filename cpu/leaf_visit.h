@@ -63,29 +63,17 @@ void prefetch_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLo
     prefetch_bytes(values + static_cast<std::size_t>(term.attribute) * block_rows, block_rows * sizeof(T));
 }
 
-// The rows of a leaf that may reach the floor, with their scores, by their codes if those say enough.
+// Lists the rows of a leaf that may reach the floor by their codes; kAllRows if those say nothing.
 template <typename T>
-std::size_t score_by_codes(const Snapshot& snapshot, const ResolvedQuery& query, std::uint32_t leaf,
-                           double floor, simd::ScoredRow* scored, SearchStats& stats) {
-  std::array<std::uint32_t, kMaxBlockRows + kRowsOfCodeWords>
-      rows;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  const auto block_rows = static_cast<std::size_t>(snapshot.block_rows);
+std::size_t list_by_codes(const Snapshot& snapshot, const ResolvedQuery& query, std::uint32_t leaf,
+                          double floor, std::uint32_t* rows, SearchStats& stats) {
   const std::uint32_t num_rows = snapshot.leaf(leaf).num_rows;
-  const T* values = snapshot.leaf_values<T>(leaf);
-  const simd::LeafCodes<T> codes = {snapshot.leaf_codes(leaf), num_code_words(block_rows),
-                                    snapshot.corner<T>(leaf, Corner::maximum),
-                                    snapshot.corner<T>(leaf, Corner::minimum), num_rows};
-  const std::size_t count = simd::rows_by_codes(codes, query, floor, rows.data());
+  const simd::LeafCodes<T> codes = {
+      snapshot.leaf_codes(leaf), num_code_words(static_cast<std::size_t>(snapshot.block_rows)),
+      snapshot.corner<T>(leaf, Corner::maximum), snapshot.corner<T>(leaf, Corner::minimum), num_rows};
   stats.tuples_by_codes += num_rows;
   stats.bytes_touched += query.terms.size() * (num_rows / 2 + 2 * sizeof(T));
-  if (count > num_rows / 4) {
-    stats.tuples_scored += num_rows;
-    stats.bytes_touched += num_rows * (query.terms.size() + query.where.size()) * sizeof(T);
-    return simd::score_rows(values, block_rows, num_rows, query, floor, scored);
-  }
-  stats.tuples_scored += count;
-  stats.bytes_touched += count * (query.terms.size() + query.where.size()) * sizeof(T);
-  return simd::score_listed(values, block_rows, std::span(rows.data(), count), query, floor, scored);
+  return simd::rows_by_codes(codes, query, floor, rows);
 }
 
 // Best: TopK or BufferedTopK.
@@ -93,25 +81,32 @@ template <typename T, typename Best>
 void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, std::uint32_t leaf,
                 Best& best, SearchStats& stats) {
   // Only what is written is read.
-  std::array<simd::ScoredRow, kMaxBlockRows + 1> scored;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init)
+  std::array<std::uint32_t, kMaxBlockRows + kRowsOfCodeWords> listed;
+  std::array<simd::ScoredRow, kMaxBlockRows + 1> scored;
+  // NOLINTEND(cppcoreguidelines-pro-type-member-init)
   const auto block_rows = static_cast<std::size_t>(snapshot.block_rows);
-  std::size_t count = 0;
-  if (reads_codes(look, best)) {
-    count = score_by_codes<T>(snapshot, query, leaf, best.floor(), scored.data(), stats);
-  } else {
-    const std::uint32_t num_rows = snapshot.leaf(leaf).num_rows;
-    count = simd::score_rows(snapshot.leaf_values<T>(leaf), block_rows, num_rows, query, best.floor(),
-                             scored.data());
-    stats.tuples_scored += num_rows;
-    stats.bytes_touched += num_rows * (query.terms.size() + query.where.size()) * sizeof(T);
-  }
+  const std::size_t num_rows = snapshot.leaf(leaf).num_rows;
+  const T* values = snapshot.leaf_values<T>(leaf);
+  const double floor = best.floor();
+  std::size_t left = simd::kAllRows;
+  if (reads_codes(look, best)) left = list_by_codes<T>(snapshot, query, leaf, floor, listed.data(), stats);
+  const bool scores_all = left > num_rows / 4;
+  const std::size_t count = scores_all
+                                ? simd::score_rows(values, block_rows, static_cast<std::uint32_t>(num_rows),
+                                                   query, floor, scored.data())
+                                : simd::score_listed(values, block_rows, std::span(listed.data(), left),
+                                                     query, floor, scored.data());
+  const std::size_t num_scored = scores_all ? num_rows : left;
   const std::int64_t* ids = snapshot.leaf_ids(leaf);
   // Ids lie apart from values: ask for all that are needed before the first is used.
   for (std::size_t i = 0; i < count; ++i) __builtin_prefetch(ids + scored[i].row);
   for (std::size_t i = 0; i < count; ++i)
     best.offer({ids[scored[i].row], scored[i].score, leaf * std::uint64_t{block_rows} + scored[i].row});
   ++stats.blocks_visited;
+  stats.tuples_scored += num_scored;
   stats.candidates += count;
+  stats.bytes_touched += num_scored * (query.terms.size() + query.where.size()) * sizeof(T);
 }
 
 // Rule A: the score's own chain over a corner of the leaf covers, without margin, every score in the leaf
