@@ -205,7 +205,8 @@ HWY_INLINE CodeVerdict PlanCodes(const T* highest, const T* lowest, const Resolv
   const double unit = terms.largest_weight / largest;
   const double least =
       std::ceil((floor - slack - low - rise) * unit - 0.5);  // weights are rounded up, but for 2^-50
-  const double furthest = 32767.0 * static_cast<double>((num_terms - 1) / kCodeTermsAtOnce + 1);
+  const std::size_t num_parts = (num_terms - 1) / kCodeTermsAtOnce + 1;  // each summed up in 16 bits
+  const double furthest = 32767.0 * static_cast<double>(num_parts);
   if (least > furthest) return CodeVerdict::none;
   if (!(least > -furthest)) return CodeVerdict::all;
   plan.too_low = static_cast<std::int32_t>(least - 1);
@@ -307,7 +308,7 @@ HWY_INLINE std::size_t RowsOfWords(DI d, const LeafCodesRef& leaf, std::size_t f
 template <typename T>
 HWY_INLINE std::size_t RowsByCodes(const LeafCodes<T>& leaf, const ResolvedQuery& query, double floor,
                                    std::uint32_t* rows) {
-  CodePlan plan;
+  CodePlan plan;  // NOLINT(cppcoreguidelines-pro-type-member-init): PlanCodes writes what is read
   const CodeVerdict verdict = PlanCodes(leaf.highest, leaf.lowest, query, floor, plan);
   if (verdict == CodeVerdict::none) return 0;
   if (verdict == CodeVerdict::all) return kAllRows;

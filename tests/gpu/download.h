@@ -11,6 +11,7 @@
 #include "gpu/cuda/error.h"
 #include "gpu/mirror/mirror_version.h"
 #include "index/block_bounds.h"
+#include "index/leaf_codes.h"
 #include "index/snapshot.h"
 #include "index/verify.h"
 
@@ -29,7 +30,7 @@ std::vector<T> download(const T* from, std::size_t size) {
 }
 
 // A snapshot whose leaves and nodes are those of the device, in the same slots; all others are zero. Labels,
-// which devices do not have, are left out. The version must have rows.
+// which devices do not have, are left out, and codes are made here. The version must have rows.
 inline std::shared_ptr<Snapshot> download(const gpu::MirrorView& view) {
   const Snapshot& s = *view.snapshot;
   const gpu::MirrorRef& ref = view.mirror->ref();
@@ -46,6 +47,7 @@ inline std::shared_ptr<Snapshot> download(const gpu::MirrorView& view) {
     download_to(blocks.values(slot), ref.values + slot * shape.leaf_bytes(), shape.leaf_bytes());
     download_to(blocks.ids(slot), ref.ids + slot * rows, rows * sizeof(std::int64_t));
     download_to(blocks.corners(slot), ref.corners + slot * corners, corners);
+    write_leaf_codes(blocks, slot, blocks.leaf(slot).num_rows);
   }
   for (const std::uint32_t slot : s.order().nodes)
     download_to(blocks.mutable_node(slot).bytes, ref.node(slot).bytes, blocks.node_bytes());
