@@ -17,8 +17,8 @@ static_assert(kMaxDeviceK == kMaxSortedHits);
 // Queries of a part, at the most; more at once would not be faster.
 constexpr std::size_t kMaxPartQueries = 1 << 20;
 
-// Scratch memory of a part: the counters, and for each of its queries the packed query, its result and k
-// hits.
+// Scratch memory of a part: the counters, for each of its queries the packed query, its result and k hits, and then that
+// of a sweep for as many of them as there is room for.
 constexpr std::size_t bytes_each(std::size_t query_stride, std::size_t k) {
   return query_stride + sizeof(ResultHeader) + k * sizeof(Candidate);
 }
@@ -59,7 +59,11 @@ void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, cons
   const std::size_t stride = packed_stride(num_attributes, static_cast<int>(options.num_ranges));
   const std::size_t at_once =
       queries_at_once(batch.num_queries, stride, batch.k, context.max_scratch_bytes());
-  std::byte* scratch = context.scratch(scratch_bytes(at_once, stride, batch.k));
+  const std::size_t part_bytes = scratch_bytes(at_once, stride, batch.k);
+  const MirrorRef& mirror = view.mirror->ref();
+  const std::size_t most_swept =
+      most_to_sweep(mirror, at_once, batch.k, context.max_scratch_bytes() - part_bytes);
+  std::byte* scratch = context.scratch(part_bytes + most_swept * sweep_bytes_each(mirror, batch.k));
   const Context::Use use = context.use(view);
   for (std::size_t first = 0; first < batch.num_queries; first += at_once) {
     const std::size_t place = first * batch.k;
@@ -68,7 +72,8 @@ void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, cons
         .answers = {answers.ids + place, answers.scores + place, answers.counts + first},
         .num_queries = static_cast<std::uint32_t>(std::min(at_once, batch.num_queries - first)),
         .query_stride = static_cast<std::uint32_t>(stride),
-        .k = static_cast<std::uint32_t>(batch.k)};
+        .k = static_cast<std::uint32_t>(batch.k),
+        .most_swept = most_swept};
     enqueue_part(view, part, options, scratch, context.stream());
   }
 }
@@ -91,13 +96,17 @@ void AsyncSearch::enqueue_part(const MirrorView& view, const Part& part, const P
   auto* hits = reinterpret_cast<Candidate*>(counters + 1);
   auto* results = reinterpret_cast<ResultHeader*>(hits + std::size_t{part.num_queries} * part.k);
   auto* queries = reinterpret_cast<std::byte*>(results + part.num_queries);
-  const BatchRef batch = {queries, hits, results, counters, part.num_queries, part.query_stride, part.k};
+  std::byte* sweep = queries + std::size_t{part.num_queries} * part.query_stride;
+  const MirrorRef& mirror = view.mirror->ref();
+  const BatchRef batch = {queries,          hits,
+                          results,          counters,
+                          part.num_queries, part.query_stride,
+                          part.k,           make_sweep(mirror, sweep, part.most_swept, part.k)};
   launch_plan_queries({view.mirror->basis(), part.weights, queries, part.num_queries, part.query_stride},
                       options, stream);
   if (view.mirror->has_rows()) {
     cuda::check(cudaMemsetAsync(counters, 0, sizeof(Counters), stream));
-    visit_value_type(*view.snapshot,
-                     [&]<typename T>(T) { launch_batch<T>(view.mirror->ref(), batch, limits_, stream); });
+    visit_value_type(*view.snapshot, [&]<typename T>(T) { launch_batch<T>(mirror, batch, limits_, stream); });
   } else {
     cuda::check(cudaMemsetAsync(results, 0, part.num_queries * sizeof(ResultHeader), stream));
   }

@@ -29,6 +29,7 @@ class AsyncSearch {
     std::uint32_t num_queries = 0;
     std::uint32_t query_stride = 0;
     std::uint32_t k = 0;
+    std::size_t most_swept = 0;
   };
   static PlanOptions plan_options(const Snapshot& snapshot, const DeviceBatch& batch);
   void enqueue_part(const MirrorView& view, const Part& part, const PlanOptions& options, std::byte* scratch,

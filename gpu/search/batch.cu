@@ -1,7 +1,7 @@
 // batch: many queries at once, a warp each. The warp walks the tree depth first, always into the best child
 // that is left: no frontier to keep, only the children's bounds on the way down, a lane a child. A first walk
 // into a few leaves gives the floor that such a walk lacks in its beginning. It visits somewhat more than a
-// best-first search, but 4,000 warps do so at once.
+// best-first search, but 4,000 warps do so at once. What visits too many goes to the sweep (gpu/search/sweep.h).
 #include <algorithm>
 
 #include "gpu/cuda/launch.h"
@@ -12,7 +12,8 @@
 namespace culmen::gpu {
 namespace {
 
-constexpr unsigned kMaxBatchWarps = 8;  // of a thread block
+constexpr unsigned kMaxBatchWarps = 8;                   // of a thread block
+constexpr std::uint64_t kAnyNumber = ~std::uint64_t{0};  // of visits
 
 // Levels of the trees that the usual kernel takes. Another, whose warps need more shared memory, takes taller
 // ones: changes can leave nodes of 8 children. (Tried, 16 M x 8 on an H100: a struct for each level of the
@@ -39,34 +40,46 @@ class DepthFirst {
         lane_(static_cast<int>(threadIdx.x) % kWarpSize) {}
 
   // Walks the tree, twice: the first time only into few children of each node, for a floor; then, with it,
-  // into all that can hold a row of the answer.
-  __device__ void run(ResultHeader& work) {
-    walk([](int level) { return level == 0 ? 2 : 3; }, work);
+  // into all that can hold a row of the answer. That walk ends, and false is returned, where it has visited so many nodes
+  // and leaves; again() goes on with it.
+  __device__ bool run(std::uint64_t most_visits, ResultHeader& work) {
+    begin(work);
+    walk([](int level) { return level == 0 ? 2 : 3; }, kAnyNumber, work);
     best_.restart();
-    walk([](int) { return kFanOut; }, work);
+    begin(work);
+    return again(most_visits, work);
+  }
+  __device__ bool again(std::uint64_t most_visits, ResultHeader& work) {
+    return walk([](int) { return kFanOut; }, most_visits, work);
   }
 
  private:
+  __device__ void begin(ResultHeader& work) {
+    level_ = mirror_.height - 1;
+    open(level_, mirror_.root, work);
+  }
+
   // most(level): children of a node of the level to go into. Ends whatever the nodes say: each step takes a
   // child from a node that has 32 at most, or goes up.
   template <typename Most>
-  __device__ void walk(Most&& most, ResultHeader& work) {
+  __device__ bool walk(Most&& most, std::uint64_t most_visits, ResultHeader& work) {
     const int root = mirror_.height - 1;
-    int level = root;  // 0: children are leaves
-    open(level, mirror_.root, work);
-    while (level <= root) {
-      const int child = take_best(level, most(level));
+    while (level_ <= root) {
+      const int child = take_best(level_, most(level_));
       if (child < 0) {
-        ++level;
+        ++level_;
         continue;
       }
-      const std::uint32_t below = mirror_.node(shared_.nodes[level]).children()[child];
-      if (level > 0) {
-        open(--level, below, work);
+      const std::uint32_t below = mirror_.node(shared_.nodes[level_]).children()[child];
+      if (level_ > 0) {
+        --level_;
+        open(level_, below, work);
       } else {
         visit(below, work);
       }
+      if (work.nodes_visited + work.leaves_visited >= most_visits) return false;
     }
+    return true;
   }
 
   __device__ void open(int level, std::uint32_t node, ResultHeader& work) {
@@ -135,6 +148,7 @@ class DepthFirst {
   WarpShared<kHeight>& shared_;
   WarpBest& best_;
   int lane_;
+  int level_ = 0;      // of the open node; 0: its children are leaves
   bool ties_ = false;  // rows have been seen that tie with the k-th best
 };
 
@@ -144,37 +158,163 @@ CULMEN_HOST_DEVICE constexpr std::size_t warp_bytes(std::uint32_t k, std::uint32
 }
 static_assert(warp_bytes<kMostLevels>(kMaxSortedHits, kMaxPackedBytes) <= kLeastSharedBytes);
 
+// A warp's shared memory: the walk's, the query, the list.
+template <typename T, int kHeight>
+class WarpSearch {
+ public:
+  __device__ WarpSearch(const MirrorRef& mirror, const BatchRef& batch, std::byte* block_memory)
+      : mirror_(mirror),
+        batch_(batch),
+        memory_(block_memory + threadIdx.x / kWarpSize * warp_bytes<kHeight>(batch.k, batch.query_stride)),
+        lane_(threadIdx.x % kWarpSize) {}
+
+  // One query of the batch, from the beginning.
+  __device__ void search(std::uint32_t q) {
+    const QueryRef query = take_query(q);
+    const KeyScale scale(query);
+    WarpBest best = make_best(scale, query.header().min_score);
+    ResultHeader work = {};
+    DepthFirst<T, kHeight> walk(mirror_, query, walk_memory(), best);
+    std::uint64_t most_visits = batch_.sweep.most > 0 ? batch_.sweep.visits_alone : kAnyNumber;
+    for (bool ended = walk.run(most_visits, work); !ended; ended = walk.again(most_visits, work)) {
+      if (hand_over(q, query, best.floor().score, work)) return;
+      most_visits *= 2;
+    }
+    write(q, best, work);
+  }
+
+  // One that was handed over, behind the sweep: with the rows that it has found or, where these were too many, by a walk
+  // with the floor that they give.
+  __device__ void finish(std::uint32_t place) {
+    const SweepQuery& swept = batch_.sweep.queries[place];
+    const QueryRef query = take_query(swept.query);
+    const KeyScale scale(query);
+    WarpBest best = make_best(scale, swept.floor);
+    ResultHeader work = batch_.results[swept.query];
+    work.leaves_visited += swept.leaves;
+    work.tuples_by_bounds = swept.rows;
+    work.tuples_scored += swept.scored;
+    if (swept.num_found <= batch_.sweep.capacity) {
+      take_found(place, swept.num_found, best);
+    } else {
+      DepthFirst<T, kHeight>(mirror_, query, walk_memory(), best).run(kAnyNumber, work);
+    }
+    write(swept.query, best, work);
+  }
+
+ private:
+  __device__ WarpShared<kHeight>& walk_memory() const {
+    return *reinterpret_cast<WarpShared<kHeight>*>(memory_);
+  }
+  __device__ WarpBest make_best(const KeyScale& scale, double floor) const {
+    return WarpBest(memory_ + sizeof(WarpShared<kHeight>) + batch_.query_stride, batch_.k, scale,
+                    {floor, kNoId});
+  }
+
+  __device__ QueryRef take_query(std::uint32_t q) const {
+    const auto* from =
+        reinterpret_cast<const std::uint64_t*>(batch_.queries + std::size_t{q} * batch_.query_stride);
+    auto* to = reinterpret_cast<std::uint64_t*>(memory_ + sizeof(WarpShared<kHeight>));
+    __syncwarp();  // the query before is done
+    for (std::uint32_t i = lane_; i < batch_.query_stride / sizeof(std::uint64_t); i += kWarpSize)
+      to[i] = from[i];
+    __syncwarp();
+    return {reinterpret_cast<const std::byte*>(to)};
+  }
+
+  // False: it cannot be, or there is no room.
+  __device__ bool hand_over(std::uint32_t q, QueryRef query, double floor, const ResultHeader& work) const {
+    const SweepRef& sweep = batch_.sweep;
+    const PackedHeader& header = query.header();
+    if (floor == -infinity()) return false;  // all rows would be found
+    SweepQuery mine = {};
+    mine.floor = floor;
+    mine.base = header.offset;
+    mine.slack = fabs(header.offset);
+    mine.query = q;
+    bool is_usual = true;
+    for (int t = 0; t < header.num_terms; ++t) {
+      const PackedTerm term = query.terms()[t];
+      const AttributeBounds& bounds = mirror_.attributes[term.attribute];
+      mine.base = fma(term.weight, bounds.origin, mine.base);
+      mine.slack = fma(fabs(term.weight), fabs(bounds.origin), mine.slack);
+      // Smaller ones lose digits as binary32 numbers.
+      is_usual = is_usual && fabs(term.weight * bounds.unit * header.key_scale) > 0x1p-100;
+    }
+    mine.slack = mine.slack * 0x1p-44 + 0x1p-1060;  // scores may be denormal
+    if (!is_usual) return false;
+    std::uint32_t place = 0;
+    if (lane_ == 0) place = atomicAdd(&batch_.counters->num_handed_over, 1u);
+    place = __shfl_sync(kFullWarp, place, 0);
+    if (place >= sweep.most) return false;
+    for (int a = static_cast<int>(lane_); a < mirror_.num_attributes; a += kWarpSize)
+      sweep.weights[static_cast<std::size_t>(a) * sweep.most + place] = 0;
+    __syncwarp();
+    for (int t = static_cast<int>(lane_); t < header.num_terms; t += kWarpSize) {
+      const PackedTerm term = query.terms()[t];
+      sweep.weights[static_cast<std::size_t>(term.attribute) * sweep.most + place] =
+          static_cast<float>(term.weight * mirror_.attributes[term.attribute].unit * header.key_scale);
+    }
+    if (lane_ == 0) {
+      sweep.queries[place] = mine;
+      batch_.results[q] = work;
+    }
+    return true;
+  }
+
+  __device__ void take_found(std::uint32_t place, std::uint32_t count, WarpBest& best) const {
+    const SeedRow* found = batch_.sweep.found + std::size_t{place} * batch_.sweep.capacity;
+    for (std::uint32_t first = 0; first < count; first += kRowsAtOnce) {
+      bool pass[kRowsPerLane];
+      Candidate rows[kRowsPerLane];
+#pragma unroll
+      for (int j = 0; j < kRowsPerLane; ++j) {
+        const std::uint32_t i = first + static_cast<std::uint32_t>(j * kWarpSize) + lane_;
+        const SeedRow row = found[min(i, count - 1)];
+        rows[j] = {row.score, __ldg(mirror_.ids + row.row), row.row};
+        pass[j] = i < count && passes(row.score, rows[j].id, best.floor());
+      }
+      best.append(pass, rows);
+    }
+  }
+
+  __device__ void write(std::uint32_t q, WarpBest& best, ResultHeader& work) const {
+    work.num_hits = best.finish();
+    for (std::uint32_t i = lane_; i < work.num_hits; i += kWarpSize)
+      batch_.hits[std::size_t{q} * batch_.k + i] = best[i];
+    if (lane_ == 0) batch_.results[q] = work;
+  }
+
+  const MirrorRef& mirror_;
+  const BatchRef& batch_;
+  std::byte* memory_;
+  std::uint32_t lane_;
+};
+
 template <typename T, int kHeight>
 __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
     search_batch(const MirrorRef mirror, const BatchRef batch) {
   extern __shared__ double dynamic_shared[];
-  const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
-  std::byte* mine = reinterpret_cast<std::byte*>(dynamic_shared) +
-                    threadIdx.x / kWarpSize * warp_bytes<kHeight>(batch.k, batch.query_stride);
-  auto& shared = *reinterpret_cast<WarpShared<kHeight>*>(mine);
-  std::byte* query_bytes = mine + sizeof(WarpShared<kHeight>);
+  WarpSearch<T, kHeight> warp(mirror, batch, reinterpret_cast<std::byte*>(dynamic_shared));
   for (;;) {  // ends when all queries are taken
     std::uint32_t q = 0;
-    if (lane == 0) q = atomicAdd(&batch.counters->next_item, 1u);
+    if (threadIdx.x % kWarpSize == 0) q = atomicAdd(&batch.counters->next_item, 1u);
     q = __shfl_sync(kFullWarp, q, 0);
     if (q >= batch.num_queries) return;
-    const auto* from =
-        reinterpret_cast<const std::uint64_t*>(batch.queries + std::size_t{q} * batch.query_stride);
-    for (std::uint32_t i = static_cast<std::uint32_t>(lane); i < batch.query_stride / sizeof(std::uint64_t);
-         i += kWarpSize)
-      reinterpret_cast<std::uint64_t*>(query_bytes)[i] = from[i];
-    __syncwarp();
-    const QueryRef query = {query_bytes};
-    const KeyScale scale(query);
-    WarpBest best(query_bytes + batch.query_stride, batch.k, scale, {query.header().min_score, kNoId});
-    ResultHeader work = {};
-    DepthFirst<T, kHeight>(mirror, query, shared, best).run(work);
-    work.num_hits = best.finish();
-    for (std::uint32_t i = static_cast<std::uint32_t>(lane); i < work.num_hits; i += kWarpSize)
-      batch.hits[std::size_t{q} * batch.k + i] = best[i];
-    if (lane == 0) batch.results[q] = work;
-    __syncwarp();  // before the next query takes the shared memory
+    warp.search(q);
   }
+}
+
+// Behind the sweep.
+template <typename T, int kHeight>
+__global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
+    finish_batch(const MirrorRef mirror, const BatchRef batch) {
+  extern __shared__ double dynamic_shared[];
+  WarpSearch<T, kHeight> warp(mirror, batch, reinterpret_cast<std::byte*>(dynamic_shared));
+  const std::uint32_t num_warps = blockDim.x / kWarpSize,
+                      first = blockIdx.x + threadIdx.x / kWarpSize * gridDim.x;
+  const std::uint32_t count = min(batch.counters->num_handed_over, batch.sweep.most);
+  for (std::uint32_t place = first; place < count; place += gridDim.x * num_warps) warp.finish(place);
 }
 
 template <typename T, int kHeight>
@@ -192,6 +332,9 @@ void launch_up_to(const MirrorRef& mirror, const BatchRef& batch, const cuda::Li
                              .num_threads = block_warps * kWarpSize,
                              .shared_bytes = block_warps * each};
   cuda::launch(search_batch<T, kHeight>, shape, stream, mirror, batch);
+  if (batch.sweep.most == 0) return;
+  launch_sweep<T>(mirror, batch, limits, stream);
+  cuda::launch(finish_batch<T, kHeight>, shape, stream, mirror, batch);
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ void add_work(const ResultHeader& work, std::size_t num_values, std::size_t num_
               const Snapshot& snapshot, SearchStats& stats) {
   const std::uint64_t bounds = work.nodes_visited * kFanOut;
   stats.tuples_scored += work.tuples_scored;
+  stats.tuples_by_codes += work.tuples_by_bounds;
   stats.blocks_visited += work.leaves_visited;
   stats.nodes_visited += work.nodes_visited;
   stats.bounds_computed += bounds;
@@ -56,7 +57,10 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
   const cudaStream_t stream = workspace->stream().get();
   const std::size_t count = positions.size();
   const std::size_t stride = stride_of(queries, positions, snapshot.num_attributes());
-  Workspace::Batch& memory = workspace->reserve_batch(stride * count, count * k, count);
+  const MirrorRef& mirror = view.mirror->ref();
+  const std::size_t most_swept = most_to_sweep(mirror, count, k);
+  Workspace::Batch& memory =
+      workspace->reserve_batch(stride * count, count * k, count, most_swept * sweep_bytes_each(mirror, k));
   // Packed at once: resolved queries are large, and memory for thousands would cost more than the search.
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
     const FloatingPointScope floating_point;
@@ -70,9 +74,9 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
                           workspace->counters(),
                           static_cast<std::uint32_t>(count),
                           static_cast<std::uint32_t>(stride),
-                          static_cast<std::uint32_t>(k)};
-  visit_value_type(snapshot,
-                   [&]<typename T>(T) { launch_batch<T>(view.mirror->ref(), batch, limits_, stream); });
+                          static_cast<std::uint32_t>(k),
+                          make_sweep(mirror, memory.sweep.data(), most_swept, k)};
+  visit_value_type(snapshot, [&]<typename T>(T) { launch_batch<T>(mirror, batch, limits_, stream); });
   workspace->clear_counters();
   workspace->stream().synchronize();
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {

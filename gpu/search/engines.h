@@ -18,6 +18,7 @@
 #include "gpu/search/grid_plan.h"
 #include "gpu/search/packed_query.h"
 #include "gpu/search/search_state.h"
+#include "gpu/search/sweep.h"
 
 namespace culmen::gpu {
 
@@ -48,7 +49,7 @@ constexpr unsigned num_gta_blocks(const cuda::Limits& limits) {
   return limits.num_multiprocessors * 3;
 }
 
-// A batch: one warp a query, depth-first from the best child on.
+// A batch: one warp a query, depth-first from the best child on; what prunes too little goes to a sweep.
 struct BatchRef {
   const std::byte* queries;  // [num_queries] of query_stride bytes, each a packed query
   Candidate* hits;           // [num_queries][k]
@@ -57,6 +58,7 @@ struct BatchRef {
   std::uint32_t num_queries;
   std::uint32_t query_stride;
   std::uint32_t k;  // <= kMaxSortedHits
+  SweepRef sweep;
 };
 template <typename T>
 void launch_batch(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,

@@ -45,6 +45,36 @@ __device__ inline unsigned warp_argmax(std::uint32_t& key) {
   return __ballot_sync(kFullWarp, mine == key);
 }
 
+// By a warp, of `count` keys: how many reach `key`, and the largest that k of them reach. key_at(i) -> key.
+template <typename KeyAt>
+__device__ std::uint32_t count_from(std::uint32_t key, std::uint32_t count, KeyAt&& key_at,
+                                    std::uint32_t lane) {
+  std::uint32_t reaching = 0;
+  for (std::uint32_t i = lane; i < count; i += kWarpSize) reaching += key_at(i) >= key ? 1 : 0;
+  return cuda::warp_reduce_add(kFullWarp, reaching);
+}
+template <typename KeyAt>
+__device__ std::uint32_t kth_key(std::uint32_t k, std::uint32_t count, KeyAt&& key_at, std::uint32_t lane) {
+  std::uint32_t low = 0xffffffff, high = 0;
+  for (std::uint32_t i = lane; i < count; i += kWarpSize) {
+    low = min(low, key_at(i));
+    high = max(high, key_at(i));
+  }
+  low = cuda::warp_reduce_min(low);
+  high = cuda::warp_reduce_max(high);
+  while (low < high) {  // 32 times at most: what is between them is halved
+    const std::uint32_t middle = high - (high - low) / 2;
+    const std::uint32_t reaching = count_from(middle, count, key_at, lane);
+    if (reaching == k) return middle;
+    if (reaching > k) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
 // A row's score and id as exact numbers: the larger, the better it ranks.
 inline constexpr std::uint64_t kSign64 = std::uint64_t{1} << 63;
 __device__ inline std::uint64_t rank_bits(double score) {

@@ -46,7 +46,8 @@ struct ResultHeader {
   std::uint64_t leaves_visited;
   std::uint64_t nodes_visited;
   std::uint64_t tuples_scored;
-  std::uint64_t sequence;  // written last: the number of the search that this is the answer of
+  std::uint64_t tuples_by_bounds;  // looked at by a sweep
+  std::uint64_t sequence;          // written last: the number of the search that this is the answer of
 };
 
 // Between two searches all of it is 0.
@@ -54,7 +55,8 @@ struct Counters {
   std::uint32_t barrier;
   std::uint32_t blocks_done;
   std::uint32_t next_item;
-  std::uint32_t padding;
+  std::uint32_t
+      num_handed_over;  // of a batch's queries, to the sweep; more than it takes may have asked for it
   std::uint64_t num_candidates;
   std::uint64_t leaves_visited;
   std::uint64_t nodes_visited;

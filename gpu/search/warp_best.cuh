@@ -75,8 +75,9 @@ class WarpBest {
 
   __device__ void prune() {
     is_full_ = true;
-    const std::uint32_t key = kth_key();
-    const std::uint32_t kept = count_from(key);
+    const auto key_at = [this](std::uint32_t i) { return keys_[i]; };
+    const std::uint32_t key = kth_key(k_, size_, key_at, lane_);
+    const std::uint32_t kept = count_from(key, size_, key_at, lane_);
     if (kept > k_ + step(k_) / 2) {  // ties
       sort();
       size_ = k_;
@@ -85,34 +86,6 @@ class WarpBest {
     }
     keep_from(key);
     floor_ = higher({scale_.score_of(key), kNoId}, floor_);
-  }
-
-  __device__ std::uint32_t count_from(std::uint32_t key) const {
-    std::uint32_t count = 0;
-    for (std::uint32_t i = lane_; i < size_; i += kWarpSize) count += keys_[i] >= key ? 1 : 0;
-    return cuda::warp_reduce_add(kFullWarp, count);
-  }
-
-  // The largest key that k keys reach.
-  __device__ std::uint32_t kth_key() const {
-    std::uint32_t low = 0xffffffff, high = 0;
-    for (std::uint32_t i = lane_; i < size_; i += kWarpSize) {
-      low = min(low, keys_[i]);
-      high = max(high, keys_[i]);
-    }
-    low = cuda::warp_reduce_min(low);
-    high = cuda::warp_reduce_max(high);
-    while (low < high) {  // 32 times at most: what is between them is halved
-      const std::uint32_t middle = high - (high - low) / 2;
-      const std::uint32_t count = count_from(middle);
-      if (count == k_) return middle;
-      if (count > k_) {
-        low = middle;
-      } else {
-        high = middle - 1;
-      }
-    }
-    return low;
   }
 
   __device__ void keep_from(std::uint32_t key) {

@@ -45,9 +45,10 @@ QueryArgument Workspace::argument(const ResolvedQuery& query) {
 }
 
 Workspace::Batch& Workspace::reserve_batch(std::size_t query_bytes, std::size_t num_hits,
-                                           std::size_t num_queries) {
+                                           std::size_t num_queries, std::size_t sweep_bytes) {
   cuda::grow(batch_.packed, query_bytes, cuda::Memory::pinned);
   cuda::grow(batch_.queries, query_bytes, cuda::Memory::device);
+  cuda::grow(batch_.sweep, sweep_bytes, cuda::Memory::device);
   cuda::grow(batch_.hits, num_hits, cuda::Memory::pinned);
   cuda::grow(batch_.work, num_queries, cuda::Memory::pinned);
   return batch_;

@@ -47,14 +47,15 @@ class Workspace {
   std::vector<Candidate> best_candidates(std::size_t count, std::size_t k);
   Candidate kth_candidate(std::size_t count, std::size_t k);
 
-  // A batch's queries on the host and on the device, and its hits and its work in pinned host memory. Throws
-  // OutOfDeviceMemory.
+  // A batch's queries on the host and on the device, and its hits and its work in pinned host memory; device memory for
+  // its sweep. Throws OutOfDeviceMemory.
   struct Batch {
-    cuda::Buffer<std::byte> packed, queries;
+    cuda::Buffer<std::byte> packed, queries, sweep;
     cuda::Buffer<Candidate> hits;
     cuda::Buffer<ResultHeader> work;
   };
-  Batch& reserve_batch(std::size_t query_bytes, std::size_t num_hits, std::size_t num_queries);
+  Batch& reserve_batch(std::size_t query_bytes, std::size_t num_hits, std::size_t num_queries,
+                       std::size_t sweep_bytes);
 
   // Clears the counters, enqueued.
   void clear_counters();

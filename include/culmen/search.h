@@ -44,8 +44,9 @@ struct SearchStats {
   std::uint64_t blocks_visited = 0;  // leaves whose tuples were scored
   std::uint64_t nodes_visited = 0;   // inner nodes whose children's bounds were computed
   std::uint64_t bounds_computed = 0;
-  // The next four are 0 from a GPU.
-  std::uint64_t tuples_by_codes = 0;  // whose codes were read, to see which of them to score
+  // Whose codes were read, to see which of them to score; on a GPU, those that a batch's sweep looked at for the query.
+  std::uint64_t tuples_by_codes = 0;
+  // The next three are 0 from a GPU.
   std::uint64_t leaves_tied_out = 0;  // leaves that could only tie, with ids too large to win
   std::uint64_t candidates = 0;       // rows that passed the filter, with at least the k-th best score so far
   std::uint64_t replacements = 0;     // those of them that took the place of another among the k best

@@ -1,0 +1,632 @@
+// The sweep of gpu/search/sweep.h.
+//
+// A thread block takes some queries (a chunk), and then 8 leaves at a time. With m, r and v the middle of the box around
+// them, its extent and a row, in units of bounds, and s the sum of |w| * r over the attributes:
+//
+//   1. w * m + s / 2, with a margin for what rounds, bounds the leaves: the queries whose floor it reaches are listed.
+//   2. w * r / s of those and (v - m) / r of the rows, all within -1 .. 1, become tiles of binary16 numbers; their products
+//      bound the rows.
+//   3. What reaches the floor is scored as everywhere, and found if the score does.
+#include <algorithm>
+#include <array>
+
+#include "gpu/cuda/launch.h"
+#include "gpu/search/engines.h"
+#include "gpu/search/grid_search.cuh"
+#include "gpu/search/half_tiles.cuh"
+#include "gpu/search/sweep.h"
+
+namespace culmen::gpu {
+namespace {
+
+constexpr unsigned kThreads = 256;
+constexpr unsigned kWarps = kThreads / kWarpSize;
+// Of a multiprocessor: what the registers of kThreads leave room for.
+constexpr unsigned most_blocks_each(int steps) {
+  return steps < 4 ? 3 : 2;
+}
+constexpr std::uint32_t kLeavesAtOnce = 8;
+constexpr std::uint32_t kMostChunk = kThreads;
+constexpr std::uint32_t kMostAlive = kMostChunk / kWarpSize;
+constexpr std::uint32_t kTileRows = 16, kTileQueries = 8, kTilesAtOnce = kWarpSize / kTileQueries;
+// Of the first step, at the most: with 8 times the leaves that a walk has seen. Which node stands where is shuffled, so they
+// are from all over the table.
+constexpr std::uint32_t kFirstPlaces = kSweepGrowth * kLeastVisitsAlone / kFanOut;
+
+// Both factors of a product in binary16 are off by 2^-11 of themselves, and their sum is by less than 2^-14.
+constexpr float kHalfMargin = 0x1.2p-10F;
+// Of a sum of binary32 numbers, by terms and for what its terms have been rounded, twice as much as it can be.
+__device__ inline float float_margin(int num_terms) {
+  return static_cast<float>(num_terms + 8) * 0x1p-23F;
+}
+constexpr unsigned kSign = 0x80000000;
+constexpr float kNothing = 0x1p-90F;  // more than products lose that underflow
+
+// Of the box around the leaves and an attribute, in units of bounds.
+struct Side {
+  float middle, extent;
+  float farthest;   // from the origin
+  float per_value;  // what a value, less the minimum, is multiplied by to be 0 .. 1
+};
+
+// What the product of a row and a query must reach, and the factor of the query's numbers.
+struct RowBound {
+  float least, factor;
+};
+
+// A row that may reach a query's floor, by the query's place in the chunk.
+struct Offer {
+  std::uint32_t leaf;
+  std::uint16_t row, query;
+};
+constexpr std::uint32_t kMostOffers = 512;
+constexpr std::uint32_t kWorthScoring = kThreads;
+
+// A thread block's shared memory. By the queries of the chunk, but for the last three of those, which are by place in the
+// list.
+template <typename T>
+struct SweepMemory {
+  Side* sides;            // [num_attributes]
+  T* minima;              // [num_attributes]
+  float* weights;         // [num_attributes][chunk]
+  float* floors;          // [chunk] less the score at the origins
+  std::uint32_t* work;    // [chunk] leaves looked at,
+  std::uint32_t* rows;    // [chunk] and rows in them
+  RowBound* bounds;       // [chunk]
+  std::uint16_t* listed;  // [chunk]
+  __half* query_tile;     // [chunk][stride]
+  __half* row_tiles;      // [2][kRowsAtOnce][stride]
+  Offer* offers;          // [kMostOffers]
+
+  // Lays it out from `memory` on; returns its size.
+  __host__ __device__ std::size_t lay_out(std::byte* memory, std::uint32_t chunk,
+                                          std::uint32_t num_attributes, std::uint32_t tile_stride) {
+    std::size_t size = 0;
+    const auto take = [&]<typename Item>(Item*& items, std::size_t count) {
+      items = reinterpret_cast<Item*>(memory + size);
+      size += (count * sizeof(Item) + 15) / 16 * 16;
+    };
+    take(sides, num_attributes);
+    take(minima, num_attributes);
+    take(weights, num_attributes * chunk);
+    take(floors, chunk);
+    take(work, chunk);
+    take(rows, chunk);
+    take(bounds, chunk);
+    take(listed, chunk);
+    take(query_tile, chunk * tile_stride);
+    take(row_tiles, 2 * kRowsAtOnce * tile_stride);
+    take(offers, kMostOffers);
+    return size;
+  }
+};
+
+// What a thread block takes at once: some children of the level-1 node at a place.
+constexpr std::uint32_t kPartsOfNode = kFanOut / kLeavesAtOnce;
+
+// The places of a step of the sweep: multiples of `stride`, but not those of the step before.
+struct Step {
+  std::uint32_t num_places, stride;
+  bool is_first;
+
+  __device__ std::uint32_t multiples(std::uint32_t of) const { return (num_places + of - 1) / of; }
+  __device__ std::uint32_t size() const {
+    return multiples(stride) - (is_first ? 0 : multiples(stride * kSweepGrowth));
+  }
+  __device__ std::uint32_t place(std::uint32_t i) const {
+    return (is_first ? i : i + i / (kSweepGrowth - 1) + 1) * stride;
+  }
+};
+
+template <int kSteps>
+inline constexpr std::uint32_t kTileStride = kSteps* kHalfStep + kHalfPadding;
+
+// kSteps: of kHalfStep attributes.
+template <typename T, int kSteps>
+class Sweep {
+ public:
+  __device__ Sweep(const MirrorRef& mirror, const BatchRef& batch, const SweepMemory<T>& memory,
+                   std::uint32_t chunk, std::uint32_t num_queries)
+      : mirror_(mirror),
+        batch_(batch),
+        sweep_(batch.sweep),
+        memory_(memory),
+        num_attributes_(static_cast<std::uint32_t>(mirror.num_attributes)),
+        chunk_(chunk),
+        num_queries_(num_queries) {
+    // What pads tiles must be a number.
+    for (std::uint32_t i = threadIdx.x; i < 2 * kRowsAtOnce * kStride; i += kThreads)
+      memory_.row_tiles[i] = 0;
+    for (std::uint32_t i = threadIdx.x; i < chunk_ * kStride; i += kThreads) memory_.query_tile[i] = 0;
+    if (threadIdx.x == 0) leaves().num_offers = 0;
+  }
+
+  // is_repeated: only for the queries whose rows did not fit.
+  __device__ void run(const Step& step, bool is_repeated) {
+    const std::uint32_t size = step.size() * kPartsOfNode;
+    for (first_ = 0; first_ < num_queries_; first_ += chunk_) {
+      if (!take_chunk(is_repeated)) continue;
+      // Where a step has fewer parts than there are blocks, others take those of the next queries.
+      const std::uint32_t turned = (blockIdx.x + first_ / chunk_ * size) % gridDim.x;
+      for (std::uint32_t i = turned; i < size; i += gridDim.x) {
+        const std::uint32_t node = __ldg(mirror_.place_nodes + step.place(i / kPartsOfNode));
+        if (node != kNoNode) look_at(mirror_.node(node), i % kPartsOfNode * kLeavesAtOnce);
+      }
+      score_offers(1);
+      add_work();
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kStride = kTileStride<kSteps>;
+
+  // The leaves that the block looks at.
+  struct Leaves {
+    std::uint32_t count;
+    std::uint32_t slots[kLeavesAtOnce], num_rows[kLeavesAtOnce];
+    std::uint32_t alive[kMostAlive];  // queries whose floors they may reach, a bit each
+    std::uint32_t all_rows;
+    std::uint32_t num_listed;
+    std::uint32_t num_offers;  // those that found no room among them
+  };
+  __device__ static Leaves& leaves() {
+    __shared__ Leaves leaves;
+    return leaves;
+  }
+
+  // The queries from first_ on. False: none of them has anything to find.
+  __device__ bool take_chunk(bool is_repeated) {
+    __syncthreads();  // nobody uses those before any more
+    for (std::uint32_t i = threadIdx.x; i < num_attributes_ * chunk_; i += kThreads) {
+      const std::uint32_t place = first_ + i % chunk_;
+      memory_.weights[i] = place < num_queries_ ? sweep_.weights[i / chunk_ * sweep_.most + place] : 0;
+    }
+    bool any = false;
+    for (std::uint32_t q = threadIdx.x; q < chunk_; q += kThreads) {
+      const float floor =
+          first_ + q < num_queries_ ? floor_of(sweep_.queries[first_ + q], is_repeated) : HUGE_VALF;
+      any |= floor < HUGE_VALF;
+      memory_.floors[q] = floor;
+      memory_.work[q] = memory_.rows[q] = 0;
+    }
+    return __syncthreads_or(any ? 1 : 0) != 0;
+  }
+
+  // In units of keys; rounded down. Infinity: nothing is to be found.
+  __device__ float floor_of(const SweepQuery& query, bool is_repeated) const {
+    if (query.num_found > sweep_.capacity || (is_repeated && query.is_behind == 0)) return HUGE_VALF;
+    const PackedHeader& header =
+        QueryRef{batch_.queries + std::size_t{query.query} * batch_.query_stride}.header();
+    return __double2float_rd(((query.floor - query.base) - query.slack) * header.key_scale) - kNothing;
+  }
+
+  // Children of a node from the first on.
+  __device__ void look_at(NodeRef node, std::uint32_t first) {
+    const std::uint32_t num_children = node.header().num_children;
+    if (num_children <= first) return;
+    score_offers(kWorthScoring);  // behind it nobody looks at those before any more
+    if (threadIdx.x < kWarpSize) take_leaves(node, first, min(kLeavesAtOnce, num_children - first));
+    __syncthreads();
+    take_sides();
+    __syncthreads();
+    bound_leaves();
+    __syncthreads();
+    const std::uint32_t count = list_queries();
+    if (count == 0) return;
+    __syncthreads();
+    write_query_tile(count);
+    look_at_rows(count);
+  }
+
+  __device__ void take_leaves(NodeRef node, std::uint32_t first, std::uint32_t count) const {
+    std::uint32_t num_rows = 0;
+    if (lane_ < kLeavesAtOnce) {
+      const std::uint32_t leaf = node.children()[first + min(lane_, count - 1)];
+      num_rows = lane_ < count ? mirror_.leaves[leaf].num_rows : 0;
+      leaves().slots[lane_] = leaf;  // behind the last once more
+      leaves().num_rows[lane_] = num_rows;
+    }
+    const std::uint32_t all_rows = cuda::warp_reduce_add(kFullWarp, num_rows);
+    if (lane_ != 0) return;
+    leaves().count = count;
+    leaves().all_rows = all_rows;
+  }
+
+  // The box around the leaves.
+  __device__ void take_sides() const {
+    const std::uint32_t leaf = leaves().slots[threadIdx.x % kLeavesAtOnce];
+    // Whole warps: the lanes of a leaf's box exchange its corners.
+    for (std::uint32_t a = threadIdx.x / kLeavesAtOnce; a < (num_attributes_ + 3) / 4 * 4;
+         a += kThreads / kLeavesAtOnce) {
+      const std::uint32_t attribute = min(a, num_attributes_ - 1);
+      T minimum = __ldg(mirror_.corner<T>(leaf, Corner::minimum) + attribute);
+      T maximum = __ldg(mirror_.corner<T>(leaf, Corner::maximum) + attribute);
+      for (int offset = 1; offset < static_cast<int>(kLeavesAtOnce); offset *= 2) {
+        minimum = min(minimum, __shfl_xor_sync(kFullWarp, minimum, offset));
+        maximum = max(maximum, __shfl_xor_sync(kFullWarp, maximum, offset));
+      }
+      if (threadIdx.x % kLeavesAtOnce != 0 || a >= num_attributes_) continue;
+      memory_.minima[a] = minimum;
+      memory_.sides[a] =
+          side_of(static_cast<double>(minimum), static_cast<double>(maximum), mirror_.attributes[a]);
+    }
+  }
+
+  __device__ static Side side_of(double low, double high, const AttributeBounds& bounds) {
+    const double inverse = 1 / bounds.unit;  // exactly: a power of two
+    const auto from = static_cast<float>((low - bounds.origin) * inverse);
+    const auto to = static_cast<float>((high - bounds.origin) * inverse);
+    const double range = high - low;
+    // What is too small or large for binary32 numbers has no bounds: infinity makes all of it NaN or infinity.
+    const bool is_usual = range == 0 || (range > 0x1p-100 && range < 0x1p100);
+    return {from / 2 + to / 2, is_usual ? static_cast<float>(range * inverse) : HUGE_VALF,
+            fmaxf(fabsf(from), fabsf(to)), range == 0 ? 0 : static_cast<float>(1 / range)};
+  }
+
+  // Which queries' floors the leaves may reach, and what their rows must.
+  __device__ void bound_leaves() const {
+    const std::uint32_t q = threadIdx.x;
+    if (q >= chunk_) return;  // whole warps
+    float middle = 0, extent = 0, size = 0;
+#pragma unroll 4
+    for (std::uint32_t a = 0; a < num_attributes_; ++a) {
+      const float weight = memory_.weights[a * chunk_ + q];
+      const Side side = memory_.sides[a];
+      middle = fmaf(weight, side.middle, middle);
+      extent = fmaf(fabsf(weight), side.extent, extent);
+      size = fmaf(fabsf(weight), side.farthest, size);
+    }
+    const float floor = memory_.floors[q];
+    const float least = floor - size * float_margin(mirror_.num_attributes) - middle;
+    const bool reaches = floor < HUGE_VALF && !(extent * (0.5F + kHalfMargin) < least);  // NaN: it may
+    const unsigned alive = __ballot_sync(kFullWarp, reaches);
+    if (lane_ == 0) leaves().alive[warp_] = alive;
+    if (reaches) memory_.bounds[q] = row_bound(least, extent);
+  }
+
+  __device__ static RowBound row_bound(float least, float extent) {
+    const float factor = 1 / extent, in_extents = least * factor - kHalfMargin;
+    const bool is_usual = extent > 0x1p-80F && extent < 0x1p80F && fabsf(in_extents) < 0x1p20F;
+    return is_usual ? RowBound{in_extents, factor} : RowBound{-1, 0};  // all rows may reach it
+  }
+
+  // Numbers those whose floors the leaves may reach. Returns how many there are.
+  __device__ std::uint32_t list_queries() const {
+    std::uint32_t count = 0, before = 0;
+    for (std::uint32_t word = 0; word < chunk_ / kWarpSize; ++word) {
+      if (word == warp_) before = count;
+      count += static_cast<std::uint32_t>(__popc(leaves().alive[word]));
+    }
+    const std::uint32_t q = threadIdx.x;
+    if (q == 0) leaves().num_listed = count;
+    if (q >= chunk_ || (leaves().alive[warp_] >> lane_ & 1) == 0) return count;
+    const unsigned smaller = leaves().alive[warp_] & ((1u << lane_) - 1);
+    memory_.listed[before + static_cast<std::uint32_t>(__popc(smaller))] = static_cast<std::uint16_t>(q);
+    memory_.work[q] += leaves().count;
+    memory_.rows[q] += leaves().all_rows;
+    return count;
+  }
+
+  // Warps share the list, 32 queries each, and where these are few the rest of the work: each its first item, and then
+  // one in `step`.
+  struct Share {
+    std::uint32_t group, first, step;
+  };
+  __device__ Share share_of(std::uint32_t count) const {
+    const std::uint32_t groups = (count + kWarpSize - 1) / kWarpSize, shares = kWarps / groups,
+                        share = warp_ / groups;
+    return {warp_ % groups, share < shares ? share : 1 << 16, shares};  // one too many: no work
+  }
+
+  __device__ void write_query_tile(std::uint32_t count) const {
+    const Share mine = share_of(count);
+    const std::uint32_t i = mine.group * kWarpSize + lane_, q = memory_.listed[min(i, count - 1)];
+    const float factor = memory_.bounds[q].factor;
+    const auto number = [&](std::uint32_t a) {
+      return a < num_attributes_ && factor != 0  // extents may be infinite
+                 ? memory_.weights[a * chunk_ + q] * (memory_.sides[a].extent * factor)
+                 : 0.0F;
+    };
+    for (std::uint32_t a = mine.first * 2; a < num_attributes_; a += mine.step * 2)
+      *reinterpret_cast<__half2*>(memory_.query_tile + i * kStride + a) =
+          __floats2half2_rn(number(a), number(a + 1));
+  }
+
+  // The lane's part of its warp's queries: what their sums begin with, and their numbers.
+  struct Columns {
+    float starts[kTilesAtOnce][4];
+    HalfFragment numbers[kSteps][kTilesAtOnce / 2];
+  };
+
+  // Two tiles of rows: one is written while others still multiply by the one before.
+  __device__ void look_at_rows(std::uint32_t count) {
+    const Share mine = share_of(count);
+    std::uint32_t tile = 0;
+    Columns columns;
+    bool has_columns = false;
+    for (std::uint32_t l = 0; l < leaves().count; ++l)
+      for (std::uint32_t first = 0; first < leaves().num_rows[l]; first += kRowsAtOnce) {
+        const std::uint32_t num_rows =
+            min(static_cast<std::uint32_t>(kRowsAtOnce), leaves().num_rows[l] - first);
+        __half* rows = memory_.row_tiles + tile * kRowsAtOnce * kStride;
+        write_row_tile(leaves().slots[l], first, num_rows, rows);
+        __syncthreads();  // and the queries' tile is written
+        if (!has_columns) take_columns(mine.group, count, columns);
+        has_columns = true;
+        multiply(l, first, num_rows, mine, columns, rows);
+        tile ^= 1;
+      }
+  }
+
+  __device__ void take_columns(std::uint32_t group, std::uint32_t count, Columns& columns) const {
+#pragma unroll
+    for (std::uint32_t n = 0; n < kTilesAtOnce; ++n)
+#pragma unroll
+      for (std::uint32_t c = 0; c < 4; ++c) {
+        const std::uint32_t i = group * kWarpSize + column(n, c % 2);
+        columns.starts[n][c] =
+            i < count ? -memory_.bounds[memory_.listed[i]].least : -0x1p30F;  // never reached
+      }
+    const __half* numbers = memory_.query_tile + group * kWarpSize * kStride;
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step)
+#pragma unroll
+      for (std::uint32_t n = 0; n < kTilesAtOnce / 2; ++n)
+        columns.numbers[step][n].load(numbers +
+                                      (n * 2 * kTileQueries + lane_ % 8 + lane_ / 16 * 8) * kStride +
+                                      lane_ / 8 % 2 * 8 + step * kHalfStep);
+  }
+
+  __device__ void write_row_tile(std::uint32_t leaf, std::uint32_t first, std::uint32_t num_rows,
+                                 __half* rows) const {
+    const auto block_rows = static_cast<std::uint32_t>(mirror_.block_rows);
+    const T* values = mirror_.leaf_values<T>(leaf) + first;
+    for (std::uint32_t a = warp_ * 2; a < num_attributes_; a += kWarps * 2) {
+      const std::uint32_t b = min(a + 1, num_attributes_ - 1);  // the last alone: once more, against zeros
+      const T minima[2] = {memory_.minima[a], memory_.minima[b]};
+      const float per_value[2] = {memory_.sides[a].per_value, memory_.sides[b].per_value};
+#pragma unroll
+      for (std::uint32_t part = 0; part < kRowsPerLane; ++part) {
+        const std::uint32_t row = part * kWarpSize + lane_, place = min(row, num_rows - 1);
+        const auto above = static_cast<float>(__ldg(values + a * block_rows + place) - minima[0]);
+        const auto next = static_cast<float>(__ldg(values + b * block_rows + place) - minima[1]);
+        *reinterpret_cast<__half2*>(rows + row * kStride + a) =
+            __floats2half2_rn(fmaf(above, per_value[0], -0.5F), fmaf(next, per_value[1], -0.5F));
+      }
+    }
+  }
+
+  __device__ void multiply(std::uint32_t l, std::uint32_t first, std::uint32_t num_rows, const Share& mine,
+                           const Columns& columns, const __half* rows) const {
+    for (std::uint32_t row = mine.first * kTileRows; row < num_rows; row += mine.step * kTileRows) {
+      __syncwarp();
+      float sums[kTilesAtOnce][4];
+#pragma unroll
+      for (int step = 0; step < kSteps; ++step) {
+        HalfFragment numbers;
+        numbers.load(rows + (row + lane_ % kTileRows) * kStride + lane_ / kTileRows * 8 + step * kHalfStep);
+#pragma unroll
+        for (std::uint32_t n = 0; n < kTilesAtOnce; ++n) {
+          const std::uint32_t* of_query = columns.numbers[step][n / 2].words + n % 2 * 2;
+          if (step == 0) {
+            multiply_add(sums[n], numbers, of_query[0], of_query[1], columns.starts[n]);
+          } else {
+            multiply_add(sums[n], numbers, of_query[0], of_query[1], sums[n]);
+          }
+        }
+      }
+      unsigned below = 0xffffffff;
+#pragma unroll
+      for (std::uint32_t i = 0; i < kTilesAtOnce * 4; ++i) below &= __float_as_uint(sums[i / 4][i % 4]);
+      if ((below & kSign) == 0) offer_all(l, first + row, num_rows - row, mine.group, sums);
+    }
+  }
+
+  // Those of the lane's sums that are not below 0.
+  __device__ void offer_all(std::uint32_t l, std::uint32_t first, std::uint32_t num_rows, std::uint32_t group,
+                            const float (&sums)[kTilesAtOnce][4]) const {
+#pragma unroll
+    for (std::uint32_t i = 0; i < kTilesAtOnce * 4; ++i) {
+      const std::uint32_t row = lane_ / 4 + i % 4 / 2 * 8, place = group * kWarpSize + column(i / 4, i % 2);
+      if ((__float_as_uint(sums[i / 4][i % 4]) & kSign) == 0 && row < num_rows && place < leaves().num_listed)
+        put({leaves().slots[l], static_cast<std::uint16_t>(first + row), memory_.listed[place]});
+    }
+  }
+
+  // By a lane.
+  __device__ void put(const Offer& offer) const {
+    const std::uint32_t i = atomicAdd(&leaves().num_offers, 1u);
+    if (i < kMostOffers) {
+      memory_.offers[i] = offer;
+    } else {
+      score(offer);
+    }
+  }
+
+  // By all threads, whole warps at once: what many lanes wait for takes no longer than what one does.
+  __device__ void score_offers(std::uint32_t at_least) const {
+    __syncthreads();
+    const std::uint32_t count = min(leaves().num_offers, kMostOffers);
+    if (count < at_least) return;
+    __syncthreads();  // all have read it
+    if (threadIdx.x == 0) leaves().num_offers = 0;
+    for (std::uint32_t i = threadIdx.x; i < count; i += kThreads) score(memory_.offers[i]);
+    __syncthreads();
+  }
+
+  // Where the lane's sums c and c + 2 of tile n stand.
+  __device__ std::uint32_t column(std::uint32_t n, std::uint32_t c) const {
+    return n * kTileQueries + lane_ % 4 * 2 + c;
+  }
+
+  // By a lane.
+  __device__ void score(const Offer& offer) const {
+    SweepQuery& mine = sweep_.queries[first_ + offer.query];
+    const QueryRef query = {batch_.queries + std::size_t{mine.query} * batch_.query_stride};
+    const T* values = mirror_.leaf_values<T>(offer.leaf) + offer.row;
+    const auto value = [&](std::int32_t attribute) {
+      return static_cast<double>(__ldg(values + static_cast<std::uint32_t>(attribute) *
+                                                    static_cast<std::uint32_t>(mirror_.block_rows)));
+    };
+    atomicAdd(reinterpret_cast<unsigned long long*>(&mine.scored), 1ull);
+    for (int r = 0; r < query.header().num_ranges; ++r) {
+      const PackedRange& range = query.ranges()[r];
+      const double x = value(range.attribute);
+      if (x < range.minimum || x > range.maximum) return;
+    }
+    double score = query.header().offset;
+    for (int t = 0; t < query.header().num_terms; ++t)
+      score = score_step(score, query.terms()[t].weight, value(query.terms()[t].attribute));
+    score = score_finish(score);
+    if (score < mine.floor) return;
+    const std::uint32_t found = atomicAdd(&mine.num_found, 1u);
+    if (found < sweep_.capacity)
+      sweep_.found[std::size_t{first_ + offer.query} * sweep_.capacity + found] = {
+          score, mirror_.first_row(offer.leaf) + offer.row};
+  }
+
+  __device__ void add_work() const {
+    __syncthreads();
+    for (std::uint32_t q = threadIdx.x; q < min(chunk_, num_queries_ - first_); q += kThreads) {
+      if (memory_.work[q] == 0) continue;
+      SweepQuery& query = sweep_.queries[first_ + q];
+      atomicAdd(reinterpret_cast<unsigned long long*>(&query.leaves), std::uint64_t{memory_.work[q]});
+      atomicAdd(reinterpret_cast<unsigned long long*>(&query.rows), std::uint64_t{memory_.rows[q]});
+    }
+  }
+
+  const MirrorRef& mirror_;
+  const BatchRef& batch_;
+  const SweepRef& sweep_;
+  const SweepMemory<T>& memory_;
+  std::uint32_t num_attributes_, chunk_, num_queries_;
+  std::uint32_t first_ = 0;
+  std::uint32_t lane_ = threadIdx.x % kWarpSize, warp_ = threadIdx.x / kWarpSize;
+};
+
+// By a warp, between two steps: the k-th best score of the rows that were found becomes the floor, and those below it go.
+// Where they did not fit the step is repeated with the floor that those give which did; false, and the query is left to
+// its walk, if that is none higher: too many tie.
+class FloorRaise {
+ public:
+  __device__ FloorRaise(const BatchRef& batch, std::uint32_t place)
+      : batch_(batch),
+        mine_(batch.sweep.queries[place]),
+        rows_(batch.sweep.found + std::size_t{place} * batch.sweep.capacity) {}
+
+  // Returns whether the step is to be repeated.
+  __device__ bool run(bool is_repeated) {
+    if (mine_.num_found > batch_.sweep.capacity ? mine_.is_left == 1 : is_repeated && mine_.is_behind == 0)
+      return false;
+    const bool fits = mine_.num_found <= batch_.sweep.capacity;
+    const double before = mine_.floor, floor = fmax(before, kth_score());
+    const bool is_behind = !fits && floor > before;
+    const std::uint32_t kept = keep_from(floor, fits ? mine_.num_found : is_behind ? mine_.num_kept : 0);
+    __syncwarp();  // all have read it
+    if (lane_ == 0) {
+      mine_.floor = floor;
+      mine_.is_behind = is_behind ? 1 : 0;
+      mine_.is_left = !fits && !is_behind ? 1 : 0;
+      if (mine_.is_left == 0) mine_.num_found = mine_.num_kept = kept;
+    }
+    return is_behind;
+  }
+
+ private:
+  // -infinity if there are fewer.
+  __device__ double kth_score() const {
+    const std::uint32_t size = min(mine_.num_found, batch_.sweep.capacity);
+    if (size < batch_.k) return -infinity();
+    const KeyScale scale(QueryRef{batch_.queries + std::size_t{mine_.query} * batch_.query_stride});
+    const auto key_at = [&](std::uint32_t i) { return scale.key(__ldcg(&rows_[i].score)); };
+    return scale.score_of(kth_key(batch_.k, size, key_at, lane_));
+  }
+
+  // Of the first rows; returns how many are left.
+  __device__ std::uint32_t keep_from(double floor, std::uint32_t count) const {
+    std::uint32_t kept = 0;
+    for (std::uint32_t first = 0; first < count; first += kWarpSize) {
+      const std::uint32_t i = first + lane_;
+      const SeedRow row = {__ldcg(&rows_[min(i, count - 1)].score), __ldcg(&rows_[min(i, count - 1)].row)};
+      const bool stays = i < count && row.score >= floor;
+      const unsigned staying = __ballot_sync(kFullWarp, stays);
+      if (stays) rows_[kept + static_cast<std::uint32_t>(__popc(staying & ((1u << lane_) - 1)))] = row;
+      kept += static_cast<std::uint32_t>(__popc(staying));
+    }
+    return kept;
+  }
+
+  const BatchRef& batch_;
+  SweepQuery& mine_;
+  SeedRow* rows_;
+  std::uint32_t lane_ = threadIdx.x % kWarpSize;
+};
+
+// Cooperative: floors are raised between two steps. Dynamic shared memory: SweepMemory.
+template <typename T, int kSteps>
+__global__ void __launch_bounds__(kThreads, most_blocks_each(kSteps))
+    sweep_batch(const MirrorRef mirror, const BatchRef batch, std::uint32_t chunk) {
+  const std::uint32_t num_queries = min(batch.counters->num_handed_over, batch.sweep.most);
+  if (num_queries == 0) return;
+  extern __shared__ uint4 sweep_shared[];  // as ldmatrix wants it aligned
+  SweepMemory<T> memory;
+  memory.lay_out(reinterpret_cast<std::byte*>(sweep_shared), chunk,
+                 static_cast<std::uint32_t>(mirror.num_attributes), kTileStride<kSteps>);
+  Sweep<T, kSteps> sweep(mirror, batch, memory, chunk, num_queries);
+  std::uint32_t stride = 1, barriers = 0;
+  while (mirror.num_places / stride > kFirstPlaces) stride *= kSweepGrowth;
+  std::uint64_t num_repeats = 0;
+  for (bool is_first = true, is_repeated = false; stride > 0;) {
+    sweep.run({mirror.num_places, stride, is_first}, is_repeated);
+    grid_barrier(*batch.counters, ++barriers);
+    const std::uint32_t warp = blockIdx.x * kWarps + threadIdx.x / kWarpSize;
+    for (std::uint32_t place = warp; place < num_queries; place += gridDim.x * kWarps)
+      if (FloorRaise(batch, place).run(is_repeated) && threadIdx.x % kWarpSize == 0)
+        atomicAdd(reinterpret_cast<unsigned long long*>(&batch.counters->num_candidates), 1ull);
+    grid_barrier(*batch.counters, ++barriers);
+    const std::uint64_t repeats = __ldcg(&batch.counters->num_candidates);
+    is_repeated = repeats != num_repeats;  // ends: each time some floor has risen to another row's score
+    num_repeats = repeats;
+    if (is_repeated) continue;
+    is_first = false;
+    stride /= kSweepGrowth;
+  }
+}
+
+template <typename T, int kSteps>
+void launch(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits, cudaStream_t stream) {
+  SweepMemory<T> memory;
+  const auto bytes_of = [&](std::uint32_t chunk) {
+    return memory.lay_out(nullptr, chunk, static_cast<std::uint32_t>(mirror.num_attributes),
+                          kTileStride<kSteps>);
+  };
+  constexpr std::size_t kStatic = 1 << 10;
+  const auto blocks_each = [&](std::uint32_t chunk) {
+    const std::size_t each = bytes_of(chunk) + kStatic + limits.reserved_shared_bytes;
+    return static_cast<unsigned>(
+        std::min<std::size_t>(most_blocks_each(kSteps), limits.multiprocessor_shared_bytes / each));
+  };
+  std::uint32_t chunk = kMostChunk;
+  while (chunk > kWarpSize && blocks_each(chunk) < 2) chunk /= 2;
+  const cuda::Shape shape = {.num_blocks = limits.num_multiprocessors * std::max(1u, blocks_each(chunk)),
+                             .num_threads = kThreads,
+                             .shared_bytes = bytes_of(chunk),
+                             .cooperative = true};
+  cuda::launch(sweep_batch<T, kSteps>, shape, stream, mirror, batch, chunk);
+}
+
+}  // namespace
+
+template <typename T>
+void launch_sweep(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
+                  cudaStream_t stream) {
+  const auto steps = (static_cast<std::uint32_t>(mirror.num_attributes) + kHalfStep - 1) / kHalfStep;
+  if (steps == 1) return launch<T, 1>(mirror, batch, limits, stream);
+  if (steps == 2) return launch<T, 2>(mirror, batch, limits, stream);
+  launch<T, 4>(mirror, batch, limits, stream);
+}
+
+template void launch_sweep<float>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
+template void launch_sweep<double>(const MirrorRef&, const BatchRef&, const cuda::Limits&, cudaStream_t);
+
+}  // namespace culmen::gpu

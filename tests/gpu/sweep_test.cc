@@ -1,0 +1,187 @@
+// Sweeps against the oracle: batches over small tables whose walks hand over at once, with room for many rows or few.
+#include "gpu/search/sweep.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/cuda/error.h"
+#include "gpu/mirror/mirror.h"
+#include "gpu/search/engines.h"
+#include "gpu/search/pack_query.h"
+#include "index/build/bulk_load.h"
+#include "query/resolve.h"
+#include "tests/cases.h"
+#include "tests/generators.h"
+#include "tests/gpu/device_batch.h"
+#include "tests/gpu/gpu_testing.h"
+#include "tests/harness.h"
+
+namespace culmen::test {
+namespace {
+
+struct Room {
+  std::size_t most;  // queries that may be handed over
+  std::uint32_t capacity;
+  std::uint32_t visits_alone;
+};
+
+struct Swept {
+  std::vector<std::vector<Hit>> answers;
+  std::size_t num_handed_over = 0;
+  std::uint64_t num_repeats = 0;  // of a step, for a query whose rows did not fit
+  std::size_t num_left = 0;       // to their walks
+};
+
+Swept search(const gpu::MirrorView& view, const std::vector<Query>& queries, std::size_t k,
+             const Room& room) {
+  const Snapshot& snapshot = *view.snapshot;
+  const gpu::MirrorRef& mirror = view.mirror->ref();
+  const std::size_t stride = gpu::packed_stride(snapshot.num_attributes(), snapshot.num_attributes());
+  std::vector<std::byte> packed(queries.size() * stride);
+  for (std::size_t q = 0; q < queries.size(); ++q)
+    gpu::pack_query(resolve(queries[q], snapshot), packed.data() + q * stride);
+  const cuda::Buffer<std::byte> on_device = to_device(packed);
+  const cuda::Buffer<gpu::Candidate> hits(queries.size() * k);
+  const cuda::Buffer<gpu::ResultHeader> results(queries.size());
+  const cuda::Buffer<gpu::Counters> counters = to_device(std::vector<gpu::Counters>(1));
+  const cuda::Buffer<std::byte> memory(
+      std::max<std::size_t>(1, room.most * gpu::sweep_bytes_each(mirror, k)));
+  gpu::BatchRef batch = {on_device.data(),
+                         hits.data(),
+                         results.data(),
+                         counters.data(),
+                         static_cast<std::uint32_t>(queries.size()),
+                         static_cast<std::uint32_t>(stride),
+                         static_cast<std::uint32_t>(k),
+                         gpu::make_sweep(mirror, memory.data(), room.most, k)};
+  batch.sweep.capacity = std::min(batch.sweep.capacity, room.capacity);
+  batch.sweep.visits_alone = room.visits_alone;
+  visit_value_type(snapshot,
+                   [&]<typename T>(T) { gpu::launch_batch<T>(mirror, batch, cuda::limits_of(0), nullptr); });
+  cuda::check(cudaDeviceSynchronize());
+  Swept swept;
+  const gpu::Counters counted = to_host(counters)[0];
+  swept.num_handed_over = std::min<std::size_t>(counted.num_handed_over, room.most);
+  swept.num_repeats = counted.num_candidates;
+  std::vector<gpu::SweepQuery> handed_over(swept.num_handed_over);
+  cuda::check(cudaMemcpy(handed_over.data(), batch.sweep.queries,
+                         handed_over.size() * sizeof(gpu::SweepQuery), cudaMemcpyDefault));
+  swept.num_left = static_cast<std::size_t>(
+      std::ranges::count(handed_over, 1u, [](const gpu::SweepQuery& query) { return query.is_left; }));
+  const std::vector<gpu::Candidate> rows = to_host(hits);
+  const std::vector<gpu::ResultHeader> headers = to_host(results);
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    std::vector<Hit>& answer = swept.answers.emplace_back();
+    for (std::size_t i = 0; i < headers[q].num_hits; ++i)
+      answer.push_back({rows[q * k + i].id, rows[q * k + i].score, rows[q * k + i].row});
+  }
+  return swept;
+}
+
+class Sweeps : public testing::TestWithParam<ValueClass> {};
+
+TEST_P(Sweeps, ReturnTheOraclesRowsAndScoreBits) {
+  SKIP_WITHOUT_GPU();
+  constexpr std::uint64_t kDefaultCases = 5000;
+  constexpr int kQueries = 40;
+  const std::uint64_t num_tables = num_cases(kDefaultCases) / (8 * kNumValueClasses) + 1;
+  const auto value_class = static_cast<std::uint64_t>(GetParam());
+  std::size_t num_handed_over = 0, num_found = 0;
+  for (std::uint64_t t = 0; t < num_tables; ++t) {
+    const std::uint64_t seed = only_seed() != 0 ? only_seed() : (value_class + 1) * 5'000'000'000 + t;
+    Random random(seed);
+    const Table table = random_table(random, GetParam(), 100 + random.below(6000),
+                                     random.between(1, random.pick({6, 20, 64})));
+    const ValueType value_type = random_value_type(random, table.view());
+    const Oracle oracle(table.view(), value_type == ValueType::float32);
+    const std::size_t k = std::min(random.pick<std::size_t>({1, 2, 16, 33, 100, 1000}), table.num_rows);
+    std::vector<Query> queries;
+    for (int q = 0; q < kQueries; ++q) {
+      Query query = random_query(random, oracle);
+      query.k = k;
+      if (!oracle.refuses(query)) queries.push_back(query);
+    }
+    if (queries.empty()) continue;
+    const auto published = std::make_shared<Published>(bulk_load(
+        table.view(), random_build_options(random, random.pick({Partitioning::kd, Partitioning::random}),
+                                           value_type, table.columns.size())));
+    gpu::Mirror mirror(published, {});
+    const Room room = {.most = random.pick<std::size_t>({queries.size(), queries.size(), 7}),
+                       .capacity = random.pick<std::uint32_t>({1u << 30, 1u << 30, 20}),
+                       .visits_alone = random.pick<std::uint32_t>({1, 4, 16})};
+    const Swept swept = search(mirror.latest(), queries, k, room);
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+      const std::vector<Answer> expected = oracle.search(queries[q]);
+      num_found += expected.size();
+      ASSERT_EQ(difference(swept.answers[q], expected), "")
+          << table.num_rows << " rows, " << describe(queries[q]) << ", room for " << room.most
+          << " queries and " << room.capacity << " rows, " << room.visits_alone << " visits alone\n"
+          << rerun_command(seed, "sweep_test", "*/" + std::string(value_class_name(GetParam())));
+    }
+    num_handed_over += swept.num_handed_over;
+    if (only_seed() != 0) return;
+  }
+  EXPECT_GT(num_handed_over, num_tables);
+  EXPECT_GT(num_found, num_tables);
+}
+
+INSTANTIATE_TEST_SUITE_P(AllValueClasses, Sweeps, testing::ValuesIn(all_value_classes()),
+                         [](const auto& suite) { return std::string(value_class_name(suite.param)); });
+
+// A table of some 400 level-1 nodes, so that a sweep takes two steps.
+struct TwoSteps {
+  Table table;
+  Oracle oracle;
+  gpu::Mirror mirror;
+  std::vector<Query> queries;
+
+  TwoSteps(ValueClass value_class, std::size_t k)
+      : table(make(value_class)),
+        oracle(table.view(), false),
+        mirror(std::make_shared<Published>(bulk_load(table.view(), {.block_rows = 16})), {}) {
+    Random random(33);
+    while (queries.size() < 60) {
+      const Query query = {.weights = random_weights(random, table.columns.size()), .k = k};
+      if (!oracle.refuses(query)) queries.push_back(query);
+    }
+  }
+
+  static Table make(ValueClass value_class) {
+    Random random(32);
+    return random_table(random, value_class, 200'000, 5);
+  }
+
+  Swept expect_oracle(const Room& room) {
+    const Swept swept = search(mirror.latest(), queries, *queries[0].k, room);
+    for (std::size_t q = 0; q < queries.size(); ++q)
+      EXPECT_EQ(difference(swept.answers[q], oracle.search(queries[q])), "") << describe(queries[q]);
+    EXPECT_GE(swept.num_handed_over, std::min<std::size_t>(room.most, 50));
+    return swept;
+  }
+};
+
+TEST(Sweep, RepeatsAStepThatFindsTooManyRows) {
+  SKIP_WITHOUT_GPU();
+  TwoSteps steps(ValueClass::uniform_f32, 10);
+  EXPECT_GT(steps.expect_oracle({.most = 60, .capacity = 24, .visits_alone = 1}).num_repeats, 0u);
+  EXPECT_EQ(steps.expect_oracle({.most = 60, .capacity = 1 << 20, .visits_alone = 1}).num_repeats, 0u);
+}
+
+TEST(Sweep, LeavesAQueryToItsWalkWhereMoreRowsTieThanFindRoom) {
+  SKIP_WITHOUT_GPU();
+  TwoSteps steps(ValueClass::small_integers, 10);
+  EXPECT_GT(steps.expect_oracle({.most = 60, .capacity = 24, .visits_alone = 1}).num_left, 0u);
+}
+
+TEST(Sweep, TakesAsManyQueriesAsFindRoom) {
+  SKIP_WITHOUT_GPU();
+  TwoSteps steps(ValueClass::uniform_f32, 1000);
+  static_cast<void>(steps.expect_oracle({.most = 33, .capacity = 1 << 20, .visits_alone = 8}));
+}
+
+}  // namespace
+}  // namespace culmen::test
