@@ -12,9 +12,7 @@ class SearchStats:
     engine: str  #: the engine that answered
     tuples_in_index: int
     tuples_scored: int
-    tuples_by_codes: (
-        int  #: rows whose coarse codes were read, to see which to score; from a GPU those of a batch's sweep
-    )
+    tuples_by_codes: int  #: rows whose codes were read, to see which to score; on a GPU, in a batch's sweep
     blocks_visited: int  #: blocks whose rows were scored
     nodes_visited: int  #: inner nodes whose children's bounds were computed
     bounds_computed: int
