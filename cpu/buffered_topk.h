@@ -2,8 +2,6 @@
 // this one collects hits until there are twice k, and then selects.
 #pragma once
 
-#include <tbb/parallel_sort.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/sort_hits.h"
 #include "cpu/topk.h"
 
 namespace culmen {
@@ -37,24 +36,21 @@ class BufferedTopK {
   }
 
   // Takes over what another has.
-  void add(BufferedTopK& other) {
-    if (hits_.empty()) std::swap(hits_, other.hits_);
-    hits_.insert(hits_.end(), other.hits_.begin(), other.hits_.end());
-    other.hits_ = {};
-  }
+  void add(BufferedTopK& other) { others_.push_back(std::move(other.hits_)); }
 
   // Empties the buffer: best first. By all threads of the arena that it is called in.
   std::vector<Hit> take_sorted() {
-    if (hits_.size() > k_) select();
-    tbb::parallel_sort(hits_.begin(), hits_.end(), ranks_before);
-    return std::move(hits_);
+    others_.push_back(std::move(hits_));
+    std::size_t size = 0;
+    for (const std::vector<Hit>& hits : others_) size += hits.size();
+    num_replacements_ += size - std::min(size, k_);
+    return take_best(std::move(others_), k_);
   }
 
  private:
   void select() {
-    const auto last = hits_.begin() + static_cast<std::ptrdiff_t>(k_) - 1;
-    std::nth_element(hits_.begin(), last, hits_.end(), ranks_before);
-    worst_ = *last;
+    select_hits(hits_, k_);
+    worst_ = hits_[k_ - 1];
     num_replacements_ += hits_.size() - k_;
     hits_.resize(k_);
   }
@@ -64,6 +60,7 @@ class BufferedTopK {
   std::optional<Hit> worst_;  // the k-th best when there was last a selection
   std::uint64_t num_replacements_ = 0;
   std::vector<Hit> hits_;
+  std::vector<std::vector<Hit>> others_;  // of other threads
 };
 
 }  // namespace culmen

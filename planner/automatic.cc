@@ -86,21 +86,24 @@ int scan_threads(const Snapshot& snapshot, int num_threads) {
       std::min<std::uint64_t>(static_cast<std::uint64_t>(threads_of(num_threads)), num_tasks));
 }
 
-bool asks_for_most(const Snapshot& snapshot, const ResolvedQuery& query) {
-  constexpr std::uint64_t kPartOfRows = 8;
+bool asks_for_most(const Snapshot& snapshot, const ResolvedQuery& query, int threads) {
+  // Where a heap of k on one thread takes as long as the scan (4 M rows, one thread and two: bench/cliffs).
+  constexpr std::uint64_t kOfOneThread = 12, kMost = 96;
+  const std::uint64_t part = std::min(kOfOneThread * static_cast<std::uint64_t>(threads), kMost);
   const bool has_floor =
       query.min_score > -std::numeric_limits<double>::infinity();  // then k is only a limit
-  return !has_floor && query.k >= BufferedTopK::kWorthIt && query.k >= snapshot.num_tuples / kPartOfRows;
+  return !has_floor && query.k >= BufferedTopK::kWorthIt && query.k >= snapshot.num_tuples / part;
 }
 
 std::vector<Hit> search_automatic(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
                                   SearchStats& stats, const CostsNs& costs) {
-  if (asks_for_most(snapshot, query)) {
+  const int threads = scan_threads(snapshot, num_threads);
+  if (asks_for_most(snapshot, query, threads)) {
     stats.engine = Engine::scan;
     return with_threads(num_threads, [&] { return cpu::search_reaching(snapshot, query, stats); });
   }
   stats.engine = Engine::bounded;
-  ScanFallback monitor(snapshot, query, scan_threads(snapshot, num_threads), costs);
+  ScanFallback monitor(snapshot, query, threads, costs);
   cpu::MonitoredAnswer answer = cpu::search_bounded(snapshot, query, monitor, stats);
   if (answer.finished) return std::move(answer.hits);
   // k rows reach the last one's score: nothing below it can be in the answer.

@@ -25,8 +25,8 @@ int scan_threads(const Snapshot& snapshot, int num_threads);
 std::vector<Hit> search_automatic(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
                                   SearchStats& stats, const CostsNs& costs = {});
 
-// Whether k, without a smallest score, is so large that no search by bounds could leave out much, while its heap costs
-// more than a scan: then the answer is a scan's from the beginning.
-bool asks_for_most(const Snapshot& snapshot, const ResolvedQuery& query);
+// Whether k, without a smallest score, is so large that the heap of a search by bounds costs more than a scan on so many
+// threads: then the answer is a scan's from the beginning.
+bool asks_for_most(const Snapshot& snapshot, const ResolvedQuery& query, int threads);
 
 }  // namespace culmen

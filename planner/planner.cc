@@ -127,7 +127,7 @@ Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const Searc
   const double scan = slowness * scan_us(sample_scan(snapshot, query, selectivity, threads), costs, threads);
   plan.predictions = {{Engine::bounded, bounded}, {Engine::scan, scan}};
   if (plan.engine == Engine::automatic) {
-    const bool has_to_scan = asks_for_most(snapshot, query);
+    const bool has_to_scan = asks_for_most(snapshot, query, threads);
     plan.engine = !has_to_scan && (probe.finished() || bounded <= scan) ? Engine::bounded : Engine::scan;
     plan.reason = has_to_scan ? "a good part of all rows is asked for" : reason_of(plan, probe, snapshot);
   }

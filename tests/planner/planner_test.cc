@@ -13,6 +13,11 @@
 namespace culmen::test {
 namespace {
 
+// As search_automatic does with all cores.
+bool asks_for_most_here(const Snapshot& snapshot, const ResolvedQuery& query) {
+  return asks_for_most(snapshot, query, scan_threads(snapshot, 0));
+}
+
 TEST(Explain, NamesTheEngineThatSearchThenUses) {
   Random random(1);
   const Table table = random_table(random, ValueClass::uniform_f32, 1000, 3);
@@ -99,7 +104,7 @@ TEST(Automatic, FallsBackToTheScanWithoutALossWhereTheRestIsDear) {
       SearchStats stats;
       EXPECT_EQ(search_automatic(*expected.snapshot, resolved, 0, stats, nodes_cost_much()), expected.hits);
       EXPECT_EQ(stats.scan_fallback,
-                stats.engine == Engine::scan && !asks_for_most(*expected.snapshot, resolved));
+                stats.engine == Engine::scan && !asks_for_most_here(*expected.snapshot, resolved));
       scan_fallback += stats.scan_fallback ? 1 : 0;
       // It passes over leaves that miss a range or cannot reach the floor.
       if (stats.scan_fallback && query.k == 50U) {
@@ -115,7 +120,7 @@ TEST(Automatic, StaysWithTheBoundsWhereAScanIsDear) {
   for (const Query& query : hard_queries()) {
     const SearchResult expected = index.search(query, {.engine = Engine::scan});
     const ResolvedQuery resolved = resolve(query, *expected.snapshot);
-    if (asks_for_most(*expected.snapshot, resolved)) continue;
+    if (asks_for_most_here(*expected.snapshot, resolved)) continue;
     SearchStats stats;
     EXPECT_EQ(search_automatic(*expected.snapshot, resolved, 0, stats, scans_cost_much()), expected.hits);
     EXPECT_FALSE(stats.scan_fallback);
@@ -142,9 +147,23 @@ TEST(Automatic, ScansAtOnceForAGoodPartOfTheRows) {
     query.min_score = index.search({.weights = query.weights, .k = 20}).hits.back().score;
     EXPECT_EQ(index.search(query).stats.engine, Engine::bounded) << "a smallest score prunes, k is all rows";
     query.min_score = std::nullopt;
-    query.k = 70'000 / 8 - 1;
-    EXPECT_FALSE(asks_for_most(*index.search(query).snapshot, resolve(query, *index.search(query).snapshot)));
   }
+}
+
+TEST(Automatic, AsksTheBoundsForAGreaterPartWhereFewerThreadsWouldScan) {
+  Random random(5);
+  const Table table = random_table(random, ValueClass::uniform_f32, 1'200'000, 1);
+  const Index index = Index::build(table.view());
+  const auto asks = [&](std::size_t k, int threads) {
+    const SearchResult result = index.search({.weights = {1}, .k = 1});
+    return asks_for_most(*result.snapshot, resolve({.weights = {1}, .k = k}, *result.snapshot), threads);
+  };
+  EXPECT_TRUE(asks(100'000, 1));
+  EXPECT_FALSE(asks(99'999, 1));
+  EXPECT_TRUE(asks(50'000, 2));
+  EXPECT_FALSE(asks(49'999, 2));
+  EXPECT_TRUE(asks(12'500, 16));
+  EXPECT_FALSE(asks(12'499, 64));
 }
 
 // 500 blocks: one thread would have read them before a checkpoint could save anything.
