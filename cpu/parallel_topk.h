@@ -3,7 +3,9 @@
 
 #include <tbb/enumerable_thread_specific.h>
 
+#include <atomic>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "cpu/topk.h"
@@ -15,19 +17,40 @@ namespace culmen {
 // leaves are not worth waking a second thread for.
 inline constexpr std::size_t kLeavesPerTask = 256;
 
+// The highest floor of all threads: k rows of one of them reach it.
+class SharedFloor {
+ public:
+  double score() const { return score_.load(std::memory_order_relaxed); }
+  void raise(double score) {
+    double before = this->score();
+    while (score > before && !score_.compare_exchange_weak(before, score, std::memory_order_relaxed)) {
+    }
+  }
+
+ private:
+  std::atomic<double> score_ = -std::numeric_limits<double>::infinity();
+};
+
 // Best: TopK or BufferedTopK.
 template <typename Best>
 struct PrivateSearch {
   Best best;
+  SharedFloor& floor_of_all;
   SearchStats stats;
+
+  // Takes over what others have found, and tells them its own.
+  void share_floor() {
+    best.raise_floor(floor_of_all.score());
+    floor_of_all.raise(best.floor());
+  }
 };
 
 template <typename Best>
 class ParallelTopK {
  public:
   explicit ParallelTopK(const ResolvedQuery& query)
-      : query_(query), searches_([&query] {
-          return PrivateSearch<Best>{Best(query.k, query.min_score), {}};
+      : query_(query), searches_([&query, this] {
+          return PrivateSearch<Best>{Best(query.k, query.min_score), floor_, {}};
         }) {}
 
   // This thread's own.
@@ -52,6 +75,7 @@ class ParallelTopK {
 
  private:
   const ResolvedQuery& query_;
+  SharedFloor floor_;
   tbb::enumerable_thread_specific<PrivateSearch<Best>> searches_;
 };
 

@@ -42,6 +42,7 @@ void visit_reaching(const Snapshot& snapshot, const ResolvedQuery& query, FirstL
   const auto reaches = [&](std::uint32_t child) {
     return !search.best.excludes(bounds[child], node.min_ids()[child]);
   };
+  search.share_floor();
   std::array<std::uint32_t, kFanOut> reaching;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   std::size_t count = 0;
   for (auto left = children_in_ranges(query.bound, node); left != 0; left &= left - 1) {
@@ -66,6 +67,7 @@ std::vector<Hit> scan_all(const Snapshot& snapshot, const ResolvedQuery& query, 
               for (std::size_t i = begin; i < end; ++i) {
                 if (i + kLeavesAhead < leaves.size())
                   prefetch_leaf<T>(snapshot, query, look, leaves[i + kLeavesAhead], mine.best);
+                mine.share_floor();
                 visit_leaf<T>(snapshot, query, look, leaves[i], mine.best, mine.stats);
               }
             });

@@ -18,6 +18,8 @@ inline constexpr int kCodeIntervals = 16;
 
 // Products of codes are summed up in 16 bits for so many terms, then in 32.
 inline constexpr std::size_t kCodeTermsAtOnce = 16;
+// What the weights of so many may sum up to, before each is rounded up.
+inline constexpr int kLargestCodeWeights = 32767 / (kCodeIntervals - 1) - static_cast<int>(kCodeTermsAtOnce);
 
 // An attribute's codes are words of 4 rows: row r is in word r % num_code_words, at bit 4 * (r / num_code_words).
 // A multiple of 8.

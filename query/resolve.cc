@@ -50,10 +50,6 @@ CodeTerms::CodeTerms(std::span<const Term> terms) {
     weights[t] = terms[t].weight;
     are_neighbours = are_neighbours && attributes[t] == attributes[0] + static_cast<std::int32_t>(t);
   }
-  // Rounding up adds less than 1 to each.
-  constexpr double kLargestSum = 32767;
-  const auto at_once = static_cast<double>(std::min(terms.size(), kCodeTermsAtOnce));
-  largest_weight = std::floor(kLargestSum / ((kCodeIntervals - 1) * at_once) - 1);
 }
 
 std::string known_attributes(const Snapshot& snapshot) {

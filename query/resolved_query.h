@@ -48,8 +48,6 @@ struct CodeTerms {
   double weights[kMaxAttributes] = {};
   std::int32_t attributes[kMaxAttributes] = {};
   bool are_neighbours = false;  // each attribute follows the one before
-  double largest_weight =
-      0;  // that a leaf's largest coefficient becomes: so sums of products fit (index/leaf_codes.h)
 
   CodeTerms() = default;
   explicit CodeTerms(std::span<const Term> terms);

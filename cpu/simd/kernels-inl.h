@@ -180,7 +180,7 @@ HWY_INLINE CodeVerdict PlanCodes(const T* highest, const T* lowest, const Resolv
   const CodeTerms& terms = query.codes;
   const std::size_t num_terms = query.terms.size(), lanes = hn::Lanes(d);
   HWY_ALIGN double coefficients[kMaxAttributes];
-  V lows = hn::Zero(d), rises = lows, sizes = lows, largests = lows;
+  V lows = hn::Zero(d), rises = lows, sizes = lows, part = lows, parts = lows;
   for (std::size_t t = 0; t < num_terms; t += lanes) {  // weights are 0 behind the last
     const V weight = hn::LoadU(d, terms.weights + t);
     const V high = CornerValues(highest, terms, t, num_terms),
@@ -192,17 +192,21 @@ HWY_INLINE CodeVerdict PlanCodes(const T* highest, const T* lowest, const Resolv
     lows = hn::MulAdd(weight, low, lows);
     rises = hn::Add(rises, hn::Max(coefficient, hn::Zero(d)));
     sizes = hn::MulAdd(hn::Abs(weight), hn::Max(hn::Abs(low), hn::Abs(high)), sizes);
-    largests = hn::Max(largests, hn::Abs(coefficient));
+    part = hn::Add(part, hn::Abs(coefficient));
+    if ((t + lanes) % kCodeTermsAtOnce != 0 && t + lanes < num_terms) continue;
+    parts = hn::Max(parts, part);
+    part = hn::Zero(d);
   }
   const double low = query.offset + hn::GetLane(hn::SumOfLanes(d, lows));
   const double rise = hn::GetLane(hn::SumOfLanes(d, rises));
   const double size = std::fabs(query.offset) + hn::GetLane(hn::SumOfLanes(d, sizes));
-  const double largest = hn::GetLane(hn::MaxOfLanes(d, largests));
+  // No less than the coefficients of any kCodeTermsAtOnce terms together.
+  const double largest = hn::GetLane(hn::SumOfLanes(d, parts));
   // Of codes, of these sums, and of the score itself, each of at most 64 terms.
   const double slack = size * 0x1p-44 + 0x1p-1040;
   if (low + kCodeIntervals * rise + slack < floor) return CodeVerdict::none;
   if (!(largest > 0x1p-900 && size < 0x1p1000 && largest < 0x1p1000)) return CodeVerdict::all;
-  const double unit = terms.largest_weight / largest;
+  const double unit = static_cast<double>(kLargestCodeWeights) / largest;
   const double least =
       std::ceil((floor - slack - low - rise) * unit - 0.5);  // weights are rounded up, but for 2^-50
   const std::size_t num_parts = (num_terms - 1) / kCodeTermsAtOnce + 1;  // each summed up in 16 bits
