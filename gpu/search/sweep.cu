@@ -62,8 +62,8 @@ struct Offer {
 constexpr std::uint32_t kMostOffers = 512;
 constexpr std::uint32_t kWorthScoring = kThreads;
 
-// A thread block's shared memory. By the queries of the chunk, but for the last three of those, which are by place in the
-// list.
+// A thread block's shared memory. What is [chunk] is by query of the chunk, but for the list of those that are looked at and
+// their tile, which is by place in the list.
 template <typename T>
 struct SweepMemory {
   Side* sides;            // [num_attributes]
@@ -147,7 +147,8 @@ class Sweep {
     for (first_ = 0; first_ < num_queries_; first_ += chunk_) {
       if (!take_chunk(is_repeated)) continue;
       // Where a step has fewer parts than there are blocks, others take those of the next queries.
-      const std::uint32_t turned = (blockIdx.x + first_ / chunk_ * size) % gridDim.x;
+      const std::uint32_t turned =
+          (blockIdx.x + first_ / chunk_ % gridDim.x * (size % gridDim.x)) % gridDim.x;
       for (std::uint32_t i = turned; i < size; i += gridDim.x) {
         const std::uint32_t node = __ldg(mirror_.place_nodes + step.place(i / kPartsOfNode));
         if (node != kNoNode) look_at(mirror_.node(node), i % kPartsOfNode * kLeavesAtOnce);
@@ -222,7 +223,9 @@ class Sweep {
     std::uint32_t num_rows = 0;
     if (lane_ < kLeavesAtOnce) {
       const std::uint32_t leaf = node.children()[first + min(lane_, count - 1)];
-      num_rows = lane_ < count ? mirror_.leaves[leaf].num_rows : 0;
+      num_rows = lane_ < count
+                     ? min(mirror_.leaves[leaf].num_rows, static_cast<std::uint32_t>(mirror_.block_rows))
+                     : 0;
       leaves().slots[lane_] = leaf;  // behind the last once more
       leaves().num_rows[lane_] = num_rows;
     }
