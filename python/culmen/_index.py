@@ -49,11 +49,12 @@ class Index(Tabular):
     [1, 2]
     """
 
-    __slots__ = ("_handle", "_names", "_id", "_label", "_dropped", "__weakref__")
+    __slots__ = ("_handle", "_names", "_id", "_label", "_is_opened", "_dropped", "__weakref__")
     _handle: _core.Index
     _names: tuple[str, ...]
     _id: str | None  # the columns that a table for the build had, if this index is known to come from one
     _label: str | None
+    _is_opened: bool  # what those columns were is not known
     _dropped: int
 
     def __init__(self) -> None:
@@ -65,6 +66,7 @@ class Index(Tabular):
         index._handle = handle
         index._names = tuple(attribute["name"] for attribute in handle.info()["attributes"])
         index._id = index._label = None
+        index._is_opened = False
         index._dropped = 0
         return index
 
@@ -201,7 +203,9 @@ class Index(Tabular):
             FormatError: if a file is damaged; the text names it.
             IoError: if a file cannot be read, or another process has the lock. It is an OSError.
         """
-        return cls._of(_core.open(_path(directory), writable, durability, threads))
+        index = cls._of(_core.open(_path(directory), writable, durability, threads))
+        index._is_opened = True
+        return index
 
     @staticmethod
     def repair(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> RepairReport:
@@ -361,8 +365,9 @@ class Index(Tabular):
 
         Args:
             id, label, nulls: as for build. Where the index was built here from columns of ids and labels, columns of
-                the same names are taken without being named again; an index that was opened does not know them. Rows
-                without ids get the next free ones, rows without labels empty ones.
+                the same names are taken without being named again. An index that was opened does not know them: if a
+                table has more columns than the attributes, say which these are, or False for none. Rows without ids
+                get the next free ones, rows without labels empty ones.
             round_to_float32: values that the index's float32 does not hold are rounded instead of refused.
 
         Raises:

@@ -23,12 +23,30 @@ def rows_for(index: Index, table: Any, id: Any, label: Any, nulls: str, *, needs
         id = index._id
     if label is None and index._label in columns:
         label = index._label
+    if named and index._is_opened:
+        _require_roles(index, columns, id, label)
+    id, label = (None if role is False else role for role in (id, label))
     if id is None and needs_ids:
         raise InvalidArgument("upsert needs the ids of the rows: name their column, or give them, with id=...")
     taken = take_table(table, index.attributes if named else None, id, label, nulls, named=named)
     if id is None:
         taken.ids = None  # the next free ones
     return taken
+
+
+def _require_roles(index: Index, columns: list[str], id: Any, label: Any) -> None:
+    """Of a table with more columns than attributes: else its ids and labels would be left out without a word."""
+    known = {*index.attributes, *(role for role in (id, label) if isinstance(role, str))}
+    others = [name for name in columns if name not in known]
+    if not others:
+        return
+    for role, given, is_missed in (("id", id, True), ("label", label, index.info.has_labels)):
+        if given is None and is_missed:
+            raise InvalidArgument(
+                f"the table has columns beside the attributes: {', '.join(map(repr, others))}; an index that was "
+                f"opened does not know what its {role}s were called: name their column with {role}=..., "
+                f"or give {role}=False for rows without"
+            )
 
 
 def written(index: Index, steps: _core.Steps, round_to_float32: bool = False) -> WriteResult:

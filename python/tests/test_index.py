@@ -402,3 +402,36 @@ time.sleep(0.3)
 def test_a_daemon_thread_does_not_abort_the_end(call):
     ended = subprocess.run([sys.executable, "-c", DAEMON.format(call=call)], capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_an_opened_index_asks_what_the_columns_beside_its_attributes_are(tmp_path):
+    cars = {"id": [1, 2], "name": ["a", "b"], "price": [5.0, 6.0]}
+    more = {"id": [3], "name": ["c"], "price": [7.0]}
+    culmen.Index.build(cars, id="id", label="name").save(tmp_path / "cars.index")
+    with culmen.Index.open(tmp_path / "cars.index", writable=True) as index:
+        for missed, named in (("id", {}), ("id", {"label": "name"}), ("label", {"id": "id"})):
+            with pytest.raises(culmen.InvalidArgument, match=f"with {missed}=.*{missed}=False"):
+                index.insert(more, **named)
+            with pytest.raises(culmen.InvalidArgument, match=f"with {missed}="), index.batch() as batch:
+                batch.insert(more, **named)
+        with pytest.raises(culmen.InvalidArgument, match="upsert needs the ids"):
+            index.upsert(more, id=False, label="name")
+        assert len(index) == 2
+        index.insert(more, id="id", label="name")
+        index.insert({"price": [8.0]})
+        index.insert(more, id=np.array([10]), label=False)
+        index.insert(more, id=False, label=False)
+        assert [(row.id, row.label) for row in map(index.get, (3, 4, 10, 11))] == [
+            (3, "c"),
+            (4, ""),
+            (10, ""),
+            (11, ""),
+        ]
+
+
+def test_an_index_that_was_built_here_takes_the_columns_that_it_knows():
+    index = culmen.Index.build({"id": [1, 2], "name": ["a", "b"], "price": [5.0, 6.0]}, id="id", label="name")
+    index.insert({"id": [3], "name": ["c"], "price": [7.0], "colour": ["red"]})
+    assert index.get(3).label == "c"
+    index.insert({"id": [9], "name": ["d"], "price": [7.0]}, id=False, label=False)
+    assert index.get(4).label == ""
