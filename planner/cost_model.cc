@@ -26,7 +26,8 @@ double replacement(const CostsNs& costs, double k) {
 }
 
 double hit(const CostsNs& costs, double k) {
-  return by_k(costs.hit, 0.4, k);
+  constexpr double kCached = 1 << 16, kSlope = 0.25;  // larger heaps leave a core's cache
+  return by_k(costs.hit, 0.4, k) * (1 + kSlope * std::log2(std::max(k / kCached, 1.0)));
 }
 
 // replacement: of one.
@@ -45,7 +46,7 @@ double scan_ns(const Work& work, const CostsNs& costs, int num_threads) {
   return costs.share + costs.fork * doublings +
          (work.leaves * costs.scan_leaf + scored_ns(work, costs, entering)) / threads +
          far_share(work.span) * reading / std::min(threads, kStreams) + doublings * work.hits * merge +
-         work.hits * hit(costs, work.hits);
+         work.hits * (is_buffered ? costs.sorted : hit(costs, work.hits));
 }
 
 }  // namespace

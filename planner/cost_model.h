@@ -6,7 +6,7 @@
 //             + far(leaves stream_leaf + kB stream_kb) / streams + log2(threads) hits merge + hits hit(k)
 //   scored  = values value + codes code + candidates candidate + replacements replace(k)
 //
-// A scan for a large k has `buffered` in the place of replace(k) and merge.
+// A scan for a large k has `buffered` in the place of replace(k) and merge, and `sorted` in that of hit(k).
 //
 // far: the part of it that caches do not spare. streams: threads, as many as memory has room for. A scan by
 // several threads takes no longer than by one. Times are those of a warm index on an idle machine.
@@ -32,6 +32,7 @@ struct CostsNs {
   double replacement = 28;  // a row that enters the 16 best in another's place; more for larger k
   double buffered = 15;     // the same in a scan for so many that it keeps no heap (cpu/buffered_topk.h)
   double hit = 30;          // each row of an answer of 16; more for larger k
+  double sorted = 100;      // the same in a scan for so many (cpu/sort_hits.h)
   double share = 953;       // a scan that finds one row
   double fork = 7'000;      // until twice as many threads share it: those that have come wake the next
   double merge = 164;       // each of the k best, when those of twice as many threads are put together
