@@ -143,10 +143,10 @@ double floor_of_scan(const Snapshot& snapshot, const ResolvedQuery& query, Searc
 
 std::vector<Hit> search_scan(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
   return visit_value_type(snapshot, [&]<typename T>(T) {
-    if (query.k >= BufferedTopK::kWorthIt) return scan_all<T, BufferedTopK>(snapshot, query, stats);
     ResolvedQuery seeded = query;
     seeded.min_score = floor_of_scan(snapshot, query, stats);
-    return scan_all<T, TopK>(snapshot, seeded, stats);
+    return query.k < BufferedTopK::kWorthIt ? scan_all<T, TopK>(snapshot, seeded, stats)
+                                            : scan_all<T, BufferedTopK>(snapshot, seeded, stats);
   });
 }
 

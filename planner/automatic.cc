@@ -7,7 +7,6 @@
 
 #include "base/with_threads.h"
 #include "cpu/bounded.h"
-#include "cpu/buffered_topk.h"
 #include "cpu/parallel_topk.h"
 #include "cpu/scan.h"
 #include "cpu/topk.h"
@@ -88,11 +87,11 @@ int scan_threads(const Snapshot& snapshot, int num_threads) {
 
 bool asks_for_most(const Snapshot& snapshot, const ResolvedQuery& query, int threads) {
   // Where a heap of k on one thread takes as long as the scan (4 M rows, one thread and two: bench/cliffs).
-  constexpr std::uint64_t kOfOneThread = 12, kOfMany = 96;
+  constexpr std::uint64_t kOfOneThread = 12, kOfMany = 96, kLeast = 8192;
   const std::uint64_t part = std::min(kOfOneThread * static_cast<std::uint64_t>(threads), kOfMany);
   const bool has_floor =
       query.min_score > -std::numeric_limits<double>::infinity();  // then k is only a limit
-  return !has_floor && query.k >= BufferedTopK::kWorthIt && query.k >= snapshot.num_tuples / part;
+  return !has_floor && query.k >= kLeast && query.k >= snapshot.num_tuples / part;
 }
 
 std::vector<Hit> search_automatic(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
