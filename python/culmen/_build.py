@@ -8,6 +8,7 @@ from . import _core
 from ._device import device_number
 from ._errors import InputError
 from ._progress import Progress, shown
+from ._questions import check_integer
 from ._tables import Columns
 
 
@@ -22,6 +23,10 @@ class BuildOptions:
     threads: int
     device: str | None
     progress: Progress | bool | None
+
+    def __post_init__(self) -> None:
+        for name in ("num_partitions", "block_rows", "threads"):
+            check_integer(name, getattr(self, name))
 
 
 def build(columns: Columns, options: BuildOptions) -> _core.Index:

@@ -16,7 +16,7 @@ from ._device import DeviceIndex, device_number
 from ._errors import InvalidArgument
 from ._files import Paths, read_files
 from ._progress import Progress
-from ._questions import ALL_CORES, Where, ask, by_name, check_types
+from ._questions import ALL_CORES, Where, ask, by_name, check_integer, check_types
 from ._reports import (
     AttributeInfo,
     Explanation,
@@ -179,6 +179,7 @@ class Index(Tabular):
         >>> index.insert({"price": [80, 120], "rating": [7.9, 9.1]}).inserted
         2
         """
+        check_integer("block_rows", block_rows)
         named = preferences_of(attributes, ())
         return cls._of(_core.create(list(named), list(named.values()), has_labels, value_type, block_rows))
 
@@ -203,6 +204,7 @@ class Index(Tabular):
             FormatError: if a file is damaged; the text names it.
             IoError: if a file cannot be read, or another process has the lock. It is an OSError.
         """
+        check_integer("threads", threads)
         index = cls._of(_core.open(_path(directory), writable, durability, threads))
         index._is_opened = True
         return index

@@ -15,6 +15,9 @@ from ._tables import take_table
 #: The value of `threads` that stands for all of them.
 ALL_CORES = 0
 
+#: More than an index can have.
+MOST_ROWS = (1 << 63) - 1
+
 #: "price<=200 and stars>=4", or {"price": (None, 200), "stars": (4, None)}; a number instead of a pair: equal to it.
 Where = str | Mapping[str, Any] | None
 
@@ -31,6 +34,8 @@ def ask(
             weights = by_name(weights)
         return Result(handle.search(weights, k, *rest), names)
     except TypeError:
+        if isinstance(k, int) and k > MOST_ROWS:  # there is no upper limit
+            return ask(handle, names, weights, MOST_ROWS, rest)
         _, min_score, scale, engine, *threads = rest
         check_types(k, min_score, *threads, scale=scale, engine=engine)
         raise
@@ -87,17 +92,21 @@ def check_types(k: Any, min_score: Any, threads: Any = 0, **texts: Any) -> None:
     for name, value in texts.items():
         if not isinstance(value, str):
             raise TypeError(f"{name} is a text, not {value!r}")
-    for name, value in (("k", k), ("threads", threads)):
-        if name == "k" and value is None:
-            continue
-        try:
-            number = operator.index(value)
-        except TypeError:
-            raise TypeError(f"{name} is an integer, not {value!r}") from None
-        if not 0 <= number < 1 << 63:
-            raise InvalidArgument(f"{name} is {number}")
+    if k is not None:
+        check_integer("k", k, 1, MOST_ROWS)
+    check_integer("threads", threads)
     if min_score is not None:
         try:
             float(min_score)
         except (TypeError, ValueError):
             raise TypeError(f"min_score is a number, not {min_score!r}") from None
+
+
+def check_integer(name: str, value: Any, least: int = 0, most: int = (1 << 31) - 1) -> None:
+    """Refuses what the library's own integers do not hold, in terms that a caller knows."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is an integer, not {value!r}") from None
+    if not least <= number <= most:
+        raise InvalidArgument(f"{name} is {number}; it is from {least} to {most}")

@@ -239,7 +239,7 @@ def test_explain_and_stats_tell_what_was_done():
         (np.ones((2, 3)), {"k": None}, "need a k"),
         ([[1, 2, 3], [1, 2]], {}, "one length"),
         ([1, 1, 1], {"k": -1}, "k is -1"),
-        ([1, 1, 1], {"k": 10**30}, "k is 1000"),
+        ([1, 1, 1], {"threads": 2**31}, "threads is 2147483648"),
         ([1, 1, 1], {"where": {5: 1}}, "names"),
         (5, {}, "a dict of numbers"),
     ],
@@ -333,3 +333,17 @@ def test_arrays_of_a_batch_are_read_only():
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 1
     assert [row.id for row in batch[0]] == [30, 20]
+
+
+def test_k_has_no_upper_limit():
+    index = culmen.Index.build({"a": [1.0, 3.0, 2.0]})
+    for k in (3, 4, 2**63, 2**64, 10**30):
+        assert list(index.search([1], k=k).ids) == [1, 2, 0]
+        assert list(index.search([[1], [-1]], k=k)[1].ids) == [0, 2, 1]
+
+
+@pytest.mark.parametrize("name", ["num_partitions", "block_rows", "threads"])
+def test_integers_beyond_those_of_the_library_are_refused_by_name(name):
+    for value in (2**31, 2**64, -1):
+        with pytest.raises(culmen.InvalidArgument, match=f"{name} is {value}"):
+            culmen.Index.build({"a": [1.0]}, **{name: value})
