@@ -198,7 +198,9 @@ class Sweep {
     if (query.num_found > sweep_.capacity || (is_repeated && query.is_behind == 0)) return HUGE_VALF;
     const PackedHeader& header =
         QueryRef{batch_.queries + std::size_t{query.query} * batch_.query_stride}.header();
-    return __double2float_rd(((query.floor - query.base) - query.slack) * header.key_scale) - kNothing;
+    const double floor = ((query.floor - query.base) - query.slack) * header.key_scale;
+    // Origins may be of values that have gone, far from all there are: then nothing is known.
+    return floor < infinity() ? __double2float_rd(floor) - kNothing : -HUGE_VALF;
   }
 
   // Children of a node from the first on.
