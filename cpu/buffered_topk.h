@@ -42,8 +42,7 @@ class BufferedTopK {
   // Empties the buffer: best first. By all threads of the arena that it is called in.
   std::vector<Hit> take_sorted() {
     others_.push_back(std::move(hits_));
-    std::size_t size = 0;
-    for (const std::vector<Hit>& hits : others_) size += hits.size();
+    const std::size_t size = num_hits_in(others_);
     num_replacements_ += size - std::min(size, k_);
     return take_best(std::move(others_), k_);
   }

@@ -23,12 +23,17 @@ inline void select_hits(std::vector<Hit>& hits, std::size_t k) {
   std::nth_element(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(k) - 1, hits.end(), ranks_before);
 }
 
+inline std::size_t num_hits_in(const std::vector<std::vector<Hit>>& parts) {
+  std::size_t count = 0;
+  for (const std::vector<Hit>& part : parts) count += part.size();
+  return count;
+}
+
 // Hits in parts, a task each, and buckets of equal width for their scores, the best first.
 class ScoreBuckets {
  public:
   explicit ScoreBuckets(const std::vector<std::vector<Hit>>& parts) : parts_(parts), begins_(parts.size()) {
-    std::size_t num_hits = 0;
-    for (const std::vector<Hit>& part : parts) num_hits += part.size();
+    const std::size_t num_hits = num_hits_in(parts);
     size_ = std::clamp<std::size_t>(num_hits / kHitsEach, 1, kMostBuckets);
     measure();
     if (!is_usable_) return;
@@ -116,8 +121,7 @@ class ScoreBuckets {
 // The k best, or all, in order.
 inline std::vector<Hit> take_best(std::vector<std::vector<Hit>> parts, std::size_t k) {
   constexpr std::size_t kWorthSpreading = 1 << 16;
-  std::size_t num_hits = 0;
-  for (const std::vector<Hit>& part : parts) num_hits += part.size();
+  const std::size_t num_hits = num_hits_in(parts);
   if (num_hits >= kWorthSpreading)
     if (ScoreBuckets buckets(parts); buckets.is_usable()) return buckets.take_best(std::min(k, num_hits));
   std::vector<Hit> hits;

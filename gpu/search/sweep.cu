@@ -8,13 +8,14 @@
 //      bound the rows.
 //   3. What reaches the floor is scored as everywhere, and found if the score does.
 #include <algorithm>
-#include <array>
 
 #include "gpu/cuda/launch.h"
 #include "gpu/search/engines.h"
+#include "gpu/search/floor_raise.cuh"
 #include "gpu/search/grid_search.cuh"
 #include "gpu/search/half_tiles.cuh"
 #include "gpu/search/sweep.h"
+#include "gpu/search/sweep_memory.cuh"
 
 namespace culmen::gpu {
 namespace {
@@ -26,6 +27,7 @@ constexpr unsigned most_blocks_each(int steps) {
   return steps < 4 ? 3 : 2;
 }
 constexpr std::uint32_t kLeavesAtOnce = 8;
+constexpr std::uint32_t kWorthScoring = kThreads;  // offers
 constexpr std::uint32_t kMostChunk = kThreads;
 constexpr std::uint32_t kMostAlive = kMostChunk / kWarpSize;
 constexpr std::uint32_t kTileRows = 16, kTileQueries = 8, kTilesAtOnce = kWarpSize / kTileQueries;
@@ -41,65 +43,6 @@ __device__ inline float float_margin(int num_terms) {
 }
 constexpr unsigned kSign = 0x80000000;
 constexpr float kNothing = 0x1p-90F;  // more than products lose that underflow
-
-// Of the box around the leaves and an attribute, in units of bounds.
-struct Side {
-  float middle, extent;
-  float farthest;   // from the origin
-  float per_value;  // what a value, less the minimum, is multiplied by to be 0 .. 1
-};
-
-// What the product of a row and a query must reach, and the factor of the query's numbers.
-struct RowBound {
-  float least, factor;
-};
-
-// A row that may reach a query's floor, by the query's place in the chunk.
-struct Offer {
-  std::uint32_t leaf;
-  std::uint16_t row, query;
-};
-constexpr std::uint32_t kMostOffers = 512;
-constexpr std::uint32_t kWorthScoring = kThreads;
-
-// A thread block's shared memory. What is [chunk] is by query of the chunk, but for the list of those that are looked at and
-// their tile, which is by place in the list.
-template <typename T>
-struct SweepMemory {
-  Side* sides;            // [num_attributes]
-  T* minima;              // [num_attributes]
-  float* weights;         // [num_attributes][chunk]
-  float* floors;          // [chunk] less the score at the origins
-  std::uint32_t* work;    // [chunk] leaves looked at,
-  std::uint32_t* rows;    // [chunk] and rows in them
-  RowBound* bounds;       // [chunk]
-  std::uint16_t* listed;  // [chunk]
-  __half* query_tile;     // [chunk][stride]
-  __half* row_tiles;      // [2][kRowsAtOnce][stride]
-  Offer* offers;          // [kMostOffers]
-
-  // Lays it out from `memory` on; returns its size.
-  __host__ __device__ std::size_t lay_out(std::byte* memory, std::uint32_t chunk,
-                                          std::uint32_t num_attributes, std::uint32_t tile_stride) {
-    std::size_t size = 0;
-    const auto take = [&]<typename Item>(Item*& items, std::size_t count) {
-      items = reinterpret_cast<Item*>(memory + size);
-      size += (count * sizeof(Item) + 15) / 16 * 16;
-    };
-    take(sides, num_attributes);
-    take(minima, num_attributes);
-    take(weights, num_attributes * chunk);
-    take(floors, chunk);
-    take(work, chunk);
-    take(rows, chunk);
-    take(bounds, chunk);
-    take(listed, chunk);
-    take(query_tile, chunk * tile_stride);
-    take(row_tiles, 2 * kRowsAtOnce * tile_stride);
-    take(offers, kMostOffers);
-    return size;
-  }
-};
 
 // What a thread block takes at once: some children of the level-1 node at a place.
 constexpr std::uint32_t kPartsOfNode = kFanOut / kLeavesAtOnce;
@@ -507,64 +450,6 @@ class Sweep {
   std::uint32_t num_attributes_, chunk_, num_queries_;
   std::uint32_t first_ = 0;
   std::uint32_t lane_ = threadIdx.x % kWarpSize, warp_ = threadIdx.x / kWarpSize;
-};
-
-// By a warp, between two steps: the k-th best score of the rows that were found becomes the floor, and those below it go.
-// Where they did not fit the step is repeated with the floor that those give which did; false, and the query is left to
-// its walk, if that is none higher: too many tie.
-class FloorRaise {
- public:
-  __device__ FloorRaise(const BatchRef& batch, std::uint32_t place)
-      : batch_(batch),
-        mine_(batch.sweep.queries[place]),
-        rows_(batch.sweep.found + std::size_t{place} * batch.sweep.capacity) {}
-
-  // Returns whether the step is to be repeated.
-  __device__ bool run(bool is_repeated) {
-    if (mine_.num_found > batch_.sweep.capacity ? mine_.is_left == 1 : is_repeated && mine_.is_behind == 0)
-      return false;
-    const bool fits = mine_.num_found <= batch_.sweep.capacity;
-    const double before = mine_.floor, floor = fmax(before, kth_score());
-    const bool is_behind = !fits && floor > before;
-    const std::uint32_t kept = keep_from(floor, fits ? mine_.num_found : is_behind ? mine_.num_kept : 0);
-    __syncwarp();  // all have read it
-    if (lane_ == 0) {
-      mine_.floor = floor;
-      mine_.is_behind = is_behind ? 1 : 0;
-      mine_.is_left = !fits && !is_behind ? 1 : 0;
-      if (mine_.is_left == 0) mine_.num_found = mine_.num_kept = kept;
-    }
-    return is_behind;
-  }
-
- private:
-  // -infinity if there are fewer.
-  __device__ double kth_score() const {
-    const std::uint32_t size = min(mine_.num_found, batch_.sweep.capacity);
-    if (size < batch_.k) return -infinity();
-    const KeyScale scale(QueryRef{batch_.queries + std::size_t{mine_.query} * batch_.query_stride});
-    const auto key_at = [&](std::uint32_t i) { return scale.key(__ldcg(&rows_[i].score)); };
-    return scale.score_of(kth_key(batch_.k, size, key_at, lane_));
-  }
-
-  // Of the first rows; returns how many are left.
-  __device__ std::uint32_t keep_from(double floor, std::uint32_t count) const {
-    std::uint32_t kept = 0;
-    for (std::uint32_t first = 0; first < count; first += kWarpSize) {
-      const std::uint32_t i = first + lane_;
-      const SeedRow row = {__ldcg(&rows_[min(i, count - 1)].score), __ldcg(&rows_[min(i, count - 1)].row)};
-      const bool stays = i < count && row.score >= floor;
-      const unsigned staying = __ballot_sync(kFullWarp, stays);
-      if (stays) rows_[kept + static_cast<std::uint32_t>(__popc(staying & ((1u << lane_) - 1)))] = row;
-      kept += static_cast<std::uint32_t>(__popc(staying));
-    }
-    return kept;
-  }
-
-  const BatchRef& batch_;
-  SweepQuery& mine_;
-  SeedRow* rows_;
-  std::uint32_t lane_ = threadIdx.x % kWarpSize;
 };
 
 // Cooperative: floors are raised between two steps. Dynamic shared memory: SweepMemory.

@@ -1,0 +1,67 @@
+// FloorRaise: what a sweep does with the rows that a query has found, between two of its steps.
+#pragma once
+
+#include "gpu/search/engines.h"
+#include "gpu/search/score_keys.cuh"
+
+namespace culmen::gpu {
+
+// By a warp, between two steps: the k-th best score of the rows that were found becomes the floor, and those below it go.
+// Where they did not fit the step is repeated with the floor that those give which did; false, and the query is left to
+// its walk, if that is none higher: too many tie.
+class FloorRaise {
+ public:
+  __device__ FloorRaise(const BatchRef& batch, std::uint32_t place)
+      : batch_(batch),
+        mine_(batch.sweep.queries[place]),
+        rows_(batch.sweep.found + std::size_t{place} * batch.sweep.capacity) {}
+
+  // Returns whether the step is to be repeated.
+  __device__ bool run(bool is_repeated) {
+    if (mine_.num_found > batch_.sweep.capacity ? mine_.is_left == 1 : is_repeated && mine_.is_behind == 0)
+      return false;
+    const bool fits = mine_.num_found <= batch_.sweep.capacity;
+    const double before = mine_.floor, floor = fmax(before, kth_score());
+    const bool is_behind = !fits && floor > before;
+    const std::uint32_t kept = keep_from(floor, fits ? mine_.num_found : is_behind ? mine_.num_kept : 0);
+    __syncwarp();  // all have read it
+    if (lane_ == 0) {
+      mine_.floor = floor;
+      mine_.is_behind = is_behind ? 1 : 0;
+      mine_.is_left = !fits && !is_behind ? 1 : 0;
+      if (mine_.is_left == 0) mine_.num_found = mine_.num_kept = kept;
+    }
+    return is_behind;
+  }
+
+ private:
+  // -infinity if there are fewer.
+  __device__ double kth_score() const {
+    const std::uint32_t size = min(mine_.num_found, batch_.sweep.capacity);
+    if (size < batch_.k) return -infinity();
+    const KeyScale scale(QueryRef{batch_.queries + std::size_t{mine_.query} * batch_.query_stride});
+    const auto key_at = [&](std::uint32_t i) { return scale.key(__ldcg(&rows_[i].score)); };
+    return scale.score_of(kth_key(batch_.k, size, key_at, lane_));
+  }
+
+  // Of the first rows; returns how many are left.
+  __device__ std::uint32_t keep_from(double floor, std::uint32_t count) const {
+    std::uint32_t kept = 0;
+    for (std::uint32_t first = 0; first < count; first += kWarpSize) {
+      const std::uint32_t i = first + lane_;
+      const SeedRow row = {__ldcg(&rows_[min(i, count - 1)].score), __ldcg(&rows_[min(i, count - 1)].row)};
+      const bool stays = i < count && row.score >= floor;
+      const unsigned staying = __ballot_sync(kFullWarp, stays);
+      if (stays) rows_[kept + static_cast<std::uint32_t>(__popc(staying & ((1u << lane_) - 1)))] = row;
+      kept += static_cast<std::uint32_t>(__popc(staying));
+    }
+    return kept;
+  }
+
+  const BatchRef& batch_;
+  SweepQuery& mine_;
+  SeedRow* rows_;
+  std::uint32_t lane_ = threadIdx.x % kWarpSize;
+};
+
+}  // namespace culmen::gpu
