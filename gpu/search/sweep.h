@@ -17,8 +17,8 @@
 
 namespace culmen::gpu {
 
-// Nodes and leaves that a walk visits before it hands its query over: half of what a query's share of a sweep costs where
-// nothing is pruned; no more than a wait for the slowest is worth.
+// Nodes and leaves that a walk visits before it hands its query over: more in a larger table, whose sweep costs more, but
+// not so many that a batch waits for the slowest.
 inline constexpr std::uint32_t kLeastVisitsAlone = 256, kMostVisitsAlone = 1024;
 inline std::uint32_t visits_alone(const MirrorRef& mirror) {
   return std::clamp(mirror.num_places * static_cast<std::uint32_t>(kFanOut) / 128, kLeastVisitsAlone,
