@@ -293,10 +293,9 @@ IndexInfo Index::info() const {
   info.rounded_values = s.rounded_values;
   if (s.index_uuid != Uuid{}) info.uuid = hex_of(s.index_uuid);
   info.version = s.version;
-  // A fresh build needs no more blocks than this: one in each partition is not full.
-  const std::uint64_t blocks_of_a_build =
-      s.num_tuples / static_cast<std::uint64_t>(s.block_rows) + info.num_partitions;
-  info.compact_advised = 2 * info.num_blocks > 3 * blocks_of_a_build;
+  // By default a build fills its blocks but for one in each partition, which has ten or more of them.
+  const double blocks_of_a_build = 1 + 1.1 * static_cast<double>(s.num_tuples) / s.block_rows;
+  info.compact_advised = static_cast<double>(info.num_blocks) > 1.3 * blocks_of_a_build;
   return info;
 }
 

@@ -19,6 +19,10 @@ namespace {
 // with more shells weights of both signs do. See docs/decisions/0008-shells.md.
 constexpr std::uint32_t kShells = 7;
 
+// Of the tree of later cuts.
+constexpr std::uint32_t kMostDepth = 2 * Partitioner::kMostLaterDepth;
+constexpr std::size_t kMostCutsOfNode = 1024;
+
 double square(double x) {
   return x * x;
 }
@@ -242,6 +246,9 @@ void Partitioner::keys(const TupleChunk& tuples, std::uint64_t first_row, std::u
                                                 num_partitions_ / num_rows);
   }
   for (const PartitionLevel& level : levels()) refine(coordinates, level, partition);
+  if (!later_cuts_.empty())
+    for (std::size_t r = 0; r < rows; ++r)
+      partition[r] = later_partition(partition[r], [&](std::size_t i) { return tuples(r, i); });
   std::vector<double> largest(rows, 0.0);  // of values from 0 to 1
   const TupleChunk& x = coordinates.scaled;
   for (std::size_t i = 0; i < x.num_attributes(); ++i) {
@@ -293,6 +300,97 @@ std::vector<std::int32_t> choose_splits(Partitioning kind, int num_attributes, s
   std::vector<std::int32_t> splits(static_cast<std::size_t>(halvings) + 1, 2);
   splits[0] = static_cast<std::int32_t>(shells);
   return splits;
+}
+
+// ---- Later cuts
+
+Partitioner Partitioner::with(std::span<const LaterCut> cuts) const {
+  Partitioner result = *this;
+  if (cuts.empty()) return result;
+  result.cut_node_of_.resize(num_partitions(), kNone);
+  result.cut_node_above_.resize(num_partitions(), kNone);
+  for (const LaterCut& cut : cuts) {
+    if (!result.can_add(cut)) throw InvalidArgument("a later cut of the partitioner does not fit");
+    result.add(cut);
+  }
+  return result;
+}
+
+bool Partitioner::can_add(const LaterCut& cut) const {
+  if (kind_ == Partitioning::random || cut.partition >= num_partitions() ||
+      num_partitions() == kMaxPartitions || cut.attribute >= minimum_.size() || !std::isfinite(cut.cut))
+    return false;
+  const std::uint32_t above = cut_node_above_[cut.partition];
+  if (above == kNone) return true;
+  const CutNode& node = cut_nodes_[above];
+  if (node.attribute != cut.attribute) return node.depth < kMostDepth;
+  // Between those beside the partition.
+  const auto after = std::upper_bound(node.cuts.begin(), node.cuts.end(), cut.cut);
+  return node.children[static_cast<std::size_t>(after - node.cuts.begin())] == cut.partition &&
+         (after == node.cuts.begin() || *(after - 1) < cut.cut) &&
+         (joins_node_above(cut) || node.depth < kMostDepth);
+}
+
+bool Partitioner::can_be_cut(std::uint32_t partition) const {
+  if (kind_ == Partitioning::random) return false;
+  const std::uint32_t above = later_cuts_.empty() ? kNone : cut_node_above_[partition];
+  return above == kNone || cut_nodes_[above].depth <= kMostDepth - kMostLaterDepth;
+}
+
+bool Partitioner::joins_node_above(const LaterCut& cut) const {
+  const std::uint32_t above = cut_node_above_[cut.partition];
+  return above != kNone && cut_nodes_[above].attribute == cut.attribute &&
+         cut_nodes_[above].cuts.size() < kMostCutsOfNode;
+}
+
+void Partitioner::add(const LaterCut& cut) {
+  const std::uint32_t above = cut_node_above_[cut.partition], fresh = num_partitions();
+  later_cuts_.push_back(cut);
+  cut_node_of_.push_back(kNone);
+  if (joins_node_above(cut)) {
+    CutNode& node = cut_nodes_[above];
+    const auto place = std::upper_bound(node.cuts.begin(), node.cuts.end(), cut.cut) - node.cuts.begin();
+    node.cuts.insert(node.cuts.begin() + place, cut.cut);
+    node.children.insert(node.children.begin() + place + 1, fresh);
+    cut_node_above_.push_back(above);
+    return;
+  }
+  const auto number = static_cast<std::uint32_t>(cut_nodes_.size());
+  std::uint32_t depth = 1;
+  if (above == kNone) {
+    cut_node_of_[cut.partition] = number;
+  } else {
+    *std::ranges::find(cut_nodes_[above].children, cut.partition) = kIsNode | number;
+    depth = cut_nodes_[above].depth + 1;
+  }
+  cut_nodes_.push_back({cut.attribute, depth, {cut.cut}, {cut.partition, fresh}});
+  cut_node_above_[cut.partition] = number;
+  cut_node_above_.push_back(number);
+}
+
+template <typename Value>
+std::uint32_t Partitioner::later_partition(std::uint32_t partition, const Value& value) const {
+  std::uint32_t next = cut_node_of_[partition];
+  if (next == kNone) return partition;
+  while (true) {
+    const CutNode& node = cut_nodes_[next];
+    const auto after = std::upper_bound(node.cuts.begin(), node.cuts.end(), value(node.attribute));
+    const std::uint32_t child = node.children[static_cast<std::size_t>(after - node.cuts.begin())];
+    if ((child & kIsNode) == 0) return child;
+    next = child & ~kIsNode;
+  }
+}
+
+std::vector<std::uint32_t> Partitioner::order() const {
+  std::vector<std::uint32_t> next(num_partitions());
+  for (std::uint32_t p = 0; p < num_partitions_; ++p) next[p] = p + 1;
+  for (std::size_t c = 0; c < later_cuts_.size(); ++c) {
+    const auto fresh = num_partitions_ + static_cast<std::uint32_t>(c);
+    next[fresh] = std::exchange(next[later_cuts_[c].partition], fresh);
+  }
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t p = 0; order.size() < next.size(); p = next[p]) order.push_back(p);
+  return order;
 }
 
 }  // namespace culmen

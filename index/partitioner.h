@@ -12,6 +12,10 @@
 // Cuts are compared as y_(i+1)^2 + ... >= cut * y_i^2: only operations that IEEE 754 rounds exactly, so every machine
 // puts a tuple into the same partition.
 // random: by position in the table.
+//
+// A partition that changes have made large is cut in two by one attribute (later cuts). Its upper part, from the cut on,
+// becomes a partition with the next number, whose place in the tree's order is right behind it. These cuts are on values
+// as they are, for rows that come may lie beyond the range that was scaled.
 #pragma once
 
 #include <algorithm>
@@ -30,6 +34,13 @@ namespace culmen {
 std::vector<PartitionLevel> partition_levels(Partitioning kind, std::span<const std::int32_t> splits,
                                              std::size_t num_attributes);
 
+// Cuts `partition`, as it is by then: values of the attribute from `cut` on go to a new one.
+struct LaterCut {
+  std::uint32_t partition = 0;
+  std::uint32_t attribute = 0;
+  double cut = 0;
+};
+
 class Partitioner {
  public:
   Partitioner() = default;
@@ -43,6 +54,8 @@ class Partitioner {
   static Partitioner restore(Partitioning kind, std::vector<double> minimum, std::vector<double> maximum,
                              std::vector<std::int32_t> splits, std::vector<double> cuts,
                              std::vector<std::uint8_t> own_coordinates, std::uint32_t num_partitions);
+  // This one and more cuts, which come in order. Throws InvalidArgument if one of them does not fit.
+  Partitioner with(std::span<const LaterCut> cuts) const;
 
   // Keys of tuples. `first_row` and `num_rows` of the table matter to `random` only.
   void keys(const TupleChunk& tuples, std::uint64_t first_row, std::uint64_t num_rows,
@@ -53,7 +66,16 @@ class Partitioner {
   OrderKey order_of(const Value& value) const;
 
   Partitioning kind() const { return kind_; }
-  std::uint32_t num_partitions() const { return num_partitions_; }
+  std::uint32_t num_partitions() const {
+    return num_partitions_ + static_cast<std::uint32_t>(later_cuts_.size());
+  }
+  const std::vector<LaterCut>& later_cuts() const { return later_cuts_; }
+  // Later cuts within later cuts by other attributes: more would only make rows slow to place.
+  static constexpr int kMostLaterDepth = 32;
+  // Whether a partition can be cut so deep once more.
+  bool can_be_cut(std::uint32_t partition) const;
+  // All partitions in the tree's order: by number, each one cut off behind what it was cut from.
+  std::vector<std::uint32_t> order() const;
   const std::vector<double>& minimum() const { return minimum_; }
   const std::vector<double>& maximum() const { return maximum_; }
   const std::vector<std::int32_t>& splits() const { return splits_; }
@@ -75,14 +97,34 @@ class Partitioner {
     return scaled_to_one(value, minimum_[attribute], inverse_[attribute]);
   }
   TupleChunk scaled(const TupleChunk& tuples) const;
+  template <typename Value>
+  std::uint32_t later_partition(std::uint32_t partition, const Value& value) const;
+  bool can_add(const LaterCut& cut) const;
+  void add(const LaterCut& cut);
+  bool joins_node_above(const LaterCut& cut) const;
 
   Partitioning kind_ = Partitioning::random;
-  std::uint32_t num_partitions_ = 1;
+  std::uint32_t num_partitions_ = 1;       // before later cuts
   std::vector<double> minimum_, maximum_;  // [num_attributes] oriented; the range that is scaled to 0..1
   std::vector<double> inverse_;            // 1 / (half the range)
   std::vector<std::int32_t> splits_;  // [num levels] parts that each part is cut into; >= 2 but at level 0
   std::vector<double> cuts_;          // level by level, part by part: splits[level] - 1 ascending cuts
   std::vector<std::uint8_t> own_coordinates_;  // kd: of each cut, as of order_key.h; of shells 0
+  std::vector<LaterCut> later_cuts_;
+
+  // The later cuts as a tree. Those on one attribute that follow each other stand in one node, however many: where a
+  // column always rises, it is always the last part that is cut again.
+  struct CutNode {
+    std::uint32_t attribute;
+    std::uint32_t depth;
+    std::vector<double> cuts;             // ascending
+    std::vector<std::uint32_t> children;  // one more: partitions, or kIsNode and the number of a node
+  };
+  static constexpr std::uint32_t kIsNode = std::uint32_t{1} << 31, kNone = ~std::uint32_t{0};
+  std::vector<CutNode> cut_nodes_;
+  // [num_partitions()], once there are such cuts: the node where the cuts of a partition begin, of those that were there
+  // before; the node that it is a child of. Or kNone.
+  std::vector<std::uint32_t> cut_node_of_, cut_node_above_;
 };
 
 template <typename Value>

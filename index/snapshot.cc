@@ -16,9 +16,9 @@ std::vector<PartitionRange> ranges_of(const Snapshot& s, const std::vector<std::
   std::vector<PartitionRange> ranges(s.partitioner->num_partitions());
   for (std::uint32_t leaf : leaves) ++ranges[s.leaf(leaf).partition].num_leaves;
   std::uint32_t first = 0;
-  for (PartitionRange& range : ranges) {
-    range.first_leaf = first;
-    first += range.num_leaves;
+  for (const std::uint32_t partition : s.partitioner->order()) {
+    ranges[partition].first_leaf = first;
+    first += ranges[partition].num_leaves;
   }
   return ranges;
 }

@@ -53,6 +53,7 @@ class Verifier {
   std::size_t block_rows() const { return static_cast<std::size_t>(s_.block_rows); }
 
   void check_counts();
+  void check_partition_order();
   void check_ids();
   void check_units();
   void check_range(std::size_t attribute);
@@ -95,9 +96,14 @@ void Verifier::check_counts() {
   if (tuples != s_.num_tuples)
     fault("index",
           "the leaves hold " + std::to_string(tuples) + " tuples, not " + std::to_string(s_.num_tuples));
-  if (!std::is_sorted(leaves_.begin(), leaves_.end(), [this](std::uint32_t a, std::uint32_t b) {
-        return s_.leaf(a).partition < s_.leaf(b).partition;
-      }))
+  if (faults_.empty()) check_partition_order();
+}
+
+void Verifier::check_partition_order() {
+  std::vector<std::uint32_t> rank(s_.partitioner->num_partitions());
+  const std::vector<std::uint32_t> order = s_.partitioner->order();
+  for (std::uint32_t place = 0; place < order.size(); ++place) rank[order[place]] = place;
+  if (!std::ranges::is_sorted(leaves_, {}, [&](std::uint32_t leaf) { return rank[s_.leaf(leaf).partition]; }))
     fault("index", "the partitions do not follow one another");
 }
 

@@ -97,7 +97,7 @@ std::string text(const IndexInfo& info, const RecoveryInfo& log, const std::stri
          fmt::format("codes       {}, in memory only\n", in_bytes(info.code_bytes)) +
          fmt::format("uuid        {}\n", info.uuid) + fmt::format("version     {}\n", info.version) +
          fmt::format("log         {}\n", log_text(log)) +
-         (info.compact_advised ? fmt::format("advice      half of the blocks' room is empty: culmen compact "
+         (info.compact_advised ? fmt::format("advice      the blocks are far from full: culmen compact "
                                              "{} would make it smaller\n",
                                              directory)
                                : "") +

@@ -211,8 +211,7 @@ void Writer::print_summary(std::uint64_t num_dropped_rows, double seconds) const
              counted(after.num_tuples, "row"), in_time(1e6 * seconds),
              grouped(static_cast<std::uint64_t>(rows_per_second)));
   if (after.compact_advised)
-    fmt::print(stderr,
-               "  half of the blocks' room is empty: culmen compact {} would make the index smaller\n",
+    fmt::print(stderr, "  the blocks are far from full: culmen compact {} would make the index smaller\n",
                arguments_.directory);
 }
 

@@ -36,7 +36,8 @@ struct IndexInfo {
   // through all changes there. Empty if it was not opened from one.
   std::string uuid;
   std::uint64_t version = 0;
-  // Changes have left the blocks half empty, or nearly so: Index::compact would make the index smaller.
+  // There are 1.3 times as many blocks as a build would make of these rows, or more: Index::compact would make the index
+  // smaller.
   bool compact_advised = false;
 };
 

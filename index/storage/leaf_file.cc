@@ -155,7 +155,7 @@ class LeafReader {
   // Leaves stand in order of their partitions, as many for each as the partition says.
   void take_headers() {
     std::uint64_t num_tuples = 0, leaf = 0;
-    for (std::uint32_t p = 0; p < leaves_of_partition_.size(); ++p) {
+    for (const std::uint32_t p : snapshot_.partitioner->order()) {
       for (const std::uint64_t end = leaf + leaves_of_partition_[p]; leaf < end; ++leaf) {
         const LeafRecord& record = records_[leaf];
         if (record.partition != p) fail(leaf, 0, "a leaf in the wrong partition");
@@ -173,8 +173,8 @@ class LeafReader {
   // The leaves of each partition, from the last one to the first.
   void check_partitions() const {
     std::vector<std::uint64_t> ends;
-    for (const std::uint32_t num_leaves : leaves_of_partition_)
-      ends.push_back((ends.empty() ? 0 : ends.back()) + num_leaves);
+    for (const std::uint32_t p : snapshot_.partitioner->order())
+      ends.push_back((ends.empty() ? 0 : ends.back()) + leaves_of_partition_[p]);
     tbb::parallel_for(std::size_t{0}, ends.size(), [&](std::size_t p) {
       visit_value_type(snapshot_, [&]<typename T>(T) { check_leaves<T>(p == 0 ? 0 : ends[p - 1], ends[p]); });
     });

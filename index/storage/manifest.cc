@@ -326,7 +326,7 @@ void parse_partitioning(const Members& members, Manifest& manifest) {
   if (manifest.partitioning == Partitioning::random && !(manifest.splits.empty() && manifest.num_cuts == 0))
     members.fail("is random and yet has splits or cuts");
   // Each cut makes one part more.
-  if (manifest.partitioning != Partitioning::random && manifest.num_cuts + 1 != manifest.num_partitions)
+  if (manifest.partitioning != Partitioning::random && manifest.num_cuts + 1 > manifest.num_partitions)
     members.fail("has a number of cuts that does not make its partitions");
 }
 

@@ -9,21 +9,31 @@
 namespace culmen::storage {
 namespace {
 
-// The one block of this file: minima, maxima [num_attributes], cuts [num_cuts] as float64, then the number of
-// leaves of each partition as uint32, then, of k-d partitions, the own coordinate of each cut as uint8.
+// The one block of this file: minima, maxima [num_attributes], cuts [num_cuts], then later cuts as float64; the number of
+// leaves of each partition, what partition each later cut cuts, and by which attribute, as uint32; then, of k-d
+// partitions, the own coordinate of each cut as uint8.
 struct PartitionSections {
-  std::uint64_t num_attributes, num_cuts, num_partitions, num_own_coordinates;
+  std::uint64_t num_attributes, num_cuts, num_partitions, num_later_cuts, num_own_coordinates;
 
-  std::uint64_t num_doubles() const { return 2 * num_attributes + num_cuts; }
+  std::uint64_t num_doubles() const { return 2 * num_attributes + num_cuts + num_later_cuts; }
   std::uint64_t payload_bytes() const {
-    return num_doubles() * sizeof(double) + num_partitions * sizeof(std::uint32_t) + num_own_coordinates;
+    return num_doubles() * sizeof(double) + (num_partitions + 2 * num_later_cuts) * sizeof(std::uint32_t) +
+           num_own_coordinates;
   }
   PlaceOf places() const {
     return [bytes = payload_bytes()](std::uint64_t number) { return fixed_place(number, bytes, 0); };
   }
 };
 
+PartitionSections sections_of(const Manifest& manifest) {
+  const bool is_random = manifest.partitioning == Partitioning::random;
+  return {manifest.attributes.size(), manifest.num_cuts, manifest.num_partitions,
+          is_random ? 0 : manifest.num_partitions - manifest.num_cuts - 1,
+          manifest.partitioning == Partitioning::kd ? manifest.num_cuts : 0};
+}
+
 Partitioner restore_partitioner(const Manifest& manifest, const double* doubles,
+                                std::span<const LaterCut> later_cuts,
                                 std::vector<std::uint8_t> own_coordinates, const std::string& path) {
   const std::size_t d = manifest.attributes.size();
   const double* cuts = doubles + 2 * d;
@@ -35,7 +45,8 @@ Partitioner restore_partitioner(const Manifest& manifest, const double* doubles,
   try {
     return Partitioner::restore(manifest.partitioning, {doubles, doubles + d}, {doubles + d, cuts},
                                 manifest.splits, {cuts, cuts + manifest.num_cuts}, std::move(own_coordinates),
-                                static_cast<std::uint32_t>(manifest.num_partitions));
+                                static_cast<std::uint32_t>(manifest.num_partitions - later_cuts.size()))
+        .with(later_cuts);
   } catch (const InvalidArgument& error) {
     throw_damaged(path, kFirstBlockOffset, error.what());
   }
@@ -45,33 +56,40 @@ Partitioner restore_partitioner(const Manifest& manifest, const double* doubles,
 
 void write_partitions(const Snapshot& s, BlockFileWriter& file) {
   const Partitioner& p = *s.partitioner;
-  const PartitionSections sections{s.attributes.size(), p.cuts().size(), p.num_partitions(),
+  const std::vector<LaterCut>& later = p.later_cuts();
+  const PartitionSections sections{s.attributes.size(), p.cuts().size(), p.num_partitions(), later.size(),
                                    p.own_coordinates().size()};
   file.write(sections.places(), [&](std::uint64_t, std::byte* payload) {
     auto* doubles = reinterpret_cast<double*>(payload);
     doubles = std::copy(p.minimum().begin(), p.minimum().end(), doubles);
     doubles = std::copy(p.maximum().begin(), p.maximum().end(), doubles);
     doubles = std::copy(p.cuts().begin(), p.cuts().end(), doubles);
-    auto* counts = reinterpret_cast<std::uint32_t*>(doubles);
-    for (const PartitionRange& range : s.order().partitions) *counts++ = range.num_leaves;
-    std::ranges::copy(p.own_coordinates(), reinterpret_cast<std::uint8_t*>(counts));
+    for (const LaterCut& cut : later) *doubles++ = cut.cut;
+    auto* words = reinterpret_cast<std::uint32_t*>(doubles);
+    for (const PartitionRange& range : s.order().partitions) *words++ = range.num_leaves;
+    for (const LaterCut& cut : later) *words++ = cut.partition;
+    for (const LaterCut& cut : later) *words++ = cut.attribute;
+    std::ranges::copy(p.own_coordinates(), reinterpret_cast<std::uint8_t*>(words));
   });
 }
 
 std::vector<std::uint32_t> read_partitions(const Manifest& manifest, BlockFileReader& file,
                                            Snapshot& snapshot) {
-  const PartitionSections sections{manifest.attributes.size(), manifest.num_cuts, manifest.num_partitions,
-                                   manifest.partitioning == Partitioning::kd ? manifest.num_cuts : 0};
+  const PartitionSections sections = sections_of(manifest);
   file.require_end(sections.places()(1).offset);
   file.read_file_header(1);
   std::vector<std::uint32_t> num_leaves(manifest.num_partitions);
   file.read(0, 1, sections.places(), [&](std::uint64_t, const std::byte* payload) {
     const auto* doubles = reinterpret_cast<const double*>(payload);
-    const auto* counts = reinterpret_cast<const std::uint32_t*>(doubles + sections.num_doubles());
-    std::copy_n(counts, num_leaves.size(), num_leaves.begin());
-    const auto* own = reinterpret_cast<const std::uint8_t*>(counts + num_leaves.size());
-    snapshot.partitioner = std::make_shared<const Partitioner>(
-        restore_partitioner(manifest, doubles, {own, own + sections.num_own_coordinates}, file.path()));
+    const auto* words = reinterpret_cast<const std::uint32_t*>(doubles + sections.num_doubles());
+    std::copy_n(words, num_leaves.size(), num_leaves.begin());
+    words += num_leaves.size();
+    std::vector<LaterCut> later(sections.num_later_cuts);
+    for (std::size_t i = 0; i < later.size(); ++i)
+      later[i] = {words[i], words[later.size() + i], (doubles + sections.num_doubles() - later.size())[i]};
+    const auto* own = reinterpret_cast<const std::uint8_t*>(words + 2 * later.size());
+    snapshot.partitioner = std::make_shared<const Partitioner>(restore_partitioner(
+        manifest, doubles, later, {own, own + sections.num_own_coordinates}, file.path()));
   });
   if (std::accumulate(num_leaves.begin(), num_leaves.end(), std::uint64_t{0}) != manifest.num_leaves)
     throw_damaged(file.path(), kFirstBlockOffset, "the partitions do not add up to the leaves");

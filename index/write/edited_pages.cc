@@ -9,11 +9,6 @@ std::size_t EditedPages::num_rows(const PageEdit& edit) const {
   return tree_.leaf(edit.page).num_rows - edit.removed.size() + edit.added.size();
 }
 
-bool EditedPages::needs_rebalance(const PageEdit& edit) const {
-  const std::size_t rows = num_rows(edit);
-  return rows > most_rows() || rows == 0 || (!edit.removed.empty() && rows < least_rows());
-}
-
 std::vector<Run> EditedPages::runs(const PageEdit& edit) const {
   const std::uint32_t slot = tree_.pages[edit.page].slot;
   std::vector<Run> runs;
@@ -61,18 +56,10 @@ std::uint32_t EditedPages::first_row_after(std::uint32_t slot, std::uint32_t fro
 
 SuffixExtremes EditedPages::suffix(const PageEdit& edit) const {
   const Snapshot& s = *tree_.next;
-  const Change& change = located_.change();
   SuffixExtremes suffix(s.attributes.size());
   const std::uint32_t slot = tree_.pages[edit.page].slot;
   if (s.leaf(slot).num_rows > 0) suffix.include_suffix_of(s, slot);
-  for (const PageOperation& operation : edit.covered) {
-    suffix.min_id = std::min(suffix.min_id, change.ids[operation.value]);
-    for (std::size_t i = 0; i < suffix.highest.size(); ++i) {
-      const double value = change.number(operation.value, i, s.value_bytes());
-      suffix.highest[i] = std::max(suffix.highest[i], value);
-      suffix.lowest[i] = std::min(suffix.lowest[i], value);
-    }
-  }
+  if (edit.reach != nullptr) suffix.include(*edit.reach);
   return suffix;
 }
 

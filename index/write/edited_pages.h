@@ -14,14 +14,13 @@ class EditedPages {
  public:
   EditedPages(const WorkingTree& tree, const LocatedChange& located) : tree_(tree), located_(located) {}
 
-  // Of a leaf. How full one is after a rebalance: there is room to grow.
+  // Of a leaf. How full one is after a recut: there is room to grow.
   std::size_t most_rows() const { return tree_.blocks->shape().block_rows; }
-  std::size_t fill_rows() const { return most_rows() / 4 * 3; }
-  std::size_t least_rows() const { return most_rows() / 4; }
+  std::size_t fill_rows() const { return most_rows() * 9 / 10; }
+  // Below that, rows that go make a leaf share with its neighbours.
+  std::size_t least_rows() const { return most_rows() * 7 / 10; }
 
   std::size_t num_rows(const PageEdit& edit) const;
-  // Too full, without rows, or nearly empty because rows have gone.
-  bool needs_rebalance(const PageEdit& edit) const;
   // The rows, in order.
   std::vector<Run> runs(const PageEdit& edit) const;
   SuffixExtremes suffix(const PageEdit& edit) const;

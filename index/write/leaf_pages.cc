@@ -19,6 +19,8 @@ std::uint64_t order_at(const Snapshot& s, std::uint32_t slot, std::uint32_t posi
 LeafPages::LeafPages(const Snapshot& tree)
     : pages_(tree.order().leaves.size()),
       partitions_(tree.partitioner->num_partitions()),
+      partition_order_(tree.partitioner->order()),
+      partition_room_(partitions_.size()),
       num_empty_partitions_(partitions_.size()) {
   const std::vector<std::uint32_t>& leaves = tree.order().leaves;
   for_each(pages_.size(), [&](std::size_t page) {
@@ -35,8 +37,8 @@ LeafPages::LeafPages(const Snapshot& tree)
 
 std::vector<std::uint32_t> LeafPages::slots() const {
   std::vector<std::uint32_t> slots;
-  for (const std::vector<PageNumber>& pages : partitions_)
-    for (const PageNumber page : pages) slots.push_back(pages_[page].slot);
+  for (const std::uint32_t partition : partition_order_)
+    for (const PageNumber page : partitions_[partition]) slots.push_back(pages_[page].slot);
   return slots;
 }
 
@@ -66,12 +68,20 @@ PageNumber LeafPages::page_for(OrderKey key, std::int64_t id) const {
   return after == pages.begin() ? pages.front() : *(after - 1);
 }
 
+void LeafPages::add_partition(std::uint32_t after) {
+  const auto place = std::ranges::find(partition_order_, after);
+  partition_order_.insert(place + 1, static_cast<std::uint32_t>(partitions_.size()));
+  partitions_.emplace_back();
+  partition_room_.push_back(0);
+  ++num_empty_partitions_;
+}
+
 LeafPages::Neighbour LeafPages::neighbour_of_partition(std::uint32_t partition) const {
-  const auto is_used = [](const std::vector<PageNumber>& pages) { return !pages.empty(); };
-  const auto here = partitions_.begin() + partition;
-  const auto before = std::find_if(std::make_reverse_iterator(here), partitions_.rend(), is_used);
-  if (before != partitions_.rend()) return {before->back(), true};
-  return {std::find_if(here, partitions_.end(), is_used)->front(), false};
+  const auto is_used = [this](std::uint32_t other) { return !partitions_[other].empty(); };
+  const auto here = std::ranges::find(partition_order_, partition);
+  const auto before = std::find_if(std::make_reverse_iterator(here), partition_order_.rend(), is_used);
+  if (before != partition_order_.rend()) return {partitions_[*before].back(), true};
+  return {partitions_[*std::find_if(here, partition_order_.end(), is_used)].front(), false};
 }
 
 PageNumber LeafPages::add(const LeafPage& page, std::size_t position) {

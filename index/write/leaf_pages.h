@@ -39,7 +39,15 @@ class LeafPages {
   const std::vector<PageNumber>& in_partition(std::uint32_t partition) const {
     return partitions_[partition];
   }
+  std::size_t num_partitions() const { return partitions_.size(); }
   std::size_t num_empty_partitions() const { return num_empty_partitions_; }
+  // A partition without pages yet, the next in the tree's order after another.
+  void add_partition(std::uint32_t after);
+  // Pages that a partition may have before one looks again whether it can be split; 0: nobody has looked.
+  std::size_t room_of_partition(std::uint32_t partition) const { return partition_room_[partition]; }
+  void let_partition_double(std::uint32_t partition) {
+    partition_room_[partition] = 2 * partitions_[partition].size();
+  }
   std::size_t position_of(PageNumber page) const;  // in its partition
 
   // Where a row belongs: the last page of its partition that begins at or before it, or else the first one.
@@ -63,6 +71,8 @@ class LeafPages {
   std::vector<LeafPage> pages_;
   std::vector<PageNumber> free_;
   std::vector<std::vector<PageNumber>> partitions_;
+  std::vector<std::uint32_t> partition_order_;  // of the tree
+  std::vector<std::size_t> partition_room_;
   std::size_t num_empty_partitions_;
 };
 

@@ -51,7 +51,8 @@ bool LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, LeafWr
   const BoundLayout& layout = tree_.next->layout;
   LeafPage& page = tree_.pages[edit.page];
   const std::vector<Run> runs = pages_.runs(edit);
-  writer.write(slot, page.partition, runs, pages_.suffix(edit));
+  writer.write(slot, page.partition, runs);
+  writer.write_suffix(slot, pages_.suffix(edit));
   const MutableNode node = tree_.nodes.owned(page.parent);
   const std::uint32_t child = position_of({node.bytes}, page.slot);
   node.children()[child] = slot;

@@ -3,44 +3,17 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <string_view>
-#include <utility>
 
 #include "index/leaf_codes.h"
 #include "index/leaf_labels.h"
 
 namespace culmen {
 
-SuffixExtremes::SuffixExtremes(std::size_t num_attributes)
-    : highest(num_attributes, -std::numeric_limits<double>::infinity()),
-      lowest(num_attributes, std::numeric_limits<double>::infinity()) {}
-
-namespace {
-
 template <typename T>
-void include(SuffixExtremes& suffix, const T* highest, const T* lowest, std::int64_t min_id) {
-  for (std::size_t i = 0; i < suffix.highest.size(); ++i) {
-    suffix.highest[i] = std::max(suffix.highest[i], static_cast<double>(highest[i]));
-    suffix.lowest[i] = std::min(suffix.lowest[i], static_cast<double>(lowest[i]));
-  }
-  suffix.min_id = std::min(suffix.min_id, min_id);
-}
-
-}  // namespace
-
-void SuffixExtremes::include_leaf(const Snapshot& s, std::uint32_t slot) {
-  visit_value_type(s, [&]<typename T>(T) {
-    include(*this, s.corner<T>(slot, Corner::maximum), s.corner<T>(slot, Corner::minimum),
-            s.leaf(slot).min_id);
-  });
-}
-
-void SuffixExtremes::include_suffix_of(const Snapshot& s, std::uint32_t slot) {
-  visit_value_type(s, [&]<typename T>(T) {
-    include(*this, s.corner<T>(slot, Corner::suffix_maximum), s.corner<T>(slot, Corner::suffix_minimum),
-            s.leaf(slot).suffix_min_id);
-  });
+static T* corner_of(Blocks& blocks, std::uint32_t slot, Corner which) {
+  return reinterpret_cast<T*>(blocks.corners(slot)) +
+         static_cast<std::size_t>(which) * blocks.shape().num_attributes;
 }
 
 LeafWriter::LeafWriter(Snapshot& snapshot, const Change& change)
@@ -49,17 +22,15 @@ LeafWriter::LeafWriter(Snapshot& snapshot, const Change& change)
       change_(change),
       bounds_(snapshot.layout, snapshot.units, snapshot.exact_sums, snapshot.block_rows) {}
 
-void LeafWriter::write(std::uint32_t slot, std::uint32_t partition, std::span<const Run> runs,
-                       const SuffixExtremes& suffix) {
+void LeafWriter::write(std::uint32_t slot, std::uint32_t partition, std::span<const Run> runs) {
   LeafHeader& header = blocks_.leaf(slot);
   header = {};
   for (const Run& run : runs) header.num_rows += run.count;
   header.partition = partition;
   header.version = snapshot_.version;
-  header.suffix_min_id = suffix.min_id;
   copy_rows(slot, runs);
   header.min_id = *std::min_element(blocks_.ids(slot), blocks_.ids(slot) + header.num_rows);
-  visit_value_type(snapshot_, [&]<typename T>(T) { write_corners<T>(slot, suffix); });
+  visit_value_type(snapshot_, [&]<typename T>(T) { write_corners<T>(slot); });
   write_leaf_codes(blocks_, slot, header.num_rows);
   if (snapshot_.has_labels) copy_labels(slot, runs);
 }
@@ -99,22 +70,26 @@ void LeafWriter::copy_labels(std::uint32_t slot, std::span<const Run> runs) {
 }
 
 template <typename T>
-void LeafWriter::write_corners(std::uint32_t slot, const SuffixExtremes& suffix) {
+void LeafWriter::write_corners(std::uint32_t slot) {
   const BlockShape& shape = blocks_.shape();
-  const std::size_t d = shape.num_attributes;
   const std::uint32_t num_rows = blocks_.leaf(slot).num_rows;
-  T* corners = reinterpret_cast<T*>(blocks_.corners(slot));
-  const auto corner = [&](Corner which, std::size_t i) -> T& {
-    return corners[static_cast<std::size_t>(which) * d + i];
-  };
-  for (std::size_t i = 0; i < d; ++i) {
+  T* highest = corner_of<T>(blocks_, slot, Corner::maximum);
+  T* lowest = corner_of<T>(blocks_, slot, Corner::minimum);
+  for (std::size_t i = 0; i < shape.num_attributes; ++i) {
     const T* column = reinterpret_cast<const T*>(blocks_.values(slot)) + i * shape.block_rows;
     const Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>> rows(column, num_rows);
-    corner(Corner::maximum, i) = rows.maxCoeff();
-    corner(Corner::minimum, i) = rows.minCoeff();
-    corner(Corner::suffix_maximum, i) = static_cast<T>(suffix.highest[i]);
-    corner(Corner::suffix_minimum, i) = static_cast<T>(suffix.lowest[i]);
+    highest[i] = rows.maxCoeff();
+    lowest[i] = rows.minCoeff();
   }
+}
+
+void LeafWriter::write_suffix(std::uint32_t slot, const SuffixExtremes& suffix) {
+  blocks_.leaf(slot).suffix_min_id = suffix.min_id;
+  visit_value_type(snapshot_, [&]<typename T>(T) {
+    const auto narrow = [](double value) { return static_cast<T>(value); };
+    std::ranges::transform(suffix.highest, corner_of<T>(blocks_, slot, Corner::suffix_maximum), narrow);
+    std::ranges::transform(suffix.lowest, corner_of<T>(blocks_, slot, Corner::suffix_minimum), narrow);
+  });
 }
 
 void LeafWriter::bound(std::uint32_t slot, std::uint32_t first, std::uint32_t count, std::span<float> rows) {

@@ -8,6 +8,7 @@
 #include "index/block_bounds.h"
 #include "index/snapshot.h"
 #include "index/write/change.h"
+#include "index/write/suffix_extremes.h"
 
 namespace culmen {
 
@@ -19,16 +20,14 @@ struct Run {
 };
 inline constexpr std::uint32_t kOfBatch = 0xffffffff;
 
-// What the later leaves of a partition reach: attribute-wise extremes and the smallest id. The paper's
-// threshold tuple is `highest`.
-struct SuffixExtremes {
-  std::vector<double> highest, lowest;
-  std::int64_t min_id = kNoId;
-
-  explicit SuffixExtremes(std::size_t num_attributes);
-  void include_leaf(const Snapshot& snapshot, std::uint32_t slot);       // the leaf's own corners
-  void include_suffix_of(const Snapshot& snapshot, std::uint32_t slot);  // what the leaf says of later ones
-};
+// Rows that go on where the last ones end make no run of their own.
+inline void append(std::vector<Run>& runs, const Run& run) {
+  if (!runs.empty() && runs.back().slot == run.slot && runs.back().first + runs.back().count == run.first) {
+    runs.back().count += run.count;
+  } else {
+    runs.push_back(run);
+  }
+}
 
 // One per thread.
 class LeafWriter {
@@ -36,9 +35,10 @@ class LeafWriter {
   // `snapshot`: the version that is being made.
   LeafWriter(Snapshot& snapshot, const Change& change);
 
-  // Writes everything but bounds, which stand in the parent. `suffix`: of the leaves after this one.
-  void write(std::uint32_t slot, std::uint32_t partition, std::span<const Run> runs,
-             const SuffixExtremes& suffix);
+  // Writes everything but what follows here, and bounds, which stand in the parent.
+  void write(std::uint32_t slot, std::uint32_t partition, std::span<const Run> runs);
+  // What the leaves after this one reach.
+  void write_suffix(std::uint32_t slot, const SuffixExtremes& suffix);
 
   // The bounds of the rows [first, first + count) of a leaf.
   void bound(std::uint32_t slot, std::uint32_t first, std::uint32_t count, std::span<float> rows);
@@ -48,7 +48,7 @@ class LeafWriter {
   void copy_rows(std::uint32_t slot, std::span<const Run> runs);
   void copy_labels(std::uint32_t slot, std::span<const Run> runs);
   template <typename T>
-  void write_corners(std::uint32_t slot, const SuffixExtremes& suffix);
+  void write_corners(std::uint32_t slot);
 
   Snapshot& snapshot_;
   Blocks& blocks_;

@@ -1,6 +1,7 @@
 #include "index/write/located_change.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -55,7 +56,7 @@ void add_missing_pages(std::span<const OrderKey> keys, WorkingTree& tree) {
 
 LocatedChange::LocatedChange(const Change& change, std::vector<OrderKey> keys, const WorkingTree& tree)
     : change_(change), tree_(tree), keys_(std::move(keys)) {
-  operations_.reserve(change.removed.size() + 2 * change.num_rows());
+  operations_.reserve(change.removed.size() + change.num_rows());
   locate_removed();
   locate_added();
   group_by_page();
@@ -71,45 +72,67 @@ void LocatedChange::locate_removed() {
 }
 
 void LocatedChange::locate_added() {
+  std::vector<Place> places = places_of_added();
+  for (const Place& place : places)
+    operations_.push_back(
+        {tree_.pages.in_partition(place.partition)[place.position], PageOperation::Kind::add, place.row});
+  cover_in_earlier_pages(std::move(places));
+}
+
+std::vector<LocatedChange::Place> LocatedChange::places_of_added() {
   constexpr std::size_t kChunkRows = 64;
-  const std::size_t num_rows = keys_.size();
-  std::vector<std::vector<PageOperation>> chunks((num_rows + kChunkRows - 1) / kChunkRows);
-  for_each(chunks.size(), [&](std::size_t c) {
-    const std::size_t end = std::min(num_rows, (c + 1) * kChunkRows);
+  std::vector<Place> places(keys_.size());
+  for_each((places.size() + kChunkRows - 1) / kChunkRows, [&](std::size_t c) {
+    const std::size_t end = std::min(places.size(), (c + 1) * kChunkRows);
     for (std::size_t r = c * kChunkRows; r < end; ++r) {
-      const auto row = static_cast<std::uint32_t>(r);
-      const PageNumber page = tree_.pages.page_for(keys_[row], change_.ids[row]);
-      chunks[c].push_back({page, PageOperation::Kind::add, row});
-      cover_in_earlier_pages(page, row, chunks[c]);
+      const PageNumber page = tree_.pages.page_for(keys_[r], change_.ids[r]);
+      places[r] = {partition_of(keys_[r]), tree_.pages.position_of(page), static_cast<std::uint32_t>(r)};
     }
   });
-  for (const std::vector<PageOperation>& chunk : chunks)
-    operations_.insert(operations_.end(), chunk.begin(), chunk.end());
+  return places;
 }
 
-// The suffix of a page holds that of the next: so the first page that covers the row already ends the walk.
-void LocatedChange::cover_in_earlier_pages(PageNumber page, std::uint32_t row,
-                                           std::vector<PageOperation>& operations) const {
-  const std::vector<PageNumber>& pages = tree_.pages.in_partition(partition_of(keys_[row]));
-  for (std::size_t p = tree_.pages.position_of(page); p-- > 0;) {
-    if (suffix_covers(pages[p], row)) return;
-    operations.push_back({pages[p], PageOperation::Kind::cover, row});
-  }
+void LocatedChange::cover_in_earlier_pages(std::vector<Place> places) {
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    return a.partition != b.partition ? a.partition < b.partition : a.position > b.position;
+  });
+  std::vector<std::size_t> starts;  // of each partition's
+  for (std::size_t r = 0; r < places.size(); ++r)
+    if (r == 0 || places[r].partition != places[r - 1].partition) starts.push_back(r);
+  starts.push_back(places.size());
+  std::vector<std::vector<Uncovered>> uncovered(starts.size() - 1);
+  for_each(uncovered.size(), [&](std::size_t p) {
+    cover_in_partition(std::span(places).subspan(starts[p], starts[p + 1] - starts[p]), uncovered[p]);
+  });
+  for (std::vector<Uncovered>& of_partition : uncovered)
+    std::move(of_partition.begin(), of_partition.end(), std::back_inserter(uncovered_));
+  std::sort(uncovered_.begin(), uncovered_.end(),
+            [](const Uncovered& a, const Uncovered& b) { return a.page < b.page; });
 }
 
-bool LocatedChange::suffix_covers(PageNumber page, std::uint32_t row) const {
+// From the last page with new rows to the first. The suffix of a page holds that of the next: so a page that covers all
+// rows behind it says that those before it do, too.
+void LocatedChange::cover_in_partition(std::span<const Place> places,
+                                       std::vector<Uncovered>& uncovered) const {
   const Snapshot& s = *tree_.next;
-  const std::uint32_t slot = tree_.pages[page].slot;
-  if (change_.ids[row] < s.leaf(slot).suffix_min_id) return false;
-  return visit_value_type(s, [&]<typename T>(T) {
-    const T* highest = s.corner<T>(slot, Corner::suffix_maximum);
-    const T* lowest = s.corner<T>(slot, Corner::suffix_minimum);
-    for (std::size_t i = 0; i < s.attributes.size(); ++i) {
-      const T value = *reinterpret_cast<const T*>(change_.value(row, i, sizeof(T)));
-      if (value > highest[i] || value < lowest[i]) return false;
+  const std::vector<PageNumber>& pages = tree_.pages.in_partition(places.front().partition);
+  const SuffixExtremes nothing(s.attributes.size());
+  SuffixExtremes reach = nothing;  // of the rows that come behind the page
+  for (auto next = places.begin(); next != places.end();) {
+    const std::size_t position = next->position;
+    for (; next != places.end() && next->position == position; ++next)
+      reach.include_row(change_, next->row, s.value_bytes());
+    const std::size_t until = next == places.end() ? 0 : next->position;
+    for (std::size_t p = position; p-- > until;) {
+      const std::uint32_t slot = tree_.pages[pages[p]].slot;
+      if (reach.is_covered_by_suffix_of(s, slot)) {
+        reach = nothing;
+        break;
+      }
+      reach.leave_room_beyond(s, slot);
+      uncovered.push_back({pages[p], reach});
     }
-    return true;
-  });
+  }
 }
 
 void LocatedChange::group_by_page() {
@@ -117,9 +140,14 @@ void LocatedChange::group_by_page() {
   std::sort(operations_.begin(), operations_.end(), [](const PageOperation& a, const PageOperation& b) {
     return std::tie(a.page, a.kind, a.value) < std::tie(b.page, b.kind, b.value);
   });
-  for (std::size_t first = 0; first < operations_.size();) {
+  auto uncovered = uncovered_.begin();
+  for (std::size_t first = 0; first < operations_.size() || uncovered != uncovered_.end();) {
     PageEdit& edit = edits_.emplace_back();
-    edit.page = operations_[first].page;
+    if (first < operations_.size()) edit.page = operations_[first].page;
+    if (uncovered != uncovered_.end() && uncovered->page <= edit.page) {
+      edit.page = uncovered->page;
+      edit.reach = &uncovered++->reach;
+    }
     const auto take = [&](Kind kind) {
       const std::size_t start = first;
       while (first < operations_.size() && operations_[first].page == edit.page &&
@@ -129,7 +157,6 @@ void LocatedChange::group_by_page() {
     };
     edit.removed = take(Kind::remove);
     edit.added = take(Kind::add);
-    edit.covered = take(Kind::cover);
   }
 }
 

@@ -1,118 +1,184 @@
 #include "index/write/rebalancer.h"
 
-#include <tbb/enumerable_thread_specific.h>
-
 #include <algorithm>
+#include <iterator>
+#include <memory>
 #include <utility>
 
 #include "base/for_each.h"
-#include "index/write/leaf_writer.h"
 
 namespace culmen {
+namespace {
+
+// Of a window.
+constexpr std::size_t kMostNeighbours = 8;
+// A build makes partitions of 10 to 20 leaves on average, of up to 70 in the lowest shell. Where all are larger by the
+// user's will, one may be by a quarter larger than the average.
+constexpr std::size_t kMostPages = 128;
+
+std::size_t most_pages_of(const LeafPages& pages, const Snapshot& s) {
+  const std::size_t used = pages.num_partitions() - pages.num_empty_partitions();
+  return std::max<std::size_t>(kMostPages, used == 0 ? 0 : s.num_leaves * 5 / 4 / used);
+}
+
+}  // namespace
+
+Rebalancer::Rebalancer(WorkingTree& tree, const LocatedChange& located)
+    : tree_(tree),
+      located_(located),
+      pages_(tree, located),
+      most_pages_(most_pages_of(tree.pages, *tree.next)) {
+  const std::vector<Group> groups = this->groups();
+  std::vector<Plan> plans(groups.size());
+  for_each(groups.size(), [&](std::size_t g) {
+    if (!is_overgrown(groups[g]) || !split(groups[g], plans[g])) plan_windows(groups[g], plans[g]);
+  });
+  for (Plan& plan : plans) {
+    if (!plan.cuts.empty()) number_new_partitions(plan);
+    std::ranges::move(plan.others, std::back_inserter(others_));
+    std::ranges::move(plan.recuts, std::back_inserter(recuts_));
+  }
+}
+
+std::vector<Rebalancer::Group> Rebalancer::groups() const {
+  struct Place {
+    std::uint32_t partition;
+    std::size_t position;
+    const PageEdit* edit;
+  };
+  std::vector<Place> places;
+  for (const PageEdit& edit : located_.edits())
+    places.push_back({tree_.pages[edit.page].partition, tree_.pages.position_of(edit.page), &edit});
+  std::ranges::sort(places, [](const Place& a, const Place& b) {
+    return a.partition != b.partition ? a.partition < b.partition : a.position < b.position;
+  });
+  std::vector<Group> groups;
+  for (const Place& place : places) {
+    if (groups.empty() || groups.back().partition != place.partition)
+      groups.push_back({place.partition, {}, {}});
+    groups.back().positions.push_back(place.position);
+    groups.back().edits.push_back(*place.edit);
+  }
+  return groups;
+}
+
+// ---- Splits
+
+bool Rebalancer::is_overgrown(const Group& group) const {
+  std::size_t num_added = 0;
+  for (const PageEdit& edit : group.edits) num_added += edit.added.size();
+  const std::size_t num_pages =
+      tree_.pages.in_partition(group.partition).size() + num_added / pages_.fill_rows();
+  return num_pages > std::max(most_pages_, tree_.pages.room_of_partition(group.partition)) &&
+         tree_.next->partitioner->can_be_cut(group.partition);
+}
+
+bool Rebalancer::split(const Group& group, Plan& plan) const {
+  Recut recut;
+  recut.pages = tree_.pages.in_partition(group.partition);
+  for (std::size_t position = 0; position < recut.pages.size(); ++position)
+    recut.edits.push_back(edit_at(group, position));
+  PartitionSplit split(tree_, located_, recut.edits);
+  split.run(most_pages_ / 2 * pages_.fill_rows(), pages_.fill_rows());
+  plan.cuts = split.cuts();
+  recut.parts = split.take_parts();
+  plan.recuts.push_back(std::move(recut));
+  if (plan.cuts.empty()) plan.recuts.clear();
+  return !plan.cuts.empty();
+}
+
+void Rebalancer::number_new_partitions(Plan& plan) {
+  Recut& recut = plan.recuts.front();
+  const std::uint32_t own = tree_.pages[recut.pages.front()].partition;
+  const auto first_new = static_cast<std::uint32_t>(tree_.pages.num_partitions() + cuts_.size());
+  const auto number = [&](std::uint32_t& partition) {
+    partition = partition == 0 ? own : first_new + partition - 1;
+  };
+  split_.push_back(own);
+  for (LaterCut& cut : plan.cuts) {
+    number(cut.partition);
+    cuts_.push_back(cut);
+    split_.push_back(first_new + static_cast<std::uint32_t>(&cut - plan.cuts.data()));
+  }
+  for (Recut::Part& part : recut.parts) number(part.partition);
+}
 
 void Rebalancer::run() {
-  if (rebalances_.empty()) return;
-  write_parts();
-  place_parts();
+  if (!cuts_.empty())
+    tree_.next->partitioner = std::make_shared<const Partitioner>(tree_.next->partitioner->with(cuts_));
+  for (const LaterCut& cut : cuts_) tree_.pages.add_partition(cut.partition);
+  RecutWriter(tree_, located_).carry_out(recuts_);
+  // What is still so large holds rows that are alike.
+  for (const std::uint32_t partition : split_)
+    if (tree_.pages.in_partition(partition).size() > most_pages_) tree_.pages.let_partition_double(partition);
 }
 
-// ---- Which pages
+// ---- Windows
 
-// A nearly empty page without a neighbour to share with is left as it is.
-std::vector<PageEdit> Rebalancer::plan() {
-  std::vector<bool> is_taken(tree_.pages.size());
-  for (const PageEdit& edit : located_.edits())
-    if (pages_.needs_rebalance(edit)) is_taken[edit.page] = true;
-  std::vector<PageEdit> others;
-  for (const PageEdit& edit : located_.edits()) {
-    if (!pages_.needs_rebalance(edit)) {
-      others.push_back(edit);
-      continue;
-    }
-    Rebalance rebalance{{edit.page}, {edit}, tree_.pages[edit.page].partition, {}};
-    if (is_nearly_empty(edit)) {
-      const std::optional<PageNumber> neighbour = neighbour_of(edit.page, is_taken);
-      if (!neighbour) {
-        others.push_back(edit);
-        continue;
-      }
-      is_taken[*neighbour] = true;
-      add_neighbour(rebalance, *neighbour);
-    }
-    rebalances_.push_back(std::move(rebalance));
+void Rebalancer::plan_windows(const Group& group, Plan& plan) const {
+  std::size_t first_free = 0;  // pages before it are in a window
+  std::size_t first_edit = 0;  // edits before it are
+  for (std::size_t e = 0; e < group.edits.size(); ++e) {
+    if (group.positions[e] < first_free) continue;
+    const std::size_t rows = pages_.num_rows(group.edits[e]);
+    const bool is_too_full = rows > pages_.most_rows();
+    const bool shrinks = !group.edits[e].removed.empty() && rows < pages_.least_rows();
+    if (!is_too_full && !shrinks && rows > 0) continue;
+    const Window window = window_at(group, e, first_free);
+    if (!is_too_full && rows > 0 && parts_for(window.num_rows) >= window.end - window.first) continue;
+    for (; first_edit < e && group.positions[first_edit] < window.first; ++first_edit)
+      plan.others.push_back(group.edits[first_edit]);
+    while (first_edit < group.edits.size() && group.positions[first_edit] < window.end) ++first_edit;
+    plan.recuts.push_back(recut_of(group, window));
+    first_free = window.end;
   }
-  return others;
+  std::copy(group.edits.begin() + static_cast<std::ptrdiff_t>(first_edit), group.edits.end(),
+            std::back_inserter(plan.others));
 }
 
-bool Rebalancer::is_nearly_empty(const PageEdit& edit) const {
-  const std::size_t rows = pages_.num_rows(edit);
-  return rows > 0 && rows < pages_.least_rows();
-}
-
-// A page beside this one in its partition that is in no other rebalance.
-std::optional<PageNumber> Rebalancer::neighbour_of(PageNumber page, const std::vector<bool>& is_taken) const {
-  const std::vector<PageNumber>& pages = tree_.pages.in_partition(tree_.pages[page].partition);
-  const std::size_t position = tree_.pages.position_of(page);
-  if (position + 1 < pages.size() && !is_taken[pages[position + 1]]) return pages[position + 1];
-  if (position > 0 && !is_taken[pages[position - 1]]) return pages[position - 1];
-  return std::nullopt;
-}
-
-void Rebalancer::add_neighbour(Rebalance& rebalance, PageNumber neighbour) const {
-  const bool is_next = tree_.pages.position_of(neighbour) > tree_.pages.position_of(rebalance.pages.front());
-  rebalance.pages.insert(is_next ? rebalance.pages.end() : rebalance.pages.begin(), neighbour);
-  rebalance.edits.insert(is_next ? rebalance.edits.end() : rebalance.edits.begin(),
-                         PageEdit{neighbour, {}, {}, {}});
-}
-
-// ---- New leaves
-
-void Rebalancer::take_slots(Rebalance& rebalance) {
-  std::size_t num_rows = 0;
-  for (const PageEdit& edit : rebalance.edits) num_rows += pages_.num_rows(edit);
-  const std::size_t fill = pages_.fill_rows();
-  const std::size_t limit = rebalance.pages.size() > 1 ? fill : pages_.most_rows();
-  const std::size_t num_parts = num_rows <= limit ? (num_rows > 0 ? 1 : 0) : (num_rows + fill - 1) / fill;
-  rebalance.parts.resize(num_parts);
-  for (Rebalance::Part& part : rebalance.parts) part.slot = tree_.leaf_slots.take();
-}
-
-void Rebalancer::write_parts() {
-  for (Rebalance& rebalance : rebalances_) take_slots(rebalance);
-  const Snapshot& s = *tree_.next;
-  tbb::enumerable_thread_specific<LeafWriter> writers(
-      [&] { return LeafWriter(*tree_.next, located_.change()); });
-  for_each(rebalances_.size(), [&](std::size_t r) {
-    Rebalance& rebalance = rebalances_[r];
-    cut_evenly(rebalance);
-    SuffixExtremes suffix = pages_.suffix(rebalance.edits.back());
-    for (std::size_t p = rebalance.parts.size(); p-- > 0;) {
-      Rebalance::Part& part = rebalance.parts[p];
-      writers.local().write(part.slot, rebalance.partition, part.runs, suffix);
-      part.rows.resize(static_cast<std::size_t>(s.layout.num_rows()));
-      writers.local().bound(part.slot, 0, s.leaf(part.slot).num_rows, part.rows);
-      suffix.include_leaf(s, part.slot);
+// Grows by turns to either side, until the rows fit into as many pages, or, of a page that shrinks, into fewer.
+Rebalancer::Window Rebalancer::window_at(const Group& group, std::size_t edit, std::size_t first_free) const {
+  const std::size_t num_pages = tree_.pages.in_partition(group.partition).size();
+  const std::size_t position = group.positions[edit], rows = pages_.num_rows(group.edits[edit]);
+  Window window{position, position + 1, rows};
+  if (rows == 0) return window;
+  const std::size_t fewer = rows > pages_.most_rows() ? 0 : 1;
+  bool goes_on = true;
+  for (bool is_next = true; goes_on && window.end - window.first < kMostNeighbours; is_next = !is_next) {
+    if (parts_for(window.num_rows) + fewer <= window.end - window.first) break;
+    const bool can_next = window.end<num_pages, can_before = window.first> first_free;
+    goes_on = can_next || can_before;
+    if (can_next && (is_next || !can_before)) {
+      window.num_rows += rows_at(group, window.end++);
+    } else if (can_before) {
+      window.num_rows += rows_at(group, --window.first);
     }
-  });
+  }
+  return window;
 }
 
-// Gives each part its rows.
-void Rebalancer::cut_evenly(Rebalance& rebalance) const {
+std::size_t Rebalancer::parts_for(std::size_t num_rows) const {
+  return (num_rows + pages_.fill_rows() - 1) / pages_.fill_rows();
+}
+
+Recut Rebalancer::recut_of(const Group& group, const Window& window) const {
+  Recut recut;
   std::vector<Run> runs;
-  std::size_t num_rows = 0;
-  for (const PageEdit& edit : rebalance.edits) {
-    for (const Run& run : pages_.runs(edit)) runs.push_back(run);
-    num_rows += pages_.num_rows(edit);
+  for (std::size_t position = window.first; position < window.end; ++position) {
+    recut.edits.push_back(edit_at(group, position));
+    recut.pages.push_back(recut.edits.back().page);
+    std::ranges::copy(pages_.runs(recut.edits.back()), std::back_inserter(runs));
   }
-  const std::size_t num_parts = rebalance.parts.size();
+  recut.parts.resize(parts_for(window.num_rows));
   std::size_t done = 0;
   auto run = runs.begin();
   std::uint32_t used = 0;  // of *run
-  for (std::size_t p = 0; p < num_parts; ++p) {
-    const std::size_t end = num_rows * (p + 1) / num_parts;
+  for (std::size_t p = 0; p < recut.parts.size(); ++p) {
+    recut.parts[p].partition = group.partition;
+    const std::size_t end = window.num_rows * (p + 1) / recut.parts.size();
     while (done < end) {
       const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(run->count - used, end - done));
-      rebalance.parts[p].runs.push_back({run->slot, run->first + used, count});
+      recut.parts[p].runs.push_back({run->slot, run->first + used, count});
       done += count;
       used += count;
       if (used < run->count) continue;
@@ -120,69 +186,18 @@ void Rebalancer::cut_evenly(Rebalance& rebalance) const {
       used = 0;
     }
   }
+  return recut;
 }
 
-// ---- Into the tree
-
-// And tells the nodes above what they may have more than before.
-void Rebalancer::place_parts() {
-  std::vector<PageNumber> parents;
-  for (const Rebalance& rebalance : rebalances_)
-    for (const PageNumber page : rebalance.pages) parents.push_back(tree_.pages[page].parent);
-  tree_.nodes.own(std::move(parents));
-  for (Rebalance& rebalance : rebalances_) place(rebalance);
-  std::vector<PageNumber> changed;
-  for (const Rebalance& rebalance : rebalances_)
-    for (std::size_t p = 0; p < rebalance.parts.size(); ++p)
-      changed.push_back(tree_.pages[rebalance.pages[p]].parent);
-  std::sort(changed.begin(), changed.end());
-  changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
-  std::vector<TreeNodes::Edited> edited;
-  for (const PageNumber node : changed) edited.push_back({node, true});
-  tree_.nodes.carry_up(std::move(edited));
+std::size_t Rebalancer::rows_at(const Group& group, std::size_t position) const {
+  return pages_.num_rows(edit_at(group, position));
 }
 
-// The parts take the place of the pages: as many pages as there are parts keep their numbers.
-void Rebalancer::place(Rebalance& rebalance) {
-  std::vector<std::uint32_t> old_slots;
-  for (const PageNumber page : rebalance.pages) old_slots.push_back(tree_.pages[page].slot);
-  const std::size_t first = tree_.pages.position_of(rebalance.pages.front());
-  for (std::size_t p = 0; p < rebalance.parts.size(); ++p) place_part(rebalance, p, first + p);
-  for (std::size_t p = rebalance.parts.size(); p < rebalance.pages.size(); ++p)
-    tree_.remove_page(rebalance.pages[p]);
-  for (const std::uint32_t slot : old_slots) tree_.release_leaf(slot);
-}
-
-// `position`: in the partition, if it needs a new page.
-void Rebalancer::place_part(Rebalance& rebalance, std::size_t p, std::size_t position) {
-  const Rebalance::Part& part = rebalance.parts[p];
-  if (p >= rebalance.pages.size()) {
-    LeafPage page;
-    page.slot = part.slot;
-    page.partition = rebalance.partition;
-    rebalance.pages.push_back(
-        tree_.insert_page(page, position, TreeNodes::Side::after, rebalance.pages[p - 1], part.rows));
-  } else {
-    tree_.nodes.set_leaf(rebalance.pages[p], part.slot, part.rows);
-    tree_.pages[rebalance.pages[p]].num_erased = 0;
-  }
-  tree_.pages.set_first(*tree_.next, rebalance.pages[p]);
-  move_ids(part.runs, rebalance.pages[p]);
-}
-
-void Rebalancer::move_ids(std::span<const Run> runs, PageNumber page) {
-  for (const Run& run : runs) {
-    const std::uint32_t end = run.first + run.count;
-    if (run.slot == kOfBatch) {
-      for (std::uint32_t r = run.first; r < end; ++r) tree_.ids.insert(located_.change().ids[r], page);
-      continue;
-    }
-    const PageNumber from = tree_.nodes.leaf_in(run.slot);
-    const std::int64_t* ids = tree_.next->leaf_ids(run.slot);
-    if (from == page) continue;
-    for (std::uint32_t r = run.first; r < end; ++r) tree_.ids.prefetch(ids[r]);
-    for (std::uint32_t r = run.first; r < end; ++r) tree_.ids.move(ids[r], from, page);
-  }
+PageEdit Rebalancer::edit_at(const Group& group, std::size_t position) const {
+  const auto found = std::ranges::lower_bound(group.positions, position);
+  if (found != group.positions.end() && *found == position)
+    return group.edits[static_cast<std::size_t>(found - group.positions.begin())];
+  return {tree_.pages.in_partition(group.partition)[position], {}, {}, nullptr};
 }
 
 }  // namespace culmen

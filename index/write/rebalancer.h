@@ -1,60 +1,67 @@
-// Rebalancer: pages that a batch makes too full or nearly empty. One that is too full is cut into even parts;
-// one that is nearly empty is put together with its neighbour and cut again: a split, a merge, or rows
-// borrowed (GTA 2019, figures 5 and 6).
+// Rebalancer: which pages of a batch are cut anew. Pages that get too full share with those beside them, and get one more
+// only where these are full, too; nearly empty ones do with fewer (GTA 2019, figures 5 and 6, where two pages take part:
+// with up to eight, leaves stay nearly as full as a build leaves them). A partition that has grown far beyond the others
+// is split.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "index/write/edited_pages.h"
 #include "index/write/located_change.h"
+#include "index/write/partition_split.h"
+#include "index/write/recut.h"
 #include "index/write/working_tree.h"
 
 namespace culmen {
 
 class Rebalancer {
  public:
-  Rebalancer(WorkingTree& tree, const LocatedChange& located)
-      : tree_(tree), located_(located), pages_(tree, located) {}
+  // Changes nothing yet.
+  Rebalancer(WorkingTree& tree, const LocatedChange& located);
 
-  // Takes the edits that are for it, and returns the others. run() comes once they are written: a neighbour
-  // may be among their pages.
-  std::vector<PageEdit> plan();
+  const std::vector<PageEdit>& others() const { return others_; }  // of pages that only get a new leaf
+  const std::vector<Recut>& recuts() const { return recuts_; }
+  // Once the others are written.
   void run();
 
  private:
-  // Neighbouring pages, whose rows are cut into new leaves.
-  struct Rebalance {
-    std::vector<PageNumber> pages;
-    std::vector<PageEdit> edits;  // of each page; of a neighbour without one: only the page
+  // The edits of one partition, in the order of its pages.
+  struct Group {
     std::uint32_t partition = 0;
-    struct Part {
-      std::vector<Run> runs;
-      std::uint32_t slot = 0;
-      BoundRows rows;
-    };
-    std::vector<Part> parts;
+    std::vector<std::size_t> positions;
+    std::vector<PageEdit> edits;
+  };
+  // Pages [first, end) of a partition, and the rows that they are to hold.
+  struct Window {
+    std::size_t first, end, num_rows;
+  };
+  struct Plan {
+    std::vector<Recut> recuts;
+    std::vector<PageEdit> others;
+    std::vector<LaterCut> cuts;  // of a split, numbered as by PartitionSplit; its parts are the only recut
   };
 
-  bool is_nearly_empty(const PageEdit& edit) const;
-  std::optional<PageNumber> neighbour_of(PageNumber page, const std::vector<bool>& is_taken) const;
-  void add_neighbour(Rebalance& rebalance, PageNumber neighbour) const;
-
-  void take_slots(Rebalance& rebalance);
-  void write_parts();
-  void cut_evenly(Rebalance& rebalance) const;
-
-  void place_parts();
-  void place(Rebalance& rebalance);
-  void place_part(Rebalance& rebalance, std::size_t part, std::size_t position);
-  void move_ids(std::span<const Run> runs, PageNumber page);
+  std::vector<Group> groups() const;
+  bool is_overgrown(const Group& group) const;
+  bool split(const Group& group, Plan& plan) const;
+  void plan_windows(const Group& group, Plan& plan) const;
+  Window window_at(const Group& group, std::size_t edit, std::size_t first_free) const;
+  Recut recut_of(const Group& group, const Window& window) const;
+  std::size_t rows_at(const Group& group, std::size_t position) const;
+  PageEdit edit_at(const Group& group, std::size_t position) const;
+  std::size_t parts_for(std::size_t num_rows) const;
+  void number_new_partitions(Plan& plan);
 
   WorkingTree& tree_;
   const LocatedChange& located_;
   const EditedPages pages_;
-  std::vector<Rebalance> rebalances_;
+  std::size_t most_pages_;  // of a partition
+  std::vector<PageEdit> others_;
+  std::vector<Recut> recuts_;
+  std::vector<LaterCut> cuts_;
+  std::vector<std::uint32_t> split_;  // partitions, those that are new among them
 };
 
 }  // namespace culmen

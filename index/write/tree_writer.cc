@@ -6,7 +6,6 @@
 
 #include "base/assert.h"
 #include "base/floating_point_scope.h"
-#include "index/write/edited_pages.h"
 #include "index/write/leaf_rewriter.h"
 #include "index/write/rebalancer.h"
 #include "index/write/reload.h"
@@ -41,10 +40,10 @@ void TreeWriter::apply(const Change& change) {
   std::vector<OrderKey> keys = keys_of(change, *next_);
   add_missing_pages(keys, *tree_);
   const LocatedChange located(change, std::move(keys), *tree_);
-  if (!has_room_for(located)) return reload(change);
-  forget_removed(located, stats);
   Rebalancer rebalancer(*tree_, located);
-  LeafRewriter(*tree_, located).rewrite(rebalancer.plan());
+  if (!has_room_for(located, rebalancer)) return reload(change);
+  forget_removed(located, stats);
+  LeafRewriter(*tree_, located).rewrite(rebalancer.others());
   rebalancer.run();
   next_->num_tuples += change.num_rows();
   next_->num_tuples -= change.removed.size();
@@ -115,17 +114,11 @@ bool TreeWriter::has_room_for_pages(const Change& change) const {
 // Slots enough for every page to be written once, for what is cut to pieces, and for the nodes above. A node
 // that was split, merged or evened out takes at least five more children before it is split again: so beside
 // all that are there now, a third of the new leaves is enough.
-bool TreeWriter::has_room_for(const LocatedChange& located) const {
-  const EditedPages pages(*tree_, located);
-  std::size_t pieces = 0, new_leaves = 0;
-  for (const PageEdit& edit : located.edits()) {
-    if (!pages.needs_rebalance(edit)) {
-      ++pieces;
-      continue;
-    }
-    const std::size_t rows = pages.num_rows(edit);
-    pieces += std::max<std::size_t>(2, rows / pages.fill_rows() + 1);  // 2: shared with a neighbour
-    if (rows > pages.most_rows()) new_leaves += rows / pages.fill_rows();
+bool TreeWriter::has_room_for(const LocatedChange& located, const Rebalancer& rebalancer) const {
+  std::size_t pieces = rebalancer.others().size(), new_leaves = 0;
+  for (const Recut& recut : rebalancer.recuts()) {
+    pieces += std::max(recut.parts.size(), recut.pages.size());
+    new_leaves += recut.parts.size() - std::min(recut.num_parts_of_partition(), recut.pages.size());
   }
   const auto height = static_cast<std::size_t>(next_->height);
   const std::size_t nodes = next_->num_nodes;

@@ -24,6 +24,7 @@
 
 namespace culmen {
 
+class Rebalancer;
 class StatsUpdate;
 
 class TreeWriter {
@@ -49,7 +50,7 @@ class TreeWriter {
   bool wants_reload(const Change& change) const;
   void reload(const Change& change);
   bool has_room_for_pages(const Change& change) const;
-  bool has_room_for(const LocatedChange& located) const;
+  bool has_room_for(const LocatedChange& located, const Rebalancer& rebalancer) const;
   void forget_removed(const LocatedChange& located, StatsUpdate& stats);
 
   std::shared_ptr<const Snapshot> base_;  // the last version that was made

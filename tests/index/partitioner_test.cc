@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -185,6 +186,95 @@ TEST(Partitioner, RefusesPartsThatDoNotFitTogether) {
                InvalidArgument)
       << "one attribute has no angle";
   EXPECT_THROW(restore({2}, cuts, 0), InvalidArgument);
+}
+
+// ---- Later cuts
+
+std::vector<std::uint32_t> partitions_of(const Partitioner& partitioner, const TupleChunk& tuples) {
+  std::vector<OrderKey> keys(tuples.num_tuples());
+  partitioner.keys(tuples, 0, keys.size(), keys);
+  std::vector<std::uint32_t> partitions;
+  for (const OrderKey key : keys) partitions.push_back(partition_of(key));
+  return partitions;
+}
+
+// Cuts come one by one: what each moves is counted by hand.
+TEST(LaterCuts, MoveTheRowsFromACutOnToTheNextPartition) {
+  Random random(8);
+  const TupleChunk all = random_chunk(random, 2000, 3);
+  const std::vector<AttributeStats> stats = stats_of(all);
+  for (const Partitioning kind : {Partitioning::kd, Partitioning::angle}) {
+    Partitioner partitioner = Partitioner::from_sample(kind, stats, {2, 2, 3}, all);
+    std::vector<std::uint32_t> expected = partitions_of(partitioner, all);
+    std::vector<LaterCut> cuts;
+    for (int c = 0; c < 60; ++c) {
+      // Of the rows of a partition, one at random says where.
+      const auto row = static_cast<std::size_t>(random.below(2000));
+      const std::uint32_t attribute = c < 30 ? 0 : static_cast<std::uint32_t>(random.below(3));
+      const LaterCut cut{expected[row], attribute, all(row, attribute)};
+      const std::uint32_t fresh = partitioner.num_partitions();
+      try {
+        partitioner = partitioner.with({&cut, 1});
+      } catch (const InvalidArgument&) {
+        continue;  // there is such a cut
+      }
+      cuts.push_back(cut);
+      for (std::size_t r = 0; r < 2000; ++r)
+        if (expected[r] == cut.partition && all(r, attribute) >= cut.cut) expected[r] = fresh;
+      ASSERT_EQ(partitions_of(partitioner, all), expected) << "cut " << c;
+    }
+    EXPECT_GT(cuts.size(), 50u);
+    const Partitioner at_once = Partitioner::from_sample(kind, stats, {2, 2, 3}, all).with(cuts);
+    EXPECT_EQ(partitions_of(at_once, all), expected);
+    std::vector<std::uint32_t> order = at_once.order();
+    std::vector<std::size_t> place(order.size());
+    for (std::size_t p = 0; p < order.size(); ++p) place[order[p]] = p;
+    for (std::size_t c = 0; c < cuts.size(); ++c) EXPECT_GT(place[12 + c], place[cuts[c].partition]);
+    std::ranges::sort(order);
+    for (std::uint32_t p = 0; p < order.size(); ++p) EXPECT_EQ(order[p], p);
+  }
+}
+
+// A chain as of a column that always rises, longer than a node's cuts.
+TEST(LaterCuts, OfARisingColumnAreFoundAgain) {
+  const std::vector<AttributeStats> stats{{0, 1, -1074}};
+  TupleChunk sample(2, 1);
+  sample(1, 0) = 1;
+  Partitioner partitioner = Partitioner::from_sample(Partitioning::kd, stats, {}, sample);
+  std::vector<LaterCut> cuts;
+  for (std::uint32_t c = 0; c < 5000; ++c) cuts.push_back({c, 0, 1.0 + c});
+  partitioner = partitioner.with(cuts);
+  TupleChunk rows(5001, 1);
+  std::vector<std::uint32_t> expected;
+  for (std::uint32_t r = 0; r <= 5000; ++r) {
+    rows(r, 0) = r + 0.5;
+    expected.push_back(r);
+  }
+  EXPECT_EQ(partitions_of(partitioner, rows), expected);
+  EXPECT_EQ(partitioner.order(), expected);
+}
+
+TEST(LaterCuts, AreRefusedWhereTheyDoNotFit) {
+  Random random(9);
+  const TupleChunk all = random_chunk(random, 100, 2);
+  const Partitioner base = Partitioner::from_sample(Partitioning::kd, stats_of(all), {1, 2}, all);
+  const auto with = [&](std::vector<LaterCut> cuts) { return base.with(cuts); };
+  EXPECT_NO_THROW(with({{0, 0, 0.5}, {2, 0, 0.75}, {0, 0, 0.25}, {0, 1, 7.0}}));
+  EXPECT_THROW(with({{2, 0, 0.5}}), InvalidArgument) << "of a partition that is not there";
+  EXPECT_THROW(with({{0, 2, 0.5}}), InvalidArgument) << "by an attribute that is not there";
+  EXPECT_THROW(with({{0, 0, 0.5}, {0, 0, 0.5}}), InvalidArgument) << "twice";
+  EXPECT_THROW(with({{0, 0, 0.5}, {0, 0, 0.75}}), InvalidArgument) << "beyond the part's end";
+  EXPECT_THROW(with({{0, 0, 0.5}, {2, 0, 0.25}}), InvalidArgument) << "before the part's beginning";
+  EXPECT_THROW(with({{0, 0, std::numeric_limits<double>::quiet_NaN()}}), InvalidArgument);
+  const LaterCut cut{0, 0, 0.5};
+  EXPECT_THROW(Partitioner::random(stats_of(all), 3).with({&cut, 1}), InvalidArgument);
+  // Cuts within cuts, by attributes in turn.
+  std::vector<LaterCut> deep;
+  for (std::uint32_t c = 0; c < 65; ++c) deep.push_back({c == 0 ? 0 : c + 1, c % 2, 1.0 + c});
+  EXPECT_THROW(base.with(deep), InvalidArgument);
+  deep.resize(static_cast<std::size_t>(Partitioner::kMostLaterDepth));
+  const Partitioner as_deep = base.with(deep);
+  EXPECT_TRUE(as_deep.can_be_cut(1));
 }
 
 TEST(ChooseSplits, ComesNearTheNumberAskedForAndNeverAbove) {

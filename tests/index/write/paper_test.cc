@@ -1,9 +1,10 @@
 // The worked insertion and deletion of the paper (GTA 2019, figures 5 and 6).
 //
 // There a block has 2 to 3 tuples; here it has 16 rows at most, so every tuple of the figures stands in
-// several rows: 3 to 8, such that the blocks fill up, split and merge at the same steps. Two rows at (12, 12,
-// 12) and one at (0, 0, 0), first and last in the table, make all attributes of like scale: the order is then
-// that of the largest attribute. They change no threshold of the figures.
+// several rows: 3 to 8, such that blocks split and merge at the same steps. There the block that is too full, or nearly
+// empty, is cut by itself or with one other; here all its neighbours take part. Two rows at (12, 12, 12) and one at
+// (0, 0, 0), first and last in the table, make all attributes of like scale: the order is then that of the largest
+// attribute.
 #include <gtest/gtest.h>
 
 #include "cpu/gta.h"
@@ -91,7 +92,7 @@ class PaperTest : public testing::Test {
     return {corner[0], corner[1], corner[2]};
   }
 
-  const Tuple t01{7, 1, 5}, t06{5, 6, 3}, t07{6, 5, 5}, t08{5, 4, 6};
+  const Tuple t01{7, 1, 5}, t03{10, 8, 6}, t05{4, 3, 5}, t06{5, 6, 3}, t07{6, 5, 5}, t08{5, 4, 6};
   Rows rows_;
   std::unique_ptr<TreeWriter> writer_;
   std::shared_ptr<const Snapshot> now_;
@@ -111,22 +112,32 @@ TEST_F(PaperTest, InsertionSplitsTheBlockAndRaisesEarlierThresholds) {
   EXPECT_EQ(threshold(0), (Tuple{7, 6, 5}));
   insert(8, 5, t08);
   EXPECT_EQ(now_->num_leaves, 4u);
-  EXPECT_EQ(block(1), (std::map<Tuple, int>{{t01, 6}, {t07, 3}}));
-  EXPECT_EQ(block(2), (std::map<Tuple, int>{{t08, 5}, {t06, 4}}));
-  EXPECT_EQ(threshold(0), (Tuple{7, 6, 6}));  // the paper leaves 5 there, which t08 exceeds
+  EXPECT_EQ(block(1), (std::map<Tuple, int>{{t03, 4}, {t01, 6}, {t07, 3}}));
+  EXPECT_EQ(block(2), (std::map<Tuple, int>{{t08, 5}, {t06, 4}, {t05, 3}}));
+  EXPECT_EQ(threshold(0), (Tuple{10, 8, 6}));
   EXPECT_EQ(threshold(1), (Tuple{5, 6, 6}));
   EXPECT_EQ(threshold(2), (Tuple{4, 3, 5}));
+}
+
+TEST_F(PaperTest, InsertionRaisesTheThresholdsOfEarlierBlocks) {
+  erase(1, 3);
+  insert(8, 5, t08);
+  EXPECT_EQ(now_->num_leaves, 3u);
+  EXPECT_EQ(threshold(0), (Tuple{7, 6, 6}));  // the paper leaves 5 there, which t08 exceeds
 }
 
 TEST_F(PaperTest, DeletionMergesTheBlockThatIsLeft) {
   insert(7, 3, t07);
   insert(8, 5, t08);
-  erase(1, 6);
+  ChangeMaker batch(rows_);
+  for_copies(1, 6, [&](std::int64_t id) { batch.erase(id); });
+  for_copies(6, 4, [&](std::int64_t id) { batch.erase(id); });
+  apply(batch);
   EXPECT_EQ(now_->num_leaves, 3u);
-  EXPECT_EQ(block(1), (std::map<Tuple, int>{{t07, 3}, {t08, 5}, {t06, 4}}));
-  EXPECT_EQ(threshold(1), (Tuple{4, 3, 5}));  // of the later of the two blocks
+  EXPECT_EQ(block(1), (std::map<Tuple, int>{{t03, 3}, {t07, 3}, {t08, 5}, {t05, 3}}));
+  EXPECT_EQ(threshold(1), (Tuple{4, 3, 5}));  // of the last of the blocks that were merged
   const Tuple first = threshold(0);
-  EXPECT_TRUE(first[0] >= 6 && first[1] >= 6 && first[2] >= 6);
+  EXPECT_TRUE(first[0] >= 10 && first[1] >= 8 && first[2] >= 6);
 }
 
 }  // namespace

@@ -20,25 +20,29 @@ struct Writes {
   int most_rows = 30;     // of a batch
   double inserts = 0.4;   // share among the steps; the others are upserts and erasures
   int num_values = 1000;  // that an attribute takes
+  double drift = 0;       // by how much values move a batch
 
   friend void PrintTo(const Writes& writes, std::ostream* out) { *out << writes.name; }
 };
 
-// Splits and merges, of one partition or many; a tree that grows to many times its slots, one that is loaded
-// anew again and again, and one that comes to nothing.
+// Splits and merges, of one partition or many; a tree that grows to many times its slots, one whose partitions are split,
+// one that is loaded anew again and again, and one that comes to nothing.
 inline std::vector<Writes> all_writes() {
   const TreeShape one_partition = {.num_partitions = 1}, wide = {.num_attributes = 9},
-                  random = {.partitioning = Partitioning::random}, large_blocks = {.block_rows = 96};
-  return {{"mixed"},
-          {.name = "one_row", .most_rows = 1},
-          {.name = "growing", .shape = one_partition, .first_rows = 200, .most_rows = 100, .inserts = 0.95},
-          {.name = "shrinking", .first_rows = 4000, .most_rows = 200, .inserts = 0.05},
-          {.name = "to_nothing", .first_rows = 40, .most_rows = 10, .inserts = 0.2},
-          {.name = "from_nothing", .first_rows = 0, .most_rows = 20, .inserts = 0.8},
-          {.name = "large_batches", .first_rows = 3000, .most_rows = 1500, .inserts = 0.5},
-          {.name = "ties", .shape = random, .num_values = 3},
-          {.name = "wide", .shape = wide},
-          {.name = "large_blocks", .shape = large_blocks, .first_rows = 8000, .most_rows = 300}};
+                  random = {.partitioning = Partitioning::random}, kd = {.partitioning = Partitioning::kd},
+                  large_blocks = {.block_rows = 96};
+  return {
+      {"mixed"},
+      {.name = "one_row", .most_rows = 1},
+      {.name = "growing", .shape = one_partition, .first_rows = 200, .most_rows = 100, .inserts = 0.95},
+      {.name = "shrinking", .first_rows = 4000, .most_rows = 200, .inserts = 0.05},
+      {.name = "to_nothing", .first_rows = 40, .most_rows = 10, .inserts = 0.2},
+      {.name = "from_nothing", .first_rows = 0, .most_rows = 20, .inserts = 0.8},
+      {.name = "drifting", .shape = kd, .first_rows = 12'000, .most_rows = 1200, .inserts = 0.9, .drift = 1},
+      {.name = "large_batches", .first_rows = 3000, .most_rows = 1500, .inserts = 0.5},
+      {.name = "ties", .shape = random, .num_values = 3},
+      {.name = "wide", .shape = wide},
+      {.name = "large_blocks", .shape = large_blocks, .first_rows = 8000, .most_rows = 300}};
 }
 
 class WrittenTree {
@@ -69,6 +73,7 @@ class WrittenTree {
     writer_->apply(batch.make(writes_.shape.num_attributes, writes_.shape.labels));
     batch.apply_to(rows_);
     version_ = writer_->finish_version(version_->version + 1);
+    offset_ += writes_.drift;
     return version_;
   }
 
@@ -76,8 +81,9 @@ class WrittenTree {
   Tuple random_tuple() {
     Tuple tuple;
     for (int i = 0; i < writes_.shape.num_attributes; ++i)
-      tuple.push_back(static_cast<float>(random_.below(static_cast<std::uint64_t>(writes_.num_values))) /
-                      1024);
+      tuple.push_back(static_cast<float>(
+          offset_ +
+          static_cast<double>(random_.below(static_cast<std::uint64_t>(writes_.num_values))) / 1024));
     return tuple;
   }
 
@@ -85,6 +91,7 @@ class WrittenTree {
   Random random_;
   std::map<std::int64_t, Tuple> rows_;
   std::int64_t next_id_ = 0;
+  double offset_ = 0;
   std::shared_ptr<const Snapshot> version_;
   std::unique_ptr<TreeWriter> writer_;
 };

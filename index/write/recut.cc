@@ -1,0 +1,116 @@
+#include "index/write/recut.h"
+
+#include <tbb/enumerable_thread_specific.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/for_each.h"
+#include "index/write/leaf_writer.h"
+
+namespace culmen {
+
+void RecutWriter::carry_out(std::span<Recut> recuts) {
+  if (recuts.empty()) return;
+  write_leaves(recuts);
+  std::vector<PageNumber> parents;
+  for (const Recut& recut : recuts)
+    for (const PageNumber page : recut.pages) parents.push_back(tree_.pages[page].parent);
+  tree_.nodes.own(std::move(parents));
+  for (Recut& recut : recuts) place(recut);
+  std::vector<PageNumber> changed;
+  for (const Recut& recut : recuts)
+    for (std::size_t p = 0; p < recut.parts.size(); ++p)
+      changed.push_back(tree_.pages[recut.pages[p]].parent);
+  std::sort(changed.begin(), changed.end());
+  changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+  std::vector<TreeNodes::Edited> edited;
+  for (const PageNumber node : changed) edited.push_back({node, true});
+  tree_.nodes.carry_up(std::move(edited));
+}
+
+void RecutWriter::write_leaves(std::span<Recut> recuts) {
+  const Snapshot& s = *tree_.next;
+  std::vector<Recut::Part*> parts;
+  for (Recut& recut : recuts)
+    for (Recut::Part& part : recut.parts) {
+      part.slot = tree_.leaf_slots.take();
+      parts.push_back(&part);
+    }
+  tbb::enumerable_thread_specific<LeafWriter> writers(
+      [&] { return LeafWriter(*tree_.next, located_.change()); });
+  for_each(parts.size(), [&](std::size_t p) {
+    Recut::Part& part = *parts[p];
+    writers.local().write(part.slot, part.partition, part.runs);
+    part.rows.resize(static_cast<std::size_t>(s.layout.num_rows()));
+    writers.local().bound(part.slot, 0, s.leaf(part.slot).num_rows, part.rows);
+  });
+  for_each(recuts.size(), [&](std::size_t r) { write_suffixes(recuts[r], writers.local()); });
+}
+
+// From the last part to the first. Behind the pages go on those of their partition, behind new partitions nothing does.
+void RecutWriter::write_suffixes(const Recut& recut, LeafWriter& writer) const {
+  const Snapshot& s = *tree_.next;
+  const std::uint32_t partition = tree_.pages[recut.pages.front()].partition;
+  SuffixExtremes suffix(s.attributes.size());
+  for (std::size_t p = recut.parts.size(); p-- > 0;) {
+    const Recut::Part& part = recut.parts[p];
+    const bool is_last = p + 1 == recut.parts.size() || recut.parts[p + 1].partition != part.partition;
+    if (is_last) suffix = SuffixExtremes(s.attributes.size());
+    if (is_last && part.partition == partition) suffix = pages_.suffix(recut.edits.back());
+    writer.write_suffix(part.slot, suffix);
+    suffix.include_leaf(s, part.slot);
+  }
+}
+
+// The parts take the place of the pages: as many pages as there are parts of their partition keep their numbers.
+void RecutWriter::place(Recut& recut) {
+  const std::vector<PageNumber> old_pages = std::move(recut.pages);
+  std::vector<std::uint32_t> old_slots;
+  for (const PageNumber page : old_pages) old_slots.push_back(tree_.pages[page].slot);
+  const std::uint32_t partition = tree_.pages[old_pages.front()].partition;
+  const std::size_t first = tree_.pages.position_of(old_pages.front());
+  std::size_t num_kept = 0, position = first;
+  recut.pages.clear();
+  for (const Recut::Part& part : recut.parts) {
+    if (!recut.pages.empty() && part.partition != tree_.pages[recut.pages.back()].partition) position = 0;
+    const bool is_kept = part.partition == partition && num_kept < old_pages.size();
+    if (is_kept) {
+      recut.pages.push_back(old_pages[num_kept++]);
+      tree_.nodes.set_leaf(recut.pages.back(), part.slot, part.rows);
+      tree_.pages[recut.pages.back()].num_erased = 0;
+    } else {
+      recut.pages.push_back(add_page(part, position, recut.pages.back()));
+    }
+    ++position;
+    tree_.pages.set_first(*tree_.next, recut.pages.back());
+    move_ids(part.runs, recut.pages.back());
+  }
+  for (const PageNumber page : std::span(old_pages).subspan(num_kept)) tree_.remove_page(page);
+  for (const std::uint32_t slot : old_slots) tree_.release_leaf(slot);
+}
+
+// `position`: in its partition.
+PageNumber RecutWriter::add_page(const Recut::Part& part, std::size_t position, PageNumber after) {
+  LeafPage page;
+  page.slot = part.slot;
+  page.partition = part.partition;
+  return tree_.insert_page(page, position, TreeNodes::Side::after, after, part.rows);
+}
+
+void RecutWriter::move_ids(std::span<const Run> runs, PageNumber page) {
+  for (const Run& run : runs) {
+    const std::uint32_t end = run.first + run.count;
+    if (run.slot == kOfBatch) {
+      for (std::uint32_t r = run.first; r < end; ++r) tree_.ids.insert(located_.change().ids[r], page);
+      continue;
+    }
+    const PageNumber from = tree_.nodes.leaf_in(run.slot);
+    const std::int64_t* ids = tree_.next->leaf_ids(run.slot);
+    if (from == page) continue;
+    for (std::uint32_t r = run.first; r < end; ++r) tree_.ids.prefetch(ids[r]);
+    for (std::uint32_t r = run.first; r < end; ++r) tree_.ids.move(ids[r], from, page);
+  }
+}
+
+}  // namespace culmen

@@ -1,0 +1,228 @@
+// Rows that come in an order of their own: a column that always rises or falls, clusters, ids that fall. Whatever the
+// order, partitions stay small and leaves nearly full.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "culmen/index.h"
+#include "tests/harness.h"
+#include "tests/index/write/tree_model.h"
+#include "tests/oracle.h"
+
+namespace culmen::test {
+namespace {
+
+using Rows = std::map<std::int64_t, Tuple>;
+
+constexpr int kColumns = 3;
+constexpr std::size_t kMostPagesOfPartition = 128;  // index/write/rebalancer.cc
+
+struct RowOrder {
+  std::string name;
+  // What the row that came as number `n`, after those of the build, has for its first attribute and for its id.
+  std::function<double(Random&, int n)> first;
+  std::function<std::int64_t(int n)> id;
+  bool splits = true;  // so many of them come to one place
+
+  friend void PrintTo(const RowOrder& order, std::ostream* out) { *out << order.name; }
+};
+
+constexpr int kBuilt = 12'000;
+
+std::vector<RowOrder> row_orders() {
+  const auto any = [](Random& random, int) { return random.uniform(0, 1); };
+  const auto ascending = [](int n) { return kBuilt + std::int64_t{n}; };
+  return {
+      {"random", any, ascending, false},
+      {"rising", [](Random&, int n) { return 1 + n * 1e-4; }, ascending},
+      {"falling", [](Random&, int n) { return -n * 1e-4; }, ascending},
+      {"far_out", [](Random&, int n) { return (n % 2 == 0 ? 1e30 : -1e30) * (1 + n); }, ascending},
+      {"falling_ids", any, [](int n) { return -std::int64_t{n} - 1; }, false},
+      {"least_ids", [](Random&, int n) { return n * 0.25; },
+       [](int n) { return std::numeric_limits<std::int64_t>::min() + 20'000 - n; }},
+  };
+}
+
+class Growth : public testing::TestWithParam<RowOrder> {
+ protected:
+  Growth() {
+    for (int r = 0; r < kBuilt; ++r) rows_[r] = tuple(random_.uniform(0, 1), 1);
+  }
+  Tuple tuple(double first, double width) {
+    Tuple tuple{first};
+    while (tuple.size() < kColumns) tuple.push_back(random_.uniform(0, width));
+    for (double& value : tuple) value = static_cast<float>(value);
+    return tuple;
+  }
+  ChangeMaker next_batch(int num_rows) {
+    ChangeMaker batch(rows_);
+    for (int r = 0; r < num_rows; ++r, ++num_added_)
+      batch.upsert(GetParam().id(num_added_), tuple(GetParam().first(random_, num_added_), 0.125));
+    return batch;
+  }
+  // Those of the rows that were added: they come back into partitions that have no page by then.
+  void empty_partitions_and_fill_some(TreeWriter& writer) {
+    ChangeMaker erasure(rows_);
+    for (int n = 0; n < num_added_; ++n) erasure.erase(GetParam().id(n));
+    const auto apply = [&](const ChangeMaker& batch) {
+      writer.apply(batch.make(kColumns, false));
+      batch.apply_to(rows_);
+      ASSERT_EQ(fault_in(*writer.finish_version(writer.current().version), rows_), "");
+    };
+    apply(erasure);
+    for (int step = 0; step < 40; ++step) {
+      ChangeMaker batch(rows_);
+      const auto n = static_cast<int>(random_.below(static_cast<std::uint64_t>(num_added_)));
+      batch.upsert(GetParam().id(n), tuple(GetParam().first(random_, n), 0.125));
+      apply(batch);
+    }
+  }
+  std::size_t most_pages(const Snapshot& s) const {
+    std::size_t most = 0;
+    for (const PartitionRange& range : s.order().partitions)
+      most = std::max<std::size_t>(most, range.num_leaves);
+    return most;
+  }
+
+  Random random_{5};
+  Rows rows_;
+  int num_added_ = 0;
+};
+
+TEST_P(Growth, KeepsPartitionsSmallAndLeavesFull) {
+  for (const Partitioning kind : {Partitioning::kd, Partitioning::angle}) {
+    rows_.clear();
+    num_added_ = 0;
+    for (int r = 0; r < kBuilt; ++r) rows_[r] = tuple(random_.uniform(0, 1), 1);
+    const TreeShape shape{.partitioning = kind};
+    TreeWriter writer(load_tree(rows_, shape));
+    const std::uint32_t partitions_before = writer.current().partitioner->num_partitions();
+    std::shared_ptr<const Snapshot> version;
+    for (const int num_rows : {1, 1, 700, 40, 3000, 1, 9, 2000, 300, 300, 300}) {
+      const ChangeMaker batch = next_batch(num_rows);
+      writer.apply(batch.make(kColumns, false));
+      batch.apply_to(rows_);
+      version = writer.finish_version(writer.current().version);
+      ASSERT_EQ(fault_in(*version, rows_), "") << num_added_ << " rows";
+    }
+    EXPECT_LE(most_pages(*version), kMostPagesOfPartition);
+    const std::size_t num_leaves = version->num_leaves, num_rows = rows_.size();
+    const std::uint32_t num_partitions = version->partitioner->num_partitions();
+    if (GetParam().splits) EXPECT_GT(num_partitions, partitions_before);
+    EXPECT_LT(static_cast<double>(num_leaves), 1.25 * static_cast<double>(num_rows) / version->block_rows);
+    empty_partitions_and_fill_some(writer);
+  }
+}
+
+// Columns and ids of rows, which outlive the view.
+struct GrownColumns {
+  std::vector<std::vector<double>> columns{kColumns};
+  std::vector<std::int64_t> ids;
+
+  void add(std::int64_t id, const Tuple& tuple) {
+    ids.push_back(id);
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(tuple[i]);
+  }
+  TableView view() const {
+    TableView table{ids.size(), {{"a"}, {"b", Preference::low}, {"c"}}, {}, ids, {}};
+    for (const std::vector<double>& column : columns) table.columns.emplace_back(column);
+    return table;
+  }
+};
+
+TEST_P(Growth, AnswersAsTheOracleAndGoesOnWhenOpenedAgain) {
+  const TemporaryDirectory folder;
+  const std::filesystem::path path = folder.path() / "index";
+  GrownColumns all;
+  for (const auto& [id, tuple] : rows_) all.add(id, tuple);
+  Index::build(all.view(), {.block_rows = 16, .value_type = ValueType::float32}).save(path);
+  for (const bool checkpoint : {true, false, true}) {
+    Index index = Index::open(path, {.writable = true, .durability = Durability::os});
+    for (const int num_rows : {2500, 1, 300}) {
+      GrownColumns batch;
+      for (int r = 0; r < num_rows; ++r, ++num_added_) {
+        const Tuple next = tuple(GetParam().first(random_, num_added_), 0.125);
+        batch.add(GetParam().id(num_added_), next);
+        all.add(GetParam().id(num_added_), next);
+      }
+      index.insert(batch.view());
+    }
+    if (checkpoint) index.checkpoint();
+    index.close();
+    const Index opened = Index::open(path);
+    ASSERT_EQ(opened.verify(), std::vector<std::string>());
+    EXPECT_EQ(opened.info().num_tuples, all.ids.size());
+    if (checkpoint) EXPECT_EQ(opened.info().num_partitions, index.info().num_partitions);
+    const Oracle oracle(all.view(), false);
+    for (const Engine engine : kEngines)
+      for (const double sign : {1.0, -1.0}) {
+        const Query query{.weights = {sign, 0.5, -0.25}, .k = 50};
+        EXPECT_EQ(difference(opened.search(query, {.engine = engine}).hits, oracle.search(query)), "")
+            << engine_name(engine);
+      }
+  }
+}
+
+Tuple random_tuple(Random& random) {
+  Tuple tuple;
+  while (tuple.size() < kColumns) tuple.push_back(static_cast<float>(random.uniform(0, 1)));
+  return tuple;
+}
+
+// As many as a build has, or a few more.
+TEST(GrowthByRandomRows, MakesFewMoreLeavesThanABuild) {
+  Random random(6);
+  Rows rows;
+  const auto add = [&](int count) {
+    ChangeMaker batch(rows);
+    for (int r = 0; r < count; ++r)
+      batch.upsert(static_cast<std::int64_t>(rows.size()) + r, random_tuple(random));
+    return batch;
+  };
+  add(60'000).apply_to(rows);
+  const TreeShape shape{.block_rows = 96, .partitioning = Partitioning::kd};
+  TreeWriter writer(load_tree(rows, shape));
+  std::shared_ptr<const Snapshot> version;
+  for (int b = 0; b < 24; ++b) {
+    const ChangeMaker batch = add(500);
+    writer.apply(batch.make(kColumns, false));
+    batch.apply_to(rows);
+    version = writer.finish_version(writer.current().version);
+    if (b != 4 && b != 23) continue;  // 4 and 20 % more
+    EXPECT_LT(static_cast<double>(version->num_leaves),
+              1.15 * static_cast<double>(load_tree(rows, shape)->num_leaves));
+  }
+  ASSERT_EQ(fault_in(*version, rows), "");
+}
+
+// And as few when they have gone again.
+TEST(GrowthByRandomRows, LeavesNoHalfEmptyLeavesWhenTheyGo) {
+  Random random(7);
+  Rows rows;
+  for (int r = 0; r < 60'000; ++r) rows[r] = random_tuple(random);
+  const TreeShape shape{.block_rows = 96, .partitioning = Partitioning::kd};
+  TreeWriter writer(load_tree(rows, shape));
+  std::shared_ptr<const Snapshot> version;
+  for (int b = 0; b < 50; ++b) {
+    ChangeMaker batch(rows);
+    for (int r = 0; r < 800; ++r) batch.erase(static_cast<std::int64_t>(random.below(60'000)));
+    writer.apply(batch.make(kColumns, false));
+    batch.apply_to(rows);
+    version = writer.finish_version(writer.current().version);
+  }
+  EXPECT_LT(static_cast<double>(version->num_leaves),
+            1.3 * static_cast<double>(load_tree(rows, shape)->num_leaves));
+  ASSERT_EQ(fault_in(*version, rows), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Growth, testing::ValuesIn(row_orders()),
+                         [](const auto& suite) { return suite.param.name; });
+
+}  // namespace
+}  // namespace culmen::test
