@@ -79,8 +79,7 @@ bool LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, LeafWr
 }
 
 void LeafRewriter::switch_to(const PageEdit& edit, std::uint32_t slot) {
-  tree_.release_leaf(std::exchange(tree_.pages[edit.page].slot, slot));
-  tree_.nodes.leaf_is_in(edit.page, slot);
+  tree_.switch_to(edit.page, slot);
   for (const PageOperation& operation : edit.added)
     tree_.ids.insert(located_.change().ids[operation.value], edit.page);
 }

@@ -79,6 +79,7 @@ void RecutWriter::place(Recut& recut) {
       recut.pages.push_back(old_pages[num_kept++]);
       tree_.nodes.set_leaf(recut.pages.back(), part.slot, part.rows);
       tree_.pages[recut.pages.back()].num_erased = 0;
+      tree_.extremes.note_changed(recut.pages.back());
     } else {
       recut.pages.push_back(add_page(part, position, recut.pages.back()));
     }

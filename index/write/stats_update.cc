@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "index/write/extremes.h"
-
 namespace culmen {
 
 void StatsUpdate::add_rows(const Change& change) {
@@ -39,11 +37,12 @@ void StatsUpdate::note_removed_row(std::uint32_t slot, std::uint32_t position) {
 
 // Scale::minmax needs the minimum and maximum as they are.
 void StatsUpdate::find_lost_extremes() {
+  if (std::ranges::none_of(lost_, [](const Lost& lost) { return lost.minimum || lost.maximum; })) return;
   Snapshot& s = *tree_.next;
+  tree_.extremes.update(s, tree_.pages);
   for (std::size_t i = 0; i < s.stats.size(); ++i) {
-    const int attribute = static_cast<int>(i);
-    if (lost_[i].minimum) s.stats[i].minimum = extreme_value(s, attribute, false);
-    if (lost_[i].maximum) s.stats[i].maximum = extreme_value(s, attribute, true);
+    if (lost_[i].minimum) s.stats[i].minimum = tree_.extremes.minimum(i);
+    if (lost_[i].maximum) s.stats[i].maximum = tree_.extremes.maximum(i);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/for_each.h"
 #include "culmen/error.h"
@@ -63,6 +64,7 @@ PageNumber WorkingTree::insert_page(const LeafPage& page, std::size_t position, 
                                     PageNumber neighbour, std::span<const float> rows) {
   const PageNumber number = pages.add(page, position);
   nodes.insert_leaf(side, neighbour, number, rows);
+  extremes.note_changed(number);
   ++next->num_leaves;
   return number;
 }
@@ -70,7 +72,14 @@ PageNumber WorkingTree::insert_page(const LeafPage& page, std::size_t position, 
 void WorkingTree::remove_page(PageNumber page) {
   nodes.remove_leaf(page);
   pages.remove(page);
+  extremes.note_changed(page);
   --next->num_leaves;
+}
+
+void WorkingTree::switch_to(PageNumber page, std::uint32_t slot) {
+  release_leaf(std::exchange(pages[page].slot, slot));
+  nodes.leaf_is_in(page, slot);
+  extremes.note_changed(page);
 }
 
 void WorkingTree::release_leaf(std::uint32_t slot) {

@@ -10,6 +10,7 @@
 #include "index/snapshot.h"
 #include "index/write/id_map.h"
 #include "index/write/leaf_pages.h"
+#include "index/write/page_extremes.h"
 #include "index/write/slots.h"
 #include "index/write/tree_nodes.h"
 
@@ -38,6 +39,8 @@ struct WorkingTree {
   PageNumber insert_page(const LeafPage& page, std::size_t position, TreeNodes::Side side,
                          PageNumber neighbour, std::span<const float> rows);
   void remove_page(PageNumber page);
+  // The page's new leaf, which nothing else has been told of yet but its node.
+  void switch_to(PageNumber page, std::uint32_t slot);
   // The version that is being made does without this leaf.
   void release_leaf(std::uint32_t slot);
 
@@ -47,6 +50,7 @@ struct WorkingTree {
   TreeNodes nodes;
   Slots leaf_slots;
   IdMap ids;
+  PageExtremes extremes;
 };
 
 }  // namespace culmen

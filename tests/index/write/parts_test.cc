@@ -11,10 +11,11 @@
 
 #include "culmen/error.h"
 #include "index/partitioner.h"
-#include "index/write/extremes.h"
 #include "index/write/id_map.h"
 #include "index/write/node_columns.h"
+#include "index/write/page_extremes.h"
 #include "index/write/slots.h"
+#include "index/write/working_tree.h"
 #include "tests/cases.h"
 #include "tests/index/write/tree_model.h"
 
@@ -369,23 +370,39 @@ TEST(OrderOf, IsTheKeysOwnOrder) {
   }
 }
 
-TEST(ExtremeValue, IsTheSmallestAndTheLargest) {
+TEST(PageExtremes, AreTheSmallestAndTheLargest) {
   for (const ValueClass value_class : all_value_classes()) {
     Random random(static_cast<std::uint64_t>(value_class) + 100);
     const Table table = random_table(random, value_class, 1200, random.between(1, 10));
     const auto snapshot = bulk_load(table.view(), {.block_rows = 16});
-    const std::vector<AttributeStats> wanted = snapshot->stats;
-    for (const double slack : {0.0, 1.0}) {  // the old extremes are still there, or have gone
-      for (AttributeStats& stats : snapshot->stats) {
-        stats.minimum -= slack * (1 + std::fabs(stats.minimum));
-        stats.maximum += slack * (1 + std::fabs(stats.maximum));
-      }
-      for (int i = 0; i < snapshot->num_attributes(); ++i) {
-        const auto a = static_cast<std::size_t>(i);
-        EXPECT_EQ(extreme_value(*snapshot, i, false), wanted[a].minimum) << value_class_name(value_class);
-        EXPECT_EQ(extreme_value(*snapshot, i, true), wanted[a].maximum) << value_class_name(value_class);
-      }
+    WorkingTree tree(*snapshot);  // which tells pages their parents
+    tree.extremes.update(*snapshot, tree.pages);
+    for (std::size_t i = 0; i < snapshot->attributes.size(); ++i) {
+      EXPECT_EQ(tree.extremes.minimum(i), snapshot->stats[i].minimum) << value_class_name(value_class);
+      EXPECT_EQ(tree.extremes.maximum(i), snapshot->stats[i].maximum) << value_class_name(value_class);
     }
+  }
+}
+
+// Many pages, of which the one with the extremes goes, time and again; and the pages that splits add.
+TEST(PageExtremes, FollowTheirPages) {
+  std::map<std::int64_t, Tuple> rows;
+  for (std::int64_t id = 0; id < 40'000; ++id)
+    rows[id] = {static_cast<double>(id), -static_cast<double>(id % 977)};
+  TreeWriter writer(load_tree(rows, {.num_attributes = 2}));
+  Random random(3);
+  for (std::int64_t step = 0; step < 60; ++step) {
+    ChangeMaker batch(rows);
+    batch.erase(rows.begin()->first);
+    batch.erase(rows.rbegin()->first);
+    for (int r = 0; r < random.between(0, 200); ++r) {
+      const std::int64_t id = 20'000 + static_cast<std::int64_t>(random.below(15'000));
+      random.chance(0.5) ? batch.erase(id)
+                         : batch.upsert(id, {static_cast<double>(id), random.pick({-5.0, 3.0})});
+    }
+    writer.apply(batch.make(2, false));
+    batch.apply_to(rows);
+    ASSERT_EQ(fault_in(*writer.finish_version(writer.current().version), rows), "") << "step " << step;
   }
 }
 
