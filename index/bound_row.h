@@ -170,9 +170,11 @@ struct BoundRow {
 
   // What covers all children.
   CULMEN_HOST_DEVICE float farthest_out(std::uint32_t num_children) const {
-    std::uint8_t first = rank_of(codes[0]);
-    for (std::uint32_t c = 1; c < num_children; ++c)
-      if (rank_of(codes[c]) < first) first = rank_of(codes[c]);
+    std::uint8_t first = 255;
+    for (std::uint32_t c = 0; c < kFanOut; ++c) {  // all of them, for the sake of vectors
+      const std::uint8_t rank = c < num_children ? rank_of(codes[c]) : std::uint8_t{255};
+      first = rank < first ? rank : first;
+    }
     return bound_of(code_at(first));
   }
 

@@ -80,13 +80,19 @@ inline void close_columns(const BoundLayout& layout, MutableNode node, std::uint
   node.header().num_children = end - count;
 }
 
-// Appends `count` children of another node from `first` on.
+// Appends `count` children of another node from `first` on. The first children of a node keep the scales of the other.
 inline void append_columns(const BoundLayout& layout, MutableNode node, NodeRef from, std::uint32_t first,
                            std::uint32_t count) {
   const std::uint32_t end = node.header().num_children;
   std::copy_n(from.children() + first, count, node.children() + end);
   std::copy_n(from.min_ids() + first, count, node.min_ids() + end);
   for (int row = 0; row < layout.num_rows(); ++row) {
+    if (end == 0) {
+      node.bounds()[row] = from.bounds()[row];
+      std::copy_n(from.bounds()[row].codes + first, count, node.bounds()[row].codes);
+      std::fill(node.bounds()[row].codes + count, std::end(node.bounds()[row].codes), std::uint8_t{0});
+      continue;
+    }
     float bounds[kFanOut];
     for (std::uint32_t c = 0; c < end; ++c) bounds[c] = node.bounds()[row][c];
     for (std::uint32_t c = 0; c < count; ++c) bounds[end + c] = from.bounds()[row][first + c];
