@@ -69,4 +69,12 @@ std::span<std::byte> Blocks::allocate_labels(std::size_t slot, std::size_t text_
   return {fresh, size};
 }
 
+void Blocks::add_older_version(OlderVersion older) {
+  if (older_versions_.size() >= most_older_versions_) {
+    std::erase_if(older_versions_, [](const OlderVersion& one) { return !one.may_be_read(); });
+    most_older_versions_ = std::max<std::size_t>(64, 2 * older_versions_.size());
+  }
+  older_versions_.push_back(std::move(older));
+}
+
 }  // namespace culmen

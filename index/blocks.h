@@ -8,11 +8,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/pages.h"
 #include "index/bound_layout.h"
@@ -93,15 +93,16 @@ class Blocks {
   // Makes room for labels with `text_bytes` of text, and returns all of it to be filled.
   std::span<std::byte> allocate_labels(std::size_t slot, std::size_t text_bytes);
 
-  // For writers, of which there is one at a time: the versions before the newest that may still be read,
-  // oldest first. A writer that takes over from another must not write to their slots either.
-  using IsOver = std::shared_ptr<const std::atomic<bool>>;
-  void add_older_version(IsOver is_over) {
-    while (!older_versions_.empty() && older_versions_.front()->load(std::memory_order_acquire))
-      older_versions_.pop_front();
-    older_versions_.push_back(std::move(is_over));
-  }
-  const std::deque<IsOver>& older_versions() const { return older_versions_; }
+  // For writers, of which there is one at a time: the versions before the newest that may still be read, oldest first.
+  // A writer that takes over from another must not write to their slots either.
+  struct OlderVersion {
+    std::uint64_t version = 0;
+    std::shared_ptr<const std::atomic<bool>> is_over;
+
+    bool may_be_read() const { return !is_over->load(std::memory_order_acquire); }
+  };
+  void add_older_version(OlderVersion older);
+  const std::vector<OlderVersion>& older_versions() const { return older_versions_; }
 
  private:
   const std::uint32_t* label_ends(std::size_t slot) const {
@@ -117,7 +118,8 @@ class Blocks {
   PageBuffer<std::int64_t> ids_;
   PageBuffer<std::uint16_t> codes_;
   PageBuffer<std::byte*> labels_;  // owned
-  std::deque<IsOver> older_versions_;
+  std::vector<OlderVersion> older_versions_;
+  std::size_t most_older_versions_ = 64;  // before those that are over are left out
 };
 
 }  // namespace culmen

@@ -69,6 +69,9 @@ struct Snapshot : IndexFacts, TreeRoot {
 
   VersionPin pin;
 
+  // For those who have to know when it is over.
+  Blocks::OlderVersion as_older() const { return {version, pin.over()}; }
+
   // Bytes of all leaves and nodes that are in use, without labels.
   std::uint64_t tree_bytes() const {
     const BlockShape shape = block_shape();

@@ -56,7 +56,7 @@ void TreeNodes::begin_version(Snapshot& next) {
 }
 
 void TreeNodes::end_version(const Snapshot& base) {
-  slots_.end_version(base.pin.over());
+  slots_.end_version(base.as_older());
   next_ = nullptr;
 }
 
@@ -98,7 +98,7 @@ void TreeNodes::link(const Copy& copy) {
   if (copy.from == copy.to) return;
   pages_[copy.page].slot = copy.to;
   note_slot(node_of_slot_, copy.to, copy.page);
-  slots_.retire(copy.from);
+  slots_.retire(copy.from, next_->node(copy.from).header().version);
   if (is_root(copy.page)) {
     next_->root = copy.to;
   } else {
@@ -248,7 +248,7 @@ void TreeNodes::drop(PageNumber page) {
   if (is_owned(page)) {
     slots_.give_back(pages_[page].slot);
   } else {
-    slots_.retire(pages_[page].slot);
+    slots_.retire(pages_[page].slot, node(page).header().version);
   }
   pages_[page] = {kNoPage, kNoPage};
   free_pages_.push_back(page);

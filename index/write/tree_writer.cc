@@ -75,7 +75,7 @@ std::shared_ptr<const Snapshot> TreeWriter::finish_version(std::uint64_t version
   next_->version = version;
   next_->leaf_slots = tree_->leaf_slots.end();
   next_->node_slots = tree_->nodes.slots_end();
-  next_->blocks->add_older_version(base_->pin.over());
+  next_->blocks->add_older_version(base_->as_older());
   tree_->end_version(*base_);
   base_ = std::move(next_);
   return base_;

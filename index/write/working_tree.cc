@@ -42,7 +42,7 @@ void WorkingTree::begin_version(Snapshot& version) {
 }
 
 void WorkingTree::end_version(const Snapshot& base) {
-  leaf_slots.end_version(base.pin.over());
+  leaf_slots.end_version(base.as_older());
   nodes.end_version(base);
   next = nullptr;
 }
@@ -86,7 +86,7 @@ void WorkingTree::release_leaf(std::uint32_t slot) {
   if (next->leaf(slot).version == next->version) {
     leaf_slots.give_back(slot);
   } else {
-    leaf_slots.retire(slot);
+    leaf_slots.retire(slot, next->leaf(slot).version);
   }
 }
 

@@ -200,22 +200,69 @@ using Over = std::shared_ptr<std::atomic<bool>>;
 TEST(Slots, ComeBackWhenAllVersionsThatNeedThemAreOver) {
   Slots slots(4, 8, [](std::size_t) {});
   const Over first = std::make_shared<std::atomic<bool>>(false),
-             second = std::make_shared<std::atomic<bool>>(false);
-  slots.retire(0);
-  slots.end_version(first);
-  slots.retire(1);
-  slots.end_version(second);
-  *second = true;  // the older one may read slot 1, too
+             second = std::make_shared<std::atomic<bool>>(false),
+             third = std::make_shared<std::atomic<bool>>(false);
+  slots.retire(0, 1);
+  slots.end_version({1, first});
+  slots.retire(1, 1);
+  slots.retire(2, 2);
+  slots.end_version({2, second});
+  slots.end_version({3, third});
+  *second = true;
   slots.reclaim();
-  EXPECT_EQ(slots.num_available(), 4u);
+  EXPECT_EQ(slots.num_available(), 5u) << "slot 2: the older version may read slot 1, too";
+  *third = true;
+  slots.reclaim();
+  EXPECT_EQ(slots.num_available(), 5u);
   *first = true;
   slots.reclaim();
-  EXPECT_EQ(slots.num_available(), 6u);
+  EXPECT_EQ(slots.num_available(), 7u);
   std::set<std::uint32_t> taken;
-  for (int i = 0; i < 6; ++i) taken.insert(slots.take());
-  EXPECT_EQ(taken, (std::set<std::uint32_t>{0, 1, 4, 5, 6, 7}));
+  for (int i = 0; i < 7; ++i) taken.insert(slots.take());
+  EXPECT_EQ(taken, (std::set<std::uint32_t>{0, 1, 2, 4, 5, 6, 7}));
   EXPECT_EQ(slots.num_available(), 0u);
   EXPECT_THROW(slots.take(), std::bad_alloc);
+}
+
+// A model that knows of each slot which versions read it, while versions end in any order.
+TEST(Slots, AreFreeAsSoonAsNoVersionReadsThemAndNotBefore) {
+  Random random(4);
+  constexpr std::size_t kSlots = 400;
+  Slots slots(0, kSlots, [](std::size_t) {});
+  struct Version {
+    std::uint64_t number = 0;
+    Over over = std::make_shared<std::atomic<bool>>(false);
+    std::set<std::uint32_t> reads;
+  };
+  std::vector<Version> alive;
+  Version base;
+  std::map<std::uint32_t, std::uint64_t>
+      present;  // slots of the version in the making, and what they are new in
+  for (std::uint64_t number = 1; number < 3000; ++number) {
+    slots.reclaim();
+    std::set<std::uint32_t> read = base.reads;
+    for (const Version& version : alive) read.insert(version.reads.begin(), version.reads.end());
+    EXPECT_EQ(slots.num_available(), kSlots - read.size());
+    for (int i = 0; i < 3; ++i) {
+      const std::uint32_t slot = slots.take();
+      ASSERT_FALSE(read.contains(slot)) << slot;
+      ASSERT_TRUE(present.emplace(slot, number).second);
+    }
+    while (present.size() > 18 || random.chance(0.3)) {
+      if (present.empty()) break;
+      const auto gone = std::next(present.begin(), static_cast<std::ptrdiff_t>(random.below(present.size())));
+      gone->second == number ? slots.give_back(gone->first) : slots.retire(gone->first, gone->second);
+      present.erase(gone);
+    }
+    slots.end_version({base.number, base.over});
+    alive.push_back(std::exchange(base, Version{.number = number}));
+    for (const auto& [slot, new_in] : present) base.reads.insert(slot);
+    while (alive.size() > 30 || (!alive.empty() && random.chance(0.5))) {
+      const auto gone = alive.begin() + static_cast<std::ptrdiff_t>(random.below(alive.size()));
+      *gone->over = true;
+      alive.erase(gone);
+    }
+  }
 }
 
 TEST(Slots, OfTheVersionInTheMakingComeBackAtOnce) {
@@ -234,9 +281,11 @@ TEST(Slots, OfTheVersionInTheMakingComeBackAtOnce) {
 TEST(Slots, WaitForVersionsBeforeTheWritersOwn) {
   const Over older = std::make_shared<std::atomic<bool>>(false),
              base = std::make_shared<std::atomic<bool>>(true);
-  Slots slots(2, 2, [](std::size_t) {}, {older});
-  slots.retire(0);
-  slots.end_version(base);
+  const std::vector<Blocks::OlderVersion> versions{{1, older}};
+  Slots slots(
+      2, 2, [](std::size_t) {}, versions);
+  slots.retire(0, 0);
+  slots.end_version({2, base});
   slots.reclaim();
   EXPECT_EQ(slots.num_available(), 0u);
   *older = true;
