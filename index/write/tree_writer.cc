@@ -17,6 +17,9 @@ namespace {
 // A small index that has doubled is loaded anew; a large one would make its writer wait for seconds.
 constexpr std::uint64_t kReloadedRows = 1 << 20;
 
+// Where more than one row in so many comes or goes at once, loading all of them anew is the faster way.
+constexpr std::uint64_t kReloadedShare = 2;
+
 std::shared_ptr<Snapshot> successor_of(const Snapshot& base) {
   auto next = std::make_shared<Snapshot>(base.facts(), base.tree());
   ++next->version;
@@ -86,7 +89,8 @@ std::shared_ptr<const Snapshot> TreeWriter::finish_version(std::uint64_t version
 bool TreeWriter::wants_reload(const Change& change) const {
   const std::uint64_t now = next_->num_tuples;
   const std::uint64_t after = now - change.removed.size() + change.num_rows();
-  if (now == 0 || after == 0 || change.num_rows() >= now) return true;
+  if (now == 0 || after == 0 || kReloadedShare * (change.num_rows() + change.removed.size()) >= now)
+    return true;
   return after <= kReloadedRows && after >= 2 * rows_when_loaded_;
 }
 

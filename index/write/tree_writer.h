@@ -10,8 +10,8 @@
 //   LeafRewriter    writes all others
 //   StatsUpdate     keeps what is known of the attributes true
 //
-// A batch as large as the index, or an index that has doubled while it is small, is loaded anew: partitions
-// and units then fit the rows that are there.
+// With a batch whose rows that come and go are half as many as its own, or once it has doubled while it is small, an index is loaded anew:
+// partitions and units then fit the rows that are there.
 #pragma once
 
 #include <cstdint>
