@@ -39,6 +39,8 @@ struct LaterCut {
   std::uint32_t partition = 0;
   std::uint32_t attribute = 0;
   double cut = 0;
+
+  friend bool operator==(const LaterCut&, const LaterCut&) = default;
 };
 
 class Partitioner {

@@ -139,6 +139,7 @@ const std::vector<Base>& bases() {
       make_base({.rows = 0, .attributes = 3}),
       make_base({.rows = 100, .attributes = 2, .partitions = 3}),
       make_base({.rows = 400, .attributes = 3, .partitioning = Partitioning::kd, .partitions = 15}),
+      make_base({.rows = 60, .attributes = 2, .partitions = 3, .later_cuts = 5}),
       make_base({.rows = 700,
                  .attributes = 1,
                  .labels = false,

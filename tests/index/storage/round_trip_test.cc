@@ -31,6 +31,17 @@ TEST(RoundTrip, KeepsEveryPartOfASnapshotOfAnyShape) {
   }
 }
 
+TEST(RoundTrip, KeepsLaterCuts) {
+  for (const Partitioning kind : {Partitioning::kd, Partitioning::angle})
+    for (const std::uint32_t cuts : {1, 2, 33}) {
+      const auto snapshot =
+          make_snapshot({.rows = 700, .partitioning = kind, .partitions = 9, .later_cuts = cuts});
+      const auto after = after_round_trip(*snapshot);
+      EXPECT_EQ(difference(*after, *snapshot), "") << cuts;
+      EXPECT_EQ(after->partitioner->order(), snapshot->partitioner->order());
+    }
+}
+
 TEST(RoundTrip, KeepsATreeOfThreeLevels) {
   const auto snapshot = make_snapshot({.rows = 40'000, .attributes = 2, .partitions = 300});
   ASSERT_GE(snapshot->height, 3);

@@ -25,7 +25,15 @@ struct Shape {
   int partitions = 0;
   int block_rows = 16;
   std::uint64_t seed = 1;
+  std::uint32_t later_cuts = 0;  // of partition 0 and what they cut off, beyond all values
 };
+
+inline Partitioner with_later_cuts(const Partitioner& partitioner, std::uint32_t num_cuts) {
+  std::vector<LaterCut> cuts;
+  for (std::uint32_t c = 0; c < num_cuts; ++c)
+    cuts.push_back({c == 0 ? 0 : partitioner.num_partitions() + c - 1, 0, 0x1p60 + c * 0x1p20});
+  return partitioner.with(cuts);
+}
 
 inline std::shared_ptr<Snapshot> make_snapshot(const Shape& shape) {
   std::mt19937_64 random(shape.seed);
@@ -55,7 +63,10 @@ inline std::shared_ptr<Snapshot> make_snapshot(const Shape& shape) {
   options.partitioning = shape.partitioning;
   options.num_partitions = shape.partitions;
   options.block_rows = shape.block_rows;
-  return bulk_load(table, options);
+  std::shared_ptr<Snapshot> snapshot = bulk_load(table, options);
+  snapshot->partitioner =
+      std::make_shared<const Partitioner>(with_later_cuts(*snapshot->partitioner, shape.later_cuts));
+  return snapshot;
 }
 
 template <typename A, typename B>
@@ -68,7 +79,7 @@ bool same_bytes(const A& a, const B& b) {
 inline bool same_partitioner(const Partitioner& a, const Partitioner& b) {
   return a.kind() == b.kind() && a.num_partitions() == b.num_partitions() && a.minimum() == b.minimum() &&
          a.maximum() == b.maximum() && a.splits() == b.splits() && a.cuts() == b.cuts() &&
-         a.own_coordinates() == b.own_coordinates();
+         a.own_coordinates() == b.own_coordinates() && a.later_cuts() == b.later_cuts();
 }
 
 inline bool same_nodes(const Snapshot& a, const Snapshot& b) {

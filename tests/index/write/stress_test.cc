@@ -186,7 +186,7 @@ TEST(TreeWriter, KeepsADeepTreeWhileKeyRangesComeAndGo) {
   }
   while (tree.num_rows() > 100) {  // from the front, from the back, from within, down to a single node
     const auto left = static_cast<std::size_t>(tree.now().num_leaves);
-    tree.erase(tree.ids_of_leaves(random() % 3 == 0 ? 0 : random() % left, 1 + left / 2));
+    tree.erase(tree.ids_of_leaves(random() % 3 == 0 ? 0 : random() % left, 1 + left / 3));
   }
   EXPECT_EQ(tree.fault(), "");
   EXPECT_LT(tree.now().height, height);
