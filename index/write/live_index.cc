@@ -18,7 +18,7 @@ namespace {
 // From so many rows on a batch is not logged: writing a whole snapshot costs less than writing it twice.
 constexpr std::size_t kUnloggedRows = 1'000'000;
 constexpr std::size_t kMaxGroup = 256;         // batches of one sync
-constexpr std::size_t kFoldedSteps = 1 << 18;  // rows of the log that the tree takes at once
+constexpr std::size_t kFoldedSteps = 1 << 20;  // rows of the log that the tree takes at once
 constexpr std::uint64_t kPendingBytes = 1 << 20;
 constexpr std::uint64_t kLeastCheckpoint = std::uint64_t{64} << 20, kMostCheckpoint = std::uint64_t{1} << 30;
 
