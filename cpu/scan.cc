@@ -61,7 +61,7 @@ template <typename T, typename Best>
 std::vector<Hit> scan_all(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
   ParallelTopK<Best> searches(query);
   const FirstLook look = first_look_of_scan(snapshot, query);
-  const std::vector<std::uint32_t>& leaves = snapshot.order().leaves;
+  const std::vector<std::uint32_t>& leaves = snapshot.order().ascending_leaves;
   share_out(leaves.size(), kLeavesPerTask, searches,
             [&](std::size_t begin, std::size_t end, PrivateSearch<Best>& mine) {
               for (std::size_t i = begin; i < end; ++i) {

@@ -23,6 +23,17 @@ std::vector<PartitionRange> ranges_of(const Snapshot& s, const std::vector<std::
   return ranges;
 }
 
+std::vector<std::uint32_t> ascending(const std::vector<std::uint32_t>& leaves, std::size_t num_slots) {
+  std::vector<bool> is_used(num_slots);
+  for (const std::uint32_t leaf : leaves)
+    if (leaf < num_slots) is_used[leaf] = true;  // verify meets others
+  std::vector<std::uint32_t> ascending;
+  ascending.reserve(leaves.size());
+  for (std::uint32_t slot = 0; slot < num_slots; ++slot)
+    if (is_used[slot]) ascending.push_back(slot);
+  return ascending;
+}
+
 TreeOrder walk(const Snapshot& s) {
   TreeOrder order;
   if (s.height > 0) order.leaves = {s.root};
@@ -34,6 +45,7 @@ TreeOrder walk(const Snapshot& s) {
   for (std::size_t level = levels.size(); level-- > 0;)
     order.nodes.insert(order.nodes.end(), levels[level].begin(), levels[level].end());
   order.partitions = ranges_of(s, order.leaves);
+  order.ascending_leaves = ascending(order.leaves, s.leaf_slots);
   return order;
 }
 

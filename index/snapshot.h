@@ -31,8 +31,9 @@ static_assert(kMaxGroups * kMaxGroupSize >= kMaxAttributes);
 // The slots of a tree in its order.
 struct TreeOrder {
   std::vector<std::uint32_t> leaves;
-  std::vector<std::uint32_t> nodes;        // level 1 first, the root last
-  std::vector<PartitionRange> partitions;  // positions in `leaves`
+  std::vector<std::uint32_t> nodes;             // level 1 first, the root last
+  std::vector<PartitionRange> partitions;       // positions in `leaves`
+  std::vector<std::uint32_t> ascending_leaves;  // for those who read all of them: in the order of memory
 };
 
 // Each version has one, which whoever can read the version keeps alive. It says when the version is over: its
