@@ -54,7 +54,7 @@ class LocatedChange {
   };
   // A page whose suffix does not cover rows that come to later ones.
   struct Uncovered {
-    PageNumber page;
+    PageNumber page = kNoPage;
     SuffixExtremes reach;
   };
   std::vector<Place> places_of_added();
