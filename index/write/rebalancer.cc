@@ -65,6 +65,7 @@ std::vector<Rebalancer::Group> Rebalancer::groups() const {
 // ---- Splits
 
 bool Rebalancer::is_overgrown(const Group& group) const {
+  if (tree_.pages.num_partitions() > kMaxPartitions / 2) return false;  // a batch may add many
   std::size_t num_added = 0;
   for (const PageEdit& edit : group.edits) num_added += edit.added.size();
   const std::size_t num_pages =
