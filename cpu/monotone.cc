@@ -176,7 +176,7 @@ std::vector<Hit> search_monotone(const Snapshot& snapshot, MonotoneFunctionRef f
 
 std::vector<Hit> scan_monotone(const Snapshot& snapshot, MonotoneFunctionRef function,
                                const ResolvedQuery& query, SearchStats& stats) {
-  const std::vector<std::uint32_t>& leaves = snapshot.order().leaves;
+  const std::vector<std::uint32_t>& leaves = snapshot.order().ascending_leaves;
   ParallelTopK<TopK> searches(query);
   tbb::enumerable_thread_specific<LeafScorer> scorers([&] { return LeafScorer(snapshot, function, query); });
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, leaves.size(), kLeavesPerTask),

@@ -71,8 +71,9 @@ class Index {
   // it, and it is as durable as OpenOptions::durability says. Calls from several threads share the disk's
   // syncs. They throw RowError for a row that cannot be stored (NaN, an id that is there, a value that the
   // index's type does not hold), InvalidArgument for columns that are not the index's, and IoError: after
-  // that no more changes are taken until the directory is opened again, while searches go on. Cost: some
-  // 10 us per row in batches of 1,000, besides the sync, whatever order rows come in. A batch whose rows that come and go
+  // that no more changes are taken until the directory is opened again, while searches go on. Cost: 5 to
+  // 50 us per row in batches of 1,000, besides the sync, with the number of attributes, most where all blocks are full as
+  // after a build (docs/durability.md); about the same whatever order rows come in. A batch whose rows that come and go
   // are half as many as the index's makes it load all rows anew, as compact() does. Batches of a million rows and more are
   // not logged but written as a new snapshot.
   WriteResult insert(const TableView& rows, const WriteOptions& options = {});

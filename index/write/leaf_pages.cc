@@ -58,14 +58,14 @@ std::size_t LeafPages::position_of(PageNumber page) const {
   return static_cast<std::size_t>(found - pages.begin());
 }
 
-PageNumber LeafPages::page_for(OrderKey key, std::int64_t id) const {
+std::size_t LeafPages::position_for(OrderKey key, std::int64_t id) const {
   const std::vector<PageNumber>& pages = partitions_[partition_of(key)];
   const std::pair wanted(key & kOrderMask, id);
   const auto after =
       std::upper_bound(pages.begin(), pages.end(), wanted, [this](const auto& value, PageNumber page) {
         return value < std::pair(pages_[page].first_order, pages_[page].first_id);
       });
-  return after == pages.begin() ? pages.front() : *(after - 1);
+  return after == pages.begin() ? 0 : static_cast<std::size_t>(after - pages.begin()) - 1;
 }
 
 void LeafPages::add_partition(std::uint32_t after) {

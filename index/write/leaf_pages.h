@@ -51,7 +51,8 @@ class LeafPages {
   std::size_t position_of(PageNumber page) const;  // in its partition
 
   // Where a row belongs: the last page of its partition that begins at or before it, or else the first one.
-  PageNumber page_for(OrderKey key, std::int64_t id) const;
+  // Its position there.
+  std::size_t position_for(OrderKey key, std::int64_t id) const;
 
   // The page that a page of an empty partition comes next to: the last one before the partition, or else the
   // first one after it.

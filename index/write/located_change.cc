@@ -85,8 +85,8 @@ std::vector<LocatedChange::Place> LocatedChange::places_of_added() {
   for_each((places.size() + kChunkRows - 1) / kChunkRows, [&](std::size_t c) {
     const std::size_t end = std::min(places.size(), (c + 1) * kChunkRows);
     for (std::size_t r = c * kChunkRows; r < end; ++r) {
-      const PageNumber page = tree_.pages.page_for(keys_[r], change_.ids[r]);
-      places[r] = {partition_of(keys_[r]), tree_.pages.position_of(page), static_cast<std::uint32_t>(r)};
+      const std::size_t position = tree_.pages.position_for(keys_[r], change_.ids[r]);
+      places[r] = {partition_of(keys_[r]), position, static_cast<std::uint32_t>(r)};
     }
   });
   return places;
