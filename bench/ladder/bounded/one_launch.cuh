@@ -65,9 +65,7 @@ class Visit {
     const std::uint32_t place = search_.team.place(share);
     const bool kept = !is_excluded(
         bound, found_.floor(), [&] { return mirror.place_min_ids[place]; },
-        [&] {
-          return corner_of_bounds(mirror, search_.query, mirror.place_bounds + place, mirror.num_places);
-        });
+        [&] { return corner_of_bounds(mirror, search_.query, PlaceColumn(mirror, place)); });
     for (unsigned left = nodes_.push(kept, node, lane_); left != 0; left &= left - 1)
       open(__shfl_sync(kFullWarp, node, __ffs(static_cast<int>(left)) - 1));
   }

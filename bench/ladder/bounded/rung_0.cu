@@ -49,7 +49,7 @@ __global__ void bound_nodes(const MirrorRef mirror, const __grid_constant__ Quer
   const std::uint32_t place = blockIdx.x * blockDim.x + threadIdx.x;
   if (place >= mirror.num_places) return;
   const std::uint32_t node = mirror.place_nodes[place];
-  const double bound = block_bound(query, mirror.place_bounds + place, mirror.num_places);
+  const double bound = block_bound(query, PlaceColumn(mirror, place));
   nodes[place] = {node == kNoNode ? -infinity() : bound, node};
 }
 
