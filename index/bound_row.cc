@@ -1,7 +1,9 @@
 #include "index/bound_row.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -60,18 +62,57 @@ BoundScale BoundRow::decoded_scale(Extreme extreme) const {
           std::fabs(signed_gap_of(scale))};
 }
 
-void BoundRow::set(std::uint32_t child, float bound, std::uint32_t num_children, Extreme extreme) {
-  const BoundScale old = decoded_scale(extreme);
+bool BoundRow::set(std::uint32_t child, float bound, std::uint32_t num_children, Extreme extreme) {
   const double out = outward(bound, extreme);
-  if (out == -HUGE_VAL) {  // a child without rows: anything covers it
-    codes[child] = BoundScale::kFarthest;
-    return;
-  }
+  if (out == -HUGE_VAL)  // a child without rows: anything covers it
+    return std::exchange(codes[child], BoundScale::kFarthest) != BoundScale::kFarthest;
+  const BoundScale old = decoded_scale(extreme);
   const bool is_in_range = out <= old.base && old.base - out <= old.least * old.largest_steps();
   if (num_children > 1 && is_in_range) {
-    codes[child] = old.code_of(out);
-    return;
+    const std::uint8_t before = std::exchange(codes[child], old.code_of(out));
+    const bool was_far_out =
+        before == BoundScale::kOutlier || 2 * BoundScale::steps_of(before, old.is_linear) < old.largest_steps();
+    if (was_far_out && rank_of(before) < rank_of(codes[child])) narrow_range(old, num_children, extreme);
+    return before != codes[child];
   }
+  const BoundRow before = *this;
+  extend_range(child, bound, num_children, extreme);
+  return std::memcmp(this, &before, sizeof before) != 0;
+}
+
+bool BoundRow::is_tight(std::uint32_t child, float bound, Extreme extreme) const {
+  const std::uint8_t code = codes[child];
+  if (code >= BoundScale::kFarthest) return false;
+  const double out = outward(bound, extreme);
+  return out <= outward(bound_of(code), extreme) &&
+         out > outward(bound_of(static_cast<std::uint8_t>(code + 1)), extreme);
+}
+
+// Once a child that lay far out has moved in: if all children are in the inner half of the range, codes begin nearer to
+// them. The others must stay exactly where they are, or a child that moves out and in would push them outward for ever.
+void BoundRow::narrow_range(const BoundScale& old, std::uint32_t num_children, Extreme extreme) {
+  const double coarsest = old.is_linear ? 1 : 64;
+  const std::uint8_t first = first_code(num_children);
+  if (first == BoundScale::kOutlier) return;
+  const double unused = BoundScale::steps_of(first, old.is_linear);
+  if (2 * unused < old.largest_steps()) return;
+  const BoundRow before = *this;
+  float bounds[kFanOut];
+  for (std::uint32_t c = 0; c < num_children; ++c) bounds[c] = before[c];
+  const double base = old.base - old.least * std::floor(unused / coarsest) * coarsest;
+  encode(std::span(bounds, num_children), extreme,
+         static_cast<float>(extreme == Extreme::maximum ? base : -base));
+  for (std::uint32_t c = 0; c < num_children; ++c)
+    if ((*this)[c] != bounds[c]) {
+      *this = before;
+      return;
+    }
+}
+
+// Codes all children once more, since one lies outside of the range.
+void BoundRow::extend_range(std::uint32_t child, float bound, std::uint32_t num_children, Extreme extreme) {
+  const BoundScale old = decoded_scale(extreme);
+  const double out = outward(bound, extreme);
   const BoundRow before = *this;
   float bounds[kFanOut];
   for (std::uint32_t c = 0; c < num_children; ++c) bounds[c] = before[c];

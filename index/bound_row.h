@@ -168,14 +168,18 @@ struct BoundRow {
     return static_cast<std::uint8_t>(rank - 1);
   }
 
-  // What covers all children.
-  CULMEN_HOST_DEVICE float farthest_out(std::uint32_t num_children) const {
+  // Of the child that lies farthest out.
+  CULMEN_HOST_DEVICE std::uint8_t first_code(std::uint32_t num_children) const {
     std::uint8_t first = 255;
     for (std::uint32_t c = 0; c < kFanOut; ++c) {  // all of them, for the sake of vectors
       const std::uint8_t rank = c < num_children ? rank_of(codes[c]) : std::uint8_t{255};
       first = rank < first ? rank : first;
     }
-    return bound_of(code_at(first));
+    return code_at(first);
+  }
+  // What covers all children.
+  CULMEN_HOST_DEVICE float farthest_out(std::uint32_t num_children) const {
+    return bound_of(first_code(num_children));
   }
 
   CULMEN_HOST_DEVICE void set_scale(const BoundScale& s, Extreme extreme) {
@@ -192,12 +196,18 @@ struct BoundRow {
     encode(bounds, extreme, extreme == Extreme::maximum ? -HUGE_VALF : HUGE_VALF);
   }
 
+  // Returns true if set() would change nothing, as a rule: it may return false all the same.
+  bool is_tight(std::uint32_t child, float bound, Extreme extreme) const;
+
   // Codes the bound of one of num_children, which may be the bound of no rows. Those of the others are what they were,
-  // or a little looser where the row's range grows; by not more than 1/16 of the range, however often.
-  void set(std::uint32_t child, float bound, std::uint32_t num_children, Extreme extreme);
+  // or a little looser where the row's range grows; by not more than 1/16 of the range, however often. Returns true if
+  // the row has changed.
+  bool set(std::uint32_t child, float bound, std::uint32_t num_children, Extreme extreme);
 
  private:
   BoundScale decoded_scale(Extreme extreme) const;
+  void narrow_range(const BoundScale& old, std::uint32_t num_children, Extreme extreme);
+  void extend_range(std::uint32_t child, float bound, std::uint32_t num_children, Extreme extreme);
   bool has_room_for_outlier(std::uint32_t child, std::uint32_t num_children) const;
   void set_outlier(std::uint32_t child, double out, std::uint32_t num_children, Extreme extreme);
 };

@@ -8,7 +8,7 @@
 namespace culmen {
 namespace {
 
-// From so many rows that come to one leaf on, computing all bounds is cheaper than raising them one by one.
+// If so many rows are inserted into one leaf, computing all bounds is cheaper than raising them row by row.
 constexpr std::size_t kManyRows = 12;
 
 }  // namespace
@@ -33,21 +33,22 @@ void LeafRewriter::rewrite(std::vector<PageEdit> edits) {
   for (const NodeEdits& edited : nodes) parents.push_back(edited.node);
   std::vector<std::uint32_t> slots;
   for (std::size_t e = 0; e < edits.size(); ++e) slots.push_back(tree_.leaf_slots.take());
-  tbb::enumerable_thread_specific<LeafWriter> writers(
-      [&] { return LeafWriter(*tree_.next, located_.change()); });
+  tbb::enumerable_thread_specific<Tools> tools(
+      [&] { return Tools{LeafWriter(*tree_.next, located_.change()), StaleBounds(*tree_.next)}; });
   std::vector<TreeNodes::Edited> edited(nodes.size());
   tree_.nodes.own(parents, [&](std::size_t n) {
     edited[n].node = nodes[n].node;
     for (std::size_t e = nodes[n].first; e < nodes[n].end; ++e)
-      edited[n].is_raised |= rewrite_leaf(edits[e], slots[e], writers.local());
+      rewrite_leaf(edits[e], slots[e], tools.local(), edited[n].changed_rows);
     update_min_id(tree_.nodes.owned(nodes[n].node));
   });
   for (std::size_t e = 0; e < edits.size(); ++e) switch_to(edits[e], slots[e]);
   tree_.nodes.carry_up(std::move(edited));
 }
 
-// Returns whether bounds of its node may have been raised.
-bool LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, LeafWriter& writer) {
+// Appends the bounds rows of its node that have changed.
+void LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools& tools, RowNumbers& changed) {
+  LeafWriter& writer = tools.writer;
   const BoundLayout& layout = tree_.next->layout;
   LeafPage& page = tree_.pages[edit.page];
   const std::vector<Run> runs = pages_.runs(edit);
@@ -57,25 +58,23 @@ bool LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, LeafWr
   const std::uint32_t child = position_of({node.bytes}, page.slot);
   node.children()[child] = slot;
   node.min_ids()[child] = tree_.next->leaf(slot).min_id;
-  page.num_erased += static_cast<std::uint32_t>(edit.removed.size());
   BoundRows rows(static_cast<std::size_t>(layout.num_rows()));
   const std::uint32_t num_rows = tree_.next->leaf(slot).num_rows;
-  if (4 * page.num_erased > num_rows || edit.added.size() > kManyRows) {
-    writer.bound(slot, 0, num_rows, rows);
-    set_column(layout, node, child, rows);
+  page.num_erased += static_cast<std::uint32_t>(edit.removed.size());
+  if (edit.added.size() > kManyRows || 4 * page.num_erased > num_rows ||
+      tools.stale_bounds.are_stale({node.bytes}, child, slot, page.slot, edit.removed)) {
     page.num_erased = 0;
-    return true;
+    writer.bound(slot, 0, num_rows, rows);
+    return set_column(layout, node, child, rows, changed);
   }
-  bool is_raised = false;
   std::uint32_t at = 0;
   for (const Run& run : runs) {
     if (run.slot == kOfBatch) {
       writer.bound(slot, at, run.count, rows);
-      is_raised |= cover_column(layout, node, child, rows);
+      cover_column(layout, node, child, rows, changed);
     }
     at += run.count;
   }
-  return is_raised;
 }
 
 void LeafRewriter::switch_to(const PageEdit& edit, std::uint32_t slot) {

@@ -1,7 +1,5 @@
-// LeafRewriter: pages that keep their place in the tree get a new leaf each, and their nodes its bounds.
-//
-// A row that comes raises the bounds of its leaf and of all nodes above. Rows that go leave them as they are,
-// loose but right, until a quarter of the leaf has gone or many rows come at once.
+// LeafRewriter: writes a new leaf for each page that keeps its position in the tree, and updates the bounds of the nodes
+// above. Inserted rows raise bounds. Where erased rows have left them loose, they are computed again.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include "index/write/edited_pages.h"
 #include "index/write/leaf_writer.h"
 #include "index/write/located_change.h"
+#include "index/write/stale_bounds.h"
 #include "index/write/working_tree.h"
 
 namespace culmen {
@@ -30,7 +29,12 @@ class LeafRewriter {
     std::size_t first, end;
   };
   std::vector<NodeEdits> sort_by_node(std::vector<PageEdit>& edits) const;
-  bool rewrite_leaf(const PageEdit& edit, std::uint32_t slot, LeafWriter& writer);
+  // One per thread.
+  struct Tools {
+    LeafWriter writer;
+    StaleBounds stale_bounds;
+  };
+  void rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools& tools, RowNumbers& changed);
   void switch_to(const PageEdit& edit, std::uint32_t slot);
 
   WorkingTree& tree_;

@@ -23,30 +23,40 @@ inline BoundRows bounds_of_no_rows(const BoundLayout& layout) {
   return rows;
 }
 
-// Whether `bound` lies farther out than `other`.
+// Numbers of bounds rows.
+using RowNumbers = std::vector<std::uint16_t>;
+
+// Returns true if `bound` lies farther out than `other`.
 inline bool is_beyond(float bound, float other, Extreme extreme) {
   return extreme == Extreme::maximum ? bound > other : bound < other;
 }
 
-// Raises (minima: lowers) the column of a child to cover `rows`. False: it covered them before.
-inline bool cover_column(const BoundLayout& layout, MutableNode node, std::uint32_t child,
-                         std::span<const float> rows) {
-  bool has_changed = false;
+// Raises (minima: lowers) the bounds of a child to cover `rows`. Appends to `changed` the numbers of the node's bounds
+// rows that are not what they were.
+inline void cover_column(const BoundLayout& layout, MutableNode node, std::uint32_t child,
+                         std::span<const float> rows, RowNumbers& changed) {
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const Extreme extreme = layout.extreme_of(static_cast<int>(row));
     BoundRow& bounds = node.bounds()[row];
     if (!is_beyond(rows[row], bounds[child], extreme)) continue;
     bounds.set(child, rows[row], node.header().num_children, extreme);
-    has_changed = true;
+    changed.push_back(static_cast<std::uint16_t>(row));
   }
-  return has_changed;
+}
+
+// Sets the bounds of a child. Appends to `changed` the numbers of the node's bounds rows that are not what they were.
+inline void set_column(const BoundLayout& layout, MutableNode node, std::uint32_t child,
+                       std::span<const float> rows, RowNumbers& changed) {
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    if (node.bounds()[row].set(child, rows[row], node.header().num_children,
+                               layout.extreme_of(static_cast<int>(row))))
+      changed.push_back(static_cast<std::uint16_t>(row));
 }
 
 inline void set_column(const BoundLayout& layout, MutableNode node, std::uint32_t child,
                        std::span<const float> rows) {
-  for (std::size_t row = 0; row < rows.size(); ++row)
-    node.bounds()[row].set(child, rows[row], node.header().num_children,
-                           layout.extreme_of(static_cast<int>(row)));
+  RowNumbers changed;
+  set_column(layout, node, child, rows, changed);
 }
 
 // The child in `slot` must be there.

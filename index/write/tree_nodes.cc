@@ -16,9 +16,10 @@ constexpr std::uint32_t kLeastChildren = kFanOut / 4;
 // A merge leaves room, or the next insert would split again.
 constexpr std::uint32_t kMergedChildren = kFanOut - kFanOut / 8;
 
-void sort_unique(std::vector<PageNumber>& pages) {
-  std::sort(pages.begin(), pages.end());
-  pages.erase(std::unique(pages.begin(), pages.end()), pages.end());
+template <typename Number>
+void sort_unique(std::vector<Number>& numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
 }
 
 }  // namespace
@@ -119,7 +120,10 @@ void TreeNodes::loosen_all() {
     for_each(pages_.size(), [&](std::size_t p) {
       const auto page = static_cast<PageNumber>(p);
       if (pages_[page].slot == kNoPage || node(page).header().level != level) return;  // or a free page
-      level == 1 ? loosen(owned(page)) : cover_children(owned(page));
+      const MutableNode above = owned(page);
+      if (level == 1) return loosen(above);
+      for (std::uint32_t c = 0; c < above.header().num_children; ++c)
+        set_column(next_->layout, above, c, own_bounds(next_->node(above.children()[c])));
     });
 }
 
@@ -150,11 +154,6 @@ void TreeNodes::loosen(MutableNode node) const {
   }
 }
 
-void TreeNodes::cover_children(MutableNode above) const {
-  for (std::uint32_t c = 0; c < above.header().num_children; ++c)
-    cover_column(next_->layout, above, c, own_bounds(next_->node(above.children()[c])));
-}
-
 void TreeNodes::carry_up(std::vector<Edited> edited) {
   while (!edited.empty() && !is_root(edited.front().node)) {
     std::sort(edited.begin(), edited.end(), [this](const Edited& a, const Edited& b) {
@@ -167,23 +166,33 @@ void TreeNodes::carry_up(std::vector<Edited> edited) {
     std::vector<Edited> above(starts.size() - 1);
     for_each(above.size(), [&](std::size_t p) {
       above[p].node = parent(edited[starts[p]].node);
-      for (std::size_t i = starts[p]; i < starts[p + 1]; ++i) above[p].is_raised |= carry_up(edited[i]);
+      for (std::size_t i = starts[p]; i < starts[p + 1]; ++i) carry_up(edited[i], above[p]);
       update_min_id(owned(above[p].node));
     });
     edited = std::move(above);
   }
 }
 
-// To the node above, which gets what the node's own bounds come to, as they are coded: those of the children that did
-// not change may have become looser. Returns whether the bounds above are to be carried on: they are even where they
-// covered this before, for a split may have raised them.
-bool TreeNodes::carry_up(const Edited& edited) {
-  const MutableNode above = owned(parent(edited.node));
+// Updates the node's entry in its parent, from the node's own bounds as they are coded: where the scale of a row has
+// changed, those of children that did not change may be others, too. Adds the parent's changed rows to `above`.
+void TreeNodes::carry_up(Edited& edited, Edited& above) {
+  const BoundLayout& layout = next_->layout;
+  const MutableNode parent_node = owned(above.node);
   const NodeRef below = node(edited.node);
-  const std::uint32_t position = position_of({above.bytes}, pages_[edited.node].slot);
-  above.min_ids()[position] = below.header().min_id;
-  if (edited.is_raised) cover_column(next_->layout, above, position, own_bounds(below));
-  return edited.is_raised;
+  const std::uint32_t position = position_of({parent_node.bytes}, pages_[edited.node].slot);
+  parent_node.min_ids()[position] = below.header().min_id;
+  if (edited.is_reshaped) {
+    above.is_reshaped = true;
+    return set_column(layout, parent_node, position, own_bounds(below));
+  }
+  sort_unique(edited.changed_rows);
+  for (const std::uint16_t row : edited.changed_rows) {
+    const float bound = below.bounds()[row].farthest_out(below.header().num_children);
+    BoundRow& bounds = parent_node.bounds()[row];
+    if (!bounds.is_tight(position, bound, layout.extreme_of(row)) &&
+        bounds.set(position, bound, parent_node.header().num_children, layout.extreme_of(row)))
+      above.changed_rows.push_back(row);
+  }
 }
 
 // Of a node, from those of its children.
@@ -277,10 +286,10 @@ void TreeNodes::aggregate_into_parent(PageNumber page) {
   above.min_ids()[position] = child.header().min_id;
 }
 
-void TreeNodes::carry_to_root(Edited edited) {
-  for (; !is_root(edited.node); edited.node = parent(edited.node)) {
-    carry_up(edited);
-    update_min_id(owned(parent(edited.node)));
+void TreeNodes::carry_to_root(PageNumber page) {
+  for (; !is_root(page); page = parent(page)) {
+    aggregate_into_parent(page);
+    update_min_id(owned(parent(page)));
   }
 }
 
@@ -339,7 +348,7 @@ void TreeNodes::remove_child(PageNumber parent, std::uint32_t slot) {
     return;
   }
   update_min_id(node);
-  carry_to_root({parent, false});
+  carry_to_root(parent);
   if (is_root(parent)) {
     lower_root();
   } else if (node.header().num_children < kLeastChildren) {
@@ -382,7 +391,7 @@ void TreeNodes::merge(PageNumber left, PageNumber right) {
   adopt(left);
   aggregate_into_parent(left);
   update_min_id(owned(parent(left)));
-  carry_to_root({parent(left), true});  // what was coded once more may have become looser
+  carry_to_root(parent(left));  // what was coded once more may have become looser
   const PageNumber above = parent(right);
   remove_child(above, pages_[right].slot);
   drop(right);
@@ -408,7 +417,7 @@ void TreeNodes::even_out(PageNumber left, PageNumber right) {
     aggregate_into_parent(page);
   }
   update_min_id(owned(parent(left)));
-  carry_to_root({parent(left), true});  // what was coded once more may have become looser
+  carry_to_root(parent(left));  // what was coded once more may have become looser
 }
 
 }  // namespace culmen

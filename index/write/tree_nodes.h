@@ -49,7 +49,10 @@ class TreeNodes {
 
   struct Edited {
     PageNumber node = kNoPage;
-    bool is_raised = false;  // its column above has to cover more than before
+    // Its children are others than before, or those of a node between it and the root are: all bounds rows are updated
+    // up to the root. If not, those of changed_rows, as far up as they change something.
+    bool is_reshaped = false;
+    RowNumbers changed_rows;
   };
   // Carries changes of owned level-1 nodes up to the root.
   void carry_up(std::vector<Edited> edited);
@@ -84,11 +87,10 @@ class TreeNodes {
   void drop(PageNumber page);
   void adopt(PageNumber page);
   void loosen(MutableNode node) const;
-  void cover_children(MutableNode above) const;
-  bool carry_up(const Edited& edited);
+  void carry_up(Edited& edited, Edited& above);
   BoundRows own_bounds(NodeRef node) const;
   void aggregate_into_parent(PageNumber page);
-  void carry_to_root(Edited edited);
+  void carry_to_root(PageNumber page);
   void insert_child(PageNumber parent, std::uint32_t position, std::uint32_t slot, std::int64_t min_id,
                     std::span<const float> rows);
   void raise_root();

@@ -127,6 +127,27 @@ TEST(BoundRow, IsAsBeforeOnceAnOutlierHasGone) {
   }
 }
 
+// One that moves out by half of the range, too near for an outlier, and in again.
+TEST(BoundRow, IsAsFineAsBeforeOnceAChildHasMovedIn) {
+  Random random(8);
+  for (const Extreme extreme : {Extreme::maximum, Extreme::minimum}) {
+    const float sign = extreme == Extreme::maximum ? 1 : -1;
+    std::vector<float> bounds(kFanOut);
+    for (float& bound : bounds) bound = sign * static_cast<float>(random.uniform(0, 1));
+    BoundRow row;
+    row.encode(bounds, extreme);
+    const float least = row.signed_least();
+    for (int step = 0; step < 5000; ++step) {
+      const auto child = static_cast<std::uint32_t>(random.below(kFanOut));
+      EXPECT_TRUE(row.set(child, sign * 1.5F, kFanOut, extreme));
+      for (std::uint32_t c = 0; c < kFanOut; ++c)
+        ASSERT_LE(outward(row[c], extreme) - outward(bounds[c], extreme), c == child ? 1.5 : 1.5 / 31);
+      row.set(child, bounds[child], kFanOut, extreme);
+      ASSERT_LE(std::fabs(row.signed_least()), 2 * std::fabs(least));
+    }
+  }
+}
+
 // So a bound may equal the score that it is for.
 TEST(BoundRow, KeepsMultiplesOfAPowerOfTwo) {
   Random random(2);

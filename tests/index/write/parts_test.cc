@@ -372,25 +372,26 @@ TEST_F(ColumnsTest, AreOpenedClosedAndAppendedAsInAVector) {
   }
 }
 
-TEST_F(ColumnsTest, CoverBoth) {
+TEST_F(ColumnsTest, TellWhichRowsHaveChanged) {
   std::vector<std::byte> bytes;
   for (int round = 0; round < 200; ++round) {
     const BoundRows a = random_rows(), b = random_rows();
-    BoundRows both = a;
-    for (int row = 0; row < layout_.num_rows(); ++row) {
-      const auto r = static_cast<std::size_t>(row);
-      both[r] = row < layout_.first_minimum_row() ? std::max(a[r], b[r]) : std::min(a[r], b[r]);
-    }
     const MutableNode parent = node(bytes);
     std::vector<Child> children;
     for (std::uint32_t c = 0; c < 4; ++c) insert(parent, children, c);
     set_column(layout_, parent, 2, a);
-    EXPECT_EQ(cover_column(layout_, parent, 2, b), both != a);
-    EXPECT_EQ(column(parent, 2), both);
+    const std::vector<BoundRow> before(parent.bounds(), parent.bounds() + layout_.num_rows());
+    RowNumbers expected, changed;
+    set_column(layout_, parent, 2, b, changed);
+    for (std::size_t row = 0; row < before.size(); ++row)
+      if (std::memcmp(&before[row], &parent.bounds()[row], sizeof(BoundRow)) != 0)
+        expected.push_back(static_cast<std::uint16_t>(row));
+    EXPECT_EQ(changed, expected);
+    EXPECT_EQ(column(parent, 2), b);
     EXPECT_EQ(column(parent, 1), children[1].column);
-    EXPECT_FALSE(cover_column(layout_, parent, 2, bounds_of_no_rows(layout_)));
-    set_column(layout_, parent, 3, bounds_of_no_rows(layout_));
-    EXPECT_EQ(column(parent, 2), both);
+    changed.clear();
+    set_column(layout_, parent, 2, b, changed);
+    EXPECT_TRUE(changed.empty());
   }
 }
 

@@ -1,0 +1,84 @@
+#include "index/write/stale_bounds.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace culmen {
+namespace {
+
+// Of the leaf's range of an attribute: a value in this part is near the end.
+constexpr double kNearEnd = 0.25;
+// A row this near to the bound, by the range of the leaf's box, may have held it there.
+constexpr double kNearBound = 1.0 / 16;
+// So far, by its size, may a coded bound lie beyond the row that it is for.
+constexpr double kCodedPart = 0x1p-12;
+// A bound is loose if it lies beyond all sums of the leaf by this part of their range.
+constexpr double kLoosePart = 1.0 / 4;
+
+}  // namespace
+
+bool StaleBounds::are_stale(NodeRef node, std::uint32_t child, std::uint32_t slot, std::uint32_t before,
+                            std::span<const PageOperation> erased) {
+  return visit_value_type(snapshot_, [&]<typename T>(T) {
+    for (const PageOperation& operation : erased)
+      for (int group = 0; group < snapshot_.layout.num_groups(); ++group)
+        for (const Extreme extreme : {Extreme::maximum, Extreme::minimum})
+          if (is_loose<T>(farthest_out<T>(group, slot, before, operation.value, extreme), node, child, slot))
+            return true;
+    return false;
+  });
+}
+
+// The attributes in which the row is near this end of the leaf's range, or beyond it.
+template <typename T>
+StaleBounds::Subset StaleBounds::farthest_out(int group, std::uint32_t slot, std::uint32_t before,
+                                              std::uint32_t row, Extreme extreme) const {
+  const BoundLayout::Group& attributes = snapshot_.layout.group(group);
+  const T* highest = snapshot_.corner<T>(slot, Corner::maximum) + attributes.first_attribute;
+  const T* lowest = snapshot_.corner<T>(slot, Corner::minimum) + attributes.first_attribute;
+  const auto stride = static_cast<std::size_t>(snapshot_.block_rows);
+  const auto first = static_cast<std::size_t>(attributes.first_attribute);
+  const T* values = snapshot_.leaf_values<T>(before) + first * stride + row;
+  Subset subset{group, 0, extreme, 0, 0};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(attributes.size); ++i) {
+    const double value = values[i * stride], range = static_cast<double>(highest[i]) - lowest[i];
+    const double from_end = extreme == Extreme::maximum ? highest[i] - value : value - lowest[i];
+    if (from_end > kNearEnd * range) continue;
+    subset.mask |= 1u << i;
+    subset.sum += snapshot_.units[first + i].to_units(value);
+    subset.range += range * snapshot_.units[first + i].inverse;
+  }
+  return subset;
+}
+
+// Compares the leaf's extreme of the subset with the next bound that could be coded, one step within the present one.
+// Outliers all have one bound, so there that one itself is compared.
+template <typename T>
+bool StaleBounds::is_loose(const Subset& subset, NodeRef node, std::uint32_t child, std::uint32_t slot) {
+  if (subset.mask == 0) return false;
+  const BoundRow& bounds =
+      node.bounds()[snapshot_.layout.subset_row(subset.group, subset.mask, subset.extreme)];
+  const std::uint8_t code = bounds.codes[child];
+  if (code == BoundScale::kFarthest) return false;
+  const double within =
+      bounds.bound_of(code == BoundScale::kOutlier ? code : static_cast<std::uint8_t>(code + 1));
+  const double from_bound = subset.extreme == Extreme::maximum ? within - subset.sum : subset.sum - within;
+  if (from_bound > kNearBound * subset.range + kCodedPart * std::abs(within))
+    return false;  // the row made no difference
+  const BoundLayout::Group& attributes = snapshot_.layout.group(subset.group);
+  const auto stride = static_cast<std::size_t>(snapshot_.block_rows);
+  const std::span sums = std::span(sums_).first(snapshot_.leaf(slot).num_rows);
+  std::ranges::fill(sums, 0.0);
+  for (int i = 0; i < attributes.size; ++i) {
+    if ((subset.mask >> i & 1) == 0) continue;
+    const auto attribute = static_cast<std::size_t>(attributes.first_attribute + i);
+    const BoundUnit unit = snapshot_.units[attribute];
+    const T* column = snapshot_.leaf_values<T>(slot) + attribute * stride;
+    for (std::size_t r = 0; r < sums.size(); ++r) sums[r] += unit.to_units(static_cast<double>(column[r]));
+  }
+  const auto [lowest, highest] = std::ranges::minmax(sums);
+  const double part = kLoosePart * (highest - lowest);
+  return subset.extreme == Extreme::maximum ? within > highest + part : within < lowest - part;
+}
+
+}  // namespace culmen
