@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "tools/numbers.h"
 #include "tools/partitioning_names.h"
 #include "tools/progress_bar.h"
+#include "tools/streams.h"
 #include "tools/table_hints.h"
 #include "tools/whole_number.h"
 
@@ -133,19 +133,17 @@ Index build(const Table& table, const BuildArguments& arguments, ProgressBar& ba
 
 void print_build_summary(const BuildArguments& arguments, const Table& table, const IndexInfo& info,
                          const Seconds& seconds) {
-  fmt::print(stderr, "{}: {}, {}{}\n", arguments.directory, counted(info.num_tuples, "row"),
-             counted(info.attributes.size(), "attribute"), info.has_labels ? ", labels" : "");
+  say("{}: {}, {}{}\n", arguments.directory, counted(info.num_tuples, "row"),
+      counted(info.attributes.size(), "attribute"), info.has_labels ? ", labels" : "");
   if (table.num_dropped_rows > 0)
-    fmt::print(stderr, "  {} dropped for empty or infinite values\n", counted(table.num_dropped_rows, "row"));
-  fmt::print(stderr, "  {}\n", value_type_text(table, info, arguments.type));
-  fmt::print(stderr, "  {} by {}, {} of up to {} rows\n", counted(info.num_partitions, "partition"),
-             partitioning_name(info.partitioning), counted(info.num_blocks, "block"), info.block_rows);
-  fmt::print(stderr, "  {} of data, {} of tree and bounds\n", in_bytes(info.data_bytes),
-             in_bytes(info.overhead_bytes));
+    say("  {} dropped for empty or infinite values\n", counted(table.num_dropped_rows, "row"));
+  say("  {}\n", value_type_text(table, info, arguments.type));
+  say("  {} by {}, {} of up to {} rows\n", counted(info.num_partitions, "partition"),
+      partitioning_name(info.partitioning), counted(info.num_blocks, "block"), info.block_rows);
+  say("  {} of data, {} of tree and bounds\n", in_bytes(info.data_bytes), in_bytes(info.overhead_bytes));
   const double rows_per_second = static_cast<double>(info.num_tuples) / std::max(seconds.total(), 1e-9);
-  fmt::print(stderr, "  read {}, built {}, saved {}: {} rows/s\n", in_time(1e6 * seconds.read),
-             in_time(1e6 * seconds.build), in_time(1e6 * seconds.save),
-             grouped(static_cast<std::uint64_t>(rows_per_second)));
+  say("  read {}, built {}, saved {}: {} rows/s\n", in_time(1e6 * seconds.read), in_time(1e6 * seconds.build),
+      in_time(1e6 * seconds.save), grouped(static_cast<std::uint64_t>(rows_per_second)));
 }
 
 ExitCode run(const BuildArguments& arguments, bool quiet) {

@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 #include "culmen/index.h"
 #include "tools/commands.h"
 #include "tools/numbers.h"
+#include "tools/streams.h"
 #include "tools/whole_number.h"
 
 namespace culmen::tools {
@@ -50,9 +50,9 @@ ExitCode run(const CompactArguments& arguments, bool quiet) {
   const Size after = {index.info(), bytes_on_disk(arguments.directory)};
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
   if (quiet) return ExitCode::ok;
-  fmt::print(stderr, "{}: {}, compacted in {}\n", arguments.directory, counted(after.info.num_tuples, "row"),
-             in_time(elapsed.count()));
-  fmt::print(stderr, "  before: {}\n  after:  {}\n", text(before), text(after));
+  say("{}: {}, compacted in {}\n", arguments.directory, counted(after.info.num_tuples, "row"),
+      in_time(elapsed.count()));
+  say("  before: {}\n  after:  {}\n", text(before), text(after));
   return ExitCode::ok;
 }
 

@@ -12,7 +12,7 @@
 #include "tools/commands.h"
 #include "tools/id_list.h"
 #include "tools/numbers.h"
-#include "tools/output.h"
+#include "tools/result.h"
 
 namespace culmen::tools {
 namespace {
@@ -91,10 +91,7 @@ ExitCode run(const DeleteArguments& arguments) {
   if (num_deleted < ids.size())
     text += fmt::format("; {} of the {} not there", grouped(ids.size() - num_deleted),
                         ids.size() == 1 ? "1 id was" : fmt::format("{} ids were", grouped(ids.size())));
-  Output out("");
-  out.write(text + '\n');
-  out.finish();
-  return ExitCode::ok;
+  return print_result(text + '\n', ExitCode::ok, arguments.dry_run ? "" : text);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // What the program's exit code says, and the one place where an exception becomes such a code.
 #pragma once
 
+#include <string>
+
 namespace culmen::tools {
 
 // 5 is kept for "no usable device".
@@ -13,7 +15,10 @@ enum class ExitCode : int {
   interrupted = 130,  // as a shell reports a program ended by Ctrl-C
 };
 
-// Call it inside a catch block: says on stderr, in one line, what went wrong.
+// Says on standard error, in one line, what went wrong. Returns `code`.
+ExitCode report_error(std::string text, ExitCode code);
+
+// Call it inside a catch block: reports what was caught.
 ExitCode report_current_exception();
 
 }  // namespace culmen::tools

@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -9,6 +8,7 @@
 #include "culmen/table_io.h"
 #include "tools/commands.h"
 #include "tools/numbers.h"
+#include "tools/streams.h"
 #include "tools/whole_number.h"
 
 namespace culmen::tools {
@@ -33,9 +33,9 @@ ExitCode run(const GenerateArguments& arguments, bool quiet) {
   const Table table = generate_table(options);
   write_table(table, arguments.output);
   if (!quiet)
-    fmt::print(stderr, "{}: {}, {}, {}\n", arguments.output, counted(table.num_rows, "row"),
-               counted(table.attributes.size(), "attribute"),
-               in_bytes(std::filesystem::file_size(arguments.output)));
+    say("{}: {}, {}, {}\n", arguments.output, counted(table.num_rows, "row"),
+        counted(table.attributes.size(), "attribute"),
+        in_bytes(std::filesystem::file_size(arguments.output)));
   return ExitCode::ok;
 }
 

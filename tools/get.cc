@@ -14,6 +14,7 @@
 #include "tools/id_list.h"
 #include "tools/numbers.h"
 #include "tools/output.h"
+#include "tools/streams.h"
 
 namespace culmen::tools {
 namespace {
@@ -58,8 +59,7 @@ ExitCode run(const GetArguments& arguments, bool quiet) {
   }
   out.finish();
   if (num_missing > 0 && !quiet)
-    fmt::print(stderr, "{} of {} not in {}\n", grouped(num_missing), counted(ids.size(), "id"),
-               arguments.directory);
+    say("{} of {} not in {}\n", grouped(num_missing), counted(ids.size(), "id"), arguments.directory);
   return ExitCode::ok;
 }
 

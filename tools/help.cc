@@ -1,11 +1,10 @@
-#include <fmt/core.h>
-
 #include <memory>
 #include <string>
 
 #include "culmen/error.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
+#include "tools/result.h"
 
 namespace culmen::tools {
 namespace {
@@ -20,8 +19,7 @@ std::string help_text(const CLI::App& app, const std::string& name) try {
 }
 
 ExitCode run(const CLI::App& app, const std::string& name) {
-  fmt::print("{}\n", help_text(app, name));
-  return ExitCode::ok;
+  return print_result(help_text(app, name) + '\n');
 }
 
 }  // namespace

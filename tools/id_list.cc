@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -52,6 +53,12 @@ std::vector<std::int64_t> read_ids(std::istream& in, const std::string& name) {
   return ids;
 }
 
+std::vector<std::int64_t> read_ids_from_stdin() {
+  std::vector<std::int64_t> ids = read_ids(std::cin, "standard input");
+  if (std::ferror(stdin) != 0) throw IoError("cannot read standard input");  // std::cin takes it for the end
+  return ids;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> parse_ids(std::string_view text) {
@@ -68,7 +75,7 @@ std::vector<std::int64_t> parse_ids(std::string_view text) {
 }
 
 std::vector<std::int64_t> read_ids(const std::string& path) {
-  if (path == "-") return read_ids(std::cin, "standard input");
+  if (path == "-") return read_ids_from_stdin();
   errno = 0;
   std::ifstream file(path);
   if (!file) throw IoError(fmt::format("cannot open {}: {}", path, std::strerror(errno)));

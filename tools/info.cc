@@ -8,8 +8,8 @@
 #include "culmen/index.h"
 #include "tools/commands.h"
 #include "tools/numbers.h"
-#include "tools/output.h"
 #include "tools/partitioning_names.h"
+#include "tools/result.h"
 
 namespace culmen::tools {
 namespace {
@@ -108,10 +108,7 @@ ExitCode run(const InfoArguments& arguments) {
   const Index index = Index::open(arguments.directory);
   const IndexInfo info = index.info();
   const RecoveryInfo log = index.recovery();
-  Output out("");
-  out.write(arguments.json ? json_text(info, log) : text(info, log, arguments.directory));
-  out.finish();
-  return ExitCode::ok;
+  return print_result(arguments.json ? json_text(info, log) : text(info, log, arguments.directory));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "tools/interrupt.h"
 #include "tools/numbers.h"
 #include "tools/progress_bar.h"
+#include "tools/streams.h"
 #include "tools/table_hints.h"
 #include "tools/whole_number.h"
 
@@ -200,19 +200,18 @@ void Writer::print_summary(std::uint64_t num_dropped_rows, double seconds) const
   const IndexInfo after = index_.info();
   std::string changes = fmt::format("{} inserted", counted(inserted_, "row"));
   if (change_ == Change::upsert) changes += fmt::format(", {} replaced", grouped(replaced_));
-  fmt::print(stderr, "{}: {}\n", arguments_.directory, changes);
+  say("{}: {}\n", arguments_.directory, changes);
   if (num_dropped_rows > 0)
-    fmt::print(stderr, "  {} dropped for empty or infinite values\n", counted(num_dropped_rows, "row"));
-  if (first_id_ >= 0) fmt::print(stderr, "  ids assigned: {} to {}\n", first_id_, last_id_);
+    say("  {} dropped for empty or infinite values\n", counted(num_dropped_rows, "row"));
+  if (first_id_ >= 0) say("  ids assigned: {} to {}\n", first_id_, last_id_);
   const std::uint64_t num_rounded = after.rounded_values - before_.rounded_values;
-  if (num_rounded > 0) fmt::print(stderr, "  values rounded to float32: {}\n", grouped(num_rounded));
+  if (num_rounded > 0) say("  values rounded to float32: {}\n", grouped(num_rounded));
   const double rows_per_second = static_cast<double>(inserted_ + replaced_) / std::max(seconds, 1e-9);
-  fmt::print(stderr, "  version {}, {} in all; took {}: {} rows/s\n", after.version,
-             counted(after.num_tuples, "row"), in_time(1e6 * seconds),
-             grouped(static_cast<std::uint64_t>(rows_per_second)));
+  say("  version {}, {} in all; took {}: {} rows/s\n", after.version, counted(after.num_tuples, "row"),
+      in_time(1e6 * seconds), grouped(static_cast<std::uint64_t>(rows_per_second)));
   if (after.compact_advised)
-    fmt::print(stderr, "  the blocks are far from full: culmen compact {} would make the index smaller\n",
-               arguments_.directory);
+    say("  the blocks are far from full: culmen compact {} would make the index smaller\n",
+        arguments_.directory);
 }
 
 // Inside a catch block: what went wrong, and how much of the input is in the index all the same.
@@ -222,14 +221,14 @@ ExitCode report_failure(Writer& writer, const InsertArguments& arguments) {
   try {
     writer.close();
   } catch (const Error& error) {
-    fmt::print(stderr, "culmen: how much of {} is in {} is not certain: {}\n", input_name(arguments),
-               arguments.directory, error.what());
-    return code;
+    return report_error(fmt::format("how much of {} is in {} is not certain: {}", input_name(arguments),
+                                    arguments.directory, error.what()),
+                        code);
   }
-  fmt::print(stderr, "culmen: the first {} of {} went into {}; --skip {} goes on behind them\n",
-             counted(writer.num_input_rows(), "row"), input_name(arguments), arguments.directory,
-             writer.num_input_rows());
-  return code;
+  return report_error(fmt::format("the first {} of {} went into {}; --skip {} goes on behind them",
+                                  counted(writer.num_input_rows(), "row"), input_name(arguments),
+                                  arguments.directory, writer.num_input_rows()),
+                      code);
 }
 
 BatchTotals read_and_write(const InsertArguments& arguments, const ReadOptions& options, Writer& writer) try {

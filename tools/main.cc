@@ -1,11 +1,11 @@
 // culmen: exact top-k over many attributes, weights chosen when the question is asked.
-#include <fmt/core.h>
-
-#include <csignal>
+#include <string>
 
 #include "culmen/error.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
+#include "tools/result.h"
+#include "tools/streams.h"
 
 namespace {
 
@@ -20,7 +20,8 @@ void describe(CLI::App& app) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done, 1 the operating system refused, 2 wrong usage, 3 bad or corrupt data,\n"
-      "4 out of memory, 130 interrupted.\n\n"
+      "4 out of memory, 130 interrupted. A message that cannot be written to standard error changes none\n"
+      "of them. Standard output that nobody reads is no error, as with head; a full disk under it is 1.\n\n"
       "Examples:\n"
       "  culmen generate hotels --rows 100000 -o hotels.csv\n"
       "  culmen build hotels.csv -o hotels.index --id id --label name --force\n"
@@ -47,11 +48,9 @@ ExitCode run(int argc, char** argv) {
   try {
     program.app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}\n", program.app.help());  // of the command, if one was named
-    return ExitCode::ok;
-  } catch (const CLI::Success& version) {
-    program.app.exit(version);
-    return ExitCode::ok;
+    return print_result(program.app.help() + '\n');  // of the command, if one was named
+  } catch (const CLI::CallForVersion& version) {
+    return print_result(version.what() + std::string("\n"));
   } catch (const CLI::ExtrasError&) {
     throw culmen::InvalidArgument(unexpected_argument(program.app));
   }
@@ -61,9 +60,8 @@ ExitCode run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A write to a closed pipe is then an error like any other, which files can be cleaned up after.
-  std::signal(SIGPIPE, SIG_IGN);
   try {
+    prepare_streams();
     return static_cast<int>(run(argc, argv));
   } catch (...) {
     return static_cast<int>(report_current_exception());

@@ -6,12 +6,12 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "culmen/error.h"
+#include "tools/streams.h"
 
 namespace culmen::tools {
 namespace {
@@ -20,10 +20,15 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 16;
 
-[[noreturn]] void throw_io_error(const std::string& path, std::string_view doing) {
-  const int code = errno;
-  throw IoError(
-      fmt::format("{}: cannot {}: {}", path.empty() ? "standard output" : path, doing, std::strerror(code)));
+[[noreturn]] void throw_io_error(const std::string& path, int error) {
+  throw IoError(fmt::format("{}: cannot write: {}", path.empty() ? "standard output" : path,
+                            std::generic_category().message(error)));
+}
+
+// Some file systems report only at close that there was no room.
+void check_stdout() {
+  const int copy = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (copy >= 0 && ::close(copy) != 0 && errno != EINTR) throw_io_error("", errno);
 }
 
 bool is_pipe_or_device(const std::string& path) {
@@ -40,7 +45,7 @@ Output::Output(const std::string& path) : path_(path) {
     file_ = STDOUT_FILENO;
   } else if (is_pipe_or_device(path_)) {
     file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-    if (file_ < 0) throw_io_error(path_, "write");
+    if (file_ < 0) throw_io_error(path_, errno);
   } else {
     open_temporary();
   }
@@ -53,7 +58,7 @@ void Output::open_temporary() {
   temporary_ = target.parent_path() / fmt::format(".{}.{}.tmp", target.filename().string(), ::getpid());
   guard_ = std::make_unique<InterruptGuard>();
   file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file_ < 0) throw_io_error(path_, "write");
+  if (file_ < 0) throw_io_error(path_, errno);
 }
 
 Output::~Output() {
@@ -67,32 +72,21 @@ void Output::write(std::string_view bytes) {
 }
 
 void Output::flush() {
-  std::string_view left = buffer_;
-  while (!left.empty()) {
-    if (!temporary_.empty()) throw_if_interrupted();
-    const ssize_t written = ::write(file_, left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EPIPE) throw BrokenPipe{};
-    if (written < 0) throw_io_error(path_, "write");
-    left.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (!temporary_.empty()) throw_if_interrupted();
+  const int error = write_all(file_, buffer_);
+  if (error == EPIPE) throw BrokenPipe{};
+  if (error != 0) throw_io_error(path_, error);
   buffer_.clear();
 }
 
 void Output::finish() {
   flush();
+  if (path_.empty()) check_stdout();
   if (temporary_.empty()) return;
   const int file = std::exchange(file_, -1);
-  if (::close(file) != 0) throw_io_error(path_, "write");
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) throw_io_error(path_, "write");
+  if (::close(file) != 0) throw_io_error(path_, errno);
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) throw_io_error(path_, errno);
   temporary_.clear();
-}
-
-bool stdout_is_terminal() {
-  return ::isatty(STDOUT_FILENO) != 0;
-}
-bool stderr_is_terminal() {
-  return ::isatty(STDERR_FILENO) != 0;
 }
 
 }  // namespace culmen::tools

@@ -9,7 +9,8 @@
 
 namespace culmen::tools {
 
-// Thrown when the reader of our standard output has gone away; no error of anybody's.
+// Thrown when the reader of our standard output has gone away; no error of anybody's. A command whose exit code
+// says more than that its output was written uses print_result() instead.
 struct BrokenPipe {};
 
 class Output {
@@ -34,8 +35,5 @@ class Output {
   std::string buffer_;
   int file_ = -1;
 };
-
-bool stdout_is_terminal();
-bool stderr_is_terminal();
 
 }  // namespace culmen::tools

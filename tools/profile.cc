@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "tools/numbers.h"
+#include "tools/streams.h"
 
 namespace culmen::tools {
 namespace {
@@ -40,23 +40,23 @@ void print_summary(std::span<const SearchResult> results) {
   const bool many = results.size() > 1;
   const double scored = mean(results, &SearchStats::tuples_scored);
   const double in_index = mean(results, &SearchStats::tuples_in_index);
-  fmt::print(stderr, "{}{} of {} rows scored ({}), {}, engine {}\n",
-             many ? fmt::format("{} queries, each on average: ", grouped(results.size())) : "", whole(scored),
-             whole(in_index), in_percent(scored, in_index), in_time(mean(results, &SearchStats::elapsed_us)),
-             engine_names(results));
+  say("{}{} of {} rows scored ({}), {}, engine {}\n",
+      many ? fmt::format("{} queries, each on average: ", grouped(results.size())) : "", whole(scored),
+      whole(in_index), in_percent(scored, in_index), in_time(mean(results, &SearchStats::elapsed_us)),
+      engine_names(results));
 }
 
 void print_profile(std::span<const SearchResult> results, double elapsed_us) {
   if (results.empty()) return;
-  fmt::print(stderr, "blocks visited   {}\n", whole(mean(results, &SearchStats::blocks_visited)));
-  fmt::print(stderr, "rows by codes    {}\n", whole(mean(results, &SearchStats::tuples_by_codes)));
-  fmt::print(stderr, "nodes visited    {}\n", whole(mean(results, &SearchStats::nodes_visited)));
-  fmt::print(stderr, "bounds computed  {}\n", whole(mean(results, &SearchStats::bounds_computed)));
-  fmt::print(stderr, "tied out         {}\n", whole(mean(results, &SearchStats::leaves_tied_out)));
-  fmt::print(stderr, "candidates       {}\n", whole(mean(results, &SearchStats::candidates)));
-  fmt::print(stderr, "replacements     {}\n", whole(mean(results, &SearchStats::replacements)));
-  fmt::print(stderr, "bytes touched    {}\n", whole(mean(results, &SearchStats::bytes_touched)));
-  fmt::print(stderr, "time of all      {}\n", in_time(elapsed_us));
+  say("blocks visited   {}\n", whole(mean(results, &SearchStats::blocks_visited)));
+  say("rows by codes    {}\n", whole(mean(results, &SearchStats::tuples_by_codes)));
+  say("nodes visited    {}\n", whole(mean(results, &SearchStats::nodes_visited)));
+  say("bounds computed  {}\n", whole(mean(results, &SearchStats::bounds_computed)));
+  say("tied out         {}\n", whole(mean(results, &SearchStats::leaves_tied_out)));
+  say("candidates       {}\n", whole(mean(results, &SearchStats::candidates)));
+  say("replacements     {}\n", whole(mean(results, &SearchStats::replacements)));
+  say("bytes touched    {}\n", whole(mean(results, &SearchStats::bytes_touched)));
+  say("time of all      {}\n", in_time(elapsed_us));
 }
 
 void print_prediction(const Index& index, std::span<const Query> queries,
@@ -74,8 +74,8 @@ void print_prediction(const Index& index, std::span<const Query> queries,
       }
   }
   if (measured > 0)
-    fmt::print(stderr, "predicted        {}, measured {} ({:.2f} x)\n", in_time(predicted), in_time(measured),
-               measured / predicted);
+    say("predicted        {}, measured {} ({:.2f} x)\n", in_time(predicted), in_time(measured),
+        measured / predicted);
 }
 
 }  // namespace culmen::tools

@@ -1,13 +1,10 @@
 #include "tools/progress_bar.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
-#include "tools/output.h"
+#include "tools/streams.h"
 
 namespace culmen::tools {
 namespace {
@@ -40,21 +37,19 @@ void ProgressBar::show(std::string_view phase, double fraction) {
   next_draw_ = now + kRedraw;
   drawn_ = true;
   if (fraction < 0) {
-    fmt::print(stderr, "\r\033[K{}", phase);
+    say("\r\033[K{}", phase);
   } else {
     const double share = std::min(fraction, 1.0);
     const std::string done(static_cast<std::size_t>(share * kWidth), '#');
-    fmt::print(stderr, "\r\033[K{:<12} [{:<{}}] {:3.0f} %", phase, done, kWidth, 100 * share);
+    say("\r\033[K{:<12} [{:<{}}] {:3.0f} %", phase, done, kWidth, 100 * share);
   }
-  std::fflush(stderr);
 }
 
 void ProgressBar::wipe() {
   const std::lock_guard lock(mutex_);
   if (!drawn_) return;
   drawn_ = false;
-  std::fputs("\r\033[K", stderr);
-  std::fflush(stderr);
+  write_message("\r\033[K");
 }
 
 }  // namespace culmen::tools

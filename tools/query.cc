@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "tools/numbers.h"
 #include "tools/output.h"
 #include "tools/profile.h"
+#include "tools/streams.h"
 #include "tools/weights.h"
 #include "tools/whole_number.h"
 
@@ -154,7 +154,7 @@ std::vector<SearchResult> search(const Index& index, const std::vector<Query>& q
     try {
       return search_on_gpu(index, queries, options, device);
     } catch (const CudaError& error) {  // there is none, or it has no room
-      if (!quiet) fmt::print(stderr, "culmen: answering on the CPU: {}\n", error.what());
+      if (!quiet) say("culmen: answering on the CPU: {}\n", error.what());
     }
   }
   return search_on_cpu(index, queries, options);

@@ -6,7 +6,7 @@
 #include "culmen/index.h"
 #include "tools/commands.h"
 #include "tools/numbers.h"
-#include "tools/output.h"
+#include "tools/result.h"
 
 namespace culmen::tools {
 namespace {
@@ -18,17 +18,16 @@ struct RepairArguments {
 
 ExitCode run(const RepairArguments& arguments) {
   const RepairReport report = Index::repair(arguments.directory, arguments.output);
-  Output out("");
-  for (const std::string& dropped : report.dropped) out.write(dropped + '\n');
-  std::string text = fmt::format("{}: {} kept", arguments.output, counted(report.rows_kept, "row"));
-  if (report.rows_lost > 0) text += fmt::format(", {} lost", grouped(report.rows_lost));
+  std::string dropped_text;
+  for (const std::string& dropped : report.dropped) dropped_text += dropped + '\n';
+  std::string kept_text = fmt::format("{}: {} kept", arguments.output, counted(report.rows_kept, "row"));
+  if (report.rows_lost > 0) kept_text += fmt::format(", {} lost", grouped(report.rows_lost));
   if (report.batches_applied > 0)
-    text += fmt::format("; {} of the log applied", counted_batches(report.batches_applied));
-  if (report.dropped.empty()) text += "; nothing was left out";
-  out.write(text + '\n');
-  out.finish();
+    kept_text += fmt::format("; {} of the log applied", counted_batches(report.batches_applied));
+  if (report.dropped.empty()) kept_text += "; nothing was left out";
   const bool is_whole = report.dropped.empty() && report.rows_lost == 0;
-  return is_whole ? ExitCode::ok : ExitCode::bad_data;
+  return print_result(dropped_text + kept_text + '\n', is_whole ? ExitCode::ok : ExitCode::bad_data,
+                      kept_text);
 }
 
 }  // namespace

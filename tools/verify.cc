@@ -7,7 +7,7 @@
 #include "culmen/index.h"
 #include "tools/commands.h"
 #include "tools/numbers.h"
-#include "tools/output.h"
+#include "tools/result.h"
 
 namespace culmen::tools {
 namespace {
@@ -30,14 +30,13 @@ std::string log_text(const std::string& directory, const RecoveryInfo& log) {
 ExitCode run(const VerifyArguments& arguments) {
   const Index index = Index::open(arguments.directory);
   const std::vector<std::string> faults = index.verify(arguments.deep);
-  Output out("");
-  for (const std::string& fault : faults) out.write(fault + '\n');
+  std::string text;
+  for (const std::string& fault : faults) text += fault + '\n';
   if (faults.empty())
-    out.write(fmt::format("{}: no fault found in {}\n", arguments.directory,
-                          counted(index.info().num_tuples, "row")));
-  out.write(log_text(arguments.directory, index.recovery()));
-  out.finish();
-  return faults.empty() ? ExitCode::ok : ExitCode::bad_data;
+    text += fmt::format("{}: no fault found in {}\n", arguments.directory,
+                        counted(index.info().num_tuples, "row"));
+  text += log_text(arguments.directory, index.recovery());
+  return print_result(text, faults.empty() ? ExitCode::ok : ExitCode::bad_data);
 }
 
 }  // namespace

@@ -1,0 +1,63 @@
+#include "tools/streams.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+
+#include "culmen/error.h"
+
+namespace culmen::tools {
+namespace {
+
+void wait_until_writable(int file) {
+  pollfd waiting{file, POLLOUT, 0};
+  ::poll(&waiting, 1, -1);
+}
+
+bool is_closed(int file) {
+  return ::fcntl(file, F_GETFD) < 0 && errno == EBADF;
+}
+
+}  // namespace
+
+void prepare_streams() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // of a file as large as ulimit -f allows
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (!is_closed(stream)) continue;
+    // Gets the lowest free number, which is that of the stream.
+    if (::open("/dev/null", O_WRONLY) < 0)
+      throw IoError("cannot open /dev/null: " + std::generic_category().message(errno));
+  }
+}
+
+bool stdout_is_terminal() {
+  return ::isatty(STDOUT_FILENO) != 0;
+}
+bool stderr_is_terminal() {
+  return ::isatty(STDERR_FILENO) != 0;
+}
+
+int write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t num_written = ::write(file, bytes.data(), bytes.size());
+    if (num_written >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(num_written));
+    } else if (errno == EAGAIN) {
+      wait_until_writable(file);
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+void write_message(std::string_view text) noexcept {
+  static_cast<void>(write_all(STDERR_FILENO, text));
+}
+
+}  // namespace culmen::tools
