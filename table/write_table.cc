@@ -22,6 +22,7 @@
 
 #include <tbb/parallel_pipeline.h>
 
+#include "base/descriptor.h"
 #include "base/floating_point_scope.h"
 #include "culmen/error.h"
 #include "culmen/table_io.h"
@@ -84,7 +85,8 @@ class Output {
     do {
       temporary_path_ =
           path_ + "." + std::to_string(::getpid()) + "-" + std::to_string(next_number++) + ".tmp";
-      descriptor_ = ::open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      descriptor_ = above_standard_streams(
+          ::open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     } while (descriptor_ < 0 && errno == EEXIST);
     if (descriptor_ < 0) throw_io_error(path_, "create", errno);
   }

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "culmen/error.h"
 #include "index/storage/file_system.h"
 
@@ -63,10 +64,10 @@ struct stat status_of(const Descriptor& file, const std::string& path) {
 
 // O_NONBLOCK: opening a pipe or a device that somebody put here must not wait for its other end.
 Descriptor open_regular(int directory, const std::string& name, int flags, const std::string& path) {
-  Descriptor file(uninterrupted([&] {
+  Descriptor file(above_standard_streams(uninterrupted([&] {
     return ::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
                     kFileMode);
-  }));
+  })));
   if (file.get() < 0 && errno == ELOOP) throw FormatError(path + " is a symbolic link, not a regular file");
   if (file.get() < 0) throw_system_error("open", path, errno);
   if (!S_ISREG(status_of(file, path).st_mode)) throw FormatError(path + " is not a regular file");

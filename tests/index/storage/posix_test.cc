@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
@@ -142,6 +143,42 @@ TEST_F(Posix, RefusesEveryKindOfFileButARegularOne) {
     fs::rename(moved, file);
     EXPECT_EQ(complaint(), "");
   }
+}
+
+// As a daemon does that closes what it does not use.
+class ClosedStreams {
+ public:
+  ClosedStreams() {
+    for (int stream = 0; stream < 3; ++stream) {
+      kept_[stream] = ::fcntl(stream, F_DUPFD_CLOEXEC, 3);
+      ::close(stream);
+    }
+  }
+  ~ClosedStreams() {
+    for (int stream = 0; stream < 3; ++stream) {
+      if (kept_[stream] < 0) continue;
+      ::dup2(kept_[stream], stream);
+      ::close(kept_[stream]);
+    }
+  }
+
+ private:
+  std::array<int, 3> kept_{};
+};
+
+TEST_F(Posix, WritesIntoNoFileWithTheNumberOfAStandardStream) {
+  fs::create_directory(index_);
+  std::array<ssize_t, 3> written{};
+  {
+    const ClosedStreams closed;
+    const auto directory = posix().open_directory(index_);
+    const auto lock = directory->lock("LOCK");
+    std::vector<std::unique_ptr<WritableFile>> files;
+    for (const char* name : {"a", "b", "c"}) files.push_back(directory->create(name));
+    for (int stream = 0; stream < 3; ++stream) written[stream] = ::write(stream, "stray", 5);
+  }
+  EXPECT_EQ(written, (std::array<ssize_t, 3>{-1, -1, -1}));
+  for (const char* name : {"a", "b", "c"}) EXPECT_EQ(fs::file_size(fs::path(index_) / name), 0u) << name;
 }
 
 TEST_F(Posix, RefusesToWriteThroughALinkCalledLock) {
