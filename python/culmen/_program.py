@@ -3,6 +3,7 @@ reach it through pipes as CSV that keeps every digit."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -48,8 +49,15 @@ def _write(file: str, pipe: str) -> None:
             pass  # the program has read enough, and says why
         except (ImportError, OSError, ValueError) as error:
             problem = "this takes pyarrow: pip install pyarrow" if isinstance(error, ImportError) else error
-            print(f"culmen: {file}: {problem}", file=sys.stderr)
+            _say(f"culmen: {file}: {problem}")
             out.write(b'\n"the rest could not be read')  # no CSV: a part is not taken for the whole
+
+
+def _say(message: str) -> None:
+    """Writes to standard error, past Python's buffer: one that cannot be emptied changes the exit code."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            os.write(sys.stderr.fileno(), (message + "\n").encode(errors="backslashreplace"))
 
 
 def _convert(file: str, out: BinaryIO) -> None:

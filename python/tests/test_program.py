@@ -13,10 +13,9 @@ for part in ("feather", "parquet"):
     pytest.importorskip(f"pyarrow.{part}")
 
 
-def run(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "culmen", *map(str, arguments)], capture_output=True, text=True, timeout=60
-    )
+def run(*arguments, stderr=subprocess.PIPE):
+    command = [sys.executable, "-m", "culmen", *map(str, arguments)]
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, text=True, timeout=60)
 
 
 def test_is_the_program():
@@ -58,7 +57,10 @@ def test_says_what_is_wrong_and_does_not_hang(tmp_path):
     content[len(content) // 2 : len(content) // 2 + 4096] = bytes(4096)
     (tmp_path / "cut.parquet").write_bytes(content)
     failed = run("build", tmp_path / "cut.parquet", "-o", tmp_path / "index")
-    assert failed.returncode != 0 and "cut.parquet" in failed.stderr and not (tmp_path / "index").exists()
+    assert failed.returncode == 3 and "cut.parquet" in failed.stderr and not (tmp_path / "index").exists()
+    with open("/dev/full", "w") as full:  # a message that cannot be written makes a part no whole
+        assert run("build", tmp_path / "cut.parquet", "-o", tmp_path / "index", stderr=full).returncode == 3
+    assert not (tmp_path / "index").exists()
     pyarrow.parquet.write_table(pyarrow.table({"a": [1.0, None]}), tmp_path / "gap.parquet")
     failed = run("build", tmp_path / "gap.parquet", "-o", tmp_path / "index")
     assert failed.returncode != 0 and "gap.csv:3" in failed.stderr
