@@ -136,9 +136,10 @@ std::size_t expect_all_that_reach(Random& random, int num_terms) {
     EXPECT_LE(count, leaf.num_rows);
     const std::vector<std::uint32_t> listed(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count));
     for (std::uint32_t other = 0; other < leaf.num_rows; ++other)
-      if (scores[other] >= scores[r])
+      if (scores[other] >= scores[r]) {
         EXPECT_EQ(std::count(listed.begin(), listed.end(), other), 1)
             << "row " << other << ", terms " << num_terms;
+      }
     std::vector<simd::ScoredRow> scored(count + 1);
     scored.resize(simd::score_listed(leaf.values(), block_rows, listed, query, scores[r], scored.data()));
     for (const simd::ScoredRow& row : scored)

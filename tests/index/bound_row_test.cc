@@ -65,7 +65,9 @@ TEST(BoundRow, CoversEachBoundByLessThanOneStepOfItsCode) {
       const double coded = outward(row[c], extreme), exact = outward(bounds[c], extreme);
       ASSERT_GE(coded, exact);
       const double step = row.is_linear() ? least : std::max(least, (base - exact) / 32);
-      if (!is_outlier(row, c)) ASSERT_LE(coded - exact, step) << "trial " << trial << ", child " << c;
+      if (!is_outlier(row, c)) {
+        ASSERT_LE(coded - exact, step) << "trial " << trial << ", child " << c;
+      }
     }
     if (num_outliers == 0) continue;
     ++rows_with_outliers;
@@ -120,7 +122,9 @@ TEST(BoundRow, IsAsBeforeOnceAnOutlierHasGone) {
         ASSERT_GE(outward(row[child], extreme), outlier);
       }
       for (std::uint32_t c = 0; c < kFanOut; ++c)
-        if (c != changed[0] && c != changed[1]) ASSERT_EQ(row[c], before[c]) << "trial " << trial;
+        if (c != changed[0] && c != changed[1]) {
+          ASSERT_EQ(row[c], before[c]) << "trial " << trial;
+        }
       for (const std::uint32_t child : changed) row.set(child, bounds[child], kFanOut, extreme);
       for (std::uint32_t c = 0; c < kFanOut; ++c) ASSERT_EQ(row[c], before[c]) << "trial " << trial;
     }
@@ -163,7 +167,9 @@ TEST(BoundRow, KeepsMultiplesOfAPowerOfTwo) {
       for (std::uint32_t c = 0; c < bounds.size(); ++c) {
         const double multiple = static_cast<double>(row[c]) / quantum;
         ASSERT_EQ(multiple, std::round(multiple)) << "trial " << trial;
-        if (largest <= 3) ASSERT_EQ(row[c], bounds[c]);
+        if (largest <= 3) {
+          ASSERT_EQ(row[c], bounds[c]);
+        }
       }
       const auto changed = static_cast<std::uint32_t>(random.below(bounds.size()));
       bounds[changed] = static_cast<float>(quantum * random.between(-largest, largest));

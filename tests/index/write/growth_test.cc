@@ -114,7 +114,9 @@ TEST_P(Growth, KeepsPartitionsSmallAndLeavesFull) {
     EXPECT_LE(most_pages(*version), kMostPagesOfPartition);
     const std::size_t num_leaves = version->num_leaves, num_rows = rows_.size();
     const std::uint32_t num_partitions = version->partitioner->num_partitions();
-    if (GetParam().splits) EXPECT_GT(num_partitions, partitions_before);
+    if (GetParam().splits) {
+      EXPECT_GT(num_partitions, partitions_before);
+    }
     EXPECT_LT(static_cast<double>(num_leaves), 1.25 * static_cast<double>(num_rows) / version->block_rows);
     empty_partitions_and_fill_some(writer);
   }
@@ -158,7 +160,9 @@ TEST_P(Growth, AnswersAsTheOracleAndGoesOnWhenOpenedAgain) {
     const Index opened = Index::open(path);
     ASSERT_EQ(opened.verify(), std::vector<std::string>());
     EXPECT_EQ(opened.info().num_tuples, all.ids.size());
-    if (checkpoint) EXPECT_EQ(opened.info().num_partitions, index.info().num_partitions);
+    if (checkpoint) {
+      EXPECT_EQ(opened.info().num_partitions, index.info().num_partitions);
+    }
     const Oracle oracle(all.view(), false);
     for (const Engine engine : kEngines)
       for (const double sign : {1.0, -1.0}) {

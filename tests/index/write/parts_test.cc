@@ -232,7 +232,7 @@ TEST(Slots, AreFreeAsSoonAsNoVersionReadsThemAndNotBefore) {
   struct Version {
     std::uint64_t number = 0;
     Over over = std::make_shared<std::atomic<bool>>(false);
-    std::set<std::uint32_t> reads;
+    std::set<std::uint32_t> reads = {};
   };
   std::vector<Version> alive;
   Version base;
