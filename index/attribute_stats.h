@@ -56,13 +56,14 @@ struct BoundUnit {
   }
 };
 
-// Whether no sum of the attributes, measured in their units, can round in binary64: all are multiples of one
-// power of two, and together small enough.
+// Whether no sum of the attributes, measured in their units, can round in binary64: values and origins are multiples of
+// one power of two, and together small enough.
 inline bool sums_are_exact(std::span<const AttributeStats> stats, std::span<const BoundUnit> units) {
   int quantum = kNoQuantum;
   double extent = 0;
   for (std::size_t i = 0; i < stats.size(); ++i) {
-    quantum = std::min(quantum, stats[i].quantum - units[i].exponent);
+    const int finest = std::min(stats[i].quantum, quantum_exponent(units[i].origin));
+    quantum = std::min(quantum, finest - units[i].exponent);
     extent += std::fmax(std::fabs(units[i].to_units(stats[i].minimum)),
                         std::fabs(units[i].to_units(stats[i].maximum)));
   }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -368,17 +369,11 @@ void Partitioner::add(const LaterCut& cut) {
   cut_node_above_.push_back(number);
 }
 
-template <typename Value>
-std::uint32_t Partitioner::later_partition(std::uint32_t partition, const Value& value) const {
-  std::uint32_t next = cut_node_of_[partition];
-  if (next == kNone) return partition;
-  while (true) {
-    const CutNode& node = cut_nodes_[next];
-    const auto after = std::upper_bound(node.cuts.begin(), node.cuts.end(), value(node.attribute));
-    const std::uint32_t child = node.children[static_cast<std::size_t>(after - node.cuts.begin())];
-    if ((child & kIsNode) == 0) return child;
-    next = child & ~kIsNode;
-  }
+std::vector<std::uint32_t> Partitioner::origins() const {
+  std::vector<std::uint32_t> origins(num_partitions_);
+  std::iota(origins.begin(), origins.end(), 0U);
+  for (const LaterCut& cut : later_cuts_) origins.push_back(origins[cut.partition]);
+  return origins;
 }
 
 std::vector<std::uint32_t> Partitioner::order() const {

@@ -72,6 +72,11 @@ class Partitioner {
     return num_partitions_ + static_cast<std::uint32_t>(later_cuts_.size());
   }
   const std::vector<LaterCut>& later_cuts() const { return later_cuts_; }
+  // Of each partition, the one that the levels made and that it was cut from; of those that they made, itself.
+  std::vector<std::uint32_t> origins() const;
+  // Where the later cuts send a tuple that the levels put into `partition`. value(i) is attribute i.
+  template <typename Value>
+  std::uint32_t later_partition(std::uint32_t partition, const Value& value) const;
   // Later cuts within later cuts by other attributes: more would only make rows slow to place.
   static constexpr int kMostLaterDepth = 32;
   // Whether a partition can be cut so deep once more.
@@ -99,8 +104,6 @@ class Partitioner {
     return scaled_to_one(value, minimum_[attribute], inverse_[attribute]);
   }
   TupleChunk scaled(const TupleChunk& tuples) const;
-  template <typename Value>
-  std::uint32_t later_partition(std::uint32_t partition, const Value& value) const;
   bool can_add(const LaterCut& cut) const;
   void add(const LaterCut& cut);
   bool joins_node_above(const LaterCut& cut) const;
@@ -138,6 +141,19 @@ OrderKey Partitioner::order_of(const Value& value) const {
     sum += x;
   }
   return pack_order(largest, sum / static_cast<double>(minimum_.size()));
+}
+
+template <typename Value>
+std::uint32_t Partitioner::later_partition(std::uint32_t partition, const Value& value) const {
+  std::uint32_t next = later_cuts_.empty() ? kNone : cut_node_of_[partition];
+  if (next == kNone) return partition;
+  while (true) {
+    const CutNode& node = cut_nodes_[next];
+    const auto after = std::upper_bound(node.cuts.begin(), node.cuts.end(), value(node.attribute));
+    const std::uint32_t child = node.children[static_cast<std::size_t>(after - node.cuts.begin())];
+    if ((child & kIsNode) == 0) return child;
+    next = child & ~kIsNode;
+  }
 }
 
 // Levels for about `num_partitions` partitions and not more: shells, then halves.

@@ -124,8 +124,6 @@ void Verifier::check_units() {
     const BoundUnit& unit = s_.units[i];
     if (unit.unit != std::ldexp(1.0, unit.exponent) || unit.inverse != std::ldexp(1.0, -unit.exponent))
       fault("index", "the bound unit of \"" + s_.attributes[i].name + "\" is not the power of two it says");
-    if (s_.exact_sums && quantum_exponent(unit.origin) < s_.stats[i].quantum)
-      fault("index", "the origin of \"" + s_.attributes[i].name + "\" is finer than the index's quantum");
   }
   if (s_.exact_sums && !sums_are_exact(s_.stats, s_.units))
     fault("index", "sums are said to be exact, but can round");
@@ -193,10 +191,10 @@ void Verifier::check_rows(std::size_t leaf, const T* highest, const T* lowest) {
         fault(leaf_name(leaf),
               "row " + std::to_string(r) + ": \"" + name + "\" is finer than the index's quantum");
     }
-    if (*std::max_element(column, column + num_rows) > highest[i])
-      fault(leaf_name(leaf), "\"" + name + "\" exceeds the leaf's maximum");
-    if (*std::min_element(column, column + num_rows) < lowest[i])
-      fault(leaf_name(leaf), "\"" + name + "\" falls below the leaf's minimum");
+    if (*std::max_element(column, column + num_rows) != highest[i])
+      fault(leaf_name(leaf), "the largest value of \"" + name + "\" is not the leaf's maximum");
+    if (*std::min_element(column, column + num_rows) != lowest[i])
+      fault(leaf_name(leaf), "the smallest value of \"" + name + "\" is not the leaf's minimum");
     if (std::any_of(column + num_rows, column + block_rows(), [](T value) { return value != 0; }))
       fault(leaf_name(leaf), "\"" + name + "\" is not zero where there is no row");
   }
@@ -227,6 +225,7 @@ void Verifier::check_order(std::size_t position) {
   }
 }
 
+// What a leaf says of those behind it covers the next one, and what that one says.
 template <typename T>
 void Verifier::check_thresholds(std::size_t partition) {
   const PartitionRange& range = s_.order().partitions[partition];
@@ -238,16 +237,17 @@ void Verifier::check_thresholds(std::size_t partition) {
        position-- > range.first_leaf;) {
     const std::uint32_t leaf = leaves_[position];
     if (s_.leaf(leaf).suffix_min_id > min_id)
-      fault(leaf_name(leaf), "a later leaf holds a smaller id than it says");
+      fault(leaf_name(leaf), "the next leaf holds or announces a smaller id than it says");
     for (std::size_t i = 0; i < d; ++i) {
       if (!(s_.corner<T>(leaf, Corner::suffix_maximum)[i] >= highest[i]) ||
           !(s_.corner<T>(leaf, Corner::suffix_minimum)[i] <= lowest[i]))
         fault(leaf_name(leaf),
-              "the threshold tuple does not cover \"" + s_.attributes[i].name + "\" of a later leaf");
-      highest[i] = std::max(highest[i], s_.corner<T>(leaf, Corner::maximum)[i]);
-      lowest[i] = std::min(lowest[i], s_.corner<T>(leaf, Corner::minimum)[i]);
+              "the threshold tuple does not cover \"" + s_.attributes[i].name +
+                  "\" of the next leaf and of its threshold tuple");
+      highest[i] = std::max(s_.corner<T>(leaf, Corner::suffix_maximum)[i], s_.corner<T>(leaf, Corner::maximum)[i]);
+      lowest[i] = std::min(s_.corner<T>(leaf, Corner::suffix_minimum)[i], s_.corner<T>(leaf, Corner::minimum)[i]);
     }
-    min_id = std::min(min_id, s_.leaf(leaf).min_id);
+    min_id = std::min(s_.leaf(leaf).suffix_min_id, s_.leaf(leaf).min_id);
   }
 }
 

@@ -56,6 +56,10 @@ class LeafReader {
     file_.check_digest();
     take_headers();
     check_partitions();
+    visit_value_type(snapshot_, [this]<typename T>(T) {
+      check_ranges<T>();
+      check_later_cuts<T>();
+    });
     return manifest_.has_labels ? label_bytes() : std::vector<std::uint64_t>();
   }
 
@@ -83,7 +87,8 @@ class LeafReader {
     write_leaf_codes(blocks, leaf, record.num_rows);
   }
 
-  // In the range of its leaf's corners, and so in that of the index. NaN fails every comparison.
+  // Corners are the smallest and the largest of the leaf's values: writers find by them what is left of the index's range
+  // when the row with its minimum or maximum goes. NaN fails every comparison.
   template <typename T>
   void check_values(std::uint64_t leaf, const std::byte* payload) const {
     const std::uint64_t num_rows = records_[leaf].num_rows, leaf_rows = block_rows();
@@ -94,10 +99,17 @@ class LeafReader {
       const T* column = reinterpret_cast<const T*>(payload + layout_.values_offset()) + i * leaf_rows;
       const T maximum = corners[static_cast<std::size_t>(Corner::maximum) * d + i],
               minimum = corners[static_cast<std::size_t>(Corner::minimum) * d + i];
-      for (std::uint64_t r = 0; r < num_rows; ++r) good &= (column[r] >= minimum) & (column[r] <= maximum);
+      bool has_maximum = false, has_minimum = false;
+      for (std::uint64_t r = 0; r < num_rows; ++r) {
+        good &= (column[r] >= minimum) & (column[r] <= maximum);
+        has_maximum |= column[r] == maximum;
+        has_minimum |= column[r] == minimum;
+      }
+      good &= has_maximum & has_minimum;
       for (std::uint64_t r = num_rows; r < leaf_rows; ++r) good &= column[r] == 0;
     }
-    if (!good) fail(leaf, layout_.values_offset(), "a value outside of its leaf's corners");
+    if (!good)
+      fail(leaf, layout_.values_offset(), "values of which the leaf's corners are not the smallest and largest");
   }
 
   // The next id that is given to a row must be that of no other.
@@ -180,7 +192,8 @@ class LeafReader {
     });
   }
 
-  // Rows go on in key order from leaf to leaf, and what a leaf says of those behind it covers them.
+  // Rows go on in key order from leaf to leaf. What a leaf says of those behind it covers the next one, and what that one
+  // says: writers that find a new row covered by a leaf look at none of those before it.
   template <typename T>
   void check_leaves(std::uint64_t first, std::uint64_t end) const {
     const std::size_t d = manifest_.attributes.size();
@@ -195,12 +208,50 @@ class LeafReader {
       for (std::size_t i = 0; i < d; ++i) {
         covers &= corner(Corner::suffix_maximum)[i] >= highest[i];
         covers &= corner(Corner::suffix_minimum)[i] <= lowest[i];
-        highest[i] = std::max(highest[i], corner(Corner::maximum)[i]);
-        lowest[i] = std::min(lowest[i], corner(Corner::minimum)[i]);
+        highest[i] = std::max(corner(Corner::suffix_maximum)[i], corner(Corner::maximum)[i]);
+        lowest[i] = std::min(corner(Corner::suffix_minimum)[i], corner(Corner::minimum)[i]);
       }
-      if (!covers) fail(leaf, layout_.corners_offset(), "a threshold tuple that does not cover later leaves");
-      min_id = std::min(min_id, records_[leaf].min_id);
+      if (!covers)
+        fail(leaf, layout_.corners_offset(),
+             "a threshold tuple that does not cover the next leaf and its threshold tuple");
+      min_id = std::min(records_[leaf].suffix_min_id, records_[leaf].min_id);
     }
+  }
+
+  // Scale::minmax needs the range of each attribute as it is.
+  template <typename T>
+  void check_ranges() const {
+    if (manifest_.num_leaves == 0) return;
+    tbb::parallel_for(std::size_t{0}, manifest_.attributes.size(), [this](std::size_t i) {
+      const AttributeStats& stats = manifest_.stats[i];
+      double lowest = stats.maximum, highest = stats.minimum;
+      for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves; ++leaf) {
+        lowest = std::min(lowest, static_cast<double>(snapshot_.corner<T>(leaf, Corner::minimum)[i]));
+        highest = std::max(highest, static_cast<double>(snapshot_.corner<T>(leaf, Corner::maximum)[i]));
+      }
+      if (lowest != stats.minimum || highest != stats.maximum)
+        throw_damaged(file_.path(), 0,
+                      "the values of \"" + manifest_.attributes[i].name +
+                          "\" have another range than the manifest says");
+    });
+  }
+
+  // A partition that is cut further is cut where its rows are, which must be between the cuts that made it. Corners are
+  // values: where both of them belong, all rows of the leaf do.
+  template <typename T>
+  void check_later_cuts() const {
+    const Partitioner& partitioner = *snapshot_.partitioner;
+    if (partitioner.later_cuts().empty()) return;
+    const std::vector<std::uint32_t> origins = partitioner.origins();
+    tbb::parallel_for(std::uint64_t{0}, manifest_.num_leaves, [&](std::uint64_t leaf) {
+      const std::uint32_t partition = records_[leaf].partition;
+      for (const Corner which : {Corner::minimum, Corner::maximum}) {
+        const T* corner = snapshot_.corner<T>(leaf, which);
+        const auto value = [corner](std::size_t i) { return static_cast<double>(corner[i]); };
+        if (partitioner.later_partition(origins[partition], value) != partition)
+          fail(leaf, layout_.values_offset(), "rows on the wrong side of a later cut");
+      }
+    });
   }
 
   std::vector<std::uint64_t> label_bytes() const {

@@ -83,9 +83,9 @@ std::vector<Damage> damages() {
       Damage{"num_tuples", [](Snapshot& s) { s.num_tuples += 1; }, "tuples"},
       Damage{"partition_of_a_leaf", [](Snapshot& s) { s.blocks->leaf(2).partition += 1; }, "partition"},
       Damage{"corner_maximum", [](Snapshot& s) { corner_of(s, 6, Corner::maximum)[1] = 0; },
-             "exceeds the leaf's maximum"},
+             "is not the leaf's maximum"},
       Damage{"corner_minimum", [](Snapshot& s) { corner_of(s, 6, Corner::minimum)[1] = 1; },
-             "falls below the leaf's minimum"},
+             "is not the leaf's minimum"},
       Damage{"code", [](Snapshot& s) { s.blocks->codes(5)[3] ^= 0x10; }, "leaf 5: its codes"},
       Damage{"threshold", [](Snapshot& s) { corner_of(s, 0, Corner::suffix_maximum)[2] = -1; }, "leaf 0"},
       Damage{"low_threshold", [](Snapshot& s) { corner_of(s, 0, Corner::suffix_minimum)[2] = 1; }, "leaf 0"},
@@ -117,7 +117,7 @@ std::vector<Damage> damages() {
                s.exact_sums = true;
                s.units[0].origin = 0x1p-80;
              },
-             "origin"},
+             "can round"},
       Damage{"unit", [](Snapshot& s) { s.units[0].unit *= 2; }, ""}};
 }
 
