@@ -116,6 +116,8 @@ inline constexpr const char* kCurrentName = "CURRENT";
 inline constexpr const char* kNewCurrentName = "CURRENT-new";
 inline constexpr const char* kLockName = "LOCK";
 inline constexpr std::uint64_t kMaxNumber = 999'999'999'999'999'999;  // of a snapshot, of a log
+// No index gets so far by itself: whoever claims more, or goes on from there, is refused.
+inline constexpr std::uint64_t kMaxVersion = std::uint64_t{1} << 62;
 std::string manifest_name(std::uint64_t snapshot_number);
 std::string file_name(FileKind kind, std::uint64_t snapshot_number);
 // The snapshot number in a name of a manifest or a block file; 0 for any other name.

@@ -28,6 +28,7 @@ constexpr std::size_t kMaxValues = 10'000;
 constexpr std::uint64_t kMaxLeaves = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMaxTuples = kMaxLeaves * kMaxBlockRows;
 constexpr int kMaxUnitExponent = 1000;
+constexpr std::uint64_t kMaxRoundedValues = std::uint64_t{1} << 62;
 
 constexpr EnumNames<Preference, 2> kPreferences = {"preference",
                                                    {{{"high", Preference::high}, {"low", Preference::low}}}};
@@ -364,6 +365,7 @@ std::uint64_t Manifest::file_bytes() const {
 Manifest describe(const Snapshot& snapshot) {
   Manifest manifest;
   manifest.facts() = snapshot.facts();
+  manifest.rounded_values = std::min(manifest.rounded_values, kMaxRoundedValues);  // a log may claim any number
   manifest.num_leaves = snapshot.num_leaves;
   manifest.level_nodes.resize(static_cast<std::size_t>(snapshot.height));
   for (std::uint32_t node : snapshot.order().nodes)
@@ -417,7 +419,7 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
   manifest.snapshot = {all.hex<Uuid>("uuid"), all.count("snapshot", kMaxNumber, 1)};
   // Earlier programs did not write it: then each snapshot counts as an index of its own.
   manifest.index_uuid = all.has("index_uuid") ? all.hex<Uuid>("index_uuid") : manifest.snapshot.uuid;
-  manifest.version = all.count("version", std::uint64_t{1} << 62);
+  manifest.version = all.count("version", kMaxVersion);
   manifest.next_id = all.integer("next_id", std::numeric_limits<std::int64_t>::min(),
                                  std::numeric_limits<std::int64_t>::max());
   const Members log = all.object("log");
@@ -434,7 +436,7 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
   if (manifest.block_rows % 16 != 0) all.fail_on("block_rows", "is not a multiple of 16");
   all.integer("fan_out", kFanOut, kFanOut);
   manifest.num_tuples = all.count("tuples", kMaxTuples);
-  manifest.rounded_values = all.count("rounded_values", std::uint64_t{1} << 62);
+  manifest.rounded_values = all.count("rounded_values", kMaxRoundedValues);
   manifest.num_leaves = all.count("leaves", kMaxLeaves);
   if (manifest.num_tuples < manifest.num_leaves ||
       manifest.num_tuples > manifest.num_leaves * manifest.block_shape().block_rows)

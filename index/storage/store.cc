@@ -177,8 +177,16 @@ void Store::retire_files(const LogName& first_log) {
   remove_logs(*directory_, 0, first_log.number);
 }
 
+// What would be refused when the index is opened is not written.
+void Store::require_room_for(std::uint64_t version) const {
+  if (version > kMaxVersion)
+    throw IoError(directory_->path() + " says that it has had " + std::to_string(kMaxVersion) +
+                  " versions, and no more can be told apart; save its rows as a new index");
+}
+
 void Store::append(std::span<const LogRecord> group) {
   CULMEN_ASSERT(lock_ != nullptr);
+  require_room_for(last_version() + group.size());
   log_->append(group);
 }
 
@@ -227,6 +235,7 @@ void Store::finish_checkpoint(const Snapshot& snapshot) {
 
 void Store::replace(const Snapshot& snapshot) {
   CULMEN_ASSERT(lock_ != nullptr && snapshot.version > last_version());
+  require_room_for(snapshot.version);
   log_->sync();
   last_log_number_ = number_after(last_log_number_, *directory_);
   last_snapshot_number_ = number_after(last_snapshot_number_, *directory_);

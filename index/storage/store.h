@@ -123,6 +123,7 @@ class Store {
   void require_last_log() const;
   void start_writing();
   void retire_files(const LogName& first_log);
+  void require_room_for(std::uint64_t version) const;
 
   FileSystem& file_system_;
   const std::unique_ptr<Directory> directory_;

@@ -338,6 +338,33 @@ TEST(LyingIndex, OfRowsOfBoundsThatNoWriterMakesIsRefused) {
   EXPECT_TRUE(is_named(with_row(Extreme::maximum, std::numeric_limits<float>::quiet_NaN(), 0)));
 }
 
+// The last version there is: no batch and no compaction makes one that could not be read again.
+TEST(LyingIndex, OfNoFurtherVersionsTakesNoChange) {
+  const std::shared_ptr<Snapshot> snapshot = make_snapshot(kShape);
+  snapshot->version = kMaxVersion;
+  MemoryFileSystem system;
+  save(*snapshot, system, "index", false);
+  for (const bool compacts : {false, true}) {
+    LiveIndex index(system, "index", {.writable = true, .num_threads = 1});
+    if (compacts) {
+      EXPECT_THROW(index.compact(), IoError);
+    } else {
+      EXPECT_THROW(index.write(WriteBatch().erase(std::vector<std::int64_t>{-50}), {}), IoError);
+    }
+    EXPECT_NO_THROW(index.close());
+    EXPECT_EQ(LiveIndex(system, "index", {}).published()->get()->num_tuples, kShape.rows);
+  }
+  snapshot->version = kMaxVersion + 1;
+  MemoryFileSystem other;
+  save(*snapshot, other, "index", false);
+  EXPECT_THROW(load(other, "index"), FormatError);
+}
+
+// A count that only tells people something.
+TEST(LyingIndex, OfMoreRoundedValuesThanThereCanBeIsWrittenSoThatItCanBeRead) {
+  EXPECT_EQ(complaint(kShape, [](Snapshot& s) { s.rounded_values = std::numeric_limits<std::uint64_t>::max(); }), "");
+}
+
 // Single children, one above the other.
 void raise(Snapshot& s, int num_levels) {
   for (; num_levels > 0; --num_levels) {
