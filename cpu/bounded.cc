@@ -1,7 +1,5 @@
 #include "cpu/bounded.h"
 
-#include <optional>
-
 #include "cpu/frontier.h"
 #include "cpu/leaf_visit.h"
 #include "cpu/node_children.h"
@@ -54,7 +52,7 @@ class BoundedSearch {
   }
 
   // The chain bound carries a margin for rounding, so among full ties it never equals the k-th score. The
-  // corner's score carries none: where tuples are alike it shows that the leaf can only tie, and then the ids
+  // corner's score carries none: where tuples are alike it shows that the leaf or node can only tie, and then the ids
   // decide. Far from the floor rounding decides nothing, and the corner is not worth a cache miss.
   bool could_tie(double bound) const {
     return (!query_.bound.exact || query_.bound.capped) && best_.full() &&
@@ -62,53 +60,22 @@ class BoundedSearch {
   }
 
   bool is_tied_out(NodeRef parent, std::uint32_t child) const {
-    const double corner =
-        corner_score<T>(snapshot_, query_, parent.children()[child], Corner::maximum, Corner::minimum);
-    return best_.excludes(corner, parent.min_ids()[child]);
+    const std::uint32_t slot = parent.children()[child];
+    const bool is_leaf = parent.header().level == 1;
+    const auto corner = [&](Corner which) {
+      return is_leaf ? snapshot_.corner<T>(slot, which) : snapshot_.node_corner<T>(slot, which);
+    };
+    const double best = corner_score(query_, corner(Corner::maximum), corner(Corner::minimum));
+    return best_.excludes(best, parent.min_ids()[child]);
   }
 
-  std::uint32_t last_leaf(NodeRef parent, std::uint32_t child) const {
-    std::uint32_t slot = parent.children()[child];
-    for (std::uint32_t level = parent.header().level; level > 1; --level) {
-      const NodeRef node = snapshot_.node(slot);
-      slot = node.children()[node.header().num_children - 1];
-    }
-    return slot;
-  }
-
-  // Whether all later leaves of the leaf's partition are out, by its threshold.
-  bool is_later_tied_out(std::uint32_t leaf) const {
-    const double threshold =
-        corner_score<T>(snapshot_, query_, leaf, Corner::suffix_maximum, Corner::suffix_minimum);
-    return best_.excludes(threshold, snapshot_.leaf(leaf).suffix_min_id);
-  }
-
-  // Whether all that is below the children after this one is: leaves come in the order of partitions.
-  bool is_rest_tied_out(NodeRef parent, std::uint32_t child) const {
-    const std::uint32_t leaf = last_leaf(parent, child);
-    const std::uint32_t last = last_leaf(parent, parent.header().num_children - 1);
-    return snapshot_.leaf(leaf).partition == snapshot_.leaf(last).partition && is_later_tied_out(leaf);
-  }
-
-  // Whether the top, this child of `parent`, is tied out. Where one leaf is, its neighbours often are: all
-  // that are left of its parent are looked at together. One at a time, each would cost a way through the
-  // heap.
+  // Whether the top, this child of `parent`, is tied out. Where one is, its neighbours often are: all that are left of
+  // its parent are looked at together. One at a time, each would cost a way through the heap.
   bool leave_out_ties(NodeRef parent, std::uint32_t top) {
-    if (parent.header().level > 1) {
-      if (top == 0 || !is_rest_tied_out(parent, top - 1)) return false;
-      frontier_.leave_out_of_top([&](std::uint32_t child) { return child >= top; });
-      return true;
-    }
     if (!is_tied_out(parent, top)) return false;
-    std::optional<std::uint32_t> finished;  // a partition of which no later leaf is left
-    stats_.leaves_tied_out += frontier_.leave_out_of_top([&](std::uint32_t child) {
-      const std::uint32_t leaf = parent.children()[child];
-      const std::uint32_t partition = snapshot_.leaf(leaf).partition;
-      if (partition == finished) return true;
-      if (!is_tied_out(parent, child)) return false;
-      if (is_later_tied_out(leaf)) finished = partition;
-      return true;
-    });
+    const std::uint64_t count =
+        frontier_.leave_out_of_top([&](std::uint32_t child) { return is_tied_out(parent, child); });
+    if (parent.header().level == 1) stats_.leaves_tied_out += count;
     return true;
   }
 

@@ -6,21 +6,22 @@
 #include "base/floating_point_scope.h"
 #include "cpu/leaf_visit.h"
 #include "cpu/parallel_topk.h"
+#include "index/thresholds.h"
 
 namespace culmen::cpu {
 namespace {
 
 template <typename T>
 void walk_partition(const Snapshot& snapshot, const ResolvedQuery& query, const PartitionRange& partition,
-                    PrivateSearch<TopK>& search) {
+                    const Thresholds& thresholds, PrivateSearch<TopK>& search) {
   for (std::uint32_t i = 0; i < partition.num_leaves; ++i) {
-    const std::uint32_t leaf = snapshot.order().leaves[partition.first_leaf + i];
+    const std::size_t position = partition.first_leaf + std::size_t{i};
+    const std::uint32_t leaf = snapshot.order().leaves[position];
     visit_leaf<T>(snapshot, query, FirstLook::values, leaf, search.best, search.stats);
-    const double threshold =
-        corner_score<T>(snapshot, query, leaf, Corner::suffix_maximum, Corner::suffix_minimum);
+    const double threshold = corner_score(query, thresholds.maximum<T>(position), thresholds.minimum<T>(position));
     ++search.stats.bounds_computed;
     search.stats.bytes_touched += query.terms.size() * sizeof(T);
-    if (search.best.excludes(threshold, snapshot.leaf(leaf).suffix_min_id)) return;
+    if (search.best.excludes(threshold, thresholds.min_id(position))) return;
   }
 }
 
@@ -34,13 +35,14 @@ std::size_t partitions_per_task(const Snapshot& snapshot) {
 std::vector<Hit> search_gta(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
   ParallelTopK<TopK> searches(query);
   const std::vector<PartitionRange>& partitions = snapshot.order().partitions;
+  const Thresholds& thresholds = snapshot.thresholds();
   visit_value_type(snapshot, [&]<typename T>(T) {
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, partitions.size(), partitions_per_task(snapshot)),
                       [&](const tbb::blocked_range<std::size_t>& range) {
                         const FloatingPointScope floating_point;
                         PrivateSearch<TopK>& mine = searches.local();
                         for (std::size_t p = range.begin(); p < range.end(); ++p)
-                          walk_partition<T>(snapshot, query, partitions[p], mine);
+                          walk_partition<T>(snapshot, query, partitions[p], thresholds, mine);
                       });
   });
   return searches.merge(stats);

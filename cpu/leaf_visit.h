@@ -109,14 +109,10 @@ void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook 
   stats.bytes_touched += num_scored * (query.terms.size() + query.where.size()) * sizeof(T);
 }
 
-// Rule A: the score's own chain over a corner of the leaf covers, without margin, every score in the leaf
-// (Corner::maximum, minimum) or in all later leaves of the partition (suffix_maximum, suffix_minimum), of rows that pass
-// the ranges.
+// Rule A: the score's own chain over the maxima and minima of some rows covers, without margin, the score of each of them
+// that passes the ranges.
 template <typename T>
-double corner_score(const Snapshot& snapshot, const ResolvedQuery& query, std::uint32_t leaf, Corner maximum,
-                    Corner minimum) {
-  const T* highest = snapshot.corner<T>(leaf, maximum);
-  const T* lowest = snapshot.corner<T>(leaf, minimum);
+double corner_score(const ResolvedQuery& query, const T* highest, const T* lowest) {
   double accumulator = query.offset;
   for (const Term& term : query.terms) {
     const double best = (term.weight > 0 ? highest : lowest)[term.attribute];

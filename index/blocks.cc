@@ -26,6 +26,7 @@ Blocks::Blocks(const BlockShape& shape, const BoundLayout& layout, std::size_t n
   corners_ = PageBuffer<std::byte>(0, capacity * kNumCorners * shape_.corner_bytes());
   codes_ = PageBuffer<std::uint16_t>(0, capacity * shape_.code_words() + kCodeWordsReadAtOnce);
   nodes_ = PageBuffer<std::byte>(0, node_capacity_ * node_bytes_);
+  node_corners_ = PageBuffer<std::byte>(0, node_capacity_ * kNumCorners * shape_.corner_bytes());
   if (shape_.has_labels) labels_ = PageBuffer<std::byte*>(0, capacity);
   grow_leaves(num_leaves);
   grow_nodes(num_nodes);
@@ -46,6 +47,7 @@ void Blocks::grow_leaves(std::size_t num_leaves) {
 
 void Blocks::grow_nodes(std::size_t num_nodes) {
   nodes_.grow(num_nodes * node_bytes_);
+  node_corners_.grow(num_nodes * kNumCorners * shape_.corner_bytes());
   num_nodes_ = std::max(num_nodes_, num_nodes);
 }
 

@@ -83,6 +83,14 @@ class Blocks {
   const std::uint16_t* codes(std::size_t slot) const { return codes_.data() + slot * shape_.code_words(); }
   std::uint16_t* codes(std::size_t slot) { return codes_.data() + slot * shape_.code_words(); }
 
+  // Of a node: see index/node_corners.h.
+  const std::byte* node_corners(std::size_t slot) const {
+    return node_corners_.data() + slot * kNumCorners * shape_.corner_bytes();
+  }
+  std::byte* node_corners(std::size_t slot) {
+    return node_corners_.data() + slot * kNumCorners * shape_.corner_bytes();
+  }
+
   NodeRef node(std::size_t slot) const { return {nodes_.data() + slot * node_bytes_}; }
   NodeAccess<std::byte> mutable_node(std::size_t slot) { return {nodes_.data() + slot * node_bytes_}; }
 
@@ -114,7 +122,7 @@ class Blocks {
   const std::size_t node_capacity_;
   std::size_t num_nodes_ = 0;
   PageBuffer<LeafHeader> leaves_;
-  PageBuffer<std::byte> values_, corners_, nodes_;
+  PageBuffer<std::byte> values_, corners_, nodes_, node_corners_;
   PageBuffer<std::int64_t> ids_;
   PageBuffer<std::uint16_t> codes_;
   PageBuffer<std::byte*> labels_;  // owned

@@ -196,6 +196,10 @@ struct BoundRow {
     encode(bounds, extreme, extreme == Extreme::maximum ? -HUGE_VALF : HUGE_VALF);
   }
 
+  // Returns true if no child is in the outer half of the range, as after one that was there has moved in: coded again from
+  // what the children really are, their bounds would be tighter.
+  bool is_coarse(std::uint32_t num_children) const;
+
   // Returns true if set() would change nothing, as a rule: it may return false all the same.
   bool is_tight(std::uint32_t child, float bound, Extreme extreme) const;
 

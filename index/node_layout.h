@@ -17,20 +17,12 @@ struct LeafHeader {
   std::uint32_t num_rows = 0;
   std::uint32_t partition = 0;
   std::int64_t min_id = kNoId;
-  std::int64_t suffix_min_id = kNoId;  // smallest id in all later leaves of the partition
-  std::uint64_t version = 0;           // that the leaf is new in; 0: older than this process's memory of it
+  std::uint64_t version = 0;  // that the leaf is new in; 0: older than this process's memory of it
 };
 
-// Corners of a leaf, each [num_attributes] values of the stored type.
-enum class Corner : int {
-  maximum,  // attribute-wise over the leaf
-  minimum,
-  // Over the suffix of the leaf: all later leaves of its partition. -inf if there is none. The paper's
-  // threshold tuple.
-  suffix_maximum,
-  suffix_minimum,  // the same for negative weights; +inf if there is none
-};
-inline constexpr int kNumCorners = 4;
+// Corners of a leaf or a node, each [num_attributes] values of the stored type: attribute-wise over all of its rows.
+enum class Corner : int { maximum, minimum };
+inline constexpr int kNumCorners = 2;
 
 // An inner node, `stride_bytes` long: NodeHeader, child ids, their smallest tuple ids, then the bounds rows.
 struct NodeHeader {

@@ -11,7 +11,7 @@
 namespace culmen {
 
 // Where a tuple stands: ascending by key, then by id. From the top bit: partition (20 bits), largest scaled
-// attribute (30, descending), sum of scaled attributes (14, descending). The sum puts alike tuples together
+// attribute (30, descending), sum of scaled attributes, none of them above 1 (14, descending). The sum puts alike tuples together
 // where the largest attribute is the same for many, as in tables full of ties.
 using OrderKey = std::uint64_t;
 inline constexpr int kPartitionBits = 20;
@@ -29,22 +29,33 @@ CULMEN_HOST_DEVICE inline OrderKey key_in(std::uint32_t partition, OrderKey orde
   return (OrderKey{partition} << (64 - kPartitionBits)) | (order & kOrderMask);
 }
 
-// Floats in [0, 1] are ordered as their bits, which end below 2^30.
-CULMEN_HOST_DEVICE inline std::uint64_t descending_bits(float zero_to_one) {
-  return ((std::uint64_t{1} << kLargestBits) - 1) - __builtin_bit_cast(std::uint32_t, zero_to_one);
+// Floats in [0, 2) are ordered as their bits, which end below 2^30.
+CULMEN_HOST_DEVICE inline std::uint64_t descending_bits(float zero_to_two) {
+  constexpr std::uint32_t kLast = (std::uint32_t{1} << kLargestBits) - 1;
+  const auto bits = __builtin_bit_cast(std::uint32_t, zero_to_two);
+  return kLast - (bits < kLast ? bits : kLast);
 }
 
-// Where a tuple stands within its partition: ascending. `largest` and `mean` are of its scaled attributes.
+// Where a tuple stands within its partition: ascending. `largest` is the largest scaled attribute, from 0 on, `mean` that
+// of all of them, each cut off at 1. What lies beyond the range, as the values of a column that always rises, is ordered
+// too: by 2 - 1 / largest, which is below 2.
 CULMEN_HOST_DEVICE inline OrderKey pack_order(double largest, double mean) {
+  const double zero_to_two = largest > 1.0 ? 2.0 - 1.0 / largest : largest;
   const auto sum_level = static_cast<std::uint64_t>(mean * ((1 << kSumBits) - 1));
-  return (descending_bits(static_cast<float>(largest)) << kSumBits) | (((1 << kSumBits) - 1) - sum_level);
+  return (descending_bits(static_cast<float>(zero_to_two)) << kSumBits) |
+         (((1 << kSumBits) - 1) - sum_level);
 }
 
 // `value`, with the range from `minimum` on scaled to 0..1; inverse = 1 / (half the range). Halves: the range
 // itself may overflow.
-CULMEN_HOST_DEVICE inline double scaled_to_one(double value, double minimum, double inverse) {
-  const double x = (value * 0.5 - minimum * 0.5) * inverse;
+CULMEN_HOST_DEVICE inline double scaled_value(double value, double minimum, double inverse) {
+  return (value * 0.5 - minimum * 0.5) * inverse;
+}
+CULMEN_HOST_DEVICE inline double cut_off_at_one(double x) {
   return x < 0.0 ? 0.0 : x < 1.0 ? x : 1.0;
+}
+CULMEN_HOST_DEVICE inline double scaled_to_one(double value, double minimum, double inverse) {
+  return cut_off_at_one(scaled_value(value, minimum, inverse));
 }
 
 // One level of a partitioner: each part so far is cut into `parts`, by `coordinate`, or by one of its own: of attribute

@@ -250,13 +250,13 @@ void Partitioner::keys(const TupleChunk& tuples, std::uint64_t first_row, std::u
   if (!later_cuts_.empty())
     for (std::size_t r = 0; r < rows; ++r)
       partition[r] = later_partition(partition[r], [&](std::size_t i) { return tuples(r, i); });
-  std::vector<double> largest(rows, 0.0);  // of values from 0 to 1
-  const TupleChunk& x = coordinates.scaled;
-  for (std::size_t i = 0; i < x.num_attributes(); ++i) {
-    const std::span<const double> values = x.attribute(i);
-    for (std::size_t r = 0; r < rows; ++r) largest[r] = std::max(largest[r], values[r]);
+  std::vector<double> largest(rows, 0.0);
+  for (std::size_t i = 0; i < tuples.num_attributes(); ++i) {
+    const std::span<const double> values = tuples.attribute(i);
+    for (std::size_t r = 0; r < rows; ++r)
+      largest[r] = std::max(largest[r], scaled_value(values[r], minimum_[i], inverse_[i]));
   }
-  const auto num_attributes = static_cast<double>(x.num_attributes());
+  const auto num_attributes = static_cast<double>(tuples.num_attributes());
   for (std::size_t r = 0; r < rows; ++r)
     out[r] = key_in(partition[r], pack_order(largest[r], coordinates.sum[r] / num_attributes));
 }

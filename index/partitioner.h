@@ -136,9 +136,9 @@ template <typename Value>
 OrderKey Partitioner::order_of(const Value& value) const {
   double largest = 0, sum = 0;
   for (std::size_t i = 0; i < minimum_.size(); ++i) {
-    const double x = scaled(value(i), i);
+    const double x = scaled_value(value(i), minimum_[i], inverse_[i]);
     largest = std::max(largest, x);
-    sum += x;
+    sum += cut_off_at_one(x);
   }
   return pack_order(largest, sum / static_cast<double>(minimum_.size()));
 }

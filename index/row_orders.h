@@ -23,9 +23,9 @@ void orders_of_rows(const Partitioner& partitioner, const T* values, std::size_t
     const T* column = values + i * stride;
     const double minimum = partitioner.minimum()[i], inverse = partitioner.inverse()[i];
     for (std::size_t r = 0; r < out.size(); ++r) {
-      const double x = scaled_to_one(static_cast<double>(column[r]), minimum, inverse);
+      const double x = scaled_value(static_cast<double>(column[r]), minimum, inverse);
       largest[r] = largest[r] < x ? x : largest[r];
-      sum[r] += x;
+      sum[r] += cut_off_at_one(x);
     }
   }
   for (std::size_t r = 0; r < out.size(); ++r)

@@ -1,5 +1,8 @@
 #include "index/snapshot.h"
 
+#include "base/exclusively.h"
+#include "index/thresholds.h"
+
 namespace culmen {
 namespace {
 
@@ -66,6 +69,13 @@ std::string_view Snapshot::label(std::uint64_t row) const {
 const TreeOrder& Snapshot::order() const {
   std::call_once(order_once_, [this] { order_ = walk(*this); });
   return order_;
+}
+
+const Thresholds& Snapshot::thresholds() const {
+  exclusively(thresholds_mutex_, [this] {
+    if (thresholds_ == nullptr) thresholds_ = std::make_shared<const Thresholds>(*this);
+  });
+  return *thresholds_;
 }
 
 }  // namespace culmen

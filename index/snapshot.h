@@ -25,6 +25,8 @@
 
 namespace culmen {
 
+class Thresholds;
+
 inline constexpr int kMaxBlockRows = 4096;
 static_assert(kMaxGroups * kMaxGroupSize >= kMaxAttributes);
 
@@ -79,7 +81,7 @@ struct Snapshot : IndexFacts, TreeRoot {
     const std::uint64_t leaf_bytes = sizeof(LeafHeader) + shape.leaf_bytes() +
                                      shape.block_rows * sizeof(std::int64_t) +
                                      kNumCorners * shape.corner_bytes();
-    return num_leaves * leaf_bytes + num_nodes * blocks->node_bytes();
+    return num_leaves * leaf_bytes + num_nodes * (blocks->node_bytes() + kNumCorners * shape.corner_bytes());
   }
 
   const LeafHeader& leaf(std::size_t leaf) const { return std::as_const(*blocks).leaf(leaf); }
@@ -93,6 +95,11 @@ struct Snapshot : IndexFacts, TreeRoot {
     return reinterpret_cast<const T*>(std::as_const(*blocks).corners(leaf)) +
            static_cast<std::size_t>(which) * attributes.size();
   }
+  template <typename T>
+  const T* node_corner(std::size_t node, Corner which) const {
+    return reinterpret_cast<const T*>(std::as_const(*blocks).node_corners(node)) +
+           static_cast<std::size_t>(which) * attributes.size();
+  }
   const std::uint16_t* leaf_codes(std::size_t leaf) const { return std::as_const(*blocks).codes(leaf); }
   const std::int64_t* leaf_ids(std::size_t leaf) const { return std::as_const(*blocks).ids(leaf); }
   // These take row = leaf * block_rows + position in the leaf.
@@ -102,10 +109,14 @@ struct Snapshot : IndexFacts, TreeRoot {
 
   // For readers of the whole tree. Computed when it is first asked for: a walk over all nodes.
   const TreeOrder& order() const;
+  // For `gta`. Computed when they are first asked for.
+  const Thresholds& thresholds() const;
 
  private:
   mutable std::once_flag order_once_;
+  mutable std::mutex thresholds_mutex_;
   mutable TreeOrder order_;
+  mutable std::shared_ptr<const Thresholds> thresholds_;
 };
 
 // Calls f with a value of the snapshot's stored type: visit_value_type(s, [&]<typename T>(T) { ... }).

@@ -32,8 +32,6 @@ class Verifier {
       visit_value_type(s_, [this]<typename T>(T) {
         tbb::parallel_for(std::size_t{0}, leaves_.size(),
                           [this](std::size_t position) { check_leaf<T>(position); });
-        tbb::parallel_for(std::size_t{0}, s_.order().partitions.size(),
-                          [this](std::size_t p) { check_thresholds<T>(p); });
       });
       tbb::parallel_for(std::size_t{0}, s_.attributes.size(), [this](std::size_t i) { check_range(i); });
       check_links();
@@ -63,8 +61,6 @@ class Verifier {
   template <typename T>
   void check_rows(std::size_t leaf, const T* highest, const T* lowest);
   void check_order(std::size_t position);
-  template <typename T>
-  void check_thresholds(std::size_t partition);
   void check_node(std::size_t node);
   void check_child_bounds(NodeRef node, std::uint32_t child, const std::string& where);
   void check_leaf_bounds(NodeRef node, std::uint32_t child, const std::string& where);
@@ -226,31 +222,6 @@ void Verifier::check_order(std::size_t position) {
 }
 
 // What a leaf says of those behind it covers the next one, and what that one says.
-template <typename T>
-void Verifier::check_thresholds(std::size_t partition) {
-  const PartitionRange& range = s_.order().partitions[partition];
-  const std::size_t d = s_.attributes.size();
-  std::vector<T> highest(d, -std::numeric_limits<T>::infinity()),
-      lowest(d, std::numeric_limits<T>::infinity());
-  std::int64_t min_id = kNoId;
-  for (std::size_t position = range.first_leaf + std::size_t{range.num_leaves};
-       position-- > range.first_leaf;) {
-    const std::uint32_t leaf = leaves_[position];
-    if (s_.leaf(leaf).suffix_min_id > min_id)
-      fault(leaf_name(leaf), "the next leaf holds or announces a smaller id than it says");
-    for (std::size_t i = 0; i < d; ++i) {
-      if (!(s_.corner<T>(leaf, Corner::suffix_maximum)[i] >= highest[i]) ||
-          !(s_.corner<T>(leaf, Corner::suffix_minimum)[i] <= lowest[i]))
-        fault(leaf_name(leaf),
-              "the threshold tuple does not cover \"" + s_.attributes[i].name +
-                  "\" of the next leaf and of its threshold tuple");
-      highest[i] = std::max(s_.corner<T>(leaf, Corner::suffix_maximum)[i], s_.corner<T>(leaf, Corner::maximum)[i]);
-      lowest[i] = std::min(s_.corner<T>(leaf, Corner::suffix_minimum)[i], s_.corner<T>(leaf, Corner::minimum)[i]);
-    }
-    min_id = std::min(s_.leaf(leaf).suffix_min_id, s_.leaf(leaf).min_id);
-  }
-}
-
 void Verifier::check_node(std::size_t index) {
   const NodeRef node = s_.node(index);
   const NodeHeader& header = node.header();

@@ -10,7 +10,6 @@ constexpr unsigned kThreads = 128;
 constexpr unsigned kWarpSize = 32;
 constexpr unsigned kWarps = kThreads / kWarpSize;
 constexpr unsigned kAllLanes = 0xffffffff;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Least {
   template <typename T>
@@ -115,53 +114,6 @@ __global__ void __launch_bounds__(kThreads) fill(const LeafTarget leaves, const 
   if (threadIdx.x == 0) leaves.header(leaf).min_id = min_id;
 }
 
-// By a warp, from the last leaf of a partition to the first, a leaf a lane: to(leaf) becomes the best of
-// from(leaf) over all later leaves, `none` if there are none.
-template <typename T, typename Better, typename From, typename To>
-__device__ void scan_suffix(const PartitionRange& range, T none, Better better, From&& from, To&& to) {
-  const std::uint32_t lane = threadIdx.x % kWarpSize;
-  T suffix = none;
-  for (std::uint32_t end = range.num_leaves; end > 0;) {
-    const std::uint32_t count = end < kWarpSize ? end : kWarpSize;
-    const std::uint32_t leaf = range.first_leaf + end - 1 - (lane < count ? lane : count - 1);
-    T best = from(leaf);  // of the lanes up to this one
-    for (unsigned step = 1; step < kWarpSize; step *= 2) {
-      const T other = __shfl_up_sync(kAllLanes, best, step);
-      if (lane >= step) best = better(best, other);
-    }
-    const T before = __shfl_up_sync(kAllLanes, best, 1);
-    if (lane < count) to(leaf) = lane == 0 ? suffix : better(suffix, before);
-    suffix = better(suffix, __shfl_sync(kAllLanes, best, static_cast<int>(kWarpSize - 1)));
-    end -= count;
-  }
-}
-
-// A warp an attribute of a partition, and one for its ids.
-template <typename T>
-__global__ void __launch_bounds__(kThreads)
-    write_thresholds(const LeafTarget leaves, const PartitionsRef partitions) {
-  const std::uint64_t warp = (std::uint64_t{blockIdx.x} * kThreads + threadIdx.x) / kWarpSize;
-  const std::uint64_t p = partitions.span.first + warp / (leaves.num_attributes + 1);
-  if (p >= partitions.span.end) return;
-  const PartitionRange range = partitions.ranges[p];
-  const auto a = static_cast<std::uint32_t>(warp % (leaves.num_attributes + 1));
-  if (a == leaves.num_attributes) {
-    scan_suffix(
-        range, kNoId, Least{}, [&](std::uint32_t leaf) { return leaves.header(leaf).min_id; },
-        [&](std::uint32_t leaf) -> std::int64_t& { return leaves.header(leaf).suffix_min_id; });
-    return;
-  }
-  const auto value = [&](std::uint32_t leaf, Corner which) -> T& { return leaves.corner<T>(leaf, which)[a]; };
-  scan_suffix(
-      range, static_cast<T>(-kInfinity), Greatest{},
-      [&](std::uint32_t leaf) { return value(leaf, Corner::maximum); },
-      [&](std::uint32_t leaf) -> T& { return value(leaf, Corner::suffix_maximum); });
-  scan_suffix(
-      range, static_cast<T>(kInfinity), Least{},
-      [&](std::uint32_t leaf) { return value(leaf, Corner::minimum); },
-      [&](std::uint32_t leaf) -> T& { return value(leaf, Corner::suffix_minimum); });
-}
-
 }  // namespace
 
 void launch_cut(const LeafTarget& leaves, const PartitionsRef& partitions, std::uint32_t* starts,
@@ -179,20 +131,9 @@ void launch_fill(const LeafTarget& leaves, const RowsRef& rows, const std::uint3
                order, starts);
 }
 
-template <typename T>
-void launch_thresholds(const LeafTarget& leaves, const PartitionsRef& partitions, cudaStream_t stream) {
-  const std::uint64_t num_partitions = partitions.span.end - partitions.span.first;
-  const std::uint64_t num_warps = num_partitions * (leaves.num_attributes + 1);
-  const auto num_blocks = static_cast<unsigned>((num_warps + kWarps - 1) / kWarps);
-  cuda::launch(write_thresholds<T>, {.num_blocks = num_blocks, .num_threads = kThreads}, stream, leaves,
-               partitions);
-}
-
 template void launch_fill<float>(const LeafTarget&, const RowsRef&, const std::uint32_t*,
                                  const std::uint32_t*, cudaStream_t);
 template void launch_fill<double>(const LeafTarget&, const RowsRef&, const std::uint32_t*,
                                   const std::uint32_t*, cudaStream_t);
-template void launch_thresholds<float>(const LeafTarget&, const PartitionsRef&, cudaStream_t);
-template void launch_thresholds<double>(const LeafTarget&, const PartitionsRef&, cudaStream_t);
 
 }  // namespace culmen::gpu

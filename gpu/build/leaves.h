@@ -62,8 +62,4 @@ template <typename T>
 void launch_fill(const LeafTarget& leaves, const RowsRef& rows, const std::uint32_t* order,
                  const std::uint32_t* starts, cudaStream_t stream);
 
-// Enqueues the corners of all later leaves of each partition, and their smallest ids.
-template <typename T>
-void launch_thresholds(const LeafTarget& leaves, const PartitionsRef& partitions, cudaStream_t stream);
-
 }  // namespace culmen::gpu

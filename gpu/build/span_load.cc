@@ -120,7 +120,6 @@ void SpanLoad::make_leaves(const LeafTarget& leaves, const PartitionsRef& partit
                                 cudaMemcpyDeviceToDevice, stream_));
   launch_cut(leaves, partitions, starts, stream_);
   launch_fill<T>(leaves, rows.ref(), order, starts, stream_);
-  launch_thresholds<T>(leaves, partitions, stream_);
   bounds_.launch<T>(leaves, stream_);
   launch_node_headers(leaves, stream_);
   keep_unfinished_node(leaves);

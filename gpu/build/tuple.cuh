@@ -13,7 +13,7 @@ struct Tuple {
   double tails[kMaxAttributes];   // [i > 0]: the sum of the squares of 1 - x_i, ..., the last first
   double lowers[kMaxAttributes];  // [i > 0]: (1 - x_(i-1))^2
   double sum;                     // of the scaled attributes x
-  double largest;
+  double largest;                 // may be above 1
 
   __device__ double upper(std::uint32_t coordinate) const {
     return coordinate == 0 ? sum : tails[coordinate];
@@ -28,9 +28,10 @@ template <typename Value>
 __device__ void read_tuple(int num_attributes, const ScaleRef& scale, const Value& value, Tuple& tuple) {
   double sum = 0, largest = 0;
   for (int i = 0; i < num_attributes; ++i) {
-    const double x = scaled_to_one(static_cast<double>(value(i)), scale.minimum[i], scale.inverse[i]);
+    const double beyond = scaled_value(static_cast<double>(value(i)), scale.minimum[i], scale.inverse[i]);
+    largest = beyond > largest ? beyond : largest;
+    const double x = cut_off_at_one(beyond);
     sum = i == 0 ? x : sum + x;
-    largest = x > largest ? x : largest;
     const double square = (1.0 - x) * (1.0 - x);
     tuple.tails[i] = square;
     if (i + 1 < num_attributes) tuple.lowers[i + 1] = square;

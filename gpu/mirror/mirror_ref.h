@@ -30,6 +30,10 @@ struct MirrorRef {
   const PartitionRange* partitions;   // positions in leaf_order
   const AttributeBounds* attributes;  // [num_attributes]
 
+  // As in index/thresholds.h, by position in leaf_order.
+  const std::byte* thresholds;            // [num_leaves][2][num_attributes]
+  const std::int64_t* threshold_min_ids;  // [num_leaves]
+
   // The bounds of all level-1 nodes, "subset-major": [num_bound_rows][num_places]. Which node stands at a place
   // is shuffled, so that a region of the tree where all nodes are promising is shared out among all who
   // search.
@@ -54,6 +58,12 @@ struct MirrorRef {
   }
   CULMEN_HOST_DEVICE std::uint64_t first_row(std::uint32_t leaf) const {
     return static_cast<std::uint64_t>(leaf) * static_cast<std::uint64_t>(block_rows);
+  }
+  // Maxima, then minima.
+  template <typename T>
+  CULMEN_HOST_DEVICE const T* thresholds_of(std::uint32_t position) const {
+    return reinterpret_cast<const T*>(thresholds) +
+           std::size_t{2} * position * static_cast<std::size_t>(num_attributes);
   }
   template <typename T>
   CULMEN_HOST_DEVICE const T* corner(std::uint32_t leaf, Corner which) const {

@@ -1,5 +1,7 @@
 #include "gpu/mirror/mirror_version.h"
 
+#include "index/thresholds.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -121,6 +123,24 @@ MirrorRef MirrorVersion::ref_with_order(const Snapshot& snapshot, cudaStream_t s
   ref.partitions = reinterpret_cast<const PartitionRange*>(order_.data() + leaf_bytes);
   ref.num_leaves = static_cast<std::uint32_t>(order.leaves.size());
   ref.num_partitions = static_cast<std::uint32_t>(order.partitions.size());
+  return ref;
+}
+
+MirrorRef MirrorVersion::ref_with_thresholds(const Snapshot& snapshot, cudaStream_t stream) const {
+  const std::span<const std::int64_t> min_ids = snapshot.thresholds().min_ids();
+  const std::span<const std::byte> values = snapshot.thresholds().values();
+  std::call_once(thresholds_once_, [&] {
+    PooledBuffer memory(pool_, min_ids.size_bytes() + values.size());
+    cuda::check(
+        cudaMemcpyAsync(memory.data(), min_ids.data(), min_ids.size_bytes(), cudaMemcpyHostToDevice, stream));
+    cuda::check(cudaMemcpyAsync(memory.data() + min_ids.size_bytes(), values.data(), values.size(),
+                                cudaMemcpyHostToDevice, stream));
+    cuda::check(cudaStreamSynchronize(stream));
+    thresholds_ = std::move(memory);
+  });
+  MirrorRef ref = ref_with_order(snapshot, stream);
+  ref.threshold_min_ids = reinterpret_cast<const std::int64_t*>(thresholds_.data());
+  ref.thresholds = thresholds_.data() + min_ids.size_bytes();
   return ref;
 }
 

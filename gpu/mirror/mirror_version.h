@@ -71,6 +71,8 @@ class MirrorVersion {
   // With it. It is made for the first who asks, on `stream`, which is waited for. Throws OutOfDeviceMemory or
   // CudaError.
   MirrorRef ref_with_order(const Snapshot& snapshot, cudaStream_t stream) const;
+  // With both the order and the thresholds, likewise.
+  MirrorRef ref_with_thresholds(const Snapshot& snapshot, cudaStream_t stream) const;
   const PlanBasis* basis() const { return at<PlanBasis>(0); }
   std::size_t device_bytes() const { return memory_.size() + (arrays_ ? arrays_->device_bytes() : 0); }
 
@@ -94,8 +96,9 @@ class MirrorVersion {
   Offsets offsets_;
   PooledBuffer memory_;
   MirrorRef ref_ = {};
-  mutable std::once_flag order_once_;
-  mutable PooledBuffer order_;  // leaf_order, then partitions
+  mutable std::once_flag order_once_, thresholds_once_;
+  mutable PooledBuffer order_;       // leaf_order, then partitions
+  mutable PooledBuffer thresholds_;  // smallest ids, then values
 };
 
 // What a search holds on to from its beginning to its end: as long as there is a view of it, the slots of a

@@ -119,13 +119,10 @@ __device__ bool is_excluded(double bound, Floor floor, MinId&& min_id, CornerBou
   return floor.id != kNoId && min_id() > floor.id && corner() <= floor.score;
 }
 
-// The score's own chain over a corner of a leaf: no row in the leaf, or in the later ones of its partition,
-// scores more, and no margin is needed (index/score.h).
+// The score's own chain over the maxima and minima of some rows: none of them scores more, and no margin is needed
+// (index/score.h).
 template <typename T>
-__device__ double corner_score(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, Corner maximum,
-                               Corner minimum) {
-  const T* highest = mirror.corner<T>(leaf, maximum);
-  const T* lowest = mirror.corner<T>(leaf, minimum);
+__device__ double corner_score(QueryRef query, const T* highest, const T* lowest) {
   double score = query.header().offset;
   for (int t = 0; t < query.header().num_terms; ++t) {
     const PackedTerm term = query.terms()[t];
@@ -133,6 +130,11 @@ __device__ double corner_score(const MirrorRef& mirror, QueryRef query, std::uin
                        static_cast<double>(__ldg((term.weight > 0 ? highest : lowest) + term.attribute)));
   }
   return score_finish(score);
+}
+
+template <typename T>
+__device__ double corner_score(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf) {
+  return corner_score(query, mirror.corner<T>(leaf, Corner::maximum), mirror.corner<T>(leaf, Corner::minimum));
 }
 
 // The same over the corner that the stored bounds of a block give. They are rounded, so it is close only

@@ -72,7 +72,7 @@ class Visit {
   __device__ void list_leaf(const Child& child) {
     const bool kept = !is_excluded(
         child.bound, found_.floor(), [&] { return child.min_id; },
-        [&] { return corner_score<T>(mirror_, query_, child.leaf, Corner::maximum, Corner::minimum); });
+        [&] { return corner_score<T>(mirror_, query_, child.leaf); });
     for (unsigned left = leaves_.push(kept, child.leaf, lane_); left != 0; left &= left - 1)
       visit(__shfl_sync(kFullWarp, child.leaf, __ffs(static_cast<int>(left)) - 1));
   }

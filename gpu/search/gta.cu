@@ -67,15 +67,16 @@ __global__ void __launch_bounds__(kGtaThreads) search_gta(const MirrorRef mirror
   for (std::uint32_t p = blockIdx.x; p < mirror.num_partitions; p += gridDim.x) {
     const PartitionRange partition = mirror.partitions[p];
     for (std::uint32_t i = 0; i < partition.num_leaves; ++i) {
-      const std::uint32_t leaf = mirror.leaf_order[partition.first_leaf + i];
+      const std::uint32_t position = partition.first_leaf + i;
+      const std::uint32_t leaf = mirror.leaf_order[position];
       merge_leaf<T>(mirror, query, leaf, best);
       if (threadIdx.x == 0) {
         ++shared.leaves_visited;
         shared.tuples_scored += mirror.leaves[leaf].num_rows;
       }
-      const double suffix =
-          corner_score<T>(mirror, query, leaf, Corner::suffix_maximum, Corner::suffix_minimum);
-      if (is_excluded(suffix, best.floor(), [&] { return mirror.leaves[leaf].suffix_min_id; })) break;
+      const T* later = mirror.thresholds_of<T>(position);
+      const double threshold = corner_score(query, later, later + mirror.num_attributes);
+      if (is_excluded(threshold, best.floor(), [&] { return mirror.threshold_min_ids[position]; })) break;
     }
   }
   for (std::uint32_t first = 0; first < best.size(); first += kGtaThreads) {

@@ -38,7 +38,6 @@ class BulkLoader {
     key_rows();
     cut_leaves();
     fill_leaves();
-    write_thresholds();
     stack_levels(*snapshot_);
     copy_labels();
     report("done", 1);
@@ -77,9 +76,6 @@ class BulkLoader {
   template <typename T>
   void fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<std::uint64_t>& rows,
                  std::span<float> bound_rows);
-  template <typename T>
-  void write_thresholds_of(const PartitionRange& partition);
-  void write_thresholds();
   void copy_labels();
 
   const TableView& table_;
@@ -156,7 +152,7 @@ void BulkLoader::cut_leaves() {
       const std::uint64_t start = first_row_of_leaf(num_rows, leaf, num_leaves);
       const std::uint64_t end = first_row_of_leaf(num_rows, leaf + 1, num_leaves);
       leaf_first_.push_back(partition_first_[p] + start);
-      leaves_.push_back({static_cast<std::uint32_t>(end - start), p, kNoId, kNoId});
+      leaves_.push_back({static_cast<std::uint32_t>(end - start), p, kNoId, 0});
     }
   }
   allocate_tree(*snapshot_, leaves_.size());
@@ -228,33 +224,6 @@ void BulkLoader::fill_leaves() {
           encode_bounds(s.layout, mine.node_bounds, header.num_children, node.bounds());
         }
       });
-}
-
-// Equation 3 of the paper, last leaf first: the corner of all later leaves.
-template <typename T>
-void BulkLoader::write_thresholds_of(const PartitionRange& partition) {
-  Snapshot& s = *snapshot_;
-  const auto d = static_cast<std::size_t>(s.num_attributes());
-  std::vector<T> highest(d, -std::numeric_limits<T>::infinity()),
-      lowest(d, std::numeric_limits<T>::infinity());
-  std::int64_t min_id = kNoId;
-  for (std::uint32_t leaf = partition.first_leaf + partition.num_leaves; leaf-- > partition.first_leaf;) {
-    T* corners = reinterpret_cast<T*>(s.blocks->corners(leaf));
-    std::copy(highest.begin(), highest.end(), corners + static_cast<std::size_t>(Corner::suffix_maximum) * d);
-    std::copy(lowest.begin(), lowest.end(), corners + static_cast<std::size_t>(Corner::suffix_minimum) * d);
-    s.blocks->leaf(leaf).suffix_min_id = min_id;
-    min_id = std::min(min_id, s.leaf(leaf).min_id);
-    for (std::size_t i = 0; i < d; ++i) {
-      highest[i] = std::max(highest[i], corners[static_cast<std::size_t>(Corner::maximum) * d + i]);
-      lowest[i] = std::min(lowest[i], corners[static_cast<std::size_t>(Corner::minimum) * d + i]);
-    }
-  }
-}
-
-void BulkLoader::write_thresholds() {
-  tbb::parallel_for(std::size_t{0}, partitions_.size(), [this](std::size_t p) {
-    visit_value_type(*snapshot_, [&]<typename T>(T) { write_thresholds_of<T>(partitions_[p]); });
-  });
 }
 
 void BulkLoader::copy_labels() {

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "culmen/error.h"
 #include "index/block_bounds.h"
+#include "index/node_corners.h"
 #include "index/build/leaf_cut.h"
 #include "index/build/sample.h"
 
@@ -223,6 +224,7 @@ void stack_levels(Snapshot& s) {
     first_below = first;
     width_below = width;
   }
+  write_node_corners(s);
 }
 
 }  // namespace culmen

@@ -18,7 +18,7 @@ namespace culmen::storage {
 static_assert(std::endian::native == std::endian::little,
               "index files are little-endian and are read without conversion");
 
-inline constexpr std::uint32_t kFormatVersion = 5;
+inline constexpr std::uint32_t kFormatVersion = 6;
 // The alignment of blocks, and of the sections of a leaf: a cache line, any vector.
 inline constexpr std::uint64_t kAlignment = 64;
 
@@ -70,10 +70,9 @@ struct LeafRecord {
   std::uint32_t num_rows = 0;       //  0
   std::uint32_t partition = 0;      //  4
   std::int64_t min_id = 0;          //  8
-  std::int64_t suffix_min_id = 0;   // 16
-  std::uint64_t labels_offset = 0;  // 24  of the leaf's block in the labels file; 0 without labels
-  std::uint64_t label_bytes = 0;    // 32  of text in it
-  std::uint64_t reserved[3] = {};   // 40
+  std::uint64_t labels_offset = 0;  // 16  of the leaf's block in the labels file; 0 without labels
+  std::uint64_t label_bytes = 0;    // 24  of text in it
+  std::uint64_t reserved[4] = {};   // 32
 };
 static_assert(sizeof(LeafRecord) == 64);
 

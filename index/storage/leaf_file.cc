@@ -148,21 +148,15 @@ class LeafReader {
     last_rows_[leaf] = before;
   }
 
-  // Engines infer from the minima and maxima of the whole index that no score overflows. What a leaf says of
-  // those behind it may be loose: rows that reached so far have gone since.
+  // Engines infer from the minima and maxima of the whole index that no score overflows.
   template <typename T>
   void check_corners(std::uint64_t leaf, const std::byte* payload) const {
     const std::size_t d = manifest_.attributes.size();
     const T* corners = reinterpret_cast<const T*>(payload + layout_.corners_offset());
-    constexpr T kInfinity = std::numeric_limits<T>::infinity();
     bool good = true;
     for (std::size_t i = 0; i < kNumCorners * d; ++i) {
       const AttributeStats& stats = manifest_.stats[i % d];
-      const bool in_range = corners[i] >= stats.minimum && corners[i] <= stats.maximum;
-      const auto corner = static_cast<Corner>(i / d);
-      const bool is_threshold = (corner == Corner::suffix_maximum && corners[i] < kInfinity) ||
-                                (corner == Corner::suffix_minimum && corners[i] > -kInfinity);
-      good &= in_range || is_threshold;
+      good &= corners[i] >= stats.minimum && corners[i] <= stats.maximum;
     }
     if (!good) fail(leaf, layout_.corners_offset(), "a corner outside of its attribute's range");
   }
@@ -174,8 +168,7 @@ class LeafReader {
       for (const std::uint64_t end = leaf + leaves_of_partition_[p]; leaf < end; ++leaf) {
         const LeafRecord& record = records_[leaf];
         if (record.partition != p) fail(leaf, 0, "a leaf in the wrong partition");
-        snapshot_.blocks->leaf(leaf) = {record.num_rows, record.partition, record.min_id,
-                                        record.suffix_min_id};
+        snapshot_.blocks->leaf(leaf) = {record.num_rows, record.partition, record.min_id, 0};
         num_tuples += record.num_rows;
       }
     }
@@ -191,34 +184,15 @@ class LeafReader {
     for (const std::uint32_t p : snapshot_.partitioner->order())
       ends.push_back((ends.empty() ? 0 : ends.back()) + leaves_of_partition_[p]);
     tbb::parallel_for(std::size_t{0}, ends.size(), [&](std::size_t p) {
-      visit_value_type(snapshot_, [&]<typename T>(T) { check_leaves<T>(p == 0 ? 0 : ends[p - 1], ends[p]); });
+      check_leaves(p == 0 ? 0 : ends[p - 1], ends[p]);
     });
   }
 
-  // Rows go on in key order from leaf to leaf. What a leaf says of those behind it covers the next one, and what that one
-  // says: writers that find a new row covered by a leaf look at none of those before it.
-  template <typename T>
+  // Rows go on in key order from leaf to leaf of a partition.
   void check_leaves(std::uint64_t first, std::uint64_t end) const {
-    const std::size_t d = manifest_.attributes.size();
-    std::vector<T> highest(d, -std::numeric_limits<T>::infinity()),
-        lowest(d, std::numeric_limits<T>::infinity());
-    std::int64_t min_id = kNoId;
-    for (std::uint64_t leaf = end; leaf-- > first;) {
-      if (leaf + 1 < end && !(last_rows_[leaf] < first_rows_[leaf + 1]))
-        fail(leaf + 1, layout_.ids_offset(), "leaves that are not in key order");
-      bool covers = records_[leaf].suffix_min_id <= min_id;
-      const auto corner = [&](Corner which) { return snapshot_.corner<T>(leaf, which); };
-      for (std::size_t i = 0; i < d; ++i) {
-        covers &= corner(Corner::suffix_maximum)[i] >= highest[i];
-        covers &= corner(Corner::suffix_minimum)[i] <= lowest[i];
-        highest[i] = std::max(corner(Corner::suffix_maximum)[i], corner(Corner::maximum)[i]);
-        lowest[i] = std::min(corner(Corner::suffix_minimum)[i], corner(Corner::minimum)[i]);
-      }
-      if (!covers)
-        fail(leaf, layout_.corners_offset(),
-             "a threshold tuple that does not cover the next leaf and its threshold tuple");
-      min_id = std::min(records_[leaf].suffix_min_id, records_[leaf].min_id);
-    }
+    for (std::uint64_t leaf = first + 1; leaf < end; ++leaf)
+      if (!(last_rows_[leaf - 1] < first_rows_[leaf]))
+        fail(leaf, layout_.ids_offset(), "leaves that are not in key order");
   }
 
   // Scale::minmax needs the range of each attribute as it is.
@@ -288,7 +262,7 @@ void write_leaves(const Snapshot& s, const std::vector<std::uint64_t>& label_off
   file.write(leaf_places(layout), [&](std::uint64_t number, std::byte* payload) {
     const std::uint32_t leaf = leaves[number];
     const LeafHeader& header = s.leaf(leaf);
-    LeafRecord record{header.num_rows, header.partition, header.min_id, header.suffix_min_id};
+    LeafRecord record{header.num_rows, header.partition, header.min_id};
     if (s.has_labels) {
       record.labels_offset = label_offsets[number];
       record.label_bytes = blocks.labels(leaf).size() - blocks.shape().label_end_bytes();

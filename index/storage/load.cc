@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "culmen/error.h"
+#include "index/node_corners.h"
 #include "index/storage/format.h"
 #include "index/storage/manifest.h"
 #include "index/storage/snapshot_files.h"
@@ -40,6 +41,7 @@ std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manife
       read_leaves(manifest, leaves_of_partition, leaves, *snapshot);
   if (labels) read_labels(manifest, label_bytes, *labels, *snapshot);
   read_nodes(manifest, nodes, *snapshot);
+  write_node_corners(*snapshot);
   return snapshot;
 }
 

@@ -54,13 +54,4 @@ std::uint32_t EditedPages::first_row_after(std::uint32_t slot, std::uint32_t fro
   return low;
 }
 
-SuffixExtremes EditedPages::suffix(const PageEdit& edit) const {
-  const Snapshot& s = *tree_.next;
-  SuffixExtremes suffix(s.attributes.size());
-  const std::uint32_t slot = tree_.pages[edit.page].slot;
-  if (s.leaf(slot).num_rows > 0) suffix.include_suffix_of(s, slot);
-  if (edit.reach != nullptr) suffix.include(*edit.reach);
-  return suffix;
-}
-
 }  // namespace culmen

@@ -23,7 +23,6 @@ class EditedPages {
   std::size_t num_rows(const PageEdit& edit) const;
   // The rows, in order.
   std::vector<Run> runs(const PageEdit& edit) const;
-  SuffixExtremes suffix(const PageEdit& edit) const;
 
  private:
   std::vector<std::uint32_t> sorted_added(const PageEdit& edit) const;

@@ -43,7 +43,8 @@ class LeafPages {
   std::size_t num_empty_partitions() const { return num_empty_partitions_; }
   // A partition without pages yet, the next in the tree's order after another.
   void add_partition(std::uint32_t after);
-  // Pages that a partition may have before one looks again whether it can be split; 0: nobody has looked.
+  // Pages that a partition may have before it is split, or before the next attempt if it could not be: twice as many as it
+  // was built or read with, or had at the last attempt. 0: one of a split.
   std::size_t room_of_partition(std::uint32_t partition) const { return partition_room_[partition]; }
   void let_partition_double(std::uint32_t partition) {
     partition_room_[partition] = 2 * partitions_[partition].size();

@@ -3,6 +3,8 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 #include <utility>
 
 namespace culmen {
@@ -10,6 +12,11 @@ namespace {
 
 // If so many rows are inserted into one leaf, computing all bounds is cheaper than raising them row by row.
 constexpr std::size_t kManyRows = 12;
+
+bool has_coarse_row(NodeRef node, const RowNumbers& rows) {
+  return std::ranges::any_of(
+      rows, [&](std::size_t row) { return node.bounds()[row].is_coarse(node.header().num_children); });
+}
 
 }  // namespace
 
@@ -39,21 +46,27 @@ void LeafRewriter::rewrite(std::vector<PageEdit> edits) {
   tree_.nodes.own(parents, [&](std::size_t n) {
     edited[n].node = nodes[n].node;
     for (std::size_t e = nodes[n].first; e < nodes[n].end; ++e)
-      rewrite_leaf(edits[e], slots[e], tools.local(), edited[n].changed_rows);
-    update_min_id(tree_.nodes.owned(nodes[n].node));
+      rewrite_leaf(edits[e], slots[e], tools.local(), edited[n]);
+    const MutableNode node = tree_.nodes.owned(nodes[n].node);
+    if (has_coarse_row({node.bytes}, edited[n].changed_rows)) recode(node, tools.local(), edited[n].changed_rows);
+    update_min_id(node);
   });
   for (std::size_t e = 0; e < edits.size(); ++e) switch_to(edits[e], slots[e]);
   tree_.nodes.carry_up(std::move(edited));
 }
 
-// Appends the bounds rows of its node that have changed.
-void LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools& tools, RowNumbers& changed) {
+// Adds to `edited` what has changed for its node.
+void LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools& tools,
+                                TreeNodes::Edited& edited) {
+  RowNumbers& changed = edited.changed_rows;
   LeafWriter& writer = tools.writer;
   const BoundLayout& layout = tree_.next->layout;
   LeafPage& page = tree_.pages[edit.page];
   const std::vector<Run> runs = pages_.runs(edit);
   writer.write(slot, page.partition, runs);
-  writer.write_suffix(slot, pages_.suffix(edit));
+  const Blocks& blocks = *tree_.blocks;
+  edited.has_new_corners |= std::memcmp(blocks.corners(slot), blocks.corners(page.slot),
+                                        kNumCorners * blocks.shape().corner_bytes()) != 0;
   const MutableNode node = tree_.nodes.owned(page.parent);
   const std::uint32_t child = position_of({node.bytes}, page.slot);
   node.children()[child] = slot;
@@ -75,6 +88,22 @@ void LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools&
     }
     at += run.count;
   }
+}
+
+// Codes the bounds of all children again, from their leaves.
+void LeafRewriter::recode(MutableNode node, Tools& tools, RowNumbers& changed) const {
+  const BoundLayout& layout = tree_.next->layout;
+  const std::uint32_t num_children = node.header().num_children;
+  BoundRows rows(static_cast<std::size_t>(layout.num_rows()));
+  std::vector<float> bounds(rows.size() * kFanOut);
+  for (std::uint32_t c = 0; c < num_children; ++c) {
+    const std::uint32_t slot = node.children()[c];
+    tools.writer.bound(slot, 0, tree_.next->leaf(slot).num_rows, rows);
+    for (std::size_t row = 0; row < rows.size(); ++row) bounds[row * kFanOut + c] = rows[row];
+  }
+  encode_bounds(layout, bounds, num_children, node.bounds());
+  changed.resize(rows.size());
+  std::iota(changed.begin(), changed.end(), RowNumbers::value_type{0});
 }
 
 void LeafRewriter::switch_to(const PageEdit& edit, std::uint32_t slot) {

@@ -83,15 +83,6 @@ void LeafWriter::write_corners(std::uint32_t slot) {
   }
 }
 
-void LeafWriter::write_suffix(std::uint32_t slot, const SuffixExtremes& suffix) {
-  blocks_.leaf(slot).suffix_min_id = suffix.min_id;
-  visit_value_type(snapshot_, [&]<typename T>(T) {
-    const auto narrow = [](double value) { return static_cast<T>(value); };
-    std::ranges::transform(suffix.highest, corner_of<T>(blocks_, slot, Corner::suffix_maximum), narrow);
-    std::ranges::transform(suffix.lowest, corner_of<T>(blocks_, slot, Corner::suffix_minimum), narrow);
-  });
-}
-
 void LeafWriter::bound(std::uint32_t slot, std::uint32_t first, std::uint32_t count, std::span<float> rows) {
   visit_value_type(snapshot_, [&]<typename T>(T) {
     bounds_.compute(reinterpret_cast<const T*>(blocks_.values(slot)) + first, static_cast<int>(count), rows);

@@ -8,7 +8,6 @@
 #include "index/block_bounds.h"
 #include "index/snapshot.h"
 #include "index/write/change.h"
-#include "index/write/suffix_extremes.h"
 
 namespace culmen {
 
@@ -35,10 +34,8 @@ class LeafWriter {
   // `snapshot`: the version that is being made.
   LeafWriter(Snapshot& snapshot, const Change& change);
 
-  // Writes everything but what follows here, and bounds, which stand in the parent.
+  // Writes everything but bounds, which stand in the parent.
   void write(std::uint32_t slot, std::uint32_t partition, std::span<const Run> runs);
-  // What the leaves after this one reach.
-  void write_suffix(std::uint32_t slot, const SuffixExtremes& suffix);
 
   // The bounds of the rows [first, first + count) of a leaf.
   void bound(std::uint32_t slot, std::uint32_t first, std::uint32_t count, std::span<float> rows);

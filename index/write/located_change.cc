@@ -1,7 +1,6 @@
 #include "index/write/located_change.h"
 
 #include <algorithm>
-#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -72,67 +71,21 @@ void LocatedChange::locate_removed() {
 }
 
 void LocatedChange::locate_added() {
-  std::vector<Place> places = places_of_added();
-  for (const Place& place : places)
-    operations_.push_back(
-        {tree_.pages.in_partition(place.partition)[place.position], PageOperation::Kind::add, place.row});
-  cover_in_earlier_pages(std::move(places));
+  const std::vector<PageNumber> pages = pages_of_added();
+  for (std::uint32_t row = 0; row < pages.size(); ++row)
+    operations_.push_back({pages[row], PageOperation::Kind::add, row});
 }
 
-std::vector<LocatedChange::Place> LocatedChange::places_of_added() {
+std::vector<PageNumber> LocatedChange::pages_of_added() const {
   constexpr std::size_t kChunkRows = 64;
-  std::vector<Place> places(keys_.size());
-  for_each((places.size() + kChunkRows - 1) / kChunkRows, [&](std::size_t c) {
-    const std::size_t end = std::min(places.size(), (c + 1) * kChunkRows);
-    for (std::size_t r = c * kChunkRows; r < end; ++r) {
-      const std::size_t position = tree_.pages.position_for(keys_[r], change_.ids[r]);
-      places[r] = {partition_of(keys_[r]), position, static_cast<std::uint32_t>(r)};
-    }
+  std::vector<PageNumber> pages(keys_.size());
+  for_each((pages.size() + kChunkRows - 1) / kChunkRows, [&](std::size_t c) {
+    const std::size_t end = std::min(pages.size(), (c + 1) * kChunkRows);
+    for (std::size_t r = c * kChunkRows; r < end; ++r)
+      pages[r] = tree_.pages.in_partition(
+          partition_of(keys_[r]))[tree_.pages.position_for(keys_[r], change_.ids[r])];
   });
-  return places;
-}
-
-void LocatedChange::cover_in_earlier_pages(std::vector<Place> places) {
-  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
-    return a.partition != b.partition ? a.partition < b.partition : a.position > b.position;
-  });
-  std::vector<std::size_t> starts;  // of each partition's
-  for (std::size_t r = 0; r < places.size(); ++r)
-    if (r == 0 || places[r].partition != places[r - 1].partition) starts.push_back(r);
-  starts.push_back(places.size());
-  std::vector<std::vector<Uncovered>> uncovered(starts.size() - 1);
-  for_each(uncovered.size(), [&](std::size_t p) {
-    cover_in_partition(std::span(places).subspan(starts[p], starts[p + 1] - starts[p]), uncovered[p]);
-  });
-  for (std::vector<Uncovered>& of_partition : uncovered)
-    std::move(of_partition.begin(), of_partition.end(), std::back_inserter(uncovered_));
-  std::sort(uncovered_.begin(), uncovered_.end(),
-            [](const Uncovered& a, const Uncovered& b) { return a.page < b.page; });
-}
-
-// From the last page with new rows to the first. The suffix of a page holds that of the next: so a page that covers all
-// rows behind it says that those before it do, too.
-void LocatedChange::cover_in_partition(std::span<const Place> places,
-                                       std::vector<Uncovered>& uncovered) const {
-  const Snapshot& s = *tree_.next;
-  const std::vector<PageNumber>& pages = tree_.pages.in_partition(places.front().partition);
-  const SuffixExtremes nothing(s.attributes.size());
-  SuffixExtremes reach = nothing;  // of the rows that come behind the page
-  for (auto next = places.begin(); next != places.end();) {
-    const std::size_t position = next->position;
-    for (; next != places.end() && next->position == position; ++next)
-      reach.include_row(change_, next->row, s.value_bytes());
-    const std::size_t until = next == places.end() ? 0 : next->position;
-    for (std::size_t p = position; p-- > until;) {
-      const std::uint32_t slot = tree_.pages[pages[p]].slot;
-      if (reach.is_covered_by_suffix_of(s, slot)) {
-        reach = nothing;
-        break;
-      }
-      reach.leave_room_beyond(s, slot);
-      uncovered.push_back({pages[p], reach});
-    }
-  }
+  return pages;
 }
 
 void LocatedChange::group_by_page() {
@@ -140,14 +93,9 @@ void LocatedChange::group_by_page() {
   std::sort(operations_.begin(), operations_.end(), [](const PageOperation& a, const PageOperation& b) {
     return std::tie(a.page, a.kind, a.value) < std::tie(b.page, b.kind, b.value);
   });
-  auto uncovered = uncovered_.begin();
-  for (std::size_t first = 0; first < operations_.size() || uncovered != uncovered_.end();) {
+  for (std::size_t first = 0; first < operations_.size();) {
     PageEdit& edit = edits_.emplace_back();
-    if (first < operations_.size()) edit.page = operations_[first].page;
-    if (uncovered != uncovered_.end() && uncovered->page <= edit.page) {
-      edit.page = uncovered->page;
-      edit.reach = &uncovered++->reach;
-    }
+    edit.page = operations_[first].page;
     const auto take = [&](Kind kind) {
       const std::size_t start = first;
       while (first < operations_.size() && operations_[first].page == edit.page &&

@@ -1,7 +1,4 @@
 // LocatedChange: a batch, and which pages of the tree it changes.
-//
-// Rows that come change their own page, and all pages before it in the partition whose suffix extremes do not cover them
-// yet, however many those are (the worked insertion in the paper forgets the blocks before the one that it fills).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +7,6 @@
 
 #include "index/order_key.h"
 #include "index/write/change.h"
-#include "index/write/suffix_extremes.h"
 #include "index/write/working_tree.h"
 
 namespace culmen {
@@ -29,7 +25,6 @@ struct PageOperation {
 struct PageEdit {
   PageNumber page = kNoPage;
   std::span<const PageOperation> removed, added;
-  const SuffixExtremes* reach = nullptr;  // that its suffix is to cover besides; null: no more than before
 };
 
 class LocatedChange {
@@ -46,27 +41,13 @@ class LocatedChange {
  private:
   void locate_removed();
   void locate_added();
-  // Where a row of the batch comes.
-  struct Place {
-    std::uint32_t partition;
-    std::size_t position;  // of its page in the partition
-    std::uint32_t row;
-  };
-  // A page whose suffix does not cover rows that come to later ones.
-  struct Uncovered {
-    PageNumber page = kNoPage;
-    SuffixExtremes reach;
-  };
-  std::vector<Place> places_of_added();
-  void cover_in_earlier_pages(std::vector<Place> places);
-  void cover_in_partition(std::span<const Place> places, std::vector<Uncovered>& uncovered) const;
+  std::vector<PageNumber> pages_of_added() const;
   void group_by_page();
 
   const Change& change_;
   const WorkingTree& tree_;
   std::vector<OrderKey> keys_;  // of the change's rows
   std::vector<PageOperation> operations_;
-  std::vector<Uncovered> uncovered_;  // by ascending page
   std::vector<PageEdit> edits_;
 };
 

@@ -12,9 +12,10 @@ namespace {
 
 // Of a window.
 constexpr std::size_t kMostNeighbours = 8;
-// A build makes partitions of 10 to 20 leaves on average, of up to 70 in the lowest shell. Where all are larger by the
-// user's will, one may be by a quarter larger than the average.
-constexpr std::size_t kMostPages = 128;
+// A partition that was split had more. A build makes partitions of 10 to 20 leaves on average, of up to 70 in the lowest
+// shell, which are split once they have doubled (LeafPages). Where all are larger by the user's will, one may be by a
+// quarter larger than the average.
+constexpr std::size_t kMostPages = 32;
 
 std::size_t most_pages_of(const LeafPages& pages, const Snapshot& s) {
   const std::size_t used = pages.num_partitions() - pages.num_empty_partitions();
@@ -33,7 +34,9 @@ Rebalancer::Rebalancer(WorkingTree& tree, const LocatedChange& located)
   for_each(groups.size(), [&](std::size_t g) {
     if (!is_overgrown(groups[g]) || !split(groups[g], plans[g])) plan_windows(groups[g], plans[g]);
   });
-  for (Plan& plan : plans) {
+  for (std::size_t g = 0; g < plans.size(); ++g) {
+    Plan& plan = plans[g];
+    if (plan.cannot_split) alike_.push_back(groups[g].partition);
     if (!plan.cuts.empty()) number_new_partitions(plan);
     std::ranges::move(plan.others, std::back_inserter(others_));
     std::ranges::move(plan.recuts, std::back_inserter(recuts_));
@@ -84,8 +87,9 @@ bool Rebalancer::split(const Group& group, Plan& plan) const {
   plan.cuts = split.cuts();
   recut.parts = split.take_parts();
   plan.recuts.push_back(std::move(recut));
-  if (plan.cuts.empty()) plan.recuts.clear();
-  return !plan.cuts.empty();
+  plan.cannot_split = plan.cuts.empty();
+  if (plan.cannot_split) plan.recuts.clear();
+  return !plan.cannot_split;
 }
 
 void Rebalancer::number_new_partitions(Plan& plan) {
@@ -109,6 +113,7 @@ void Rebalancer::run() {
     tree_.next->partitioner = std::make_shared<const Partitioner>(tree_.next->partitioner->with(cuts_));
   for (const LaterCut& cut : cuts_) tree_.pages.add_partition(cut.partition);
   RecutWriter(tree_, located_).carry_out(recuts_);
+  for (const std::uint32_t partition : alike_) tree_.pages.let_partition_double(partition);
   // What is still so large holds rows that are alike.
   for (const std::uint32_t partition : split_)
     if (tree_.pages.in_partition(partition).size() > most_pages_) tree_.pages.let_partition_double(partition);
@@ -198,7 +203,7 @@ PageEdit Rebalancer::edit_at(const Group& group, std::size_t position) const {
   const auto found = std::ranges::lower_bound(group.positions, position);
   if (found != group.positions.end() && *found == position)
     return group.edits[static_cast<std::size_t>(found - group.positions.begin())];
-  return {tree_.pages.in_partition(group.partition)[position], {}, {}, nullptr};
+  return {tree_.pages.in_partition(group.partition)[position], {}, {}};
 }
 
 }  // namespace culmen

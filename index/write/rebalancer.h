@@ -41,6 +41,7 @@ class Rebalancer {
     std::vector<Recut> recuts;
     std::vector<PageEdit> others;
     std::vector<LaterCut> cuts;  // of a split, numbered as by PartitionSplit; its parts are the only recut
+    bool cannot_split = false;   // the rows of the partition are too much alike
   };
 
   std::vector<Group> groups() const;
@@ -62,6 +63,7 @@ class Rebalancer {
   std::vector<Recut> recuts_;
   std::vector<LaterCut> cuts_;
   std::vector<std::uint32_t> split_;  // partitions, those that are new among them
+  std::vector<std::uint32_t> alike_;  // partitions that could not be split
 };
 
 }  // namespace culmen

@@ -45,22 +45,6 @@ void RecutWriter::write_leaves(std::span<Recut> recuts) {
     part.rows.resize(static_cast<std::size_t>(s.layout.num_rows()));
     writers.local().bound(part.slot, 0, s.leaf(part.slot).num_rows, part.rows);
   });
-  for_each(recuts.size(), [&](std::size_t r) { write_suffixes(recuts[r], writers.local()); });
-}
-
-// From the last part to the first. Behind the pages go on those of their partition, behind new partitions nothing does.
-void RecutWriter::write_suffixes(const Recut& recut, LeafWriter& writer) const {
-  const Snapshot& s = *tree_.next;
-  const std::uint32_t partition = tree_.pages[recut.pages.front()].partition;
-  SuffixExtremes suffix(s.attributes.size());
-  for (std::size_t p = recut.parts.size(); p-- > 0;) {
-    const Recut::Part& part = recut.parts[p];
-    const bool is_last = p + 1 == recut.parts.size() || recut.parts[p + 1].partition != part.partition;
-    if (is_last) suffix = SuffixExtremes(s.attributes.size());
-    if (is_last && part.partition == partition) suffix = pages_.suffix(recut.edits.back());
-    writer.write_suffix(part.slot, suffix);
-    suffix.include_leaf(s, part.slot);
-  }
 }
 
 // The parts take the place of the pages: as many pages as there are parts of their partition keep their numbers.

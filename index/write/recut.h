@@ -42,7 +42,6 @@ class RecutWriter {
 
  private:
   void write_leaves(std::span<Recut> recuts);
-  void write_suffixes(const Recut& recut, LeafWriter& writer) const;
   void place(Recut& recut);
   PageNumber add_page(const Recut::Part& part, std::size_t position, PageNumber after);
   void move_ids(std::span<const Run> runs, PageNumber page);

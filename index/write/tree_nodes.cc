@@ -7,6 +7,7 @@
 
 #include "base/for_each.h"
 #include "index/block_bounds.h"
+#include "index/node_corners.h"
 
 namespace culmen {
 namespace {
@@ -92,6 +93,8 @@ void TreeNodes::carry_out(const Copy& copy) const {
   const MutableNode to = next_->blocks->mutable_node(copy.to);
   std::memcpy(to.bytes, next_->node(copy.from).bytes, next_->blocks->node_bytes());
   to.header().version = next_->version;
+  std::memcpy(next_->blocks->node_corners(copy.to), next_->blocks->node_corners(copy.from),
+              kNumCorners * next_->blocks->shape().corner_bytes());
 }
 
 // What leads to the page leads to its new slot from now on. The node above it has been linked.
@@ -171,6 +174,13 @@ void TreeNodes::carry_up(std::vector<Edited> edited) {
     });
     edited = std::move(above);
   }
+  for (const Edited& root : edited)
+    if (root.is_reshaped || root.has_new_corners) update_corners(root.node);
+}
+
+// Of an owned node, from its children's. Returns true if they are not what they were.
+bool TreeNodes::update_corners(PageNumber page) const {
+  return update_node_corners(*next_->blocks, pages_[page].slot);
 }
 
 // Updates the node's entry in its parent, from the node's own bounds as they are coded: where the scale of a row has
@@ -181,6 +191,7 @@ void TreeNodes::carry_up(Edited& edited, Edited& above) {
   const NodeRef below = node(edited.node);
   const std::uint32_t position = position_of({parent_node.bytes}, pages_[edited.node].slot);
   parent_node.min_ids()[position] = below.header().min_id;
+  if (edited.is_reshaped || edited.has_new_corners) above.has_new_corners |= update_corners(edited.node);
   if (edited.is_reshaped) {
     above.is_reshaped = true;
     return set_column(layout, parent_node, position, own_bounds(below));
@@ -189,10 +200,24 @@ void TreeNodes::carry_up(Edited& edited, Edited& above) {
   for (const std::uint16_t row : edited.changed_rows) {
     const float bound = below.bounds()[row].farthest_out(below.header().num_children);
     BoundRow& bounds = parent_node.bounds()[row];
-    if (!bounds.is_tight(position, bound, layout.extreme_of(row)) &&
-        bounds.set(position, bound, parent_node.header().num_children, layout.extreme_of(row)))
-      above.changed_rows.push_back(row);
+    const std::uint32_t num_children = parent_node.header().num_children;
+    if (bounds.is_tight(position, bound, layout.extreme_of(row)) ||
+        !bounds.set(position, bound, num_children, layout.extreme_of(row)))
+      continue;
+    if (bounds.is_coarse(num_children)) recode(parent_node, row);
+    above.changed_rows.push_back(row);
   }
+}
+
+// Codes a row of bounds of a node above level 1 again, from its children's own.
+void TreeNodes::recode(MutableNode node, std::uint16_t row) const {
+  float bounds[kFanOut];
+  const std::uint32_t num_children = node.header().num_children;
+  for (std::uint32_t c = 0; c < num_children; ++c) {
+    const NodeRef child = next_->node(node.children()[c]);
+    bounds[c] = child.bounds()[row].farthest_out(child.header().num_children);
+  }
+  node.bounds()[row].encode(std::span(bounds, num_children), next_->layout.extreme_of(row));
 }
 
 // Of a node, from those of its children.
@@ -277,8 +302,9 @@ void TreeNodes::adopt(PageNumber page) {
   }
 }
 
-// The node's column in its parent, from its children.
+// The node's own corners, and its column in its parent, from its children.
 void TreeNodes::aggregate_into_parent(PageNumber page) {
+  update_corners(page);
   const MutableNode above = owned(parent(page));
   const NodeRef child = node(page);
   const std::uint32_t position = position_of({above.bytes}, pages_[page].slot);
@@ -291,6 +317,7 @@ void TreeNodes::carry_to_root(PageNumber page) {
     aggregate_into_parent(page);
     update_min_id(owned(parent(page)));
   }
+  update_corners(page);
 }
 
 // The parent is owned and has room.
@@ -333,6 +360,7 @@ void TreeNodes::split(PageNumber page) {
   const PageNumber above = parent(page);
   pages_[fresh].parent = above;
   aggregate_into_parent(page);
+  update_corners(fresh);
   insert_child(above, position_of(node(above), pages_[page].slot) + 1, pages_[fresh].slot,
                right.header().min_id, own_bounds({right.bytes}));
 }

@@ -52,6 +52,7 @@ class TreeNodes {
     // Its children are others than before, or those of a node between it and the root are: all bounds rows are updated
     // up to the root. If not, those of changed_rows, as far up as they change something.
     bool is_reshaped = false;
+    bool has_new_corners = false;  // some child's are not what they were
     RowNumbers changed_rows;
   };
   // Carries changes of owned level-1 nodes up to the root.
@@ -88,6 +89,8 @@ class TreeNodes {
   void adopt(PageNumber page);
   void loosen(MutableNode node) const;
   void carry_up(Edited& edited, Edited& above);
+  bool update_corners(PageNumber page) const;
+  void recode(MutableNode node, std::uint16_t row) const;
   BoundRows own_bounds(NodeRef node) const;
   void aggregate_into_parent(PageNumber page);
   void carry_to_root(PageNumber page);

@@ -17,6 +17,10 @@ namespace {
 // A small index that has doubled is loaded anew; a large one would make its writer wait for seconds.
 constexpr std::uint64_t kReloadedRows = 1 << 20;
 
+// Partitions that splits have made and that are empty by now: so many, besides half as many as are in use, are let be
+// before the index is loaded anew. A large index waits until there are several times as many as in use.
+constexpr std::size_t kEmptyPartitions = 16, kEmptyShareOfLarge = 8;
+
 // Where more than one row in so many comes or goes at once, loading all of them anew is the faster way.
 constexpr std::uint64_t kReloadedShare = 2;
 
@@ -91,7 +95,17 @@ bool TreeWriter::wants_reload(const Change& change) const {
   const std::uint64_t after = now - change.removed.size() + change.num_rows();
   if (now == 0 || after == 0 || kReloadedShare * (change.num_rows() + change.removed.size()) >= now)
     return true;
+  if (has_worn_partitions()) return true;
   return after <= kReloadedRows && after >= 2 * rows_when_loaded_;
+}
+
+// A window that moves on leaves partitions behind.
+bool TreeWriter::has_worn_partitions() const {
+  const LeafPages& pages = tree_->pages;
+  const std::size_t used = pages.num_partitions() - pages.num_empty_partitions();
+  const std::size_t left_behind =
+      std::min(next_->partitioner->later_cuts().size(), pages.num_empty_partitions());
+  return left_behind > (next_->num_tuples <= kReloadedRows ? used / 2 + kEmptyPartitions : kEmptyShareOfLarge * used);
 }
 
 // The version that is being made gets a tree of its own, with which its later batches go on.

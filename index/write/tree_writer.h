@@ -10,8 +10,8 @@
 //   LeafRewriter    writes all others
 //   StatsUpdate     keeps what is known of the attributes true
 //
-// With a batch whose rows that come and go are half as many as its own, or once it has doubled while it is small, an index is loaded anew:
-// partitions and units then fit the rows that are there.
+// The index is rebuilt if one batch changes at least half as many rows as it has, once a small index has doubled, and if
+// many partitions have become empty: partitions and units then fit the rows that are there.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +48,7 @@ class TreeWriter {
  private:
   void begin_version();
   bool wants_reload(const Change& change) const;
+  bool has_worn_partitions() const;
   void reload(const Change& change);
   bool has_room_for_pages(const Change& change) const;
   bool has_room_for(const LocatedChange& located, const Rebalancer& rebalancer) const;

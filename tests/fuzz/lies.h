@@ -1,5 +1,5 @@
 // Lies that change a row, a leaf or a node as a whole, where changed bytes would not get past the next check:
-// an order that is none, ids that come twice, bounds, thresholds and smallest ids that are not true.
+// an order that is none, ids that come twice, bounds and smallest ids that are not true.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,6 @@ enum class Lie : std::uint8_t {
   repeated_row,
   reversed_leaf,
   bounds,
-  thresholds,
   smallest_ids,
   next_id,
   units,
@@ -60,9 +59,6 @@ class Liar {
       case Lie::bounds:
         lie_about_bounds(a, b);
         break;
-      case Lie::thresholds:
-        lie_about_thresholds(leaf, b);
-        break;
       case Lie::smallest_ids:
         lie_about_ids(leaf, b);
         break;
@@ -75,7 +71,7 @@ class Liar {
   }
 
   // Makes good again what follows from the rows, so that nothing but their order, or an id that comes twice,
-  // is wrong: corners, thresholds that cover anything, smallest ids.
+  // is wrong: corners, smallest ids.
   void cover_up() {
     for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves; ++leaf) {
       if (manifest_.value_type == ValueType::float32) {
@@ -85,7 +81,6 @@ class Liar {
       }
       storage::LeafRecord record = record_of(leaf);
       record.min_id = smallest_id(leaf);
-      record.suffix_min_id = std::numeric_limits<std::int64_t>::min();
       std::memcpy(payload(leaf), &record, sizeof record);
     }
     cover_up_nodes();
@@ -157,27 +152,10 @@ class Liar {
     }
   }
 
-  void lie_about_thresholds(std::uint64_t leaf, std::uint64_t b) {
-    const std::uint64_t d = manifest_.attributes.size(), bytes = manifest_.value_bytes();
-    const std::uint64_t which = 2 + b % 2, attribute = b / 2 % d;
-    std::byte* const corner = payload(leaf) + layout_.corners_offset() + (which * d + attribute) * bytes;
-    const AttributeStats& stats = manifest_.stats[attribute];
-    const double value = b / 256 % 4 == 0   ? stats.minimum
-                         : b / 256 % 4 == 1 ? stats.maximum
-                         : b / 256 % 4 == 2 ? (which == 2 ? -HUGE_VAL : HUGE_VAL)
-                                            : stats.minimum / 2 + stats.maximum / 2;
-    if (bytes == sizeof(float)) {
-      const auto narrow = static_cast<float>(value);
-      std::memcpy(corner, &narrow, sizeof narrow);
-    } else {
-      std::memcpy(corner, &value, sizeof value);
-    }
-  }
-
   void lie_about_ids(std::uint64_t leaf, std::uint64_t b) {
     storage::LeafRecord record = record_of(leaf);
-    std::int64_t& id = b % 2 == 0 ? record.min_id : record.suffix_min_id;
-    id = b % 3 == 0 ? kNoId : static_cast<std::int64_t>(static_cast<std::uint64_t>(id) - b % 64);
+    record.min_id =
+        b % 3 == 0 ? kNoId : static_cast<std::int64_t>(static_cast<std::uint64_t>(record.min_id) - b % 64);
     std::memcpy(payload(leaf), &record, sizeof record);
   }
 
@@ -188,10 +166,8 @@ class Liar {
     for (std::size_t i = 0; i < d; ++i) {
       const T* column = reinterpret_cast<const T*>(at(i, leaf, 0));
       const auto [lowest, highest] = std::minmax_element(column, column + rows_of(leaf));
-      const T of_leaf[] = {*highest, *lowest, static_cast<T>(manifest_.stats[i].maximum),
-                           static_cast<T>(manifest_.stats[i].minimum)};
-      for (std::size_t which = 0; which < std::size(of_leaf); ++which)
-        corners[which * d + i] = of_leaf[which];
+      corners[i] = *highest;
+      corners[d + i] = *lowest;
     }
   }
 

@@ -44,7 +44,7 @@ inline std::shared_ptr<const Snapshot> tree_of_one_id(const TableView& table, st
   Blocks& blocks = *tree->blocks;
   for (std::size_t leaf = 0; leaf < tree->leaf_slots; ++leaf) {
     std::fill_n(blocks.ids(leaf), blocks.leaf(leaf).num_rows, id);
-    blocks.leaf(leaf).min_id = blocks.leaf(leaf).suffix_min_id = id;
+    blocks.leaf(leaf).min_id = id;
   }
   for (std::size_t node = 0; node < tree->node_slots; ++node) {
     std::fill_n(blocks.mutable_node(node).min_ids(), kFanOut, id);

@@ -11,6 +11,7 @@
 #include "cpu/simd/kernels.h"
 #include "index/block_bounds.h"
 #include "index/build/bulk_load.h"
+#include "index/thresholds.h"
 #include "query/bound_plan.h"
 #include "query/passes.h"
 #include "query/resolve.h"
@@ -241,9 +242,10 @@ TEST_P(Bounds, OfACornerAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
     const std::vector<double> best = best_scores(*s, resolved);
     visit_value_type(*s, [&]<typename T>(T) {
       for (std::uint32_t leaf = 0; leaf < s->num_leaves; ++leaf) {
-        const double own = corner_score<T>(*s, resolved, leaf, Corner::maximum, Corner::minimum);
+        const double own =
+            corner_score(resolved, s->corner<T>(leaf, Corner::maximum), s->corner<T>(leaf, Corner::minimum));
         const double later =
-            corner_score<T>(*s, resolved, leaf, Corner::suffix_maximum, Corner::suffix_minimum);
+            corner_score(resolved, s->thresholds().maximum<T>(leaf), s->thresholds().minimum<T>(leaf));
         attained += own == best[leaf] ? 1 : 0;
         EXPECT_GE(own, best[leaf]);
         for (std::uint32_t l = leaf + 1; l < s->num_leaves && s->leaf(l).partition == s->leaf(leaf).partition;
@@ -422,7 +424,8 @@ TEST(BoundPlan, IsAsTightAsTheBoxOfTheBlock) {
     const Frontier::Bounds bounds = bounds_of_children(resolved.bound, s->node(0));
     visit_value_type(*s, [&]<typename T>(T) {
       for (std::uint32_t leaf = 0; leaf < s->num_leaves; ++leaf) {
-        const double box = corner_score<T>(*s, resolved, leaf, Corner::maximum, Corner::minimum);
+        const double box =
+            corner_score(resolved, s->corner<T>(leaf, Corner::maximum), s->corner<T>(leaf, Corner::minimum));
         EXPECT_LE(bounds[leaf], box + 6 * 0.04);  // 1/32 of a range each, by coding
       }
     });

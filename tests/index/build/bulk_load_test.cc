@@ -31,6 +31,8 @@ std::string bytes_of(const Snapshot& s) {
   add_all(all_ids(blocks));
   add_all(all_corners(blocks));
   add_all(all_nodes(blocks));
+  for (std::size_t node = 0; node < s.num_nodes; ++node)
+    add(blocks.node_corners(node), kNumCorners * blocks.shape().corner_bytes());
   for (std::size_t leaf = 0; leaf < s.num_leaves; ++leaf) add_all(blocks.labels(leaf));
   return bytes;
 }
@@ -100,33 +102,6 @@ TEST(BulkLoad, SetsLeavesInOrderOfTheKeyAndThenTheId) {
       EXPECT_TRUE(last_key < keys[r] || (last_key == keys[r] && last_id < id));
       last_key = keys[r];
       last_id = id;
-    }
-  }
-}
-
-TEST(BulkLoad, WritesThresholdsOverAllLaterLeavesOfThePartition) {
-  Random random(4);
-  const Table table = random_table(random, ValueClass::uniform_f64, 2000, 3);
-  const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.num_partitions = 4, .block_rows = 16});
-  for (std::size_t leaf = 0; leaf < s->num_leaves; ++leaf) {
-    std::vector<double> highest(3, -std::numeric_limits<double>::infinity()),
-        lowest(3, std::numeric_limits<double>::infinity());
-    std::int64_t min_id = kNoId;
-    for (std::size_t later = leaf + 1; later < s->num_leaves; ++later) {
-      if (s->leaf(later).partition != s->leaf(leaf).partition) continue;
-      for (std::uint32_t r = 0; r < s->leaf(later).num_rows; ++r) {
-        min_id = std::min(min_id, s->leaf_ids(later)[r]);
-        for (int i = 0; i < 3; ++i) {
-          const auto a = static_cast<std::size_t>(i);
-          highest[a] = std::max(highest[a], s->value(later * 16 + r, i));
-          lowest[a] = std::min(lowest[a], s->value(later * 16 + r, i));
-        }
-      }
-    }
-    EXPECT_EQ(s->leaf(leaf).suffix_min_id, min_id);
-    for (std::size_t i = 0; i < 3; ++i) {
-      EXPECT_EQ(s->corner<double>(leaf, Corner::suffix_maximum)[i], highest[i]);
-      EXPECT_EQ(s->corner<double>(leaf, Corner::suffix_minimum)[i], lowest[i]);
     }
   }
 }

@@ -74,7 +74,6 @@ std::size_t row_inside(Snapshot& s, std::size_t leaf) {
   return row;
 }
 
-// Each says what is true of its own rows, and covers any that may follow.
 void swap_leaves(Snapshot& s, std::size_t a, std::size_t b) {
   std::swap_ranges(s.blocks->values(a), s.blocks->values(a) + s.blocks->shape().leaf_bytes(),
                    s.blocks->values(b));
@@ -83,13 +82,6 @@ void swap_leaves(Snapshot& s, std::size_t a, std::size_t b) {
                    s.blocks->corners(a) + kNumCorners * s.blocks->shape().corner_bytes(),
                    s.blocks->corners(b));
   std::swap(s.blocks->leaf(a), s.blocks->leaf(b));
-  for (const std::size_t leaf : {a, b}) {
-    s.blocks->leaf(leaf).suffix_min_id = std::numeric_limits<std::int64_t>::min();
-    for (std::size_t i = 0; i < 2; ++i) {
-      corner(s, leaf, Corner::suffix_maximum, i) = std::numeric_limits<float>::max();
-      corner(s, leaf, Corner::suffix_minimum, i) = std::numeric_limits<float>::lowest();
-    }
-  }
 }
 
 // ---- All that writers rely on, and who finds out where it is not so
@@ -193,7 +185,6 @@ std::vector<Lie> lies_about_ids() {
 
 std::vector<Lie> lies_about_extremes() {
   const std::string exact = "corners are the smallest and largest values of the leaf";
-  const std::string threshold = "what a leaf says of those behind it covers the next leaf and what that one says";
   const auto set_corner = [](std::size_t leaf, Corner which, std::size_t attribute, auto value) {
     return [=](Snapshot& s) { corner(s, leaf, which, attribute) = static_cast<float>(value(s)); };
   };
@@ -204,20 +195,6 @@ std::vector<Lie> lies_about_extremes() {
        "corners are not the smallest and largest"},
       {exact, set_corner(1, Corner::minimum, 1, [](Snapshot& s) { return s.stats[1].minimum; }),
        "corners are not the smallest and largest"},
-      {threshold,
-       set_corner(1, Corner::suffix_maximum, 0,
-                  [](Snapshot& s) { return s.corner<float>(30, Corner::maximum)[0] - 1; }),
-       "threshold tuple"},
-      {threshold,
-       set_corner(1, Corner::suffix_minimum, 1,
-                  [](Snapshot& s) { return s.corner<float>(30, Corner::minimum)[1] + 1; }),
-       "threshold tuple"},
-      {threshold, [](Snapshot& s) { s.blocks->leaf(1).suffix_min_id = std::numeric_limits<std::int64_t>::max(); },
-       "threshold tuple"},
-      {threshold, set_corner(2, Corner::suffix_maximum, 0, [](Snapshot&) { return 1e9; }), "threshold tuple"},
-      {threshold, set_corner(2, Corner::suffix_minimum, 1, [](Snapshot&) { return -1e9; }), "threshold tuple"},
-      {threshold, [](Snapshot& s) { s.blocks->leaf(2).suffix_min_id = std::numeric_limits<std::int64_t>::min(); },
-       "threshold tuple"},
       {"the range of an attribute is that of its values", [](Snapshot& s) { s.stats[0].maximum *= 2; },
        "another range"},
       {"the range of an attribute is that of its values", [](Snapshot& s) { s.stats[1].minimum -= 1; },

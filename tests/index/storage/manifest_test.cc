@@ -121,9 +121,9 @@ TEST(Manifest, RefusesValuesOutOfRange) {
 
 TEST(Manifest, SaysWhichVersionItIsAndWhichOneIsRead) {
   json changed = sample();
-  changed["format_version"] = 4;
+  changed["format_version"] = 5;
   EXPECT_EQ(complaint(changed.dump()),
-            "index/MANIFEST-7: \"format_version\" of the manifest is 4; this program reads version 5: use "
+            "index/MANIFEST-7: \"format_version\" of the manifest is 5; this program reads version 6: use "
             "the program "
             "that wrote it, or build the index again from its table");
 }

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "cpu/gta.h"
+#include "index/thresholds.h"
 #include "query/resolve.h"
 #include "tests/harness.h"
 #include "tests/index/write/tree_model.h"
@@ -88,7 +89,7 @@ class PaperTest : public testing::Test {
     return tuples;
   }
   Tuple threshold(std::size_t position) const {
-    const float* corner = now_->corner<float>(now_->order().leaves.at(position), Corner::suffix_maximum);
+    const float* corner = now_->thresholds().maximum<float>(position);
     return {corner[0], corner[1], corner[2]};
   }
 

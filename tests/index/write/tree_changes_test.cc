@@ -116,7 +116,7 @@ TEST(TreeChanges, OfOneRowAreAPathOfTheTree) {
     follower.follow(tree.write());
     most = std::max(most, follower.num_copied());
   }
-  EXPECT_LT(most, 120u);  // of 1,700: leaves before it whose thresholds must cover the row come along
+  EXPECT_LT(most, 60u);  // of 1,700
 }
 
 TEST(TreeChanges, OfTheSameVersionAreNone) {

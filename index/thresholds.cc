@@ -1,0 +1,44 @@
+#include "index/thresholds.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "index/snapshot.h"
+
+namespace culmen {
+
+Thresholds::Thresholds(const Snapshot& s)
+    : num_attributes_(s.attributes.size()),
+      values_(s.order().leaves.size() * 2 * s.block_shape().corner_bytes()),
+      min_ids_(s.order().leaves.size()) {
+  tbb::parallel_for(std::size_t{0}, s.order().partitions.size(), [&](std::size_t partition) {
+    visit_value_type(s, [&]<typename T>(T) { compute<T>(s, partition); });
+  });
+}
+
+// From the last leaf to the first.
+template <typename T>
+void Thresholds::compute(const Snapshot& s, std::size_t partition) {
+  const PartitionRange range = s.order().partitions[partition];
+  const std::size_t d = num_attributes_;
+  std::vector<T> reach(2 * d, -std::numeric_limits<T>::infinity());
+  std::fill(reach.begin() + static_cast<std::ptrdiff_t>(d), reach.end(), std::numeric_limits<T>::infinity());
+  std::int64_t min_id = kNoId;
+  for (std::size_t position = range.first_leaf + std::size_t{range.num_leaves};
+       position-- > range.first_leaf;) {
+    std::copy(reach.begin(), reach.end(), reinterpret_cast<T*>(values_.data()) + 2 * d * position);
+    min_ids_[position] = min_id;
+    const std::uint32_t leaf = s.order().leaves[position];
+    const T* highest = s.corner<T>(leaf, Corner::maximum);
+    const T* lowest = s.corner<T>(leaf, Corner::minimum);
+    for (std::size_t i = 0; i < d; ++i) {
+      reach[i] = std::max(reach[i], highest[i]);
+      reach[d + i] = std::min(reach[d + i], lowest[i]);
+    }
+    min_id = std::min(min_id, s.leaf(leaf).min_id);
+  }
+}
+
+}  // namespace culmen
