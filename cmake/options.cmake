@@ -54,6 +54,9 @@ if(CULMEN_WERROR)
     target_compile_options(culmen_warnings INTERFACE
       $<$<COMPILE_LANGUAGE:CXX>:-Wno-error=stringop-overflow;-Wno-error=restrict;-Wno-error=array-bounds>)
   endif()
+  if(CMAKE_UNITY_BUILD)  # gcc takes the files that a unity build includes for headers
+    target_compile_options(culmen_warnings INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-error=subobject-linkage>)
+  endif()
   if(CULMEN_SANITIZE)  # what instrumentation leaves of an std::optional looks uninitialized to gcc
     target_compile_options(culmen_warnings INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-error=maybe-uninitialized>)
   endif()

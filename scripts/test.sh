@@ -5,6 +5,7 @@
 #
 # NAME                   release, dev, asan, tsan or cpu-only; default: release on a machine with a GPU, else cpu-only
 # CULMEN_TEST_CASES=N    random cases per randomised test
+# CULMEN_TEST_TARGETS=.. builds only these targets; what CTest is to run is then to be named with -R
 # CULMEN_SKIP_SETUP=1    do not call scripts/setup.sh
 # CULMEN_SKIP_PYTHON=1   leave the Python package out; without it, and but for the sanitizers, what it is tested with is
 #                        installed from PyPI in build/python-venv
@@ -37,10 +38,13 @@ if [[ "${CULMEN_SKIP_PYTHON:-0}" != 1 && "$preset" != @(asan|tsan) ]]; then
   python_options=(-DCULMEN_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$venv/bin/python")
 fi
 cmake --preset "$preset" "${python_options[@]}"
-cmake --build --preset "$preset"
+targets=()
+[[ -z "${CULMEN_TEST_TARGETS:-}" ]] || read -ra targets <<<"--target $CULMEN_TEST_TARGETS"
+cmake --build --preset "$preset" "${targets[@]}"
 
 # The distribution's oneTBB is not instrumented: ThreadSanitizer would take its hand-over of work for races. On one
-# core oneTBB has no workers; threads that culmen's tests start themselves are seen as ever.
+# core oneTBB has no workers; threads that culmen's tests start themselves are seen as ever. The tests Stealing* ask
+# for workers all the same, so the preset leaves them out.
 on_cores=()
 [[ "$preset" != tsan ]] || on_cores=(taskset -c 0)
 
