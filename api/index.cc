@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <numeric>
 
 #include "api/batch_answers.h"
 #include "api/device_index.h"
@@ -25,6 +26,7 @@
 #include "culmen/error.h"
 #include "gpu/build/device_load.h"
 #include "index/build/bulk_load.h"
+#include "index/columns.h"
 #include "index/find_rows.h"
 #include "index/published.h"
 #include "index/snapshot.h"
@@ -70,6 +72,27 @@ std::optional<DeviceCosts> device_costs() {
     return measured;
   }();
   return costs;
+}
+
+DeviceLoad load(const TableView& table, const BuildOptions& options) {
+  return options.device == kNoDevice ? DeviceLoad{bulk_load(table, options), nullptr}
+                                     : load_on_device(table, options);
+}
+
+// Without ids, after rows were dropped: the others keep their numbers, and none of those is given again.
+DeviceLoad load_with_gaps(const TableView& table, const BuildOptions& options) {
+  check_shape(table);
+  std::vector<std::int64_t> ids(table.num_rows);
+  for (const NumberedRows& run : numbered_rows(table)) {
+    const auto first = ids.begin() + static_cast<std::ptrdiff_t>(run.first_row);
+    std::iota(first, first + static_cast<std::ptrdiff_t>(run.num_rows),
+              static_cast<std::int64_t>(run.first_number));
+  }
+  TableView numbered = table;
+  numbered.ids = ids;
+  DeviceLoad loaded = load(numbered, options);
+  loaded.snapshot->next_id = static_cast<std::int64_t>(table.num_numbers());
+  return loaded;
 }
 
 double microseconds_since(Clock::time_point start) {
@@ -162,8 +185,8 @@ Index::Index(std::shared_ptr<Core> core) : core_(std::move(core)) {}
 
 Index Index::build(const TableView& table, const BuildOptions& options) {
   const FloatingPointScope floating_point;
-  DeviceLoad loaded = options.device == kNoDevice ? DeviceLoad{bulk_load(table, options), nullptr}
-                                                  : load_on_device(table, options);
+  const bool has_gaps = table.ids.empty() && !table.dropped_rows.empty();
+  DeviceLoad loaded = has_gaps ? load_with_gaps(table, options) : load(table, options);
   return Index(std::make_shared<Core>(std::move(loaded), options.device));
 }
 

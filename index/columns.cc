@@ -116,6 +116,19 @@ AttributeStats oriented_stats(const ColumnStats& column, Preference preference) 
   return stats;
 }
 
+void check_dropped_rows(const TableView& table) {
+  const std::span<const std::uint64_t> dropped = table.dropped_rows;
+  if (dropped.empty()) return;
+  if (dropped.data() == nullptr) throw InputError("the dropped rows are a null pointer");
+  const bool ascend =
+      std::adjacent_find(dropped.begin(), dropped.end(), std::greater_equal<>()) == dropped.end();
+  if (!ascend) throw InputError("the numbers of the dropped rows do not ascend");
+  if (dropped.back() >= table.num_numbers())
+    throw InputError("row number " + std::to_string(dropped.back()) + " was dropped, but with the " +
+                     std::to_string(dropped.size()) + " dropped ones there are " +
+                     std::to_string(table.num_numbers()) + " rows");
+}
+
 // What the table's pointers promise to be there. A row's label is where its offsets say.
 void check_memory(const TableView& table) {
   if (table.num_rows == 0) return;
@@ -165,6 +178,7 @@ void check_shape(const TableView& table) {
       throw InputError("two attributes are called \"" + attribute.name + "\"");
   }
   check_memory(table);
+  check_dropped_rows(table);
 }
 
 void check_values(const TableView& table, std::size_t column, const ColumnStats& stats) {
@@ -195,6 +209,20 @@ TableStats make_table_stats(const TableView& table, std::span<const ColumnStats>
   if (wanted == ValueType::float64) result.rounded_values = 0;
   result.value_type = wanted;
   return result;
+}
+
+std::vector<NumberedRows> numbered_rows(const TableView& table) {
+  std::vector<NumberedRows> runs;
+  NumberedRows next;
+  const auto end_before = [&](std::uint64_t number) {
+    next.num_rows = number - next.first_number;
+    if (next.num_rows > 0) runs.push_back(next);
+    next.first_row += next.num_rows;
+    next.first_number = number + 1;
+  };
+  for (const std::uint64_t dropped : table.dropped_rows) end_before(dropped);
+  end_before(table.num_numbers());
+  return runs;
 }
 
 void check_ids_unique(std::span<const std::int64_t> ids) {

@@ -40,6 +40,16 @@ void check_shape(const TableView& table);
 void check_values(const TableView& table, std::size_t column, const ColumnStats& stats);
 TableStats make_table_stats(const TableView& table, std::span<const ColumnStats> columns, ValueType wanted);
 
+// Rows whose numbers follow each other.
+struct NumberedRows {
+  std::uint64_t first_row = 0;
+  std::uint64_t first_number = 0;
+  std::uint64_t num_rows = 0;
+};
+
+// All rows of a table, in order: one run, and one more for each gap that dropped rows left.
+std::vector<NumberedRows> numbered_rows(const TableView& table);
+
 // Throws InputError if an id stands in two rows.
 void check_ids_unique(std::span<const std::int64_t> ids);
 

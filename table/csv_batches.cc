@@ -43,6 +43,7 @@ class BatchSink : public CsvRowSink {
   std::size_t num_rows_ = 0;
   std::vector<std::vector<double>> columns_;
   std::vector<std::int64_t> ids_;
+  std::vector<std::uint64_t> dropped_rows_;
   RowLines lines_;
   Labels labels_;
 };
@@ -97,6 +98,7 @@ void BatchSink::drop_row() {
     return;
   }
   ++totals_.num_dropped_rows;
+  if (!schema_->selection.id) dropped_rows_.push_back(num_seen_ - 1 - first_row_);
 }
 
 void BatchSink::wait() {
@@ -113,6 +115,7 @@ void BatchSink::hand_out() {
   num_rows_ = 0;
   for (std::vector<double>& column : columns_) column.clear();
   ids_.clear();
+  dropped_rows_.clear();
   lines_.clear();
   labels_.bytes.clear();
   if (schema_->selection.label) labels_.offsets.resize(1);
@@ -125,11 +128,12 @@ TableView BatchSink::view() const {
   for (const std::vector<double>& column : columns_) view.columns.emplace_back(column);
   view.ids = ids_;
   view.labels = labels_.view();
+  view.dropped_rows = dropped_rows_;
   return view;
 }
 
 BatchTotals BatchSink::finish() {
-  if (num_rows_ > 0) hand_out();
+  if (num_rows_ > 0 || !dropped_rows_.empty()) hand_out();
   return totals_;
 }
 

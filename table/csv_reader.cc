@@ -24,6 +24,7 @@ class TableSink : public CsvRowSink {
 
  private:
   void take_labels(const CsvRows& rows);
+  void take_dropped(const CsvRows& rows);
   void reserve_for_whole_input(std::size_t num_bytes_used);
 
   const std::string& name_;
@@ -53,7 +54,7 @@ void TableSink::take(const CsvWindow& window) {
     table_.ids.insert(table_.ids.end(), rows.ids.begin(), rows.ids.end());
     lines_.append(rows.lines, num_rows_, num_lines + 1);
     take_labels(rows);
-    table_.num_dropped_rows += rows.dropped_at.size();
+    take_dropped(rows);
     num_rows_ += rows.num_rows;
     num_lines += rows.num_lines;
   }
@@ -73,6 +74,15 @@ void TableSink::take_labels(const CsvRows& rows) {
   Labels& labels = table_.labels;
   labels.bytes.insert(labels.bytes.end(), rows.label_bytes.begin(), rows.label_bytes.end());
   for (const std::uint32_t size : rows.label_sizes) labels.offsets.push_back(labels.offsets.back() + size);
+}
+
+// After the rows of the chunks before have been counted.
+void TableSink::take_dropped(const CsvRows& rows) {
+  if (!schema_->selection.id) {
+    for (const std::size_t row : rows.dropped_at)
+      table_.dropped_rows.push_back(num_rows_ + row + table_.dropped_rows.size());
+  }
+  table_.num_dropped_rows += rows.dropped_at.size();
 }
 
 // Columns that grow by doubling are copied again and again, and hold twice the memory while they are.

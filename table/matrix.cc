@@ -73,15 +73,6 @@ std::string to_text(T value) {
   return std::string(buffer, end);
 }
 
-// Where a row stood in the file, before the rows `dropped` (ascending) were left out.
-std::size_t row_with_dropped(std::size_t row, const std::vector<std::size_t>& dropped) {
-  for (const std::size_t gap : dropped) {
-    if (gap > row) break;
-    ++row;
-  }
-  return row;
-}
-
 template <Element T>
 class MatrixReader {
  public:
@@ -97,7 +88,7 @@ class MatrixReader {
     select();
   }
 
-  Table read(std::vector<std::size_t>* dropped_rows) {
+  Table read() {
     values_.resize(num_rows_ * num_stored_columns_);
     constexpr std::size_t kWindowElements = kWindowBytes / sizeof(T);
     for (std::size_t pos = 0; pos < values_.size(); pos += kWindowElements) {
@@ -106,9 +97,7 @@ class MatrixReader {
       check_window(pos, count);
     }
     drop_null_rows();
-    Table table = finish();
-    if (dropped_rows) *dropped_rows = std::move(null_rows_);
-    return table;
+    return finish();
   }
 
  private:
@@ -120,8 +109,8 @@ class MatrixReader {
   void select();
   void read_window(std::size_t pos, std::size_t count);
   void check_window(std::size_t pos, std::size_t count);
-  std::size_t check_block(std::size_t pos, std::size_t count, std::vector<std::size_t>& null_rows);
-  std::size_t check_each(std::size_t pos, std::size_t count, std::vector<std::size_t>& null_rows) const;
+  std::size_t check_block(std::size_t pos, std::size_t count, std::vector<std::uint64_t>& null_rows);
+  std::size_t check_each(std::size_t pos, std::size_t count, std::vector<std::uint64_t>& null_rows) const;
   std::size_t check_prefixes(std::size_t pos, std::size_t count) const;
   bool is_right_prefix(std::size_t index) const;
   Place place_of(std::size_t index) const;
@@ -149,7 +138,7 @@ class MatrixReader {
   std::vector<std::string> names_;
   std::vector<bool> is_attribute_;  // [num_stored_columns]
   std::vector<T> values_;
-  std::vector<std::size_t> null_rows_;  // to be dropped; in order once all has been read
+  std::vector<std::uint64_t> null_rows_;  // to be dropped; in order once all has been read
 };
 
 template <Element T>
@@ -180,7 +169,7 @@ void MatrixReader<T>::check_window(std::size_t pos, std::size_t count) {
   constexpr std::size_t kBlockElements = kBlockBytes / sizeof(T);
   const std::size_t num_blocks = (count + kBlockElements - 1) / kBlockElements;
   std::vector<std::size_t> faults(num_blocks, kNoFault);
-  std::vector<std::vector<std::size_t>> null_rows(num_blocks);
+  std::vector<std::vector<std::uint64_t>> null_rows(num_blocks);
   tbb::parallel_for(std::size_t{0}, num_blocks, [&](std::size_t block) {
     const std::size_t begin = block * kBlockElements;
     faults[block] = check_block(pos + begin, std::min(kBlockElements, count - begin), null_rows[block]);
@@ -196,7 +185,7 @@ void MatrixReader<T>::check_window(std::size_t pos, std::size_t count) {
 // Position of the first value that is refused, or kNoFault.
 template <Element T>
 std::size_t MatrixReader<T>::check_block(std::size_t pos, std::size_t count,
-                                         std::vector<std::size_t>& null_rows) {
+                                         std::vector<std::uint64_t>& null_rows) {
   if (!clean(std::span<T>(values_.data() + pos, count))) return check_each(pos, count, null_rows);
   return format_.has_row_prefix ? check_prefixes(pos, count) : kNoFault;
 }
@@ -204,7 +193,7 @@ std::size_t MatrixReader<T>::check_block(std::size_t pos, std::size_t count,
 // As check_block, for blocks with a value that is not fit, perhaps only in a column that is not read.
 template <Element T>
 std::size_t MatrixReader<T>::check_each(std::size_t pos, std::size_t count,
-                                        std::vector<std::size_t>& null_rows) const {
+                                        std::vector<std::uint64_t>& null_rows) const {
   const bool drop = options_.nulls == NullPolicy::drop && std::is_floating_point_v<T>;
   for (std::size_t index = pos; index < pos + count; ++index) {
     const Place place = place_of(index);
@@ -312,14 +301,16 @@ Table MatrixReader<T>::finish() {
   table.num_rows = num_rows_;
   table.attributes = selection_.attributes;
   table.num_dropped_rows = null_rows_.size();
+  table.dropped_rows = null_rows_;
   if (selection_.id) take_ids(table);
   for (const std::size_t column : selection_.columns) {
     const T* const first = values_.empty() ? nullptr : values_.data() + column_offset(column);
     table.columns.emplace_back(first, table.num_rows, static_cast<std::ptrdiff_t>(row_stride()));
   }
   table.storage.emplace_back(std::move(values_));  // which leaves the values where they are
-  table.place_of_row = [name = name_, first_row = format_.first_row, dropped = null_rows_](std::size_t row) {
-    return name + ": row " + std::to_string(first_row + row_with_dropped(row, dropped) + 1);
+  table.place_of_row = [name = name_, first_row = format_.first_row,
+                        dropped = std::move(null_rows_)](std::size_t row) {
+    return name + ": row " + std::to_string(first_row + row_number(row, dropped) + 1);
   };
   return table;
 }
@@ -345,21 +336,21 @@ void check_matrix_size(const MatrixFormat& format, std::uint64_t header_bytes, c
 }
 
 Table read_matrix(ByteSource& source, const MatrixFormat& format, const std::string& name,
-                  const ReadOptions& options, std::vector<std::size_t>* dropped_rows) {
+                  const ReadOptions& options) {
   Table table;
   with_threads(options.num_threads, [&] {
     switch (format.type) {
       case ElementType::float32:
-        table = MatrixReader<float>(source, format, name, options).read(dropped_rows);
+        table = MatrixReader<float>(source, format, name, options).read();
         break;
       case ElementType::float64:
-        table = MatrixReader<double>(source, format, name, options).read(dropped_rows);
+        table = MatrixReader<double>(source, format, name, options).read();
         break;
       case ElementType::int32:
-        table = MatrixReader<std::int32_t>(source, format, name, options).read(dropped_rows);
+        table = MatrixReader<std::int32_t>(source, format, name, options).read();
         break;
       case ElementType::int64:
-        table = MatrixReader<std::int64_t>(source, format, name, options).read(dropped_rows);
+        table = MatrixReader<std::int64_t>(source, format, name, options).read();
         break;
     }
   });

@@ -32,9 +32,9 @@ void check_matrix_size(const MatrixFormat& format, std::uint64_t header_bytes, c
 
 // Reads from behind the header. The columns are a0, a1, ...; row-major rows stay one matrix with strided
 // columns. Throws InputError naming row and column for NaN, an infinity or an integer beyond 2^53 in an
-// attribute. `dropped_rows`: gets the rows that NullPolicy::drop left out, in order.
+// attribute.
 Table read_matrix(ByteSource& source, const MatrixFormat& format, const std::string& name,
-                  const ReadOptions& options, std::vector<std::size_t>* dropped_rows = nullptr);
+                  const ReadOptions& options);
 
 // A whole matrix by one of the readers of headers, such as open_npy.
 Table read_opened(const auto& open, ByteSource& source, const std::string& name, const ReadOptions& options) {

@@ -21,7 +21,7 @@ BatchTotals read_row_major(ByteSource& source, const MatrixFormat& format, const
     part.num_rows = std::min({num_left, num_wanted, std::uint64_t{batches.batch_rows}});
     const Table table = read_matrix(source, part, name, options);
     if (!skip) {
-      if (table.num_rows > 0) take({table.view(), part.first_row, part.num_rows, table.place_of_row});
+      if (part.num_rows > 0) take({table.view(), part.first_row, part.num_rows, table.place_of_row});
       totals.num_rows += table.num_rows;
       totals.num_dropped_rows += table.num_dropped_rows;
     }
@@ -44,24 +44,30 @@ TableView rows_of(const TableView& whole, std::size_t first_row, std::size_t num
 BatchTotals read_column_major(ByteSource& source, const MatrixFormat& format, const std::string& name,
                               const ReadOptions& options, const BatchOptions& batches,
                               const std::function<void(const TableBatch&)>& take) {
-  std::vector<std::size_t> dropped_rows;
-  const Table table = read_matrix(source, format, name, options, &dropped_rows);
+  const Table table = read_matrix(source, format, name, options);
   const TableView whole = table.view();
   // How many rows of the table come from the first `input_row` rows of the file.
   const auto num_kept = [&](std::uint64_t input_row) {
-    const auto dropped = std::lower_bound(dropped_rows.begin(), dropped_rows.end(), input_row);
-    return static_cast<std::size_t>(input_row) - static_cast<std::size_t>(dropped - dropped_rows.begin());
+    const auto behind = std::lower_bound(table.dropped_rows.begin(), table.dropped_rows.end(), input_row);
+    return static_cast<std::size_t>(input_row) -
+           static_cast<std::size_t>(behind - table.dropped_rows.begin());
   };
+  std::vector<std::uint64_t> dropped;
   BatchTotals totals;
   for (std::uint64_t row = batches.skip_rows; row < format.num_rows;) {
     const std::uint64_t num_input_rows = std::min<std::uint64_t>(format.num_rows - row, batches.batch_rows);
     const std::size_t first = num_kept(row);
     const std::size_t num_rows = num_kept(row + num_input_rows) - first;
-    if (num_rows > 0)
-      take({rows_of(whole, first, num_rows), row, num_input_rows,
-            [&table, first](std::size_t r) { return table.place_of_row(first + r); }});
+    const auto first_dropped = table.dropped_rows.begin() + static_cast<std::ptrdiff_t>(row - first);
+    const std::uint64_t num_dropped = num_input_rows - num_rows;
+    dropped.assign(first_dropped, first_dropped + static_cast<std::ptrdiff_t>(num_dropped));
+    for (std::uint64_t& number : dropped) number -= row;
+    TableView rows = rows_of(whole, first, num_rows);
+    rows.dropped_rows = dropped;
+    take({rows, row, num_input_rows,
+          [&table, first](std::size_t r) { return table.place_of_row(first + r); }});
     totals.num_rows += num_rows;
-    totals.num_dropped_rows += num_input_rows - num_rows;
+    totals.num_dropped_rows += num_dropped;
     row += num_input_rows;
   }
   return totals;

@@ -124,7 +124,7 @@ class Writer {
       no_labels_.resize(rows.num_rows + 1);
       rows.labels.offsets = no_labels_;
     }
-    count(change_rows(rows, batch), rows.num_rows);
+    count(change_rows(rows, batch), rows);
     num_input_rows_ = batch.first_row + batch.num_input_rows;
   }
 
@@ -144,14 +144,17 @@ class Writer {
   void check_float32(const TableBatch& batch) const;
   WriteResult change_rows(const TableView& rows, const TableBatch& batch);
 
-  void count(const WriteResult& result, std::size_t num_rows) {
+  void count(const WriteResult& result, const TableView& rows) {
     ++num_batches_;
     inserted_ += result.inserted;
     replaced_ += result.replaced;
     version_ = result.version;
     if (result.first_id < 0) return;
-    if (first_id_ < 0) first_id_ = result.first_id;
-    last_id_ = result.first_id + static_cast<std::int64_t>(num_rows) - 1;
+    const auto id_of = [&](std::size_t row) {
+      return result.first_id + static_cast<std::int64_t>(row_number(row, rows.dropped_rows));
+    };
+    if (first_id_ < 0) first_id_ = id_of(0);
+    last_id_ = id_of(rows.num_rows - 1);
   }
 
   const InsertArguments& arguments_;
@@ -237,7 +240,7 @@ BatchTotals read_and_write(const InsertArguments& arguments, const ReadOptions& 
                                  {.batch_rows = arguments.batch_rows, .skip_rows = arguments.skip_rows},
                                  [&](const TableBatch& batch) { writer.write(batch); });
   const Table table = read_table(arguments.input, options);
-  if (table.num_rows > 0)
+  if (table.num_rows > 0 || !table.dropped_rows.empty())
     writer.write({table.view(), 0, table.num_rows + table.num_dropped_rows, table.place_of_row});
   return {table.num_rows, table.num_dropped_rows};
 } catch (const InputError& error) {
@@ -276,8 +279,9 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
       ->required();
   command
       .add_option("--id", arguments.id_column,
-                  change == Change::insert ? "Column of int64 ids (default: the next free ones)"
-                                           : "Column of int64 ids, which say what is replaced")
+                  change == Change::insert
+                      ? "Column of int64 ids (default: the next free id + the row's number)"
+                      : "Column of int64 ids, which say what is replaced")
       ->type_name("COLUMN")
       ->group("Table");
   CLI::Option* label =

@@ -78,12 +78,33 @@ struct LabelsView {
   }
 };
 
+// The number of a row before the rows `dropped` (their numbers, ascending) were left out of its table.
+inline std::uint64_t row_number(std::uint64_t row, std::span<const std::uint64_t> dropped) {
+  std::size_t num_before = 0;  // dropped rows before it; at most `most`
+  std::size_t most = dropped.size();
+  while (num_before < most) {
+    const std::size_t middle = num_before + (most - num_before) / 2;
+    if (dropped[middle] - middle <= row) {
+      num_before = middle + 1;
+    } else {
+      most = middle;
+    }
+  }
+  return row + num_before;
+}
+
 struct TableView {
   std::size_t num_rows = 0;
   std::vector<Attribute> attributes;  // [num_attributes], names unique and not empty
   std::vector<ColumnView> columns;    // [num_attributes] of num_rows values
-  std::span<const std::int64_t> ids;  // [num_rows], unique; empty: 0, 1, 2, ... in order of the rows
+  std::span<const std::int64_t> ids;  // [num_rows], unique; empty: the rows' numbers
   LabelsView labels;                  // [num_rows]; empty: none
+  // Rows are numbered 0, 1, 2, ... in order. Rows that were left out have numbers too: these, ascending. They
+  // are read only where there are no ids.
+  std::span<const std::uint64_t> dropped_rows = {};
+
+  // How many numbers the table takes where it has no ids.
+  std::uint64_t num_numbers() const { return num_rows + dropped_rows.size(); }
 };
 
 // A row-major matrix [num_rows, attributes.size()] as a table, without a copy.
@@ -115,10 +136,11 @@ struct Table {
   std::vector<Attribute> attributes;
   std::vector<Values> storage;      // what the columns below point into
   std::vector<ColumnView> columns;  // [num_attributes]
-  std::vector<std::int64_t> ids;    // empty: assigned in order
+  std::vector<std::int64_t> ids;    // empty: the rows' numbers
   std::string label_name;           // the label column's name; empty: no labels
   Labels labels;
-  std::uint64_t num_dropped_rows = 0;  // rows left out by NullPolicy::drop
+  std::uint64_t num_dropped_rows = 0;       // rows left out by NullPolicy::drop
+  std::vector<std::uint64_t> dropped_rows;  // their numbers, ascending; empty in a table with an id column
   // Where a row stands in the file, for messages: "t.csv:3" (the line), "t.npy: row 3" (both from 1). Empty:
   // the table is not of a file.
   std::function<std::string(std::size_t row)> place_of_row;
@@ -129,7 +151,7 @@ struct Table {
   Table(const Table&) = delete;  // columns point into storage
   Table& operator=(const Table&) = delete;
 
-  TableView view() const { return {num_rows, attributes, columns, ids, labels.view()}; }
+  TableView view() const { return {num_rows, attributes, columns, ids, labels.view(), dropped_rows}; }
 };
 
 }  // namespace culmen

@@ -13,12 +13,13 @@
 
 namespace culmen {
 
-// What to do with a row that has an empty cell, NaN or an infinity in a column that is read.
+// What to do with a row that has an empty cell, NaN or an infinity in a column that is read. Where rows are
+// dropped, the others keep their numbers, and with them the ids that are assigned.
 enum class NullPolicy : std::uint8_t { reject, drop };
 
 struct ReadOptions {
   std::vector<Attribute> attributes = {};  // columns, in this order; empty: every column but id and label
-  std::string id_column = {};              // int64; empty: ids are assigned
+  std::string id_column = {};              // int64; empty: ids are assigned, by the rows' numbers
   std::string label_column = {};           // UTF-8 text; empty: no labels
   NullPolicy nulls = NullPolicy::reject;
   bool unique_ids = true;  // false: an id may come again, as in rows for Index::upsert
@@ -36,9 +37,10 @@ struct ReadOptions {
 // shape is refused, InvalidArgument for an unknown format or column (the text lists the known ones).
 Table read_table(const std::string& path, const ReadOptions& options = {});
 
-// Consecutive rows of a table that is read a part at a time.
+// Consecutive rows of a table that is read a part at a time. No rows: all that it covers were dropped.
 struct TableBatch {
-  TableView rows;                    // as read_table would give them; valid until the call ends
+  TableView rows;                    // as read_table would give them, numbered from the batch's first row on;
+                                     // valid until the call ends
   std::uint64_t first_row = 0;       // how many rows of the input come before it
   std::uint64_t num_input_rows = 0;  // how many it covers: its own, and those that were dropped
   std::function<std::string(std::size_t row)> place_of_row = {};  // as Table's; of a row of the batch

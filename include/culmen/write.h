@@ -13,7 +13,7 @@ namespace culmen {
 // Several changes that become visible together, or not at all. Tables and ids are not copied: they must stay
 // until the batch is written. A table's columns are those of the index, found by name, in any order; without
 // names (no attributes in the view) they are taken in the index's order. Rows without ids get the next free
-// ones. Rows without labels get empty ones in an index that keeps labels.
+// id plus their number in the table. Rows without labels get empty ones in an index that keeps labels.
 class WriteBatch {
  public:
   // New rows. An id that is in the index, or comes twice in the batch, makes the whole batch fail.
@@ -50,8 +50,9 @@ struct WriteResult {
   std::uint64_t inserted = 0;  // rows whose id was new
   std::uint64_t replaced = 0;  // rows that took the place of another
   std::uint64_t erased = 0;
-  // The first of the ids that were assigned, in order of the rows; all of them are 0 or more. -1: none were.
-  // They follow each other without a gap, unless a step between two that assign some names a larger id.
+  // Of the first table whose rows were assigned ids: what its row 0 got, or would have got had it not been
+  // dropped. Row number r got first_id + r. A later such table goes on after the last number of the one before,
+  // unless a step between them names a larger id. All of them are 0 or more. -1: no row was assigned an id.
   std::int64_t first_id = -1;
 };
 

@@ -110,7 +110,7 @@ class Folder {
   // The ids that the rows of a table without ids got.
   struct AssignedRange {
     std::int64_t first_id;
-    std::size_t num_rows, table;
+    std::size_t num_rows, table, first_row;
   };
 
   // Before the next step of the batch.
@@ -128,7 +128,7 @@ class Folder {
     if (after != assigned_.begin()) {
       const AssignedRange& range = *std::prev(after);
       const auto row = static_cast<std::uint64_t>(id) - static_cast<std::uint64_t>(range.first_id);
-      if (row < range.num_rows) return {false, true, true, range.table, row};
+      if (row < range.num_rows) return {false, true, true, range.table, range.first_row + row};
     }
     const bool there = tree_.contains(id);
     return {there, there};
@@ -136,7 +136,6 @@ class Folder {
 
   void add(const TableView& given, bool replace) {
     const TableView table = check(given);
-    if (table.num_rows == 0) return;
     const std::size_t t = tables_.size();
     tables_.push_back(table);
     if (table.ids.empty()) return add_assigned(t);
@@ -148,24 +147,31 @@ class Folder {
 
   // Ids above every one that was ever there or was named in a row, so no look into the index is needed. An
   // earlier step may have named one of them all the same, to erase it.
-  void add_assigned(std::size_t table) {
-    const std::size_t num_rows = tables_[table].num_rows;
+  void add_assigned(std::size_t t) {
+    const TableView& table = tables_[t];
+    if (table.num_numbers() == 0) return;
     next_id_ = std::max<std::int64_t>(next_id_, 0);
     if (static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) -
             static_cast<std::uint64_t>(next_id_) <
-        num_rows)
-      throw InputError("no ids are left to be assigned to " + std::to_string(num_rows) +
+        table.num_numbers())
+      throw InputError("no ids are left to be assigned to " + std::to_string(table.num_numbers()) +
                        " rows: the next one is " + std::to_string(next_id_) +
                        ", and they end below 2^63 - 1");
-    if (result_.first_id < 0) result_.first_id = next_id_;
-    assigned_.push_back({next_id_, num_rows, table});
-    for (std::size_t row = 0; row < num_rows; ++row, ++next_id_) {
-      added_.push_back({next_id_, table, row});
+    for (const NumberedRows& run : numbered_rows(table)) add_run(t, run);
+    if (result_.first_id < 0 && table.num_rows > 0) result_.first_id = next_id_;
+    next_id_ += static_cast<std::int64_t>(table.num_numbers());
+    result_.inserted += table.num_rows;
+  }
+
+  void add_run(std::size_t table, const NumberedRows& run) {
+    std::int64_t id = next_id_ + static_cast<std::int64_t>(run.first_number);
+    assigned_.push_back({id, run.num_rows, table, run.first_row});
+    for (std::size_t row = run.first_row; row < run.first_row + run.num_rows; ++row, ++id) {
+      added_.push_back({id, table, row});
       if (states_.empty()) continue;
-      const auto named = states_.find(next_id_);
+      const auto named = states_.find(id);
       if (named != states_.end()) named->second = {false, true, true, table, row};
     }
-    result_.inserted += num_rows;
   }
 
   void add_given(std::int64_t id, std::size_t table, std::size_t row, bool replace) {

@@ -40,6 +40,7 @@ def build(columns: Columns, options: BuildOptions) -> _core.Index:
             columns.columns,
             columns.ids,
             columns.labels,
+            columns.dropped,
             options.partitioning,
             options.num_partitions,
             options.block_rows,

@@ -70,7 +70,14 @@ def _open(files: list[str]) -> pyarrow.dataset.Dataset:
     if len(endings) != 1 or (ending := min(endings)) not in _FORMATS:
         found = ", ".join(map(repr, sorted(endings)))
         raise InvalidArgument(f"files end with one of {', '.join(_FORMATS)}; these end with {found}")
-    return pyarrow.dataset.dataset(files, format=_FORMATS[ending])
+    dataset = pyarrow.dataset.dataset(files, format=_FORMATS[ending])
+    if ending != ".csv" or len(dataset.schema.names) != 1:
+        return dataset
+    import pyarrow.csv
+
+    # In a file of one column an empty line is a row without a value.
+    parse_options = pyarrow.csv.ParseOptions(ignore_empty_lines=False)
+    return pyarrow.dataset.dataset(files, format=pyarrow.dataset.CsvFileFormat(parse_options))
 
 
 @contextlib.contextmanager
@@ -113,7 +120,8 @@ class _Growing:
 
     def __init__(self, num_rows: int) -> None:
         self._num_rows = num_rows
-        self._size = self._num_dropped = 0
+        self._size = 0
+        self._dropped: list[np.ndarray] = []
         self._columns: Columns | None = None
 
     def add(self, part: Columns) -> None:
@@ -134,7 +142,8 @@ class _Growing:
         if self._columns.labels is not None and part.labels is not None:
             self._columns.labels.extend(part.labels)
         self._size += part.num_rows
-        self._num_dropped += part.num_dropped
+        if part.dropped is not None:
+            self._dropped.append(part.dropped)
 
     def taken(self) -> Columns:
         """Fewer rows than there was room for, if some were dropped."""
@@ -147,5 +156,5 @@ class _Growing:
             [column[: self._size] for column in table.columns],
             None if table.ids is None else table.ids[: self._size],
             table.labels,
-            self._num_dropped,
+            np.concatenate(self._dropped) if self._dropped else None,
         )

@@ -369,7 +369,7 @@ class Index(Tabular):
             id, label, nulls: as for build. Where the index was built here from columns of ids and labels, columns of
                 the same names are taken without being named again. An index that was opened does not know them: if a
                 table has more columns than the attributes, say which these are, or False for none. Rows without ids
-                get the next free ones, rows without labels empty ones.
+                get the next free id plus their number, rows without labels empty ones.
             round_to_float32: values that the index's float32 does not hold are rounded instead of refused.
 
         Raises:

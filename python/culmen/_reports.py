@@ -67,7 +67,7 @@ class WriteResult:
     inserted: int  #: rows whose id was new
     replaced: int  #: rows that took the place of another
     erased: int
-    first_id: int | None  #: the first of the ids that were assigned
+    first_id: int | None  #: row r of the table, dropped ones counted, was assigned first_id + r; None: no row was
 
 
 @dataclass(frozen=True)

@@ -38,12 +38,16 @@ class Columns:
     names: list[str]  # empty: in the order of the index's
     preferences: list[str]
     columns: list[np.ndarray]
-    ids: np.ndarray | None = None
+    ids: np.ndarray | None = None  # None: the rows' numbers, in a table of which some may have been left out
     labels: list[str | None] | None = None
-    num_dropped: int = 0  # rows that were left out
+    dropped: np.ndarray | None = None  # the numbers of those, ascending
+
+    @property
+    def num_dropped(self) -> int:
+        return 0 if self.dropped is None else len(self.dropped)
 
     def arguments(self) -> tuple[Any, ...]:
-        return self.num_rows, self.names, self.preferences, self.columns, self.ids, self.labels
+        return self.num_rows, self.names, self.preferences, self.columns, self.ids, self.labels, self.dropped
 
 
 @dataclass
@@ -72,8 +76,8 @@ def take_table(
     first_row: int = 0,
 ) -> Columns:
     """Attributes default to all columns but those of ids and labels. Unless they are to be named, columns of an
-    index go by their order. Messages, and the ids of tables without, count rows from `first_row`, which is 0 for a
-    whole table: where rows are left out, the ids of the others are still their numbers."""
+    index go by their order. Messages, and the numbers of rows that are left out, count from `first_row`, which is 0
+    for a whole table."""
     if nulls not in ("error", "drop"):
         raise InvalidArgument(f'nulls is "error" or "drop", not {nulls!r}')
     source = _source_of(table)
@@ -87,8 +91,6 @@ def take_table(
     gaps = {name: gap for name, column in chosen.items() if (gap := _gaps(column)) is not None}
     num_rows = _length(columns, ids)
     keep = _rows_without_gaps(columns, gaps, num_rows, nulls, first_row)
-    if ids is None and nulls == "drop":
-        ids = np.arange(first_row, first_row + num_rows)
     taken = Columns(
         num_rows,
         list(columns) if named else [],
@@ -97,7 +99,7 @@ def take_table(
         None if ids is None else _ids(ids, num_rows),
         None if labels is None else _texts(labels, num_rows),
     )
-    return taken if keep is None else _only(taken, keep)
+    return taken if keep is None else _only(taken, keep, first_row)
 
 
 def _source_of(table: Any) -> _Source:
@@ -304,7 +306,7 @@ def _rows_without_gaps(
     return keep
 
 
-def _only(table: Columns, keep: np.ndarray) -> Columns:
+def _only(table: Columns, keep: np.ndarray, first_row: int) -> Columns:
     return Columns(
         int(keep.sum()),
         table.names,
@@ -312,7 +314,7 @@ def _only(table: Columns, keep: np.ndarray) -> Columns:
         [column[keep] for column in table.columns],
         None if table.ids is None else table.ids[keep],
         None if table.labels is None else [text for text, kept in zip(table.labels, keep) if kept],
-        table.num_rows - int(keep.sum()),
+        (np.flatnonzero(~keep) + first_row).astype(np.uint64),
     )
 
 

@@ -28,10 +28,7 @@ def rows_for(index: Index, table: Any, id: Any, label: Any, nulls: str, *, needs
     id, label = (None if role is False else role for role in (id, label))
     if id is None and needs_ids:
         raise InvalidArgument("upsert needs the ids of the rows: name their column, or give them, with id=...")
-    taken = take_table(table, index.attributes if named else None, id, label, nulls, named=named)
-    if id is None:
-        taken.ids = None  # the next free ones
-    return taken
+    return take_table(table, index.attributes if named else None, id, label, nulls, named=named)
 
 
 def _require_roles(index: Index, columns: list[str], id: Any, label: Any) -> None:
@@ -99,4 +96,4 @@ def _copied(rows: Columns) -> Columns:
     """What a batch keeps until it ends is not the caller's, who may fill the same arrays again."""
     ids = None if rows.ids is None else rows.ids.copy()
     columns = [column.copy() for column in rows.columns]
-    return Columns(rows.num_rows, rows.names, rows.preferences, columns, ids, rows.labels, rows.num_dropped)
+    return Columns(rows.num_rows, rows.names, rows.preferences, columns, ids, rows.labels, rows.dropped)

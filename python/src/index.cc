@@ -49,19 +49,23 @@ BuildOptions build_options(std::string_view partitioning, int num_partitions, in
 }
 
 Index build(std::size_t num_rows, const nb::list& names, const nb::list& preferences, const nb::list& columns,
-            const nb::object& ids, const nb::object& labels, std::string_view partitioning,
-            int num_partitions, int block_rows, std::string_view value_type, int num_threads, int device,
-            const nb::object& on_progress) {
-  const HeldTable table(num_rows, names, preferences, columns, ids, labels);
+            const nb::object& ids, const nb::object& labels, const nb::object& dropped,
+            std::string_view partitioning, int num_partitions, int block_rows, std::string_view value_type,
+            int num_threads, int device, const nb::object& on_progress) {
+  const HeldTable table(num_rows, names, preferences, columns, ids, labels, dropped);
   const BuildOptions options =
       build_options(partitioning, num_partitions, block_rows, value_type, num_threads, device, on_progress);
   const GilReleased released;
-  return Index::build(table.view(), options);
+  try {
+    return Index::build(table.view(), options);
+  } catch (const RowError& error) {
+    throw table.in_given_table(error);
+  }
 }
 
 Index create(const nb::list& names, const nb::list& preferences, bool has_labels, std::string_view value_type,
              int block_rows) {
-  const HeldTable columns(0, names, preferences, nb::list(), nb::none(), nb::none());
+  const HeldTable columns(0, names, preferences, nb::list(), nb::none(), nb::none(), nb::none());
   BuildOptions options;
   options.value_type = kValueTypes.parse(value_type);
   options.block_rows = block_rows;
@@ -117,9 +121,9 @@ nb::list get(const Index& index, const Ids& ids) {
 
 void bind_index(nb::module_& module) {
   module.def("build", build, nb::arg("num_rows"), nb::arg("names"), nb::arg("preferences"),
-             nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none(), nb::arg("partitioning"),
-             nb::arg("num_partitions"), nb::arg("block_rows"), nb::arg("value_type"), nb::arg("num_threads"),
-             nb::arg("device"), nb::arg("on_progress").none());
+             nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none(), nb::arg("dropped").none(),
+             nb::arg("partitioning"), nb::arg("num_partitions"), nb::arg("block_rows"), nb::arg("value_type"),
+             nb::arg("num_threads"), nb::arg("device"), nb::arg("on_progress").none());
   module.def("create", create);
   module.def("open", open);
   module.def("repair", [](const std::string& from, const std::string& to) {

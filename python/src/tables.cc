@@ -20,6 +20,11 @@ ElementType element_type_of(nb::dlpack::dtype type) {
   throw InvalidArgument("a column is neither float32, float64, int32 nor int64");
 }
 
+std::span<const std::uint64_t> numbers_view(const Numbers& numbers) {
+  if (!numbers.is_valid()) return {};
+  return {numbers.data(), numbers.size()};
+}
+
 // None is an empty label.
 Labels labels_of(const nb::list& texts) {
   Labels labels;
@@ -53,9 +58,13 @@ std::span<const std::int64_t> ids_view(const Ids& ids) {
   return {ids.data(), ids.size()};
 }
 
+RowError HeldTable::in_given_table(const RowError& error) const {
+  return {row_number(error.row(), numbers_view(dropped_)), std::string(error.problem())};
+}
+
 HeldTable::HeldTable(std::size_t num_rows, const nb::list& names, const nb::list& preferences,
-                     const nb::list& columns, const nb::object& ids, const nb::object& labels)
-    : ids_(ids) {
+                     const nb::list& columns, const nb::object& ids, const nb::object& labels,
+                     const nb::object& dropped) {
   view_.num_rows = num_rows;
   for (std::size_t i = 0; i < names.size(); ++i)
     view_.attributes.push_back(
@@ -64,7 +73,14 @@ HeldTable::HeldTable(std::size_t num_rows, const nb::list& names, const nb::list
     columns_.push_back(nb::cast<Array>(column));
     view_.columns.push_back(column_view(columns_.back()));
   }
-  if (!ids.is_none()) view_.ids = ids_view(nb::cast<Ids>(ids));
+  if (!ids.is_none()) {
+    ids_ = nb::cast<Ids>(ids);
+    view_.ids = ids_view(ids_);
+  }
+  if (!dropped.is_none()) {
+    dropped_ = nb::cast<Numbers>(dropped);
+    if (ids.is_none()) view_.dropped_rows = numbers_view(dropped_);
+  }
   if (!labels.is_none()) {
     labels_ = labels_of(nb::cast<nb::list>(labels));
     view_.labels = labels_.view();

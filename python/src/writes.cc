@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings.h"
+#include "culmen/error.h"
 #include "culmen/index.h"
 #include "gil.h"
 #include "reports.h"
@@ -34,7 +35,14 @@ class Steps {
     batch_.erase(ids_view(ids));
     ids_.push_back(std::move(ids));
   }
-  const WriteBatch& batch() const { return batch_; }
+  WriteResult write(Index& index, const WriteOptions& options) const {
+    try {
+      return index.write(batch_, options);
+    } catch (const RowError& error) {
+      if (tables_.size() != 1) throw;  // a row of which table is not said
+      throw tables_.front()->in_given_table(error);
+    }
+  }
 
  private:
   WriteBatch batch_;
@@ -45,14 +53,14 @@ class Steps {
 template <typename Add>
 auto taking_rows(Add add) {
   return [add](Steps& steps, std::size_t num_rows, const nb::list& names, const nb::list& preferences,
-               const nb::list& columns, const nb::object& ids, const nb::object& labels) {
-    (steps.*add)(std::make_unique<HeldTable>(num_rows, names, preferences, columns, ids, labels));
+               const nb::list& columns, const nb::object& ids, const nb::object& labels,
+               const nb::object& dropped) {
+    (steps.*add)(std::make_unique<HeldTable>(num_rows, names, preferences, columns, ids, labels, dropped));
   };
 }
 
 nb::dict write(Index& index, const Steps& steps, bool round_to_float32) {
-  return report(
-      without_gil([&] { return index.write(steps.batch(), {.round_to_float32 = round_to_float32}); }));
+  return report(without_gil([&] { return steps.write(index, {.round_to_float32 = round_to_float32}); }));
 }
 
 // Those calls that take nothing and may wait for a disk.
@@ -70,9 +78,11 @@ void bind_writes(nb::module_& module) {
   nb::class_<Steps>(module, "Steps")
       .def(nb::init<>())
       .def("insert", taking_rows(&Steps::insert), nb::arg("num_rows"), nb::arg("names"),
-           nb::arg("preferences"), nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none())
+           nb::arg("preferences"), nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none(),
+           nb::arg("dropped").none())
       .def("upsert", taking_rows(&Steps::upsert), nb::arg("num_rows"), nb::arg("names"),
-           nb::arg("preferences"), nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none())
+           nb::arg("preferences"), nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none(),
+           nb::arg("dropped").none())
       .def("erase", &Steps::erase);
   module.def("write", write);
   module.def("flush", released(&Index::flush));

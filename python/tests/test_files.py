@@ -55,6 +55,14 @@ def test_gaps_are_told_by_the_row_of_all_files_or_dropped(tmp_path):
         culmen.Index.from_parquet([tmp_path / "0.parquet", tmp_path / "1.parquet"])
     index = culmen.Index.from_parquet(tmp_path / "*.parquet", nulls="drop")
     assert index.search([1.0], 2).scores.tolist() == [5.0, 3.0]
+    assert index.ids().tolist() == [0, 1, 2, 4]
+
+
+def test_an_empty_line_of_one_column_is_a_row(tmp_path):
+    (tmp_path / "a.csv").write_text("a\n1\n\n2\n")
+    assert culmen.Index.from_files(tmp_path / "a.csv", nulls="drop").ids().tolist() == [0, 2]
+    with pytest.raises(culmen.InputError, match="no value in row 2"):
+        culmen.Index.from_files(tmp_path / "a.csv")
 
 
 def test_a_file_without_rows_is_an_index_without_rows(tmp_path):

@@ -271,8 +271,25 @@ def test_rows_that_are_left_out_keep_the_numbers_of_the_others():
     assert "3 rows (2 dropped)" in repr(index)
     assert culmen.rank(table, {"a": 1}, 1, nulls="drop").ids.tolist() == [2]
     assert index.insert(table, nulls="drop").first_id == 5
+    assert index.ids().tolist() == [1, 2, 4, 6, 7, 9]
+    assert index.insert({"a": [None, 1.0, None], "b": [1, 2, 3]}, nulls="drop").first_id == 10
+    with index.batch() as batch:
+        batch.insert({"a": [None], "b": [1]}, nulls="drop")
+        batch.insert({"a": [1.0], "b": [1]}, nulls="drop")
+    assert batch.result.first_id == 14 and index.ids()[-2:].tolist() == [11, 14]
     with pytest.raises(culmen.InputError, match="none is left"):
         culmen.Index.build({"a": [None, float("nan")]}, nulls="drop")
+
+
+def test_errors_name_rows_by_their_numbers_before_others_were_left_out():
+    table = {"id": [4, 5, 6, 7], "a": [None, 1.0, None, 1e300]}
+    for id in (None, "id"):
+        with pytest.raises(culmen.RowError, match="row 4: .*1e\\+300") as raised:
+            culmen.Index.build(table, ["a"], id=id, nulls="drop", value_type="float32")
+        assert raised.value.row == 3
+        index = culmen.Index.build({"a": [1.0]})
+        with pytest.raises(culmen.RowError, match="row 4: .*1e\\+300"):
+            index.insert(table, id=id, nulls="drop")
 
 
 def test_the_columns_of_ids_and_labels_are_remembered():

@@ -9,7 +9,7 @@ import pytest
 import culmen
 
 pyarrow = pytest.importorskip("pyarrow")
-for part in ("feather", "parquet"):
+for part in ("csv", "feather", "parquet"):
     pytest.importorskip(f"pyarrow.{part}")
 
 
@@ -65,3 +65,32 @@ def test_says_what_is_wrong_and_does_not_hang(tmp_path):
     failed = run("build", tmp_path / "gap.parquet", "-o", tmp_path / "index")
     assert failed.returncode != 0 and "gap.csv:3" in failed.stderr
     assert run("build", tmp_path / "gap.parquet", "--no-such-option").returncode != 0
+
+
+def test_a_table_with_gaps_gets_the_same_ids_through_every_door(tmp_path):
+    rng = np.random.default_rng(1)
+    values = rng.random((400_000, 2), dtype=np.float32)  # several batches of pyarrow's
+    values[rng.random(values.shape) < 0.1] = np.nan
+    values[-3:, 0] = np.nan
+    table = pyarrow.table(dict(zip("ab", values.T)))
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet", row_group_size=70_000)
+    pyarrow.csv.write_csv(table, tmp_path / "t.csv")
+    np.save(tmp_path / "t.npy", values)
+    expected = np.flatnonzero(np.isfinite(values).all(axis=1))
+    for index in (
+        culmen.Index.build(values, ["a", "b"], nulls="drop"),
+        culmen.Index.build(table, nulls="drop"),
+        culmen.Index.from_files(tmp_path / "t.parquet", nulls="drop"),
+        culmen.Index.from_files(tmp_path / "t.csv", nulls="drop"),
+    ):
+        assert np.array_equal(index.ids(), expected)
+        assert index.insert({"a": [1.0], "b": [None]}, nulls="drop").first_id is None
+        assert index.insert({"a": [1.0], "b": [1.0]}).first_id == len(values) + 1
+    for file in ("t.parquet", "t.csv", "t.npy"):
+        directory = tmp_path / f"{file}.index"
+        assert run("build", tmp_path / file, "-o", directory, "--nulls", "drop").returncode == 0
+        assert np.array_equal(culmen.Index.open(directory).ids(), expected)
+        inserted = run("insert", directory, tmp_path / file, "--nulls", "drop")
+        assert inserted.returncode == 0, inserted.stderr
+        both = np.concatenate([expected, expected + len(values)])
+        assert np.array_equal(culmen.Index.open(directory).ids(), both)

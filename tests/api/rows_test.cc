@@ -46,6 +46,35 @@ TEST(Rows, AreFoundByTheirIdsAsTheyWereGiven) {
   }
 }
 
+TEST(Rows, KeepTheirNumbersWhereOthersWereDropped) {
+  std::vector<double> a(5000);
+  std::iota(a.begin(), a.end(), 0.0);
+  std::vector<std::uint64_t> dropped;
+  for (std::uint64_t number = 0; number < 6000; number += 6) dropped.push_back(number);
+  TableView table{a.size(), {{"a"}}, {a}, {}, {}, dropped};
+  Index index = Index::build(table, {.block_rows = 16});
+  EXPECT_TRUE(index.verify().empty());
+  for (std::size_t r = 0; r < a.size(); ++r) {
+    const auto number = static_cast<std::int64_t>(6 * (r / 5) + r % 5 + 1);
+    ASSERT_EQ(row_number(r, dropped), static_cast<std::uint64_t>(number));
+    if (r % 97 == 0) {
+      ASSERT_EQ(index.get(number)->values, std::vector{a[r]});
+    }
+  }
+  EXPECT_FALSE(index.contains(0) || index.contains(5994));
+  EXPECT_EQ(index.insert({1, {}, {std::span(a).first(1)}, {}, {}}).first_id, 6000);
+}
+
+TEST(Rows, ThatWereDroppedAtTheEndHadNumbersToo) {
+  const std::vector<double> a = {1, 2};
+  const std::vector<std::uint64_t> dropped = {2, 3, 4};
+  Index index = Index::build({2, {{"a"}}, {a}, {}, {}, dropped});
+  EXPECT_EQ(index.insert({2, {}, {a}, {}, {}}).first_id, 5);
+  const std::vector<std::int64_t> ids = {7, 8};  // what was dropped had ids of its own
+  index = Index::build({2, {{"a"}}, {a}, ids, {}, dropped});
+  EXPECT_EQ(index.insert({2, {}, {a}, {}, {}}).first_id, 9);
+}
+
 TEST(Rows, ComeInTheOrderOfTheIdsAlsoWhereOneIsAskedForTwiceOrNotThere) {
   const std::vector<double> a = {1, 2, 3};
   TableView table{3, {{"a"}}, {a}, {}, {}};

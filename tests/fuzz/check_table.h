@@ -1,8 +1,10 @@
 // What must hold of every table that a reader returns, whatever it was given.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <set>
 
 #include "culmen/table.h"
@@ -48,6 +50,13 @@ inline void check_table(const Table& table) {
   require(table.ids.empty() || table.ids.size() == table.num_rows, "an id a row, or none");
   require(std::set<std::int64_t>(table.ids.begin(), table.ids.end()).size() == table.ids.size(),
           "ids are unique");
+  require(table.dropped_rows.empty() || table.dropped_rows.size() == table.num_dropped_rows,
+          "a number a dropped row, or none");
+  require(std::adjacent_find(table.dropped_rows.begin(), table.dropped_rows.end(), std::greater_equal<>()) ==
+              table.dropped_rows.end(),
+          "numbers of dropped rows ascend");
+  require(table.dropped_rows.empty() || table.dropped_rows.back() < table.view().num_numbers(),
+          "a dropped row is one of the table");
   if (table.labels.offsets.empty()) return;
   require(table.labels.offsets.size() == table.num_rows + 1, "a label a row, or none");
   require(table.labels.offsets.back() == table.labels.bytes.size(), "labels end where their bytes end");

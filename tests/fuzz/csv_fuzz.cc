@@ -38,9 +38,11 @@ Outcome read_in_batches(std::string_view text, const ReadOptions& options, char 
   std::uint64_t next_row = batches.skip_rows;
   const auto take = [&](const TableBatch& batch) {
     const TableView& rows = batch.rows;
-    require(rows.num_rows > 0 && rows.num_rows <= batches.batch_rows, "a batch has rows");
+    require(rows.num_numbers() > 0 && rows.num_rows <= batches.batch_rows, "a batch has rows");
     require(batch.first_row == next_row && batch.num_input_rows >= rows.num_rows,
             "batches follow each other");
+    for (const std::uint64_t number : rows.dropped_rows)
+      table.dropped_rows.push_back(next_row - batches.skip_rows + number);
     next_row += batch.num_input_rows;
     table.num_rows += rows.num_rows;
     table.ids.insert(table.ids.end(), rows.ids.begin(), rows.ids.end());
@@ -78,7 +80,8 @@ void compare_batches(std::string_view text, ReadOptions options, char delimiter,
   }
   require(parts.error == whole.error, "the same error: \"" + parts.error + "\" and \"" + whole.error + "\"");
   if (!whole.error.empty()) return;
-  require(parts.table.num_rows == whole.table.num_rows && parts.table.ids == whole.table.ids,
+  require(parts.table.num_rows == whole.table.num_rows && parts.table.ids == whole.table.ids &&
+              parts.table.dropped_rows == whole.table.dropped_rows,
           "the same rows");
   require(whole.table.num_rows == 0 || parts.table.storage == whole.table.storage, "the same numbers");
   require(parts.table.labels.bytes == whole.table.labels.bytes, "the same labels");

@@ -32,6 +32,7 @@ struct Collected {
   std::vector<std::string> labels;
   std::vector<std::size_t> sizes;           // of the batches
   std::vector<std::uint64_t> input_ranges;  // first_row and num_input_rows of each
+  std::vector<std::uint64_t> numbers;       // of all rows in the input
   std::vector<std::string> places;          // of all rows
   BatchTotals totals;
 
@@ -46,7 +47,10 @@ struct Collected {
     ids.insert(ids.end(), rows.ids.begin(), rows.ids.end());
     if (!rows.labels.empty())
       for (std::size_t row = 0; row < rows.num_rows; ++row) labels.emplace_back(rows.labels[row]);
-    for (std::size_t row = 0; row < rows.num_rows; ++row) places.push_back(batch.place_of_row(row));
+    for (std::size_t row = 0; row < rows.num_rows; ++row) {
+      places.push_back(batch.place_of_row(row));
+      numbers.push_back(batch.first_row + row_number(row, rows.dropped_rows));
+    }
     sizes.push_back(rows.num_rows);
     input_ranges.insert(input_ranges.end(), {batch.first_row, batch.num_input_rows});
   }
@@ -113,8 +117,23 @@ TEST(Batches, OfCsvSayWhichRowsOfTheInputTheyCover) {
     const Collected found = collect_csv(text, options, {.batch_rows = 2}, tuning);
     EXPECT_EQ(found.sizes, (Sizes{2, 2, 1}));
     EXPECT_EQ(found.input_ranges, (Ranges{0, 3, 3, 4, 7, 2}));
+    EXPECT_EQ(found.numbers, (Ranges{1, 2, 5, 6, 7}));
     EXPECT_EQ(found.totals.num_dropped_rows, 4u);
   }
+}
+
+// Their numbers are taken; where ids come from a column there is nothing to say of them.
+TEST(Batches, OfDroppedRowsAloneAreHandedOutWhereRowsAreNumbered) {
+  ReadOptions options;
+  options.nulls = NullPolicy::drop;
+  const std::string text = "id,a\n1,5\n2,nan\n3,\n";
+  Collected found = collect_csv(text, options, {.batch_rows = 1});
+  EXPECT_EQ(found.sizes, (Sizes{1, 0}));
+  EXPECT_EQ(found.input_ranges, (Ranges{0, 1, 1, 2}));
+  options.id_column = "id";
+  found = collect_csv(text, options, {.batch_rows = 1});
+  EXPECT_EQ(found.sizes, (Sizes{1}));
+  EXPECT_EQ(found.totals.num_dropped_rows, 2u);
 }
 
 TEST(Batches, CanBeginFurtherOnInTheInput) {
@@ -124,14 +143,20 @@ TEST(Batches, CanBeginFurtherOnInTheInput) {
   for (std::uint64_t skip = 0; skip < 12; ++skip) {
     const Collected found = collect_csv(text, options, {.batch_rows = 2, .skip_rows = skip});
     std::vector<double> expected;
-    for (const auto& [row, value] : {std::pair{1u, 1.0}, {2u, 2.0}, {5u, 3.0}, {6u, 4.0}, {7u, 5.0}})
-      if (row >= skip) expected.push_back(value);
+    Ranges numbers;
+    for (const auto& [row, value] : {std::pair{1u, 1.0}, {2u, 2.0}, {5u, 3.0}, {6u, 4.0}, {7u, 5.0}}) {
+      if (row < skip) continue;
+      expected.push_back(value);
+      numbers.push_back(row);
+    }
     if (found.columns.empty()) {
-      EXPECT_TRUE(expected.empty());
+      EXPECT_GE(skip, 9u);
       continue;
     }
     EXPECT_EQ(found.columns[0], expected) << skip;
+    EXPECT_EQ(found.numbers, numbers) << skip;
     EXPECT_EQ(found.input_ranges.front(), skip);
+    EXPECT_EQ(*(found.input_ranges.end() - 2) + found.input_ranges.back(), 9u);
   }
 }
 
@@ -252,13 +277,19 @@ TEST(Batches, OfMatricesAreTheWholeTableInEitherOrder) {
                                   [&](const TableBatch& batch) { found.take(batch); });
         std::vector<double> expected;
         std::vector<std::string> places;
+        Ranges numbers;
         for (std::size_t row = skip; row < kRows; ++row) {
           if (row == 3 || row + 1 == kRows) continue;
           expected.push_back(static_cast<double>(10 * row + 2));
+          numbers.push_back(row);
           places.push_back(path + ": row " + std::to_string(row + 1));
         }
         EXPECT_EQ(found.columns[2], expected) << fortran << " " << batch_rows << " " << skip;
         EXPECT_EQ(found.places, places) << fortran << " " << batch_rows << " " << skip;
+        EXPECT_EQ(found.numbers, numbers) << fortran << " " << batch_rows << " " << skip;
+        if (skip < kRows) {
+          EXPECT_EQ(*(found.input_ranges.end() - 2) + found.input_ranges.back(), kRows);
+        }
         EXPECT_EQ(totals.num_rows, expected.size());
         for (std::size_t i = 0; i + 3 < found.input_ranges.size(); i += 2)
           EXPECT_LE(found.input_ranges[i] + found.input_ranges[i + 1], found.input_ranges[i + 2]);

@@ -285,6 +285,17 @@ TEST(CsvReader, DropsRowsWithNullsInColumnsThatAreRead) {
   EXPECT_EQ(column_of(table, 1), (std::vector<double>{2, 5}));
 }
 
+TEST(CsvReader, KnowsTheNumbersOfDroppedRowsWhereNoColumnHasIds) {
+  ReadOptions options;
+  options.nulls = NullPolicy::drop;
+  const std::string text = "id,a\n9,\n8,1\n7,nan\n6,inf\n5,2\n4,3\n3,\n";
+  EXPECT_EQ(parse_csv(text, "t.csv", options).dropped_rows, (std::vector<std::uint64_t>{0, 2, 3, 6}));
+  options.id_column = "id";
+  const Table table = parse_csv(text, "t.csv", options);
+  EXPECT_EQ(table.num_dropped_rows, 4u);
+  EXPECT_TRUE(table.dropped_rows.empty());
+}
+
 TEST(CsvReader, RefusesTextEvenInRowsThatAreDropped) {
   ReadOptions options;
   options.nulls = NullPolicy::drop;
@@ -446,7 +457,7 @@ struct Outcome {
   std::string error;
   std::vector<double> a, b;
   Strings labels;
-  std::uint64_t num_dropped_rows = 0;
+  std::vector<std::uint64_t> dropped_rows;
 
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
@@ -458,7 +469,7 @@ Outcome outcome_of(const auto& parse) {
     outcome.a = column_of(table, 0);
     outcome.b = column_of(table, 1);
     outcome.labels = labels_of(table);
-    outcome.num_dropped_rows = table.num_dropped_rows;
+    outcome.dropped_rows = table.dropped_rows;
   } catch (const InputError& error) {
     outcome.error = error.what();
   }

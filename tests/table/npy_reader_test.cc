@@ -175,6 +175,7 @@ TEST(NpyReader, DropsRowsThatAreNotFiniteInEitherOrder) {
                                                : std::vector<double>{1, 10, nan, nan, 3, 30, nan, 40, 5, 50};
     const Table table = parse_npy(npy<double>("<f8", "(5, 2)", values, fortran), "t.npy", options);
     EXPECT_EQ(table.num_dropped_rows, 2u);
+    EXPECT_EQ(table.dropped_rows, (std::vector<std::uint64_t>{1, 3}));
     EXPECT_EQ(column_of(table, 0), (std::vector<double>{1, 3, 5})) << fortran;
     EXPECT_EQ(column_of(table, 1), (std::vector<double>{10, 30, 50})) << fortran;
   }

@@ -186,6 +186,42 @@ class InsertTest(IndexCase):
         self.assertIn("2 rows dropped", err)
         self.assertEqual(self.table(), {**ROWS, 5: (5, -5)})
 
+    def test_rows_keep_their_numbers_when_others_are_dropped(self):
+        text = "a,b\n,1\n1,1\nnan,1\n,1\n4,1\n5,1\n,1\n"  # rows 1, 4 and 5 of seven
+        rows = [[float(cell or "nan") for cell in line.split(",")] for line in text.splitlines()[1:]]
+        write_npy(self.dir / "new.npy", rows)
+        write_npy(self.dir / "fortran.npy", rows, fortran=True)
+        for name in ("new.csv", "new.npy", "fortran.npy"):
+            for options in (["--batch", 1], ["--batch", 2], ["--batch", 3], ["--atomic"], []):
+                with self.subTest(name, options=options):
+                    self.write("new.csv", text)
+                    self.culmen("build", "new.csv", "-o", "index", "--force", "--nulls", "drop")
+                    kept = {1: (1, 1), 4: (4, 1), 5: (5, 1)}
+                    self.assertEqual(self.table(), kept)
+                    for first in (7, 14):  # dropped rows at the end had numbers, too
+                        _, err = self.culmen("insert", "index", name, "--nulls", "drop", *options)
+                        self.assertIn(f"ids assigned: {first + 1} to {first + 5}\n", err)
+                        kept |= {first + 1: (1, 1), first + 4: (4, 1), first + 5: (5, 1)}
+                        self.assertEqual(self.table(), kept)
+                    self.verify()
+
+    def test_rows_of_which_all_are_dropped_take_their_numbers(self):
+        self.build()
+        _, err = self.insert("a,b\n,1\n2,nan\n", "--nulls", "drop")
+        self.assertIn("0 rows inserted", err)
+        self.assertNotIn("ids assigned", err)
+        self.insert("id,a,b\n,1,1\n", "--nulls", "drop", "--id", "id")  # had none to take
+        _, err = self.insert("a,b\n7,8\n")
+        self.assertIn("ids assigned: 6 to 6\n", err)
+
+    def test_rows_that_are_left_for_skip_keep_their_numbers(self):
+        self.build("a,b\n1,1\n")
+        text = "a,b\n,1\n2,2\n,3\n4,4\n5,x\n,6\n7,7\n"
+        _, err = self.insert(text, "--nulls", "drop", "--batch", 1, code=3)
+        self.assertIn("--skip 4 goes on", err)
+        self.insert(text.replace("x", "5"), "--nulls", "drop", "--batch", 1, "--skip", 4)
+        self.assertEqual(self.table(), {0: (1, 1), 2: (2, 2), 4: (4, 4), 5: (5, 5), 7: (7, 7)})
+
     def test_ids_may_be_any_int64(self):
         self.build()
         low, high = -(2**63), 2**63 - 1

@@ -178,6 +178,7 @@ class BuildTest(Case):
         _, err = self.culmen("build", "t.csv", "-o", "index", "--nulls", "drop")
         self.assertIn("2 rows dropped", err)
         self.assertIn("2 rows, 2 attributes", err)
+        self.assertEqual(self.ids("-w", "a=1"), [3, 0])
 
     def test_refuses_bad_tables_and_leaves_nothing_behind(self):
         cases = {

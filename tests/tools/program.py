@@ -121,10 +121,10 @@ def read_npy(data):
     return header["descr"], header["shape"], data[10 + length :]
 
 
-def write_npy(path, rows):
-    header = str({"descr": "<f8", "fortran_order": False, "shape": (len(rows), len(rows[0]))})
+def write_npy(path, rows, fortran=False):
+    header = str({"descr": "<f8", "fortran_order": fortran, "shape": (len(rows), len(rows[0]))})
     header = header.ljust(117) + "\n"
-    values = b"".join(bits(value) for row in rows for value in row)
+    values = b"".join(bits(value) for line in (zip(*rows) if fortran else rows) for value in line)
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + values)
 
 

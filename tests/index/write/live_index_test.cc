@@ -32,6 +32,7 @@ using LiveRows = std::map<std::int64_t, std::array<double, kAttributes>>;
 struct RowsTable {
   std::vector<std::int64_t> ids;
   std::array<std::vector<double>, kAttributes> columns;
+  std::vector<std::uint64_t> dropped;
 
   void add(std::int64_t id, const std::array<double, kAttributes>& values) {
     ids.push_back(id);
@@ -46,6 +47,7 @@ struct RowsTable {
     TableView table{ids.size(), {{"a"}, {"b", Preference::low}, {"c"}}, {}, {}, {}};
     for (const std::vector<double>& column : columns) table.columns.emplace_back(column);
     if (with_ids) table.ids = ids;
+    table.dropped_rows = dropped;
     return table;
   }
 };
@@ -89,8 +91,9 @@ struct Expected {
     rows[id] = values;
     next_id = std::max(next_id, id + 1);
   }
-  std::int64_t assign() {
-    if (result.first_id < 0) result.first_id = next_id;
+  // To row `number` of a table.
+  std::int64_t assign(std::uint64_t number) {
+    if (result.first_id < 0) result.first_id = next_id - static_cast<std::int64_t>(number);
     return next_id;
   }
   void erase(std::int64_t id) { result.erased += rows.erase(id); }
@@ -155,7 +158,13 @@ class Model {
       return expected.erase(erased.back());
     }
     const bool is_unnamed = kind == Kind::insert_unnamed || kind == Kind::upsert_unnamed;
-    const std::int64_t id = is_unnamed ? expected.assign()
+    const std::uint64_t number = table.ids.size() + table.dropped.size();
+    if (is_unnamed && random_() % 4 == 0) {
+      table.dropped.push_back(number);
+      ++expected.next_id;
+      return;
+    }
+    const std::int64_t id = is_unnamed ? expected.assign(number)
                             : kind == Kind::insert_fresh
                                 ? expected.next_id + static_cast<std::int64_t>(random_() % 3)
                                 : some_id(expected);
@@ -349,6 +358,41 @@ TEST(LiveIndex, AssignsIdsThatNobodyHad) {
   EXPECT_EQ(index.insert(rows.view(false)).first_id, 12);
   index.compact();
   EXPECT_EQ(index.insert(rows.view(false)).first_id, 15);
+}
+
+TEST(LiveIndex, GivesRowsTheirNumbersBeforeOthersWereDropped) {
+  RowsTable rows;  // 1 and 4 of 0 to 5
+  rows.add(0, {0.25, 0, 0});
+  rows.add(0, {0.5, 0, 0});
+  rows.dropped = {0, 2, 3, 5};
+  RowsTable none;
+  none.dropped = {0, 1};
+  const TemporaryDirectory folder;
+  const std::filesystem::path path = folder.path() / "index";
+  build_empty().save(path);
+  Index index = Index::open(path, {.writable = true});
+  const WriteResult first = index.insert(rows.view(false));
+  EXPECT_EQ(std::pair(first.first_id, first.inserted), std::pair(std::int64_t{0}, std::uint64_t{2}));
+  EXPECT_EQ(index.insert(none.view(false)).first_id, -1);
+  EXPECT_EQ(index.insert(none.view(true)).first_id, -1);  // of rows with ids, of which there are none
+  const std::vector<std::int64_t> nine = {9};
+  const WriteResult second =
+      index.write(WriteBatch().insert(none.view(false)).insert(rows.view(false)).erase(nine));
+  EXPECT_EQ(std::pair(second.first_id, second.erased), std::pair(std::int64_t{12}, std::uint64_t{0}));
+  index = Index::open(folder.path() / "index");
+  for (const std::int64_t id : {1, 4, 13, 16}) EXPECT_TRUE(index.contains(id)) << id;
+  EXPECT_EQ(index.info().num_tuples, 4u);
+  EXPECT_EQ(index.get(16)->values[0], 0.5);
+}
+
+TEST(LiveIndex, RefusesDroppedRowsThatTheTableCannotHave) {
+  RowsTable rows;
+  rows.add(0, {0.25, 0, 0});
+  for (const std::vector<std::uint64_t>& dropped : {std::vector<std::uint64_t>{2}, {1, 1}, {2, 0}}) {
+    rows.dropped = dropped;
+    EXPECT_THROW(build_empty().insert(rows.view(false)), InputError);
+    EXPECT_THROW(Index::build(rows.view(false)), InputError);
+  }
 }
 
 // Rows 0 to 9 of one value each, and a batch of steps on them.
