@@ -26,7 +26,7 @@ class BuildOptions:
 
     def __post_init__(self) -> None:
         for name in ("num_partitions", "block_rows", "threads"):
-            check_integer(name, getattr(self, name))
+            object.__setattr__(self, name, check_integer(name, getattr(self, name)))
 
 
 def build(columns: Columns, options: BuildOptions) -> _core.Index:

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument
-from ._questions import Where, ask, width_of_answers
+from ._questions import TEN_OR_ALL, Where, ask, in_numbers
 from ._reports import RefreshStats
 from ._result import BatchResult, Result
 
@@ -66,7 +66,7 @@ class DeviceIndex:
     def search(
         self,
         weights: Any,
-        k: int | None = 10,
+        k: int | None = TEN_OR_ALL,
         *,
         where: Where = None,
         min_score: float | None = None,
@@ -74,8 +74,8 @@ class DeviceIndex:
         engine: str = "auto",
     ) -> Result | BatchResult | DeviceAnswers:
         """As Index.search. An array of weights in device memory, of torch or CuPy, [attributes] or [questions,
-        attributes], is answered there (k up to 1,024, no scale, no engine): the call enqueues on the library's
-        current stream and returns DeviceAnswers without waiting.
+        attributes], is answered there (k up to 1,024, which min_score does not replace, no scale, no engine): the
+        call enqueues on the library's current stream and returns DeviceAnswers without waiting.
 
         Raises:
             OutOfDeviceMemory, CudaError: besides what Index.search raises.
@@ -92,13 +92,15 @@ class DeviceIndex:
         num_queries, width = matrix.shape
         if width != len(self._names):
             raise InvalidArgument(f"{width} weights for the {len(self._names)} attributes")
-        width_of_k = width_of_answers(k)
-        ids, scores, counts = library.answers(num_queries, width_of_k)
+        k, (_, min_score, *_) = in_numbers(k, (where, min_score, "none", "auto"))
+        if k is None:
+            raise InvalidArgument("weights in device memory need a k: it is how wide their answers are")
+        ids, scores, counts = library.answers(num_queries, k)
         context = self._context(library.stream())
         self._handle.search_async(
             library.address(matrix),
             num_queries,
-            width_of_k,
+            k,
             where,
             min_score,
             library.address(ids),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
@@ -16,27 +17,29 @@ from ._tables import Attributes, Columns, preferences_of, take_table
 if TYPE_CHECKING:
     import pyarrow.dataset
 
+#: Bytes are what the system itself calls the file, as os.fsencode gives it.
+Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 #: A path, a pattern such as "part-*.parquet", or several of either.
-Paths = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
+Paths = Path | Sequence[Path]
 
 _FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc", ".csv": "csv"}
 _BATCH_ROWS = 1 << 17
 
 
 def read_files(paths: Paths, attributes: Attributes, id: str | None, label: str | None, nulls: str) -> Columns:
-    with _translated():
-        return _read(paths, attributes, id, label, nulls)
+    with in_utf8(_expand(paths)) as files, _translated(files):
+        return _read(files, attributes, id, label, nulls)
 
 
-def _read(paths: Paths, attributes: Attributes, id: str | None, label: str | None, nulls: str) -> Columns:
-    dataset = _open(_expand(paths))
+def _read(files: Mapping[str, str], attributes: Attributes, id: str | None, label: str | None, nulls: str) -> Columns:
+    dataset = _open(files)
     names = dataset.schema.names
     wanted = None if attributes is None else list(preferences_of(attributes, names))
     read = None if wanted is None else [*dict.fromkeys([*wanted, *(name for name in (id, label) if name)])]
     for name in read or []:
         if name not in names:
             raise InvalidArgument(f"no column {name!r}; there are {', '.join(map(repr, names))}")
-    _refuse_differing(dataset, read or names)
+    _refuse_differing(dataset, read or names, files)
     columns = _Growing(dataset.count_rows())
     for first_row, batch in _batches(dataset, read):
         columns.add(take_table(batch, attributes, id, label, nulls, first_row=first_row))
@@ -44,10 +47,10 @@ def _read(paths: Paths, attributes: Attributes, id: str | None, label: str | Non
 
 
 def _expand(paths: Paths) -> list[str]:
-    several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    several = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else paths
     found: list[str] = []
     for given in several:
-        path = os.fspath(given)
+        path = os.fsdecode(given)
         if os.path.isdir(path):
             path = os.path.join(path, "*")
         is_pattern = glob.has_magic(path) and not os.path.exists(path)
@@ -61,44 +64,72 @@ def _expand(paths: Paths) -> list[str]:
     return found
 
 
-def _open(files: list[str]) -> pyarrow.dataset.Dataset:
+@contextlib.contextmanager
+def in_utf8(files: Iterable[str]) -> Iterator[dict[str, str]]:
+    """Names that pyarrow takes, which is UTF-8, each with the file's own. Files with others are reached by links."""
+    names: dict[str, str] = {}
+    with contextlib.ExitStack() as stack:
+        folder = None
+        for file in files:
+            taken = file
+            if not _is_utf8(file):
+                folder = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="culmen-"))
+                ending = os.path.splitext(file)[1]
+                taken = os.path.join(folder, f"{len(names)}{ending if _is_utf8(ending) else ''}")
+                os.symlink(os.path.abspath(file), taken)
+            names[taken] = file
+        yield names
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _open(files: Mapping[str, str]) -> pyarrow.dataset.Dataset:
     try:
         import pyarrow.dataset
     except ImportError:
         raise IoError("reading files takes pyarrow: pip install pyarrow") from None
-    endings = {os.path.splitext(file)[1].lower() for file in files}
+    endings = {os.path.splitext(file)[1].lower() for file in files.values()}
     if len(endings) != 1 or (ending := min(endings)) not in _FORMATS:
         found = ", ".join(map(repr, sorted(endings)))
         raise InvalidArgument(f"files end with one of {', '.join(_FORMATS)}; these end with {found}")
-    dataset = pyarrow.dataset.dataset(files, format=_FORMATS[ending])
+    dataset = pyarrow.dataset.dataset(list(files), format=_FORMATS[ending])
     if ending != ".csv" or len(dataset.schema.names) != 1:
         return dataset
     import pyarrow.csv
 
     # In a file of one column an empty line is a row without a value.
     parse_options = pyarrow.csv.ParseOptions(ignore_empty_lines=False)
-    return pyarrow.dataset.dataset(files, format=pyarrow.dataset.CsvFileFormat(parse_options))
+    return pyarrow.dataset.dataset(list(files), format=pyarrow.dataset.CsvFileFormat(parse_options))
 
 
 @contextlib.contextmanager
-def _translated() -> Iterator[None]:
+def _translated(files: Mapping[str, str]) -> Iterator[None]:
     """pyarrow's errors as culmen's, whose texts name the file."""
     try:
         yield
     except Error:
         raise
-    except OSError as error:
-        raise IoError(str(error)) from error
-    except ValueError as error:  # as pyarrow.ArrowInvalid is one
-        raise InputError(str(error)) from error
+    except (OSError, ValueError) as error:  # pyarrow.ArrowInvalid is a ValueError
+        text = str(error)
+        for taken, file in files.items():
+            text = text.replace(taken, file)
+        raise (IoError if isinstance(error, OSError) else InputError)(text) from error
 
 
-def _refuse_differing(dataset: pyarrow.dataset.Dataset, columns: list[str]) -> None:
+def _refuse_differing(dataset: pyarrow.dataset.Dataset, columns: list[str], files: Mapping[str, str]) -> None:
     """pyarrow would take a column that a file lacks for one without values."""
     for fragment in dataset.get_fragments():
         missing = [name for name in columns if name not in fragment.physical_schema.names]
         if missing:
-            raise InputError(f"{fragment.path} has no column {missing[0]!r}, which other files have")
+            raise InputError(
+                f"{files.get(fragment.path, fragment.path)} has no column {missing[0]!r}, which other files have"
+            )
 
 
 def _batches(dataset: pyarrow.dataset.Dataset, columns: list[str] | None) -> Iterator[tuple[int, Any]]:

@@ -14,9 +14,9 @@ from . import _core
 from ._build import BuildOptions, build
 from ._device import DeviceIndex, device_number
 from ._errors import InvalidArgument
-from ._files import Paths, read_files
+from ._files import Path, Paths, read_files
 from ._progress import Progress
-from ._questions import ALL_CORES, Where, ask, by_name, check_integer, check_types
+from ._questions import ALL_CORES, TEN_OR_ALL, Where, ask, by_name, check_integer, check_types, in_numbers
 from ._reports import (
     AttributeInfo,
     Explanation,
@@ -179,14 +179,14 @@ class Index(Tabular):
         >>> index.insert({"price": [80, 120], "rating": [7.9, 9.1]}).inserted
         2
         """
-        check_integer("block_rows", block_rows)
+        block_rows = check_integer("block_rows", block_rows)
         named = preferences_of(attributes, ())
         return cls._of(_core.create(list(named), list(named.values()), has_labels, value_type, block_rows))
 
     @classmethod
     def open(
         cls,
-        directory: str | os.PathLike[str],
+        directory: Path,
         *,
         writable: bool = False,
         durability: str = "sync",
@@ -204,18 +204,18 @@ class Index(Tabular):
             FormatError: if a file is damaged; the text names it.
             IoError: if a file cannot be read, or another process has the lock. It is an OSError.
         """
-        check_integer("threads", threads)
+        threads = check_integer("threads", threads)
         index = cls._of(_core.open(_path(directory), writable, durability, threads))
         index._is_opened = True
         return index
 
     @staticmethod
-    def repair(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> RepairReport:
+    def repair(source: Path, target: Path) -> RepairReport:
         """Saves what is sound of a damaged index: writes a new one to `target`, which must not exist or be empty."""
         report = _core.repair(_path(source), _path(target))
         return RepairReport(**{**report, "dropped": tuple(report["dropped"])})
 
-    def save(self, directory: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    def save(self, directory: Path, *, overwrite: bool = False) -> None:
         """Saves this version in a directory, which is created. After a crash or an error it holds the old index or
         the new one, whole. Raises InvalidArgument if an index is there and overwrite is false."""
         self._handle.save(_path(directory), overwrite)
@@ -264,7 +264,7 @@ class Index(Tabular):
     def search(
         self,
         weights: Any,
-        k: int | None = 10,
+        k: int | None = TEN_OR_ALL,
         *,
         where: Where = None,
         min_score: float | None = None,
@@ -278,7 +278,8 @@ class Index(Tabular):
             weights: a dict of numbers by name (attributes not named get 0), one number an attribute, or a
                 matrix [questions, attributes], also as a DataFrame whose columns are attributes: many
                 questions in one call, on all cores.
-            k: how many rows. None, only with min_score: all that reach it.
+            k: how many rows. Without it 10, or with min_score all that reach it, as with None; the answers to a
+                matrix are then as wide as the longest.
             where: only rows in these ranges: a text, "price<=200 and stars>=4", or a dict of a pair (least,
                 most), or of a number, by name.
             min_score: only rows with at least this score.
@@ -297,7 +298,7 @@ class Index(Tabular):
     def explain(
         self,
         weights: Mapping[str, float] | Sequence[float] | np.ndarray,
-        k: int | None = 10,
+        k: int | None = TEN_OR_ALL,
         *,
         where: Where = None,
         min_score: float | None = None,
@@ -306,10 +307,11 @@ class Index(Tabular):
         threads: int = ALL_CORES,
     ) -> Explanation:
         """What search would do with this question, why, and how long each engine would take."""
+        k, rest = in_numbers(k, (where, min_score, scale, engine, threads))
         try:
-            report = self._handle.explain(by_name(weights), k, where, min_score, scale, engine, threads)
+            report = self._handle.explain(by_name(weights), k, *rest)
         except TypeError:
-            check_types(k, min_score, threads, scale=scale, engine=engine)
+            check_types(k, *rest)
             raise
         predictions = tuple(Prediction(**prediction) for prediction in report["predictions"])
         return Explanation(**{**report, "predictions": predictions})
@@ -501,8 +503,8 @@ class Index(Tabular):
         raise TypeError("an index is not pickled: save() it, and open() the directory in the other process")
 
 
-def _path(path: str | os.PathLike[str]) -> str:
-    text = os.fsdecode(path)
-    if "\0" in text:
-        raise ValueError(f"there is a null character in the path {text!r}")
-    return text
+def _path(path: Path) -> bytes:
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise ValueError(f"there is a null character in the path {name!r}")
+    return name

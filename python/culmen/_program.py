@@ -12,6 +12,8 @@ import tempfile
 import threading
 from typing import TYPE_CHECKING, BinaryIO
 
+from ._files import in_utf8
+
 if TYPE_CHECKING:
     import pyarrow
 
@@ -64,11 +66,12 @@ def _convert(file: str, out: BinaryIO) -> None:
     import pyarrow.csv
     import pyarrow.dataset
 
-    dataset = pyarrow.dataset.dataset(file, format=_FORMATS[pathlib.Path(file).suffix.lower()])
-    schema = _widened(dataset.schema)
-    with pyarrow.csv.CSVWriter(out, schema) as writer:
-        for batch in dataset.to_batches():
-            writer.write(batch.cast(schema))
+    with in_utf8([file]) as names:
+        dataset = pyarrow.dataset.dataset(list(names), format=_FORMATS[pathlib.Path(file).suffix.lower()])
+        schema = _widened(dataset.schema)
+        with pyarrow.csv.CSVWriter(out, schema) as writer:
+            for batch in dataset.to_batches():
+                writer.write(batch.cast(schema))
 
 
 def _widened(schema: pyarrow.Schema) -> pyarrow.Schema:

@@ -10,13 +10,22 @@ import numpy as np
 
 from ._errors import InvalidArgument
 from ._result import BatchResult, Result
-from ._tables import take_table
+from ._tables import real_number, take_table
 
 #: The value of `threads` that stands for all of them.
 ALL_CORES = 0
 
 #: More than an index can have.
 MOST_ROWS = (1 << 63) - 1
+
+
+class _TenOrAll:
+    def __repr__(self) -> str:
+        return "10"
+
+
+#: The k of a question that names none: 10, or with min_score all rows that reach it.
+TEN_OR_ALL: Any = _TenOrAll()
 
 #: "price<=200 and stars>=4", or {"price": (None, 200), "stars": (4, None)}; a number instead of a pair: equal to it.
 Where = str | Mapping[str, Any] | None
@@ -26,19 +35,31 @@ def ask(
     handle: Any, names: tuple[str, ...], weights: Any, k: int | None, rest: tuple[Any, ...]
 ) -> Result | BatchResult:
     """Searches an index, or its copy on a GPU. The rest: where, min_score, scale, engine; and threads for an index."""
+    k, rest = in_numbers(k, rest)
     try:
         kind = type(weights)
         if kind is not dict and not (kind is np.ndarray and weights.ndim == 1):  # the commonest, as they are
             if is_matrix(weights):
-                return BatchResult(handle.search_matrix(as_matrix(weights, names), width_of_answers(k), *rest), names)
+                return BatchResult(handle.search_matrix(as_matrix(weights, names), k, *rest), names)
             weights = by_name(weights)
         return Result(handle.search(weights, k, *rest), names)
     except TypeError:
-        if isinstance(k, int) and k > MOST_ROWS:  # there is no upper limit
-            return ask(handle, names, weights, MOST_ROWS, rest)
-        _, min_score, scale, engine, *threads = rest
-        check_types(k, min_score, *threads, scale=scale, engine=engine)
+        check_types(k, *rest)
         raise
+
+
+def in_numbers(k: Any, rest: tuple[Any, ...]) -> tuple[int | None, tuple[Any, ...]]:
+    """Python's own numbers, which the extension takes, for what users give: it would hide what their types raise."""
+    if type(k) is int and k <= MOST_ROWS and rest[1] is None and type(rest[-1]) in (int, str):
+        return k, rest  # nearly always
+    where, min_score, scale, engine, *threads = rest
+    if k is TEN_OR_ALL:
+        k = 10 if min_score is None else None
+    elif k is not None:
+        k = min(integer("k", k), MOST_ROWS)  # there is no upper limit
+    if min_score is not None:
+        min_score = real_number("min_score", min_score)
+    return k, (where, min_score, scale, engine, *(integer("threads", count) for count in threads))
 
 
 def is_matrix(weights: Any) -> bool:
@@ -59,25 +80,17 @@ def by_name(weights: Any) -> Any:
     return dict(weights.items())
 
 
-def width_of_answers(k: int | None) -> int:
-    if k is None:
-        raise InvalidArgument("many questions in one call need a k: it is how wide their answers are")
-    return k
-
-
 def as_matrix(weights: Any, names: tuple[str, ...]) -> np.ndarray:
     """float64 [questions, attributes], row by row. Columns with names go by them; attributes not named get 0."""
     if np.ma.is_masked(weights):
         raise InvalidArgument("a weight has no value")
     if isinstance(weights, (list, tuple)) and isinstance(weights[0], Mapping):
         weights = {
-            name: [row.get(name, 0) for row in weights] for name in dict.fromkeys(n for row in weights for n in row)
+            name: [real_number("a weight", row.get(name, 0)) for row in weights]
+            for name in dict.fromkeys(n for row in weights for n in row)
         }
     elif not hasattr(weights, "__arrow_c_stream__"):
-        try:
-            return np.ascontiguousarray(weights, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidArgument("the rows of a matrix of weights are of one length, and hold numbers") from None
+        return _as_floats(weights)
     table = take_table(weights)
     matrix = np.zeros((table.num_rows, len(names)))
     for name, column in zip(table.names, table.columns):
@@ -87,26 +100,41 @@ def as_matrix(weights: Any, names: tuple[str, ...]) -> np.ndarray:
     return matrix
 
 
-def check_types(k: Any, min_score: Any, threads: Any = 0, **texts: Any) -> None:
+def _as_floats(weights: Any) -> np.ndarray:
+    try:
+        given = np.asarray(weights)
+    except ValueError:
+        raise InvalidArgument("the rows of a matrix of weights are of one length") from None
+    if given.dtype.kind == "O":
+        given = np.array([real_number("a weight", weight) for weight in given.flat]).reshape(given.shape)
+    if given.dtype.kind not in "biuf":
+        what = "complex" if given.dtype.kind == "c" else str(given.dtype)
+        raise TypeError(f"a weight is a real number; these are {what}")
+    return np.ascontiguousarray(given, dtype=np.float64)
+
+
+def check_types(k: int | None, where: Any, min_score: Any, scale: Any, engine: Any, threads: int = 0) -> None:
     """Says which argument of a search has a wrong type."""
-    for name, value in texts.items():
+    for name, value in (("scale", scale), ("engine", engine)):
         if not isinstance(value, str):
             raise TypeError(f"{name} is a text, not {value!r}")
     if k is not None:
         check_integer("k", k, 1, MOST_ROWS)
     check_integer("threads", threads)
-    if min_score is not None:
-        try:
-            float(min_score)
-        except (TypeError, ValueError):
-            raise TypeError(f"min_score is a number, not {min_score!r}") from None
 
 
-def check_integer(name: str, value: Any, least: int = 0, most: int = (1 << 31) - 1) -> None:
+def check_integer(name: str, value: Any, least: int = 0, most: int = (1 << 31) - 1) -> int:
     """Refuses what the library's own integers do not hold, in terms that a caller knows."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is an integer, not {value!r}") from None
+    number = integer(name, value)
     if not least <= number <= most:
         raise InvalidArgument(f"{name} is {number}; it is from {least} to {most}")
+    return number
+
+
+def integer(name: str, value: Any) -> int:
+    """What the value's own conversion raises is passed on."""
+    if type(value) is int:
+        return value
+    if not hasattr(type(value), "__index__"):
+        raise TypeError(f"{name} is an integer, not {value!r}")
+    return operator.index(value)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._index import Index
-from ._questions import Where, by_name
+from ._questions import TEN_OR_ALL, Where, by_name
 from ._result import Result
 from ._tables import Attributes, column_names
 
@@ -14,7 +14,7 @@ from ._tables import Attributes, column_names
 def rank(
     table: Any,
     weights: Mapping[str, float] | Sequence[float],
-    k: int = 10,
+    k: int | None = TEN_OR_ALL,
     *,
     attributes: Attributes = None,
     id: Any = None,

@@ -233,14 +233,32 @@ def _from_objects(values: np.ndarray, name: str) -> np.ndarray:
     """Lists of Python numbers with None among them, decimals, ..."""
     if any(isinstance(value, (str, bytes)) for value in values):
         return values.astype("U")
-    try:
-        if all(isinstance(value, int) for value in values):
+    if all(isinstance(value, int) for value in values):
+        try:
             return np.array(values.tolist(), dtype=np.int64)
-        return np.array([np.nan if value is None else float(value) for value in values])
-    except OverflowError:
-        raise InputError(f"column {name!r} has integers beyond 2^63") from None
-    except (TypeError, ValueError):
-        raise InputError(f"column {name!r} holds Python objects that are not numbers") from None
+        except OverflowError:
+            raise InputError(f"column {name!r} has integers beyond 2^63") from None
+    if not all(value is None or is_real_number(value) for value in values):
+        raise InputError(f"column {name!r} holds Python objects that are not numbers")
+    return np.array([np.nan if value is None else float(value) for value in values])
+
+
+def is_real_number(value: Any) -> bool:
+    """Of a type that says how to turn it into a float, without losing an imaginary part."""
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0 and value.dtype.kind in "biuf"
+    if isinstance(value, (complex, np.complexfloating)):
+        return False
+    return hasattr(type(value), "__float__") or hasattr(type(value), "__index__")
+
+
+def real_number(name: str, value: Any) -> float:
+    """What the value's own conversion raises is passed on."""
+    if type(value) is float:
+        return value
+    if not is_real_number(value):
+        raise TypeError(f"{name} is a real number, not {value!r}")
+    return float(value)
 
 
 def _ids(ids: Any, num_rows: int) -> np.ndarray:

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
+#include <optional>
+#include <span>
 
 #include "arrays.h"
 #include "bindings.h"
@@ -72,24 +75,20 @@ void append(const BatchAnswers& part, BatchAnswers& all) {
   all.counts.insert(all.counts.end(), part.counts.begin(), part.counts.end());
 }
 
-}  // namespace
-
-ManyAnswers search_many(const Index& index, const QueryBatch& batch, const SearchOptions& options) {
+// Without the GIL: gives parts of the batch to `search`, one after the other, and looks for signals between them.
+template <typename Search>
+void search_in_parts(const QueryBatch& batch, std::size_t width, Search search) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kBetweenSignals(50);
-  const GilReleased released;
-  ManyAnswers result{{}, index.snapshot()};
-  const std::size_t width = result.index.info().attributes.size();
   const std::size_t num_queries = batch.weights.size() / width;
   std::size_t at_once = 1024;
   for (std::size_t first = 0;;) {
     const bool is_last = num_queries - first <= at_once;
     QueryBatch part = batch;
-    part.weights = is_last ? batch.weights.subspan(first * width)  // with what is no whole row, to be refused
-                           : batch.weights.subspan(first * width, at_once * width);
+    part.weights = batch.weights.subspan(first * width, std::min(at_once, num_queries - first) * width);
     const Clock::time_point start = Clock::now();
-    append(result.index.search_batch(part, options), result.answers);
-    if (is_last) return result;
+    search(part);
+    if (is_last) return;
     const bool is_quick = Clock::now() - start < kBetweenSignals;
     {
       const GilAcquired acquired;
@@ -98,6 +97,64 @@ ManyAnswers search_many(const Index& index, const QueryBatch& batch, const Searc
     first += at_once;
     at_once = is_quick ? 2 * at_once : std::max<std::size_t>(1, at_once / 2);
   }
+}
+
+}  // namespace
+
+ManyAnswers search_many(const Index& index, const Questions& questions, const SearchOptions& options) {
+  const GilReleased released;
+  ManyAnswers result{{}, index.snapshot()};
+  const std::size_t width = result.index.info().attributes.size();
+  if (questions.has_k) {
+    search_in_parts(questions.batch, width, [&](const QueryBatch& part) {
+      append(result.index.search_batch(part, options), result.answers);
+    });
+    return result;
+  }
+  LongAnswers answers;
+  search_in_parts(questions.batch, width, [&](const QueryBatch& part) {
+    answers.append(result.index.search(queries_without_k(part, width), options));
+  });
+  result.answers = answers.padded(result.index.version());
+  return result;
+}
+
+void LongAnswers::append(const std::vector<SearchResult>& results) {
+  for (const SearchResult& result : results) hits_.push_back(result.hits);
+}
+
+BatchAnswers LongAnswers::padded(std::uint64_t version) const {
+  BatchAnswers answers;
+  answers.num_queries = hits_.size();
+  answers.version = version;
+  for (const std::vector<Hit>& hits : hits_) {
+    answers.k = std::max(answers.k, hits.size());
+    answers.counts.push_back(static_cast<std::uint32_t>(hits.size()));
+  }
+  answers.ids.reserve(hits_.size() * answers.k);
+  answers.scores.reserve(hits_.size() * answers.k);
+  for (const std::vector<Hit>& hits : hits_) {
+    for (const Hit& hit : hits) {
+      answers.ids.push_back(hit.id);
+      answers.scores.push_back(hit.score);
+    }
+    answers.ids.resize(answers.ids.size() + answers.k - hits.size(), -1);
+    answers.scores.resize(answers.ids.size(), -std::numeric_limits<double>::infinity());
+  }
+  return answers;
+}
+
+std::vector<Query> queries_without_k(const QueryBatch& batch, std::size_t width) {
+  std::vector<Query> queries;
+  for (std::size_t first = 0; first < batch.weights.size(); first += width) {
+    const std::span<const double> weights = batch.weights.subspan(first, width);
+    queries.push_back({.weights = {weights.begin(), weights.end()},
+                       .k = std::nullopt,
+                       .where = batch.where,
+                       .min_score = batch.min_score,
+                       .scale = batch.scale});
+  }
+  return queries;
 }
 
 void bind_answers(nb::module_& module) {

@@ -3,10 +3,11 @@
 
 #include <nanobind/nanobind.h>
 
-#include <optional>
-#include <string_view>
+#include <cstdint>
+#include <vector>
 
 #include "culmen/index.h"
+#include "queries.h"
 
 namespace culmen::python {
 
@@ -16,8 +17,21 @@ struct ManyAnswers {
   Index index;  // that version
 };
 
-// The rows of `weights` as queries, with one version of the index. Stops between parts of the batch when a
-// signal wants it to.
-ManyAnswers search_many(const Index& index, const QueryBatch& batch, const SearchOptions& options);
+// With one version of the index. Stops between parts of the batch when a signal wants it to.
+ManyAnswers search_many(const Index& index, const Questions& questions, const SearchOptions& options);
+
+// Of questions without k: each answer has its own length.
+class LongAnswers {
+ public:
+  void append(const std::vector<SearchResult>& results);
+  // All as wide as the longest.
+  BatchAnswers padded(std::uint64_t version) const;
+
+ private:
+  std::vector<std::vector<Hit>> hits_;
+};
+
+// Rows of `width` weights.
+std::vector<Query> queries_without_k(const QueryBatch& batch, std::size_t width);
 
 }  // namespace culmen::python

@@ -35,13 +35,24 @@ SearchResult search(const DeviceCopy& copy, nb::handle weights, std::optional<st
   return copy.on_gpu.search(query, {.engine = parse_engine(engine)});
 }
 
-ManyAnswers search_matrix(const DeviceCopy& copy, const Matrix& weights, std::size_t k, nb::handle where,
-                          std::optional<double> min_score, std::string_view scale, std::string_view engine) {
-  const QueryBatch batch = batch_of(copy.index, weights, k, where, min_score, scale);
+BatchAnswers search_on_gpu(const DeviceCopy& copy, const Questions& questions, const SearchOptions& options) {
+  if (questions.has_k) return copy.on_gpu.search_batch(questions.batch, options);
+  const std::size_t width = copy.index.info().attributes.size();
+  const std::vector<SearchResult> results =
+      copy.on_gpu.search(queries_without_k(questions.batch, width), options);
+  LongAnswers answers;
+  answers.append(results);
+  return answers.padded(results.empty() ? copy.index.version() : results.front().version());
+}
+
+ManyAnswers search_matrix(const DeviceCopy& copy, const Matrix& weights, std::optional<std::size_t> k,
+                          nb::handle where, std::optional<double> min_score, std::string_view scale,
+                          std::string_view engine) {
+  const Questions questions = questions_of(copy.index, weights, k, where, min_score, scale);
   const GilReleased released;
   for (;;) {  // again if a change came between the two
     ManyAnswers many{{}, copy.index.snapshot()};
-    many.answers = copy.on_gpu.search_batch(batch, {.engine = parse_engine(engine)});
+    many.answers = search_on_gpu(copy, questions, {.engine = parse_engine(engine)});
     if (many.answers.version == many.index.version()) return many;
   }
 }
@@ -71,7 +82,7 @@ void bind_device(nb::module_& module) {
   nb::class_<DeviceCopy>(module, "DeviceIndex")
       .def("search", search, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"))
-      .def("search_matrix", search_matrix, nb::arg("weights"), nb::arg("k"), nb::arg("where").none(),
+      .def("search_matrix", search_matrix, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"))
       .def("make_context", make_context)
       .def("search_async", search_async, nb::arg("weights"), nb::arg("num_queries"), nb::arg("k"),

@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "culmen/error.h"
+#include "text.h"
 
 namespace culmen::python {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 namespace nb = nanobind;
 
 nb::object error_of(const char* type, const std::exception& error) {
-  return nb::module_::import_("culmen._errors").attr(type)(error.what());
+  return nb::module_::import_("culmen._errors").attr(type)(system_text(error.what()));
 }
 
 void raise(const nb::object& error) {

@@ -20,6 +20,7 @@
 #include "queries.h"
 #include "reports.h"
 #include "tables.h"
+#include "text.h"
 
 namespace culmen::python {
 namespace {
@@ -72,11 +73,11 @@ Index create(const nb::list& names, const nb::list& preferences, bool has_labels
   return Index::create({columns.view().attributes, has_labels}, options);
 }
 
-Index open(const std::string& directory, bool writable, std::string_view durability, int num_threads) {
+Index open(const nb::bytes& directory, bool writable, std::string_view durability, int num_threads) {
+  const std::string path = path_of(directory);
   const GilReleased released;
   return Index::open(
-      directory,
-      {.writable = writable, .durability = parse_durability(durability), .num_threads = num_threads});
+      path, {.writable = writable, .durability = parse_durability(durability), .num_threads = num_threads});
 }
 
 SearchResult search(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
@@ -88,10 +89,10 @@ SearchResult search(const Index& index, nb::handle weights, std::optional<std::s
   return index.search(query, options);
 }
 
-ManyAnswers search_matrix(const Index& index, const Matrix& weights, std::size_t k, nb::handle where,
-                          std::optional<double> min_score, std::string_view scale, std::string_view engine,
-                          int num_threads) {
-  return search_many(index, batch_of(index, weights, k, where, min_score, scale),
+ManyAnswers search_matrix(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
+                          nb::handle where, std::optional<double> min_score, std::string_view scale,
+                          std::string_view engine, int num_threads) {
+  return search_many(index, questions_of(index, weights, k, where, min_score, scale),
                      {.engine = parse_engine(engine), .num_threads = num_threads});
 }
 
@@ -126,13 +127,14 @@ void bind_index(nb::module_& module) {
              nb::arg("num_threads"), nb::arg("device"), nb::arg("on_progress").none());
   module.def("create", create);
   module.def("open", open);
-  module.def("repair", [](const std::string& from, const std::string& to) {
+  module.def("repair", [](const nb::bytes& source, const nb::bytes& target) {
+    const std::string from = path_of(source), to = path_of(target);
     return report(without_gil([&] { return Index::repair(from, to); }));
   });
   nb::class_<Index>(module, "Index")
       .def("search", search, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"), nb::arg("num_threads"))
-      .def("search_matrix", search_matrix, nb::arg("weights"), nb::arg("k"), nb::arg("where").none(),
+      .def("search_matrix", search_matrix, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"), nb::arg("num_threads"))
       .def("explain", explain, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"), nb::arg("num_threads"))
@@ -140,8 +142,9 @@ void bind_index(nb::module_& module) {
       .def("contains", [](const Index& index,
                           std::int64_t id) { return without_gil([&] { return index.contains(id); }); })
       .def("save",
-           [](const Index& index, const std::string& directory, bool overwrite) {
-             without_gil([&] { index.save(directory, {.overwrite = overwrite}); });
+           [](const Index& index, const nb::bytes& directory, bool overwrite) {
+             const std::string path = path_of(directory);
+             without_gil([&] { index.save(path, {.overwrite = overwrite}); });
            })
       .def("snapshot", &Index::snapshot)
       .def("version", &Index::version)

@@ -15,23 +15,57 @@ namespace {
 
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
 
-double number(nb::handle value, const char* what) {
+// As repr, in letters that every message can hold.
+std::string shown(nb::handle value) {
+  const nb::object text = nb::steal(PyObject_ASCII(value.ptr()));
+  if (!text.is_valid()) throw nb::python_error();
+  return nb::cast<std::string>(text);
+}
+
+// Complex numbers of NumPy can turn themselves into floats, without their imaginary parts.
+bool is_complex(nb::handle value) {
+  return PyComplex_Check(value.ptr()) ||
+         nb::isinstance(value, nb::module_::import_("numpy").attr("complexfloating"));
+}
+
+// Neither a float nor an int: runs the code of its type, and passes on what that raises.
+double converted(nb::handle value, const char* what) {
+  if (is_complex(value))
+    throw nb::type_error((std::string(what) + " is complex, not a real number: " + shown(value)).c_str());
+  if (!nb::hasattr(value.type(), "__float__") && !nb::hasattr(value.type(), "__index__"))
+    throw InvalidArgument(std::string(what) + " is not a number: " + shown(value));
   const double result = PyFloat_AsDouble(value.ptr());
-  if (result == -1.0 && PyErr_Occurred() != nullptr) {
-    PyErr_Clear();
-    throw InvalidArgument(std::string(what) + " is not a number: " + nb::repr(value).c_str());
-  }
+  if (result == -1.0 && PyErr_Occurred() != nullptr) throw nb::python_error();
   return result;
+}
+
+double number(nb::handle value, const char* what) {
+  if (!PyFloat_Check(value.ptr()) && !PyLong_Check(value.ptr())) return converted(value, what);
+  const double result = PyFloat_AsDouble(value.ptr());
+  if (result != -1.0 || PyErr_Occurred() == nullptr) return result;
+  PyErr_Clear();
+  throw InvalidArgument(std::string(what) + " is not a number that float64 can hold: " + shown(value));
+}
+
+// Calls of users' code may change the dict meanwhile.
+template <typename Use>
+void for_each_item(const nb::dict& dict, Use use) {
+  const nb::list items = dict.items();
+  for (const nb::handle item : items) {
+    const auto pair = nb::borrow<nb::tuple>(item);
+    const nb::object name = pair[0], value = pair[1];
+    use(name, value);
+  }
 }
 
 std::vector<double> named_weights(const Index& index, const nb::dict& named) {
   std::vector<std::pair<std::string, double>> pairs;
   pairs.reserve(named.size());
-  for (const auto& [name, weight] : named) {
+  for_each_item(named, [&](const nb::object& name, const nb::object& weight) {
     if (!nb::isinstance<nb::str>(name))
       throw InvalidArgument("weights are named by attributes, that is by text");
     pairs.emplace_back(nb::cast<std::string>(name), number(weight, "a weight"));
-  }
+  });
   return index.weights(pairs);
 }
 
@@ -52,11 +86,12 @@ Range range_of(nb::handle name, nb::handle condition) {
   if (nb::len(condition) != 2)
     throw InvalidArgument(
         "a condition of a filter is a number or a pair (least, most), with None for no limit");
-  range.minimum = limit(condition[0], range.minimum);
-  range.maximum = limit(condition[1], range.maximum);
+  const nb::object least = condition[0], most = condition[1];
+  range.minimum = limit(least, range.minimum);
+  range.maximum = limit(most, range.maximum);
   if (range.minimum > range.maximum)
-    throw InvalidArgument("no number is in the range of a filter, " +
-                          std::string(nb::repr(condition).c_str()) + ": it is a pair (least, most)");
+    throw InvalidArgument("no number is in the range of a filter, " + shown(condition) +
+                          ": it is a pair (least, most)");
   return range;
 }
 
@@ -87,8 +122,9 @@ Filter filter_of(const Index& index, nb::handle where) {
         "a filter is a text such as \"price<=200 and stars>=4\", or a dict such as "
         "{\"price\": (None, 200)}");
   Filter filter;
-  for (const auto& [name, condition] : nb::borrow<nb::dict>(where))
+  for_each_item(nb::borrow<nb::dict>(where), [&](const nb::object& name, const nb::object& condition) {
     filter.push_back(range_of(name, condition));
+  });
   return filter;
 }
 
@@ -101,17 +137,18 @@ Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t
           .scale = kScales.parse(scale)};
 }
 
-QueryBatch batch_of(const Index& index, const Matrix& weights, std::size_t k, nb::handle where,
-                    std::optional<double> min_score, std::string_view scale) {
+Questions questions_of(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
+                       nb::handle where, std::optional<double> min_score, std::string_view scale) {
   const std::size_t width = index.info().attributes.size();
   if (weights.shape(1) != width)
     throw InvalidArgument("the matrix of weights has " + std::to_string(weights.shape(1)) + " columns for " +
                           std::to_string(width) + " attributes");
-  return {.weights = std::span(weights.data(), weights.size()),
-          .k = k,
-          .where = filter_of(index, where),
-          .min_score = min_score,
-          .scale = kScales.parse(scale)};
+  return {{.weights = std::span(weights.data(), weights.size()),
+           .k = k.value_or(0),
+           .where = filter_of(index, where),
+           .min_score = min_score,
+           .scale = kScales.parse(scale)},
+          k.has_value()};
 }
 
 }  // namespace culmen::python

@@ -25,9 +25,14 @@ Filter filter_of(const Index& index, nb::handle where);
 Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
                std::optional<double> min_score, std::string_view scale);
 
+struct Questions {
+  QueryBatch batch;
+  bool has_k = true;  // false: all rows that reach min_score
+};
+
 // The rows of a matrix [questions, attributes], which it points into.
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-QueryBatch batch_of(const Index& index, const Matrix& weights, std::size_t k, nb::handle where,
-                    std::optional<double> min_score, std::string_view scale);
+Questions questions_of(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
+                       nb::handle where, std::optional<double> min_score, std::string_view scale);
 
 }  // namespace culmen::python

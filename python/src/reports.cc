@@ -4,6 +4,7 @@
 #include <nanobind/stl/string_view.h>
 
 #include "names.h"
+#include "text.h"
 
 namespace culmen::python {
 namespace {
@@ -79,13 +80,13 @@ nb::dict report(const RecoveryInfo& info) {
   nb::dict out;
   out["num_batches"] = info.num_batches;
   out["dropped_bytes"] = info.dropped_bytes;
-  out["dropped_from"] = info.dropped_from;
+  out["dropped_from"] = system_text(info.dropped_from);
   return out;
 }
 
 nb::dict report(const RepairReport& repair) {
   nb::list dropped;
-  for (const std::string& line : repair.dropped) dropped.append(line);
+  for (const std::string& line : repair.dropped) dropped.append(system_text(line));
   nb::dict out;
   out["rows_kept"] = repair.rows_kept;
   out["rows_lost"] = repair.rows_lost;

@@ -1,5 +1,7 @@
 """Files: the same index as from the table that they hold."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -101,3 +103,21 @@ def test_patterns_and_folders(tmp_path):
         write(pyarrow.table({"a": [float(i)]}), folder / f"{i}.parquet")
     assert len(culmen.Index.from_parquet(tmp_path / "**" / "*.parquet")) == 3
     assert len(culmen.Index.from_parquet(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv"])
+def test_files_may_have_names_that_are_no_utf8(tmp_path, ending):
+    folder = os.path.join(os.fsencode(tmp_path), b"caf\xe9")
+    os.mkdir(folder)
+    for i in range(3):
+        write(pyarrow.table({"a": [float(i)]}), tmp_path / f"plain{ending}")
+        os.rename(tmp_path / f"plain{ending}", os.path.join(folder, b"%d\xff" % i + ending.encode()))
+    first = os.path.join(folder, b"0\xff" + ending.encode())
+    for paths in (folder, os.fsdecode(folder), folder + b"/*", [os.path.join(folder, b"?*" + ending.encode())]):
+        assert culmen.Index.from_files(paths).search([1.0]).scores.tolist() == [2.0, 1.0, 0.0]
+    assert len(culmen.Index.from_files(first)) == 1
+    with open(first, "wb") as file:
+        file.write(b"a\n1,2\n")
+    with pytest.raises(culmen.InputError) as raised:
+        culmen.Index.from_files(first)
+    assert os.fsdecode(first) in str(raised.value)

@@ -5,6 +5,7 @@ import functools
 import os
 import pickle
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -452,3 +453,34 @@ def test_an_index_that_was_built_here_takes_the_columns_that_it_knows():
     assert index.get(3).label == "c"
     index.insert({"id": [9], "name": ["d"], "price": [7.0]}, id=False, label=False)
     assert index.get(4).label == ""
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9 \xff", "größe".encode()])
+def test_paths_are_whatever_the_system_calls_a_directory(tmp_path, name):
+    class Named:
+        def __fspath__(self):
+            return os.path.join(os.fsencode(tmp_path), name)
+
+    path = os.path.join(os.fsencode(tmp_path), name)
+    for spelled in (path, os.fsdecode(path), tmp_path / os.fsdecode(name), Named()):
+        with pytest.raises(culmen.NoIndex) as raised:
+            culmen.Index.open(spelled)
+        assert os.fsdecode(name) in str(raised.value)
+        culmen.Index.build({"a": [1.0, 2.0]}).save(spelled)
+        with pytest.raises(culmen.InvalidArgument) as raised:
+            culmen.Index.build({"a": [1.0]}).save(spelled)
+        assert os.fsdecode(name) in str(raised.value)
+        with culmen.Index.open(spelled, writable=True) as index:
+            index.insert({"a": [3.0]})
+        [log] = [file for file in os.listdir(path) if file.startswith(b"WAL")]
+        with open(os.path.join(path, log), "ab") as file:
+            file.write(b"x" * 512)
+        assert name.decode(errors="surrogateescape") in culmen.Index.open(spelled).recovery.dropped_from
+        assert culmen.Index.repair(spelled, path + b" repaired").rows_kept == 3
+        assert len(culmen.Index.open(path + b" repaired")) == 3
+        for directory in (path, path + b" repaired"):
+            shutil.rmtree(directory)
+    with pytest.raises(ValueError, match="null character"):
+        culmen.Index.open(path + b"\0")
+    with pytest.raises(TypeError):
+        culmen.Index.open(5)

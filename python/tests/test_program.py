@@ -1,5 +1,6 @@
 """The command that comes with the package, with files that the program itself does not read."""
 
+import os
 import subprocess
 import sys
 
@@ -15,7 +16,9 @@ for part in ("csv", "feather", "parquet"):
 
 def run(*arguments, stderr=subprocess.PIPE):
     command = [sys.executable, "-m", "culmen", *map(str, arguments)]
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, text=True, timeout=60)
+    return subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=stderr, text=True, errors="surrogateescape", timeout=60
+    )
 
 
 def test_is_the_program():
@@ -44,6 +47,15 @@ def test_reads_parquet_and_arrow(tmp_path, ending):
     result, wanted = index.search([1, -0.3], 3000), expected.search([1, -0.3], 3000)
     assert result.ids.tolist() == wanted.ids.tolist() and result.scores.tolist() == wanted.scores.tolist()
     assert result.labels == wanted.labels
+
+
+def test_takes_paths_that_are_no_utf8(tmp_path):
+    file, directory = (os.path.join(os.fsencode(tmp_path), name) for name in (b"caf\xe9.parquet", b"\xff.index"))
+    pyarrow.parquet.write_table(pyarrow.table({"a": [1.0, 2.0]}), tmp_path / "plain.parquet")
+    os.rename(tmp_path / "plain.parquet", file)
+    built = run("build", os.fsdecode(file), "-o", os.fsdecode(directory))
+    assert built.returncode == 0, built.stderr
+    assert len(culmen.Index.open(directory)) == 2
 
 
 def test_says_what_is_wrong_and_does_not_hang(tmp_path):

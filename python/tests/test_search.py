@@ -1,5 +1,9 @@
 """Answers against the oracle: the same ids, the same bits of the scores."""
 
+import decimal
+import fractions
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -71,8 +75,27 @@ def test_min_score_without_k_gives_all_that_reach_it():
     index, matrix = index_of()
     all_scores = scores(matrix, [1, 2, 3])
     result = index.search([1, 2, 3], None, min_score=4.0)
-    assert len(result) == (all_scores >= 4.0).sum() > 0
+    assert len(result) == (all_scores >= 4.0).sum() > 10
     assert result.scores.min() >= 4.0
+    assert index.search([1, 2, 3], min_score=4.0).ids.tolist() == result.ids.tolist()
+    assert culmen.rank(matrix, [1, 2, 3], min_score=4.0).ids.tolist() == result.ids.tolist()
+    assert index.explain([1, 2, 3], min_score=4.0).engine == index.explain([1, 2, 3], None, min_score=4.0).engine
+    assert len(index.search([1, 2, 3], 10, min_score=4.0)) == len(index.search([1, 2, 3])) == 10
+
+
+@pytest.mark.parametrize("num_questions", [0, 1, 3, 3000])
+def test_a_batch_without_k_is_as_wide_as_its_longest_answer(num_questions):
+    index, matrix = index_of(200)
+    weights = np.random.default_rng(1).random((num_questions, 3)) * 2
+    batch = index.search(weights, min_score=3.0)
+    assert batch.ids.shape == batch.scores.shape == (num_questions, max(batch.counts, default=0))
+    for q in range(num_questions):
+        expected = index.search(weights[q], min_score=3.0)
+        assert batch.counts[q] == len(expected) == (scores(matrix, weights[q]) >= 3.0).sum()
+        assert batch.ids[q].tolist() == expected.ids.tolist() + [-1] * (batch.ids.shape[1] - len(expected))
+        assert batch.scores[q, : len(expected)].tolist() == expected.scores.tolist()
+        assert (batch.scores[q, len(expected) :] == -np.inf).all()
+    assert index.search(weights, min_score=1e9).ids.shape == (num_questions, 0)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +259,7 @@ def test_explain_and_stats_tell_what_was_done():
         ([1, 1, 1], {"where": "a9 > 1"}, "a9"),
         ([1, 1, 1], {"threads": -1}, "thread"),
         (np.ones((2, 4)), {}, "4 columns for 3 attributes"),
-        (np.ones((2, 3)), {"k": None}, "need a k"),
+        (np.ones((2, 3)), {"k": None}, "neither k nor min_score"),
         ([[1, 2, 3], [1, 2]], {}, "one length"),
         ([1, 1, 1], {"k": -1}, "k is -1"),
         ([1, 1, 1], {"threads": 2**31}, "threads is 2147483648"),
@@ -252,7 +275,11 @@ def test_refusals_say_why(weights, arguments, text):
 
 @pytest.mark.parametrize(
     ("arguments", "text"),
-    [({"k": 3.0}, "k is an integer"), ({"min_score": "a"}, "min_score is a number"), ({"threads": 1.5}, "threads")],
+    [
+        ({"k": 3.0}, "k is an integer"),
+        ({"min_score": "a"}, "min_score is a real number"),
+        ({"threads": 1.5}, "threads"),
+    ],
 )
 def test_wrong_types_are_named(arguments, text):
     index, _ = index_of(10)
@@ -347,3 +374,122 @@ def test_integers_beyond_those_of_the_library_are_refused_by_name(name):
     for value in (2**31, 2**64, -1):
         with pytest.raises(culmen.InvalidArgument, match=f"{name} is {value}"):
             culmen.Index.build({"a": [1.0]}, **{name: value})
+
+
+class Odd:
+    """A number that does something else first."""
+
+    def __init__(self, action):
+        self.action = action
+
+    def __float__(self):
+        self.action()
+        return 1.0
+
+    __index__ = __float__
+
+    def __repr__(self):
+        return "odd \udcff"
+
+
+def raising(error):
+    def action():
+        raise error
+
+    return action
+
+
+@pytest.mark.parametrize("names", [["a0", "a1", "a2"], ["a0", "a1", "a2", "no such attribute"]])
+def test_containers_may_change_while_their_numbers_are_read(names):
+    index, _ = index_of(10)
+    for _ in range(20):
+        weights, where, pair = {}, {}, []
+        for name in names:  # keys and values that nobody else keeps
+            weights["".join(name)] = Odd(weights.clear)
+            where["".join(name)] = Odd(where.clear)
+        sequence = []
+        sequence += [Odd(sequence.clear), 1, 1]
+        pair[:] = [Odd(pair.clear), Odd(pair.clear)]
+        if len(names) == 3:
+            assert index.search(weights, 3).ids.tolist() == index.search([1, 1, 1], 3).ids.tolist()
+            assert len(index.search([1, 1, 1], 3, where=where)) == 0
+            assert len(index.search([1, 1, 1], 3, where={"a0": pair})) == 0
+        else:
+            with pytest.raises(culmen.InvalidArgument, match="no such attribute"):
+                index.search(weights, 3)
+            with pytest.raises(culmen.InvalidArgument, match="no such attribute"):
+                index.search([1, 1, 1], 3, where=where)
+        with pytest.raises(culmen.InvalidArgument):  # one weight is left
+            index.search(sequence, 3)
+
+
+def test_a_text_that_is_no_unicode_is_named_in_a_message():
+    index, _ = index_of(10)
+    with pytest.raises(culmen.InvalidArgument, match=r"range of a filter, \(odd \\udcff, 0\)"):
+        index.search([1, 1, 1], where={"a0": (Odd(lambda: None), 0)})
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(), TypeError("mine"), ValueError("mine"), OSError()])
+def test_what_a_number_raises_is_passed_on(error):
+    index, _ = index_of(10)
+    odd = Odd(raising(error))
+    for call in (
+        lambda: index.search({"a0": odd}),
+        lambda: index.search([odd, 1, 1]),
+        lambda: index.search([[odd, 1, 1], [1, 1, 1]]),
+        lambda: index.search([{"a0": odd}, {"a1": 1}]),
+        lambda: index.search([1, 1, 1], odd),
+        lambda: index.search([1, 1, 1], min_score=odd),
+        lambda: index.search([1, 1, 1], threads=odd),
+        lambda: index.search([1, 1, 1], where={"a0": odd}),
+        lambda: index.search([1, 1, 1], where={"a0": (None, odd)}),
+        lambda: index.explain([1, 1, 1], odd),
+        lambda: index.explain({"a0": odd}),
+        lambda: culmen.rank({"a": [odd, 1]}, {"a": 1}),
+        lambda: culmen.Index.build({"a": [1, odd]}),
+        lambda: culmen.Index.build({"a": [1]}, block_rows=odd),
+        lambda: culmen.Index.create(["a"], block_rows=odd),
+        lambda: index.insert({"a0": odd, "a1": 1, "a2": 1}),
+    ):
+        with pytest.raises(type(error)) as raised:
+            call()
+        assert raised.value is error
+
+
+def test_numbers_are_read_as_their_types_say():
+    index, _ = index_of(10)
+    expected = index.search([1, 2, 3], 2, min_score=2, where={"a0": (0.5, None)}).ids.tolist()
+    for one, two, three in (
+        (np.float32(1), np.int8(2), np.array(3.0)),
+        (decimal.Decimal(1), fractions.Fraction(2), True + 2),
+    ):
+        named = {"a2": three, "a1": two, "a0": one}
+        where = {"a0": (one / 2, None)}
+        assert index.search([one, two, three], np.int8(2), min_score=2, where=where).ids.tolist() == expected
+        assert index.search(named, 2, min_score=two, where=where).ids.tolist() == expected
+        for matrix in ([[one, two, three]], [named]):
+            assert index.search(matrix, 2, min_score=2, where="a0>=0.5").ids[0].tolist() == expected
+
+
+@pytest.mark.parametrize("number", [1 + 2j, np.complex64(1 + 2j), np.complex128(1), np.array(1j)])
+def test_complex_numbers_are_refused(number):
+    index, _ = index_of(10)
+    for call in (
+        lambda: index.search({"a0": number}),
+        lambda: index.search([number, 1, 1]),
+        lambda: index.search(np.array([number, 1, 1])),
+        lambda: index.search([[number, 1, 1], [1, 1, 1]]),
+        lambda: index.search(np.array([[number, 1, 1]])),
+        lambda: index.search(np.array([[number, None, 1]], dtype=object)),
+        lambda: index.search([{"a0": number}, {"a1": 1}]),
+        lambda: index.search([1, 1, 1], min_score=number),
+        lambda: index.search([1, 1, 1], where={"a0": number}),
+        lambda: index.search([1, 1, 1], where={"a0": (number, None)}),
+        lambda: culmen.rank({"a0": [1.0]}, {"a0": number}),
+    ):
+        with pytest.raises(TypeError, match="complex|real number"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            call()
+    for column in ([number, 1], [number, None], np.array([number, 1])):
+        with pytest.raises(culmen.InputError, match="not numbers"):
+            culmen.Index.build({"a": column})
