@@ -7,12 +7,12 @@ namespace {
 
 constexpr unsigned kThreads = 128;
 
-// By a thread block. Everything is a multiple of 16 bytes.
+// By a thread block. Everything is a multiple of 8 bytes.
 __device__ void copy(const std::byte*& from, std::byte* to, std::uint32_t num_bytes) {
-  const auto* source = reinterpret_cast<const uint4*>(from);
-  auto* target = reinterpret_cast<uint4*>(to);
+  const auto* source = reinterpret_cast<const uint2*>(from);
+  auto* target = reinterpret_cast<uint2*>(to);
 #pragma unroll 4
-  for (std::uint32_t i = threadIdx.x; i < num_bytes / sizeof(uint4); i += kThreads) target[i] = source[i];
+  for (std::uint32_t i = threadIdx.x; i < num_bytes / sizeof(uint2); i += kThreads) target[i] = source[i];
   from += num_bytes;
 }
 

@@ -14,7 +14,7 @@
 
 namespace culmen::gpu {
 
-// Bytes of one slot; all are multiples of 16.
+// Bytes of one slot; all are multiples of 8.
 struct SlotBytes {
   std::uint32_t values, ids;  // 0: rows are in host memory
   std::uint32_t corners;
@@ -24,7 +24,7 @@ struct SlotBytes {
     return sizeof(LeafHeader) + corners + std::size_t{values} + ids;
   }
 };
-static_assert(sizeof(LeafHeader) % 16 == 0);
+static_assert(sizeof(LeafHeader) % 8 == 0);
 
 // A piece: the slots of its leaves and nodes, the leaves (header, corners, values, ids), the nodes.
 template <typename Byte>  // std::byte or const std::byte
