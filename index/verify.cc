@@ -221,7 +221,6 @@ void Verifier::check_order(std::size_t position) {
   }
 }
 
-// What a leaf says of those behind it covers the next one, and what that one says.
 void Verifier::check_node(std::size_t index) {
   const NodeRef node = s_.node(index);
   const NodeHeader& header = node.header();

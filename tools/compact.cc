@@ -67,11 +67,10 @@ void add_compact(Program& program) {
       ->type_name("T");
   add_quiet(command, program);
   command.footer(
-      "After many changes blocks are partly filled and partitions are those of the first rows: searches "
-      "stay\n"
-      "exact but read more. culmen info says when compacting is worth it. Rows, ids and answers stay as "
-      "they\n"
-      "are, and others may search meanwhile. Takes the time of a build, and memory for a second index.\n\n"
+      "After many changes blocks may be only partly filled: answers stay exact, but the index is larger\n"
+      "than it needs to be, and searches read more. culmen info says when compacting is worth it. Rows, ids\n"
+      "and answers stay as they are, and others may search meanwhile. Takes the time of a build, and memory\n"
+      "for a second index.\n\n"
       "Examples:\n"
       "  culmen compact hotels.index\n"
       "  culmen compact hotels.index --threads 1");

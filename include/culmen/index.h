@@ -52,8 +52,8 @@ class Index {
   [[nodiscard]] static Index build(const TableView& table, const BuildOptions& options = {});
 
   // An index in memory without rows, to be filled by changes. BuildOptions::value_type automatic is float64
-  // here. Cost: that of a build of its first rows comes with compact(), which is worth calling once they are
-  // there. Throws as build().
+  // here. Cost: that of a build of its rows comes with the first batch, and each time they have doubled, up to a million.
+  // Throws as build().
   [[nodiscard]] static Index create(const Schema& schema, const BuildOptions& options = {});
 
   // Opens the index in `directory`, with every change that was reported as done. Reads and checks every byte.
@@ -73,9 +73,10 @@ class Index {
   // index's type does not hold), InvalidArgument for columns that are not the index's, and IoError: after
   // that no more changes are taken until the directory is opened again, while searches go on. Cost: 5 to
   // 50 us per row in batches of 1,000, besides the sync, with the number of attributes, most where all blocks are full as
-  // after a build (docs/durability.md); about the same whatever order rows come in. A batch whose rows that come and go
-  // are half as many as the index's makes it load all rows anew, as compact() does. Batches of a million rows and more are
-  // not logged but written as a new snapshot.
+  // after a build (docs/durability.md); about the same whatever order rows come in. A batch that inserts
+  // and erases at least half as many rows as the index has loads all rows again, as compact() does; so does one that makes
+  // an index of up to a million rows twice as large as when it was loaded, or that leaves many partitions empty. Batches of
+  // a million rows and more are not logged but written as a new snapshot.
   WriteResult insert(const TableView& rows, const WriteOptions& options = {});
   WriteResult upsert(const TableView& rows, const WriteOptions& options = {});
   std::uint64_t erase(std::span<const std::int64_t> ids);  // returns how many were there
@@ -174,7 +175,7 @@ class Index {
   // Throws as search().
   [[nodiscard]] Placement place(std::span<const Query> queries, const PlacementOptions& options = {}) const;
 
-  // Recomputes what can be recomputed (order, ids, bounds, thresholds, counts) and returns the faults, one
+  // Recomputes what can be recomputed (order, ids, corners, bounds, counts) and returns the faults, one
   // line each. Cost: reads everything; `deep` recomputes the subset maxima of every block as well.
   [[nodiscard]] std::vector<std::string> verify(bool deep = true) const;
 

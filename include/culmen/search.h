@@ -20,7 +20,7 @@ enum class Engine : std::uint8_t {
   automatic,  // the planner chooses
   scan,       // scores every tuple
   ta,         // Fagin's threshold algorithm over sorted lists (built on first use, kept in memory)
-  gta,        // the paper's: partitions block by block, until the threshold tuple stops it
+  gta,        // the paper's: partitions block by block, until threshold tuples (made on first use) stop it
   bounded,    // best-first over the tree with the chain bound
 };
 
@@ -47,9 +47,10 @@ struct SearchStats {
   // Whose codes were read, to see which of them to score; on a GPU, those that a batch's sweep looked at for the query.
   std::uint64_t tuples_by_codes = 0;
   // The next three are 0 from a GPU.
-  std::uint64_t leaves_tied_out = 0;  // leaves that could only tie, with ids too large to win
-  std::uint64_t candidates = 0;       // rows that passed the filter, with at least the k-th best score so far
-  std::uint64_t replacements = 0;     // those of them that took the place of another among the k best
+  // Leaves that could only tie, with ids too large to win; not those below a node of which that is true.
+  std::uint64_t leaves_tied_out = 0;
+  std::uint64_t candidates = 0;    // rows that passed the filter, with at least the k-th best score so far
+  std::uint64_t replacements = 0;  // those of them that took the place of another among the k best
   std::uint64_t bytes_touched = 0;
   bool scan_fallback = false;  // `bounded` gave up, and a scan of what it had not ruled out answered
   int device = kNoDevice;      // the GPU that answered

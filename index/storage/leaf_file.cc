@@ -178,7 +178,6 @@ class LeafReader {
                         std::to_string(manifest_.num_tuples));
   }
 
-  // The leaves of each partition, from the last one to the first.
   void check_partitions() const {
     std::vector<std::uint64_t> ends;
     for (const std::uint32_t p : snapshot_.partitioner->order())
