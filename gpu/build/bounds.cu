@@ -226,10 +226,11 @@ __device__ float warp_max(float value) {
 }
 
 // By a warp, a lane a child, as BoundRow::encode does it.
-__device__ void encode_row(float bound, std::uint32_t num_children, Extreme extreme, BoundRow& row) {
+__device__ void encode_row(const float* bounds, std::uint32_t num_children, Extreme extreme, BoundRow& row) {
   const unsigned lane = threadIdx.x % kWarpSize;
   const bool is_child = lane < num_children;
-  const float out = extreme == Extreme::maximum ? bound : -bound;  // read only of a child
+  const float bound = is_child ? bounds[lane] : 0;
+  const float out = extreme == Extreme::maximum ? bound : -bound;
   const auto highest_where = [out](bool is_counted) { return warp_max(is_counted ? out : -HUGE_VALF); };
   const auto count = [](bool is_counted) { return __popc(__ballot_sync(kAllLanes, is_counted)); };
   const double lowest = -warp_max(is_child ? -out : -HUGE_VALF);
@@ -263,10 +264,8 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint32_t num_children = min(end - n * kFanOut, static_cast<std::uint32_t>(kFanOut));
   const NodeAccess<std::byte> node = leaves.node(n * kFanOut);
   const float* bounds = batch.bounds_of(n, rule.layout);
-  const unsigned lane = threadIdx.x % kWarpSize;
   for (int row = static_cast<int>(threadIdx.x / kWarpSize); row < rule.layout.num_rows(); row += kWarps)
-    encode_row(bounds[row * kFanOut + static_cast<int>(lane)], num_children, rule.layout.extreme_of(row),
-               node.bounds()[row]);
+    encode_row(bounds + row * kFanOut, num_children, rule.layout.extreme_of(row), node.bounds()[row]);
 }
 
 // A thread a node.

@@ -19,11 +19,12 @@ constexpr std::size_t kMaxPartQueries = 1 << 20;
 
 // Scratch memory of a part: the counters, for each of its queries the packed query, its result and k hits, and then that
 // of a sweep for as many of them as there is room for.
+constexpr std::size_t kCounterBytes = (sizeof(BatchCounters) + 7) / 8 * 8;
 constexpr std::size_t bytes_each(std::size_t query_stride, std::size_t k) {
   return query_stride + sizeof(ResultHeader) + k * sizeof(Candidate);
 }
 constexpr std::size_t scratch_bytes(std::size_t num_queries, std::size_t query_stride, std::size_t k) {
-  return sizeof(Counters) + num_queries * bytes_each(query_stride, k);
+  return kCounterBytes + num_queries * bytes_each(query_stride, k);
 }
 
 void check(const DeviceBatch& batch, const DeviceAnswers& answers) {
@@ -44,7 +45,7 @@ std::size_t queries_at_once(std::size_t num_queries, std::size_t query_stride, s
     throw InvalidArgument("ContextOptions::scratch_bytes is " + std::to_string(max_scratch_bytes) +
                           ", but one query of this k needs " + std::to_string(needed) +
                           ": give at least that");
-  const std::size_t fitting = (max_scratch_bytes - sizeof(Counters)) / bytes_each(query_stride, k);
+  const std::size_t fitting = (max_scratch_bytes - kCounterBytes) / bytes_each(query_stride, k);
   return std::min({num_queries, fitting, kMaxPartQueries});
 }
 
@@ -92,8 +93,8 @@ PlanOptions AsyncSearch::plan_options(const Snapshot& snapshot, const DeviceBatc
 
 void AsyncSearch::enqueue_part(const MirrorView& view, const Part& part, const PlanOptions& options,
                                std::byte* scratch, cudaStream_t stream) const {
-  auto* counters = reinterpret_cast<Counters*>(scratch);
-  auto* hits = reinterpret_cast<Candidate*>(counters + 1);
+  auto* counters = reinterpret_cast<BatchCounters*>(scratch);
+  auto* hits = reinterpret_cast<Candidate*>(scratch + kCounterBytes);
   auto* results = reinterpret_cast<ResultHeader*>(hits + std::size_t{part.num_queries} * part.k);
   auto* queries = reinterpret_cast<std::byte*>(results + part.num_queries);
   std::byte* sweep = queries + std::size_t{part.num_queries} * part.query_stride;
@@ -105,7 +106,7 @@ void AsyncSearch::enqueue_part(const MirrorView& view, const Part& part, const P
   launch_plan_queries({view.mirror->basis(), part.weights, queries, part.num_queries, part.query_stride},
                       options, stream);
   if (view.mirror->has_rows()) {
-    cuda::check(cudaMemsetAsync(counters, 0, sizeof(Counters), stream));
+    cuda::check(cudaMemsetAsync(counters, 0, sizeof(BatchCounters), stream));
     visit_value_type(*view.snapshot, [&]<typename T>(T) { launch_batch<T>(mirror, batch, limits_, stream); });
   } else {
     cuda::check(cudaMemsetAsync(results, 0, part.num_queries * sizeof(ResultHeader), stream));

@@ -1,7 +1,7 @@
 // batch: many queries at once, a warp each. The warp walks the tree depth first, always into the best child
 // that is left: no frontier to keep, only the children's bounds on the way down, a lane a child. A first walk
 // into a few leaves gives the floor that such a walk lacks in its beginning. It visits somewhat more than a
-// best-first search, but 4,000 warps do so at once. What visits too many goes to the sweep (gpu/search/sweep.h).
+// best-first search, but 4,000 warps do so at once. What visits too many hands its query over (gpu/search/sweep.h).
 #include <algorithm>
 
 #include "gpu/cuda/launch.h"
@@ -183,7 +183,7 @@ class WarpSearch {
     write(q, best, work);
   }
 
-  // One that was handed over, behind the sweep: with the rows that it has found or, where these were too many, by a walk
+  // One that was handed over, behind the sweep: with the rows that were found or, where these were too many, by a walk
   // with the floor that they give.
   __device__ void finish(std::uint32_t place) {
     const SweepQuery& swept = batch_.sweep.queries[place];
@@ -191,6 +191,7 @@ class WarpSearch {
     const KeyScale scale(query);
     WarpBest best = make_best(scale, swept.floor);
     ResultHeader work = batch_.results[swept.query];
+    work.nodes_visited += swept.nodes;
     work.leaves_visited += swept.leaves;
     work.tuples_by_bounds = swept.rows;
     work.tuples_scored += swept.scored;
@@ -298,7 +299,7 @@ __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
   WarpSearch<T, kHeight> warp(mirror, batch, reinterpret_cast<std::byte*>(dynamic_shared));
   for (;;) {  // ends when all queries are taken
     std::uint32_t q = 0;
-    if (threadIdx.x % kWarpSize == 0) q = atomicAdd(&batch.counters->next_item, 1u);
+    if (threadIdx.x % kWarpSize == 0) q = atomicAdd(&batch.counters->next_query, 1u);
     q = __shfl_sync(kFullWarp, q, 0);
     if (q >= batch.num_queries) return;
     warp.search(q);
@@ -333,6 +334,7 @@ void launch_up_to(const MirrorRef& mirror, const BatchRef& batch, const cuda::Li
                              .shared_bytes = block_warps * each};
   cuda::launch(search_batch<T, kHeight>, shape, stream, mirror, batch);
   if (batch.sweep.most == 0) return;
+  launch_frontier<T>(mirror, batch, limits, stream);
   launch_sweep<T>(mirror, batch, limits, stream);
   cuda::launch(finish_batch<T, kHeight>, shape, stream, mirror, batch);
 }

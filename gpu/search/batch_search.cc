@@ -71,13 +71,12 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
   const BatchRef batch = {memory.queries.data(),
                           memory.hits.data(),
                           memory.work.data(),
-                          workspace->counters(),
+                          workspace->batch_counters(),
                           static_cast<std::uint32_t>(count),
                           static_cast<std::uint32_t>(stride),
                           static_cast<std::uint32_t>(k),
                           make_sweep(mirror, memory.sweep.data(), most_swept, k)};
   visit_value_type(snapshot, [&]<typename T>(T) { launch_batch<T>(mirror, batch, limits_, stream); });
-  workspace->clear_counters();
   workspace->stream().synchronize();
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
     SearchResult& result = results[positions[i]];

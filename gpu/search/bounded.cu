@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   __syncthreads();  // a team's bounds are read by all its warps
   SeedPhase<T, kLoads> seed(mirror, query, scale, team);
   write_seeds(mirror, state, room, shared, seed.sample(state.floor), team.lane);
-  GridBarrier barrier(*state.counters, 1);
+  GridBarrier barrier(state.counters->barrier, 1);
   barrier.arrive();
   const Child child = seed.open_next(shared);
   barrier.wait();

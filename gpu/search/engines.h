@@ -19,6 +19,7 @@
 #include "gpu/search/packed_query.h"
 #include "gpu/search/search_state.h"
 #include "gpu/search/sweep.h"
+#include "index/tree_height.h"
 
 namespace culmen::gpu {
 
@@ -49,12 +50,25 @@ constexpr unsigned num_gta_blocks(const cuda::Limits& limits) {
   return limits.num_multiprocessors * 3;
 }
 
-// A batch: one warp a query, depth-first from the best child on; what prunes too little goes to a sweep.
+// Before a batch all of it is 0.
+struct BatchCounters {
+  std::uint32_t next_query;
+  std::uint32_t num_handed_over;  // more than there is room for may have asked for it
+  std::uint32_t num_swept;
+  std::uint32_t frontier_barrier, sweep_barrier;
+  std::uint32_t next_item[2];            // of a step of the frontier, and of the step after it
+  std::uint32_t num_repeats;             // of steps, for a query
+  std::uint32_t num_beyond;              // items of the frontier, beyond their queries' shares
+  std::uint32_t num_items[kMostLevels];  // of the frontier's list, by the level that has listed them
+};
+
+// A batch: one warp a query, depth-first from the best child on; the frontier takes what is slow, and the sweep what
+// prunes too little for that.
 struct BatchRef {
   const std::byte* queries;  // [num_queries] of query_stride bytes, each a packed query
   Candidate* hits;           // [num_queries][k]
   ResultHeader* results;     // [num_queries]; only num_hits and the work are set
-  Counters* counters;
+  BatchCounters* counters;
   std::uint32_t num_queries;
   std::uint32_t query_stride;
   std::uint32_t k;  // <= kMaxSortedHits

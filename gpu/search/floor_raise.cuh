@@ -1,10 +1,16 @@
-// FloorRaise: what a sweep does with the rows that a query has found, between two of its steps.
+// What a frontier or a sweep does with the rows that a query has found: FloorRaise, between two of its steps.
 #pragma once
 
 #include "gpu/search/engines.h"
 #include "gpu/search/score_keys.cuh"
 
 namespace culmen::gpu {
+
+// By a lane: a row that reaches the floor of the query at a place. Those behind the last that fits are left out.
+__device__ inline void add_found(const SweepRef& sweep, std::uint32_t place, const SeedRow& row) {
+  const std::uint32_t found = atomicAdd(&sweep.queries[place].num_found, 1u);
+  if (found < sweep.capacity) sweep.found[std::size_t{place} * sweep.capacity + found] = row;
+}
 
 // By a warp, between two steps: the k-th best score of the rows that were found becomes the floor, and those below it go.
 // Where they did not fit the step is repeated with the floor that those give which did; false, and the query is left to

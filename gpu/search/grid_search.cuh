@@ -2,9 +2,8 @@
 // that gives the first floor.
 #pragma once
 
-#include <cuda/atomic>
-
 #include "gpu/search/engines.h"
+#include "gpu/search/grid_barrier.cuh"
 #include "gpu/search/kth_floor.cuh"
 
 namespace culmen::gpu {
@@ -70,36 +69,6 @@ __device__ QueryRef take_query(const Argument& argument, BlockShared& shared) {
   }
   __syncthreads();
   return {shared.query};
-}
-
-// A barrier for all blocks of the grid, which must be resident together; `nth` counts the barriers of a
-// search, the first is 1. What was written before arrive() is seen by all behind wait(). Both by all threads.
-class GridBarrier {
- public:
-  __device__ GridBarrier(Counters& counters, std::uint32_t nth)
-      : arrived_(counters.barrier), all_(nth * gridDim.x) {}
-
-  __device__ void arrive() {
-    __syncthreads();
-    if (threadIdx.x == 0) arrived_.fetch_add(1, ::cuda::memory_order_acq_rel);
-  }
-  __device__ void wait() {
-    // Ends: all blocks run at once, as the launch is cooperative, and nothing before arrive() waits.
-    if (threadIdx.x == 0)
-      while (arrived_.load(::cuda::memory_order_acquire) < all_) {
-      }
-    __syncthreads();
-  }
-
- private:
-  ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> arrived_;
-  std::uint32_t all_;
-};
-
-__device__ inline void grid_barrier(Counters& counters, std::uint32_t nth) {
-  GridBarrier barrier(counters, nth);
-  barrier.arrive();
-  barrier.wait();
 }
 
 struct SampledRow {

@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
   __syncthreads();  // a team's bounds are read by all its warps
   write_seeds(mirror, state, room, shared,
               SeedPhase<T, kLoads>(mirror, query, scale, team).sample(state.floor), lane);
-  grid_barrier(*state.counters, 1);
+  grid_barrier(state.counters->barrier, 1);
   Floor floor = floor_of_seeds(mirror, state, room, scale, shared, keys);
 
   const auto visit = [&](std::uint64_t position) {
@@ -49,9 +49,9 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
   const std::uint64_t num_first = (num_leaves + kFirstStride - 1) / kFirstStride;
   const std::uint64_t each = (num_first + num_warps - 1) / num_warps;
   for (std::uint64_t i = warp * each; i < min((warp + 1) * each, num_first); ++i) visit(i * kFirstStride);
-  grid_barrier(*state.counters, 2);
+  grid_barrier(state.counters->barrier, 2);
   const std::uint64_t count = __ldcg(&state.counters->num_candidates);
-  grid_barrier(*state.counters, 3);  // nobody appends before all have read the count
+  grid_barrier(state.counters->barrier, 3);  // nobody appends before all have read the count
   const auto looked_at = static_cast<std::uint32_t>(
       min(min(count, state.capacity), std::uint64_t{kSortBytes / sizeof(std::uint32_t)}));
   floor = floor_of_candidates(state, floor, looked_at, scale, keys, shared.select);

@@ -54,9 +54,6 @@ struct ResultHeader {
 struct Counters {
   std::uint32_t barrier;
   std::uint32_t blocks_done;
-  std::uint32_t next_item;
-  std::uint32_t
-      num_handed_over;  // of a batch's queries, to the sweep; more than it takes may have asked for it
   std::uint64_t num_candidates;
   std::uint64_t leaves_visited;
   std::uint64_t nodes_visited;

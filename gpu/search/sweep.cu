@@ -11,9 +11,8 @@
 
 #include "gpu/cuda/launch.h"
 #include "gpu/search/engines.h"
-#include "gpu/search/floor_raise.cuh"
-#include "gpu/search/grid_search.cuh"
 #include "gpu/search/half_tiles.cuh"
+#include "gpu/search/step_end.cuh"
 #include "gpu/search/sweep.h"
 #include "gpu/search/sweep_memory.cuh"
 
@@ -33,7 +32,7 @@ constexpr std::uint32_t kMostAlive = kMostChunk / kWarpSize;
 constexpr std::uint32_t kTileRows = 16, kTileQueries = 8, kTilesAtOnce = kWarpSize / kTileQueries;
 // Of the first step, at the most: with 8 times the leaves that a walk has seen. Which node stands where is shuffled, so they
 // are from all over the table.
-constexpr std::uint32_t kFirstPlaces = kSweepGrowth * kLeastVisitsAlone / kFanOut;
+constexpr std::uint32_t kFirstPlaces = kSweepGrowth * kVisitsAlone / kFanOut;
 
 // Both factors of a product in binary16 are off by 2^-11 of themselves, and their sum is by less than 2^-14.
 constexpr float kHalfMargin = 0x1.2p-10F;
@@ -46,20 +45,6 @@ constexpr float kNothing = 0x1p-90F;  // more than products lose that underflow
 
 // What a thread block takes at once: some children of the level-1 node at a place.
 constexpr std::uint32_t kPartsOfNode = kFanOut / kLeavesAtOnce;
-
-// The places of a step of the sweep: multiples of `stride`, but not those of the step before.
-struct Step {
-  std::uint32_t num_places, stride;
-  bool is_first;
-
-  __device__ std::uint32_t multiples(std::uint32_t of) const { return (num_places + of - 1) / of; }
-  __device__ std::uint32_t size() const {
-    return multiples(stride) - (is_first ? 0 : multiples(stride * kSweepGrowth));
-  }
-  __device__ std::uint32_t place(std::uint32_t i) const {
-    return (is_first ? i : i + i / (kSweepGrowth - 1) + 1) * stride;
-  }
-};
 
 template <int kSteps>
 inline constexpr std::uint32_t kTileStride = kSteps* kHalfStep + kHalfPadding;
@@ -122,19 +107,22 @@ class Sweep {
   __device__ bool take_chunk(bool is_repeated) {
     __syncthreads();  // nobody uses those before any more
     for (std::uint32_t i = threadIdx.x; i < num_attributes_ * chunk_; i += kThreads) {
-      const std::uint32_t place = first_ + i % chunk_;
-      memory_.weights[i] = place < num_queries_ ? sweep_.weights[i / chunk_ * sweep_.most + place] : 0;
+      const std::uint32_t q = i % chunk_;
+      memory_.weights[i] = first_ + q < num_queries_ ? sweep_.weights[i / chunk_ * sweep_.most + place(q)] : 0;
     }
     bool any = false;
     for (std::uint32_t q = threadIdx.x; q < chunk_; q += kThreads) {
       const float floor =
-          first_ + q < num_queries_ ? floor_of(sweep_.queries[first_ + q], is_repeated) : HUGE_VALF;
+          first_ + q < num_queries_ ? floor_of(sweep_.queries[place(q)], is_repeated) : HUGE_VALF;
       any |= floor < HUGE_VALF;
       memory_.floors[q] = floor;
       memory_.work[q] = memory_.rows[q] = 0;
     }
     return __syncthreads_or(any ? 1 : 0) != 0;
   }
+
+  // Of a query of the chunk.
+  __device__ std::uint32_t place(std::uint32_t q) const { return __ldg(sweep_.swept + first_ + q); }
 
   // In units of keys; rounded down. Infinity: nothing is to be found.
   __device__ float floor_of(const SweepQuery& query, bool is_repeated) const {
@@ -409,7 +397,8 @@ class Sweep {
 
   // By a lane.
   __device__ void score(const Offer& offer) const {
-    SweepQuery& mine = sweep_.queries[first_ + offer.query];
+    const std::uint32_t place_of_query = place(offer.query);
+    SweepQuery& mine = sweep_.queries[place_of_query];
     const QueryRef query = {batch_.queries + std::size_t{mine.query} * batch_.query_stride};
     const T* values = mirror_.leaf_values<T>(offer.leaf) + offer.row;
     const auto value = [&](std::int32_t attribute) {
@@ -426,18 +415,14 @@ class Sweep {
     for (int t = 0; t < query.header().num_terms; ++t)
       score = score_step(score, query.terms()[t].weight, value(query.terms()[t].attribute));
     score = score_finish(score);
-    if (score < mine.floor) return;
-    const std::uint32_t found = atomicAdd(&mine.num_found, 1u);
-    if (found < sweep_.capacity)
-      sweep_.found[std::size_t{first_ + offer.query} * sweep_.capacity + found] = {
-          score, mirror_.first_row(offer.leaf) + offer.row};
+    if (score >= mine.floor) add_found(sweep_, place_of_query, {score, mirror_.first_row(offer.leaf) + offer.row});
   }
 
   __device__ void add_work() const {
     __syncthreads();
     for (std::uint32_t q = threadIdx.x; q < min(chunk_, num_queries_ - first_); q += kThreads) {
       if (memory_.work[q] == 0) continue;
-      SweepQuery& query = sweep_.queries[first_ + q];
+      SweepQuery& query = sweep_.queries[place(q)];
       atomicAdd(reinterpret_cast<unsigned long long*>(&query.leaves), std::uint64_t{memory_.work[q]});
       atomicAdd(reinterpret_cast<unsigned long long*>(&query.rows), std::uint64_t{memory_.rows[q]});
     }
@@ -456,27 +441,20 @@ class Sweep {
 template <typename T, int kSteps>
 __global__ void __launch_bounds__(kThreads, most_blocks_each(kSteps))
     sweep_batch(const MirrorRef mirror, const BatchRef batch, std::uint32_t chunk) {
-  const std::uint32_t num_queries = min(batch.counters->num_handed_over, batch.sweep.most);
+  const std::uint32_t num_queries = batch.counters->num_swept;
   if (num_queries == 0) return;
   extern __shared__ uint4 sweep_shared[];  // as ldmatrix wants it aligned
   SweepMemory<T> memory;
   memory.lay_out(reinterpret_cast<std::byte*>(sweep_shared), chunk,
                  static_cast<std::uint32_t>(mirror.num_attributes), kTileStride<kSteps>);
   Sweep<T, kSteps> sweep(mirror, batch, memory, chunk, num_queries);
-  std::uint32_t stride = 1, barriers = 0;
+  StepEnd step_end(batch, batch.counters->sweep_barrier);
+  std::uint32_t stride = 1;
   while (mirror.num_places / stride > kFirstPlaces) stride *= kSweepGrowth;
-  std::uint64_t num_repeats = 0;
   for (bool is_first = true, is_repeated = false; stride > 0;) {
     sweep.run({mirror.num_places, stride, is_first}, is_repeated);
-    grid_barrier(*batch.counters, ++barriers);
-    const std::uint32_t warp = blockIdx.x * kWarps + threadIdx.x / kWarpSize;
-    for (std::uint32_t place = warp; place < num_queries; place += gridDim.x * kWarps)
-      if (FloorRaise(batch, place).run(is_repeated) && threadIdx.x % kWarpSize == 0)
-        atomicAdd(reinterpret_cast<unsigned long long*>(&batch.counters->num_candidates), 1ull);
-    grid_barrier(*batch.counters, ++barriers);
-    const std::uint64_t repeats = __ldcg(&batch.counters->num_candidates);
-    is_repeated = repeats != num_repeats;  // ends: each time some floor has risen to another row's score
-    num_repeats = repeats;
+    is_repeated = step_end.raise_floors(num_queries, is_repeated,
+                                        [&](std::uint32_t i) { return __ldg(batch.sweep.swept + i); });
     if (is_repeated) continue;
     is_first = false;
     stride /= kSweepGrowth;

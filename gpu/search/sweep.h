@@ -1,8 +1,10 @@
-// The sweep: one pass over the table for all queries of a batch that hardly prune, instead of a walk for each.
+// What a batch's walks hand over: queries that have visited many blocks, each with the k-th best score so far as its floor.
 //
-// A walk that has visited many blocks hands its query over, with the k-th best score so far. The sweep's bounds are of
-// blocks first, then of single rows, in half precision and by tensor cores; the few rows whose bound reaches the floor are
-// scored as everywhere. A sample of the blocks comes first, so that floors are close before most are looked at.
+// The frontier goes on with them: all warps share what is left of all the walks, so that none waits for the slowest.
+//
+// The sweep is for those that hardly prune: one pass over the table for all of them. Its bounds are of blocks first, then
+// of single rows, in half precision and by tensor cores; the few rows whose bound reaches the floor are scored as
+// everywhere. A sample of the blocks comes first, so that floors are close before most are looked at.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,16 +19,15 @@
 
 namespace culmen::gpu {
 
-// Nodes and leaves that a walk visits before it hands its query over: more in a larger table, whose sweep costs more, but
-// not so many that a batch waits for the slowest.
-inline constexpr std::uint32_t kLeastVisitsAlone = 256, kMostVisitsAlone = 1024;
-inline std::uint32_t visits_alone(const MirrorRef& mirror) {
-  return std::clamp(mirror.num_places * static_cast<std::uint32_t>(kFanOut) / 128, kLeastVisitsAlone,
-                    kMostVisitsAlone);
-}
+// Nodes and leaves that a walk visits before it hands its query over.
+inline constexpr std::uint32_t kVisitsAlone = 128;
 inline bool is_worth_a_sweep(const MirrorRef& mirror) {
-  return mirror.num_places * static_cast<std::uint32_t>(kFanOut) >= 4 * kLeastVisitsAlone;
+  return mirror.num_places * static_cast<std::uint32_t>(kFanOut) >= 4 * kVisitsAlone;
 }
+// What the frontier lists for a query costs less than its part of a sweep up to so much, and for all beyond that together
+// less than a sweep of few.
+inline std::uint32_t most_of_frontier(const MirrorRef& mirror) { return mirror.num_places / 4 + 32; }
+inline std::uint32_t most_beyond_it(const MirrorRef& mirror) { return mirror.num_places * 256; }
 
 // A query that was handed over.
 struct SweepQuery {
@@ -38,8 +39,16 @@ struct SweepQuery {
   std::uint32_t num_kept;   // of the steps before: the first
   std::uint32_t is_behind;  // 1: the step is repeated for it
   std::uint32_t is_left;    // 1: to its walk
+  std::uint32_t is_swept;   // 1: left to the sweep by the frontier
+  std::uint32_t num_items;  // in the frontier's list
   std::uint32_t padding;
-  std::uint64_t leaves, rows, scored;  // the sweep's work
+  std::uint64_t nodes, leaves, rows, scored;  // the work
+};
+
+// In the frontier's list: a node or leaf whose bound reaches the floor of the query at a place.
+struct FrontierItem {
+  std::uint32_t place, block;
+  float bound;
 };
 
 // By place in the order in which queries were handed over.
@@ -47,8 +56,12 @@ struct SweepRef {
   SweepQuery* queries;  // [most]
   SeedRow* found;       // [most][capacity] rows that reached the floor
   float* weights;       // [num_attributes][most], for values in units of bounds and scores in units of keys
-  std::uint32_t most;   // 0: no sweep
+  FrontierItem* items;  // [most_items]
+  std::uint32_t* swept;  // [most] places of those that are left to the sweep
+  std::uint32_t most;    // 0: none is handed over
   std::uint32_t capacity;
+  std::uint32_t most_items;
+  std::uint32_t most_of_query, most_beyond;  // items
   std::uint32_t visits_alone;
 };
 
@@ -57,19 +70,26 @@ inline constexpr std::uint32_t kSweepGrowth = 8;
 constexpr std::uint32_t sweep_capacity(std::size_t k) {
   return static_cast<std::uint32_t>(k + k / 2) * kSweepGrowth + 256;
 }
+// Of the frontier's list, a query's share.
+inline constexpr std::uint32_t kItemsEach = 2048;
 inline std::size_t sweep_bytes_each(const MirrorRef& mirror, std::size_t k) {
-  const std::size_t weights = (static_cast<std::size_t>(mirror.num_attributes) + 1) / 2 * 2 * sizeof(float);
-  return sizeof(SweepQuery) + sweep_capacity(k) * sizeof(SeedRow) + weights;
+  const std::size_t words = static_cast<std::size_t>(mirror.num_attributes) + 1;  // weights, and among the swept
+  return sizeof(SweepQuery) + sweep_capacity(k) * sizeof(SeedRow) + kItemsEach * sizeof(FrontierItem) +
+         (words + 1) / 2 * 2 * sizeof(float);
 }
 // Of a batch's queries together.
-inline constexpr std::size_t kMostSweepBytes = 64 << 20;
+inline constexpr std::size_t kMostSweepBytes = 256 << 20;
 
 // A sweep for up to `most` queries in sweep_bytes_each() * most bytes, aligned to 8.
 inline SweepRef make_sweep(const MirrorRef& mirror, std::byte* memory, std::size_t most, std::size_t k) {
   auto* queries = reinterpret_cast<SweepQuery*>(memory);
   auto* found = reinterpret_cast<SeedRow*>(queries + most);
-  auto* weights = reinterpret_cast<float*>(found + most * sweep_capacity(k));
-  return {queries, found, weights, static_cast<std::uint32_t>(most), sweep_capacity(k), visits_alone(mirror)};
+  auto* items = reinterpret_cast<FrontierItem*>(found + most * sweep_capacity(k));
+  auto* weights = reinterpret_cast<float*>(items + most * kItemsEach);
+  auto* swept =
+      reinterpret_cast<std::uint32_t*>(weights + most * static_cast<std::size_t>(mirror.num_attributes));
+  return {queries, found, weights, items, swept, static_cast<std::uint32_t>(most), sweep_capacity(k),
+          static_cast<std::uint32_t>(most) * kItemsEach, most_of_frontier(mirror), most_beyond_it(mirror), kVisitsAlone};
 }
 
 // How many of a batch's queries may be handed over if they may take so many bytes.
@@ -81,7 +101,10 @@ inline std::size_t most_to_sweep(const MirrorRef& mirror, std::size_t num_querie
 
 struct BatchRef;
 
-// Behind the walks and before the answers are written (batch.cu). Throws CudaError.
+// Behind the walks and before the answers are written (batch.cu), the frontier first. Throw CudaError.
+template <typename T>
+void launch_frontier(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
+                     cudaStream_t stream);
 template <typename T>
 void launch_sweep(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                   cudaStream_t stream);

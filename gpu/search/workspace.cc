@@ -13,9 +13,10 @@ Workspace::Workspace(const cuda::Limits& limits)
       seed_keys_(num_seeds(limits)),
       seed_counts_(num_seeds(limits)),
       seed_rows_(num_seeds(limits)),
-      result_(1, cuda::Memory::pinned) {
+      result_(1, cuda::Memory::pinned),
+      batch_counters_(1) {
   *result_.data() = {};
-  clear_counters();
+  cuda::check(cudaMemsetAsync(counters_.data(), 0, sizeof(Counters), stream_.get()));
 }
 
 Workspace::~Workspace() {
@@ -109,8 +110,9 @@ Candidate Workspace::kth_candidate(std::size_t count, std::size_t k) {
   return download(best_candidates_.choose(candidates_.data(), count, k, stream_.get()) + (k - 1), 1).front();
 }
 
-void Workspace::clear_counters() {
-  cuda::check(cudaMemsetAsync(counters_.data(), 0, sizeof(Counters), stream_.get()));
+BatchCounters* Workspace::batch_counters() const {
+  cuda::check(cudaMemsetAsync(batch_counters_.data(), 0, sizeof(BatchCounters), stream_.get()));
+  return batch_counters_.data();
 }
 
 std::unique_ptr<Workspace> WorkspacePool::take() {

@@ -57,9 +57,8 @@ class Workspace {
   Batch& reserve_batch(std::size_t query_bytes, std::size_t num_hits, std::size_t num_queries,
                        std::size_t sweep_bytes);
 
-  // Clears the counters, enqueued.
-  void clear_counters();
-  Counters* counters() const { return counters_.data(); }
+  // Cleared, enqueued.
+  BatchCounters* batch_counters() const;
   // Lets go of what only an uncommonly large search needs.
   void trim();
   const cuda::Stream& stream() const { return stream_; }
@@ -77,6 +76,7 @@ class Workspace {
   cuda::Buffer<ResultHeader> result_;
   cuda::Buffer<Candidate> hits_;
   cuda::Buffer<std::byte> query_;  // made for the first large one
+  cuda::Buffer<BatchCounters> batch_counters_;
   Batch batch_;
   std::uint64_t sequence_ = 0;
 };

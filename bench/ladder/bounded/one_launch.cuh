@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   bound_places(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
   Steps::write_seeds(search, Steps::leaf_to_sample(search));
-  grid_barrier(*state.counters, 1);
+  grid_barrier(state.counters->barrier, 1);
   const Floor floor = Steps::floor(search, rest);
   __syncthreads();  // the seeds make room for the lists
   typename Steps::List found(state, search.scale, floor, shared, candidates, kUsualRoom.candidates);
