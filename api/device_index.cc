@@ -174,10 +174,10 @@ class DeviceIndex::Impl {
 
   void launch(const MirrorView& view, Engine engine, const gpu::GridPlan& plan,
               const gpu::SearchStateRef& state, const gpu::QueryArgument& query, cudaStream_t stream) const {
-    const gpu::MirrorRef mirror =
-        engine == Engine::bounded ? view.mirror->ref()
-        : engine == Engine::gta   ? view.mirror->ref_with_thresholds(*view.snapshot, stream)
-                                  : view.mirror->ref_with_order(*view.snapshot, stream);
+    const gpu::MirrorRef mirror = engine == Engine::bounded ? view.mirror->ref()
+                                  : engine == Engine::gta
+                                      ? view.mirror->ref_with_thresholds(*view.snapshot, stream)
+                                      : view.mirror->ref_with_order(*view.snapshot, stream);
     visit_value_type(*view.snapshot, [&]<typename T>(T) {
       if (engine == Engine::scan) {
         gpu::launch_scan<T>(mirror, state, query, plan, stream);

@@ -71,8 +71,8 @@ bool BoundRow::set(std::uint32_t child, float bound, std::uint32_t num_children,
   if (num_children > 1 && is_in_range) {
     const std::uint8_t before = std::exchange(codes[child], old.code_of(out));
     const bool has_moved_in = rank_of(before) < rank_of(codes[child]), has_moved = before != codes[child];
-    const bool was_far_out =
-        before == BoundScale::kOutlier || 2 * BoundScale::steps_of(before, old.is_linear) < old.largest_steps();
+    const bool was_far_out = before == BoundScale::kOutlier ||
+                             2 * BoundScale::steps_of(before, old.is_linear) < old.largest_steps();
     if (was_far_out && has_moved_in) narrow_range(old, num_children, extreme);
     return has_moved;
   }
@@ -92,7 +92,8 @@ bool BoundRow::is_tight(std::uint32_t child, float bound, Extreme extreme) const
 bool BoundRow::is_coarse(std::uint32_t num_children) const {
   const std::uint8_t first = first_code(num_children);
   return first != BoundScale::kOutlier && signed_least() != 0 &&
-         2 * BoundScale::steps_of(first, is_linear()) >= BoundScale::steps_of(BoundScale::kFarthest, is_linear());
+         2 * BoundScale::steps_of(first, is_linear()) >=
+             BoundScale::steps_of(BoundScale::kFarthest, is_linear());
 }
 
 // Once a child that lay far out has moved in: if all children are in the inner half of the range, codes begin nearer to

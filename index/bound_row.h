@@ -128,8 +128,12 @@ struct BoundScale {
   CULMEN_HOST_DEVICE std::uint8_t code_of_steps(double steps) const {
     const auto n = static_cast<std::uint32_t>(steps);
     if (is_linear || n < 64) return static_cast<std::uint8_t>(n);
-    std::uint32_t octave = 1;
-    while (n >> octave >= 64) ++octave;
+#ifdef __CUDA_ARCH__
+    const int leading_zeros = __clz(static_cast<int>(n));
+#else
+    const int leading_zeros = __builtin_clz(n);
+#endif
+    const auto octave = static_cast<std::uint32_t>(26 - leading_zeros);  // n >> octave is from 32 to 63
     return static_cast<std::uint8_t>((octave + 1) * 32 + (n >> octave) % 32);
   }
 };

@@ -42,8 +42,7 @@ CULMEN_HOST_DEVICE inline std::uint64_t descending_bits(float zero_to_two) {
 CULMEN_HOST_DEVICE inline OrderKey pack_order(double largest, double mean) {
   const double zero_to_two = largest > 1.0 ? 2.0 - 1.0 / largest : largest;
   const auto sum_level = static_cast<std::uint64_t>(mean * ((1 << kSumBits) - 1));
-  return (descending_bits(static_cast<float>(zero_to_two)) << kSumBits) |
-         (((1 << kSumBits) - 1) - sum_level);
+  return (descending_bits(static_cast<float>(zero_to_two)) << kSumBits) | (((1 << kSumBits) - 1) - sum_level);
 }
 
 // `value`, with the range from `minimum` on scaled to 0..1; inverse = 1 / (half the range). Halves: the range

@@ -100,8 +100,7 @@ class DepthFirst {
 
   // A bound without margin on the lane's child, without which ids could not decide.
   __device__ double corner(int level, NodeRef node) const {
-    if (level == 0)
-      return corner_score<T>(mirror_, query_, node.children()[lane_]);
+    if (level == 0) return corner_score<T>(mirror_, query_, node.children()[lane_]);
     return corner_of_bounds(mirror_, query_, NodeColumn{node.bounds(), lane_});
   }
 

@@ -134,7 +134,8 @@ __device__ double corner_score(QueryRef query, const T* highest, const T* lowest
 
 template <typename T>
 __device__ double corner_score(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf) {
-  return corner_score(query, mirror.corner<T>(leaf, Corner::maximum), mirror.corner<T>(leaf, Corner::minimum));
+  return corner_score(query, mirror.corner<T>(leaf, Corner::maximum),
+                      mirror.corner<T>(leaf, Corner::minimum));
 }
 
 // The same over the corner that the stored bounds of a block give. They are rounded, so it is close only

@@ -15,7 +15,8 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kWarps = kThreads / kWarpSize;
-constexpr std::uint32_t kSharesEach = 8;  // that a warp takes of a list, one after the other, where all are slow alike
+constexpr std::uint32_t kSharesEach =
+    8;  // that a warp takes of a list, one after the other, where all are slow alike
 constexpr unsigned kGroup = 8;
 constexpr unsigned kBlocksEach = 4;  // of a multiprocessor: what the registers leave room for
 
@@ -33,7 +34,8 @@ struct WarpMemory {
     return kMostWaiting * sizeof(FrontierItem) + query_stride;
   }
   __device__ explicit WarpMemory(std::byte* memory)
-      : waiting(reinterpret_cast<FrontierItem*>(memory)), query(memory + kMostWaiting * sizeof(FrontierItem)) {}
+      : waiting(reinterpret_cast<FrontierItem*>(memory)),
+        query(memory + kMostWaiting * sizeof(FrontierItem)) {}
 };
 
 template <typename T>
@@ -57,19 +59,21 @@ class Frontier {
   __device__ void visit(std::uint32_t first, std::uint32_t end, bool is_repeated) {
     for_each(first, end, Part::every, is_repeated, [&](std::uint32_t leaf) {
       ++leaves_;
-      scored_ += score_leaf<T, 8>(mirror_, query(), leaf, static_cast<int>(lane_), [&](const ScoredRows& rows) {
+      scored_ +=
+          score_leaf<T, 8>(mirror_, query(), leaf, static_cast<int>(lane_), [&](const ScoredRows& rows) {
 #pragma unroll
-        for (int j = 0; j < kRowsPerLane; ++j)
-          if (rows.valid[j] && rows.score[j] >= floor_)
-            add_found(sweep_, place_, {rows.score[j], mirror_.first_row(leaf) + rows.index[j]});
-      });
+            for (int j = 0; j < kRowsPerLane; ++j)
+              if (rows.valid[j] && rows.score[j] >= floor_)
+                add_found(sweep_, place_, {rows.score[j], mirror_.first_row(leaf) + rows.index[j]});
+          });
     });
   }
 
   // Before each of the others.
   __device__ void begin_step() {
     ++step_;
-    if (blockIdx.x == 0 && threadIdx.x == 0) batch_.counters->next_item[(step_ + 1) % 2] = 0;  // all are done with it
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+      batch_.counters->next_item[(step_ + 1) % 2] = 0;  // all are done with it
   }
 
  private:
@@ -114,7 +118,8 @@ class Frontier {
     float best = bound;
     for (unsigned offset = kGroup / 2; offset > 0; offset /= 2)
       best = fmaxf(best, __shfl_xor_sync(kFullWarp, best, offset));
-    const unsigned equal = __ballot_sync(kFullWarp, bound == best) >> (lane_ & ~(kGroup - 1)) & ((1u << kGroup) - 1);
+    const unsigned equal =
+        __ballot_sync(kFullWarp, bound == best) >> (lane_ & ~(kGroup - 1)) & ((1u << kGroup) - 1);
     return __ffs(static_cast<int>(equal)) - 1 == static_cast<int>(lane_ % kGroup);
   }
 
@@ -122,8 +127,8 @@ class Frontier {
   __device__ bool reaches_floor(const FrontierItem& item, bool is_repeated, double& floor) const {
     const SweepQuery& query = sweep_.queries[item.place];
     floor = __ldcg(&query.floor);
-    return item.bound >= floor && __ldcg(&query.is_swept) == 0 && __ldcg(&query.num_found) <= sweep_.capacity &&
-           (!is_repeated || __ldcg(&query.is_behind) != 0);
+    return item.bound >= floor && __ldcg(&query.is_swept) == 0 &&
+           __ldcg(&query.num_found) <= sweep_.capacity && (!is_repeated || __ldcg(&query.is_behind) != 0);
   }
 
   __device__ void take_query(std::uint32_t place) {
@@ -139,14 +144,18 @@ class Frontier {
     __syncwarp();
   }
 
-  __device__ QueryRef query() const { return {memory_.query}; }
+  __device__ QueryRef query() const {
+    return {memory_.query};
+  }
 
   // The lane's item, if it reaches the floor.
   __device__ void push(const FrontierItem& item, bool reaches, std::uint32_t end, std::uint32_t& count) {
     const unsigned reaching = __ballot_sync(kFullWarp, reaches);
     const auto more = static_cast<std::uint32_t>(__popc(reaching));
     if (num_waiting_ + more > kMostWaiting) write_waiting(end, count);
-    if (reaches) memory_.waiting[num_waiting_ + static_cast<std::uint32_t>(__popc(reaching & ((1u << lane_) - 1)))] = item;
+    if (reaches)
+      memory_.waiting[num_waiting_ + static_cast<std::uint32_t>(__popc(reaching & ((1u << lane_) - 1)))] =
+          item;
     num_waiting_ += more;
     listed_ += more;
   }
@@ -188,8 +197,10 @@ class Frontier {
     if (lane_ == 0 && nodes_ + leaves_ > 0) {
       SweepQuery& query = sweep_.queries[place_];
       atomicAdd(reinterpret_cast<unsigned long long*>(&query.nodes), static_cast<unsigned long long>(nodes_));
-      atomicAdd(reinterpret_cast<unsigned long long*>(&query.leaves), static_cast<unsigned long long>(leaves_));
-      atomicAdd(reinterpret_cast<unsigned long long*>(&query.scored), static_cast<unsigned long long>(scored_));
+      atomicAdd(reinterpret_cast<unsigned long long*>(&query.leaves),
+                static_cast<unsigned long long>(leaves_));
+      atomicAdd(reinterpret_cast<unsigned long long*>(&query.scored),
+                static_cast<unsigned long long>(scored_));
       if (is_too_much()) leave(place_);
     }
     nodes_ = leaves_ = scored_ = listed_ = 0;
@@ -257,11 +268,10 @@ void launch_frontier(const MirrorRef& mirror, const BatchRef& batch, const cuda:
   const std::size_t shared_bytes = kWarps * WarpMemory::num_bytes(batch.query_stride);
   const auto fitting = static_cast<unsigned>(limits.multiprocessor_shared_bytes /
                                              (shared_bytes + limits.reserved_shared_bytes));
-  const cuda::Shape shape = {
-      .num_blocks = limits.num_multiprocessors * std::clamp(fitting, 1u, kBlocksEach),
-      .num_threads = kThreads,
-      .shared_bytes = shared_bytes,
-      .cooperative = true};
+  const cuda::Shape shape = {.num_blocks = limits.num_multiprocessors * std::clamp(fitting, 1u, kBlocksEach),
+                             .num_threads = kThreads,
+                             .shared_bytes = shared_bytes,
+                             .cooperative = true};
   cuda::launch(frontier_batch<T>, shape, stream, mirror, batch);
 }
 

@@ -108,7 +108,8 @@ class Sweep {
     __syncthreads();  // nobody uses those before any more
     for (std::uint32_t i = threadIdx.x; i < num_attributes_ * chunk_; i += kThreads) {
       const std::uint32_t q = i % chunk_;
-      memory_.weights[i] = first_ + q < num_queries_ ? sweep_.weights[i / chunk_ * sweep_.most + place(q)] : 0;
+      memory_.weights[i] =
+          first_ + q < num_queries_ ? sweep_.weights[i / chunk_ * sweep_.most + place(q)] : 0;
     }
     bool any = false;
     for (std::uint32_t q = threadIdx.x; q < chunk_; q += kThreads) {
@@ -415,7 +416,8 @@ class Sweep {
     for (int t = 0; t < query.header().num_terms; ++t)
       score = score_step(score, query.terms()[t].weight, value(query.terms()[t].attribute));
     score = score_finish(score);
-    if (score >= mine.floor) add_found(sweep_, place_of_query, {score, mirror_.first_row(offer.leaf) + offer.row});
+    if (score >= mine.floor)
+      add_found(sweep_, place_of_query, {score, mirror_.first_row(offer.leaf) + offer.row});
   }
 
   __device__ void add_work() const {

@@ -26,8 +26,12 @@ inline bool is_worth_a_sweep(const MirrorRef& mirror) {
 }
 // What the frontier lists for a query costs less than its part of a sweep up to so much, and for all beyond that together
 // less than a sweep of few.
-inline std::uint32_t most_of_frontier(const MirrorRef& mirror) { return mirror.num_places / 4 + 32; }
-inline std::uint32_t most_beyond_it(const MirrorRef& mirror) { return mirror.num_places * 256; }
+inline std::uint32_t most_of_frontier(const MirrorRef& mirror) {
+  return mirror.num_places / 4 + 32;
+}
+inline std::uint32_t most_beyond_it(const MirrorRef& mirror) {
+  return mirror.num_places * 256;
+}
 
 // A query that was handed over.
 struct SweepQuery {
@@ -53,10 +57,10 @@ struct FrontierItem {
 
 // By place in the order in which queries were handed over.
 struct SweepRef {
-  SweepQuery* queries;  // [most]
-  SeedRow* found;       // [most][capacity] rows that reached the floor
-  float* weights;       // [num_attributes][most], for values in units of bounds and scores in units of keys
-  FrontierItem* items;  // [most_items]
+  SweepQuery* queries;   // [most]
+  SeedRow* found;        // [most][capacity] rows that reached the floor
+  float* weights;        // [num_attributes][most], for values in units of bounds and scores in units of keys
+  FrontierItem* items;   // [most_items]
   std::uint32_t* swept;  // [most] places of those that are left to the sweep
   std::uint32_t most;    // 0: none is handed over
   std::uint32_t capacity;
@@ -73,7 +77,8 @@ constexpr std::uint32_t sweep_capacity(std::size_t k) {
 // Of the frontier's list, a query's share.
 inline constexpr std::uint32_t kItemsEach = 2048;
 inline std::size_t sweep_bytes_each(const MirrorRef& mirror, std::size_t k) {
-  const std::size_t words = static_cast<std::size_t>(mirror.num_attributes) + 1;  // weights, and among the swept
+  const std::size_t words =
+      static_cast<std::size_t>(mirror.num_attributes) + 1;  // weights, and among the swept
   return sizeof(SweepQuery) + sweep_capacity(k) * sizeof(SeedRow) + kItemsEach * sizeof(FrontierItem) +
          (words + 1) / 2 * 2 * sizeof(float);
 }
@@ -88,8 +93,17 @@ inline SweepRef make_sweep(const MirrorRef& mirror, std::byte* memory, std::size
   auto* weights = reinterpret_cast<float*>(items + most * kItemsEach);
   auto* swept =
       reinterpret_cast<std::uint32_t*>(weights + most * static_cast<std::size_t>(mirror.num_attributes));
-  return {queries, found, weights, items, swept, static_cast<std::uint32_t>(most), sweep_capacity(k),
-          static_cast<std::uint32_t>(most) * kItemsEach, most_of_frontier(mirror), most_beyond_it(mirror), kVisitsAlone};
+  return {queries,
+          found,
+          weights,
+          items,
+          swept,
+          static_cast<std::uint32_t>(most),
+          sweep_capacity(k),
+          static_cast<std::uint32_t>(most) * kItemsEach,
+          most_of_frontier(mirror),
+          most_beyond_it(mirror),
+          kVisitsAlone};
 }
 
 // How many of a batch's queries may be handed over if they may take so many bytes.

@@ -10,9 +10,9 @@
 #include "base/assert.h"
 #include "culmen/error.h"
 #include "index/block_bounds.h"
-#include "index/node_corners.h"
 #include "index/build/leaf_cut.h"
 #include "index/build/sample.h"
+#include "index/node_corners.h"
 
 namespace culmen {
 namespace {

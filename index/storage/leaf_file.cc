@@ -112,7 +112,8 @@ class LeafReader {
       for (std::uint64_t r = num_rows; r < leaf_rows; ++r) good &= Flag{column[r] == 0};
     }
     if (good == 0)
-      fail(leaf, layout_.values_offset(), "values of which the leaf's corners are not the smallest and largest");
+      fail(leaf, layout_.values_offset(),
+           "values of which the leaf's corners are not the smallest and largest");
   }
 
   // The next id that is given to a row must be that of no other.
@@ -182,9 +183,8 @@ class LeafReader {
     std::vector<std::uint64_t> ends;
     for (const std::uint32_t p : snapshot_.partitioner->order())
       ends.push_back((ends.empty() ? 0 : ends.back()) + leaves_of_partition_[p]);
-    tbb::parallel_for(std::size_t{0}, ends.size(), [&](std::size_t p) {
-      check_leaves(p == 0 ? 0 : ends[p - 1], ends[p]);
-    });
+    tbb::parallel_for(std::size_t{0}, ends.size(),
+                      [&](std::size_t p) { check_leaves(p == 0 ? 0 : ends[p - 1], ends[p]); });
   }
 
   // Rows go on in key order from leaf to leaf of a partition.

@@ -144,7 +144,8 @@ std::optional<LogReader::Batch> LogReader::next() {
     successor_ = successor;
     return std::nullopt;
   }
-  if (header->kind != FrameKind::batch || header->version != end_.version + 1 || header->version > kMaxVersion)
+  if (header->kind != FrameKind::batch || header->version != end_.version + 1 ||
+      header->version > kMaxVersion)
     throw_damaged_here("this frame does not follow from the one before");
   advance_to(behind);
   return Batch{header->version, body};

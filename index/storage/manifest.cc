@@ -365,7 +365,8 @@ std::uint64_t Manifest::file_bytes() const {
 Manifest describe(const Snapshot& snapshot) {
   Manifest manifest;
   manifest.facts() = snapshot.facts();
-  manifest.rounded_values = std::min(manifest.rounded_values, kMaxRoundedValues);  // a log may claim any number
+  manifest.rounded_values =
+      std::min(manifest.rounded_values, kMaxRoundedValues);  // a log may claim any number
   manifest.num_leaves = snapshot.num_leaves;
   manifest.level_nodes.resize(static_cast<std::size_t>(snapshot.height));
   for (std::uint32_t node : snapshot.order().nodes)

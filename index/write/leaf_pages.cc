@@ -33,7 +33,8 @@ LeafPages::LeafPages(const Snapshot& tree)
     if (pages.empty()) --num_empty_partitions_;
     pages.push_back(page);
   }
-  for (std::uint32_t partition = 0; partition < partitions_.size(); ++partition) let_partition_double(partition);
+  for (std::uint32_t partition = 0; partition < partitions_.size(); ++partition)
+    let_partition_double(partition);
 }
 
 std::vector<std::uint32_t> LeafPages::slots() const {

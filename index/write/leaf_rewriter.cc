@@ -40,15 +40,17 @@ void LeafRewriter::rewrite(std::vector<PageEdit> edits) {
   for (const NodeEdits& edited : nodes) parents.push_back(edited.node);
   std::vector<std::uint32_t> slots;
   for (std::size_t e = 0; e < edits.size(); ++e) slots.push_back(tree_.leaf_slots.take());
-  tbb::enumerable_thread_specific<Tools> tools(
-      [&] { return Tools{LeafWriter(*tree_.next, located_.change()), StaleBounds(*tree_.next)}; });
+  tbb::enumerable_thread_specific<Tools> tools([&] {
+    return Tools{LeafWriter(*tree_.next, located_.change()), StaleBounds(*tree_.next)};
+  });
   std::vector<TreeNodes::Edited> edited(nodes.size());
   tree_.nodes.own(parents, [&](std::size_t n) {
     edited[n].node = nodes[n].node;
     for (std::size_t e = nodes[n].first; e < nodes[n].end; ++e)
       rewrite_leaf(edits[e], slots[e], tools.local(), edited[n]);
     const MutableNode node = tree_.nodes.owned(nodes[n].node);
-    if (has_coarse_row({node.bytes}, edited[n].changed_rows)) recode(node, tools.local(), edited[n].changed_rows);
+    if (has_coarse_row({node.bytes}, edited[n].changed_rows))
+      recode(node, tools.local(), edited[n].changed_rows);
     update_min_id(node);
   });
   for (std::size_t e = 0; e < edits.size(); ++e) switch_to(edits[e], slots[e]);
@@ -62,6 +64,7 @@ void LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools&
   LeafWriter& writer = tools.writer;
   const BoundLayout& layout = tree_.next->layout;
   LeafPage& page = tree_.pages[edit.page];
+  __builtin_prefetch(tree_.blocks->corners(page.slot));  // compared below
   const std::vector<Run> runs = pages_.runs(edit);
   writer.write(slot, page.partition, runs);
   const Blocks& blocks = *tree_.blocks;

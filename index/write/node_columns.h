@@ -47,10 +47,13 @@ inline void cover_column(const BoundLayout& layout, MutableNode node, std::uint3
 // Sets the bounds of a child. Appends to `changed` the numbers of the node's bounds rows that are not what they were.
 inline void set_column(const BoundLayout& layout, MutableNode node, std::uint32_t child,
                        std::span<const float> rows, RowNumbers& changed) {
-  for (std::size_t row = 0; row < rows.size(); ++row)
-    if (node.bounds()[row].set(child, rows[row], node.header().num_children,
-                               layout.extreme_of(static_cast<int>(row))))
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const Extreme extreme = layout.extreme_of(static_cast<int>(row));
+    BoundRow& bounds = node.bounds()[row];
+    if (!bounds.is_tight(child, rows[row], extreme) &&
+        bounds.set(child, rows[row], node.header().num_children, extreme))
       changed.push_back(static_cast<std::uint16_t>(row));
+  }
 }
 
 inline void set_column(const BoundLayout& layout, MutableNode node, std::uint32_t child,

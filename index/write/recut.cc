@@ -25,7 +25,8 @@ void RecutWriter::carry_out(std::span<Recut> recuts) {
   std::sort(changed.begin(), changed.end());
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
   std::vector<TreeNodes::Edited> edited;
-  for (const PageNumber node : changed) edited.push_back({.node = node, .is_reshaped = true, .changed_rows = {}});
+  for (const PageNumber node : changed)
+    edited.push_back({.node = node, .is_reshaped = true, .changed_rows = {}});
   tree_.nodes.carry_up(std::move(edited));
 }
 

@@ -91,6 +91,7 @@ TreeNodes::Copy TreeNodes::claim(PageNumber page, std::vector<PageNumber>& above
 void TreeNodes::carry_out(const Copy& copy) const {
   if (copy.from == copy.to) return;
   const MutableNode to = next_->blocks->mutable_node(copy.to);
+  __builtin_prefetch(next_->blocks->node_corners(copy.from));
   std::memcpy(to.bytes, next_->node(copy.from).bytes, next_->blocks->node_bytes());
   to.header().version = next_->version;
   std::memcpy(next_->blocks->node_corners(copy.to), next_->blocks->node_corners(copy.from),

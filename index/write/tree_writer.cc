@@ -105,7 +105,8 @@ bool TreeWriter::has_worn_partitions() const {
   const std::size_t used = pages.num_partitions() - pages.num_empty_partitions();
   const std::size_t left_behind =
       std::min(next_->partitioner->later_cuts().size(), pages.num_empty_partitions());
-  return left_behind > (next_->num_tuples <= kReloadedRows ? used / 2 + kEmptyPartitions : kEmptyShareOfLarge * used);
+  return left_behind >
+         (next_->num_tuples <= kReloadedRows ? used / 2 + kEmptyPartitions : kEmptyShareOfLarge * used);
 }
 
 // The version that is being made gets a tree of its own, with which its later batches go on.

@@ -72,9 +72,7 @@ class Visit {
 
   __device__ void open(std::uint32_t index) {
     const Child child = child_of(search_.mirror, search_.query, index, lane_);
-    const auto corner = [&] {
-      return corner_score<float>(search_.mirror, search_.query, child.leaf);
-    };
+    const auto corner = [&] { return corner_score<float>(search_.mirror, search_.query, child.leaf); };
     const bool kept = !is_excluded(
         child.bound, found_.floor(), [&] { return child.min_id; }, corner);
     for (unsigned left = leaves_.push(kept, child.leaf, lane_); left != 0; left &= left - 1)

@@ -109,14 +109,15 @@ void move_bound(Snapshot& s, std::uint32_t node, int row, float distance) {
 // As if it had been built with other cuts. The rows stay where they are.
 void move_cuts(Snapshot& s) {
   const Partitioner& p = *s.partitioner;
-  s.partitioner = std::make_shared<const Partitioner>(
-      Partitioner::restore(p.kind(), p.minimum(), p.maximum(), p.splits(),
-                           std::vector<double>(p.cuts().size(), 0.75), p.own_coordinates(), p.num_partitions()));
+  s.partitioner = std::make_shared<const Partitioner>(Partitioner::restore(
+      p.kind(), p.minimum(), p.maximum(), p.splits(), std::vector<double>(p.cuts().size(), 0.75),
+      p.own_coordinates(), p.num_partitions()));
 }
 
 // All rows stay in the partition that is cut.
 void add_later_cut(Snapshot& s, std::uint32_t attribute, double cut) {
-  s.partitioner = std::make_shared<const Partitioner>(s.partitioner->with(std::vector<LaterCut>{{0, attribute, cut}}));
+  s.partitioner =
+      std::make_shared<const Partitioner>(s.partitioner->with(std::vector<LaterCut>{{0, attribute, cut}}));
 }
 
 // An id of leaf 6, in this leaf or a later one instead of its largest: no smallest id changes with it.
@@ -158,8 +159,8 @@ std::vector<Lie> lies_about_rows() {
        [](Snapshot& s) { add_later_cut(s, 0, s.value(5, 0)); }, "the wrong side of a later cut"},
       {"rows are between the later cuts that made their partition",
        [](Snapshot& s) { add_later_cut(s, 1, s.stats[1].minimum); }, "the wrong side of a later cut"},
-      {"rows are where the cuts of the levels lead", move_cuts, "belongs to another partition", Finder::verify,
-       kCutShape},
+      {"rows are where the cuts of the levels lead", move_cuts, "belongs to another partition",
+       Finder::verify, kCutShape},
   };
 }
 
@@ -168,8 +169,8 @@ std::vector<Lie> lies_about_ids() {
       {"a leaf says its smallest id", [](Snapshot& s) { --s.blocks->leaf(5).min_id; }, "smallest id"},
       {"a node says those of its children", [](Snapshot& s) { ++s.blocks->mutable_node(0).min_ids()[3]; },
        "smallest id"},
-      {"a node says those of its children", [](Snapshot& s) { --s.blocks->mutable_node(s.root).min_ids()[0]; },
-       "smallest id"},
+      {"a node says those of its children",
+       [](Snapshot& s) { --s.blocks->mutable_node(s.root).min_ids()[0]; }, "smallest id"},
       {"no child of a node has a smaller id than the node says",
        [](Snapshot& s) {
          s.blocks->mutable_node(s.root).header().min_id = std::numeric_limits<std::int64_t>::max();
@@ -178,8 +179,7 @@ std::vector<Lie> lies_about_ids() {
       {"the next id is above all that are there", [](Snapshot& s) { s.next_id -= 7; }, "not to be given yet"},
       {"no id is in two rows of a leaf", [](Snapshot& s) { repeat_id(s, 6); }, "stands in two rows",
        Finder::writer},
-      {"no id is in two rows", [](Snapshot& s) { repeat_id(s, 7); }, "stands in two rows",
-       Finder::writer},
+      {"no id is in two rows", [](Snapshot& s) { repeat_id(s, 7); }, "stands in two rows", Finder::writer},
   };
 }
 
@@ -189,7 +189,8 @@ std::vector<Lie> lies_about_extremes() {
     return [=](Snapshot& s) { corner(s, leaf, which, attribute) = static_cast<float>(value(s)); };
   };
   return {
-      {exact, set_corner(1, Corner::maximum, 0, [](Snapshot& s) { return s.corner<float>(1, Corner::minimum)[0]; }),
+      {exact,
+       set_corner(1, Corner::maximum, 0, [](Snapshot& s) { return s.corner<float>(1, Corner::minimum)[0]; }),
        "corners are not the smallest and largest"},
       {exact, set_corner(1, Corner::maximum, 0, [](Snapshot& s) { return s.stats[0].maximum; }),
        "corners are not the smallest and largest"},
@@ -339,7 +340,9 @@ TEST(LyingIndex, OfNoFurtherVersionsTakesNoChange) {
 
 // A count that only tells people something.
 TEST(LyingIndex, OfMoreRoundedValuesThanThereCanBeIsWrittenSoThatItCanBeRead) {
-  EXPECT_EQ(complaint(kShape, [](Snapshot& s) { s.rounded_values = std::numeric_limits<std::uint64_t>::max(); }), "");
+  EXPECT_EQ(
+      complaint(kShape, [](Snapshot& s) { s.rounded_values = std::numeric_limits<std::uint64_t>::max(); }),
+      "");
 }
 
 // Single children, one above the other.

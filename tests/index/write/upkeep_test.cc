@@ -139,8 +139,8 @@ void expect_as_good_as_a_build(const ChangedIndex& changed, const Limits& limits
     for (const bool both_signs : {false, true}) {
       const Work work = work_beside(changed.index(), fresh, k, both_signs);
       if (prints)
-        std::cout << "k " << k << (both_signs ? " mixed" : " positive") << ": leaves " << work.leaves << ", gta "
-                  << work.rows << '\n';
+        std::cout << "k " << k << (both_signs ? " mixed" : " positive") << ": leaves " << work.leaves
+                  << ", gta " << work.rows << '\n';
       EXPECT_LE(work.leaves, limits.leaves) << "k " << k << ", both signs " << both_signs;
       EXPECT_LE(work.rows, limits.rows) << "k " << k << ", both signs " << both_signs;
     }
@@ -179,8 +179,7 @@ TEST(Upkeep, OfRowsThatMoveOutAndReturn) {
       {"above", one(1.5F)},
       {"huge", one(1e30F)},
       {"corner", [](std::vector<float>& row) { std::ranges::fill(row, 0.97F); }},
-      {"half a corner",
-       [](std::vector<float>& row) { std::fill(row.begin(), row.begin() + 4, 0.97F); }},
+      {"half a corner", [](std::vector<float>& row) { std::fill(row.begin(), row.begin() + 4, 0.97F); }},
       {"anywhere", [&](std::vector<float>& row) { row = random_floats(random, row.size()); }}};
   for (const auto& [name, move] : moves) {
     SCOPED_TRACE(name);
@@ -201,7 +200,8 @@ TEST(Upkeep, OfTiesThatABetterRowVisits) {
   ChangedIndex changed(rows);
   const Index fresh = changed.build();
   const auto work = [](const Index& index) {
-    const SearchStats stats = index.search({.weights = {0.7, 0.3}, .k = 10}, {.engine = Engine::bounded}).stats;
+    const SearchStats stats =
+        index.search({.weights = {0.7, 0.3}, .k = 10}, {.engine = Engine::bounded}).stats;
     return stats.blocks_visited + stats.nodes_visited + stats.leaves_tied_out;
   };
   for (const std::vector<float>& visitor : {std::vector<float>{5.5, 5}, {5, 5.25}, {-1, 5.125}}) {
@@ -227,7 +227,8 @@ TEST(Upkeep, OfAColumnThatAlwaysRises) {
         changed.upsert(batch);
       }
       SCOPED_TRACE(std::to_string(d) + (falls ? " falls" : " rises"));
-      if (std::getenv("CULMEN_TEST_PRINT") != nullptr) std::cout << d << (falls ? " falls" : " rises") << '\n';
+      if (std::getenv("CULMEN_TEST_PRINT") != nullptr)
+        std::cout << d << (falls ? " falls" : " rises") << '\n';
       expect_as_good_as_a_build(changed, {.leaves = 2});
     }
 }
