@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/floating_point_scope.h"
+#include "index/tree_height.h"
 #include "index/write/leaf_rewriter.h"
 #include "index/write/rebalancer.h"
 #include "index/write/reload.h"
@@ -95,6 +96,8 @@ bool TreeWriter::wants_reload(const Change& change) const {
   const std::uint64_t after = now - change.removed.size() + change.num_rows();
   if (now == 0 || after == 0 || kReloadedShare * (change.num_rows() + change.removed.size()) >= now)
     return true;
+  // As tall as a tree of so many leaves may be, as only one that was not written by culmen is: it must not grow.
+  if (next_->height >= most_levels(next_->num_leaves)) return true;
   if (has_worn_partitions()) return true;
   return after <= kReloadedRows && after >= 2 * rows_when_loaded_;
 }

@@ -7,7 +7,9 @@
 
 #include "index/block_bounds.h"
 #include "index/build/load_steps.h"
+#include "index/node_corners.h"
 #include "index/storage/store.h"
+#include "index/tree_height.h"
 #include "tests/cases.h"
 #include "tests/index/storage/memory_file_system.h"
 #include "tests/index/write/tree_model.h"
@@ -392,6 +394,42 @@ TEST(TreeWriter, KeepsBoundsOfALeafTightWhenAnExtremeIsErased) {
       }
     }
   }
+}
+
+// Nodes with one child each above the root.
+void make_tall(Snapshot& s, int height) {
+  while (s.height < height) {
+    const auto slot = static_cast<std::uint32_t>(s.num_nodes);
+    s.blocks->grow_nodes(slot + 1);
+    const MutableNode above = s.blocks->mutable_node(slot);
+    const NodeRef below = s.node(s.root);
+    above.header().num_children = 1;
+    above.header().level = static_cast<std::uint32_t>(++s.height);
+    above.header().min_id = above.min_ids()[0] = below.header().min_id;
+    above.children()[0] = s.root;
+    BoundRows rows(static_cast<std::size_t>(s.layout.num_rows()));
+    aggregate_bounds(below.bounds(), below.header().num_children, rows);
+    std::vector<float> bounds(rows.size() * kFanOut);
+    for (std::size_t row = 0; row < rows.size(); ++row) bounds[row * kFanOut] = rows[row];
+    encode_bounds(s.layout, bounds, 1, above.bounds());
+    s.root = slot;
+    s.node_slots = ++s.num_nodes;
+  }
+  write_node_corners(s);
+}
+
+TEST(TreeWriter, RebuildsATreeThatIsAsTallAsMayBe) {
+  Rows rows = random_rows(2000, 2, 21);
+  const auto tall = std::const_pointer_cast<Snapshot>(load_tree(rows, {.num_attributes = 2}));
+  make_tall(*tall, most_levels(tall->num_leaves));
+  TreeWriter writer(tall);
+  ChangeMaker batch(rows);
+  batch.upsert(9999, {0.5, 0.5});
+  writer.apply(batch.make(2, false));
+  batch.apply_to(rows);
+  const std::shared_ptr<const Snapshot> now = writer.finish_version(writer.current().version);
+  EXPECT_EQ(fault_in(*now, rows), "");
+  EXPECT_LE(now->height, 2);
 }
 
 // Versions that are held keep their slots. When none are left the rows are loaded anew, elsewhere. With sums
