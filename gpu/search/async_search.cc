@@ -17,9 +17,9 @@ static_assert(kMaxDeviceK == kMaxSortedHits);
 // Queries of a part, at the most; more at once would not be faster.
 constexpr std::size_t kMaxPartQueries = 1 << 20;
 
-// Scratch memory of a part: the counters, for each of its queries the packed query, its result and k hits, and then that
-// of a sweep for as many of them as there is room for.
-constexpr std::size_t kCounterBytes = (sizeof(BatchCounters) + 7) / 8 * 8;
+// Scratch memory of a part: the counters; for each query its packed form, its result and k hits; then sweep_bytes_each()
+// for as many queries as there is room for.
+constexpr std::size_t kCounterBytes = (sizeof(BatchCounters) + 7) / 8 * 8;  // aligns what follows to 8
 constexpr std::size_t bytes_each(std::size_t query_stride, std::size_t k) {
   return query_stride + sizeof(ResultHeader) + k * sizeof(Candidate);
 }

@@ -182,8 +182,8 @@ class WarpSearch {
     write(q, best, work);
   }
 
-  // One that was handed over, behind the sweep: with the rows that were found or, where these were too many, by a walk
-  // with the floor that they give.
+  // Answers a query that was handed over, after the sweep: from the rows that were found or, if they did not fit, by a walk
+  // that begins with their floor.
   __device__ void finish(std::uint32_t place) {
     const SweepQuery& swept = batch_.sweep.queries[place];
     const QueryRef query = take_query(swept.query);
@@ -222,7 +222,7 @@ class WarpSearch {
     return {reinterpret_cast<const std::byte*>(to)};
   }
 
-  // False: it cannot be, or there is no room.
+  // Hands a query over to the frontier. Returns false if the sweep could not take it, or if there is no room.
   __device__ bool hand_over(std::uint32_t q, QueryRef query, double floor, const ResultHeader& work) const {
     const SweepRef& sweep = batch_.sweep;
     const PackedHeader& header = query.header();
@@ -305,7 +305,7 @@ __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
   }
 }
 
-// Behind the sweep.
+// After the sweep.
 template <typename T, int kHeight>
 __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
     finish_batch(const MirrorRef mirror, const BatchRef batch) {

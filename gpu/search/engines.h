@@ -50,20 +50,20 @@ constexpr unsigned num_gta_blocks(const cuda::Limits& limits) {
   return limits.num_multiprocessors * 3;
 }
 
-// Before a batch all of it is 0.
+// Counters of a batch; all are 0 before it.
 struct BatchCounters {
-  std::uint32_t next_query;
-  std::uint32_t num_handed_over;  // more than there is room for may have asked for it
-  std::uint32_t num_swept;
-  std::uint32_t frontier_barrier, sweep_barrier;
-  std::uint32_t next_item[2];            // of a step of the frontier, and of the step after it
-  std::uint32_t num_repeats;             // of steps, for a query
-  std::uint32_t num_beyond;              // items of the frontier, beyond their queries' shares
-  std::uint32_t num_items[kMostLevels];  // of the frontier's list, by the level that has listed them
+  std::uint32_t next_query;       // to be walked
+  std::uint32_t num_handed_over;  // also counts walks that found no room: may exceed SweepRef::most
+  std::uint32_t num_swept;        // queries that the frontier has left to the sweep
+  std::uint32_t frontier_barrier, sweep_barrier;  // one for each kernel
+  std::uint32_t next_item[2];  // by parity of the frontier's step, which clears the other for the next
+  std::uint32_t num_repeats;   // of steps, each counted once for each query that needs it
+  std::uint32_t num_beyond;    // items of queries with more than SweepRef::most_of_query
+  std::uint32_t num_items[kMostLevels];  // of the frontier's list, by the level of the nodes expanded
 };
 
-// A batch: one warp a query, depth-first from the best child on; the frontier takes what is slow, and the sweep what
-// prunes too little for that.
+// A batch: one warp a query, depth-first, always into the best child. Queries that visit many blocks go to the frontier,
+// and from there to the sweep if they prune too little.
 struct BatchRef {
   const std::byte* queries;  // [num_queries] of query_stride bytes, each a packed query
   Candidate* hits;           // [num_queries][k]

@@ -1,4 +1,4 @@
-// What a frontier or a sweep does with the rows that a query has found: FloorRaise, between two of its steps.
+// Rows that a frontier or a sweep has found: add_found() within a step, FloorRaise between two steps.
 #pragma once
 
 #include "gpu/search/engines.h"
@@ -6,15 +6,15 @@
 
 namespace culmen::gpu {
 
-// By a lane: a row that reaches the floor of the query at a place. Those behind the last that fits are left out.
+// Adds a row that reaches the floor of the query at a place; by a lane. A row that finds no room is counted only.
 __device__ inline void add_found(const SweepRef& sweep, std::uint32_t place, const SeedRow& row) {
   const std::uint32_t found = atomicAdd(&sweep.queries[place].num_found, 1u);
   if (found < sweep.capacity) sweep.found[std::size_t{place} * sweep.capacity + found] = row;
 }
 
-// By a warp, between two steps: the k-th best score of the rows that were found becomes the floor, and those below it go.
-// Where they did not fit the step is repeated with the floor that those give which did; false, and the query is left to
-// its walk, if that is none higher: too many tie.
+// Raises a query's floor to the k-th best score found so far and drops the rows below it. Called by one warp between two
+// steps. If the rows did not fit, the step is repeated with the floor of those that did. If that floor is no higher, too
+// many rows tie: the query is left to its walk.
 class FloorRaise {
  public:
   __device__ FloorRaise(const BatchRef& batch, std::uint32_t place)
@@ -22,7 +22,7 @@ class FloorRaise {
         mine_(batch.sweep.queries[place]),
         rows_(batch.sweep.found + std::size_t{place} * batch.sweep.capacity) {}
 
-  // Returns whether the step is to be repeated.
+  // Returns true if the step must be repeated for the query.
   __device__ bool run(bool is_repeated) {
     if (mine_.num_found > batch_.sweep.capacity ? mine_.is_left == 1 : is_repeated && mine_.is_behind == 0)
       return false;
@@ -30,7 +30,7 @@ class FloorRaise {
     const double before = mine_.floor, floor = fmax(before, kth_score());
     const bool is_behind = !fits && floor > before;
     const std::uint32_t kept = keep_from(floor, fits ? mine_.num_found : is_behind ? mine_.num_kept : 0);
-    __syncwarp();  // all have read it
+    __syncwarp();  // all lanes have read what lane 0 writes
     if (lane_ == 0) {
       mine_.floor = floor;
       mine_.is_behind = is_behind ? 1 : 0;

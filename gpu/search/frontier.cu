@@ -1,8 +1,9 @@
 // The frontier of gpu/search/sweep.h.
 //
-// From the root down, a level at a time: what has a bound that reaches its query's floor is listed for the level below, of
-// all queries in one list, which all warps of the grid share. Of the leaves that are listed last every kSweepGrowth-th
-// is scored first, so that floors are close for the others.
+// Goes down the tree one level at a time, for all queries at once. The nodes whose bounds reach their query's floor are
+// expanded, and their children that reach it are appended to one list, the input of the next level. All warps of the grid
+// share that list. The leaves come in two parts: first those below the best level-1 node of each group of kGroup, whose
+// rows raise the floors, and then those below the other nodes, most of which no longer reach them.
 #include <algorithm>
 
 #include "gpu/cuda/launch.h"
@@ -15,19 +16,25 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kWarps = kThreads / kWarpSize;
-constexpr std::uint32_t kSharesEach =
-    8;  // that a warp takes of a list, one after the other, where all are slow alike
-constexpr unsigned kGroup = 8;
-constexpr unsigned kBlocksEach = 4;  // of a multiprocessor: what the registers leave room for
-
+// Blocks per multiprocessor: at 64 registers a thread they fill the register file.
+constexpr unsigned kBlocksEach = 4;
+// Shares of a list per warp, at least, so that a warp with cheap items takes more of them. Larger shares would leave warps
+// idle at the end of a step, smaller ones would make all warps contend for one counter.
+constexpr std::uint32_t kSharesEach = 8;
+// Neighbours among the level-1 nodes of a list, of any queries, of which the best is visited first. The others are then at
+// most 7 times as many, the growth that sweep_capacity() leaves room for.
+constexpr unsigned kGroup = kSweepGrowth;
+// Items that a warp collects before it appends them: a node has up to 32 children, and room for twice as many
+// makes one atomic serve more than one node.
 constexpr std::uint32_t kMostWaiting = 64;
+static_assert(kMostWaiting >= kWarpSize);
 
-// Of a list: all of it, of each group what has the best bound, or what has not.
+// Which items of a list to use: all, the one with the best bound of each group, or the rest of each group.
 enum class Part { every, best, others };
 
 // A warp's shared memory.
 struct WarpMemory {
-  FrontierItem* waiting;  // [kMostWaiting] to be listed
+  FrontierItem* waiting;  // [kMostWaiting] not yet appended to the list
   std::byte* query;
 
   static constexpr __host__ __device__ std::size_t num_bytes(std::uint32_t query_stride) {
@@ -37,14 +44,20 @@ struct WarpMemory {
       : waiting(reinterpret_cast<FrontierItem*>(memory)),
         query(memory + kMostWaiting * sizeof(FrontierItem)) {}
 };
+static_assert(kWarps * WarpMemory::num_bytes(kMaxPackedBytes) <= kLeastSharedBytes);
 
+// One warp's part in the work; its methods are called by whole warps unless they say otherwise.
+//
+// Between two barriers of the grid floors do not change, and items are only appended. Counts of rows found only rise, but
+// for those of a query that is left to the sweep.
 template <typename T>
 class Frontier {
  public:
   __device__ Frontier(const MirrorRef& mirror, const BatchRef& batch, const WarpMemory& memory)
       : mirror_(mirror), batch_(batch), sweep_(batch.sweep), memory_(memory) {}
 
-  // Lists those children of the nodes from `first` on that reach the floor, behind `end`. count: of all that are listed.
+  // Appends the children of nodes [first, end) of the list that reach their query's floor. They go to end + count, which
+  // all warps advance.
   __device__ void expand(std::uint32_t first, std::uint32_t end, Part part, std::uint32_t& count) {
     for_each(first, end, part, false, [&](std::uint32_t node) {
       const NodeRef ref = mirror_.node(node);
@@ -55,7 +68,7 @@ class Frontier {
     write_waiting(end, count);
   }
 
-  // Scores the rows of the leaves from `first` on.
+  // Scores the rows of leaves [first, end) of the list. is_repeated: only for queries whose rows did not fit.
   __device__ void visit(std::uint32_t first, std::uint32_t end, bool is_repeated) {
     for_each(first, end, Part::every, is_repeated, [&](std::uint32_t leaf) {
       ++leaves_;
@@ -69,16 +82,18 @@ class Frontier {
     });
   }
 
-  // Before each of the others.
+  // To be called, by all threads of the grid, before each expand() and visit().
   __device__ void begin_step() {
     ++step_;
     if (blockIdx.x == 0 && threadIdx.x == 0)
-      batch_.counters->next_item[(step_ + 1) % 2] = 0;  // all are done with it
+      batch_.counters->next_item[(step_ + 1) % 2] = 0;  // of the step before, which a barrier has ended
   }
 
  private:
-  // Calls use(block) for those items whose bounds reach their queries' floors, with the query and its floor at hand. The
-  // lanes of a warp look at one each, and then all at what is left.
+  // Calls use(block) for the items of [first, end) whose bounds reach their query's floor, after it has set place_, floor_
+  // and query(). Each lane checks one item, then the whole warp handles the remaining ones one by one.
+  //
+  // Two calls for the same items form the same groups: shares are numbered from `first` on and have the same size.
   template <typename Use>
   __device__ void for_each(std::uint32_t first, std::uint32_t end, Part part, bool is_repeated, Use&& use) {
     place_ = kNobody;
@@ -101,7 +116,7 @@ class Frontier {
     add_work();
   }
 
-  // The first of the next items, for the warp.
+  // Takes the next `count` items for the warp. Returns the number of the first, which may be beyond the last item.
   __device__ std::uint32_t claim(std::uint32_t count) const {
     std::uint32_t first = 0;
     if (lane_ == 0) first = atomicAdd(&batch_.counters->next_item[step_ % 2], count);
@@ -113,7 +128,7 @@ class Frontier {
     return {__ldcg(&item.place), __ldcg(&item.block), __ldcg(&item.bound)};
   }
 
-  // Whether the lane's is the best bound of its group, of equal ones the first.
+  // Returns true if the lane has the best bound of its group, the first of equal ones.
   __device__ bool is_best(float bound) const {
     float best = bound;
     for (unsigned offset = kGroup / 2; offset > 0; offset /= 2)
@@ -123,7 +138,8 @@ class Frontier {
     return __ffs(static_cast<int>(equal)) - 1 == static_cast<int>(lane_ % kGroup);
   }
 
-  // By a lane.
+  // By a lane. Also returns false if the query has been left to the sweep, or if more rows were found than there is room
+  // for: then it is visited again, or left to its walk.
   __device__ bool reaches_floor(const FrontierItem& item, bool is_repeated, double& floor) const {
     const SweepQuery& query = sweep_.queries[item.place];
     floor = __ldcg(&query.floor);
@@ -131,6 +147,7 @@ class Frontier {
            __ldcg(&query.num_found) <= sweep_.capacity && (!is_repeated || __ldcg(&query.is_behind) != 0);
   }
 
+  // Copies the query at a place to the warp's shared memory.
   __device__ void take_query(std::uint32_t place) {
     if (place == place_) return;
     add_work();
@@ -138,17 +155,17 @@ class Frontier {
     const auto* from = reinterpret_cast<const std::uint64_t*>(
         batch_.queries + std::size_t{__ldcg(&sweep_.queries[place].query)} * batch_.query_stride);
     auto* to = reinterpret_cast<std::uint64_t*>(memory_.query);
-    __syncwarp();  // the one before is done
+    __syncwarp();  // no lane reads the previous query any more
     for (std::uint32_t i = lane_; i < batch_.query_stride / sizeof(std::uint64_t); i += kWarpSize)
       to[i] = __ldg(from + i);
-    __syncwarp();
+    __syncwarp();  // the query is complete
   }
 
   __device__ QueryRef query() const {
     return {memory_.query};
   }
 
-  // The lane's item, if it reaches the floor.
+  // Collects the items of those lanes whose children reach the floor.
   __device__ void push(const FrontierItem& item, bool reaches, std::uint32_t end, std::uint32_t& count) {
     const unsigned reaching = __ballot_sync(kFullWarp, reaches);
     const auto more = static_cast<std::uint32_t>(__popc(reaching));
@@ -160,9 +177,9 @@ class Frontier {
     listed_ += more;
   }
 
-  // Many at once, as each time all warps ask at one address where to.
+  // Appends the collected items to the list. A query whose item finds no room is left to the sweep.
   __device__ void write_waiting(std::uint32_t end, std::uint32_t& count) {
-    __syncwarp();
+    __syncwarp();  // all items of push() are written
     std::uint32_t first = 0;
     if (lane_ == 0 && num_waiting_ > 0) first = end + atomicAdd(&count, num_waiting_);
     first = __shfl_sync(kFullWarp, first, 0);
@@ -174,12 +191,12 @@ class Frontier {
         leave(item.place);
       }
     }
-    __syncwarp();
+    __syncwarp();  // all are read: push() may overwrite them
     num_waiting_ = 0;
   }
 
-  // By a lane: what the query lists beyond its share counts for all together, as a sweep's first query costs far more than
-  // its others.
+  // By a lane. Returns true if the query has listed more than most_of_query items and all such queries together more than
+  // most_beyond. The second condition is there because the first query of a sweep costs far more than each of the others.
   __device__ bool is_too_much() const {
     if (listed_ == 0) return false;
     const std::uint32_t before = atomicAdd(&sweep_.queries[place_].num_items, listed_);
@@ -187,12 +204,16 @@ class Frontier {
     return atomicAdd(&batch_.counters->num_beyond, listed_) + listed_ > sweep_.most_beyond;
   }
 
-  // By a lane.
+  // Leaves a query to the sweep; by a lane, and only in expand(). The sweep looks at the whole table, so the rows found so
+  // far are dropped: it finds them again.
   __device__ void leave(std::uint32_t place) const {
-    if (atomicExch(&sweep_.queries[place].is_swept, 1u) != 0) return;
+    SweepQuery& query = sweep_.queries[place];
+    if (atomicExch(&query.is_swept, 1u) != 0) return;
+    query.num_found = query.num_kept = 0;
     sweep_.swept[atomicAdd(&batch_.counters->num_swept, 1u)] = place;
   }
 
+  // Adds what the warp did for the query at place_.
   __device__ void add_work() {
     if (lane_ == 0 && nodes_ + leaves_ > 0) {
       SweepQuery& query = sweep_.queries[place_];
@@ -213,14 +234,14 @@ class Frontier {
   const SweepRef& sweep_;
   WarpMemory memory_;
   std::uint32_t lane_ = threadIdx.x % kWarpSize;
-  std::uint32_t step_ = 0;
-  std::uint32_t place_ = kNobody;
-  double floor_ = 0;  // of the query at the place
+  std::uint32_t step_ = 0;         // counts expand() and visit() from 1 on
+  std::uint32_t place_ = kNobody;  // of the query in memory_
+  double floor_ = 0;               // its floor
   std::uint32_t num_waiting_ = 0;
-  std::uint32_t nodes_ = 0, leaves_ = 0, scored_ = 0, listed_ = 0;  // the query's, since it was taken
+  std::uint32_t nodes_ = 0, leaves_ = 0, scored_ = 0, listed_ = 0;  // work for it since take_query()
 };
 
-// Cooperative: each level waits for the one before. Dynamic shared memory: WarpMemory, a warp each.
+// Cooperative: each step needs what all blocks did in the one before. Dynamic shared memory: WarpMemory for each warp.
 template <typename T>
 __global__ void __launch_bounds__(kThreads, kBlocksEach)
     frontier_batch(const MirrorRef mirror, const BatchRef batch) {
@@ -233,13 +254,13 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach)
   StepEnd step_end(batch, batch.counters->frontier_barrier);
   for (std::uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < num_queries; i += gridDim.x * kThreads)
     batch.sweep.items[i] = {i, mirror.root, HUGE_VALF};
-  step_end.wait();
+  step_end.wait();  // the roots are listed
   std::uint32_t first = 0, end = num_queries;
   const auto expand = [&](std::int32_t level, Part part) {
     std::uint32_t& count = batch.counters->num_items[level];
     frontier.begin_step();
     frontier.expand(first, end, part, count);
-    step_end.wait();
+    step_end.wait();  // all children are listed and counted
     return min(end + __ldcg(&count), batch.sweep.most_items);
   };
   for (std::int32_t level = mirror.height - 1; level > 0; --level) {
@@ -247,6 +268,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach)
     first = end;
     end = listed;
   }
+  // Now [first, end) are the level-1 nodes. The leaves of both parts are listed one after the other from `end` on.
   std::uint32_t leaf = end;
   for (const Part part : {Part::best, Part::others}) {
     const std::uint32_t listed = expand(0, part);

@@ -30,8 +30,8 @@ constexpr std::uint32_t kWorthScoring = kThreads;  // offers
 constexpr std::uint32_t kMostChunk = kThreads;
 constexpr std::uint32_t kMostAlive = kMostChunk / kWarpSize;
 constexpr std::uint32_t kTileRows = 16, kTileQueries = 8, kTilesAtOnce = kWarpSize / kTileQueries;
-// Of the first step, at the most: with 8 times the leaves that a walk has seen. Which node stands where is shuffled, so they
-// are from all over the table.
+// The most places of the first step: 8 times as many leaves as the blocks that a walk has visited. Places are shuffled, so
+// they are a sample of the whole table.
 constexpr std::uint32_t kFirstPlaces = kSweepGrowth * kVisitsAlone / kFanOut;
 
 // Both factors of a product in binary16 are off by 2^-11 of themselves, and their sum is by less than 2^-14.
@@ -45,6 +45,20 @@ constexpr float kNothing = 0x1p-90F;  // more than products lose that underflow
 
 // What a thread block takes at once: some children of the level-1 node at a place.
 constexpr std::uint32_t kPartsOfNode = kFanOut / kLeavesAtOnce;
+
+// The places of a step: the multiples of `stride`, except those of the steps before.
+struct Step {
+  std::uint32_t num_places, stride;
+  bool is_first;
+
+  __device__ std::uint32_t multiples(std::uint32_t of) const { return (num_places + of - 1) / of; }
+  __device__ std::uint32_t size() const {
+    return multiples(stride) - (is_first ? 0 : multiples(stride * kSweepGrowth));
+  }
+  __device__ std::uint32_t place(std::uint32_t i) const {
+    return (is_first ? i : i + i / (kSweepGrowth - 1) + 1) * stride;
+  }
+};
 
 template <int kSteps>
 inline constexpr std::uint32_t kTileStride = kSteps* kHalfStep + kHalfPadding;
@@ -122,7 +136,7 @@ class Sweep {
     return __syncthreads_or(any ? 1 : 0) != 0;
   }
 
-  // Of a query of the chunk.
+  // The place among all queries that were handed over of query q of the chunk.
   __device__ std::uint32_t place(std::uint32_t q) const { return __ldg(sweep_.swept + first_ + q); }
 
   // In units of keys; rounded down. Infinity: nothing is to be found.

@@ -1,10 +1,12 @@
-// What a batch's walks hand over: queries that have visited many blocks, each with the k-th best score so far as its floor.
+// The frontier and the sweep: they answer the queries of a batch whose walks have visited many blocks. Such a walk hands
+// its query over with the k-th best score so far as the floor.
 //
-// The frontier goes on with them: all warps share what is left of all the walks, so that none waits for the slowest.
+// The frontier takes all of these queries down the tree, one level at a time. All warps share the work, so no query waits
+// for the slowest walk.
 //
-// The sweep is for those that hardly prune: one pass over the table for all of them. Its bounds are of blocks first, then
-// of single rows, in half precision and by tensor cores; the few rows whose bound reaches the floor are scored as
-// everywhere. A sample of the blocks comes first, so that floors are close before most are looked at.
+// The sweep is for queries that hardly prune: one pass over the table for all of them. It bounds blocks first and then
+// single rows, in half precision on tensor cores, and scores the few rows whose bound reaches the floor. A sample of the
+// blocks comes first, so that floors are close before most blocks are looked at.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -19,54 +21,59 @@
 
 namespace culmen::gpu {
 
-// Nodes and leaves that a walk visits before it hands its query over.
+// Nodes and leaves that a walk visits before it hands its query over. Fewer cost queries that prune a second descent, more
+// let a batch wait for slow walks: 128, 256 and 512 gave 1.83, 1.50 and 1.11 million queries/s (64 M x 8 anti-correlated,
+// k = 128, device to device, H100, 2026-11-25).
 inline constexpr std::uint32_t kVisitsAlone = 128;
 inline bool is_worth_a_sweep(const MirrorRef& mirror) {
   return mirror.num_places * static_cast<std::uint32_t>(kFanOut) >= 4 * kVisitsAlone;
 }
-// What the frontier lists for a query costs less than its part of a sweep up to so much, and for all beyond that together
-// less than a sweep of few.
+// Items that the frontier lists for a query before it may be left to the sweep: as many as 1/128 of the leaves, which cost
+// less than the query's part of a sweep, and one node's children.
 inline std::uint32_t most_of_frontier(const MirrorRef& mirror) {
   return mirror.num_places / 4 + 32;
 }
+// Items of all queries that list more than that: 8 for each leaf. A sweep for few queries costs no less, so they are left
+// to it only beyond that.
 inline std::uint32_t most_beyond_it(const MirrorRef& mirror) {
   return mirror.num_places * 256;
 }
 
 // A query that was handed over.
 struct SweepQuery {
-  double floor;             // a score that k rows reach
+  double floor;             // a score that k rows reach, or the query's min_score
   double base;              // its score of a row that is at each attribute's origin
   double slack;             // more than all that rounds there
   std::uint32_t query;      // in the batch
-  std::uint32_t num_found;  // more than there is room for: rows were left out
-  std::uint32_t num_kept;   // of the steps before: the first
+  std::uint32_t num_found;  // rows; if more than SweepRef::capacity, some were left out
+  std::uint32_t num_kept;   // the first of them, which are from the steps before
   std::uint32_t is_behind;  // 1: the step is repeated for it
-  std::uint32_t is_left;    // 1: to its walk
+  std::uint32_t is_left;    // 1: left to its walk
   std::uint32_t is_swept;   // 1: left to the sweep by the frontier
-  std::uint32_t num_items;  // in the frontier's list
+  std::uint32_t num_items;  // that the frontier has listed for it
   std::uint32_t padding;
   std::uint64_t nodes, leaves, rows, scored;  // the work
 };
 
-// In the frontier's list: a node or leaf whose bound reaches the floor of the query at a place.
+// An item of the frontier's list: a node or leaf whose bound reached the floor of the query at a place.
 struct FrontierItem {
   std::uint32_t place, block;
   float bound;
 };
 
-// By place in the order in which queries were handed over.
+// Memory and limits of a batch's frontier and sweep. A query's place is its number in the order of handing over.
 struct SweepRef {
   SweepQuery* queries;   // [most]
   SeedRow* found;        // [most][capacity] rows that reached the floor
   float* weights;        // [num_attributes][most], for values in units of bounds and scores in units of keys
   FrontierItem* items;   // [most_items]
   std::uint32_t* swept;  // [most] places of those that are left to the sweep
-  std::uint32_t most;    // 0: none is handed over
+  std::uint32_t most;    // queries; 0: none is handed over
   std::uint32_t capacity;
-  std::uint32_t most_items;
-  std::uint32_t most_of_query, most_beyond;  // items
-  std::uint32_t visits_alone;
+  std::uint32_t most_items;     // at least `most`: the list begins with a root for each query
+  std::uint32_t most_of_query;  // as most_of_frontier()
+  std::uint32_t most_beyond;    // as most_beyond_it()
+  std::uint32_t visits_alone;   // as kVisitsAlone
 };
 
 // Each step of the sweep looks at 8 times as many blocks as all before it, and begins with k rows that it has found.
@@ -74,7 +81,8 @@ inline constexpr std::uint32_t kSweepGrowth = 8;
 constexpr std::uint32_t sweep_capacity(std::size_t k) {
   return static_cast<std::uint32_t>(k + k / 2) * kSweepGrowth + 256;
 }
-// Of the frontier's list, a query's share.
+// Room in the frontier's list for each query: 24 KiB. Queries share the list, so this is their mean, over all levels. A query
+// whose item finds no room is left to the sweep.
 inline constexpr std::uint32_t kItemsEach = 2048;
 inline std::size_t sweep_bytes_each(const MirrorRef& mirror, std::size_t k) {
   const std::size_t words =
@@ -82,7 +90,8 @@ inline std::size_t sweep_bytes_each(const MirrorRef& mirror, std::size_t k) {
   return sizeof(SweepQuery) + sweep_capacity(k) * sizeof(SeedRow) + kItemsEach * sizeof(FrontierItem) +
          (words + 1) / 2 * 2 * sizeof(float);
 }
-// Of a batch's queries together.
+// For all queries of a batch together: room to hand over 8,400 queries with k = 16, or 5,000 with k = 128. Other queries
+// walk to their end.
 inline constexpr std::size_t kMostSweepBytes = 256 << 20;
 
 // A sweep for up to `most` queries in sweep_bytes_each() * most bytes, aligned to 8.
@@ -115,7 +124,7 @@ inline std::size_t most_to_sweep(const MirrorRef& mirror, std::size_t num_querie
 
 struct BatchRef;
 
-// Behind the walks and before the answers are written (batch.cu), the frontier first. Throw CudaError.
+// Launched after the walks and before the answers are written (batch.cu), the frontier first. Throw CudaError.
 template <typename T>
 void launch_frontier(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                      cudaStream_t stream);

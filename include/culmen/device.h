@@ -68,7 +68,8 @@ struct ContextOptions {
   // cudaStreamLegacy).
   CUstream_st* stream = nullptr;
   // The most device memory that the context may keep. A batch that needs more is answered in parts, one after
-  // the other. 0: what the largest batch of up to 1,048,576 queries has needed.
+  // the other. Up to 256 MiB of it are for slow queries, which take longer if there is less. 0: what the largest batch of
+  // up to 1,048,576 queries has needed.
   std::size_t scratch_bytes = 0;
 };
 
@@ -136,7 +137,8 @@ class DeviceIndex {
   [[nodiscard]] SearchResult search(const Query& query, const SearchOptions& options = {}) const;
 
   // One result per query, in order, all of one version. A warp works on each query, so thousands are answered
-  // in the time of a few.
+  // in the time of a few. A batch takes about 31 KiB of scratch memory per query for k = 16 and 52 KiB for k = 128, up to
+  // 256 MiB, and some for queries and counts; it is kept for the next one.
   [[nodiscard]] std::vector<SearchResult> search(std::span<const Query> queries,
                                                  const SearchOptions& options = {}) const;
 
@@ -151,7 +153,8 @@ class DeviceIndex {
   // when this is called. Until the stream has passed the call, the DeviceIndex, the context and the caller's
   // memory must stay. The context holds the version until its next search or synchronize().
   // Waits only when the index has changed, as any search does, and when the scratch memory has to grow: about
-  // 32 bytes per query and attribute for packed weights, and 24 bytes per hit. Throws InvalidArgument (k or
+  // 32 bytes per query and attribute for packed weights, 24 bytes per hit, and as much for slow queries as
+  // search takes for a batch, if scratch_bytes leaves room. Throws InvalidArgument (k or
   // filter out of range, a null pointer, a context of another GPU or with too little scratch memory for one
   // query), OutOfDeviceMemory or CudaError; nothing is enqueued then, unless a CudaError comes half-way
   // through.

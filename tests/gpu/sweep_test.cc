@@ -1,4 +1,5 @@
-// Sweeps against the oracle: batches over small tables whose walks hand over at once, with room for many rows or few.
+// Frontiers and sweeps against the oracle: batches over small tables whose walks hand over at once, with room for many rows
+// or few, and for many items of the frontier or few.
 #include "gpu/search/sweep.h"
 
 #include <gtest/gtest.h>
@@ -23,10 +24,15 @@
 namespace culmen::test {
 namespace {
 
+constexpr std::uint32_t kUnlimited = 1u << 30;
+
 struct Room {
   std::size_t most;  // queries that may be handed over
   std::uint32_t capacity;
   std::uint32_t visits_alone;
+  // A frontier's items, not more than it would have: in its list, and for a query before it is left to a sweep.
+  std::uint32_t most_items = kUnlimited;
+  std::uint32_t most_of_query = kUnlimited;
 };
 
 struct Swept {
@@ -34,6 +40,7 @@ struct Swept {
   std::size_t num_handed_over = 0;
   std::uint64_t num_repeats = 0;  // of a step, for a query whose rows did not fit
   std::size_t num_left = 0;       // to their walks
+  std::size_t num_swept = 0;
 };
 
 Swept search(const gpu::MirrorView& view, const std::vector<Query>& queries, std::size_t k,
@@ -61,6 +68,12 @@ Swept search(const gpu::MirrorView& view, const std::vector<Query>& queries, std
                          gpu::make_sweep(mirror, memory.data(), room.most, k)};
   batch.sweep.capacity = std::min(batch.sweep.capacity, room.capacity);
   batch.sweep.visits_alone = room.visits_alone;
+  batch.sweep.most_items =  // the roots find room
+      std::min(batch.sweep.most_items, std::max(room.most_items, static_cast<std::uint32_t>(room.most)));
+  if (room.most_of_query < kUnlimited) {
+    batch.sweep.most_of_query = room.most_of_query;
+    batch.sweep.most_beyond = 0;
+  }
   visit_value_type(snapshot,
                    [&]<typename T>(T) { gpu::launch_batch<T>(mirror, batch, cuda::limits_of(0), nullptr); });
   cuda::check(cudaDeviceSynchronize());
@@ -68,6 +81,7 @@ Swept search(const gpu::MirrorView& view, const std::vector<Query>& queries, std
   const gpu::BatchCounters counted = to_host(counters)[0];
   swept.num_handed_over = std::min<std::size_t>(counted.num_handed_over, room.most);
   swept.num_repeats = counted.num_repeats;
+  swept.num_swept = counted.num_swept;
   std::vector<gpu::SweepQuery> handed_over(swept.num_handed_over);
   cuda::check(cudaMemcpy(handed_over.data(), batch.sweep.queries,
                          handed_over.size() * sizeof(gpu::SweepQuery), cudaMemcpyDefault));
@@ -91,7 +105,7 @@ TEST_P(Sweeps, ReturnTheOraclesRowsAndScoreBits) {
   constexpr int kQueries = 40;
   const std::uint64_t num_tables = num_cases(kDefaultCases) / (8 * kNumValueClasses) + 1;
   const auto value_class = static_cast<std::uint64_t>(GetParam());
-  std::size_t num_handed_over = 0, num_found = 0;
+  std::size_t num_handed_over = 0, num_swept = 0, num_found = 0;
   for (std::uint64_t t = 0; t < num_tables; ++t) {
     const std::uint64_t seed = only_seed() != 0 ? only_seed() : (value_class + 1) * 5'000'000'000 + t;
     Random random(seed);
@@ -112,23 +126,28 @@ TEST_P(Sweeps, ReturnTheOraclesRowsAndScoreBits) {
                                            value_type, table.columns.size())));
     gpu::Mirror mirror(published, {});
     const Room room = {.most = random.pick<std::size_t>({queries.size(), queries.size(), 7}),
-                       .capacity = random.pick<std::uint32_t>({1u << 30, 1u << 30, 20}),
-                       .visits_alone = random.pick<std::uint32_t>({1, 4, 16})};
+                       .capacity = random.pick<std::uint32_t>({kUnlimited, kUnlimited, 20}),
+                       .visits_alone = random.pick<std::uint32_t>({1, 4, 16}),
+                       .most_items = random.pick<std::uint32_t>({kUnlimited, kUnlimited, 300}),
+                       .most_of_query = random.pick<std::uint32_t>({kUnlimited, 0, 4, 16, 64})};
     const Swept swept = search(mirror.latest(), queries, k, room);
     for (std::size_t q = 0; q < queries.size(); ++q) {
       const std::vector<Answer> expected = oracle.search(queries[q]);
       num_found += expected.size();
       ASSERT_EQ(difference(swept.answers[q], expected), "")
           << table.num_rows << " rows, " << describe(queries[q]) << ", room for " << room.most
-          << " queries and " << room.capacity << " rows, " << room.visits_alone << " visits alone\n"
+          << " queries and " << room.capacity << " rows, " << room.visits_alone
+          << " visits alone, items: " << room.most_items << " in all, " << room.most_of_query << " a query\n"
           << rerun_command(seed, "sweep_test", "*/" + std::string(value_class_name(GetParam())));
     }
     num_handed_over += swept.num_handed_over;
+    num_swept += swept.num_swept;
     if (only_seed() != 0) return;
   }
   // A table alone may be one that all queries prune.
   if (num_tables >= 8) {
     EXPECT_GT(num_handed_over, num_tables);
+    EXPECT_GT(num_swept, 0u);
   }
   EXPECT_GT(num_found, num_tables);
 }
@@ -136,7 +155,7 @@ TEST_P(Sweeps, ReturnTheOraclesRowsAndScoreBits) {
 INSTANTIATE_TEST_SUITE_P(AllValueClasses, Sweeps, testing::ValuesIn(all_value_classes()),
                          [](const auto& suite) { return std::string(value_class_name(suite.param)); });
 
-// A table of some 400 level-1 nodes, so that a sweep takes two steps.
+// A table of some 400 level-1 nodes, so that a sweep takes several steps.
 struct TwoSteps {
   Table table;
   Oracle oracle;
@@ -171,8 +190,10 @@ struct TwoSteps {
 TEST(Sweep, RepeatsAStepThatFindsTooManyRows) {
   SKIP_WITHOUT_GPU();
   TwoSteps steps(ValueClass::uniform_f32, 10);
-  EXPECT_GT(steps.expect_oracle({.most = 60, .capacity = 24, .visits_alone = 1}).num_repeats, 0u);
-  EXPECT_EQ(steps.expect_oracle({.most = 60, .capacity = 1 << 20, .visits_alone = 64}).num_repeats, 0u);
+  const auto num_repeats = [&](std::uint32_t capacity) {
+    return steps.expect_oracle({.most = 60, .capacity = capacity, .visits_alone = 1}).num_repeats;
+  };
+  EXPECT_GT(num_repeats(24), num_repeats(1 << 20));
 }
 
 TEST(Sweep, LeavesAQueryToItsWalkWhereMoreRowsTieThanFindRoom) {
@@ -185,6 +206,33 @@ TEST(Sweep, TakesAsManyQueriesAsFindRoom) {
   SKIP_WITHOUT_GPU();
   TwoSteps steps(ValueClass::uniform_f32, 1000);
   static_cast<void>(steps.expect_oracle({.most = 33, .capacity = 1 << 20, .visits_alone = 8}));
+}
+
+// Some are left when the frontier has already found rows for them, which the sweep finds again.
+TEST(Sweep, TakesWhatTheFrontierLeavesAtAnyTime) {
+  SKIP_WITHOUT_GPU();
+  TwoSteps steps(ValueClass::uniform_f32, 10);
+  std::size_t least = 60, most = 0;
+  for (std::uint32_t items = 1; items <= 1 << 14; items *= 2) {
+    const Swept swept =
+        steps.expect_oracle({.most = 60, .capacity = 1 << 20, .visits_alone = 1, .most_of_query = items});
+    least = std::min(least, swept.num_swept);
+    most = std::max(most, swept.num_swept);
+  }
+  EXPECT_GE(most, 50u);
+  EXPECT_LT(least, most);
+}
+
+TEST(Sweep, TakesQueriesThatFindNoRoomInTheFrontiersList) {
+  SKIP_WITHOUT_GPU();
+  TwoSteps steps(ValueClass::uniform_f32, 10);
+  std::size_t most = 0;
+  for (const std::uint32_t items : {60u, 500u, 2000u, 5000u, 10000u}) {
+    const Swept swept =
+        steps.expect_oracle({.most = 60, .capacity = 1 << 20, .visits_alone = 1, .most_items = items});
+    most = std::max(most, swept.num_swept);
+  }
+  EXPECT_GE(most, 40u);
 }
 
 }  // namespace
