@@ -70,11 +70,7 @@ bool BoundRow::set(std::uint32_t child, float bound, std::uint32_t num_children,
   const bool is_in_range = out <= old.base && old.base - out <= old.least * old.largest_steps();
   if (num_children > 1 && is_in_range) {
     const std::uint8_t before = std::exchange(codes[child], old.code_of(out));
-    const bool has_moved_in = rank_of(before) < rank_of(codes[child]), has_moved = before != codes[child];
-    const bool was_far_out = before == BoundScale::kOutlier ||
-                             2 * BoundScale::steps_of(before, old.is_linear) < old.largest_steps();
-    if (was_far_out && has_moved_in) narrow_range(old, num_children, extreme);
-    return has_moved;
+    return before != codes[child];
   }
   const BoundRow before = *this;
   extend_range(child, bound, num_children, extreme);
@@ -90,29 +86,18 @@ bool BoundRow::is_tight(std::uint32_t child, float bound, Extreme extreme) const
 }
 
 bool BoundRow::is_coarse(std::uint32_t num_children) const {
-  const std::uint8_t first = first_code(num_children);
-  return first != BoundScale::kOutlier && signed_least() != 0 &&
-         2 * BoundScale::steps_of(first, is_linear()) >=
-             BoundScale::steps_of(BoundScale::kFarthest, is_linear());
-}
-
-// Once a child that lay far out has moved in: if all children are in the inner half of the range, codes begin nearer to
-// them. The others must stay exactly where they are, or a child that moves out and in would push them outward for ever.
-void BoundRow::narrow_range(const BoundScale& old, std::uint32_t num_children, Extreme extreme) {
-  if (!is_coarse(num_children)) return;
-  const double coarsest = old.is_linear ? 1 : 64;
-  const double unused = BoundScale::steps_of(first_code(num_children), old.is_linear);
-  const BoundRow before = *this;
-  float bounds[kFanOut];
-  for (std::uint32_t c = 0; c < num_children; ++c) bounds[c] = before[c];
-  const double base = old.base - old.least * std::floor(unused / coarsest) * coarsest;
-  encode(std::span(bounds, num_children), extreme,
-         static_cast<float>(extreme == Extreme::maximum ? base : -base));
-  for (std::uint32_t c = 0; c < num_children; ++c)
-    if ((*this)[c] != bounds[c]) {
-      *this = before;
-      return;
-    }
+  const auto least = static_cast<double>(std::fabs(signed_least()));
+  if (!(least > 4 * BoundScale::finest_of(base))) return false;
+  std::uint8_t first = BoundScale::kOutlier, last = 0;
+  for (std::uint32_t c = 0; c < kFanOut; ++c) {
+    const bool counts = c < num_children && codes[c] != BoundScale::kOutlier;
+    first = std::min(first, counts ? codes[c] : BoundScale::kOutlier);
+    last = std::max(last, counts ? codes[c] : std::uint8_t{0});
+  }
+  if (first == BoundScale::kOutlier) return false;
+  const std::uint32_t all = BoundScale::steps_of(BoundScale::kFarthest, is_linear());
+  return 2 * BoundScale::steps_of(first, is_linear()) >= all ||
+         8 * BoundScale::steps_of(last, is_linear()) < all;
 }
 
 // Codes all children once more, since one lies outside of the range.

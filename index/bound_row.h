@@ -73,11 +73,15 @@ struct BoundScale {
     BoundScale scale = {highest, 0, is_linear, 0};
     if (highest == lowest) return scale;
     scale.least = power_of_two((highest - lowest) / scale.largest_steps());
-    const double finest = std::fmax(0x1p-22 * power_of_two(std::fabs(highest)), 0x1p-126);
+    const double finest = finest_of(highest);
     scale.least = std::fmax(scale.least, finest);
     const double grid = std::fmax(0x1p-11 * scale.least, finest);
     scale.base = std::ceil(highest / grid) * grid;
     return scale;
+  }
+  // No step of codes is smaller.
+  CULMEN_HOST_DEVICE static double finest_of(double base) {
+    return std::fmax(0x1p-22 * power_of_two(std::fabs(base)), 0x1p-126);
   }
   // The least that covers an outlier.
   CULMEN_HOST_DEVICE static float gap_to(double outlier, double base) {
@@ -200,9 +204,12 @@ struct BoundRow {
     encode(bounds, extreme, extreme == Extreme::maximum ? -HUGE_VALF : HUGE_VALF);
   }
 
-  // Returns true if no child is in the outer half of the range, as after one that was there has moved in: coded again from
-  // what the children really are, their bounds would be tighter.
+  // Returns true if the children, but for outliers, take up a small part of the range, as after one that was far from the
+  // others has moved in: coded again from what the children really are, their bounds would be tighter.
   bool is_coarse(std::uint32_t num_children) const;
+  bool has_outliers(std::uint32_t num_children) const {
+    return has_gap() && first_code(num_children) == BoundScale::kOutlier;
+  }
 
   // Returns true if set() would change nothing, as a rule: it may return false all the same.
   bool is_tight(std::uint32_t child, float bound, Extreme extreme) const;
@@ -214,7 +221,6 @@ struct BoundRow {
 
  private:
   BoundScale decoded_scale(Extreme extreme) const;
-  void narrow_range(const BoundScale& old, std::uint32_t num_children, Extreme extreme);
   void extend_range(std::uint32_t child, float bound, std::uint32_t num_children, Extreme extreme);
   bool has_room_for_outlier(std::uint32_t child, std::uint32_t num_children) const;
   void set_outlier(std::uint32_t child, double out, std::uint32_t num_children, Extreme extreme);

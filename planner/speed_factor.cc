@@ -67,8 +67,8 @@ double speed_factor() {
   // Never destroyed: whoever explains a query while the process ends still finds it.
   static const FixedSearch& search = *new FixedSearch();
   // Beyond these the clock is at fault, or a scheduler.
-  constexpr double kLeast = 0.1, kMost = 10;
-  return std::clamp(present_ns(search) / kReferenceNs, kLeast, kMost);
+  constexpr double kLowest = 0.1, kHighest = 10;
+  return std::clamp(present_ns(search) / kReferenceNs, kLowest, kHighest);
 }
 
 }  // namespace culmen

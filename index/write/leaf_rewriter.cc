@@ -12,11 +12,8 @@ namespace {
 
 // If so many rows are inserted into one leaf, computing all bounds is cheaper than raising them row by row.
 constexpr std::size_t kManyRows = 12;
-
-bool has_coarse_row(NodeRef node, const RowNumbers& rows) {
-  return std::ranges::any_of(
-      rows, [&](std::size_t row) { return node.bounds()[row].is_coarse(node.header().num_children); });
-}
+// So few bounds, those of up to five attributes, are computed again for each erased row.
+constexpr int kFewBoundRows = 64;
 
 }  // namespace
 
@@ -46,19 +43,24 @@ void LeafRewriter::rewrite(std::vector<PageEdit> edits) {
   std::vector<TreeNodes::Edited> edited(nodes.size());
   tree_.nodes.own(parents, [&](std::size_t n) {
     edited[n].node = nodes[n].node;
+    bool is_tighter = false;
     for (std::size_t e = nodes[n].first; e < nodes[n].end; ++e)
-      rewrite_leaf(edits[e], slots[e], tools.local(), edited[n]);
+      is_tighter |= rewrite_leaf(edits[e], slots[e], tools.local(), edited[n]);
     const MutableNode node = tree_.nodes.owned(nodes[n].node);
-    if (has_coarse_row({node.bytes}, edited[n].changed_rows))
-      recode(node, tools.local(), edited[n].changed_rows);
+    RowNumbers& changed = edited[n].changed_rows;
+    if (is_tighter && can_be_tighter(tree_.next->layout, {node.bytes}, changed)) {
+      tools.local().writer.recode(node);
+      changed.resize(static_cast<std::size_t>(tree_.next->layout.num_rows()));
+      std::iota(changed.begin(), changed.end(), RowNumbers::value_type{0});
+    }
     update_min_id(node);
   });
   for (std::size_t e = 0; e < edits.size(); ++e) switch_to(edits[e], slots[e]);
   tree_.nodes.carry_up(std::move(edited));
 }
 
-// Adds to `edited` what has changed for its node.
-void LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools& tools,
+// Adds to `edited` what has changed for its node. Returns true if bounds may have become tighter.
+bool LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools& tools,
                                 TreeNodes::Edited& edited) {
   RowNumbers& changed = edited.changed_rows;
   LeafWriter& writer = tools.writer;
@@ -77,11 +79,13 @@ void LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools&
   BoundRows rows(static_cast<std::size_t>(layout.num_rows()));
   const std::uint32_t num_rows = tree_.next->leaf(slot).num_rows;
   page.num_erased += static_cast<std::uint32_t>(edit.removed.size());
-  if (edit.added.size() > kManyRows || 4 * page.num_erased > num_rows ||
+  const bool is_cheap = layout.num_rows() <= kFewBoundRows && !edit.removed.empty();
+  if (is_cheap || edit.added.size() > kManyRows || 4 * page.num_erased > num_rows ||
       tools.stale_bounds.are_stale({node.bytes}, child, slot, page.slot, edit.removed)) {
     page.num_erased = 0;
     writer.bound(slot, 0, num_rows, rows);
-    return set_column(layout, node, child, rows, changed);
+    set_column(layout, node, child, rows, changed);
+    return true;
   }
   std::uint32_t at = 0;
   for (const Run& run : runs) {
@@ -91,22 +95,7 @@ void LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools&
     }
     at += run.count;
   }
-}
-
-// Codes the bounds of all children again, from their leaves.
-void LeafRewriter::recode(MutableNode node, Tools& tools, RowNumbers& changed) const {
-  const BoundLayout& layout = tree_.next->layout;
-  const std::uint32_t num_children = node.header().num_children;
-  BoundRows rows(static_cast<std::size_t>(layout.num_rows()));
-  std::vector<float> bounds(rows.size() * kFanOut);
-  for (std::uint32_t c = 0; c < num_children; ++c) {
-    const std::uint32_t slot = node.children()[c];
-    tools.writer.bound(slot, 0, tree_.next->leaf(slot).num_rows, rows);
-    for (std::size_t row = 0; row < rows.size(); ++row) bounds[row * kFanOut + c] = rows[row];
-  }
-  encode_bounds(layout, bounds, num_children, node.bounds());
-  changed.resize(rows.size());
-  std::iota(changed.begin(), changed.end(), RowNumbers::value_type{0});
+  return false;
 }
 
 void LeafRewriter::switch_to(const PageEdit& edit, std::uint32_t slot) {

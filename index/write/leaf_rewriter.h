@@ -34,8 +34,7 @@ class LeafRewriter {
     LeafWriter writer;
     StaleBounds stale_bounds;
   };
-  void rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools& tools, TreeNodes::Edited& edited);
-  void recode(MutableNode node, Tools& tools, RowNumbers& changed) const;
+  bool rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools& tools, TreeNodes::Edited& edited);
   void switch_to(const PageEdit& edit, std::uint32_t slot);
 
   WorkingTree& tree_;

@@ -89,4 +89,17 @@ void LeafWriter::bound(std::uint32_t slot, std::uint32_t first, std::uint32_t co
   });
 }
 
+void LeafWriter::recode(NodeAccess<std::byte> node) {
+  const BoundLayout& layout = snapshot_.layout;
+  const std::uint32_t num_children = node.header().num_children;
+  std::vector<float> rows(static_cast<std::size_t>(layout.num_rows()));
+  std::vector<float> bounds(rows.size() * kFanOut);
+  for (std::uint32_t c = 0; c < num_children; ++c) {
+    const std::uint32_t slot = node.children()[c];
+    bound(slot, 0, blocks_.leaf(slot).num_rows, rows);
+    for (std::size_t row = 0; row < rows.size(); ++row) bounds[row * kFanOut + c] = rows[row];
+  }
+  encode_bounds(layout, bounds, num_children, node.bounds());
+}
+
 }  // namespace culmen

@@ -39,6 +39,8 @@ class LeafWriter {
 
   // The bounds of the rows [first, first + count) of a leaf.
   void bound(std::uint32_t slot, std::uint32_t first, std::uint32_t count, std::span<float> rows);
+  // Codes the bounds of all children of a node again, from the rows of these leaves.
+  void recode(NodeAccess<std::byte> node);
 
  private:
   const std::byte* column(const Run& run, std::size_t attribute) const;

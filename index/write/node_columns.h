@@ -62,6 +62,20 @@ inline void set_column(const BoundLayout& layout, MutableNode node, std::uint32_
   set_column(layout, node, child, rows, changed);
 }
 
+// Returns true if bounds of a node would be tighter if they were coded again from its children, as far as a row of them
+// shows it.
+inline bool has_coarse_row(const BoundLayout& layout, NodeRef node) {
+  for (int row = 0; row < layout.num_rows(); ++row)
+    if (node.bounds()[row].is_coarse(node.header().num_children)) return true;
+  return false;
+}
+// The same after bounds of a child in these rows have become tighter: all outliers have one bound, that of the farthest.
+inline bool can_be_tighter(const BoundLayout& layout, NodeRef node, const RowNumbers& changed) {
+  return has_coarse_row(layout, node) || std::ranges::any_of(changed, [&](std::size_t row) {
+           return node.bounds()[row].has_outliers(node.header().num_children);
+         });
+}
+
 // The child in `slot` must be there.
 inline std::uint32_t position_of(NodeRef node, std::uint32_t slot) {
   const std::uint32_t* children = node.children();

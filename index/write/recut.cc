@@ -18,12 +18,18 @@ void RecutWriter::carry_out(std::span<Recut> recuts) {
     for (const PageNumber page : recut.pages) parents.push_back(tree_.pages[page].parent);
   tree_.nodes.own(std::move(parents));
   for (Recut& recut : recuts) place(recut);
-  std::vector<PageNumber> changed;
+  std::vector<PageNumber> changed = tree_.nodes.take_reshaped();
   for (const Recut& recut : recuts)
     for (std::size_t p = 0; p < recut.parts.size(); ++p)
       changed.push_back(tree_.pages[recut.pages[p]].parent);
   std::sort(changed.begin(), changed.end());
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+  tbb::enumerable_thread_specific<LeafWriter> writers(
+      [&] { return LeafWriter(*tree_.next, located_.change()); });
+  for_each(changed.size(), [&](std::size_t n) {
+    const MutableNode node = tree_.nodes.owned(changed[n]);
+    if (has_coarse_row(tree_.next->layout, {node.bytes})) writers.local().recode(node);
+  });
   std::vector<TreeNodes::Edited> edited;
   for (const PageNumber node : changed)
     edited.push_back({.node = node, .is_reshaped = true, .changed_rows = {}});

@@ -10,8 +10,8 @@ namespace {
 constexpr double kNearEnd = 0.25;
 // A row this near to the bound, by the range of the leaf's box, may have held it there.
 constexpr double kNearBound = 1.0 / 16;
-// So far, by its size, may a coded bound lie beyond the row that it is for.
-constexpr double kCodedPart = 0x1p-12;
+// So far, by its size and in steps of its code, may a coded bound lie beyond the row that it is for.
+constexpr double kCodedPart = 0x1p-12, kCodedSteps = 2;
 // A bound is loose if it lies beyond all sums of the leaf by this part of their range.
 constexpr double kLoosePart = 1.0 / 4;
 
@@ -52,7 +52,8 @@ StaleBounds::Subset StaleBounds::farthest_out(int group, std::uint32_t slot, std
 }
 
 // Compares the leaf's extreme of the subset with the next bound that could be coded, one step within the present one.
-// Outliers all have one bound, so there that one itself is compared.
+// Outliers all have one bound, so that of a row that was erased may be far from its own; there the question is also
+// whether the leaf is an outlier still.
 template <typename T>
 bool StaleBounds::is_loose(const Subset& subset, NodeRef node, std::uint32_t child, std::uint32_t slot) {
   if (subset.mask == 0) return false;
@@ -60,11 +61,14 @@ bool StaleBounds::is_loose(const Subset& subset, NodeRef node, std::uint32_t chi
       node.bounds()[snapshot_.layout.subset_row(subset.group, subset.mask, subset.extreme)];
   const std::uint8_t code = bounds.codes[child];
   if (code == BoundScale::kFarthest) return false;
-  const double within =
-      bounds.bound_of(code == BoundScale::kOutlier ? code : static_cast<std::uint8_t>(code + 1));
-  const double from_bound = subset.extreme == Extreme::maximum ? within - subset.sum : subset.sum - within;
-  if (from_bound > kNearBound * subset.range + kCodedPart * std::abs(within))
-    return false;  // the row made no difference
+  // Of minima everything is negated: then more is farther out.
+  const double sign = subset.extreme == Extreme::maximum ? 1 : -1;
+  const bool is_outlier = code == BoundScale::kOutlier;
+  const double coded = sign * bounds.bound_of(code);
+  const double within = is_outlier ? coded : sign * bounds.bound_of(static_cast<std::uint8_t>(code + 1));
+  const double near =
+      kNearBound * subset.range + kCodedSteps * (coded - within) + kCodedPart * std::abs(coded);
+  if (!is_outlier && coded - sign * subset.sum > near) return false;  // the row made no difference
   const BoundLayout::Group& attributes = snapshot_.layout.group(subset.group);
   const auto stride = static_cast<std::size_t>(snapshot_.block_rows);
   const std::span sums = std::span(sums_).first(snapshot_.leaf(slot).num_rows);
@@ -77,8 +81,9 @@ bool StaleBounds::is_loose(const Subset& subset, NodeRef node, std::uint32_t chi
     for (std::size_t r = 0; r < sums.size(); ++r) sums[r] += unit.to_units(static_cast<double>(column[r]));
   }
   const auto [lowest, highest] = std::ranges::minmax(sums);
-  const double part = kLoosePart * (highest - lowest);
-  return subset.extreme == Extreme::maximum ? within > highest + part : within < lowest - part;
+  const double farthest = sign > 0 ? highest : -lowest;
+  if (is_outlier && farthest <= sign * bounds.bound_of(0)) return true;
+  return within > farthest + kLoosePart * (highest - lowest);
 }
 
 }  // namespace culmen

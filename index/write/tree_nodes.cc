@@ -58,6 +58,7 @@ void TreeNodes::begin_version(Snapshot& next) {
 }
 
 void TreeNodes::end_version(const Snapshot& base) {
+  reshaped_.clear();
   slots_.end_version(base.as_older());
   next_ = nullptr;
 }
@@ -195,7 +196,11 @@ void TreeNodes::carry_up(Edited& edited, Edited& above) {
   if (edited.is_reshaped || edited.has_new_corners) above.has_new_corners |= update_corners(edited.node);
   if (edited.is_reshaped) {
     above.is_reshaped = true;
-    return set_column(layout, parent_node, position, own_bounds(below));
+    set_column(layout, parent_node, position, own_bounds(below));
+    for (int row = 0; row < layout.num_rows(); ++row)
+      if (parent_node.bounds()[row].is_coarse(parent_node.header().num_children))
+        recode(parent_node, static_cast<std::uint16_t>(row));
+    return;
   }
   sort_unique(edited.changed_rows);
   for (const std::uint16_t row : edited.changed_rows) {
@@ -205,7 +210,7 @@ void TreeNodes::carry_up(Edited& edited, Edited& above) {
     if (bounds.is_tight(position, bound, layout.extreme_of(row)) ||
         !bounds.set(position, bound, num_children, layout.extreme_of(row)))
       continue;
-    if (bounds.is_coarse(num_children)) recode(parent_node, row);
+    if (bounds.is_coarse(num_children) || bounds.has_outliers(num_children)) recode(parent_node, row);
     above.changed_rows.push_back(row);
   }
 }
@@ -251,6 +256,14 @@ void TreeNodes::insert_leaf(Side side, PageNumber neighbour, PageNumber leaf, st
 
 void TreeNodes::remove_leaf(PageNumber leaf) {
   remove_child(leaves_[leaf].parent, leaves_[leaf].slot);
+}
+
+std::vector<PageNumber> TreeNodes::take_reshaped() {
+  std::vector<PageNumber> reshaped = std::exchange(reshaped_, {});
+  std::erase_if(reshaped, [this](PageNumber page) {  // its number may be another node's by now
+    return pages_[page].slot == kNoPage || node(page).header().level > 1 || !is_owned(page);
+  });
+  return reshaped;
 }
 
 PageNumber TreeNodes::new_page() {
@@ -358,6 +371,7 @@ void TreeNodes::split(PageNumber page) {
   update_min_id(left);
   update_min_id(right);
   adopt(fresh);
+  reshaped_.insert(reshaped_.end(), {page, fresh});
   const PageNumber above = parent(page);
   pages_[fresh].parent = above;
   aggregate_into_parent(page);
@@ -377,6 +391,7 @@ void TreeNodes::remove_child(PageNumber parent, std::uint32_t slot) {
     return;
   }
   update_min_id(node);
+  reshaped_.push_back(parent);
   carry_to_root(parent);
   if (is_root(parent)) {
     lower_root();
@@ -418,6 +433,7 @@ void TreeNodes::merge(PageNumber left, PageNumber right) {
   append_columns(next_->layout, owned(left), node(right), 0, node(right).header().num_children);
   update_min_id(owned(left));
   adopt(left);
+  reshaped_.push_back(left);
   aggregate_into_parent(left);
   update_min_id(owned(parent(left)));
   carry_to_root(parent(left));  // what was coded once more may have become looser
@@ -440,6 +456,7 @@ void TreeNodes::even_out(PageNumber left, PageNumber right) {
     append_columns(next_->layout, b, {copy.data()}, 0, in_b);
     close_columns(next_->layout, a, half, in_a - half);
   }
+  reshaped_.insert(reshaped_.end(), {left, right});
   for (const PageNumber page : {left, right}) {
     update_min_id(owned(page));
     adopt(page);

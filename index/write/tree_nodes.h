@@ -62,6 +62,8 @@ class TreeNodes {
   // The leaf page moved to `slot` and has these bounds now. Its node is owned.
   void set_leaf(PageNumber leaf, std::uint32_t slot, std::span<const float> rows);
   // A leaf page comes before or after another, whose node is owned. Its slot is set.
+  // Level-1 nodes that have lost children, or have others', since the last call. They are owned; some may occur twice.
+  std::vector<PageNumber> take_reshaped();
   enum class Side { before, after };
   void insert_leaf(Side side, PageNumber neighbour, PageNumber leaf, std::span<const float> rows);
   void remove_leaf(PageNumber leaf);
@@ -108,6 +110,7 @@ class TreeNodes {
   std::vector<NodePage> pages_;
   std::vector<PageNumber> free_pages_;
   std::vector<PageNumber> leaf_of_slot_, node_of_slot_;
+  std::vector<PageNumber> reshaped_;  // as take_reshaped(); those that were dropped, too
   Slots slots_;
   Snapshot* next_ = nullptr;
 };

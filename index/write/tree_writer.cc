@@ -22,6 +22,12 @@ constexpr std::uint64_t kReloadedRows = 1 << 20;
 // before the index is loaded anew. A large index waits until there are several times as many as in use.
 constexpr std::size_t kEmptyPartitions = 16, kEmptyShareOfLarge = 8;
 
+// A small index is rebuilt once as many rows were inserted as it has: what they are like may have changed. Not sooner,
+// however small it is.
+constexpr std::uint64_t kFewestChanges = 4096;
+// A large one only when most of its rows have gone.
+constexpr std::uint64_t kRowsLeftOfLarge = 4;
+
 // Where more than one row in so many comes or goes at once, loading all of them anew is the faster way.
 constexpr std::uint64_t kReloadedShare = 2;
 
@@ -53,6 +59,7 @@ void TreeWriter::apply(const Change& change) {
   forget_removed(located, stats);
   LeafRewriter(*tree_, located).rewrite(rebalancer.others());
   rebalancer.run();
+  rows_changed_ += change.num_rows();
   next_->num_tuples += change.num_rows();
   next_->num_tuples -= change.removed.size();
   next_->rounded_values += change.rounded_values;
@@ -99,7 +106,9 @@ bool TreeWriter::wants_reload(const Change& change) const {
   // As tall as a tree of so many leaves may be, as only one that was not written by culmen is: it must not grow.
   if (next_->height >= most_levels(next_->num_leaves)) return true;
   if (has_worn_partitions()) return true;
-  return after <= kReloadedRows && after >= 2 * rows_when_loaded_;
+  if (after > kReloadedRows) return kRowsLeftOfLarge * after <= rows_when_loaded_;
+  return after >= 2 * rows_when_loaded_ || 2 * after <= rows_when_loaded_ ||
+         rows_changed_ + change.num_rows() >= std::max(after, kFewestChanges);
 }
 
 // A window that moves on leaves partitions behind.
@@ -120,6 +129,7 @@ void TreeWriter::reload(const Change& change) {
   next_->version = base_->version + 1;
   tree_->begin_version(*next_);
   rows_when_loaded_ = loaded->num_tuples;
+  rows_changed_ = 0;
 }
 
 // Slots enough for a page in each partition that has none, and for a copy of every node if all bounds have to

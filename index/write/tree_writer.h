@@ -10,8 +10,9 @@
 //   LeafRewriter    writes all others
 //   StatsUpdate     keeps what is known of the attributes true
 //
-// The index is rebuilt if one batch changes at least half as many rows as it has, once a small index has doubled, and if
-// many partitions have become empty: partitions and units then fit the rows that are there.
+// The index is rebuilt if one batch changes at least half as many rows as it has, if many partitions have become empty,
+// and once a small index (up to a million rows) has doubled, has halved, or has taken as many rows as it holds; a large
+// one, once three quarters of it have gone. Partitions and units then fit the rows that are there.
 #pragma once
 
 #include <cstdint>
@@ -58,6 +59,7 @@ class TreeWriter {
   std::shared_ptr<Snapshot> next_;        // that is being made; null: nothing was applied yet
   std::unique_ptr<WorkingTree> tree_;
   std::uint64_t rows_when_loaded_;
+  std::uint64_t rows_changed_ = 0;  // inserted since then
 };
 
 }  // namespace culmen
