@@ -52,7 +52,8 @@ class Index {
   [[nodiscard]] static Index build(const TableView& table, const BuildOptions& options = {});
 
   // An index in memory without rows, to be filled by changes. BuildOptions::value_type automatic is float64
-  // here. Cost: that of a build of its rows comes with the first batch, and each time they have doubled, have halved or were replaced, up to a million.
+  // here. Cost: that of a build of its rows comes with the first batch, and each time they have doubled, have halved or
+  // were replaced, up to a million.
   // Throws as build().
   [[nodiscard]] static Index create(const Schema& schema, const BuildOptions& options = {});
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -272,6 +273,51 @@ TEST(Upkeep, OfRandomChanges) {
     for (int n = 0; n < kUpkeepRows / 200; ++n)
       some[static_cast<std::int64_t>(random.below(kUpkeepRows))] = random_floats(random, 8);
     changed.upsert(some);
+  }
+  expect_as_good_as_a_build(changed);
+}
+
+// Up to 20 of them are there at once, in some leaves of the same nodes.
+TEST(Upkeep, OfSeveralOutliersAtATime) {
+  for (const std::size_t d : {2, 4, 8}) {
+    SCOPED_TRACE(d);
+    Random random(7);
+    ChangedIndex changed(random_float_rows(random, kUpkeepRows / 4, d));
+    const std::int64_t first = kUpkeepRows;
+    for (std::int64_t id = first; id < first + kUpkeepChanges; ++id) {
+      std::vector<float> tuple = random_floats(random, d);
+      const auto distance = static_cast<float>(std::pow(10, random.uniform(-1, 3)));
+      tuple[random.below(d)] = random.chance(0.5) ? -distance : 1 + distance;
+      changed.upsert(id, tuple);
+      if (id >= first + 20) changed.erase({id - 20});
+    }
+    for (std::int64_t id = first + kUpkeepChanges - 20; id < first + kUpkeepChanges; ++id)
+      changed.erase({id});
+    expect_as_good_as_a_build(changed);
+  }
+}
+
+TEST(Upkeep, OfAColumnThatIsScaledDown) {
+  Random random(8);
+  FloatRows rows = random_float_rows(random, kUpkeepRows / 4, 4);
+  for (auto& [id, tuple] : rows) tuple[0] *= 10'000;
+  ChangedIndex changed(rows);
+  FloatRows batch;
+  for (const auto& [id, tuple] : rows) {
+    batch[id] = random_floats(random, 4);
+    if (batch.size() == 500) changed.upsert(std::exchange(batch, {}));
+  }
+  expect_as_good_as_a_build(changed);
+}
+
+TEST(Upkeep, OfATableThatShrinks) {
+  Random random(9);
+  ChangedIndex changed(random_float_rows(random, kUpkeepRows / 4, 4));
+  while (changed.rows().size() > kUpkeepRows / 200) {
+    std::vector<std::int64_t> ids;
+    for (const auto& [id, tuple] : changed.rows())
+      if (random.chance(0.02)) ids.push_back(id);
+    changed.erase(ids);
   }
   expect_as_good_as_a_build(changed);
 }
