@@ -178,8 +178,8 @@ TEST(TreeWriter, KeepsADeepTreeWhileKeyRangesComeAndGo) {
   ASSERT_EQ(tree.fault(), "");
   std::mt19937_64 random(4);
   for (int i = 0; i < 6; ++i) {  // some hundred leaves side by side, of nodes that then are nearly empty
-    tree.erase(
-        tree.ids_of_leaves(random() % static_cast<std::size_t>(tree.now().num_leaves), 25 + random() % 300));
+    tree.erase(tree.ids_of_leaves(random() % static_cast<std::size_t>(tree.now().num_leaves),
+                                  25 + random() % static_cast<std::uint64_t>(num_rows / 2000)));
     std::vector<std::int64_t> back(middle.begin() + i * 500, middle.begin() + i * 500 + 400);
     tree.insert(back);
     if (i % 3 == 0) {
