@@ -34,7 +34,7 @@ class LeafWriter {
   // `snapshot`: the version that is being made.
   LeafWriter(Snapshot& snapshot, const Change& change);
 
-  // Writes everything but bounds, which stand in the parent.
+  // Writes the whole leaf. Its bounds are kept in the parent node.
   void write(std::uint32_t slot, std::uint32_t partition, std::span<const Run> runs);
 
   // The bounds of the rows [first, first + count) of a leaf.

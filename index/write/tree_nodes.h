@@ -62,11 +62,12 @@ class TreeNodes {
   // The leaf page moved to `slot` and has these bounds now. Its node is owned.
   void set_leaf(PageNumber leaf, std::uint32_t slot, std::span<const float> rows);
   // A leaf page comes before or after another, whose node is owned. Its slot is set.
-  // Level-1 nodes that have lost children, or have others', since the last call. They are owned; some may occur twice.
-  std::vector<PageNumber> take_reshaped();
   enum class Side { before, after };
   void insert_leaf(Side side, PageNumber neighbour, PageNumber leaf, std::span<const float> rows);
   void remove_leaf(PageNumber leaf);
+  // Returns the level-1 nodes that have lost children or got those of others since the last call. They are owned; some may
+  // occur twice.
+  std::vector<PageNumber> take_reshaped();
 
   // For leaf pages that are written by others.
   void leaf_is_in(PageNumber leaf, std::uint32_t slot) { note_slot(leaf_of_slot_, slot, leaf); }

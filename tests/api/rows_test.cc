@@ -70,7 +70,7 @@ TEST(Rows, ThatWereDroppedAtTheEndHadNumbersToo) {
   const std::vector<std::uint64_t> dropped = {2, 3, 4};
   Index index = Index::build({2, {{"a"}}, {a}, {}, {}, dropped});
   EXPECT_EQ(index.insert({2, {}, {a}, {}, {}}).first_id, 5);
-  const std::vector<std::int64_t> ids = {7, 8};  // what was dropped had ids of its own
+  const std::vector<std::int64_t> ids = {7, 8};  // dropped rows had other ids
   index = Index::build({2, {{"a"}}, {a}, ids, {}, dropped});
   EXPECT_EQ(index.insert({2, {}, {a}, {}, {}}).first_id, 9);
 }
