@@ -172,6 +172,7 @@ void TreeNodes::carry_up(std::vector<Edited> edited) {
     for_each(above.size(), [&](std::size_t p) {
       above[p].node = parent(edited[starts[p]].node);
       for (std::size_t i = starts[p]; i < starts[p + 1]; ++i) carry_up(edited[i], above[p]);
+      if (above[p].is_reshaped) recode_coarse_rows(owned(above[p].node));
       update_min_id(owned(above[p].node));
     });
     edited = std::move(above);
@@ -196,11 +197,7 @@ void TreeNodes::carry_up(Edited& edited, Edited& above) {
   if (edited.is_reshaped || edited.has_new_corners) above.has_new_corners |= update_corners(edited.node);
   if (edited.is_reshaped) {
     above.is_reshaped = true;
-    set_column(layout, parent_node, position, own_bounds(below));
-    for (int row = 0; row < layout.num_rows(); ++row)
-      if (parent_node.bounds()[row].is_coarse(parent_node.header().num_children))
-        recode(parent_node, static_cast<std::uint16_t>(row));
-    return;
+    return set_column(layout, parent_node, position, own_bounds(below));
   }
   sort_unique(edited.changed_rows);
   for (const std::uint16_t row : edited.changed_rows) {
@@ -213,6 +210,13 @@ void TreeNodes::carry_up(Edited& edited, Edited& above) {
     if (bounds.is_coarse(num_children) || bounds.has_outliers(num_children)) recode(parent_node, row);
     above.changed_rows.push_back(row);
   }
+}
+
+// Of a node above level 1.
+void TreeNodes::recode_coarse_rows(MutableNode node) const {
+  for (int row = 0; row < next_->layout.num_rows(); ++row)
+    if (node.bounds()[row].is_coarse(node.header().num_children))
+      recode(node, static_cast<std::uint16_t>(row));
 }
 
 // Codes a row of bounds of a node above level 1 again, from its children's own.

@@ -93,6 +93,7 @@ class TreeNodes {
   void loosen(MutableNode node) const;
   void carry_up(Edited& edited, Edited& above);
   bool update_corners(PageNumber page) const;
+  void recode_coarse_rows(MutableNode node) const;
   void recode(MutableNode node, std::uint16_t row) const;
   BoundRows own_bounds(NodeRef node) const;
   void aggregate_into_parent(PageNumber page);
