@@ -75,9 +75,9 @@ bool StaleBounds::is_loose(const Subset& subset, NodeRef node, std::uint32_t chi
   std::ranges::fill(sums, 0.0);
   for (int i = 0; i < attributes.size; ++i) {
     if ((subset.mask >> i & 1) == 0) continue;
-    const auto attribute = static_cast<std::size_t>(attributes.first_attribute + i);
-    const BoundUnit unit = snapshot_.units[attribute];
-    const T* column = snapshot_.leaf_values<T>(slot) + attribute * stride;
+    const int attribute = attributes.first_attribute + i;
+    const BoundUnit unit = snapshot_.units[static_cast<std::size_t>(attribute)];
+    const T* column = snapshot_.leaf_values<T>(slot) + static_cast<std::size_t>(attribute) * stride;
     for (std::size_t r = 0; r < sums.size(); ++r) sums[r] += unit.to_units(static_cast<double>(column[r]));
   }
   const auto [lowest, highest] = std::ranges::minmax(sums);
