@@ -21,40 +21,45 @@ constexpr double kLargestFloat = std::numeric_limits<float>::max();
 
 void BoundRow::encode(std::span<const float> bounds, Extreme extreme, float least_base) {
   CULMEN_ASSERT(!bounds.empty() && bounds.size() <= kFanOut);
-  const auto num_children = static_cast<int>(bounds.size());
+  const std::size_t num_children = bounds.size();
+  double outs[kFanOut];
+  double lowest = HUGE_VAL, top = -HUGE_VAL;
+  for (std::size_t c = 0; c < num_children; ++c) {
+    const double out = outs[c] = outward(bounds[c], extreme);
+    lowest = out < lowest ? out : lowest;
+    top = out > top ? out : top;
+  }
   const auto count = [&](auto&& is_counted) {
-    return static_cast<int>(std::count_if(bounds.begin(), bounds.end(),
-                                          [&](float b) { return is_counted(outward(b, extreme)); }));
+    int counted = 0;
+    for (std::size_t c = 0; c < num_children; ++c) counted += is_counted(outs[c]) ? 1 : 0;
+    return counted;
   };
   const auto highest_up_to = [&](double limit) {
     double highest = -HUGE_VAL;
-    for (const float bound : bounds)
-      if (outward(bound, extreme) <= limit) highest = std::max(highest, outward(bound, extreme));
+    for (std::size_t c = 0; c < num_children; ++c)
+      highest = outs[c] <= limit && outs[c] > highest ? outs[c] : highest;
     return highest;
   };
-  double lowest = HUGE_VAL;
-  for (const float bound : bounds) lowest = std::min(lowest, outward(bound, extreme));
-  const double top = highest_up_to(HUGE_VAL), finite = highest_up_to(kLargestFloat);
   const auto scale_up_to = [&](double limit) {
     const double highest = std::max(highest_up_to(limit), outward(least_base, extreme));
     const double far = BoundScale::between(lowest, highest, BoundScale::kFarPart);
     const int num_far = count([&](double out) { return out < far; });
     return BoundScale::choose(highest, lowest, 2 * num_far > count([&](double out) { return out <= limit; }));
   };
+  const double finite = top <= kLargestFloat ? top : highest_up_to(kLargestFloat);
   BoundScale chosen;  // stays if all are infinite
   if (finite > -HUGE_VAL) chosen = scale_up_to(finite);
   const double limit = BoundScale::between(lowest, finite, BoundScale::kUsualPart);
   const double alike = BoundScale::between(lowest, finite, BoundScale::kOutlierPart);
   const int num_outliers = count([&](double out) { return out > limit; });
-  if (finite > lowest && BoundScale::may_be_outliers(num_outliers, num_children) &&
+  if (finite > lowest && BoundScale::may_be_outliers(num_outliers, static_cast<int>(num_children)) &&
       num_outliers == count([&](double out) { return out >= alike; }) &&
-      count([&](double out) { return chosen.is_exact(out); }) < num_children)
+      count([&](double out) { return chosen.is_exact(out); }) < static_cast<int>(num_children))
     chosen = scale_up_to(limit);
   if (top > chosen.base) chosen.gap = BoundScale::gap_to(top, chosen.base);
   set_scale(chosen, extreme);
-  std::fill(std::begin(codes), std::end(codes), std::uint8_t{0});
-  std::transform(bounds.begin(), bounds.end(), codes,
-                 [&](float bound) { return chosen.code_of(outward(bound, extreme)); });
+  for (std::size_t c = 0; c < kFanOut; ++c)
+    codes[c] = c < num_children ? chosen.code_of(outs[c]) : std::uint8_t{0};
 }
 
 BoundScale BoundRow::decoded_scale(Extreme extreme) const {
@@ -88,13 +93,15 @@ bool BoundRow::is_tight(std::uint32_t child, float bound, Extreme extreme) const
 bool BoundRow::is_coarse(std::uint32_t num_children) const {
   const auto least = static_cast<double>(std::fabs(signed_least()));
   if (!(least > 4 * BoundScale::finest_of(base))) return false;
-  std::uint8_t first = BoundScale::kOutlier, last = 0;
-  for (std::uint32_t c = 0; c < kFanOut; ++c) {
-    const bool counts = c < num_children && codes[c] != BoundScale::kOutlier;
-    first = std::min(first, counts ? codes[c] : BoundScale::kOutlier);
-    last = std::max(last, counts ? codes[c] : std::uint8_t{0});
+  std::uint8_t first = 255, last_rank = 0;       // the rank of outliers is 0
+  for (std::uint8_t c = 0; c < kFanOut; ++c) {
+    const auto code = static_cast<std::uint8_t>(codes[c] | mask_of(c, num_children));
+    const std::uint8_t rank = rank_of(code);
+    first = code < first ? code : first;
+    last_rank = rank > last_rank ? rank : last_rank;
   }
-  if (first == BoundScale::kOutlier) return false;
+  if (last_rank == 0) return false;
+  const std::uint8_t last = code_at(last_rank);
   const std::uint32_t all = BoundScale::steps_of(BoundScale::kFarthest, is_linear());
   return 2 * BoundScale::steps_of(first, is_linear()) >= all ||
          8 * BoundScale::steps_of(last, is_linear()) < all;

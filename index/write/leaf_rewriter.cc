@@ -48,7 +48,7 @@ void LeafRewriter::rewrite(std::vector<PageEdit> edits) {
       is_tighter |= rewrite_leaf(edits[e], slots[e], tools.local(), edited[n]);
     const MutableNode node = tree_.nodes.owned(nodes[n].node);
     RowNumbers& changed = edited[n].changed_rows;
-    if (is_tighter && can_be_tighter(tree_.next->layout, {node.bytes}, changed)) {
+    if (is_tighter && can_be_tighter({node.bytes}, changed)) {
       tools.local().writer.recode(node);
       changed.resize(static_cast<std::size_t>(tree_.next->layout.num_rows()));
       std::iota(changed.begin(), changed.end(), RowNumbers::value_type{0});

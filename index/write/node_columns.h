@@ -69,11 +69,12 @@ inline bool has_coarse_row(const BoundLayout& layout, NodeRef node) {
     if (node.bounds()[row].is_coarse(node.header().num_children)) return true;
   return false;
 }
-// The same after bounds of a child in these rows have become tighter: all outliers have one bound, that of the farthest.
-inline bool can_be_tighter(const BoundLayout& layout, NodeRef node, const RowNumbers& changed) {
-  return has_coarse_row(layout, node) || std::ranges::any_of(changed, [&](std::size_t row) {
-           return node.bounds()[row].has_outliers(node.header().num_children);
-         });
+// The same after bounds of children in these rows have changed. All outliers have one bound, that of the farthest.
+inline bool can_be_tighter(NodeRef node, const RowNumbers& changed) {
+  const std::uint32_t num_children = node.header().num_children;
+  return std::ranges::any_of(changed, [&](std::size_t row) {
+    return node.bounds()[row].is_coarse(num_children) || node.bounds()[row].has_outliers(num_children);
+  });
 }
 
 // The child in `slot` must be there.
