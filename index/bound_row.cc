@@ -93,7 +93,7 @@ bool BoundRow::is_tight(std::uint32_t child, float bound, Extreme extreme) const
 bool BoundRow::is_coarse(std::uint32_t num_children) const {
   const auto least = static_cast<double>(std::fabs(signed_least()));
   if (!(least > 4 * BoundScale::finest_of(base))) return false;
-  std::uint8_t first = 255, last_rank = 0;       // the rank of outliers is 0
+  std::uint8_t first = 255, last_rank = 0;  // the rank of outliers is 0
   for (std::uint8_t c = 0; c < kFanOut; ++c) {
     const auto code = static_cast<std::uint8_t>(codes[c] | mask_of(c, num_children));
     const std::uint8_t rank = rank_of(code);

@@ -13,7 +13,7 @@ template <typename T>
 void write_column(const T* column, std::size_t num_rows, double minimum, double step, std::uint16_t* words,
                   std::size_t num_words) {
   std::fill(words, words + num_words, std::uint16_t{0});
-  if (!std::isfinite(step)) return;  // readers leave such a leaf's codes alone
+  if (!std::isfinite(step)) return;         // readers leave such a leaf's codes alone
   const double steps_per_value = 1 / step;  // a division for each value would take twice as long
   // A word holds the codes of rows that are num_words apart: quarter by quarter, for the sake of vectors.
   for (std::size_t first = 0, shift = 0; first < num_rows; first += num_words, shift += 4) {

@@ -51,15 +51,18 @@ class ScanFallback : public cpu::SearchMonitor {
     Work reading = estimate_scan(snapshot_, query_, 1, threads_);
     reading.candidates = reading.replacements = reading.hits = 0;
     const double least_us = scan_us(reading);
-    const double so_far =
-        bounded_us(counted_work(snapshot_, query_, progress.stats, static_cast<double>(query_.k)), costs_);
+    const Work work_so_far = counted_work(snapshot_, query_, progress.stats, static_cast<double>(query_.k));
+    const double so_far = bounded_us(work_so_far, costs_);
     if (so_far < kWorthCounting * least_us) return false;
     const Work to_the_end = estimate_bounded(snapshot_, query_, progress);
     leaves_most_ =
         query_.where.empty() && to_the_end.leaves > kMost * static_cast<double>(snapshot_.num_leaves);
     const double left = bounded_us(to_the_end, costs_) - so_far;
     if (left < least_us) return false;
-    return left > scan_us(estimate_scan(snapshot_, query_, selectivity(progress), threads_));
+    Work scan = estimate_scan(snapshot_, query_, selectivity(progress), threads_);
+    // Rows that codes do not exclude: a scan that takes over knows the same floor.
+    scan.lines = to_the_end.lines - work_so_far.lines;
+    return left > scan_us(scan);
   }
 
   // As long as there are fewer than k rows, all that passed have been kept. Later this is not known: the dearest scan.

@@ -32,8 +32,9 @@ double hit(const CostsNs& costs, double k) {
 
 // replacement: of one.
 double scored_ns(const Work& work, const CostsNs& costs, double replacement) {
-  return work.values * costs.value + work.codes * costs.code + work.candidates * costs.candidate +
-         work.replacements * replacement;
+  return work.values * costs.value + work.codes * costs.code +
+         work.lines * (costs.line + far_share(work.lines * 64) * costs.far_line) +
+         work.candidates * costs.candidate + work.replacements * replacement;
 }
 
 double scan_ns(const Work& work, const CostsNs& costs, int num_threads) {

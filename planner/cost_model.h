@@ -4,7 +4,7 @@
 //             + far(rows far_row + leaves far_leaf + kB far_kb) + hits hit(k)
 //   scan    = share + fork log2(threads) + (leaves scan_leaf + scored) / threads
 //             + far(leaves stream_leaf + kB stream_kb) / streams + log2(threads) hits merge + hits hit(k)
-//   scored  = values value + codes code + candidates candidate + replacements replace(k)
+//   scored  = values value + codes code + lines line(far) + candidates candidate + replacements replace(k)
 //
 // A scan for a large k has `buffered` in the place of replace(k) and merge, and `sorted` in that of hit(k).
 //
@@ -28,6 +28,8 @@ struct CostsNs {
   double tied = 16;         // a leaf that can only tie, among others of its node
   double value = 0.098;     // each value that is scored, or compared with a range
   double code = 0.07;       // each code that is looked at instead
+  double line = 0.8;        // each cache line of rows that codes do not exclude and are scored one by one
+  double far_line = 3;      // and reading it where no cache holds it
   double candidate = 3.7;   // a row that reaches the k-th best, whether it enters or not
   double replacement = 28;  // a row that enters the 16 best in another's place; more for larger k
   double buffered = 15;     // the same in a scan for so many that it keeps no heap (cpu/buffered_topk.h)
@@ -53,6 +55,7 @@ struct Work {
   double leaves_tied_out = 0;
   double values = 0;  // that are scored, or compared with a range
   double codes = 0;   // that are looked at
+  double lines = 0;   // cache lines of rows that codes do not exclude
   double bytes = 0;   // of these values and codes
   double span = 0;    // the same of all attributes of the visited leaves: what caches would have to hold
   double candidates = 0;

@@ -10,9 +10,10 @@
 namespace culmen {
 namespace {
 
-// Rows that found a place among the best, took another's, and reached the k-th best for nothing.
+// Rows that found a place among the best, took another's, and reached the k-th best for nothing; and cache lines of the
+// rows that codes did not exclude.
 struct Entries {
-  double first = 0, replacing = 0, in_vain = 0;
+  double first = 0, replacing = 0, in_vain = 0, lines = 0;
 };
 
 // Of one thread, with a heap of its own, that visits every step-th of its leaves.
@@ -21,11 +22,17 @@ Entries visit_leaves(const Snapshot& snapshot, const ResolvedQuery& query,
                      std::span<const std::uint32_t> leaves, std::size_t step, std::size_t k) {
   TopK best(k, query.min_score);
   SearchStats stats;
-  for (std::size_t i = 0; i < leaves.size(); i += step)
+  double lines = 0;
+  for (std::size_t i = 0; i < leaves.size(); i += step) {
+    const SearchStats before = stats;
     visit_leaf<T>(snapshot, query, cpu::first_look_of_scan(snapshot, query), leaves[i], best, stats);
+    if (stats.tuples_by_codes > before.tuples_by_codes)
+      lines +=
+          lines_of_rows(snapshot, query, static_cast<double>(stats.tuples_scored - before.tuples_scored));
+  }
   const auto first = static_cast<double>(best.size());
   const auto replacing = static_cast<double>(best.num_replacements());
-  return {first, replacing, static_cast<double>(stats.candidates) - first - replacing};
+  return {first, replacing, static_cast<double>(stats.candidates) - first - replacing, lines};
 }
 
 }  // namespace
@@ -51,6 +58,7 @@ Work sample_scan(const Snapshot& snapshot, const ResolvedQuery& asked, double se
     first += larger * entries.first;
     work.replacements += larger * entries.replacing;
     work.candidates += static_cast<double>(step) * entries.in_vain;
+    work.lines += static_cast<double>(step) * entries.lines;
   }
   work.hits = std::min(work.hits, first);
   work.candidates += first + work.replacements;

@@ -146,6 +146,12 @@ double estimate_selectivity(const Snapshot& snapshot, const ResolvedQuery& query
   return passing / seen;
 }
 
+double lines_of_rows(const Snapshot& snapshot, const ResolvedQuery& query, double rows) {
+  const double lines_of_column = std::ceil(snapshot.block_rows * snapshot.value_bytes() / 64.0);
+  return static_cast<double>(query.terms.size()) * lines_of_column *
+         (1 - std::pow(1 - 1 / lines_of_column, rows));
+}
+
 Work counted_work(const Snapshot& snapshot, const ResolvedQuery& query, const SearchStats& stats,
                   double hits) {
   Work work;
@@ -154,6 +160,11 @@ Work counted_work(const Snapshot& snapshot, const ResolvedQuery& query, const Se
   const bool is_full = hits >= static_cast<double>(query.k);
   add_leaves(snapshot, query, look_of(query, is_full), static_cast<double>(stats.blocks_visited),
              compared_ranges(query, is_full), work);
+  const double by_codes = static_cast<double>(stats.tuples_by_codes);
+  const double by_values = std::max(0.0, work.leaves * rows_per_leaf(snapshot) - by_codes);
+  const double leaves = std::max(1.0, by_codes / rows_per_leaf(snapshot));
+  const double rows = std::max(0.0, static_cast<double>(stats.tuples_scored) - by_values);
+  work.lines = leaves * lines_of_rows(snapshot, query, rows / leaves);
   work.candidates = static_cast<double>(stats.candidates);
   work.replacements = static_cast<double>(stats.replacements);
   work.hits = hits;
@@ -182,6 +193,7 @@ Work estimate_bounded(const Snapshot& snapshot, const ResolvedQuery& query, cons
     add_left(snapshot, query, count, part, is_full, work);
     if (!is_full) work.hits = std::min(k, found * work.leaves / before);
   }
+  work.lines *= std::max(work.leaves, 1.0) / before;
   work.replacements = static_cast<double>(progress.best.num_replacements());
   if (is_full) work.replacements += 0.5 * expected_replacements(k, k * work.leaves / before);
   work.candidates += work.replacements + (work.hits - found);

@@ -12,6 +12,9 @@ namespace culmen {
 // range. Cost: some 30 us.
 double estimate_selectivity(const Snapshot& snapshot, const ResolvedQuery& query);
 
+// Cache lines that hold the values of `rows` rows of one leaf, which are anywhere in it. `rows` may be a mean.
+double lines_of_rows(const Snapshot& snapshot, const ResolvedQuery& query, double rows);
+
 // The work that these counters stand for.
 Work counted_work(const Snapshot& snapshot, const ResolvedQuery& query, const SearchStats& stats,
                   double hits);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <vector>
+
 #include "culmen/index.h"
 #include "query/resolve.h"
 #include "tests/generators.h"
@@ -22,6 +25,26 @@ TEST(WorkEstimate, EstimatesThePartOfTheRowsThatPass) {
   EXPECT_EQ(selectivity({}), 1);
   EXPECT_NEAR(selectivity({{0, -kInfinity, median}}), 0.5, 0.15);
   EXPECT_LT(selectivity({{0, kInfinity, kInfinity}}), 0.01);
+}
+
+TEST(WorkEstimate, CountsTheCacheLinesOfRowsThatCodesDoNotExclude) {
+  Random random(6);
+  const Table table = random_table(random, ValueClass::uniform_f32, 30000, 16);
+  const SearchResult result =
+      Index::build(table.view()).search({.weights = std::vector<double>(16, 1), .k = 1});
+  const Snapshot& snapshot = *result.snapshot;
+  const ResolvedQuery query = resolve({.weights = std::vector<double>(16, 1), .k = 1}, snapshot);
+  const double all = 16 * std::ceil(snapshot.block_rows * 4 / 64.0);
+  EXPECT_EQ(lines_of_rows(snapshot, query, 0), 0);
+  EXPECT_DOUBLE_EQ(lines_of_rows(snapshot, query, 1), 16);
+  EXPECT_NEAR(lines_of_rows(snapshot, query, snapshot.block_rows), all, 1e-3 * all);
+
+  SearchStats stats;
+  stats.blocks_visited = 100;
+  stats.tuples_by_codes = 100 * snapshot.num_tuples / snapshot.num_leaves;
+  EXPECT_EQ(counted_work(snapshot, query, stats, 1).lines, 0);
+  stats.tuples_scored = 100;  // one of each leaf
+  EXPECT_NEAR(counted_work(snapshot, query, stats, 1).lines, 1600, 30);
 }
 
 }  // namespace
