@@ -31,7 +31,7 @@ std::vector<Query> queries_of(const QueryBatch& batch, const Snapshot& snapshot)
 BatchAnswers make_answers(const QueryBatch& batch, std::size_t num_queries, const Snapshot& snapshot) {
   BatchAnswers answers;
   answers.num_queries = num_queries;
-  answers.k = std::min<std::size_t>(batch.k, snapshot.num_tuples);
+  answers.k = std::min<std::size_t>(batch.k, snapshot.num_rows);
   answers.ids.assign(num_queries * answers.k, -1);
   answers.scores.assign(num_queries * answers.k, -std::numeric_limits<double>::infinity());
   answers.counts.assign(num_queries, 0);

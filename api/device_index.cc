@@ -24,7 +24,7 @@ namespace culmen {
 namespace {
 
 using gpu::Candidate;
-using gpu::Floor;
+using gpu::KthBound;
 using gpu::MirrorView;
 using gpu::to_hit;
 using Clock = std::chrono::steady_clock;
@@ -48,10 +48,10 @@ constexpr const char* kKind = "DeviceIndex";
 // Said before anything is copied, rather than by a launch.
 cuda::Limits require_limits(int device) {
   const cuda::Limits limits = cuda::limits_of(device);
-  if (limits.block_shared_bytes < gpu::kLeastSharedBytes)
+  if (limits.block_shared_bytes < gpu::kMinSharedBytes)
     throw CudaError("GPU " + std::to_string(device) + " gives a thread block " +
                     std::to_string(limits.block_shared_bytes) + " bytes of shared memory; culmen needs " +
-                    std::to_string(gpu::kLeastSharedBytes) + ": search on the CPU or on a newer GPU");
+                    std::to_string(gpu::kMinSharedBytes) + ": search on the CPU or on a newer GPU");
   return limits;
 }
 
@@ -124,7 +124,7 @@ class DeviceIndex::Impl {
     result.snapshot = view.snapshot;
     result.stats.engine = engine == Engine::automatic ? Engine::bounded : engine;
     result.stats.device = device_;
-    result.stats.tuples_in_index = view.snapshot->num_tuples;
+    result.stats.rows_in_index = view.snapshot->num_rows;
     return result;
   }
 
@@ -166,10 +166,10 @@ class DeviceIndex::Impl {
 
   // gta has no plan: it walks through leaves and asks nothing of the nodes.
   gpu::GridPlan make_plan(const MirrorView& view, Engine engine) const {
-    const std::uint32_t num_places = view.mirror->ref().num_places;
+    const std::uint32_t num_slots = view.mirror->ref().num_slots;
     if (engine == Engine::gta) return {};
-    return engine == Engine::scan ? gpu::plan_scan(num_places, limits_)
-                                  : gpu::plan_bounded(num_places, limits_);
+    return engine == Engine::scan ? gpu::plan_scan(num_slots, limits_)
+                                  : gpu::plan_bounded(num_slots, limits_);
   }
 
   void launch(const MirrorView& view, Engine engine, const gpu::GridPlan& plan,
@@ -193,20 +193,20 @@ class DeviceIndex::Impl {
   // list grows when it must.
   std::size_t first_capacity(const MirrorView& view, const ResolvedQuery& query, Engine engine) const {
     const std::size_t heaps = engine == Engine::gta ? gpu::num_gta_blocks(limits_) * query.k : 0;
-    return std::min<std::size_t>(view.snapshot->num_tuples, std::max(gpu::kUsualCandidates, heaps));
+    return std::min<std::size_t>(view.snapshot->num_rows, std::max(gpu::kUsualCandidates, heaps));
   }
 
   std::vector<Hit> run(const MirrorView& view, const ResolvedQuery& query, Engine engine,
                        gpu::Workspace& workspace, SearchStats& stats) const {
     const gpu::GridPlan plan = make_plan(view, engine);
-    const std::size_t outside = plan.num_bounds_outside(view.mirror->ref().num_places);
+    const std::size_t outside = plan.num_bounds_outside(view.mirror->ref().num_slots);
     workspace.reserve(query.k, first_capacity(view, query, engine), outside);
     const gpu::QueryArgument argument = workspace.argument(query);
     const auto k =
         static_cast<std::uint32_t>(std::min<std::size_t>(query.k, std::numeric_limits<std::uint32_t>::max()));
-    Floor floor = {query.min_score, kNoId};
+    KthBound kth_bound = {query.min_score, kNoId};
     for (;;) {
-      const gpu::SearchStateRef state = workspace.next(k, floor);
+      const gpu::SearchStateRef state = workspace.next(k, kth_bound);
       launch(view, engine, plan, state, argument, workspace.stream().get());
       const gpu::ResultHeader& result = workspace.wait();
       gpu::add_work(result, query.terms.size() + query.where.size(), query.bound.num_terms(), *view.snapshot,
@@ -217,14 +217,14 @@ class DeviceIndex::Impl {
         return to_hits(workspace.best_candidates(result.num_candidates, result.num_hits));
       }
       // What ranks behind the k-th of the rows that found room is out: next time there will be room for the
-      // others, or the floor rises again. If it does not, as where many rows share score and id, the list
+      // others, or the k-th score bound rises again. If it does not, as where many rows share score and id, the list
       // grows.
-      const Floor before = floor;
+      const KthBound before = kth_bound;
       if (state.capacity >= 2 * query.k) {
         const Candidate kth = workspace.kth_candidate(state.capacity, query.k);
-        floor = {kth.score, kth.id};
+        kth_bound = {kth.score, kth.id};
       }
-      if (floor.score == before.score && floor.id == before.id)
+      if (kth_bound.score == before.score && kth_bound.id == before.id)
         workspace.reserve(query.k, result.num_candidates, outside);
     }
   }

@@ -14,8 +14,8 @@
 #include "api/handle.h"
 #include "api/read_row.h"
 #include "base/enum_names.h"
-#include "base/exclusively.h"
 #include "base/floating_point_scope.h"
+#include "base/lock_isolated.h"
 #include "base/with_threads.h"
 #include "cpu/bounded.h"
 #include "cpu/gta.h"
@@ -154,7 +154,7 @@ class Index::Core {
 
   // The sorted lists of Engine::ta for this version, kept until they are asked for another.
   std::shared_ptr<const cpu::SortedLists> lists_of(const std::shared_ptr<const Snapshot>& snapshot) {
-    return exclusively(lists_mutex_, [&] {
+    return lock_isolated(lists_mutex_, [&] {
       if (lists_ == nullptr || !is_same(lists_snapshot_, snapshot)) {
         lists_ = std::make_shared<cpu::SortedLists>(cpu::make_sorted_lists(*snapshot));
         lists_snapshot_ = snapshot;
@@ -290,7 +290,7 @@ IndexInfo Index::info() const {
   const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kKind).snapshot();
   const Snapshot& s = *snapshot;
   IndexInfo info;
-  info.num_tuples = s.num_tuples;
+  info.num_rows = s.num_rows;
   for (std::size_t i = 0; i < s.attributes.size(); ++i) {
     const Attribute& attribute = s.attributes[i];
     const bool low = attribute.preference == Preference::low;
@@ -306,19 +306,19 @@ IndexInfo Index::info() const {
   info.num_splits =
       splits.size() > 1 && splits[0] == 1 ? splits[1] : 0;  // with shells there is no one number
   info.num_partitions = s.partitioner->num_partitions();
-  info.block_rows = s.block_rows;
-  info.num_blocks = s.num_leaves;
+  info.leaf_rows = s.leaf_rows;
+  info.num_leaves = s.num_leaves;
   info.num_nodes = s.num_nodes;
   info.height = s.height;
-  info.data_bytes = s.num_tuples * (s.attributes.size() * s.value_bytes() + sizeof(std::int64_t));
+  info.data_bytes = s.num_rows * (s.attributes.size() * s.value_bytes() + sizeof(std::int64_t));
   info.overhead_bytes = s.tree_bytes() - info.data_bytes;
-  info.code_bytes = s.num_leaves * s.block_shape().code_words() * sizeof(std::uint16_t);
+  info.code_bytes = s.num_leaves * s.leaf_shape().code_words() * sizeof(std::uint16_t);
   info.rounded_values = s.rounded_values;
   if (s.index_uuid != Uuid{}) info.uuid = hex_of(s.index_uuid);
   info.version = s.version;
-  // By default a build fills its blocks but for one in each partition, which has ten or more of them.
-  const double blocks_of_a_build = 1 + 1.1 * static_cast<double>(s.num_tuples) / s.block_rows;
-  info.compact_advised = static_cast<double>(info.num_blocks) > 1.3 * blocks_of_a_build;
+  // By default a build fills its leaves but for one in each partition, which has ten or more of them.
+  const double leaves_of_a_build = 1 + 1.1 * static_cast<double>(s.num_rows) / s.leaf_rows;
+  info.compact_advised = static_cast<double>(info.num_leaves) > 1.3 * leaves_of_a_build;
   return info;
 }
 
@@ -344,8 +344,8 @@ SearchResult Index::Core::search(std::shared_ptr<const Snapshot> snapshot, const
   const Snapshot& s = *result.snapshot;
   const ResolvedQuery resolved = resolve(query, s);
   result.stats.engine = options.engine == Engine::automatic ? Engine::bounded : options.engine;
-  result.stats.tuples_in_index = s.num_tuples;
-  if (s.num_tuples > 0) result.hits = run_engine(resolved, result, options);
+  result.stats.rows_in_index = s.num_rows;
+  if (s.num_rows > 0) result.hits = run_engine(resolved, result, options);
   result.stats.elapsed_us = microseconds_since(start);
   return result;
 }
@@ -407,12 +407,12 @@ SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k,
   result.snapshot = held_by(core_, kKind).snapshot();
   const Snapshot& s = *result.snapshot;
   ResolvedQuery query;
-  query.k = std::min(k, static_cast<std::size_t>(s.num_tuples));
+  query.k = std::min(k, static_cast<std::size_t>(s.num_rows));
   query.where = resolve_filter(where, s);
   query.bound.ranges = make_range_bounds(query.where, s);
   result.stats.engine = options.engine == Engine::scan ? Engine::scan : Engine::bounded;
-  result.stats.tuples_in_index = s.num_tuples;
-  if (s.num_tuples > 0) {
+  result.stats.rows_in_index = s.num_rows;
+  if (s.num_rows > 0) {
     result.hits = options.engine == Engine::scan
                       ? with_threads(options.num_threads,
                                      [&] { return cpu::scan_monotone(s, function, query, result.stats); })

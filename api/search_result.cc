@@ -22,7 +22,7 @@ std::uint64_t row_of(const SearchResult& result, std::size_t rank) {
                           std::to_string(result.hits.size()) + ", counted from 0");
   const Snapshot& s = snapshot_of(result);
   const std::uint64_t row = result.hits[rank].row;
-  const auto slots = static_cast<std::uint64_t>(s.block_rows);
+  const auto slots = static_cast<std::uint64_t>(s.leaf_rows);
   if (row / slots >= s.leaf_slots || row % slots >= s.leaf(row / slots).num_rows)
     throw InvalidArgument("hit " + std::to_string(rank) + " is not of the index that was searched");
   return row;

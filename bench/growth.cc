@@ -144,7 +144,7 @@ void measure(const Settings& settings, int dims, const std::string& order) {
   const Searches fresh_searches = search(settings, fresh);
   std::printf("%-10s %2d %10.0f %9.0f %9.0f %8.2f %8.2f %9.2f %6.2f %6.2f\n", order.c_str(), dims,
               median(batches), quantile(batches, 0.95), quantile(batches, 1),
-              static_cast<double>(info.num_blocks) / static_cast<double>(fresh.info().num_blocks),
+              static_cast<double>(info.num_leaves) / static_cast<double>(fresh.info().num_leaves),
               bytes / fresh_bytes, median(searches.bounded) / median(fresh_searches.bounded),
               quantile(searches.bounded, 0.95) / quantile(fresh_searches.bounded, 0.95),
               median(searches.scan) / median(fresh_searches.scan));

@@ -82,8 +82,8 @@ struct Times {
 
   void add(double took, const SearchStats& stats) {
     us.push_back(took);
-    leaves.push_back(static_cast<double>(stats.blocks_visited));
-    scored.push_back(static_cast<double>(stats.tuples_scored) / static_cast<double>(stats.tuples_in_index));
+    leaves.push_back(static_cast<double>(stats.leaves_visited));
+    scored.push_back(static_cast<double>(stats.rows_scored) / static_cast<double>(stats.rows_in_index));
   }
 };
 

@@ -114,12 +114,12 @@ void measure_single(const Settings& settings, Index& index) {
   Rows rows(settings, 3);
   const std::string path = settings.directory + "-bare";
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  const std::vector<char> block(512);  // as much as the log writes for one row
+  const std::vector<char> record(512);  // as much as the log writes for one row
   std::vector<double> bare, durable;
   for (int i = 0; i < 10 * settings.batches; ++i) {
     const TableView table = rows.next(1);
     double start = now_us();
-    if (::write(file, block.data(), block.size()) < 0 || ::fdatasync(file) != 0) std::exit(1);
+    if (::write(file, record.data(), record.size()) < 0 || ::fdatasync(file) != 0) std::exit(1);
     bare.push_back(now_us() - start);
     start = now_us();
     index.insert(table);

@@ -97,7 +97,7 @@ void write_csv(const std::vector<Trial>& trials, const std::string& path) {
         << trial.chosen().scan_fallback;
     for (std::size_t e = 0; e < kTimedEngines.size(); ++e) {
       const SearchStats& stats = trial.stats[e];
-      out << ',' << trial.measured_us[e] << ',' << trial.predicted_us[e] << ',' << stats.blocks_visited << ','
+      out << ',' << trial.measured_us[e] << ',' << trial.predicted_us[e] << ',' << stats.leaves_visited << ','
           << stats.nodes_visited << ',' << stats.leaves_tied_out << ',' << stats.candidates << ','
           << stats.replacements;
     }

@@ -2,13 +2,13 @@
 //
 //   read/KIND            sum of all attribute values, all threads: the memory's own speed
 //   scan/KIND/k          engine scan, all threads; share_of_read: read time / scan time
-//   gta/KIND/k           the paper's rule, all threads; scored: share of tuples it scored
+//   gta/KIND/k           the paper's rule, all threads; scored: share of rows it scored
 //   bounded/KIND/k       engine bounded, one thread, over all random weight vectors; read_over_median: how
 //                        many times faster than reading the table once with all threads
 //
 // Every answer is compared with scan's before the clock starts (some of the weight vectors). Times are warm
 // and include everything from the weights to the sorted hits. Counters: median_us, p95_us, max_us, scored,
-// blocks.
+// leaves.
 #include <tbb/task_arena.h>
 
 #include <algorithm>
@@ -88,15 +88,15 @@ void run_queries(benchmark::State& state, Workload& load, const std::string& kin
   const SearchOptions options{.engine = engine,
                               .num_threads = engine == Engine::bounded ? 1 : load.settings().threads};
   std::vector<double> times;
-  double scored = 0, blocks = 0;
+  double scored = 0, arena = 0;
   for (auto _ : state) {
     for (std::size_t q = 0; q < count; ++q) {
       const Query query{.weights = load.weights()[q], .k = k};
       const double start = now_us();
       const SearchResult result = index.search(query, options);
       times.push_back(now_us() - start);
-      scored += static_cast<double>(result.stats.tuples_scored);
-      blocks += static_cast<double>(result.stats.blocks_visited);
+      scored += static_cast<double>(result.stats.rows_scored);
+      arena += static_cast<double>(result.stats.leaves_visited);
     }
   }
   const auto searches = static_cast<double>(times.size());
@@ -104,7 +104,7 @@ void run_queries(benchmark::State& state, Workload& load, const std::string& kin
   state.counters["median_us"] = quantile(times, 0.5);
   state.counters["p95_us"] = quantile(times, 0.95);
   state.counters["max_us"] = quantile(times, 1);
-  state.counters["blocks"] = blocks / searches;
+  state.counters["leaves"] = arena / searches;
   state.counters["scored"] = scored / searches / static_cast<double>(load.settings().rows);
   const double ratio = load.read_us() / quantile(times, 0.5);
   state.counters[engine == Engine::scan ? "share_of_read" : "read_over_median"] = ratio;

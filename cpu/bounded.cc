@@ -27,7 +27,7 @@ class BoundedSearch {
         if (next_checkpoint <= progress.visits()) return false;
       }
       const bool is_leaf = parent.header().level == 1;
-      if (could_tie(next.bound) && leave_out_ties(parent, next.child)) continue;
+      if (could_tie(next.bound) && skip_ties(parent, next.child)) continue;
       frontier_.take_top();
       if (!frontier_.empty()) prefetch(frontier_.top());
       const std::uint32_t slot = parent.children()[next.child];
@@ -51,30 +51,30 @@ class BoundedSearch {
     frontier_.open(node, bounds_of_children(query_, node, stats_), children_in_ranges(query_.bound, node));
   }
 
-  // The chain bound carries a margin for rounding, so among full ties it never equals the k-th score. The
-  // corner's score carries none: where tuples are alike it shows that the leaf or node can only tie, and then the ids
-  // decide. Far from the floor rounding decides nothing, and the corner is not worth a cache miss.
+  // The chain bound carries a error bound for rounding, so among full ties it never equals the k-th score. The
+  // zone vector's score carries none: where rows are alike it shows that the leaf or node can only tie, and then the ids
+  // decide. Far from the k-th score bound rounding decides nothing, and the zone vector is not worth a cache miss.
   bool could_tie(double bound) const {
     return (!query_.bound.exact || query_.bound.capped) && best_.full() &&
-           bound <= best_.floor() + query_.bound.looseness;
+           bound <= best_.kth_bound() + query_.bound.error_bound;
   }
 
   bool is_tied_out(NodeRef parent, std::uint32_t child) const {
     const std::uint32_t slot = parent.children()[child];
     const bool is_leaf = parent.header().level == 1;
-    const auto corner = [&](Corner which) {
-      return is_leaf ? snapshot_.corner<T>(slot, which) : snapshot_.node_corner<T>(slot, which);
+    const auto zone_vector = [&](Extreme which) {
+      return is_leaf ? snapshot_.zone_vector<T>(slot, which) : snapshot_.node_zone_vector<T>(slot, which);
     };
-    const double best = corner_score(query_, corner(Corner::maximum), corner(Corner::minimum));
+    const double best = zone_score(query_, zone_vector(Extreme::maximum), zone_vector(Extreme::minimum));
     return best_.excludes(best, parent.min_ids()[child]);
   }
 
   // Whether the top, this child of `parent`, is tied out. Where one is, its neighbours often are: all that are left of
   // its parent are looked at together. One at a time, each would cost a way through the heap.
-  bool leave_out_ties(NodeRef parent, std::uint32_t top) {
+  bool skip_ties(NodeRef parent, std::uint32_t top) {
     if (!is_tied_out(parent, top)) return false;
     const std::uint64_t count =
-        frontier_.leave_out_of_top([&](std::uint32_t child) { return is_tied_out(parent, child); });
+        frontier_.drop_from_top([&](std::uint32_t child) { return is_tied_out(parent, child); });
     if (parent.header().level == 1) stats_.leaves_tied_out += count;
     return true;
   }

@@ -1,7 +1,7 @@
 // Engine `bounded`: best-first search over the tree with the chain bound.
 //
 // Always visits the node or leaf with the highest bound next and stops when that bound cannot beat the k-th
-// best score: no method that knows only these bounds can read fewer blocks. Ties follow (bound, smallest id).
+// best score: no method that knows only these bounds can read fewer leaves. Ties follow (bound, smallest id).
 // Cost: one row of kFanOut floats per bound term and visited node, the used columns of each visited leaf.
 #pragma once
 
@@ -26,7 +26,7 @@ struct Progress {
   const TopK& best;
   const Frontier& frontier;  // the next visit on top
 
-  std::uint64_t visits() const { return stats.nodes_visited + stats.blocks_visited + stats.leaves_tied_out; }
+  std::uint64_t visits() const { return stats.nodes_visited + stats.leaves_visited + stats.leaves_tied_out; }
 };
 
 // Is asked at the checkpoints of a search, and may end it.

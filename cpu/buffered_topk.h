@@ -14,7 +14,7 @@
 
 namespace culmen {
 
-// As TopK, but that the floor rises only now and then.
+// As TopK, but that the k-th score bound rises only now and then.
 class BufferedTopK {
  public:
   // From this k on it is no slower than a heap; by far faster where rows come in an order that lets most of them in.
@@ -23,10 +23,10 @@ class BufferedTopK {
   // Without room for k in advance: where there is a smallest score, k may be all rows and few of them come.
   BufferedTopK(std::size_t k, double min_score) : k_(k), min_score_(min_score) {}
 
-  double floor() const { return worst_ ? std::max(worst_->score, min_score_) : min_score_; }
-  void raise_floor(double score) { min_score_ = std::max(min_score_, score); }
+  double kth_bound() const { return worst_ ? std::max(worst_->score, min_score_) : min_score_; }
+  void raise_kth_bound(double score) { min_score_ = std::max(min_score_, score); }
   bool excludes(double bound, std::int64_t min_id) const {
-    return bound < floor() || (worst_ && bound == worst_->score && min_id >= worst_->id);
+    return bound < kth_bound() || (worst_ && bound == worst_->score && min_id >= worst_->id);
   }
   std::uint64_t num_replacements() const { return num_replacements_; }
 

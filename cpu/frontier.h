@@ -61,7 +61,7 @@ class Frontier {
 
   // Takes all children of the top's parent for which out(child) holds, asked in ascending order, and the top.
   template <typename Out>
-  std::uint64_t leave_out_of_top(const Out& out) {
+  std::uint64_t drop_from_top(const Out& out) {
     std::uint64_t count = 0;
     OpenNode& open = open_[top().open];
     for (Children rest = open.left; rest != 0; rest &= rest - 1)

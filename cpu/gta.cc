@@ -19,7 +19,7 @@ void walk_partition(const Snapshot& snapshot, const ResolvedQuery& query, const 
     const std::uint32_t leaf = snapshot.order().leaves[position];
     visit_leaf<T>(snapshot, query, FirstLook::values, leaf, search.best, search.stats);
     const double threshold =
-        corner_score(query, thresholds.maximum<T>(position), thresholds.minimum<T>(position));
+        zone_score(query, thresholds.maximum<T>(position), thresholds.minimum<T>(position));
     ++search.stats.bounds_computed;
     search.stats.bytes_touched += query.terms.size() * sizeof(T);
     if (search.best.excludes(threshold, thresholds.min_id(position))) return;

@@ -1,5 +1,5 @@
-// Engine `gta`: the paper's algorithm (GTA, section 3) on the CPU, its CTA. Walks each partition block by
-// block and leaves it when the threshold tuple shows that no later block can enter the answer.
+// Engine `gta`: the paper's algorithm (GTA, section 3) on the CPU, its CTA. Walks each partition leaf by
+// leaf and leaves it when the threshold tuple shows that no later leaf can enter the answer.
 //
 // Partitions are shared out to the threads of the caller's arena; each thread keeps one private heap over all
 // of its partitions, merged at the end. The stop test is exact with ties: score(threshold) below the k-th

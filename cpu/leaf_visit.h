@@ -20,7 +20,7 @@ inline void prefetch_bytes(const void* from, std::size_t num_bytes) {
   __builtin_prefetch(first + num_bytes - 1);  // it may begin in the middle of a line
 }
 
-// What of a leaf is read first. Codes: then the values of the rows that they leave, once there is a floor.
+// What of a leaf is read first. Codes: then the values of the rows that they leave, once there is a k-th score bound.
 enum class FirstLook { values, codes };
 
 namespace cpu {
@@ -39,7 +39,7 @@ inline FirstLook first_look_of_scan(const Snapshot& snapshot, const ResolvedQuer
 
 template <typename Best>
 bool reads_codes(FirstLook look, const Best& best) {
-  return look == FirstLook::codes && best.floor() > -std::numeric_limits<double>::infinity();
+  return look == FirstLook::codes && best.kth_bound() > -std::numeric_limits<double>::infinity();
 }
 
 // Asks for all that visit_leaf will read first.
@@ -47,33 +47,35 @@ template <typename T, typename Best>
 void prefetch_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, std::size_t leaf,
                    const Best& best) {
   prefetch_bytes(&snapshot.leaf(leaf), sizeof(LeafHeader));
-  const auto block_rows = static_cast<std::size_t>(snapshot.block_rows);
+  const auto leaf_rows = static_cast<std::size_t>(snapshot.leaf_rows);
   if (reads_codes(look, best)) {
-    const std::size_t num_words = num_code_words(block_rows);
+    const std::size_t num_words = num_code_words(leaf_rows);
     const std::size_t at_once = query.codes.are_neighbours ? query.terms.size() : 1;
     for (std::size_t t = 0; t < query.terms.size(); t += at_once)
       prefetch_bytes(
           snapshot.leaf_codes(leaf) + static_cast<std::size_t>(query.terms[t].attribute) * num_words,
           at_once * num_words * sizeof(std::uint16_t));
-    prefetch_bytes(snapshot.corner<T>(leaf, Corner::maximum), 2 * snapshot.attributes.size() * sizeof(T));
+    prefetch_bytes(snapshot.zone_vector<T>(leaf, Extreme::maximum),
+                   2 * snapshot.attributes.size() * sizeof(T));
     return;
   }
   const T* values = snapshot.leaf_values<T>(leaf);
   for (const Term& term : query.terms)
-    prefetch_bytes(values + static_cast<std::size_t>(term.attribute) * block_rows, block_rows * sizeof(T));
+    prefetch_bytes(values + static_cast<std::size_t>(term.attribute) * leaf_rows, leaf_rows * sizeof(T));
 }
 
-// Lists the rows of a leaf that may reach the floor by their codes; kAllRows if those say nothing.
+// Lists the rows of a leaf that may reach the k-th score bound by their codes; kAllRows if those say nothing.
 template <typename T>
 std::size_t list_by_codes(const Snapshot& snapshot, const ResolvedQuery& query, std::uint32_t leaf,
-                          double floor, std::uint32_t* rows, SearchStats& stats) {
+                          double kth_bound, std::uint32_t* rows, SearchStats& stats) {
   const std::uint32_t num_rows = snapshot.leaf(leaf).num_rows;
-  const simd::LeafCodes<T> codes = {
-      snapshot.leaf_codes(leaf), num_code_words(static_cast<std::size_t>(snapshot.block_rows)),
-      snapshot.corner<T>(leaf, Corner::maximum), snapshot.corner<T>(leaf, Corner::minimum), num_rows};
-  stats.tuples_by_codes += num_rows;
+  const simd::LeafCodes<T> codes = {snapshot.leaf_codes(leaf),
+                                    num_code_words(static_cast<std::size_t>(snapshot.leaf_rows)),
+                                    snapshot.zone_vector<T>(leaf, Extreme::maximum),
+                                    snapshot.zone_vector<T>(leaf, Extreme::minimum), num_rows};
+  stats.rows_by_codes += num_rows;
   stats.bytes_touched += query.terms.size() * (num_rows / 2 + 2 * sizeof(T));
-  return simd::rows_by_codes(codes, query, floor, rows);
+  return simd::rows_by_codes(codes, query, kth_bound, rows);
 }
 
 // Best: TopK or BufferedTopK.
@@ -82,37 +84,38 @@ void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook 
                 Best& best, SearchStats& stats) {
   // Only what is written is read.
   // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init)
-  std::array<std::uint32_t, kMaxBlockRows + kRowsOfCodeWords> listed;
-  std::array<simd::ScoredRow, kMaxBlockRows + 1> scored;
+  std::array<std::uint32_t, kMaxLeafRows + kRowsOfCodeWords> listed;
+  std::array<simd::ScoredRow, kMaxLeafRows + 1> scored;
   // NOLINTEND(cppcoreguidelines-pro-type-member-init)
-  const auto block_rows = static_cast<std::size_t>(snapshot.block_rows);
+  const auto leaf_rows = static_cast<std::size_t>(snapshot.leaf_rows);
   const std::size_t num_rows = snapshot.leaf(leaf).num_rows;
   const T* values = snapshot.leaf_values<T>(leaf);
-  const double floor = best.floor();
+  const double kth_bound = best.kth_bound();
   std::size_t left = simd::kAllRows;
-  if (reads_codes(look, best)) left = list_by_codes<T>(snapshot, query, leaf, floor, listed.data(), stats);
+  if (reads_codes(look, best))
+    left = list_by_codes<T>(snapshot, query, leaf, kth_bound, listed.data(), stats);
   const bool scores_all = left > num_rows / 4;
   const std::size_t count = scores_all
-                                ? simd::score_rows(values, block_rows, static_cast<std::uint32_t>(num_rows),
-                                                   query, floor, scored.data())
-                                : simd::score_listed(values, block_rows, std::span(listed.data(), left),
-                                                     query, floor, scored.data());
+                                ? simd::score_rows(values, leaf_rows, static_cast<std::uint32_t>(num_rows),
+                                                   query, kth_bound, scored.data())
+                                : simd::score_listed(values, leaf_rows, std::span(listed.data(), left), query,
+                                                     kth_bound, scored.data());
   const std::size_t num_scored = scores_all ? num_rows : left;
   const std::int64_t* ids = snapshot.leaf_ids(leaf);
   // Ids lie apart from values: ask for all that are needed before the first is used.
   for (std::size_t i = 0; i < count; ++i) __builtin_prefetch(ids + scored[i].row);
   for (std::size_t i = 0; i < count; ++i)
-    best.offer({ids[scored[i].row], scored[i].score, leaf * std::uint64_t{block_rows} + scored[i].row});
-  ++stats.blocks_visited;
-  stats.tuples_scored += num_scored;
+    best.offer({ids[scored[i].row], scored[i].score, leaf * std::uint64_t{leaf_rows} + scored[i].row});
+  ++stats.leaves_visited;
+  stats.rows_scored += num_scored;
   stats.candidates += count;
   stats.bytes_touched += num_scored * (query.terms.size() + query.where.size()) * sizeof(T);
 }
 
-// Rule A: the score's own chain over the maxima and minima of some rows covers, without margin, the score of each of them
+// Rule A: the score's own chain over the maxima and minima of some rows covers, without error bound, the score of each of them
 // that passes the ranges.
 template <typename T>
-double corner_score(const ResolvedQuery& query, const T* highest, const T* lowest) {
+double zone_score(const ResolvedQuery& query, const T* highest, const T* lowest) {
   double accumulator = query.offset;
   for (const Term& term : query.terms) {
     const double best = (term.weight > 0 ? highest : lowest)[term.attribute];

@@ -22,7 +22,7 @@
 namespace culmen::cpu {
 namespace {
 
-// Scores the rows of leaves: keeps a tuple to be filled. One per thread.
+// Scores the rows of leaves: keeps a row to be filled. One per thread.
 class LeafScorer {
  public:
   LeafScorer(const Snapshot& snapshot, MonotoneFunctionRef function, const ResolvedQuery& query)
@@ -40,7 +40,7 @@ class LeafScorer {
   // `bound`: that no row of the leaf may score above, if the function is what it says.
   template <typename T>
   void visit(std::uint32_t leaf, double bound, TopK& best, SearchStats& stats) {
-    const auto block_rows = static_cast<std::uint64_t>(snapshot_.block_rows);
+    const auto leaf_rows = static_cast<std::uint64_t>(snapshot_.leaf_rows);
     const T* columns = snapshot_.leaf_values<T>(leaf);
     const std::uint32_t num_rows = snapshot_.leaf(leaf).num_rows;
     for (std::uint32_t r = 0; r < num_rows; ++r) {
@@ -48,25 +48,25 @@ class LeafScorer {
       if (!passes(query_, value)) continue;
       read_row(columns, r);
       const double score = function_.score(values_) + 0.0;
-      const std::uint64_t row = leaf * block_rows + r;
+      const std::uint64_t row = leaf * leaf_rows + r;
       if (!std::isfinite(score))
         throw InvalidArgument("the function's score of id " + std::to_string(snapshot_.id(row)) +
                               " is not finite");
       if (score > bound) throw_not_monotone(row, score, bound);
-      if (score >= best.floor()) best.offer({snapshot_.id(row), score, row});
+      if (score >= best.kth_bound()) best.offer({snapshot_.id(row), score, row});
     }
-    ++stats.blocks_visited;
-    stats.tuples_scored += num_rows;
+    ++stats.leaves_visited;
+    stats.rows_scored += num_rows;
     stats.bytes_touched += num_rows * (used_.size() + query_.where.size()) * sizeof(T);
   }
 
  private:
   template <typename T>
   const T* column(const T* columns, std::size_t attribute) const {
-    return columns + attribute * static_cast<std::size_t>(snapshot_.block_rows);
+    return columns + attribute * static_cast<std::size_t>(snapshot_.leaf_rows);
   }
 
-  // Fills values_ with the tuple as the user gave it, 0 where the function does not look.
+  // Fills values_ with the row as the user gave it, 0 where the function does not look.
   template <typename T>
   void read_row(const T* columns, std::uint32_t r) {
     for (const std::size_t i : used_)
@@ -127,7 +127,7 @@ class MonotoneSearch {
     stats_.bytes_touched += scorer_.used().size() * sizeof(BoundRow);
   }
 
-  // The function at the corner of the child's box where it is highest.
+  // The function at the zone vector of the child's box where it is highest.
   double child_bound(NodeRef node, std::uint32_t child) {
     for (const std::size_t attribute : scorer_.used()) {
       const auto i = static_cast<int>(attribute);
@@ -136,22 +136,22 @@ class MonotoneSearch {
       const bool oriented_maximum = rising != low;
       const int row = oriented_maximum ? snapshot_.layout.maximum_row(i) : snapshot_.layout.minimum_row(i);
       const float in_units = node.bounds()[row][child];
-      const double value = corner_value(i, in_units, oriented_maximum);
+      const double value = zone_value(i, in_units, oriented_maximum);
       values_[attribute] = low ? -value : value;
     }
     return widened(function_.score(values_));
   }
 
   // With a monotone g that the function f misses by r |g| at most, no row of the box scores more than
-  // f(corner) + 2 r / (1 - r) |f(corner)|. The last factor is for the rounding of the others.
-  double widened(double corner_score) const {
+  // f(zone_vector) + 2 r / (1 - r) |f(zone_vector)|. The last factor is for the rounding of the others.
+  double widened(double zone_score) const {
     const double error = function_.relative_error();
-    if (error == 0) return corner_score;
-    return corner_score + (2 * error / (1 - error) * (1 + 0x1p-20) * std::fabs(corner_score) + 0x1p-1000);
+    if (error == 0) return zone_score;
+    return zone_score + (2 * error / (1 - error) * (1 + 0x1p-20) * std::fabs(zone_score) + 0x1p-1000);
   }
 
   // A bound in units as an oriented value, never out of the attribute's own range.
-  double corner_value(int attribute, float in_units, bool up) const {
+  double zone_value(int attribute, float in_units, bool up) const {
     const auto i = static_cast<std::size_t>(attribute);
     return std::clamp(snapshot_.units[i].value_outwards(in_units, up), snapshot_.stats[i].minimum,
                       snapshot_.stats[i].maximum);
@@ -164,7 +164,7 @@ class MonotoneSearch {
   TopK best_;
   LeafScorer scorer_;
   Frontier frontier_;
-  std::vector<double> values_;  // of a corner
+  std::vector<double> values_;  // of a zone vector
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Best-first search under any monotone function: the bound of a block is the function of its attribute
+// Best-first search under any monotone function: the bound of a leaf is the function of its attribute
 // maxima, or minima where the function falls.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace culmen::cpu {
 std::vector<Hit> search_monotone(const Snapshot& snapshot, MonotoneFunctionRef function,
                                  const ResolvedQuery& query, SearchStats& stats);
 
-// The same answer by scoring every tuple.
+// The same answer by scoring every row.
 std::vector<Hit> scan_monotone(const Snapshot& snapshot, MonotoneFunctionRef function,
                                const ResolvedQuery& query, SearchStats& stats);
 

@@ -50,7 +50,7 @@ inline Frontier::Children children_with_ranks_below(const BoundRow& row, std::ui
   return children;
 }
 
-// The children of `node` that hold tuples for all that is known of the ranges, as bits.
+// The children of `node` that hold rows for all that is known of the ranges, as bits.
 inline Frontier::Children children_in_ranges(const BoundPlan& plan, NodeRef node) {
   constexpr auto kAll = static_cast<Frontier::Children>(-1);
   const std::uint32_t num_children = node.header().num_children;

@@ -17,8 +17,8 @@ namespace culmen {
 // leaves are not worth waking a second thread for.
 inline constexpr std::size_t kLeavesPerTask = 256;
 
-// The highest floor of all threads: k rows of one of them reach it.
-class SharedFloor {
+// The highest k-th score bound of all threads: k rows of one of them reach it.
+class SharedKthBound {
  public:
   double score() const { return score_.load(std::memory_order_relaxed); }
   void raise(double score) {
@@ -35,13 +35,13 @@ class SharedFloor {
 template <typename Best>
 struct PrivateSearch {
   Best best;
-  SharedFloor& floor_of_all;
+  SharedKthBound& kth_bound_of_all;
   SearchStats stats;
 
   // Takes over what others have found, and tells them its own.
-  void share_floor() {
-    best.raise_floor(floor_of_all.score());
-    floor_of_all.raise(best.floor());
+  void share_kth_bound() {
+    best.raise_kth_bound(kth_bound_of_all.score());
+    kth_bound_of_all.raise(best.kth_bound());
   }
 };
 
@@ -50,7 +50,7 @@ class ParallelTopK {
  public:
   explicit ParallelTopK(const ResolvedQuery& query)
       : query_(query), searches_([&query, this] {
-          return PrivateSearch<Best>{Best(query.k, query.min_score), floor_, {}};
+          return PrivateSearch<Best>{Best(query.k, query.min_score), kth_bound_, {}};
         }) {}
 
   // This thread's own.
@@ -62,9 +62,9 @@ class ParallelTopK {
     for (PrivateSearch<Best>& search : searches_) {
       stats.replacements += search.best.num_replacements();
       best.add(search.best);
-      stats.tuples_scored += search.stats.tuples_scored;
-      stats.tuples_by_codes += search.stats.tuples_by_codes;
-      stats.blocks_visited += search.stats.blocks_visited;
+      stats.rows_scored += search.stats.rows_scored;
+      stats.rows_by_codes += search.stats.rows_by_codes;
+      stats.leaves_visited += search.stats.leaves_visited;
       stats.nodes_visited += search.stats.nodes_visited;
       stats.bounds_computed += search.stats.bounds_computed;
       stats.candidates += search.stats.candidates;
@@ -75,7 +75,7 @@ class ParallelTopK {
 
  private:
   const ResolvedQuery& query_;
-  SharedFloor floor_;
+  SharedKthBound kth_bound_;
   tbb::enumerable_thread_specific<PrivateSearch<Best>> searches_;
 };
 

@@ -36,13 +36,13 @@ void share_out(std::size_t count, std::size_t of_a_task, ParallelTopK<Best>& sea
 
 // Visits the leaves of a level-1 node that can have a row for `search`.
 template <typename T, typename Best>
-void visit_reaching(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, NodeRef node,
-                    PrivateSearch<Best>& search) {
+void visit_within_bound(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, NodeRef node,
+                        PrivateSearch<Best>& search) {
   const Frontier::Bounds bounds = bounds_of_children(query, node, search.stats);
   const auto reaches = [&](std::uint32_t child) {
     return !search.best.excludes(bounds[child], node.min_ids()[child]);
   };
-  search.share_floor();
+  search.share_kth_bound();
   std::array<std::uint32_t, kFanOut> reaching;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   std::size_t count = 0;
   for (auto left = children_in_ranges(query.bound, node); left != 0; left &= left - 1) {
@@ -52,7 +52,7 @@ void visit_reaching(const Snapshot& snapshot, const ResolvedQuery& query, FirstL
   for (std::size_t i = 0; i < count; ++i) {
     if (i + kLeavesAhead < count)
       prefetch_leaf<T>(snapshot, query, look, node.children()[reaching[i + kLeavesAhead]], search.best);
-    if (reaches(reaching[i]))  // the floor has risen since
+    if (reaches(reaching[i]))  // the k-th score bound has risen since
       visit_leaf<T>(snapshot, query, look, node.children()[reaching[i]], search.best, search.stats);
   }
 }
@@ -67,7 +67,7 @@ std::vector<Hit> scan_all(const Snapshot& snapshot, const ResolvedQuery& query, 
               for (std::size_t i = begin; i < end; ++i) {
                 if (i + kLeavesAhead < leaves.size())
                   prefetch_leaf<T>(snapshot, query, look, leaves[i + kLeavesAhead], mine.best);
-                mine.share_floor();
+                mine.share_kth_bound();
                 visit_leaf<T>(snapshot, query, look, leaves[i], mine.best, mine.stats);
               }
             });
@@ -75,7 +75,7 @@ std::vector<Hit> scan_all(const Snapshot& snapshot, const ResolvedQuery& query, 
 }
 
 template <typename T, typename Best>
-std::vector<Hit> scan_reaching(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
+std::vector<Hit> pruned_scan(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
   ParallelTopK<Best> searches(query);
   const FirstLook look = first_look_of_scan(snapshot, query);
   const std::vector<std::uint32_t>& nodes = snapshot.order().nodes;
@@ -83,7 +83,7 @@ std::vector<Hit> scan_reaching(const Snapshot& snapshot, const ResolvedQuery& qu
             [&](std::size_t begin, std::size_t end, PrivateSearch<Best>& mine) {
               for (std::size_t i = begin; i < end; ++i) {
                 const NodeRef node = snapshot.node(nodes[i]);
-                if (node.header().level == 1) visit_reaching<T>(snapshot, query, look, node, mine);
+                if (node.header().level == 1) visit_within_bound<T>(snapshot, query, look, node, mine);
               }
             });
   return searches.merge(stats);
@@ -97,11 +97,11 @@ class Seeds {
   Seeds(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats)
       : snapshot_(snapshot), query_(query), stats_(stats), best_(query.k, query.min_score) {}
 
-  double floor(std::size_t num_leaves) {
+  double kth_bound(std::size_t num_leaves) {
     const NodeRef root = snapshot_.node(snapshot_.root);
     const std::size_t of_each = num_leaves / kDescents;
     for (const std::uint32_t child : best_children(root, kDescents)) visit_below(root, child, of_each);
-    return best_.floor();
+    return best_.kth_bound();
   }
   static constexpr std::size_t kDescents = 4;
 
@@ -133,27 +133,28 @@ class Seeds {
 
 }  // namespace
 
-double floor_of_scan(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
-  constexpr std::uint64_t kLeast = 16, kWorthIt = 64;  // few beside all leaves
-  const std::uint64_t num_leaves = kLeast + 2 * query.k / static_cast<std::uint64_t>(snapshot.block_rows);
+double kth_bound_of_scan(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
+  constexpr std::uint64_t kMin = 16, kWorthIt = 64;  // few beside all leaves
+  const std::uint64_t num_leaves = kMin + 2 * query.k / static_cast<std::uint64_t>(snapshot.leaf_rows);
   if (num_leaves * kWorthIt > snapshot.num_leaves) return query.min_score;
-  return visit_value_type(snapshot,
-                          [&]<typename T>(T) { return Seeds<T>(snapshot, query, stats).floor(num_leaves); });
+  return visit_value_type(
+      snapshot, [&]<typename T>(T) { return Seeds<T>(snapshot, query, stats).kth_bound(num_leaves); });
 }
 
 std::vector<Hit> search_scan(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
   return visit_value_type(snapshot, [&]<typename T>(T) {
     ResolvedQuery seeded = query;
-    seeded.min_score = floor_of_scan(snapshot, query, stats);
+    seeded.min_score = kth_bound_of_scan(snapshot, query, stats);
     return query.k < BufferedTopK::kWorthIt ? scan_all<T, TopK>(snapshot, seeded, stats)
                                             : scan_all<T, BufferedTopK>(snapshot, seeded, stats);
   });
 }
 
-std::vector<Hit> search_reaching(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
+std::vector<Hit> search_pruned_scan(const Snapshot& snapshot, const ResolvedQuery& query,
+                                    SearchStats& stats) {
   return visit_value_type(snapshot, [&]<typename T>(T) {
-    return query.k < BufferedTopK::kWorthIt ? scan_reaching<T, TopK>(snapshot, query, stats)
-                                            : scan_reaching<T, BufferedTopK>(snapshot, query, stats);
+    return query.k < BufferedTopK::kWorthIt ? pruned_scan<T, TopK>(snapshot, query, stats)
+                                            : pruned_scan<T, BufferedTopK>(snapshot, query, stats);
   });
 }
 

@@ -34,7 +34,7 @@ class ScoreBuckets {
  public:
   explicit ScoreBuckets(const std::vector<std::vector<Hit>>& parts) : parts_(parts), begins_(parts.size()) {
     const std::size_t num_hits = num_hits_in(parts);
-    size_ = std::clamp<std::size_t>(num_hits / kHitsEach, 1, kMostBuckets);
+    size_ = std::clamp<std::size_t>(num_hits / kHitsEach, 1, kMaxBuckets);
     measure();
     if (!is_usable_) return;
     for_each_part([&](std::size_t p) {
@@ -69,8 +69,8 @@ class ScoreBuckets {
   }
 
  private:
-  static constexpr std::size_t kHitsEach = 16;          // on average
-  static constexpr std::size_t kMostBuckets = 1 << 18;  // a table of them for each part stays small
+  static constexpr std::size_t kHitsEach = 16;         // on average
+  static constexpr std::size_t kMaxBuckets = 1 << 18;  // a table of them for each part stays small
 
   template <typename F>
   void for_each_part(const F& f) const {

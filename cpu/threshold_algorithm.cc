@@ -13,13 +13,13 @@
 namespace culmen::cpu {
 
 SortedLists make_sorted_lists(const Snapshot& snapshot) {
-  const auto block_rows = static_cast<std::uint64_t>(snapshot.block_rows);
-  if (snapshot.leaf_slots * block_rows > std::numeric_limits<std::uint32_t>::max())
+  const auto leaf_rows = static_cast<std::uint64_t>(snapshot.leaf_rows);
+  if (snapshot.leaf_slots * leaf_rows > std::numeric_limits<std::uint32_t>::max())
     throw InvalidArgument("engine ta takes at most 2^32 rows; use bounded or scan");
   std::vector<std::uint32_t> all;
   for (const std::uint32_t leaf : snapshot.order().leaves)
     for (std::uint32_t r = 0; r < snapshot.leaf(leaf).num_rows; ++r)
-      all.push_back(static_cast<std::uint32_t>(leaf * block_rows) + r);
+      all.push_back(static_cast<std::uint32_t>(leaf * leaf_rows) + r);
   SortedLists lists;
   for (int i = 0; i < snapshot.num_attributes(); ++i) {
     std::vector<std::uint32_t>& list = lists.rows.emplace_back(all);
@@ -34,11 +34,11 @@ SortedLists make_sorted_lists(const Snapshot& snapshot) {
 std::vector<Hit> search_ta(const Snapshot& snapshot, const SortedLists& lists, const ResolvedQuery& query,
                            SearchStats& stats) {
   TopK best(query.k, query.min_score);
-  const auto block_rows = static_cast<std::uint64_t>(snapshot.block_rows);
-  std::vector<bool> seen(snapshot.leaf_slots * block_rows);
-  const auto n = static_cast<std::size_t>(snapshot.num_tuples);
+  const auto leaf_rows = static_cast<std::uint64_t>(snapshot.leaf_rows);
+  std::vector<bool> seen(snapshot.leaf_slots * leaf_rows);
+  const auto n = static_cast<std::size_t>(snapshot.num_rows);
   for (std::size_t depth = 0; depth < n; ++depth) {
-    // Rule A: the score's own chain over the values the lists have come down to covers every tuple not yet
+    // Rule A: the score's own chain over the values the lists have come down to covers every row not yet
     // seen.
     double threshold = query.offset;
     for (const Term& term : query.terms) {
@@ -47,18 +47,18 @@ std::vector<Hit> search_ta(const Snapshot& snapshot, const SortedLists& lists, c
       threshold = score_step(threshold, term.weight, snapshot.value(row, term.attribute));
       if (seen[row]) continue;
       seen[row] = true;
-      ++stats.tuples_scored;
+      ++stats.rows_scored;
       if (!passes(snapshot, query, row)) continue;
       const double row_score = score(query.score_terms(), query.offset,
                                      [&](int attribute) { return snapshot.value(row, attribute); });
       best.offer({snapshot.id(row), row_score, row});
     }
     ++stats.bounds_computed;
-    // At equality an unseen tuple may still tie with a smaller id.
-    if (threshold < best.floor()) break;
+    // At equality an unseen row may still tie with a smaller id.
+    if (threshold < best.kth_bound()) break;
   }
   stats.bytes_touched +=
-      stats.tuples_scored * (query.terms.size() + query.where.size()) * snapshot.value_bytes();
+      stats.rows_scored * (query.terms.size() + query.where.size()) * snapshot.value_bytes();
   return best.take_sorted();
 }
 

@@ -1,6 +1,6 @@
 // Engine `ta`: Fagin's threshold algorithm over one sorted list per attribute (Fagin, Lotem & Naor 2003).
 //
-// Goes down the lists of the used attributes in step, scores each tuple when it is first seen, and stops when
+// Goes down the lists of the used attributes in step, scores each row when it is first seen, and stops when
 // there are enough results AND the k-th score is above the score of the values the lists have come down to.
 #pragma once
 
@@ -13,12 +13,12 @@
 
 namespace culmen::cpu {
 
-// Rows (leaf * block_rows + position) by ascending value, one list per attribute.
+// Rows (leaf * leaf_rows + position) by ascending value, one list per attribute.
 struct SortedLists {
   std::vector<std::vector<std::uint32_t>> rows;
 };
 
-// Cost: num_attributes * 4 bytes a tuple and a parallel sort of each attribute. Throws InvalidArgument for an
+// Cost: num_attributes * 4 bytes a row and a parallel sort of each attribute. Throws InvalidArgument for an
 // index with room for 2^32 rows or more.
 SortedLists make_sorted_lists(const Snapshot& snapshot);
 

@@ -30,13 +30,13 @@ class TopK {
   std::size_t size() const { return heap_.size(); }
   std::uint64_t num_replacements() const { return num_replacements_; }
   // The score below which nothing can enter any more: the k-th best so far, or min_score if that is higher.
-  double floor() const { return full() ? std::max(heap_.front().score, min_score_) : min_score_; }
+  double kth_bound() const { return full() ? std::max(heap_.front().score, min_score_) : min_score_; }
   // Others have k rows that reach this score.
-  void raise_floor(double score) { min_score_ = std::max(min_score_, score); }
+  void raise_kth_bound(double score) { min_score_ = std::max(min_score_, score); }
 
   // Whether nothing with a score up to `bound` and ids from `min_id` on can enter. False if bound is NaN.
   bool excludes(double bound, std::int64_t min_id) const {
-    return bound < floor() || (full() && bound == heap_.front().score && min_id >= heap_.front().id);
+    return bound < kth_bound() || (full() && bound == heap_.front().score && min_id >= heap_.front().id);
   }
 
   void offer(const Hit& hit) {

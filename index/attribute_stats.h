@@ -51,8 +51,8 @@ struct BoundUnit {
   // A bound in units as a value, rounded outwards: up for a maximum, down for a minimum.
   double value_outwards(double in_units, bool up) const {
     const double extent = in_units * unit;
-    const double margin = 0x1p-51 * (std::fabs(origin) + std::fabs(extent)) + 0x1p-1070;
-    return origin + extent + (up ? margin : -margin);
+    const double error_bound = 0x1p-51 * (std::fabs(origin) + std::fabs(extent)) + 0x1p-1070;
+    return origin + extent + (up ? error_bound : -error_bound);
   }
 };
 

@@ -1,4 +1,4 @@
-// Which upper and lower bounds a block keeps, and in which row each stands.
+// Which upper and lower bounds a leaf keeps, and in which row each stands.
 //
 // Attributes are cut into groups of at most 8. Rows, each one number per block:
 //   maxima of subset sums   per group 2^size - 1 rows, one for each non-empty subset of its attributes
@@ -19,7 +19,7 @@ namespace culmen {
 inline constexpr int kMaxGroupSize = 8;
 inline constexpr int kMaxGroups = 8;
 
-// Which end of the values in a block a bound is for.
+// Which end of the values in a leaf a bound is for.
 enum class Extreme : int { maximum, minimum };
 
 class BoundLayout {

@@ -39,7 +39,7 @@ struct BoundBasis {
   int num_caps = 0;
 };
 
-// coefficient * (the block's number in bounds row `row`).
+// coefficient * (the leaf's number in bounds row `row`).
 struct BoundTerm {
   std::int32_t row;
   double coefficient;
@@ -52,7 +52,7 @@ struct BoundStart {
   bool exact = false;
   double magnitude = 0;  // no score is larger; a measure of its size
   // More than rounding, of stored maxima too, can lift a bound above the score that it is for.
-  double looseness = 0;
+  double error_bound = 0;
 };
 
 // sum |w_i| max|a_i|, infinite if a score could overflow on the way. Summed like a score: then no score
@@ -81,7 +81,7 @@ CULMEN_HOST_DEVICE inline double best_value(const Term& term, const BoundBasis& 
   const AttributeStats& stats = basis.stats[term.attribute];
   const double best =
       within_ranges(basis.caps, basis.num_caps, term, term.weight > 0 ? stats.maximum : stats.minimum);
-  return std::fmax(std::fmin(best, stats.maximum), stats.minimum);  // whatever is beyond, no tuple is there
+  return std::fmax(std::fmin(best, stats.maximum), stats.minimum);  // whatever is beyond, no row is there
 }
 
 // How a bound covers w * a for one used attribute: by w * anchor, which goes into the base, and by
@@ -95,7 +95,7 @@ struct Coverage {
 // Units are those of the build, while values have come and gone and weights are anybody's. Where the
 // attribute has a place in the chain, unit_weight is normal and w * extent finite; then no stored number can
 // make the bound less than it has to be, nor -infinity or NaN. Elsewhere the anchor is the attribute's best
-// value over the index, whatever the blocks have stored: where w * 2^e is not a normal number, and where the
+// value over the index, whatever the leaves have stored: where w * 2^e is not a normal number, and where the
 // unit has become so large that the least of stored numbers above 0 stands for more than all values are
 // apart. Also where a cap is.
 CULMEN_HOST_DEVICE inline Coverage coverage(const Term& term, const BoundBasis& basis) {
@@ -162,14 +162,14 @@ CULMEN_HOST_DEVICE inline BoundStart bound_start(const ScoreChain& chain, const 
   }
   if (!(start.magnitude <= kLargestMagnitude)) {
     start.base = HUGE_VAL;
-    start.looseness = HUGE_VAL;
+    start.error_bound = HUGE_VAL;
     return start;
   }
   start.exact = bound_is_exact(chain, start.magnitude, basis);
   if (!start.exact) {
     const double roundings = 8.0 * chain.num_terms + 32.0;
     start.base += roundings * 0x1p-53 * start.magnitude + 0x1p-1040;
-    start.looseness = 0x1p-9 * start.magnitude + 0x1p-1000;
+    start.error_bound = 0x1p-9 * start.magnitude + 0x1p-1000;
   }
   return start;
 }

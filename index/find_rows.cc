@@ -26,7 +26,7 @@ std::vector<std::uint64_t> find_rows(const Snapshot& snapshot, std::span<const s
         if (of_leaf[r] < least || of_leaf[r] > most) continue;  // before a look-up, which costs more
         const auto wanted = found.find(of_leaf[r]);
         if (wanted != found.end())
-          wanted->second = leaves[i] * static_cast<std::uint64_t>(snapshot.block_rows) + r;
+          wanted->second = leaves[i] * static_cast<std::uint64_t>(snapshot.leaf_rows) + r;
       }
     }
   });

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "index/blocks.h"
+#include "index/slot_arena.h"
 
 namespace culmen {
 namespace {
@@ -29,39 +29,39 @@ void write_column(const T* column, std::size_t num_rows, double minimum, double 
 
 // codes: [num_attributes][num_code_words]
 template <typename T>
-void write_codes(const Blocks& blocks, std::size_t leaf, std::size_t num_rows, std::uint16_t* codes) {
-  const BlockShape& shape = blocks.shape();
-  const T* values = reinterpret_cast<const T*>(blocks.values(leaf));
-  const T* corners = reinterpret_cast<const T*>(blocks.corners(leaf));
-  const std::size_t num_words = num_code_words(shape.block_rows);
+void write_codes(const SlotArena& arena, std::size_t leaf, std::size_t num_rows, std::uint16_t* codes) {
+  const LeafShape& shape = arena.shape();
+  const T* values = reinterpret_cast<const T*>(arena.values(leaf));
+  const T* zone_map = reinterpret_cast<const T*>(arena.zone_map(leaf));
+  const std::size_t num_words = num_code_words(shape.leaf_rows);
   for (std::size_t i = 0; i < shape.num_attributes; ++i) {
-    const auto corner = [&](Corner which) {
-      return static_cast<double>(corners[static_cast<std::size_t>(which) * shape.num_attributes + i]);
+    const auto zone_vector = [&](Extreme which) {
+      return static_cast<double>(zone_map[static_cast<std::size_t>(which) * shape.num_attributes + i]);
     };
-    const double minimum = corner(Corner::minimum);
-    write_column(values + i * shape.block_rows, num_rows, minimum,
-                 code_step(minimum, corner(Corner::maximum)), codes + i * num_words, num_words);
+    const double minimum = zone_vector(Extreme::minimum);
+    write_column(values + i * shape.leaf_rows, num_rows, minimum,
+                 code_step(minimum, zone_vector(Extreme::maximum)), codes + i * num_words, num_words);
   }
 }
 
-void write_codes(const Blocks& blocks, std::size_t leaf, std::size_t num_rows, std::uint16_t* codes) {
-  if (blocks.shape().value_bytes == sizeof(float)) {
-    write_codes<float>(blocks, leaf, num_rows, codes);
+void write_codes(const SlotArena& arena, std::size_t leaf, std::size_t num_rows, std::uint16_t* codes) {
+  if (arena.shape().value_bytes == sizeof(float)) {
+    write_codes<float>(arena, leaf, num_rows, codes);
   } else {
-    write_codes<double>(blocks, leaf, num_rows, codes);
+    write_codes<double>(arena, leaf, num_rows, codes);
   }
 }
 
 }  // namespace
 
-void write_leaf_codes(Blocks& blocks, std::size_t leaf, std::size_t num_rows) {
-  write_codes(blocks, leaf, num_rows, blocks.codes(leaf));
+void write_leaf_codes(SlotArena& arena, std::size_t leaf, std::size_t num_rows) {
+  write_codes(arena, leaf, num_rows, arena.codes(leaf));
 }
 
-bool are_leaf_codes(const Blocks& blocks, std::size_t leaf, std::size_t num_rows) {
-  std::vector<std::uint16_t> codes(blocks.shape().code_words());
-  write_codes(blocks, leaf, num_rows, codes.data());
-  return std::equal(codes.begin(), codes.end(), blocks.codes(leaf));
+bool are_leaf_codes(const SlotArena& arena, std::size_t leaf, std::size_t num_rows) {
+  std::vector<std::uint16_t> codes(arena.shape().code_words());
+  write_codes(arena, leaf, num_rows, codes.data());
+  return std::equal(codes.begin(), codes.end(), arena.codes(leaf));
 }
 
 }  // namespace culmen

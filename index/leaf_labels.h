@@ -7,22 +7,22 @@
 #include <string_view>
 
 #include "culmen/error.h"
-#include "index/blocks.h"
+#include "index/slot_arena.h"
 
 namespace culmen {
 
 // label(r) is the label of row r < num_rows.
 template <typename Label>
-void write_labels(Blocks& blocks, std::size_t leaf, std::size_t num_rows, const Label& label) {
+void write_labels(SlotArena& arena, std::size_t leaf, std::size_t num_rows, const Label& label) {
   std::uint64_t text_bytes = 0;
   for (std::size_t r = 0; r < num_rows; ++r) text_bytes += label(r).size();
   if (text_bytes > std::numeric_limits<std::uint32_t>::max())
-    throw InputError("labels of one block exceed 4 GiB");
-  const std::span<std::byte> room = blocks.allocate_labels(leaf, text_bytes);
+    throw InputError("labels of one leaf exceed 4 GiB");
+  const std::span<std::byte> room = arena.allocate_labels(leaf, text_bytes);
   auto* ends = reinterpret_cast<std::uint32_t*>(room.data());
-  auto* text = reinterpret_cast<char*>(room.data() + blocks.shape().label_end_bytes());
+  auto* text = reinterpret_cast<char*>(room.data() + arena.shape().label_end_bytes());
   const char* const start = text;
-  for (std::size_t r = 0; r < blocks.shape().block_rows; ++r) {
+  for (std::size_t r = 0; r < arena.shape().leaf_rows; ++r) {
     if (r < num_rows) text = std::copy_n(label(r).data(), label(r).size(), text);
     ends[r] = static_cast<std::uint32_t>(text - start);
   }

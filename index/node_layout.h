@@ -20,11 +20,11 @@ struct LeafHeader {
   std::uint64_t version = 0;  // that the leaf is new in; 0: older than this process's memory of it
 };
 
-// Corners of a leaf or a node, each [num_attributes] values of the stored type: attribute-wise over all of its rows.
-enum class Corner : int { maximum, minimum };
-inline constexpr int kNumCorners = 2;
+// Vectors of a zone map, in the order of Extreme: the maximum and the minimum of each attribute over all rows of a leaf
+// or below a node. Each has [num_attributes] values of the stored type.
+inline constexpr int kZoneVectors = 2;
 
-// An inner node, `stride_bytes` long: NodeHeader, child ids, their smallest tuple ids, then the bounds rows.
+// An inner node, `stride_bytes` long: NodeHeader, child ids, their smallest row ids, then the bounds rows.
 struct NodeHeader {
   std::uint32_t num_children = 0;
   std::uint32_t level = 0;  // 1: children are leaves

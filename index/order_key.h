@@ -1,5 +1,5 @@
-// Order keys, and the arithmetic that leads from a tuple to its key, for host and device alike: both put a
-// tuple into the same place. What the levels of a partitioner are stands in index/partitioner.h.
+// Order keys, and the arithmetic that leads from a row to its key, for host and device alike: both put a
+// row into the same place. What the levels of a partitioner are stands in index/partitioner.h.
 #pragma once
 
 #include <cmath>
@@ -10,8 +10,8 @@
 
 namespace culmen {
 
-// Where a tuple stands: ascending by key, then by id. From the top bit: partition (20 bits), largest scaled
-// attribute (30, descending), sum of scaled attributes, none of them above 1 (14, descending). The sum puts alike tuples together
+// Where a row stands: ascending by key, then by id. From the top bit: partition (20 bits), largest scaled
+// attribute (30, descending), sum of scaled attributes, none of them above 1 (14, descending). The sum puts alike rows together
 // where the largest attribute is the same for many, as in tables full of ties.
 using OrderKey = std::uint64_t;
 inline constexpr int kPartitionBits = 20;
@@ -36,7 +36,7 @@ CULMEN_HOST_DEVICE inline std::uint64_t descending_bits(float zero_to_two) {
   return kLast - (bits < kLast ? bits : kLast);
 }
 
-// Where a tuple stands within its partition: ascending. `largest` is the largest scaled attribute, from 0 on, `mean` that
+// Where a row stands within its partition: ascending. `largest` is the largest scaled attribute, from 0 on, `mean` that
 // of all of them, each cut off at 1. What lies beyond the range, as the values of a column that always rises, is ordered
 // too: by 2 - 1 / largest, which is below 2.
 CULMEN_HOST_DEVICE inline OrderKey pack_order(double largest, double mean) {
@@ -85,13 +85,13 @@ CULMEN_HOST_DEVICE inline std::uint64_t rank_of_cut(std::size_t level, std::uint
   return level == 0 ? num_rows - (num_rows >> part) : part * num_rows / parts;
 }
 
-// What is cut of a tuple; infinity where both are 0.
+// What is cut of a row; infinity where both are 0.
 CULMEN_HOST_DEVICE inline double cut_ratio(double upper, double lower) {
   const double ratio = upper / lower;
   return ratio >= 0 ? ratio : HUGE_VAL;
 }
 
-// The number, on this level, of the part of a tuple that was in `partition` so far.
+// The number, on this level, of the part of a row that was in `partition` so far.
 // cuts: of the level; part p's are cuts[p * (parts - 1)] and on, ascending.
 CULMEN_HOST_DEVICE inline std::uint32_t refined(std::uint32_t partition, const PartitionLevel& level,
                                                 const double* cuts, double upper, double lower) {

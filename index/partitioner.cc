@@ -21,8 +21,8 @@ namespace {
 constexpr std::uint32_t kShells = 7;
 
 // Of the tree of later cuts.
-constexpr std::uint32_t kMostDepth = 2 * Partitioner::kMostLaterDepth;
-constexpr std::size_t kMostCutsOfNode = 1024;
+constexpr std::uint32_t kMaxDepth = 2 * Partitioner::kMaxLaterDepth;
+constexpr std::size_t kMaxCutsOfNode = 1024;
 
 double square(double x) {
   return x * x;
@@ -30,18 +30,18 @@ double square(double x) {
 
 }  // namespace
 
-// What the levels cut on: a tuple r is beyond a cut in coordinate c if upper(r, c) >= cut * lower(r, c).
+// What the levels cut on: a row r is beyond a cut in coordinate c if upper(r, c) >= cut * lower(r, c).
 struct Partitioner::Coordinates {
-  TupleChunk scaled;
+  RowChunk scaled;
   std::vector<double> sum;
-  TupleChunk upper, lower;  // of angles, from coordinate 1 on; random: empty
+  RowChunk upper, lower;  // of angles, from coordinate 1 on; random: empty
 
-  Coordinates(TupleChunk x, Partitioning kind)
+  Coordinates(RowChunk x, Partitioning kind)
       : scaled(std::move(x)),
-        upper(kind == Partitioning::random ? 0 : scaled.num_tuples(), scaled.num_attributes()),
+        upper(kind == Partitioning::random ? 0 : scaled.num_rows(), scaled.num_attributes()),
         lower(upper) {
     // Attribute by attribute, so that the order of a sum is ours and not the vector width's.
-    const std::size_t n = scaled.num_tuples(), d = scaled.num_attributes();
+    const std::size_t n = scaled.num_rows(), d = scaled.num_attributes();
     sum.assign(scaled.attribute(0).begin(), scaled.attribute(0).end());
     for (std::size_t i = 1; i < d; ++i)
       add(
@@ -100,10 +100,9 @@ namespace {
 // rows tell. If that is next to nothing beside all of its range, as where tails are heavy, or most rows are alike in half
 // of the attributes, as where most values are 0, halves would be as wide as the whole: then by `angle`, unless that is 0.
 // `scaled`: 0 to 1.
-std::uint8_t coordinate_of(const TupleChunk& scaled, std::span<const std::uint32_t> rows,
-                           std::uint32_t angle) {
+std::uint8_t coordinate_of(const RowChunk& scaled, std::span<const std::uint32_t> rows, std::uint32_t angle) {
   constexpr std::size_t kEnough = 256;
-  constexpr double kLeastPart = 1.0 / 16;
+  constexpr double kMinPart = 1.0 / 16;
   const std::size_t step = (rows.size() + kEnough - 1) / kEnough, d = scaled.num_attributes();
   std::vector<double> values;
   double widest = -1, range = 0;
@@ -120,7 +119,7 @@ std::uint8_t coordinate_of(const TupleChunk& scaled, std::span<const std::uint32
     range = values.back() - values.front();
     attribute = i;
   }
-  const bool parts = widest > kLeastPart * range && 2 * num_alike < d;
+  const bool parts = widest > kMinPart * range && 2 * num_alike < d;
   return static_cast<std::uint8_t>(parts || angle == 0 ? attribute : kFirstAngle + angle);
 }
 
@@ -142,10 +141,10 @@ void Partitioner::set_inverse() {
   }
 }
 
-TupleChunk Partitioner::scaled(const TupleChunk& tuples) const {
-  TupleChunk result(tuples.num_tuples(), tuples.num_attributes());
-  for (std::size_t i = 0; i < tuples.num_attributes(); ++i)
-    std::ranges::transform(tuples.attribute(i), result.attribute(i).begin(),
+RowChunk Partitioner::scaled(const RowChunk& chunk) const {
+  RowChunk result(chunk.num_rows(), chunk.num_attributes());
+  for (std::size_t i = 0; i < chunk.num_attributes(); ++i)
+    std::ranges::transform(chunk.attribute(i), result.attribute(i).begin(),
                            [&](double value) { return scaled(value, i); });
   return result;
 }
@@ -158,13 +157,13 @@ Partitioner Partitioner::random(std::span<const AttributeStats> stats, std::uint
 }
 
 Partitioner Partitioner::from_sample(Partitioning kind, std::span<const AttributeStats> stats,
-                                     std::vector<std::int32_t> splits, const TupleChunk& sample) {
+                                     std::vector<std::int32_t> splits, const RowChunk& sample) {
   Partitioner result;
   result.kind_ = kind;
   result.set_scale(stats);
   result.splits_ = std::move(splits);
   const Coordinates coordinates(result.scaled(sample), kind);
-  std::vector<std::uint32_t> partition(sample.num_tuples(), 0);
+  std::vector<std::uint32_t> partition(sample.num_rows(), 0);
   const std::vector<PartitionLevel> levels = result.levels();
   for (std::size_t n = 0; n < levels.size(); ++n) {
     result.cut_level(coordinates, levels[n], n, Parts(partition, result.num_partitions_));
@@ -206,7 +205,7 @@ void Partitioner::cut_level(const Coordinates& coordinates, const PartitionLevel
   });
 }
 
-// Replaces the number of each tuple's part by that of its part at this level.
+// Replaces the number of each row's part by that of its part at this level.
 void Partitioner::refine(const Coordinates& coordinates, const PartitionLevel& level,
                          std::span<std::uint32_t> partition) const {
   const double* const cuts = cuts_.data() + level.first_cut;
@@ -236,10 +235,10 @@ std::vector<PartitionLevel> partition_levels(Partitioning kind, std::span<const 
   return levels;
 }
 
-void Partitioner::keys(const TupleChunk& tuples, std::uint64_t first_row, std::uint64_t num_rows,
+void Partitioner::keys(const RowChunk& chunk, std::uint64_t first_row, std::uint64_t num_rows,
                        std::span<OrderKey> out) const {
-  const Coordinates coordinates(scaled(tuples), kind_);
-  const std::size_t rows = tuples.num_tuples();
+  const Coordinates coordinates(scaled(chunk), kind_);
+  const std::size_t rows = chunk.num_rows();
   std::vector<std::uint32_t> partition(rows, 0);
   if (kind_ == Partitioning::random) {
     for (std::size_t r = 0; r < rows; ++r)
@@ -247,16 +246,16 @@ void Partitioner::keys(const TupleChunk& tuples, std::uint64_t first_row, std::u
                                                 num_partitions_ / num_rows);
   }
   for (const PartitionLevel& level : levels()) refine(coordinates, level, partition);
-  if (!later_cuts_.empty())
+  if (!late_splits_.empty())
     for (std::size_t r = 0; r < rows; ++r)
-      partition[r] = later_partition(partition[r], [&](std::size_t i) { return tuples(r, i); });
+      partition[r] = later_partition(partition[r], [&](std::size_t i) { return chunk(r, i); });
   std::vector<double> largest(rows, 0.0);
-  for (std::size_t i = 0; i < tuples.num_attributes(); ++i) {
-    const std::span<const double> values = tuples.attribute(i);
+  for (std::size_t i = 0; i < chunk.num_attributes(); ++i) {
+    const std::span<const double> values = chunk.attribute(i);
     for (std::size_t r = 0; r < rows; ++r)
       largest[r] = std::max(largest[r], scaled_value(values[r], minimum_[i], inverse_[i]));
   }
-  const auto num_attributes = static_cast<double>(tuples.num_attributes());
+  const auto num_attributes = static_cast<double>(chunk.num_attributes());
   for (std::size_t r = 0; r < rows; ++r)
     out[r] = key_in(partition[r], pack_order(largest[r], coordinates.sum[r] / num_attributes));
 }
@@ -305,48 +304,48 @@ std::vector<std::int32_t> choose_splits(Partitioning kind, int num_attributes, s
 
 // ---- Later cuts
 
-Partitioner Partitioner::with(std::span<const LaterCut> cuts) const {
+Partitioner Partitioner::with(std::span<const LateSplit> cuts) const {
   Partitioner result = *this;
   if (cuts.empty()) return result;
   result.cut_node_of_.resize(num_partitions(), kNone);
   result.cut_node_above_.resize(num_partitions(), kNone);
-  for (const LaterCut& cut : cuts) {
+  for (const LateSplit& cut : cuts) {
     if (!result.can_add(cut)) throw InvalidArgument("a later cut of the partitioner does not fit");
     result.add(cut);
   }
   return result;
 }
 
-bool Partitioner::can_add(const LaterCut& cut) const {
+bool Partitioner::can_add(const LateSplit& cut) const {
   if (kind_ == Partitioning::random || cut.partition >= num_partitions() ||
       num_partitions() == kMaxPartitions || cut.attribute >= minimum_.size() || !std::isfinite(cut.cut))
     return false;
   const std::uint32_t above = cut_node_above_[cut.partition];
   if (above == kNone) return true;
   const CutNode& node = cut_nodes_[above];
-  if (node.attribute != cut.attribute) return node.depth < kMostDepth;
+  if (node.attribute != cut.attribute) return node.depth < kMaxDepth;
   // Between those beside the partition.
   const auto after = std::upper_bound(node.cuts.begin(), node.cuts.end(), cut.cut);
   return node.children[static_cast<std::size_t>(after - node.cuts.begin())] == cut.partition &&
          (after == node.cuts.begin() || *(after - 1) < cut.cut) &&
-         (joins_node_above(cut) || node.depth < kMostDepth);
+         (joins_node_above(cut) || node.depth < kMaxDepth);
 }
 
 bool Partitioner::can_be_cut(std::uint32_t partition) const {
   if (kind_ == Partitioning::random) return false;
-  const std::uint32_t above = later_cuts_.empty() ? kNone : cut_node_above_[partition];
-  return above == kNone || cut_nodes_[above].depth <= kMostDepth - kMostLaterDepth;
+  const std::uint32_t above = late_splits_.empty() ? kNone : cut_node_above_[partition];
+  return above == kNone || cut_nodes_[above].depth <= kMaxDepth - kMaxLaterDepth;
 }
 
-bool Partitioner::joins_node_above(const LaterCut& cut) const {
+bool Partitioner::joins_node_above(const LateSplit& cut) const {
   const std::uint32_t above = cut_node_above_[cut.partition];
   return above != kNone && cut_nodes_[above].attribute == cut.attribute &&
-         cut_nodes_[above].cuts.size() < kMostCutsOfNode;
+         cut_nodes_[above].cuts.size() < kMaxCutsOfNode;
 }
 
-void Partitioner::add(const LaterCut& cut) {
+void Partitioner::add(const LateSplit& cut) {
   const std::uint32_t above = cut_node_above_[cut.partition], fresh = num_partitions();
-  later_cuts_.push_back(cut);
+  late_splits_.push_back(cut);
   cut_node_of_.push_back(kNone);
   if (joins_node_above(cut)) {
     CutNode& node = cut_nodes_[above];
@@ -372,16 +371,16 @@ void Partitioner::add(const LaterCut& cut) {
 std::vector<std::uint32_t> Partitioner::origins() const {
   std::vector<std::uint32_t> origins(num_partitions_);
   std::iota(origins.begin(), origins.end(), 0U);
-  for (const LaterCut& cut : later_cuts_) origins.push_back(origins[cut.partition]);
+  for (const LateSplit& cut : late_splits_) origins.push_back(origins[cut.partition]);
   return origins;
 }
 
 std::vector<std::uint32_t> Partitioner::order() const {
   std::vector<std::uint32_t> next(num_partitions());
   for (std::uint32_t p = 0; p < num_partitions_; ++p) next[p] = p + 1;
-  for (std::size_t c = 0; c < later_cuts_.size(); ++c) {
+  for (std::size_t c = 0; c < late_splits_.size(); ++c) {
     const auto fresh = num_partitions_ + static_cast<std::uint32_t>(c);
-    next[fresh] = std::exchange(next[later_cuts_[c].partition], fresh);
+    next[fresh] = std::exchange(next[late_splits_[c].partition], fresh);
   }
   std::vector<std::uint32_t> order;
   for (std::uint32_t p = 0; order.size() < next.size(); p = next[p]) order.push_back(p);

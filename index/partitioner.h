@@ -1,4 +1,4 @@
-// Partitioners: which part of the table a tuple belongs to, and where in the part's order it stands.
+// Partitioners: which part of the table a row belongs to, and where in the part's order it stands.
 //
 // kd and angle: level by level. Level 0 cuts the table into shells by the sum of the scaled attributes, each half as
 // large as the one below: what the best rows of most queries share is a high sum, and there the leaves are to be the
@@ -6,11 +6,11 @@
 //
 // kd: the next levels halve each part by its own widest attribute (Bentley's k-d tree, CACM 1975; the widest: Friedman,
 // Bentley and Finkel, TOMS 1977), or by an angle where no attribute spreads.
-// angle (GTA, section 3.3): they cut by angles in turn. Seen from the best corner of the scaled table, y_i = 1 - x_i,
+// angle (GTA, section 3.3): they cut by angles in turn. Seen from the best zone vector of the scaled table, y_i = 1 - x_i,
 // these are
 //   tan^2(phi_i) = (y_(i+1)^2 + ... + y_d^2) / y_i^2.
 // Cuts are compared as y_(i+1)^2 + ... >= cut * y_i^2: only operations that IEEE 754 rounds exactly, so every machine
-// puts a tuple into the same partition.
+// puts a row into the same partition.
 // random: by position in the table.
 //
 // A partition that changes have made large is cut in two by one attribute (later cuts). Its upper part, from the cut on,
@@ -26,7 +26,7 @@
 #include "culmen/schema.h"
 #include "index/attribute_stats.h"
 #include "index/order_key.h"
-#include "index/tuple_chunk.h"
+#include "index/row_chunk.h"
 
 namespace culmen {
 
@@ -35,12 +35,12 @@ std::vector<PartitionLevel> partition_levels(Partitioning kind, std::span<const 
                                              std::size_t num_attributes);
 
 // Cuts `partition`, as it is by then: values of the attribute from `cut` on go to a new one.
-struct LaterCut {
+struct LateSplit {
   std::uint32_t partition = 0;
   std::uint32_t attribute = 0;
   double cut = 0;
 
-  friend bool operator==(const LaterCut&, const LaterCut&) = default;
+  friend bool operator==(const LateSplit&, const LateSplit&) = default;
 };
 
 class Partitioner {
@@ -50,35 +50,35 @@ class Partitioner {
   // Kind kd or angle. Level i cuts each part into splits[i]; 1 at level 0: no shells. No level: one partition. Cuts are
   // from a sample of the table.
   static Partitioner from_sample(Partitioning kind, std::span<const AttributeStats> stats,
-                                 std::vector<std::int32_t> splits, const TupleChunk& sample);
+                                 std::vector<std::int32_t> splits, const RowChunk& sample);
   static Partitioner random(std::span<const AttributeStats> stats, std::uint32_t num_partitions);
   // From its stored parts, checked: throws InvalidArgument if they do not fit together.
   static Partitioner restore(Partitioning kind, std::vector<double> minimum, std::vector<double> maximum,
                              std::vector<std::int32_t> splits, std::vector<double> cuts,
                              std::vector<std::uint8_t> own_coordinates, std::uint32_t num_partitions);
   // This one and more cuts, which come in order. Throws InvalidArgument if one of them does not fit.
-  Partitioner with(std::span<const LaterCut> cuts) const;
+  Partitioner with(std::span<const LateSplit> cuts) const;
 
-  // Keys of tuples. `first_row` and `num_rows` of the table matter to `random` only.
-  void keys(const TupleChunk& tuples, std::uint64_t first_row, std::uint64_t num_rows,
+  // Keys of chunk. `first_row` and `num_rows` of the table matter to `random` only.
+  void keys(const RowChunk& chunk, std::uint64_t first_row, std::uint64_t num_rows,
             std::span<OrderKey> out) const;
 
-  // The bits of a tuple's key behind the partition. value(i) is attribute i.
+  // The bits of a row's key behind the partition. value(i) is attribute i.
   template <typename Value>
   OrderKey order_of(const Value& value) const;
 
   Partitioning kind() const { return kind_; }
   std::uint32_t num_partitions() const {
-    return num_partitions_ + static_cast<std::uint32_t>(later_cuts_.size());
+    return num_partitions_ + static_cast<std::uint32_t>(late_splits_.size());
   }
-  const std::vector<LaterCut>& later_cuts() const { return later_cuts_; }
+  const std::vector<LateSplit>& late_splits() const { return late_splits_; }
   // Of each partition, the one that the levels made and that it was cut from; of those that they made, itself.
   std::vector<std::uint32_t> origins() const;
-  // Where the later cuts send a tuple that the levels put into `partition`. value(i) is attribute i.
+  // Where the later cuts send a row that the levels put into `partition`. value(i) is attribute i.
   template <typename Value>
   std::uint32_t later_partition(std::uint32_t partition, const Value& value) const;
   // Later cuts within later cuts by other attributes: more would only make rows slow to place.
-  static constexpr int kMostLaterDepth = 32;
+  static constexpr int kMaxLaterDepth = 32;
   // Whether a partition can be cut so deep once more.
   bool can_be_cut(std::uint32_t partition) const;
   // All partitions in the tree's order: by number, each one cut off behind what it was cut from.
@@ -103,10 +103,10 @@ class Partitioner {
   double scaled(double value, std::size_t attribute) const {
     return scaled_to_one(value, minimum_[attribute], inverse_[attribute]);
   }
-  TupleChunk scaled(const TupleChunk& tuples) const;
-  bool can_add(const LaterCut& cut) const;
-  void add(const LaterCut& cut);
-  bool joins_node_above(const LaterCut& cut) const;
+  RowChunk scaled(const RowChunk& chunk) const;
+  bool can_add(const LateSplit& cut) const;
+  void add(const LateSplit& cut);
+  bool joins_node_above(const LateSplit& cut) const;
 
   Partitioning kind_ = Partitioning::random;
   std::uint32_t num_partitions_ = 1;       // before later cuts
@@ -115,7 +115,7 @@ class Partitioner {
   std::vector<std::int32_t> splits_;  // [num levels] parts that each part is cut into; >= 2 but at level 0
   std::vector<double> cuts_;          // level by level, part by part: splits[level] - 1 ascending cuts
   std::vector<std::uint8_t> own_coordinates_;  // kd: of each cut, as of order_key.h; of shells 0
-  std::vector<LaterCut> later_cuts_;
+  std::vector<LateSplit> late_splits_;
 
   // The later cuts as a tree. Those on one attribute that follow each other stand in one node, however many: where a
   // column always rises, it is always the last part that is cut again.
@@ -145,7 +145,7 @@ OrderKey Partitioner::order_of(const Value& value) const {
 
 template <typename Value>
 std::uint32_t Partitioner::later_partition(std::uint32_t partition, const Value& value) const {
-  std::uint32_t next = later_cuts_.empty() ? kNone : cut_node_of_[partition];
+  std::uint32_t next = late_splits_.empty() ? kNone : cut_node_of_[partition];
   if (next == kNone) return partition;
   while (true) {
     const CutNode& node = cut_nodes_[next];

@@ -1,8 +1,8 @@
 // The score, by definition (docs/contract.md): one fma per used attribute, in attribute order, in binary64.
 //
 // The oracle, every SIMD path and every kernel run exactly this chain, so all engines return the same bits.
-// Each step is monotone in the attribute, also after rounding: the chain over a block's maxima (minima where
-// the weight is negative) is never below the chain of a tuple in the block, with no margin at all.
+// Each step is monotone in the attribute, also after rounding: the chain over a leaf's maxima (minima where
+// the weight is negative) is never below the chain of a row in the leaf, with no error bound at all.
 #pragma once
 
 #include <cmath>
@@ -31,7 +31,7 @@ CULMEN_HOST_DEVICE inline double score_finish(double accumulator) {
   return accumulator + 0.0;
 }
 
-// value_of(attribute) -> the tuple's value; `offset` is 0 but for Scale::minmax.
+// value_of(attribute) -> the row's value; `offset` is 0 but for Scale::minmax.
 template <typename ValueOf>
 CULMEN_HOST_DEVICE double score(std::span<const Term> terms, double offset, ValueOf&& value_of) {
   double accumulator = offset;

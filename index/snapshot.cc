@@ -1,6 +1,6 @@
 #include "index/snapshot.h"
 
-#include "base/exclusively.h"
+#include "base/lock_isolated.h"
 #include "index/thresholds.h"
 
 namespace culmen {
@@ -55,15 +55,15 @@ TreeOrder walk(const Snapshot& s) {
 }  // namespace
 
 double Snapshot::value(std::uint64_t row, int attribute) const {
-  const auto leaf_rows = static_cast<std::uint64_t>(block_rows);
+  const auto leaf_rows = static_cast<std::uint64_t>(this->leaf_rows);
   const std::size_t position = static_cast<std::size_t>(attribute) * leaf_rows + row % leaf_rows;
   return visit_value_type(
       *this, [&]<typename T>(T) { return static_cast<double>(leaf_values<T>(row / leaf_rows)[position]); });
 }
 
 std::string_view Snapshot::label(std::uint64_t row) const {
-  const auto leaf_rows = static_cast<std::uint64_t>(block_rows);
-  return blocks->label(row / leaf_rows, row % leaf_rows);
+  const auto leaf_rows = static_cast<std::uint64_t>(this->leaf_rows);
+  return arena->label(row / leaf_rows, row % leaf_rows);
 }
 
 const TreeOrder& Snapshot::order() const {
@@ -72,7 +72,7 @@ const TreeOrder& Snapshot::order() const {
 }
 
 const Thresholds& Snapshot::thresholds() const {
-  exclusively(thresholds_mutex_, [this] {
+  lock_isolated(thresholds_mutex_, [this] {
     if (thresholds_ == nullptr) thresholds_ = std::make_shared<const Thresholds>(*this);
   });
   return *thresholds_;

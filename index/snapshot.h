@@ -1,9 +1,9 @@
 // Snapshot: one immutable version of an index, as all engines read it.
 //
-// Tuples stand in leaves (ODT blocks) with room for `block_rows` rows, attribute-major, oriented
+// Rows stand in leaves (ODT leaves) with room for `leaf_rows` rows, attribute-major, oriented
 // (index/attribute_stats.h). Above them stand levels of inner nodes; a node keeps the bounds of each of its
 // children, so that whether a child is worth a visit is known without touching it. Leaves and nodes are slots
-// of memory that versions share (index/blocks.h); the tree says which of them are this version's, and its
+// of memory that versions share (index/slot_arena.h); the tree says which of them are this version's, and its
 // order is key order: (partition, order key descending, id).
 #pragma once
 
@@ -19,15 +19,15 @@
 #include <utility>
 #include <vector>
 
-#include "index/blocks.h"
-#include "index/index_facts.h"
+#include "index/index_metadata.h"
 #include "index/node_layout.h"
+#include "index/slot_arena.h"
 
 namespace culmen {
 
 class Thresholds;
 
-inline constexpr int kMaxBlockRows = 4096;
+inline constexpr int kMaxLeafRows = 4096;
 static_assert(kMaxGroups * kMaxGroupSize >= kMaxAttributes);
 
 // The slots of a tree in its order.
@@ -54,55 +54,57 @@ class VersionPin {
   std::shared_ptr<std::atomic<bool>> over_;
 };
 
-// The tree of a version: what of the blocks, which versions share, is its own. No node: an empty index.
+// The tree of a version: what of the leaves, which versions share, is its own. No node: an empty index.
 struct TreeRoot {
-  std::shared_ptr<Blocks> blocks;
+  std::shared_ptr<SlotArena> arena;
   std::uint32_t root = 0;
   int height = 0;  // levels of inner nodes
   std::uint64_t num_leaves = 0;
   std::uint64_t num_nodes = 0;
-  std::uint64_t leaf_slots = 0, node_slots = 0;  // of `blocks`, that this version may refer to
+  std::uint64_t leaf_slots = 0, node_slots = 0;  // of `leaves`, that this version may refer to
 };
 
-struct Snapshot : IndexFacts, TreeRoot {
+struct Snapshot : IndexMetadata, TreeRoot {
   Snapshot() = default;
-  explicit Snapshot(const IndexFacts& facts, const TreeRoot& tree = {}) : IndexFacts(facts), TreeRoot(tree) {}
+  explicit Snapshot(const IndexMetadata& metadata, const TreeRoot& tree = {})
+      : IndexMetadata(metadata), TreeRoot(tree) {}
 
   const TreeRoot& tree() const { return *this; }
 
   VersionPin pin;
 
   // For those who have to know when it is over.
-  Blocks::OlderVersion as_older() const { return {version, pin.over()}; }
+  SlotArena::OlderVersion as_older() const { return {version, pin.over()}; }
 
   // Bytes of all leaves and nodes that are in use, without labels.
   std::uint64_t tree_bytes() const {
-    const BlockShape shape = block_shape();
+    const LeafShape shape = leaf_shape();
     const std::uint64_t leaf_bytes = sizeof(LeafHeader) + shape.leaf_bytes() +
-                                     shape.block_rows * sizeof(std::int64_t) +
-                                     kNumCorners * shape.corner_bytes();
-    return num_leaves * leaf_bytes + num_nodes * (blocks->node_bytes() + kNumCorners * shape.corner_bytes());
+                                     shape.leaf_rows * sizeof(std::int64_t) +
+                                     kZoneVectors * shape.zone_vector_bytes();
+    return num_leaves * leaf_bytes +
+           num_nodes * (arena->node_bytes() + kZoneVectors * shape.zone_vector_bytes());
   }
 
-  const LeafHeader& leaf(std::size_t leaf) const { return std::as_const(*blocks).leaf(leaf); }
-  NodeRef node(std::size_t node) const { return blocks->node(node); }
+  const LeafHeader& leaf(std::size_t leaf) const { return std::as_const(*arena).leaf(leaf); }
+  NodeRef node(std::size_t node) const { return arena->node(node); }
   template <typename T>
   const T* leaf_values(std::size_t leaf) const {
-    return reinterpret_cast<const T*>(std::as_const(*blocks).values(leaf));
+    return reinterpret_cast<const T*>(std::as_const(*arena).values(leaf));
   }
   template <typename T>
-  const T* corner(std::size_t leaf, Corner which) const {
-    return reinterpret_cast<const T*>(std::as_const(*blocks).corners(leaf)) +
+  const T* zone_vector(std::size_t leaf, Extreme which) const {
+    return reinterpret_cast<const T*>(std::as_const(*arena).zone_map(leaf)) +
            static_cast<std::size_t>(which) * attributes.size();
   }
   template <typename T>
-  const T* node_corner(std::size_t node, Corner which) const {
-    return reinterpret_cast<const T*>(std::as_const(*blocks).node_corners(node)) +
+  const T* node_zone_vector(std::size_t node, Extreme which) const {
+    return reinterpret_cast<const T*>(std::as_const(*arena).node_zone_map(node)) +
            static_cast<std::size_t>(which) * attributes.size();
   }
-  const std::uint16_t* leaf_codes(std::size_t leaf) const { return std::as_const(*blocks).codes(leaf); }
-  const std::int64_t* leaf_ids(std::size_t leaf) const { return std::as_const(*blocks).ids(leaf); }
-  // These take row = leaf * block_rows + position in the leaf.
+  const std::uint16_t* leaf_codes(std::size_t leaf) const { return std::as_const(*arena).codes(leaf); }
+  const std::int64_t* leaf_ids(std::size_t leaf) const { return std::as_const(*arena).ids(leaf); }
+  // These take row = leaf * leaf_rows + position in the leaf.
   std::int64_t id(std::uint64_t row) const { return leaf_ids(0)[row]; }
   double value(std::uint64_t row, int attribute) const;  // oriented
   std::string_view label(std::uint64_t row) const;

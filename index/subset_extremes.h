@@ -1,5 +1,5 @@
 // The inner loop of the bulk loader: maxima and minima of all subset sums of up to 8 attributes over the
-// rows of a block.
+// rows of a leaf.
 #pragma once
 
 #include <cstddef>

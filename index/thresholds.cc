@@ -11,7 +11,7 @@ namespace culmen {
 
 Thresholds::Thresholds(const Snapshot& s)
     : num_attributes_(s.attributes.size()),
-      values_(s.order().leaves.size() * 2 * s.block_shape().corner_bytes()),
+      values_(s.order().leaves.size() * 2 * s.leaf_shape().zone_vector_bytes()),
       min_ids_(s.order().leaves.size()) {
   tbb::parallel_for(std::size_t{0}, s.order().partitions.size(), [&](std::size_t partition) {
     visit_value_type(s, [&]<typename T>(T) { compute<T>(s, partition); });
@@ -31,8 +31,8 @@ void Thresholds::compute(const Snapshot& s, std::size_t partition) {
     std::copy(reach.begin(), reach.end(), reinterpret_cast<T*>(values_.data()) + 2 * d * position);
     min_ids_[position] = min_id;
     const std::uint32_t leaf = s.order().leaves[position];
-    const T* highest = s.corner<T>(leaf, Corner::maximum);
-    const T* lowest = s.corner<T>(leaf, Corner::minimum);
+    const T* highest = s.zone_vector<T>(leaf, Extreme::maximum);
+    const T* lowest = s.zone_vector<T>(leaf, Extreme::minimum);
     for (std::size_t i = 0; i < d; ++i) {
       reach[i] = std::max(reach[i], highest[i]);
       reach[d + i] = std::min(reach[d + i], lowest[i]);

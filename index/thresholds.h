@@ -16,7 +16,7 @@ struct Snapshot;
 
 class Thresholds {
  public:
-  // Cost: a pass over the corners of all leaves, by all threads.
+  // Cost: a pass over the zone map of all leaves, by all threads.
   explicit Thresholds(const Snapshot& snapshot);
 
   // `position` of the leaf in TreeOrder::leaves. [num_attributes] of the stored type: -inf (minima: +inf) if the leaf is

@@ -3,7 +3,7 @@
 // A bulk load fills nodes but for the last of each level. The writer (index/write/tree_nodes.h) keeps a
 // quarter of the fan-out in each node, but for such last ones and for what may stand alone under them: at
 // most one node for each level above, on a level below the first root. So of 2^32 leaves a bulk load makes
-// kMostLoadedLevels, and a tree that has grown higher than those has 8 children or more in nearly every node:
+// kMaxLoadedLevels, and a tree that has grown higher than those has 8 children or more in nearly every node:
 // 3.9 million leaves for 8 levels where the powers below ask for 8^7, and eight times as many for each
 // further one.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace culmen {
 
-inline constexpr int kMostLoadedLevels = 7;
+inline constexpr int kMaxLoadedLevels = 7;
 inline constexpr std::uint64_t kFewestChildren = kFanOut / 4;
 static_assert(std::uint64_t{1} << 35 ==
                   std::uint64_t{kFanOut} * kFanOut * kFanOut * kFanOut * kFanOut * kFanOut * kFanOut,
@@ -25,11 +25,11 @@ constexpr int most_levels(std::uint64_t num_leaves) {
   if (num_leaves == 0) return 0;
   int levels = 1;
   for (std::uint64_t left = num_leaves; left >= kFewestChildren; left /= kFewestChildren) ++levels;
-  return levels > kMostLoadedLevels ? levels : kMostLoadedLevels;
+  return levels > kMaxLoadedLevels ? levels : kMaxLoadedLevels;
 }
 
 // No tree has more: leaves have numbers of 32 bits.
-inline constexpr int kMostLevels = most_levels(std::uint64_t{1} << 32);
-static_assert(kMostLevels == 11);
+inline constexpr int kMaxLevels = most_levels(std::uint64_t{1} << 32);
+static_assert(kMaxLevels == 11);
 
 }  // namespace culmen

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "base/floating_point_scope.h"
-#include "index/block_bounds.h"
+#include "index/leaf_bounds.h"
 #include "index/leaf_codes.h"
 #include "index/tree_height.h"
 
@@ -48,7 +48,7 @@ class Verifier {
     if (faults_.size() < kMaxFaults) faults_.push_back(where + ": " + what);
   }
   static std::string leaf_name(std::size_t leaf) { return "leaf " + std::to_string(leaf); }
-  std::size_t block_rows() const { return static_cast<std::size_t>(s_.block_rows); }
+  std::size_t leaf_rows() const { return static_cast<std::size_t>(s_.leaf_rows); }
 
   void check_counts();
   void check_partition_order();
@@ -75,11 +75,11 @@ class Verifier {
 };
 
 void Verifier::check_counts() {
-  std::uint64_t tuples = 0;
+  std::uint64_t num_rows = 0;
   for (const std::uint32_t leaf : leaves_) {
     const LeafHeader& header = s_.leaf(leaf);
-    tuples += header.num_rows;
-    if (header.num_rows == 0 || header.num_rows > block_rows())
+    num_rows += header.num_rows;
+    if (header.num_rows == 0 || header.num_rows > leaf_rows())
       fault(leaf_name(leaf), "holds " + std::to_string(header.num_rows) + " rows");
     if (header.partition >= s_.partitioner->num_partitions())
       fault(leaf_name(leaf), "is of a partition that is not there");
@@ -89,9 +89,9 @@ void Verifier::check_counts() {
                        std::to_string(s_.num_leaves) + " leaves has");
   if (s_.height > 1 && s_.node(s_.root).header().num_children < 2)
     fault("index", "the root holds one node and nothing else");
-  if (tuples != s_.num_tuples)
+  if (num_rows != s_.num_rows)
     fault("index",
-          "the leaves hold " + std::to_string(tuples) + " tuples, not " + std::to_string(s_.num_tuples));
+          "the leaves hold " + std::to_string(num_rows) + " rows, not " + std::to_string(s_.num_rows));
   if (faults_.empty()) check_partition_order();
 }
 
@@ -107,7 +107,7 @@ void Verifier::check_ids() {
   std::vector<std::int64_t> ids;
   for (const std::uint32_t leaf : leaves_)
     ids.insert(ids.end(), s_.leaf_ids(leaf),
-               s_.leaf_ids(leaf) + std::min<std::size_t>(s_.leaf(leaf).num_rows, block_rows()));
+               s_.leaf_ids(leaf) + std::min<std::size_t>(s_.leaf(leaf).num_rows, leaf_rows()));
   tbb::parallel_sort(ids.begin(), ids.end());
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
   if (twice != ids.end()) fault("index", "id " + std::to_string(*twice) + " stands in two rows");
@@ -130,11 +130,11 @@ void Verifier::check_range(std::size_t attribute) {
   double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
   for (const std::uint32_t leaf : leaves_)
     for (std::uint32_t r = 0; r < s_.leaf(leaf).num_rows; ++r) {
-      const double value = s_.value(leaf * block_rows() + r, static_cast<int>(attribute));
+      const double value = s_.value(leaf * leaf_rows() + r, static_cast<int>(attribute));
       lowest = std::min(lowest, value);
       highest = std::max(highest, value);
     }
-  if (s_.num_tuples > 0 && (lowest != s_.stats[attribute].minimum || highest != s_.stats[attribute].maximum))
+  if (s_.num_rows > 0 && (lowest != s_.stats[attribute].minimum || highest != s_.stats[attribute].maximum))
     fault("index", "the range of \"" + s_.attributes[attribute].name + "\" is not that of its values");
 }
 
@@ -166,9 +166,9 @@ void Verifier::check_leaf(std::size_t position) {
   const std::int64_t* ids = s_.leaf_ids(leaf);
   if (*std::min_element(ids, ids + header.num_rows) != header.min_id)
     fault(leaf_name(leaf), "its smallest id is not " + std::to_string(header.min_id));
-  check_rows(leaf, s_.corner<T>(leaf, Corner::maximum), s_.corner<T>(leaf, Corner::minimum));
-  if (!are_leaf_codes(*s_.blocks, leaf, header.num_rows))
-    fault(leaf_name(leaf), "its codes are not those of its values and corners");
+  check_rows(leaf, s_.zone_vector<T>(leaf, Extreme::maximum), s_.zone_vector<T>(leaf, Extreme::minimum));
+  if (!are_leaf_codes(*s_.arena, leaf, header.num_rows))
+    fault(leaf_name(leaf), "its codes are not those of its values and zone map");
   check_order(position);
 }
 
@@ -176,7 +176,7 @@ template <typename T>
 void Verifier::check_rows(std::size_t leaf, const T* highest, const T* lowest) {
   const std::uint32_t num_rows = s_.leaf(leaf).num_rows;
   for (std::size_t i = 0; i < s_.attributes.size(); ++i) {
-    const T* column = s_.leaf_values<T>(leaf) + i * block_rows();
+    const T* column = s_.leaf_values<T>(leaf) + i * leaf_rows();
     const std::string& name = s_.attributes[i].name;
     for (std::uint32_t r = 0; r < num_rows; ++r) {
       const auto value = static_cast<double>(column[r]);
@@ -191,7 +191,7 @@ void Verifier::check_rows(std::size_t leaf, const T* highest, const T* lowest) {
       fault(leaf_name(leaf), "the largest value of \"" + name + "\" is not the leaf's maximum");
     if (*std::min_element(column, column + num_rows) != lowest[i])
       fault(leaf_name(leaf), "the smallest value of \"" + name + "\" is not the leaf's minimum");
-    if (std::any_of(column + num_rows, column + block_rows(), [](T value) { return value != 0; }))
+    if (std::any_of(column + num_rows, column + leaf_rows(), [](T value) { return value != 0; }))
       fault(leaf_name(leaf), "\"" + name + "\" is not zero where there is no row");
   }
 }
@@ -202,17 +202,17 @@ void Verifier::check_order(std::size_t position) {
   const std::uint32_t leaf = leaves_[position];
   const std::uint32_t before = position > 0 ? leaves_[position - 1] : leaf;
   const bool has_before = position > 0 && s_.leaf(before).partition == s_.leaf(leaf).partition;
-  TupleChunk tuples(s_.leaf(leaf).num_rows + (has_before ? 1U : 0U), s_.attributes.size());
+  RowChunk chunk(s_.leaf(leaf).num_rows + (has_before ? 1U : 0U), s_.attributes.size());
   std::vector<std::int64_t> ids;
   const auto read = [&](std::size_t from, std::size_t row) {
     for (int i = 0; i < s_.num_attributes(); ++i)
-      tuples(ids.size(), static_cast<std::size_t>(i)) = s_.value(from * block_rows() + row, i);
+      chunk(ids.size(), static_cast<std::size_t>(i)) = s_.value(from * leaf_rows() + row, i);
     ids.push_back(s_.leaf_ids(from)[row]);
   };
   if (has_before) read(before, s_.leaf(before).num_rows - 1);
   for (std::uint32_t r = 0; r < s_.leaf(leaf).num_rows; ++r) read(leaf, r);
   std::vector<OrderKey> keys(ids.size());
-  s_.partitioner->keys(tuples, 0, 1 + ids.size() * std::uint64_t{kMaxPartitions}, keys);
+  s_.partitioner->keys(chunk, 0, 1 + ids.size() * std::uint64_t{kMaxPartitions}, keys);
   for (std::size_t r = 0; r < ids.size(); ++r) {
     if (s_.partitioner->kind() != Partitioning::random && partition_of(keys[r]) != s_.leaf(leaf).partition)
       fault(leaf_name(leaf), "id " + std::to_string(ids[r]) + " belongs to another partition");
@@ -252,20 +252,20 @@ void Verifier::check_child_bounds(NodeRef node, std::uint32_t child, const std::
     fault(where, "bounds row " + std::to_string(*row) + " does not cover the child");
 }
 
-// Where sums round, a bound of many tuples is wider than those of each of them alone. Tuples may have come in
+// Where sums round, a bound of many rows is wider than those of each of them alone. Rows may have come in
 // parts, so in the end it is the narrow ones that must be covered.
 void Verifier::check_leaf_bounds(NodeRef node, std::uint32_t child, const std::string& where) {
   const FloatingPointScope floating_point;
   const std::uint32_t slot = node.children()[child];
-  const auto num_tuples = static_cast<int>(s_.leaf(slot).num_rows);
-  BlockBounds bounds(s_.layout, s_.units, s_.exact_sums, s_.block_rows);
+  const auto num_rows = static_cast<int>(s_.leaf(slot).num_rows);
+  LeafBounds bounds(s_.layout, s_.units, s_.exact_sums, s_.leaf_rows);
   std::vector<float> rows(static_cast<std::size_t>(s_.layout.num_rows()));
   visit_value_type(s_, [&]<typename T>(T) {
     const T* values = s_.leaf_values<T>(slot);
-    bounds.compute(values, num_tuples, rows);
+    bounds.compute(values, num_rows, rows);
     if (!uncovered_row(node, child, rows)) return;
-    for (int tuple = 0; tuple < num_tuples; ++tuple) {
-      bounds.compute(values + tuple, 1, rows);
+    for (int r = 0; r < num_rows; ++r) {
+      bounds.compute(values + r, 1, rows);
       if (const auto row = uncovered_row(node, child, rows))
         return fault(where, "bounds row " + std::to_string(*row) + " does not cover the child");
     }

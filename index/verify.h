@@ -1,4 +1,4 @@
-// Recomputes what a snapshot keeps and compares: counts, order, ids, corners of leaves, bounds, links.
+// Recomputes what a snapshot keeps and compares: counts, order, ids, zone map of leaves, bounds, links.
 #pragma once
 
 #include <string>

@@ -23,7 +23,7 @@ constexpr std::uint64_t kFewLeaves = 1024;
 // What is left is counted (1 to 4 us) only when the search has taken this part of a scan's time: early counts are the
 // worst.
 constexpr double kWorthCounting = 0.2;
-constexpr double kMost = 0.3;
+constexpr double kMax = 0.3;
 
 class ScanFallback : public cpu::SearchMonitor {
  public:
@@ -56,11 +56,11 @@ class ScanFallback : public cpu::SearchMonitor {
     if (so_far < kWorthCounting * least_us) return false;
     const Work to_the_end = estimate_bounded(snapshot_, query_, progress);
     leaves_most_ =
-        query_.where.empty() && to_the_end.leaves > kMost * static_cast<double>(snapshot_.num_leaves);
+        query_.where.empty() && to_the_end.leaves > kMax * static_cast<double>(snapshot_.num_leaves);
     const double left = bounded_us(to_the_end, costs_) - so_far;
     if (left < least_us) return false;
     Work scan = estimate_scan(snapshot_, query_, selectivity(progress), threads_);
-    // Rows that codes do not exclude: a scan that takes over knows the same floor.
+    // Rows that codes do not exclude: a scan that takes over knows the same k-th score bound.
     scan.lines = to_the_end.lines - work_so_far.lines;
     return left > scan_us(scan);
   }
@@ -69,7 +69,7 @@ class ScanFallback : public cpu::SearchMonitor {
   static double selectivity(const cpu::Progress& progress) {
     if (progress.best.full()) return 1;
     return (static_cast<double>(progress.best.size()) + 0.5) /
-           (static_cast<double>(progress.stats.tuples_scored) + 1);
+           (static_cast<double>(progress.stats.rows_scored) + 1);
   }
 
   const Snapshot& snapshot_;
@@ -90,11 +90,11 @@ int scan_threads(const Snapshot& snapshot, int num_threads) {
 
 bool asks_for_most(const Snapshot& snapshot, const ResolvedQuery& query, int threads) {
   // Where a heap of k on one thread takes as long as the scan (4 M rows, one thread and two: bench/cliffs).
-  constexpr std::uint64_t kOfOneThread = 12, kOfMany = 96, kLeast = 8192;
+  constexpr std::uint64_t kOfOneThread = 12, kOfMany = 96, kMin = 8192;
   const std::uint64_t part = std::min(kOfOneThread * static_cast<std::uint64_t>(threads), kOfMany);
-  const bool has_floor =
+  const bool has_kth_bound =
       query.min_score > -std::numeric_limits<double>::infinity();  // then k is only a limit
-  return !has_floor && query.k >= kLeast && query.k >= snapshot.num_tuples / part;
+  return !has_kth_bound && query.k >= kMin && query.k >= snapshot.num_rows / part;
 }
 
 std::vector<Hit> search_automatic(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
@@ -102,7 +102,7 @@ std::vector<Hit> search_automatic(const Snapshot& snapshot, const ResolvedQuery&
   const int threads = scan_threads(snapshot, num_threads);
   if (asks_for_most(snapshot, query, threads)) {
     stats.engine = Engine::scan;
-    return with_threads(num_threads, [&] { return cpu::search_reaching(snapshot, query, stats); });
+    return with_threads(num_threads, [&] { return cpu::search_pruned_scan(snapshot, query, stats); });
   }
   stats.engine = Engine::bounded;
   ScanFallback monitor(snapshot, query, threads, costs);
@@ -115,7 +115,7 @@ std::vector<Hit> search_automatic(const Snapshot& snapshot, const ResolvedQuery&
   stats.scan_fallback = true;
   return with_threads(num_threads, [&] {
     return monitor.leaves_most() ? cpu::search_scan(snapshot, rest, stats)
-                                 : cpu::search_reaching(snapshot, rest, stats);
+                                 : cpu::search_pruned_scan(snapshot, rest, stats);
   });
 }
 

@@ -1,11 +1,11 @@
-// Engine::automatic: begins with `bounded`, which answers most queries after a few dozen blocks, and comes to a
+// Engine::automatic: begins with `bounded`, which answers most queries after a few dozen leaves, and comes to a
 // checkpoint now and then. Where what is left would take longer than reading the whole table, a scan takes over, of
-// the blocks that reach the floor so far.
+// the leaves that reach the k-th score bound so far.
 //
 // So easy queries are planned at no cost. A hard one loses what the search did before the checkpoint that gave
 // up on it: the first is after some 200 visits, fewer where many threads would share a scan, each later one
 // after twice as many, and a search goes on only while the rest is expected to be about as cheap as a scan.
-// In a table of fewer than 1,024 blocks there is none for one thread.
+// In a table of fewer than 1,024 leaves there is none for one thread.
 #pragma once
 
 #include <vector>

@@ -6,7 +6,7 @@
 namespace culmen {
 namespace {
 
-constexpr double kRankedHits = 256;  // more than these are sorted by more blocks
+constexpr double kRankedHits = 256;  // more than these are sorted by more leaves
 constexpr double kScanOverhead = 1.08;
 
 double kb(double bytes) {
@@ -35,8 +35,8 @@ double device_copy_us(const DeviceTable& table, const DeviceCosts& costs) {
   return kb(table.index_bytes) * costs.speed.copy_ns_per_kb / 1000;
 }
 
-PlaceTimes place_times(const Workload& load, const DeviceCosts& costs) {
-  PlaceTimes times;
+PlacementTimes placement_times(const Workload& load, const DeviceCosts& costs) {
+  PlacementTimes times;
   // The last queries keep some threads only.
   times.cpu_us = std::ceil(load.queries / load.threads) * load.cpu_us;
   times.copy_us = load.has_copy ? 0 : device_copy_us(load.table, costs);

@@ -46,12 +46,12 @@ struct Workload {
   bool has_copy = false;
 };
 
-struct PlaceTimes {
+struct PlacementTimes {
   double cpu_us = 0;
   double device_us = 0;  // without copying
   double copy_us = 0;
   bool on_device() const { return device_us + copy_us < cpu_us; }
 };
-PlaceTimes place_times(const Workload& load, const DeviceCosts& costs);
+PlacementTimes placement_times(const Workload& load, const DeviceCosts& costs);
 
 }  // namespace culmen

@@ -15,7 +15,7 @@
 namespace culmen {
 namespace {
 
-// Integers whole: a million blocks are not 1e+06.
+// Integers whole: a million leaves are not 1e+06.
 std::string number(double value) {
   const bool is_whole = std::abs(value) <= 0x1p53 && value == std::trunc(value);
   char text[32];
@@ -82,8 +82,8 @@ std::string in_us(double elapsed_us) {
   return number(std::round(elapsed_us * 10) / 10) + " us";
 }
 
-std::string blocks(double count) {
-  return number(std::round(count)) + (std::round(count) == 1 ? " block" : " blocks");
+std::string arena(double count) {
+  return number(std::round(count)) + (std::round(count) == 1 ? " leaf" : " leaves");
 }
 
 DeviceTable device_table(const Snapshot& snapshot, const ResolvedQuery& query) {
@@ -91,7 +91,7 @@ DeviceTable device_table(const Snapshot& snapshot, const ResolvedQuery& query) {
   const auto terms = static_cast<double>(query.terms.size());
   return {.index_bytes = static_cast<double>(snapshot.tree_bytes()),
           .bounds_bytes = leaves * static_cast<double>(query.bound.num_terms() * sizeof(BoundRow)) / kFanOut,
-          .column_bytes = leaves * terms * static_cast<double>(snapshot.block_rows) *
+          .column_bytes = leaves * terms * static_cast<double>(snapshot.leaf_rows) *
                           static_cast<double>(snapshot.value_bytes()),
           .leaves = leaves};
 }
@@ -105,7 +105,7 @@ void predict_device(const DeviceTable& table, const Work& work, const DeviceCost
 std::string reason_of(const Plan& plan, const Probe& probe, const Snapshot& snapshot) {
   const double share = probe.work().leaves / static_cast<double>(snapshot.num_leaves);
   std::string read = probe.finished() ? "" : "about ";
-  read += blocks(probe.work().leaves) + " of " + std::to_string(snapshot.num_leaves) + ", ";
+  read += arena(probe.work().leaves) + " of " + std::to_string(snapshot.num_leaves) + ", ";
   read += number(std::round(1000 * share) / 10) + " %";
   if (plan.engine == Engine::bounded) return "a search by bounds reads " + read;
   return "a search by bounds would read " + read + ", and a scan is faster";
@@ -116,7 +116,7 @@ std::string reason_of(const Plan& plan, const Probe& probe, const Snapshot& snap
 Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const SearchOptions& options,
                const CostsNs& costs, double slowness, const std::optional<DeviceCosts>& device) {
   Plan plan{options.engine, "asked for by name", {}};
-  if (snapshot.num_tuples == 0) {
+  if (snapshot.num_rows == 0) {
     if (plan.engine == Engine::automatic) plan = {Engine::bounded, "the index is empty", {}};
     return plan;
   }
@@ -140,7 +140,7 @@ Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const Searc
 Placement place_queries(const Snapshot& snapshot, std::span<const ResolvedQuery> queries,
                         const PlacementOptions& options, const CostsNs& costs, double slowness,
                         const std::optional<DeviceCosts>& device) {
-  if (queries.empty() || snapshot.num_tuples == 0) return {.reason = "there is nothing to do"};
+  if (queries.empty() || snapshot.num_rows == 0) return {.reason = "there is nothing to do"};
   constexpr std::size_t kProbed = 32;
   const bool is_batch = queries.size() > 1;
   const int threads = threads_of(options.num_threads);
@@ -161,7 +161,7 @@ Placement place_queries(const Snapshot& snapshot, std::span<const ResolvedQuery>
   }
   load.cpu_us *= slowness / probed;
   for (double Work::*part : {&Work::leaves, &Work::hits}) load.bounded.*part /= probed;
-  const PlaceTimes times = place_times(load, device.value_or(DeviceCosts()));
+  const PlacementTimes times = placement_times(load, device.value_or(DeviceCosts()));
   if (!device) return {.reason = "there is no GPU", .cpu_us = times.cpu_us};
   const std::string gpu = "GPU 0 would take about " + in_us(times.device_us) +
                           (options.has_copy ? "" : ", copying the index there " + in_us(times.copy_us));
@@ -173,8 +173,8 @@ Explanation explain_plan(const Snapshot& snapshot, const ResolvedQuery& query, c
   Explanation result{plan.engine, plan.reason, plan.predictions, ""};
   std::string& text = result.text;
   text = "engine      " + std::string(engine_name(plan.engine)) + ": " + plan.reason + "\n";
-  text += "table       " + std::to_string(snapshot.num_tuples) + " tuples in " +
-          std::to_string(snapshot.num_leaves) + " blocks, tree of height " + std::to_string(snapshot.height) +
+  text += "table       " + std::to_string(snapshot.num_rows) + " rows in " +
+          std::to_string(snapshot.num_leaves) + " leaves, tree of height " + std::to_string(snapshot.height) +
           "\n";
   text += "k           " + std::to_string(query.k) + "\n";
   for (const Prediction& prediction : plan.predictions) {

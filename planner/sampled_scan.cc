@@ -26,9 +26,8 @@ Entries visit_leaves(const Snapshot& snapshot, const ResolvedQuery& query,
   for (std::size_t i = 0; i < leaves.size(); i += step) {
     const SearchStats before = stats;
     visit_leaf<T>(snapshot, query, cpu::first_look_of_scan(snapshot, query), leaves[i], best, stats);
-    if (stats.tuples_by_codes > before.tuples_by_codes)
-      lines +=
-          lines_of_rows(snapshot, query, static_cast<double>(stats.tuples_scored - before.tuples_scored));
+    if (stats.rows_by_codes > before.rows_by_codes)
+      lines += lines_of_rows(snapshot, query, static_cast<double>(stats.rows_scored - before.rows_scored));
   }
   const auto first = static_cast<double>(best.size());
   const auto replacing = static_cast<double>(best.num_replacements());
@@ -40,7 +39,7 @@ Entries visit_leaves(const Snapshot& snapshot, const ResolvedQuery& query,
 Work sample_scan(const Snapshot& snapshot, const ResolvedQuery& asked, double selectivity, int threads) {
   SearchStats ignored;
   ResolvedQuery query = asked;
-  query.min_score = cpu::floor_of_scan(snapshot, asked, ignored);
+  query.min_score = cpu::kth_bound_of_scan(snapshot, asked, ignored);
   constexpr std::size_t kLeaves = 512;
   const std::span<const std::uint32_t> leaves = snapshot.order().leaves;
   const std::size_t step = std::max<std::size_t>(1, leaves.size() / kLeaves);

@@ -19,14 +19,14 @@ namespace {
 constexpr double kRise = 0.15;          // of the way from the present k-th score to the highest bound left
 constexpr double kUnopenedShare = 0.4;  // nodes are opened best first: the others hold fewer such leaves
 
-constexpr double kSlack = 2;  // times as many leaves as sure rows would want
+constexpr double kErrorFactor = 2;  // times as many leaves as sure rows would want
 
 constexpr double kCodeBytes = 0.5;
 constexpr int kMaxLevels = 16;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double rows_per_leaf(const Snapshot& snapshot) {
-  return static_cast<double>(snapshot.num_tuples) / static_cast<double>(snapshot.num_leaves);
+  return static_cast<double>(snapshot.num_rows) / static_cast<double>(snapshot.num_leaves);
 }
 
 void add_leaves(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, double leaves,
@@ -39,7 +39,7 @@ void add_leaves(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook 
   (by_codes ? work.codes : work.values) += rows * terms;
   work.values += rows * ranges;
   work.bytes += rows * terms * value_bytes;
-  work.span += leaves * value_bytes * static_cast<double>(snapshot.attributes.size()) * snapshot.block_rows;
+  work.span += leaves * value_bytes * static_cast<double>(snapshot.attributes.size()) * snapshot.leaf_rows;
 }
 
 // What caches would have to hold of a node: lines here and there.
@@ -48,10 +48,10 @@ void add_nodes(const Snapshot& snapshot, const ResolvedQuery& query, double node
   work.nodes += nodes;
   work.rows += rows;
   work.ranges += nodes * static_cast<double>(query.where.size());
-  work.span += nodes * static_cast<double>(snapshot.blocks->node_bytes());
+  work.span += nodes * static_cast<double>(snapshot.arena->node_bytes());
 }
 
-// A range is compared with where a score has reached the floor, which few do once there are k rows.
+// A range is compared with where a score has reached the k-th score bound, which few do once there are k rows.
 double compared_ranges(const ResolvedQuery& query, bool is_full) {
   return is_full ? 0 : static_cast<double>(query.where.size());
 }
@@ -100,11 +100,11 @@ void add_left(const Snapshot& snapshot, const ResolvedQuery& query, const Fronti
 }
 
 // The part of `leaves` that it takes to be sure of k rows, if they come in as they did in the `before`
-// visited ones. A row is sure that no bound is above. A floor is the better guide where there is one: these
+// visited ones. A row is sure that no bound is above. A k-th score bound is the better guide where there is one: these
 // rows then only tell of searches that end early, since many rows tie at the top. If all k are sure, ids
 // decide.
 double part_until_sure(const cpu::Progress& progress, double before, double k, double leaves) {
-  if (progress.stats.blocks_visited == 0)
+  if (progress.stats.leaves_visited == 0)
     return 1;  // so many nodes before the first leaf: bounds tell little apart
   const double bound = progress.frontier.top().bound;
   const auto sure = static_cast<double>(
@@ -112,7 +112,7 @@ double part_until_sure(const cpu::Progress& progress, double before, double k, d
   double wanted = before * (k - sure) / std::max(sure, 0.5);
   if (progress.best.full()) {
     if (sure == 0 || sure == k) return 1;
-    wanted *= kSlack;
+    wanted *= kErrorFactor;
   }
   return std::min(1.0, wanted / std::max(leaves, 1.0));
 }
@@ -141,13 +141,14 @@ double estimate_selectivity(const Snapshot& snapshot, const ResolvedQuery& query
     const std::uint32_t num_rows = snapshot.leaf(leaf).num_rows;
     const std::uint32_t step = std::max(1U, num_rows / kRowsOfEach);
     for (std::uint32_t r = 0; r < num_rows; r += step, ++seen)
-      passing += passes(snapshot, query, leaf * static_cast<std::uint64_t>(snapshot.block_rows) + r) ? 1 : 0;
+      passing += passes(snapshot, query, leaf * static_cast<std::uint64_t>(snapshot.leaf_rows) + r) ? 1 : 0;
   }
   return passing / seen;
 }
 
 double lines_of_rows(const Snapshot& snapshot, const ResolvedQuery& query, double rows) {
-  const double lines_of_column = std::ceil(snapshot.block_rows * snapshot.value_bytes() / 64.0);
+  const double lines_of_column =
+      std::ceil(snapshot.leaf_rows * static_cast<double>(snapshot.value_bytes()) / 64);
   return static_cast<double>(query.terms.size()) * lines_of_column *
          (1 - std::pow(1 - 1 / lines_of_column, rows));
 }
@@ -158,12 +159,12 @@ Work counted_work(const Snapshot& snapshot, const ResolvedQuery& query, const Se
   add_nodes(snapshot, query, static_cast<double>(stats.nodes_visited), work);
   work.leaves_tied_out = static_cast<double>(stats.leaves_tied_out);
   const bool is_full = hits >= static_cast<double>(query.k);
-  add_leaves(snapshot, query, look_of(query, is_full), static_cast<double>(stats.blocks_visited),
+  add_leaves(snapshot, query, look_of(query, is_full), static_cast<double>(stats.leaves_visited),
              compared_ranges(query, is_full), work);
-  const double by_codes = static_cast<double>(stats.tuples_by_codes);
+  const double by_codes = static_cast<double>(stats.rows_by_codes);
   const double by_values = std::max(0.0, work.leaves * rows_per_leaf(snapshot) - by_codes);
   const double leaves = std::max(1.0, by_codes / rows_per_leaf(snapshot));
-  const double rows = std::max(0.0, static_cast<double>(stats.tuples_scored) - by_values);
+  const double rows = std::max(0.0, static_cast<double>(stats.rows_scored) - by_values);
   work.lines = leaves * lines_of_rows(snapshot, query, rows / leaves);
   work.candidates = static_cast<double>(stats.candidates);
   work.replacements = static_cast<double>(stats.replacements);
@@ -177,14 +178,14 @@ Work estimate_bounded(const Snapshot& snapshot, const ResolvedQuery& query, cons
   Work work = counted_work(snapshot, query, progress.stats, k);
   const double before = std::max(work.leaves, 1.0);
   const bool is_full = progress.best.full();
-  const double floor = progress.best.floor();
-  const double limit =
-      is_full ? floor + kRise * (progress.frontier.top().bound - floor) : std::max(floor, -kInfinity);
+  const double kth_bound = progress.best.kth_bound();
+  const double limit = is_full ? kth_bound + kRise * (progress.frontier.top().bound - kth_bound)
+                               : std::max(kth_bound, -kInfinity);
   const FrontierCount count = count_frontier(progress.frontier, limit);
   Work all;  // that is left
   add_left(snapshot, query, count, 1, is_full, all);
-  if (is_full && !query.bound.exact && progress.frontier.top().bound <= floor + query.bound.looseness) {
-    // All that is left may tie: corners decide, and few such leaves are read.
+  if (is_full && !query.bound.exact && progress.frontier.top().bound <= kth_bound + query.bound.error_bound) {
+    // All that is left may tie: zone map decide, and few such leaves are read.
     work.nodes += all.nodes;
     work.rows += all.rows;
     work.leaves_tied_out += all.leaves;
@@ -201,7 +202,7 @@ Work estimate_bounded(const Snapshot& snapshot, const ResolvedQuery& query, cons
 }
 
 Work estimate_scan(const Snapshot& snapshot, const ResolvedQuery& query, double selectivity, int threads) {
-  const auto n = static_cast<double>(snapshot.num_tuples);
+  const auto n = static_cast<double>(snapshot.num_rows);
   const auto k = static_cast<double>(query.k);
   const double matches = n * selectivity;
   Work work;

@@ -9,12 +9,13 @@ namespace {
 
 RangeBound make_range_bound(const RangePredicate& range, const Snapshot& snapshot) {
   const BoundUnit& unit = snapshot.units[static_cast<std::size_t>(range.attribute)];
-  // Changing units rounds once; a NaN from infinities compares false, which keeps the block.
-  const auto slack = [](double x) { return 4 * 0x1p-53 * std::fabs(x) + 0x1p-1000; };
+  // Changing units rounds once; a NaN from infinities compares false, which keeps the leaf.
+  const auto error_bound = [](double x) { return 4 * 0x1p-53 * std::fabs(x) + 0x1p-1000; };
   const double lowest = unit.to_units(range.minimum);
   const double highest = unit.to_units(range.maximum);
   return {snapshot.layout.maximum_row(range.attribute), snapshot.layout.minimum_row(range.attribute),
-          round_down_to_float(lowest - slack(lowest)), round_up_to_float(highest + slack(highest))};
+          round_down_to_float(lowest - error_bound(lowest)),
+          round_up_to_float(highest + error_bound(highest))};
 }
 
 }  // namespace
@@ -30,7 +31,7 @@ BoundPlan make_bound_plan(const ScoreChain& chain, std::span<const RangePredicat
   if (!is_capped(chain, basis)) return plan;
   const BoundStart start = bound_start(chain, basis);
   append_bound_terms(chain, start, basis, plan.capped.emplace(BoundPlan::Capped{start.base, {}}).terms);
-  plan.looseness = std::fmax(plan.looseness, start.looseness);
+  plan.error_bound = std::fmax(plan.error_bound, start.error_bound);
   return plan;
 }
 

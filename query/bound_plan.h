@@ -13,7 +13,7 @@
 // A bound is a number or +infinity, whatever is stored: attributes whose unit weight is no normal number are
 // left to the base (Coverage in index/chain.h).
 //
-// Rigour: stored maxima are rounded up when they are made (index/block_bounds.h). What computing scores and
+// Rigour: stored maxima are rounded up when they are made (index/leaf_bounds.h). What computing scores and
 // bounds in binary64 can lose is bounded once per query and added to `base`:
 //   (8 d + 32) * 2^-53 * (|offset| + sum |w_i| (2 max|a_i| + 2 max|a_i - origin_i|)) + 2^-1040,
 // which covers gamma_d for the score's chain, one rounding per coefficient, gamma_(d+2) for the bound's

@@ -22,7 +22,7 @@ class FilterParser {
   Filter run() {
     Filter filter;
     skip_space();
-    if (position_ == text_.size()) return filter;  // no condition: every tuple passes
+    if (position_ == text_.size()) return filter;  // no condition: every row passes
     do {
       filter.push_back(comparison());
     } while (take_and());

@@ -89,8 +89,8 @@ std::size_t resolve_k(const Query& query, const Snapshot& snapshot) {
   if (query.k == std::size_t{0}) throw InvalidArgument("k is 0; ask for at least one row");
   if (!query.k && !query.min_score)
     throw InvalidArgument("neither k nor min_score is set: say how many rows, or above which score");
-  const auto num_tuples = static_cast<std::size_t>(snapshot.num_tuples);
-  return std::min(query.k.value_or(num_tuples), num_tuples);
+  const auto num_rows = static_cast<std::size_t>(snapshot.num_rows);
+  return std::min(query.k.value_or(num_rows), num_rows);
 }
 
 double resolve_min_score(const std::optional<double>& min_score) {

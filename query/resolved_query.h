@@ -16,7 +16,7 @@
 
 namespace culmen {
 
-// A range in bound units: a block with maximum below `lowest` or minimum above `highest` holds no tuple in
+// A range in bound units: a leaf with maximum below `lowest` or minimum above `highest` holds no row in
 // the range.
 struct RangeBound {
   std::int32_t maximum_row;
@@ -28,7 +28,7 @@ struct RangeBound {
 // One per used attribute at most, and one for the total.
 using BoundTerms = boost::container::static_vector<BoundTerm, kMaxAttributes + 1>;
 
-// Upper bound on the score of every tuple of a block that passes the ranges: base + sum of its terms, computed in
+// Upper bound on the score of every row of a leaf that passes the ranges: base + sum of its terms, computed in
 // binary64; or the same of `capped`, if that is less. See query/bound_plan.h.
 struct BoundPlan : BoundStart {
   struct Capped {
@@ -57,7 +57,7 @@ struct ResolvedQuery {
   boost::container::static_vector<Term, kMaxAttributes>
       terms;          // oriented weights that are not 0, in attribute order
   double offset = 0;  // where the score's chain starts
-  std::size_t k = 0;  // 1 .. number of tuples
+  std::size_t k = 0;  // 1 .. number of rows
   double min_score = -std::numeric_limits<double>::infinity();
   std::vector<RangePredicate> where;
   BoundPlan bound;

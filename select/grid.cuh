@@ -122,9 +122,9 @@ __device__ void for_each_rank(const Source& source, Use&& use) {
 // Appends the ranks that reach the threshold, in any order; what does not fit is only counted. `highest`
 // becomes the largest of it and those that this thread has seen.
 template <typename Source>
-__device__ void append_reaching(const Source& source, typename Source::Rank threshold, std::uint32_t& count,
-                                std::uint32_t capacity, typename Source::Rank* out,
-                                typename Source::Rank& highest) {
+__device__ void append_within_bound(const Source& source, typename Source::Rank threshold,
+                                    std::uint32_t& count, std::uint32_t capacity, typename Source::Rank* out,
+                                    typename Source::Rank& highest) {
   for_each_chunk(source, [&](const auto& ranks) {
     std::uint32_t num_reaching = 0;
 #pragma unroll

@@ -7,7 +7,7 @@
 namespace culmen::select {
 namespace {
 
-constexpr std::uint64_t kMostHeapRanks = std::uint64_t{1} << 28;
+constexpr std::uint64_t kMaxHeapRanks = std::uint64_t{1} << 28;
 
 // Puts `rank` in the place of the worst, which it beats, and returns the worst of all then.
 template <typename Rank>
@@ -52,9 +52,9 @@ void select_by_heaps(const Source& source, const Selection<typename Source::Rank
   const cuda::Shape shape = cooperative_shape(selection.workspace.most_blocks);
   const std::uint64_t num_threads = std::uint64_t{shape.num_blocks} * kThreads;
   // Fewer, the larger k is; and none that would see less than k rows, but for one.
-  const auto num_heaps = static_cast<std::uint32_t>(
-      std::max<std::uint64_t>(1, std::min({num_threads, kMostHeapRanks / selection.k,
-                                           std::uint64_t{selection.num_rows / selection.k}})));
+  const auto num_heaps = static_cast<std::uint32_t>(std::max<std::uint64_t>(
+      1,
+      std::min({num_threads, kMaxHeapRanks / selection.k, std::uint64_t{selection.num_rows / selection.k}})));
   const std::size_t size = std::size_t{num_heaps} * selection.k;
   auto* heaps = selection.ranks(size);
   cuda::check(cudaMemsetAsync(heaps, 0, size * sizeof *heaps, selection.stream));

@@ -90,7 +90,7 @@ template <typename Source, typename From>
 __device__ void take(const Source& source, const From& from, typename Source::Rank threshold, std::uint32_t k,
                      Counters& counters, const Taken<typename Source::Rank>& taken) {
   typename Source::Rank highest = 0;
-  append_reaching(from, threshold, counters.num_selected, max(k, kBlockSorted), taken.ranks, highest);
+  append_within_bound(from, threshold, counters.num_selected, max(k, kBlockSorted), taken.ranks, highest);
   if (k > kBlockSorted) return;
   sync_grid();
   if (blockIdx.x > 0) return;

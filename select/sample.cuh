@@ -10,35 +10,34 @@
 namespace culmen::select {
 namespace sample {
 
-// More for large k, so that the floor is near the k-th best.
-inline constexpr std::uint32_t kLeastSamples = 1 << 16;
-inline constexpr std::uint32_t kMostSamples = 1 << 20;
+// More for large k, so that the k-th score bound is near the k-th best.
+inline constexpr std::uint32_t kMinSamples = 1 << 16;
+inline constexpr std::uint32_t kMaxSamples = 1 << 20;
 inline constexpr std::uint32_t kSamplesPerRow = 8;
 // Below so many rows everything is a candidate.
-inline constexpr std::uint32_t kLeastRows = 1 << 18;
+inline constexpr std::uint32_t kMinRows = 1 << 18;
 
 struct SampleShape {
   std::uint32_t num_samples = 0;  // 0: no sample, every row is a candidate
-  std::uint32_t wanted = 0;       // the floor is the sample's wanted-th best
+  std::uint32_t wanted = 0;       // the k-th score bound is the sample's wanted-th best
   std::uint32_t capacity = 0;     // room for candidates
 };
 
-// The floor need not be exact: a quarter more spares passes over the sample, and costs candidates.
+// The k-th score bound need not be exact: a quarter more spares passes over the sample, and costs candidates.
 constexpr __host__ __device__ std::uint32_t most_of_sample(std::uint32_t wanted) {
   return wanted + wanted / 4 + 4;
 }
 
 // k rows are wanted. A sample that is a share f of all rows is expected to have f k of them, with a standard
-// deviation of sqrt(f k) at most. Six deviations are added, and some for small k: a floor that is too high
+// deviation of sqrt(f k) at most. Six deviations are added, and some for small k: a k-th score bound that is too high
 // costs a second pass over the input. (Once in 10^9 calls for large f k, more rarely for small.)
 inline SampleShape shape_of(std::uint32_t num_rows, std::uint32_t k) {
-  const std::uint32_t num_samples =
-      std::min(num_rows / 4,
-               std::clamp(k > kMostSamples ? kMostSamples : kSamplesPerRow * k, kLeastSamples, kMostSamples));
+  const std::uint32_t num_samples = std::min(
+      num_rows / 4, std::clamp(k > kMaxSamples ? kMaxSamples : kSamplesPerRow * k, kMinSamples, kMaxSamples));
   const double share = static_cast<double>(num_samples) / num_rows;
   const double expected = share * k;
   const double wanted = std::ceil(expected + 6 * std::sqrt(expected) + 8);
-  if (num_rows < kLeastRows || wanted > num_samples / 4) return {.capacity = num_rows};
+  if (num_rows < kMinRows || wanted > num_samples / 4) return {.capacity = num_rows};
   const double candidates = (1.25 * wanted + 6 * std::sqrt(wanted) + 20) / share;
   return {.num_samples = num_samples,
           .wanted = static_cast<std::uint32_t>(wanted),
@@ -69,13 +68,13 @@ struct Sampled {
 // Where the candidates' ranks lie. `of_blocks`: one place a block.
 template <typename Source>
 __device__ Interval<typename Source::Rank> append_candidates(const Source& source,
-                                                             typename Source::Rank floor,
+                                                             typename Source::Rank kth_bound,
                                                              const SampleShape& shape, Counters& counters,
                                                              typename Source::Rank* candidates,
                                                              Extremes<typename Source::Rank>* of_blocks) {
-  typename Source::Rank highest = floor;
-  append_reaching(source, floor, counters.num_candidates, shape.capacity, candidates, highest);
-  return interval_of(grid_extremes({floor, highest}, of_blocks));
+  typename Source::Rank highest = kth_bound;
+  append_within_bound(source, kth_bound, counters.num_candidates, shape.capacity, candidates, highest);
+  return interval_of(grid_extremes({kth_bound, highest}, of_blocks));
 }
 
 template <typename Source>
@@ -85,18 +84,18 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
                   const Taken<typename Source::Rank> taken) {
   using Rank = typename Source::Rank;
   std::uint32_t(*bins)[kMaxBins] = counters->bins;
-  Threshold<Rank> floor = {Rank{1}, 0};
+  Threshold<Rank> kth_bound = {Rank{1}, 0};
   if (shape.num_samples > 0)
-    floor = find_threshold<kMaxDigitBits>(Sampled<Source>{source, shape.num_samples}, shape.wanted,
-                                          most_of_sample(shape.wanted), {}, bins);
-  Interval<Rank> within = append_candidates(source, floor.rank, shape, *counters, candidates, of_blocks);
+    kth_bound = find_threshold<kMaxDigitBits>(Sampled<Source>{source, shape.num_samples}, shape.wanted,
+                                              most_of_sample(shape.wanted), {}, bins);
+  Interval<Rank> within = append_candidates(source, kth_bound.rank, shape, *counters, candidates, of_blocks);
   const Ranks<Rank> all = {candidates, &counters->num_candidates, shape.capacity};
   const std::uint32_t count = __ldcg(&counters->num_candidates);
-  if (count > shape.capacity || (count < k && floor.rank > Rank{1})) {  // the sample was misleading
-    floor = find_threshold<kMaxDigitBits>(source, k, shape.capacity, {}, bins);
+  if (count > shape.capacity || (count < k && kth_bound.rank > Rank{1})) {  // the sample was misleading
+    kth_bound = find_threshold<kMaxDigitBits>(source, k, shape.capacity, {}, bins);
     if (blockIdx.x == 0 && threadIdx.x == 0) counters->num_candidates = 0;
     sync_grid();
-    within = append_candidates(source, floor.rank, shape, *counters, candidates, of_blocks);
+    within = append_candidates(source, kth_bound.rank, shape, *counters, candidates, of_blocks);
   }
   const Threshold<Rank> best = find_threshold<kMaxDigitBits>(all, k, most_to_sort(k), within, bins);
   take(source, all, best.rank, k, *counters, taken);

@@ -1,7 +1,7 @@
 // k-selection on the GPU: the k best of many keys, best first, equal keys by smaller id. Every method finds
 // the same rows.
 //
-//   sample    a floor from a sample, one pass that keeps what reaches it, then radix select among the few
+//   sample    a k-th score bound from a sample, one pass that keeps what reaches it, then radix select among the few
 //             that did (the idea of SampleSelect, Ribizel and Anzt 2020, with an exact end). Reads the input
 //             once, whatever its order
 //   radix8,   radix select (Alabi et al. 2012; all passes in one kernel as in AIR Top-K, Zhang et al. 2023),

@@ -88,9 +88,9 @@ void TableSink::take_dropped(const CsvRows& rows) {
 // Columns that grow by doubling are copied again and again, and hold twice the memory while they are.
 void TableSink::reserve_for_whole_input(std::size_t num_bytes_used) {
   if (!num_input_bytes_ || num_rows_ == 0) return;
-  constexpr double kMargin = 1.05;
+  constexpr double kErrorBound = 1.05;
   const double rows_per_byte = static_cast<double>(num_rows_) / static_cast<double>(num_bytes_used);
-  const double num_rows = rows_per_byte * static_cast<double>(*num_input_bytes_) * kMargin;
+  const double num_rows = rows_per_byte * static_cast<double>(*num_input_bytes_) * kErrorBound;
   for (std::vector<double>& column : columns_) column.reserve(static_cast<std::size_t>(num_rows));
 }
 
@@ -103,7 +103,7 @@ Table TableSink::finish() {
     table_.columns.emplace_back(column);
     table_.storage.emplace_back(std::move(column));
   }
-  table_.place_of_row = [name = name_, lines = std::move(lines_)](std::size_t row) {
+  table_.location_of_row = [name = name_, lines = std::move(lines_)](std::size_t row) {
     return place_of_line(name, lines.line_of(row));
   };
   return std::move(table_);

@@ -21,7 +21,7 @@ BatchTotals read_row_major(ByteSource& source, const MatrixFormat& format, const
     part.num_rows = std::min({num_left, num_wanted, std::uint64_t{batches.batch_rows}});
     const Table table = read_matrix(source, part, name, options);
     if (!skip) {
-      if (part.num_rows > 0) take({table.view(), part.first_row, part.num_rows, table.place_of_row});
+      if (part.num_rows > 0) take({table.view(), part.first_row, part.num_rows, table.location_of_row});
       totals.num_rows += table.num_rows;
       totals.num_dropped_rows += table.num_dropped_rows;
     }
@@ -65,7 +65,7 @@ BatchTotals read_column_major(ByteSource& source, const MatrixFormat& format, co
     TableView rows = rows_of(whole, first, num_rows);
     rows.dropped_rows = dropped;
     take({rows, row, num_input_rows,
-          [&table, first](std::size_t r) { return table.place_of_row(first + r); }});
+          [&table, first](std::size_t r) { return table.location_of_row(first + r); }});
     totals.num_rows += num_rows;
     totals.num_dropped_rows += num_dropped;
     row += num_input_rows;

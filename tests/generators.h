@@ -57,7 +57,7 @@ enum class ValueClass {
   uniform_f64,
   small_integers,  // ties everywhere
   constant,        // every column one value: all scores equal
-  duplicates,      // a few tuples, each many times
+  duplicates,      // a few rows, each many times
   denormal_f32,
   denormal_f64,
   huge,             // up to 1e300, both signs
@@ -68,7 +68,7 @@ enum class ValueClass {
   negative,
   clustered,
   dyadic,  // multiples of 2^-10: nothing rounds
-  peaked,  // one tuple has every maximum: the bound of its block is attained
+  peaked,  // one row has every maximum: the bound of its leaf is attained
   correlated,
   anticorrelated,
   mixed,  // each column another class
@@ -353,7 +353,7 @@ class MovingColumn {
   std::uint64_t look_ = 0;
 };
 
-// Sizes 0 .. 5,000, most of them small, many around the edges of a block.
+// Sizes 0 .. 5,000, most of them small, many around the edges of a leaf.
 inline std::size_t random_num_rows(Random& random) {
   const std::uint64_t kind = random.below(100);
   if (kind < 3) return random.below(2);

@@ -83,7 +83,7 @@ inline std::string name_of(Partitioning partitioning) {
 inline BuildOptions random_build_options(Random& random, Partitioning partitioning, ValueType value_type,
                                          std::size_t num_attributes) {
   BuildOptions options{.partitioning = partitioning, .value_type = value_type};
-  options.block_rows = random.pick({16, 48, 128, 256});
+  options.leaf_rows = random.pick({16, 48, 128, 256});
   options.num_threads = random.between(1, 2);
   const int splits = random.pick({0, 0, 1, 2, 3});
   const bool few_partitions = std::pow(splits, static_cast<double>(num_attributes) - 1) <= 1024;

@@ -1,5 +1,5 @@
 // The oracle: the contract (docs/contract.md) done in the plainest way on the user's own table. Scores every
-// row, sorts them all, cuts. It shares score() with the index and nothing else: no orientation, no blocks, no
+// row, sorts them all, cuts. It shares score() with the index and nothing else: no orientation, no leaves, no
 // bounds.
 #pragma once
 
@@ -119,8 +119,8 @@ class Oracle {
   }
 
   double score_of(std::size_t row, const Weights& weights) const {
-    const double* tuple = values_.data() + row * num_attributes_;
-    return score(weights.terms, weights.offset, [tuple](int attribute) { return tuple[attribute]; });
+    const double* values = values_.data() + row * num_attributes_;
+    return score(weights.terms, weights.offset, [values](int attribute) { return values[attribute]; });
   }
 
   bool passes(std::size_t row, const Filter& where) const {

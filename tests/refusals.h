@@ -110,12 +110,10 @@ inline std::vector<Refusal> refused_tables() {
                 t.columns.assign(t.attributes.size(), t.columns[0]);
               },
               {"65 attributes", "at most 64"}},
-      Refusal{
-          "block_of_15", [](TableView&, BuildOptions& o) { o.block_rows = 15; }, {"15", "multiple of 16"}},
-      Refusal{
-          "block_of_24", [](TableView&, BuildOptions& o) { o.block_rows = 24; }, {"24", "multiple of 16"}},
-      Refusal{"negative_block", [](TableView&, BuildOptions& o) { o.block_rows = -16; }, {"-16"}},
-      Refusal{"large_block", [](TableView&, BuildOptions& o) { o.block_rows = 4112; }, {"4112", "4096"}},
+      Refusal{"block_of_15", [](TableView&, BuildOptions& o) { o.leaf_rows = 15; }, {"15", "multiple of 16"}},
+      Refusal{"block_of_24", [](TableView&, BuildOptions& o) { o.leaf_rows = 24; }, {"24", "multiple of 16"}},
+      Refusal{"negative_block", [](TableView&, BuildOptions& o) { o.leaf_rows = -16; }, {"-16"}},
+      Refusal{"large_block", [](TableView&, BuildOptions& o) { o.leaf_rows = 4112; }, {"4112", "4096"}},
       Refusal{"negative_splits", [](TableView&, BuildOptions& o) { o.num_splits = -1; }, {"num_splits"}},
       Refusal{"splits_of_random",
               [](TableView&, BuildOptions& o) {

@@ -30,14 +30,14 @@ Json hit_json(const SearchResult& result, std::size_t rank, const IndexInfo& inf
 }
 
 Json stats_json(const SearchStats& stats) {
-  const double in_index = static_cast<double>(stats.tuples_in_index);
+  const double in_index = static_cast<double>(stats.rows_in_index);
   return {{"engine", engine_name(stats.engine)},
           {"device", stats.device < 0 ? "cpu" : "cuda:" + std::to_string(stats.device)},
-          {"tuples_in_index", stats.tuples_in_index},
-          {"tuples_scored", stats.tuples_scored},
-          {"tuples_by_codes", stats.tuples_by_codes},
-          {"share_scored", in_index > 0 ? static_cast<double>(stats.tuples_scored) / in_index : 0.0},
-          {"blocks_visited", stats.blocks_visited},
+          {"rows_in_index", stats.rows_in_index},
+          {"rows_scored", stats.rows_scored},
+          {"rows_by_codes", stats.rows_by_codes},
+          {"share_scored", in_index > 0 ? static_cast<double>(stats.rows_scored) / in_index : 0.0},
+          {"leaves_visited", stats.leaves_visited},
           {"nodes_visited", stats.nodes_visited},
           {"bounds_computed", stats.bounds_computed},
           {"bytes_touched", stats.bytes_touched},

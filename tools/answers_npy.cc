@@ -39,7 +39,7 @@ std::size_t width_of(const Answers& answers) {
   for (std::size_t q = 0; q < answers.results.size(); ++q) {
     const SearchResult& result = answers.results[q];
     const std::size_t asked = answers.queries[q].k.value_or(result.hits.size());
-    width = std::max(width, std::min<std::size_t>(asked, result.stats.tuples_in_index));
+    width = std::max(width, std::min<std::size_t>(asked, result.stats.rows_in_index));
   }
   return width;
 }

@@ -37,7 +37,7 @@ struct BuildArguments {
   std::string type = "auto";
   std::string nulls = "reject";
   std::string device = "cpu";
-  BuildOptions build;  // splits, partitions, block and threads
+  BuildOptions build;  // splits, partitions, leaf and threads
   bool force = false;
 };
 
@@ -128,20 +128,20 @@ Table read(const BuildArguments& arguments, ProgressBar& bar) try {
 Index build(const Table& table, const BuildArguments& arguments, ProgressBar& bar) try {
   return Index::build(table.view(), build_options(arguments, bar));
 } catch (const RowError& error) {
-  throw InputError(fmt::format("{}: {}", table.place_of_row(error.row()), error.problem()));
+  throw InputError(fmt::format("{}: {}", table.location_of_row(error.row()), error.problem()));
 }
 
 void print_build_summary(const BuildArguments& arguments, const Table& table, const IndexInfo& info,
                          const Seconds& seconds) {
-  say("{}: {}, {}{}\n", arguments.directory, counted(info.num_tuples, "row"),
+  say("{}: {}, {}{}\n", arguments.directory, counted(info.num_rows, "row"),
       counted(info.attributes.size(), "attribute"), info.has_labels ? ", labels" : "");
   if (table.num_dropped_rows > 0)
     say("  {} dropped for empty or infinite values\n", counted(table.num_dropped_rows, "row"));
   say("  {}\n", value_type_text(table, info, arguments.type));
   say("  {} by {}, {} of up to {} rows\n", counted(info.num_partitions, "partition"),
-      partitioning_name(info.partitioning), counted(info.num_blocks, "block"), info.block_rows);
+      partitioning_name(info.partitioning), counted(info.num_leaves, "leaf", "leaves"), info.leaf_rows);
   say("  {} of data, {} of tree and bounds\n", in_bytes(info.data_bytes), in_bytes(info.overhead_bytes));
-  const double rows_per_second = static_cast<double>(info.num_tuples) / std::max(seconds.total(), 1e-9);
+  const double rows_per_second = static_cast<double>(info.num_rows) / std::max(seconds.total(), 1e-9);
   say("  read {}, built {}, saved {}: {} rows/s\n", in_time(1e6 * seconds.read), in_time(1e6 * seconds.build),
       in_time(1e6 * seconds.save), grouped(static_cast<std::uint64_t>(rows_per_second)));
 }
@@ -222,8 +222,8 @@ void add_index_options(CLI::App& command, BuildArguments& arguments) {
       ->type_name("S")
       ->group("Index");
   command
-      .add_option("--block", arguments.build.block_rows,
-                  "Rows a block, a multiple of 16 up to 4096 (default 96)")
+      .add_option("--leaf-rows", arguments.build.leaf_rows,
+                  "Rows a leaf, a multiple of 16 up to 4096 (default 96)")
       ->transform(whole_number<int>(1))
       ->type_name("B")
       ->group("Index");

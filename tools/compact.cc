@@ -37,7 +37,7 @@ std::uint64_t bytes_on_disk(const std::string& directory) {
 
 std::string text(const Size& size) {
   return fmt::format("{}, {} of data, {} of tree and bounds, {} on disk",
-                     counted(size.info.num_blocks, "block"), in_bytes(size.info.data_bytes),
+                     counted(size.info.num_leaves, "leaf", "leaves"), in_bytes(size.info.data_bytes),
                      in_bytes(size.info.overhead_bytes), in_bytes(size.bytes_on_disk));
 }
 
@@ -50,7 +50,7 @@ ExitCode run(const CompactArguments& arguments, bool quiet) {
   const Size after = {index.info(), bytes_on_disk(arguments.directory)};
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
   if (quiet) return ExitCode::ok;
-  say("{}: {}, compacted in {}\n", arguments.directory, counted(after.info.num_tuples, "row"),
+  say("{}: {}, compacted in {}\n", arguments.directory, counted(after.info.num_rows, "row"),
       in_time(elapsed.count()));
   say("  before: {}\n  after:  {}\n", text(before), text(after));
   return ExitCode::ok;
@@ -67,7 +67,7 @@ void add_compact(Program& program) {
       ->type_name("T");
   add_quiet(command, program);
   command.footer(
-      "After many changes blocks may be only partly filled: answers stay exact, but the index is larger\n"
+      "After many changes leaves may be only partly filled: answers stay exact, but the index is larger\n"
       "than it needs to be, and searches read more. culmen info says when compacting is worth it. Rows, ids\n"
       "and answers stay as they are, and others may search meanwhile. Takes the time of a build, and memory\n"
       "for a second index.\n\n"

@@ -38,11 +38,11 @@ void check_usage(const DeleteArguments& arguments) {
 // The ids of every row that passes, in rising order. The score is of no interest: any weights do.
 Ids ids_where(const Index& index, const Filter& filter) {
   const IndexInfo info = index.info();
-  if (info.num_tuples == 0) return {};
+  if (info.num_rows == 0) return {};
   Query query;
   query.weights.assign(info.attributes.size(), 0);
   query.weights.front() = 1;
-  query.k = static_cast<std::size_t>(info.num_tuples);
+  query.k = static_cast<std::size_t>(info.num_rows);
   query.where = filter;
   const SearchResult found = index.search(query, {.engine = Engine::scan});
   Ids ids;

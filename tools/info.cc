@@ -44,7 +44,7 @@ std::string json_text(const IndexInfo& info, const RecoveryInfo& log) {
                      {"log_batches", log.num_batches},
                      {"log_dropped_bytes", log.dropped_bytes},
                      {"compact_advised", info.compact_advised},
-                     {"rows", info.num_tuples},
+                     {"rows", info.num_rows},
                      {"attributes", attributes_json(info)},
                      {"labels", info.has_labels},
                      {"value_type", type_name(info)},
@@ -52,8 +52,8 @@ std::string json_text(const IndexInfo& info, const RecoveryInfo& log) {
                      {"partitioning", partitioning_name(info.partitioning)},
                      {"splits", info.num_splits},
                      {"partitions", info.num_partitions},
-                     {"block_rows", info.block_rows},
-                     {"blocks", info.num_blocks},
+                     {"leaf_rows", info.leaf_rows},
+                     {"leaves", info.num_leaves},
                      {"nodes", info.num_nodes},
                      {"height", info.height},
                      {"data_bytes", info.data_bytes},
@@ -73,7 +73,7 @@ std::string attributes_text(const IndexInfo& info) {
 
 std::string log_text(const RecoveryInfo& log) {
   if (log.num_batches == 0 && log.dropped_bytes == 0) return "empty";
-  std::string text = counted_batches(log.num_batches);
+  std::string text = counted(log.num_batches, "batch", "batches");
   if (log.dropped_bytes > 0)
     text += fmt::format("; {} of changes never reported as done are left out", in_bytes(log.dropped_bytes));
   return text;
@@ -85,10 +85,10 @@ std::string text(const IndexInfo& info, const RecoveryInfo& log, const std::stri
   if (info.num_splits > 0) partitions += fmt::format(", {} splits an angle", info.num_splits);
   std::string values{type_name(info)};
   if (info.rounded_values > 0) values += fmt::format("; values rounded: {}", grouped(info.rounded_values));
-  return fmt::format("rows        {}\n", grouped(info.num_tuples)) + fmt::format("values      {}\n", values) +
+  return fmt::format("rows        {}\n", grouped(info.num_rows)) + fmt::format("values      {}\n", values) +
          fmt::format("labels      {}\n", info.has_labels ? "yes" : "no") +
          fmt::format("partitions  {}\n", partitions) +
-         fmt::format("blocks      {} of up to {} rows\n", grouped(info.num_blocks), info.block_rows) +
+         fmt::format("leaves      {} of up to {} rows\n", grouped(info.num_leaves), info.leaf_rows) +
          fmt::format("tree        {} nodes, height {}\n", grouped(info.num_nodes), info.height) +
          fmt::format("data        {}\n", in_bytes(info.data_bytes)) +
          fmt::format(
@@ -97,7 +97,7 @@ std::string text(const IndexInfo& info, const RecoveryInfo& log, const std::stri
          fmt::format("codes       {}, in memory only\n", in_bytes(info.code_bytes)) +
          fmt::format("uuid        {}\n", info.uuid) + fmt::format("version     {}\n", info.version) +
          fmt::format("log         {}\n", log_text(log)) +
-         (info.compact_advised ? fmt::format("advice      the blocks are far from full: culmen compact "
+         (info.compact_advised ? fmt::format("advice      the leaves are far from full: culmen compact "
                                              "{} would make it smaller\n",
                                              directory)
                                : "") +

@@ -182,7 +182,7 @@ void Writer::check_float32(const TableBatch& batch) const {
       throw InputError(fmt::format(
           "{}: column {}: {} is no float32, and {} keeps float32: --type f32 rounds such "
           "values, and an index built with --type f64 holds them",
-          batch.place_of_row(row), rows.attributes[column].name, shortest(value), arguments_.directory));
+          batch.location_of_row(row), rows.attributes[column].name, shortest(value), arguments_.directory));
     }
   }
 }
@@ -193,7 +193,7 @@ WriteResult Writer::change_rows(const TableView& rows, const TableBatch& batch) 
   try {
     return change_ == Change::insert ? index_.insert(rows, options) : index_.upsert(rows, options);
   } catch (const RowError& error) {
-    throw InputError(fmt::format("{}: {}", batch.place_of_row(error.row()), error.problem()));
+    throw InputError(fmt::format("{}: {}", batch.location_of_row(error.row()), error.problem()));
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", input_name(arguments_), error.what()));
   }
@@ -210,10 +210,10 @@ void Writer::print_summary(std::uint64_t num_dropped_rows, double seconds) const
   const std::uint64_t num_rounded = after.rounded_values - before_.rounded_values;
   if (num_rounded > 0) say("  values rounded to float32: {}\n", grouped(num_rounded));
   const double rows_per_second = static_cast<double>(inserted_ + replaced_) / std::max(seconds, 1e-9);
-  say("  version {}, {} in all; took {}: {} rows/s\n", after.version, counted(after.num_tuples, "row"),
+  say("  version {}, {} in all; took {}: {} rows/s\n", after.version, counted(after.num_rows, "row"),
       in_time(1e6 * seconds), grouped(static_cast<std::uint64_t>(rows_per_second)));
   if (after.compact_advised)
-    say("  the blocks are far from full: culmen compact {} would make the index smaller\n",
+    say("  the leaves are far from full: culmen compact {} would make the index smaller\n",
         arguments_.directory);
 }
 
@@ -241,7 +241,7 @@ BatchTotals read_and_write(const InsertArguments& arguments, const ReadOptions& 
                                  [&](const TableBatch& batch) { writer.write(batch); });
   const Table table = read_table(arguments.input, options);
   if (table.num_rows > 0 || !table.dropped_rows.empty())
-    writer.write({table.view(), 0, table.num_rows + table.num_dropped_rows, table.place_of_row});
+    writer.write({table.view(), 0, table.num_rows + table.num_dropped_rows, table.location_of_row});
   return {table.num_rows, table.num_dropped_rows};
 } catch (const InputError& error) {
   throw_with_hint(error);

@@ -35,12 +35,10 @@ std::string grouped(std::uint64_t value) {
   return text;
 }
 
-std::string counted(std::uint64_t value, std::string_view noun) {
-  return fmt::format("{} {}{}", grouped(value), noun, value == 1 ? "" : "s");
-}
-
-std::string counted_batches(std::uint64_t value) {
-  return fmt::format("{} {}", grouped(value), value == 1 ? "batch" : "batches");
+std::string counted(std::uint64_t value, std::string_view noun, std::string_view plural) {
+  if (value == 1) return fmt::format("1 {}", noun);
+  return plural.empty() ? fmt::format("{} {}s", grouped(value), noun)
+                        : fmt::format("{} {}", grouped(value), plural);
 }
 
 std::string in_bytes(std::uint64_t bytes) {

@@ -9,13 +9,13 @@
 
 namespace culmen::tools {
 
-std::string shortest(double value);                               // reads back to the same bits
-std::string grouped(std::uint64_t value);                         // 1,000,000
-std::string counted(std::uint64_t value, std::string_view noun);  // 1 row, 2,000 rows
-std::string counted_batches(std::uint64_t value);                 // 1 batch, 2,000 batches
-std::string in_bytes(std::uint64_t bytes);                        // 12.3 MB
-std::string in_time(double microseconds);                         // 41 µs, 2.31 s
-std::string in_percent(double part, double whole);                // 0.0003 %
+std::string shortest(double value);        // reads back to the same bits
+std::string grouped(std::uint64_t value);  // 1,000,000
+// 1 row, 2,000 rows. The plural of `noun` is "nouns" unless it is given.
+std::string counted(std::uint64_t value, std::string_view noun, std::string_view plural = {});
+std::string in_bytes(std::uint64_t bytes);          // 12.3 MB
+std::string in_time(double microseconds);           // 41 µs, 2.31 s
+std::string in_percent(double part, double whole);  // 0.0003 %
 
 // For people: integers up to 2^53 whole; others with nine significant digits, or the seven that float32
 // holds, and with two behind the point if that is more. `type`: of the values that it is, or was made, of.

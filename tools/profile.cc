@@ -38,8 +38,8 @@ std::string engine_names(std::span<const SearchResult> results) {
 void print_summary(std::span<const SearchResult> results) {
   if (results.empty()) return;
   const bool many = results.size() > 1;
-  const double scored = mean(results, &SearchStats::tuples_scored);
-  const double in_index = mean(results, &SearchStats::tuples_in_index);
+  const double scored = mean(results, &SearchStats::rows_scored);
+  const double in_index = mean(results, &SearchStats::rows_in_index);
   say("{}{} of {} rows scored ({}), {}, engine {}\n",
       many ? fmt::format("{} queries, each on average: ", grouped(results.size())) : "", whole(scored),
       whole(in_index), in_percent(scored, in_index), in_time(mean(results, &SearchStats::elapsed_us)),
@@ -48,8 +48,8 @@ void print_summary(std::span<const SearchResult> results) {
 
 void print_profile(std::span<const SearchResult> results, double elapsed_us) {
   if (results.empty()) return;
-  say("blocks visited   {}\n", whole(mean(results, &SearchStats::blocks_visited)));
-  say("rows by codes    {}\n", whole(mean(results, &SearchStats::tuples_by_codes)));
+  say("leaves visited   {}\n", whole(mean(results, &SearchStats::leaves_visited)));
+  say("rows by codes    {}\n", whole(mean(results, &SearchStats::rows_by_codes)));
   say("nodes visited    {}\n", whole(mean(results, &SearchStats::nodes_visited)));
   say("bounds computed  {}\n", whole(mean(results, &SearchStats::bounds_computed)));
   say("tied out         {}\n", whole(mean(results, &SearchStats::leaves_tied_out)));
@@ -61,9 +61,9 @@ void print_profile(std::span<const SearchResult> results, double elapsed_us) {
 
 void print_prediction(const Index& index, std::span<const Query> queries,
                       std::span<const SearchResult> results, const SearchOptions& options) {
-  constexpr std::size_t kMostPlans = 100;
+  constexpr std::size_t kMaxPlans = 100;
   double predicted = 0, measured = 0;
-  for (std::size_t q = 0; q < std::min(kMostPlans, results.size()); ++q) {
+  for (std::size_t q = 0; q < std::min(kMaxPlans, results.size()); ++q) {
     const SearchStats& stats = results[q].stats;
     if (stats.device >= 0 && results.size() > 1) continue;  // of a batch there each has the time of all
     const Explanation explanation = index.explain(queries[q], options);

@@ -23,7 +23,7 @@ ExitCode run(const RepairArguments& arguments) {
   std::string kept_text = fmt::format("{}: {} kept", arguments.output, counted(report.rows_kept, "row"));
   if (report.rows_lost > 0) kept_text += fmt::format(", {} lost", grouped(report.rows_lost));
   if (report.batches_applied > 0)
-    kept_text += fmt::format("; {} of the log applied", counted_batches(report.batches_applied));
+    kept_text += fmt::format("; {} of the log applied", counted(report.batches_applied, "batch", "batches"));
   if (report.dropped.empty()) kept_text += "; nothing was left out";
   const bool is_whole = report.dropped.empty() && report.rows_lost == 0;
   return print_result(dropped_text + kept_text + '\n', is_whole ? ExitCode::ok : ExitCode::bad_data,
@@ -41,7 +41,7 @@ void add_repair(Program& program) {
       ->type_name("NEWDIR");
   add_quiet(command, program);
   command.footer(
-      "Reads every block and the log, and builds a new index of the rows whose checksums are right. Prints "
+      "Reads every leaf and the log, and builds a new index of the rows whose checksums are right. Prints "
       "a\n"
       "line for each thing it had to leave out, then what it kept. Ends with 0 if nothing was lost, and with "
       "3\n"

@@ -20,7 +20,8 @@ struct VerifyArguments {
 std::string log_text(const std::string& directory, const RecoveryInfo& log) {
   std::string text;
   if (log.num_batches > 0)
-    text += fmt::format("{}: {} of the log applied\n", directory, counted_batches(log.num_batches));
+    text +=
+        fmt::format("{}: {} of the log applied\n", directory, counted(log.num_batches, "batch", "batches"));
   if (log.dropped_bytes > 0)
     text += fmt::format("{}: {}: {} at its end left out, of changes that were never reported as done\n",
                         directory, log.dropped_from, in_bytes(log.dropped_bytes));
@@ -33,8 +34,8 @@ ExitCode run(const VerifyArguments& arguments) {
   std::string text;
   for (const std::string& fault : faults) text += fault + '\n';
   if (faults.empty())
-    text += fmt::format("{}: no fault found in {}\n", arguments.directory,
-                        counted(index.info().num_tuples, "row"));
+    text +=
+        fmt::format("{}: no fault found in {}\n", arguments.directory, counted(index.info().num_rows, "row"));
   text += log_text(arguments.directory, index.recovery());
   return print_result(text, faults.empty() ? ExitCode::ok : ExitCode::bad_data);
 }
@@ -45,15 +46,15 @@ void add_verify(Program& program) {
   CLI::App& command = *program.app.add_subcommand("verify", "Check an index for faults");
   const auto arguments = std::make_shared<VerifyArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
-  command.add_flag("--deep", arguments->deep, "Recompute the bounds of sums in every block as well (slower)");
+  command.add_flag("--deep", arguments->deep, "Recompute the bounds of sums in every leaf as well (slower)");
   add_quiet(command, program);
   command.footer(
       "Reads every byte, compares all checksums, and recomputes order, ids, bounds and counts; bounds of "
       "sums of\n"
-      "several attributes in a block only with --deep.\n"
+      "several attributes in a leaf only with --deep.\n"
       "Prints one line a fault and ends with 3 if there is any; culmen repair saves what is sound. Then "
       "says\n"
-      "what the log held: changes that are younger than the blocks on disk.\n\n"
+      "what the log held: changes that are younger than the leaves on disk.\n\n"
       "Examples:\n"
       "  culmen verify hotels.index\n"
       "  culmen verify hotels.index --deep");

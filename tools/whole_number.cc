@@ -11,8 +11,8 @@ namespace culmen::tools {
 namespace {
 
 std::string excerpt(std::string_view text) {
-  constexpr std::size_t kMostBytes = 40;
-  return text.size() <= kMostBytes ? std::string(text) : fmt::format("{}...", text.substr(0, kMostBytes));
+  constexpr std::size_t kMaxBytes = 40;
+  return text.size() <= kMaxBytes ? std::string(text) : fmt::format("{}...", text.substr(0, kMaxBytes));
 }
 
 std::string_view without_plus(std::string_view text) {

@@ -9,7 +9,7 @@
 namespace culmen::bench {
 namespace {
 
-constexpr std::size_t kMostCopied = std::size_t{1} << 30;
+constexpr std::size_t kMaxCopied = std::size_t{1} << 30;
 constexpr int kCopies = 11;
 
 }  // namespace
@@ -23,7 +23,7 @@ double Reading::us(const Weights& weights) const {
 Reading measure_reading(DeviceMemory memory, std::size_t num_rows, int dims) {
   const bool over_bus = memory == DeviceMemory::host;
   const std::size_t table_bytes = num_rows * static_cast<std::size_t>(dims) * sizeof(float);
-  const std::size_t copied = std::min(over_bus ? table_bytes : table_bytes / 2, kMostCopied);
+  const std::size_t copied = std::min(over_bus ? table_bytes : table_bytes / 2, kMaxCopied);
   const cuda::Buffer<std::byte> from(copied, over_bus ? cuda::Memory::pinned : cuda::Memory::device);
   const cuda::Buffer<std::byte> to(copied);
   const std::vector<double> times = times_us(kCopies, [&] {

@@ -21,7 +21,7 @@ constexpr std::size_t kCheckedOfBatch = 64;
 struct Figures {
   std::vector<double> us;      // median of the repeats
   std::vector<double> faster;  // how many times faster than reading the columns in use
-  std::vector<double> leaves;  // blocks whose tuples were scored
+  std::vector<double> leaves;  // blocks whose rows were scored
   std::vector<double> bytes;   // of values and bounds
 };
 
@@ -58,7 +58,7 @@ int measure_family(const Subject& subject, const Family& family, std::size_t k, 
     const auto search = [&] { result = subject.on_gpu.search(query, {.engine = Engine::bounded}); };
     figures.us.push_back(median(times_us(subject.repeats, search, prepare)));
     figures.faster.push_back(subject.reading.us(weights) / figures.us.back());
-    figures.leaves.push_back(static_cast<double>(result.stats.blocks_visited));
+    figures.leaves.push_back(static_cast<double>(result.stats.leaves_visited));
     figures.bytes.push_back(static_cast<double>(result.stats.bytes_touched));
     // On mixed signs the CPU takes too long.
     if (!family.mixed_signs && result.hits != subject.index.search(query).hits) ++wrong;
@@ -126,7 +126,7 @@ int measure_long(const Subject& subject, Engine engine, const Weights& weights, 
         "rows scored\n",
         std::string(engine_name(engine)).c_str(), k, us, us / subject.reading.us(weights), bytes * 1e-9,
         100 * bytes / us / subject.reading.bytes_per_us,
-        100 * static_cast<double>(stats.tuples_scored) / static_cast<double>(stats.tuples_in_index));
+        100 * static_cast<double>(stats.rows_scored) / static_cast<double>(stats.rows_in_index));
     if (result.hits != subject.index.search(query).hits) ++wrong;
   }
   return wrong;
@@ -187,7 +187,7 @@ int measure_batch(const Subject& subject, const Ks& ks) {
                 median(times_us(kLongRepeats, [&] { results = subject.on_gpu.search(queries); })));
     std::vector<double> blocks, nodes;
     for (const SearchResult& result : results) {
-      blocks.push_back(static_cast<double>(result.stats.blocks_visited));
+      blocks.push_back(static_cast<double>(result.stats.leaves_visited));
       nodes.push_back(static_cast<double>(result.stats.nodes_visited));
     }
     std::printf(", blocks a query median %.0f, most %.0f; nodes median %.0f, most %.0f\n",

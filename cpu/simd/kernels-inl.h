@@ -73,12 +73,12 @@ HWY_INLINE void Decode(const BoundRow& row, float* HWY_RESTRICT bounds) {
 #endif
 }
 
-// The rows of one vector, as bits, that pass floor and ranges.
+// The rows of one vector, as bits, that pass k-th score bound and ranges.
 template <typename T>
 HWY_INLINE std::uint64_t PassingRows(const T* values, std::size_t stride, const ResolvedQuery& query, V score,
-                                     double floor) {
+                                     double kth_bound) {
   const D d;
-  auto mask = hn::Ge(score, hn::Set(d, floor));
+  auto mask = hn::Ge(score, hn::Set(d, kth_bound));
   for (const RangePredicate& range : query.where) {
     const V value = LoadAsDouble(values + static_cast<std::size_t>(range.attribute) * stride);
     mask = hn::And(
@@ -90,11 +90,11 @@ HWY_INLINE std::uint64_t PassingRows(const T* values, std::size_t stride, const 
 }
 
 // Scores kVectors vectors of rows at once: as many independent fma chains, which hides their latency. Returns
-// the rows that pass floor and ranges, bit v * lanes + l; `scores` is written only if there are any, which is
+// the rows that pass k-th score bound and ranges, bit v * lanes + l; `scores` is written only if there are any, which is
 // rare.
 template <std::size_t kVectors, typename T>
 HWY_INLINE std::uint64_t ScoreGroup(const T* values, std::size_t stride, const ResolvedQuery& query,
-                                    double floor, double* scores) {
+                                    double kth_bound, double* scores) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   V accumulator[kVectors];
@@ -107,19 +107,19 @@ HWY_INLINE std::uint64_t ScoreGroup(const T* values, std::size_t stride, const R
   }
   V highest = accumulator[0];
   for (std::size_t v = 1; v < kVectors; ++v) highest = hn::Max(highest, accumulator[v]);
-  if (hn::AllFalse(d, hn::Ge(highest, hn::Set(d, floor)))) return 0;
+  if (hn::AllFalse(d, hn::Ge(highest, hn::Set(d, kth_bound)))) return 0;
   std::uint64_t passing = 0;
   for (std::size_t v = 0; v < kVectors; ++v) {
     const V score = hn::Add(accumulator[v], hn::Zero(d));  // score_finish
     hn::Store(score, d, scores + v * lanes);
-    passing |= PassingRows(values + v * lanes, stride, query, score, floor) << (v * lanes);
+    passing |= PassingRows(values + v * lanes, stride, query, score, kth_bound) << (v * lanes);
   }
   return passing;
 }
 
 template <typename T>
 HWY_INLINE std::size_t ScoreRows(const T* values, std::size_t stride, std::uint32_t num_rows,
-                                 const ResolvedQuery& query, double floor, ScoredRow* out) {
+                                 const ResolvedQuery& query, double kth_bound, ScoredRow* out) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t kVectors = 4;
@@ -127,8 +127,8 @@ HWY_INLINE std::size_t ScoreRows(const T* values, std::size_t stride, std::uint3
   std::size_t count = 0;
   for (std::size_t first = 0; first < num_rows;) {
     const bool whole = first + kVectors * lanes <= stride;
-    std::uint64_t passing = whole ? ScoreGroup<kVectors>(values + first, stride, query, floor, scores)
-                                  : ScoreGroup<1>(values + first, stride, query, floor, scores);
+    std::uint64_t passing = whole ? ScoreGroup<kVectors>(values + first, stride, query, kth_bound, scores)
+                                  : ScoreGroup<1>(values + first, stride, query, kth_bound, scores);
     for (; passing != 0; passing &= passing - 1) {
       const auto bit = static_cast<std::size_t>(hwy::Num0BitsBelowLS1Bit_Nonzero64(passing));
       if (first + bit >= num_rows) break;  // there is no row
@@ -140,17 +140,17 @@ HWY_INLINE std::size_t ScoreRows(const T* values, std::size_t stride, std::uint3
 }
 
 inline std::size_t ScoreRowsFloat(const float* values, std::size_t stride, std::uint32_t num_rows,
-                                  const ResolvedQuery& query, double floor, ScoredRow* out) {
-  return ScoreRows(values, stride, num_rows, query, floor, out);
+                                  const ResolvedQuery& query, double kth_bound, ScoredRow* out) {
+  return ScoreRows(values, stride, num_rows, query, kth_bound, out);
 }
 
 inline std::size_t ScoreRowsDouble(const double* values, std::size_t stride, std::uint32_t num_rows,
-                                   const ResolvedQuery& query, double floor, ScoredRow* out) {
-  return ScoreRows(values, stride, num_rows, query, floor, out);
+                                   const ResolvedQuery& query, double kth_bound, ScoredRow* out) {
+  return ScoreRows(values, stride, num_rows, query, kth_bound, out);
 }
 
 // What a leaf's codes say of scores: a row whose sum of weight * code over the query's terms is `too_low` or less scores
-// less than the floor.
+// less than the k-th score bound.
 struct CodePlan {
   std::int16_t weights[kMaxAttributes];
   std::int32_t too_low;
@@ -160,22 +160,22 @@ struct LeafCodesRef {
   std::size_t num_words;
   std::uint32_t num_rows;
 };
-enum class CodeVerdict { none, some, all };  // of the rows that may reach the floor
+enum class CodeVerdict { none, some, all };  // of the rows that may reach the k-th score bound
 
-// Where terms `t` and those that follow it look up their attributes in a corner.
+// Where terms `t` and those that follow it look up their attributes in a zone vector.
 template <typename T>
-HWY_INLINE V CornerValues(const T* corner, const CodeTerms& terms, std::size_t t, std::size_t num_terms) {
+HWY_INLINE V ZoneValues(const T* zone_vector, const CodeTerms& terms, std::size_t t, std::size_t num_terms) {
   const D d;
   if (terms.are_neighbours && t + hn::Lanes(d) <= num_terms)
-    return LoadAsDouble(corner + terms.attributes[t]);
+    return LoadAsDouble(zone_vector + terms.attributes[t]);
   HWY_ALIGN double values[8];
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) values[i] = corner[terms.attributes[t + i]];
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) values[i] = zone_vector[terms.attributes[t + i]];
   return hn::Load(d, values);
 }
 
 template <typename T>
-HWY_INLINE CodeVerdict PlanCodes(const T* highest, const T* lowest, const ResolvedQuery& query, double floor,
-                                 CodePlan& plan) {
+HWY_INLINE CodeVerdict PlanCodes(const T* highest, const T* lowest, const ResolvedQuery& query,
+                                 double kth_bound, CodePlan& plan) {
   const D d;
   const CodeTerms& terms = query.codes;
   const std::size_t num_terms = query.terms.size(), lanes = hn::Lanes(d);
@@ -183,10 +183,8 @@ HWY_INLINE CodeVerdict PlanCodes(const T* highest, const T* lowest, const Resolv
   V lows = hn::Zero(d), rises = lows, sizes = lows, part = lows, parts = lows;
   for (std::size_t t = 0; t < num_terms; t += lanes) {  // weights are 0 behind the last
     const V weight = hn::LoadU(d, terms.weights + t);
-    const V high = CornerValues(highest, terms, t, num_terms),
-            low = CornerValues(lowest, terms, t, num_terms);
-    const V step =
-        hn::MulAdd(hn::Sub(high, low), hn::Set(d, 1.0 / kCodeIntervals), hn::Set(d, kLeastCodeStep));
+    const V high = ZoneValues(highest, terms, t, num_terms), low = ZoneValues(lowest, terms, t, num_terms);
+    const V step = hn::MulAdd(hn::Sub(high, low), hn::Set(d, 1.0 / kCodeIntervals), hn::Set(d, kMinCodeStep));
     const V coefficient = hn::Mul(weight, step);
     hn::Store(coefficient, d, coefficients + t);
     lows = hn::MulAdd(weight, low, lows);
@@ -203,12 +201,12 @@ HWY_INLINE CodeVerdict PlanCodes(const T* highest, const T* lowest, const Resolv
   // No less than the coefficients of any kCodeTermsAtOnce terms together.
   const double largest = hn::GetLane(hn::SumOfLanes(d, parts));
   // Of codes, of these sums, and of the score itself, each of at most 64 terms.
-  const double slack = size * 0x1p-44 + 0x1p-1040;
-  if (low + kCodeIntervals * rise + slack < floor) return CodeVerdict::none;
+  const double error_bound = size * 0x1p-44 + 0x1p-1040;
+  if (low + kCodeIntervals * rise + error_bound < kth_bound) return CodeVerdict::none;
   if (!(largest > 0x1p-900 && size < 0x1p1000 && largest < 0x1p1000)) return CodeVerdict::all;
   const double unit = static_cast<double>(kLargestCodeWeights) / largest;
-  const double least =
-      std::ceil((floor - slack - low - rise) * unit - 0.5);  // weights are rounded up, but for 2^-50
+  const double least = std::ceil((kth_bound - error_bound - low - rise) * unit -
+                                 0.5);  // weights are rounded up, but for 2^-50
   const std::size_t num_parts = (num_terms - 1) / kCodeTermsAtOnce + 1;  // each summed up in 16 bits
   const double furthest = 32767.0 * static_cast<double>(num_parts);
   if (least > furthest) return CodeVerdict::none;
@@ -310,10 +308,10 @@ HWY_INLINE std::size_t RowsOfWords(DI d, const LeafCodesRef& leaf, std::size_t f
 
 // Where all may reach it, kAllRows.
 template <typename T>
-HWY_INLINE std::size_t RowsByCodes(const LeafCodes<T>& leaf, const ResolvedQuery& query, double floor,
+HWY_INLINE std::size_t RowsByCodes(const LeafCodes<T>& leaf, const ResolvedQuery& query, double kth_bound,
                                    std::uint32_t* rows) {
   CodePlan plan;  // NOLINT(cppcoreguidelines-pro-type-member-init): PlanCodes writes what is read
-  const CodeVerdict verdict = PlanCodes(leaf.highest, leaf.lowest, query, floor, plan);
+  const CodeVerdict verdict = PlanCodes(leaf.highest, leaf.lowest, query, kth_bound, plan);
   if (verdict == CodeVerdict::none) return 0;
   if (verdict == CodeVerdict::all) return kAllRows;
   const hn::CappedTag<std::int16_t, kCodeWordsReadAtOnce> d;
@@ -325,20 +323,20 @@ HWY_INLINE std::size_t RowsByCodes(const LeafCodes<T>& leaf, const ResolvedQuery
   return count;
 }
 
-inline std::size_t RowsByCodesFloat(const LeafCodes<float>& leaf, const ResolvedQuery& query, double floor,
-                                    std::uint32_t* rows) {
-  return RowsByCodes(leaf, query, floor, rows);
+inline std::size_t RowsByCodesFloat(const LeafCodes<float>& leaf, const ResolvedQuery& query,
+                                    double kth_bound, std::uint32_t* rows) {
+  return RowsByCodes(leaf, query, kth_bound, rows);
 }
 
-inline std::size_t RowsByCodesDouble(const LeafCodes<double>& leaf, const ResolvedQuery& query, double floor,
-                                     std::uint32_t* rows) {
-  return RowsByCodes(leaf, query, floor, rows);
+inline std::size_t RowsByCodesDouble(const LeafCodes<double>& leaf, const ResolvedQuery& query,
+                                     double kth_bound, std::uint32_t* rows) {
+  return RowsByCodes(leaf, query, kth_bound, rows);
 }
 
 // As score_rows, of listed rows alone.
 template <typename T>
 HWY_INLINE std::size_t ScoreListed(const T* values, std::size_t stride, std::span<const std::uint32_t> rows,
-                                   const ResolvedQuery& query, double floor, ScoredRow* out) {
+                                   const ResolvedQuery& query, double kth_bound, ScoredRow* out) {
   const auto value = [&](std::int32_t attribute, std::uint32_t row) {
     return static_cast<double>(values[static_cast<std::size_t>(attribute) * stride + row]);
   };
@@ -350,7 +348,7 @@ HWY_INLINE std::size_t ScoreListed(const T* values, std::size_t stride, std::spa
     double score = query.offset;
     for (const Term& term : query.terms) score = std::fma(term.weight, value(term.attribute, row), score);
     score += 0.0;  // score_finish
-    bool passes = score >= floor;
+    bool passes = score >= kth_bound;
     for (const RangePredicate& range : query.where) {
       const double x = value(range.attribute, row);
       passes = passes && x >= range.minimum && x <= range.maximum;
@@ -363,17 +361,17 @@ HWY_INLINE std::size_t ScoreListed(const T* values, std::size_t stride, std::spa
 
 inline std::size_t ScoreListedFloat(const float* values, std::size_t stride,
                                     std::span<const std::uint32_t> rows, const ResolvedQuery& query,
-                                    double floor, ScoredRow* out) {
-  return ScoreListed(values, stride, rows, query, floor, out);
+                                    double kth_bound, ScoredRow* out) {
+  return ScoreListed(values, stride, rows, query, kth_bound, out);
 }
 
 inline std::size_t ScoreListedDouble(const double* values, std::size_t stride,
                                      std::span<const std::uint32_t> rows, const ResolvedQuery& query,
-                                     double floor, ScoredRow* out) {
-  return ScoreListed(values, stride, rows, query, floor, out);
+                                     double kth_bound, ScoredRow* out) {
+  return ScoreListed(values, stride, rows, query, kth_bound, out);
 }
 
-// The plan's margin covers any order and any contraction here, so MulAdd may or may not be fused.
+// The plan's error bound covers any order and any contraction here, so MulAdd may or may not be fused.
 inline void ChildBounds(const BoundRow* bounds, double base, const BoundTerms& terms, double* out) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);

@@ -26,38 +26,38 @@ HWY_EXPORT(TargetName);
 
 template <>
 std::size_t score_rows(const float* values, std::size_t stride, std::uint32_t num_rows,
-                       const ResolvedQuery& query, double floor, ScoredRow* out) {
-  return HWY_DYNAMIC_DISPATCH(ScoreRowsFloat)(values, stride, num_rows, query, floor, out);
+                       const ResolvedQuery& query, double kth_bound, ScoredRow* out) {
+  return HWY_DYNAMIC_DISPATCH(ScoreRowsFloat)(values, stride, num_rows, query, kth_bound, out);
 }
 
 template <>
 std::size_t score_rows(const double* values, std::size_t stride, std::uint32_t num_rows,
-                       const ResolvedQuery& query, double floor, ScoredRow* out) {
-  return HWY_DYNAMIC_DISPATCH(ScoreRowsDouble)(values, stride, num_rows, query, floor, out);
+                       const ResolvedQuery& query, double kth_bound, ScoredRow* out) {
+  return HWY_DYNAMIC_DISPATCH(ScoreRowsDouble)(values, stride, num_rows, query, kth_bound, out);
 }
 
 template <>
 std::size_t score_listed(const float* values, std::size_t stride, std::span<const std::uint32_t> rows,
-                         const ResolvedQuery& query, double floor, ScoredRow* out) {
-  return HWY_DYNAMIC_DISPATCH(ScoreListedFloat)(values, stride, rows, query, floor, out);
+                         const ResolvedQuery& query, double kth_bound, ScoredRow* out) {
+  return HWY_DYNAMIC_DISPATCH(ScoreListedFloat)(values, stride, rows, query, kth_bound, out);
 }
 
 template <>
 std::size_t score_listed(const double* values, std::size_t stride, std::span<const std::uint32_t> rows,
-                         const ResolvedQuery& query, double floor, ScoredRow* out) {
-  return HWY_DYNAMIC_DISPATCH(ScoreListedDouble)(values, stride, rows, query, floor, out);
+                         const ResolvedQuery& query, double kth_bound, ScoredRow* out) {
+  return HWY_DYNAMIC_DISPATCH(ScoreListedDouble)(values, stride, rows, query, kth_bound, out);
 }
 
 template <>
-std::size_t rows_by_codes(const LeafCodes<float>& leaf, const ResolvedQuery& query, double floor,
+std::size_t rows_by_codes(const LeafCodes<float>& leaf, const ResolvedQuery& query, double kth_bound,
                           std::uint32_t* rows) {
-  return HWY_DYNAMIC_DISPATCH(RowsByCodesFloat)(leaf, query, floor, rows);
+  return HWY_DYNAMIC_DISPATCH(RowsByCodesFloat)(leaf, query, kth_bound, rows);
 }
 
 template <>
-std::size_t rows_by_codes(const LeafCodes<double>& leaf, const ResolvedQuery& query, double floor,
+std::size_t rows_by_codes(const LeafCodes<double>& leaf, const ResolvedQuery& query, double kth_bound,
                           std::uint32_t* rows) {
-  return HWY_DYNAMIC_DISPATCH(RowsByCodesDouble)(leaf, query, floor, rows);
+  return HWY_DYNAMIC_DISPATCH(RowsByCodesDouble)(leaf, query, kth_bound, rows);
 }
 
 void child_bounds(const BoundRow* bounds, double base, const BoundTerms& terms, double* out) {

@@ -19,7 +19,7 @@ struct ScoredRow {
   std::uint32_t row;
 };
 
-// Scores the rows of one leaf and writes those with score >= floor that pass the query's ranges, in row
+// Scores the rows of one leaf and writes those with score >= k-th score bound that pass the query's ranges, in row
 // order.
 //
 //   values  [num_attributes][stride] oriented, stride a multiple of 16; all of the last 16 rows readable
@@ -27,30 +27,30 @@ struct ScoredRow {
 // Returns how many were written.
 template <typename T>
 std::size_t score_rows(const T* values, std::size_t stride, std::uint32_t num_rows,
-                       const ResolvedQuery& query, double floor, ScoredRow* out);
+                       const ResolvedQuery& query, double kth_bound, ScoredRow* out);
 
 // The same of listed rows, in their order. out: room for one more than there are.
 template <typename T>
 std::size_t score_listed(const T* values, std::size_t stride, std::span<const std::uint32_t> rows,
-                         const ResolvedQuery& query, double floor, ScoredRow* out);
+                         const ResolvedQuery& query, double kth_bound, ScoredRow* out);
 
 // What a first look at a leaf reads.
 template <typename T>
 struct LeafCodes {
   const std::uint16_t* codes;  // [num_attributes][num_words], as of index/leaf_codes.h
   std::size_t num_words;
-  const T *highest, *lowest;  // [num_attributes] the leaf's corners
+  const T *highest, *lowest;  // [num_attributes] the leaf's zone map
   std::uint32_t num_rows;
 };
 inline constexpr std::size_t kAllRows = ~std::size_t{0};
 
-// Writes the rows that may score `floor` or more, for all that their codes say, whether or not they pass the query's
+// Writes the rows that may score `kth_bound` or more, for all that their codes say, whether or not they pass the query's
 // ranges; in no order. Every row that does is among them.
 //
 //   rows  room for 4 * num_words + 1
 // Returns how many were written, or kAllRows, of which none is: the codes say nothing.
 template <typename T>
-std::size_t rows_by_codes(const LeafCodes<T>& leaf, const ResolvedQuery& query, double floor,
+std::size_t rows_by_codes(const LeafCodes<T>& leaf, const ResolvedQuery& query, double kth_bound,
                           std::uint32_t* rows);
 
 // Bounds of all kFanOut children of a node: out[c] = base + sum of coefficient * bounds[row][c].

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gpu/cuda/launch.h"
-#include "index/block_bounds.h"
+#include "index/leaf_bounds.h"
 
 namespace culmen::gpu {
 namespace {
@@ -49,11 +49,11 @@ struct Leaf {
   const T *maximum, *minimum;
   const BoundUnit* units;
   float* bounds;
-  std::uint32_t num_rows, block_rows;
+  std::uint32_t num_rows, leaf_rows;
   int num_attributes;
 
   __device__ double unit_value(int attribute, std::uint32_t row) const {
-    return to_units(attribute, values[static_cast<std::uint32_t>(attribute) * block_rows + row]);
+    return to_units(attribute, values[static_cast<std::uint32_t>(attribute) * leaf_rows + row]);
   }
   __device__ double to_units(int attribute, T value) const {
     return units[attribute].to_units(static_cast<double>(value));
@@ -66,13 +66,13 @@ struct Leaf {
 // The row of a maximum, and that of the minimum of the same sum.
 template <typename T>
 __device__ void write_extremes(const Leaf<T>& leaf, const BoundRule& rule, int row, Extremes extremes,
-                               double slack) {
-  if (rule.exact_sums) slack = 0;
-  leaf.write(row, bound_above(extremes.maximum + slack));
-  leaf.write(row + rule.layout.first_minimum_row(), bound_below(extremes.minimum - slack));
+                               double error_bound) {
+  if (rule.exact_sums) error_bound = 0;
+  leaf.write(row, bound_above(extremes.maximum + error_bound));
+  leaf.write(row + rule.layout.first_minimum_row(), bound_below(extremes.minimum - error_bound));
 }
 
-// Changing units keeps the order of values, so the extremes are those of the corners.
+// Changing units keeps the order of values, so the extremes are those of the zone_map.
 template <typename T>
 __device__ void write_max_abs(const Leaf<T>& leaf, Shared& shared) {
   for (int a = static_cast<int>(threadIdx.x); a < leaf.num_attributes; a += kThreads)
@@ -148,11 +148,11 @@ __device__ void write_group(const Leaf<T>& leaf, const BoundRule& rule, const Bo
   __syncthreads();  // those of every warp are there
   for (unsigned mask = threadIdx.x; mask < 1u << group.size; mask += kThreads) {
     if (mask == 0) continue;
-    double sum = 0;  // the last attribute first, as BlockBounds adds them
+    double sum = 0;  // the last attribute first, as LeafBounds adds them
     for (int a = group.size - 1; a >= 0; --a)
       if ((mask >> a & 1) != 0) sum = sum + shared.max_abs[group.first_attribute + a];
     write_extremes(leaf, rule, group.first_row + static_cast<int>(mask) - 1, joined(shared, mask),
-                   sum_slack(sum, group.size));
+                   sum_error(sum, group.size));
   }
 }
 
@@ -177,7 +177,7 @@ __device__ void write_total(const Leaf<T>& leaf, const BoundRule& rule, Shared& 
   double sum = 0;
   for (int a = 0; a < leaf.num_attributes; ++a) sum = sum + shared.max_abs[a];
   write_extremes(leaf, rule, rule.layout.total_row(Extreme::maximum), joined(shared, 0),
-                 sum_slack(sum, leaf.num_attributes));
+                 sum_error(sum, leaf.num_attributes));
 }
 
 // Leaves that are bounded together: those of the nodes from first_node on, as far as they are among `leaves`.
@@ -190,7 +190,7 @@ struct Batch {
   }
 };
 
-// A thread block a leaf. Blocks of neighbouring leaves write to the same lines, which the L2 cache joins.
+// A thread block a leaf. SlotArena of neighbouring leaves write to the same lines, which the L2 cache joins.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     write_bounds(const __grid_constant__ LeafTarget leaves, const __grid_constant__ BoundRule rule,
@@ -202,12 +202,12 @@ __global__ void __launch_bounds__(kThreads)
   const NodeAccess<std::byte> node = leaves.node(slot);
   const std::uint32_t child = slot % kFanOut;
   const Leaf<T> leaf = {leaves.values<T>(slot),
-                        leaves.corner<T>(slot, Corner::maximum),
-                        leaves.corner<T>(slot, Corner::minimum),
+                        leaves.zone_vector<T>(slot, Extreme::maximum),
+                        leaves.zone_vector<T>(slot, Extreme::minimum),
                         rule.units,
                         batch.bounds_of(slot / kFanOut, rule.layout) + child,
                         header.num_rows,
-                        leaves.block_rows,
+                        leaves.leaf_rows,
                         static_cast<int>(leaves.num_attributes)};
   if (threadIdx.x == 0) {
     node.children()[child] = slot;

@@ -1,4 +1,4 @@
-// The bounds of leaves, computed on a device with the bits of index/block_bounds.h.
+// The bounds of leaves, computed on a device with the bits of index/leaf_bounds.h.
 #pragma once
 
 #include <type_traits>

@@ -28,7 +28,7 @@ CutSearch::CutSearch(const Snapshot& snapshot, const PartitionPlan& plan, cudaSt
       minimum_(send(scale_.minimum(), stream)),
       inverse_(send(scale_.inverse(), stream)),
       cuts_(count_cuts(levels_)),
-      values_(num_rows_ * snapshot.block_shape().corner_bytes()),
+      values_(num_rows_ * snapshot.leaf_shape().zone_vector_bytes()),
       partition_(num_rows_),
       ratio_(num_rows_),
       sort_(num_rows_, stream) {
@@ -36,7 +36,7 @@ CutSearch::CutSearch(const Snapshot& snapshot, const PartitionPlan& plan, cudaSt
 }
 
 std::size_t CutSearch::row_bytes(const Snapshot& snapshot) {
-  return snapshot.block_shape().corner_bytes() + sizeof(std::uint64_t) + sizeof(std::int64_t) +
+  return snapshot.leaf_shape().zone_vector_bytes() + sizeof(std::uint64_t) + sizeof(std::int64_t) +
          RowSort::kRowBytes;
 }
 
@@ -46,10 +46,10 @@ SampleRef CutSearch::ref() const {
 
 void CutSearch::add(const TableChunk& chunk) {
   const auto first_from = [this](std::uint64_t row) {
-    return static_cast<std::uint32_t>(first_sample_from(row, num_rows_, snapshot_.num_tuples));
+    return static_cast<std::uint32_t>(first_sample_from(row, num_rows_, snapshot_.num_rows));
   };
   visit_value_type(snapshot_, [&]<typename T>(T) {
-    launch_read_sample<T>(chunk, snapshot_.num_tuples, first_from(chunk.first_row),
+    launch_read_sample<T>(chunk, snapshot_.num_rows, first_from(chunk.first_row),
                           first_from(chunk.first_row + chunk.num_rows), ref(), stream_);
   });
 }

@@ -1,7 +1,7 @@
 #include "gpu/build/cuts.h"
 
 #include "gpu/build/chunk_values.cuh"
-#include "gpu/build/tuple.cuh"
+#include "gpu/build/scaled_row.cuh"
 #include "gpu/cuda/launch.h"
 #include "index/build/sample.h"
 
@@ -25,10 +25,11 @@ __device__ T* values_of(const SampleRef& sample, std::uint32_t row) {
 }
 
 template <typename T>
-__device__ void read_tuple(const SampleRef& sample, std::uint32_t row, const ScaleRef& scale, Tuple& tuple) {
+__device__ void read_row(const SampleRef& sample, std::uint32_t row, const ScaleRef& scale,
+                         ScaledRow& scaled) {
   const T* values = values_of<T>(sample, row);
-  read_tuple(
-      sample.num_attributes, scale, [&](int i) { return values[i]; }, tuple);
+  read_row(
+      sample.num_attributes, scale, [&](int i) { return values[i]; }, scaled);
 }
 
 template <typename T>
@@ -47,9 +48,9 @@ __global__ void __launch_bounds__(kThreads)
     write_ratios(const SampleRef sample, const ScaleRef scale, const PartitionLevel level) {
   const std::uint32_t row = this_thread();
   if (row >= sample.num_rows) return;
-  Tuple tuple;
-  read_tuple<T>(sample, row, scale, tuple);
-  const double ratio = cut_ratio(tuple.upper(level.coordinate), tuple.lower(level.coordinate));
+  ScaledRow scaled;
+  read_row<T>(sample, row, scale, scaled);
+  const double ratio = cut_ratio(scaled.upper(level.coordinate), scaled.lower(level.coordinate));
   sample.ratio[row] = __builtin_bit_cast(std::int64_t, ratio);
 }
 
@@ -92,10 +93,10 @@ __global__ void __launch_bounds__(kThreads)
     refine(const SampleRef sample, const ScaleRef scale, const PartitionLevel level, const double* cuts) {
   const std::uint32_t row = this_thread();
   if (row >= sample.num_rows) return;
-  Tuple tuple;
-  read_tuple<T>(sample, row, scale, tuple);
+  ScaledRow scaled;
+  read_row<T>(sample, row, scale, scaled);
   sample.partition[row] = refined(static_cast<std::uint32_t>(sample.partition[row]), level, cuts,
-                                  tuple.upper(level.coordinate), tuple.lower(level.coordinate));
+                                  scaled.upper(level.coordinate), scaled.lower(level.coordinate));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ namespace {
 
 // Bytes of a chunk: enough to keep the bus busy, and little beside the memory of a card.
 constexpr std::uint64_t kChunkBytes = 256 << 20;
-constexpr std::uint64_t kMostRowsAtOnce = (std::uint64_t{1} << 31) - 1;  // sorts number them by 32 bits
+constexpr std::uint64_t kMaxRowsAtOnce = (std::uint64_t{1} << 31) - 1;  // sorts number them by 32 bits
 
 std::uint32_t rows_of_a_chunk(const TableView& table, const LoadLimits& limits) {
   if (limits.chunk_rows > 0) return limits.chunk_rows;
@@ -38,10 +38,10 @@ std::uint32_t rows_of_a_chunk(const TableView& table, const LoadLimits& limits) 
 }
 
 // How many partitions there may be, as long as the values' type is not known.
-std::uint64_t most_partitions(const TableView& table, const BuildOptions& options, int block_rows) {
+std::uint64_t most_partitions(const TableView& table, const BuildOptions& options, int leaf_rows) {
   if (options.num_splits > 0) return kMaxPartitions;
   if (options.num_partitions > 0) return static_cast<std::uint64_t>(options.num_partitions);
-  return table.num_rows / static_cast<std::uint64_t>(block_rows) + 1;
+  return table.num_rows / static_cast<std::uint64_t>(leaf_rows) + 1;
 }
 
 // The table must have rows, and a shape that has been checked.
@@ -117,11 +117,11 @@ std::uint64_t DeviceLoader::room() const {
 
 void DeviceLoader::collect_stats() {
   report("reading", 0);
-  const int block_rows = checked_block_rows(options_.block_rows);
-  const LoadRoom most(table_, block_rows, largest_value_bytes(table_, options_.value_type));
+  const int leaf_rows = checked_leaf_rows(options_.leaf_rows);
+  const LoadRoom most(table_, leaf_rows, largest_value_bytes(table_, options_.value_type));
   const std::uint64_t n = table_.num_rows;
   const std::uint64_t most_bytes =
-      n * most.table_row + most.for_table(n, most_partitions(table_, options_, block_rows));
+      n * most.table_row + most.for_table(n, most_partitions(table_, options_, leaf_rows));
   chunks_.emplace(table_, chunk_rows_, most_bytes <= room(), stream_.get());
   IdStats ids;
   const std::vector<ColumnStats> columns = stats_of_chunks(ids);
@@ -136,9 +136,9 @@ void DeviceLoader::collect_stats() {
 // Makes room for the fewest leaves that the rows can fill: how many there will be is not known before the
 // partitions are.
 void DeviceLoader::prepare_pages() {
-  const auto block_rows = static_cast<std::uint64_t>(snapshot_->block_rows);
-  allocate_tree(*snapshot_, (table_.num_rows + block_rows - 1) / block_rows);
-  pages_.start(snapshot_->blocks);
+  const auto leaf_rows = static_cast<std::uint64_t>(snapshot_->leaf_rows);
+  allocate_tree(*snapshot_, (table_.num_rows + leaf_rows - 1) / leaf_rows);
+  pages_.start(snapshot_->arena);
 }
 
 std::vector<ColumnStats> DeviceLoader::stats_of_chunks(IdStats& ids) {
@@ -162,7 +162,7 @@ std::vector<ColumnStats> DeviceLoader::stats_of_chunks(IdStats& ids) {
 // On the device if there is room to sort them all. The host finds the words if two are alike.
 void DeviceLoader::check_ids() {
   const std::uint64_t n = table_.num_rows;
-  if (n <= kMostRowsAtOnce && n * (sizeof(std::int64_t) + RowSort::kRowBytes) <= room()) {
+  if (n <= kMaxRowsAtOnce && n * (sizeof(std::int64_t) + RowSort::kRowBytes) <= room()) {
     const cuda::Buffer<std::int64_t> ids(n);
     for_each_chunk("reading", [&](const TableChunk& chunk) {
       cuda::check(cudaMemcpyAsync(ids.data() + chunk.first_row, chunk.ids,
@@ -192,8 +192,8 @@ void DeviceLoader::choose_partitions() {
 }
 
 bool DeviceLoader::fits_at_once() const {
-  const LoadRoom each(table_, snapshot_->block_rows, snapshot_->value_bytes());
-  return table_.num_rows <= kMostRowsAtOnce &&
+  const LoadRoom each(table_, snapshot_->leaf_rows, snapshot_->value_bytes());
+  return table_.num_rows <= kMaxRowsAtOnce &&
          each.for_table(table_.num_rows, snapshot_->partitioner->num_partitions()) <= room();
 }
 
@@ -218,7 +218,7 @@ SpanLoad DeviceLoader::make_span_load(std::span<const std::uint64_t> first_rows)
 }
 
 std::shared_ptr<const LoadedTree> DeviceLoader::load_at_once() {
-  const Rows rows(snapshot_->block_shape(), table_.num_rows);
+  const Rows rows(snapshot_->leaf_shape(), table_.num_rows);
   for_each_chunk("partitioning", [&](const TableChunk& chunk) {
     write_keys(chunk, rows.ref().keys + chunk.first_row, counts_.data());
     visit_value_type(*snapshot_, [&]<typename T>(T) {
@@ -237,25 +237,25 @@ std::shared_ptr<const LoadedTree> DeviceLoader::load_at_once() {
 // The upper levels, which the host has stacked, join the others on the device.
 std::shared_ptr<const LoadedTree> DeviceLoader::finish(std::shared_ptr<SlotArrays> arrays) const {
   if (arrays == nullptr) return nullptr;
-  const Blocks& blocks = *snapshot_->blocks;
+  const SlotArena& arena = *snapshot_->arena;
   const std::size_t first = (snapshot_->num_leaves + kFanOut - 1) / kFanOut;
-  cuda::check(cudaMemcpyAsync(arrays->ref().nodes + first * blocks.node_bytes(), blocks.node(first).bytes,
-                              (snapshot_->num_nodes - first) * blocks.node_bytes(), cudaMemcpyHostToDevice,
+  cuda::check(cudaMemcpyAsync(arrays->ref().nodes + first * arena.node_bytes(), arena.node(first).bytes,
+                              (snapshot_->num_nodes - first) * arena.node_bytes(), cudaMemcpyHostToDevice,
                               stream_.get()));
   stream_.synchronize();
   return std::make_shared<const LoadedTree>(
-      LoadedTree{std::move(arrays), snapshot_->blocks, snapshot_->version});
+      LoadedTree{std::move(arrays), snapshot_->arena, snapshot_->version});
 }
 
 // As many partitions at a time as there is room for. None if there is a partition for which there is none.
 std::optional<std::vector<PartitionSpan>> DeviceLoader::spans_that_fit(
     std::span<const std::uint64_t> first_rows) const {
-  const LoadRoom each(table_, snapshot_->block_rows, snapshot_->value_bytes());
+  const LoadRoom each(table_, snapshot_->leaf_rows, snapshot_->value_bytes());
   const std::uint64_t most_bytes = room();
   std::vector<PartitionSpan> spans = {{0, 0}};
   std::uint64_t bytes = 0;
   const auto fits = [&](std::uint32_t end) {
-    return bytes <= most_bytes && first_rows[end] - first_rows[spans.back().first] <= kMostRowsAtOnce;
+    return bytes <= most_bytes && first_rows[end] - first_rows[spans.back().first] <= kMaxRowsAtOnce;
   };
   for (std::uint32_t p = 0; p + 1 < first_rows.size(); ++p) {
     const std::uint64_t more = each.for_table(first_rows[p + 1] - first_rows[p], 0);
@@ -280,7 +280,7 @@ bool DeviceLoader::load_in_parts() {
   if (!spans) return false;
   SpanLoad load = make_span_load(first);
   for (const PartitionSpan span : *spans) {
-    const Rows rows(snapshot_->block_shape(), first[span.end] - first[span.first]);
+    const Rows rows(snapshot_->leaf_shape(), first[span.end] - first[span.first]);
     collect(span, keys.data(), selection, rows);
     load.load(span, rows, ids_ascend_);
   }
@@ -308,7 +308,7 @@ DeviceLoad load_on_device(const TableView& table, const BuildOptions& options, c
   cuda::require_device(options.device);
   const cuda::DeviceScope scope(options.device);
   return with_threads(options.num_threads, [&]() -> DeviceLoad {
-    checked_block_rows(options.block_rows);
+    checked_leaf_rows(options.leaf_rows);
     check_shape(table);
     if (table.num_rows > 0) {
       std::optional<DeviceLoad> loaded = gpu::DeviceLoader(table, options, limits).run();

@@ -1,4 +1,4 @@
-// Downloader: the way of blocks from a device into host memory that is not pinned. Pieces come into pinned
+// Downloader: the way of leaves from a device into host memory that is not pinned. Pieces come into pinned
 // memory one after the other; threads copy each to its place while the next are on their way.
 #pragma once
 

@@ -18,22 +18,22 @@ void write_to_pages(std::span<std::byte> memory) {
 
 }  // namespace
 
-void FreshPages::start(const std::shared_ptr<Blocks>& blocks) {
-  if (blocks != blocks_) {
+void FreshPages::start(const std::shared_ptr<SlotArena>& arena) {
+  if (arena != arena_) {
     wait();
-    blocks_ = blocks;
+    arena_ = arena;
     num_leaves_ = num_nodes_ = 0;
   }
-  const BlockShape& shape = blocks->shape();
-  const std::size_t leaf = num_leaves_, count = blocks->leaf_slots() - leaf;
+  const LeafShape& shape = arena->shape();
+  const std::size_t leaf = num_leaves_, count = arena->leaf_slots() - leaf;
   if (count > 0) {
-    start({reinterpret_cast<std::byte*>(&blocks->leaf(leaf)), count * sizeof(LeafHeader)});
-    start({blocks->corners(leaf), count * kNumCorners * shape.corner_bytes()});
-    start({reinterpret_cast<std::byte*>(blocks->ids(leaf)), count * shape.block_rows * sizeof(std::int64_t)});
-    start({blocks->values(leaf), count * shape.leaf_bytes()});
+    start({reinterpret_cast<std::byte*>(&arena->leaf(leaf)), count * sizeof(LeafHeader)});
+    start({arena->zone_map(leaf), count * kZoneVectors * shape.zone_vector_bytes()});
+    start({reinterpret_cast<std::byte*>(arena->ids(leaf)), count * shape.leaf_rows * sizeof(std::int64_t)});
+    start({arena->values(leaf), count * shape.leaf_bytes()});
   }
-  const std::size_t node = num_nodes_, num_nodes = blocks->node_slots() - node;
-  if (num_nodes > 0) start({blocks->mutable_node(node).bytes, num_nodes * blocks->node_bytes()});
+  const std::size_t node = num_nodes_, num_nodes = arena->node_slots() - node;
+  if (num_nodes > 0) start({arena->mutable_node(node).bytes, num_nodes * arena->node_bytes()});
   num_leaves_ += count;
   num_nodes_ += num_nodes;
 }

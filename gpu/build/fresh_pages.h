@@ -9,7 +9,7 @@
 #include <memory>
 #include <span>
 
-#include "index/blocks.h"
+#include "index/slot_arena.h"
 
 namespace culmen::gpu {
 
@@ -25,13 +25,13 @@ class FreshPages {
 
   // All slots, or those that have come since the last call. They hold zeros, and nobody else writes to them
   // until wait().
-  void start(const std::shared_ptr<Blocks>& blocks);
+  void start(const std::shared_ptr<SlotArena>& arena);
   void wait() { group_.wait(); }
 
  private:
   void start(std::span<std::byte> memory);
 
-  std::shared_ptr<Blocks> blocks_;  // not to go before the threads are done
+  std::shared_ptr<SlotArena> arena_;  // not to go before the threads are done
   std::size_t num_leaves_ = 0, num_nodes_ = 0;
   tbb::task_group group_;
 };

@@ -1,6 +1,6 @@
 #include "gpu/build/chunk_values.cuh"
 #include "gpu/build/key_rule.h"
-#include "gpu/build/tuple.cuh"
+#include "gpu/build/scaled_row.cuh"
 #include "gpu/cuda/launch.h"
 
 namespace culmen::gpu {
@@ -10,7 +10,7 @@ constexpr unsigned kThreads = 128;
 
 // value(i): attribute i as it is stored.
 template <typename Value>
-__device__ std::uint32_t find_partition(const Tuple& tuple, const Value& value, std::uint64_t row,
+__device__ std::uint32_t find_partition(const ScaledRow& scaled, const Value& value, std::uint64_t row,
                                         const KeyRule& rule) {
   // A table of so many rows that the product does not fit fits nowhere.
   if (rule.is_random) return static_cast<std::uint32_t>(row * rule.num_partitions / rule.num_rows);
@@ -26,8 +26,8 @@ __device__ std::uint32_t find_partition(const Tuple& tuple, const Value& value, 
       upper = scaled_to_one(stored, rule.scale.minimum[coordinate], rule.scale.inverse[coordinate]);
     } else {
       if (level.coordinate == kOwnCoordinate) coordinate -= kFirstAngle;
-      upper = tuple.upper(coordinate);
-      lower = tuple.lower(coordinate);
+      upper = scaled.upper(coordinate);
+      lower = scaled.lower(coordinate);
     }
     partition = refined(partition, level, rule.cuts + level.first_cut, upper, lower);
   }
@@ -49,12 +49,12 @@ __global__ void __launch_bounds__(kThreads)
                std::uint64_t* counts) {
   const std::uint32_t row = blockIdx.x * kThreads + threadIdx.x;
   if (row >= chunk.num_rows) return;
-  Tuple tuple;
+  ScaledRow scaled;
   const auto value = [&](int i) { return stored_value<T>(chunk.columns[i], row); };
-  read_tuple(chunk.num_columns, rule.scale, value, tuple);
-  const std::uint32_t partition = find_partition(tuple, value, chunk.first_row + row, rule);
+  read_row(chunk.num_columns, rule.scale, value, scaled);
+  const std::uint32_t partition = find_partition(scaled, value, chunk.first_row + row, rule);
   keys[row] =
-      key_in(partition, pack_order(tuple.largest, tuple.sum / static_cast<double>(chunk.num_columns)));
+      key_in(partition, pack_order(scaled.largest, scaled.sum / static_cast<double>(chunk.num_columns)));
   if (counts != nullptr) count(counts, partition);
 }
 

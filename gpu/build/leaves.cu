@@ -77,26 +77,26 @@ __device__ void copy_rows(const LeafTarget& leaves, std::uint32_t leaf, std::uin
   T* values = leaves.values<T>(leaf);
   std::int64_t* ids = leaves.ids(leaf);
   const std::uint32_t d = leaves.num_attributes;
-  for (std::uint32_t index = threadIdx.x; index < leaves.block_rows; index += kThreads) {
+  for (std::uint32_t index = threadIdx.x; index < leaves.leaf_rows; index += kThreads) {
     const bool is_there = index < num_rows;
     const std::uint32_t row = is_there ? order[index] : 0;
     const T* from = reinterpret_cast<const T*>(rows.values) + static_cast<std::size_t>(row) * d;
     ids[index] = is_there ? rows.ids[row] : 0;
-    for (std::uint32_t a = 0; a < d; ++a) values[a * leaves.block_rows + index] = is_there ? from[a] : T{0};
+    for (std::uint32_t a = 0; a < d; ++a) values[a * leaves.leaf_rows + index] = is_there ? from[a] : T{0};
   }
 }
 
 // By the thread block, a warp an attribute.
 template <typename T>
-__device__ void write_corners(const LeafTarget& leaves, std::uint32_t leaf, std::uint32_t num_rows) {
+__device__ void write_zone_map(const LeafTarget& leaves, std::uint32_t leaf, std::uint32_t num_rows) {
   const bool is_first_lane = threadIdx.x % kWarpSize == 0;
   const std::uint32_t d = leaves.num_attributes;
   for (std::uint32_t a = threadIdx.x / kWarpSize; a < d; a += kWarps) {
-    const T* column = leaves.values<T>(leaf) + a * leaves.block_rows;
+    const T* column = leaves.values<T>(leaf) + a * leaves.leaf_rows;
     const T largest = best_of(column, num_rows, Greatest{}), smallest = best_of(column, num_rows, Least{});
     if (!is_first_lane) continue;
-    leaves.corner<T>(leaf, Corner::maximum)[a] = largest;
-    leaves.corner<T>(leaf, Corner::minimum)[a] = smallest;
+    leaves.zone_vector<T>(leaf, Extreme::maximum)[a] = largest;
+    leaves.zone_vector<T>(leaf, Extreme::minimum)[a] = smallest;
   }
 }
 
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(kThreads) fill(const LeafTarget leaves, const 
   const std::uint32_t num_rows = leaves.header(leaf).num_rows;
   copy_rows<T>(leaves, leaf, num_rows, rows, order + starts[blockIdx.x]);
   __syncthreads();  // what is read from here on is what other threads have written
-  write_corners<T>(leaves, leaf, num_rows);
+  write_zone_map<T>(leaves, leaf, num_rows);
   if (threadIdx.x >= kWarpSize) return;
   const std::int64_t min_id = best_of(leaves.ids(leaf), num_rows, Least{});
   if (threadIdx.x == 0) leaves.header(leaf).min_id = min_id;

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "gpu/build/rows.h"
-#include "gpu/mirror/write_blocks.h"
+#include "gpu/mirror/write_slots.h"
 #include "index/node_layout.h"
 
 namespace culmen::gpu {
@@ -15,26 +15,26 @@ namespace culmen::gpu {
 struct LeafTarget {
   SlotArraysRef slots;  // of first_leaf, and of the node above it
   std::uint32_t first_leaf, num_leaves;
-  std::uint32_t block_rows;
+  std::uint32_t leaf_rows;
   std::uint32_t num_attributes;
   std::uint64_t node_bytes;
 
   template <typename T>
   CULMEN_HOST_DEVICE T* values(std::uint32_t leaf) const {
     return reinterpret_cast<T*>(slots.values) +
-           static_cast<std::size_t>(leaf - first_leaf) * block_rows * num_attributes;
+           static_cast<std::size_t>(leaf - first_leaf) * leaf_rows * num_attributes;
   }
   CULMEN_HOST_DEVICE std::int64_t* ids(std::uint32_t leaf) const {
     return reinterpret_cast<std::int64_t*>(slots.ids) +
-           static_cast<std::size_t>(leaf - first_leaf) * block_rows;
+           static_cast<std::size_t>(leaf - first_leaf) * leaf_rows;
   }
   CULMEN_HOST_DEVICE LeafHeader& header(std::uint32_t leaf) const {
     return reinterpret_cast<LeafHeader*>(slots.leaves)[leaf - first_leaf];
   }
   template <typename T>
-  CULMEN_HOST_DEVICE T* corner(std::uint32_t leaf, Corner which) const {
-    return reinterpret_cast<T*>(slots.corners) +
-           (static_cast<std::size_t>(leaf - first_leaf) * kNumCorners + static_cast<std::size_t>(which)) *
+  CULMEN_HOST_DEVICE T* zone_vector(std::uint32_t leaf, Extreme which) const {
+    return reinterpret_cast<T*>(slots.zone_map) +
+           (static_cast<std::size_t>(leaf - first_leaf) * kZoneVectors + static_cast<std::size_t>(which)) *
                num_attributes;
   }
   // The node above a leaf.
@@ -57,7 +57,7 @@ struct PartitionsRef {
 void launch_cut(const LeafTarget& leaves, const PartitionsRef& partitions, std::uint32_t* starts,
                 cudaStream_t stream);
 
-// Enqueues rows, ids, corners and smallest ids of the leaves. order: the rows in key order.
+// Enqueues rows, ids, zone map and smallest ids of the leaves. order: the rows in key order.
 template <typename T>
 void launch_fill(const LeafTarget& leaves, const RowsRef& rows, const std::uint32_t* order,
                  const std::uint32_t* starts, cudaStream_t stream);

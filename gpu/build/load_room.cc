@@ -9,12 +9,12 @@
 namespace culmen::gpu {
 
 LoadRoom::LoadRoom(const TableView& table, int rows_of_a_block, std::size_t value_bytes)
-    : table_row(TableChunks::row_bytes(table)), block_rows(static_cast<std::uint32_t>(rows_of_a_block)) {
-  const BlockShape shape = {table.columns.size(), block_rows, value_bytes, false};
+    : table_row(TableChunks::row_bytes(table)), leaf_rows(static_cast<std::uint32_t>(rows_of_a_block)) {
+  const LeafShape shape = {table.columns.size(), leaf_rows, value_bytes, false};
   const std::size_t number = table.labels.empty() ? 0 : 2 * sizeof(std::uint64_t);
-  row = shape.corner_bytes() + sizeof(OrderKey) + sizeof(std::int64_t) + number + RowSort::kRowBytes;
+  row = shape.zone_vector_bytes() + sizeof(OrderKey) + sizeof(std::int64_t) + number + RowSort::kRowBytes;
   const std::size_t node = node_bytes_of(BoundLayout(static_cast<int>(table.columns.size())));
-  leaf = shape.leaf_bytes() + block_rows * sizeof(std::int64_t) + kNumCorners * shape.corner_bytes() +
+  leaf = shape.leaf_bytes() + leaf_rows * sizeof(std::int64_t) + kZoneVectors * shape.zone_vector_bytes() +
          sizeof(LeafHeader) + sizeof(std::uint32_t) + node / kFanOut + 1;
 }
 
@@ -23,7 +23,7 @@ std::uint64_t LoadRoom::for_rows(std::uint64_t num_rows, std::uint64_t num_leave
 }
 
 std::uint64_t LoadRoom::for_table(std::uint64_t num_rows, std::uint64_t num_partitions) const {
-  return for_rows(num_rows, std::min(num_rows, num_leaves_for(num_rows, block_rows) + num_partitions));
+  return for_rows(num_rows, std::min(num_rows, num_leaves_for(num_rows, leaf_rows) + num_partitions));
 }
 
 std::size_t largest_value_bytes(const TableView& table, ValueType wanted) {

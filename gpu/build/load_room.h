@@ -14,9 +14,9 @@ struct LoadRoom {
   std::size_t table_row;  // as the caller has it
   std::size_t row;
   std::size_t leaf;
-  std::uint32_t block_rows;
+  std::uint32_t leaf_rows;
 
-  LoadRoom(const TableView& table, int block_rows, std::size_t value_bytes);
+  LoadRoom(const TableView& table, int leaf_rows, std::size_t value_bytes);
 
   std::uint64_t for_rows(std::uint64_t num_rows, std::uint64_t num_leaves) const;
   // Where only the number of partitions is known: one leaf of each may be nearly empty.

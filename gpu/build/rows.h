@@ -7,8 +7,8 @@
 
 #include "gpu/build/table_chunks.h"
 #include "gpu/cuda/buffer.h"
-#include "index/blocks.h"
 #include "index/order_key.h"
+#include "index/slot_arena.h"
 
 namespace culmen::gpu {
 
@@ -24,10 +24,10 @@ static_assert(std::is_trivially_copyable_v<RowsRef>);
 // Memory for them. Throws OutOfDeviceMemory or CudaError.
 class Rows {
  public:
-  Rows(const BlockShape& shape, std::uint64_t num_rows)
+  Rows(const LeafShape& shape, std::uint64_t num_rows)
       : size_(num_rows),
         keys_(num_rows),
-        values_(num_rows * shape.corner_bytes()),
+        values_(num_rows * shape.zone_vector_bytes()),
         ids_(num_rows),
         numbers_(shape.has_labels ? num_rows : 0) {}
 
@@ -37,7 +37,7 @@ class Rows {
  private:
   std::uint64_t size_;
   cuda::Buffer<OrderKey> keys_;
-  cuda::Buffer<std::byte> values_;  // a row has as many as a corner
+  cuda::Buffer<std::byte> values_;  // a row has as many as a zone vector
   cuda::Buffer<std::int64_t> ids_;
   cuda::Buffer<std::uint64_t> numbers_;
 };

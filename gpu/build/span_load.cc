@@ -25,16 +25,16 @@ std::uint32_t end_of_complete_nodes(std::uint32_t end_leaf, std::uint64_t num_le
 
 // Device memory for the leaves of a span, and the nodes above them.
 struct SpanLoad::LeafBuffers {
-  cuda::Buffer<std::byte> values, ids, leaves, corners, nodes;
+  cuda::Buffer<std::byte> values, ids, leaves, zone_map, nodes;
 
-  LeafBuffers(const Blocks& blocks, std::size_t num_leaves, std::size_t num_nodes)
-      : values(num_leaves * blocks.shape().leaf_bytes()),
-        ids(num_leaves * blocks.shape().block_rows * sizeof(std::int64_t)),
+  LeafBuffers(const SlotArena& arena, std::size_t num_leaves, std::size_t num_nodes)
+      : values(num_leaves * arena.shape().leaf_bytes()),
+        ids(num_leaves * arena.shape().leaf_rows * sizeof(std::int64_t)),
         leaves(num_leaves * sizeof(LeafHeader)),
-        corners(num_leaves * kNumCorners * blocks.shape().corner_bytes()),
-        nodes(num_nodes * blocks.node_bytes()) {}
+        zone_map(num_leaves * kZoneVectors * arena.shape().zone_vector_bytes()),
+        nodes(num_nodes * arena.node_bytes()) {}
   SlotArraysRef ref() const {
-    return {values.data(), ids.data(), leaves.data(), corners.data(), nodes.data()};
+    return {values.data(), ids.data(), leaves.data(), zone_map.data(), nodes.data()};
   }
 };
 
@@ -46,14 +46,14 @@ SpanLoad::SpanLoad(Snapshot& snapshot, LabelsView labels, std::span<const std::u
       report_(std::move(report)),
       stream_(stream),
       first_rows_(first_rows.begin(), first_rows.end()),
-      partitions_(cut_partitions(first_rows, snapshot.block_rows)),
+      partitions_(cut_partitions(first_rows, snapshot.leaf_rows)),
       d_first_rows_(send(first_rows, stream)),
       d_partitions_(send(partitions_, stream)),
       d_units_(send(snapshot.units, stream)),
       bounds_({snapshot.layout, d_units_.data(), snapshot.exact_sums}),
       downloader_(stream) {
   allocate_tree(snapshot, partitions_.back().first_leaf + std::size_t{partitions_.back().num_leaves});
-  pages_.start(snapshot.blocks);
+  pages_.start(snapshot.arena);
 }
 
 std::shared_ptr<SlotArrays> SpanLoad::make_arrays() {
@@ -69,7 +69,7 @@ PartitionsRef SpanLoad::partitions_ref(PartitionSpan span) const {
 }
 
 LeafTarget SpanLoad::target_of(PartitionSpan span) const {
-  const BlockShape& shape = snapshot_.blocks->shape();
+  const LeafShape& shape = snapshot_.arena->shape();
   const std::uint32_t first_leaf = partitions_[span.first].first_leaf;
   const std::uint32_t end_leaf = span.end < partitions_.size()
                                      ? partitions_[span.end].first_leaf
@@ -77,9 +77,9 @@ LeafTarget SpanLoad::target_of(PartitionSpan span) const {
   return {{},
           first_leaf,
           end_leaf - first_leaf,
-          static_cast<std::uint32_t>(shape.block_rows),
+          static_cast<std::uint32_t>(shape.leaf_rows),
           static_cast<std::uint32_t>(shape.num_attributes),
-          snapshot_.blocks->node_bytes()};
+          snapshot_.arena->node_bytes()};
 }
 
 void SpanLoad::load(PartitionSpan span, const Rows& rows, bool ids_ascend) {
@@ -94,7 +94,7 @@ void SpanLoad::load(PartitionSpan span, const Rows& rows, bool ids_ascend) {
   const std::uint32_t num_nodes =
       (leaves.first_leaf + leaves.num_leaves - 1) / kFanOut + 1 - leaves.first_leaf / kFanOut;
   std::optional<LeafBuffers> buffers;
-  if (arrays_ == nullptr) buffers.emplace(*snapshot_.blocks, leaves.num_leaves, num_nodes);
+  if (arrays_ == nullptr) buffers.emplace(*snapshot_.arena, leaves.num_leaves, num_nodes);
   leaves.slots = arrays_ == nullptr ? buffers->ref() : arrays_->ref();
   cuda::check(cudaMemsetAsync(leaves.slots.nodes, 0, num_nodes * leaves.node_bytes, stream_));
   const cuda::Buffer<std::uint32_t> starts(leaves.num_leaves);
@@ -107,7 +107,7 @@ void SpanLoad::load(PartitionSpan span, const Rows& rows, bool ids_ascend) {
   for (const Piece& piece : pieces_of(leaves)) downloader_.copy(piece.from, piece.to);
   tbb::parallel_for(leaves.first_leaf, leaves.first_leaf + leaves.num_leaves, [this](std::uint32_t leaf) {
     const FloatingPointScope floating_point;
-    write_leaf_codes(*snapshot_.blocks, leaf, snapshot_.leaf(leaf).num_rows);
+    write_leaf_codes(*snapshot_.arena, leaf, snapshot_.leaf(leaf).num_rows);
   });
   if (snapshot_.has_labels) copy_labels(leaves, rows, order, starts.data());
 }
@@ -138,8 +138,8 @@ void SpanLoad::keep_unfinished_node(const LeafTarget& leaves) {
 
 // Nodes that are not complete yet are left out.
 std::array<SpanLoad::Piece, 5> SpanLoad::pieces_of(const LeafTarget& leaves) const {
-  Blocks& blocks = *snapshot_.blocks;
-  const BlockShape& shape = blocks.shape();
+  SlotArena& arena = *snapshot_.arena;
+  const LeafShape& shape = arena.shape();
   const SlotArraysRef& from = leaves.slots;
   const std::uint32_t first = leaves.first_leaf, first_node = first / kFanOut;
   const std::uint32_t end_node = end_of_complete_nodes(first + leaves.num_leaves, snapshot_.num_leaves);
@@ -147,12 +147,12 @@ std::array<SpanLoad::Piece, 5> SpanLoad::pieces_of(const LeafTarget& leaves) con
   const auto bytes = [](auto* to, std::size_t size) {
     return std::span(reinterpret_cast<std::byte*>(to), size);
   };
-  return {{{from.leaves, bytes(&blocks.leaf(first), count * sizeof(LeafHeader))},
-           {from.corners, bytes(blocks.corners(first), count * kNumCorners * shape.corner_bytes())},
-           {from.ids, bytes(blocks.ids(first), count * shape.block_rows * sizeof(std::int64_t))},
-           {from.values, bytes(blocks.values(first), count * shape.leaf_bytes())},
+  return {{{from.leaves, bytes(&arena.leaf(first), count * sizeof(LeafHeader))},
+           {from.zone_map, bytes(arena.zone_map(first), count * kZoneVectors * shape.zone_vector_bytes())},
+           {from.ids, bytes(arena.ids(first), count * shape.leaf_rows * sizeof(std::int64_t))},
+           {from.values, bytes(arena.values(first), count * shape.leaf_bytes())},
            {from.nodes,
-            bytes(blocks.mutable_node(first_node).bytes, (end_node - first_node) * blocks.node_bytes())}}};
+            bytes(arena.mutable_node(first_node).bytes, (end_node - first_node) * arena.node_bytes())}}};
 }
 
 void SpanLoad::copy_labels(const LeafTarget& leaves, const Rows& rows, const std::uint32_t* order,
@@ -163,7 +163,7 @@ void SpanLoad::copy_labels(const LeafTarget& leaves, const Rows& rows, const std
   tbb::parallel_for(std::size_t{0}, start_of.size(), [&](std::size_t i) {
     const std::size_t leaf = leaves.first_leaf + i;
     const auto label = [&](std::uint64_t r) { return labels_[number_of[row_at[start_of[i] + r]]]; };
-    write_labels(*snapshot_.blocks, leaf, snapshot_.leaf(leaf).num_rows, label);
+    write_labels(*snapshot_.arena, leaf, snapshot_.leaf(leaf).num_rows, label);
   });
 }
 

@@ -9,8 +9,8 @@
 namespace culmen::gpu {
 
 struct LoadedTree {
-  std::shared_ptr<SlotArrays> arrays;  // all slots of the version are written
-  std::weak_ptr<const Blocks> blocks;  // whose slots they are
+  std::shared_ptr<SlotArrays> arrays;    // all slots of the version are written
+  std::weak_ptr<const SlotArena> arena;  // whose slots they are
   std::uint64_t version;
 };
 

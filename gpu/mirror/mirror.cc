@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "base/exclusively.h"
+#include "base/lock_isolated.h"
 #include "culmen/error.h"
 #include "index/tree_height.h"
 
@@ -20,11 +20,11 @@ double microseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-// Only a damaged directory has a taller tree; the engines' arrays end at kMostLevels.
+// Only a damaged directory has a taller tree; the engines' arrays end at kMaxLevels.
 void require_possible_height(const Snapshot& snapshot) {
-  if (snapshot.height > kMostLevels)
+  if (snapshot.height > kMaxLevels)
     throw FormatError("the tree of this index has " + std::to_string(snapshot.height) + " levels over " +
-                      std::to_string(snapshot.num_leaves) + " blocks, where " + std::to_string(kMostLevels) +
+                      std::to_string(snapshot.num_leaves) + " leaves, where " + std::to_string(kMaxLevels) +
                       " would do for any number: build the index again");
 }
 
@@ -34,7 +34,7 @@ Mirror::Mirror(std::shared_ptr<const Published> index, const DeviceOptions& opti
     : index_(std::move(index)), wanted_(options.memory) {
   if (loaded != nullptr) {
     state_.arrays = loaded->arrays;
-    state_.blocks = loaded->blocks;
+    state_.arena = loaded->arena;
     state_.number = loaded->version;
   }
   latest();
@@ -63,7 +63,7 @@ RefreshStats Mirror::refresh() {
 
 // One thread copies; others that come meanwhile wait, and find that it is done.
 MirrorView Mirror::follow(RefreshStats& stats) {
-  return exclusively(refresh_mutex_, [&] {
+  return lock_isolated(refresh_mutex_, [&] {
     std::shared_ptr<const Snapshot> snapshot = index_->get();
     if (std::optional<MirrorView> view = view_of(snapshot)) return *std::move(view);
     State state = make_state(snapshot, stats);
@@ -84,12 +84,12 @@ Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot
   require_possible_height(s);
   State next;
   next.snapshot = snapshot;
-  next.blocks = s.blocks;
+  next.arena = s.arena;
   next.number = s.version;
   const cuda::WaitAtEnd wait(uploader_.stream());
   const std::uint64_t since = state_.number;
   const bool has_slots = state_.arrays != nullptr &&
-                         is_same(state_.blocks, std::shared_ptr<const Blocks>(s.blocks)) &&
+                         is_same(state_.arena, std::shared_ptr<const SlotArena>(s.arena)) &&
                          state_.arrays->grow(s);
   if (has_slots) {
     next.arrays = state_.arrays;
@@ -99,14 +99,14 @@ Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot
   const TreeChanges changes = changes_since(s, has_slots ? std::optional(since) : std::nullopt);
   stats.find_us = microseconds_since(start);
   if (s.height > 0) send(s, changes, *next.arrays, stats);
-  std::vector<NodePlace> place_changes;
+  std::vector<BoundsSlot> slot_changes;
   if (s.height > 0) {
-    if (has_slots) next.places = state_.places;  // a copy: an error must not change it
-    place_changes = next.places.update(changes.level_1);
+    if (has_slots) next.bounds_slots = state_.bounds_slots;  // a copy: an error must not change it
+    slot_changes = next.bounds_slots.update(changes.level_1);
   }
   next.version = std::make_shared<const MirrorVersion>(s, s.height > 0 ? next.arrays : nullptr,
-                                                       next.places.size(), pool_);
-  write_version(s, place_changes, *next.version);
+                                                       next.bounds_slots.size(), pool_);
+  write_version(s, slot_changes, *next.version);
   uploader_.wait();
   next.device_bytes = next.version->has_rows() ? next.version->device_bytes() : 0;
   stats.is_whole = !has_slots;
@@ -119,9 +119,9 @@ void Mirror::send(const Snapshot& snapshot, const TreeChanges& changes, const Sl
   const Clock::time_point start = Clock::now();
   uploader_.send(snapshot, changes, arrays);
   const SlotBytes sizes = arrays.sizes();
-  stats.blocks = changes.leaves.size();
+  stats.leaves = changes.leaves.size();
   stats.nodes = changes.nodes.size();
-  stats.bytes = stats.blocks * sizes.leaf() + stats.nodes * sizes.node;
+  stats.bytes = stats.leaves * sizes.leaf() + stats.nodes * sizes.node;
   stats.gather_us = microseconds_since(start);
 }
 
@@ -136,11 +136,11 @@ std::shared_ptr<SlotArrays> Mirror::make_arrays(const Snapshot& snapshot) {
   return std::make_shared<SlotArrays>(snapshot, wanted_, 0);
 }
 
-void Mirror::write_version(const Snapshot& snapshot, const std::vector<NodePlace>& changes,
+void Mirror::write_version(const Snapshot& snapshot, const std::vector<BoundsSlot>& changes,
                            const MirrorVersion& version) {
   const cudaStream_t stream = uploader_.stream().get();
   const std::span<std::byte> memory = version.memory();
-  if (version.has_rows() && changes.size() < version.ref().num_places) {
+  if (version.has_rows() && changes.size() < version.ref().num_slots) {
     cuda::check(cudaMemcpyAsync(memory.data(), state_.version->memory().data(), memory.size(),
                                 cudaMemcpyDeviceToDevice, stream));
   } else {
@@ -149,11 +149,11 @@ void Mirror::write_version(const Snapshot& snapshot, const std::vector<NodePlace
   uploader_.send(MirrorVersion::constants(snapshot), memory.data());
   if (!version.has_rows()) return;
   const std::span<const std::byte> bytes = std::as_bytes(std::span(changes));
-  if (place_changes_.size() < bytes.size()) place_changes_ = PooledBuffer(pool_, bytes.size());
-  uploader_.send(bytes, place_changes_.data());
-  launch_write_places(reinterpret_cast<const NodePlace*>(place_changes_.data()), changes.size(),
-                      version.ref().nodes, version.ref().node_stride, version.places(snapshot.layout),
-                      stream);
+  if (slot_changes_.size() < bytes.size()) slot_changes_ = PooledBuffer(pool_, bytes.size());
+  uploader_.send(bytes, slot_changes_.data());
+  launch_write_bounds_slots(reinterpret_cast<const BoundsSlot*>(slot_changes_.data()), changes.size(),
+                            version.ref().nodes, version.ref().node_stride,
+                            version.bounds_slots(snapshot.layout), stream);
 }
 
 DeviceMemory Mirror::memory() const {

@@ -12,9 +12,9 @@
 #include <optional>
 
 #include "culmen/device.h"
+#include "gpu/mirror/bounds_slots.h"
 #include "gpu/mirror/loaded_tree.h"
 #include "gpu/mirror/mirror_version.h"
-#include "gpu/mirror/node_places.h"
 #include "gpu/mirror/uploader.h"
 #include "index/published.h"
 
@@ -43,9 +43,9 @@ class Mirror {
     std::shared_ptr<SlotArrays> arrays;            // null: no rows
     std::shared_ptr<const MirrorVersion> version;  // null: nothing, after an error
     std::weak_ptr<const Snapshot> snapshot;
-    std::weak_ptr<const Blocks> blocks;
+    std::weak_ptr<const SlotArena> arena;
     std::uint64_t number = 0;  // of the version
-    NodePlaces places;
+    BoundsSlots bounds_slots;
     // Counted when the version is there: the next refresh makes the arrays grow, and who asks must not look.
     std::size_t device_bytes = 0;
   };
@@ -56,7 +56,7 @@ class Mirror {
   void send(const Snapshot& snapshot, const TreeChanges& changes, const SlotArrays& arrays,
             RefreshStats& stats);
   std::shared_ptr<SlotArrays> make_arrays(const Snapshot& snapshot);
-  void write_version(const Snapshot& snapshot, const std::vector<NodePlace>& changes,
+  void write_version(const Snapshot& snapshot, const std::vector<BoundsSlot>& changes,
                      const MirrorVersion& version);
   void set_state(State state);
 
@@ -66,7 +66,7 @@ class Mirror {
 
   std::mutex refresh_mutex_;  // held while the next version comes
   Uploader uploader_;
-  PooledBuffer place_changes_;
+  PooledBuffer slot_changes_;
 
   mutable std::mutex state_mutex_;  // held for moments only; state_ changes under both
   State state_;

@@ -45,37 +45,37 @@ cuda::Buffer<std::byte> BufferPool::take(std::size_t num_bytes) {
 void BufferPool::give_back(cuda::Buffer<std::byte> buffer) noexcept {
   if (buffer.size() == 0) return;
   const std::lock_guard lock(mutex_);
-  if (idle_.size() == kMostIdle) idle_.erase(idle_.begin());  // it has not been wanted for longest
+  if (idle_.size() == kMaxIdle) idle_.erase(idle_.begin());  // it has not been wanted for longest
   idle_.push_back(std::move(buffer));
 }
 
 MirrorVersion::MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const SlotArrays> arrays,
-                             std::uint32_t num_places, std::shared_ptr<BufferPool> pool)
+                             std::uint32_t num_slots, std::shared_ptr<BufferPool> pool)
     : arrays_(std::move(arrays)),
       pool_(std::move(pool)),
-      offsets_(offsets_of(snapshot, num_places)),
+      offsets_(offsets_of(snapshot, num_slots)),
       memory_(pool_, offsets_.end) {
   if (snapshot.height == 0) return;
   const SlotArraysRef slots = arrays_->ref();
   ref_.values = slots.values;
   ref_.ids = reinterpret_cast<const std::int64_t*>(slots.ids);
   ref_.leaves = reinterpret_cast<const LeafHeader*>(slots.leaves);
-  ref_.corners = slots.corners;
+  ref_.zone_map = slots.zone_map;
   ref_.nodes = slots.nodes;
   ref_.attributes = at<AttributeBounds>(offsets_.attributes);
-  ref_.place_bounds = at<Half>(offsets_.bounds);
-  ref_.place_nodes = at<std::uint32_t>(offsets_.nodes);
-  ref_.place_min_ids = at<std::int64_t>(offsets_.min_ids);
-  ref_.node_stride = snapshot.blocks->node_bytes();
-  ref_.num_places = num_places;
+  ref_.slot_bounds = at<Half>(offsets_.bounds);
+  ref_.slot_nodes = at<std::uint32_t>(offsets_.nodes);
+  ref_.slot_min_ids = at<std::int64_t>(offsets_.min_ids);
+  ref_.node_stride = snapshot.arena->node_bytes();
+  ref_.num_slots = num_slots;
   ref_.root = snapshot.root;
   ref_.height = snapshot.height;
-  ref_.block_rows = snapshot.block_rows;
+  ref_.leaf_rows = snapshot.leaf_rows;
   ref_.num_attributes = snapshot.num_attributes();
 }
 
-MirrorVersion::Offsets MirrorVersion::offsets_of(const Snapshot& snapshot, std::uint32_t num_places) {
-  const std::size_t n = num_places;
+MirrorVersion::Offsets MirrorVersion::offsets_of(const Snapshot& snapshot, std::uint32_t num_slots) {
+  const std::size_t n = num_slots;
   Offsets offsets = {};
   offsets.attributes = aligned(sizeof(PlanBasis));
   offsets.nodes = aligned(offsets.attributes + snapshot.attributes.size() * sizeof(AttributeBounds));
@@ -96,11 +96,11 @@ std::vector<std::byte> MirrorVersion::constants(const Snapshot& snapshot) {
   return bytes;
 }
 
-PlaceArraysRef MirrorVersion::places(const BoundLayout& layout) const {
+BoundsSlotsRef MirrorVersion::bounds_slots(const BoundLayout& layout) const {
   return {at<Half>(offsets_.bounds),
           at<std::uint32_t>(offsets_.nodes),
           at<std::int64_t>(offsets_.min_ids),
-          ref_.num_places,
+          ref_.num_slots,
           static_cast<std::uint32_t>(layout.num_rows()),
           static_cast<std::uint32_t>(layout.first_minimum_row())};
 }

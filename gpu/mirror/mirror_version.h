@@ -14,7 +14,7 @@
 #include "gpu/mirror/mirror_ref.h"
 #include "gpu/mirror/plan_basis.h"
 #include "gpu/mirror/slot_arrays.h"
-#include "gpu/mirror/write_blocks.h"
+#include "gpu/mirror/write_slots.h"
 #include "index/snapshot.h"
 
 namespace culmen::gpu {
@@ -22,14 +22,14 @@ namespace culmen::gpu {
 // Device memory that one version hands on to another: freeing it would wait for all that the device does.
 class BufferPool {
  public:
-  BufferPool() { idle_.reserve(kMostIdle); }
+  BufferPool() { idle_.reserve(kMaxIdle); }
 
   // At least `num_bytes`. Throws OutOfDeviceMemory.
   cuda::Buffer<std::byte> take(std::size_t num_bytes);
   void give_back(cuda::Buffer<std::byte> buffer) noexcept;
 
  private:
-  static constexpr std::size_t kMostIdle = 8;
+  static constexpr std::size_t kMaxIdle = 8;
 
   std::mutex mutex_;
   std::vector<cuda::Buffer<std::byte>> idle_;
@@ -62,7 +62,7 @@ class PooledBuffer {
 class MirrorVersion {
  public:
   // `arrays` is null if the snapshot has no rows. Device memory is left as it comes.
-  MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const SlotArrays> arrays, std::uint32_t num_places,
+  MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const SlotArrays> arrays, std::uint32_t num_slots,
                 std::shared_ptr<BufferPool> pool);
 
   bool has_rows() const { return ref_.height > 0; }
@@ -77,7 +77,7 @@ class MirrorVersion {
   std::size_t device_bytes() const { return memory_.size() + (arrays_ ? arrays_->device_bytes() : 0); }
 
   // For who makes it.
-  PlaceArraysRef places(const BoundLayout& layout) const;
+  BoundsSlotsRef bounds_slots(const BoundLayout& layout) const;
   std::span<std::byte> memory() const { return {memory_.data(), offsets_.end}; }
   static std::vector<std::byte> constants(const Snapshot& snapshot);  // that memory() begins with
 
@@ -85,7 +85,7 @@ class MirrorVersion {
   struct Offsets {
     std::size_t attributes, nodes, min_ids, bounds, end;
   };
-  static Offsets offsets_of(const Snapshot& snapshot, std::uint32_t num_places);
+  static Offsets offsets_of(const Snapshot& snapshot, std::uint32_t num_slots);
   template <typename T>
   T* at(std::size_t offset) const {
     return reinterpret_cast<T*>(memory_.data() + offset);

@@ -14,19 +14,20 @@ bool fits(std::size_t num_bytes) {
   return num_bytes <= cuda::free_device_bytes() / 10 * 9;
 }
 
-std::size_t id_bytes(const BlockShape& shape) {
-  return shape.block_rows * sizeof(std::int64_t);
+std::size_t id_bytes(const LeafShape& shape) {
+  return shape.leaf_rows * sizeof(std::int64_t);
 }
 
 std::size_t row_bytes(const Snapshot& snapshot) {
-  const BlockShape& shape = snapshot.blocks->shape();
+  const LeafShape& shape = snapshot.arena->shape();
   return snapshot.leaf_slots * (shape.leaf_bytes() + id_bytes(shape));
 }
 
 std::size_t tree_bytes(const Snapshot& snapshot) {
-  const std::size_t nodes = snapshot.node_slots * snapshot.blocks->node_bytes();
+  const std::size_t nodes = snapshot.node_slots * snapshot.arena->node_bytes();
   return nodes + nodes / kFanOut +
-         snapshot.leaf_slots * (kNumCorners * snapshot.blocks->shape().corner_bytes() + sizeof(LeafHeader));
+         snapshot.leaf_slots *
+             (kZoneVectors * snapshot.arena->shape().zone_vector_bytes() + sizeof(LeafHeader));
 }
 
 DeviceMemory choose_memory(const Snapshot& snapshot, DeviceMemory wanted) {
@@ -50,9 +51,9 @@ cuda::Memory kind_of(DeviceMemory memory) {
 
 SlotArrays::SlotArrays(const Snapshot& snapshot, DeviceMemory wanted, std::size_t part_on_top)
     : memory_(choose_memory(snapshot, wanted)),
-      shape_(snapshot.blocks->shape()),
-      node_bytes_(snapshot.blocks->node_bytes()) {
-  const Blocks& blocks = *snapshot.blocks;
+      shape_(snapshot.arena->shape()),
+      node_bytes_(snapshot.arena->node_bytes()) {
+  const SlotArena& arena = *snapshot.arena;
   const auto make = [part_on_top](std::size_t size, std::size_t capacity, std::size_t each,
                                   cuda::Memory memory) {
     const std::size_t on_top =
@@ -60,11 +61,11 @@ SlotArrays::SlotArrays(const Snapshot& snapshot, DeviceMemory wanted, std::size_
     return cuda::GrowingBuffer((size + on_top) * each, capacity * each, memory);
   };
   const auto for_leaves = [&](std::size_t each, cuda::Memory memory) {
-    return make(snapshot.leaf_slots, blocks.leaf_capacity(), each, memory);
+    return make(snapshot.leaf_slots, arena.leaf_capacity(), each, memory);
   };
   leaves_ = for_leaves(sizeof(LeafHeader), cuda::Memory::device);
-  corners_ = for_leaves(kNumCorners * shape_.corner_bytes(), cuda::Memory::device);
-  nodes_ = make(snapshot.node_slots, blocks.node_capacity(), node_bytes_, cuda::Memory::device);
+  zone_maps_ = for_leaves(kZoneVectors * shape_.zone_vector_bytes(), cuda::Memory::device);
+  nodes_ = make(snapshot.node_slots, arena.node_capacity(), node_bytes_, cuda::Memory::device);
   values_ = for_leaves(shape_.leaf_bytes(), kind_of(memory_));
   ids_ = for_leaves(id_bytes(shape_), kind_of(memory_));
   if (memory_ == DeviceMemory::managed) {
@@ -77,25 +78,25 @@ SlotArrays::SlotArrays(const Snapshot& snapshot, DeviceMemory wanted, std::size_
 bool SlotArrays::grow(const Snapshot& snapshot) {
   const std::size_t num_leaves = snapshot.leaf_slots;
   return leaves_.grow(num_leaves * sizeof(LeafHeader)) &&
-         corners_.grow(num_leaves * kNumCorners * shape_.corner_bytes()) &&
+         zone_maps_.grow(num_leaves * kZoneVectors * shape_.zone_vector_bytes()) &&
          nodes_.grow(snapshot.node_slots * node_bytes_) && values_.grow(num_leaves * shape_.leaf_bytes()) &&
          ids_.grow(num_leaves * id_bytes(shape_));
 }
 
 std::size_t SlotArrays::device_bytes() const {
-  return leaves_.size() + corners_.size() + nodes_.size() +
+  return leaves_.size() + zone_maps_.size() + nodes_.size() +
          (rows_on_host() ? 0 : values_.size() + ids_.size());
 }
 
 SlotBytes SlotArrays::sizes() const {
   return {rows_on_host() ? 0 : static_cast<std::uint32_t>(shape_.leaf_bytes()),
           rows_on_host() ? 0 : static_cast<std::uint32_t>(id_bytes(shape_)),
-          static_cast<std::uint32_t>(kNumCorners * shape_.corner_bytes()),
+          static_cast<std::uint32_t>(kZoneVectors * shape_.zone_vector_bytes()),
           static_cast<std::uint32_t>(node_bytes_)};
 }
 
 SlotArraysRef SlotArrays::ref() const {
-  return {values_.data(), ids_.data(), leaves_.data(), corners_.data(), nodes_.data()};
+  return {values_.data(), ids_.data(), leaves_.data(), zone_maps_.data(), nodes_.data()};
 }
 
 }  // namespace culmen::gpu

@@ -1,5 +1,5 @@
-// SlotArrays: a device's memory for slots of leaves and nodes, as index/blocks.h numbers them. Versions of an
-// index share it, as they share Blocks: a slot is written when no version that a search may still be reading
+// SlotArrays: a device's memory for slots of leaves and nodes, as index/slot_arena.h numbers them. Versions of an
+// index share it, as they share SlotArena: a slot is written when no version that a search may still be reading
 // refers to it.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include "culmen/device.h"
 #include "gpu/cuda/growing_buffer.h"
-#include "gpu/mirror/write_blocks.h"
+#include "gpu/mirror/write_slots.h"
 #include "index/snapshot.h"
 
 namespace culmen::gpu {
@@ -32,9 +32,9 @@ class SlotArrays {
 
  private:
   DeviceMemory memory_;
-  BlockShape shape_;
+  LeafShape shape_;
   std::size_t node_bytes_;
-  cuda::GrowingBuffer values_, ids_, leaves_, corners_, nodes_;
+  cuda::GrowingBuffer values_, ids_, leaves_, zone_maps_, nodes_;
 };
 
 }  // namespace culmen::gpu

@@ -13,7 +13,7 @@ namespace {
 // Large enough that copies of pieces keep the bus busy, small enough that the first is soon on its way.
 constexpr std::size_t kLargestPiece = 4 << 20;
 constexpr std::size_t kSmallestPiece = 256 << 10;
-// Blocks that one task gathers.
+// SlotArena that one task gathers.
 constexpr std::size_t kGrain = 16;
 
 // The leaves and nodes of one piece.
@@ -44,17 +44,17 @@ void append(std::byte*& to, const void* from, std::size_t num_bytes) {
 }
 
 void gather_leaf(const Snapshot& s, std::uint32_t slot, const SlotArrays& arrays, std::byte* to) {
-  const Blocks& blocks = *s.blocks;
-  const BlockShape& shape = blocks.shape();
-  const std::size_t value_bytes = shape.leaf_bytes(), id_bytes = shape.block_rows * sizeof(std::int64_t);
+  const SlotArena& arena = *s.arena;
+  const LeafShape& shape = arena.shape();
+  const std::size_t value_bytes = shape.leaf_bytes(), id_bytes = shape.leaf_rows * sizeof(std::int64_t);
   append(to, &s.leaf(slot), sizeof(LeafHeader));
-  append(to, blocks.corners(slot), kNumCorners * shape.corner_bytes());
+  append(to, arena.zone_map(slot), kZoneVectors * shape.zone_vector_bytes());
   if (arrays.rows_on_host()) {
-    std::memcpy(arrays.values() + slot * value_bytes, blocks.values(slot), value_bytes);
-    std::memcpy(arrays.ids() + slot * id_bytes, blocks.ids(slot), id_bytes);
+    std::memcpy(arrays.values() + slot * value_bytes, arena.values(slot), value_bytes);
+    std::memcpy(arrays.ids() + slot * id_bytes, arena.ids(slot), id_bytes);
   } else {
-    append(to, blocks.values(slot), value_bytes);
-    append(to, blocks.ids(slot), id_bytes);
+    append(to, arena.values(slot), value_bytes);
+    append(to, arena.ids(slot), id_bytes);
   }
 }
 

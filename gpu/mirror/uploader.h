@@ -1,6 +1,6 @@
-// Uploader: the way of blocks to a device. They lie scattered in memory that is not pinned, so threads gather
+// Uploader: the way of leaves to a device. They lie scattered in memory that is not pinned, so threads gather
 // them in pieces of pinned memory; each piece is copied while the next is gathered, and a kernel puts its
-// blocks into their slots.
+// leaves into their slots.
 #pragma once
 
 #include <cstddef>

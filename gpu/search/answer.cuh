@@ -9,9 +9,10 @@ namespace culmen::gpu {
 static_assert(2 * kSearchThreads * sizeof(Candidate) + rank_bytes(kSearchThreads) <= kSortBytes);
 
 // Calls use(pass, rows, lane) by whole warps with the first `count` candidates, kRows a lane, and whether
-// they pass the floor.
+// they pass the k-th score bound.
 template <int kRows, typename Use>
-__device__ void for_each_candidate(const SearchStateRef& state, std::uint64_t count, Floor floor, Use&& use) {
+__device__ void for_each_candidate(const SearchStateRef& state, std::uint64_t count, KthBound kth_bound,
+                                   Use&& use) {
   const std::uint64_t step = std::uint64_t{kRows} * blockDim.x;
   for (std::uint64_t first = 0; first < count; first += step) {
     bool pass[kRows];
@@ -21,19 +22,19 @@ __device__ void for_each_candidate(const SearchStateRef& state, std::uint64_t co
       const std::uint64_t i = first + j * blockDim.x + threadIdx.x;
       const Candidate* from = state.candidates + min(i, count - 1);
       rows[j] = {__ldcg(&from->score), __ldcg(&from->id), __ldcg(&from->row)};
-      pass[j] = i < count && passes(rows[j].score, rows[j].id, floor);
+      pass[j] = i < count && passes(rows[j].score, rows[j].id, kth_bound);
     }
     use(pass, rows, static_cast<int>(threadIdx.x) % kWarpSize);
   }
 }
 
-// Leaves in the list of all only what passes the floor; how many.
-__device__ inline std::uint64_t compact(const SearchStateRef& state, std::uint64_t count, Floor floor,
+// Leaves in the list of all only what passes the k-th score bound; how many.
+__device__ inline std::uint64_t compact(const SearchStateRef& state, std::uint64_t count, KthBound kth_bound,
                                         BlockShared& shared) {
   __syncthreads();
   if (threadIdx.x == 0) shared.num_kept = 0;
   const CandidateList<unsigned long long> kept = {state.candidates, &shared.num_kept, state.capacity};
-  for_each_candidate<4>(state, count, floor, [&](auto& pass, const auto& rows, int lane) {
+  for_each_candidate<4>(state, count, kth_bound, [&](auto& pass, const auto& rows, int lane) {
     __syncthreads();  // all have read what is written over now
     append(kept, pass, rows, lane);
   });
@@ -41,46 +42,46 @@ __device__ inline std::uint64_t compact(const SearchStateRef& state, std::uint64
   return shared.num_kept;
 }
 
-// Loads the candidates that pass the floor into `items`, which has room for kSortCapacity; how many pass.
-__device__ inline std::uint32_t load_candidates(const SearchStateRef& state, std::uint64_t count, Floor floor,
-                                                BlockShared& shared, Candidate* items) {
+// Loads the candidates that pass the k-th score bound into `items`, which has room for kSortCapacity; how many pass.
+__device__ inline std::uint32_t load_candidates(const SearchStateRef& state, std::uint64_t count,
+                                                KthBound kth_bound, BlockShared& shared, Candidate* items) {
   __syncthreads();
   if (threadIdx.x == 0) shared.num_found = 0;
   __syncthreads();
   const CandidateList<std::uint32_t> list = {items, &shared.num_found, kSortCapacity};
-  for_each_candidate<2>(state, count, floor,
+  for_each_candidate<2>(state, count, kth_bound,
                         [&](auto& pass, const auto& rows, int lane) { append(list, pass, rows, lane); });
   __syncthreads();
   return shared.num_found;
 }
 
-// The floor that the candidates give, and in `count` how many of them are left to be looked at. At most
+// The k-th score bound that the candidates give, and in `count` how many of them are left to be looked at. At most
 // kSortCapacity of them pass, unless ids repeat.
-__device__ inline Floor last_floor(const SearchStateRef& state, std::uint64_t& count, const KeyScale& scale,
-                                   BlockShared& shared, Candidate* items) {
-  constexpr std::uint32_t kMostKeys = kSortBytes / sizeof(std::uint32_t);
-  // Few more than k keys pass a floor, so that of kMostKeys at least half drop out.
-  static_assert(kMaxSortedHits + kMostTies <= kMostKeys / 2 && kMaxSortedHits + kMostTies <= kSortCapacity);
-  Floor floor = {-infinity(), kNoId};
+__device__ inline KthBound last_kth_bound(const SearchStateRef& state, std::uint64_t& count,
+                                          const KeyScale& scale, BlockShared& shared, Candidate* items) {
+  constexpr std::uint32_t kMaxKeys = kSortBytes / sizeof(std::uint32_t);
+  // Few more than k keys pass a k-th score bound, so that of kMaxKeys at least half drop out.
+  static_assert(kMaxSortedHits + kMaxTies <= kMaxKeys / 2 && kMaxSortedHits + kMaxTies <= kSortCapacity);
+  KthBound kth_bound = {-infinity(), kNoId};
   while (count > max(blockDim.x, state.k + state.k / 2)) {  // else sorting them costs less than choosing
-    const auto looked_at = static_cast<std::uint32_t>(min(count, std::uint64_t{kMostKeys}));
-    floor = floor_of_candidates(state, floor, looked_at, scale, reinterpret_cast<std::uint32_t*>(items),
-                                shared.select);
+    const auto looked_at = static_cast<std::uint32_t>(min(count, std::uint64_t{kMaxKeys}));
+    kth_bound = kth_bound_of_candidates(state, kth_bound, looked_at, scale,
+                                        reinterpret_cast<std::uint32_t*>(items), shared.select);
     if (count == looked_at) break;
-    const std::uint64_t kept = compact(state, count, floor, shared);
-    const bool ids_repeat = count - kept < kMostKeys / 2;
+    const std::uint64_t kept = compact(state, count, kth_bound, shared);
+    const bool ids_repeat = count - kept < kMaxKeys / 2;
     count = kept;
     if (ids_repeat) break;  // so the loop ends: what goes on has become shorter
   }
-  return floor;
+  return kth_bound;
 }
 
 // Writes the answer; `items` has room for kSortCapacity. False if too many rows share a score and an id: then
 // the first `count` candidates are left, and the k best are among them.
 __device__ inline bool write_answer(const SearchStateRef& state, std::uint64_t& count, const KeyScale& scale,
                                     BlockShared& shared, Candidate* items) {
-  const Floor floor = last_floor(state, count, scale, shared, items);
-  const std::uint32_t num_loaded = load_candidates(state, count, floor, shared, items);
+  const KthBound kth_bound = last_kth_bound(state, count, scale, shared, items);
+  const std::uint32_t num_loaded = load_candidates(state, count, kth_bound, shared, items);
   if (num_loaded > kSortCapacity) return false;
   const Candidate* sorted = items;
   if (num_loaded <= blockDim.x) {
@@ -106,7 +107,7 @@ __device__ inline bool is_last_block(Counters& counters, BlockShared& shared) {
   if (threadIdx.x == 0) {
     atomicAdd(reinterpret_cast<unsigned long long*>(&counters.leaves_visited), shared.leaves_visited);
     atomicAdd(reinterpret_cast<unsigned long long*>(&counters.nodes_visited), shared.nodes_visited);
-    atomicAdd(reinterpret_cast<unsigned long long*>(&counters.tuples_scored), shared.tuples_scored);
+    atomicAdd(reinterpret_cast<unsigned long long*>(&counters.rows_scored), shared.rows_scored);
     ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> done(counters.blocks_done);
     shared.is_last = done.fetch_add(1, ::cuda::memory_order_acq_rel) == gridDim.x - 1;
   }
@@ -124,7 +125,7 @@ __device__ inline void finish(const SearchStateRef& state, const KeyScale& scale
   // Asked for now, written when the answer is.
   const std::uint64_t leaves_visited = __ldcg(&counters.leaves_visited);
   const std::uint64_t nodes_visited = __ldcg(&counters.nodes_visited);
-  const std::uint64_t tuples_scored = __ldcg(&counters.tuples_scored);
+  const std::uint64_t rows_scored = __ldcg(&counters.rows_scored);
   Outcome outcome = Outcome::overflow;
   if (count <= state.capacity) {
     const bool is_sorted = state.k <= kMaxSortedHits && write_answer(state, count, scale, shared, items);
@@ -138,7 +139,7 @@ __device__ inline void finish(const SearchStateRef& state, const KeyScale& scale
     result.num_candidates = count;
     result.leaves_visited = leaves_visited;
     result.nodes_visited = nodes_visited;
-    result.tuples_scored = tuples_scored;
+    result.rows_scored = rows_scored;
     counters = {};
     __threadfence_system();  // also for the hits, which the barrier has put before it
     *const_cast<volatile std::uint64_t*>(&result.sequence) = state.sequence;

@@ -67,10 +67,10 @@ void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, cons
   std::byte* scratch = context.scratch(part_bytes + most_swept * sweep_bytes_each(mirror, batch.k));
   const Context::Use use = context.use(view);
   for (std::size_t first = 0; first < batch.num_queries; first += at_once) {
-    const std::size_t place = first * batch.k;
+    const std::size_t position = first * batch.k;
     const Part part = {
         .weights = batch.weights + first * static_cast<std::size_t>(num_attributes),
-        .answers = {answers.ids + place, answers.scores + place, answers.counts + first},
+        .answers = {answers.ids + position, answers.scores + position, answers.counts + first},
         .num_queries = static_cast<std::uint32_t>(std::min(at_once, batch.num_queries - first)),
         .query_stride = static_cast<std::uint32_t>(stride),
         .k = static_cast<std::uint32_t>(batch.k),

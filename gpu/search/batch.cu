@@ -1,6 +1,6 @@
 // batch: many queries at once, a warp each. The warp walks the tree depth first, always into the best child
 // that is left: no frontier to keep, only the children's bounds on the way down, a lane a child. A first walk
-// into a few leaves gives the floor that such a walk lacks in its beginning. It visits somewhat more than a
+// into a few leaves gives the k-th score bound that such a walk lacks in its beginning. It visits somewhat more than a
 // best-first search, but 4,000 warps do so at once. What visits too many hands its query over (gpu/search/sweep.h).
 #include <algorithm>
 
@@ -39,7 +39,7 @@ class DepthFirst {
         best_(best),
         lane_(static_cast<int>(threadIdx.x) % kWarpSize) {}
 
-  // Walks the tree, twice: the first time only into few children of each node, for a floor; then, with it,
+  // Walks the tree, twice: the first time only into few children of each node, for a k-th score bound; then, with it,
   // into all that can hold a row of the answer. That walk ends, and false is returned, where it has visited so many nodes
   // and leaves; again() goes on with it.
   __device__ bool run(std::uint64_t most_visits, ResultHeader& work) {
@@ -85,7 +85,7 @@ class DepthFirst {
   __device__ void open(int level, std::uint32_t node, ResultHeader& work) {
     const NodeRef ref = mirror_.node(node);
     double bound = child_bound(query_, ref, lane_);
-    if (ties_ && bound != -infinity()) bound = fmin(bound, corner(level, ref));
+    if (ties_ && bound != -infinity()) bound = fmin(bound, zone_vector(level, ref));
     const unsigned left = __ballot_sync(kFullWarp, bound != -infinity());
     __syncwarp();  // all have read what is written over now
     shared_.bounds[level][lane_] = bound;
@@ -98,10 +98,10 @@ class DepthFirst {
     ++work.nodes_visited;
   }
 
-  // A bound without margin on the lane's child, without which ids could not decide.
-  __device__ double corner(int level, NodeRef node) const {
-    if (level == 0) return corner_score<T>(mirror_, query_, node.children()[lane_]);
-    return corner_of_bounds(mirror_, query_, NodeColumn{node.bounds(), lane_});
+  // A bound without error bound on the lane's child, without which ids could not decide.
+  __device__ double zone_vector(int level, NodeRef node) const {
+    if (level == 0) return zone_score<T>(mirror_, query_, node.children()[lane_]);
+    return zone_of_bounds(mirror_, query_, NodeColumn{node.bounds(), lane_});
   }
 
   // The best child left at a level that can hold a row of the answer, of equal ones that with the smallest
@@ -115,7 +115,7 @@ class DepthFirst {
     const NodeRef node = mirror_.node(shared_.nodes[level]);
     const int child =
         smallest_id(__ballot_sync(kFullWarp, mine == bound), lane_, [&] { return node.min_ids()[lane_]; });
-    if (is_excluded(bound, best_.floor(), [&] { return node.min_ids()[child]; })) return -1;
+    if (is_excluded(bound, best_.kth_bound(), [&] { return node.min_ids()[child]; })) return -1;
     __syncwarp();
     if (lane_ == 0) {
       shared_.left[level] = left & ~(1u << child);
@@ -127,12 +127,13 @@ class DepthFirst {
 
   __device__ void visit(std::uint32_t leaf, ResultHeader& work) {
     const std::uint64_t first_row = mirror_.first_row(leaf);
-    work.tuples_scored += score_leaf<T, 8>(mirror_, query_, leaf, lane_, [&](ScoredRows& rows) {
+    work.rows_scored += score_leaf<T, 8>(mirror_, query_, leaf, lane_, [&](ScoredRows& rows) {
       std::int64_t ids[kRowsPerLane];
       bool ties = false;
 #pragma unroll
-      for (int j = 0; j < kRowsPerLane; ++j) ties |= rows.valid[j] && rows.score[j] == best_.floor().score;
-      keep_passing(mirror_, leaf, best_.floor(), rows, ids);
+      for (int j = 0; j < kRowsPerLane; ++j)
+        ties |= rows.valid[j] && rows.score[j] == best_.kth_bound().score;
+      keep_passing(mirror_, leaf, best_.kth_bound(), rows, ids);
       Candidate found[kRowsPerLane];
 #pragma unroll
       for (int j = 0; j < kRowsPerLane; ++j) found[j] = {rows.score[j], ids[j], first_row + rows.index[j]};
@@ -155,7 +156,7 @@ template <int kHeight>
 CULMEN_HOST_DEVICE constexpr std::size_t warp_bytes(std::uint32_t k, std::uint32_t query_stride) {
   return sizeof(WarpShared<kHeight>) + query_stride + WarpBest::num_bytes(k);
 }
-static_assert(warp_bytes<kMostLevels>(kMaxSortedHits, kMaxPackedBytes) <= kLeastSharedBytes);
+static_assert(warp_bytes<kMaxLevels>(kMaxSortedHits, kMaxPackedBytes) <= kMinSharedBytes);
 
 // A warp's shared memory: the walk's, the query, the list.
 template <typename T, int kHeight>
@@ -176,26 +177,26 @@ class WarpSearch {
     DepthFirst<T, kHeight> walk(mirror_, query, walk_memory(), best);
     std::uint64_t most_visits = batch_.sweep.most > 0 ? batch_.sweep.visits_alone : kAnyNumber;
     for (bool ended = walk.run(most_visits, work); !ended; ended = walk.again(most_visits, work)) {
-      if (hand_over(q, query, best.floor().score, work)) return;
+      if (hand_over(q, query, best.kth_bound().score, work)) return;
       most_visits *= 2;
     }
     write(q, best, work);
   }
 
   // Answers a query that was handed over, after the sweep: from the rows that were found or, if they did not fit, by a walk
-  // that begins with their floor.
-  __device__ void finish(std::uint32_t place) {
-    const SweepQuery& swept = batch_.sweep.queries[place];
+  // that begins with their k-th score bound.
+  __device__ void finish(std::uint32_t entry) {
+    const SweepQuery& swept = batch_.sweep.queries[entry];
     const QueryRef query = take_query(swept.query);
     const KeyScale scale(query);
-    WarpBest best = make_best(scale, swept.floor);
+    WarpBest best = make_best(scale, swept.kth_bound);
     ResultHeader work = batch_.results[swept.query];
     work.nodes_visited += swept.nodes;
     work.leaves_visited += swept.leaves;
-    work.tuples_by_bounds = swept.rows;
-    work.tuples_scored += swept.scored;
+    work.rows_by_bounds = swept.rows;
+    work.rows_scored += swept.scored;
     if (swept.num_found <= batch_.sweep.capacity) {
-      take_found(place, swept.num_found, best);
+      take_found(entry, swept.num_found, best);
     } else {
       DepthFirst<T, kHeight>(mirror_, query, walk_memory(), best).run(kAnyNumber, work);
     }
@@ -206,9 +207,9 @@ class WarpSearch {
   __device__ WarpShared<kHeight>& walk_memory() const {
     return *reinterpret_cast<WarpShared<kHeight>*>(memory_);
   }
-  __device__ WarpBest make_best(const KeyScale& scale, double floor) const {
+  __device__ WarpBest make_best(const KeyScale& scale, double kth_bound) const {
     return WarpBest(memory_ + sizeof(WarpShared<kHeight>) + batch_.query_stride, batch_.k, scale,
-                    {floor, kNoId});
+                    {kth_bound, kNoId});
   }
 
   __device__ QueryRef take_query(std::uint32_t q) const {
@@ -223,47 +224,48 @@ class WarpSearch {
   }
 
   // Hands a query over to the frontier. Returns false if the sweep could not take it, or if there is no room.
-  __device__ bool hand_over(std::uint32_t q, QueryRef query, double floor, const ResultHeader& work) const {
+  __device__ bool hand_over(std::uint32_t q, QueryRef query, double kth_bound,
+                            const ResultHeader& work) const {
     const SweepRef& sweep = batch_.sweep;
     const PackedHeader& header = query.header();
-    if (floor == -infinity()) return false;  // all rows would be found
+    if (kth_bound == -infinity()) return false;  // all rows would be found
     SweepQuery mine = {};
-    mine.floor = floor;
+    mine.kth_bound = kth_bound;
     mine.base = header.offset;
-    mine.slack = fabs(header.offset);
+    mine.error_bound = fabs(header.offset);
     mine.query = q;
     bool is_usual = true;
     for (int t = 0; t < header.num_terms; ++t) {
       const PackedTerm term = query.terms()[t];
       const AttributeBounds& bounds = mirror_.attributes[term.attribute];
       mine.base = fma(term.weight, bounds.origin, mine.base);
-      mine.slack = fma(fabs(term.weight), fabs(bounds.origin), mine.slack);
+      mine.error_bound = fma(fabs(term.weight), fabs(bounds.origin), mine.error_bound);
       // Smaller ones lose digits as binary32 numbers.
       is_usual = is_usual && fabs(term.weight * bounds.unit * header.key_scale) > 0x1p-100;
     }
-    mine.slack = mine.slack * 0x1p-44 + 0x1p-1060;  // scores may be denormal
+    mine.error_bound = mine.error_bound * 0x1p-44 + 0x1p-1060;  // scores may be denormal
     if (!is_usual) return false;
-    std::uint32_t place = 0;
-    if (lane_ == 0) place = atomicAdd(&batch_.counters->num_handed_over, 1u);
-    place = __shfl_sync(kFullWarp, place, 0);
-    if (place >= sweep.most) return false;
+    std::uint32_t entry = 0;
+    if (lane_ == 0) entry = atomicAdd(&batch_.counters->num_handed_over, 1u);
+    entry = __shfl_sync(kFullWarp, entry, 0);
+    if (entry >= sweep.most) return false;
     for (int a = static_cast<int>(lane_); a < mirror_.num_attributes; a += kWarpSize)
-      sweep.weights[static_cast<std::size_t>(a) * sweep.most + place] = 0;
+      sweep.weights[static_cast<std::size_t>(a) * sweep.most + entry] = 0;
     __syncwarp();
     for (int t = static_cast<int>(lane_); t < header.num_terms; t += kWarpSize) {
       const PackedTerm term = query.terms()[t];
-      sweep.weights[static_cast<std::size_t>(term.attribute) * sweep.most + place] =
+      sweep.weights[static_cast<std::size_t>(term.attribute) * sweep.most + entry] =
           static_cast<float>(term.weight * mirror_.attributes[term.attribute].unit * header.key_scale);
     }
     if (lane_ == 0) {
-      sweep.queries[place] = mine;
+      sweep.queries[entry] = mine;
       batch_.results[q] = work;
     }
     return true;
   }
 
-  __device__ void take_found(std::uint32_t place, std::uint32_t count, WarpBest& best) const {
-    const SeedRow* found = batch_.sweep.found + std::size_t{place} * batch_.sweep.capacity;
+  __device__ void take_found(std::uint32_t entry, std::uint32_t count, WarpBest& best) const {
+    const SeedRow* found = batch_.sweep.found + std::size_t{entry} * batch_.sweep.capacity;
     for (std::uint32_t first = 0; first < count; first += kRowsAtOnce) {
       bool pass[kRowsPerLane];
       Candidate rows[kRowsPerLane];
@@ -272,7 +274,7 @@ class WarpSearch {
         const std::uint32_t i = first + static_cast<std::uint32_t>(j * kWarpSize) + lane_;
         const SeedRow row = found[min(i, count - 1)];
         rows[j] = {row.score, __ldg(mirror_.ids + row.row), row.row};
-        pass[j] = i < count && passes(row.score, rows[j].id, best.floor());
+        pass[j] = i < count && passes(row.score, rows[j].id, best.kth_bound());
       }
       best.append(pass, rows);
     }
@@ -314,16 +316,16 @@ __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
   const std::uint32_t num_warps = blockDim.x / kWarpSize,
                       first = blockIdx.x + threadIdx.x / kWarpSize * gridDim.x;
   const std::uint32_t count = min(batch.counters->num_handed_over, batch.sweep.most);
-  for (std::uint32_t place = first; place < count; place += gridDim.x * num_warps) warp.finish(place);
+  for (std::uint32_t entry = first; entry < count; entry += gridDim.x * num_warps) warp.finish(entry);
 }
 
 template <typename T, int kHeight>
 void launch_up_to(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                   cudaStream_t stream) {
   const std::size_t each = warp_bytes<kHeight>(batch.k, batch.query_stride);
-  constexpr std::size_t kMostShared = 200 << 10;  // of a multiprocessor: the cache has the rest
+  constexpr std::size_t kMaxShared = 200 << 10;  // of a multiprocessor: the cache has the rest
   constexpr std::size_t kWarpsPerMultiprocessor = 32;
-  const std::size_t shared_bytes = std::min(kMostShared, limits.multiprocessor_shared_bytes);
+  const std::size_t shared_bytes = std::min(kMaxShared, limits.multiprocessor_shared_bytes);
   const std::size_t warps = std::min(kWarpsPerMultiprocessor, shared_bytes / each);
   const std::size_t fitting = std::min(warps, limits.block_shared_bytes / each);
   const auto block_warps = static_cast<unsigned>(std::min<std::size_t>(kMaxBatchWarps, fitting));
@@ -346,7 +348,7 @@ void launch_batch(const MirrorRef& mirror, const BatchRef& batch, const cuda::Li
   if (mirror.height <= kUsualHeight) {
     launch_up_to<T, kUsualHeight>(mirror, batch, limits, stream);
   } else {
-    launch_up_to<T, kMostLevels>(mirror, batch, limits, stream);  // a mirror has no taller tree
+    launch_up_to<T, kMaxLevels>(mirror, batch, limits, stream);  // a mirror has no taller tree
   }
 }
 

@@ -13,8 +13,8 @@ namespace culmen::gpu {
 namespace {
 
 // Queries and hits that are on the device at once.
-constexpr std::size_t kMostQueries = 1 << 14;
-constexpr std::size_t kMostHits = 1 << 20;
+constexpr std::size_t kMaxQueries = 1 << 14;
+constexpr std::size_t kMaxHits = 1 << 20;
 
 // Room for any of the queries, packed.
 std::size_t stride_of(std::span<const Query> queries, std::span<const std::size_t> positions,
@@ -30,19 +30,19 @@ std::size_t stride_of(std::span<const Query> queries, std::span<const std::size_
 void add_work(const ResultHeader& work, std::size_t num_values, std::size_t num_bounds,
               const Snapshot& snapshot, SearchStats& stats) {
   const std::uint64_t bounds = work.nodes_visited * kFanOut;
-  stats.tuples_scored += work.tuples_scored;
-  stats.tuples_by_codes += work.tuples_by_bounds;
-  stats.blocks_visited += work.leaves_visited;
+  stats.rows_scored += work.rows_scored;
+  stats.rows_by_codes += work.rows_by_bounds;
+  stats.leaves_visited += work.leaves_visited;
   stats.nodes_visited += work.nodes_visited;
   stats.bounds_computed += bounds;
   stats.bytes_touched += work.nodes_visited * num_bounds * sizeof(BoundRow) +
-                         work.tuples_scored * num_values * snapshot.value_bytes();
+                         work.rows_scored * num_values * snapshot.value_bytes();
 }
 
 void BatchSearch::search(const MirrorView& view, std::span<const Query> queries,
                          std::span<const std::size_t> positions, std::size_t k,
                          std::vector<SearchResult>& results) const {
-  const std::size_t at_once = std::clamp<std::size_t>(kMostHits / k, 1, kMostQueries);
+  const std::size_t at_once = std::clamp<std::size_t>(kMaxHits / k, 1, kMaxQueries);
   for (std::size_t first = 0; first < positions.size(); first += at_once)
     search_at_once(view, queries, positions.subspan(first, std::min(at_once, positions.size() - first)), k,
                    results);

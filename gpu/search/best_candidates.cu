@@ -7,7 +7,7 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 
-// Copies each candidate whose score and id were selected to its place among them.
+// Copies each candidate whose score and id were selected to its position among them.
 __global__ void __launch_bounds__(kThreads)
     copy_selected(const Candidate* candidates, std::uint32_t count, const select::SelectedRow* selected,
                   std::uint32_t k, const select::KeyOrder<std::uint64_t> order, Candidate* best) {
@@ -38,7 +38,7 @@ const Candidate* BestCandidates::choose(const Candidate* candidates, std::size_t
                                       .stride = sizeof(Candidate) / sizeof(double)};
   const auto num_best = static_cast<std::uint32_t>(k);
   cuda::grow(best_, k, cuda::Memory::device);
-  // Where ids repeat, as in a damaged index, fewer than k places are written: no row may come from the
+  // Where ids repeat, as in a damaged index, fewer than k positions are written: no row may come from the
   // others.
   cuda::check(cudaMemsetAsync(best_.data(), 0, k * sizeof(Candidate), stream));
   const select::SelectedRow* selected = select::select_fastest(columns, num_best, workspace_, stream);

@@ -4,12 +4,12 @@
 //      the bounds in shared memory; in device memory those of very large tables that find no room.
 //   2. It opens its best node and scores the 4 best leaves in it; each block writes the best rows as seeds.
 //   3. While the others do so too, each warp opens one of the team's 4 best nodes.
-//   4. Behind the only barrier, every block takes the k-th best of the seeds as floor.
-//   5. The block opens its other nodes that reach the floor, scores the leaves that reach it, and keeps their
+//   4. Behind the only barrier, every block takes the k-th best of the seeds as k-th score bound.
+//   5. The block opens its other nodes that reach the k-th score bound, scores the leaves that reach it, and keeps their
 //      rows that do; what is worth it goes to the candidate list.
 //   6. The last block to finish sorts the candidates.
 //
-// Exact for any floor: a row is left out only if the chain bound of its leaf or node (docs/how-it-works.md)
+// Exact for any k-th score bound: a row is left out only if the chain bound of its leaf or node (docs/how-it-works.md)
 // or its own score shows that k seeds rank before it.
 #include <cstring>
 #include <optional>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kLoads = 8;
 
-// The second half of a search by one block: nodes that reach the floor, then leaves that do. All warps share
+// The second half of a search by one block: nodes that reach the k-th score bound, then leaves that do. All warps share
 // the work of each half, wherever in the block's share of the tree it lies.
 template <typename T>
 class Visit {
@@ -56,10 +56,10 @@ class Visit {
     const std::uint32_t cell = team.cell(share);
     const double bound = team.bound(cell);
     const std::uint32_t node = team.node(cell);
-    const std::uint32_t place = team.place(share);
+    const std::uint32_t slot = team.slot(share);
     const bool kept = !is_excluded(
-        bound, found_.floor(), [&] { return team.min_id(cell); },
-        [&] { return corner_of_bounds(mirror_, query_, PlaceColumn(mirror_, place)); });
+        bound, found_.kth_bound(), [&] { return team.min_id(cell); },
+        [&] { return zone_of_bounds(mirror_, query_, SlotColumn(mirror_, slot)); });
     for (unsigned left = nodes_.push(kept, node, lane_); left != 0; left &= left - 1)
       open(__shfl_sync(kFullWarp, node, __ffs(static_cast<int>(left)) - 1));
   }
@@ -71,14 +71,14 @@ class Visit {
 
   __device__ void list_leaf(const Child& child) {
     const bool kept = !is_excluded(
-        child.bound, found_.floor(), [&] { return child.min_id; },
-        [&] { return corner_score<T>(mirror_, query_, child.leaf); });
+        child.bound, found_.kth_bound(), [&] { return child.min_id; },
+        [&] { return zone_score<T>(mirror_, query_, child.leaf); });
     for (unsigned left = leaves_.push(kept, child.leaf, lane_); left != 0; left &= left - 1)
       visit(__shfl_sync(kFullWarp, child.leaf, __ffs(static_cast<int>(left)) - 1));
   }
 
   __device__ void visit(std::uint32_t leaf) {
-    visit_leaf<T, kLoads>(mirror_, query_, found_.floor(), leaf, lane_, shared_,
+    visit_leaf<T, kLoads>(mirror_, query_, found_.kth_bound(), leaf, lane_, shared_,
                           [&](auto& pass, const auto& rows, int lane) { found_.append(pass, rows, lane); });
   }
 
@@ -90,7 +90,7 @@ class Visit {
   int lane_ = static_cast<int>(threadIdx.x) % kWarpSize;
 };
 
-// Dynamic shared memory: the places' bounds and nodes, then room for the seeds' keys, for what a block
+// Dynamic shared memory: the slots' bounds and nodes, then room for the seeds' keys, for what a block
 // finds and its work lists, and for the answer, one after the other.
 template <typename T, typename Argument>
 __global__ void __launch_bounds__(kSearchThreads, 1)
@@ -107,17 +107,17 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   auto* candidates = reinterpret_cast<Candidate*>(rest);
   std::uint32_t* lists = rest + room.visit.candidate_bytes() / sizeof(std::uint32_t);
 
-  bound_places(mirror, query, team);
+  bound_slots(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
   SeedPhase<T, kLoads> seed(mirror, query, scale, team);
-  write_seeds(mirror, state, room, shared, seed.sample(state.floor), team.lane);
+  write_seeds(mirror, state, room, shared, seed.sample(state.kth_bound), team.lane);
   GridBarrier barrier(state.counters->barrier, 1);
   barrier.arrive();
   const Child child = seed.open_next(shared);
   barrier.wait();
-  const Floor floor = floor_of_seeds(mirror, state, room, scale, shared, rest);
+  const KthBound kth_bound = kth_bound_of_seeds(mirror, state, room, scale, shared, rest);
   __syncthreads();  // the seeds' keys make room for the candidates
-  BlockCandidates found(state, scale, floor, shared, candidates, room.visit.candidates);
+  BlockCandidates found(state, scale, kth_bound, shared, candidates, room.visit.candidates);
   Visit<T>(mirror, query, shared, found, WorkList(lists, room.visit.nodes, num_nodes),
            WorkList(lists + room.visit.nodes, room.visit.leaves, num_leaves))
       .run(team, child);

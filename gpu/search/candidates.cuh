@@ -30,42 +30,42 @@ __device__ void append(const CandidateList<Size>& list, bool (&pass)[kRows], con
     total += __popc(passing[j]);
   }
   if (total == 0) return;
-  Size place = 0;
-  if (lane == 0) place = atomicAdd(list.size, static_cast<Size>(total));
-  place = __shfl_sync(kFullWarp, place, 0);
+  Size position = 0;
+  if (lane == 0) position = atomicAdd(list.size, static_cast<Size>(total));
+  position = __shfl_sync(kFullWarp, position, 0);
 #pragma unroll
   for (int j = 0; j < kRows; ++j) {
-    const Size mine = place + static_cast<unsigned>(__popc(passing[j] & ((1u << lane) - 1)));
+    const Size mine = position + static_cast<unsigned>(__popc(passing[j] & ((1u << lane) - 1)));
     if (pass[j] && mine < list.capacity) {
       list.items[mine] = rows[j];
       pass[j] = false;
     }
-    place += static_cast<unsigned>(__popc(passing[j]));
+    position += static_cast<unsigned>(__popc(passing[j]));
   }
 }
 
-// The floor that the first `count` candidates of all give; `keys`, in shared memory, has room for theirs.
-__device__ inline Floor floor_of_candidates(const SearchStateRef& state, Floor floor, std::uint32_t count,
-                                            const KeyScale& scale, std::uint32_t* keys,
-                                            SelectScratch& scratch) {
+// The k-th score bound that the first `count` candidates of all give; `keys`, in shared memory, has room for theirs.
+__device__ inline KthBound kth_bound_of_candidates(const SearchStateRef& state, KthBound kth_bound,
+                                                   std::uint32_t count, const KeyScale& scale,
+                                                   std::uint32_t* keys, SelectScratch& scratch) {
 #pragma unroll 4
   for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x)
     keys[i] = scale.key(__ldcg(&state.candidates[i].score));
   __syncthreads();
-  return kth_floor(
-      floor, {keys, nullptr, count}, state.k, scale,
+  return select_kth_bound(
+      kth_bound, {keys, nullptr, count}, state.k, scale,
       [&](std::uint32_t i) { return __ldcg(&state.candidates[i].score); },
       [&](std::uint32_t i) { return __ldcg(&state.candidates[i].id); }, scratch);
 }
 
-// By a whole warp: scores a leaf and calls take(pass, rows, lane) with the rows that pass the floor.
+// By a whole warp: scores a leaf and calls take(pass, rows, lane) with the rows that pass the k-th score bound.
 template <typename T, int kLoads, typename Take>
-__device__ void visit_leaf(const MirrorRef& mirror, QueryRef query, Floor floor, std::uint32_t leaf, int lane,
-                           BlockShared& shared, Take&& take) {
+__device__ void visit_leaf(const MirrorRef& mirror, QueryRef query, KthBound kth_bound, std::uint32_t leaf,
+                           int lane, BlockShared& shared, Take&& take) {
   const std::uint64_t first_row = mirror.first_row(leaf);
   const std::uint32_t num_rows = score_leaf<T, kLoads>(mirror, query, leaf, lane, [&](ScoredRows& rows) {
     std::int64_t ids[kRowsPerLane];
-    keep_passing(mirror, leaf, floor, rows, ids);
+    keep_passing(mirror, leaf, kth_bound, rows, ids);
     Candidate found[kRowsPerLane];
 #pragma unroll
     for (int j = 0; j < kRowsPerLane; ++j) found[j] = {rows.score[j], ids[j], first_row + rows.index[j]};
@@ -73,7 +73,7 @@ __device__ void visit_leaf(const MirrorRef& mirror, QueryRef query, Floor floor,
   });
   if (lane == 0) {
     atomicAdd(&shared.leaves_visited, 1ull);
-    atomicAdd(&shared.tuples_scored, static_cast<unsigned long long>(num_rows));
+    atomicAdd(&shared.rows_scored, static_cast<unsigned long long>(num_rows));
   }
 }
 
@@ -83,17 +83,17 @@ class BlockCandidates {
  public:
   // memory: VisitRoom::candidate_bytes() of `capacity` in shared memory; shared.num_found is 0 and belongs to
   // it.
-  __device__ BlockCandidates(const SearchStateRef& state, const KeyScale& scale, Floor floor,
+  __device__ BlockCandidates(const SearchStateRef& state, const KeyScale& scale, KthBound kth_bound,
                              BlockShared& shared, Candidate* memory, std::uint32_t capacity)
       : state_(state),
         scale_(scale),
-        floor_(floor),
+        kth_bound_(kth_bound),
         scratch_(shared.select),
         list_{memory, &shared.num_found, capacity},
         keys_(reinterpret_cast<std::uint32_t*>(memory + capacity)) {}
 
   // Rows must pass this to be appended.
-  __device__ Floor floor() const { return floor_; }
+  __device__ KthBound kth_bound() const { return kth_bound_; }
 
   __device__ void append(bool (&pass)[kRowsPerLane], const Candidate (&rows)[kRowsPerLane], int lane) {
     gpu::append(list_, pass, rows, lane);
@@ -133,14 +133,14 @@ class BlockCandidates {
     constexpr int kRows = kUsualRoom.candidates / kSearchThreads;
     constexpr std::uint32_t kWorthIt = 128;
     const std::uint32_t count = min(*list_.size, list_.capacity);
-    if (count > state_.k + state_.k / 2 + kWorthIt) raise_floor(count);
+    if (count > state_.k + state_.k / 2 + kWorthIt) raise_kth_bound(count);
     bool pass[kRows];
     Candidate rows[kRows];
 #pragma unroll
     for (int j = 0; j < kRows; ++j) {
       const std::uint32_t i = j * kSearchThreads + threadIdx.x;
       rows[j] = list_.items[min(i, count - 1)];
-      pass[j] = i < count && passes(rows[j].score, rows[j].id, floor_);
+      pass[j] = i < count && passes(rows[j].score, rows[j].id, kth_bound_);
     }
     __syncthreads();  // all have read the list
     if (threadIdx.x == 0) *list_.size = 0;
@@ -149,19 +149,19 @@ class BlockCandidates {
     __syncthreads();
   }
 
-  __device__ void raise_floor(std::uint32_t count) {
+  __device__ void raise_kth_bound(std::uint32_t count) {
     for (std::uint32_t i = threadIdx.x; i < count; i += kSearchThreads)
       keys_[i] = scale_.key(list_.items[i].score);
     __syncthreads();
-    floor_ = kth_floor(
-        floor_, {keys_, nullptr, count}, state_.k, scale_,
+    kth_bound_ = select_kth_bound(
+        kth_bound_, {keys_, nullptr, count}, state_.k, scale_,
         [&](std::uint32_t i) { return list_.items[i].score; },
         [&](std::uint32_t i) { return list_.items[i].id; }, scratch_);
   }
 
   const SearchStateRef& state_;
   const KeyScale& scale_;
-  Floor floor_;
+  KthBound kth_bound_;
   SelectScratch& scratch_;
   CandidateList<std::uint32_t> list_;
   std::uint32_t* keys_;

@@ -4,7 +4,7 @@
 //   mirror   of a snapshot with at least one row, of value type T
 //   state    counters cleared; one search at a time
 //   query    packed, of that snapshot
-//   plan     for mirror.num_places (gpu/search/grid_plan.h); state.outside has room for what it keeps outside
+//   plan     for mirror.num_slots (gpu/search/grid_plan.h); state.outside has room for what it keeps outside
 //
 // All find the same rows and score bits; the answer's form is in search_state.h. Throws CudaError; nothing is
 // enqueued then.
@@ -59,7 +59,7 @@ struct BatchCounters {
   std::uint32_t next_item[2];  // by parity of the frontier's step, which clears the other for the next
   std::uint32_t num_repeats;   // of steps, each counted once for each query that needs it
   std::uint32_t num_beyond;    // items of queries with more than SweepRef::most_of_query
-  std::uint32_t num_items[kMostLevels];  // of the frontier's list, by the level of the nodes expanded
+  std::uint32_t num_items[kMaxLevels];  // of the frontier's list, by the level of the nodes expanded
 };
 
 // A batch: one warp a query, depth-first, always into the best child. Queries that visit many blocks go to the frontier,

@@ -1,9 +1,9 @@
 // The frontier of gpu/search/sweep.h.
 //
-// Goes down the tree one level at a time, for all queries at once. The nodes whose bounds reach their query's floor are
+// Goes down the tree one level at a time, for all queries at once. The nodes whose bounds reach their query's k-th score bound are
 // expanded, and their children that reach it are appended to one list, the input of the next level. All warps of the grid
 // share that list. The leaves come in two parts: first those below the best level-1 node of each group of kGroup, whose
-// rows raise the floors, and then those below the other nodes, most of which no longer reach them.
+// rows raise the k-th score bounds, and then those below the other nodes, most of which no longer reach them.
 #include <algorithm>
 
 #include "gpu/cuda/launch.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kWarps = kThreads / kWarpSize;
-// Blocks per multiprocessor: at 64 registers a thread they fill the register file.
+// SlotArena per multiprocessor: at 64 registers a thread they fill the register file.
 constexpr unsigned kBlocksEach = 4;
 // Shares of a list per warp, at least, so that a warp with cheap items takes more of them. Larger shares would leave warps
 // idle at the end of a step, smaller ones would make all warps contend for one counter.
@@ -26,29 +26,29 @@ constexpr std::uint32_t kSharesEach = 8;
 constexpr unsigned kGroup = kSweepGrowth;
 // Items that a warp collects before it appends them: a node has up to 32 children, and room for twice as many
 // makes one atomic serve more than one node.
-constexpr std::uint32_t kMostWaiting = 64;
-static_assert(kMostWaiting >= kWarpSize);
+constexpr std::uint32_t kMaxWaiting = 64;
+static_assert(kMaxWaiting >= kWarpSize);
 
 // Which items of a list to use: all, the one with the best bound of each group, or the rest of each group.
 enum class Part { every, best, others };
 
 // A warp's shared memory.
 struct WarpMemory {
-  FrontierItem* waiting;  // [kMostWaiting] not yet appended to the list
+  FrontierItem* waiting;  // [kMaxWaiting] not yet appended to the list
   std::byte* query;
 
   static constexpr __host__ __device__ std::size_t num_bytes(std::uint32_t query_stride) {
-    return kMostWaiting * sizeof(FrontierItem) + query_stride;
+    return kMaxWaiting * sizeof(FrontierItem) + query_stride;
   }
   __device__ explicit WarpMemory(std::byte* memory)
       : waiting(reinterpret_cast<FrontierItem*>(memory)),
-        query(memory + kMostWaiting * sizeof(FrontierItem)) {}
+        query(memory + kMaxWaiting * sizeof(FrontierItem)) {}
 };
-static_assert(kWarps * WarpMemory::num_bytes(kMaxPackedBytes) <= kLeastSharedBytes);
+static_assert(kWarps * WarpMemory::num_bytes(kMaxPackedBytes) <= kMinSharedBytes);
 
 // One warp's part in the work; its methods are called by whole warps unless they say otherwise.
 //
-// Between two barriers of the grid floors do not change, and items are only appended. Counts of rows found only rise, but
+// Between two barriers of the grid k-th score bounds do not change, and items are only appended. Counts of rows found only rise, but
 // for those of a query that is left to the sweep.
 template <typename T>
 class Frontier {
@@ -56,14 +56,14 @@ class Frontier {
   __device__ Frontier(const MirrorRef& mirror, const BatchRef& batch, const WarpMemory& memory)
       : mirror_(mirror), batch_(batch), sweep_(batch.sweep), memory_(memory) {}
 
-  // Appends the children of nodes [first, end) of the list that reach their query's floor. They go to end + count, which
+  // Appends the children of nodes [first, end) of the list that reach their query's k-th score bound. They go to end + count, which
   // all warps advance.
   __device__ void expand(std::uint32_t first, std::uint32_t end, Part part, std::uint32_t& count) {
     for_each(first, end, part, false, [&](std::uint32_t node) {
       const NodeRef ref = mirror_.node(node);
       const double bound = child_bound(query(), ref, static_cast<int>(lane_));
       ++nodes_;
-      push({place_, ref.children()[lane_], __double2float_ru(bound)}, bound >= floor_, end, count);
+      push({entry_, ref.children()[lane_], __double2float_ru(bound)}, bound >= kth_bound_, end, count);
     });
     write_waiting(end, count);
   }
@@ -76,8 +76,8 @@ class Frontier {
           score_leaf<T, 8>(mirror_, query(), leaf, static_cast<int>(lane_), [&](const ScoredRows& rows) {
 #pragma unroll
             for (int j = 0; j < kRowsPerLane; ++j)
-              if (rows.valid[j] && rows.score[j] >= floor_)
-                add_found(sweep_, place_, {rows.score[j], mirror_.first_row(leaf) + rows.index[j]});
+              if (rows.valid[j] && rows.score[j] >= kth_bound_)
+                add_found(sweep_, entry_, {rows.score[j], mirror_.first_row(leaf) + rows.index[j]});
           });
     });
   }
@@ -90,26 +90,26 @@ class Frontier {
   }
 
  private:
-  // Calls use(block) for the items of [first, end) whose bounds reach their query's floor, after it has set place_, floor_
+  // Calls use(block) for the items of [first, end) whose bounds reach their query's k-th score bound, after it has set entry_, kth_bound_
   // and query(). Each lane checks one item, then the whole warp handles the remaining ones one by one.
   //
   // Two calls for the same items form the same groups: shares are numbered from `first` on and have the same size.
   template <typename Use>
   __device__ void for_each(std::uint32_t first, std::uint32_t end, Part part, bool is_repeated, Use&& use) {
-    place_ = kNobody;
+    entry_ = kNobody;
     const std::uint32_t share = max((end - first) / (gridDim.x * kWarps * kSharesEach), 1),
                         at_once = share < kWarpSize ? share : share / kWarpSize * kWarpSize;
     for (std::uint32_t i; (i = first + claim(at_once)) < end;)
       for (const std::uint32_t mine = min(i + at_once, end); i < mine; i += kWarpSize) {
         const bool is_one = i + lane_ < mine;
         const FrontierItem item = is_one ? item_at(i + lane_) : FrontierItem{0, 0, -HUGE_VALF};
-        double floor = 0;
+        double kth_bound = 0;
         const bool is_in_part = part == Part::every || is_best(item.bound) == (part == Part::best);
-        const bool is_taken = is_one && is_in_part && reaches_floor(item, is_repeated, floor);
+        const bool is_taken = is_one && is_in_part && reaches_kth_bound(item, is_repeated, kth_bound);
         for (unsigned left = __ballot_sync(kFullWarp, is_taken); left != 0; left &= left - 1) {
           const int next = __ffs(static_cast<int>(left)) - 1;
-          take_query(__shfl_sync(kFullWarp, item.place, next));
-          floor_ = __shfl_sync(kFullWarp, floor, next);
+          take_query(__shfl_sync(kFullWarp, item.entry, next));
+          kth_bound_ = __shfl_sync(kFullWarp, kth_bound, next);
           use(__shfl_sync(kFullWarp, item.block, next));
         }
       }
@@ -125,7 +125,7 @@ class Frontier {
 
   __device__ FrontierItem item_at(std::uint32_t i) const {
     const FrontierItem& item = sweep_.items[i];
-    return {__ldcg(&item.place), __ldcg(&item.block), __ldcg(&item.bound)};
+    return {__ldcg(&item.entry), __ldcg(&item.block), __ldcg(&item.bound)};
   }
 
   // Returns true if the lane has the best bound of its group, the first of equal ones.
@@ -140,20 +140,20 @@ class Frontier {
 
   // By a lane. Also returns false if the query has been left to the sweep, or if more rows were found than there is room
   // for: then it is visited again, or left to its walk.
-  __device__ bool reaches_floor(const FrontierItem& item, bool is_repeated, double& floor) const {
-    const SweepQuery& query = sweep_.queries[item.place];
-    floor = __ldcg(&query.floor);
-    return item.bound >= floor && __ldcg(&query.is_swept) == 0 &&
+  __device__ bool reaches_kth_bound(const FrontierItem& item, bool is_repeated, double& kth_bound) const {
+    const SweepQuery& query = sweep_.queries[item.entry];
+    kth_bound = __ldcg(&query.kth_bound);
+    return item.bound >= kth_bound && __ldcg(&query.is_swept) == 0 &&
            __ldcg(&query.num_found) <= sweep_.capacity && (!is_repeated || __ldcg(&query.is_behind) != 0);
   }
 
-  // Copies the query at a place to the warp's shared memory.
-  __device__ void take_query(std::uint32_t place) {
-    if (place == place_) return;
+  // Copies the query of an entry to the warp's shared memory.
+  __device__ void take_query(std::uint32_t entry) {
+    if (entry == entry_) return;
     add_work();
-    place_ = place;
+    entry_ = entry;
     const auto* from = reinterpret_cast<const std::uint64_t*>(
-        batch_.queries + std::size_t{__ldcg(&sweep_.queries[place].query)} * batch_.query_stride);
+        batch_.queries + std::size_t{__ldcg(&sweep_.queries[entry].query)} * batch_.query_stride);
     auto* to = reinterpret_cast<std::uint64_t*>(memory_.query);
     __syncwarp();  // no lane reads the previous query any more
     for (std::uint32_t i = lane_; i < batch_.query_stride / sizeof(std::uint64_t); i += kWarpSize)
@@ -165,11 +165,11 @@ class Frontier {
     return {memory_.query};
   }
 
-  // Collects the items of those lanes whose children reach the floor.
+  // Collects the items of those lanes whose children reach the k-th score bound.
   __device__ void push(const FrontierItem& item, bool reaches, std::uint32_t end, std::uint32_t& count) {
     const unsigned reaching = __ballot_sync(kFullWarp, reaches);
     const auto more = static_cast<std::uint32_t>(__popc(reaching));
-    if (num_waiting_ + more > kMostWaiting) write_waiting(end, count);
+    if (num_waiting_ + more > kMaxWaiting) write_waiting(end, count);
     if (reaches)
       memory_.waiting[num_waiting_ + static_cast<std::uint32_t>(__popc(reaching & ((1u << lane_) - 1)))] =
           item;
@@ -188,7 +188,7 @@ class Frontier {
       if (first + i < sweep_.most_items) {
         sweep_.items[first + i] = item;
       } else {
-        leave(item.place);
+        leave(item.entry);
       }
     }
     __syncwarp();  // all are read: push() may overwrite them
@@ -199,30 +199,30 @@ class Frontier {
   // most_beyond. The second condition is there because the first query of a sweep costs far more than each of the others.
   __device__ bool is_too_much() const {
     if (listed_ == 0) return false;
-    const std::uint32_t before = atomicAdd(&sweep_.queries[place_].num_items, listed_);
+    const std::uint32_t before = atomicAdd(&sweep_.queries[entry_].num_items, listed_);
     if (before + listed_ <= sweep_.most_of_query) return false;
     return atomicAdd(&batch_.counters->num_beyond, listed_) + listed_ > sweep_.most_beyond;
   }
 
   // Leaves a query to the sweep; by a lane, and only in expand(). The sweep looks at the whole table, so the rows found so
   // far are dropped: it finds them again.
-  __device__ void leave(std::uint32_t place) const {
-    SweepQuery& query = sweep_.queries[place];
+  __device__ void leave(std::uint32_t entry) const {
+    SweepQuery& query = sweep_.queries[entry];
     if (atomicExch(&query.is_swept, 1u) != 0) return;
     query.num_found = query.num_kept = 0;
-    sweep_.swept[atomicAdd(&batch_.counters->num_swept, 1u)] = place;
+    sweep_.swept[atomicAdd(&batch_.counters->num_swept, 1u)] = entry;
   }
 
-  // Adds what the warp did for the query at place_.
+  // Adds what the warp did for the query at entry_.
   __device__ void add_work() {
     if (lane_ == 0 && nodes_ + leaves_ > 0) {
-      SweepQuery& query = sweep_.queries[place_];
+      SweepQuery& query = sweep_.queries[entry_];
       atomicAdd(reinterpret_cast<unsigned long long*>(&query.nodes), static_cast<unsigned long long>(nodes_));
       atomicAdd(reinterpret_cast<unsigned long long*>(&query.leaves),
                 static_cast<unsigned long long>(leaves_));
       atomicAdd(reinterpret_cast<unsigned long long*>(&query.scored),
                 static_cast<unsigned long long>(scored_));
-      if (is_too_much()) leave(place_);
+      if (is_too_much()) leave(entry_);
     }
     nodes_ = leaves_ = scored_ = listed_ = 0;
   }
@@ -235,8 +235,8 @@ class Frontier {
   WarpMemory memory_;
   std::uint32_t lane_ = threadIdx.x % kWarpSize;
   std::uint32_t step_ = 0;         // counts expand() and visit() from 1 on
-  std::uint32_t place_ = kNobody;  // of the query in memory_
-  double floor_ = 0;               // its floor
+  std::uint32_t entry_ = kNobody;  // of the query in memory_
+  double kth_bound_ = 0;           // its k-th score bound
   std::uint32_t num_waiting_ = 0;
   std::uint32_t nodes_ = 0, leaves_ = 0, scored_ = 0, listed_ = 0;  // work for it since take_query()
 };
@@ -275,7 +275,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach)
     for (bool is_repeated = false;;) {
       frontier.begin_step();
       frontier.visit(leaf, listed, is_repeated);
-      is_repeated = step_end.raise_floors(num_queries, is_repeated, [](std::uint32_t i) { return i; });
+      is_repeated = step_end.raise_kth_bounds(num_queries, is_repeated, [](std::uint32_t i) { return i; });
       if (!is_repeated) break;
     }
     leaf = listed;

@@ -1,5 +1,5 @@
 // How a search by the whole grid is cut to the device: its thread blocks, and what they keep in shared
-// memory. Any number of nodes and any device with kLeastSharedBytes a block will do. What finds no room is
+// memory. Any number of nodes and any device with kMinSharedBytes a block will do. What finds no room is
 // kept in device memory or given up, slower but with the same answer.
 #pragma once
 
@@ -24,7 +24,7 @@ constexpr unsigned max_blocks(const cuda::Limits& limits) {
   return 2 * limits.num_multiprocessors;
 }
 
-// How the places are shared out: in groups of up to 32, one a lane, to teams in turn. A small table's groups
+// How the slots are shared out: in groups of up to 32, one a lane, to teams in turn. A small table's groups
 // are smaller, so that all teams have a share.
 struct Shares {
   std::uint32_t group_size;
@@ -33,10 +33,10 @@ struct Shares {
 };
 
 // With all groups inside.
-Shares share_out(std::uint32_t num_places, unsigned num_blocks);
+Shares share_out(std::uint32_t num_slots, unsigned num_blocks);
 
 // Shared memory for so many groups of every team of a block.
-constexpr std::size_t place_bytes(std::uint32_t groups) {
+constexpr std::size_t slot_bytes(std::uint32_t groups) {
   return (sizeof(double) + sizeof(std::int64_t) + sizeof(std::uint32_t)) * kTeams * groups * 32;
 }
 
@@ -62,8 +62,8 @@ static_assert(kSmallRoom.num_bytes() <= kSortBytes && kSortBytes <= kUsualRoom.n
 // Shared memory that a kernel has beside: its static variables and, in front of them, alignment.
 inline constexpr std::size_t kStaticSharedBytes = 13'824;
 // What a thread block must be able to have. Every GPU from Turing (64 KiB) on gives that.
-inline constexpr std::size_t kLeastSharedBytes = kStaticSharedBytes + kSortBytes;
-static_assert(kLeastSharedBytes <= 64 << 10);
+inline constexpr std::size_t kMinSharedBytes = kStaticSharedBytes + kSortBytes;
+static_assert(kMinSharedBytes <= 64 << 10);
 
 // What a kernel has to know of its plan.
 struct GridRoom {
@@ -77,13 +77,13 @@ struct GridPlan {
   std::size_t shared_bytes;  // dynamic
   GridRoom room;
 
-  // Bounds of places that are kept in device memory.
-  std::size_t num_bounds_outside(std::uint32_t num_places) const {
-    return room.shares.groups_inside < room.shares.groups_each ? num_places : 0;
+  // Bounds of slots that are kept in device memory.
+  std::size_t num_bounds_outside(std::uint32_t num_slots) const {
+    return room.shares.groups_inside < room.shares.groups_each ? num_slots : 0;
   }
 };
 
-GridPlan plan_bounded(std::uint32_t num_places, const cuda::Limits& limits);
-GridPlan plan_scan(std::uint32_t num_places, const cuda::Limits& limits);
+GridPlan plan_bounded(std::uint32_t num_slots, const cuda::Limits& limits);
+GridPlan plan_scan(std::uint32_t num_slots, const cuda::Limits& limits);
 
 }  // namespace culmen::gpu

@@ -1,10 +1,10 @@
 // The first steps that searches by the whole grid share: the query in shared memory, a barrier, and a sample
-// that gives the first floor.
+// that gives the first k-th score bound.
 #pragma once
 
 #include "gpu/search/engines.h"
 #include "gpu/search/grid_barrier.cuh"
-#include "gpu/search/kth_floor.cuh"
+#include "gpu/search/select_kth_bound.cuh"
 
 namespace culmen::gpu {
 
@@ -12,11 +12,11 @@ inline constexpr std::uint32_t kMaxWarpKeys = 8;
 
 // Rows that the warps of a block offer as seeds. Side by side, for all are compared with all by their keys.
 struct Offers {
-  static constexpr std::uint32_t kMost = kSearchWarps * kMaxWarpKeys;
+  static constexpr std::uint32_t kMax = kSearchWarps * kMaxWarpKeys;
 
-  std::uint32_t keys[kMost], counts[kMost];
-  std::int64_t ids[kMost];  // known only where many rows tie, else kNoId
-  SeedRow rows[kMost];
+  std::uint32_t keys[kMax], counts[kMax];
+  std::int64_t ids[kMax];  // known only where many rows tie, else kNoId
+  SeedRow rows[kMax];
 
   __device__ void set(std::uint32_t i, std::uint32_t key, std::uint32_t count, std::int64_t id,
                       const SeedRow& row) {
@@ -26,7 +26,7 @@ struct Offers {
     rows[i] = row;
   }
 
-  // The place of offer i among the first `num`.
+  // The position of offer i among the first `num`.
   __device__ std::uint32_t rank(std::uint32_t i, std::uint32_t num) const {
     std::uint32_t rank = 0, equal = 0;
 #pragma unroll 16
@@ -47,7 +47,7 @@ struct BlockShared {
     SelectScratch select;
     Offers offers;  // until the first barrier of the grid
   };
-  unsigned long long leaves_visited, nodes_visited, tuples_scored;
+  unsigned long long leaves_visited, nodes_visited, rows_scored;
   std::uint32_t num_found;      // rows in a list in shared memory
   unsigned long long num_kept;  // candidates, when there are too many
   bool is_last;
@@ -64,7 +64,7 @@ __device__ QueryRef take_query(const Argument& argument, BlockShared& shared) {
   auto* to = reinterpret_cast<std::uint64_t*>(shared.query);
   for (std::size_t i = threadIdx.x; i < words; i += blockDim.x) to[i] = from[i];
   if (threadIdx.x == 0) {
-    shared.leaves_visited = shared.nodes_visited = shared.tuples_scored = 0;
+    shared.leaves_visited = shared.nodes_visited = shared.rows_scored = 0;
     shared.num_found = 0;
   }
   __syncthreads();
@@ -115,7 +115,7 @@ __device__ inline void offer_best(TwoBest best, std::uint32_t num, int lane, Off
 }
 
 // The same where more rows than that tie for the best: those with the smallest ids, and for all others the
-// one with the largest, so that a leaf full of ties makes a floor alone. False if their scores are not quite
+// one with the largest, so that a leaf full of ties makes a k-th score bound alone. False if their scores are not quite
 // the same.
 __device__ inline bool offer_ties(const MirrorRef& mirror, const TwoBest& best, std::uint32_t top,
                                   std::uint32_t num, int lane, Offers& offers) {
@@ -164,17 +164,17 @@ __device__ inline void write_seeds(const MirrorRef& mirror, const SearchStateRef
   if (i >= num) return;
   const std::uint32_t rank = offers.rank(i, num);
   if (rank >= shape.each) return;
-  const std::uint32_t place = blockIdx.x * shape.each + rank;
-  state.seed_keys[place] = offers.keys[i];
-  state.seed_counts[place] = offers.counts[i];
-  state.seed_rows[place] = offers.rows[i];
+  const std::uint32_t position = blockIdx.x * shape.each + rank;
+  state.seed_keys[position] = offers.keys[i];
+  state.seed_counts[position] = offers.counts[i];
+  state.seed_rows[position] = offers.rows[i];
 }
 
-// The floor that the seeds give, for all threads of the block. Behind a grid barrier.
+// The k-th score bound that the seeds give, for all threads of the block. Behind a grid barrier.
 // Shared memory: `memory` takes the keys and counts of all seeds.
-__device__ inline Floor floor_of_seeds(const MirrorRef& mirror, const SearchStateRef& state,
-                                       const GridRoom& room, const KeyScale& scale, BlockShared& shared,
-                                       std::uint32_t* memory) {
+__device__ inline KthBound kth_bound_of_seeds(const MirrorRef& mirror, const SearchStateRef& state,
+                                              const GridRoom& room, const KeyScale& scale,
+                                              BlockShared& shared, std::uint32_t* memory) {
   const std::uint32_t count = gridDim.x * seed_shape(state.k, room).each;
   std::uint32_t *keys = memory, *counts = memory + count;
 #pragma unroll 8
@@ -183,22 +183,22 @@ __device__ inline Floor floor_of_seeds(const MirrorRef& mirror, const SearchStat
     counts[i] = __ldcg(state.seed_counts + i);
   }
   __syncthreads();
-  return kth_floor(
-      state.floor, {keys, counts, count}, state.k, scale,
+  return select_kth_bound(
+      state.kth_bound, {keys, counts, count}, state.k, scale,
       [&](std::uint32_t i) { return __ldcg(&state.seed_rows[i].score); },
       [&](std::uint32_t i) { return __ldg(mirror.ids + __ldcg(&state.seed_rows[i].row)); }, shared.select);
 }
 
-// Offers the rows of a leaf that reach the floor.
+// Offers the rows of a leaf that reach the k-th score bound.
 template <typename T, int kLoads>
-__device__ TwoBest sample_leaf(const MirrorRef& mirror, QueryRef query, const KeyScale& scale, Floor floor,
-                               std::uint32_t leaf, int lane) {
+__device__ TwoBest sample_leaf(const MirrorRef& mirror, QueryRef query, const KeyScale& scale,
+                               KthBound kth_bound, std::uint32_t leaf, int lane) {
   TwoBest best;
   const std::uint64_t first_row = mirror.first_row(leaf);
   score_leaf<T, kLoads>(mirror, query, leaf, lane, [&](const ScoredRows& rows) {
 #pragma unroll
     for (int j = 0; j < kRowsPerLane; ++j)
-      if (rows.valid[j] && rows.score[j] >= floor.score)
+      if (rows.valid[j] && rows.score[j] >= kth_bound.score)
         best.offer({scale.key(rows.score[j]), {rows.score[j], first_row + rows.index[j]}});
   });
   return best;

@@ -25,7 +25,7 @@ __device__ bool row_score(const MirrorRef& mirror, QueryRef query, std::uint32_t
                           double& score) {
   const T* values = mirror.leaf_values<T>(leaf) + index;
   const auto value = [&](std::int32_t attribute) {
-    return static_cast<double>(__ldg(values + static_cast<std::size_t>(attribute) * mirror.block_rows));
+    return static_cast<double>(__ldg(values + static_cast<std::size_t>(attribute) * mirror.leaf_rows));
   };
   score = query.header().offset;
   for (int t = 0; t < query.header().num_terms; ++t)
@@ -45,10 +45,11 @@ __device__ void merge_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_
   for (std::uint32_t first = 0; first < num_rows; first += kGtaThreads) {
     const std::uint32_t index = first + threadIdx.x;
     double score = 0;
-    if (index < num_rows && row_score<T>(mirror, query, leaf, index, score) && score >= best.floor().score) {
+    if (index < num_rows && row_score<T>(mirror, query, leaf, index, score) &&
+        score >= best.kth_bound().score) {
       const std::uint64_t row = mirror.first_row(leaf) + index;
       const std::int64_t id = __ldg(mirror.ids + row);
-      if (passes(score, id, best.floor())) best.append({score, id, row});
+      if (passes(score, id, best.kth_bound())) best.append({score, id, row});
     }
     best.merge();
   }
@@ -63,7 +64,7 @@ __global__ void __launch_bounds__(kGtaThreads) search_gta(const MirrorRef mirror
   __shared__ std::uint32_t num_items;
   const QueryRef query = take_query(packed, shared);
   auto* items = reinterpret_cast<Candidate*>(dynamic_shared);
-  BestRows best(items, &num_items, state.k, state.floor);
+  BestRows best(items, &num_items, state.k, state.kth_bound);
   for (std::uint32_t p = blockIdx.x; p < mirror.num_partitions; p += gridDim.x) {
     const PartitionRange partition = mirror.partitions[p];
     for (std::uint32_t i = 0; i < partition.num_leaves; ++i) {
@@ -72,11 +73,11 @@ __global__ void __launch_bounds__(kGtaThreads) search_gta(const MirrorRef mirror
       merge_leaf<T>(mirror, query, leaf, best);
       if (threadIdx.x == 0) {
         ++shared.leaves_visited;
-        shared.tuples_scored += mirror.leaves[leaf].num_rows;
+        shared.rows_scored += mirror.leaves[leaf].num_rows;
       }
       const T* later = mirror.thresholds_of<T>(position);
-      const double threshold = corner_score(query, later, later + mirror.num_attributes);
-      if (is_excluded(threshold, best.floor(), [&] { return mirror.threshold_min_ids[position]; })) break;
+      const double threshold = zone_score(query, later, later + mirror.num_attributes);
+      if (is_excluded(threshold, best.kth_bound(), [&] { return mirror.threshold_min_ids[position]; })) break;
     }
   }
   for (std::uint32_t first = 0; first < best.size(); first += kGtaThreads) {

@@ -18,19 +18,19 @@ CULMEN_HOST_DEVICE constexpr std::uint32_t heap_capacity(std::uint32_t k, std::u
 class BestRows {
  public:
   // items: [capacity] in shared memory; num_items: one counter beside it. Cleared here.
-  __device__ BestRows(Candidate* items, std::uint32_t* num_items, std::uint32_t k, Floor floor)
-      : items_(items), num_items_(num_items), k_(k), floor_(floor) {
+  __device__ BestRows(Candidate* items, std::uint32_t* num_items, std::uint32_t k, KthBound kth_bound)
+      : items_(items), num_items_(num_items), k_(k), kth_bound_(kth_bound) {
     if (threadIdx.x == 0) *num_items_ = 0;
     __syncthreads();
   }
 
   // Rows must pass this to be appended.
-  __device__ Floor floor() const { return floor_; }
+  __device__ KthBound kth_bound() const { return kth_bound_; }
 
   // By each thread that has a row; at most capacity - k rows between two merges.
   __device__ void append(const Candidate& row) { items_[atomicAdd(num_items_, 1u)] = row; }
 
-  // By all threads: sorts what was appended into the k best and raises the floor.
+  // By all threads: sorts what was appended into the k best and raises the k-th score bound.
   __device__ void merge() {
     __syncthreads();
     const std::uint32_t count = *num_items_;
@@ -39,7 +39,7 @@ class BestRows {
       for (std::uint32_t i = count + threadIdx.x; i < padded; i += blockDim.x) items_[i] = no_candidate();
       sort_candidates(items_, padded, threadIdx.x, blockDim.x, [] { __syncthreads(); });
       num_merged_ = min(count, k_);
-      if (num_merged_ == k_) floor_ = {items_[k_ - 1].score, items_[k_ - 1].id};
+      if (num_merged_ == k_) kth_bound_ = {items_[k_ - 1].score, items_[k_ - 1].id};
       __syncthreads();  // all have read the count
       if (threadIdx.x == 0) *num_items_ = num_merged_;
     }
@@ -55,7 +55,7 @@ class BestRows {
   std::uint32_t* num_items_;
   std::uint32_t k_;
   std::uint32_t num_merged_ = 0;
-  Floor floor_;
+  KthBound kth_bound_;
 };
 
 }  // namespace culmen::gpu

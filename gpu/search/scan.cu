@@ -2,8 +2,8 @@
 // written to memory.
 //
 //   1. Each warp scores one of the leaves with the best bounds, as `bounded` does; the k-th best row of them
-//      gives the first floor. So few rows are appended in any order of the data.
-//   2. Every 32nd leaf is scored against that floor; the k-th best of the rows that reach it raises it,
+//      gives the first k-th score bound. So few rows are appended in any order of the data.
+//   2. Every 32nd leaf is scored against that k-th score bound; the k-th best of the rows that reach it raises it,
 //      should the seed phase have found too little.
 //   3. The other leaves follow, a warp a leaf, neighbours together.
 #include "gpu/cuda/launch.h"
@@ -32,20 +32,20 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
   const std::uint32_t warp = blockIdx.x * kSearchWarps + threadIdx.x / kWarpSize;
   const std::uint32_t num_warps = gridDim.x * kSearchWarps;
 
-  bound_places(mirror, query, team);
+  bound_slots(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
   write_seeds(mirror, state, room, shared,
-              SeedPhase<T, kLoads>(mirror, query, scale, team).sample(state.floor), lane);
+              SeedPhase<T, kLoads>(mirror, query, scale, team).sample(state.kth_bound), lane);
   grid_barrier(state.counters->barrier, 1);
-  Floor floor = floor_of_seeds(mirror, state, room, scale, shared, keys);
+  KthBound kth_bound = kth_bound_of_seeds(mirror, state, room, scale, shared, keys);
 
   const auto visit = [&](std::uint64_t position) {
     visit_leaf<T, kLoads>(
-        mirror, query, floor, __ldg(mirror.leaf_order + position), lane, shared,
+        mirror, query, kth_bound, __ldg(mirror.leaf_order + position), lane, shared,
         [&](auto& pass, const auto& rows, int) { append(candidates_of_all(state), pass, rows, lane); });
   };
   const std::uint64_t num_leaves = mirror.num_leaves;
-  // Each warp takes neighbours, so that what comes first is from all over the table: the floor is taken from it.
+  // Each warp takes neighbours, so that what comes first is from all over the table: the k-th score bound is taken from it.
   const std::uint64_t num_first = (num_leaves + kFirstStride - 1) / kFirstStride;
   const std::uint64_t each = (num_first + num_warps - 1) / num_warps;
   for (std::uint64_t i = warp * each; i < min((warp + 1) * each, num_first); ++i) visit(i * kFirstStride);
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
   grid_barrier(state.counters->barrier, 3);  // nobody appends before all have read the count
   const auto looked_at = static_cast<std::uint32_t>(
       min(min(count, state.capacity), std::uint64_t{kSortBytes / sizeof(std::uint32_t)}));
-  floor = floor_of_candidates(state, floor, looked_at, scale, keys, shared.select);
+  kth_bound = kth_bound_of_candidates(state, kth_bound, looked_at, scale, keys, shared.select);
 
   for (std::uint64_t i = warp; i < num_leaves; i += num_warps)
     if (i % kFirstStride != 0) visit(i);

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "gpu/cuda/warp_reduce.cuh"
-#include "gpu/search/blocks.cuh"
+#include "gpu/search/leaf_rows.cuh"
 
 namespace culmen::gpu {
 
 // Scores as 32-bit keys. A larger key means a larger score; scores that agree in 24 bits may have the same
 // key. A score reaches score_of(key) if and only if its own key reaches `key`, so as many rows pass such a
-// floor as were counted. That holds where the score - base needs more digits than a score has, too: every
+// k-th score bound as were counted. That holds where the score - base needs more digits than a score has, too: every
 // step to a key rounds down, every step back rounds up, and so each undoes its counterpart (for a growing f
 // and its g that round so, g(y) <= x if and only if y <= f(x)).
 class KeyScale {
@@ -84,13 +84,13 @@ __device__ inline std::uint64_t rank_bits(double score) {
 __device__ inline std::uint64_t rank_bits(std::int64_t id) {
   return ~(static_cast<std::uint64_t>(id) ^ kSign64);
 }
-__device__ inline Floor floor_of_bits(std::uint64_t score_bits, std::uint64_t id_bits) {
+__device__ inline KthBound kth_bound_of_bits(std::uint64_t score_bits, std::uint64_t id_bits) {
   const std::uint64_t score = (score_bits & kSign64) != 0 ? score_bits ^ kSign64 : ~score_bits;
   return {__longlong_as_double(static_cast<long long>(score)), static_cast<std::int64_t>(~id_bits ^ kSign64)};
 }
 
-// The one of two floors that lets fewer rows pass.
-__device__ inline Floor higher(Floor a, Floor b) {
+// The one of two k-th score bounds that lets fewer rows pass.
+__device__ inline KthBound higher(KthBound a, KthBound b) {
   return a.score > b.score || (a.score == b.score && a.id < b.id) ? a : b;
 }
 

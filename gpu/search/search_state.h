@@ -22,7 +22,7 @@ CULMEN_HOST_DEVICE inline bool ranks_before(const Candidate& a, const Candidate&
 }
 
 // Rows that rank before, or are, this pair may be in the answer.
-struct Floor {
+struct KthBound {
   double score;
   std::int64_t id;
 };
@@ -45,9 +45,9 @@ struct ResultHeader {
   std::uint64_t num_candidates;
   std::uint64_t leaves_visited;
   std::uint64_t nodes_visited;
-  std::uint64_t tuples_scored;
-  std::uint64_t tuples_by_bounds;  // looked at by a sweep
-  std::uint64_t sequence;          // written last: the number of the search that this is the answer of
+  std::uint64_t rows_scored;
+  std::uint64_t rows_by_bounds;  // looked at by a sweep
+  std::uint64_t sequence;        // written last: the number of the search that this is the answer of
 };
 
 // Between two searches all of it is 0.
@@ -57,7 +57,7 @@ struct Counters {
   std::uint64_t num_candidates;
   std::uint64_t leaves_visited;
   std::uint64_t nodes_visited;
-  std::uint64_t tuples_scored;
+  std::uint64_t rows_scored;
 };
 
 struct SearchStateRef {
@@ -67,13 +67,13 @@ struct SearchStateRef {
   std::uint32_t* seed_keys;
   std::uint32_t* seed_counts;
   SeedRow* seed_rows;
-  double* outside;  // [num_places] bounds of those that find no room in shared memory; unused if all do
+  double* outside;  // [num_slots] bounds of those that find no room in shared memory; unused if all do
   Candidate* candidates;
   ResultHeader* result;    // pinned host memory, as the hits
   Candidate* hits;         // [k]
   std::uint64_t capacity;  // of candidates
   std::uint64_t sequence;
-  Floor floor;
+  KthBound kth_bound;
   std::uint32_t k;
 };
 static_assert(std::is_trivially_copyable_v<SearchStateRef>);

@@ -1,12 +1,12 @@
 // The seed phase of a search by the whole grid: the bounds of all level-1 nodes, and the sample, some of the
-// best leaves below them, whose rows give the first floor.
+// best leaves below them, whose rows give the first k-th score bound.
 #pragma once
 
 #include "gpu/search/grid_search.cuh"
 
 namespace culmen::gpu {
 
-// Where a team is in the grid, and its groups of places: `index`, `index + num_teams`, ... Places of the first
+// Where a team is in the grid, and its groups of slots: `index`, `index + num_teams`, ... Slots of the first
 // groups are kept in shared memory; where there are too many for that, the others' bounds in device memory.
 class Team {
  public:
@@ -15,59 +15,59 @@ class Team {
   Shares shares;
   int warp;  // in the team
   int lane;
-  // [groups_inside][32], in shared memory: of the nodes at the places
+  // [groups_inside][32], in shared memory: of the nodes at the slots
   double* bounds;
   std::int64_t* min_ids;
   std::uint32_t* nodes;
-  double* outside;  // [num_places], in device memory
+  double* outside;  // [num_slots], in device memory
   const MirrorRef& mirror;
 
-  // The lane's part of a share: the cell is its number in the team, the place its number in the mirror.
+  // The lane's part of a share: the cell is its number in the team, the slot its number in the mirror.
   __device__ std::uint32_t cell(std::uint32_t share) const {
     return share * kWarpSize + static_cast<std::uint32_t>(lane);
   }
-  __device__ std::uint32_t place(std::uint32_t share) const { return place_at(cell(share)); }
+  __device__ std::uint32_t slot(std::uint32_t share) const { return slot_at(cell(share)); }
 
   // The bound and the smallest id of the node at a cell that set() was called for; -infinity and kNoNode
   // where there is no node.
   __device__ double bound(std::uint32_t cell) const {
     if (is_inside(cell)) return bounds[cell];
-    return has_place(cell) ? outside[place_at(cell)] : -infinity();
+    return has_slot(cell) ? outside[slot_at(cell)] : -infinity();
   }
   __device__ std::int64_t min_id(std::uint32_t cell) const {
     if (is_inside(cell)) return min_ids[cell];
-    return has_place(cell) ? mirror.place_min_ids[place_at(cell)] : kNoId;
+    return has_slot(cell) ? mirror.slot_min_ids[slot_at(cell)] : kNoId;
   }
   __device__ std::uint32_t node(std::uint32_t cell) const {
     if (is_inside(cell)) return nodes[cell];
-    return has_place(cell) ? mirror.place_nodes[place_at(cell)] : kNoNode;
+    return has_slot(cell) ? mirror.slot_nodes[slot_at(cell)] : kNoNode;
   }
 
-  __device__ bool has_place(std::uint32_t cell) const {
-    return cell % kWarpSize < shares.group_size && place_at(cell) < mirror.num_places;
+  __device__ bool has_slot(std::uint32_t cell) const {
+    return cell % kWarpSize < shares.group_size && slot_at(cell) < mirror.num_slots;
   }
   __device__ void set(std::uint32_t cell, double bound, std::int64_t min_id, std::uint32_t node) const {
     if (is_inside(cell)) {
       bounds[cell] = bound;
       min_ids[cell] = min_id;
       nodes[cell] = node;
-    } else if (has_place(cell)) {
-      outside[place_at(cell)] = bound;
+    } else if (has_slot(cell)) {
+      outside[slot_at(cell)] = bound;
     }
   }
   // It has been opened.
   __device__ void take_out(std::uint32_t cell) const {
-    (is_inside(cell) ? bounds[cell] : outside[place_at(cell)]) = -infinity();
+    (is_inside(cell) ? bounds[cell] : outside[slot_at(cell)]) = -infinity();
   }
 
  private:
   __device__ bool is_inside(std::uint32_t cell) const { return cell < shares.groups_inside * kWarpSize; }
-  __device__ std::uint32_t place_at(std::uint32_t cell) const {
+  __device__ std::uint32_t slot_at(std::uint32_t cell) const {
     return (index + cell / kWarpSize * num_teams) * shares.group_size + cell % kWarpSize;
   }
 };
 
-// The calling warp's team. `memory`: place_bytes(groups_inside), of which `rest` is what lies behind.
+// The calling warp's team. `memory`: slot_bytes(groups_inside), of which `rest` is what lies behind.
 __device__ inline Team make_team(const MirrorRef& mirror, const SearchStateRef& state, const Shares& shares,
                                  double* memory, std::uint32_t*& rest) {
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
@@ -89,18 +89,18 @@ __device__ inline Team make_team(const MirrorRef& mirror, const SearchStateRef& 
           mirror};
 }
 
-__device__ inline void bound_places(const MirrorRef& mirror, QueryRef query, const Team& team) {
+__device__ inline void bound_slots(const MirrorRef& mirror, QueryRef query, const Team& team) {
   for (auto share = static_cast<std::uint32_t>(team.warp); share < team.shares.groups_each;
        share += kTeamWarps) {
     const std::uint32_t cell = team.cell(share);
     std::uint32_t node = kNoNode;
     std::int64_t min_id = kNoId;
     double bound = -infinity();
-    if (team.has_place(cell)) {
-      const std::uint32_t place = team.place(share);
-      node = mirror.place_nodes[place];
-      min_id = mirror.place_min_ids[place];
-      bound = block_bound(query, PlaceColumn(mirror, place));
+    if (team.has_slot(cell)) {
+      const std::uint32_t slot = team.slot(share);
+      node = mirror.slot_nodes[slot];
+      min_id = mirror.slot_min_ids[slot];
+      bound = block_bound(query, SlotColumn(mirror, slot));
     }
     team.set(cell, node == kNoNode ? -infinity() : bound, min_id, node);
   }
@@ -183,7 +183,7 @@ class SeedPhase {
 
   // Scores one of the 4 best leaves in the team's best node. If several nodes tie, the warps share them out,
   // for the rows with the smallest ids need not be all in one.
-  __device__ TwoBest sample(Floor floor) {
+  __device__ TwoBest sample(KthBound kth_bound) {
     const int num_nodes = min(nodes_.num_tied(), static_cast<int>(kTeamWarps));
     opened_rank_ = team_.warp % num_nodes;
     const std::uint32_t cell = nodes_.cell_of_rank(opened_rank_);
@@ -192,11 +192,11 @@ class SeedPhase {
     const int best = lane_of_rank(
         bound_key(child_.bound, scale_), [&] { return child_.min_id; }, team_.warp / num_nodes, team_.lane);
     if (best < 0) return {};
-    return sample_leaf<T, kLoads>(mirror_, query_, scale_, floor, __shfl_sync(kFullWarp, child_.leaf, best),
-                                  team_.lane);
+    return sample_leaf<T, kLoads>(mirror_, query_, scale_, kth_bound,
+                                  __shfl_sync(kFullWarp, child_.leaf, best), team_.lane);
   }
 
-  // Opens the node that has the warp's rank among the team's, which most likely reaches the floor, and takes
+  // Opens the node that has the warp's rank among the team's, which most likely reaches the k-th score bound, and takes
   // it out of the team's. Behind a barrier.
   __device__ Child open_next(BlockShared& shared) {
     const std::uint32_t cell = nodes_.cell_of_rank(team_.warp);

@@ -1,8 +1,8 @@
-// StepEnd: where the blocks of a frontier or a sweep wait for each other, and raise floors.
+// StepEnd: where the blocks of a frontier or a sweep wait for each other, and raise k-th score bounds.
 #pragma once
 
-#include "gpu/search/floor_raise.cuh"
 #include "gpu/search/grid_barrier.cuh"
+#include "gpu/search/kth_bound_raise.cuh"
 
 namespace culmen::gpu {
 
@@ -15,16 +15,16 @@ class StepEnd {
 
   __device__ void wait() { grid_barrier(barrier_, ++num_barriers_); }
 
-  // Raises the floors of the queries at place(0) .. place(count - 1). Returns true if the step must be repeated for some
-  // of them. That ends, because each time some floor has risen to another row's score.
-  template <typename Place>
-  __device__ bool raise_floors(std::uint32_t count, bool is_repeated, Place&& place) {
+  // Raises the k-th score bounds of the queries at entry(0) .. entry(count - 1). Returns true if the step must be repeated for some
+  // of them. That ends, because each time some k-th score bound has risen to another row's score.
+  template <typename Entry>
+  __device__ bool raise_kth_bounds(std::uint32_t count, bool is_repeated, Entry&& entry) {
     wait();  // all rows of the step are found
     const std::uint32_t warps = blockDim.x / kWarpSize;
     for (std::uint32_t i = blockIdx.x * warps + threadIdx.x / kWarpSize; i < count; i += gridDim.x * warps)
-      if (FloorRaise(batch_, place(i)).run(is_repeated) && threadIdx.x % kWarpSize == 0)
+      if (KthBoundRaise(batch_, entry(i)).run(is_repeated) && threadIdx.x % kWarpSize == 0)
         atomicAdd(&batch_.counters->num_repeats, 1u);
-    wait();  // all floors are raised, and all repeats are counted
+    wait();  // all k-th score bounds are raised, and all repeats are counted
     const std::uint32_t before = num_repeats_;
     num_repeats_ = __ldcg(&batch_.counters->num_repeats);
     return num_repeats_ != before;

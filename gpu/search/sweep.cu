@@ -3,10 +3,10 @@
 // A thread block takes some queries (a chunk), and then 8 leaves at a time. With m, r and v the middle of the box around
 // them, its extent and a row, in units of bounds, and s the sum of |w| * r over the attributes:
 //
-//   1. w * m + s / 2, with a margin for what rounds, bounds the leaves: the queries whose floor it reaches are listed.
+//   1. w * m + s / 2, with a error bound for what rounds, bounds the leaves: the queries whose k-th score bound it reaches are listed.
 //   2. w * r / s of those and (v - m) / r of the rows, all within -1 .. 1, become tiles of binary16 numbers; their products
 //      bound the rows.
-//   3. What reaches the floor is scored as everywhere, and found if the score does.
+//   3. What reaches the k-th score bound is scored as everywhere, and found if the score does.
 #include <algorithm>
 
 #include "gpu/cuda/launch.h"
@@ -27,35 +27,35 @@ constexpr unsigned most_blocks_each(int steps) {
 }
 constexpr std::uint32_t kLeavesAtOnce = 8;
 constexpr std::uint32_t kWorthScoring = kThreads;  // offers
-constexpr std::uint32_t kMostChunk = kThreads;
-constexpr std::uint32_t kMostAlive = kMostChunk / kWarpSize;
+constexpr std::uint32_t kMaxChunk = kThreads;
+constexpr std::uint32_t kMaxAlive = kMaxChunk / kWarpSize;
 constexpr std::uint32_t kTileRows = 16, kTileQueries = 8, kTilesAtOnce = kWarpSize / kTileQueries;
-// The most places of the first step: 8 times as many leaves as the blocks that a walk has visited. Places are shuffled, so
+// The most bounds slots of the first step: 8 times as many leaves as the blocks that a walk has visited. Slots are shuffled, so
 // they are a sample of the whole table.
 constexpr std::uint32_t kFirstPlaces = kSweepGrowth * kVisitsAlone / kFanOut;
 
 // Both factors of a product in binary16 are off by 2^-11 of themselves, and their sum is by less than 2^-14.
-constexpr float kHalfMargin = 0x1.2p-10F;
+constexpr float kHalfErrorBound = 0x1.2p-10F;
 // Of a sum of binary32 numbers, by terms and for what its terms have been rounded, twice as much as it can be.
-__device__ inline float float_margin(int num_terms) {
+__device__ inline float float_error_bound(int num_terms) {
   return static_cast<float>(num_terms + 8) * 0x1p-23F;
 }
 constexpr unsigned kSign = 0x80000000;
 constexpr float kNothing = 0x1p-90F;  // more than products lose that underflow
 
-// What a thread block takes at once: some children of the level-1 node at a place.
+// What a thread block takes at once: some children of the level-1 node in a bounds slot.
 constexpr std::uint32_t kPartsOfNode = kFanOut / kLeavesAtOnce;
 
-// The places of a step: the multiples of `stride`, except those of the steps before.
+// The bounds slots of a step: the multiples of `stride`, except those of the steps before.
 struct Step {
-  std::uint32_t num_places, stride;
+  std::uint32_t num_slots, stride;
   bool is_first;
 
-  __device__ std::uint32_t multiples(std::uint32_t of) const { return (num_places + of - 1) / of; }
+  __device__ std::uint32_t multiples(std::uint32_t of) const { return (num_slots + of - 1) / of; }
   __device__ std::uint32_t size() const {
     return multiples(stride) - (is_first ? 0 : multiples(stride * kSweepGrowth));
   }
-  __device__ std::uint32_t place(std::uint32_t i) const {
+  __device__ std::uint32_t slot(std::uint32_t i) const {
     return (is_first ? i : i + i / (kSweepGrowth - 1) + 1) * stride;
   }
 };
@@ -92,7 +92,7 @@ class Sweep {
       const std::uint32_t turned =
           (blockIdx.x + first_ / chunk_ % gridDim.x * (size % gridDim.x)) % gridDim.x;
       for (std::uint32_t i = turned; i < size; i += gridDim.x) {
-        const std::uint32_t node = __ldg(mirror_.place_nodes + step.place(i / kPartsOfNode));
+        const std::uint32_t node = __ldg(mirror_.slot_nodes + step.slot(i / kPartsOfNode));
         if (node != kNoNode) look_at(mirror_.node(node), i % kPartsOfNode * kLeavesAtOnce);
       }
       score_offers(1);
@@ -107,7 +107,7 @@ class Sweep {
   struct Leaves {
     std::uint32_t count;
     std::uint32_t slots[kLeavesAtOnce], num_rows[kLeavesAtOnce];
-    std::uint32_t alive[kMostAlive];  // queries whose floors they may reach, a bit each
+    std::uint32_t alive[kMaxAlive];  // queries whose k-th score bounds they may reach, a bit each
     std::uint32_t all_rows;
     std::uint32_t num_listed;
     std::uint32_t num_offers;  // those that found no room among them
@@ -123,30 +123,30 @@ class Sweep {
     for (std::uint32_t i = threadIdx.x; i < num_attributes_ * chunk_; i += kThreads) {
       const std::uint32_t q = i % chunk_;
       memory_.weights[i] =
-          first_ + q < num_queries_ ? sweep_.weights[i / chunk_ * sweep_.most + place(q)] : 0;
+          first_ + q < num_queries_ ? sweep_.weights[i / chunk_ * sweep_.most + entry(q)] : 0;
     }
     bool any = false;
     for (std::uint32_t q = threadIdx.x; q < chunk_; q += kThreads) {
-      const float floor =
-          first_ + q < num_queries_ ? floor_of(sweep_.queries[place(q)], is_repeated) : HUGE_VALF;
-      any |= floor < HUGE_VALF;
-      memory_.floors[q] = floor;
+      const float kth_bound =
+          first_ + q < num_queries_ ? kth_bound_of(sweep_.queries[entry(q)], is_repeated) : HUGE_VALF;
+      any |= kth_bound < HUGE_VALF;
+      memory_.kth_bounds[q] = kth_bound;
       memory_.work[q] = memory_.rows[q] = 0;
     }
     return __syncthreads_or(any ? 1 : 0) != 0;
   }
 
-  // The place among all queries that were handed over of query q of the chunk.
-  __device__ std::uint32_t place(std::uint32_t q) const { return __ldg(sweep_.swept + first_ + q); }
+  // The entry among all queries that were handed over of query q of the chunk.
+  __device__ std::uint32_t entry(std::uint32_t q) const { return __ldg(sweep_.swept + first_ + q); }
 
   // In units of keys; rounded down. Infinity: nothing is to be found.
-  __device__ float floor_of(const SweepQuery& query, bool is_repeated) const {
+  __device__ float kth_bound_of(const SweepQuery& query, bool is_repeated) const {
     if (query.num_found > sweep_.capacity || (is_repeated && query.is_behind == 0)) return HUGE_VALF;
     const PackedHeader& header =
         QueryRef{batch_.queries + std::size_t{query.query} * batch_.query_stride}.header();
-    const double floor = ((query.floor - query.base) - query.slack) * header.key_scale;
+    const double kth_bound = ((query.kth_bound - query.base) - query.error_bound) * header.key_scale;
     // Origins may be of values that have gone, far from all there are: then nothing is known.
-    return floor < infinity() ? __double2float_rd(floor) - kNothing : -HUGE_VALF;
+    return kth_bound < infinity() ? __double2float_rd(kth_bound) - kNothing : -HUGE_VALF;
   }
 
   // Children of a node from the first on.
@@ -172,7 +172,7 @@ class Sweep {
     if (lane_ < kLeavesAtOnce) {
       const std::uint32_t leaf = node.children()[first + min(lane_, count - 1)];
       num_rows = lane_ < count
-                     ? min(mirror_.leaves[leaf].num_rows, static_cast<std::uint32_t>(mirror_.block_rows))
+                     ? min(mirror_.leaves[leaf].num_rows, static_cast<std::uint32_t>(mirror_.leaf_rows))
                      : 0;
       leaves().slots[lane_] = leaf;  // behind the last once more
       leaves().num_rows[lane_] = num_rows;
@@ -186,12 +186,12 @@ class Sweep {
   // The box around the leaves.
   __device__ void take_sides() const {
     const std::uint32_t leaf = leaves().slots[threadIdx.x % kLeavesAtOnce];
-    // Whole warps: the lanes of a leaf's box exchange its corners.
+    // Whole warps: the lanes of a leaf's box exchange its zone_map.
     for (std::uint32_t a = threadIdx.x / kLeavesAtOnce; a < (num_attributes_ + 3) / 4 * 4;
          a += kThreads / kLeavesAtOnce) {
       const std::uint32_t attribute = min(a, num_attributes_ - 1);
-      T minimum = __ldg(mirror_.corner<T>(leaf, Corner::minimum) + attribute);
-      T maximum = __ldg(mirror_.corner<T>(leaf, Corner::maximum) + attribute);
+      T minimum = __ldg(mirror_.zone_vector<T>(leaf, Extreme::minimum) + attribute);
+      T maximum = __ldg(mirror_.zone_vector<T>(leaf, Extreme::maximum) + attribute);
       for (int offset = 1; offset < static_cast<int>(kLeavesAtOnce); offset *= 2) {
         minimum = min(minimum, __shfl_xor_sync(kFullWarp, minimum, offset));
         maximum = max(maximum, __shfl_xor_sync(kFullWarp, maximum, offset));
@@ -214,7 +214,7 @@ class Sweep {
             fmaxf(fabsf(from), fabsf(to)), range == 0 ? 0 : static_cast<float>(1 / range)};
   }
 
-  // Which queries' floors the leaves may reach, and what their rows must.
+  // Which queries' k-th score bounds the leaves may reach, and what their rows must.
   __device__ void bound_leaves() const {
     const std::uint32_t q = threadIdx.x;
     if (q >= chunk_) return;  // whole warps
@@ -227,21 +227,22 @@ class Sweep {
       extent = fmaf(fabsf(weight), side.extent, extent);
       size = fmaf(fabsf(weight), side.farthest, size);
     }
-    const float floor = memory_.floors[q];
-    const float least = floor - size * float_margin(mirror_.num_attributes) - middle;
-    const bool reaches = floor < HUGE_VALF && !(extent * (0.5F + kHalfMargin) < least);  // NaN: it may
+    const float kth_bound = memory_.kth_bounds[q];
+    const float least = kth_bound - size * float_error_bound(mirror_.num_attributes) - middle;
+    const bool reaches =
+        kth_bound < HUGE_VALF && !(extent * (0.5F + kHalfErrorBound) < least);  // NaN: it may
     const unsigned alive = __ballot_sync(kFullWarp, reaches);
     if (lane_ == 0) leaves().alive[warp_] = alive;
     if (reaches) memory_.bounds[q] = row_bound(least, extent);
   }
 
   __device__ static RowBound row_bound(float least, float extent) {
-    const float factor = 1 / extent, in_extents = least * factor - kHalfMargin;
+    const float factor = 1 / extent, in_extents = least * factor - kHalfErrorBound;
     const bool is_usual = extent > 0x1p-80F && extent < 0x1p80F && fabsf(in_extents) < 0x1p20F;
     return is_usual ? RowBound{in_extents, factor} : RowBound{-1, 0};  // all rows may reach it
   }
 
-  // Numbers those whose floors the leaves may reach. Returns how many there are.
+  // Numbers those whose k-th score bounds the leaves may reach. Returns how many there are.
   __device__ std::uint32_t list_queries() const {
     std::uint32_t count = 0, before = 0;
     for (std::uint32_t word = 0; word < chunk_ / kWarpSize; ++word) {
@@ -330,7 +331,7 @@ class Sweep {
 
   __device__ void write_row_tile(std::uint32_t leaf, std::uint32_t first, std::uint32_t num_rows,
                                  __half* rows) const {
-    const auto block_rows = static_cast<std::uint32_t>(mirror_.block_rows);
+    const auto leaf_rows = static_cast<std::uint32_t>(mirror_.leaf_rows);
     const T* values = mirror_.leaf_values<T>(leaf) + first;
     for (std::uint32_t a = warp_ * 2; a < num_attributes_; a += kWarps * 2) {
       const std::uint32_t b = min(a + 1, num_attributes_ - 1);  // the last alone: once more, against zeros
@@ -338,9 +339,9 @@ class Sweep {
       const float per_value[2] = {memory_.sides[a].per_value, memory_.sides[b].per_value};
 #pragma unroll
       for (std::uint32_t part = 0; part < kRowsPerLane; ++part) {
-        const std::uint32_t row = part * kWarpSize + lane_, place = min(row, num_rows - 1);
-        const auto above = static_cast<float>(__ldg(values + a * block_rows + place) - minima[0]);
-        const auto next = static_cast<float>(__ldg(values + b * block_rows + place) - minima[1]);
+        const std::uint32_t row = part * kWarpSize + lane_, position = min(row, num_rows - 1);
+        const auto above = static_cast<float>(__ldg(values + a * leaf_rows + position) - minima[0]);
+        const auto next = static_cast<float>(__ldg(values + b * leaf_rows + position) - minima[1]);
         *reinterpret_cast<__half2*>(rows + row * kStride + a) =
             __floats2half2_rn(fmaf(above, per_value[0], -0.5F), fmaf(next, per_value[1], -0.5F));
       }
@@ -378,16 +379,17 @@ class Sweep {
                             const float (&sums)[kTilesAtOnce][4]) const {
 #pragma unroll
     for (std::uint32_t i = 0; i < kTilesAtOnce * 4; ++i) {
-      const std::uint32_t row = lane_ / 4 + i % 4 / 2 * 8, place = group * kWarpSize + column(i / 4, i % 2);
-      if ((__float_as_uint(sums[i / 4][i % 4]) & kSign) == 0 && row < num_rows && place < leaves().num_listed)
-        put({leaves().slots[l], static_cast<std::uint16_t>(first + row), memory_.listed[place]});
+      const std::uint32_t row = lane_ / 4 + i % 4 / 2 * 8, listed = group * kWarpSize + column(i / 4, i % 2);
+      if ((__float_as_uint(sums[i / 4][i % 4]) & kSign) == 0 && row < num_rows &&
+          listed < leaves().num_listed)
+        put({leaves().slots[l], static_cast<std::uint16_t>(first + row), memory_.listed[listed]});
     }
   }
 
   // By a lane.
   __device__ void put(const Offer& offer) const {
     const std::uint32_t i = atomicAdd(&leaves().num_offers, 1u);
-    if (i < kMostOffers) {
+    if (i < kMaxOffers) {
       memory_.offers[i] = offer;
     } else {
       score(offer);
@@ -397,7 +399,7 @@ class Sweep {
   // By all threads, whole warps at once: what many lanes wait for takes no longer than what one does.
   __device__ void score_offers(std::uint32_t at_least) const {
     __syncthreads();
-    const std::uint32_t count = min(leaves().num_offers, kMostOffers);
+    const std::uint32_t count = min(leaves().num_offers, kMaxOffers);
     if (count < at_least) return;
     __syncthreads();  // all have read it
     if (threadIdx.x == 0) leaves().num_offers = 0;
@@ -412,13 +414,13 @@ class Sweep {
 
   // By a lane.
   __device__ void score(const Offer& offer) const {
-    const std::uint32_t place_of_query = place(offer.query);
-    SweepQuery& mine = sweep_.queries[place_of_query];
+    const std::uint32_t entry_of_query = entry(offer.query);
+    SweepQuery& mine = sweep_.queries[entry_of_query];
     const QueryRef query = {batch_.queries + std::size_t{mine.query} * batch_.query_stride};
     const T* values = mirror_.leaf_values<T>(offer.leaf) + offer.row;
     const auto value = [&](std::int32_t attribute) {
       return static_cast<double>(__ldg(values + static_cast<std::uint32_t>(attribute) *
-                                                    static_cast<std::uint32_t>(mirror_.block_rows)));
+                                                    static_cast<std::uint32_t>(mirror_.leaf_rows)));
     };
     atomicAdd(reinterpret_cast<unsigned long long*>(&mine.scored), 1ull);
     for (int r = 0; r < query.header().num_ranges; ++r) {
@@ -430,15 +432,15 @@ class Sweep {
     for (int t = 0; t < query.header().num_terms; ++t)
       score = score_step(score, query.terms()[t].weight, value(query.terms()[t].attribute));
     score = score_finish(score);
-    if (score >= mine.floor)
-      add_found(sweep_, place_of_query, {score, mirror_.first_row(offer.leaf) + offer.row});
+    if (score >= mine.kth_bound)
+      add_found(sweep_, entry_of_query, {score, mirror_.first_row(offer.leaf) + offer.row});
   }
 
   __device__ void add_work() const {
     __syncthreads();
     for (std::uint32_t q = threadIdx.x; q < min(chunk_, num_queries_ - first_); q += kThreads) {
       if (memory_.work[q] == 0) continue;
-      SweepQuery& query = sweep_.queries[place(q)];
+      SweepQuery& query = sweep_.queries[entry(q)];
       atomicAdd(reinterpret_cast<unsigned long long*>(&query.leaves), std::uint64_t{memory_.work[q]});
       atomicAdd(reinterpret_cast<unsigned long long*>(&query.rows), std::uint64_t{memory_.rows[q]});
     }
@@ -453,7 +455,7 @@ class Sweep {
   std::uint32_t lane_ = threadIdx.x % kWarpSize, warp_ = threadIdx.x / kWarpSize;
 };
 
-// Cooperative: floors are raised between two steps. Dynamic shared memory: SweepMemory.
+// Cooperative: k-th score bounds are raised between two steps. Dynamic shared memory: SweepMemory.
 template <typename T, int kSteps>
 __global__ void __launch_bounds__(kThreads, most_blocks_each(kSteps))
     sweep_batch(const MirrorRef mirror, const BatchRef batch, std::uint32_t chunk) {
@@ -466,11 +468,11 @@ __global__ void __launch_bounds__(kThreads, most_blocks_each(kSteps))
   Sweep<T, kSteps> sweep(mirror, batch, memory, chunk, num_queries);
   StepEnd step_end(batch, batch.counters->sweep_barrier);
   std::uint32_t stride = 1;
-  while (mirror.num_places / stride > kFirstPlaces) stride *= kSweepGrowth;
+  while (mirror.num_slots / stride > kFirstPlaces) stride *= kSweepGrowth;
   for (bool is_first = true, is_repeated = false; stride > 0;) {
-    sweep.run({mirror.num_places, stride, is_first}, is_repeated);
-    is_repeated = step_end.raise_floors(num_queries, is_repeated,
-                                        [&](std::uint32_t i) { return __ldg(batch.sweep.swept + i); });
+    sweep.run({mirror.num_slots, stride, is_first}, is_repeated);
+    is_repeated = step_end.raise_kth_bounds(num_queries, is_repeated,
+                                            [&](std::uint32_t i) { return __ldg(batch.sweep.swept + i); });
     if (is_repeated) continue;
     is_first = false;
     stride /= kSweepGrowth;
@@ -490,7 +492,7 @@ void launch(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& 
     return static_cast<unsigned>(
         std::min<std::size_t>(most_blocks_each(kSteps), limits.multiprocessor_shared_bytes / each));
   };
-  std::uint32_t chunk = kMostChunk;
+  std::uint32_t chunk = kMaxChunk;
   while (chunk > kWarpSize && blocks_each(chunk) < 2) chunk /= 2;
   const cuda::Shape shape = {.num_blocks = limits.num_multiprocessors * std::max(1u, blocks_each(chunk)),
                              .num_threads = kThreads,

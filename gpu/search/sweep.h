@@ -1,12 +1,12 @@
 // The frontier and the sweep: they answer the queries of a batch whose walks have visited many blocks. Such a walk hands
-// its query over with the k-th best score so far as the floor.
+// its query over with the k-th best score so far as the k-th score bound.
 //
 // The frontier takes all of these queries down the tree, one level at a time. All warps share the work, so no query waits
 // for the slowest walk.
 //
 // The sweep is for queries that hardly prune: one pass over the table for all of them. It bounds blocks first and then
-// single rows, in half precision on tensor cores, and scores the few rows whose bound reaches the floor. A sample of the
-// blocks comes first, so that floors are close before most blocks are looked at.
+// single rows, in half precision on tensor cores, and scores the few rows whose bound reaches the k-th score bound. A sample of the
+// blocks comes first, so that k-th score bounds are close before most blocks are looked at.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -26,24 +26,24 @@ namespace culmen::gpu {
 // k = 128, device to device, H100, 2026-11-25).
 inline constexpr std::uint32_t kVisitsAlone = 128;
 inline bool is_worth_a_sweep(const MirrorRef& mirror) {
-  return mirror.num_places * static_cast<std::uint32_t>(kFanOut) >= 4 * kVisitsAlone;
+  return mirror.num_slots * static_cast<std::uint32_t>(kFanOut) >= 4 * kVisitsAlone;
 }
 // Items that the frontier lists for a query before it may be left to the sweep: as many as 1/128 of the leaves, which cost
 // less than the query's part of a sweep, and one node's children.
 inline std::uint32_t most_of_frontier(const MirrorRef& mirror) {
-  return mirror.num_places / 4 + 32;
+  return mirror.num_slots / 4 + 32;
 }
 // Items of all queries that list more than that: 8 for each leaf. A sweep for few queries costs no less, so they are left
 // to it only beyond that.
 inline std::uint32_t most_beyond_it(const MirrorRef& mirror) {
-  return mirror.num_places * 256;
+  return mirror.num_slots * 256;
 }
 
 // A query that was handed over.
 struct SweepQuery {
-  double floor;             // a score that k rows reach, or the query's min_score
+  double kth_bound;         // a score that k rows reach, or the query's min_score
   double base;              // its score of a row that is at each attribute's origin
-  double slack;             // more than all that rounds there
+  double error_bound;       // more than all that rounds there
   std::uint32_t query;      // in the batch
   std::uint32_t num_found;  // rows; if more than SweepRef::capacity, some were left out
   std::uint32_t num_kept;   // the first of them, which are from the steps before
@@ -55,19 +55,19 @@ struct SweepQuery {
   std::uint64_t nodes, leaves, rows, scored;  // the work
 };
 
-// An item of the frontier's list: a node or leaf whose bound reached the floor of the query at a place.
+// An item of the frontier's list: a node or leaf whose bound reached the k-th score bound of the query at a entry.
 struct FrontierItem {
-  std::uint32_t place, block;
+  std::uint32_t entry, block;
   float bound;
 };
 
-// Memory and limits of a batch's frontier and sweep. A query's place is its number in the order of handing over.
+// Memory and limits of a batch's frontier and sweep. A query's entry is its number in the order of handing over.
 struct SweepRef {
   SweepQuery* queries;   // [most]
-  SeedRow* found;        // [most][capacity] rows that reached the floor
+  SeedRow* found;        // [most][capacity] rows that reached the k-th score bound
   float* weights;        // [num_attributes][most], for values in units of bounds and scores in units of keys
   FrontierItem* items;   // [most_items]
-  std::uint32_t* swept;  // [most] places of those that are left to the sweep
+  std::uint32_t* swept;  // [most] entries of those that are left to the sweep
   std::uint32_t most;    // queries; 0: none is handed over
   std::uint32_t capacity;
   std::uint32_t most_items;     // at least `most`: the list begins with a root for each query
@@ -92,7 +92,7 @@ inline std::size_t sweep_bytes_each(const MirrorRef& mirror, std::size_t k) {
 }
 // For all queries of a batch together: room to hand over 8,400 queries with k = 16, or 5,000 with k = 128. Other queries
 // walk to their end.
-inline constexpr std::size_t kMostSweepBytes = 256 << 20;
+inline constexpr std::size_t kMaxSweepBytes = 256 << 20;
 
 // A sweep for up to `most` queries in sweep_bytes_each() * most bytes, aligned to 8.
 inline SweepRef make_sweep(const MirrorRef& mirror, std::byte* memory, std::size_t most, std::size_t k) {
@@ -117,9 +117,9 @@ inline SweepRef make_sweep(const MirrorRef& mirror, std::byte* memory, std::size
 
 // How many of a batch's queries may be handed over if they may take so many bytes.
 inline std::size_t most_to_sweep(const MirrorRef& mirror, std::size_t num_queries, std::size_t k,
-                                 std::size_t most_bytes = kMostSweepBytes) {
+                                 std::size_t most_bytes = kMaxSweepBytes) {
   if (!is_worth_a_sweep(mirror)) return 0;
-  return std::min(num_queries, std::min(most_bytes, kMostSweepBytes) / sweep_bytes_each(mirror, k));
+  return std::min(num_queries, std::min(most_bytes, kMaxSweepBytes) / sweep_bytes_each(mirror, k));
 }
 
 struct BatchRef;

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gpu/search/blocks.cuh"
+#include "gpu/search/leaf_rows.cuh"
 
 namespace culmen::gpu {
 
@@ -22,28 +22,28 @@ struct RowBound {
   float least, factor;
 };
 
-// A row that may reach a query's floor, by the query's place in the chunk.
+// A row that may reach a query's k-th score bound, by the query's entry in the chunk.
 struct Offer {
   std::uint32_t leaf;
   std::uint16_t row, query;
 };
-inline constexpr std::uint32_t kMostOffers = 512;
+inline constexpr std::uint32_t kMaxOffers = 512;
 
 // A thread block's shared memory. What is [chunk] is by query of the chunk, but for the list of those that are looked at and
-// their tile, which is by place in the list.
+// their tile, which is by entry in the list.
 template <typename T>
 struct SweepMemory {
   Side* sides;            // [num_attributes]
   T* minima;              // [num_attributes]
   float* weights;         // [num_attributes][chunk]
-  float* floors;          // [chunk] less the score at the origins
+  float* kth_bounds;      // [chunk] less the score at the origins
   std::uint32_t* work;    // [chunk] leaves looked at,
   std::uint32_t* rows;    // [chunk] and rows in them
   RowBound* bounds;       // [chunk]
   std::uint16_t* listed;  // [chunk]
   __half* query_tile;     // [chunk][stride]
   __half* row_tiles;      // [2][kRowsAtOnce][stride]
-  Offer* offers;          // [kMostOffers]
+  Offer* offers;          // [kMaxOffers]
 
   // Lays it out from `memory` on; returns its size.
   __host__ __device__ std::size_t lay_out(std::byte* memory, std::uint32_t chunk,
@@ -56,14 +56,14 @@ struct SweepMemory {
     take(sides, num_attributes);
     take(minima, num_attributes);
     take(weights, num_attributes * chunk);
-    take(floors, chunk);
+    take(kth_bounds, chunk);
     take(work, chunk);
     take(rows, chunk);
     take(bounds, chunk);
     take(listed, chunk);
     take(query_tile, chunk * tile_stride);
     take(row_tiles, 2 * kRowsAtOnce * tile_stride);
-    take(offers, kMostOffers);
+    take(offers, kMaxOffers);
     return size;
   }
 };

@@ -1,6 +1,6 @@
 // WarpBest: the k best rows that one warp has seen, in its shared memory.
 //
-// Rows that pass the floor are appended in no order. When there are enough of them the k-th key is found by
+// Rows that pass the k-th score bound are appended in no order. When there are enough of them the k-th key is found by
 // halving the range of keys, which takes counting only, and the rows behind it are dropped. They are sorted
 // once at the end, and where many tie.
 #pragma once
@@ -21,15 +21,15 @@ class WarpBest {
   }
 
   // memory: num_bytes(k) in shared memory
-  __device__ WarpBest(std::byte* memory, std::uint32_t k, const KeyScale& scale, Floor floor)
+  __device__ WarpBest(std::byte* memory, std::uint32_t k, const KeyScale& scale, KthBound kth_bound)
       : items_(reinterpret_cast<Candidate*>(memory)),
         keys_(reinterpret_cast<std::uint32_t*>(items_ + capacity(k))),
         k_(k),
         scale_(scale),
-        floor_(floor) {}
+        kth_bound_(kth_bound) {}
 
   // Rows must pass this to be appended.
-  __device__ Floor floor() const { return floor_; }
+  __device__ KthBound kth_bound() const { return kth_bound_; }
 
   __device__ void append(const bool (&pass)[kRowsPerLane], const Candidate (&rows)[kRowsPerLane]) {
 #pragma unroll
@@ -42,7 +42,7 @@ class WarpBest {
     if (size_ >= k_ + (is_full_ ? step(k_) : 0)) prune();
   }
 
-  // Forgets the rows, but not the floor that they give.
+  // Forgets the rows, but not the k-th score bound that they give.
   __device__ void restart() {
     if (size_ >= k_) prune();
     size_ = 0;
@@ -68,9 +68,9 @@ class WarpBest {
     return k < 64 ? 16 : k / 4;
   }
 
-  __device__ void put(std::uint32_t place, const Candidate& row) {
-    items_[place] = row;
-    keys_[place] = scale_.key(row.score);
+  __device__ void put(std::uint32_t position, const Candidate& row) {
+    items_[position] = row;
+    keys_[position] = scale_.key(row.score);
   }
 
   __device__ void prune() {
@@ -81,11 +81,11 @@ class WarpBest {
     if (kept > k_ + step(k_) / 2) {  // ties
       sort();
       size_ = k_;
-      floor_ = {items_[k_ - 1].score, items_[k_ - 1].id};
+      kth_bound_ = {items_[k_ - 1].score, items_[k_ - 1].id};
       return;
     }
     keep_from(key);
-    floor_ = higher({scale_.score_of(key), kNoId}, floor_);
+    kth_bound_ = higher({scale_.score_of(key), kNoId}, kth_bound_);
   }
 
   __device__ void keep_from(std::uint32_t key) {
@@ -95,11 +95,11 @@ class WarpBest {
       const Candidate row = items_[i];
       const std::uint32_t mine = keys_[i];
       const unsigned staying = __ballot_sync(kFullWarp, first + lane_ < size_ && mine >= key);
-      const std::uint32_t place = kept + static_cast<unsigned>(__popc(staying & ((1u << lane_) - 1)));
+      const std::uint32_t position = kept + static_cast<unsigned>(__popc(staying & ((1u << lane_) - 1)));
       __syncwarp();  // all have read what is written over now
       if ((staying >> lane_ & 1) != 0) {
-        items_[place] = row;
-        keys_[place] = mine;
+        items_[position] = row;
+        keys_[position] = mine;
       }
       kept += static_cast<unsigned>(__popc(staying));
     }
@@ -121,7 +121,7 @@ class WarpBest {
   std::uint32_t size_ = 0;
   bool is_full_ = false;  // k rows have been seen
   const KeyScale& scale_;
-  Floor floor_;
+  KthBound kth_bound_;
   std::uint32_t lane_ = threadIdx.x % kWarpSize;
 };
 

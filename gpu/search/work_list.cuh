@@ -19,9 +19,9 @@ class WorkList {
     std::uint32_t first = 0;
     if (lane == 0) first = atomicAdd(&num_pushed_, static_cast<unsigned>(__popc(all)));
     first = __shfl_sync(kFullWarp, first, 0);
-    const std::uint32_t place = first + static_cast<std::uint32_t>(__popc(all & ((1u << lane) - 1)));
-    const bool fits = place < capacity_;
-    if (wanted && fits) items_[place] = item;
+    const std::uint32_t position = first + static_cast<std::uint32_t>(__popc(all & ((1u << lane) - 1)));
+    const bool fits = position < capacity_;
+    if (wanted && fits) items_[position] = item;
     return __ballot_sync(kFullWarp, wanted && !fits);
   }
 

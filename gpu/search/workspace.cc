@@ -61,19 +61,10 @@ void Workspace::trim() {
   best_candidates_.trim();
 }
 
-SearchStateRef Workspace::next(std::uint32_t k, Floor floor) {
-  return {counters_.data(),
-          seed_keys_.data(),
-          seed_counts_.data(),
-          seed_rows_.data(),
-          outside_.data(),
-          candidates_.data(),
-          result_.data(),
-          hits_.data(),
-          candidates_.size(),
-          ++sequence_,
-          floor,
-          k};
+SearchStateRef Workspace::next(std::uint32_t k, KthBound kth_bound) {
+  return {counters_.data(),   seed_keys_.data(),  seed_counts_.data(), seed_rows_.data(),
+          outside_.data(),    candidates_.data(), result_.data(),      hits_.data(),
+          candidates_.size(), ++sequence_,        kth_bound,           k};
 }
 
 // The kernel writes the sequence number last. Polling it saves the microseconds that a synchronisation takes.

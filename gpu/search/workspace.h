@@ -37,7 +37,7 @@ class Workspace {
   QueryArgument argument(const ResolvedQuery& query);
 
   // The state of the next search.
-  SearchStateRef next(std::uint32_t k, Floor floor);
+  SearchStateRef next(std::uint32_t k, KthBound kth_bound);
   // Waits for the search that next() began. Throws CudaError.
   const ResultHeader& wait();
 

@@ -12,16 +12,16 @@ constexpr std::uint64_t kMaxBlocks = 1 << 16;
 
 // A thread writes one rank of one query's answer, and then the next that no other thread has.
 __global__ void __launch_bounds__(kThreads) write_answers(const BatchRef batch, const DeviceAnswers answers) {
-  const std::uint64_t num_places = std::uint64_t{batch.num_queries} * batch.k;
+  const std::uint64_t num_slots = std::uint64_t{batch.num_queries} * batch.k;
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kThreads;
-  for (std::uint64_t place = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; place < num_places;
-       place += stride) {
-    const std::uint64_t q = place / batch.k;
-    const auto rank = static_cast<std::uint32_t>(place % batch.k);
+  for (std::uint64_t entry = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; entry < num_slots;
+       entry += stride) {
+    const std::uint64_t q = entry / batch.k;
+    const auto rank = static_cast<std::uint32_t>(entry % batch.k);
     const std::uint32_t num_hits = batch.results[q].num_hits;
     const bool is_hit = rank < num_hits;
-    answers.ids[place] = is_hit ? batch.hits[place].id : -1;
-    answers.scores[place] = is_hit ? batch.hits[place].score : -HUGE_VAL;
+    answers.ids[entry] = is_hit ? batch.hits[entry].id : -1;
+    answers.scores[entry] = is_hit ? batch.hits[entry].score : -HUGE_VAL;
     if (rank != 0) continue;
     const QueryRef query = {batch.queries + q * batch.query_stride};
     answers.counts[q] = query.header().is_refused != 0 ? kInvalidQuery : num_hits;
@@ -31,9 +31,9 @@ __global__ void __launch_bounds__(kThreads) write_answers(const BatchRef batch, 
 }  // namespace
 
 void launch_write_answers(const BatchRef& batch, const DeviceAnswers& answers, cudaStream_t stream) {
-  const std::uint64_t num_places = std::uint64_t{batch.num_queries} * batch.k;
+  const std::uint64_t num_slots = std::uint64_t{batch.num_queries} * batch.k;
   const cuda::Shape shape = {
-      .num_blocks = static_cast<unsigned>(std::min(kMaxBlocks, (num_places + kThreads - 1) / kThreads)),
+      .num_blocks = static_cast<unsigned>(std::min(kMaxBlocks, (num_slots + kThreads - 1) / kThreads)),
       .num_threads = kThreads};
   cuda::launch(write_answers, shape, stream, batch, answers);
 }

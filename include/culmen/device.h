@@ -117,8 +117,8 @@ struct DeviceAnswers {
 // nothing to do, all but version and elapsed_us are 0.
 struct RefreshStats {
   std::uint64_t version = 0;  // the one that the copy has now
-  std::uint64_t blocks = 0;   // copied: leaves
-  std::uint64_t nodes = 0;    // copied: inner nodes
+  std::uint64_t leaves = 0;   // copied
+  std::uint64_t nodes = 0;    // copied, inner ones
   std::uint64_t bytes = 0;    // of both
   bool is_whole = false;      // nothing of the previous version could be kept
   double find_us = 0;         // finding what is new
@@ -161,7 +161,7 @@ class DeviceIndex {
   void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, DeviceContext& context) const;
 
   // Brings the copy to the index's present version now, so that the next search finds it there. Searches of
-  // the previous version go on meanwhile. Work and bytes grow with the number of changed blocks; everything
+  // the previous version go on meanwhile. Work and bytes grow with the number of changed leaves; everything
   // is copied again after Index::compact, and if rows in managed or host memory have outgrown their room.
   // Throws OutOfDeviceMemory or CudaError; then every search throws too, while the copy stays as it was,
   // until one succeeds. (Only if there is no room for two copies does the new one replace the old one at

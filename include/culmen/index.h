@@ -73,7 +73,7 @@ class Index {
   // syncs. They throw RowError for a row that cannot be stored (NaN, an id that is there, a value that the
   // index's type does not hold), InvalidArgument for columns that are not the index's, and IoError: after
   // that no more changes are taken until the directory is opened again, while searches go on. Cost: 5 to
-  // 50 us per row in batches of 1,000, besides the sync, with the number of attributes, most where all blocks are full as
+  // 50 us per row in batches of 1,000, besides the sync, with the number of attributes, most where all leaves are full as
   // after a build (docs/durability.md); about the same whatever order rows come in. A batch that inserts
   // and erases at least half as many rows as the index has loads all rows again, as compact() does; so does one that makes
   // an index of up to a million rows twice as large as when it was loaded, or that leaves many partitions empty. Batches of
@@ -153,7 +153,7 @@ class Index {
   [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
 
   // Top-k under any monotone function (culmen/scoring.h) instead of a weighted sum. Prunes by the function of
-  // each block's attribute maxima (minima where it falls). Equal scores: smaller id first, as always. Throws
+  // each leaf's attribute maxima (minima where it falls). Equal scores: smaller id first, as always. Throws
   // InvalidArgument as search() does, and for a function whose score is not finite, or that is seen not to be
   // monotone.
   [[nodiscard]] SearchResult search_monotone(MonotoneFunctionRef function, std::size_t k,
@@ -168,7 +168,7 @@ class Index {
   [[nodiscard]] DeviceIndex to_device(const DeviceOptions& options) const;
 
   // What search would do with this query, why, and how long each engine would take. Cost: a probe, that is a
-  // search that ends after a few hundred blocks. Engine::automatic checks itself while it searches, and may
+  // search that ends after a few hundred leaves. Engine::automatic checks itself while it searches, and may
   // change the engine if the probe was wrong. Throws as search().
   [[nodiscard]] Explanation explain(const Query& query, const SearchOptions& options = {}) const;
 
@@ -176,8 +176,8 @@ class Index {
   // Throws as search().
   [[nodiscard]] Placement place(std::span<const Query> queries, const PlacementOptions& options = {}) const;
 
-  // Recomputes what can be recomputed (order, ids, corners, bounds, counts) and returns the faults, one
-  // line each. Cost: reads everything; `deep` recomputes the subset maxima of every block as well.
+  // Recomputes what can be recomputed (order, ids, zone map, bounds, counts) and returns the faults, one
+  // line each. Cost: reads everything; `deep` recomputes the subset maxima of every leaf as well.
   [[nodiscard]] std::vector<std::string> verify(bool deep = true) const;
 
  private:

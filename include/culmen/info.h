@@ -17,18 +17,18 @@ struct AttributeInfo {
 };
 
 struct IndexInfo {
-  std::uint64_t num_tuples = 0;
+  std::uint64_t num_rows = 0;
   std::vector<AttributeInfo> attributes;
   ValueType value_type = ValueType::float32;
   bool has_labels = false;
   Partitioning partitioning = Partitioning::kd;
   int num_splits = 0;  // 0 for random partitions
   std::uint64_t num_partitions = 0;
-  int block_rows = 0;
-  std::uint64_t num_blocks = 0;
+  int leaf_rows = 0;
+  std::uint64_t num_leaves = 0;
   std::uint64_t num_nodes = 0;
   int height = 0;                    // levels of inner nodes
-  std::uint64_t data_bytes = 0;      // attributes and ids of the tuples
+  std::uint64_t data_bytes = 0;      // attributes and ids of the rows
   std::uint64_t overhead_bytes = 0;  // tree, bounds, bookkeeping and empty slots
   std::uint64_t code_bytes = 0;      // coarse codes beside these, in memory only
   std::uint64_t rounded_values = 0;  // values changed by ValueType::float32
@@ -36,7 +36,7 @@ struct IndexInfo {
   // through all changes there. Empty if it was not opened from one.
   std::string uuid;
   std::uint64_t version = 0;
-  // There are 1.3 times as many blocks as a build would make of these rows, or more: Index::compact would make the index
+  // There are 1.3 times as many leaves as a build would make of these rows, or more: Index::compact would make the index
   // smaller.
   bool compact_advised = false;
 };

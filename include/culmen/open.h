@@ -46,7 +46,7 @@ enum class Refreshed : std::uint8_t {
 // What Index::repair could not save.
 struct RepairReport {
   std::uint64_t rows_kept = 0;
-  std::uint64_t rows_lost = 0;        // those of damaged blocks
+  std::uint64_t rows_lost = 0;        // those of damaged leaves
   std::uint64_t batches_applied = 0;  // batches of the log
   std::vector<std::string> dropped;   // one line each: file, place, what was wrong
 };

@@ -16,7 +16,7 @@ namespace culmen {
 // An attribute of the index, by its position (from 0) or by its name.
 using AttributeRef = std::variant<int, std::string>;
 
-// A tuple passes if minimum <= value <= maximum.
+// A row passes if minimum <= value <= maximum.
 struct Range {
   AttributeRef attribute = 0;
   double minimum = -std::numeric_limits<double>::infinity();
@@ -25,7 +25,7 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-// A conjunction of ranges; without any, every tuple passes. An attribute may appear more than once.
+// A conjunction of ranges; without any, every row passes. An attribute may appear more than once.
 using Filter = std::vector<Range>;
 
 enum class Scale : std::uint8_t {

@@ -1,11 +1,11 @@
 // Monotone scoring functions besides the weighted sum, for Index::search_monotone.
 //
-// A function F scores a tuple from its attributes. It must be monotone in each attribute: never falling
+// A function F scores a row from its attributes. It must be monotone in each attribute: never falling
 // (Direction::rising), never rising (falling), or not reading it at all (unused). Monotone as computed, not
 // only on paper: if the function rounds in a way that can break monotonicity (std::pow does),
 // relative_error() says by how much at most, 0 or more and below 1, and bounds are widened accordingly. If a
-// search reads a tuple that shows the function not to be monotone, it throws InvalidArgument, naming the
-// tuple's id. What is not read by the function is 0 or any other number. Engine::scan calls it from several threads at
+// search reads a row that shows the function not to be monotone, it throws InvalidArgument, naming the
+// row's id. What is not read by the function is 0 or any other number. Engine::scan calls it from several threads at
 // once.
 #pragma once
 
@@ -25,7 +25,7 @@ enum class Direction : std::uint8_t { unused, rising, falling };
 
 template <typename F>
 concept MonotoneFunction = requires(const F& f, std::span<const double> attributes, int attribute) {
-  { f(attributes) } -> std::convertible_to<double>;       // finite for every tuple of the index
+  { f(attributes) } -> std::convertible_to<double>;       // finite for every row of the index
   { f.direction(attribute) } -> std::same_as<Direction>;  // attribute: its position in the index
   { f.relative_error() } -> std::convertible_to<double>;  // 0 when f is monotone as computed
 };

@@ -18,9 +18,9 @@ struct Snapshot;  // one immutable version of an index; opaque to users
 
 enum class Engine : std::uint8_t {
   automatic,  // the planner chooses
-  scan,       // scores every tuple
+  scan,       // scores every row
   ta,         // Fagin's threshold algorithm over sorted lists (built on first use, kept in memory)
-  gta,        // the paper's: partitions block by block, until threshold tuples (made on first use) stop it
+  gta,        // the paper's: partitions leaf by leaf, until threshold tuples (made on first use) stop it
   bounded,    // best-first over the tree with the chain bound
 };
 
@@ -35,17 +35,17 @@ struct SearchOptions {
   int num_threads = kAllCores;
 };
 
-// What a search did. Counts are exact; bytes are those of the values, codes and bounds that were read. A block that a
+// What a search did. Counts are exact; bytes are those of the values, codes and bounds that were read. A leaf that a
 // search by bounds has visited counts again if a scan takes over, or if a scan began with it.
 struct SearchStats {
   Engine engine = Engine::automatic;  // the one that answered
-  std::uint64_t tuples_in_index = 0;
-  std::uint64_t tuples_scored = 0;
-  std::uint64_t blocks_visited = 0;  // leaves whose tuples were scored
+  std::uint64_t rows_in_index = 0;
+  std::uint64_t rows_scored = 0;
+  std::uint64_t leaves_visited = 0;  // leaves whose rows were scored
   std::uint64_t nodes_visited = 0;   // inner nodes whose children's bounds were computed
   std::uint64_t bounds_computed = 0;
   // Whose codes were read, to see which of them to score; on a GPU, those that a batch's sweep looked at for the query.
-  std::uint64_t tuples_by_codes = 0;
+  std::uint64_t rows_by_codes = 0;
   // The next three are 0 from a GPU.
   // Leaves that could only tie, with ids too large to win; not those below a node of which that is true.
   std::uint64_t leaves_tied_out = 0;
@@ -60,12 +60,12 @@ struct SearchStats {
 struct Hit {
   std::int64_t id = -1;
   double score = -std::numeric_limits<double>::infinity();
-  std::uint64_t row = 0;  // where the tuple is in the snapshot; SearchResult::attribute takes the hit's rank
+  std::uint64_t row = 0;  // where the row is in the snapshot; SearchResult::attribute takes the hit's rank
 
   friend bool operator==(const Hit&, const Hit&) = default;
 };
 
-// A tuple as it was given to the index, but for what ValueType::float32 has rounded.
+// A row as it was given to the index, but for what ValueType::float32 has rounded.
 struct Row {
   std::int64_t id = -1;
   std::vector<double> values;  // [num_attributes]

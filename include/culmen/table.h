@@ -143,7 +143,7 @@ struct Table {
   std::vector<std::uint64_t> dropped_rows;  // their numbers, ascending; empty in a table with an id column
   // Where a row stands in the file, for messages: "t.csv:3" (the line), "t.npy: row 3" (both from 1). Empty:
   // the table is not of a file.
-  std::function<std::string(std::size_t row)> place_of_row;
+  std::function<std::string(std::size_t row)> location_of_row;
 
   Table() = default;
   Table(Table&&) = default;

@@ -43,7 +43,7 @@ struct TableBatch {
                                      // valid until the call ends
   std::uint64_t first_row = 0;       // how many rows of the input come before it
   std::uint64_t num_input_rows = 0;  // how many it covers: its own, and those that were dropped
-  std::function<std::string(std::size_t row)> place_of_row = {};  // as Table's; of a row of the batch
+  std::function<std::string(std::size_t row)> location_of_row = {};  // as Table's; of a row of the batch
 };
 
 struct BatchOptions {

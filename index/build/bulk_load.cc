@@ -11,10 +11,10 @@
 #include "base/floating_point_scope.h"
 #include "base/ids.h"
 #include "base/with_threads.h"
-#include "index/block_bounds.h"
 #include "index/build/leaf_cut.h"
 #include "index/build/load_steps.h"
 #include "index/columns.h"
+#include "index/leaf_bounds.h"
 #include "index/leaf_codes.h"
 #include "index/leaf_labels.h"
 
@@ -66,7 +66,7 @@ class BulkLoader {
   std::int64_t id_of(std::uint64_t row) const {
     return table_.ids.empty() ? static_cast<std::int64_t>(row) : table_.ids[row];
   }
-  std::uint64_t num_slots() const { return static_cast<std::uint64_t>(snapshot_->block_rows); }
+  std::uint64_t num_slots() const { return static_cast<std::uint64_t>(snapshot_->leaf_rows); }
 
   void collect_stats();
   void key_rows();
@@ -74,7 +74,7 @@ class BulkLoader {
   void cut_leaves();
   void fill_leaves();
   template <typename T>
-  void fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<std::uint64_t>& rows,
+  void fill_leaf(std::uint32_t leaf, LeafBounds& bounds, std::vector<std::uint64_t>& rows,
                  std::span<float> bound_rows);
   void copy_labels();
 
@@ -96,7 +96,7 @@ std::int64_t largest_id(const TableView& table) {
 
 void BulkLoader::collect_stats() {
   report("reading", 0);
-  checked_block_rows(options_.block_rows);  // before a long look at the table
+  checked_leaf_rows(options_.leaf_rows);  // before a long look at the table
   TableStats stats = table_stats(table_, options_.value_type);
   check_ids_unique(table_.ids);
   const std::int64_t next_id = table_.num_rows == 0 ? 0 : id_after(largest_id(table_));
@@ -144,7 +144,7 @@ void BulkLoader::sort_rows() {
 }
 
 void BulkLoader::cut_leaves() {
-  partitions_ = cut_partitions(partition_first_, snapshot_->block_rows);
+  partitions_ = cut_partitions(partition_first_, snapshot_->leaf_rows);
   for (std::uint32_t p = 0; p < partitions_.size(); ++p) {
     const std::uint64_t num_leaves = partitions_[p].num_leaves;
     const std::uint64_t num_rows = partition_first_[p + std::size_t{1}] - partition_first_[p];
@@ -159,43 +159,43 @@ void BulkLoader::cut_leaves() {
 }
 
 template <typename T>
-void BulkLoader::fill_leaf(std::uint32_t leaf, BlockBounds& bounds, std::vector<std::uint64_t>& rows,
+void BulkLoader::fill_leaf(std::uint32_t leaf, LeafBounds& bounds, std::vector<std::uint64_t>& rows,
                            std::span<float> bound_rows) {
   Snapshot& s = *snapshot_;
-  LeafHeader& header = s.blocks->leaf(leaf);
+  LeafHeader& header = s.arena->leaf(leaf);
   rows.resize(header.num_rows);
-  std::int64_t* ids = s.blocks->ids(leaf);
+  std::int64_t* ids = s.arena->ids(leaf);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     rows[r] = keyed_rows_[leaf_first_[leaf] + r].row;
     ids[r] = id_of(rows[r]);
   }
   header.min_id = *std::min_element(ids, ids + rows.size());
   const auto d = static_cast<std::size_t>(s.num_attributes());
-  T* values = reinterpret_cast<T*>(s.blocks->values(leaf));
-  T* corners = reinterpret_cast<T*>(s.blocks->corners(leaf));
+  T* values = reinterpret_cast<T*>(s.arena->values(leaf));
+  T* zone_map = reinterpret_cast<T*>(s.arena->zone_map(leaf));
   for (std::size_t i = 0; i < d; ++i) {
     T* column = values + i * num_slots();
     gather_column(table_.columns[i], table_.attributes[i].preference, rows, column);
     const auto [smallest, largest] = std::minmax_element(column, column + rows.size());
-    corners[static_cast<std::size_t>(Corner::maximum) * d + i] = *largest;
-    corners[static_cast<std::size_t>(Corner::minimum) * d + i] = *smallest;
+    zone_map[static_cast<std::size_t>(Extreme::maximum) * d + i] = *largest;
+    zone_map[static_cast<std::size_t>(Extreme::minimum) * d + i] = *smallest;
   }
-  write_leaf_codes(*s.blocks, leaf, header.num_rows);
+  write_leaf_codes(*s.arena, leaf, header.num_rows);
   bounds.compute(values, static_cast<int>(header.num_rows), bound_rows);
 }
 
 void BulkLoader::fill_leaves() {
   Snapshot& s = *snapshot_;
   const std::size_t num_leaves = leaves_.size();
-  for (std::size_t leaf = 0; leaf < num_leaves; ++leaf) s.blocks->leaf(leaf) = leaves_[leaf];
+  for (std::size_t leaf = 0; leaf < num_leaves; ++leaf) s.arena->leaf(leaf) = leaves_[leaf];
   struct Scratch {
-    BlockBounds bounds;
+    LeafBounds bounds;
     std::vector<std::uint64_t> rows;
     std::vector<float> bound_rows;   // of a leaf
     std::vector<float> node_bounds;  // [num_rows][kFanOut]
   };
   tbb::enumerable_thread_specific<Scratch> scratch([&s] {
-    return Scratch{BlockBounds(s.layout, s.units, s.exact_sums, s.block_rows),
+    return Scratch{LeafBounds(s.layout, s.units, s.exact_sums, s.leaf_rows),
                    {},
                    std::vector<float>(static_cast<std::size_t>(s.layout.num_rows())),
                    std::vector<float>(static_cast<std::size_t>(s.layout.num_rows()) * kFanOut)};
@@ -205,7 +205,7 @@ void BulkLoader::fill_leaves() {
       "bounding", (num_leaves + kFanOut - 1) / kFanOut, 1, [&](std::uint64_t first, std::uint64_t last) {
         Scratch& mine = scratch.local();
         for (std::uint64_t n = first; n < last; ++n) {
-          const NodeAccess<std::byte> node = s.blocks->mutable_node(n);
+          const NodeAccess<std::byte> node = s.arena->mutable_node(n);
           NodeHeader& header = node.header();
           header.level = 1;
           header.min_id = kNoId;  // fresh memory is zero
@@ -231,7 +231,7 @@ void BulkLoader::copy_labels() {
   Snapshot& s = *snapshot_;
   tbb::parallel_for(std::size_t{0}, leaves_.size(), [&](std::size_t leaf) {
     const auto label = [&](std::uint64_t r) { return table_.labels[keyed_rows_[leaf_first_[leaf] + r].row]; };
-    write_labels(*s.blocks, leaf, leaves_[leaf].num_rows, label);
+    write_labels(*s.arena, leaf, leaves_[leaf].num_rows, label);
   });
 }
 

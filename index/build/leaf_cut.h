@@ -8,8 +8,8 @@
 
 namespace culmen {
 
-CULMEN_HOST_DEVICE inline std::uint64_t num_leaves_for(std::uint64_t num_rows, std::uint64_t block_rows) {
-  return (num_rows + block_rows - 1) / block_rows;
+CULMEN_HOST_DEVICE inline std::uint64_t num_leaves_for(std::uint64_t num_rows, std::uint64_t leaf_rows) {
+  return (num_rows + leaf_rows - 1) / leaf_rows;
 }
 
 // Where in the partition leaf `leaf` <= num_leaves begins, and the one before it ends.

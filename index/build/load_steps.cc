@@ -9,16 +9,16 @@
 
 #include "base/assert.h"
 #include "culmen/error.h"
-#include "index/block_bounds.h"
 #include "index/build/leaf_cut.h"
 #include "index/build/sample.h"
-#include "index/node_corners.h"
+#include "index/leaf_bounds.h"
+#include "index/node_zone_map.h"
 
 namespace culmen {
 namespace {
 
 // As small as the subset maxima of 8 attributes and partly filled leaves allow within a quarter of the data.
-constexpr int kDefaultBlockRows = 96;
+constexpr int kDefaultLeafRows = 96;
 constexpr std::uint64_t kSampleRows = 1 << 16;
 constexpr std::uint64_t kSampleRowsPerPartition = 32;
 
@@ -32,7 +32,7 @@ std::uint32_t wanted_partitions(const Snapshot& snapshot, const BuildOptions& op
   if (static_cast<std::uint32_t>(options.num_partitions) > kMaxPartitions)
     throw InvalidArgument("at most " + std::to_string(kMaxPartitions) + " partitions");
   if (options.num_partitions > 0) return static_cast<std::uint32_t>(options.num_partitions);
-  const std::uint64_t leaves = snapshot.num_tuples / static_cast<std::uint64_t>(snapshot.block_rows);
+  const std::uint64_t leaves = snapshot.num_rows / static_cast<std::uint64_t>(snapshot.leaf_rows);
   return static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(leaves / kLeavesPerPartition, 1, kMaxPartitions));
 }
@@ -86,23 +86,23 @@ void narrow(std::span<double> sample, std::uint64_t num_rows, AttributeStats& ra
 
 }  // namespace
 
-int checked_block_rows(int wanted) {
-  if (wanted == 0) return kDefaultBlockRows;
-  if (wanted < 16 || wanted > kMaxBlockRows || wanted % 16 != 0)
-    throw InvalidArgument("block_rows is " + std::to_string(wanted) +
-                          "; it must be a multiple of 16 from 16 to " + std::to_string(kMaxBlockRows));
+int checked_leaf_rows(int wanted) {
+  if (wanted == 0) return kDefaultLeafRows;
+  if (wanted < 16 || wanted > kMaxLeafRows || wanted % 16 != 0)
+    throw InvalidArgument("leaf_rows is " + std::to_string(wanted) +
+                          "; it must be a multiple of 16 from 16 to " + std::to_string(kMaxLeafRows));
   return wanted;
 }
 
 std::shared_ptr<Snapshot> start_snapshot(const TableView& table, const BuildOptions& options,
                                          TableStats stats, std::int64_t next_id) {
   auto snapshot = std::make_shared<Snapshot>();
-  snapshot->block_rows = checked_block_rows(options.block_rows);
+  snapshot->leaf_rows = checked_leaf_rows(options.leaf_rows);
   snapshot->attributes = table.attributes;
   snapshot->value_type = stats.value_type;
   snapshot->rounded_values = stats.rounded_values;
   snapshot->stats = std::move(stats.attributes);
-  snapshot->num_tuples = table.num_rows;
+  snapshot->num_rows = table.num_rows;
   snapshot->next_id = next_id;
   snapshot->has_labels = !table.labels.empty();
   snapshot->layout = BoundLayout(snapshot->num_attributes());
@@ -112,8 +112,8 @@ std::shared_ptr<Snapshot> start_snapshot(const TableView& table, const BuildOpti
   return snapshot;
 }
 
-TupleChunk read_rows(const Snapshot& snapshot, const TableView& table, std::span<const std::uint64_t> rows) {
-  TupleChunk chunk(rows.size(), table.columns.size());
+RowChunk read_rows(const Snapshot& snapshot, const TableView& table, std::span<const std::uint64_t> rows) {
+  RowChunk chunk(rows.size(), table.columns.size());
   std::vector<float> rounded(rows.size());
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const Preference preference = table.attributes[i].preference;
@@ -133,7 +133,7 @@ std::vector<AttributeStats> usual_ranges(const Snapshot& snapshot, const TableVi
   std::vector<std::uint64_t> rows(std::min(kRangeSampleRows, table.num_rows));
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = row_of_sample(i, rows.size(), table.num_rows);
   if (rows.empty()) return ranges;
-  TupleChunk sample = read_rows(snapshot, table, rows);
+  RowChunk sample = read_rows(snapshot, table, rows);
   for (std::size_t i = 0; i < ranges.size(); ++i) narrow(sample.attribute(i), table.num_rows, ranges[i]);
   return ranges;
 }
@@ -146,7 +146,7 @@ PartitionPlan plan_partitions(const Snapshot& snapshot, const TableView& table, 
   if (kind == Partitioning::random) return {kind, usual_ranges(snapshot, table), partitions, {}, 0};
   return {kind, usual_ranges(snapshot, table), partitions,
           wanted_splits(kind, snapshot.num_attributes(), partitions, options.num_splits),
-          std::min(snapshot.num_tuples, std::max(kSampleRows, kSampleRowsPerPartition * partitions))};
+          std::min(snapshot.num_rows, std::max(kSampleRows, kSampleRowsPerPartition * partitions))};
 }
 
 std::shared_ptr<const Partitioner> make_partitioner(const Snapshot& snapshot, const TableView& table,
@@ -159,13 +159,13 @@ std::shared_ptr<const Partitioner> make_partitioner(const Snapshot& snapshot, co
       plan.kind, plan.ranges, std::move(plan.splits), read_rows(snapshot, table, rows)));
 }
 
-std::vector<PartitionRange> cut_partitions(std::span<const std::uint64_t> first_rows, int block_rows) {
+std::vector<PartitionRange> cut_partitions(std::span<const std::uint64_t> first_rows, int leaf_rows) {
   std::vector<PartitionRange> partitions(first_rows.size() - 1);
   std::uint32_t first_leaf = 0;
   for (std::size_t p = 0; p < partitions.size(); ++p) {
     const std::uint64_t num_rows = first_rows[p + 1] - first_rows[p];
     const auto num_leaves =
-        static_cast<std::uint32_t>(num_leaves_for(num_rows, static_cast<std::uint64_t>(block_rows)));
+        static_cast<std::uint32_t>(num_leaves_for(num_rows, static_cast<std::uint64_t>(leaf_rows)));
     partitions[p] = {first_leaf, num_leaves};
     first_leaf += num_leaves;
   }
@@ -185,13 +185,13 @@ void allocate_tree(Snapshot& s, std::size_t num_leaves) {
   if (s.height > 0) s.root = static_cast<std::uint32_t>(s.num_nodes - 1);
   // Nearly full, it would have no room for changes.
   constexpr std::size_t kRoom = 2;
-  if (s.blocks != nullptr && s.blocks->leaf_capacity() >= kRoom * num_leaves &&
-      s.blocks->node_capacity() >= kRoom * s.num_nodes) {
-    CULMEN_ASSERT(s.blocks->leaf_slots() <= num_leaves && s.blocks->node_slots() <= s.num_nodes);
-    s.blocks->grow_leaves(num_leaves);
-    s.blocks->grow_nodes(s.num_nodes);
+  if (s.arena != nullptr && s.arena->leaf_capacity() >= kRoom * num_leaves &&
+      s.arena->node_capacity() >= kRoom * s.num_nodes) {
+    CULMEN_ASSERT(s.arena->leaf_slots() <= num_leaves && s.arena->node_slots() <= s.num_nodes);
+    s.arena->grow_leaves(num_leaves);
+    s.arena->grow_nodes(s.num_nodes);
   } else {
-    s.blocks = std::make_shared<Blocks>(s.block_shape(), s.layout, num_leaves, s.num_nodes);
+    s.arena = std::make_shared<SlotArena>(s.leaf_shape(), s.layout, num_leaves, s.num_nodes);
   }
 }
 
@@ -204,7 +204,7 @@ void stack_levels(Snapshot& s) {
     tbb::parallel_for(std::size_t{0}, width, [&](std::size_t n) {
       std::vector<float> rows(static_cast<std::size_t>(s.layout.num_rows()));
       std::vector<float> bounds(rows.size() * kFanOut);
-      const NodeAccess<std::byte> node = s.blocks->mutable_node(first + n);
+      const NodeAccess<std::byte> node = s.arena->mutable_node(first + n);
       NodeHeader& header = node.header();
       header.level = level;
       header.min_id = kNoId;
@@ -224,7 +224,7 @@ void stack_levels(Snapshot& s) {
     first_below = first;
     width_below = width;
   }
-  write_node_corners(s);
+  write_node_zone_maps(s);
 }
 
 }  // namespace culmen

@@ -14,7 +14,7 @@
 namespace culmen {
 
 // What is asked for, or the default. Throws InvalidArgument.
-int checked_block_rows(int wanted);
+int checked_leaf_rows(int wanted);
 
 // All of a snapshot but the partitioner and the tree.
 std::shared_ptr<Snapshot> start_snapshot(const TableView& table, const BuildOptions& options,
@@ -39,10 +39,10 @@ std::shared_ptr<const Partitioner> make_partitioner(const Snapshot& snapshot, co
                                                     PartitionPlan plan);
 
 // The values of some rows as they are stored, oriented and rounded to the snapshot's type.
-TupleChunk read_rows(const Snapshot& snapshot, const TableView& table, std::span<const std::uint64_t> rows);
+RowChunk read_rows(const Snapshot& snapshot, const TableView& table, std::span<const std::uint64_t> rows);
 
 // first_rows: [num_partitions + 1] where each partition begins among all rows in key order.
-std::vector<PartitionRange> cut_partitions(std::span<const std::uint64_t> first_rows, int block_rows);
+std::vector<PartitionRange> cut_partitions(std::span<const std::uint64_t> first_rows, int leaf_rows);
 
 // Memory for the tree above `num_leaves` leaves, all zero; if the snapshot has some of it, for the rest.
 // Level-1 nodes come first, the root is the last.

@@ -1,4 +1,4 @@
-// The layout of the block files, as docs/format.md describes it. Little-endian, no pointers, no compression.
+// The layout of the frame files, as docs/format.md describes it. Little-endian, no pointers, no compression.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/enum_names.h"
-#include "index/blocks.h"
+#include "index/slot_arena.h"
 #include "index/storage/file_system.h"
 #include "index/storage/hash.h"
 
@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little,
               "index files are little-endian and are read without conversion");
 
 inline constexpr std::uint32_t kFormatVersion = 6;
-// The alignment of blocks, and of the sections of a leaf: a cache line, any vector.
+// The alignment of frames, and of the sections of a leaf: a cache line, any vector.
 inline constexpr std::uint64_t kAlignment = 64;
 
 constexpr std::uint64_t aligned(std::uint64_t bytes) {
@@ -35,78 +35,78 @@ inline constexpr EnumNames<FileKind, 4> kFileKindNames = {"kind of file",
                                                             {"labels", FileKind::labels},
                                                             {"partitions", FileKind::partitions}}}};
 
-inline constexpr std::uint32_t kBlockMagic = 0x4b4c4243;  // "CBLK"
+inline constexpr std::uint32_t kFrameMagic = 0x4b4c4243;  // "CBLK"
 inline constexpr std::uint16_t kFileHeaderLevel = 0xffff;
 
-// In front of each payload. Everything but the checksum is known to the reader beforehand, so a block of
+// In front of each payload. Everything but the checksum is known to the reader beforehand, so a frame of
 // another index, an older version or another place cannot pass for the one that was asked for.
-struct BlockHeader {
-  std::uint64_t checksum = 0;         //  0  of all that follows, to the end of the block, padding included
-  std::uint32_t magic = kBlockMagic;  //  8
+struct FrameHeader {
+  std::uint64_t checksum = 0;         //  0  of all that follows, to the end of the frame, padding included
+  std::uint32_t magic = kFrameMagic;  //  8
   FileKind kind = FileKind::leaves;   // 12
-  std::uint16_t level = 0;            // 14  of a node; 0 in other files; kFileHeaderLevel in the first block
-  std::uint64_t number = 0;           // 16  counts from 0 after the first block
-  std::uint64_t payload_bytes = 0;    // 24  without the zeros that fill the block up to kAlignment
+  std::uint16_t level = 0;            // 14  of a node; 0 in other files; kFileHeaderLevel in the first frame
+  std::uint64_t number = 0;           // 16  counts from 0 after the first frame
+  std::uint64_t payload_bytes = 0;    // 24  without the zeros that fill the frame up to kAlignment
   Uuid uuid = {};                     // 32
   std::uint64_t reserved[2] = {};     // 48
 };
-static_assert(sizeof(BlockHeader) == 64);
+static_assert(sizeof(FrameHeader) == 64);
 
-// Payload of the first block of each file.
+// Payload of the first frame of each file.
 struct FileHeader {
   char magic[16] = {'c', 'u', 'l', 'm', 'e', 'n', ' ', 'i', 'n', 'd', 'e', 'x'};  //  0
   std::uint32_t format_version = kFormatVersion;                                  // 16
   std::uint32_t byte_order = 0x01020304;                                          // 20
-  std::uint64_t num_blocks = 0;                                                   // 24  after this one
+  std::uint64_t num_frames = 0;                                                   // 24  after this one
   std::uint64_t snapshot_number = 0;                                              // 32
   std::uint64_t reserved[3] = {};                                                 // 40
 };
 static_assert(sizeof(FileHeader) == 64);
 
-inline constexpr std::uint64_t kFirstBlockOffset = sizeof(BlockHeader) + sizeof(FileHeader);
+inline constexpr std::uint64_t kFirstFrameOffset = sizeof(FrameHeader) + sizeof(FileHeader);
 
 // First section of a leaf's payload.
 struct LeafRecord {
   std::uint32_t num_rows = 0;       //  0
   std::uint32_t partition = 0;      //  4
   std::int64_t min_id = 0;          //  8
-  std::uint64_t labels_offset = 0;  // 16  of the leaf's block in the labels file; 0 without labels
+  std::uint64_t labels_offset = 0;  // 16  of the leaf's frame in the labels file; 0 without labels
   std::uint64_t label_bytes = 0;    // 24  of text in it
   std::uint64_t reserved[4] = {};   // 32
 };
 static_assert(sizeof(LeafRecord) == 64);
 
-// Sections of a leaf's payload: LeafRecord, corners, values, ids.
+// Sections of a leaf's payload: LeafRecord, zone map, values, ids.
 struct LeafLayout {
-  std::uint64_t corner_bytes;  // of all corners, without padding
+  std::uint64_t zone_vector_bytes;  // of all zone map, without padding
   std::uint64_t value_bytes;
   std::uint64_t id_bytes;
 
-  explicit LeafLayout(const BlockShape& shape)
-      : corner_bytes(kNumCorners * shape.corner_bytes()),
+  explicit LeafLayout(const LeafShape& shape)
+      : zone_vector_bytes(kZoneVectors * shape.zone_vector_bytes()),
         value_bytes(shape.leaf_bytes()),
-        id_bytes(shape.block_rows * sizeof(std::int64_t)) {}
+        id_bytes(shape.leaf_rows * sizeof(std::int64_t)) {}
 
-  std::uint64_t corners_offset() const { return sizeof(LeafRecord); }
-  std::uint64_t values_offset() const { return corners_offset() + aligned(corner_bytes); }
+  std::uint64_t zone_map_offset() const { return sizeof(LeafRecord); }
+  std::uint64_t values_offset() const { return zone_map_offset() + aligned(zone_vector_bytes); }
   std::uint64_t ids_offset() const { return values_offset() + value_bytes; }
   std::uint64_t payload_bytes() const { return ids_offset() + id_bytes; }
 };
 
-// Where a block stands in its file.
-struct BlockPlace {
+// Where a frame stands in its file.
+struct FrameExtent {
   std::uint64_t offset;
   std::uint64_t payload_bytes;
   std::uint16_t level;
 
-  std::uint64_t end() const { return offset + aligned(sizeof(BlockHeader) + payload_bytes); }
+  std::uint64_t end() const { return offset + aligned(sizeof(FrameHeader) + payload_bytes); }
 };
-using PlaceOf = std::function<BlockPlace(std::uint64_t number)>;
+using ExtentOf = std::function<FrameExtent(std::uint64_t number)>;
 
-// Blocks of one size, one after the other.
-inline BlockPlace fixed_place(std::uint64_t number, std::uint64_t payload_bytes, std::uint16_t level) {
-  const std::uint64_t stride = aligned(sizeof(BlockHeader) + payload_bytes);
-  return {kFirstBlockOffset + number * stride, payload_bytes, level};
+// SlotArena of one size, one after the other.
+inline FrameExtent fixed_extent(std::uint64_t number, std::uint64_t payload_bytes, std::uint16_t level) {
+  const std::uint64_t stride = aligned(sizeof(FrameHeader) + payload_bytes);
+  return {kFirstFrameOffset + number * stride, payload_bytes, level};
 }
 
 // Names. Files of another snapshot than the one that CURRENT names, and logs that do not follow from its
@@ -119,7 +119,7 @@ inline constexpr std::uint64_t kMaxNumber = 999'999'999'999'999'999;  // of a sn
 inline constexpr std::uint64_t kMaxVersion = std::uint64_t{1} << 62;
 std::string manifest_name(std::uint64_t snapshot_number);
 std::string file_name(FileKind kind, std::uint64_t snapshot_number);
-// The snapshot number in a name of a manifest or a block file; 0 for any other name.
+// The snapshot number in a name of a manifest or a frame file; 0 for any other name.
 std::uint64_t snapshot_number_of(const std::string& name);
 std::string log_name(std::uint64_t log_number);
 // The log number in a name of a log; 0 for any other name.

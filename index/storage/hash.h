@@ -1,4 +1,4 @@
-// The checksums of the format: XXH3, 64 bits for a block, 128 bits for a whole file.
+// The checksums of the format: XXH3, 64 bits for a frame, 128 bits for a whole file.
 #pragma once
 
 #define XXH_INLINE_ALL  // the header alone: nothing to link, and nothing an installed package needs

@@ -7,65 +7,65 @@
 namespace culmen::storage {
 namespace {
 
-PlaceOf label_places(const std::vector<std::uint64_t>& offsets, std::span<const std::uint64_t> text_bytes,
-                     std::uint64_t end_bytes) {
+ExtentOf label_extents(const std::vector<std::uint64_t>& offsets, std::span<const std::uint64_t> text_bytes,
+                       std::uint64_t end_bytes) {
   return [&offsets, text_bytes, end_bytes](std::uint64_t leaf) {
-    return BlockPlace{offsets[leaf], end_bytes + text_bytes[leaf], 0};
+    return FrameExtent{offsets[leaf], end_bytes + text_bytes[leaf], 0};
   };
 }
 
 std::vector<std::uint64_t> offsets_of(std::span<const std::uint64_t> text_bytes, std::uint64_t end_bytes) {
-  std::vector<std::uint64_t> offsets = {kFirstBlockOffset};
+  std::vector<std::uint64_t> offsets = {kFirstFrameOffset};
   for (std::uint64_t bytes : text_bytes)
-    offsets.push_back(offsets.back() + aligned(sizeof(BlockHeader) + end_bytes + bytes));
+    offsets.push_back(offsets.back() + aligned(sizeof(FrameHeader) + end_bytes + bytes));
   return offsets;
 }
 
 std::vector<std::uint64_t> text_bytes_of(const Snapshot& s) {
   std::vector<std::uint64_t> bytes;
   for (std::uint32_t leaf : s.order().leaves)
-    bytes.push_back(std::as_const(*s.blocks).labels(leaf).size() - s.blocks->shape().label_end_bytes());
+    bytes.push_back(std::as_const(*s.arena).labels(leaf).size() - s.arena->shape().label_end_bytes());
   return bytes;
 }
 
 }  // namespace
 
-bool label_ends_are_good(const std::uint32_t* ends, std::uint64_t block_rows, std::uint64_t text_bytes) {
-  bool good = ends[block_rows - 1] == text_bytes;
-  for (std::uint64_t r = 1; r < block_rows; ++r) good &= ends[r - 1] <= ends[r];
+bool label_ends_are_good(const std::uint32_t* ends, std::uint64_t leaf_rows, std::uint64_t text_bytes) {
+  bool good = ends[leaf_rows - 1] == text_bytes;
+  for (std::uint64_t r = 1; r < leaf_rows; ++r) good &= ends[r - 1] <= ends[r];
   return good;
 }
 
 std::vector<std::uint64_t> label_offsets(const Snapshot& s) {
   if (!s.has_labels) return {};
-  return offsets_of(text_bytes_of(s), s.blocks->shape().label_end_bytes());
+  return offsets_of(text_bytes_of(s), s.arena->shape().label_end_bytes());
 }
 
-void write_labels(const Snapshot& s, const std::vector<std::uint64_t>& offsets, BlockFileWriter& file) {
+void write_labels(const Snapshot& s, const std::vector<std::uint64_t>& offsets, FrameFileWriter& file) {
   const std::vector<std::uint64_t> text_bytes = text_bytes_of(s);
   const std::vector<std::uint32_t>& leaves = s.order().leaves;
-  file.write(label_places(offsets, text_bytes, s.blocks->shape().label_end_bytes()),
+  file.write(label_extents(offsets, text_bytes, s.arena->shape().label_end_bytes()),
              [&](std::uint64_t number, std::byte* payload) {
-               const std::span<const std::byte> labels = std::as_const(*s.blocks).labels(leaves[number]);
+               const std::span<const std::byte> labels = std::as_const(*s.arena).labels(leaves[number]);
                std::copy(labels.begin(), labels.end(), payload);
              });
 }
 
-// A leaf's labels get their memory once its block was read and found good.
+// A leaf's labels get their memory once its frame was read and found good.
 void read_labels(const Manifest& manifest, const std::vector<std::uint64_t>& label_bytes,
-                 BlockFileReader& file, Snapshot& s) {
-  const std::uint64_t end_bytes = s.blocks->shape().label_end_bytes();
+                 FrameFileReader& file, Snapshot& s) {
+  const std::uint64_t end_bytes = s.arena->shape().label_end_bytes();
   const std::vector<std::uint64_t> offsets = offsets_of(label_bytes, end_bytes);
   file.require_end(offsets.back());
   file.read_file_header(manifest.num_leaves);
-  file.read(0, manifest.num_leaves, label_places(offsets, label_bytes, end_bytes),
+  file.read(0, manifest.num_leaves, label_extents(offsets, label_bytes, end_bytes),
             [&](std::uint64_t leaf, const std::byte* payload) {
               if (!label_ends_are_good(reinterpret_cast<const std::uint32_t*>(payload),
-                                       s.blocks->shape().block_rows, label_bytes[leaf]))
-                throw_damaged(file.path(), offsets[leaf] + sizeof(BlockHeader),
-                              "labels that overlap or leave their block");
+                                       s.arena->shape().leaf_rows, label_bytes[leaf]))
+                throw_damaged(file.path(), offsets[leaf] + sizeof(FrameHeader),
+                              "labels that overlap or leave their frame");
               std::copy_n(payload, end_bytes + label_bytes[leaf],
-                          s.blocks->allocate_labels(leaf, label_bytes[leaf]).data());
+                          s.arena->allocate_labels(leaf, label_bytes[leaf]).data());
             });
   file.check_digest();
 }

@@ -13,8 +13,8 @@
 namespace culmen::storage {
 namespace {
 
-PlaceOf leaf_places(const LeafLayout& layout) {
-  return [bytes = layout.payload_bytes()](std::uint64_t leaf) { return fixed_place(leaf, bytes, 0); };
+ExtentOf leaf_extents(const LeafLayout& layout) {
+  return [bytes = layout.payload_bytes()](std::uint64_t leaf) { return fixed_extent(leaf, bytes, 0); };
 }
 
 // Where a row stands in its partition.
@@ -27,31 +27,31 @@ struct RowPlace {
   }
 };
 
-// Reads leaf blocks into a snapshot. Blocks come in any order, by many threads, each touching its own leaf
+// Reads leaf frames into a snapshot. SlotArena come in any order, by many threads, each touching its own leaf
 // only.
 class LeafReader {
  public:
   LeafReader(const Manifest& manifest, std::span<const std::uint32_t> leaves_of_partition,
-             BlockFileReader& file, Snapshot& snapshot)
+             FrameFileReader& file, Snapshot& snapshot)
       : manifest_(manifest),
         leaves_of_partition_(leaves_of_partition),
-        layout_(manifest.block_shape()),
+        layout_(manifest.leaf_shape()),
         file_(file),
         snapshot_(snapshot) {}
 
   std::vector<std::uint64_t> run() {
     const std::uint64_t num_leaves = manifest_.num_leaves;
-    const PlaceOf places = leaf_places(layout_);
-    file_.require_end(places(num_leaves).offset);
+    const ExtentOf extents = leaf_extents(layout_);
+    file_.require_end(extents(num_leaves).offset);
     file_.read_file_header(num_leaves);
     // Fresh pages cost nothing until they are written: a file that lies about its length fails before that.
     records_ = PageBuffer<LeafRecord>(num_leaves);
     first_rows_ = PageBuffer<RowPlace>(num_leaves);
     last_rows_ = PageBuffer<RowPlace>(num_leaves);
-    snapshot_.blocks = std::make_shared<Blocks>(snapshot_.block_shape(), snapshot_.layout, num_leaves,
-                                                manifest_.num_nodes());
+    snapshot_.arena = std::make_shared<SlotArena>(snapshot_.leaf_shape(), snapshot_.layout, num_leaves,
+                                                  manifest_.num_nodes());
     snapshot_.num_leaves = snapshot_.leaf_slots = num_leaves;
-    file_.read(0, num_leaves, places, [this](std::uint64_t leaf, const std::byte* payload) {
+    file_.read(0, num_leaves, extents, [this](std::uint64_t leaf, const std::byte* payload) {
       visit_value_type(snapshot_, [&]<typename T>(T) { take_leaf<T>(leaf, payload); });
     });
     file_.check_digest();
@@ -59,49 +59,49 @@ class LeafReader {
     check_partitions();
     visit_value_type(snapshot_, [this]<typename T>(T) {
       check_ranges<T>();
-      check_later_cuts<T>();
+      check_late_splits<T>();
     });
     return manifest_.has_labels ? label_bytes() : std::vector<std::uint64_t>();
   }
 
  private:
-  std::size_t block_rows() const { return manifest_.block_shape().block_rows; }
+  std::size_t leaf_rows() const { return manifest_.leaf_shape().leaf_rows; }
 
   [[noreturn]] void fail(std::uint64_t leaf, std::uint64_t section, const std::string& what) const {
-    throw_damaged(file_.path(), leaf_places(layout_)(leaf).offset + sizeof(BlockHeader) + section, what);
+    throw_damaged(file_.path(), leaf_extents(layout_)(leaf).offset + sizeof(FrameHeader) + section, what);
   }
 
   template <typename T>
   void take_leaf(std::uint64_t leaf, const std::byte* payload) {
     LeafRecord& record = records_[leaf];
     std::memcpy(&record, payload, sizeof record);
-    if (record.num_rows == 0 || record.num_rows > block_rows())
+    if (record.num_rows == 0 || record.num_rows > leaf_rows())
       fail(leaf, 0, "a leaf of " + std::to_string(record.num_rows) + " rows");
-    check_corners<T>(leaf, payload);
+    check_zone_map<T>(leaf, payload);
     check_values<T>(leaf, payload);
     check_ids(leaf, payload);
     check_order<T>(leaf, payload);
-    Blocks& blocks = *snapshot_.blocks;
-    std::memcpy(blocks.corners(leaf), payload + layout_.corners_offset(), layout_.corner_bytes);
-    std::memcpy(blocks.values(leaf), payload + layout_.values_offset(), layout_.value_bytes);
-    std::memcpy(blocks.ids(leaf), payload + layout_.ids_offset(), layout_.id_bytes);
-    write_leaf_codes(blocks, leaf, record.num_rows);
+    SlotArena& arena = *snapshot_.arena;
+    std::memcpy(arena.zone_map(leaf), payload + layout_.zone_map_offset(), layout_.zone_vector_bytes);
+    std::memcpy(arena.values(leaf), payload + layout_.values_offset(), layout_.value_bytes);
+    std::memcpy(arena.ids(leaf), payload + layout_.ids_offset(), layout_.id_bytes);
+    write_leaf_codes(arena, leaf, record.num_rows);
   }
 
-  // Corners are the smallest and the largest of the leaf's values: writers find by them what is left of the index's range
+  // ZoneMap are the smallest and the largest of the leaf's values: writers find by them what is left of the index's range
   // when the row with its minimum or maximum goes. NaN fails every comparison.
   template <typename T>
   void check_values(std::uint64_t leaf, const std::byte* payload) const {
-    const std::uint64_t num_rows = records_[leaf].num_rows, leaf_rows = block_rows();
+    const std::uint64_t num_rows = records_[leaf].num_rows, leaf_rows = this->leaf_rows();
     const std::size_t d = manifest_.attributes.size();
-    const T* corners = reinterpret_cast<const T*>(payload + layout_.corners_offset());
+    const T* zone_map = reinterpret_cast<const T*>(payload + layout_.zone_map_offset());
     // As wide as a value, for the compiler to make vector instructions of it.
     using Flag = std::conditional_t<sizeof(T) == sizeof(std::uint32_t), std::uint32_t, std::uint64_t>;
     Flag good = 1;
     for (std::size_t i = 0; i < d; ++i) {
       const T* column = reinterpret_cast<const T*>(payload + layout_.values_offset()) + i * leaf_rows;
-      const T maximum = corners[static_cast<std::size_t>(Corner::maximum) * d + i],
-              minimum = corners[static_cast<std::size_t>(Corner::minimum) * d + i];
+      const T maximum = zone_map[static_cast<std::size_t>(Extreme::maximum) * d + i],
+              minimum = zone_map[static_cast<std::size_t>(Extreme::minimum) * d + i];
       Flag has_maximum = 0, has_minimum = 0;
       for (std::uint64_t r = 0; r < num_rows; ++r) {
         good &= Flag{column[r] >= minimum} & Flag{column[r] <= maximum};
@@ -113,7 +113,7 @@ class LeafReader {
     }
     if (good == 0)
       fail(leaf, layout_.values_offset(),
-           "values of which the leaf's corners are not the smallest and largest");
+           "values of which the leaf's zone map is not the minimum and maximum");
   }
 
   // The next id that is given to a row must be that of no other.
@@ -137,7 +137,7 @@ class LeafReader {
     bool good = true;
     for (std::size_t first = 0; first < num_rows; first += kOrdersAtOnce) {
       const std::size_t count = std::min(num_rows - first, kOrdersAtOnce);
-      orders_of_rows(*snapshot_.partitioner, values + first, block_rows(), {orders, count});
+      orders_of_rows(*snapshot_.partitioner, values + first, leaf_rows(), {orders, count});
       if (first == 0) first_rows_[leaf] = {orders[0], ids[0]};
       for (std::size_t r = 0; r < count; ++r) {
         const RowPlace here{orders[r], ids[first + r]};
@@ -151,32 +151,32 @@ class LeafReader {
 
   // Engines infer from the minima and maxima of the whole index that no score overflows.
   template <typename T>
-  void check_corners(std::uint64_t leaf, const std::byte* payload) const {
+  void check_zone_map(std::uint64_t leaf, const std::byte* payload) const {
     const std::size_t d = manifest_.attributes.size();
-    const T* corners = reinterpret_cast<const T*>(payload + layout_.corners_offset());
+    const T* zone_map = reinterpret_cast<const T*>(payload + layout_.zone_map_offset());
     bool good = true;
-    for (std::size_t i = 0; i < kNumCorners * d; ++i) {
+    for (std::size_t i = 0; i < kZoneVectors * d; ++i) {
       const AttributeStats& stats = manifest_.stats[i % d];
-      good &= corners[i] >= stats.minimum && corners[i] <= stats.maximum;
+      good &= zone_map[i] >= stats.minimum && zone_map[i] <= stats.maximum;
     }
-    if (!good) fail(leaf, layout_.corners_offset(), "a corner outside of its attribute's range");
+    if (!good) fail(leaf, layout_.zone_map_offset(), "a zone map outside of its attribute's range");
   }
 
   // Leaves stand in order of their partitions, as many for each as the partition says.
   void take_headers() {
-    std::uint64_t num_tuples = 0, leaf = 0;
+    std::uint64_t num_rows = 0, leaf = 0;
     for (const std::uint32_t p : snapshot_.partitioner->order()) {
       for (const std::uint64_t end = leaf + leaves_of_partition_[p]; leaf < end; ++leaf) {
         const LeafRecord& record = records_[leaf];
         if (record.partition != p) fail(leaf, 0, "a leaf in the wrong partition");
-        snapshot_.blocks->leaf(leaf) = {record.num_rows, record.partition, record.min_id, 0};
-        num_tuples += record.num_rows;
+        snapshot_.arena->leaf(leaf) = {record.num_rows, record.partition, record.min_id, 0};
+        num_rows += record.num_rows;
       }
     }
-    if (num_tuples != manifest_.num_tuples)
+    if (num_rows != manifest_.num_rows)
       throw_damaged(file_.path(), 0,
-                    "the leaves hold " + std::to_string(num_tuples) + " tuples; the manifest says " +
-                        std::to_string(manifest_.num_tuples));
+                    "the leaves hold " + std::to_string(num_rows) + " rows; the manifest says " +
+                        std::to_string(manifest_.num_rows));
   }
 
   void check_partitions() const {
@@ -202,8 +202,8 @@ class LeafReader {
       const AttributeStats& stats = manifest_.stats[i];
       double lowest = stats.maximum, highest = stats.minimum;
       for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves; ++leaf) {
-        lowest = std::min(lowest, static_cast<double>(snapshot_.corner<T>(leaf, Corner::minimum)[i]));
-        highest = std::max(highest, static_cast<double>(snapshot_.corner<T>(leaf, Corner::maximum)[i]));
+        lowest = std::min(lowest, static_cast<double>(snapshot_.zone_vector<T>(leaf, Extreme::minimum)[i]));
+        highest = std::max(highest, static_cast<double>(snapshot_.zone_vector<T>(leaf, Extreme::maximum)[i]));
       }
       if (lowest != stats.minimum || highest != stats.maximum)
         throw_damaged(file_.path(), 0,
@@ -212,18 +212,18 @@ class LeafReader {
     });
   }
 
-  // A partition that is cut further is cut where its rows are, which must be between the cuts that made it. Corners are
+  // A partition that is cut further is cut where its rows are, which must be between the cuts that made it. ZoneMap are
   // values: where both of them belong, all rows of the leaf do.
   template <typename T>
-  void check_later_cuts() const {
+  void check_late_splits() const {
     const Partitioner& partitioner = *snapshot_.partitioner;
-    if (partitioner.later_cuts().empty()) return;
+    if (partitioner.late_splits().empty()) return;
     const std::vector<std::uint32_t> origins = partitioner.origins();
     tbb::parallel_for(std::uint64_t{0}, manifest_.num_leaves, [&](std::uint64_t leaf) {
       const std::uint32_t partition = records_[leaf].partition;
-      for (const Corner which : {Corner::minimum, Corner::maximum}) {
-        const T* corner = snapshot_.corner<T>(leaf, which);
-        const auto value = [corner](std::size_t i) { return static_cast<double>(corner[i]); };
+      for (const Extreme which : {Extreme::minimum, Extreme::maximum}) {
+        const T* zone_vector = snapshot_.zone_vector<T>(leaf, which);
+        const auto value = [zone_vector](std::size_t i) { return static_cast<double>(zone_vector[i]); };
         if (partitioner.later_partition(origins[partition], value) != partition)
           fail(leaf, layout_.values_offset(), "rows on the wrong side of a later cut");
       }
@@ -232,12 +232,12 @@ class LeafReader {
 
   std::vector<std::uint64_t> label_bytes() const {
     std::vector<std::uint64_t> bytes(manifest_.num_leaves);
-    std::uint64_t offset = kFirstBlockOffset;
+    std::uint64_t offset = kFirstFrameOffset;
     for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves; ++leaf) {
       const LeafRecord& record = records_[leaf];
       if (record.labels_offset != offset || record.label_bytes > std::numeric_limits<std::uint32_t>::max())
         fail(leaf, offsetof(LeafRecord, labels_offset), "a leaf with the wrong place for its labels");
-      offset += aligned(sizeof(BlockHeader) + manifest_.block_shape().label_end_bytes() + record.label_bytes);
+      offset += aligned(sizeof(FrameHeader) + manifest_.leaf_shape().label_end_bytes() + record.label_bytes);
       bytes[leaf] = record.label_bytes;
     }
     return bytes;
@@ -246,7 +246,7 @@ class LeafReader {
   const Manifest& manifest_;
   const std::span<const std::uint32_t> leaves_of_partition_;
   const LeafLayout layout_;
-  BlockFileReader& file_;
+  FrameFileReader& file_;
   Snapshot& snapshot_;
   PageBuffer<LeafRecord> records_;
   PageBuffer<RowPlace> first_rows_, last_rows_;  // of each leaf
@@ -254,28 +254,28 @@ class LeafReader {
 
 }  // namespace
 
-void write_leaves(const Snapshot& s, const std::vector<std::uint64_t>& label_offsets, BlockFileWriter& file) {
-  const LeafLayout layout(s.block_shape());
+void write_leaves(const Snapshot& s, const std::vector<std::uint64_t>& label_offsets, FrameFileWriter& file) {
+  const LeafLayout layout(s.leaf_shape());
   const std::vector<std::uint32_t>& leaves = s.order().leaves;
-  const Blocks& blocks = *s.blocks;
-  file.write(leaf_places(layout), [&](std::uint64_t number, std::byte* payload) {
+  const SlotArena& arena = *s.arena;
+  file.write(leaf_extents(layout), [&](std::uint64_t number, std::byte* payload) {
     const std::uint32_t leaf = leaves[number];
     const LeafHeader& header = s.leaf(leaf);
     LeafRecord record{header.num_rows, header.partition, header.min_id};
     if (s.has_labels) {
       record.labels_offset = label_offsets[number];
-      record.label_bytes = blocks.labels(leaf).size() - blocks.shape().label_end_bytes();
+      record.label_bytes = arena.labels(leaf).size() - arena.shape().label_end_bytes();
     }
     std::memcpy(payload, &record, sizeof record);
-    std::memcpy(payload + layout.corners_offset(), blocks.corners(leaf), layout.corner_bytes);
-    std::memcpy(payload + layout.values_offset(), blocks.values(leaf), layout.value_bytes);
+    std::memcpy(payload + layout.zone_map_offset(), arena.zone_map(leaf), layout.zone_vector_bytes);
+    std::memcpy(payload + layout.values_offset(), arena.values(leaf), layout.value_bytes);
     std::memcpy(payload + layout.ids_offset(), s.leaf_ids(leaf), layout.id_bytes);
   });
 }
 
 std::vector<std::uint64_t> read_leaves(const Manifest& manifest,
                                        std::span<const std::uint32_t> leaves_of_partition,
-                                       BlockFileReader& file, Snapshot& snapshot) {
+                                       FrameFileReader& file, Snapshot& snapshot) {
   return LeafReader(manifest, leaves_of_partition, file, snapshot).run();
 }
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "culmen/error.h"
-#include "index/node_corners.h"
+#include "index/node_zone_map.h"
 #include "index/storage/format.h"
 #include "index/storage/manifest.h"
 #include "index/storage/snapshot_files.h"
@@ -28,20 +28,20 @@ std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manife
   check_stats(manifest, directory.path_of(manifest_name(manifest.snapshot.number)));
   // All are opened before the first is read: from here on a new save may remove them.
   const auto open = [&](FileKind kind) {
-    return BlockFileReader(directory, kind, manifest.snapshot, manifest.file(kind));
+    return FrameFileReader(directory, kind, manifest.snapshot, manifest.file(kind));
   };
-  BlockFileReader partitions = open(FileKind::partitions), leaves = open(FileKind::leaves),
+  FrameFileReader partitions = open(FileKind::partitions), leaves = open(FileKind::leaves),
                   nodes = open(FileKind::nodes);
-  std::optional<BlockFileReader> labels;
+  std::optional<FrameFileReader> labels;
   if (manifest.has_labels)
     labels.emplace(directory, FileKind::labels, manifest.snapshot, manifest.file(FileKind::labels));
-  auto snapshot = std::make_shared<Snapshot>(manifest.facts());
+  auto snapshot = std::make_shared<Snapshot>(manifest.metadata());
   const std::vector<std::uint32_t> leaves_of_partition = read_partitions(manifest, partitions, *snapshot);
   const std::vector<std::uint64_t> label_bytes =
       read_leaves(manifest, leaves_of_partition, leaves, *snapshot);
   if (labels) read_labels(manifest, label_bytes, *labels, *snapshot);
   read_nodes(manifest, nodes, *snapshot);
-  write_node_corners(*snapshot);
+  write_node_zone_maps(*snapshot);
   return snapshot;
 }
 

@@ -8,7 +8,7 @@ std::uint64_t checksum_of(const LogHeader& header) {
   return checksum_of(std::as_bytes(std::span(&header, 1)).subspan(sizeof header.checksum));
 }
 
-std::uint64_t checksum_of(const FrameHeader& header, std::uint64_t seed) {
+std::uint64_t checksum_of(const LogFrameHeader& header, std::uint64_t seed) {
   return checksum_of(std::as_bytes(std::span(&header, 1)).subspan(sizeof header.checksum), seed);
 }
 

@@ -39,25 +39,25 @@ struct LogHeader {
 };
 static_assert(sizeof(LogHeader) == kSectorBytes);
 
-enum class FrameKind : std::uint16_t { batch = 1, seal = 2 };
-inline constexpr std::uint32_t kFrameMagic = 0x4d524643;  // "CFRM"
+enum class LogFrameKind : std::uint16_t { batch = 1, seal = 2 };
+inline constexpr std::uint32_t kLogFrameMagic = 0x4d524643;  // "CFRM"
 
 // In front of each body. A frame ends with zeros up to a whole sector; its last checksum covers them.
 //
 // Both checksums are seeded by the log's uuid: whatever bytes somebody puts into a body, none of them makes a
 // frame. A copy of one of this log does, but what that says was durable still is.
-struct FrameHeader {
-  std::uint64_t checksum = 0;         //  0  of the rest of this header
-  std::uint32_t magic = kFrameMagic;  //  8
-  FrameKind kind = FrameKind::batch;  // 12
-  std::uint16_t reserved = 0;         // 14
-  std::uint64_t version = 0;          // 16  that a batch makes; of a seal, the last one
-  std::uint64_t body_bytes = 0;       // 24
-  std::uint64_t body_checksum = 0;    // 32  of the body and the zeros behind it
-  std::uint64_t previous = 0;         // 40  checksum of the header before this one, be it the log's own
-  std::uint64_t durable_through = 0;  // 48  the highest version that was durable when this was written
+struct LogFrameHeader {
+  std::uint64_t checksum = 0;               //  0  of the rest of this header
+  std::uint32_t magic = kLogFrameMagic;     //  8
+  LogFrameKind kind = LogFrameKind::batch;  // 12
+  std::uint16_t reserved = 0;               // 14
+  std::uint64_t version = 0;                // 16  that a batch makes; of a seal, the last one
+  std::uint64_t body_bytes = 0;             // 24
+  std::uint64_t body_checksum = 0;          // 32  of the body and the zeros behind it
+  std::uint64_t previous = 0;               // 40  checksum of the header before this one, be it the log's own
+  std::uint64_t durable_through = 0;        // 48  the highest version that was durable when this was written
 };
-static_assert(sizeof(FrameHeader) == 56);
+static_assert(sizeof(LogFrameHeader) == 56);
 
 // Body of a seal: no frame follows, the log that does is this one.
 struct SealBody {
@@ -76,7 +76,7 @@ struct LogPosition {
 };
 
 std::uint64_t checksum_of(const LogHeader& header);
-std::uint64_t checksum_of(const FrameHeader& header, std::uint64_t seed);
+std::uint64_t checksum_of(const LogFrameHeader& header, std::uint64_t seed);
 std::uint64_t frame_seed(const Uuid& uuid);
 
 }  // namespace culmen::storage

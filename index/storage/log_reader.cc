@@ -30,8 +30,8 @@ bool is_zero(std::span<const std::byte> bytes) {
   return bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
-bool is_good(const FrameHeader& header, std::uint64_t seed) {
-  return header.magic == kFrameMagic && header.checksum == checksum_of(header, seed);
+bool is_good(const LogFrameHeader& header, std::uint64_t seed) {
+  return header.magic == kLogFrameMagic && header.checksum == checksum_of(header, seed);
 }
 
 }  // namespace
@@ -109,13 +109,13 @@ std::span<const std::byte> LogReader::window(std::uint64_t offset, std::uint64_t
   return std::span<const std::byte>(window_).subspan(offset - window_offset_, bytes);
 }
 
-std::optional<FrameHeader> LogReader::header_at(std::uint64_t offset) {
-  if (file_->size() - offset < sizeof(FrameHeader)) return std::nullopt;
-  const auto header = copied_from<FrameHeader>(window(offset, sizeof(FrameHeader)));
+std::optional<LogFrameHeader> LogReader::header_at(std::uint64_t offset) {
+  if (file_->size() - offset < sizeof(LogFrameHeader)) return std::nullopt;
+  const auto header = copied_from<LogFrameHeader>(window(offset, sizeof(LogFrameHeader)));
   return is_good(header, seed_) ? std::optional(header) : std::nullopt;
 }
 
-std::optional<std::span<const std::byte>> LogReader::rest_of(const FrameHeader& header) {
+std::optional<std::span<const std::byte>> LogReader::rest_of(const LogFrameHeader& header) {
   const std::uint64_t start = end_.offset + sizeof header;
   if (header.body_bytes > file_->size() - start) return std::nullopt;
   const std::uint64_t bytes = whole_sectors(sizeof header + header.body_bytes) - sizeof header;
@@ -129,22 +129,22 @@ std::optional<std::span<const std::byte>> LogReader::rest_of(const FrameHeader& 
 
 std::optional<LogReader::Batch> LogReader::next() {
   if (successor_ || end_.offset == file_->size()) return std::nullopt;
-  const std::optional<FrameHeader> header = header_at(end_.offset);
+  const std::optional<LogFrameHeader> header = header_at(end_.offset);
   const auto rest = header && header->previous == end_.chain ? rest_of(*header) : std::nullopt;
   if (!rest) {
     require_torn();
     return std::nullopt;
   }
   const auto body = rest->first(header->body_bytes);
-  const LogPosition behind{end_.offset + sizeof(FrameHeader) + rest->size(), header->checksum,
+  const LogPosition behind{end_.offset + sizeof(LogFrameHeader) + rest->size(), header->checksum,
                            header->version};
-  if (header->kind == FrameKind::seal && header->version == end_.version) {
+  if (header->kind == LogFrameKind::seal && header->version == end_.version) {
     const LogName successor = sealed_successor(body);
     advance_to(behind);
     successor_ = successor;
     return std::nullopt;
   }
-  if (header->kind != FrameKind::batch || header->version != end_.version + 1 ||
+  if (header->kind != LogFrameKind::batch || header->version != end_.version + 1 ||
       header->version > kMaxVersion)
     throw_damaged_here("this frame does not follow from the one before");
   advance_to(behind);
@@ -180,7 +180,7 @@ void LogReader::require_torn() {
     const std::uint64_t sector_end = std::min(offset + kSectorBytes, file_->size());
     if (is_zero(window(offset, sector_end - offset))) continue;
     torn_bytes_ = sector_end - end_.offset;
-    const std::optional<FrameHeader> later = header_at(offset);
+    const std::optional<LogFrameHeader> later = header_at(offset);
     if (later && later->durable_through > end_.version)
       throw_damaged_here("a frame is damaged that was durable, says the one at byte " +
                          std::to_string(offset));
@@ -192,8 +192,8 @@ std::optional<LogOrigin> read_log_origin(const Directory& directory, std::uint64
   const std::optional<LogHeader> header = whole_header(*file);
   if (!header || header->number != number) return std::nullopt;
   LogOrigin origin{header->previous, header->version, false};
-  if (file->size() >= sizeof(LogHeader) + sizeof(FrameHeader)) {
-    FrameHeader frame;
+  if (file->size() >= sizeof(LogHeader) + sizeof(LogFrameHeader)) {
+    LogFrameHeader frame;
     file->read(sizeof(LogHeader), std::as_writable_bytes(std::span(&frame, 1)));
     origin.has_frames = is_good(frame, frame_seed(header->uuid));
   }

@@ -63,9 +63,9 @@ class LogReader {
  private:
   void check_header(std::uint64_t version);
   std::span<const std::byte> window(std::uint64_t offset, std::uint64_t bytes);
-  std::optional<FrameHeader> header_at(std::uint64_t offset);
+  std::optional<LogFrameHeader> header_at(std::uint64_t offset);
   // The rest of the frame at the end of the chain, or nothing if it is not whole.
-  std::optional<std::span<const std::byte>> rest_of(const FrameHeader& header);
+  std::optional<std::span<const std::byte>> rest_of(const LogFrameHeader& header);
   void advance_to(const LogPosition& position);
   LogName sealed_successor(std::span<const std::byte> body) const;
   void require_torn();

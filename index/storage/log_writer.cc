@@ -89,13 +89,13 @@ std::uint64_t LogWriter::room_behind(std::uint64_t frame_bytes) const {
   return whole_sectors(std::min(end / 2, kMaxReservedBytes));
 }
 
-void LogWriter::add_frame(FrameKind kind, std::uint64_t version, std::span<const std::byte> body) {
+void LogWriter::add_frame(LogFrameKind kind, std::uint64_t version, std::span<const std::byte> body) {
   const std::size_t start = frames_.size();
-  frames_.resize(start + whole_sectors(sizeof(FrameHeader) + body.size()));
-  const auto rest = std::span(frames_).subspan(start + sizeof(FrameHeader));
+  frames_.resize(start + whole_sectors(sizeof(LogFrameHeader) + body.size()));
+  const auto rest = std::span(frames_).subspan(start + sizeof(LogFrameHeader));
   if (!body.empty()) std::memcpy(rest.data(), body.data(), body.size());
   const std::uint64_t seed = frame_seed(name_.uuid);
-  FrameHeader header;
+  LogFrameHeader header;
   header.kind = kind;
   header.version = version;
   header.body_bytes = body.size();
@@ -131,13 +131,13 @@ void LogWriter::cut_off(std::uint64_t offset) {
 
 void LogWriter::append(std::span<const LogRecord> group) {
   std::uint64_t bytes = 0;
-  for (const LogRecord& record : group) bytes += whole_sectors(sizeof(FrameHeader) + record.body.size());
+  for (const LogRecord& record : group) bytes += whole_sectors(sizeof(LogFrameHeader) + record.body.size());
   require_sound();
   const std::uint64_t room_bytes = room_behind(bytes);
   frames_.reserve(bytes + room_bytes);  // from here on there is no want of memory
   for (const LogRecord& record : group) {
     CULMEN_ASSERT(record.version == end_.version + 1);
-    add_frame(FrameKind::batch, record.version, record.body);
+    add_frame(LogFrameKind::batch, record.version, record.body);
   }
   write_frames(room_bytes);
 }
@@ -162,7 +162,7 @@ void LogWriter::seal(const LogName& next) {
   require_sound();
   const SealBody body{next.number, next.uuid};
   frames_.reserve(kSectorBytes);
-  add_frame(FrameKind::seal, end_.version, std::as_bytes(std::span(&body, 1)));
+  add_frame(LogFrameKind::seal, end_.version, std::as_bytes(std::span(&body, 1)));
   write_frames(0);
   sync();
 }

@@ -50,7 +50,7 @@ class LogWriter {
             std::uint64_t file_bytes);
 
   std::uint64_t room_behind(std::uint64_t frame_bytes) const;
-  void add_frame(FrameKind kind, std::uint64_t version, std::span<const std::byte> body);
+  void add_frame(LogFrameKind kind, std::uint64_t version, std::span<const std::byte> body);
   void write_frames(std::uint64_t room_bytes);
   void sync_file();
   // After a failed call: whoever reads the log next must not take for written what was reported as failed.

@@ -26,7 +26,7 @@ constexpr std::size_t kMaxDepth = 4;
 // Values in the JSON text; each costs many times its bytes in memory once it is parsed.
 constexpr std::size_t kMaxValues = 10'000;
 constexpr std::uint64_t kMaxLeaves = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint64_t kMaxTuples = kMaxLeaves * kMaxBlockRows;
+constexpr std::uint64_t kMaxRows = kMaxLeaves * kMaxLeafRows;
 constexpr int kMaxUnitExponent = 1000;
 constexpr std::uint64_t kMaxRoundedValues = std::uint64_t{1} << 62;
 
@@ -237,7 +237,7 @@ void parse_attribute(const Members& members, Manifest& manifest) {
 
 // Of the next level behind those that the manifest has.
 std::uint64_t offset_of_level(const Manifest& manifest) {
-  return fixed_place(manifest.num_nodes(), node_bytes_of(manifest.layout), 0).offset;
+  return fixed_extent(manifest.num_nodes(), node_bytes_of(manifest.layout), 0).offset;
 }
 
 std::string levels_text(const Manifest& manifest) {
@@ -364,7 +364,7 @@ std::uint64_t Manifest::file_bytes() const {
 
 Manifest describe(const Snapshot& snapshot) {
   Manifest manifest;
-  manifest.facts() = snapshot.facts();
+  manifest.metadata() = snapshot.metadata();
   manifest.rounded_values =
       std::min(manifest.rounded_values, kMaxRoundedValues);  // a log may claim any number
   manifest.num_leaves = snapshot.num_leaves;
@@ -384,7 +384,6 @@ std::string to_text(const Manifest& manifest) {
     for (std::size_t i = 0; i < manifest.attributes.size(); ++i)
       attributes.push_back(attribute_text(manifest, i));
     return object_text({{"attributes", array_text(attributes, 1)},
-                        {"block_rows", number(manifest.block_rows)},
                         {"byte_order", quoted("little")},
                         {"exact_sums", boolean(manifest.exact_sums)},
                         {"fan_out", number(kFanOut)},
@@ -394,14 +393,15 @@ std::string to_text(const Manifest& manifest) {
                         {"format_version", number(kFormatVersion)},
                         {"index_uuid", quoted(hex_of(manifest.index_uuid))},
                         {"labels", boolean(manifest.has_labels)},
+                        {"leaf_rows", number(manifest.leaf_rows)},
                         {"leaves", number(manifest.num_leaves)},
                         {"levels", levels_text(manifest)},
                         {"log", log_text(manifest.log)},
                         {"next_id", number(manifest.next_id)},
                         {"partitioning", partitioning_text(manifest)},
                         {"rounded_values", number(manifest.rounded_values)},
+                        {"rows", number(manifest.num_rows)},
                         {"snapshot", number(manifest.snapshot.number)},
-                        {"tuples", number(manifest.num_tuples)},
                         {"uuid", quoted(hex_of(manifest.snapshot.uuid))},
                         {"value_type", quoted(kValueTypes, manifest.value_type)},
                         {"version", number(manifest.version)}},
@@ -433,15 +433,15 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
   manifest.has_labels = all.boolean("labels");
   manifest.exact_sums = all.boolean("exact_sums");
   manifest.layout = BoundLayout(manifest.num_attributes());
-  manifest.block_rows = static_cast<int>(all.integer("block_rows", 16, kMaxBlockRows));
-  if (manifest.block_rows % 16 != 0) all.fail_on("block_rows", "is not a multiple of 16");
+  manifest.leaf_rows = static_cast<int>(all.integer("leaf_rows", 16, kMaxLeafRows));
+  if (manifest.leaf_rows % 16 != 0) all.fail_on("leaf_rows", "is not a multiple of 16");
   all.integer("fan_out", kFanOut, kFanOut);
-  manifest.num_tuples = all.count("tuples", kMaxTuples);
+  manifest.num_rows = all.count("rows", kMaxRows);
   manifest.rounded_values = all.count("rounded_values", kMaxRoundedValues);
   manifest.num_leaves = all.count("leaves", kMaxLeaves);
-  if (manifest.num_tuples < manifest.num_leaves ||
-      manifest.num_tuples > manifest.num_leaves * manifest.block_shape().block_rows)
-    all.fail_on("tuples", "are not as many as its leaves can hold");
+  if (manifest.num_rows < manifest.num_leaves ||
+      manifest.num_rows > manifest.num_leaves * manifest.leaf_shape().leaf_rows)
+    all.fail_on("rows", "are not as many as its leaves can hold");
   parse_levels(all, path, manifest);
   parse_partitioning(all.object("partitioning"), manifest);
   parse_files(all.array("files", kFileKinds.size()), path, manifest);

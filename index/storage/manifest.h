@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "index/snapshot.h"
-#include "index/storage/block_file.h"
+#include "index/storage/frame_file.h"
 #include "index/storage/log_reader.h"
 
 namespace culmen::storage {
@@ -16,8 +16,8 @@ namespace culmen::storage {
 // Names and a few numbers per attribute: more than this is not a manifest of ours.
 inline constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{16} << 20;
 
-// The facts are all but the partitioner, which is in a file of its own; here is what it is made from.
-struct Manifest : IndexFacts {
+// The metadata are all but the partitioner, which is in a file of its own; here is what it is made from.
+struct Manifest : IndexMetadata {
   SnapshotName snapshot;
   LogName log;  // the first one after the snapshot
 

@@ -37,28 +37,28 @@ std::uint16_t level_of(std::uint64_t node, const std::vector<std::uint64_t>& sta
   return level;
 }
 
-PlaceOf node_places(std::uint64_t node_bytes, const std::vector<std::uint64_t>& starts) {
+ExtentOf node_extents(std::uint64_t node_bytes, const std::vector<std::uint64_t>& starts) {
   return [node_bytes, &starts](std::uint64_t node) {
-    return fixed_place(node, node_bytes, level_of(node, starts));
+    return fixed_extent(node, node_bytes, level_of(node, starts));
   };
 }
 
 class NodeReader {
  public:
-  NodeReader(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot)
+  NodeReader(const Manifest& manifest, FrameFileReader& file, Snapshot& snapshot)
       : manifest_(manifest), starts_(level_starts(manifest.level_nodes)), file_(file), snapshot_(snapshot) {}
 
   void run() {
-    const std::uint64_t node_bytes = snapshot_.blocks->node_bytes();
-    const PlaceOf places = node_places(node_bytes, starts_);
-    file_.require_end(places(manifest_.num_nodes()).offset);
+    const std::uint64_t node_bytes = snapshot_.arena->node_bytes();
+    const ExtentOf extents = node_extents(node_bytes, starts_);
+    file_.require_end(extents(manifest_.num_nodes()).offset);
     file_.read_file_header(manifest_.num_nodes());
     snapshot_.num_nodes = snapshot_.node_slots = manifest_.num_nodes();
     snapshot_.height = static_cast<int>(manifest_.level_nodes.size());
     if (snapshot_.height > 0) snapshot_.root = static_cast<std::uint32_t>(manifest_.num_nodes() - 1);
-    file_.read(0, manifest_.num_nodes(), places, [&](std::uint64_t node, const std::byte* payload) {
-      std::memcpy(snapshot_.blocks->mutable_node(node).bytes, payload, node_bytes);
-      snapshot_.blocks->mutable_node(node).header().version = 0;
+    file_.read(0, manifest_.num_nodes(), extents, [&](std::uint64_t node, const std::byte* payload) {
+      std::memcpy(snapshot_.arena->mutable_node(node).bytes, payload, node_bytes);
+      snapshot_.arena->mutable_node(node).header().version = 0;
       check_node(node);
     });
     file_.check_digest();
@@ -72,8 +72,8 @@ class NodeReader {
 
  private:
   [[noreturn]] void fail(std::uint64_t node, const std::string& what) const {
-    const std::uint64_t node_bytes = snapshot_.blocks->node_bytes();
-    throw_damaged(file_.path(), fixed_place(node, node_bytes, 0).offset + sizeof(BlockHeader), what);
+    const std::uint64_t node_bytes = snapshot_.arena->node_bytes();
+    throw_damaged(file_.path(), fixed_extent(node, node_bytes, 0).offset + sizeof(FrameHeader), what);
   }
 
   void check_node(std::uint64_t node) const {
@@ -130,8 +130,8 @@ class NodeReader {
     const auto i = static_cast<std::size_t>(attribute);
     if (level == 1) {
       const BoundUnit& unit = snapshot_.units[i];
-      return {unit.to_units(static_cast<double>(snapshot_.corner<T>(child, Corner::minimum)[i])),
-              unit.to_units(static_cast<double>(snapshot_.corner<T>(child, Corner::maximum)[i]))};
+      return {unit.to_units(static_cast<double>(snapshot_.zone_vector<T>(child, Extreme::minimum)[i])),
+              unit.to_units(static_cast<double>(snapshot_.zone_vector<T>(child, Extreme::maximum)[i]))};
     }
     const NodeRef below = snapshot_.node(child);
     const std::uint32_t num_children = below.header().num_children;
@@ -141,15 +141,15 @@ class NodeReader {
 
   const Manifest& manifest_;
   const std::vector<std::uint64_t> starts_;
-  BlockFileReader& file_;
+  FrameFileReader& file_;
   Snapshot& snapshot_;
 };
 
 }  // namespace
 
 // Nodes are numbered in the order of the tree here, wherever they stand in memory.
-void write_nodes(const Snapshot& s, BlockFileWriter& file) {
-  const std::size_t node_bytes = s.blocks->node_bytes();
+void write_nodes(const Snapshot& s, FrameFileWriter& file) {
+  const std::size_t node_bytes = s.arena->node_bytes();
   const std::vector<std::uint64_t> starts = level_starts(describe(s).level_nodes);
   const std::vector<std::uint32_t>& nodes = s.order().nodes;
   std::vector<std::uint32_t> first_child(nodes.size());  // on level 1 a leaf, above a node
@@ -159,7 +159,7 @@ void write_nodes(const Snapshot& s, BlockFileWriter& file) {
     first_child[number] = next;
     next += s.node(nodes[number]).header().num_children;
   }
-  file.write(node_places(node_bytes, starts), [&](std::uint64_t number, std::byte* payload) {
+  file.write(node_extents(node_bytes, starts), [&](std::uint64_t number, std::byte* payload) {
     std::memcpy(payload, s.node(nodes[number]).bytes, node_bytes);
     const NodeAccess<std::byte> node{payload};
     node.header().version = 0;
@@ -167,7 +167,7 @@ void write_nodes(const Snapshot& s, BlockFileWriter& file) {
   });
 }
 
-void read_nodes(const Manifest& manifest, BlockFileReader& file, Snapshot& snapshot) {
+void read_nodes(const Manifest& manifest, FrameFileReader& file, Snapshot& snapshot) {
   NodeReader(manifest, file, snapshot).run();
 }
 

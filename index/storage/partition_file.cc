@@ -9,19 +9,19 @@
 namespace culmen::storage {
 namespace {
 
-// The one block of this file: minima, maxima [num_attributes], cuts [num_cuts], then later cuts as float64; the number of
+// The one frame of this file: minima, maxima [num_attributes], cuts [num_cuts], then later cuts as float64; the number of
 // leaves of each partition, what partition each later cut cuts, and by which attribute, as uint32; then, of k-d
 // partitions, the own coordinate of each cut as uint8.
 struct PartitionSections {
-  std::uint64_t num_attributes, num_cuts, num_partitions, num_later_cuts, num_own_coordinates;
+  std::uint64_t num_attributes, num_cuts, num_partitions, num_late_splits, num_own_coordinates;
 
-  std::uint64_t num_doubles() const { return 2 * num_attributes + num_cuts + num_later_cuts; }
+  std::uint64_t num_doubles() const { return 2 * num_attributes + num_cuts + num_late_splits; }
   std::uint64_t payload_bytes() const {
-    return num_doubles() * sizeof(double) + (num_partitions + 2 * num_later_cuts) * sizeof(std::uint32_t) +
+    return num_doubles() * sizeof(double) + (num_partitions + 2 * num_late_splits) * sizeof(std::uint32_t) +
            num_own_coordinates;
   }
-  PlaceOf places() const {
-    return [bytes = payload_bytes()](std::uint64_t number) { return fixed_place(number, bytes, 0); };
+  ExtentOf extents() const {
+    return [bytes = payload_bytes()](std::uint64_t number) { return fixed_extent(number, bytes, 0); };
   }
 };
 
@@ -33,7 +33,7 @@ PartitionSections sections_of(const Manifest& manifest) {
 }
 
 Partitioner restore_partitioner(const Manifest& manifest, const double* doubles,
-                                std::span<const LaterCut> later_cuts,
+                                std::span<const LateSplit> late_splits,
                                 std::vector<std::uint8_t> own_coordinates, const std::string& path) {
   const std::size_t d = manifest.attributes.size();
   const double* cuts = doubles + 2 * d;
@@ -41,50 +41,50 @@ Partitioner restore_partitioner(const Manifest& manifest, const double* doubles,
   bool good = std::none_of(cuts, cuts + manifest.num_cuts, [](double cut) { return std::isnan(cut); });
   for (std::size_t i = 0; i < d; ++i)
     good &= std::isfinite(doubles[i]) && std::isfinite(doubles[d + i]) && doubles[i] <= doubles[d + i];
-  if (!good) throw_damaged(path, kFirstBlockOffset, "a partitioner with a range or a cut that is none");
+  if (!good) throw_damaged(path, kFirstFrameOffset, "a partitioner with a range or a cut that is none");
   try {
     return Partitioner::restore(manifest.partitioning, {doubles, doubles + d}, {doubles + d, cuts},
                                 manifest.splits, {cuts, cuts + manifest.num_cuts}, std::move(own_coordinates),
-                                static_cast<std::uint32_t>(manifest.num_partitions - later_cuts.size()))
-        .with(later_cuts);
+                                static_cast<std::uint32_t>(manifest.num_partitions - late_splits.size()))
+        .with(late_splits);
   } catch (const InvalidArgument& error) {
-    throw_damaged(path, kFirstBlockOffset, error.what());
+    throw_damaged(path, kFirstFrameOffset, error.what());
   }
 }
 
 }  // namespace
 
-void write_partitions(const Snapshot& s, BlockFileWriter& file) {
+void write_partitions(const Snapshot& s, FrameFileWriter& file) {
   const Partitioner& p = *s.partitioner;
-  const std::vector<LaterCut>& later = p.later_cuts();
+  const std::vector<LateSplit>& later = p.late_splits();
   const PartitionSections sections{s.attributes.size(), p.cuts().size(), p.num_partitions(), later.size(),
                                    p.own_coordinates().size()};
-  file.write(sections.places(), [&](std::uint64_t, std::byte* payload) {
+  file.write(sections.extents(), [&](std::uint64_t, std::byte* payload) {
     auto* doubles = reinterpret_cast<double*>(payload);
     doubles = std::copy(p.minimum().begin(), p.minimum().end(), doubles);
     doubles = std::copy(p.maximum().begin(), p.maximum().end(), doubles);
     doubles = std::copy(p.cuts().begin(), p.cuts().end(), doubles);
-    for (const LaterCut& cut : later) *doubles++ = cut.cut;
+    for (const LateSplit& cut : later) *doubles++ = cut.cut;
     auto* words = reinterpret_cast<std::uint32_t*>(doubles);
     for (const PartitionRange& range : s.order().partitions) *words++ = range.num_leaves;
-    for (const LaterCut& cut : later) *words++ = cut.partition;
-    for (const LaterCut& cut : later) *words++ = cut.attribute;
+    for (const LateSplit& cut : later) *words++ = cut.partition;
+    for (const LateSplit& cut : later) *words++ = cut.attribute;
     std::ranges::copy(p.own_coordinates(), reinterpret_cast<std::uint8_t*>(words));
   });
 }
 
-std::vector<std::uint32_t> read_partitions(const Manifest& manifest, BlockFileReader& file,
+std::vector<std::uint32_t> read_partitions(const Manifest& manifest, FrameFileReader& file,
                                            Snapshot& snapshot) {
   const PartitionSections sections = sections_of(manifest);
-  file.require_end(sections.places()(1).offset);
+  file.require_end(sections.extents()(1).offset);
   file.read_file_header(1);
   std::vector<std::uint32_t> num_leaves(manifest.num_partitions);
-  file.read(0, 1, sections.places(), [&](std::uint64_t, const std::byte* payload) {
+  file.read(0, 1, sections.extents(), [&](std::uint64_t, const std::byte* payload) {
     const auto* doubles = reinterpret_cast<const double*>(payload);
     const auto* words = reinterpret_cast<const std::uint32_t*>(doubles + sections.num_doubles());
     std::copy_n(words, num_leaves.size(), num_leaves.begin());
     words += num_leaves.size();
-    std::vector<LaterCut> later(sections.num_later_cuts);
+    std::vector<LateSplit> later(sections.num_late_splits);
     for (std::size_t i = 0; i < later.size(); ++i)
       later[i] = {words[i], words[later.size() + i], (doubles + sections.num_doubles() - later.size())[i]};
     const auto* own = reinterpret_cast<const std::uint8_t*>(words + 2 * later.size());
@@ -92,7 +92,7 @@ std::vector<std::uint32_t> read_partitions(const Manifest& manifest, BlockFileRe
         manifest, doubles, later, {own, own + sections.num_own_coordinates}, file.path()));
   });
   if (std::accumulate(num_leaves.begin(), num_leaves.end(), std::uint64_t{0}) != manifest.num_leaves)
-    throw_damaged(file.path(), kFirstBlockOffset, "the partitions do not add up to the leaves");
+    throw_damaged(file.path(), kFirstFrameOffset, "the partitions do not add up to the leaves");
   file.check_digest();
   return num_leaves;
 }

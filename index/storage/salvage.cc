@@ -21,18 +21,18 @@ class DroppedLines {
   DroppedLines(std::vector<std::string>& lines, std::string kind) : lines_(lines), kind_(std::move(kind)) {}
 
   void add(const std::string& line) {
-    if (num_lines_++ < kMostLines) lines_.push_back(line);
+    if (num_lines_++ < kMaxLines) lines_.push_back(line);
   }
   void add_unnamed(std::uint64_t count) { num_unnamed_ += count; }
 
   // Once, when there are no more.
   void finish() {
-    const std::uint64_t rest = num_lines_ - std::min(num_lines_, kMostLines) + num_unnamed_;
+    const std::uint64_t rest = num_lines_ - std::min(num_lines_, kMaxLines) + num_unnamed_;
     if (rest > 0) lines_.push_back("and " + std::to_string(rest) + " more " + kind_);
   }
 
  private:
-  static constexpr std::uint64_t kMostLines = 10;
+  static constexpr std::uint64_t kMaxLines = 10;
   std::vector<std::string>& lines_;
   const std::string kind_;
   std::uint64_t num_lines_ = 0, num_unnamed_ = 0;
@@ -89,7 +89,7 @@ class RowSalvager {
   RowSalvager(const Directory& directory, Salvage& found)
       : found_(found),
         manifest_(found.manifest),
-        layout_(manifest_.block_shape()),
+        layout_(manifest_.leaf_shape()),
         leaves_(open(directory, FileKind::leaves)),
         labels_(manifest_.has_labels ? open(directory, FileKind::labels) : std::nullopt) {}
 
@@ -104,11 +104,11 @@ class RowSalvager {
   }
 
  private:
-  std::size_t block_rows() const { return manifest_.block_shape().block_rows; }
+  std::size_t leaf_rows() const { return manifest_.leaf_shape().leaf_rows; }
 
-  std::optional<LoneBlockReader> open(const Directory& directory, FileKind kind) {
+  std::optional<LoneFrameReader> open(const Directory& directory, FileKind kind) {
     try {
-      return LoneBlockReader(directory, kind, manifest_.snapshot);
+      return LoneFrameReader(directory, kind, manifest_.snapshot);
     } catch (const Error& error) {
       found_.dropped.emplace_back(error.what());
       return std::nullopt;
@@ -122,43 +122,43 @@ class RowSalvager {
     found_.columns.assign(manifest_.attributes.size(), {});
     if (!leaves_) return;
     const std::string path = leaves_->path();
-    bad_leaves_.emplace(found_.dropped, "blocks of " + path);
-    bad_rows_.emplace(found_.dropped, "blocks of " + path + " with such rows");
-    bad_labels_.emplace(found_.dropped, "blocks of labels");
+    bad_leaves_.emplace(found_.dropped, "frames of " + path);
+    bad_rows_.emplace(found_.dropped, "frames of " + path + " with such rows");
+    bad_labels_.emplace(found_.dropped, "frames of labels");
     for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves;) leaf = take_leaf_at(leaf);
     for (std::optional<DroppedLines>* lines : {&bad_leaves_, &bad_rows_, &bad_labels_}) (*lines)->finish();
   }
 
   // Returns the next leaf that may be there.
   std::uint64_t take_leaf_at(std::uint64_t leaf) {
-    const BlockPlace place = fixed_place(leaf, layout_.payload_bytes(), 0);
+    const FrameExtent extent = fixed_extent(leaf, layout_.payload_bytes(), 0);
     try {
-      const std::byte* payload = leaves_->read(leaf, place);
+      const std::byte* payload = leaves_->read(leaf, extent);
       if (manifest_.value_type == ValueType::float32) {
-        take_leaf<float>(leaf, place, payload);
+        take_leaf<float>(leaf, extent, payload);
       } else {
-        take_leaf<double>(leaf, place, payload);
+        take_leaf<double>(leaf, extent, payload);
       }
       return leaf + 1;
     } catch (const Error& error) {
       bad_leaves_->add(error.what());
     }
-    if (!leaves_->reaches(place.end())) return manifest_.num_leaves;  // one line for all behind the end
-    const std::uint64_t stride = place.end() - place.offset;
-    const std::uint64_t with_data = (leaves_->data_from(place.end()) - kFirstBlockOffset) / stride;
+    if (!leaves_->reaches(extent.end())) return manifest_.num_leaves;  // one line for all behind the end
+    const std::uint64_t stride = extent.end() - extent.offset;
+    const std::uint64_t with_data = (leaves_->data_from(extent.end()) - kFirstFrameOffset) / stride;
     const std::uint64_t next = std::clamp(with_data, leaf + 1, manifest_.num_leaves);
     bad_leaves_->add_unnamed(next - leaf - 1);  // those in a hole need not be read
     return next;
   }
 
   template <typename T>
-  void take_leaf(std::uint64_t leaf, const BlockPlace& place, const std::byte* payload) {
+  void take_leaf(std::uint64_t leaf, const FrameExtent& extent, const std::byte* payload) {
     LeafRecord record;
     std::memcpy(&record, payload, sizeof record);
-    const std::uint64_t leaf_rows = block_rows();
+    const std::uint64_t leaf_rows = manifest_.leaf_shape().leaf_rows;
     if (record.num_rows == 0 || record.num_rows > leaf_rows)
-      throw_damaged(leaves_->path(), place.offset, "a leaf of " + std::to_string(record.num_rows) + " rows");
-    const std::byte* label_block = manifest_.has_labels ? read_label_block(leaf, record) : nullptr;
+      throw_damaged(leaves_->path(), extent.offset, "a leaf of " + std::to_string(record.num_rows) + " rows");
+    const std::byte* label_frame = manifest_.has_labels ? read_label_frame(leaf, record) : nullptr;
     const T* values = reinterpret_cast<const T*>(payload + layout_.values_offset());
     const std::int64_t* ids = reinterpret_cast<const std::int64_t*>(payload + layout_.ids_offset());
     std::uint64_t num_bad = 0;
@@ -175,10 +175,10 @@ class RowSalvager {
         const auto bytes = std::as_bytes(std::span(values + i * leaf_rows + row, 1));
         found_.columns[i].insert(found_.columns[i].end(), bytes.begin(), bytes.end());
       }
-      if (manifest_.has_labels) add_label(label_block, row);
+      if (manifest_.has_labels) add_label(label_frame, row);
     }
     if (num_bad > 0)
-      bad_rows_->add(leaves_->path() + ", byte " + std::to_string(place.offset) + ": " +
+      bad_rows_->add(leaves_->path() + ", byte " + std::to_string(extent.offset) + ": " +
                      std::to_string(num_bad) + " rows whose values are not finite or whose ids came before");
   }
 
@@ -198,18 +198,18 @@ class RowSalvager {
   }
 
   // Null, with a line, if it is damaged.
-  const std::byte* read_label_block(std::uint64_t leaf, const LeafRecord& record) {
+  const std::byte* read_label_frame(std::uint64_t leaf, const LeafRecord& record) {
     if (!labels_) return nullptr;
     try {
-      const std::uint64_t end_bytes = manifest_.block_shape().label_end_bytes();
+      const std::uint64_t end_bytes = manifest_.leaf_shape().label_end_bytes();
       if (record.label_bytes > std::numeric_limits<std::uint32_t>::max() ||
           record.labels_offset % kAlignment != 0 || !labels_->reaches(record.labels_offset))
         throw_damaged(labels_->path(), record.labels_offset, "no labels where a leaf says they are");
-      const std::byte* block = labels_->read(leaf, {record.labels_offset, end_bytes + record.label_bytes, 0});
-      if (!label_ends_are_good(reinterpret_cast<const std::uint32_t*>(block), block_rows(),
+      const std::byte* frame = labels_->read(leaf, {record.labels_offset, end_bytes + record.label_bytes, 0});
+      if (!label_ends_are_good(reinterpret_cast<const std::uint32_t*>(frame), leaf_rows(),
                                record.label_bytes))
-        throw_damaged(labels_->path(), record.labels_offset, "labels that overlap or leave their block");
-      return block;
+        throw_damaged(labels_->path(), record.labels_offset, "labels that overlap or leave their frame");
+      return frame;
     } catch (const Error& error) {
       bad_labels_->add(std::string(error.what()) + " (" + std::to_string(record.num_rows) +
                        " rows without their labels)");
@@ -217,10 +217,10 @@ class RowSalvager {
     }
   }
 
-  void add_label(const std::byte* block, std::uint64_t row) {
-    if (block != nullptr) {
-      const auto* ends = reinterpret_cast<const std::uint32_t*>(block);
-      const auto* text = reinterpret_cast<const char*>(ends + block_rows());
+  void add_label(const std::byte* frame, std::uint64_t row) {
+    if (frame != nullptr) {
+      const auto* ends = reinterpret_cast<const std::uint32_t*>(frame);
+      const auto* text = reinterpret_cast<const char*>(ends + leaf_rows());
       found_.label_text.insert(found_.label_text.end(), text + (row == 0 ? 0 : ends[row - 1]),
                                text + ends[row]);
     }
@@ -230,7 +230,7 @@ class RowSalvager {
   Salvage& found_;
   const Manifest& manifest_;
   const LeafLayout layout_;
-  std::optional<LoneBlockReader> leaves_, labels_;
+  std::optional<LoneFrameReader> leaves_, labels_;
   std::optional<DroppedLines> bad_leaves_, bad_rows_, bad_labels_;
   std::vector<std::int64_t> twice_;  // ids that come twice or more, ascending: known after the first pass
   std::vector<char> has_come_;       // whether each of them has

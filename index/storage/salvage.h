@@ -1,4 +1,4 @@
-// Reading what is sound of a damaged index directory. Each block and each frame of the log is taken or left
+// Reading what is sound of a damaged index directory. Each frame and each frame of the log is taken or left
 // by its own checksum; nothing is written.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace culmen::storage {
 
-// The rows of the snapshot whose blocks are sound, and what was left out.
+// The rows of the snapshot whose frames are sound, and what was left out.
 struct Salvage {
   Manifest manifest;
   LogBound bound;                               // of CURRENT; all zero if it is damaged

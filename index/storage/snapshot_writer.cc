@@ -23,7 +23,7 @@ SnapshotWriter::~SnapshotWriter() {
 
 void SnapshotWriter::run(const LogBound& log) {
   const FloatingPointScope floating_point;  // a subnormal number is written as it is
-  write_block_files();
+  write_frame_file();
   write_manifest();
   current_.log = log;
   CurrentSwitch current_switch(directory_, current_);
@@ -37,23 +37,23 @@ void SnapshotWriter::run(const LogBound& log) {
 }
 
 template <typename Write>
-void SnapshotWriter::write_block_file(FileKind kind, std::uint64_t num_blocks, Write&& write) {
-  BlockFileWriter file(directory_, kind, manifest_.snapshot, num_blocks);
+void SnapshotWriter::write_frame_file(FileKind kind, std::uint64_t num_leaves, Write&& write) {
+  FrameFileWriter file(directory_, kind, manifest_.snapshot, num_leaves);
   write(file);
   manifest_.file(kind) = file.finish();
 }
 
-void SnapshotWriter::write_block_files() {
+void SnapshotWriter::write_frame_file() {
   const std::vector<std::uint64_t> offsets = label_offsets(snapshot_);
-  write_block_file(FileKind::leaves, manifest_.num_leaves,
-                   [&](BlockFileWriter& file) { write_leaves(snapshot_, offsets, file); });
-  write_block_file(FileKind::nodes, manifest_.num_nodes(),
-                   [&](BlockFileWriter& file) { write_nodes(snapshot_, file); });
-  write_block_file(FileKind::partitions, 1,
-                   [&](BlockFileWriter& file) { write_partitions(snapshot_, file); });
+  write_frame_file(FileKind::leaves, manifest_.num_leaves,
+                   [&](FrameFileWriter& file) { write_leaves(snapshot_, offsets, file); });
+  write_frame_file(FileKind::nodes, manifest_.num_nodes(),
+                   [&](FrameFileWriter& file) { write_nodes(snapshot_, file); });
+  write_frame_file(FileKind::partitions, 1,
+                   [&](FrameFileWriter& file) { write_partitions(snapshot_, file); });
   if (snapshot_.has_labels)
-    write_block_file(FileKind::labels, manifest_.num_leaves,
-                     [&](BlockFileWriter& file) { write_labels(snapshot_, offsets, file); });
+    write_frame_file(FileKind::labels, manifest_.num_leaves,
+                     [&](FrameFileWriter& file) { write_labels(snapshot_, offsets, file); });
 }
 
 void SnapshotWriter::write_manifest() {

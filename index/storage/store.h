@@ -4,8 +4,8 @@
 //   CURRENT           names the manifest and says how far the last log is known to be whole
 //   MANIFEST-n        what the index is a table of; names, sizes and digests of the files below; the first
 //                     log
-//   SNAP-n-leaves     one block per leaf          SNAP-n-nodes        one block per inner node
-//   SNAP-n-labels     one block per leaf          SNAP-n-partitions   one block
+//   SNAP-n-leaves     one frame per leaf          SNAP-n-nodes        one frame per inner node
+//   SNAP-n-labels     one frame per leaf          SNAP-n-partitions   one frame
 //   WAL-m             batches, in order; sealed where the next log goes on
 //   LOCK              held by the one process that writes
 #pragma once

@@ -86,7 +86,7 @@ std::vector<std::byte> encode(const Change& change) {
   return body;
 }
 
-Change decode(std::span<const std::byte> body, const BlockShape& shape) {
+Change decode(std::span<const std::byte> body, const LeafShape& shape) {
   Header header;
   if (body.size() < sizeof header) throw FormatError("a batch without its header");
   std::memcpy(&header, body.data(), sizeof header);

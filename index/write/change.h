@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "index/blocks.h"
+#include "index/slot_arena.h"
 
 namespace culmen {
 
@@ -46,6 +46,6 @@ std::vector<std::byte> encode(const Change& change);
 
 // Throws FormatError if the bytes are not a change of an index of this shape: lengths that do not add up, or
 // a value that is not finite. That ids are there, or not, and which comes next, ChangeFold finds out.
-Change decode(std::span<const std::byte> body, const BlockShape& shape);
+Change decode(std::span<const std::byte> body, const LeafShape& shape);
 
 }  // namespace culmen

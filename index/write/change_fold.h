@@ -16,7 +16,7 @@ namespace culmen {
 class ChangeFold {
  public:
   // `next_id` and `contains` are those of the index before the first change: which ids it has.
-  ChangeFold(const BlockShape& shape, std::int64_t next_id, std::function<bool(std::int64_t)> contains)
+  ChangeFold(const LeafShape& shape, std::int64_t next_id, std::function<bool(std::int64_t)> contains)
       : shape_(shape), next_id_(next_id), contains_(std::move(contains)) {}
 
   // Throws FormatError if the change does not fit what the index holds by then: an id to remove that is not
@@ -40,7 +40,7 @@ class ChangeFold {
   IdState& state_of(std::int64_t id);
   void require_next_id_above(const Change& change);
 
-  BlockShape shape_;
+  LeafShape shape_;
   std::int64_t next_id_;
   std::function<bool(std::int64_t)> contains_;
   std::vector<Change> changes_;

@@ -14,8 +14,8 @@ class EditedPages {
  public:
   EditedPages(const WorkingTree& tree, const LocatedChange& located) : tree_(tree), located_(located) {}
 
-  // Of a leaf. How full one is after a recut: there is room to grow.
-  std::size_t most_rows() const { return tree_.blocks->shape().block_rows; }
+  // Of a leaf. How full one is after a repack: there is room to grow.
+  std::size_t most_rows() const { return tree_.arena->shape().leaf_rows; }
   std::size_t fill_rows() const { return most_rows() * 9 / 10; }
   // Below that, rows that go make a leaf share with its neighbours.
   std::size_t least_rows() const { return most_rows() * 7 / 10; }

@@ -11,7 +11,7 @@ namespace culmen {
 std::uint64_t order_at(const Snapshot& s, std::uint32_t slot, std::uint32_t position) {
   return visit_value_type(s, [&]<typename T>(T) {
     const T* values = s.leaf_values<T>(slot) + position;
-    const auto stride = static_cast<std::size_t>(s.block_rows);
+    const auto stride = static_cast<std::size_t>(s.leaf_rows);
     return s.partitioner->order_of([&](std::size_t i) { return static_cast<double>(values[i * stride]); });
   });
 }

@@ -41,12 +41,12 @@ void LeafRewriter::rewrite(std::vector<PageEdit> edits) {
     return Tools{LeafWriter(*tree_.next, located_.change()), StaleBounds(*tree_.next)};
   });
   std::vector<TreeNodes::Edited> edited(nodes.size());
-  tree_.nodes.own(parents, [&](std::size_t n) {
+  tree_.nodes.make_writable(parents, [&](std::size_t n) {
     edited[n].node = nodes[n].node;
     bool is_tighter = false;
     for (std::size_t e = nodes[n].first; e < nodes[n].end; ++e)
       is_tighter |= rewrite_leaf(edits[e], slots[e], tools.local(), edited[n]);
-    const MutableNode node = tree_.nodes.owned(nodes[n].node);
+    const MutableNode node = tree_.nodes.writable(nodes[n].node);
     RowNumbers& changed = edited[n].changed_rows;
     if (is_tighter && can_be_tighter({node.bytes}, changed)) {
       tools.local().writer.recode(node);
@@ -56,7 +56,7 @@ void LeafRewriter::rewrite(std::vector<PageEdit> edits) {
     update_min_id(node);
   });
   for (std::size_t e = 0; e < edits.size(); ++e) switch_to(edits[e], slots[e]);
-  tree_.nodes.carry_up(std::move(edited));
+  tree_.nodes.propagate(std::move(edited));
 }
 
 // Adds to `edited` what has changed for its node. Returns true if bounds may have become tighter.
@@ -66,13 +66,13 @@ bool LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools&
   LeafWriter& writer = tools.writer;
   const BoundLayout& layout = tree_.next->layout;
   LeafPage& page = tree_.pages[edit.page];
-  __builtin_prefetch(tree_.blocks->corners(page.slot));  // compared below
+  __builtin_prefetch(tree_.arena->zone_map(page.slot));  // compared below
   const std::vector<Run> runs = pages_.runs(edit);
   writer.write(slot, page.partition, runs);
-  const Blocks& blocks = *tree_.blocks;
-  edited.has_new_corners |= std::memcmp(blocks.corners(slot), blocks.corners(page.slot),
-                                        kNumCorners * blocks.shape().corner_bytes()) != 0;
-  const MutableNode node = tree_.nodes.owned(page.parent);
+  const SlotArena& arena = *tree_.arena;
+  edited.has_new_zone_map |= std::memcmp(arena.zone_map(slot), arena.zone_map(page.slot),
+                                         kZoneVectors * arena.shape().zone_vector_bytes()) != 0;
+  const MutableNode node = tree_.nodes.writable(page.parent);
   const std::uint32_t child = position_of({node.bytes}, page.slot);
   node.children()[child] = slot;
   node.min_ids()[child] = tree_.next->leaf(slot).min_id;

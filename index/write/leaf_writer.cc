@@ -11,41 +11,41 @@
 namespace culmen {
 
 template <typename T>
-static T* corner_of(Blocks& blocks, std::uint32_t slot, Corner which) {
-  return reinterpret_cast<T*>(blocks.corners(slot)) +
-         static_cast<std::size_t>(which) * blocks.shape().num_attributes;
+static T* zone_vector_of(SlotArena& arena, std::uint32_t slot, Extreme which) {
+  return reinterpret_cast<T*>(arena.zone_map(slot)) +
+         static_cast<std::size_t>(which) * arena.shape().num_attributes;
 }
 
 LeafWriter::LeafWriter(Snapshot& snapshot, const Change& change)
     : snapshot_(snapshot),
-      blocks_(*snapshot.blocks),
+      arena_(*snapshot.arena),
       change_(change),
-      bounds_(snapshot.layout, snapshot.units, snapshot.exact_sums, snapshot.block_rows) {}
+      bounds_(snapshot.layout, snapshot.units, snapshot.exact_sums, snapshot.leaf_rows) {}
 
 void LeafWriter::write(std::uint32_t slot, std::uint32_t partition, std::span<const Run> runs) {
-  LeafHeader& header = blocks_.leaf(slot);
+  LeafHeader& header = arena_.leaf(slot);
   header = {};
   for (const Run& run : runs) header.num_rows += run.count;
   header.partition = partition;
   header.version = snapshot_.version;
   copy_rows(slot, runs);
-  header.min_id = *std::min_element(blocks_.ids(slot), blocks_.ids(slot) + header.num_rows);
-  visit_value_type(snapshot_, [&]<typename T>(T) { write_corners<T>(slot); });
-  write_leaf_codes(blocks_, slot, header.num_rows);
+  header.min_id = *std::min_element(arena_.ids(slot), arena_.ids(slot) + header.num_rows);
+  visit_value_type(snapshot_, [&]<typename T>(T) { write_zone_map<T>(slot); });
+  write_leaf_codes(arena_, slot, header.num_rows);
   if (snapshot_.has_labels) copy_labels(slot, runs);
 }
 
 const std::byte* LeafWriter::column(const Run& run, std::size_t attribute) const {
-  const BlockShape& shape = blocks_.shape();
+  const LeafShape& shape = arena_.shape();
   if (run.slot == kOfBatch) return change_.value(run.first, attribute, shape.value_bytes);
-  return blocks_.values(run.slot) + (attribute * shape.block_rows + run.first) * shape.value_bytes;
+  return arena_.values(run.slot) + (attribute * shape.leaf_rows + run.first) * shape.value_bytes;
 }
 
 void LeafWriter::copy_rows(std::uint32_t slot, std::span<const Run> runs) {
-  const BlockShape& shape = blocks_.shape();
-  const std::size_t column_bytes = shape.block_rows * shape.value_bytes;
+  const LeafShape& shape = arena_.shape();
+  const std::size_t column_bytes = shape.leaf_rows * shape.value_bytes;
   for (std::size_t i = 0; i < shape.num_attributes; ++i) {
-    std::byte* const start = blocks_.values(slot) + i * column_bytes;
+    std::byte* const start = arena_.values(slot) + i * column_bytes;
     std::byte* to = start;
     for (const Run& run : runs) {
       std::memcpy(to, column(run, i), run.count * shape.value_bytes);
@@ -53,30 +53,30 @@ void LeafWriter::copy_rows(std::uint32_t slot, std::span<const Run> runs) {
     }
     std::memset(to, 0, column_bytes - static_cast<std::size_t>(to - start));
   }
-  std::int64_t* ids = blocks_.ids(slot);
+  std::int64_t* ids = arena_.ids(slot);
   for (const Run& run : runs) {
-    const std::int64_t* from = run.slot == kOfBatch ? change_.ids.data() : blocks_.ids(run.slot);
+    const std::int64_t* from = run.slot == kOfBatch ? change_.ids.data() : arena_.ids(run.slot);
     ids = std::copy_n(from + run.first, run.count, ids);
   }
-  std::fill(ids, blocks_.ids(slot) + shape.block_rows, 0);
+  std::fill(ids, arena_.ids(slot) + shape.leaf_rows, 0);
 }
 
 void LeafWriter::copy_labels(std::uint32_t slot, std::span<const Run> runs) {
   std::vector<std::string_view> labels;
   for (const Run& run : runs)
     for (std::uint32_t r = run.first; r < run.first + run.count; ++r)
-      labels.push_back(run.slot == kOfBatch ? change_.label(r) : blocks_.label(run.slot, r));
-  write_labels(blocks_, slot, labels.size(), [&labels](std::size_t r) { return labels[r]; });
+      labels.push_back(run.slot == kOfBatch ? change_.label(r) : arena_.label(run.slot, r));
+  write_labels(arena_, slot, labels.size(), [&labels](std::size_t r) { return labels[r]; });
 }
 
 template <typename T>
-void LeafWriter::write_corners(std::uint32_t slot) {
-  const BlockShape& shape = blocks_.shape();
-  const std::uint32_t num_rows = blocks_.leaf(slot).num_rows;
-  T* highest = corner_of<T>(blocks_, slot, Corner::maximum);
-  T* lowest = corner_of<T>(blocks_, slot, Corner::minimum);
+void LeafWriter::write_zone_map(std::uint32_t slot) {
+  const LeafShape& shape = arena_.shape();
+  const std::uint32_t num_rows = arena_.leaf(slot).num_rows;
+  T* highest = zone_vector_of<T>(arena_, slot, Extreme::maximum);
+  T* lowest = zone_vector_of<T>(arena_, slot, Extreme::minimum);
   for (std::size_t i = 0; i < shape.num_attributes; ++i) {
-    const T* column = reinterpret_cast<const T*>(blocks_.values(slot)) + i * shape.block_rows;
+    const T* column = reinterpret_cast<const T*>(arena_.values(slot)) + i * shape.leaf_rows;
     const Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>> rows(column, num_rows);
     highest[i] = rows.maxCoeff();
     lowest[i] = rows.minCoeff();
@@ -85,7 +85,7 @@ void LeafWriter::write_corners(std::uint32_t slot) {
 
 void LeafWriter::bound(std::uint32_t slot, std::uint32_t first, std::uint32_t count, std::span<float> rows) {
   visit_value_type(snapshot_, [&]<typename T>(T) {
-    bounds_.compute(reinterpret_cast<const T*>(blocks_.values(slot)) + first, static_cast<int>(count), rows);
+    bounds_.compute(reinterpret_cast<const T*>(arena_.values(slot)) + first, static_cast<int>(count), rows);
   });
 }
 
@@ -96,7 +96,7 @@ void LeafWriter::recode(NodeAccess<std::byte> node) {
   std::vector<float> bounds(rows.size() * kFanOut);
   for (std::uint32_t c = 0; c < num_children; ++c) {
     const std::uint32_t slot = node.children()[c];
-    bound(slot, 0, blocks_.leaf(slot).num_rows, rows);
+    bound(slot, 0, arena_.leaf(slot).num_rows, rows);
     for (std::size_t row = 0; row < rows.size(); ++row) bounds[row * kFanOut + c] = rows[row];
   }
   encode_bounds(layout, bounds, num_children, node.bounds());

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "index/block_bounds.h"
+#include "index/leaf_bounds.h"
 #include "index/snapshot.h"
 #include "index/write/change.h"
 
@@ -47,12 +47,12 @@ class LeafWriter {
   void copy_rows(std::uint32_t slot, std::span<const Run> runs);
   void copy_labels(std::uint32_t slot, std::span<const Run> runs);
   template <typename T>
-  void write_corners(std::uint32_t slot);
+  void write_zone_map(std::uint32_t slot);
 
   Snapshot& snapshot_;
-  Blocks& blocks_;
+  SlotArena& arena_;
   const Change& change_;
-  BlockBounds bounds_;
+  LeafBounds bounds_;
 };
 
 }  // namespace culmen

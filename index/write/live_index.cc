@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
-#include "base/exclusively.h"
 #include "base/floating_point_scope.h"
+#include "base/lock_isolated.h"
 #include "base/with_threads.h"
 #include "culmen/error.h"
 #include "index/write/normalize.h"
@@ -20,11 +20,11 @@ constexpr std::size_t kUnloggedRows = 1'000'000;
 constexpr std::size_t kMaxGroup = 256;         // batches of one sync
 constexpr std::size_t kFoldedSteps = 1 << 20;  // rows of the log that the tree takes at once
 constexpr std::uint64_t kPendingBytes = 1 << 20;
-constexpr std::uint64_t kLeastCheckpoint = std::uint64_t{64} << 20, kMostCheckpoint = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMinCheckpoint = std::uint64_t{64} << 20, kMaxCheckpoint = std::uint64_t{1} << 30;
 
 // How large the log may grow before a snapshot is written.
 std::uint64_t checkpoint_bytes(std::uint64_t snapshot_bytes) {
-  return std::clamp(snapshot_bytes / 4, kLeastCheckpoint, kMostCheckpoint);
+  return std::clamp(snapshot_bytes / 4, kMinCheckpoint, kMaxCheckpoint);
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ void LiveIndex::load() {
 storage::Store::UseBatch LiveIndex::replayer() {
   return [this](std::uint64_t version, std::span<const std::byte> body) {
     try {
-      const BlockShape shape = tree().current().block_shape();
+      const LeafShape shape = tree().current().leaf_shape();
       if (!logged_)
         logged_.emplace(shape, tree_->current().next_id,
                         [this](std::int64_t id) { return tree_->contains(id); });
@@ -109,7 +109,7 @@ TreeWriter& LiveIndex::tree() {
 }
 
 Refreshed LiveIndex::refresh() {
-  return exclusively(writer_mutex_, [&] {
+  return lock_isolated(writer_mutex_, [&] {
     if (is_closed_) throw InvalidArgument(directory_ + " was closed: open it again to follow it");
     if (is_in_memory() || options_.writable) return Refreshed::unchanged;
     try {
@@ -194,10 +194,10 @@ WriteResult LiveIndex::write(const WriteBatch& batch, const WriteOptions& option
 
 // Never throws: each request gets its result or its error.
 void LiveIndex::commit(std::span<Request* const> group) {
-  exclusively(writer_mutex_, [&] { commit_alone(group); });
+  lock_isolated(writer_mutex_, [&] { commit_locked(group); });
 }
 
-void LiveIndex::commit_alone(std::span<Request* const> group) {
+void LiveIndex::commit_locked(std::span<Request* const> group) {
   const FloatingPointScope floating_point;
   std::vector<Applied> applied;
   try {
@@ -321,10 +321,10 @@ void LiveIndex::replace(std::shared_ptr<const Snapshot> next) {
 }
 
 void LiveIndex::flush() {
-  exclusively(writer_mutex_, [&] { flush_alone(); });
+  lock_isolated(writer_mutex_, [&] { flush_locked(); });
 }
 
-void LiveIndex::flush_alone() {
+void LiveIndex::flush_locked() {
   require_writable();
   if (is_in_memory()) return;
   write_pending();
@@ -332,10 +332,10 @@ void LiveIndex::flush_alone() {
 }
 
 void LiveIndex::compact() {
-  exclusively(writer_mutex_, [&] { compact_alone(); });
+  lock_isolated(writer_mutex_, [&] { compact_locked(); });
 }
 
-void LiveIndex::compact_alone() {
+void LiveIndex::compact_locked() {
   require_writable();
   Change nothing;
   nothing.next_id = newest_->next_id;
@@ -349,10 +349,10 @@ void LiveIndex::compact_alone() {
 }
 
 void LiveIndex::close() {
-  exclusively(writer_mutex_, [&] { close_alone(); });
+  lock_isolated(writer_mutex_, [&] { close_locked(); });
 }
 
-void LiveIndex::close_alone() {
+void LiveIndex::close_locked() {
   if (is_in_memory() || is_closed_) return;
   is_closed_ = true;
   wait_for_checkpoint();
@@ -370,10 +370,10 @@ void LiveIndex::close_alone() {
 // ---- Checkpoints
 
 void LiveIndex::checkpoint() {
-  exclusively(writer_mutex_, [&] { checkpoint_alone(); });
+  lock_isolated(writer_mutex_, [&] { checkpoint_locked(); });
 }
 
-void LiveIndex::checkpoint_alone() {
+void LiveIndex::checkpoint_locked() {
   require_writable();
   if (is_in_memory()) throw InvalidArgument("an index in memory has no directory to write to: use save");
   wait_for_checkpoint();

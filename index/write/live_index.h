@@ -63,11 +63,11 @@ class LiveIndex {
   void require_same_attributes(const Snapshot& before) const;
   void commit(std::span<Request* const> group);
   // Under writer_mutex_.
-  void commit_alone(std::span<Request* const> group);
-  void flush_alone();
-  void checkpoint_alone();
-  void compact_alone();
-  void close_alone();
+  void commit_locked(std::span<Request* const> group);
+  void flush_locked();
+  void checkpoint_locked();
+  void compact_locked();
+  void close_locked();
   void apply(Request& request, std::vector<Applied>& applied);
   void apply_again(std::vector<Applied>& applied);
   void keep(const std::vector<Applied>& applied);
@@ -93,7 +93,7 @@ class LiveIndex {
   std::deque<Request*> queue_;
   bool has_leader_ = false;
 
-  mutable std::mutex writer_mutex_;  // of what follows; held while there is work (base/exclusively.h)
+  mutable std::mutex writer_mutex_;  // of what follows; held while there is work (base/lock_isolated.h)
   RecoveryInfo recovery_;
   std::shared_ptr<const Snapshot> newest_;  // the published version
   std::unique_ptr<TreeWriter> tree_;        // goes on from newest_; made when it is first needed

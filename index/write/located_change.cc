@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 #include "base/for_each.h"
-#include "index/tuple_chunk.h"
+#include "index/row_chunk.h"
 
 namespace culmen {
 namespace {
@@ -20,14 +20,14 @@ std::uint32_t random_partition(std::int64_t id, std::uint32_t num_partitions) {
 void add_page(std::uint32_t partition, WorkingTree& tree) {
   const auto [neighbour, is_before] = tree.pages.neighbour_of_partition(partition);
   const std::uint32_t slot = tree.leaf_slots.take();
-  LeafHeader& header = tree.blocks->leaf(slot);
+  LeafHeader& header = tree.arena->leaf(slot);
   header = {};
   header.partition = partition;
   header.version = tree.next->version;
   LeafPage page;
   page.slot = slot;
   page.partition = partition;
-  tree.nodes.own({tree.pages[neighbour].parent});
+  tree.nodes.make_writable({tree.pages[neighbour].parent});
   tree.insert_page(page, 0, is_before ? TreeNodes::Side::after : TreeNodes::Side::before, neighbour,
                    bounds_of_no_rows(tree.next->layout));
 }
@@ -36,7 +36,7 @@ void add_page(std::uint32_t partition, WorkingTree& tree) {
 
 std::vector<OrderKey> keys_of(const Change& change, const Snapshot& s) {
   std::vector<OrderKey> keys(change.num_rows());
-  TupleChunk chunk(keys.size(), s.attributes.size());
+  RowChunk chunk(keys.size(), s.attributes.size());
   for (std::size_t i = 0; i < chunk.num_attributes(); ++i)
     for (std::size_t r = 0; r < keys.size(); ++r) chunk(r, i) = change.number(r, i, s.value_bytes());
   const Partitioner& partitioner = *s.partitioner;

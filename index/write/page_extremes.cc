@@ -62,8 +62,8 @@ void PageExtremes::compute_from_pages(const Snapshot& s, const LeafPages& pages,
     for (std::size_t p = node * kFan; p < end; ++p) {
       const LeafPage& page = pages[static_cast<PageNumber>(p)];
       if (page.parent == kNoPage) continue;  // it has gone
-      const T* lowest = s.corner<T>(page.slot, Corner::minimum);
-      const T* highest = s.corner<T>(page.slot, Corner::maximum);
+      const T* lowest = s.zone_vector<T>(page.slot, Extreme::minimum);
+      const T* highest = s.zone_vector<T>(page.slot, Extreme::maximum);
       for (std::size_t i = 0; i < num_attributes_; ++i) {
         extremes[2 * i] = std::min(extremes[2 * i], static_cast<double>(lowest[i]));
         extremes[2 * i + 1] = std::max(extremes[2 * i + 1], static_cast<double>(highest[i]));

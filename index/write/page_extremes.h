@@ -17,7 +17,7 @@ class PageExtremes {
   // The page has a new leaf, is new, or has gone.
   void note_changed(PageNumber page);
 
-  // Cost: where little has changed since the last call, the corners of 32 leaves for each page that has. There must be rows.
+  // Cost: where little has changed since the last call, the zone map of 32 leaves for each page that has. There must be rows.
   void update(const Snapshot& snapshot, const LeafPages& pages);
 
   // As of the last update.

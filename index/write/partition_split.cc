@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::size_t kSampleRows = 256;
 // A cut leaves at least so much of a sample on either side.
-constexpr std::size_t kLeastPart = kSampleRows / 16;
+constexpr std::size_t kMinPart = kSampleRows / 16;
 
 // Where sorted values are best halved; none: too many are alike.
 std::optional<double> cut_of(std::span<const double> values) {
-  const std::size_t least = std::max<std::size_t>(1, values.size() * kLeastPart / kSampleRows);
+  const std::size_t least = std::max<std::size_t>(1, values.size() * kMinPart / kSampleRows);
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   // Of the equal ones in the middle, all go up or all stay, whichever is the more even.
   const auto first = std::lower_bound(values.begin(), middle, *middle);
@@ -39,16 +39,16 @@ PartitionSplit::PartitionSplit(const WorkingTree& tree, const LocatedChange& loc
 
 void PartitionSplit::run(std::size_t most_rows, std::size_t leaf_rows) {
   halve({0, rows_}, most_rows, 0);
-  std::vector<std::vector<Recut::Part>> parts(halves_.size());
+  std::vector<std::vector<Repack::Part>> parts(halves_.size());
   for_each(halves_.size(), [&](std::size_t h) { parts[h] = leaves_of(halves_[h], leaf_rows); });
-  for (std::vector<Recut::Part>& of_half : parts)
+  for (std::vector<Repack::Part>& of_half : parts)
     std::move(of_half.begin(), of_half.end(), std::back_inserter(parts_));
 }
 
 // The lower half keeps its number, and comes first.
 void PartitionSplit::halve(const Half& part, std::size_t most_rows, int depth) {
-  std::optional<LaterCut> cut;
-  if (part.rows.size() > most_rows && depth < Partitioner::kMostLaterDepth) cut = find_cut(part.rows);
+  std::optional<LateSplit> cut;
+  if (part.rows.size() > most_rows && depth < Partitioner::kMaxLaterDepth) cut = find_cut(part.rows);
   if (!cut) return halves_.push_back(part);
   const auto upper = std::partition(part.rows.begin(), part.rows.end(),
                                     [&](const Row& row) { return value(row, cut->attribute) < cut->cut; });
@@ -61,10 +61,10 @@ void PartitionSplit::halve(const Half& part, std::size_t most_rows, int depth) {
 }
 
 // By the attribute in which the middle eight tenths of a sample spread the farthest, as scaled by the partitioner.
-std::optional<LaterCut> PartitionSplit::find_cut(std::span<const Row> rows) const {
+std::optional<LateSplit> PartitionSplit::find_cut(std::span<const Row> rows) const {
   const std::vector<double>& scale = tree_.next->partitioner->inverse();
   const std::size_t num_samples = std::min(rows.size(), kSampleRows);
-  std::optional<LaterCut> best;
+  std::optional<LateSplit> best;
   double widest = 0;
   std::vector<double> sample(num_samples);
   for (std::size_t i = 0; i < scale.size(); ++i) {
@@ -74,12 +74,12 @@ std::optional<LaterCut> PartitionSplit::find_cut(std::span<const Row> rows) cons
     const std::optional<double> cut = cut_of(sample);
     if (!cut || (best && !(width > widest))) continue;
     widest = width;
-    best = LaterCut{0, static_cast<std::uint32_t>(i), *cut};
+    best = LateSplit{0, static_cast<std::uint32_t>(i), *cut};
   }
   return best;
 }
 
-std::vector<Recut::Part> PartitionSplit::leaves_of(const Half& part, std::size_t leaf_rows) const {
+std::vector<Repack::Part> PartitionSplit::leaves_of(const Half& part, std::size_t leaf_rows) const {
   struct Keyed {
     OrderKey order;
     std::int64_t id;
@@ -94,7 +94,7 @@ std::vector<Recut::Part> PartitionSplit::leaves_of(const Half& part, std::size_t
   std::ranges::sort(keyed, [](const Keyed& a, const Keyed& b) {
     return a.order != b.order ? a.order < b.order : a.id < b.id;
   });
-  std::vector<Recut::Part> parts((keyed.size() + leaf_rows - 1) / leaf_rows);
+  std::vector<Repack::Part> parts((keyed.size() + leaf_rows - 1) / leaf_rows);
   for (std::size_t p = 0; p < parts.size(); ++p) {
     parts[p].partition = part.partition;
     for (std::size_t r = keyed.size() * p / parts.size(); r < keyed.size() * (p + 1) / parts.size(); ++r)
@@ -107,7 +107,7 @@ double PartitionSplit::value(const Row& row, std::size_t attribute) const {
   const Snapshot& s = *tree_.next;
   if (row.slot == kOfBatch) return located_.change().number(row.position, attribute, s.value_bytes());
   const std::uint64_t place =
-      std::uint64_t{row.slot} * static_cast<std::uint64_t>(s.block_rows) + row.position;
+      std::uint64_t{row.slot} * static_cast<std::uint64_t>(s.leaf_rows) + row.position;
   return s.value(place, static_cast<int>(attribute));
 }
 

@@ -9,7 +9,7 @@
 
 #include "index/partitioner.h"
 #include "index/write/edited_pages.h"
-#include "index/write/recut.h"
+#include "index/write/repack.h"
 
 namespace culmen {
 
@@ -23,8 +23,8 @@ class PartitionSplit {
   void run(std::size_t most_rows, std::size_t leaf_rows);
 
   // In both, partition 0 is the one that was split, the others are those that the cuts make, from 1 on.
-  const std::vector<LaterCut>& cuts() const { return cuts_; }
-  std::vector<Recut::Part> take_parts() { return std::move(parts_); }  // in the tree's order
+  const std::vector<LateSplit>& cuts() const { return cuts_; }
+  std::vector<Repack::Part> take_parts() { return std::move(parts_); }  // in the tree's order
 
  private:
   struct Row {
@@ -36,17 +36,17 @@ class PartitionSplit {
     std::span<Row> rows;
   };
   void halve(const Half& part, std::size_t most_rows, int depth);
-  std::optional<LaterCut> find_cut(std::span<const Row> rows) const;
-  std::vector<Recut::Part> leaves_of(const Half& part, std::size_t leaf_rows) const;
+  std::optional<LateSplit> find_cut(std::span<const Row> rows) const;
+  std::vector<Repack::Part> leaves_of(const Half& part, std::size_t leaf_rows) const;
   double value(const Row& row, std::size_t attribute) const;
   std::int64_t id(const Row& row) const;
 
   const WorkingTree& tree_;
   const LocatedChange& located_;
   std::vector<Row> rows_;
-  std::vector<LaterCut> cuts_;
+  std::vector<LateSplit> cuts_;
   std::vector<Half> halves_;  // in the tree's order
-  std::vector<Recut::Part> parts_;
+  std::vector<Repack::Part> parts_;
 };
 
 }  // namespace culmen

@@ -11,15 +11,15 @@ namespace culmen {
 namespace {
 
 // Of a window.
-constexpr std::size_t kMostNeighbours = 8;
+constexpr std::size_t kMaxNeighbours = 8;
 // A partition that was split had more. A build makes partitions of 10 to 20 leaves on average, of up to 70 in the lowest
 // shell, which are split once they have doubled (LeafPages). Where all are larger by the user's will, one may be by a
 // quarter larger than the average.
-constexpr std::size_t kMostPages = 32;
+constexpr std::size_t kMaxPages = 32;
 
 std::size_t most_pages_of(const LeafPages& pages, const Snapshot& s) {
   const std::size_t used = pages.num_partitions() - pages.num_empty_partitions();
-  return std::max<std::size_t>(kMostPages, used == 0 ? 0 : s.num_leaves * 5 / 4 / used);
+  return std::max<std::size_t>(kMaxPages, used == 0 ? 0 : s.num_leaves * 5 / 4 / used);
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ Rebalancer::Rebalancer(WorkingTree& tree, const LocatedChange& located)
     if (plan.cannot_split) alike_.push_back(groups[g].partition);
     if (!plan.cuts.empty()) number_new_partitions(plan);
     std::ranges::move(plan.others, std::back_inserter(others_));
-    std::ranges::move(plan.recuts, std::back_inserter(recuts_));
+    std::ranges::move(plan.repacks, std::back_inserter(repacks_));
   }
 }
 
@@ -78,41 +78,41 @@ bool Rebalancer::is_overgrown(const Group& group) const {
 }
 
 bool Rebalancer::split(const Group& group, Plan& plan) const {
-  Recut recut;
-  recut.pages = tree_.pages.in_partition(group.partition);
-  for (std::size_t position = 0; position < recut.pages.size(); ++position)
-    recut.edits.push_back(edit_at(group, position));
-  PartitionSplit split(tree_, located_, recut.edits);
+  Repack repack;
+  repack.pages = tree_.pages.in_partition(group.partition);
+  for (std::size_t position = 0; position < repack.pages.size(); ++position)
+    repack.edits.push_back(edit_at(group, position));
+  PartitionSplit split(tree_, located_, repack.edits);
   split.run(most_pages_ / 2 * pages_.fill_rows(), pages_.fill_rows());
   plan.cuts = split.cuts();
-  recut.parts = split.take_parts();
-  plan.recuts.push_back(std::move(recut));
+  repack.parts = split.take_parts();
+  plan.repacks.push_back(std::move(repack));
   plan.cannot_split = plan.cuts.empty();
-  if (plan.cannot_split) plan.recuts.clear();
+  if (plan.cannot_split) plan.repacks.clear();
   return !plan.cannot_split;
 }
 
 void Rebalancer::number_new_partitions(Plan& plan) {
-  Recut& recut = plan.recuts.front();
-  const std::uint32_t own = tree_.pages[recut.pages.front()].partition;
+  Repack& repack = plan.repacks.front();
+  const std::uint32_t own = tree_.pages[repack.pages.front()].partition;
   const auto first_new = static_cast<std::uint32_t>(tree_.pages.num_partitions() + cuts_.size());
   const auto number = [&](std::uint32_t& partition) {
     partition = partition == 0 ? own : first_new + partition - 1;
   };
   split_.push_back(own);
-  for (LaterCut& cut : plan.cuts) {
+  for (LateSplit& cut : plan.cuts) {
     number(cut.partition);
     cuts_.push_back(cut);
     split_.push_back(first_new + static_cast<std::uint32_t>(&cut - plan.cuts.data()));
   }
-  for (Recut::Part& part : recut.parts) number(part.partition);
+  for (Repack::Part& part : repack.parts) number(part.partition);
 }
 
 void Rebalancer::run() {
   if (!cuts_.empty())
     tree_.next->partitioner = std::make_shared<const Partitioner>(tree_.next->partitioner->with(cuts_));
-  for (const LaterCut& cut : cuts_) tree_.pages.add_partition(cut.partition);
-  RecutWriter(tree_, located_).carry_out(recuts_);
+  for (const LateSplit& cut : cuts_) tree_.pages.add_partition(cut.partition);
+  RepackWriter(tree_, located_).carry_out(repacks_);
   for (const std::uint32_t partition : alike_) tree_.pages.let_partition_double(partition);
   // What is still so large holds rows that are alike.
   for (const std::uint32_t partition : split_)
@@ -135,7 +135,7 @@ void Rebalancer::plan_windows(const Group& group, Plan& plan) const {
     for (; first_edit < e && group.positions[first_edit] < window.first; ++first_edit)
       plan.others.push_back(group.edits[first_edit]);
     while (first_edit < group.edits.size() && group.positions[first_edit] < window.end) ++first_edit;
-    plan.recuts.push_back(recut_of(group, window));
+    plan.repacks.push_back(repack_of(group, window));
     first_free = window.end;
   }
   std::copy(group.edits.begin() + static_cast<std::ptrdiff_t>(first_edit), group.edits.end(),
@@ -150,7 +150,7 @@ Rebalancer::Window Rebalancer::window_at(const Group& group, std::size_t edit, s
   if (rows == 0) return window;
   const std::size_t fewer = rows > pages_.most_rows() ? 0 : 1;
   bool goes_on = true;
-  for (bool is_next = true; goes_on && window.end - window.first < kMostNeighbours; is_next = !is_next) {
+  for (bool is_next = true; goes_on && window.end - window.first < kMaxNeighbours; is_next = !is_next) {
     if (parts_for(window.num_rows) + fewer <= window.end - window.first) break;
     const bool can_next = window.end<num_pages, can_before = window.first> first_free;
     goes_on = can_next || can_before;
@@ -167,24 +167,24 @@ std::size_t Rebalancer::parts_for(std::size_t num_rows) const {
   return (num_rows + pages_.fill_rows() - 1) / pages_.fill_rows();
 }
 
-Recut Rebalancer::recut_of(const Group& group, const Window& window) const {
-  Recut recut;
+Repack Rebalancer::repack_of(const Group& group, const Window& window) const {
+  Repack repack;
   std::vector<Run> runs;
   for (std::size_t position = window.first; position < window.end; ++position) {
-    recut.edits.push_back(edit_at(group, position));
-    recut.pages.push_back(recut.edits.back().page);
-    std::ranges::copy(pages_.runs(recut.edits.back()), std::back_inserter(runs));
+    repack.edits.push_back(edit_at(group, position));
+    repack.pages.push_back(repack.edits.back().page);
+    std::ranges::copy(pages_.runs(repack.edits.back()), std::back_inserter(runs));
   }
-  recut.parts.resize(parts_for(window.num_rows));
+  repack.parts.resize(parts_for(window.num_rows));
   std::size_t done = 0;
   auto run = runs.begin();
   std::uint32_t used = 0;  // of *run
-  for (std::size_t p = 0; p < recut.parts.size(); ++p) {
-    recut.parts[p].partition = group.partition;
-    const std::size_t end = window.num_rows * (p + 1) / recut.parts.size();
+  for (std::size_t p = 0; p < repack.parts.size(); ++p) {
+    repack.parts[p].partition = group.partition;
+    const std::size_t end = window.num_rows * (p + 1) / repack.parts.size();
     while (done < end) {
       const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(run->count - used, end - done));
-      recut.parts[p].runs.push_back({run->slot, run->first + used, count});
+      repack.parts[p].runs.push_back({run->slot, run->first + used, count});
       done += count;
       used += count;
       if (used < run->count) continue;
@@ -192,7 +192,7 @@ Recut Rebalancer::recut_of(const Group& group, const Window& window) const {
       used = 0;
     }
   }
-  return recut;
+  return repack;
 }
 
 std::size_t Rebalancer::rows_at(const Group& group, std::size_t position) const {

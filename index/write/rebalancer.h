@@ -11,7 +11,7 @@
 #include "index/write/edited_pages.h"
 #include "index/write/located_change.h"
 #include "index/write/partition_split.h"
-#include "index/write/recut.h"
+#include "index/write/repack.h"
 #include "index/write/working_tree.h"
 
 namespace culmen {
@@ -22,7 +22,7 @@ class Rebalancer {
   Rebalancer(WorkingTree& tree, const LocatedChange& located);
 
   const std::vector<PageEdit>& others() const { return others_; }  // of pages that only get a new leaf
-  const std::vector<Recut>& recuts() const { return recuts_; }
+  const std::vector<Repack>& repacks() const { return repacks_; }
   // Once the others are written.
   void run();
 
@@ -38,10 +38,10 @@ class Rebalancer {
     std::size_t first, end, num_rows;
   };
   struct Plan {
-    std::vector<Recut> recuts;
+    std::vector<Repack> repacks;
     std::vector<PageEdit> others;
-    std::vector<LaterCut> cuts;  // of a split, numbered as by PartitionSplit; its parts are the only recut
-    bool cannot_split = false;   // the rows of the partition are too much alike
+    std::vector<LateSplit> cuts;  // of a split, numbered as by PartitionSplit; its parts are the only repack
+    bool cannot_split = false;    // the rows of the partition are too much alike
   };
 
   std::vector<Group> groups() const;
@@ -49,7 +49,7 @@ class Rebalancer {
   bool split(const Group& group, Plan& plan) const;
   void plan_windows(const Group& group, Plan& plan) const;
   Window window_at(const Group& group, std::size_t edit, std::size_t first_free) const;
-  Recut recut_of(const Group& group, const Window& window) const;
+  Repack repack_of(const Group& group, const Window& window) const;
   std::size_t rows_at(const Group& group, std::size_t position) const;
   PageEdit edit_at(const Group& group, std::size_t position) const;
   std::size_t parts_for(std::size_t num_rows) const;
@@ -60,8 +60,8 @@ class Rebalancer {
   const EditedPages pages_;
   std::size_t most_pages_;  // of a partition
   std::vector<PageEdit> others_;
-  std::vector<Recut> recuts_;
-  std::vector<LaterCut> cuts_;
+  std::vector<Repack> repacks_;
+  std::vector<LateSplit> cuts_;
   std::vector<std::uint32_t> split_;  // partitions, those that are new among them
   std::vector<std::uint32_t> alike_;  // partitions that could not be split
 };

@@ -29,12 +29,12 @@ struct Rows {
   void add_leaf(const Snapshot& s, std::uint32_t leaf, const IdSet& without) {
     const std::int64_t* leaf_ids = s.leaf_ids(leaf);
     const T* values = s.leaf_values<T>(leaf);
-    const auto slots = static_cast<std::size_t>(s.block_rows);
+    const auto slots = static_cast<std::size_t>(s.leaf_rows);
     for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
       if (!without.empty() && without.count(leaf_ids[r]) > 0) continue;
       ids.push_back(leaf_ids[r]);
       for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(values[i * slots + r]);
-      if (s.has_labels) add_label(s.blocks->label(leaf, r));
+      if (s.has_labels) add_label(s.arena->label(leaf, r));
     }
   }
 
@@ -61,7 +61,7 @@ struct Rows {
 BuildOptions options_of(const Snapshot& s) {
   BuildOptions options;
   options.partitioning = s.partitioner->kind();
-  options.block_rows = s.block_rows;
+  options.leaf_rows = s.leaf_rows;
   options.value_type = s.value_type;
   return options;
 }
@@ -78,11 +78,11 @@ std::shared_ptr<Snapshot> load_anew(const Snapshot& s, std::span<const std::uint
     rows.add_change(s, change);
     return bulk_load(rows.view(s), options_of(s));
   });
-  IndexFacts facts = s.facts();
-  facts.row_facts() = loaded->row_facts();
-  facts.rounded_values += change.rounded_values;
-  facts.next_id = std::max(facts.next_id, change.next_id);
-  loaded->facts() = std::move(facts);
+  IndexMetadata metadata = s.metadata();
+  metadata.row_metadata() = loaded->row_metadata();
+  metadata.rounded_values += change.rounded_values;
+  metadata.next_id = std::max(metadata.next_id, change.next_id);
+  loaded->metadata() = std::move(metadata);
   return loaded;
 }
 

@@ -44,7 +44,7 @@ std::shared_ptr<Snapshot> empty_index(const storage::Manifest& manifest) {
     table.columns.emplace_back(std::span<const double>());
   BuildOptions options;
   options.partitioning = manifest.partitioning;
-  options.block_rows = manifest.block_rows;
+  options.leaf_rows = manifest.leaf_rows;
   options.value_type = manifest.value_type;
   std::shared_ptr<Snapshot> snapshot = bulk_load(table, options);
   snapshot->has_labels = manifest.has_labels;
@@ -96,7 +96,7 @@ std::optional<RepairReport> copy_sound(storage::FileSystem& file_system, const s
     return std::nullopt;
   }
   const RecoveryInfo recovery = index->recovery();
-  RepairReport report{snapshot->num_tuples, 0, recovery.num_batches, {}};
+  RepairReport report{snapshot->num_rows, 0, recovery.num_batches, {}};
   if (recovery.dropped_bytes > 0)
     report.dropped.push_back(recovery.dropped_from + ": " + std::to_string(recovery.dropped_bytes) +
                              " bytes at its end, of batches that were not reported as done");
@@ -113,14 +113,14 @@ RepairReport repair(storage::FileSystem& file_system, const std::string& from, c
   if (const std::optional<RepairReport> report = copy_sound(file_system, from, to, why)) return *report;
   storage::Salvage found = storage::salvage(file_system, from);
   RepairReport report;
-  const std::uint64_t num_tuples = found.manifest.num_tuples;
-  report.rows_lost = num_tuples - std::min<std::uint64_t>(num_tuples, found.ids.size());
+  const std::uint64_t num_rows = found.manifest.num_rows;
+  report.rows_lost = num_rows - std::min<std::uint64_t>(num_rows, found.ids.size());
   const std::shared_ptr<Snapshot> loaded = load_anew(*empty_index(found.manifest), {}, take_rows(found));
   loaded->version = found.manifest.version;
   TreeWriter tree(loaded);
   report.batches_applied =
       storage::salvage_log(file_system, from, found, [&](std::uint64_t, std::span<const std::byte> body) {
-        const BlockShape shape = tree.current().block_shape();
+        const LeafShape shape = tree.current().leaf_shape();
         Change change = decode(body, shape);
         fit(change, tree);
         ChangeFold checked(shape, tree.current().next_id,
@@ -129,7 +129,7 @@ RepairReport repair(storage::FileSystem& file_system, const std::string& from, c
         tree.apply(checked.fold());
       });
   const std::shared_ptr<const Snapshot> saved = tree.finish_version(loaded->version + report.batches_applied);
-  report.rows_kept = saved->num_tuples;
+  report.rows_kept = saved->num_rows;
   report.dropped = std::move(found.dropped);
   if (report.rows_kept == 0 && report.rows_lost > 0)
     throw FormatError(from + ": no row can be saved; " +

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "index/blocks.h"
+#include "index/slot_arena.h"
 
 namespace culmen {
 
@@ -20,9 +20,9 @@ class Slots {
  public:
   // grow(n) makes slots 0 .. n - 1 memory. `older`: versions before the present one that may still be read.
   Slots(std::size_t in_use, std::size_t capacity, std::function<void(std::size_t)> grow,
-        std::span<const Blocks::OlderVersion> older = {})
+        std::span<const SlotArena::OlderVersion> older = {})
       : end_(in_use), allocated_(in_use), capacity_(capacity), grow_(std::move(grow)) {
-    for (const Blocks::OlderVersion& version : older) holders_.push_back({version, {}});
+    for (const SlotArena::OlderVersion& version : older) holders_.push_back({version, {}});
   }
 
   std::size_t num_available() const { return free_.size() + capacity_ - end_; }
@@ -50,7 +50,7 @@ class Slots {
   void retire(std::uint32_t slot, std::uint64_t new_in) { retiring_.push_back({slot, new_in}); }
 
   // The next version is made; `base` is the one before it.
-  void end_version(Blocks::OlderVersion base) {
+  void end_version(SlotArena::OlderVersion base) {
     holders_.push_back({std::move(base), std::move(retiring_)});
     retiring_.clear();
   }
@@ -76,7 +76,7 @@ class Slots {
   };
   // A version that may still be read, and slots that it refers to, while no younger one does but those that are over.
   struct Holder {
-    Blocks::OlderVersion version;
+    SlotArena::OlderVersion version;
     std::vector<Retired> slots;
   };
 

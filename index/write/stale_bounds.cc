@@ -34,9 +34,9 @@ template <typename T>
 StaleBounds::Subset StaleBounds::farthest_out(int group, std::uint32_t slot, std::uint32_t before,
                                               std::uint32_t row, Extreme extreme) const {
   const BoundLayout::Group& attributes = snapshot_.layout.group(group);
-  const T* highest = snapshot_.corner<T>(slot, Corner::maximum) + attributes.first_attribute;
-  const T* lowest = snapshot_.corner<T>(slot, Corner::minimum) + attributes.first_attribute;
-  const auto stride = static_cast<std::size_t>(snapshot_.block_rows);
+  const T* highest = snapshot_.zone_vector<T>(slot, Extreme::maximum) + attributes.first_attribute;
+  const T* lowest = snapshot_.zone_vector<T>(slot, Extreme::minimum) + attributes.first_attribute;
+  const auto stride = static_cast<std::size_t>(snapshot_.leaf_rows);
   const auto first = static_cast<std::size_t>(attributes.first_attribute);
   const T* values = snapshot_.leaf_values<T>(before) + first * stride + row;
   Subset subset{group, 0, extreme, 0, 0};
@@ -70,7 +70,7 @@ bool StaleBounds::is_loose(const Subset& subset, NodeRef node, std::uint32_t chi
       kNearBound * subset.range + kCodedSteps * (coded - within) + kCodedPart * std::abs(coded);
   if (!is_outlier && coded - sign * subset.sum > near) return false;  // the row made no difference
   const BoundLayout::Group& attributes = snapshot_.layout.group(subset.group);
-  const auto stride = static_cast<std::size_t>(snapshot_.block_rows);
+  const auto stride = static_cast<std::size_t>(snapshot_.leaf_rows);
   const std::span sums = std::span(sums_).first(snapshot_.leaf(slot).num_rows);
   std::ranges::fill(sums, 0.0);
   for (int i = 0; i < attributes.size; ++i) {

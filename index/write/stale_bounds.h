@@ -18,7 +18,7 @@ namespace culmen {
 class StaleBounds {
  public:
   explicit StaleBounds(const Snapshot& snapshot)
-      : snapshot_(snapshot), sums_(static_cast<std::size_t>(snapshot.block_rows)) {}
+      : snapshot_(snapshot), sums_(static_cast<std::size_t>(snapshot.leaf_rows)) {}
 
   // `erased`: rows of the leaf in `before`. Without them, and with rows that were inserted meanwhile, the leaf is in
   // `slot`, the child of `node` in this position. Returns true if its bounds had better be computed again.

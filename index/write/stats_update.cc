@@ -18,16 +18,16 @@ void StatsUpdate::add_rows(const Change& change) {
   if (s.exact_sums && !sums_are_exact(s.stats, s.units)) loosen_all_bounds();
 }
 
-// Bounds of exact sums were stored without slack. Now that sums may round, each gets what its own block would have.
+// Bounds of exact sums were stored without error bound. Now that sums may round, each gets what its own leaf would have.
 void StatsUpdate::loosen_all_bounds() {
   tree_.next->exact_sums = false;
-  tree_.nodes.own_all();
+  tree_.nodes.make_all_writable();
   tree_.nodes.loosen_all();
 }
 
 void StatsUpdate::note_removed_row(std::uint32_t slot, std::uint32_t position) {
   const Snapshot& s = *tree_.next;
-  const std::uint64_t row = slot * static_cast<std::uint64_t>(s.block_rows) + position;
+  const std::uint64_t row = slot * static_cast<std::uint64_t>(s.leaf_rows) + position;
   for (std::size_t i = 0; i < s.stats.size(); ++i) {
     const double value = s.value(row, static_cast<int>(i));
     if (value == s.stats[i].minimum) lost_[i].minimum = true;

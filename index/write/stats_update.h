@@ -1,4 +1,4 @@
-// StatsUpdate: minima, maxima and quanta of the attributes, and the slack of all bounds, follow a batch.
+// StatsUpdate: minima, maxima and quanta of the attributes, and the error bound of all bounds, follow a batch.
 #pragma once
 
 #include <cstdint>

@@ -6,14 +6,14 @@
 #include <utility>
 
 #include "base/for_each.h"
-#include "index/block_bounds.h"
-#include "index/node_corners.h"
+#include "index/leaf_bounds.h"
+#include "index/node_zone_map.h"
 
 namespace culmen {
 namespace {
 
 // Below a quarter a node is merged with a neighbour, or takes children from it.
-constexpr std::uint32_t kLeastChildren = kFanOut / 4;
+constexpr std::uint32_t kMinChildren = kFanOut / 4;
 // A merge leaves room, or the next insert would split again.
 constexpr std::uint32_t kMergedChildren = kFanOut - kFanOut / 8;
 
@@ -28,8 +28,8 @@ void sort_unique(std::vector<Number>& numbers) {
 TreeNodes::TreeNodes(const Snapshot& base, LeafPages& leaves)
     : leaves_(leaves),
       slots_(
-          base.blocks->node_slots(), base.blocks->node_capacity(),
-          [blocks = base.blocks](std::size_t n) { blocks->grow_nodes(n); }, base.blocks->older_versions()) {
+          base.arena->node_slots(), base.arena->node_capacity(),
+          [arena = base.arena](std::size_t n) { arena->grow_nodes(n); }, base.arena->older_versions()) {
   const TreeOrder& order = base.order();
   for (PageNumber page = 0; page < leaves_.size(); ++page) note_slot(leaf_of_slot_, order.leaves[page], page);
   pages_.resize(order.nodes.size());
@@ -63,7 +63,7 @@ void TreeNodes::end_version(const Snapshot& base) {
   next_ = nullptr;
 }
 
-void TreeNodes::own(std::vector<PageNumber> pages, const std::function<void(std::size_t)>& edit) {
+void TreeNodes::make_writable(std::vector<PageNumber> pages, const std::function<void(std::size_t)>& edit) {
   sort_unique(pages);
   std::vector<Copy> copies;  // one for each of the pages, then those above
   std::vector<PageNumber> above;
@@ -84,19 +84,19 @@ void TreeNodes::own(std::vector<PageNumber> pages, const std::function<void(std:
 // The page's next slot; its own if it is owned, and so are all above it.
 TreeNodes::Copy TreeNodes::claim(PageNumber page, std::vector<PageNumber>& above) {
   const std::uint32_t slot = pages_[page].slot;
-  if (is_owned(page)) return {page, slot, slot};
+  if (is_writable(page)) return {page, slot, slot};
   if (!is_root(page)) above.push_back(pages_[page].parent);
   return {page, slot, slots_.take()};
 }
 
 void TreeNodes::carry_out(const Copy& copy) const {
   if (copy.from == copy.to) return;
-  const MutableNode to = next_->blocks->mutable_node(copy.to);
-  __builtin_prefetch(next_->blocks->node_corners(copy.from));
-  std::memcpy(to.bytes, next_->node(copy.from).bytes, next_->blocks->node_bytes());
+  const MutableNode to = next_->arena->mutable_node(copy.to);
+  __builtin_prefetch(next_->arena->node_zone_map(copy.from));
+  std::memcpy(to.bytes, next_->node(copy.from).bytes, next_->arena->node_bytes());
   to.header().version = next_->version;
-  std::memcpy(next_->blocks->node_corners(copy.to), next_->blocks->node_corners(copy.from),
-              kNumCorners * next_->blocks->shape().corner_bytes());
+  std::memcpy(next_->arena->node_zone_map(copy.to), next_->arena->node_zone_map(copy.from),
+              kZoneVectors * next_->arena->shape().zone_vector_bytes());
 }
 
 // What leads to the page leads to its new slot from now on. The node above it has been linked.
@@ -108,16 +108,16 @@ void TreeNodes::link(const Copy& copy) {
   if (is_root(copy.page)) {
     next_->root = copy.to;
   } else {
-    const MutableNode above = owned(parent(copy.page));
+    const MutableNode above = writable(parent(copy.page));
     above.children()[position_of({above.bytes}, copy.from)] = copy.to;
   }
 }
 
-void TreeNodes::own_all() {
+void TreeNodes::make_all_writable() {
   std::vector<PageNumber> lowest;
   for (PageNumber page = 0; page < leaves_.size(); ++page)
     if (leaves_[page].parent != kNoPage) lowest.push_back(leaves_[page].parent);
-  own(std::move(lowest));
+  make_writable(std::move(lowest));
 }
 
 void TreeNodes::loosen_all() {
@@ -125,7 +125,7 @@ void TreeNodes::loosen_all() {
     for_each(pages_.size(), [&](std::size_t p) {
       const auto page = static_cast<PageNumber>(p);
       if (pages_[page].slot == kNoPage || node(page).header().level != level) return;  // or a free page
-      const MutableNode above = owned(page);
+      const MutableNode above = writable(page);
       if (level == 1) return loosen(above);
       for (std::uint32_t c = 0; c < above.header().num_children; ++c)
         set_column(next_->layout, above, c, own_bounds(next_->node(above.children()[c])));
@@ -136,7 +136,7 @@ void TreeNodes::loosen_all() {
 void TreeNodes::loosen(MutableNode node) const {
   const BoundLayout& layout = next_->layout;
   const std::uint32_t num_children = node.header().num_children;
-  std::vector<std::vector<double>> slack;  // of each child
+  std::vector<std::vector<double>> error_bound;  // of each child
   for (std::uint32_t c = 0; c < num_children; ++c) {
     std::vector<double> max_abs;
     for (int i = 0; i < layout.num_attributes(); ++i) {
@@ -144,7 +144,7 @@ void TreeNodes::loosen(MutableNode node) const {
                    lowest = node.bounds()[layout.minimum_row(i)][c];
       max_abs.push_back(std::max(std::fabs(highest), std::fabs(lowest)));
     }
-    slack.push_back(bound_slack(layout, max_abs));
+    error_bound.push_back(bound_error(layout, max_abs));
   }
   for (std::size_t row = 0; row < static_cast<std::size_t>(layout.num_rows()); ++row) {
     const Extreme extreme = layout.extreme_of(static_cast<int>(row));
@@ -152,14 +152,14 @@ void TreeNodes::loosen(MutableNode node) const {
     float loosened[kFanOut];
     for (std::uint32_t c = 0; c < num_children; ++c) {
       const auto bound = static_cast<double>(bounds[c]);
-      loosened[c] = extreme == Extreme::maximum ? bound_above(bound + slack[c][row])
-                                                : bound_below(bound - slack[c][row]);
+      loosened[c] = extreme == Extreme::maximum ? bound_above(bound + error_bound[c][row])
+                                                : bound_below(bound - error_bound[c][row]);
     }
     bounds.encode(std::span(loosened, num_children), extreme);
   }
 }
 
-void TreeNodes::carry_up(std::vector<Edited> edited) {
+void TreeNodes::propagate(std::vector<Edited> edited) {
   while (!edited.empty() && !is_root(edited.front().node)) {
     std::sort(edited.begin(), edited.end(), [this](const Edited& a, const Edited& b) {
       return parent(a.node) != parent(b.node) ? parent(a.node) < parent(b.node) : a.node < b.node;
@@ -171,30 +171,30 @@ void TreeNodes::carry_up(std::vector<Edited> edited) {
     std::vector<Edited> above(starts.size() - 1);
     for_each(above.size(), [&](std::size_t p) {
       above[p].node = parent(edited[starts[p]].node);
-      for (std::size_t i = starts[p]; i < starts[p + 1]; ++i) carry_up(edited[i], above[p]);
-      if (above[p].is_reshaped) recode_coarse_rows(owned(above[p].node));
-      update_min_id(owned(above[p].node));
+      for (std::size_t i = starts[p]; i < starts[p + 1]; ++i) propagate(edited[i], above[p]);
+      if (above[p].is_reshaped) recode_coarse_rows(writable(above[p].node));
+      update_min_id(writable(above[p].node));
     });
     edited = std::move(above);
   }
   for (const Edited& root : edited)
-    if (root.is_reshaped || root.has_new_corners) update_corners(root.node);
+    if (root.is_reshaped || root.has_new_zone_map) update_zone_map(root.node);
 }
 
 // Of an owned node, from its children's. Returns true if they are not what they were.
-bool TreeNodes::update_corners(PageNumber page) const {
-  return update_node_corners(*next_->blocks, pages_[page].slot);
+bool TreeNodes::update_zone_map(PageNumber page) const {
+  return update_node_zone_map(*next_->arena, pages_[page].slot);
 }
 
 // Updates the node's entry in its parent, from the node's own bounds as they are coded: where the scale of a row has
 // changed, those of children that did not change may be others, too. Adds the parent's changed rows to `above`.
-void TreeNodes::carry_up(Edited& edited, Edited& above) {
+void TreeNodes::propagate(Edited& edited, Edited& above) {
   const BoundLayout& layout = next_->layout;
-  const MutableNode parent_node = owned(above.node);
+  const MutableNode parent_node = writable(above.node);
   const NodeRef below = node(edited.node);
   const std::uint32_t position = position_of({parent_node.bytes}, pages_[edited.node].slot);
   parent_node.min_ids()[position] = below.header().min_id;
-  if (edited.is_reshaped || edited.has_new_corners) above.has_new_corners |= update_corners(edited.node);
+  if (edited.is_reshaped || edited.has_new_zone_map) above.has_new_zone_map |= update_zone_map(edited.node);
   if (edited.is_reshaped) {
     above.is_reshaped = true;
     return set_column(layout, parent_node, position, own_bounds(below));
@@ -238,7 +238,7 @@ BoundRows TreeNodes::own_bounds(NodeRef node) const {
 }
 
 void TreeNodes::set_leaf(PageNumber leaf, std::uint32_t slot, std::span<const float> rows) {
-  const MutableNode node = owned(leaves_[leaf].parent);
+  const MutableNode node = writable(leaves_[leaf].parent);
   const std::uint32_t position = position_of({node.bytes}, leaves_[leaf].slot);
   leaves_[leaf].slot = slot;
   leaf_is_in(leaf, slot);
@@ -265,7 +265,7 @@ void TreeNodes::remove_leaf(PageNumber leaf) {
 std::vector<PageNumber> TreeNodes::take_reshaped() {
   std::vector<PageNumber> reshaped = std::exchange(reshaped_, {});
   std::erase_if(reshaped, [this](PageNumber page) {  // its number may be another node's by now
-    return pages_[page].slot == kNoPage || node(page).header().level > 1 || !is_owned(page);
+    return pages_[page].slot == kNoPage || node(page).header().level > 1 || !is_writable(page);
   });
   return reshaped;
 }
@@ -286,8 +286,8 @@ PageNumber TreeNodes::new_node(std::uint32_t level) {
   const PageNumber page = new_page();
   pages_[page].slot = slots_.take();
   note_slot(node_of_slot_, pages_[page].slot, page);
-  const MutableNode fresh = owned(page);
-  std::memset(fresh.bytes, 0, next_->blocks->node_bytes());
+  const MutableNode fresh = writable(page);
+  std::memset(fresh.bytes, 0, next_->arena->node_bytes());
   fresh.header().level = level;
   fresh.header().min_id = kNoId;
   fresh.header().version = next_->version;
@@ -297,7 +297,7 @@ PageNumber TreeNodes::new_node(std::uint32_t level) {
 
 // A node that nothing refers to any more.
 void TreeNodes::drop(PageNumber page) {
-  if (is_owned(page)) {
+  if (is_writable(page)) {
     slots_.give_back(pages_[page].slot);
   } else {
     slots_.retire(pages_[page].slot, node(page).header().version);
@@ -320,28 +320,28 @@ void TreeNodes::adopt(PageNumber page) {
   }
 }
 
-// The node's own corners, and its column in its parent, from its children.
+// The node's own zone map, and its column in its parent, from its children.
 void TreeNodes::aggregate_into_parent(PageNumber page) {
-  update_corners(page);
-  const MutableNode above = owned(parent(page));
+  update_zone_map(page);
+  const MutableNode above = writable(parent(page));
   const NodeRef child = node(page);
   const std::uint32_t position = position_of({above.bytes}, pages_[page].slot);
   set_column(next_->layout, above, position, own_bounds(child));
   above.min_ids()[position] = child.header().min_id;
 }
 
-void TreeNodes::carry_to_root(PageNumber page) {
+void TreeNodes::propagate_to_root(PageNumber page) {
   for (; !is_root(page); page = parent(page)) {
     aggregate_into_parent(page);
-    update_min_id(owned(parent(page)));
+    update_min_id(writable(parent(page)));
   }
-  update_corners(page);
+  update_zone_map(page);
 }
 
 // The parent is owned and has room.
 void TreeNodes::insert_child(PageNumber parent, std::uint32_t position, std::uint32_t slot,
                              std::int64_t min_id, std::span<const float> rows) {
-  const MutableNode node = owned(parent);
+  const MutableNode node = writable(parent);
   open_column(next_->layout, node, position);
   node.children()[position] = slot;
   node.min_ids()[position] = min_id;
@@ -353,7 +353,7 @@ void TreeNodes::insert_child(PageNumber parent, std::uint32_t position, std::uin
 void TreeNodes::raise_root() {
   const PageNumber old_root = node_in(next_->root);
   const PageNumber root = new_node(node(old_root).header().level + 1);
-  const MutableNode above = owned(root);
+  const MutableNode above = writable(root);
   above.header().num_children = 1;
   above.children()[0] = next_->root;
   pages_[old_root].parent = root;
@@ -368,7 +368,7 @@ void TreeNodes::split(PageNumber page) {
   if (is_root(page)) raise_root();
   if (node(parent(page)).header().num_children == kFanOut) split(parent(page));
   const PageNumber fresh = new_node(node(page).header().level);
-  const MutableNode left = owned(page), right = owned(fresh);
+  const MutableNode left = writable(page), right = writable(fresh);
   const std::uint32_t half = left.header().num_children / 2;
   append_columns(next_->layout, right, {left.bytes}, half, left.header().num_children - half);
   close_columns(next_->layout, left, half, left.header().num_children - half);
@@ -379,14 +379,14 @@ void TreeNodes::split(PageNumber page) {
   const PageNumber above = parent(page);
   pages_[fresh].parent = above;
   aggregate_into_parent(page);
-  update_corners(fresh);
+  update_zone_map(fresh);
   insert_child(above, position_of(node(above), pages_[page].slot) + 1, pages_[fresh].slot,
                right.header().min_id, own_bounds({right.bytes}));
 }
 
 void TreeNodes::remove_child(PageNumber parent, std::uint32_t slot) {
-  own({parent});
-  const MutableNode node = owned(parent);
+  make_writable({parent});
+  const MutableNode node = writable(parent);
   close_columns(next_->layout, node, position_of({node.bytes}, slot), 1);
   if (node.header().num_children == 0) {
     const PageNumber above = this->parent(parent);
@@ -396,10 +396,10 @@ void TreeNodes::remove_child(PageNumber parent, std::uint32_t slot) {
   }
   update_min_id(node);
   reshaped_.push_back(parent);
-  carry_to_root(parent);
+  propagate_to_root(parent);
   if (is_root(parent)) {
     lower_root();
-  } else if (node.header().num_children < kLeastChildren) {
+  } else if (node.header().num_children < kMinChildren) {
     fill_up(parent);
   }
 }
@@ -424,7 +424,7 @@ void TreeNodes::fill_up(PageNumber page) {
   if (above.header().num_children == 1) return;
   const bool with_next = position + 1 < above.header().num_children;
   const PageNumber neighbour = node_in(above.children()[with_next ? position + 1 : position - 1]);
-  own({neighbour});
+  make_writable({neighbour});
   const PageNumber left = with_next ? page : neighbour, right = with_next ? neighbour : page;
   if (node(left).header().num_children + node(right).header().num_children <= kMergedChildren) {
     merge(left, right);
@@ -434,27 +434,27 @@ void TreeNodes::fill_up(PageNumber page) {
 }
 
 void TreeNodes::merge(PageNumber left, PageNumber right) {
-  append_columns(next_->layout, owned(left), node(right), 0, node(right).header().num_children);
-  update_min_id(owned(left));
+  append_columns(next_->layout, writable(left), node(right), 0, node(right).header().num_children);
+  update_min_id(writable(left));
   adopt(left);
   reshaped_.push_back(left);
   aggregate_into_parent(left);
-  update_min_id(owned(parent(left)));
-  carry_to_root(parent(left));  // what was coded once more may have become looser
+  update_min_id(writable(parent(left)));
+  propagate_to_root(parent(left));  // what was coded once more may have become looser
   const PageNumber above = parent(right);
   remove_child(above, pages_[right].slot);
   drop(right);
 }
 
 void TreeNodes::even_out(PageNumber left, PageNumber right) {
-  const MutableNode a = owned(left), b = owned(right);
+  const MutableNode a = writable(left), b = writable(right);
   const std::uint32_t in_a = a.header().num_children, in_b = b.header().num_children;
   const std::uint32_t half = (in_a + in_b) / 2;
   if (in_a < half) {
     append_columns(next_->layout, a, {b.bytes}, 0, half - in_a);
     close_columns(next_->layout, b, 0, half - in_a);
   } else {
-    std::vector<std::byte> copy(b.bytes, b.bytes + next_->blocks->node_bytes());
+    std::vector<std::byte> copy(b.bytes, b.bytes + next_->arena->node_bytes());
     b.header().num_children = 0;
     append_columns(next_->layout, b, {a.bytes}, half, in_a - half);
     append_columns(next_->layout, b, {copy.data()}, 0, in_b);
@@ -462,12 +462,12 @@ void TreeNodes::even_out(PageNumber left, PageNumber right) {
   }
   reshaped_.insert(reshaped_.end(), {left, right});
   for (const PageNumber page : {left, right}) {
-    update_min_id(owned(page));
+    update_min_id(writable(page));
     adopt(page);
     aggregate_into_parent(page);
   }
-  update_min_id(owned(parent(left)));
-  carry_to_root(parent(left));  // what was coded once more may have become looser
+  update_min_id(writable(parent(left)));
+  propagate_to_root(parent(left));  // what was coded once more may have become looser
 }
 
 }  // namespace culmen

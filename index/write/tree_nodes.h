@@ -36,15 +36,15 @@ class TreeNodes {
   std::size_t num_slots_available() const { return slots_.num_available(); }
   std::uint32_t slots_end() const { return slots_.end(); }
   NodeRef node(PageNumber page) const { return next_->node(pages_[page].slot); }
-  MutableNode owned(PageNumber page) { return next_->blocks->mutable_node(pages_[page].slot); }
+  MutableNode writable(PageNumber page) { return next_->arena->mutable_node(pages_[page].slot); }
   PageNumber parent(PageNumber page) const { return pages_[page].parent; }
 
   // Makes these nodes, which are of one level, and all above them owned. Copies in parallel where it is worth
   // it, and calls edit(n) for the n-th of the pages, sorted and each but once, as soon as it is copied.
-  void own(std::vector<PageNumber> pages, const std::function<void(std::size_t)>& edit = {});
+  void make_writable(std::vector<PageNumber> pages, const std::function<void(std::size_t)>& edit = {});
 
-  void own_all();
-  // Every bound of every node, all of which are owned, moves outward by the slack of a block of such values.
+  void make_all_writable();
+  // Every bound of every node, all of which are owned, moves outward by the error bound of a leaf of such values.
   void loosen_all();
 
   struct Edited {
@@ -52,13 +52,13 @@ class TreeNodes {
     // Its children are others than before, or those of a node between it and the root are: all bounds rows are updated
     // up to the root. If not, those of changed_rows, as far up as they change something.
     bool is_reshaped = false;
-    bool has_new_corners = false;  // some child's are not what they were
+    bool has_new_zone_map = false;  // some child's are not what they were
     RowNumbers changed_rows;
   };
   // Carries changes of owned level-1 nodes up to the root.
-  void carry_up(std::vector<Edited> edited);
+  void propagate(std::vector<Edited> edited);
 
-  // What these three do to bounds stays below until carry_up() is told of it.
+  // What these three do to bounds stays below until propagate() is told of it.
   // The leaf page moved to `slot` and has these bounds now. Its node is owned.
   void set_leaf(PageNumber leaf, std::uint32_t slot, std::span<const float> rows);
   // A leaf page comes before or after another, whose node is owned. Its slot is set.
@@ -83,7 +83,7 @@ class TreeNodes {
   void carry_out(const Copy& copy) const;
   void link(const Copy& copy);
   static void note_slot(std::vector<PageNumber>& of_slot, std::uint32_t slot, PageNumber page);
-  bool is_owned(PageNumber page) const { return node(page).header().version == next_->version; }
+  bool is_writable(PageNumber page) const { return node(page).header().version == next_->version; }
   bool is_root(PageNumber page) const { return pages_[page].parent == kNoPage; }
   PageNumber node_in(std::uint32_t slot) const { return node_of_slot_[slot]; }
   PageNumber new_page();
@@ -91,13 +91,13 @@ class TreeNodes {
   void drop(PageNumber page);
   void adopt(PageNumber page);
   void loosen(MutableNode node) const;
-  void carry_up(Edited& edited, Edited& above);
-  bool update_corners(PageNumber page) const;
+  void propagate(Edited& edited, Edited& above);
+  bool update_zone_map(PageNumber page) const;
   void recode_coarse_rows(MutableNode node) const;
   void recode(MutableNode node, std::uint16_t row) const;
   BoundRows own_bounds(NodeRef node) const;
   void aggregate_into_parent(PageNumber page);
-  void carry_to_root(PageNumber page);
+  void propagate_to_root(PageNumber page);
   void insert_child(PageNumber parent, std::uint32_t position, std::uint32_t slot, std::int64_t min_id,
                     std::span<const float> rows);
   void raise_root();

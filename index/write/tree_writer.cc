@@ -32,7 +32,7 @@ constexpr std::uint64_t kRowsLeftOfLarge = 4;
 constexpr std::uint64_t kReloadedShare = 2;
 
 std::shared_ptr<Snapshot> successor_of(const Snapshot& base) {
-  auto next = std::make_shared<Snapshot>(base.facts(), base.tree());
+  auto next = std::make_shared<Snapshot>(base.metadata(), base.tree());
   ++next->version;
   return next;
 }
@@ -42,7 +42,7 @@ std::shared_ptr<Snapshot> successor_of(const Snapshot& base) {
 TreeWriter::TreeWriter(std::shared_ptr<const Snapshot> base)
     : base_(std::move(base)),
       tree_(std::make_unique<WorkingTree>(*base_)),
-      rows_when_loaded_(base_->num_tuples) {}
+      rows_when_loaded_(base_->num_rows) {}
 
 void TreeWriter::apply(const Change& change) {
   const FloatingPointScope floating_point;
@@ -60,8 +60,8 @@ void TreeWriter::apply(const Change& change) {
   LeafRewriter(*tree_, located).rewrite(rebalancer.others());
   rebalancer.run();
   rows_changed_ += change.num_rows();
-  next_->num_tuples += change.num_rows();
-  next_->num_tuples -= change.removed.size();
+  next_->num_rows += change.num_rows();
+  next_->num_rows -= change.removed.size();
   next_->rounded_values += change.rounded_values;
   next_->next_id = std::max(next_->next_id, change.next_id);
   stats.find_lost_extremes();
@@ -90,7 +90,7 @@ std::shared_ptr<const Snapshot> TreeWriter::finish_version(std::uint64_t version
   next_->version = version;
   next_->leaf_slots = tree_->leaf_slots.end();
   next_->node_slots = tree_->nodes.slots_end();
-  next_->blocks->add_older_version(base_->as_older());
+  next_->arena->add_older_version(base_->as_older());
   tree_->end_version(*base_);
   base_ = std::move(next_);
   return base_;
@@ -99,7 +99,7 @@ std::shared_ptr<const Snapshot> TreeWriter::finish_version(std::uint64_t version
 // ---- Loading anew
 
 bool TreeWriter::wants_reload(const Change& change) const {
-  const std::uint64_t now = next_->num_tuples;
+  const std::uint64_t now = next_->num_rows;
   const std::uint64_t after = now - change.removed.size() + change.num_rows();
   if (now == 0 || after == 0 || kReloadedShare * (change.num_rows() + change.removed.size()) >= now)
     return true;
@@ -116,9 +116,9 @@ bool TreeWriter::has_worn_partitions() const {
   const LeafPages& pages = tree_->pages;
   const std::size_t used = pages.num_partitions() - pages.num_empty_partitions();
   const std::size_t left_behind =
-      std::min(next_->partitioner->later_cuts().size(), pages.num_empty_partitions());
+      std::min(next_->partitioner->late_splits().size(), pages.num_empty_partitions());
   return left_behind >
-         (next_->num_tuples <= kReloadedRows ? used / 2 + kEmptyPartitions : kEmptyShareOfLarge * used);
+         (next_->num_rows <= kReloadedRows ? used / 2 + kEmptyPartitions : kEmptyShareOfLarge * used);
 }
 
 // The version that is being made gets a tree of its own, with which its later batches go on.
@@ -128,7 +128,7 @@ void TreeWriter::reload(const Change& change) {
   next_ = successor_of(*loaded);
   next_->version = base_->version + 1;
   tree_->begin_version(*next_);
-  rows_when_loaded_ = loaded->num_tuples;
+  rows_when_loaded_ = loaded->num_rows;
   rows_changed_ = 0;
 }
 
@@ -148,9 +148,9 @@ bool TreeWriter::has_room_for_pages(const Change& change) const {
 // all that are there now, a third of the new leaves is enough.
 bool TreeWriter::has_room_for(const LocatedChange& located, const Rebalancer& rebalancer) const {
   std::size_t pieces = rebalancer.others().size(), new_leaves = 0;
-  for (const Recut& recut : rebalancer.recuts()) {
-    pieces += std::max(recut.parts.size(), recut.pages.size());
-    new_leaves += recut.parts.size() - std::min(recut.num_parts_of_partition(), recut.pages.size());
+  for (const Repack& repack : rebalancer.repacks()) {
+    pieces += std::max(repack.parts.size(), repack.pages.size());
+    new_leaves += repack.parts.size() - std::min(repack.num_parts_of_partition(), repack.pages.size());
   }
   const auto height = static_cast<std::size_t>(next_->height);
   const std::size_t nodes = next_->num_nodes;

@@ -1,9 +1,9 @@
 // TreeWriter: applies batches to the tree and makes the versions that come of them.
 //
-// The tree is a B+-tree over (partition, order key, id) whose leaves are the blocks. Rows are found by id
+// The tree is a B+-tree over (partition, order key, id) whose leaves are the leaves. Rows are found by id
 // through the id map, and the page that a new row belongs to by bisection among the pages of its partition. A
 // batch works on copies of the leaves and nodes that it changes; published versions never change
-// (index/blocks.h). Its steps:
+// (index/slot_arena.h). Its steps:
 //
 //   LocatedChange   which pages the batch changes
 //   Rebalancer      cuts anew those that get too full or nearly empty
@@ -39,7 +39,7 @@ class TreeWriter {
   const Snapshot& current() const { return next_ != nullptr ? *next_ : *base_; }
 
   // The change fits the index: what it removes is there, what it adds is not (ChangeFold finds out). Throws
-  // InputError (labels of a block beyond 4 GiB) and std::bad_alloc: after that this writer is good for
+  // InputError (labels of a leaf beyond 4 GiB) and std::bad_alloc: after that this writer is good for
   // nothing but to be thrown away, while all published versions stay what they are.
   void apply(const Change& change);
 

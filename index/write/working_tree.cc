@@ -18,13 +18,13 @@ static void require_once(const Snapshot& tree, std::int64_t id, std::uint32_t le
 }
 
 WorkingTree::WorkingTree(const Snapshot& tree)
-    : blocks(tree.blocks),
+    : arena(tree.arena),
       pages(tree),
       nodes(tree, pages),
       leaf_slots(
-          blocks->leaf_slots(), blocks->leaf_capacity(),
-          [memory = blocks](std::size_t n) { memory->grow_leaves(n); }, blocks->older_versions()),
-      ids(tree.num_tuples) {
+          arena->leaf_slots(), arena->leaf_capacity(),
+          [memory = arena](std::size_t n) { memory->grow_leaves(n); }, arena->older_versions()),
+      ids(tree.num_rows) {
   for_each(pages.size(), [&](std::size_t n) {
     const auto page = static_cast<PageNumber>(n);
     const std::uint32_t slot = pages[page].slot;
@@ -51,8 +51,8 @@ WorkingTree::RowPosition WorkingTree::find(std::int64_t id) const {
   RowPosition position;
   position.page = ids.find(id, [&](PageNumber page) {
     const std::uint32_t slot = pages[page].slot;
-    const std::int64_t* leaf_ids = blocks->ids(slot);
-    const std::int64_t* end = leaf_ids + blocks->leaf(slot).num_rows;
+    const std::int64_t* leaf_ids = arena->ids(slot);
+    const std::int64_t* end = leaf_ids + arena->leaf(slot).num_rows;
     const std::int64_t* found = std::find(leaf_ids, end, id);
     position.row = static_cast<std::uint32_t>(found - leaf_ids);
     return found != end;

@@ -45,7 +45,7 @@ struct WorkingTree {
   void release_leaf(std::uint32_t slot);
 
   Snapshot* next = nullptr;  // the version that is being made
-  std::shared_ptr<Blocks> blocks;
+  std::shared_ptr<SlotArena> arena;
   LeafPages pages;
   TreeNodes nodes;
   Slots leaf_slots;

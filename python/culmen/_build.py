@@ -19,13 +19,13 @@ class BuildOptions:
     value_type: str
     partitioning: str
     num_partitions: int
-    block_rows: int
+    leaf_rows: int
     threads: int
     device: str | None
     progress: Progress | bool | None
 
     def __post_init__(self) -> None:
-        for name in ("num_partitions", "block_rows", "threads"):
+        for name in ("num_partitions", "leaf_rows", "threads"):
             object.__setattr__(self, name, check_integer(name, getattr(self, name)))
 
 
@@ -43,7 +43,7 @@ def build(columns: Columns, options: BuildOptions) -> _core.Index:
             columns.dropped,
             options.partitioning,
             options.num_partitions,
-            options.block_rows,
+            options.leaf_rows,
             options.value_type,
             options.threads,
             device_number(options.device),

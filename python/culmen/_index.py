@@ -84,7 +84,7 @@ class Index(Tabular):
         value_type: str = "automatic",
         partitioning: str = "automatic",
         num_partitions: int = 0,
-        block_rows: int = 0,
+        leaf_rows: int = 0,
         threads: int = ALL_CORES,
         device: str | None = None,
         progress: Progress | bool | None = None,
@@ -107,7 +107,7 @@ class Index(Tabular):
             partitioning: how rows are grouped: "kd", "angle", "random", or "automatic": kd for up to 8 attributes,
                 else angle.
             num_partitions: about how many groups; kd and angle round it down. 0: chosen.
-            block_rows: rows of a block, a multiple of 16 up to 4096; 0: 96. A group's last block has its
+            leaf_rows: rows of a block, a multiple of 16 up to 4096; 0: 96. A group's last block has its
                 room even if it is nearly empty. None of these three changes an answer.
             threads: all cores by default. They never change a byte of the index.
             device: "cuda:0" builds on that GPU; the index is the same.
@@ -120,7 +120,7 @@ class Index(Tabular):
         Cost: O(n log n) time, and about twice the table's size of memory while it lasts.
         """
         columns = take_table(table, attributes, id, label, nulls)
-        options = BuildOptions(value_type, partitioning, num_partitions, block_rows, threads, device, progress)
+        options = BuildOptions(value_type, partitioning, num_partitions, leaf_rows, threads, device, progress)
         return cls._of_columns(columns, id, label, options)
 
     @classmethod
@@ -135,7 +135,7 @@ class Index(Tabular):
         value_type: str = "automatic",
         partitioning: str = "automatic",
         num_partitions: int = 0,
-        block_rows: int = 0,
+        leaf_rows: int = 0,
         threads: int = ALL_CORES,
         device: str | None = None,
         progress: Progress | bool | None = None,
@@ -151,7 +151,7 @@ class Index(Tabular):
         and errors are those of build; IoError for files that cannot be read.
         """
         columns = read_files(paths, attributes, id, label, nulls)
-        options = BuildOptions(value_type, partitioning, num_partitions, block_rows, threads, device, progress)
+        options = BuildOptions(value_type, partitioning, num_partitions, leaf_rows, threads, device, progress)
         return cls._of_columns(columns, id, label, options)
 
     from_parquet = from_files  # the name under which people look for it
@@ -171,7 +171,7 @@ class Index(Tabular):
         *,
         has_labels: bool = False,
         value_type: str = "automatic",
-        block_rows: int = 0,
+        leaf_rows: int = 0,
     ) -> Index:
         """An index in memory without rows, to be filled by changes; "automatic" is float64 here.
 
@@ -179,9 +179,9 @@ class Index(Tabular):
         >>> index.insert({"price": [80, 120], "rating": [7.9, 9.1]}).inserted
         2
         """
-        block_rows = check_integer("block_rows", block_rows)
+        leaf_rows = check_integer("leaf_rows", leaf_rows)
         named = preferences_of(attributes, ())
-        return cls._of(_core.create(list(named), list(named.values()), has_labels, value_type, block_rows))
+        return cls._of(_core.create(list(named), list(named.values()), has_labels, value_type, leaf_rows))
 
     @classmethod
     def open(

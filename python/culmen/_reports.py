@@ -10,13 +10,13 @@ class SearchStats:
     """What a search did. Counts are exact; bytes are those of the values and bounds that were read."""
 
     engine: str  #: the engine that answered
-    tuples_in_index: int
-    tuples_scored: int
-    tuples_by_codes: int  #: rows whose codes were read, to see which to score; on a GPU, in a batch's sweep
-    blocks_visited: int  #: blocks whose rows were scored
+    rows_in_index: int
+    rows_scored: int
+    rows_by_codes: int  #: rows whose codes were read, to see which to score; on a GPU, in a batch's sweep
+    leaves_visited: int  #: leaves whose rows were scored
     nodes_visited: int  #: inner nodes whose children's bounds were computed
     bounds_computed: int
-    leaves_tied_out: int  #: blocks that could only tie, with ids too large to win; 0 from a GPU, as the next two
+    leaves_tied_out: int  #: leaves that could only tie, with ids too large to win; 0 from a GPU, as the next two
     candidates: int  #: rows that passed the filter, with at least the k-th best score so far
     replacements: int  #: those of them that took the place of another
     bytes_touched: int
@@ -27,7 +27,7 @@ class SearchStats:
     @property
     def share_scored(self) -> float:
         """The part of the table whose scores were computed."""
-        return self.tuples_scored / self.tuples_in_index if self.tuples_in_index else 0.0
+        return self.rows_scored / self.rows_in_index if self.rows_in_index else 0.0
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class IndexInfo:
     has_labels: bool
     partitioning: str  #: "kd", "angle" or "random"
     num_partitions: int
-    block_rows: int
-    num_blocks: int
+    leaf_rows: int
+    num_leaves: int
     num_nodes: int
     height: int
     data_bytes: int  #: attributes and ids

@@ -64,7 +64,7 @@ def main() -> None:
     for traveller, weights in TRAVELLERS.items():
         result = index.search(weights, k=5, where="rating>=6")
         stats = result.stats
-        print(f"\n{traveller}: {stats.tuples_scored} of {len(index)} hotels scored, {stats.elapsed_us:.0f} us")
+        print(f"\n{traveller}: {stats.rows_scored} of {len(index)} hotels scored, {stats.elapsed_us:.0f} us")
         print(result.to_pandas().to_string(index=False))
     draw_moves(index, folder)
     draw_shares(index, folder)

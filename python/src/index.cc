@@ -34,13 +34,13 @@ std::function<void(std::string_view, double)> progress_to(const nb::object& call
   };
 }
 
-BuildOptions build_options(std::string_view partitioning, int num_partitions, int block_rows,
+BuildOptions build_options(std::string_view partitioning, int num_partitions, int leaf_rows,
                            std::string_view value_type, int num_threads, int device,
                            const nb::object& on_progress) {
   BuildOptions options;
   options.partitioning = kPartitionings.parse(partitioning);
   options.num_partitions = num_partitions;
-  options.block_rows = block_rows;
+  options.leaf_rows = leaf_rows;
   options.value_type = kValueTypes.parse(value_type);
   options.num_threads = num_threads;
   options.device = device;
@@ -51,11 +51,11 @@ BuildOptions build_options(std::string_view partitioning, int num_partitions, in
 
 Index build(std::size_t num_rows, const nb::list& names, const nb::list& preferences, const nb::list& columns,
             const nb::object& ids, const nb::object& labels, const nb::object& dropped,
-            std::string_view partitioning, int num_partitions, int block_rows, std::string_view value_type,
+            std::string_view partitioning, int num_partitions, int leaf_rows, std::string_view value_type,
             int num_threads, int device, const nb::object& on_progress) {
   const HeldTable table(num_rows, names, preferences, columns, ids, labels, dropped);
   const BuildOptions options =
-      build_options(partitioning, num_partitions, block_rows, value_type, num_threads, device, on_progress);
+      build_options(partitioning, num_partitions, leaf_rows, value_type, num_threads, device, on_progress);
   const GilReleased released;
   try {
     return Index::build(table.view(), options);
@@ -65,11 +65,11 @@ Index build(std::size_t num_rows, const nb::list& names, const nb::list& prefere
 }
 
 Index create(const nb::list& names, const nb::list& preferences, bool has_labels, std::string_view value_type,
-             int block_rows) {
+             int leaf_rows) {
   const HeldTable columns(0, names, preferences, nb::list(), nb::none(), nb::none(), nb::none());
   BuildOptions options;
   options.value_type = kValueTypes.parse(value_type);
-  options.block_rows = block_rows;
+  options.leaf_rows = leaf_rows;
   return Index::create({columns.view().attributes, has_labels}, options);
 }
 
@@ -123,7 +123,7 @@ nb::list get(const Index& index, const Ids& ids) {
 void bind_index(nb::module_& module) {
   module.def("build", build, nb::arg("num_rows"), nb::arg("names"), nb::arg("preferences"),
              nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none(), nb::arg("dropped").none(),
-             nb::arg("partitioning"), nb::arg("num_partitions"), nb::arg("block_rows"), nb::arg("value_type"),
+             nb::arg("partitioning"), nb::arg("num_partitions"), nb::arg("leaf_rows"), nb::arg("value_type"),
              nb::arg("num_threads"), nb::arg("device"), nb::arg("on_progress").none());
   module.def("create", create);
   module.def("open", open);

@@ -19,10 +19,10 @@ nb::object device_of(int device) {
 nb::dict report(const SearchStats& stats) {
   nb::dict out;
   out["engine"] = engine_name(stats.engine);
-  out["tuples_in_index"] = stats.tuples_in_index;
-  out["tuples_scored"] = stats.tuples_scored;
-  out["tuples_by_codes"] = stats.tuples_by_codes;
-  out["blocks_visited"] = stats.blocks_visited;
+  out["rows_in_index"] = stats.rows_in_index;
+  out["rows_scored"] = stats.rows_scored;
+  out["rows_by_codes"] = stats.rows_by_codes;
+  out["leaves_visited"] = stats.leaves_visited;
   out["nodes_visited"] = stats.nodes_visited;
   out["bounds_computed"] = stats.bounds_computed;
   out["leaves_tied_out"] = stats.leaves_tied_out;
@@ -46,14 +46,14 @@ nb::dict report(const IndexInfo& info) {
     attributes.append(entry);
   }
   nb::dict out;
-  out["num_rows"] = info.num_tuples;
+  out["num_rows"] = info.num_rows;
   out["attributes"] = attributes;
   out["value_type"] = kValueTypes.name(info.value_type);
   out["has_labels"] = info.has_labels;
   out["partitioning"] = kPartitionings.name(info.partitioning);
   out["num_partitions"] = info.num_partitions;
-  out["block_rows"] = info.block_rows;
-  out["num_blocks"] = info.num_blocks;
+  out["leaf_rows"] = info.leaf_rows;
+  out["num_leaves"] = info.num_leaves;
   out["num_nodes"] = info.num_nodes;
   out["height"] = info.height;
   out["data_bytes"] = info.data_bytes;
@@ -115,7 +115,7 @@ nb::dict report(const Explanation& explanation) {
 nb::dict report(const RefreshStats& stats) {
   nb::dict out;
   out["version"] = stats.version;
-  out["blocks"] = stats.blocks;
+  out["leaves"] = stats.leaves;
   out["nodes"] = stats.nodes;
   out["bytes"] = stats.bytes;
   out["is_whole"] = stats.is_whole;

@@ -19,7 +19,7 @@ def test_answers_as_sql_does():
         values = rng.integers(-50, 50, (num_rows, width))
         columns = {"id": rng.permutation(5 * num_rows)[:num_rows]}
         columns.update({name: values[:, i] for i, name in enumerate(names)})
-        index = culmen.Index.build(columns, names, id="id", block_rows=16)
+        index = culmen.Index.build(columns, names, id="id", leaf_rows=16)
         connection = duckdb.connect()
         import pyarrow
 

@@ -45,7 +45,7 @@ def test_follows_changes():
     index = index_of()
     on_gpu = index.to("cuda:0", memory="host")
     index.insert(np.full((3, 6), 100.0))
-    assert on_gpu.refresh().blocks > 0
+    assert on_gpu.refresh().leaves > 0
     assert on_gpu.search(np.ones(6), 3).ids.tolist() == [50_000, 50_001, 50_002]
 
 

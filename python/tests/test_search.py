@@ -43,7 +43,7 @@ def test_is_the_oracles(question):
     shape = (question["num_rows"], question["width"])
     matrix = VALUES[question["values"]](rng, shape)
     ids = rng.permutation(10 * shape[0])[: shape[0]] if question["named_ids"] else np.arange(shape[0])
-    index = culmen.Index.build(matrix, id=ids if question["named_ids"] else None, block_rows=16)
+    index = culmen.Index.build(matrix, id=ids if question["named_ids"] else None, leaf_rows=16)
     weights = rng.normal(size=shape[1])
     if question["sparse"]:
         weights[rng.random(shape[1]) < 0.5] = 0
@@ -369,7 +369,7 @@ def test_k_has_no_upper_limit():
         assert list(index.search([[1], [-1]], k=k)[1].ids) == [0, 2, 1]
 
 
-@pytest.mark.parametrize("name", ["num_partitions", "block_rows", "threads"])
+@pytest.mark.parametrize("name", ["num_partitions", "leaf_rows", "threads"])
 def test_integers_beyond_those_of_the_library_are_refused_by_name(name):
     for value in (2**31, 2**64, -1):
         with pytest.raises(culmen.InvalidArgument, match=f"{name} is {value}"):
@@ -447,8 +447,8 @@ def test_what_a_number_raises_is_passed_on(error):
         lambda: index.explain({"a0": odd}),
         lambda: culmen.rank({"a": [odd, 1]}, {"a": 1}),
         lambda: culmen.Index.build({"a": [1, odd]}),
-        lambda: culmen.Index.build({"a": [1]}, block_rows=odd),
-        lambda: culmen.Index.create(["a"], block_rows=odd),
+        lambda: culmen.Index.build({"a": [1]}, leaf_rows=odd),
+        lambda: culmen.Index.create(["a"], leaf_rows=odd),
         lambda: index.insert({"a0": odd, "a1": 1, "a2": 1}),
     ):
         with pytest.raises(type(error)) as raised:

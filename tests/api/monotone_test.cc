@@ -64,14 +64,14 @@ struct NotANumber {
 std::vector<Answer> brute_force(const Oracle& oracle, MonotoneFunctionRef function, std::size_t k,
                                 const Filter& where) {
   std::vector<Answer> answers;
-  std::vector<double> tuple(oracle.num_attributes());
+  std::vector<double> values(oracle.num_attributes());
   for (std::size_t row = 0; row < oracle.num_rows(); ++row) {
-    for (std::size_t i = 0; i < tuple.size(); ++i) tuple[i] = oracle.value(row, i) + 0.0;  // -0 is 0
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = oracle.value(row, i) + 0.0;  // -0 is 0
     const bool passes = std::all_of(where.begin(), where.end(), [&](const Range& range) {
-      const double value = tuple[static_cast<std::size_t>(std::get<int>(range.attribute))];
+      const double value = values[static_cast<std::size_t>(std::get<int>(range.attribute))];
       return value >= range.minimum && value <= range.maximum;
     });
-    if (passes) answers.push_back({oracle.id(row), function.score(tuple) + 0.0});
+    if (passes) answers.push_back({oracle.id(row), function.score(values) + 0.0});
   }
   std::sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
     return a.score != b.score ? a.score > b.score : a.id < b.id;
@@ -127,9 +127,9 @@ INSTANTIATE_TEST_SUITE_P(AllValueClasses, Monotone, testing::ValuesIn(classes_of
 TEST(Monotone, SearchReadsAPartOfTheTableOnly) {
   Random random(1);
   const Table table = random_table(random, ValueClass::uniform_f32, 20'000, 3);
-  const Index index = Index::build(table.view(), {.block_rows = 16});
+  const Index index = Index::build(table.view(), {.leaf_rows = 16});
   const SearchResult result = index.search_monotone(WeightedMinimum({1, 1, 1}), 10);
-  EXPECT_LT(result.stats.tuples_scored, 20'000u / 4);
+  EXPECT_LT(result.stats.rows_scored, 20'000u / 4);
   EXPECT_EQ(result.stats.engine, Engine::bounded);
 }
 
@@ -144,7 +144,7 @@ TEST(Monotone, SearchNamesARowThatShowsTheFunctionNotToBeMonotone) {
   std::vector<double> values(2000);
   for (std::size_t row = 0; row < values.size(); ++row) values[row] = static_cast<double>(row);
   const Index index =
-      Index::build(row_major_table(std::span<const double>(values), {{"a"}}), {.block_rows = 16});
+      Index::build(row_major_table(std::span<const double>(values), {{"a"}}), {.leaf_rows = 16});
   for (const Engine engine : {Engine::automatic, Engine::bounded}) {
     try {
       static_cast<void>(index.search_monotone(Liar(), 3, {}, {.engine = engine}));
@@ -164,7 +164,7 @@ TEST(Monotone, FunctionsAreAllowedTheErrorThatTheySay) {
     std::vector<double> values(3000);
     for (double& value : values) value = random.uniform(1, 1.1) * random.pick({1.0, 1.3, 2.0});
     const Index index =
-        Index::build(row_major_table(std::span<const double>(values), {{"a"}}), {.block_rows = 16});
+        Index::build(row_major_table(std::span<const double>(values), {{"a"}}), {.leaf_rows = 16});
     const TableView view = row_major_table(std::span<const double>(values), {{"a"}});
     const Oracle oracle(view, false);
     for (const double error : {1e-16, 1e-13, 0.1, 0.3, 0.6, 0.99}) {

@@ -246,7 +246,7 @@ TEST(Queries, OfAnEmptyIndexHaveNoHits) {
                                     .columns = {ColumnView(std::span<const float>())},
                                     .ids = {},
                                     .labels = {}});
-  EXPECT_EQ(index.info().num_tuples, 0u);
+  EXPECT_EQ(index.info().num_rows, 0u);
   EXPECT_TRUE(index.verify().empty());
   for (const Engine engine : kEngines) {
     EXPECT_TRUE(index.search({.weights = {1}, .k = 3}, {.engine = engine}).hits.empty());
@@ -266,12 +266,12 @@ TEST(Queries, OfAnEmptyBatchHaveNoResults) {
 TEST(Info, SaysWhatWasBuilt) {
   Random random(1);
   const Table table = random_table(random, ValueClass::uniform_f32, 1000, 3);
-  const IndexInfo info = Index::build(table.view(), {.num_splits = 3, .block_rows = 16}).info();
-  EXPECT_EQ(info.num_tuples, 1000u);
+  const IndexInfo info = Index::build(table.view(), {.num_splits = 3, .leaf_rows = 16}).info();
+  EXPECT_EQ(info.num_rows, 1000u);
   EXPECT_EQ(info.num_partitions, 9u);
   EXPECT_EQ(info.num_splits, 3);
-  EXPECT_EQ(info.block_rows, 16);
-  EXPECT_GE(info.num_blocks, 1000u / 16);
+  EXPECT_EQ(info.leaf_rows, 16);
+  EXPECT_GE(info.num_leaves, 1000u / 16);
   EXPECT_EQ(info.height, 2);
   const Oracle oracle(table.view(), false);
   for (std::size_t i = 0; i < 3; ++i) {

@@ -28,7 +28,7 @@ TEST(Rows, AreFoundByTheirIdsAsTheyWereGiven) {
     Table table = random_table(random, values, 3000, 3);
     table.attributes[1].preference = Preference::low;
     table.ids = scattered_ids(table.num_rows);
-    const Index index = Index::build(table.view(), {.block_rows = 16});
+    const Index index = Index::build(table.view(), {.leaf_rows = 16});
     const std::vector<std::optional<Row>> rows = index.get(table.ids);
     ASSERT_EQ(rows.size(), table.num_rows);
     for (std::size_t r = 0; r < table.num_rows; ++r) {
@@ -52,7 +52,7 @@ TEST(Rows, KeepTheirNumbersWhereOthersWereDropped) {
   std::vector<std::uint64_t> dropped;
   for (std::uint64_t number = 0; number < 6000; number += 6) dropped.push_back(number);
   TableView table{a.size(), {{"a"}}, {a}, {}, {}, dropped};
-  Index index = Index::build(table, {.block_rows = 16});
+  Index index = Index::build(table, {.leaf_rows = 16});
   EXPECT_TRUE(index.verify().empty());
   for (std::size_t r = 0; r < a.size(); ++r) {
     const auto number = static_cast<std::int64_t>(6 * (r / 5) + r % 5 + 1);
@@ -121,7 +121,7 @@ TEST(Schemas, ThatCannotBeAreRefused) {
 TEST(Schemas, GiveIndexesThatAnswerAsOthersDo) {
   Random random(2);
   const Table table = random_table(random, ValueClass::uniform_f64, 2000, 3);
-  Index grown = Index::create({.attributes = table.attributes}, {.block_rows = 32});
+  Index grown = Index::create({.attributes = table.attributes}, {.leaf_rows = 32});
   grown.insert(table.view());
   const Index built = Index::build(table.view());
   const TemporaryDirectory directory;
@@ -161,7 +161,7 @@ TEST(Names, StandForAttributesInFiltersAndAnswers) {
 TEST(Batches, AnswerInFlatArraysAsOneByOne) {
   Random random(3);
   const Table table = random_table(random, ValueClass::small_integers, 700, 3);
-  const Index index = Index::build(table.view(), {.block_rows = 16});
+  const Index index = Index::build(table.view(), {.leaf_rows = 16});
   for (const std::size_t k : {1, 10, 900}) {
     std::vector<double> weights;
     for (int q = 0; q < 40; ++q)

@@ -17,11 +17,11 @@
 namespace culmen::test {
 namespace {
 
-constexpr int kBlockRows = 16;
+constexpr int kLeafRows = 16;
 
 Index build(const Table& table, Partitioning partitioning = Partitioning::angle) {
   return Index::build(table.view(),
-                      {.partitioning = partitioning, .num_partitions = 3, .block_rows = kBlockRows});
+                      {.partitioning = partitioning, .num_partitions = 3, .leaf_rows = kLeafRows});
 }
 
 class Answers : public testing::TestWithParam<Engine> {
@@ -53,14 +53,14 @@ TEST_P(Answers, WithSmallerKArePrefixesOfThoseWithLargerK) {
 }
 
 TEST_P(Answers, AreRightForSizesAroundBlocksAndNodes) {
-  constexpr std::size_t kNode = std::size_t{kBlockRows} * 32;
+  constexpr std::size_t kNode = std::size_t{kLeafRows} * 32;
   Random random(2);
   for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{15}, std::size_t{16},
                               std::size_t{17}, kNode - 1, kNode, kNode + 1, kNode * 32 + 1}) {
     const Table table =
         random_table(random, n % 2 == 0 ? ValueClass::uniform_f32 : ValueClass::small_integers, n, 3);
     const Oracle oracle(table.view(), false);
-    const Index index = Index::build(table.view(), {.num_partitions = 1, .block_rows = kBlockRows});
+    const Index index = Index::build(table.view(), {.num_partitions = 1, .leaf_rows = kLeafRows});
     for (const std::size_t k :
          {std::size_t{1}, std::size_t{2}, n - (n > 1), n, n + 1, std::size_t{1} << 40}) {
       if (k > 0) expect_oracle(index, oracle, {.weights = random_weights(random, 3), .k = k});
@@ -289,7 +289,7 @@ TEST_P(Answers, LeaveNoMemoryBehind) {
   if (kSanitized || !std::ifstream("/proc/self/statm")) GTEST_SKIP();
   Random random(13);
   const Table table = random_table(random, ValueClass::uniform_f32, 5000, 2);
-  const Index index = Index::build(table.view(), {.num_partitions = 40, .block_rows = kBlockRows});
+  const Index index = Index::build(table.view(), {.num_partitions = 40, .leaf_rows = kLeafRows});
   const auto search_often = [&](int times) {
     for (int i = 0; i < times; ++i)
       static_cast<void>(index.search({.weights = {1, 1}, .k = 5}, {.engine = GetParam(), .num_threads = 2}));
@@ -305,7 +305,7 @@ INSTANTIATE_TEST_SUITE_P(AllEngines, Answers, testing::ValuesIn(kEngines),
 
 TEST(Engines, ReadLessThanHalfOfATableFullOfTies) {
   std::vector<float> equal(20'000, 1.0f);
-  std::vector<double> rounding(20'000, 0.1);  // sums of it are not exact: bounds carry a margin
+  std::vector<double> rounding(20'000, 0.1);  // sums of it are not exact: bounds carry a error bound
   Table table;
   table.num_rows = equal.size();
   table.attributes = {{"a"}, {"b"}};
@@ -313,27 +313,27 @@ TEST(Engines, ReadLessThanHalfOfATableFullOfTies) {
   const Index index = build(table);
   for (const Query& query : {Query{.weights = {1, 0}, .k = 10}, Query{.weights = {1, 0.3}, .k = 10}}) {
     const SearchResult scan = index.search(query, {.engine = Engine::scan});
-    EXPECT_GE(scan.stats.tuples_scored, 20'000u);
+    EXPECT_GE(scan.stats.rows_scored, 20'000u);
     for (const Engine engine : {Engine::gta, Engine::bounded}) {
       const SearchResult result = index.search(query, {.engine = engine, .num_threads = 1});
       EXPECT_EQ(result.hits, scan.hits);
-      EXPECT_LT(result.stats.tuples_scored, 10'000u) << engine_name(engine);
+      EXPECT_LT(result.stats.rows_scored, 10'000u) << engine_name(engine);
     }
   }
 }
 
-// 0.3 and these weights round, so the bounds have a margin: corners decide, for all later leaves at once.
+// 0.3 and these weights round, so the bounds have a error bound: zone map decide, for all later leaves at once.
 TEST(Bounded, ReadsOneLeafOfATableInWhichAllRowsTie) {
   const std::vector<float> values(20'000 * 3, 0.3F);
-  const Index index = Index::build(row_major_table(std::span<const float>(values), {{"a"}, {"b"}, {"c"}}),
-                                   {.block_rows = 32});
+  const Index index =
+      Index::build(row_major_table(std::span<const float>(values), {{"a"}, {"b"}, {"c"}}), {.leaf_rows = 32});
   const SearchResult result =
       index.search({.weights = {0.7, -0.1, 0.3}, .k = 5}, {.engine = Engine::bounded});
   ASSERT_EQ(result.hits.size(), 5U);
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(result.hits[i].id, static_cast<std::int64_t>(i));
-  EXPECT_EQ(result.stats.blocks_visited, 1U);
+  EXPECT_EQ(result.stats.leaves_visited, 1U);
   EXPECT_GT(result.stats.leaves_tied_out, 0U);
-  EXPECT_LT(result.stats.leaves_tied_out, index.info().num_blocks / 4);
+  EXPECT_LT(result.stats.leaves_tied_out, index.info().num_leaves / 4);
   EXPECT_LE(result.stats.nodes_visited, 3U);
 }
 

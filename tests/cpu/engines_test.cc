@@ -84,7 +84,7 @@ class Trial {
          {random_.chance(0.6) ? Partitioning::kd : Partitioning::angle, Partitioning::random}) {
       const BuildOptions options =
           random_build_options(random_, partitioning, value_type, table_.columns.size());
-      const std::string name = name_of(partitioning) + " B=" + std::to_string(options.block_rows);
+      const std::string name = name_of(partitioning) + " B=" + std::to_string(options.leaf_rows);
       subjects_.push_back({name, Index::build(table_.view(), options)});
     }
     if (seed_ % kReopenEvery != 0) return;
@@ -106,27 +106,28 @@ class Trial {
     }
     const SearchResult result = index.search(c.query, options);
     if (engine != Engine::automatic && result.stats.engine != engine) return "another engine answered";
-    if (result.stats.tuples_in_index != table_.num_rows) return "wrong number of tuples in the index";
-    if (result.stats.tuples_scored > table_.num_rows && !result.stats.scan_fallback)
-      return "a tuple was scored twice";
+    if (result.stats.rows_in_index != table_.num_rows) return "wrong number of rows in the index";
+    if (result.stats.rows_scored > table_.num_rows && !result.stats.scan_fallback)
+      return "a row was scored twice";
     const std::string wrong = difference(result.hits, c.expected);
     return wrong.empty() && engine == Engine::automatic ? check_taking_over(*result.snapshot, c) : wrong;
   }
 
-  // What takes over from a search by bounds, from whatever floor that has reached.
+  // What takes over from a search by bounds, from whatever k-th score bound that has reached.
   std::string check_taking_over(const Snapshot& snapshot, const Case& c) {
     ResolvedQuery rest = resolve(c.query, snapshot);
     const std::size_t reached =
         std::min<std::size_t>(c.expected.size(), random_.below(c.expected.size() + 2));
     if (reached > 0) rest.min_score = c.expected[reached - 1].score;
-    // At a floor that a row has, all its ties are answers too, as far as there is room.
+    // At a k-th score bound that a row has, all its ties are answers too, as far as there is room.
     std::size_t count = reached == 0 ? c.expected.size() : reached;
     while (count < c.expected.size() && c.expected[count].score == rest.min_score) ++count;
     SearchStats stats;
     const FloatingPointScope floating_point;
-    const std::string wrong = difference(cpu::search_reaching(snapshot, rest, stats),
+    const std::string wrong = difference(cpu::search_pruned_scan(snapshot, rest, stats),
                                          {c.expected.begin(), c.expected.begin() + count});
-    return wrong.empty() ? "" : "above the floor of " + std::to_string(reached) + " rows: " + wrong;
+    return wrong.empty() ? ""
+                         : "above the k-th score bound of " + std::to_string(reached) + " rows: " + wrong;
   }
 
   Random random_;

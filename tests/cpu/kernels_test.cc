@@ -34,18 +34,19 @@ void expect_scores_of_plain_code(Random& random) {
       std::vector<T> values(kAttributes * stride);
       for (T& value : values) value = static_cast<T>(random.uniform(-1, 1));
       const ResolvedQuery query = plain_query(random, kAttributes);
-      const double floor =
+      const double kth_bound =
           random.chance(0.5) ? -std::numeric_limits<double>::infinity() : random.uniform(-1, 1);
       constexpr double kPoison = -12345;
       std::vector<simd::ScoredRow> found(num_rows + 1, {kPoison, 77});
-      const std::size_t count = simd::score_rows(values.data(), stride, num_rows, query, floor, found.data());
+      const std::size_t count =
+          simd::score_rows(values.data(), stride, num_rows, query, kth_bound, found.data());
       std::size_t expected = 0;
       for (std::uint32_t r = 0; r < num_rows; ++r) {
         const auto value_of = [&](int attribute) {
           return values[static_cast<std::size_t>(attribute) * stride + r];
         };
         const double wanted = score(query.score_terms(), query.offset, value_of);
-        if (!(wanted >= floor)) continue;
+        if (!(wanted >= kth_bound)) continue;
         if (!query.where.empty() &&
             !(value_of(0) >= query.where[0].minimum && value_of(0) <= query.where[0].maximum))
           continue;
@@ -73,15 +74,15 @@ TEST(Kernels, ScoreRowsAsPlainCodeDoesOnEveryTarget) {
 template <typename T>
 struct CodedLeaf {
   static constexpr std::size_t kAttributes = 64;
-  Blocks blocks;
+  SlotArena arena;
   std::uint32_t num_rows;
 
-  CodedLeaf(Random& random, std::size_t block_rows, std::uint32_t rows, bool is_plain = false)
-      : blocks({kAttributes, block_rows, sizeof(T), false}, BoundLayout(1), 1, 1), num_rows(rows) {
-    T* values = reinterpret_cast<T*>(blocks.values(0));
-    T* corners = reinterpret_cast<T*>(blocks.corners(0));
+  CodedLeaf(Random& random, std::size_t leaf_rows, std::uint32_t rows, bool is_plain = false)
+      : arena({kAttributes, leaf_rows, sizeof(T), false}, BoundLayout(1), 1, 1), num_rows(rows) {
+    T* values = reinterpret_cast<T*>(arena.values(0));
+    T* zone_map = reinterpret_cast<T*>(arena.zone_map(0));
     for (std::size_t i = 0; i < kAttributes; ++i) {
-      T* column = values + i * block_rows;
+      T* column = values + i * leaf_rows;
       const int exponent = random.pick({0, 0, 0, -20, 20, sizeof(T) == 4 ? 120 : 1000, -149});
       const double size = is_plain ? 1 : std::ldexp(1.0, exponent);
       const double centre = random.pick({0.0, 0.0, 1.0, 1e6}) * size;
@@ -89,16 +90,16 @@ struct CodedLeaf {
         column[r] = static_cast<T>(random.chance(0.05) ? centre : centre + size * random.uniform(-1, 1));
       if (!is_plain && random.chance(0.1)) std::fill(column, column + num_rows, column[0]);
       const auto [smallest, largest] = std::minmax_element(column, column + num_rows);
-      corners[static_cast<std::size_t>(Corner::maximum) * kAttributes + i] = *largest;
-      corners[static_cast<std::size_t>(Corner::minimum) * kAttributes + i] = *smallest;
+      zone_map[static_cast<std::size_t>(Extreme::maximum) * kAttributes + i] = *largest;
+      zone_map[static_cast<std::size_t>(Extreme::minimum) * kAttributes + i] = *smallest;
     }
-    write_leaf_codes(blocks, 0, num_rows);
+    write_leaf_codes(arena, 0, num_rows);
   }
 
-  const T* values() { return reinterpret_cast<const T*>(blocks.values(0)); }
+  const T* values() { return reinterpret_cast<const T*>(arena.values(0)); }
   simd::LeafCodes<T> codes() {
-    const T* corners = reinterpret_cast<const T*>(blocks.corners(0));
-    return {blocks.codes(0), num_code_words(blocks.shape().block_rows), corners, corners + kAttributes,
+    const T* zone_map = reinterpret_cast<const T*>(arena.zone_map(0));
+    return {arena.codes(0), num_code_words(arena.shape().leaf_rows), zone_map, zone_map + kAttributes,
             num_rows};
   }
 };
@@ -116,16 +117,16 @@ ResolvedQuery query_of_terms(Random& random, int num_terms) {
   return query;
 }
 
-// Every row that reaches the floor is listed, whatever the floor; returns how many are for one that few reach.
+// Every row that reaches the k-th score bound is listed, whatever the k-th score bound; returns how many are for one that few reach.
 template <typename T>
 std::size_t expect_all_that_reach(Random& random, int num_terms) {
-  const std::size_t block_rows = random.pick<std::size_t>({16, 48, 96, 128});
-  CodedLeaf<T> leaf(random, block_rows, 1 + static_cast<std::uint32_t>(random.below(block_rows)));
+  const std::size_t leaf_rows = random.pick<std::size_t>({16, 48, 96, 128});
+  CodedLeaf<T> leaf(random, leaf_rows, 1 + static_cast<std::uint32_t>(random.below(leaf_rows)));
   const ResolvedQuery query = query_of_terms(random, num_terms);
   std::vector<double> scores;
   for (std::uint32_t r = 0; r < leaf.num_rows; ++r)
     scores.push_back(score(query.score_terms(), query.offset, [&](int attribute) {
-      return leaf.values()[static_cast<std::size_t>(attribute) * block_rows + r];
+      return leaf.values()[static_cast<std::size_t>(attribute) * leaf_rows + r];
     }));
   std::vector<std::uint32_t> rows(4 * leaf.codes().num_words + 1);
   std::size_t of_the_highest = 0;
@@ -141,7 +142,7 @@ std::size_t expect_all_that_reach(Random& random, int num_terms) {
             << "row " << other << ", terms " << num_terms;
       }
     std::vector<simd::ScoredRow> scored(count + 1);
-    scored.resize(simd::score_listed(leaf.values(), block_rows, listed, query, scores[r], scored.data()));
+    scored.resize(simd::score_listed(leaf.values(), leaf_rows, listed, query, scores[r], scored.data()));
     for (const simd::ScoredRow& row : scored)
       EXPECT_EQ(std::bit_cast<std::uint64_t>(row.score), std::bit_cast<std::uint64_t>(scores[row.row]));
     EXPECT_EQ(scored.size(),

@@ -102,7 +102,7 @@ class Trial {
     BuildOptions options = random_build_options(random_, kind_.partitioning,
                                                 kind_.float32 ? ValueType::float32 : ValueType::float64,
                                                 table_.attributes().size());
-    options.block_rows = random_.pick({16, 16, 16, 48});
+    options.leaf_rows = random_.pick({16, 16, 16, 48});
     options.num_threads = 1;
     return options;
   }
@@ -180,7 +180,7 @@ TEST(MovedValues, AreFoundAfterAnOutlierIsErased) {
   for (std::int64_t id = 0; id < static_cast<std::int64_t>(kFewRows); ++id)
     rows[id] = {static_cast<double>(id) * 0x1p888};
   rows[1000] = {0.75 * 0x1p900};
-  Index index = Index::build(TableOf(rows, {{"a"}}).view(), {.block_rows = 16});
+  Index index = Index::build(TableOf(rows, {{"a"}}).view(), {.leaf_rows = 16});
   const std::int64_t outlier[] = {1000};
   index.erase(outlier);
   for (const double weight : {0x1p124, -0x1p124, 0x1p100, -0x1p100, 1.0, -1.0}) {
@@ -198,7 +198,7 @@ TEST(MovedValues, AreFoundAfterLargeOnesComeToTinyOnes) {
     Rows rows;
     for (std::int64_t id = 0; id < static_cast<std::int64_t>(kFewRows); ++id)
       rows[id] = {random.unit() * 1e-310, random.unit()};
-    Index index = Index::build(TableOf(rows, {{"a"}, {"b"}}).view(), {.num_partitions = 7, .block_rows = 16});
+    Index index = Index::build(TableOf(rows, {{"a"}, {"b"}}).view(), {.num_partitions = 7, .leaf_rows = 16});
     const Rows large = {{1000, {1e10, -1}}};
     const TableOf table(large, {{"a"}, {"b"}});
     index.insert(table.view());
@@ -218,12 +218,12 @@ TEST(MovedValues, ArePrunedByOtherAttributesAfterAnOutlierIsErased) {
   Rows rows;
   for (std::int64_t id = 0; id < 20'000; ++id) rows[id] = {random.unit(), random.unit(), random.unit()};
   rows[-1] = {0.5, 0x1p900, 0.5};
-  Index index = Index::build(TableOf(rows, {{"a"}, {"b"}, {"c"}}).view(), {.block_rows = 16});
+  Index index = Index::build(TableOf(rows, {{"a"}, {"b"}, {"c"}}).view(), {.leaf_rows = 16});
   const std::int64_t outlier[] = {-1};
   index.erase(outlier);
   const SearchResult result = index.search({.weights = {1, 1e-3, 1}, .k = 5}, {.engine = Engine::bounded});
   EXPECT_EQ(result.hits, index.search({.weights = {1, 1e-3, 1}, .k = 5}, {.engine = Engine::scan}).hits);
-  EXPECT_LT(result.stats.tuples_scored, 5'000U);
+  EXPECT_LT(result.stats.rows_scored, 5'000U);
 }
 
 // Sums of the others are exact, and stay so; none with the huge value is.
@@ -232,9 +232,9 @@ TEST(MovedValues, ArePrunedAsBeforeOnceAHugeOneHasComeAndGone) {
   Rows rows;
   for (std::int64_t id = 0; id < 20'000; ++id)
     for (int i = 0; i < 3; ++i) rows[id].push_back(std::ldexp(random.between(-5000, 5000), -10));
-  Index index = Index::build(TableOf(rows, {{"a"}, {"b"}, {"c"}}).view(), {.block_rows = 16});
+  Index index = Index::build(TableOf(rows, {{"a"}, {"b"}, {"c"}}).view(), {.leaf_rows = 16});
   const Query query = {.weights = {1, -0.3, 0.7}, .k = 5};
-  const auto visited = [&] { return index.search(query, {.engine = Engine::bounded}).stats.blocks_visited; };
+  const auto visited = [&] { return index.search(query, {.engine = Engine::bounded}).stats.leaves_visited; };
   const std::uint64_t before = visited();
   for (const double huge : {0x1p57, -0x1p57, 0x1p20}) {
     const Rows there = {{500, {huge, huge, -huge}}}, back = {{500, rows[500]}};

@@ -45,7 +45,7 @@ TEST_P(Million, RowsAreNotReadByTheEngineBounded) {
     query.weights[i] = table.attributes[i].preference == Preference::low ? -1.0 : 1.0;
   const SearchResult result = index.search(query, {.engine = Engine::bounded});
   EXPECT_EQ(result.hits, index.search(query, {.engine = Engine::scan}).hits);
-  EXPECT_LT(result.stats.tuples_scored, kRows / 20);
+  EXPECT_LT(result.stats.rows_scored, kRows / 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tables, Million,

@@ -30,13 +30,13 @@ struct Lengths {
 
 struct Base {
   std::shared_ptr<const Snapshot> snapshot;
-  BlockShape shape;
+  LeafShape shape;
 };
 
 const Base& base(std::size_t number) {
   static const auto make = [](const storage::Shape& shape) {
     Base made{storage::make_snapshot(shape), {}};
-    made.shape = made.snapshot->block_shape();
+    made.shape = made.snapshot->leaf_shape();
     return made;
   };
   static const std::array<Base, kShapes + 1> all = {
@@ -60,7 +60,7 @@ struct Sections {
 };
 
 // Lengths that add up to the bytes that are there: as many rows as asked for, or as fit.
-Lengths make_lengths_good(std::vector<std::byte>& body, const BlockShape& shape) {
+Lengths make_lengths_good(std::vector<std::byte>& body, const LeafShape& shape) {
   Lengths lengths;
   body.resize(std::max(body.size(), kHeaderBytes));
   std::memcpy(&lengths, body.data(), sizeof lengths);
@@ -109,7 +109,7 @@ void make_ids_good(std::vector<std::byte>& body, const Lengths& lengths) {
   }
 }
 
-void check_change(const Change& change, std::span<const std::byte> body, const BlockShape& shape) {
+void check_change(const Change& change, std::span<const std::byte> body, const LeafShape& shape) {
   const std::size_t num_values = change.num_rows() * shape.num_attributes;
   require(change.values.size() == num_values * shape.value_bytes, "values of each row");
   std::size_t text_bytes = 0;
@@ -128,7 +128,7 @@ void check_tree(const Base& base, const Change& change) {
   tree.apply(checked.fold());
   const auto next = tree.finish_version(base.snapshot->version + 1);
   require(next != nullptr, "a version");
-  require(next->num_tuples + change.removed.size() == base.snapshot->num_tuples + change.num_rows(),
+  require(next->num_rows + change.removed.size() == base.snapshot->num_rows + change.num_rows(),
           "the number of rows");
   const std::vector<std::string> faults = verify_snapshot(*next, true);
   if (!faults.empty()) require(false, faults.front());
@@ -168,7 +168,7 @@ std::vector<std::string> seed_inputs() {
   std::vector<std::string> seeds;
   for (std::uint8_t number = 0; number <= kShapes; ++number) {
     const Base& index = base(number);
-    const std::size_t num_removed = std::min<std::size_t>(index.snapshot->num_tuples, 5);
+    const std::size_t num_removed = std::min<std::size_t>(index.snapshot->num_rows, 5);
     for (const std::uint8_t fixes : kFixes) {
       for (const std::size_t num_rows : {std::size_t{0}, std::size_t{4}, std::size_t{40}}) {
         const std::vector<std::byte> body =

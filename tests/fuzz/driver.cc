@@ -5,7 +5,7 @@
 //   csv_fuzz --write-corpus FOLDER          the seeds as files, a first corpus for libFuzzer
 //   csv_fuzz FILE...                        runs these inputs, such as a crash that libFuzzer kept
 //
-// No input may take more than kMostBytes of memory or kMostSeconds of time.
+// No input may take more than kMaxBytes of memory or kMaxSeconds of time.
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -33,7 +33,7 @@ extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*call
 
 // Nearly all allocations here are small and short-lived: a quarantine that the cache holds, and no stack kept
 // of each, make targets twice as fast. ASAN_OPTIONS=malloc_context_size=30 gives the stacks of an input run
-// again. The limits of memory are what kMostBytes says.
+// again. The limits of memory are what kMaxBytes says.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() {
   return "quarantine_size_mb=8:malloc_context_size=1:hard_rss_limit_mb=1024:max_allocation_size_mb=1024";
@@ -43,8 +43,8 @@ namespace culmen::fuzz {
 namespace {
 
 constexpr std::size_t kMaxInputBytes = 4096;
-constexpr rlim_t kMostBytes = rlim_t{1} << 30;
-constexpr int kMostSeconds = 20;
+constexpr rlim_t kMaxBytes = rlim_t{1} << 30;
+constexpr int kMaxSeconds = 20;
 
 // For the report when a sanitizer ends the program, which may be after the end of main: never destroyed.
 std::string& current_name = *new std::string;
@@ -64,8 +64,8 @@ void end_if_it_hangs(int) {
   static int num_seconds = 0;
   num_seconds = current_run == last_run ? num_seconds + 1 : 0;
   last_run = current_run;
-  if (num_seconds < kMostSeconds) return;
-  std::fprintf(stderr, "\nno end after %d seconds", kMostSeconds);
+  if (num_seconds < kMaxSeconds) return;
+  std::fprintf(stderr, "\nno end after %d seconds", kMaxSeconds);
   print_current_input();
   ::_exit(EXIT_FAILURE);
 }
@@ -78,7 +78,7 @@ void set_limits() {
   const itimerval every_second{{1, 0}, {1, 0}};
   ::setitimer(ITIMER_REAL, &every_second, nullptr);
   // AddressSanitizer has its own limits, and needs much memory for itself.
-  const rlimit memory{kMostBytes, kMostBytes};
+  const rlimit memory{kMaxBytes, kMaxBytes};
   if (__sanitizer_set_death_callback == nullptr) ::setrlimit(RLIMIT_DATA, &memory);
 }
 

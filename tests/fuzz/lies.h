@@ -30,7 +30,7 @@ enum class Lie : std::uint8_t {
 class Liar {
  public:
   Liar(storage::Manifest& manifest, storage::Bytes& leaves, storage::Bytes& nodes)
-      : manifest_(manifest), layout_(manifest.block_shape()), leaves_(leaves), nodes_(nodes) {}
+      : manifest_(manifest), layout_(manifest.leaf_shape()), leaves_(leaves), nodes_(nodes) {}
 
   void tell(Lie lie, std::uint64_t a, std::uint64_t b) {
     if (manifest_.num_leaves == 0) return;
@@ -71,13 +71,13 @@ class Liar {
   }
 
   // Makes good again what follows from the rows, so that nothing but their order, or an id that comes twice,
-  // is wrong: corners, smallest ids.
+  // is wrong: zone map, smallest ids.
   void cover_up() {
     for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves; ++leaf) {
       if (manifest_.value_type == ValueType::float32) {
-        cover_up_corners<float>(leaf);
+        widen_zone_maps<float>(leaf);
       } else {
-        cover_up_corners<double>(leaf);
+        widen_zone_maps<double>(leaf);
       }
       storage::LeafRecord record = record_of(leaf);
       record.min_id = smallest_id(leaf);
@@ -91,8 +91,8 @@ class Liar {
   static constexpr std::size_t kId = ~std::size_t{0};
 
   std::byte* payload(std::uint64_t leaf) {
-    return leaves_.data() + storage::fixed_place(leaf, layout_.payload_bytes(), 0).offset +
-           sizeof(storage::BlockHeader);
+    return leaves_.data() + storage::fixed_extent(leaf, layout_.payload_bytes(), 0).offset +
+           sizeof(storage::FrameHeader);
   }
   storage::LeafRecord record_of(std::uint64_t leaf) {
     storage::LeafRecord record;
@@ -106,7 +106,7 @@ class Liar {
   std::byte* at(std::size_t part, std::uint64_t leaf, std::uint64_t row) {
     if (part == kId) return payload(leaf) + layout_.ids_offset() + row * sizeof(std::int64_t);
     return payload(leaf) + layout_.values_offset() +
-           (part * manifest_.block_shape().block_rows + row) * bytes_of(part);
+           (part * manifest_.leaf_shape().leaf_rows + row) * bytes_of(part);
   }
   template <typename F>
   void for_parts(F&& f) {
@@ -131,13 +131,13 @@ class Liar {
     return node_bytes_of(BoundLayout(static_cast<int>(manifest_.attributes.size())));
   }
   NodeAccess<std::byte> node(std::uint64_t number) {
-    return {nodes_.data() + storage::fixed_place(number, node_bytes(), 0).offset +
-            sizeof(storage::BlockHeader)};
+    return {nodes_.data() + storage::fixed_extent(number, node_bytes(), 0).offset +
+            sizeof(storage::FrameHeader)};
   }
 
   void lie_about_bounds(std::uint64_t a, std::uint64_t b) {
     constexpr float kBases[] = {0, -1, 1, -0x1p101f, 0x1p101f, -HUGE_VALF, HUGE_VALF, 0x1p-149f};
-    constexpr float kLeast[] = {0, 0x1p-149f, 0x1p-20f, -0x1p-20f, 1, -1, 0x1p99f, -0x1p99f};
+    constexpr float kMin[] = {0, 0x1p-149f, 0x1p-20f, -0x1p-20f, 1, -1, 0x1p99f, -0x1p99f};
     const NodeAccess<std::byte> changed = node(a % manifest_.num_nodes());
     const auto num_rows =
         static_cast<std::size_t>(BoundLayout(static_cast<int>(manifest_.attributes.size())).num_rows());
@@ -146,7 +146,7 @@ class Liar {
       BoundRow& bounds = changed.bounds()[row];
       if (b % 5 < 2) bounds.base = kBases[b / 8 % 8];
       if (b % 5 % 2 == 0)
-        bounds.scale = std::bit_cast<std::uint32_t>(kLeast[b / 64 % 8]) | (b / 16 & BoundRow::kGapBits) |
+        bounds.scale = std::bit_cast<std::uint32_t>(kMin[b / 64 % 8]) | (b / 16 & BoundRow::kGapBits) |
                        (b / 16 & BoundRow::kLinear);
       if (b % 5 != 1) bounds.codes[b / 64 % kFanOut] = static_cast<std::uint8_t>(b / 4096);
     }
@@ -160,14 +160,14 @@ class Liar {
   }
 
   template <typename T>
-  void cover_up_corners(std::uint64_t leaf) {
+  void widen_zone_maps(std::uint64_t leaf) {
     const std::size_t d = manifest_.attributes.size();
-    T* const corners = reinterpret_cast<T*>(payload(leaf) + layout_.corners_offset());
+    T* const zone_map = reinterpret_cast<T*>(payload(leaf) + layout_.zone_map_offset());
     for (std::size_t i = 0; i < d; ++i) {
       const T* column = reinterpret_cast<const T*>(at(i, leaf, 0));
       const auto [lowest, highest] = std::minmax_element(column, column + rows_of(leaf));
-      corners[i] = *highest;
-      corners[d + i] = *lowest;
+      zone_map[i] = *highest;
+      zone_map[d + i] = *lowest;
     }
   }
 

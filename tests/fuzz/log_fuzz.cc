@@ -75,7 +75,7 @@ void make_good(Bytes& log, bool chain_too) {
   std::memcpy(log.data(), &first, sizeof first);
   const std::uint64_t seed = frame_seed(first.uuid);
   std::uint64_t previous = first.checksum;
-  FrameHeader header;
+  LogFrameHeader header;
   for (std::size_t at = sizeof first; log.size() - at >= sizeof header;) {
     std::memcpy(&header, log.data() + at, sizeof header);
     const std::size_t rest = log.size() - at - sizeof header;
@@ -156,7 +156,7 @@ void check_store(const Bytes& log, const Base& base, std::size_t number) {
   require(replay(*Store::open(system, "index", false)) == read + 1, "what is appended is found");
 }
 
-std::string header_bytes(const FrameHeader& header) {
+std::string header_bytes(const LogFrameHeader& header) {
   return {reinterpret_cast<const char*>(&header), sizeof header};
 }
 
@@ -173,8 +173,8 @@ std::vector<std::string> seed_inputs() {
 
 std::vector<std::string> tokens() {
   std::vector<std::string> all;
-  FrameHeader header;
-  for (FrameKind kind : {FrameKind::batch, FrameKind::seal}) {
+  LogFrameHeader header;
+  for (LogFrameKind kind : {LogFrameKind::batch, LogFrameKind::seal}) {
     for (std::uint64_t value : {std::uint64_t{0}, std::uint64_t{24}, std::uint64_t{456}, ~std::uint64_t{0}}) {
       header.kind = kind;
       header.version = header.body_bytes = header.durable_through = value;

@@ -108,7 +108,7 @@ void check_current(const std::string& text) {
 
 void check_manifest(const std::string& text) {
   const Manifest manifest = parse_manifest(text, "MANIFEST-1");
-  require(manifest.block_rows >= 16 && manifest.block_rows % 16 == 0, "rows of a block");
+  require(manifest.leaf_rows >= 16 && manifest.leaf_rows % 16 == 0, "rows of a leaf");
   require(manifest.stats.size() == manifest.attributes.size(), "stats of each attribute");
   require(manifest.units.size() == manifest.attributes.size(), "a unit of each attribute");
   if (checksum_of(std::as_bytes(std::span(text))) % kOneWrittenIn != 0) return;
@@ -262,7 +262,7 @@ std::vector<std::string> tokens() {
   for (const char* name :
        {"format",  "format_version", "byte_order", "features",   "uuid",       "snapshot",
         "version", "next_id",        "log",        "number",     "attributes", "value_type",
-        "labels",  "block_rows",     "fan_out",    "tuples",     "leaves",     "levels",
+        "labels",  "leaf_rows",      "fan_out",    "rows",       "leaves",     "levels",
         "nodes",   "partitioning",   "splits",     "partitions", "cuts",       "files",
         "kind",    "bytes",          "digest",     "quantum",    "minimum",    "unit_exponent"})
     all.push_back("\"" + std::string(name) + "\":");

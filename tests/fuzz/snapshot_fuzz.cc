@@ -1,6 +1,6 @@
 // Index directories: any change to a valid one, with every checksum made good again, gives an error or a
 // snapshot that is safe to search and to write to. Without the checksums a fuzzer would never get past the
-// first of them. Where the manifest's text stays as it is, the block files are read without it. A share of
+// first of them. Where the manifest's text stays as it is, the frame files are read without it. A share of
 // the inputs goes through a whole index: batches in the log, checkpoints, compactions, and opening it anew.
 #include <algorithm>
 #include <array>
@@ -32,9 +32,9 @@ using storage::FileKind;
 // An input of this target: one byte that chooses the index, then changes of 8 bytes.
 struct Edit {
   std::uint8_t target;  // modulo 64, 4: a member of the manifest; 5: a byte of its text; 6 to 9: a Lie, of
-                        // which 8 and 9 are covered up; else a block file
+                        // which 8 and 9 are covered up; else a frame file
   std::uint8_t width;   // of the value written, in bytes: 1, 2, 4 or 8
-  std::uint16_t block;
+  std::uint16_t frame;
   std::uint16_t offset;
   std::uint16_t value;  // below kValues.size(): one of these; else itself
 };
@@ -87,15 +87,15 @@ struct Base {
   Bytes log;
   storage::Manifest manifest;
   storage::Current current;
-  std::array<std::vector<std::size_t>, kNumFiles> block_starts;  // by file, and behind them its end
+  std::array<std::vector<std::size_t>, kNumFiles> frame_starts;  // by file, and behind them its end
 
-  bool has(std::size_t file) const { return !block_starts[file].empty(); }
+  bool has(std::size_t file) const { return !frame_starts[file].empty(); }
 };
 
-std::vector<std::size_t> block_starts(const Bytes& file) {
+std::vector<std::size_t> frame_starts(const Bytes& file) {
   std::vector<std::size_t> starts = {0};
   while (starts.back() < file.size()) {
-    storage::BlockHeader header;
+    storage::FrameHeader header;
     std::memcpy(&header, file.data() + starts.back(), sizeof header);
     starts.push_back(starts.back() + storage::aligned(sizeof header + header.payload_bytes));
   }
@@ -119,7 +119,7 @@ Base make_base(const storage::Shape& shape) {
     const auto found = files.find(base.names[file]);
     if (found == files.end()) continue;
     base.files[file] = found->second;
-    base.block_starts[file] = block_starts(found->second);
+    base.frame_starts[file] = frame_starts(found->second);
   }
   return base;
 }
@@ -139,7 +139,7 @@ const std::vector<Base>& bases() {
       make_base({.rows = 0, .attributes = 3}),
       make_base({.rows = 100, .attributes = 2, .partitions = 3}),
       make_base({.rows = 400, .attributes = 3, .partitioning = Partitioning::kd, .partitions = 15}),
-      make_base({.rows = 60, .attributes = 2, .partitions = 3, .later_cuts = 5}),
+      make_base({.rows = 60, .attributes = 2, .partitions = 3, .late_splits = 5}),
       make_base({.rows = 700,
                  .attributes = 1,
                  .labels = false,
@@ -152,24 +152,24 @@ const std::vector<Base>& bases() {
 
 void change_member(storage::Manifest& manifest, const Edit& change, std::uint64_t value) {
   const auto number = static_cast<double>(value);
-  std::uint64_t* const counts[] = {&manifest.num_tuples,     &manifest.num_leaves,     &manifest.num_cuts,
+  std::uint64_t* const counts[] = {&manifest.num_rows,       &manifest.num_leaves,     &manifest.num_cuts,
                                    &manifest.num_partitions, &manifest.rounded_values, &manifest.version,
                                    &manifest.snapshot.number};
-  AttributeStats& stats = manifest.stats[change.block % manifest.stats.size()];
-  BoundUnit& unit = manifest.units[change.block % manifest.units.size()];
+  AttributeStats& stats = manifest.stats[change.frame % manifest.stats.size()];
+  BoundUnit& unit = manifest.units[change.frame % manifest.units.size()];
   switch (change.offset % 16) {
     case 7:
-      manifest.block_rows = static_cast<int>(value);
+      manifest.leaf_rows = static_cast<int>(value);
       break;
     case 8:
       manifest.level_nodes.resize(value % 80, value);
       break;
     case 9:
       if (!manifest.level_nodes.empty())
-        manifest.level_nodes[change.block % manifest.level_nodes.size()] = value;
+        manifest.level_nodes[change.frame % manifest.level_nodes.size()] = value;
       break;
     case 10:
-      manifest.splits.assign(change.block % 4, static_cast<std::int32_t>(value));
+      manifest.splits.assign(change.frame % 4, static_cast<std::int32_t>(value));
       break;
     case 11:
       stats.maximum = number;
@@ -181,7 +181,7 @@ void change_member(storage::Manifest& manifest, const Edit& change, std::uint64_
       unit.exponent = static_cast<int>(value), unit.origin = number;
       break;
     case 14:
-      manifest.files[change.block % 4].bytes = value;
+      manifest.files[change.frame % 4].bytes = value;
       break;
     case 15:
       manifest.has_labels ^= value % 2 == 0;
@@ -193,11 +193,11 @@ void change_member(storage::Manifest& manifest, const Edit& change, std::uint64_
   }
 }
 
-void change_block(const std::vector<std::size_t>& starts, Bytes& file, const Edit& change,
+void change_frame(const std::vector<std::size_t>& starts, Bytes& file, const Edit& change,
                   std::uint64_t value) {
   if (starts.size() < 2) return;
-  const std::size_t block = change.block % (starts.size() - 1);
-  const std::size_t at = starts[block] + change.offset % (starts[block + 1] - starts[block]);
+  const std::size_t frame = change.frame % (starts.size() - 1);
+  const std::size_t at = starts[frame] + change.offset % (starts[frame + 1] - starts[frame]);
   const std::size_t width = std::size_t{1} << change.width % 4;
   std::memcpy(file.data() + at, &value, std::min(width, file.size() - at));
 }
@@ -227,15 +227,15 @@ class Changed {
       const std::size_t f = change.target % kNumFiles;
       if (is_of_manifest(change) || is_lie(change) || !base.has(f)) continue;
       if (files_[f].empty()) files_[f] = base.files[f];
-      change_block(base.block_starts[f], files_[f], change, value_of(change));
+      change_frame(base.frame_starts[f], files_[f], change, value_of(change));
     }
     for (std::size_t f = 0; f < kNumFiles; ++f)
-      if (!files_[f].empty()) manifest_.files[f] = with_good_checksums(base.block_starts[f], files_[f]);
+      if (!files_[f].empty()) manifest_.files[f] = with_good_checksums(base.frame_starts[f], files_[f]);
     for (const Edit& change : changes)
       if (is_of(kManifestMember, change)) change_member(manifest_, change, value_of(change));
   }
 
-  // The block files, past the manifest's text.
+  // The frame files, past the manifest's text.
   std::shared_ptr<Snapshot> read_blocks() const {
     std::vector<BytesDirectory::Entry> entries;
     for (std::size_t f = 0; f < kNumFiles; ++f)
@@ -270,7 +270,7 @@ class Changed {
       if (files_[f].empty()) files_[f] = base_.files[f];
     Liar liar(manifest_, files_[kLeaves], files_[kNodes]);
     liar.tell(static_cast<Lie>(change.offset % static_cast<unsigned>(Lie::count)),
-              change.block + 256u * change.width, change.value);
+              change.frame + 256u * change.width, change.value);
     if (manifest_.num_leaves > 0 && change.target % 64 >= kFirstCoveredLie) liar.cover_up();
   }
 
@@ -311,11 +311,11 @@ void check_tree(const Snapshot& s) {
 }
 
 std::uint64_t check_rows(const Snapshot& s) {
-  std::uint64_t sum = 0, num_tuples = 0;
+  std::uint64_t sum = 0, num_rows = 0;
   for (const std::uint32_t leaf : s.order().leaves) {
-    num_tuples += s.leaf(leaf).num_rows;
+    num_rows += s.leaf(leaf).num_rows;
     for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
-      const std::uint64_t row = leaf * static_cast<std::uint64_t>(s.block_rows) + r;
+      const std::uint64_t row = leaf * static_cast<std::uint64_t>(s.leaf_rows) + r;
       for (int i = 0; i < s.num_attributes(); ++i) {
         const AttributeStats& stats = s.stats[static_cast<std::size_t>(i)];
         require(s.value(row, i) >= stats.minimum && s.value(row, i) <= stats.maximum, "value range");
@@ -324,7 +324,7 @@ std::uint64_t check_rows(const Snapshot& s) {
       sum += static_cast<std::uint64_t>(s.leaf_ids(leaf)[r]);
     }
   }
-  require(num_tuples == s.num_tuples, "tuple count");
+  require(num_rows == s.num_rows, "row count");
   return sum;
 }
 
@@ -333,10 +333,10 @@ void check_partitions(const Snapshot& s) {
     for (std::uint32_t leaf = 0; leaf < range.num_leaves; ++leaf)
       require(range.first_leaf + leaf < s.num_leaves, "leaf number");
   if (s.num_leaves == 0) return;
-  TupleChunk tuple(1, s.attributes.size());
-  for (std::size_t i = 0; i < s.attributes.size(); ++i) tuple(0, i) = s.value(0, static_cast<int>(i));
+  RowChunk row(1, s.attributes.size());
+  for (std::size_t i = 0; i < s.attributes.size(); ++i) row(0, i) = s.value(0, static_cast<int>(i));
   OrderKey key = 0;
-  s.partitioner->keys(tuple, 0, s.num_tuples, {&key, 1});
+  s.partitioner->keys(row, 0, s.num_rows, {&key, 1});
   require(partition_of(key) < s.partitioner->num_partitions(), "partition");
 }
 
@@ -344,7 +344,7 @@ void search(const std::shared_ptr<const Snapshot>& s, std::uint64_t random) {
   std::vector<double> weights;
   for (int i = 0; i < s->num_attributes(); ++i)
     weights.push_back(static_cast<double>(next_random(random) % 7) - 2);
-  if (s->num_tuples == 0) return;
+  if (s->num_rows == 0) return;
   const ResolvedQuery query = resolve({.weights = weights, .k = 1 + random % 20}, *s);
   SearchStats stats;
   const std::vector<Hit> hits = cpu::search_bounded(*s, query, stats);

@@ -53,7 +53,7 @@ class SomeChange {
   std::uint64_t some_row(std::uint64_t draw) const {
     const std::vector<std::uint32_t>& leaves = s_.order().leaves;
     const std::uint32_t leaf = leaves[draw / 64 % leaves.size()];
-    return leaf * static_cast<std::uint64_t>(s_.block_rows) + draw / 4096 % s_.leaf(leaf).num_rows;
+    return leaf * static_cast<std::uint64_t>(s_.leaf_rows) + draw / 4096 % s_.leaf(leaf).num_rows;
   }
   std::int64_t id_of_some_row(std::uint64_t draw) const { return s_.id(some_row(draw)); }
 
@@ -91,15 +91,15 @@ inline std::shared_ptr<const Snapshot> write_some(std::shared_ptr<const Snapshot
                                                   std::uint64_t random) {
   TreeWriter tree(snapshot);
   for (std::uint64_t left = 1 + random % 2; left > 0; --left) {
-    ChangeFold fold(snapshot->block_shape(), snapshot->next_id,
+    ChangeFold fold(snapshot->leaf_shape(), snapshot->next_id,
                     [&tree](std::int64_t id) { return tree.contains(id); });
     Change change = SomeChange(*snapshot, random).make(tree);
     if (change.removed.empty() && change.ids.empty()) continue;
-    const std::uint64_t num_tuples = snapshot->num_tuples + change.ids.size() - change.removed.size();
+    const std::uint64_t num_rows = snapshot->num_rows + change.ids.size() - change.removed.size();
     fold.add(std::move(change));
     tree.apply(fold.fold());
     snapshot = tree.finish_version(snapshot->version + 1);
-    require(snapshot->num_tuples == num_tuples, "the number of rows");
+    require(snapshot->num_rows == num_rows, "the number of rows");
   }
   return snapshot;
 }

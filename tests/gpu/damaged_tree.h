@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "index/block_bounds.h"
 #include "index/build/bulk_load.h"
+#include "index/leaf_bounds.h"
 
 namespace culmen::test {
 
@@ -16,14 +16,14 @@ namespace culmen::test {
 inline std::shared_ptr<const Snapshot> tall_tree(const TableView& table, const BuildOptions& options,
                                                  int height) {
   const std::shared_ptr<Snapshot> tree = bulk_load(table, options);
-  Blocks& blocks = *tree->blocks;
+  SlotArena& arena = *tree->arena;
   while (tree->height < height) {
     const NodeRef below = tree->node(tree->root);
     std::vector<float> rows(static_cast<std::size_t>(tree->layout.num_rows()));
     aggregate_bounds(below.bounds(), below.header().num_children, rows);
     const auto root = static_cast<std::uint32_t>(tree->node_slots);
-    blocks.grow_nodes(root + 1);
-    const NodeAccess<std::byte> node = blocks.mutable_node(root);
+    arena.grow_nodes(root + 1);
+    const NodeAccess<std::byte> node = arena.mutable_node(root);
     node.header() = tree->node(tree->root).header();
     node.header().num_children = 1;
     ++node.header().level;
@@ -41,14 +41,14 @@ inline std::shared_ptr<const Snapshot> tall_tree(const TableView& table, const B
 // With the same id in all rows.
 inline std::shared_ptr<const Snapshot> tree_of_one_id(const TableView& table, std::int64_t id) {
   const std::shared_ptr<Snapshot> tree = bulk_load(table, {});
-  Blocks& blocks = *tree->blocks;
+  SlotArena& arena = *tree->arena;
   for (std::size_t leaf = 0; leaf < tree->leaf_slots; ++leaf) {
-    std::fill_n(blocks.ids(leaf), blocks.leaf(leaf).num_rows, id);
-    blocks.leaf(leaf).min_id = id;
+    std::fill_n(arena.ids(leaf), arena.leaf(leaf).num_rows, id);
+    arena.leaf(leaf).min_id = id;
   }
   for (std::size_t node = 0; node < tree->node_slots; ++node) {
-    std::fill_n(blocks.mutable_node(node).min_ids(), kFanOut, id);
-    blocks.mutable_node(node).header().min_id = id;
+    std::fill_n(arena.mutable_node(node).min_ids(), kFanOut, id);
+    arena.mutable_node(node).header().min_id = id;
   }
   return tree;
 }

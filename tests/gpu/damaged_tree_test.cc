@@ -26,7 +26,7 @@ class TallTrees : public testing::Test {
     return random_table(random, ValueClass::anticorrelated, 3000, 4);
   }
   std::shared_ptr<const Published> tree(int height) const {
-    return std::make_shared<Published>(tall_tree(table_.view(), {.block_rows = 16}, height));
+    return std::make_shared<Published>(tall_tree(table_.view(), {.leaf_rows = 16}, height));
   }
 
   Table table_;
@@ -41,7 +41,7 @@ TEST_F(TallTrees, AreSearchedUpToTheTallestThatThereCanBe) {
     const Query query = {.weights = random_weights(random, 4), .k = 20};
     if (!oracle.refuses(query)) queries.push_back(query);
   }
-  for (int height = 3; height <= kMostLevels; ++height) {
+  for (int height = 3; height <= kMaxLevels; ++height) {
     const DeviceIndex index = make_device_index(tree(height), {});
     const std::vector<SearchResult> batch = index.search(queries);
     for (std::size_t q = 0; q < queries.size(); ++q) {
@@ -56,7 +56,7 @@ TEST_F(TallTrees, AreSearchedUpToTheTallestThatThereCanBe) {
 
 TEST_F(TallTrees, ThatNoIndexHasAreRefused) {
   SKIP_WITHOUT_GPU();
-  for (const int height : {kMostLevels + 1, 20, 64})
+  for (const int height : {kMaxLevels + 1, 20, 64})
     EXPECT_THROW(make_device_index(tree(height), {}), FormatError) << height;
 }
 
@@ -73,7 +73,7 @@ TEST(RepeatedIds, EndInRowsOfTheBestScore) {
     table.columns = {ColumnView(values)};
     const auto published = std::make_shared<Published>(tree_of_one_id(table, kId));
     const std::uint64_t num_slots =
-        published->get()->leaf_slots * static_cast<std::uint64_t>(published->get()->block_rows);
+        published->get()->leaf_slots * static_cast<std::uint64_t>(published->get()->leaf_rows);
     const DeviceIndex index = make_device_index(published, {});
     for (const std::size_t k : {1, 10, 300, 1000})
       for (const Engine engine : kDeviceEngines) {

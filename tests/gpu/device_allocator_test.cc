@@ -141,7 +141,7 @@ TEST_F(Allocator, ServesBatchesOnAStream) {
 TEST_F(Allocator, ServesAnIndexThatGrows) {
   Table table = random_table(random_, ValueClass::uniform_f32, 3000, 3);
   table.ids.clear();
-  Index index = Index::build(table.view(), {.block_rows = 16});
+  Index index = Index::build(table.view(), {.leaf_rows = 16});
   const DeviceIndex on_gpu = index.to_device({.memory = DeviceMemory::device});
   const Query query = {.weights = std::vector<double>{1, 2, 0.5}, .k = 50};
   for (int round = 0; round < 20; ++round) {

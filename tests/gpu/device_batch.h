@@ -63,8 +63,8 @@ class OnDevice {
   explicit OnDevice(const Batch& batch)
       : batch_(batch),
         weights_(to_device(flat(batch.weights))),
-        scores_(to_device(std::vector<double>(num_places() + kGuard, kJunkScore))),
-        ids_(to_device(std::vector<std::int64_t>(num_places() + kGuard, kJunkId))),
+        scores_(to_device(std::vector<double>(num_slots() + kGuard, kJunkScore))),
+        ids_(to_device(std::vector<std::int64_t>(num_slots() + kGuard, kJunkId))),
         counts_(to_device(std::vector<std::uint32_t>(num_queries() + kGuard, kJunkCount))) {}
 
   void enqueue(const DeviceIndex& index, DeviceContext& context) const {
@@ -102,7 +102,7 @@ class OnDevice {
       }
     }
     for (std::size_t i = 0; i < kGuard; ++i)
-      if (ids[num_places() + i] != kJunkId || scores[num_places() + i] != kJunkScore ||
+      if (ids[num_slots() + i] != kJunkId || scores[num_slots() + i] != kJunkScore ||
           counts[num_queries() + i] != kJunkCount)
         return "written behind the end";
     return "";
@@ -116,7 +116,7 @@ class OnDevice {
 
   static std::uint64_t bits(double score) { return std::bit_cast<std::uint64_t>(score); }
   std::size_t num_queries() const { return batch_.weights.size(); }
-  std::size_t num_places() const { return num_queries() * batch_.k; }
+  std::size_t num_slots() const { return num_queries() * batch_.k; }
 
   Batch batch_;
   cuda::Buffer<double> weights_, scores_;

@@ -85,7 +85,7 @@ std::string difference(const Outcome& a, const Outcome& b) {
 
 BuildOptions random_options(Random& random, int num_attributes) {
   BuildOptions options;
-  options.block_rows = random.pick({0, 16, 16, 32, 48, 96, 128, 272, 4096});
+  options.leaf_rows = random.pick({0, 16, 16, 32, 48, 96, 128, 272, 4096});
   options.partitioning = random.pick({Partitioning::kd, Partitioning::angle, Partitioning::random});
   if (random.chance(0.6)) options.num_partitions = 1 + static_cast<int>(random.below(40));
   if (options.partitioning == Partitioning::angle && num_attributes <= 6 && random.chance(0.2))
@@ -149,7 +149,7 @@ TEST(DeviceLoad, TakesTablesThatAreLargerThanTheDevice) {
   EXPECT_GT(most_parts, 5);
 }
 
-// Blocks' edges, and those of nodes: 32 leaves of 16 rows are 512.
+// SlotArena' edges, and those of nodes: 32 leaves of 16 rows are 512.
 TEST(DeviceLoad, TakesAnyNumberOfRows) {
   SKIP_WITHOUT_GPU();
   for (const std::size_t num_rows : {0, 1, 2, 15, 16, 17, 31, 32, 33, 511, 512, 513, 1024, 1025, 16'385}) {
@@ -158,7 +158,7 @@ TEST(DeviceLoad, TakesAnyNumberOfRows) {
     for (const int partitions : {1, 7})
       for (const Partitioning partitioning : {Partitioning::kd, Partitioning::angle, Partitioning::random}) {
         const BuildOptions options{
-            .partitioning = partitioning, .num_partitions = partitions, .block_rows = 16};
+            .partitioning = partitioning, .num_partitions = partitions, .leaf_rows = 16};
         EXPECT_EQ(difference(of_cpu(table.view(), options), of_gpu(table.view(), options)), "")
             << num_rows << " rows, " << partitions << " partitions";
       }
@@ -215,7 +215,7 @@ TEST(DeviceLoad, LeavesAWholeMirrorIfItIsToStay) {
     Random random(num_rows);
     const Table table = random_table(random, ValueClass::uniform_f32, num_rows, 4);
     const DeviceLoad loaded =
-        load_on_device(table.view(), {.block_rows = 16, .device = 0, .stays_on_device = true});
+        load_on_device(table.view(), {.leaf_rows = 16, .device = 0, .stays_on_device = true});
     ASSERT_NE(loaded.on_device, nullptr);
     gpu::Mirror mirror(std::make_shared<Published>(loaded.snapshot), {}, loaded.on_device.get());
     EXPECT_EQ(fault_in(mirror.latest()), "");
@@ -274,14 +274,14 @@ TEST(DeviceLoad, GivesBackWhatItHasWhenMemoryRunsOut) {
   constexpr int kAllocations = 120;  // more than there are
   Random random(15);
   const Table table = random_table(random, ValueClass::uniform_f32, 3000, 4);
-  const Files expected = of_cpu(table.view(), {.block_rows = 16}).files;
+  const Files expected = of_cpu(table.view(), {.leaf_rows = 16}).files;
   for (const LoadLimits limits : {LoadLimits{}, LoadLimits{100'000, 500}}) {
     int num_failed = 0;
     for (int nth = 1; nth <= kAllocations; ++nth) {
       try {
         const cuda::AllocationFault fault(nth);
         const DeviceLoad loaded =
-            load_on_device(table.view(), {.block_rows = 16, .device = 0, .stays_on_device = true}, limits);
+            load_on_device(table.view(), {.leaf_rows = 16, .device = 0, .stays_on_device = true}, limits);
         EXPECT_EQ(files_of(*loaded.snapshot), expected);
       } catch (const OutOfDeviceMemory&) {
         ++num_failed;

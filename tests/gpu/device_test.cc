@@ -44,14 +44,14 @@ INSTANTIATE_TEST_SUITE_P(AllValueClasses, DeviceEngines, testing::ValuesIn(all_v
 TEST(Device, TakesSizesAroundTheEdgesOfWarpsAndBlocks) {
   SKIP_WITHOUT_GPU();
   Random random(11);
-  for (const int block_rows : {16, 32, 96, 112, 512})
+  for (const int leaf_rows : {16, 32, 96, 112, 512})
     for (const std::size_t num_rows :
          {1, 2, 15, 16, 17, 31, 32, 33, 95, 96, 97, 512, 513, 3071, 3072, 3073}) {
       const Table table = random_table(random, ValueClass::small_integers, num_rows, 3);
       std::vector<Query> queries;
       for (const std::size_t k : {std::size_t{1}, num_rows - 1, num_rows, num_rows + 1})
         if (k > 0) queries.push_back({.weights = {1, -2, 0.5}, .k = k});
-      expect_oracle(table.view(), {.block_rows = block_rows}, queries);
+      expect_oracle(table.view(), {.leaf_rows = leaf_rows}, queries);
     }
 }
 
@@ -131,7 +131,7 @@ TEST(Device, FindsTheBestByOneUnitInTheLastPlaceHoweverManyTieBehindIt) {
   }
 }
 
-// Bounds carry a margin with such weights, so that only corners and ids can show that a block is not needed.
+// Bounds carry a error bound with such weights, so that only zone map and ids can show that a block is not needed.
 TEST(Device, VisitsFewOfTheMillionsOfRowsThatTie) {
   SKIP_WITHOUT_GPU();
   constexpr std::size_t kRows = 4'000'000;
@@ -158,13 +158,13 @@ TEST(Device, VisitsFewOfTheMillionsOfRowsThatTie) {
       const std::vector<Hit> expected = index.search(query, {.engine = Engine::scan}).hits;
       const SearchResult best_first = on_gpu.search(query);
       EXPECT_EQ(best_first.hits, expected) << describe(query);
-      EXPECT_LT(best_first.stats.tuples_scored, kRows / 8) << describe(query);
+      EXPECT_LT(best_first.stats.rows_scored, kRows / 8) << describe(query);
       const SearchResult scanned = on_gpu.search(query, {.engine = Engine::scan});
       EXPECT_EQ(scanned.hits, expected) << describe(query);
-      EXPECT_EQ(scanned.stats.tuples_scored, kRows) << describe(query);  // one pass
+      EXPECT_EQ(scanned.stats.rows_scored, kRows) << describe(query);  // one pass
       const SearchResult in_batch = on_gpu.search(std::vector<Query>{query})[0];
       EXPECT_EQ(in_batch.hits, expected) << describe(query);
-      EXPECT_LT(in_batch.stats.tuples_scored, kRows / 8) << describe(query);
+      EXPECT_LT(in_batch.stats.rows_scored, kRows / 8) << describe(query);
     }
 }
 
@@ -186,7 +186,7 @@ TEST(Device, AnswersALargeTableAsTheCpuDoes) {
       const SearchResult result = on_gpu.search(queries[q], {.engine = engine});
       EXPECT_EQ(result.hits, expected) << engine_name(engine) << ", " << describe(queries[q]);
       if (engine == Engine::scan) {
-        EXPECT_EQ(result.stats.tuples_scored, table.num_rows);
+        EXPECT_EQ(result.stats.rows_scored, table.num_rows);
       }
     }
   }

@@ -66,7 +66,7 @@ struct Trial {
   }
 
   std::string complaint(const std::string& engine, std::size_t q, const std::string& wrong) const {
-    return engine + ", B=" + std::to_string(options.block_rows) + ", memory " +
+    return engine + ", B=" + std::to_string(options.leaf_rows) + ", memory " +
            std::string(device_memory_name(memory)) + ": " + wrong + "\n  " + std::to_string(table.num_rows) +
            " rows; " + describe(queries[q]);
   }

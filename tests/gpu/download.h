@@ -10,7 +10,7 @@
 
 #include "gpu/cuda/error.h"
 #include "gpu/mirror/mirror_version.h"
-#include "index/block_bounds.h"
+#include "index/leaf_bounds.h"
 #include "index/leaf_codes.h"
 #include "index/snapshot.h"
 #include "index/verify.h"
@@ -34,42 +34,41 @@ std::vector<T> download(const T* from, std::size_t size) {
 inline std::shared_ptr<Snapshot> download(const gpu::MirrorView& view) {
   const Snapshot& s = *view.snapshot;
   const gpu::MirrorRef& ref = view.mirror->ref();
-  auto copy = std::make_shared<Snapshot>(s.facts(), s.tree());
+  auto copy = std::make_shared<Snapshot>(s.metadata(), s.tree());
   copy->has_labels = false;
   copy->root = ref.root;
   copy->height = ref.height;
-  copy->blocks = std::make_shared<Blocks>(copy->block_shape(), s.layout, s.leaf_slots, s.node_slots);
-  Blocks& blocks = *copy->blocks;
-  const BlockShape& shape = blocks.shape();
+  copy->arena = std::make_shared<SlotArena>(copy->leaf_shape(), s.layout, s.leaf_slots, s.node_slots);
+  SlotArena& arena = *copy->arena;
+  const LeafShape& shape = arena.shape();
   for (const std::uint32_t slot : s.order().leaves) {
-    const std::size_t rows = shape.block_rows, corners = kNumCorners * shape.corner_bytes();
-    download_to(&blocks.leaf(slot), ref.leaves + slot, sizeof(LeafHeader));
-    download_to(blocks.values(slot), ref.values + slot * shape.leaf_bytes(), shape.leaf_bytes());
-    download_to(blocks.ids(slot), ref.ids + slot * rows, rows * sizeof(std::int64_t));
-    download_to(blocks.corners(slot), ref.corners + slot * corners, corners);
-    write_leaf_codes(blocks, slot, blocks.leaf(slot).num_rows);
+    const std::size_t rows = shape.leaf_rows, zone_map = kZoneVectors * shape.zone_vector_bytes();
+    download_to(&arena.leaf(slot), ref.leaves + slot, sizeof(LeafHeader));
+    download_to(arena.values(slot), ref.values + slot * shape.leaf_bytes(), shape.leaf_bytes());
+    download_to(arena.ids(slot), ref.ids + slot * rows, rows * sizeof(std::int64_t));
+    download_to(arena.zone_map(slot), ref.zone_map + slot * zone_map, zone_map);
+    write_leaf_codes(arena, slot, arena.leaf(slot).num_rows);
   }
   for (const std::uint32_t slot : s.order().nodes)
-    download_to(blocks.mutable_node(slot).bytes, ref.node(slot).bytes, blocks.node_bytes());
+    download_to(arena.mutable_node(slot).bytes, ref.node(slot).bytes, arena.node_bytes());
   return copy;
 }
 
 // Empty if the slots of the tree hold the same bytes.
 inline std::string slot_difference(const Snapshot& a, const Snapshot& b) {
   if (a.order().leaves != b.order().leaves || a.order().nodes != b.order().nodes) return "another tree";
-  const BlockShape& shape = a.blocks->shape();
+  const LeafShape& shape = a.arena->shape();
   const auto differ = [](const void* x, const void* y, std::size_t size) {
     return std::memcmp(x, y, size) != 0;
   };
-  const Blocks &in_a = *a.blocks, &in_b = *b.blocks;
+  const SlotArena &in_a = *a.arena, &in_b = *b.arena;
   for (const std::uint32_t slot : a.order().leaves) {
     const std::string name = "leaf " + std::to_string(slot);
     if (differ(&in_a.leaf(slot), &in_b.leaf(slot), sizeof(LeafHeader))) return name + ": header";
     if (differ(in_a.values(slot), in_b.values(slot), shape.leaf_bytes())) return name + ": values";
-    if (differ(in_a.ids(slot), in_b.ids(slot), shape.block_rows * sizeof(std::int64_t)))
-      return name + ": ids";
-    if (differ(in_a.corners(slot), in_b.corners(slot), kNumCorners * shape.corner_bytes()))
-      return name + ": corners";
+    if (differ(in_a.ids(slot), in_b.ids(slot), shape.leaf_rows * sizeof(std::int64_t))) return name + ": ids";
+    if (differ(in_a.zone_map(slot), in_b.zone_map(slot), kZoneVectors * shape.zone_vector_bytes()))
+      return name + ": zone_map";
   }
   for (const std::uint32_t slot : a.order().nodes)
     if (differ(in_a.node(slot).bytes, in_b.node(slot).bytes, in_a.node_bytes()))
@@ -81,12 +80,12 @@ inline std::string slot_difference(const Snapshot& a, const Snapshot& b) {
 inline std::string place_fault(const gpu::MirrorView& view) {
   const Snapshot& s = *view.snapshot;
   const gpu::MirrorRef& ref = view.mirror->ref();
-  const std::size_t num_places = ref.num_places, num_rows = static_cast<std::size_t>(s.layout.num_rows());
-  const std::vector<std::uint32_t> nodes = download(ref.place_nodes, num_places);
-  const std::vector<std::int64_t> min_ids = download(ref.place_min_ids, num_places);
-  const std::vector<Half> bounds = download(ref.place_bounds, num_places * num_rows);
+  const std::size_t num_slots = ref.num_slots, num_rows = static_cast<std::size_t>(s.layout.num_rows());
+  const std::vector<std::uint32_t> nodes = download(ref.slot_nodes, num_slots);
+  const std::vector<std::int64_t> min_ids = download(ref.slot_min_ids, num_slots);
+  const std::vector<Half> bounds = download(ref.slot_bounds, num_slots * num_rows);
   std::map<std::uint32_t, std::size_t> place_of;
-  for (std::size_t p = 0; p < num_places; ++p)
+  for (std::size_t p = 0; p < num_slots; ++p)
     if (nodes[p] != gpu::kNoNode && !place_of.emplace(nodes[p], p).second)
       return "node " + std::to_string(nodes[p]) + " stands in two places";
   std::vector<float> expected(num_rows);
@@ -103,7 +102,7 @@ inline std::string place_fault(const gpu::MirrorView& view) {
     for (std::size_t row = 0; row < num_rows; ++row) {
       const bool is_maximum = s.layout.extreme_of(static_cast<int>(row)) == Extreme::maximum;
       const Half wanted = is_maximum ? round_up_to_half(expected[row]) : round_down_to_half(expected[row]);
-      if (static_cast<float>(bounds[row * num_places + place]) != static_cast<float>(wanted))
+      if (static_cast<float>(bounds[row * num_slots + place]) != static_cast<float>(wanted))
         return name + ": bound " + std::to_string(row);
     }
   }
@@ -113,7 +112,7 @@ inline std::string place_fault(const gpu::MirrorView& view) {
 // Empty if the view has all that its snapshot has.
 inline std::string fault_in(const gpu::MirrorView& view) {
   const Snapshot& s = *view.snapshot;
-  if (!view.mirror->has_rows()) return s.num_tuples == 0 ? "" : "no rows";
+  if (!view.mirror->has_rows()) return s.num_rows == 0 ? "" : "no rows";
   const std::shared_ptr<const Snapshot> copy = download(view);
   if (const std::string difference = slot_difference(s, *copy); !difference.empty()) return difference;
   if (const std::string fault = place_fault(view); !fault.empty()) return fault;

@@ -85,7 +85,7 @@ TEST(Large, TablesOfManyNodesAreAnsweredAsTheCpuDoes) {
     GTEST_SKIP() << "too little memory";
   const Table table =
       generate_table({.kind = TableKind::independent, .num_rows = kRowsOfManyNodes, .num_attributes = 1});
-  const Index index = Index::build(table.view(), {.block_rows = 16});
+  const Index index = Index::build(table.view(), {.leaf_rows = 16});
   const DeviceIndex on_gpu = index.to_device();
   for (const double weight : {1.0, -0.3})
     for (const std::size_t k : {16, 300, 2000}) {

@@ -19,7 +19,7 @@ namespace culmen::test {
 namespace {
 
 // From the least that is taken, by way of Turing's, to Hopper's.
-constexpr std::array<std::size_t, 5> kSharedBytes = {gpu::kLeastSharedBytes, 64 << 10, 99 << 10, 163 << 10,
+constexpr std::array<std::size_t, 5> kSharedBytes = {gpu::kMinSharedBytes, 64 << 10, 99 << 10, 163 << 10,
                                                      227 << 10};
 
 struct Card {
@@ -61,7 +61,7 @@ TEST_P(Limits, AnyCardSearchesAnyNumberOfNodes) {
   Random random(32);
   for (const ValueClass value_class : {ValueClass::uniform_f32, ValueClass::small_integers}) {
     const Table table = random_table(random, value_class, num_rows, 3);
-    const Index index = Index::build(table.view(), {.block_rows = 16});
+    const Index index = Index::build(table.view(), {.leaf_rows = 16});
     const DeviceIndex on_gpu = index.to_device();
     for (const std::size_t k : {1, 16, 300, 1024, 5000})
       for (const std::vector<double>& weights : std::vector<std::vector<double>>{{1, 2, 3}, {-1, 0.5, 0.1}}) {
@@ -91,15 +91,15 @@ TEST(LimitsOfAPlan, KeepBoundsOutsideWhereSharedMemoryHasNoRoomForThem) {
                                .multiprocessor_shared_bytes = 228 << 10,
                                .reserved_shared_bytes = 1 << 10};
   for (const cuda::Limits& limits : {turing, hopper})
-    for (const std::uint32_t num_places : {32u, 100'000u, 10'000'000u, 134'217'728u}) {
-      const gpu::GridPlan bounded = gpu::plan_bounded(num_places, limits),
-                          scan = gpu::plan_scan(num_places, limits);
+    for (const std::uint32_t num_slots : {32u, 100'000u, 10'000'000u, 134'217'728u}) {
+      const gpu::GridPlan bounded = gpu::plan_bounded(num_slots, limits),
+                          scan = gpu::plan_scan(num_slots, limits);
       EXPECT_LE(bounded.shared_bytes + gpu::kStaticSharedBytes, limits.block_shared_bytes);
       const std::size_t blocks_each = scan.num_blocks / limits.num_multiprocessors;
       EXPECT_LE(blocks_each * (scan.shared_bytes + gpu::kStaticSharedBytes + limits.reserved_shared_bytes),
                 limits.multiprocessor_shared_bytes);
-      const bool fits = num_places <= (limits.num_multiprocessors == 40 ? 32 : 100'000);
-      EXPECT_EQ(bounded.num_bounds_outside(num_places), fits ? 0 : num_places);
+      const bool fits = num_slots <= (limits.num_multiprocessors == 40 ? 32 : 100'000);
+      EXPECT_EQ(bounded.num_bounds_outside(num_slots), fits ? 0 : num_slots);
       EXPECT_LE(scan.num_blocks, gpu::max_blocks(limits));
     }
 }

@@ -57,15 +57,15 @@ TEST(MirrorRefresh, CopiesWhatIsNewAndSaysWhat) {
   WrittenTree tree({.name = "one row", .first_rows = 20'000, .most_rows = 1}, 22);
   const auto published = std::make_shared<Published>(tree.version());
   Mirror mirror(published, {});
-  EXPECT_EQ(mirror.refresh().blocks, 0u);  // there is nothing to do
+  EXPECT_EQ(mirror.refresh().leaves, 0u);  // there is nothing to do
   std::size_t num_changed = 0;
   for (int b = 0; b < 20; ++b) {
     published->set(tree.write());
     const RefreshStats stats = mirror.refresh();
     EXPECT_EQ(stats.version, tree.version()->version);
     EXPECT_FALSE(stats.is_whole);
-    EXPECT_LT(stats.blocks + stats.nodes, 100u);
-    num_changed += stats.blocks;
+    EXPECT_LT(stats.leaves + stats.nodes, 100u);
+    num_changed += stats.leaves;
     EXPECT_EQ(fault_in(mirror.latest()), "");
   }
   EXPECT_GT(num_changed, 0u);

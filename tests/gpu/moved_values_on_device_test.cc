@@ -61,7 +61,7 @@ class Trial {
     oracles_.add(1, table_);
     index_ =
         Index::build(TableOf(table_.rows(), table_.attributes()).view(),
-                     {.block_rows = 16, .value_type = float32_ ? ValueType::float32 : ValueType::float64});
+                     {.leaf_rows = 16, .value_type = float32_ ? ValueType::float32 : ValueType::float64});
   }
 
   // The first disagreement; empty: none.

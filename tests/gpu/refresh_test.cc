@@ -41,19 +41,19 @@ std::optional<std::vector<Hit>> hits_of_cpu(const Snapshot& snapshot, const Quer
   try {
     const ResolvedQuery resolved = resolve(query, snapshot);
     SearchStats stats;
-    return snapshot.num_tuples == 0 ? std::vector<Hit>() : cpu::search_bounded(snapshot, resolved, stats);
+    return snapshot.num_rows == 0 ? std::vector<Hit>() : cpu::search_bounded(snapshot, resolved, stats);
   } catch (const InvalidArgument&) {
     return std::nullopt;
   }
 }
 
 // The rows of a tree as a table, for the oracle.
-Oracle oracle_of(const std::map<std::int64_t, Tuple>& rows, int num_attributes) {
+Oracle oracle_of(const std::map<std::int64_t, Row>& rows, int num_attributes) {
   std::vector<std::vector<double>> columns(static_cast<std::size_t>(num_attributes));
   std::vector<std::int64_t> ids;
-  for (const auto& [id, tuple] : rows) {
+  for (const auto& [id, row] : rows) {
     ids.push_back(id);
-    for (std::size_t i = 0; i < tuple.size(); ++i) columns[i].push_back(tuple[i]);
+    for (std::size_t i = 0; i < row.size(); ++i) columns[i].push_back(row[i]);
   }
   TableView table;
   table.num_rows = rows.size();

@@ -165,7 +165,7 @@ struct TwoSteps {
   TwoSteps(ValueClass value_class, std::size_t k)
       : table(make(value_class)),
         oracle(table.view(), false),
-        mirror(std::make_shared<Published>(bulk_load(table.view(), {.block_rows = 16})), {}) {
+        mirror(std::make_shared<Published>(bulk_load(table.view(), {.leaf_rows = 16})), {}) {
     Random random(33);
     while (queries.size() < 60) {
       const Query query = {.weights = random_weights(random, table.columns.size()), .k = k};

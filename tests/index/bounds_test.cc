@@ -1,4 +1,4 @@
-// The property everything rests on: no score is above the bound of its block, whatever rounding does.
+// The property everything rests on: no score is above the bound of its leaf, whatever rounding does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 #include "cpu/leaf_visit.h"
 #include "cpu/node_children.h"
 #include "cpu/simd/kernels.h"
-#include "index/block_bounds.h"
 #include "index/build/bulk_load.h"
+#include "index/leaf_bounds.h"
 #include "index/thresholds.h"
 #include "query/bound_plan.h"
 #include "query/passes.h"
@@ -22,7 +22,7 @@
 namespace culmen::test {
 namespace {
 
-// Block x query pairs a value class, all classes together about 10^6 by default.
+// Leaf x query pairs a value class, all classes together about 10^6 by default.
 std::uint64_t pairs_per_class() {
   return num_cases(20'000) * 50 / kNumValueClasses;
 }
@@ -41,13 +41,13 @@ std::vector<double> best_scores(const Snapshot& s, const ResolvedQuery& query) {
   std::vector<double> best(s.num_leaves, -kInfinity);
   for (std::size_t leaf = 0; leaf < s.num_leaves; ++leaf)
     for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
-      const std::uint64_t row = leaf * static_cast<std::uint64_t>(s.block_rows) + r;
+      const std::uint64_t row = leaf * static_cast<std::uint64_t>(s.leaf_rows) + r;
       if (passes(s, query, row)) best[leaf] = std::max(best[leaf], score_in(s, query, row));
     }
   return best;
 }
 
-// What the chain bound would be without directed rounding, units and margin: the sums and the chain in plain
+// What the chain bound would be without directed rounding, units and error bound: the sums and the chain in plain
 // binary64. Weights must be >= 0 and of one group.
 double careless_bound(const Snapshot& s, const ResolvedQuery& query, std::size_t leaf) {
   std::vector<Term> terms(query.terms.begin(), query.terms.end());
@@ -56,7 +56,7 @@ double careless_bound(const Snapshot& s, const ResolvedQuery& query, std::size_t
   double bound = query.offset;
   for (std::size_t j = 0; j < terms.size(); ++j) {
     for (std::uint32_t r = 0; r < sums.size(); ++r)
-      sums[r] += s.value(leaf * static_cast<std::uint64_t>(s.block_rows) + r, terms[j].attribute);
+      sums[r] += s.value(leaf * static_cast<std::uint64_t>(s.leaf_rows) + r, terms[j].attribute);
     const double next = j + 1 < terms.size() ? terms[j + 1].weight : 0;
     bound += (terms[j].weight - next) * *std::max_element(sums.begin(), sums.end());
   }
@@ -117,7 +117,7 @@ class Bounds : public testing::TestWithParam<ValueClass> {
   }
 
   static std::shared_ptr<Snapshot> load(Random& random, const Table& table) {
-    BuildOptions options{.num_partitions = 1, .block_rows = random.pick({16, 32, 64}), .num_threads = 1};
+    BuildOptions options{.num_partitions = 1, .leaf_rows = random.pick({16, 32, 64}), .num_threads = 1};
     options.value_type = random_value_type(random, table.view());
     return bulk_load(table.view(), options);
   }
@@ -148,7 +148,7 @@ TEST_P(Bounds, AreNeverBelowAScoreOfTheirBlock) {
   RecordProperty("pairs", std::to_string(counts.pairs));
   RecordProperty("careless_failures", std::to_string(counts.careless_failures));
   if (counts.pairs < 10'000) return;  // too few for the statistics below
-  // The blocks must be hostile, or this test could not fail: here a bound without margin does fall below a
+  // The leaves must be hostile, or this test could not fail: here a bound without error bound does fall below a
   // score.
   switch (GetParam()) {
     case ValueClass::uniform_f64:
@@ -192,8 +192,8 @@ void take_other_units(Random& random, Snapshot& s) {
   }
   s.exact_sums = sums_are_exact(s.stats, s.units);
   std::vector<float> rows(static_cast<std::size_t>(s.layout.num_rows())), all(rows.size() * kFanOut);
-  BlockBounds bounds(s.layout, s.units, s.exact_sums, s.block_rows);
-  const NodeAccess<std::byte> root = s.blocks->mutable_node(s.root);
+  LeafBounds bounds(s.layout, s.units, s.exact_sums, s.leaf_rows);
+  const NodeAccess<std::byte> root = s.arena->mutable_node(s.root);
   for (std::uint32_t c = 0; c < root.header().num_children; ++c) {
     const std::uint32_t leaf = root.children()[c];
     visit_value_type(s, [&]<typename T>(T) {
@@ -234,7 +234,7 @@ TEST_P(Bounds, OfACornerAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
     Random random(seed_of(GetParam(), trial));
     const Table table = random_table(random, GetParam(), 1 + random.below(300), random.between(1, 12));
     const std::shared_ptr<Snapshot> s =
-        bulk_load(table.view(), {.num_partitions = 3, .block_rows = 16, .num_threads = 1});
+        bulk_load(table.view(), {.num_partitions = 3, .leaf_rows = 16, .num_threads = 1});
     const Oracle oracle(table.view(), false);
     const Query query = random_query(random, oracle);
     if (oracle.refuses(query)) continue;
@@ -242,10 +242,10 @@ TEST_P(Bounds, OfACornerAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
     const std::vector<double> best = best_scores(*s, resolved);
     visit_value_type(*s, [&]<typename T>(T) {
       for (std::uint32_t leaf = 0; leaf < s->num_leaves; ++leaf) {
-        const double own =
-            corner_score(resolved, s->corner<T>(leaf, Corner::maximum), s->corner<T>(leaf, Corner::minimum));
+        const double own = zone_score(resolved, s->zone_vector<T>(leaf, Extreme::maximum),
+                                      s->zone_vector<T>(leaf, Extreme::minimum));
         const double later =
-            corner_score(resolved, s->thresholds().maximum<T>(leaf), s->thresholds().minimum<T>(leaf));
+            zone_score(resolved, s->thresholds().maximum<T>(leaf), s->thresholds().minimum<T>(leaf));
         attained += own == best[leaf] ? 1 : 0;
         EXPECT_GE(own, best[leaf]);
         for (std::uint32_t l = leaf + 1; l < s->num_leaves && s->leaf(l).partition == s->leaf(leaf).partition;
@@ -271,11 +271,11 @@ TEST_P(Bounds, OfRangesNeverExcludeATupleInTheRange) {
       query.where = resolve_filter({random_range(random, oracle)}, *s);
       query.bound.ranges = make_range_bounds(query.where, *s);
       const RangePredicate& range = query.where[0];
-      const auto block_rows = static_cast<std::uint64_t>(s->block_rows);
+      const auto leaf_rows = static_cast<std::uint64_t>(s->leaf_rows);
       std::vector<bool> leaf_passes(s->num_leaves, false), node_passes(s->num_nodes, false);
       for (std::size_t leaf = 0; leaf < s->num_leaves; ++leaf)
         for (std::uint32_t r = 0; r < s->leaf(leaf).num_rows; ++r) {
-          const double value = s->value(leaf * block_rows + r, range.attribute);
+          const double value = s->value(leaf * leaf_rows + r, range.attribute);
           if (value >= range.minimum && value <= range.maximum) leaf_passes[leaf] = true;
         }
       for (std::size_t n = 0; n < s->num_nodes; ++n)
@@ -303,7 +303,7 @@ INSTANTIATE_TEST_SUITE_P(AllValueClasses, Bounds, testing::ValuesIn(all_value_cl
 // would have put on the wrong side.
 std::uint64_t expect_rows_cover_real_sums(const Snapshot& s) {
   std::uint64_t others_would_fail = 0;
-  const auto block_rows = static_cast<std::uint64_t>(s.block_rows);
+  const auto leaf_rows = static_cast<std::uint64_t>(s.leaf_rows);
   const auto in_units = [&s](std::uint64_t row, int attribute) {
     const BoundUnit& unit = s.units[static_cast<std::size_t>(attribute)];
     return (static_cast<long double>(s.value(row, attribute)) - static_cast<long double>(unit.origin)) *
@@ -317,7 +317,7 @@ std::uint64_t expect_rows_cover_real_sums(const Snapshot& s) {
     for (std::uint32_t leaf = 0; leaf < s.node(0).header().num_children; ++leaf)
       for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
         long double sum = 0;
-        for (const int attribute : subset) sum += in_units(leaf * block_rows + r, attribute);
+        for (const int attribute : subset) sum += in_units(leaf * leaf_rows + r, attribute);
         EXPECT_GE(stored(row, leaf), sum) << "bounds row " << row << ", leaf " << leaf;
         EXPECT_LE(stored(row + s.layout.first_minimum_row(), leaf), sum) << "of minima";
         const float down = round_down_to_half(static_cast<double>(sum));
@@ -341,21 +341,21 @@ std::uint64_t expect_rows_cover_real_sums(const Snapshot& s) {
   return others_would_fail;
 }
 
-TEST(BlockBounds, CoverTheRealSumsOfEverySubset) {
+TEST(LeafBounds, CoverTheRealSumsOfEverySubset) {
   std::uint64_t others_would_fail = 0;
   for (std::uint64_t trial = 0; trial < 400; ++trial) {
     Random random(trial + 1);
     const Table table = random_table(random, static_cast<ValueClass>(trial % kNumValueClasses),
                                      1 + random.below(40), random.between(1, 12));
     others_would_fail +=
-        expect_rows_cover_real_sums(*bulk_load(table.view(), {.block_rows = 16, .num_threads = 1}));
+        expect_rows_cover_real_sums(*bulk_load(table.view(), {.leaf_rows = 16, .num_threads = 1}));
   }
   EXPECT_GT(others_would_fail, 0u);
 }
 
 // 1 + 2^-54 rounds to 1 in binary64, which the stored format holds: rounding up afterwards comes too late.
 // So do 1 - 2^-54, for the minima, and a total of nine attributes.
-TEST(BlockBounds, CoverSumsThatRoundBeforeTheyAreStored) {
+TEST(LeafBounds, CoverSumsThatRoundBeforeTheyAreStored) {
   for (const std::size_t d : {2, 3, 9}) {
     const std::size_t n = 48;
     std::vector<std::vector<double>> columns(d, std::vector<double>(n, 0.0));
@@ -371,7 +371,7 @@ TEST(BlockBounds, CoverSumsThatRoundBeforeTheyAreStored) {
       table.attributes.push_back({std::string(table.attributes.size() + 1, 'a')});
       table.columns.emplace_back(column);
     }
-    expect_rows_cover_real_sums(*bulk_load(table.view(), {.num_partitions = 1, .block_rows = 16}));
+    expect_rows_cover_real_sums(*bulk_load(table.view(), {.num_partitions = 1, .leaf_rows = 16}));
   }
 }
 
@@ -381,7 +381,7 @@ TEST(BoundPlan, ReadsOneRowForEqualWeights) {
   for (const int d : {1, 2, 8, 9, 16, 17, 20}) {
     Table table = random_table(random, ValueClass::dyadic, 200, d);
     for (Attribute& attribute : table.attributes) attribute.preference = Preference::high;
-    const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.block_rows = 16});
+    const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.leaf_rows = 16});
     // Units differ by column, so weights that are equal in units undo them.
     for (const Extreme extreme : {Extreme::maximum, Extreme::minimum}) {
       const double sign = extreme == Extreme::maximum ? 1 : -1;
@@ -417,15 +417,15 @@ TEST(BoundPlan, IsAsTightAsTheBoxOfTheBlock) {
   for (int trial = 0; trial < 100; ++trial) {
     Table table = random_table(random, ValueClass::anticorrelated, 300, 6);
     for (Attribute& attribute : table.attributes) attribute.preference = Preference::high;
-    const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.block_rows = 32});
+    const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.leaf_rows = 32});
     Query query{.weights = {}, .k = 1};
     for (int i = 0; i < 6; ++i) query.weights.push_back(random.uniform(-1, 1));
     const ResolvedQuery resolved = resolve(query, *s);
     const Frontier::Bounds bounds = bounds_of_children(resolved.bound, s->node(0));
     visit_value_type(*s, [&]<typename T>(T) {
       for (std::uint32_t leaf = 0; leaf < s->num_leaves; ++leaf) {
-        const double box =
-            corner_score(resolved, s->corner<T>(leaf, Corner::maximum), s->corner<T>(leaf, Corner::minimum));
+        const double box = zone_score(resolved, s->zone_vector<T>(leaf, Extreme::maximum),
+                                      s->zone_vector<T>(leaf, Extreme::minimum));
         EXPECT_LE(bounds[leaf], box + 6 * 0.04);  // 1/32 of a range each, by coding
       }
     });

@@ -15,21 +15,21 @@
 namespace culmen::test {
 namespace {
 
-TupleChunk random_chunk(Random& random, std::size_t rows, std::size_t attributes) {
-  TupleChunk chunk(rows, attributes);
+RowChunk random_chunk(Random& random, std::size_t rows, std::size_t attributes) {
+  RowChunk chunk(rows, attributes);
   for (std::size_t i = 0; i < attributes; ++i)
     for (double& value : chunk.attribute(i)) value = random.uniform(-3, 5);
   return chunk;
 }
 
-TupleChunk some_of(const TupleChunk& all, std::size_t first, std::size_t rows) {
-  TupleChunk some(rows, all.num_attributes());
+RowChunk some_of(const RowChunk& all, std::size_t first, std::size_t rows) {
+  RowChunk some(rows, all.num_attributes());
   for (std::size_t i = 0; i < all.num_attributes(); ++i)
     std::ranges::copy(all.attribute(i).subspan(first, rows), some.attribute(i).begin());
   return some;
 }
 
-std::vector<AttributeStats> stats_of(const TupleChunk& chunk) {
+std::vector<AttributeStats> stats_of(const RowChunk& chunk) {
   std::vector<AttributeStats> stats;
   for (std::size_t i = 0; i < chunk.num_attributes(); ++i) {
     const auto [minimum, maximum] = std::ranges::minmax(chunk.attribute(i));
@@ -40,7 +40,7 @@ std::vector<AttributeStats> stats_of(const TupleChunk& chunk) {
 
 TEST(Partitioner, GivesATupleTheSameKeyInEveryChunk) {
   Random random(1);
-  const TupleChunk all = random_chunk(random, 1000, 5);
+  const RowChunk all = random_chunk(random, 1000, 5);
   const std::vector<AttributeStats> stats = stats_of(all);
   for (const Partitioner& partitioner :
        {Partitioner::from_sample(Partitioning::angle, stats, {3, 5, 2, 2}, all),
@@ -60,7 +60,7 @@ TEST(Partitioner, GivesATupleTheSameKeyInEveryChunk) {
 }
 
 TEST(Partitioner, OrdersByLargestScaledAttributeDescending) {
-  TupleChunk chunk(4, 2);
+  RowChunk chunk(4, 2);
   std::ranges::copy(std::array{0.0, 1.0, 0.25, 0.75}, chunk.attribute(0).begin());
   // The largest is 0.5, 1, 0.75, and 0.75 with a larger sum.
   std::ranges::copy(std::array{0.5, 0.0, 0.75, 0.75}, chunk.attribute(1).begin());
@@ -74,7 +74,7 @@ TEST(Partitioner, OrdersByLargestScaledAttributeDescending) {
 
 TEST(Partitioner, CutsIntoPartsOfLikeSize) {
   Random random(2);
-  const TupleChunk all = random_chunk(random, 20'000, 3);
+  const RowChunk all = random_chunk(random, 20'000, 3);
   for (const Partitioning kind : {Partitioning::angle, Partitioning::kd}) {
     const Partitioner partitioner = Partitioner::from_sample(kind, stats_of(all), {1, 4, 2}, all);
     ASSERT_EQ(partitioner.num_partitions(), 8u);
@@ -92,7 +92,7 @@ TEST(Partitioner, CutsIntoPartsOfLikeSize) {
 
 TEST(Partitioner, HalvesByTheAttributeThatSpreadsTheFarthest) {
   Random random(6);
-  TupleChunk all(4000, 3);
+  RowChunk all(4000, 3);
   for (std::size_t r = 0; r < 4000; ++r) {
     all(r, 0) = random.uniform(0, 1) * 0.4;
     all(r, 1) = random.uniform(0, 1);
@@ -110,7 +110,7 @@ TEST(Partitioner, HalvesByTheAttributeThatSpreadsTheFarthest) {
 
 TEST(Partitioner, HalvesByAnglesWhereNoAttributeSpreads) {
   Random random(7);
-  TupleChunk all(4000, 3);
+  RowChunk all(4000, 3);
   for (std::size_t r = 0; r < 4000; ++r)
     for (std::size_t i = 0; i < 3; ++i) all(r, i) = random.chance(0.05) ? random.unit() : 0;
   const Partitioner partitioner = Partitioner::from_sample(
@@ -120,7 +120,7 @@ TEST(Partitioner, HalvesByAnglesWhereNoAttributeSpreads) {
 
 TEST(Partitioner, HalvesASingleAttributeToo) {
   Random random(8);
-  const TupleChunk all = random_chunk(random, 4000, 1);
+  const RowChunk all = random_chunk(random, 4000, 1);
   const Partitioner partitioner = Partitioner::from_sample(Partitioning::kd, stats_of(all), {3, 2, 2}, all);
   std::vector<OrderKey> keys(4000);
   partitioner.keys(all, 0, 4000, keys);
@@ -131,7 +131,7 @@ TEST(Partitioner, HalvesASingleAttributeToo) {
 
 TEST(Partitioner, CutsPositionsIntoEqualParts) {
   Random random(3);
-  const TupleChunk all = random_chunk(random, 100, 1);
+  const RowChunk all = random_chunk(random, 100, 1);
   std::vector<OrderKey> keys(100);
   Partitioner::random(stats_of(all), 4).keys(all, 0, 100, keys);
   for (std::size_t r = 0; r < 100; ++r) EXPECT_EQ(partition_of(keys[r]), r / 25);
@@ -139,7 +139,7 @@ TEST(Partitioner, CutsPositionsIntoEqualParts) {
 
 TEST(Partitioner, RestoredFromItsPartsGivesTheSameKeys) {
   Random random(4);
-  const TupleChunk all = random_chunk(random, 500, 4);
+  const RowChunk all = random_chunk(random, 500, 4);
   for (const Partitioning kind : {Partitioning::angle, Partitioning::kd}) {
     const Partitioner made = Partitioner::from_sample(kind, stats_of(all), {3, 2, 2, 2}, all);
     const Partitioner restored =
@@ -190,28 +190,28 @@ TEST(Partitioner, RefusesPartsThatDoNotFitTogether) {
 
 // ---- Later cuts
 
-std::vector<std::uint32_t> partitions_of(const Partitioner& partitioner, const TupleChunk& tuples) {
-  std::vector<OrderKey> keys(tuples.num_tuples());
-  partitioner.keys(tuples, 0, keys.size(), keys);
+std::vector<std::uint32_t> partitions_of(const Partitioner& partitioner, const RowChunk& rows) {
+  std::vector<OrderKey> keys(rows.num_rows());
+  partitioner.keys(rows, 0, keys.size(), keys);
   std::vector<std::uint32_t> partitions;
   for (const OrderKey key : keys) partitions.push_back(partition_of(key));
   return partitions;
 }
 
 // Cuts come one by one: what each moves is counted by hand.
-TEST(LaterCuts, MoveTheRowsFromACutOnToTheNextPartition) {
+TEST(LateSplit, MoveTheRowsFromACutOnToTheNextPartition) {
   Random random(8);
-  const TupleChunk all = random_chunk(random, 2000, 3);
+  const RowChunk all = random_chunk(random, 2000, 3);
   const std::vector<AttributeStats> stats = stats_of(all);
   for (const Partitioning kind : {Partitioning::kd, Partitioning::angle}) {
     Partitioner partitioner = Partitioner::from_sample(kind, stats, {2, 2, 3}, all);
     std::vector<std::uint32_t> expected = partitions_of(partitioner, all);
-    std::vector<LaterCut> cuts;
+    std::vector<LateSplit> cuts;
     for (int c = 0; c < 60; ++c) {
       // Of the rows of a partition, one at random says where.
       const auto row = static_cast<std::size_t>(random.below(2000));
       const std::uint32_t attribute = c < 30 ? 0 : static_cast<std::uint32_t>(random.below(3));
-      const LaterCut cut{expected[row], attribute, all(row, attribute)};
+      const LateSplit cut{expected[row], attribute, all(row, attribute)};
       const std::uint32_t fresh = partitioner.num_partitions();
       try {
         partitioner = partitioner.with({&cut, 1});
@@ -236,15 +236,15 @@ TEST(LaterCuts, MoveTheRowsFromACutOnToTheNextPartition) {
 }
 
 // A chain as of a column that always rises, longer than a node's cuts.
-TEST(LaterCuts, OfARisingColumnAreFoundAgain) {
+TEST(LateSplit, OfARisingColumnAreFoundAgain) {
   const std::vector<AttributeStats> stats{{0, 1, -1074}};
-  TupleChunk sample(2, 1);
+  RowChunk sample(2, 1);
   sample(1, 0) = 1;
   Partitioner partitioner = Partitioner::from_sample(Partitioning::kd, stats, {}, sample);
-  std::vector<LaterCut> cuts;
+  std::vector<LateSplit> cuts;
   for (std::uint32_t c = 0; c < 5000; ++c) cuts.push_back({c, 0, 1.0 + c});
   partitioner = partitioner.with(cuts);
-  TupleChunk rows(5001, 1);
+  RowChunk rows(5001, 1);
   std::vector<std::uint32_t> expected;
   for (std::uint32_t r = 0; r <= 5000; ++r) {
     rows(r, 0) = r + 0.5;
@@ -254,11 +254,11 @@ TEST(LaterCuts, OfARisingColumnAreFoundAgain) {
   EXPECT_EQ(partitioner.order(), expected);
 }
 
-TEST(LaterCuts, AreRefusedWhereTheyDoNotFit) {
+TEST(LateSplit, AreRefusedWhereTheyDoNotFit) {
   Random random(9);
-  const TupleChunk all = random_chunk(random, 100, 2);
+  const RowChunk all = random_chunk(random, 100, 2);
   const Partitioner base = Partitioner::from_sample(Partitioning::kd, stats_of(all), {1, 2}, all);
-  const auto with = [&](std::vector<LaterCut> cuts) { return base.with(cuts); };
+  const auto with = [&](std::vector<LateSplit> cuts) { return base.with(cuts); };
   EXPECT_NO_THROW(with({{0, 0, 0.5}, {2, 0, 0.75}, {0, 0, 0.25}, {0, 1, 7.0}}));
   EXPECT_THROW(with({{2, 0, 0.5}}), InvalidArgument) << "of a partition that is not there";
   EXPECT_THROW(with({{0, 2, 0.5}}), InvalidArgument) << "by an attribute that is not there";
@@ -266,13 +266,13 @@ TEST(LaterCuts, AreRefusedWhereTheyDoNotFit) {
   EXPECT_THROW(with({{0, 0, 0.5}, {0, 0, 0.75}}), InvalidArgument) << "beyond the part's end";
   EXPECT_THROW(with({{0, 0, 0.5}, {2, 0, 0.25}}), InvalidArgument) << "before the part's beginning";
   EXPECT_THROW(with({{0, 0, std::numeric_limits<double>::quiet_NaN()}}), InvalidArgument);
-  const LaterCut cut{0, 0, 0.5};
+  const LateSplit cut{0, 0, 0.5};
   EXPECT_THROW(Partitioner::random(stats_of(all), 3).with({&cut, 1}), InvalidArgument);
   // Cuts within cuts, by attributes in turn.
-  std::vector<LaterCut> deep;
+  std::vector<LateSplit> deep;
   for (std::uint32_t c = 0; c < 65; ++c) deep.push_back({c == 0 ? 0 : c + 1, c % 2, 1.0 + c});
   EXPECT_THROW(base.with(deep), InvalidArgument);
-  deep.resize(static_cast<std::size_t>(Partitioner::kMostLaterDepth));
+  deep.resize(static_cast<std::size_t>(Partitioner::kMaxLaterDepth));
   const Partitioner as_deep = base.with(deep);
   EXPECT_TRUE(as_deep.can_be_cut(1));
 }

@@ -1,4 +1,4 @@
-// Thresholds and the corners of nodes beside what the rows say.
+// Thresholds and the zone map of nodes beside what the rows say.
 #include "index/thresholds.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 TEST(Thresholds, CoverAllLaterLeavesOfThePartitionAndNoMore) {
   Random random(4);
   const Table table = random_table(random, ValueClass::uniform_f64, 2000, 3);
-  const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.num_partitions = 4, .block_rows = 16});
+  const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.num_partitions = 4, .leaf_rows = 16});
   for (std::size_t leaf = 0; leaf < s->num_leaves; ++leaf) {
     std::vector<double> highest(3, -std::numeric_limits<double>::infinity()),
         lowest(3, std::numeric_limits<double>::infinity());

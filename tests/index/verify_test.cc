@@ -16,22 +16,22 @@ std::shared_ptr<Snapshot> sound_snapshot() {
   Table table = random_table(random, ValueClass::uniform_f32, 2000, 3);
   table.ids.clear();
   for (Attribute& attribute : table.attributes) attribute.preference = Preference::high;
-  return bulk_load(table.view(), {.num_partitions = 4, .block_rows = 16, .value_type = ValueType::float32});
+  return bulk_load(table.view(), {.num_partitions = 4, .leaf_rows = 16, .value_type = ValueType::float32});
 }
 
 float* values_of(Snapshot& s, std::size_t leaf) {
-  return reinterpret_cast<float*>(s.blocks->values(leaf));
+  return reinterpret_cast<float*>(s.arena->values(leaf));
 }
-float* corner_of(Snapshot& s, std::size_t leaf, Corner corner) {
-  return const_cast<float*>(s.corner<float>(leaf, corner));
+float* zone_vector_of(Snapshot& s, std::size_t leaf, Extreme extreme) {
+  return const_cast<float*>(s.zone_vector<float>(leaf, extreme));
 }
 std::int64_t* ids_of(Snapshot& s, std::size_t leaf) {
-  return s.blocks->ids(leaf);
+  return s.arena->ids(leaf);
 }
 
 // Moves the stored bound of a child by `distance` bound units.
 void move_bound(Snapshot& s, std::size_t node, int row, int child, double distance) {
-  const NodeAccess<std::byte> changed = s.blocks->mutable_node(node);
+  const NodeAccess<std::byte> changed = s.arena->mutable_node(node);
   BoundRow& bounds = changed.bounds()[row];
   const auto c = static_cast<std::uint32_t>(child);
   bounds.set(c, bound_above(static_cast<double>(bounds[c]) + distance), changed.header().num_children,
@@ -62,59 +62,59 @@ TEST_P(Verify, SeesTheDamage) {
 }
 
 std::vector<Damage> damages() {
-  return {Damage{"value", [](Snapshot& s) { values_of(s, 5)[2] = 0; }, "leaf 5"},
-          Damage{"value_beyond_range", [](Snapshot& s) { values_of(s, 5)[2] = 7; }, "outside"},
-          Damage{"value_nan",
-                 [](Snapshot& s) { values_of(s, 5)[2] = std::numeric_limits<float>::quiet_NaN(); }, "leaf 5"},
-          Damage{"swapped_rows",
-                 [](Snapshot& s) {
-                   for (std::size_t i = 0; i < 3; ++i)
-                     std::swap(values_of(s, 5)[i * 16], values_of(s, 5)[i * 16 + 9]);
-                   std::swap(ids_of(s, 5)[0], ids_of(s, 5)[9]);
-                 },
-                 "leaf 5"},
-          Damage{"id_twice", [](Snapshot& s) { ids_of(s, 3)[1] = ids_of(s, 9)[4]; }, "two rows"},
-          Damage{"min_id", [](Snapshot& s) { s.blocks->leaf(7).min_id -= 1; }, "leaf 7"},
-          Damage{"num_rows", [](Snapshot& s) { s.blocks->leaf(4).num_rows -= 1; }, "tuples"},
-          Damage{"no_rows", [](Snapshot& s) { s.blocks->leaf(4).num_rows = 0; }, "leaf 4"},
-          Damage{"too_many_rows", [](Snapshot& s) { s.blocks->leaf(4).num_rows = 1u << 30; }, "leaf 4"},
-          Damage{"num_tuples", [](Snapshot& s) { s.num_tuples += 1; }, "tuples"},
-          Damage{"partition_of_a_leaf", [](Snapshot& s) { s.blocks->leaf(2).partition += 1; }, "partition"},
-          Damage{"corner_maximum", [](Snapshot& s) { corner_of(s, 6, Corner::maximum)[1] = 0; },
-                 "is not the leaf's maximum"},
-          Damage{"corner_minimum", [](Snapshot& s) { corner_of(s, 6, Corner::minimum)[1] = 1; },
-                 "is not the leaf's minimum"},
-          Damage{"code", [](Snapshot& s) { s.blocks->codes(5)[3] ^= 0x10; }, "leaf 5: its codes"},
-          Damage{"bound", [](Snapshot& s) { move_bound(s, 0, 2, 3, -0.5); }, "node 0", true},
-          Damage{"minimum_bound", [](Snapshot& s) { move_bound(s, 0, s.layout.minimum_row(1), 3, 0.5); },
-                 "node 0", true},
-          Damage{"bound_of_the_root", [](Snapshot& s) { move_bound(s, s.root, 4, 0, -0.5); }, "node"},
-          Damage{"child", [](Snapshot& s) { s.blocks->mutable_node(0).children()[1] = 1u << 30; }, "child 1"},
-          Damage{"child_twice",
-                 [](Snapshot& s) {
-                   const NodeAccess<std::byte> node = s.blocks->mutable_node(0);
-                   node.children()[1] = node.children()[0];
-                   node.min_ids()[1] = node.min_ids()[0];
-                 },
-                 "node"},
-          Damage{"child_left_out", [](Snapshot& s) { s.blocks->mutable_node(0).header().num_children -= 1; },
-                 "node"},
-          Damage{"no_children", [](Snapshot& s) { s.blocks->mutable_node(1).header().num_children = 0; },
-                 "node 1"},
-          Damage{"min_id_of_a_child", [](Snapshot& s) { s.blocks->mutable_node(0).min_ids()[2] += 1; },
-                 "child 2"},
-          Damage{"min_id_of_a_node", [](Snapshot& s) { s.blocks->mutable_node(0).header().min_id = kNoId; },
-                 "node"},
-          Damage{"quantum", [](Snapshot& s) { s.stats[0].quantum = 0; }, "quantum"},
-          Damage{"range", [](Snapshot& s) { s.stats[1].maximum = 0.5; }, "range"},
-          Damage{"range_too_wide", [](Snapshot& s) { s.stats[1].maximum = 2; }, ""},
-          Damage{"origin",
-                 [](Snapshot& s) {
-                   s.exact_sums = true;
-                   s.units[0].origin = 0x1p-80;
-                 },
-                 "can round"},
-          Damage{"unit", [](Snapshot& s) { s.units[0].unit *= 2; }, ""}};
+  return {
+      Damage{"value", [](Snapshot& s) { values_of(s, 5)[2] = 0; }, "leaf 5"},
+      Damage{"value_beyond_range", [](Snapshot& s) { values_of(s, 5)[2] = 7; }, "outside"},
+      Damage{"value_nan", [](Snapshot& s) { values_of(s, 5)[2] = std::numeric_limits<float>::quiet_NaN(); },
+             "leaf 5"},
+      Damage{"swapped_rows",
+             [](Snapshot& s) {
+               for (std::size_t i = 0; i < 3; ++i)
+                 std::swap(values_of(s, 5)[i * 16], values_of(s, 5)[i * 16 + 9]);
+               std::swap(ids_of(s, 5)[0], ids_of(s, 5)[9]);
+             },
+             "leaf 5"},
+      Damage{"id_twice", [](Snapshot& s) { ids_of(s, 3)[1] = ids_of(s, 9)[4]; }, "two rows"},
+      Damage{"min_id", [](Snapshot& s) { s.arena->leaf(7).min_id -= 1; }, "leaf 7"},
+      Damage{"num_rows", [](Snapshot& s) { s.arena->leaf(4).num_rows -= 1; }, "rows"},
+      Damage{"no_rows", [](Snapshot& s) { s.arena->leaf(4).num_rows = 0; }, "leaf 4"},
+      Damage{"too_many_rows", [](Snapshot& s) { s.arena->leaf(4).num_rows = 1u << 30; }, "leaf 4"},
+      Damage{"rows_of_the_index", [](Snapshot& s) { s.num_rows += 1; }, "rows"},
+      Damage{"partition_of_a_leaf", [](Snapshot& s) { s.arena->leaf(2).partition += 1; }, "partition"},
+      Damage{"zone_maximum", [](Snapshot& s) { zone_vector_of(s, 6, Extreme::maximum)[1] = 0; },
+             "is not the leaf's maximum"},
+      Damage{"zone_minimum", [](Snapshot& s) { zone_vector_of(s, 6, Extreme::minimum)[1] = 1; },
+             "is not the leaf's minimum"},
+      Damage{"code", [](Snapshot& s) { s.arena->codes(5)[3] ^= 0x10; }, "leaf 5: its codes"},
+      Damage{"bound", [](Snapshot& s) { move_bound(s, 0, 2, 3, -0.5); }, "node 0", true},
+      Damage{"minimum_bound", [](Snapshot& s) { move_bound(s, 0, s.layout.minimum_row(1), 3, 0.5); },
+             "node 0", true},
+      Damage{"bound_of_the_root", [](Snapshot& s) { move_bound(s, s.root, 4, 0, -0.5); }, "node"},
+      Damage{"child", [](Snapshot& s) { s.arena->mutable_node(0).children()[1] = 1u << 30; }, "child 1"},
+      Damage{"child_twice",
+             [](Snapshot& s) {
+               const NodeAccess<std::byte> node = s.arena->mutable_node(0);
+               node.children()[1] = node.children()[0];
+               node.min_ids()[1] = node.min_ids()[0];
+             },
+             "node"},
+      Damage{"skipped_child", [](Snapshot& s) { s.arena->mutable_node(0).header().num_children -= 1; },
+             "node"},
+      Damage{"no_children", [](Snapshot& s) { s.arena->mutable_node(1).header().num_children = 0; },
+             "node 1"},
+      Damage{"min_id_of_a_child", [](Snapshot& s) { s.arena->mutable_node(0).min_ids()[2] += 1; }, "child 2"},
+      Damage{"min_id_of_a_node", [](Snapshot& s) { s.arena->mutable_node(0).header().min_id = kNoId; },
+             "node"},
+      Damage{"quantum", [](Snapshot& s) { s.stats[0].quantum = 0; }, "quantum"},
+      Damage{"range", [](Snapshot& s) { s.stats[1].maximum = 0.5; }, "range"},
+      Damage{"range_too_wide", [](Snapshot& s) { s.stats[1].maximum = 2; }, ""},
+      Damage{"origin",
+             [](Snapshot& s) {
+               s.exact_sums = true;
+               s.units[0].origin = 0x1p-80;
+             },
+             "can round"},
+      Damage{"unit", [](Snapshot& s) { s.units[0].unit *= 2; }, ""}};
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, Verify, testing::ValuesIn(damages()),
@@ -136,7 +136,7 @@ TEST(Verify, FindsNoFaultInSoundSnapshots) {
       for (const Partitioning partitioning : {Partitioning::kd, Partitioning::angle, Partitioning::random}) {
         const Table table = random_table(random, value_class, num_rows, random.between(1, 12));
         const std::vector<std::string> faults = verify_snapshot(
-            *bulk_load(table.view(), {.partitioning = partitioning, .num_partitions = 6, .block_rows = 16}),
+            *bulk_load(table.view(), {.partitioning = partitioning, .num_partitions = 6, .leaf_rows = 16}),
             true);
         EXPECT_TRUE(faults.empty()) << value_class_name(value_class) << ": " << faults.front();
       }

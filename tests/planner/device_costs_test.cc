@@ -40,26 +40,26 @@ TEST(DeviceCosts, EachCountsSomewhere) {
 
 TEST(Place, OfOneEasyQueryIsTheCpuAndOfAHardOneTheGpuThatHasACopy) {
   Workload load = {.cpu_us = 15, .bounded = easy_work(), .table = kTable, .has_copy = true};
-  EXPECT_FALSE(place_times(load, {}).on_device());
+  EXPECT_FALSE(placement_times(load, {}).on_device());
   load.cpu_us = 3'000;
-  EXPECT_TRUE(place_times(load, {}).on_device());
+  EXPECT_TRUE(placement_times(load, {}).on_device());
   load.has_copy = false;
-  EXPECT_FALSE(place_times(load, {}).on_device());
+  EXPECT_FALSE(placement_times(load, {}).on_device());
 }
 
 TEST(Place, OfABatchIsTheGpuOnceItPaysForTheCopy) {
   Workload load = {.cpu_us = 40, .threads = 16, .bounded = easy_work(), .table = kTable};
-  const PlaceTimes one = place_times(load, {});
+  const PlacementTimes one = placement_times(load, {});
   EXPECT_EQ(one.cpu_us, 40);
   EXPECT_NEAR(one.copy_us, 250e3, 10e3);
   load.queries = 1'000;
-  EXPECT_FALSE(place_times(load, {}).on_device());
+  EXPECT_FALSE(placement_times(load, {}).on_device());
   load.queries = 1'000'000;
-  EXPECT_TRUE(place_times(load, {}).on_device());
-  EXPECT_EQ(place_times(load, {}).cpu_us, 62'500 * 40.0);
+  EXPECT_TRUE(placement_times(load, {}).on_device());
+  EXPECT_EQ(placement_times(load, {}).cpu_us, 62'500 * 40.0);
   load.queries = 1'000;
   load.has_copy = true;
-  EXPECT_TRUE(place_times(load, {}).on_device());
+  EXPECT_TRUE(placement_times(load, {}).on_device());
 }
 
 }  // namespace

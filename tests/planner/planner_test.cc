@@ -65,11 +65,11 @@ TEST(Planner, SearchesSmallTablesByTheirBounds) {
     EXPECT_EQ(index.search({.weights = {1, 1, 1}, .k = k}).stats.engine, Engine::bounded);
 }
 
-// 1,250 blocks or more, so that a search comes to a checkpoint.
+// 1,250 leaves or more, so that a search comes to a checkpoint.
 Index wide_index(ValueClass values) {
   Random random(3);
   const Table table = random_table(random, values, 20000, 8);
-  return Index::build(table.view(), {.block_rows = 16});
+  return Index::build(table.view(), {.leaf_rows = 16});
 }
 
 CostsNs nodes_cost_much() {
@@ -106,9 +106,9 @@ TEST(Automatic, FallsBackToTheScanWithoutALossWhereTheRestIsDear) {
       EXPECT_EQ(stats.scan_fallback,
                 stats.engine == Engine::scan && !asks_for_most_here(*expected.snapshot, resolved));
       scan_fallback += stats.scan_fallback ? 1 : 0;
-      // It passes over leaves that miss a range or cannot reach the floor.
+      // It passes over leaves that miss a range or cannot reach the k-th score bound.
       if (stats.scan_fallback && query.k == 50U) {
-        EXPECT_LT(stats.blocks_visited, expected.snapshot->num_leaves / 2);
+        EXPECT_LT(stats.leaves_visited, expected.snapshot->num_leaves / 2);
       }
     }
     EXPECT_GE(scan_fallback, 1U);
@@ -171,7 +171,7 @@ TEST(Automatic, HasACheckpointInASmallTableIfThreadsShareIt) {
   if (threads_of(0) == 1) GTEST_SKIP() << "one thread";
   Random random(4);
   const Table table = random_table(random, ValueClass::uniform_f32, 8000, 8);
-  const Index index = Index::build(table.view(), {.block_rows = 16});
+  const Index index = Index::build(table.view(), {.leaf_rows = 16});
   const Query query = hard_queries()[1];
   const SearchResult expected = index.search(query, {.engine = Engine::scan});
   for (const int threads : {1, 2}) {
@@ -187,7 +187,7 @@ TEST(Automatic, SharesAScanAmongThreadsThatHaveEnoughToDo) {
   Random random(6);
   for (const auto& [num_rows, num_pieces] : {std::pair(1000, 1), std::pair(8000, 2), std::pair(20'000, 8)}) {
     const Table table = random_table(random, ValueClass::uniform_f32, static_cast<std::size_t>(num_rows), 2);
-    const Index index = Index::build(table.view(), {.block_rows = 16});
+    const Index index = Index::build(table.view(), {.leaf_rows = 16});
     const SearchResult any = index.search({.weights = {1, 1}, .k = 1});
     EXPECT_EQ(scan_threads(*any.snapshot, 0), std::min(num_pieces, threads_of(0))) << num_rows << " rows";
     EXPECT_EQ(scan_threads(*any.snapshot, 1), 1);
@@ -198,7 +198,7 @@ TEST(Automatic, RefusesANegativeNumberOfThreadsForEveryTable) {
   Random random(5);
   for (const std::size_t rows : {10, 8000}) {
     const Index index =
-        Index::build(random_table(random, ValueClass::uniform_f32, rows, 8).view(), {.block_rows = 16});
+        Index::build(random_table(random, ValueClass::uniform_f32, rows, 8).view(), {.leaf_rows = 16});
     const Query query = {.weights = std::vector<double>(8, 1.0), .k = 1};
     EXPECT_THROW(static_cast<void>(index.search(query, {.num_threads = -1})), InvalidArgument) << rows;
     EXPECT_THROW(static_cast<void>(index.explain(query, {.num_threads = -1})), InvalidArgument) << rows;

@@ -30,7 +30,7 @@ TEST(SampledScan, OfASmallTableIsTheScanItself) {
     const Index index = Index::build(random_table(random, values, 20'000, 3).view());
     for (const Query& query : kQuestions) {
       const auto [estimate, done] = compare(index, query);
-      EXPECT_DOUBLE_EQ(estimate.leaves, static_cast<double>(done.blocks_visited));
+      EXPECT_DOUBLE_EQ(estimate.leaves, static_cast<double>(done.leaves_visited));
       EXPECT_EQ(estimate.replacements, static_cast<double>(done.replacements));
       EXPECT_EQ(estimate.candidates, static_cast<double>(done.candidates));
     }
@@ -40,11 +40,11 @@ TEST(SampledScan, OfASmallTableIsTheScanItself) {
 TEST(SampledScan, OfALargeTableComesNear) {
   Random random(2);
   const Index index =
-      Index::build(random_table(random, ValueClass::uniform_f32, 200'000, 3).view(), {.block_rows = 32});
+      Index::build(random_table(random, ValueClass::uniform_f32, 200'000, 3).view(), {.leaf_rows = 32});
   for (const Query& query : kQuestions) {
     if (query.k < std::size_t{20}) continue;  // a handful of rows: chance decides
     const auto [estimate, done] = compare(index, query);
-    EXPECT_NEAR(estimate.leaves / static_cast<double>(done.blocks_visited), 1, 0.3) << *query.k;
+    EXPECT_NEAR(estimate.leaves / static_cast<double>(done.leaves_visited), 1, 0.3) << *query.k;
     EXPECT_NEAR(estimate.replacements, static_cast<double>(done.replacements),
                 2.0 * static_cast<double>(*query.k));
   }

@@ -34,16 +34,16 @@ TEST(WorkEstimate, CountsTheCacheLinesOfRowsThatCodesDoNotExclude) {
       Index::build(table.view()).search({.weights = std::vector<double>(16, 1), .k = 1});
   const Snapshot& snapshot = *result.snapshot;
   const ResolvedQuery query = resolve({.weights = std::vector<double>(16, 1), .k = 1}, snapshot);
-  const double all = 16 * std::ceil(snapshot.block_rows * 4 / 64.0);
+  const double all = 16 * std::ceil(snapshot.leaf_rows * 4 / 64.0);
   EXPECT_EQ(lines_of_rows(snapshot, query, 0), 0);
   EXPECT_DOUBLE_EQ(lines_of_rows(snapshot, query, 1), 16);
-  EXPECT_NEAR(lines_of_rows(snapshot, query, snapshot.block_rows), all, 1e-3 * all);
+  EXPECT_NEAR(lines_of_rows(snapshot, query, snapshot.leaf_rows), all, 1e-3 * all);
 
   SearchStats stats;
-  stats.blocks_visited = 100;
-  stats.tuples_by_codes = 100 * snapshot.num_tuples / snapshot.num_leaves;
+  stats.leaves_visited = 100;
+  stats.rows_by_codes = 100 * snapshot.num_rows / snapshot.num_leaves;
   EXPECT_EQ(counted_work(snapshot, query, stats, 1).lines, 0);
-  stats.tuples_scored = 100;  // one of each leaf
+  stats.rows_scored = 100;  // one of each leaf
   EXPECT_NEAR(counted_work(snapshot, query, stats, 1).lines, 1600, 30);
 }
 

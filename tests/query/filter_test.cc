@@ -33,7 +33,7 @@ struct Parsed {
 TEST(Filter, ReadsComparisonsJoinedByAnd) {
   const Index index = hotels();
   for (const Parsed& parsed : std::vector<Parsed>{
-           {"", {}},  // no condition: every tuple passes
+           {"", {}},  // no condition: every row passes
            {"  ", {}},
            {"price<=200", {{0, -kInfinity, 200}}},
            {"price <= 200 and stars >= 4", {{0, -kInfinity, 200}, {1, 4, kInfinity}}},

@@ -159,7 +159,7 @@ TEST(Select, LargeInputs) {
   selections.check(rows, {1 << 16, 1 << 20, n - 1}, "k up to 2^20");
 }
 
-// All keys of the best rows lie where the sample does not look: their floor is too high for half of them.
+// All keys of the best rows lie where the sample does not look: their k-th score bound is too high for half of them.
 TEST(Select, FindsWhatTheSampleMissed) {
   SKIP_WITHOUT_GPU();
   Selections selections;

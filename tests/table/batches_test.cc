@@ -48,7 +48,7 @@ struct Collected {
     if (!rows.labels.empty())
       for (std::size_t row = 0; row < rows.num_rows; ++row) labels.emplace_back(rows.labels[row]);
     for (std::size_t row = 0; row < rows.num_rows; ++row) {
-      places.push_back(batch.place_of_row(row));
+      places.push_back(batch.location_of_row(row));
       numbers.push_back(batch.first_row + row_number(row, rows.dropped_rows));
     }
     sizes.push_back(rows.num_rows);
@@ -103,7 +103,7 @@ TEST(Batches, OfCsvAreTheWholeTableHoweverItIsCut) {
       EXPECT_EQ(found.totals.num_dropped_rows, 13u);
       ASSERT_EQ(found.places.size(), whole.num_rows);
       for (std::size_t row = 0; row < whole.num_rows; ++row)
-        EXPECT_EQ(found.places[row], whole.place_of_row(row));
+        EXPECT_EQ(found.places[row], whole.location_of_row(row));
       for (std::size_t i = 0; i + 1 < found.sizes.size(); ++i) EXPECT_EQ(found.sizes[i], batch_rows);
     }
   }

@@ -216,9 +216,9 @@ TEST(CsvReader, KnowsTheLineOfEachRow) {
   options.nulls = NullPolicy::drop;
   const Table table = parse_csv("a,b\n1,x\n,x\n2,\"two\nlines\"\n3,x\n", "t.csv", options);
   ASSERT_EQ(table.num_rows, 3u);
-  EXPECT_EQ(table.place_of_row(0), "t.csv:2");
-  EXPECT_EQ(table.place_of_row(1), "t.csv:4");
-  EXPECT_EQ(table.place_of_row(2), "t.csv:6");
+  EXPECT_EQ(table.location_of_row(0), "t.csv:2");
+  EXPECT_EQ(table.location_of_row(1), "t.csv:4");
+  EXPECT_EQ(table.location_of_row(2), "t.csv:6");
 }
 
 TEST(CsvReader, CountsPhysicalLinesBehindQuotedLineEnds) {

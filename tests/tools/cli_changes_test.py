@@ -123,7 +123,7 @@ class InsertTest(IndexCase):
             self.assertEqual(self.info()["version"], before)
 
     def test_an_empty_index_takes_rows(self):
-        self.build("a,b\n", "--block", "16")
+        self.build("a,b\n", "--leaf-rows", "16")
         self.assertIn(
             "ids assigned: 0 to 99", self.insert("a,b\n" + "".join(f"{i},{-i}\n" for i in range(100)), "--batch", 7)[1]
         )
@@ -409,7 +409,7 @@ class DeleteTest(IndexCase):
         self.assertEqual(self.info()["version"], before)
 
     def test_where_takes_the_rows_that_a_query_would(self):
-        self.build("a,b\n" + "".join(f"{i},{i % 7}\n" for i in range(500)), "--block", "16")
+        self.build("a,b\n" + "".join(f"{i},{i % 7}\n" for i in range(500)), "--leaf-rows", "16")
         self.assertEqual(self.delete("--where", "a<100 and b>=5"), "index: 28 rows deleted\n")
         self.assertEqual(self.table(), {i: (i, i % 7) for i in range(500) if not (i < 100 and i % 7 >= 5)})
         self.verify()
@@ -703,20 +703,20 @@ class WritersTest(IndexCase):
 
 class CompactTest(IndexCase):
     def test_says_what_it_was_and_what_it_is(self):
-        self.build("a,b\n" + "".join(f"{i},{-i}\n" for i in range(200)), "--block", "16")
+        self.build("a,b\n" + "".join(f"{i},{-i}\n" for i in range(200)), "--leaf-rows", "16")
         self.culmen("delete", "index", "--where", "a>=20")
         out, err = self.culmen("compact", "index")
         self.assertEqual(out, "")
         self.assertRegex(
             err,
-            r"\Aindex: 20 rows, compacted in .*\n  before: \d+ blocks?, .* on disk\n  after:  2 blocks, .* on disk\n\Z",
+            r"\Aindex: 20 rows, compacted in .*\n  before: \d+ leaves?, .* on disk\n  after:  2 leaves, .* on disk\n\Z",
         )
         self.assertEqual(self.table(), {i: (i, -i) for i in range(20)})
         self.assertEqual(self.info()["log_batches"], 0)
         self.verify()
 
     def test_an_index_without_rows(self):
-        self.build("a,b\n", "--block", "16")
+        self.build("a,b\n", "--leaf-rows", "16")
         for _ in range(2):
             self.assertIn("index: 0 rows, compacted", self.culmen("compact", "index")[1])
         self.write("new.csv", "a,b\n1,2\n")
@@ -739,8 +739,8 @@ class CompactTest(IndexCase):
 
 class RepairTest(IndexCase):
     def build_changed(self):
-        """Blocks on disk and a log beside them."""
-        self.build("a,b\n" + "".join(f"{i},{-i}\n" for i in range(300)), "--block", "16")
+        """SlotArena on disk and a log beside them."""
+        self.build("a,b\n" + "".join(f"{i},{-i}\n" for i in range(300)), "--leaf-rows", "16")
         self.write("new.csv", "a,b\n" + "".join(f"{i},{-i}\n" for i in range(300, 320)))
         self.culmen("insert", "index", "new.csv", "--batch", 5)
         self.culmen("delete", "index", "--ids", "0,7,310")
@@ -822,7 +822,7 @@ class ChangesTest(IndexCase):
                 self.run_changes(random.Random(seed))
 
     def run_changes(self, source):
-        self.build("id,a,b\n", "--block", "16")
+        self.build("id,a,b\n", "--leaf-rows", "16")
         model = {}
         next_id = 0
         for _ in range(25):

@@ -159,7 +159,7 @@ class BuildTest(Case):
         for options in [
             [],
             ["--partition", "random", "--partitions", 3],
-            ["--splits", 2, "--block", 16],
+            ["--splits", 2, "--leaf-rows", 16],
             ["--partitions", 5, "--threads", 1],
             ["--type", "f32"],
         ]:
@@ -200,7 +200,7 @@ class BuildTest(Case):
             (["--attributes", "a,x"], "x"),
             (["--id", "x"], "x"),
             (["--label", "x"], "x"),
-            (["--block", "17"], "16"),
+            (["--leaf-rows", "17"], "16"),
             (["--type", "f16"], "f16"),
             (["--splits", "2", "--partitions", "3"], "--"),
             (["--partition", "radius"], "radius"),
@@ -374,7 +374,7 @@ class QueryTest(Case):
         self.assertTrue(out.startswith("rank,id,score"))
         self.assertIn("4 of 4 rows scored (100 %)", err)
         self.assertIn("engine scan", err)
-        self.assertIn("blocks visited", err)
+        self.assertIn("leaves visited", err)
         self.assertRegex(err, r"predicted  .*, measured .* x\)")
 
     def test_answers_are_all_that_stdout_and_nothing_that_stderr_gets(self):
@@ -569,18 +569,18 @@ class FormatsTest(Case):
             [
                 "engine",
                 "device",
-                "tuples_in_index",
-                "tuples_scored",
-                "tuples_by_codes",
+                "rows_in_index",
+                "rows_scored",
+                "rows_by_codes",
                 "share_scored",
-                "blocks_visited",
+                "leaves_visited",
                 "nodes_visited",
                 "bounds_computed",
                 "bytes_touched",
                 "elapsed_us",
             ],
         )
-        self.assertEqual(query["stats"]["tuples_in_index"], 4)
+        self.assertEqual(query["stats"]["rows_in_index"], 4)
 
     def test_json_and_csv_hold_the_same_bits(self):
         source = random.Random(1)
@@ -857,10 +857,10 @@ class InfoTest(Case):
 
     def test_shows_the_options_of_the_build(self):
         self.write("t.csv", "a,b\n0.1,2\n3,4\n")
-        self.culmen("build", "t.csv", "-o", "index", "--type", "f32", "--partition", "random", "--block", 32)
+        self.culmen("build", "t.csv", "-o", "index", "--type", "f32", "--partition", "random", "--leaf-rows", 32)
         info = json.loads(self.culmen("info", "index", "--json")[0])
         self.assertEqual((info["value_type"], info["rounded_values"]), ("float32", 1))
-        self.assertEqual((info["partitioning"], info["block_rows"]), ("random", 32))
+        self.assertEqual((info["partitioning"], info["leaf_rows"]), ("random", 32))
 
     def test_an_empty_index_has_a_schema(self):
         self.write("t.csv", "a,b\n")
@@ -947,7 +947,7 @@ class ExitCodesTest(Case):
             (query, "--threads", "-1", "at least 0"),
             (query, "--threads", "3000000000", "at most 2147483647"),
             (build, "--threads", "x", "at least 0"),
-            (build, "--block", "0", "at least 1"),
+            (build, "--leaf-rows", "0", "at least 1"),
             (build, "--splits", "-1", "at least 1"),
             (build, "--partitions", "1.5", "at least 1"),
             (insert, "--threads", "x", "at least 0"),

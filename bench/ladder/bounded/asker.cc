@@ -54,7 +54,7 @@ Asker::Asker(std::shared_ptr<const Snapshot> snapshot)
     : snapshot_(std::move(snapshot)),
       mirror_(std::make_shared<const Published>(snapshot_), {.memory = DeviceMemory::device}),
       view_(mirror_.latest()),
-      plan_(gpu::plan_bounded(view_.mirror->ref().num_places, cuda::limits_of(0))),
+      plan_(gpu::plan_bounded(view_.mirror->ref().num_slots, cuda::limits_of(0))),
       workspace_(cuda::limits_of(0)) {
   if (snapshot_->value_type != ValueType::float32) throw InvalidArgument("the rungs know float32 only");
 }
@@ -63,7 +63,7 @@ std::optional<std::vector<Hit>> Asker::ask(const Query& query, const gpu::ladder
   const FloatingPointScope floating_point;
   const ResolvedQuery resolved = resolve(query, *snapshot_);
   workspace_.reserve(resolved.k, gpu::kUsualCandidates,
-                     plan_.num_bounds_outside(view_.mirror->ref().num_places));
+                     plan_.num_bounds_outside(view_.mirror->ref().num_slots));
   const gpu::QueryArgument argument = workspace_.argument(resolved);
   state_ = workspace_.next(static_cast<std::uint32_t>(resolved.k), {resolved.min_score, kNoId});
   launch(view_.mirror->ref(), state_, argument, plan_, workspace_.stream().get());

@@ -4,10 +4,10 @@
 //   bounded_ladder [--rows=N] [--dims=D] [--kind=independent|anticorrelated|...] [--repeats=R]
 //
 //   rung 0   before it: a kernel a step, the host between them, sorts by CUB
-//   rung 1   one cooperative launch; the floor of its sample by bins of binary64 scores
-//   rung 2   the floor by 32-bit keys
+//   rung 1   one cooperative launch; the k-th score bound of its sample by bins of binary64 scores
+//   rung 2   the k-th score bound by 32-bit keys
 //   rung 3   the best of a warp by one instruction, answers ranked by counting, one fence, whole words
-//   rung 4   the floor is a score and an id; blocks keep what they find to themselves
+//   rung 4   the k-th score bound is a score and an id; blocks keep what they find to themselves
 //   engine   neighbouring nodes to different blocks, nodes opened at the barrier, small parameters, and
 //            whatever else gpu/search/bounded.cu has learnt
 //
@@ -75,9 +75,9 @@ std::vector<Rung> make_rungs() {
   namespace ladder = gpu::ladder;
   return {{"0 rounds by the host, CUB", ladder::make_rung_0()},
           {"1 one launch", ladder::launch_rung_1},
-          {"2 floor by 32-bit keys", ladder::launch_rung_2},
+          {"2 k-th score bound by 32-bit keys", ladder::launch_rung_2},
           {"3 argmax, ranks, one fence", ladder::launch_rung_3},
-          {"4 floor with an id, own lists", ladder::launch_rung_4},
+          {"4 k-th score bound with an id, own lists", ladder::launch_rung_4},
           {"engine", gpu::launch_bounded<float>}};
 }
 

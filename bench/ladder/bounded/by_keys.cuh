@@ -31,7 +31,7 @@ __device__ void write_seeds_by_keys(const Search& search, std::uint32_t leaf, st
   const SearchStateRef& state = search.state;
   TwoBest best;
   if (leaf != kNoNode)
-    best = sample_leaf<float, kLoads>(search.mirror, search.query, search.scale, state.floor, leaf,
+    best = sample_leaf<float, kLoads>(search.mirror, search.query, search.scale, state.kth_bound, leaf,
                                       search.team.lane);
   for (std::uint32_t i = 0; i < kOfAWarp; ++i) {
     std::uint32_t top = best.first.key;
@@ -66,11 +66,12 @@ __device__ inline std::uint32_t load_seeds(const Search& search, std::uint32_t e
 }
 
 // The score of the k-th best key. Rows that tie with it pass, whatever their id.
-__device__ inline Floor floor_by_keys(const Search& search, std::uint32_t each, std::uint32_t* memory) {
+__device__ inline KthBound kth_bound_by_keys(const Search& search, std::uint32_t each,
+                                             std::uint32_t* memory) {
   const std::uint32_t count = load_seeds(search, each, memory);
   const Kth kth = kth_key({memory, nullptr, count}, static_cast<int>(search.state.k), search.shared.select);
-  if (kth.key == KeyScale::kNone) return search.state.floor;
-  return higher({search.scale.score_of(kth.key), kNoId}, search.state.floor);
+  if (kth.key == KeyScale::kNone) return search.state.kth_bound;
+  return higher({search.scale.score_of(kth.key), kNoId}, search.state.kth_bound);
 }
 
 }  // namespace culmen::gpu::ladder

@@ -3,12 +3,12 @@
 //
 //   1. Each team of 4 warps bounds its share of the level-1 nodes. Neighbouring shares are in one block.
 //   2. It opens its best node; its warps score the 4 best leaves in it and write the best rows as seeds.
-//   3. Behind the barrier every block takes the k-th best of the seeds as floor.
-//   4. The block opens its nodes that reach the floor, scores their leaves that do, and lists the rows that
+//   3. Behind the barrier every block takes the k-th best of the seeds as k-th score bound.
+//   4. The block opens its nodes that reach the k-th score bound, scores their leaves that do, and lists the rows that
 //      do.
 //   5. The last block to finish makes the answer.
 //
-// Loads in flight (gpu/search/blocks.cuh) and turns at the work lists are today's in all of them.
+// Loads in flight (gpu/search/leaf_rows.cuh) and turns at the work lists are today's in all of them.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct Search {
   Team team;
 };
 
-// Step 4. `List` takes the rows found: floor(), append(pass, rows, lane) by a warp, and make_room() and
+// Step 4. `List` takes the rows found: kth_bound(), append(pass, rows, lane) by a warp, and make_room() and
 // flush() by all threads.
 template <typename List>
 class Visit {
@@ -62,19 +62,19 @@ class Visit {
     const MirrorRef& mirror = search_.mirror;
     const double bound = search_.team.bound(search_.team.cell(share));
     const std::uint32_t node = search_.team.node(search_.team.cell(share));
-    const std::uint32_t place = search_.team.place(share);
+    const std::uint32_t slot = search_.team.slot(share);
     const bool kept = !is_excluded(
-        bound, found_.floor(), [&] { return mirror.place_min_ids[place]; },
-        [&] { return corner_of_bounds(mirror, search_.query, PlaceColumn(mirror, place)); });
+        bound, found_.kth_bound(), [&] { return mirror.slot_min_ids[slot]; },
+        [&] { return zone_of_bounds(mirror, search_.query, SlotColumn(mirror, slot)); });
     for (unsigned left = nodes_.push(kept, node, lane_); left != 0; left &= left - 1)
       open(__shfl_sync(kFullWarp, node, __ffs(static_cast<int>(left)) - 1));
   }
 
   __device__ void open(std::uint32_t index) {
     const Child child = child_of(search_.mirror, search_.query, index, lane_);
-    const auto corner = [&] { return corner_score<float>(search_.mirror, search_.query, child.leaf); };
+    const auto zone_vector = [&] { return zone_score<float>(search_.mirror, search_.query, child.leaf); };
     const bool kept = !is_excluded(
-        child.bound, found_.floor(), [&] { return child.min_id; }, corner);
+        child.bound, found_.kth_bound(), [&] { return child.min_id; }, zone_vector);
     for (unsigned left = leaves_.push(kept, child.leaf, lane_); left != 0; left &= left - 1)
       visit(__shfl_sync(kFullWarp, child.leaf, __ffs(static_cast<int>(left)) - 1));
     if (lane_ == 0) atomicAdd(&search_.shared.nodes_visited, 1ull);
@@ -82,7 +82,7 @@ class Visit {
 
   __device__ void visit(std::uint32_t leaf) {
     visit_leaf<float, kLoads>(
-        search_.mirror, search_.query, found_.floor(), leaf, lane_, search_.shared,
+        search_.mirror, search_.query, found_.kth_bound(), leaf, lane_, search_.shared,
         [&](auto& pass, const auto& rows, int lane) { found_.append(pass, rows, lane); });
   }
 
@@ -93,10 +93,10 @@ class Visit {
 };
 
 // Steps:
-//   kSmallGroups               a small table's places are shared out in groups of fewer than 32
+//   kSmallGroups               a small table's slots are shared out in groups of fewer than 32
 //   leaf_to_sample(search)     by a warp: the leaf of step 2, kNoNode if there is none
 //   write_seeds(search, leaf)      by all threads
-//   floor(search, memory)      by all threads: of the seeds, for which there is room in memory
+//   kth_bound(search, memory)      by all threads: of the seeds, for which there is room in memory
 //   List                       of step 4
 //   finish(search, items)      by all threads: step 5, items: [kSortCapacity] in shared memory
 template <typename Steps>
@@ -115,35 +115,35 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   auto* candidates = reinterpret_cast<Candidate*>(rest);
   std::uint32_t* lists = rest + kUsualRoom.candidate_bytes() / sizeof(std::uint32_t);
 
-  bound_places(mirror, query, team);
+  bound_slots(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
   Steps::write_seeds(search, Steps::leaf_to_sample(search));
   grid_barrier(state.counters->barrier, 1);
-  const Floor floor = Steps::floor(search, rest);
+  const KthBound kth_bound = Steps::kth_bound(search, rest);
   __syncthreads();  // the seeds make room for the lists
-  typename Steps::List found(state, search.scale, floor, shared, candidates, kUsualRoom.candidates);
+  typename Steps::List found(state, search.scale, kth_bound, shared, candidates, kUsualRoom.candidates);
   Visit<typename Steps::List>(search, found, WorkList(lists, kUsualRoom.nodes, num_nodes),
                               WorkList(lists + kUsualRoom.nodes, kUsualRoom.leaves, num_leaves))
       .run();
   Steps::finish(search, candidates);
 }
 
-inline Shares share_out_whole_groups(std::uint32_t num_places, unsigned num_blocks) {
+inline Shares share_out_whole_groups(std::uint32_t num_slots, unsigned num_blocks) {
   const std::uint32_t num_teams = num_blocks * kTeams;
-  const std::uint32_t groups_each = (num_places / kWarpSize + num_teams - 1) / num_teams;
+  const std::uint32_t groups_each = (num_slots / kWarpSize + num_teams - 1) / num_teams;
   return {kWarpSize, groups_each, groups_each};
 }
 
 template <typename Steps>
 void launch_in_one(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
                    const GridPlan& plan, cudaStream_t stream) {
-  const Shares shares = Steps::kSmallGroups ? share_out(mirror.num_places, plan.num_blocks)
-                                            : share_out_whole_groups(mirror.num_places, plan.num_blocks);
+  const Shares shares = Steps::kSmallGroups ? share_out(mirror.num_slots, plan.num_blocks)
+                                            : share_out_whole_groups(mirror.num_slots, plan.num_blocks);
   const std::size_t seed_bytes = std::size_t{2} * plan.num_blocks * kMaxSeeds * sizeof(std::uint32_t);
   const cuda::Shape shape = {
       .num_blocks = plan.num_blocks,
       .num_threads = kSearchThreads,
-      .shared_bytes = place_bytes(shares.groups_inside) + std::max(kUsualRoom.num_bytes(), seed_bytes),
+      .shared_bytes = slot_bytes(shares.groups_inside) + std::max(kUsualRoom.num_bytes(), seed_bytes),
       .cooperative = true};
   cuda::launch(search_in_one_launch<Steps>, shape, stream, mirror, state, shares, query);
 }

@@ -42,11 +42,11 @@ __device__ inline std::uint32_t plain_leaf_to_sample(const Search& search) {
 // Straight to the list of all blocks, with an atomic for each of a lane's rows.
 class RowByRow {
  public:
-  __device__ RowByRow(const SearchStateRef& state, const KeyScale&, Floor floor, BlockShared&, Candidate*,
-                      std::uint32_t)
-      : state_(state), floor_(floor) {}
+  __device__ RowByRow(const SearchStateRef& state, const KeyScale&, KthBound kth_bound, BlockShared&,
+                      Candidate*, std::uint32_t)
+      : state_(state), kth_bound_(kth_bound) {}
 
-  __device__ Floor floor() const { return floor_; }
+  __device__ KthBound kth_bound() const { return kth_bound_; }
   __device__ void append(bool (&pass)[kRowsPerLane], const Candidate (&rows)[kRowsPerLane], int lane) {
 #pragma unroll
     for (int j = 0; j < kRowsPerLane; ++j) {
@@ -60,19 +60,19 @@ class RowByRow {
 
  private:
   const SearchStateRef& state_;
-  Floor floor_;
+  KthBound kth_bound_;
 };
 
-// Sorts the candidates that can be in the answer into `items`, if they fit. floor_of(count) is a floor that
+// Sorts the candidates that can be in the answer into `items`, if they fit. kth_bound_of(count) is a k-th score bound that
 // they give, by way of the same memory.
-template <typename FloorOf>
+template <typename KthBoundOf>
 __device__ Outcome plain_sort(const Search& search, std::uint64_t count, Candidate* items,
-                              FloorOf&& floor_of) {
+                              KthBoundOf&& kth_bound_of) {
   constexpr std::uint32_t kSortedAtOnce = 256;
-  Floor floor = {-infinity(), kNoId};
-  if (count > max(kSortedAtOnce, 2 * search.state.k)) floor = floor_of(count);
+  KthBound kth_bound = {-infinity(), kNoId};
+  if (count > max(kSortedAtOnce, 2 * search.state.k)) kth_bound = kth_bound_of(count);
   const std::uint32_t num_loaded =
-      min(load_candidates(search.state, count, floor, search.shared, items), kSortCapacity);
+      min(load_candidates(search.state, count, kth_bound, search.shared, items), kSortCapacity);
   if (search.shared.num_found > kSortCapacity) return Outcome::unsorted;
   const std::uint32_t padded = next_power_of_two(num_loaded);
   for (std::uint32_t i = num_loaded + threadIdx.x; i < padded; i += blockDim.x) items[i] = no_candidate();
@@ -80,14 +80,14 @@ __device__ Outcome plain_sort(const Search& search, std::uint64_t count, Candida
   return Outcome::sorted;
 }
 
-template <typename FloorOf>
-__device__ void plain_finish(const Search& search, Candidate* items, FloorOf&& floor_of) {
+template <typename KthBoundOf>
+__device__ void plain_finish(const Search& search, Candidate* items, KthBoundOf&& kth_bound_of) {
   if (!is_last_block(*search.state.counters, search.shared)) return;
   const SearchStateRef& state = search.state;
   Counters& counters = *state.counters;
   const std::uint64_t count = __ldcg(&counters.num_candidates);
   const Outcome outcome =
-      count <= state.capacity ? plain_sort(search, count, items, floor_of) : Outcome::overflow;
+      count <= state.capacity ? plain_sort(search, count, items, kth_bound_of) : Outcome::overflow;
   const auto num_hits = static_cast<std::uint32_t>(count < state.k ? count : state.k);
   if (outcome == Outcome::sorted)
     for (std::uint32_t i = threadIdx.x; i < num_hits; i += blockDim.x) state.hits[i] = items[i];
@@ -100,7 +100,7 @@ __device__ void plain_finish(const Search& search, Candidate* items, FloorOf&& f
     result.num_candidates = count;
     result.leaves_visited = __ldcg(&counters.leaves_visited);
     result.nodes_visited = __ldcg(&counters.nodes_visited);
-    result.tuples_scored = __ldcg(&counters.tuples_scored);
+    result.rows_scored = __ldcg(&counters.rows_scored);
     counters = {};
     __threadfence_system();
     *const_cast<volatile std::uint64_t*>(&result.sequence) = state.sequence;

@@ -2,9 +2,9 @@
 // writes first.
 //
 //   1. All level-1 nodes are bounded and sorted.
-//   2. The 16 best nodes are opened, then twice as many, and so on. Rows that reach the floor are appended to
-//      the candidates. These are sorted, k stay, and the k-th is the next floor.
-//   3. When the best node that is left does not reach the floor, the answer is complete.
+//   2. The 16 best nodes are opened, then twice as many, and so on. Rows that reach the k-th score bound are appended to
+//      the candidates. These are sorted, k stay, and the k-th is the next k-th score bound.
+//   3. When the best node that is left does not reach the k-th score bound, the answer is complete.
 #include <algorithm>
 #include <cub/device/device_merge_sort.cuh>
 #include <memory>
@@ -41,34 +41,34 @@ struct Report {
   BoundedNode next;
 };
 
-// A thread a place.
+// A thread a slot.
 __global__ void bound_nodes(const MirrorRef mirror, const __grid_constant__ QueryArgument packed,
                             BoundedNode* nodes) {
   __shared__ BlockShared shared;
   const QueryRef query = take_query(packed, shared);
-  const std::uint32_t place = blockIdx.x * blockDim.x + threadIdx.x;
-  if (place >= mirror.num_places) return;
-  const std::uint32_t node = mirror.place_nodes[place];
-  const double bound = block_bound(query, PlaceColumn(mirror, place));
-  nodes[place] = {node == kNoNode ? -infinity() : bound, node};
+  const std::uint32_t slot = blockIdx.x * blockDim.x + threadIdx.x;
+  if (slot >= mirror.num_slots) return;
+  const std::uint32_t node = mirror.slot_nodes[slot];
+  const double bound = block_bound(query, SlotColumn(mirror, slot));
+  nodes[slot] = {node == kNoNode ? -infinity() : bound, node};
 }
 
-// A block a node. All its warps bound all children and share out the leaves that reach the floor.
+// A block a node. All its warps bound all children and share out the leaves that reach the k-th score bound.
 __global__ void __launch_bounds__(kSearchThreads)
-    visit_nodes(const MirrorRef mirror, const SearchStateRef state, Floor floor, const BoundedNode* nodes,
-                const __grid_constant__ QueryArgument packed) {
+    visit_nodes(const MirrorRef mirror, const SearchStateRef state, KthBound kth_bound,
+                const BoundedNode* nodes, const __grid_constant__ QueryArgument packed) {
   __shared__ BlockShared shared;
   const BoundedNode mine = nodes[blockIdx.x];
-  if (is_excluded(mine.bound, floor, [&] { return mirror.node(mine.node).header().min_id; })) return;
+  if (is_excluded(mine.bound, kth_bound, [&] { return mirror.node(mine.node).header().min_id; })) return;
   const QueryRef query = take_query(packed, shared);
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   const Child child = child_of(mirror, query, mine.node, lane);
-  const bool kept = !is_excluded(child.bound, floor, [&] { return child.min_id; });
+  const bool kept = !is_excluded(child.bound, kth_bound, [&] { return child.min_id; });
   const unsigned all_kept = __ballot_sync(kFullWarp, kept);
   for (int c = static_cast<int>(threadIdx.x) / kWarpSize; c < kFanOut; c += kSearchWarps)
     if ((all_kept >> c & 1) != 0)
       visit_leaf<float, kLoads>(
-          mirror, query, floor, __shfl_sync(kFullWarp, child.leaf, c), lane, shared,
+          mirror, query, kth_bound, __shfl_sync(kFullWarp, child.leaf, c), lane, shared,
           [&](auto& pass, const auto& rows, int) { append(candidates_of_all(state), pass, rows, lane); });
 }
 
@@ -78,18 +78,18 @@ class Rounds {
               cudaStream_t stream) {
     sort_nodes(mirror, query, stream);
     Report& report = *report_.data();
-    Floor floor = state.floor;
+    KthBound kth_bound = state.kth_bound;
     std::uint32_t first = 0;
-    for (std::uint32_t size = kFirstNodes; first < mirror.num_places; size *= 2) {
-      size = std::min(size, mirror.num_places - first);
+    for (std::uint32_t size = kFirstNodes; first < mirror.num_slots; size *= 2) {
+      size = std::min(size, mirror.num_slots - first);
       const cuda::Shape shape = {.num_blocks = size, .num_threads = kSearchThreads};
-      cuda::launch(visit_nodes, shape, stream, mirror, state, floor, nodes_.data() + first, query);
+      cuda::launch(visit_nodes, shape, stream, mirror, state, kth_bound, nodes_.data() + first, query);
       first += size;
       download(&report.num_candidates, &state.counters->num_candidates, sizeof(std::uint64_t), stream);
       cuda::check(cudaStreamSynchronize(stream));
       if (report.num_candidates > state.capacity) break;
-      floor = keep_best(state, first, mirror.num_places, floor, stream);
-      if (first < mirror.num_places && report.next.bound < floor.score) break;
+      kth_bound = keep_best(state, first, mirror.num_slots, kth_bound, stream);
+      if (first < mirror.num_slots && report.next.bound < kth_bound.score) break;
     }
     answer(state, stream);
   }
@@ -110,16 +110,16 @@ class Rounds {
   }
 
   void sort_nodes(const MirrorRef& mirror, const QueryArgument& query, cudaStream_t stream) {
-    cuda::grow(nodes_, mirror.num_places, cuda::Memory::device);
-    const cuda::Shape shape = {.num_blocks = (mirror.num_places + kThreads - 1) / kThreads,
+    cuda::grow(nodes_, mirror.num_slots, cuda::Memory::device);
+    const cuda::Shape shape = {.num_blocks = (mirror.num_slots + kThreads - 1) / kThreads,
                                .num_threads = kThreads};
     cuda::launch(bound_nodes, shape, stream, mirror, query, nodes_.data());
-    sort(nodes_.data(), mirror.num_places, HigherBound{}, stream);
+    sort(nodes_.data(), mirror.num_slots, HigherBound{}, stream);
   }
 
-  // Leaves the k best candidates, in order; the floor that they give. Looks up the next node.
-  Floor keep_best(const SearchStateRef& state, std::uint32_t next, std::uint32_t num_nodes, Floor floor,
-                  cudaStream_t stream) {
+  // Leaves the k best candidates, in order; the k-th score bound that they give. Looks up the next node.
+  KthBound keep_best(const SearchStateRef& state, std::uint32_t next, std::uint32_t num_nodes,
+                     KthBound kth_bound, cudaStream_t stream) {
     Report& report = *report_.data();
     sort(state.candidates, report.num_candidates, RanksBefore{}, stream);
     const bool is_full = report.num_candidates >= state.k;
@@ -131,7 +131,7 @@ class Rounds {
     }
     if (next < num_nodes) download(&report.next, nodes_.data() + next, sizeof(BoundedNode), stream);
     cuda::check(cudaStreamSynchronize(stream));
-    return is_full ? Floor{report.kth.score, report.kth.id} : floor;
+    return is_full ? KthBound{report.kth.score, report.kth.id} : kth_bound;
   }
 
   void answer(const SearchStateRef& state, cudaStream_t stream) {

@@ -1,4 +1,4 @@
-// Rung 1, commit 118a10e: one launch. Each warp writes its two best scores, and the floor is the k-th best
+// Rung 1, commit 118a10e: one launch. Each warp writes its two best scores, and the k-th score bound is the k-th best
 // of all of them (4,224 on 132 multiprocessors), found in up to 3 rounds over 2,048 bins of binary64 scores.
 #include "bench/ladder/bounded/plain_steps.cuh"
 
@@ -91,7 +91,7 @@ struct Steps {
       score_leaf<float, kLoads>(search.mirror, search.query, leaf, lane, [&](const ScoredRows& rows) {
 #pragma unroll
         for (int j = 0; j < kRowsPerLane; ++j) {
-          if (!rows.valid[j] || rows.score[j] < search.state.floor.score) continue;
+          if (!rows.valid[j] || rows.score[j] < search.state.kth_bound.score) continue;
           second = fmax(second, fmin(first, rows.score[j]));
           first = fmax(first, rows.score[j]);
         }
@@ -107,7 +107,7 @@ struct Steps {
     }
   }
 
-  __device__ static Floor floor(const Search& search, std::uint32_t* memory) {
+  __device__ static KthBound kth_bound(const Search& search, std::uint32_t* memory) {
     const std::uint32_t count = gridDim.x * kSearchWarps * kSeedsPerWarp;
     auto* scores = reinterpret_cast<double*>(memory);
 #pragma unroll 4
@@ -115,19 +115,19 @@ struct Steps {
       scores[i] = __ldcg(seed_scores(search.state) + i);
     __syncthreads();
     return higher({kth_score(scores, count, search.state.k, search.shared.select), kNoId},
-                  search.state.floor);
+                  search.state.kth_bound);
   }
 
   __device__ static void finish(const Search& search, Candidate* items) {
     plain_finish(search, items, [&](std::uint64_t count) {
-      constexpr std::uint64_t kMostScores = kSortBytes / sizeof(double);
-      const auto looked_at = static_cast<std::uint32_t>(min(count, kMostScores));
+      constexpr std::uint64_t kMaxScores = kSortBytes / sizeof(double);
+      const auto looked_at = static_cast<std::uint32_t>(min(count, kMaxScores));
       auto* scores = reinterpret_cast<double*>(items);
 #pragma unroll 4
       for (std::uint32_t i = threadIdx.x; i < looked_at; i += blockDim.x)
         scores[i] = __ldcg(&search.state.candidates[i].score);
       __syncthreads();
-      return Floor{kth_score(scores, looked_at, search.state.k, search.shared.select), kNoId};
+      return KthBound{kth_score(scores, looked_at, search.state.k, search.shared.select), kNoId};
     });
   }
 };

@@ -1,4 +1,4 @@
-// Rung 2, commit ad84f49: the floor by 32-bit keys. A block writes its 8 best as seeds, whatever warp they are of,
+// Rung 2, commit ad84f49: the k-th score bound by 32-bit keys. A block writes its 8 best as seeds, whatever warp they are of,
 // so that a quarter of the numbers, each of half the size, is looked through, and by integers.
 // (That commit fenced its answer once; as in docs/decisions/0010-one-launch.md this counts to rung 3.)
 #include "bench/ladder/bounded/by_keys.cuh"
@@ -21,16 +21,16 @@ struct Steps {
     write_seeds_by_keys<false>(search, leaf, kSeedsEach);
   }
 
-  __device__ static Floor floor(const Search& search, std::uint32_t* memory) {
-    return floor_by_keys(search, kSeedsEach, memory);
+  __device__ static KthBound kth_bound(const Search& search, std::uint32_t* memory) {
+    return kth_bound_by_keys(search, kSeedsEach, memory);
   }
 
   __device__ static void finish(const Search& search, Candidate* items) {
     plain_finish(search, items, [&](std::uint64_t count) {
-      constexpr std::uint64_t kMostKeys = kSortBytes / sizeof(std::uint32_t);
-      return floor_of_candidates(search.state, {-infinity(), kNoId},
-                                 static_cast<std::uint32_t>(min(count, kMostKeys)), search.scale,
-                                 reinterpret_cast<std::uint32_t*>(items), search.shared.select);
+      constexpr std::uint64_t kMaxKeys = kSortBytes / sizeof(std::uint32_t);
+      return kth_bound_of_candidates(search.state, {-infinity(), kNoId},
+                                     static_cast<std::uint32_t>(min(count, kMaxKeys)), search.scale,
+                                     reinterpret_cast<std::uint32_t*>(items), search.shared.select);
     });
   }
 };

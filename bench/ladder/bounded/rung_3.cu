@@ -9,11 +9,11 @@ namespace {
 // Straight to the list of all blocks.
 class LeafByLeaf {
  public:
-  __device__ LeafByLeaf(const SearchStateRef& state, const KeyScale&, Floor floor, BlockShared&, Candidate*,
-                        std::uint32_t)
-      : state_(state), floor_(floor) {}
+  __device__ LeafByLeaf(const SearchStateRef& state, const KeyScale&, KthBound kth_bound, BlockShared&,
+                        Candidate*, std::uint32_t)
+      : state_(state), kth_bound_(kth_bound) {}
 
-  __device__ Floor floor() const { return floor_; }
+  __device__ KthBound kth_bound() const { return kth_bound_; }
   __device__ void append(bool (&pass)[kRowsPerLane], const Candidate (&rows)[kRowsPerLane], int lane) {
     gpu::append(candidates_of_all(state_), pass, rows, lane);
   }
@@ -22,7 +22,7 @@ class LeafByLeaf {
 
  private:
   const SearchStateRef& state_;
-  Floor floor_;
+  KthBound kth_bound_;
 };
 
 struct Steps {
@@ -37,8 +37,8 @@ struct Steps {
     write_seeds_by_keys<false>(search, leaf, seeds_by_k(search));
   }
 
-  __device__ static Floor floor(const Search& search, std::uint32_t* memory) {
-    return floor_by_keys(search, seeds_by_k(search), memory);
+  __device__ static KthBound kth_bound(const Search& search, std::uint32_t* memory) {
+    return kth_bound_by_keys(search, seeds_by_k(search), memory);
   }
 
   __device__ static void finish(const Search& search, Candidate* items) {

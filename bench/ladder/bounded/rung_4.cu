@@ -1,4 +1,4 @@
-// Rung 4, commit 744efb1: the floor is a score and an id, so that ties cost little; a block keeps what it
+// Rung 4, commit 744efb1: the k-th score bound is a score and an id, so that ties cost little; a block keeps what it
 // finds in shared memory and hands over its k best; small tables are shared out among all teams. The last
 // version in which neighbouring nodes were one block's and warps had nothing to do at the barrier. The end is
 // today's, as rung 3's.
@@ -19,11 +19,11 @@ struct Steps {
     write_seeds_by_keys<true>(search, leaf, seeds_by_k(search));
   }
 
-  __device__ static Floor floor(const Search& search, std::uint32_t* memory) {
+  __device__ static KthBound kth_bound(const Search& search, std::uint32_t* memory) {
     const SearchStateRef& state = search.state;
     const std::uint32_t count = load_seeds(search, seeds_by_k(search), memory);
-    return kth_floor(
-        state.floor, {memory, nullptr, count}, state.k, search.scale,
+    return select_kth_bound(
+        state.kth_bound, {memory, nullptr, count}, state.k, search.scale,
         [&](std::uint32_t i) { return __ldcg(&state.seed_rows[i].score); },
         [&](std::uint32_t i) { return __ldg(search.mirror.ids + __ldcg(&state.seed_rows[i].row)); },
         search.shared.select);

@@ -64,7 +64,7 @@ Settings parse(int argc, char** argv) {
                             "; see the top of bench/ladder/select/bitonic_ladder.cc");
   }
   const auto [least, most] = std::minmax_element(settings.ks.begin(), settings.ks.end());
-  if (settings.rows < *most || *least < 1 || *most > select::ladder::kMostK || settings.repeats < 1)
+  if (settings.rows < *most || *least < 1 || *most > select::ladder::kMaxK || settings.repeats < 1)
     throw InvalidArgument("--ks are 1 to 2048, --rows no less, --repeats at least 1");
   return settings;
 }

@@ -15,21 +15,21 @@ __device__ Rank64* waiting_room() {
 }
 
 struct Filter {
-  Rank64 floor;          // only what is above it is wanted; 0: no run is full yet
+  Rank64 kth_bound;      // only what is above it is wanted; 0: no run is full yet
   unsigned num_waiting;  // less than a tile between two tiles of input
 };
 
 // All threads wait for each other here; returns whether a tile is full.
 __device__ bool append_above(const Rank64 (&items)[kOwned<Rank64>], Filter& filter) {
   unsigned num_above = 0;
-  const Rank64 floor = filter.floor;
+  const Rank64 kth_bound = filter.kth_bound;
 #pragma unroll
-  for (const Rank64 item : items) num_above += item > floor ? 1 : 0;
+  for (const Rank64 item : items) num_above += item > kth_bound ? 1 : 0;
   if (__syncthreads_or(num_above > 0 ? 1 : 0) == 0) return false;
   unsigned place = num_above > 0 ? atomicAdd(&filter.num_waiting, num_above) : 0;
 #pragma unroll
   for (const Rank64 item : items)
-    if (item > floor) waiting_room()[place++] = item;
+    if (item > kth_bound) waiting_room()[place++] = item;
   __syncthreads();  // all have appended
   return filter.num_waiting >= kTileRanks<Rank64>;
 }
@@ -47,7 +47,8 @@ __device__ void take_waiting(BestRuns<Rank64, kRun>& best, Filter& filter) {
   __syncthreads();  // all have read the count and the places
   best.take(items);
   if (threadIdx.x == 0) filter.num_waiting = count - size;
-  if (best.smallest() > 0) atomicMax(reinterpret_cast<unsigned long long*>(&filter.floor), best.smallest());
+  if (best.smallest() > 0)
+    atomicMax(reinterpret_cast<unsigned long long*>(&filter.kth_bound), best.smallest());
   __syncthreads();  // the filter is as it should be
 }
 

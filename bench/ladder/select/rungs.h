@@ -1,6 +1,6 @@
 // The rungs of the ladder of bitonic top-k, each on top of those before it (Shanbhag, Pirk, Madden 2018,
 // section 4.3, up to `reassigned_partitions`). They enqueue, and return where the k best ranks will be, best
-// first. 64-bit ranks, k <= kMostK.
+// first. 64-bit ranks, k <= kMaxK.
 #pragma once
 
 #include "select/select.h"
@@ -8,7 +8,7 @@
 
 namespace culmen::select::ladder {
 
-inline constexpr std::uint32_t kMostK = 2048;  // two runs make a tile
+inline constexpr std::uint32_t kMaxK = 2048;  // two runs make a tile
 
 struct Question {
   Keys32 keys;

@@ -17,8 +17,8 @@ inline constexpr unsigned kTileThreads = 256;
 inline constexpr unsigned kOfThread = 16;
 inline constexpr unsigned kTile = kTileThreads * kOfThread;
 inline constexpr unsigned kBankRow = 16;  // ranks that fill all banks once
-inline constexpr unsigned kMostSteps = std::bit_width(kOfThread) - 1;
-static_assert(kTile == 2 * kMostK);
+inline constexpr unsigned kMaxSteps = std::bit_width(kOfThread) - 1;
+static_assert(kTile == 2 * kMaxK);
 
 template <typename Plan>
 struct Tile {
@@ -63,7 +63,7 @@ template <typename Plan>
 __device__ unsigned most_steps(unsigned size) {
   if (!Plan::kTakesSeveralSteps) return 1;
   unsigned steps = 1;
-  while (steps < kMostSteps && (Plan::kReassignsPartitions || (kTileThreads << (steps + 1)) <= size)) ++steps;
+  while (steps < kMaxSteps && (Plan::kReassignsPartitions || (kTileThreads << (steps + 1)) <= size)) ++steps;
   return steps;
 }
 

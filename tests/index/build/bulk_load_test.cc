@@ -12,7 +12,7 @@
 #include "index/verify.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
-#include "tests/index/block_spans.h"
+#include "tests/index/slot_spans.h"
 #include "tests/refusals.h"
 
 namespace culmen::test {
@@ -25,15 +25,15 @@ std::string bytes_of(const Snapshot& s) {
     bytes.append(static_cast<const char*>(data), size);
   };
   const auto add_all = [&add](auto values) { add(values.data(), values.size_bytes()); };
-  const Blocks& blocks = *s.blocks;
-  add_all(all_leaves(blocks));
-  add_all(all_values(blocks));
-  add_all(all_ids(blocks));
-  add_all(all_corners(blocks));
-  add_all(all_nodes(blocks));
+  const SlotArena& arena = *s.arena;
+  add_all(all_leaves(arena));
+  add_all(all_values(arena));
+  add_all(all_ids(arena));
+  add_all(all_zone_maps(arena));
+  add_all(all_nodes(arena));
   for (std::size_t node = 0; node < s.num_nodes; ++node)
-    add(blocks.node_corners(node), kNumCorners * blocks.shape().corner_bytes());
-  for (std::size_t leaf = 0; leaf < s.num_leaves; ++leaf) add_all(blocks.labels(leaf));
+    add(arena.node_zone_map(node), kZoneVectors * arena.shape().zone_vector_bytes());
+  for (std::size_t leaf = 0; leaf < s.num_leaves; ++leaf) add_all(arena.labels(leaf));
   return bytes;
 }
 
@@ -44,7 +44,7 @@ TEST(BulkLoad, MakesTheSameBytesWithAnyNumberOfThreadsAndAnySimdTarget) {
     const Table table = random_table(random, value_class, 5000, 11);
     for (const Partitioning partitioning : {Partitioning::kd, Partitioning::angle, Partitioning::random}) {
       BuildOptions options{
-          .partitioning = partitioning, .num_partitions = 9, .block_rows = 48, .num_threads = 1};
+          .partitioning = partitioning, .num_partitions = 9, .leaf_rows = 48, .num_threads = 1};
       const std::string expected = bytes_of(*bulk_load(table.view(), options));
       for (const int num_threads : {2, 5}) {
         options.num_threads = num_threads;
@@ -63,7 +63,7 @@ TEST(BulkLoad, KeepsEveryTupleOnceAsItWasGiven) {
   for (const ValueClass value_class : all_value_classes()) {
     const Table table = random_table(random, value_class, 700, 3);
     const TableView view = table.view();
-    const std::shared_ptr<Snapshot> s = bulk_load(view, {.num_partitions = 5, .block_rows = 32});
+    const std::shared_ptr<Snapshot> s = bulk_load(view, {.num_partitions = 5, .leaf_rows = 32});
     std::map<std::int64_t, std::size_t> row_of;
     for (std::size_t row = 0; row < 700; ++row)
       row_of[view.ids.empty() ? static_cast<std::int64_t>(row) : view.ids[row]] = row;
@@ -86,16 +86,16 @@ TEST(BulkLoad, KeepsEveryTupleOnceAsItWasGiven) {
 TEST(BulkLoad, SetsLeavesInOrderOfTheKeyAndThenTheId) {
   Random random(3);
   const Table table = random_table(random, ValueClass::small_integers, 3000, 4);
-  const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.num_splits = 2, .block_rows = 16});
+  const std::shared_ptr<Snapshot> s = bulk_load(table.view(), {.num_splits = 2, .leaf_rows = 16});
   EXPECT_EQ(s->partitioner->num_partitions(), 8u);
   OrderKey last_key = 0;
   std::int64_t last_id = std::numeric_limits<std::int64_t>::min();
   for (std::size_t leaf = 0; leaf < s->num_leaves; ++leaf) {
-    TupleChunk tuples(s->leaf(leaf).num_rows, 4);
-    for (std::size_t r = 0; r < tuples.num_tuples(); ++r)
-      for (int i = 0; i < 4; ++i) tuples(r, static_cast<std::size_t>(i)) = s->value(leaf * 16 + r, i);
-    std::vector<OrderKey> keys(tuples.num_tuples());
-    s->partitioner->keys(tuples, 0, 3000, keys);
+    RowChunk chunk(s->leaf(leaf).num_rows, 4);
+    for (std::size_t r = 0; r < chunk.num_rows(); ++r)
+      for (int i = 0; i < 4; ++i) chunk(r, static_cast<std::size_t>(i)) = s->value(leaf * 16 + r, i);
+    std::vector<OrderKey> keys(chunk.num_rows());
+    s->partitioner->keys(chunk, 0, 3000, keys);
     for (std::size_t r = 0; r < keys.size(); ++r) {
       const std::int64_t id = s->leaf_ids(leaf)[r];
       EXPECT_EQ(partition_of(keys[r]), s->leaf(leaf).partition);
@@ -110,7 +110,7 @@ TEST(BulkLoad, SetsLeavesInOrderOfTheKeyAndThenTheId) {
 TEST(BulkLoad, GivesEachNodeTheSmallestIdBelowIt) {
   Random random(9);
   const Table table = random_table(random, ValueClass::small_integers, 50'000, 3);
-  const std::shared_ptr<const Snapshot> s = bulk_load(table.view(), {.block_rows = 16});
+  const std::shared_ptr<const Snapshot> s = bulk_load(table.view(), {.leaf_rows = 16});
   ASSERT_GT(s->height, 2);
   for (std::size_t n = 0; n < s->num_nodes; ++n) {
     const NodeRef node = s->node(n);
@@ -148,7 +148,7 @@ TEST(BulkLoad, TakesAsManyAttributesAsItPromises) {
   Random random(5);
   const Table table = random_table(random, ValueClass::uniform_f32, 100, kMaxAttributes);
   const Oracle oracle(table.view(), false);
-  const Index index = Index::build(table.view(), {.block_rows = 16});
+  const Index index = Index::build(table.view(), {.leaf_rows = 16});
   const Query query{.weights = random_weights(random, kMaxAttributes), .k = 9};
   EXPECT_EQ(difference(index.search(query).hits, oracle.search(query)), "");
 }

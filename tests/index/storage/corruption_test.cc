@@ -142,7 +142,7 @@ TEST(Corruption, IsSeenForBlocksThatChangedPlaces) {
 TEST(Corruption, IsSeenForABlockOfAnotherTableUnderTheSameUuid) {
   // Cannot happen by accident: the uuid is random. The digest in the manifest holds even then.
   const auto other = make_snapshot({.rows = 530, .attributes = 2, .partitions = 1});
-  other->blocks->ids(0)[0] += 1;  // they are seven apart
+  other->arena->ids(0)[0] += 1;  // they are seven apart
   Files mixed = published(sample());
   mixed["SNAP-1-leaves"] = published(*other).at("SNAP-1-leaves");
   const std::string text = complaint(mixed);

@@ -14,7 +14,7 @@ inline std::size_t num_kib(std::size_t by_default) {
   return wanted == nullptr ? by_default : std::strtoull(wanted, nullptr, 10);
 }
 
-// Where the header and the first blocks of each file are.
+// Where the header and the first frames of each file are.
 inline constexpr std::size_t kFirstBytes = 1024;
 
 // Whether a place in a file is looked at: all, but under the sanitizers behind the first ones one in eight.
@@ -25,10 +25,9 @@ inline bool is_sampled(std::size_t byte) {
 // Whether a bit of a byte is flipped: one of each that is_sampled, and all bits of those that are looked at closest: the
 // first ones or, if a size is asked for that does not take hours, everywhere.
 inline bool is_flipped(std::size_t byte, std::size_t bit) {
-  constexpr std::size_t kMostKibOfAllBits = 128;
+  constexpr std::size_t kMaxKibOfAllBits = 128;
   const std::size_t wanted = num_kib(0);
-  const bool all_bits =
-      !test::kSanitized && wanted <= kMostKibOfAllBits && (wanted > 0 || byte < kFirstBytes);
+  const bool all_bits = !test::kSanitized && wanted <= kMaxKibOfAllBits && (wanted > 0 || byte < kFirstBytes);
   return all_bits || (is_sampled(byte) && bit == byte % 8);
 }
 

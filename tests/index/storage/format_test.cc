@@ -12,7 +12,7 @@
 namespace culmen::storage {
 namespace {
 
-// The text of the first fenced block under the heading "### `name`".
+// The text of the first fenced frame under the heading "### `name`".
 std::vector<std::string> fenced_lines(const std::string& name) {
   std::ifstream file(CULMEN_DOCS_FOLDER "/format.md");
   std::vector<std::string> lines;
@@ -51,7 +51,7 @@ std::shared_ptr<Snapshot> tiny_index() {
   const std::vector<char> text = {'A', 'd', 'a', 'B', 'o'};
   const std::vector<std::uint64_t> offsets = {0, 3, 5};
   BuildOptions options;
-  options.block_rows = 16;
+  options.leaf_rows = 16;
   return bulk_load({2, {{"price", Preference::low}}, {ColumnView(price)}, ids, {text, offsets}}, options);
 }
 
@@ -101,7 +101,7 @@ TEST(Format, OfTheDocumentationCanBeRead) {
   MemoryFileSystem system;
   system.put("index", files);
   const auto snapshot = load(system, "index");
-  EXPECT_EQ(snapshot->num_tuples, 2u);
+  EXPECT_EQ(snapshot->num_rows, 2u);
   EXPECT_EQ(snapshot->label(0), "Bo");
   EXPECT_EQ(snapshot->value(0, 0), -8.0);
 }

@@ -191,10 +191,11 @@ TEST_F(LogTest, TakesNoBytesInABodyForProof) {
   log.sync();
   append(log, {"b"});
   log.sync();
-  FrameHeader forged;  // by somebody who knows all but the uuid
+  LogFrameHeader forged;  // by somebody who knows all but the uuid
   forged.durable_through = 1000;
   forged.checksum = checksum_of(forged, 0);
-  std::string body(kSectorBytes - sizeof(FrameHeader), ' ');  // what follows stands at the start of a sector
+  std::string body(kSectorBytes - sizeof(LogFrameHeader),
+                   ' ');  // what follows stands at the start of a sector
   body.append(reinterpret_cast<const char*>(&forged), sizeof forged).resize(2 * kSectorBytes - sizeof forged);
   body.append(reinterpret_cast<const char*>(bytes().data()), bytes().size());  // a copy of the log as it is
   append(log, {body});
@@ -217,10 +218,10 @@ TEST_F(LogTest, RefusesTheLogOfAnotherPlace) {
 }
 
 TEST_F(LogTest, RefusesAWholeFrameThatDoesNotFollow) {
-  const auto refuses = [&](FrameKind kind, std::uint64_t version) {
+  const auto refuses = [&](LogFrameKind kind, std::uint64_t version) {
     LogWriter log = writer();
     append(log, {"a"});
-    FrameHeader header;
+    LogFrameHeader header;
     header.kind = kind;
     header.version = version;
     header.body_bytes = sizeof(SealBody);
@@ -245,12 +246,12 @@ TEST_F(LogTest, RefusesAWholeFrameThatDoesNotFollow) {
     directory_->remove("WAL-1");
     return refused;
   };
-  EXPECT_FALSE(refuses(FrameKind::batch, 7));
-  EXPECT_FALSE(refuses(FrameKind::seal, 6));
-  EXPECT_TRUE(refuses(FrameKind::batch, 6));
-  EXPECT_TRUE(refuses(FrameKind::batch, 8));
-  EXPECT_TRUE(refuses(FrameKind::seal, 7));
-  EXPECT_TRUE(refuses(FrameKind{3}, 7));
+  EXPECT_FALSE(refuses(LogFrameKind::batch, 7));
+  EXPECT_FALSE(refuses(LogFrameKind::seal, 6));
+  EXPECT_TRUE(refuses(LogFrameKind::batch, 6));
+  EXPECT_TRUE(refuses(LogFrameKind::batch, 8));
+  EXPECT_TRUE(refuses(LogFrameKind::seal, 7));
+  EXPECT_TRUE(refuses(LogFrameKind{3}, 7));
 }
 
 }  // namespace

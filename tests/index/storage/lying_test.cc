@@ -51,23 +51,24 @@ testing::AssertionResult is_refused(const std::string& why, const std::function<
 }
 
 float* column(Snapshot& s, std::size_t leaf, std::size_t attribute) {
-  return reinterpret_cast<float*>(s.blocks->values(leaf)) + attribute * kSlots;
+  return reinterpret_cast<float*>(s.arena->values(leaf)) + attribute * kSlots;
 }
 
-float& corner(Snapshot& s, std::size_t leaf, Corner which, std::size_t attribute) {
-  return reinterpret_cast<float*>(s.blocks->corners(leaf))[static_cast<std::size_t>(which) * 2 + attribute];
+float& zone_vector(Snapshot& s, std::size_t leaf, Extreme which, std::size_t attribute) {
+  return reinterpret_cast<float*>(s.arena->zone_map(leaf))[static_cast<std::size_t>(which) * 2 + attribute];
 }
 
 void swap_rows(Snapshot& s, std::size_t leaf, std::size_t a, std::size_t b) {
   for (std::size_t i = 0; i < 2; ++i) std::swap(column(s, leaf, i)[a], column(s, leaf, i)[b]);
-  std::swap(s.blocks->ids(leaf)[a], s.blocks->ids(leaf)[b]);
+  std::swap(s.arena->ids(leaf)[a], s.arena->ids(leaf)[b]);
 }
 
-// A row none of whose values is a corner of its leaf.
+// A row none of whose values is a zone vector of its leaf.
 std::size_t row_inside(Snapshot& s, std::size_t leaf) {
   const auto is_inside = [&](std::size_t row, std::size_t i) {
     const float value = column(s, leaf, i)[row];
-    return value > corner(s, leaf, Corner::minimum, i) && value < corner(s, leaf, Corner::maximum, i);
+    return value > zone_vector(s, leaf, Extreme::minimum, i) &&
+           value < zone_vector(s, leaf, Extreme::maximum, i);
   };
   std::size_t row = 0;
   while (!is_inside(row, 0) || !is_inside(row, 1)) ++row;
@@ -75,13 +76,13 @@ std::size_t row_inside(Snapshot& s, std::size_t leaf) {
 }
 
 void swap_leaves(Snapshot& s, std::size_t a, std::size_t b) {
-  std::swap_ranges(s.blocks->values(a), s.blocks->values(a) + s.blocks->shape().leaf_bytes(),
-                   s.blocks->values(b));
-  std::swap_ranges(s.blocks->ids(a), s.blocks->ids(a) + kSlots, s.blocks->ids(b));
-  std::swap_ranges(s.blocks->corners(a),
-                   s.blocks->corners(a) + kNumCorners * s.blocks->shape().corner_bytes(),
-                   s.blocks->corners(b));
-  std::swap(s.blocks->leaf(a), s.blocks->leaf(b));
+  std::swap_ranges(s.arena->values(a), s.arena->values(a) + s.arena->shape().leaf_bytes(),
+                   s.arena->values(b));
+  std::swap_ranges(s.arena->ids(a), s.arena->ids(a) + kSlots, s.arena->ids(b));
+  std::swap_ranges(s.arena->zone_map(a),
+                   s.arena->zone_map(a) + kZoneVectors * s.arena->shape().zone_vector_bytes(),
+                   s.arena->zone_map(b));
+  std::swap(s.arena->leaf(a), s.arena->leaf(b));
 }
 
 // ---- All that writers rely on, and who finds out where it is not so
@@ -101,7 +102,7 @@ constexpr Shape kCutShape{
 
 // Of the second child, by half of its attribute's range.
 void move_bound(Snapshot& s, std::uint32_t node, int row, float distance) {
-  const MutableNode changed = s.blocks->mutable_node(node);
+  const MutableNode changed = s.arena->mutable_node(node);
   BoundRow& bounds = changed.bounds()[row];
   bounds.set(1, bounds[1] + distance, changed.header().num_children, s.layout.extreme_of(row));
 }
@@ -115,16 +116,16 @@ void move_cuts(Snapshot& s) {
 }
 
 // All rows stay in the partition that is cut.
-void add_later_cut(Snapshot& s, std::uint32_t attribute, double cut) {
+void add_late_split(Snapshot& s, std::uint32_t attribute, double cut) {
   s.partitioner =
-      std::make_shared<const Partitioner>(s.partitioner->with(std::vector<LaterCut>{{0, attribute, cut}}));
+      std::make_shared<const Partitioner>(s.partitioner->with(std::vector<LateSplit>{{0, attribute, cut}}));
 }
 
 // An id of leaf 6, in this leaf or a later one instead of its largest: no smallest id changes with it.
 std::int64_t repeat_id(Snapshot& s, std::size_t leaf) {
-  const std::int64_t id = s.blocks->ids(6)[2];
+  const std::int64_t id = s.arena->ids(6)[2];
   for (;; ++leaf) {
-    std::int64_t* const ids = s.blocks->ids(leaf);
+    std::int64_t* const ids = s.arena->ids(leaf);
     std::int64_t* const largest = std::max_element(ids, ids + s.leaf(leaf).num_rows);
     if (s.leaf(leaf).min_id >= id || *largest == id) continue;
     *largest = id;
@@ -146,19 +147,19 @@ std::vector<Lie> lies_about_rows() {
        [](Snapshot& s) {
          const std::size_t r = row_inside(s, 2);
          for (std::size_t i = 0; i < 2; ++i) column(s, 2, i)[r] = column(s, 2, i)[r + 1];
-         std::int64_t* ids = s.blocks->ids(2);
+         std::int64_t* ids = s.arena->ids(2);
          if (ids[r] < ids[r + 1]) std::swap(ids[r], ids[r + 1]);
        },
        out_of_order},
       {leaves_ascend, [](Snapshot& s) { swap_leaves(s, 1, 2); }, "leaves that are not in key order"},
       {leaves_ascend, [](Snapshot& s) { swap_leaves(s, 0, 40); }, "leaves that are not in key order"},
       {"leaves come in the order of their partitions",
-       [](Snapshot& s) { s.blocks->leaf(2).partition = s.partitioner->num_partitions() - 1; },
+       [](Snapshot& s) { s.arena->leaf(2).partition = s.partitioner->num_partitions() - 1; },
        "a leaf in the wrong partition", Finder::open, kCutShape},
       {"rows are between the later cuts that made their partition",
-       [](Snapshot& s) { add_later_cut(s, 0, s.value(5, 0)); }, "the wrong side of a later cut"},
+       [](Snapshot& s) { add_late_split(s, 0, s.value(5, 0)); }, "the wrong side of a later cut"},
       {"rows are between the later cuts that made their partition",
-       [](Snapshot& s) { add_later_cut(s, 1, s.stats[1].minimum); }, "the wrong side of a later cut"},
+       [](Snapshot& s) { add_late_split(s, 1, s.stats[1].minimum); }, "the wrong side of a later cut"},
       {"rows are where the cuts of the levels lead", move_cuts, "belongs to another partition",
        Finder::verify, kCutShape},
   };
@@ -166,14 +167,14 @@ std::vector<Lie> lies_about_rows() {
 
 std::vector<Lie> lies_about_ids() {
   return {
-      {"a leaf says its smallest id", [](Snapshot& s) { --s.blocks->leaf(5).min_id; }, "smallest id"},
-      {"a node says those of its children", [](Snapshot& s) { ++s.blocks->mutable_node(0).min_ids()[3]; },
+      {"a leaf says its smallest id", [](Snapshot& s) { --s.arena->leaf(5).min_id; }, "smallest id"},
+      {"a node says those of its children", [](Snapshot& s) { ++s.arena->mutable_node(0).min_ids()[3]; },
        "smallest id"},
-      {"a node says those of its children",
-       [](Snapshot& s) { --s.blocks->mutable_node(s.root).min_ids()[0]; }, "smallest id"},
+      {"a node says those of its children", [](Snapshot& s) { --s.arena->mutable_node(s.root).min_ids()[0]; },
+       "smallest id"},
       {"no child of a node has a smaller id than the node says",
        [](Snapshot& s) {
-         s.blocks->mutable_node(s.root).header().min_id = std::numeric_limits<std::int64_t>::max();
+         s.arena->mutable_node(s.root).header().min_id = std::numeric_limits<std::int64_t>::max();
        },
        "smallest id"},
       {"the next id is above all that are there", [](Snapshot& s) { s.next_id -= 7; }, "not to be given yet"},
@@ -184,18 +185,19 @@ std::vector<Lie> lies_about_ids() {
 }
 
 std::vector<Lie> lies_about_extremes() {
-  const std::string exact = "corners are the smallest and largest values of the leaf";
-  const auto set_corner = [](std::size_t leaf, Corner which, std::size_t attribute, auto value) {
-    return [=](Snapshot& s) { corner(s, leaf, which, attribute) = static_cast<float>(value(s)); };
+  const std::string exact = "zone map is the minimum and maximum of the leaf";
+  const auto set_zone_vector = [](std::size_t leaf, Extreme which, std::size_t attribute, auto value) {
+    return [=](Snapshot& s) { zone_vector(s, leaf, which, attribute) = static_cast<float>(value(s)); };
   };
   return {
       {exact,
-       set_corner(1, Corner::maximum, 0, [](Snapshot& s) { return s.corner<float>(1, Corner::minimum)[0]; }),
-       "corners are not the smallest and largest"},
-      {exact, set_corner(1, Corner::maximum, 0, [](Snapshot& s) { return s.stats[0].maximum; }),
-       "corners are not the smallest and largest"},
-      {exact, set_corner(1, Corner::minimum, 1, [](Snapshot& s) { return s.stats[1].minimum; }),
-       "corners are not the smallest and largest"},
+       set_zone_vector(1, Extreme::maximum, 0,
+                       [](Snapshot& s) { return s.zone_vector<float>(1, Extreme::minimum)[0]; }),
+       "zone map is not the minimum and maximum"},
+      {exact, set_zone_vector(1, Extreme::maximum, 0, [](Snapshot& s) { return s.stats[0].maximum; }),
+       "zone map is not the minimum and maximum"},
+      {exact, set_zone_vector(1, Extreme::minimum, 1, [](Snapshot& s) { return s.stats[1].minimum; }),
+       "zone map is not the minimum and maximum"},
       {"the range of an attribute is that of its values", [](Snapshot& s) { s.stats[0].maximum *= 2; },
        "another range"},
       {"the range of an attribute is that of its values", [](Snapshot& s) { s.stats[1].minimum -= 1; },
@@ -288,7 +290,7 @@ TEST(LyingIndex, OfRowsOfBoundsThatNoWriterMakesIsRefused) {
   const auto with_row = [](Extreme extreme, float base, std::uint32_t scale) {
     return complaint(kShape, [&](Snapshot& s) {
       const int row = s.layout.subset_row(0, 3, extreme);  // a sum, which nothing else checks
-      BoundRow& changed = s.blocks->mutable_node(0).bounds()[row];
+      BoundRow& changed = s.arena->mutable_node(0).bounds()[row];
       changed = {};
       changed.base = base;
       changed.scale = scale;
@@ -330,7 +332,7 @@ TEST(LyingIndex, OfNoFurtherVersionsTakesNoChange) {
       EXPECT_THROW(index.write(WriteBatch().erase(std::vector<std::int64_t>{-50}), {}), IoError);
     }
     EXPECT_NO_THROW(index.close());
-    EXPECT_EQ(LiveIndex(system, "index", {}).published()->get()->num_tuples, kShape.rows);
+    EXPECT_EQ(LiveIndex(system, "index", {}).published()->get()->num_rows, kShape.rows);
   }
   snapshot->version = kMaxVersion + 1;
   MemoryFileSystem other;
@@ -349,9 +351,9 @@ TEST(LyingIndex, OfMoreRoundedValuesThanThereCanBeIsWrittenSoThatItCanBeRead) {
 void raise(Snapshot& s, int num_levels) {
   for (; num_levels > 0; --num_levels) {
     const auto above = static_cast<std::uint32_t>(s.num_nodes++);
-    s.blocks->grow_nodes(s.num_nodes);
-    const NodeAccess<std::byte> node = s.blocks->mutable_node(above);
-    std::memcpy(node.bytes, s.node(s.root).bytes, s.blocks->node_bytes());
+    s.arena->grow_nodes(s.num_nodes);
+    const NodeAccess<std::byte> node = s.arena->mutable_node(above);
+    std::memcpy(node.bytes, s.node(s.root).bytes, s.arena->node_bytes());
     node.header().num_children = 1;
     node.header().level = static_cast<std::uint32_t>(++s.height);
     node.children()[0] = s.root;
@@ -377,19 +379,19 @@ TEST(LyingIndex, OfMoreOrFewerNodesThanHoldItsLeavesIsRefused) {
     EXPECT_THROW(parse_manifest(to_text(manifest), ""), FormatError) << nodes;
   }
   manifest.level_nodes.front() = lowest;
-  for (const std::uint64_t tuples : {manifest.num_leaves - 1, manifest.num_leaves * kSlots + 1}) {
-    manifest.num_tuples = tuples;
-    EXPECT_THROW(parse_manifest(to_text(manifest), ""), FormatError) << tuples;
+  for (const std::uint64_t rows : {manifest.num_leaves - 1, manifest.num_leaves * kSlots + 1}) {
+    manifest.num_rows = rows;
+    EXPECT_THROW(parse_manifest(to_text(manifest), ""), FormatError) << rows;
   }
 }
 
 TEST(TreeHeight, IsThatOfTheThinnestTreeThatIsMade) {
   EXPECT_EQ(most_levels(0), 0);
-  EXPECT_EQ(most_levels(1), kMostLoadedLevels);
+  EXPECT_EQ(most_levels(1), kMaxLoadedLevels);
   EXPECT_EQ(most_levels((1u << 21) - 1), 7);
   EXPECT_EQ(most_levels(1u << 21), 8);
   EXPECT_EQ(most_levels(1u << 24), 9);
-  EXPECT_EQ(most_levels(0xffffffff), kMostLevels);
+  EXPECT_EQ(most_levels(0xffffffff), kMaxLevels);
 }
 
 TEST(LyingIndex, OfAnIdInTwoRowsIsMendedByRepair) {

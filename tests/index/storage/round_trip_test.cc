@@ -24,18 +24,18 @@ TEST(RoundTrip, KeepsEveryPartOfASnapshotOfAnyShape) {
                            : shape.seed % 5 < 3 ? Partitioning::angle
                                                 : Partitioning::kd;
       shape.partitions = static_cast<int>(shape.seed % 7);
-      shape.block_rows = shape.seed % 11 == 0 ? 48 : 16;
+      shape.leaf_rows = shape.seed % 11 == 0 ? 48 : 16;
       const auto snapshot = make_snapshot(shape);
       EXPECT_EQ(difference(*after_round_trip(*snapshot), *snapshot), "") << rows << " rows, " << attributes;
     }
   }
 }
 
-TEST(RoundTrip, KeepsLaterCuts) {
+TEST(RoundTrip, KeepsLateSplits) {
   for (const Partitioning kind : {Partitioning::kd, Partitioning::angle})
     for (const std::uint32_t cuts : {1, 2, 33}) {
       const auto snapshot =
-          make_snapshot({.rows = 700, .partitioning = kind, .partitions = 9, .later_cuts = cuts});
+          make_snapshot({.rows = 700, .partitioning = kind, .partitions = 9, .late_splits = cuts});
       const auto after = after_round_trip(*snapshot);
       EXPECT_EQ(difference(*after, *snapshot), "") << cuts;
       EXPECT_EQ(after->partitioner->order(), snapshot->partitioner->order());

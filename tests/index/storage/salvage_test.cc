@@ -28,7 +28,7 @@ Rows rows_of(const Snapshot& s) {
   Rows rows;
   for (const std::uint32_t leaf : s.order().leaves)
     for (std::uint64_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
-      const std::uint64_t row = leaf * static_cast<std::uint64_t>(s.block_rows) + r;
+      const std::uint64_t row = leaf * static_cast<std::uint64_t>(s.leaf_rows) + r;
       auto& [values, label] = rows[s.id(row)];
       for (int i = 0; i < s.num_attributes(); ++i) values.push_back(s.value(row, i));
       if (s.has_labels) label = s.label(row);
@@ -86,7 +86,7 @@ class SalvageTest : public testing::Test {
     LiveIndex mended(system, "mended", {});
     const auto snapshot = mended.published()->get();
     EXPECT_EQ(verify_snapshot(*snapshot, true), std::vector<std::string>());
-    EXPECT_EQ(snapshot->num_tuples, report_.rows_kept);
+    EXPECT_EQ(snapshot->num_rows, report_.rows_kept);
     EXPECT_EQ(snapshot->attributes[1].preference, Preference::low);
     rows_ = rows_of(*snapshot);
     EXPECT_EQ(rows_.size(), report_.rows_kept);
@@ -122,7 +122,7 @@ TEST_F(SalvageTest, MakesAnewWhatOpensButIsNotRight) {
   const auto snapshot = make_snapshot({.rows = kSnapshotRows, .attributes = 2, .partitions = 1});
   constexpr std::size_t kBothAttributes = 2;  // row of bounds
   for (const std::uint32_t slot : snapshot->order().nodes)
-    snapshot->blocks->mutable_node(slot).bounds()[kBothAttributes] = {};
+    snapshot->arena->mutable_node(slot).bounds()[kBothAttributes] = {};
   ASSERT_NE(verify_snapshot(*snapshot, true), std::vector<std::string>());
   MemoryFileSystem system;
   save(*snapshot, system, "index", false);
@@ -140,7 +140,7 @@ TEST_F(SalvageTest, SaysThatATornEndWasLeftOut) {
 }
 
 TEST_F(SalvageTest, LosesTheRowsOfADamagedLeafOnly) {
-  const BlockPlace first = fixed_place(0, LeafLayout({2, 16, sizeof(float), false}).payload_bytes(), 0);
+  const FrameExtent first = fixed_extent(0, LeafLayout({2, 16, sizeof(float), false}).payload_bytes(), 0);
   const std::size_t stride = first.end() - first.offset;
   std::uint64_t lost = 0;
   for (std::size_t at = first.offset; at < files_.at(name_of("leaves")).size(); at += stride) {
@@ -177,7 +177,7 @@ TEST_F(SalvageTest, KeepsTheRowsOfTheLogWithoutTheLeaves) {
 }
 
 TEST_F(SalvageTest, KeepsRowsWithoutTheirDamagedLabels) {
-  repair_files(with_flip("labels", kFirstBlockOffset + sizeof(BlockHeader) + 3));
+  repair_files(with_flip("labels", kFirstFrameOffset + sizeof(FrameHeader) + 3));
   expect_report(0, kBatches, 1);
   std::size_t without = 0;
   ASSERT_EQ(rows_.size(), whole_.size());
@@ -262,8 +262,8 @@ TEST_F(SalvageTest, FollowsSealedLogs) {
 
 TEST_F(SalvageTest, LeavesOutRowsThatCannotBe) {
   const auto snapshot = make_snapshot({.rows = 100, .attributes = 2});
-  snapshot->blocks->ids(1)[0] = snapshot->blocks->ids(0)[0];
-  reinterpret_cast<float*>(snapshot->blocks->values(2))[0] = std::numeric_limits<float>::quiet_NaN();
+  snapshot->arena->ids(1)[0] = snapshot->arena->ids(0)[0];
+  reinterpret_cast<float*>(snapshot->arena->values(2))[0] = std::numeric_limits<float>::quiet_NaN();
   MemoryFileSystem system;
   save(*snapshot, system, "index", false);
   repair_files(system.files("index"));

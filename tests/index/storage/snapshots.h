@@ -12,7 +12,7 @@
 
 #include "index/build/bulk_load.h"
 #include "index/snapshot.h"
-#include "tests/index/block_spans.h"
+#include "tests/index/slot_spans.h"
 
 namespace culmen::storage {
 
@@ -23,13 +23,13 @@ struct Shape {
   bool labels = true;
   Partitioning partitioning = Partitioning::angle;
   int partitions = 0;
-  int block_rows = 16;
+  int leaf_rows = 16;
   std::uint64_t seed = 1;
-  std::uint32_t later_cuts = 0;  // of partition 0 and what they cut off, beyond all values
+  std::uint32_t late_splits = 0;  // of partition 0 and what they cut off, beyond all values
 };
 
-inline Partitioner with_later_cuts(const Partitioner& partitioner, std::uint32_t num_cuts) {
-  std::vector<LaterCut> cuts;
+inline Partitioner with_late_splits(const Partitioner& partitioner, std::uint32_t num_cuts) {
+  std::vector<LateSplit> cuts;
   for (std::uint32_t c = 0; c < num_cuts; ++c)
     cuts.push_back({c == 0 ? 0 : partitioner.num_partitions() + c - 1, 0, 0x1p60 + c * 0x1p20});
   return partitioner.with(cuts);
@@ -62,10 +62,10 @@ inline std::shared_ptr<Snapshot> make_snapshot(const Shape& shape) {
   BuildOptions options;
   options.partitioning = shape.partitioning;
   options.num_partitions = shape.partitions;
-  options.block_rows = shape.block_rows;
+  options.leaf_rows = shape.leaf_rows;
   std::shared_ptr<Snapshot> snapshot = bulk_load(table, options);
   snapshot->partitioner =
-      std::make_shared<const Partitioner>(with_later_cuts(*snapshot->partitioner, shape.later_cuts));
+      std::make_shared<const Partitioner>(with_late_splits(*snapshot->partitioner, shape.late_splits));
   return snapshot;
 }
 
@@ -79,23 +79,22 @@ bool same_bytes(const A& a, const B& b) {
 inline bool same_partitioner(const Partitioner& a, const Partitioner& b) {
   return a.kind() == b.kind() && a.num_partitions() == b.num_partitions() && a.minimum() == b.minimum() &&
          a.maximum() == b.maximum() && a.splits() == b.splits() && a.cuts() == b.cuts() &&
-         a.own_coordinates() == b.own_coordinates() && a.later_cuts() == b.later_cuts();
+         a.own_coordinates() == b.own_coordinates() && a.late_splits() == b.late_splits();
 }
 
 inline bool same_nodes(const Snapshot& a, const Snapshot& b) {
   return a.height == b.height && a.root == b.root && a.num_nodes == b.num_nodes &&
-         same_bytes(test::all_nodes(*a.blocks), test::all_nodes(*b.blocks));
+         same_bytes(test::all_nodes(*a.arena), test::all_nodes(*b.arena));
 }
 
 inline bool same_labels(const Snapshot& a, const Snapshot& b) {
   for (std::size_t leaf = 0; leaf < a.num_leaves; ++leaf)
-    if (!same_bytes(std::as_const(*a.blocks).labels(leaf), std::as_const(*b.blocks).labels(leaf)))
-      return false;
+    if (!same_bytes(std::as_const(*a.arena).labels(leaf), std::as_const(*b.arena).labels(leaf))) return false;
   return true;
 }
 
 inline bool same_leaves(const Snapshot& a, const Snapshot& b) {
-  return same_bytes(test::all_leaves(*a.blocks), test::all_leaves(*b.blocks)) &&
+  return same_bytes(test::all_leaves(*a.arena), test::all_leaves(*b.arena)) &&
          same_bytes(a.order().partitions, b.order().partitions);
 }
 
@@ -112,14 +111,14 @@ inline std::string difference(const Snapshot& a, const Snapshot& b) {
     return "flags";
   if (a.stats != b.stats) return "stats";
   if (!same_units(a.units, b.units)) return "units";
-  if (a.block_rows != b.block_rows || a.num_tuples != b.num_tuples || a.rounded_values != b.rounded_values ||
+  if (a.leaf_rows != b.leaf_rows || a.num_rows != b.num_rows || a.rounded_values != b.rounded_values ||
       a.version != b.version || a.next_id != b.next_id)
     return "counts";
   if (!same_partitioner(*a.partitioner, *b.partitioner)) return "partitioner";
   if (!same_leaves(a, b)) return "leaves";
-  if (!same_bytes(test::all_values(*a.blocks), test::all_values(*b.blocks))) return "values";
-  if (!same_bytes(test::all_ids(*a.blocks), test::all_ids(*b.blocks))) return "ids";
-  if (!same_bytes(test::all_corners(*a.blocks), test::all_corners(*b.blocks))) return "corners";
+  if (!same_bytes(test::all_values(*a.arena), test::all_values(*b.arena))) return "values";
+  if (!same_bytes(test::all_ids(*a.arena), test::all_ids(*b.arena))) return "ids";
+  if (!same_bytes(test::all_zone_maps(*a.arena), test::all_zone_maps(*b.arena))) return "zone_map";
   if (!same_labels(a, b)) return "labels";
   if (a.layout.num_rows() != b.layout.num_rows()) return "layout";
   if (!same_nodes(a, b)) return "nodes";

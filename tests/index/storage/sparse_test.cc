@@ -98,7 +98,7 @@ class SparseTest : public testing::Test {
   void lengthen(FileKind kind, std::uint64_t size) {
     directory_.sizes[file_name(kind, 1)] = manifest_.file(kind).bytes = size;
   }
-  // A block's own, after its payload was changed.
+  // A frame's own, after its payload was changed.
   static void make_checksum_good(Bytes& bytes, std::size_t at, std::size_t size) {
     put(bytes, at, checksum_of(std::span<const std::byte>(bytes).subspan(at + 8, size - 8)));
   }
@@ -119,7 +119,7 @@ TEST_F(SparseTest, ALogWhoseFrameSaysThatItIsLongIsReadInPieces) {
   Bytes& log = directory_.files.at("WAL-1");
   LogHeader first;
   std::memcpy(&first, log.data(), sizeof first);
-  FrameHeader frame;
+  LogFrameHeader frame;
   frame.version = first.version + 1;
   frame.body_bytes = kLong;
   frame.previous = first.checksum;
@@ -135,29 +135,29 @@ TEST_F(SparseTest, ALogWhoseFrameSaysThatItIsLongIsReadInPieces) {
 TEST_F(SparseTest, ABlockOfLabelsThatSaysThatItIsLongIsReadInPieces) {
   Bytes& leaves = file(FileKind::leaves);
   const std::size_t stride =
-                        aligned(sizeof(BlockHeader) + LeafLayout(manifest_.block_shape()).payload_bytes()),
+                        aligned(sizeof(FrameHeader) + LeafLayout(manifest_.leaf_shape()).payload_bytes()),
                     last = leaves.size() - stride;
   LeafRecord record;
-  std::memcpy(&record, leaves.data() + last + sizeof(BlockHeader), sizeof record);
+  std::memcpy(&record, leaves.data() + last + sizeof(FrameHeader), sizeof record);
   record.label_bytes = kLong;
-  put(leaves, last + sizeof(BlockHeader), record);
+  put(leaves, last + sizeof(FrameHeader), record);
   make_checksum_good(leaves, last, stride);
   std::vector<std::uint64_t> checksums;
-  for (std::size_t at = 0; at < leaves.size(); at += at == 0 ? kFirstBlockOffset : stride) {
+  for (std::size_t at = 0; at < leaves.size(); at += at == 0 ? kFirstFrameOffset : stride) {
     checksums.emplace_back();
     std::memcpy(&checksums.back(), leaves.data() + at, sizeof checksums.back());
   }
   manifest_.file(FileKind::leaves).digest = digest_of(std::as_bytes(std::span(checksums)));
   const std::uint64_t block_bytes =
-      aligned(sizeof(BlockHeader) + manifest_.block_shape().label_end_bytes() + kLong);
+      aligned(sizeof(FrameHeader) + manifest_.leaf_shape().label_end_bytes() + kLong);
   lengthen(FileKind::labels, record.labels_offset + block_bytes);
   expect_refused("belongs to another index");  // its header says how long it is, too
-  BlockHeader header;
+  FrameHeader header;
   Bytes& labels = file(FileKind::labels);
   std::memcpy(&header, labels.data() + record.labels_offset, sizeof header);
-  header.payload_bytes = manifest_.block_shape().label_end_bytes() + kLong;
+  header.payload_bytes = manifest_.leaf_shape().label_end_bytes() + kLong;
   put(labels, record.labels_offset, header);
-  expect_refused("checksum of this block");
+  expect_refused("checksum of this frame");
 }
 
 TEST_F(SparseTest, PartitionsThatSayThatTheyAreManyAreReadInPieces) {
@@ -166,7 +166,7 @@ TEST_F(SparseTest, PartitionsThatSayThatTheyAreManyAreReadInPieces) {
   manifest_.num_cuts = 0;
   manifest_.num_partitions = kMaxPartitions;
   constexpr std::uint64_t kBytes = 32 + std::uint64_t{kMaxPartitions} * 4;
-  lengthen(FileKind::partitions, fixed_place(0, kBytes, 0).end());
+  lengthen(FileKind::partitions, fixed_extent(0, kBytes, 0).end());
   expect_refused("belongs to another index");
 }
 
@@ -191,12 +191,12 @@ TEST_F(SparseFolder, SalvageSaysInAFewLinesWhatMillionsOfLeavesLack) {
   std::ifstream in(manifest_path);
   Manifest manifest = parse_manifest({std::istreambuf_iterator<char>(in), {}}, "");
   manifest.num_leaves = 3'000'000;
-  manifest.num_tuples = manifest.num_leaves * 16;
+  manifest.num_rows = manifest.num_leaves * 16;
   manifest.level_nodes = {93750, 2930, 92, 3, 1};
   fs::remove(folder_ / "index" / "CURRENT");
   std::ofstream(manifest_path) << to_text(manifest);
   const std::uint64_t end =
-      fixed_place(manifest.num_leaves, LeafLayout(manifest.block_shape()).payload_bytes(), 0).offset;
+      fixed_extent(manifest.num_leaves, LeafLayout(manifest.leaf_shape()).payload_bytes(), 0).offset;
   fs::resize_file(folder_ / "index" / "SNAP-1-leaves", end);
   const auto start = std::chrono::steady_clock::now();
   const Salvage found = salvage(posix(), path());

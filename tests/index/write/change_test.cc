@@ -14,7 +14,7 @@
 namespace culmen::test {
 namespace {
 
-using Rows = std::map<std::int64_t, Tuple>;
+using Rows = std::map<std::int64_t, Row>;
 
 Change example_change(bool labels) {
   Change change;
@@ -32,7 +32,7 @@ Change example_change(bool labels) {
   return change;
 }
 
-constexpr BlockShape kShape{2, 16, sizeof(float), true};
+constexpr LeafShape kShape{2, 16, sizeof(float), true};
 
 TEST(Change, ComesBackFromItsBytes) {
   for (const bool labels : {false, true}) {
@@ -137,7 +137,7 @@ TEST(ChangeFold, IsWhatItsChangesComeTo) {
       float values[2];
       for (std::size_t i = 0; i < 2; ++i)
         std::memcpy(&values[i], folded.value(row, i, sizeof(float)), sizeof(float));
-      ASSERT_TRUE(before.emplace(folded.ids[row], Tuple{values[0], values[1]}).second);
+      ASSERT_TRUE(before.emplace(folded.ids[row], Row{values[0], values[1]}).second);
     }
     ASSERT_EQ(before, rows);
   }

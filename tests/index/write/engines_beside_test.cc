@@ -35,7 +35,7 @@ constexpr int kBatches = 8;
 constexpr std::uint64_t kQueriesOfATrial = 40;  // about
 
 struct UserRow {
-  Tuple values;  // as the user gave them
+  Row values;  // as the user gave them
   std::string label;
 };
 using UserRows = std::map<std::int64_t, UserRow>;
@@ -99,7 +99,7 @@ class Trial {
     BuildOptions options = random_build_options(
         random_, random_.pick({Partitioning::kd, Partitioning::angle, Partitioning::random}), type,
         attributes_.size());
-    if (random_.chance(0.5)) options.block_rows = 16;
+    if (random_.chance(0.5)) options.leaf_rows = 16;
     TreeWriter writer(bulk_load(TableOf(rows_, attributes_, labels_).view(), options));
     std::deque<std::pair<std::shared_ptr<const Snapshot>, UserRows>> kept;
     for (int b = 0; b < kBatches; ++b) {
@@ -170,10 +170,10 @@ class Trial {
   std::string check(const Snapshot& s, const UserRows& rows) {
     const std::vector<std::string> faults = verify_snapshot(s, true);
     if (!faults.empty()) return faults.front();
-    if (s.num_tuples != rows.size()) return "the number of tuples";
+    if (s.num_rows != rows.size()) return "the number of rows";
     for (const std::uint32_t leaf : s.order().leaves)
       for (std::uint32_t r = 0; labels_ && r < s.leaf(leaf).num_rows; ++r)
-        if (s.blocks->label(leaf, r) != rows.at(s.leaf_ids(leaf)[r]).label) return "a label";
+        if (s.arena->label(leaf, r) != rows.at(s.leaf_ids(leaf)[r]).label) return "a label";
     const TableOf table(rows, attributes_, labels_);
     const Oracle oracle(table.view(), false);
     for (std::uint64_t q = 0; q < kQueries; ++q) {
@@ -245,13 +245,13 @@ INSTANTIATE_TEST_SUITE_P(AllValueClasses, EnginesBesideTheTree, testing::ValuesI
 
 // ---- Readers in other threads
 
-using Rows = std::map<std::int64_t, Tuple>;
+using Rows = std::map<std::int64_t, Row>;
 
 std::vector<Answer> best_of(const Rows& rows, std::span<const double> weights, std::size_t k) {
   std::vector<Answer> answers;
-  for (const auto& [id, tuple] : rows) {
+  for (const auto& [id, row] : rows) {
     double score = 0;
-    for (std::size_t i = 0; i < tuple.size(); ++i) score = std::fma(weights[i], tuple[i], score);
+    for (std::size_t i = 0; i < row.size(); ++i) score = std::fma(weights[i], row[i], score);
     answers.push_back({id, score});
   }
   std::sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
@@ -264,14 +264,14 @@ std::vector<Answer> best_of(const Rows& rows, std::span<const double> weights, s
 TEST(Readers, SeeTheRowsOfTheirVersionWhileTheWriterGoesOn) {
   const std::uint64_t num_batches = num_cases(kSanitized ? 30'000 : 4000) / 10;
   std::mt19937_64 random(77);
-  const auto tuple = [&random] {
-    Tuple values;
+  const auto row = [&random] {
+    Row values;
     for (int i = 0; i < 3; ++i) values.push_back(static_cast<double>(random() % 1000) / 1024);
     return values;
   };
   auto rows = std::make_shared<Rows>();
   std::int64_t next_id = 0;
-  while (next_id < 600) (*rows)[next_id++] = tuple();
+  while (next_id < 600) (*rows)[next_id++] = row();
   const auto first = load_tree(*rows, {.num_partitions = 3});
   Published published(first);
   std::mutex mutex;
@@ -306,7 +306,7 @@ TEST(Readers, SeeTheRowsOfTheirVersionWhileTheWriterGoesOn) {
     for (int step = 0; step < 20; ++step) {
       for (int i = 0; i < 2; ++i)  // of the latest, so that a long run does not grow
         batch.erase(next_id - 1 - static_cast<std::int64_t>(random() % 1000));
-      batch.upsert(random() % 2 == 0 ? next_id++ : static_cast<std::int64_t>(random() % 600), tuple());
+      batch.upsert(random() % 2 == 0 ? next_id++ : static_cast<std::int64_t>(random() % 600), row());
     }
     batch.apply_to(*next);
     writer.apply(batch.make(3, false));

@@ -13,23 +13,23 @@
 namespace culmen::test {
 namespace {
 
-using Rows = std::map<std::int64_t, Tuple>;
+using Rows = std::map<std::int64_t, Row>;
 
 class Faults : public testing::Test {
  protected:
-  Tuple tuple() {
-    Tuple values;
+  Row row() {
+    Row values;
     for (int i = 0; i < 2; ++i) values.push_back(static_cast<double>(random_() % 500) / 64);
     return values;
   }
   void SetUp() override {
-    for (std::int64_t id = 0; id < 700; ++id) rows_[id] = tuple();
+    for (std::int64_t id = 0; id < 700; ++id) rows_[id] = row();
   }
   // Splits, merges, a partition that empties, plain edits.
   ChangeMaker batch() {
     ChangeMaker change(rows_);
     for (std::int64_t id = 0; id < 700; id += 9) change.erase(id);
-    for (std::int64_t id = 700; id < 760; ++id) change.upsert(id, tuple());
+    for (std::int64_t id = 700; id < 760; ++id) change.upsert(id, row());
     for (std::int64_t id = 760; id < 800; ++id) change.upsert(id, {7, 7});
     return change;
   }
@@ -99,7 +99,7 @@ TEST_F(Faults, AWriterThatTakesOverSparesOlderVersions) {
   const Rows first_rows = rows_;
   const auto change_some = [this](TreeWriter& writer) {
     ChangeMaker change(rows_);
-    for (int i = 0; i < 40; ++i) change.upsert(static_cast<std::int64_t>(random_() % 700), tuple());
+    for (int i = 0; i < 40; ++i) change.upsert(static_cast<std::int64_t>(random_() % 700), row());
     writer.apply(change.make(2, true));
     change.apply_to(rows_);
     return writer.finish_version(writer.current().version);

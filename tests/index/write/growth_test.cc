@@ -18,10 +18,10 @@
 namespace culmen::test {
 namespace {
 
-using Rows = std::map<std::int64_t, Tuple>;
+using Rows = std::map<std::int64_t, Row>;
 
 constexpr int kColumns = 3;
-constexpr std::size_t kMostPagesOfSplit = 32;  // index/write/rebalancer.cc
+constexpr std::size_t kMaxPagesOfSplit = 32;  // index/write/rebalancer.cc
 
 struct RowOrder {
   std::string name;
@@ -52,18 +52,18 @@ std::vector<RowOrder> row_orders() {
 class Growth : public testing::TestWithParam<RowOrder> {
  protected:
   Growth() {
-    for (int r = 0; r < kBuilt; ++r) rows_[r] = tuple(random_.uniform(0, 1), 1);
+    for (int r = 0; r < kBuilt; ++r) rows_[r] = row(random_.uniform(0, 1), 1);
   }
-  Tuple tuple(double first, double width) {
-    Tuple tuple{first};
-    while (tuple.size() < kColumns) tuple.push_back(random_.uniform(0, width));
-    for (double& value : tuple) value = static_cast<float>(value);
-    return tuple;
+  Row row(double first, double width) {
+    Row row{first};
+    while (row.size() < kColumns) row.push_back(random_.uniform(0, width));
+    for (double& value : row) value = static_cast<float>(value);
+    return row;
   }
   ChangeMaker next_batch(int num_rows) {
     ChangeMaker batch(rows_);
     for (int r = 0; r < num_rows; ++r, ++num_added_)
-      batch.upsert(GetParam().id(num_added_), tuple(GetParam().first(random_, num_added_), 0.125));
+      batch.upsert(GetParam().id(num_added_), row(GetParam().first(random_, num_added_), 0.125));
     return batch;
   }
   // Those of the rows that were added: they come back into partitions that have no page by then.
@@ -79,7 +79,7 @@ class Growth : public testing::TestWithParam<RowOrder> {
     for (int step = 0; step < 40; ++step) {
       ChangeMaker batch(rows_);
       const auto n = static_cast<int>(random_.below(static_cast<std::uint64_t>(num_added_)));
-      batch.upsert(GetParam().id(n), tuple(GetParam().first(random_, n), 0.125));
+      batch.upsert(GetParam().id(n), row(GetParam().first(random_, n), 0.125));
       apply(batch);
     }
   }
@@ -99,7 +99,7 @@ TEST_P(Growth, KeepsPartitionsSmallAndLeavesFull) {
   for (const Partitioning kind : {Partitioning::kd, Partitioning::angle}) {
     rows_.clear();
     num_added_ = 0;
-    for (int r = 0; r < kBuilt; ++r) rows_[r] = tuple(random_.uniform(0, 1), 1);
+    for (int r = 0; r < kBuilt; ++r) rows_[r] = row(random_.uniform(0, 1), 1);
     const TreeShape shape{.partitioning = kind};
     TreeWriter writer(load_tree(rows_, shape));
     const std::uint32_t partitions_before = writer.current().partitioner->num_partitions();
@@ -112,13 +112,13 @@ TEST_P(Growth, KeepsPartitionsSmallAndLeavesFull) {
       version = writer.finish_version(writer.current().version);
       ASSERT_EQ(fault_in(*version, rows_), "") << num_added_ << " rows";
     }
-    EXPECT_LE(most_pages(*version), std::max(kMostPagesOfSplit, 2 * most_before));
+    EXPECT_LE(most_pages(*version), std::max(kMaxPagesOfSplit, 2 * most_before));
     const std::size_t num_leaves = version->num_leaves, num_rows = rows_.size();
     const std::uint32_t num_partitions = version->partitioner->num_partitions();
     if (GetParam().splits) {
       EXPECT_GT(num_partitions, partitions_before);
     }
-    EXPECT_LT(static_cast<double>(num_leaves), 1.25 * static_cast<double>(num_rows) / version->block_rows);
+    EXPECT_LT(static_cast<double>(num_leaves), 1.25 * static_cast<double>(num_rows) / version->leaf_rows);
     empty_partitions_and_fill_some(writer);
   }
 }
@@ -128,9 +128,9 @@ struct GrownColumns {
   std::vector<std::vector<double>> columns{kColumns};
   std::vector<std::int64_t> ids;
 
-  void add(std::int64_t id, const Tuple& tuple) {
+  void add(std::int64_t id, const Row& row) {
     ids.push_back(id);
-    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(tuple[i]);
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(row[i]);
   }
   TableView view() const {
     TableView table{ids.size(), {{"a"}, {"b", Preference::low}, {"c"}}, {}, ids, {}};
@@ -143,14 +143,14 @@ TEST_P(Growth, AnswersAsTheOracleAndGoesOnWhenOpenedAgain) {
   const TemporaryDirectory folder;
   const std::filesystem::path path = folder.path() / "index";
   GrownColumns all;
-  for (const auto& [id, tuple] : rows_) all.add(id, tuple);
-  Index::build(all.view(), {.block_rows = 16, .value_type = ValueType::float32}).save(path);
+  for (const auto& [id, row] : rows_) all.add(id, row);
+  Index::build(all.view(), {.leaf_rows = 16, .value_type = ValueType::float32}).save(path);
   for (const bool checkpoint : {true, false, true}) {
     Index index = Index::open(path, {.writable = true, .durability = Durability::os});
     for (const int num_rows : {2500, 1, 300}) {
       GrownColumns batch;
       for (int r = 0; r < num_rows; ++r, ++num_added_) {
-        const Tuple next = tuple(GetParam().first(random_, num_added_), 0.125);
+        const Row next = row(GetParam().first(random_, num_added_), 0.125);
         batch.add(GetParam().id(num_added_), next);
         all.add(GetParam().id(num_added_), next);
       }
@@ -160,7 +160,7 @@ TEST_P(Growth, AnswersAsTheOracleAndGoesOnWhenOpenedAgain) {
     index.close();
     const Index opened = Index::open(path);
     ASSERT_EQ(opened.verify(), std::vector<std::string>());
-    EXPECT_EQ(opened.info().num_tuples, all.ids.size());
+    EXPECT_EQ(opened.info().num_rows, all.ids.size());
     if (checkpoint) {
       EXPECT_EQ(opened.info().num_partitions, index.info().num_partitions);
     }
@@ -174,10 +174,10 @@ TEST_P(Growth, AnswersAsTheOracleAndGoesOnWhenOpenedAgain) {
   }
 }
 
-Tuple random_tuple(Random& random) {
-  Tuple tuple;
-  while (tuple.size() < kColumns) tuple.push_back(static_cast<float>(random.uniform(0, 1)));
-  return tuple;
+Row random_row(Random& random) {
+  Row row;
+  while (row.size() < kColumns) row.push_back(static_cast<float>(random.uniform(0, 1)));
+  return row;
 }
 
 // As many as a build has, or a few more.
@@ -187,11 +187,11 @@ TEST(GrowthByRandomRows, MakesFewMoreLeavesThanABuild) {
   const auto add = [&](int count) {
     ChangeMaker batch(rows);
     for (int r = 0; r < count; ++r)
-      batch.upsert(static_cast<std::int64_t>(rows.size()) + r, random_tuple(random));
+      batch.upsert(static_cast<std::int64_t>(rows.size()) + r, random_row(random));
     return batch;
   };
   add(60'000).apply_to(rows);
-  const TreeShape shape{.block_rows = 96, .partitioning = Partitioning::kd};
+  const TreeShape shape{.leaf_rows = 96, .partitioning = Partitioning::kd};
   TreeWriter writer(load_tree(rows, shape));
   std::shared_ptr<const Snapshot> version;
   for (int b = 0; b < 24; ++b) {
@@ -210,8 +210,8 @@ TEST(GrowthByRandomRows, MakesFewMoreLeavesThanABuild) {
 TEST(GrowthByRandomRows, LeavesNoHalfEmptyLeavesWhenTheyGo) {
   Random random(7);
   Rows rows;
-  for (int r = 0; r < 60'000; ++r) rows[r] = random_tuple(random);
-  const TreeShape shape{.block_rows = 96, .partitioning = Partitioning::kd};
+  for (int r = 0; r < 60'000; ++r) rows[r] = random_row(random);
+  const TreeShape shape{.leaf_rows = 96, .partitioning = Partitioning::kd};
   TreeWriter writer(load_tree(rows, shape));
   std::shared_ptr<const Snapshot> version;
   for (int b = 0; b < 50; ++b) {

@@ -20,7 +20,7 @@ namespace culmen::test::kill {
 
 inline constexpr std::uint64_t kWriters = 4;
 inline constexpr std::uint64_t kReplacedAfter = 5, kErasedAfter = 60;
-inline constexpr std::uint64_t kMostRows = 16;  // that a batch inserts
+inline constexpr std::uint64_t kMaxRows = 16;  // that a batch inserts
 inline constexpr std::int64_t kIdsOfWriter = std::int64_t{1} << 40;
 inline constexpr std::int64_t kFirstAssigned = kIdsOfWriter * kWriters + 1;  // a row in front sees to it
 
@@ -39,12 +39,11 @@ struct Row {
 using Rows = std::map<std::int64_t, Row>;
 
 inline std::uint64_t rows_of_batch(std::uint64_t batch) {
-  return 1 + batch * 2654435761u % kMostRows;
+  return 1 + batch * 2654435761u % kMaxRows;
 }
 
 inline std::int64_t id_of(std::uint64_t writer, std::uint64_t batch, std::uint64_t row) {
-  return static_cast<std::int64_t>(writer) * kIdsOfWriter +
-         static_cast<std::int64_t>(batch * kMostRows + row);
+  return static_cast<std::int64_t>(writer) * kIdsOfWriter + static_cast<std::int64_t>(batch * kMaxRows + row);
 }
 
 inline Row written_by(std::uint64_t batch, std::int64_t id) {

@@ -104,7 +104,7 @@ struct Found {
 
 Found rows_in(const Index& index) {
   Found found;
-  const SearchResult all = index.search({.weights = {1, 1}, .k = index.info().num_tuples + 1});
+  const SearchResult all = index.search({.weights = {1, 1}, .k = index.info().num_rows + 1});
   for (std::size_t rank = 0; rank < all.hits.size(); ++rank) {
     const std::int64_t id = all.hits[rank].id;
     const std::string label(all.label(rank));
@@ -145,7 +145,7 @@ TEST(Kill, LosesNothingThatWasAcknowledgedAndLeavesNoHalves) {
   const std::filesystem::path path = folder.path() / "index";
   Step first;
   first.add(kFirstAssigned - 1, {{0, 0}, "so that ids are assigned from here on"});
-  Index::build(first.view(), {.block_rows = 16, .value_type = ValueType::float32}).save(path);
+  Index::build(first.view(), {.leaf_rows = 16, .value_type = ValueType::float32}).save(path);
   std::mt19937_64 random(1);
   NumBatches written = {};
   std::uint64_t num_acknowledged = 0, num_unacknowledged = 0, num_replayed = 0, num_torn = 0;

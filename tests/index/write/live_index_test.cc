@@ -60,7 +60,7 @@ RowsTable table_of(const LiveRows& rows) {
 
 // Asks both a few questions. Empty if all answers are the same.
 std::string difference(const Index& index, const LiveRows& rows, std::mt19937_64& random) {
-  if (index.info().num_tuples != rows.size()) return "the number of rows";
+  if (index.info().num_rows != rows.size()) return "the number of rows";
   const RowsTable table = table_of(rows);
   const Oracle oracle(table.view(), false);
   for (const Engine engine : kEngines) {
@@ -110,7 +110,7 @@ class Model {
   // one that takes half of them away: comparing everything again and again costs a time that grows with the
   // rows.
   void step(Index& index) {
-    if (rows.size() > kMostRows) return erase_half(index);
+    if (rows.size() > kMaxRows) return erase_half(index);
     Expected expected{rows, next_id_, {}, false};
     std::uint64_t operations = 0;
     std::vector<RowsTable> tables(1 + random_() % 4);
@@ -149,7 +149,7 @@ class Model {
   std::mt19937_64& random() { return random_; }
 
  private:
-  static constexpr std::size_t kMostRows = 3000;
+  static constexpr std::size_t kMaxRows = 3000;
   enum class Kind { insert_fresh, insert, insert_unnamed, upsert, upsert_unnamed, erase };
 
   void draw(Kind kind, Expected& expected, RowsTable& table, std::vector<std::int64_t>& erased) {
@@ -201,7 +201,7 @@ class Model {
 
 Index build_empty() {
   const RowsTable table;
-  return Index::build(table.view(), {.block_rows = 16, .value_type = ValueType::float32});
+  return Index::build(table.view(), {.leaf_rows = 16, .value_type = ValueType::float32});
 }
 
 // CULMEN_TEST_CASES=1000000 for the long run: at least so many operations, and after each batch of them the
@@ -255,7 +255,7 @@ TEST(LiveIndex, VerifiesBoundsOfRowsThatCameAlone) {
   for (int r = 0; r < 40; ++r) rows.add(r, {static_cast<double>(r), 0, 0});
   Index index = Index::build(rows.view(), {.partitioning = Partitioning::random,
                                            .num_partitions = 2,
-                                           .block_rows = 32,
+                                           .leaf_rows = 32,
                                            .value_type = ValueType::float32});
   RowsTable tiny;
   for (int r = 0; r < 8; ++r) tiny.add(100 + r, {0x1p-47, 0, 0});
@@ -308,7 +308,7 @@ TEST(LiveIndex, BatchesOfManyThreadsAreAllThere) {
     EXPECT_EQ(index.version(), 1u + kThreads * kBatchesEach);
   }
   const Index index = Index::open(path);
-  EXPECT_EQ(index.info().num_tuples, 5u * kThreads * kBatchesEach);
+  EXPECT_EQ(index.info().num_rows, 5u * kThreads * kBatchesEach);
   EXPECT_TRUE(index.verify().empty());
 }
 
@@ -328,7 +328,7 @@ TEST(LiveIndex, ReplaysALongLog) {
   index.close();
   const Index again = Index::open(path);
   EXPECT_EQ(again.recovery().num_batches, static_cast<std::uint64_t>(kLogged));
-  EXPECT_EQ(again.info().num_tuples, static_cast<std::uint64_t>(kRows));
+  EXPECT_EQ(again.info().num_rows, static_cast<std::uint64_t>(kRows));
   EXPECT_EQ(again.verify(), std::vector<std::string>());
   EXPECT_EQ(again.search({.weights = {0, 1, 0}, .k = 1}).hits.front().score, kLogged - 1)
       << "the last batch's";
@@ -346,7 +346,7 @@ TEST(LiveIndex, AssignsIdsThatNobodyHad) {
     EXPECT_EQ(index.insert(rows.view(false)).first_id, 3);
     const std::vector<std::int64_t> all = {0, 1, 2, 3, 4, 5, 6, 7};
     EXPECT_EQ(index.erase(all), 6u);
-    EXPECT_EQ(index.info().num_tuples, 0u);
+    EXPECT_EQ(index.info().num_rows, 0u);
   }
   Index index = Index::open(path, {.writable = true});
   EXPECT_EQ(index.insert(rows.view(false)).first_id, 6);
@@ -380,7 +380,7 @@ TEST(LiveIndex, GivesRowsTheirNumbersBeforeOthersWereDropped) {
   EXPECT_EQ(std::pair(second.first_id, second.erased), std::pair(std::int64_t{10}, std::uint64_t{0}));
   index = Index::open(folder.path() / "index");
   for (const std::int64_t id : {1, 4, 11, 14}) EXPECT_TRUE(index.contains(id)) << id;
-  EXPECT_EQ(index.info().num_tuples, 4u);
+  EXPECT_EQ(index.info().num_rows, 4u);
   EXPECT_EQ(index.get(14)->values[0], 0.5);
 }
 
@@ -465,7 +465,7 @@ TEST(LiveIndex, WritesSubnormalNumbersAsTheyAreWhateverTheModeOfTheHost) {
     index.close();
   }
   const Index index = Index::open(folder.path() / "index");
-  EXPECT_EQ(index.info().num_tuples, 9u);
+  EXPECT_EQ(index.info().num_rows, 9u);
   EXPECT_EQ(index.info().attributes[0].maximum, 9 * 1e-310);
   EXPECT_EQ(index.verify(), std::vector<std::string>());
 }
@@ -500,7 +500,7 @@ TEST(LiveIndex, SaysAtTheLatestWhenItIsClosedThatChangesWereLost) {
         told = true;
       }
       const LiveIndex again(files, "index", {});
-      EXPECT_TRUE(told || again.published()->get()->num_tuples == 110) << "call " << call;
+      EXPECT_TRUE(told || again.published()->get()->num_rows == 110) << "call " << call;
       num_failed += failed ? 1 : 0;
     }
     EXPECT_GT(num_failed, 1);
@@ -532,7 +532,7 @@ TEST(LiveIndex, AdvisesACompactionWhenItHasMoreBlocksThanABuild) {
     for (double& value : values) value = static_cast<double>(random() % 1000) / 1024;
     table.add(id, values);
   }
-  Index index = Index::build(table.view(), {.num_partitions = 1, .block_rows = 16});
+  Index index = Index::build(table.view(), {.num_partitions = 1, .leaf_rows = 16});
   EXPECT_FALSE(index.info().compact_advised);
   std::map<std::uint64_t, std::vector<std::int64_t>> ids_of_leaf;
   for (const Hit& hit : index.search({.weights = std::vector<double>(kAttributes, 1.0), .k = 3000}).hits)
@@ -574,7 +574,7 @@ TEST(LiveIndex, RefusesWhatCannotBeAndStaysAsItWas) {
   EXPECT_EQ(index.version(), version);
   EXPECT_EQ(index.insert(inexact.view(), {.round_to_float32 = true}).inserted, 1u);
   EXPECT_EQ(index.info().rounded_values, 1u);
-  EXPECT_EQ(fixed.info().num_tuples, 1u);
+  EXPECT_EQ(fixed.info().num_rows, 1u);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The worked insertion and deletion of the paper (GTA 2019, figures 5 and 6).
 //
-// There a block has 2 to 3 tuples; here it has 16 rows at most, so every tuple of the figures stands in
-// several rows: 3 to 8, such that blocks split and merge at the same steps. There the block that is too full, or nearly
+// There a leaf has 2 to 3 rows; here it has 16 rows at most, so every row of the figures stands in
+// several rows: 3 to 8, such that leaves split and merge at the same steps. There the leaf that is too full, or nearly
 // empty, is cut by itself or with one other; here all its neighbours take part. Two rows at (12, 12, 12) and one at
 // (0, 0, 0), first and last in the table, make all attributes of like scale: the order is then that of the largest
 // attribute.
@@ -16,11 +16,11 @@
 namespace culmen::test {
 namespace {
 
-using Rows = std::map<std::int64_t, Tuple>;
+using Rows = std::map<std::int64_t, Row>;
 
 class PaperTest : public testing::Test {
  protected:
-  // Ids of a tuple's rows: 100 * number and up. Those of t08 are the smallest, so that in ties it comes
+  // Ids of a row's rows: 100 * number and up. Those of t08 are the smallest, so that in ties it comes
   // first.
   static std::int64_t id_of(int number, int copy) { return 100 * (number == 8 ? 0 : number) + copy; }
   template <typename F>
@@ -33,7 +33,7 @@ class PaperTest : public testing::Test {
     put(2, 7, {8, 12, 9});
     put(3, 7, {10, 8, 6});
     put(1, 6, {7, 1, 5});
-    put(6, 10, {5, 6, 3});  // six of them fill the block in the load, and go
+    put(6, 10, {5, 6, 3});  // six of them fill the leaf in the load, and go
     put(5, 8, {4, 3, 5});
     put(4, 7, {0, 1, 1});
     put(10, 1, {0, 0, 0});
@@ -42,12 +42,12 @@ class PaperTest : public testing::Test {
     for (int copy = 4; copy < 10; ++copy) batch.erase(id_of(6, copy));
     apply(batch);
   }
-  void put(int number, int count, const Tuple& tuple) {
-    for_copies(number, count, [&](std::int64_t id) { rows_[id] = tuple; });
+  void put(int number, int count, const Row& row) {
+    for_copies(number, count, [&](std::int64_t id) { rows_[id] = row; });
   }
-  void insert(int number, int count, const Tuple& tuple) {
+  void insert(int number, int count, const Row& row) {
     ChangeMaker batch(rows_);
-    for_copies(number, count, [&](std::int64_t id) { batch.upsert(id, tuple); });
+    for_copies(number, count, [&](std::int64_t id) { batch.upsert(id, row); });
     apply(batch);
   }
   void erase(int number, int count) {
@@ -61,8 +61,7 @@ class PaperTest : public testing::Test {
     batch.apply_to(rows_);
     now_ = writer_->finish_version(writer_->current().version);
     EXPECT_EQ(fault_in(*now_, rows_), "");
-    for (const Tuple& weights :
-         {Tuple{0, 0, 1}, Tuple{1, 1, 1}, Tuple{1, 0, 0}, Tuple{0, 1, 2}, Tuple{1, 0, -1}})
+    for (const Row& weights : {Row{0, 0, 1}, Row{1, 1, 1}, Row{1, 0, 0}, Row{0, 1, 2}, Row{1, 0, -1}})
       for (std::size_t k = 1; k <= rows_.size(); ++k) {
         SearchStats stats;
         const std::vector<Hit> found =
@@ -70,10 +69,10 @@ class PaperTest : public testing::Test {
         EXPECT_EQ(difference(found, best_of(weights, k)), "") << "k " << k;
       }
   }
-  std::vector<Answer> best_of(const Tuple& weights, std::size_t k) const {
+  std::vector<Answer> best_of(const Row& weights, std::size_t k) const {
     std::vector<Answer> answers;
-    for (const auto& [id, tuple] : rows_)
-      answers.push_back({id, weights[0] * tuple[0] + weights[1] * tuple[1] + weights[2] * tuple[2]});
+    for (const auto& [id, row] : rows_)
+      answers.push_back({id, weights[0] * row[0] + weights[1] * row[1] + weights[2] * row[2]});
     std::sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
       return a.score != b.score ? a.score > b.score : a.id < b.id;
     });
@@ -81,19 +80,19 @@ class PaperTest : public testing::Test {
     return answers;
   }
 
-  // How often each tuple stands in a block.
-  std::map<Tuple, int> block(std::size_t position) const {
+  // How often each row stands in a leaf.
+  std::map<Row, int> leaf(std::size_t position) const {
     const std::uint32_t leaf = now_->order().leaves.at(position);
-    std::map<Tuple, int> tuples;
-    for (std::uint32_t r = 0; r < now_->leaf(leaf).num_rows; ++r) ++tuples[rows_.at(now_->leaf_ids(leaf)[r])];
-    return tuples;
+    std::map<Row, int> rows;
+    for (std::uint32_t r = 0; r < now_->leaf(leaf).num_rows; ++r) ++rows[rows_.at(now_->leaf_ids(leaf)[r])];
+    return rows;
   }
-  Tuple threshold(std::size_t position) const {
-    const float* corner = now_->thresholds().maximum<float>(position);
-    return {corner[0], corner[1], corner[2]};
+  Row threshold(std::size_t position) const {
+    const float* maxima = now_->thresholds().maximum<float>(position);
+    return {maxima[0], maxima[1], maxima[2]};
   }
 
-  const Tuple t01{7, 1, 5}, t03{10, 8, 6}, t05{4, 3, 5}, t06{5, 6, 3}, t07{6, 5, 5}, t08{5, 4, 6};
+  const Row t01{7, 1, 5}, t03{10, 8, 6}, t05{4, 3, 5}, t06{5, 6, 3}, t07{6, 5, 5}, t08{5, 4, 6};
   Rows rows_;
   std::unique_ptr<TreeWriter> writer_;
   std::shared_ptr<const Snapshot> now_;
@@ -101,30 +100,30 @@ class PaperTest : public testing::Test {
 
 TEST_F(PaperTest, BlocksAreThoseBeforeTheInsertion) {
   EXPECT_EQ(now_->num_leaves, 3u);
-  EXPECT_EQ(block(1), (std::map<Tuple, int>{{t01, 6}, {t06, 4}}));
-  EXPECT_EQ(threshold(0), (Tuple{7, 6, 5}));
-  EXPECT_EQ(threshold(1), (Tuple{4, 3, 5}));
+  EXPECT_EQ(leaf(1), (std::map<Row, int>{{t01, 6}, {t06, 4}}));
+  EXPECT_EQ(threshold(0), (Row{7, 6, 5}));
+  EXPECT_EQ(threshold(1), (Row{4, 3, 5}));
 }
 
 TEST_F(PaperTest, InsertionSplitsTheBlockAndRaisesEarlierThresholds) {
   insert(7, 3, t07);
   EXPECT_EQ(now_->num_leaves, 3u);
-  EXPECT_EQ(block(1), (std::map<Tuple, int>{{t01, 6}, {t07, 3}, {t06, 4}}));
-  EXPECT_EQ(threshold(0), (Tuple{7, 6, 5}));
+  EXPECT_EQ(leaf(1), (std::map<Row, int>{{t01, 6}, {t07, 3}, {t06, 4}}));
+  EXPECT_EQ(threshold(0), (Row{7, 6, 5}));
   insert(8, 5, t08);
   EXPECT_EQ(now_->num_leaves, 4u);
-  EXPECT_EQ(block(1), (std::map<Tuple, int>{{t03, 4}, {t01, 6}, {t07, 3}}));
-  EXPECT_EQ(block(2), (std::map<Tuple, int>{{t08, 5}, {t06, 4}, {t05, 3}}));
-  EXPECT_EQ(threshold(0), (Tuple{10, 8, 6}));
-  EXPECT_EQ(threshold(1), (Tuple{5, 6, 6}));
-  EXPECT_EQ(threshold(2), (Tuple{4, 3, 5}));
+  EXPECT_EQ(leaf(1), (std::map<Row, int>{{t03, 4}, {t01, 6}, {t07, 3}}));
+  EXPECT_EQ(leaf(2), (std::map<Row, int>{{t08, 5}, {t06, 4}, {t05, 3}}));
+  EXPECT_EQ(threshold(0), (Row{10, 8, 6}));
+  EXPECT_EQ(threshold(1), (Row{5, 6, 6}));
+  EXPECT_EQ(threshold(2), (Row{4, 3, 5}));
 }
 
 TEST_F(PaperTest, InsertionRaisesTheThresholdsOfEarlierBlocks) {
   erase(1, 3);
   insert(8, 5, t08);
   EXPECT_EQ(now_->num_leaves, 3u);
-  EXPECT_EQ(threshold(0), (Tuple{7, 6, 6}));  // the paper leaves 5 there, which t08 exceeds
+  EXPECT_EQ(threshold(0), (Row{7, 6, 6}));  // the paper leaves 5 there, which t08 exceeds
 }
 
 TEST_F(PaperTest, DeletionMergesTheBlockThatIsLeft) {
@@ -135,9 +134,9 @@ TEST_F(PaperTest, DeletionMergesTheBlockThatIsLeft) {
   for_copies(6, 4, [&](std::int64_t id) { batch.erase(id); });
   apply(batch);
   EXPECT_EQ(now_->num_leaves, 3u);
-  EXPECT_EQ(block(1), (std::map<Tuple, int>{{t03, 3}, {t07, 3}, {t08, 5}, {t05, 3}}));
-  EXPECT_EQ(threshold(1), (Tuple{4, 3, 5}));  // of the last of the blocks that were merged
-  const Tuple first = threshold(0);
+  EXPECT_EQ(leaf(1), (std::map<Row, int>{{t03, 3}, {t07, 3}, {t08, 5}, {t05, 3}}));
+  EXPECT_EQ(threshold(1), (Row{4, 3, 5}));  // of the last of the leaves that were merged
+  const Row first = threshold(0);
   EXPECT_TRUE(first[0] >= 10 && first[1] >= 8 && first[2] >= 6);
 }
 

@@ -281,7 +281,7 @@ TEST(Slots, OfTheVersionInTheMakingComeBackAtOnce) {
 TEST(Slots, WaitForVersionsBeforeTheWritersOwn) {
   const Over older = std::make_shared<std::atomic<bool>>(false),
              base = std::make_shared<std::atomic<bool>>(true);
-  const std::vector<Blocks::OlderVersion> versions{{1, older}};
+  const std::vector<SlotArena::OlderVersion> versions{{1, older}};
   Slots slots(
       2, 2, [](std::size_t) {}, versions);
   slots.retire(0, 0);
@@ -403,18 +403,18 @@ TEST(OrderOf, IsTheKeysOwnOrder) {
     const int d = random.between(1, 12);
     const Table table = random_table(random, value_class, 300, d);
     const auto snapshot = bulk_load(table.view(), {});
-    TupleChunk tuples(600, static_cast<std::size_t>(d));  // rows of the table, and some far outside of it
+    RowChunk rows(600, static_cast<std::size_t>(d));  // rows of the table, and some far outside of it
     for (std::size_t r = 0; r < 600; ++r)
-      for (std::size_t i = 0; i < tuples.num_attributes(); ++i) {
+      for (std::size_t i = 0; i < rows.num_attributes(); ++i) {
         const double value = value_at(table.columns[i], r % 300);
         const double factor = r < 300 ? 1 : random.pick({-1.0, 0.0, 1e-320, 1e-3, 3.0, 1e5});
         const double sum = value * factor + (r < 300 ? 0 : random.pick({0.0, 1e-310, 1.0, -1e300}));
-        tuples(r, i) = std::isfinite(sum) ? sum + 0.0 : 0.0;
+        rows(r, i) = std::isfinite(sum) ? sum + 0.0 : 0.0;
       }
     std::vector<OrderKey> keys(600);
-    snapshot->partitioner->keys(tuples, 0, 600, keys);
+    snapshot->partitioner->keys(rows, 0, 600, keys);
     for (std::size_t r = 0; r < 600; ++r)
-      ASSERT_EQ(snapshot->partitioner->order_of([&](std::size_t i) { return tuples(r, i); }) & kOrderMask,
+      ASSERT_EQ(snapshot->partitioner->order_of([&](std::size_t i) { return rows(r, i); }) & kOrderMask,
                 keys[r] & kOrderMask)
           << value_class_name(value_class) << ", row " << r;
   }
@@ -424,7 +424,7 @@ TEST(PageExtremes, AreTheSmallestAndTheLargest) {
   for (const ValueClass value_class : all_value_classes()) {
     Random random(static_cast<std::uint64_t>(value_class) + 100);
     const Table table = random_table(random, value_class, 1200, random.between(1, 10));
-    const auto snapshot = bulk_load(table.view(), {.block_rows = 16});
+    const auto snapshot = bulk_load(table.view(), {.leaf_rows = 16});
     WorkingTree tree(*snapshot);  // which tells pages their parents
     tree.extremes.update(*snapshot, tree.pages);
     for (std::size_t i = 0; i < snapshot->attributes.size(); ++i) {
@@ -436,7 +436,7 @@ TEST(PageExtremes, AreTheSmallestAndTheLargest) {
 
 // Many pages, of which the one with the extremes goes, time and again; and the pages that splits add.
 TEST(PageExtremes, FollowTheirPages) {
-  std::map<std::int64_t, Tuple> rows;
+  std::map<std::int64_t, Row> rows;
   for (std::int64_t id = 0; id < 40'000; ++id)
     rows[id] = {static_cast<double>(id), -static_cast<double>(id % 977)};
   TreeWriter writer(load_tree(rows, {.num_attributes = 2}));

@@ -23,7 +23,7 @@ Index build_from(double first, std::size_t count = 50, const std::string& name =
   }
   TableView table{count, {{name}, {"b"}}, {}, {}, {}};
   table.columns = {a, b};
-  return Index::build(table, {.block_rows = 16});
+  return Index::build(table, {.leaf_rows = 16});
 }
 
 void insert_one(Index& index, double value) {

@@ -1,5 +1,5 @@
 // A thread that waits for a parallel loop takes up other tasks. None of them may come to wait for a lock that
-// this thread holds (base/exclusively.h): then it would wait for itself. Here a host program with many more
+// this thread holds (base/lock_isolated.h): then it would wait for itself. Here a host program with many more
 // threads than cores runs queries and changes as tasks of its own; a deadlock ends by an alarm.
 #include <gtest/gtest.h>
 #include <tbb/blocked_range.h>
@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/exclusively.h"
+#include "base/lock_isolated.h"
 #include "culmen/index.h"
 #include "index/build/bulk_load.h"
 #include "index/storage/store.h"
@@ -80,7 +80,7 @@ TEST_F(Stealing, NoTaskIsTakenUpByTheOwnerOfALock) {
         ++num_taken_up;
         return;
       }
-      exclusively(mutex, [&] {
+      lock_isolated(mutex, [&] {
         is_owner = true;
         tbb::parallel_for(0, 64, [](int) { std::this_thread::sleep_for(std::chrono::microseconds(300)); });
         is_owner = false;

@@ -5,9 +5,9 @@
 #include <random>
 #include <span>
 
-#include "index/block_bounds.h"
 #include "index/build/load_steps.h"
-#include "index/node_corners.h"
+#include "index/leaf_bounds.h"
+#include "index/node_zone_map.h"
 #include "index/storage/store.h"
 #include "index/tree_height.h"
 #include "tests/cases.h"
@@ -21,7 +21,7 @@
 namespace culmen::test {
 namespace {
 
-using Rows = std::map<std::int64_t, Tuple>;
+using Rows = std::map<std::int64_t, Row>;
 
 Change change_of(const ChangeMaker& batch, const TreeShape& shape) {
   return batch.make(shape.num_attributes, shape.labels);
@@ -65,9 +65,8 @@ Rows random_rows(std::int64_t count, int num_attributes, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   Rows rows;
   for (std::int64_t id = 0; id < count; ++id) {
-    Tuple& tuple = rows[id];
-    for (int i = 0; i < num_attributes; ++i)
-      tuple.push_back(static_cast<double>(random() % 100'000) / 0x1p17);
+    Row& row = rows[id];
+    for (int i = 0; i < num_attributes; ++i) row.push_back(static_cast<double>(random() % 100'000) / 0x1p17);
   }
   return rows;
 }
@@ -95,7 +94,7 @@ class WideTree {
       for (std::size_t i = 0; i < 2; ++i) columns[i].push_back(value(id, i));
     TableView table{alive_.size(), {{"a", Preference::high}, {"b", Preference::high}}, {}, {}, {}};
     for (const std::vector<float>& column : columns) table.columns.emplace_back(column);
-    now_ = bulk_load(table, {.num_partitions = 3, .block_rows = 16});
+    now_ = bulk_load(table, {.num_partitions = 3, .leaf_rows = 16});
     writer_ = std::make_unique<TreeWriter>(now_);
   }
   const Snapshot& now() const { return *now_; }
@@ -135,7 +134,7 @@ class WideTree {
   std::string fault() const {
     const std::vector<std::string> faults = verify_snapshot(*now_, true);
     if (!faults.empty()) return faults.front();
-    if (now_->num_tuples != num_rows()) return "the number of tuples";
+    if (now_->num_rows != num_rows()) return "the number of rows";
     for (const std::uint32_t leaf : now_->order().leaves)
       for (std::uint32_t r = 0; r < now_->leaf(leaf).num_rows; ++r) {
         const std::int64_t id = now_->leaf_ids(leaf)[r];
@@ -170,7 +169,7 @@ TEST(TreeWriter, KeepsADeepTreeWhileKeyRangesComeAndGo) {
   const std::int64_t num_rows = kSanitized ? 40'000 : 560'000;
   WideTree tree(num_rows);
   const int height = tree.now().height;
-  const Blocks* const blocks = tree.now().blocks.get();
+  const SlotArena* const arena = tree.now().arena.get();
   ASSERT_EQ(height, kSanitized ? 3 : 4);
   const auto leaves = static_cast<std::size_t>(tree.now().num_leaves);
   const std::vector<std::int64_t> middle = tree.ids_of_leaves(leaves / 3, leaves / 3);
@@ -195,7 +194,7 @@ TEST(TreeWriter, KeepsADeepTreeWhileKeyRangesComeAndGo) {
     EXPECT_EQ(tree.fault(), "");
   };
   shrink_to(static_cast<std::size_t>(num_rows) * 52 / 100, 100);
-  EXPECT_EQ(tree.now().blocks.get(), blocks) << "the index was rebuilt, so nothing was tested";
+  EXPECT_EQ(tree.now().arena.get(), arena) << "the index was rebuilt, so nothing was tested";
   shrink_to(100, 3);  // rebuilt with each half
   EXPECT_LT(tree.now().height, height);
   tree.insert(std::vector<std::int64_t>(middle.begin(), middle.begin() + 90));
@@ -233,12 +232,12 @@ TEST(TreeWriter, MergesAndBorrowsAmongNodesOfAllSizes) {
 // All leaves are full after the load: each row that comes may split one.
 TEST(TreeWriter, TakesALargeBatchWithoutALoad) {
   Tree tree(random_rows(30'000, 2, 21), {.num_attributes = 2, .num_partitions = 40});
-  const Blocks* const blocks = tree.now().blocks.get();
+  const SlotArena* const arena = tree.now().arena.get();
   ChangeMaker batch = tree.batch();
-  for (const auto& [id, tuple] : random_rows(12'000, 2, 22)) batch.upsert(100'000 + id, tuple);
+  for (const auto& [id, row] : random_rows(12'000, 2, 22)) batch.upsert(100'000 + id, row);
   tree.apply_and_finish(batch);
   EXPECT_EQ(tree.fault(), "");
-  EXPECT_EQ(tree.now().blocks.get(), blocks);
+  EXPECT_EQ(tree.now().arena.get(), arena);
 }
 
 TEST(TreeWriter, EmptiesAPartitionAndFillsItAgain) {
@@ -260,7 +259,7 @@ TEST(TreeWriter, EmptiesAPartitionAndFillsItAgain) {
     ASSERT_EQ(tree.fault(), "");
     EXPECT_EQ(tree.now().order().partitions[p].num_leaves, 0u);
     ChangeMaker back = tree.batch();
-    for (const auto& [id, tuple] : gone) back.upsert(id, tuple);
+    for (const auto& [id, row] : gone) back.upsert(id, row);
     tree.apply_and_finish(back);
     ASSERT_EQ(tree.fault(), "");
     EXPECT_GT(tree.now().order().partitions[p].num_leaves, 0u);
@@ -292,7 +291,7 @@ TEST(TreeWriter, LosesAllItsRowsAndTakesNewOnes) {
   EXPECT_EQ(apply(out, 900, 0), 5u);
   EXPECT_TRUE(rows.empty());
   ChangeMaker back(rows);
-  for (const auto& [id, tuple] : all) back.upsert(id, tuple);
+  for (const auto& [id, row] : all) back.upsert(id, row);
   EXPECT_EQ(apply(back, 1000, 2), 7u);
 }
 
@@ -347,7 +346,7 @@ TEST(TreeWriter, TakesIdsAtTheEndsOfTheirRange) {
   }
 }
 
-// Bounds of exact sums have no slack. Far from the built range it is more than one step of a bound: sums of
+// Bounds of exact sums have no error bound. Far from the built range it is more than one step of a bound: sums of
 // 2^45 and -2^45 cancel, and rounding them would not.
 TEST(TreeWriter, LoosensBoundsOnceSumsMayRound) {
   Rows rows;
@@ -379,7 +378,7 @@ TEST(TreeWriter, LoosensBoundsOnceSumsMayRound) {
 // A row that lies far out in one attribute is inserted and erased again.
 TEST(TreeWriter, KeepsBoundsOfALeafTightWhenAnExtremeIsErased) {
   Tree tree(random_rows(3000, 2, 20), {.num_attributes = 2, .num_partitions = 1});
-  for (const Tuple& far : {Tuple{0.5, 1.75}, Tuple{-0.5, 0.5}, Tuple{1e9, 1e9}}) {
+  for (const Row& far : {Row{0.5, 1.75}, Row{-0.5, 0.5}, Row{1e9, 1e9}}) {
     for (const bool is_there : {true, false}) {
       ChangeMaker batch = tree.batch();
       is_there ? batch.upsert(9999, far) : batch.erase(9999);
@@ -387,7 +386,7 @@ TEST(TreeWriter, KeepsBoundsOfALeafTightWhenAnExtremeIsErased) {
     }
     ASSERT_EQ(tree.fault(), "");
     const Snapshot& s = tree.now();
-    BlockBounds bounds(s.layout, s.units, s.exact_sums, s.block_rows);
+    LeafBounds bounds(s.layout, s.units, s.exact_sums, s.leaf_rows);
     BoundRows wanted(static_cast<std::size_t>(s.layout.num_rows()));
     for (const std::uint32_t n : s.order().nodes) {
       if (s.node(n).header().level > 1) continue;
@@ -405,8 +404,8 @@ TEST(TreeWriter, KeepsBoundsOfALeafTightWhenAnExtremeIsErased) {
 void make_tall(Snapshot& s, int height) {
   while (s.height < height) {
     const auto slot = static_cast<std::uint32_t>(s.num_nodes);
-    s.blocks->grow_nodes(slot + 1);
-    const MutableNode above = s.blocks->mutable_node(slot);
+    s.arena->grow_nodes(slot + 1);
+    const MutableNode above = s.arena->mutable_node(slot);
     const NodeRef below = s.node(s.root);
     above.header().num_children = 1;
     above.header().level = static_cast<std::uint32_t>(++s.height);
@@ -420,7 +419,7 @@ void make_tall(Snapshot& s, int height) {
     s.root = slot;
     s.node_slots = ++s.num_nodes;
   }
-  write_node_corners(s);
+  write_node_zone_maps(s);
 }
 
 TEST(TreeWriter, RebuildsATreeThatIsAsTallAsMayBe) {
@@ -446,11 +445,11 @@ TEST(TreeWriter, LoadsAnewWhenSlotsRunOut) {
     rows[0][2] = smallest;
     Tree tree(rows, {});
     ASSERT_EQ(tree.now().exact_sums, smallest == 0x1p-17);
-    const Blocks* const first_blocks = tree.now().blocks.get();
+    const SlotArena* const first_blocks = tree.now().arena.get();
     std::vector<std::pair<std::shared_ptr<const Snapshot>, Rows>> some;
     std::vector<std::shared_ptr<const Snapshot>> all;
     int batches = 0;
-    for (; tree.now().blocks.get() == first_blocks && batches < 5000; ++batches) {
+    for (; tree.now().arena.get() == first_blocks && batches < 5000; ++batches) {
       ChangeMaker batch = tree.batch();
       for (int step = 0; step < 100; ++step) {
         const auto id = static_cast<std::int64_t>(1 + random() % 7999);
@@ -461,7 +460,7 @@ TEST(TreeWriter, LoadsAnewWhenSlotsRunOut) {
       all.push_back(tree.shared());
       if (batches % 64 == 0) some.push_back({tree.shared(), tree.rows()});
     }
-    EXPECT_NE(tree.now().blocks.get(), first_blocks) << "no slot ran out in " << batches << " batches";
+    EXPECT_NE(tree.now().arena.get(), first_blocks) << "no slot ran out in " << batches << " batches";
     EXPECT_EQ(tree.fault(), "");
     for (const auto& [version, old_rows] : some) ASSERT_EQ(fault_in(*version, old_rows), "");
   }
@@ -471,7 +470,7 @@ TEST(TreeWriter, LoadsAnewWhenSlotsRunOut) {
 TEST(TreeWriter, NeedsNoMoreSlotsWhenNobodyHoldsOldVersions) {
   std::mt19937_64 random(15);
   Tree tree(random_rows(5000, 3, 16), {});
-  const Blocks* const blocks = tree.now().blocks.get();
+  const SlotArena* const arena = tree.now().arena.get();
   std::size_t slots = 0;
   for (int b = 0; b < 150; ++b) {  // not as many rows as there are: the index would be rebuilt
     ChangeMaker batch = tree.batch();
@@ -481,7 +480,7 @@ TEST(TreeWriter, NeedsNoMoreSlotsWhenNobodyHoldsOldVersions) {
     tree.apply_and_finish(batch);
     if (b == 75) slots = tree.now().leaf_slots;
   }
-  EXPECT_EQ(tree.now().blocks.get(), blocks);
+  EXPECT_EQ(tree.now().arena.get(), arena);
   EXPECT_LT(tree.now().leaf_slots, slots + slots / 4);
   EXPECT_EQ(tree.fault(), "");
 }
@@ -513,10 +512,10 @@ TEST(TreeWriter, MindsNoFloatingPointRulesOfTheHost) {
   for (const unsigned rules : {0x2000u, 0x4000u, 0x6000u, 0x8040u}) {  // rounding; flush to zero
     ChangeMaker batch(rows);
     for (int step = 0; step < 200; ++step) {
-      Tuple tuple;
+      Row row;
       for (int i = 0; i < 5; ++i)
-        tuple.push_back(random() % 9 == 0 ? 0x1p-140 : static_cast<float>(random()) * 0x1p-64F);
-      batch.upsert(static_cast<std::int64_t>(random() % 4000), tuple);
+        row.push_back(random() % 9 == 0 ? 0x1p-140 : static_cast<float>(random()) * 0x1p-64F);
+      batch.upsert(static_cast<std::int64_t>(random() % 4000), row);
     }
     const Change change = change_of(batch, shape);
     batch.apply_to(rows);

@@ -20,23 +20,23 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 Bytes leaf_bytes(const Snapshot& s, std::uint32_t slot) {
-  const Blocks& blocks = *s.blocks;
-  const BlockShape& shape = blocks.shape();
+  const SlotArena& arena = *s.arena;
+  const LeafShape& shape = arena.shape();
   Bytes bytes;
   const auto append = [&bytes](const void* from, std::size_t size) {
     const auto* first = static_cast<const std::byte*>(from);
     bytes.insert(bytes.end(), first, first + size);
   };
   append(&s.leaf(slot), sizeof(LeafHeader));
-  append(blocks.values(slot), shape.leaf_bytes());
-  append(blocks.ids(slot), shape.block_rows * sizeof(std::int64_t));
-  append(blocks.corners(slot), kNumCorners * shape.corner_bytes());
+  append(arena.values(slot), shape.leaf_bytes());
+  append(arena.ids(slot), shape.leaf_rows * sizeof(std::int64_t));
+  append(arena.zone_map(slot), kZoneVectors * shape.zone_vector_bytes());
   return bytes;
 }
 
 Bytes node_bytes(const Snapshot& s, std::uint32_t slot) {
   const std::byte* first = s.node(slot).bytes;
-  return {first, first + s.blocks->node_bytes()};
+  return {first, first + s.arena->node_bytes()};
 }
 
 // The slots of level 1 stand first in the order.
@@ -50,7 +50,7 @@ std::vector<std::uint32_t> level_1_of(const Snapshot& s) {
 class Follower {
  public:
   void follow(const std::shared_ptr<const Snapshot>& version) {
-    const bool is_same = blocks_.lock() == version->blocks;
+    const bool is_same = arena_.lock() == version->arena;
     if (!is_same) leaves_.clear(), nodes_.clear();
     const TreeChanges changes =
         changes_since(*version, is_same ? std::optional(number_) : std::optional<std::uint64_t>());
@@ -60,7 +60,7 @@ class Follower {
     level_1_.clear();
     for (const TreeChanges::Node& node : changes.level_1) level_1_.push_back(node.slot);
     number_ = version->version;
-    blocks_ = version->blocks;
+    arena_ = version->arena;
   }
 
   std::size_t num_copied() const { return num_copied_; }
@@ -79,7 +79,7 @@ class Follower {
  private:
   std::map<std::uint32_t, Bytes> leaves_, nodes_;
   std::vector<std::uint32_t> level_1_;
-  std::weak_ptr<const Blocks> blocks_;
+  std::weak_ptr<const SlotArena> arena_;
   std::uint64_t number_ = 0;
   std::size_t num_copied_ = 0;
 };

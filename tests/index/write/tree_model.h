@@ -18,11 +18,11 @@
 
 namespace culmen::test {
 
-using Tuple = std::vector<double>;
+using Row = std::vector<double>;
 
 struct TreeShape {
   int num_attributes = 3;
-  int block_rows = 16;
+  int leaf_rows = 16;
   Partitioning partitioning = Partitioning::angle;
   int num_partitions = 0;
   bool labels = false;
@@ -31,15 +31,15 @@ struct TreeShape {
 // Folds steps into the change that a batch of them is.
 class ChangeMaker {
  public:
-  explicit ChangeMaker(const std::map<std::int64_t, Tuple>& rows) : rows_(rows) {}
+  explicit ChangeMaker(const std::map<std::int64_t, Row>& rows) : rows_(rows) {}
 
   void erase(std::int64_t id) {
     if (added_.erase(id) > 0) return;
     if (rows_.count(id) > 0) removed_[id] = true;
   }
-  void upsert(std::int64_t id, Tuple tuple) {
+  void upsert(std::int64_t id, Row row) {
     if (rows_.count(id) > 0) removed_[id] = true;
-    added_[id] = std::move(tuple);
+    added_[id] = std::move(row);
   }
 
   Change make(int num_attributes, bool labels) const {
@@ -48,11 +48,11 @@ class ChangeMaker {
     for (const auto& [id, unused] : removed_) change.removed.push_back(id);
     std::vector<float> values(added_.size() * static_cast<std::size_t>(num_attributes));
     std::size_t row = 0;
-    for (const auto& [id, tuple] : added_) {
+    for (const auto& [id, values_of_row] : added_) {
       change.ids.push_back(id);
       change.next_id = std::max(change.next_id, id_after(id));
-      for (std::size_t i = 0; i < tuple.size(); ++i)
-        values[i * added_.size() + row] = static_cast<float>(tuple[i]);
+      for (std::size_t i = 0; i < values_of_row.size(); ++i)
+        values[i * added_.size() + row] = static_cast<float>(values_of_row[i]);
       if (labels) {
         const std::string label = label_of(id);
         change.label_text.insert(change.label_text.end(), label.begin(), label.end());
@@ -65,29 +65,29 @@ class ChangeMaker {
     return change;
   }
 
-  void apply_to(std::map<std::int64_t, Tuple>& rows) const {
+  void apply_to(std::map<std::int64_t, Row>& rows) const {
     for (const auto& [id, unused] : removed_) rows.erase(id);
-    for (const auto& [id, tuple] : added_) rows[id] = tuple;
+    for (const auto& [id, row] : added_) rows[id] = row;
   }
 
   static constexpr std::int64_t kNextId = std::int64_t{1} << 40;  // above all ids of the tests
   static std::string label_of(std::int64_t id) { return "row " + std::to_string(id); }
 
  private:
-  const std::map<std::int64_t, Tuple>& rows_;
+  const std::map<std::int64_t, Row>& rows_;
   std::map<std::int64_t, bool> removed_;
-  std::map<std::int64_t, Tuple> added_;
+  std::map<std::int64_t, Row> added_;
 };
 
-inline std::shared_ptr<const Snapshot> load_tree(const std::map<std::int64_t, Tuple>& rows,
+inline std::shared_ptr<const Snapshot> load_tree(const std::map<std::int64_t, Row>& rows,
                                                  const TreeShape& shape) {
   std::vector<std::vector<float>> columns(static_cast<std::size_t>(shape.num_attributes));
   std::vector<std::int64_t> ids;
   Labels labels;
   labels.offsets.push_back(0);
-  for (const auto& [id, tuple] : rows) {
+  for (const auto& [id, row] : rows) {
     ids.push_back(id);
-    for (std::size_t i = 0; i < tuple.size(); ++i) columns[i].push_back(static_cast<float>(tuple[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) columns[i].push_back(static_cast<float>(row[i]));
     const std::string label = ChangeMaker::label_of(id);
     labels.bytes.insert(labels.bytes.end(), label.begin(), label.end());
     labels.offsets.push_back(labels.bytes.size());
@@ -99,13 +99,13 @@ inline std::shared_ptr<const Snapshot> load_tree(const std::map<std::int64_t, Tu
   }
   return bulk_load(table, {.partitioning = shape.partitioning,
                            .num_partitions = shape.num_partitions,
-                           .block_rows = shape.block_rows,
+                           .leaf_rows = shape.leaf_rows,
                            .value_type = ValueType::float32});
 }
 
 // Empty if the snapshot holds exactly these rows, verify finds nothing, and the smallest ids of nodes, which
 // may be too small for searches, are exact.
-inline std::string fault_in(const Snapshot& s, const std::map<std::int64_t, Tuple>& rows) {
+inline std::string fault_in(const Snapshot& s, const std::map<std::int64_t, Row>& rows) {
   const std::vector<std::string> faults = verify_snapshot(s, true);
   if (!faults.empty()) return faults.front();
   for (const std::uint32_t slot : s.order().nodes) {
@@ -114,13 +114,13 @@ inline std::string fault_in(const Snapshot& s, const std::map<std::int64_t, Tupl
         node.header().min_id)
       return "the smallest id of a node";
   }
-  if (s.num_tuples != rows.size()) return "the number of tuples";
+  if (s.num_rows != rows.size()) return "the number of rows";
   for (const std::uint32_t leaf : s.order().leaves)
     for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
       const std::int64_t id = s.leaf_ids(leaf)[r];
       const auto row = rows.find(id);
       if (row == rows.end()) return "id " + std::to_string(id) + " should not be there";
-      const std::uint64_t position = leaf * static_cast<std::uint64_t>(s.block_rows) + r;
+      const std::uint64_t position = leaf * static_cast<std::uint64_t>(s.leaf_rows) + r;
       for (int i = 0; i < s.num_attributes(); ++i)
         if (s.value(position, i) != row->second[static_cast<std::size_t>(i)])
           return "a value of id " + std::to_string(id);

@@ -12,7 +12,7 @@
 namespace culmen::test {
 namespace {
 
-using Rows = std::map<std::int64_t, Tuple>;
+using Rows = std::map<std::int64_t, Row>;
 
 struct Course {
   std::string name;
@@ -35,15 +35,15 @@ TEST_P(TreeWriterCourse, HoldsWhatAMapHolds) {
   const Course& course = GetParam();
   std::mt19937_64 random(course.name.size() * 1000 + 7);
   double offset = 0;
-  const auto tuple = [&] {
-    Tuple values;
+  const auto row = [&] {
+    Row values;
     for (int i = 0; i < course.shape.num_attributes; ++i)
       values.push_back(static_cast<float>(offset + static_cast<double>(random() % course.num_values) / 1024));
     return values;
   };
   Rows rows;
   std::int64_t next_id = 0;
-  for (int r = 0; r < course.first_rows; ++r) rows[next_id++] = tuple();
+  for (int r = 0; r < course.first_rows; ++r) rows[next_id++] = row();
   TreeWriter writer(load_tree(rows, course.shape));
   std::deque<std::pair<std::shared_ptr<const Snapshot>, Rows>> kept;  // older versions, still read
   const int num_batches = kSanitized ? course.num_batches / 2 : course.num_batches;
@@ -54,9 +54,9 @@ TEST_P(TreeWriterCourse, HoldsWhatAMapHolds) {
       const auto some_id = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(next_id + 2));
       const double dice = static_cast<double>(random() % 1000) / 1000;
       if (dice < course.inserts) {
-        batch.upsert(next_id++, tuple());
+        batch.upsert(next_id++, row());
       } else if (random() % 3 == 0) {
-        batch.upsert(some_id, tuple());
+        batch.upsert(some_id, row());
       } else {
         batch.erase(some_id);
       }

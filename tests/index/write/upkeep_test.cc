@@ -78,9 +78,9 @@ class ChangedIndex {
 };
 
 std::vector<float> random_floats(Random& random, std::size_t num_attributes) {
-  std::vector<float> tuple;
-  while (tuple.size() < num_attributes) tuple.push_back(static_cast<float>(random.unit()));
-  return tuple;
+  std::vector<float> row;
+  while (row.size() < num_attributes) row.push_back(static_cast<float>(random.unit()));
+  return row;
 }
 
 FloatRows random_float_rows(Random& random, int count, std::size_t num_attributes) {
@@ -117,9 +117,9 @@ Work work_beside(const Index& changed, const Index& fresh, std::size_t k, bool b
     for (const int side : {0, 1}) {
       const Index& index = side == 0 ? changed : fresh;
       const SearchResult bounded = index.search(query, {.engine = Engine::bounded});
-      leaves[side].push_back(static_cast<double>(bounded.stats.blocks_visited + bounded.stats.nodes_visited));
+      leaves[side].push_back(static_cast<double>(bounded.stats.leaves_visited + bounded.stats.nodes_visited));
       const SearchResult gta = index.search(query, {.engine = Engine::gta, .num_threads = 1});
-      rows[side].push_back(static_cast<double>(gta.stats.tuples_scored));
+      rows[side].push_back(static_cast<double>(gta.stats.rows_scored));
       hits[side] = bounded.hits;
     }
     EXPECT_EQ(scores_of(hits[0]), scores_of(hits[1]));
@@ -203,7 +203,7 @@ TEST(Upkeep, OfTiesThatABetterRowVisits) {
   const auto work = [](const Index& index) {
     const SearchStats stats =
         index.search({.weights = {0.7, 0.3}, .k = 10}, {.engine = Engine::bounded}).stats;
-    return stats.blocks_visited + stats.nodes_visited + stats.leaves_tied_out;
+    return stats.leaves_visited + stats.nodes_visited + stats.leaves_tied_out;
   };
   for (const std::vector<float>& visitor : {std::vector<float>{5.5, 5}, {5, 5.25}, {-1, 5.125}}) {
     changed.upsert(kUpkeepRows, visitor);
@@ -258,9 +258,9 @@ TEST(Upkeep, OfRowsBelowAllOthers) {
   FloatRows rows = random_float_rows(random, kUpkeepRows, 4);
   ChangedIndex changed(rows);
   for (int n = 0; n < 200; ++n) {
-    std::vector<float> tuple = random_floats(random, 4);
-    tuple[random.below(4)] = -0.01F;
-    changed.upsert(kUpkeepRows + n, tuple);
+    std::vector<float> row = random_floats(random, 4);
+    row[random.below(4)] = -0.01F;
+    changed.upsert(kUpkeepRows + n, row);
   }
   expect_as_good_as_a_build(changed);
 }
@@ -285,10 +285,10 @@ TEST(Upkeep, OfSeveralOutliersAtATime) {
     ChangedIndex changed(random_float_rows(random, kUpkeepRows / 4, d));
     const std::int64_t first = kUpkeepRows;
     for (std::int64_t id = first; id < first + kUpkeepChanges; ++id) {
-      std::vector<float> tuple = random_floats(random, d);
+      std::vector<float> row = random_floats(random, d);
       const auto distance = static_cast<float>(std::pow(10, random.uniform(-1, 3)));
-      tuple[random.below(d)] = random.chance(0.5) ? -distance : 1 + distance;
-      changed.upsert(id, tuple);
+      row[random.below(d)] = random.chance(0.5) ? -distance : 1 + distance;
+      changed.upsert(id, row);
       if (id >= first + 20) changed.erase({id - 20});
     }
     for (std::int64_t id = first + kUpkeepChanges - 20; id < first + kUpkeepChanges; ++id)
@@ -300,10 +300,10 @@ TEST(Upkeep, OfSeveralOutliersAtATime) {
 TEST(Upkeep, OfAColumnThatIsScaledDown) {
   Random random(8);
   FloatRows rows = random_float_rows(random, kUpkeepRows / 4, 4);
-  for (auto& [id, tuple] : rows) tuple[0] *= 10'000;
+  for (auto& [id, row] : rows) row[0] *= 10'000;
   ChangedIndex changed(rows);
   FloatRows batch;
-  for (const auto& [id, tuple] : rows) {
+  for (const auto& [id, row] : rows) {
     batch[id] = random_floats(random, 4);
     if (batch.size() == 500) changed.upsert(std::exchange(batch, {}));
   }
@@ -315,7 +315,7 @@ TEST(Upkeep, OfATableThatShrinks) {
   ChangedIndex changed(random_float_rows(random, kUpkeepRows / 4, 4));
   while (changed.rows().size() > kUpkeepRows / 200) {
     std::vector<std::int64_t> ids;
-    for (const auto& [id, tuple] : changed.rows())
+    for (const auto& [id, row] : changed.rows())
       if (random.chance(0.02)) ids.push_back(id);
     changed.erase(ids);
   }

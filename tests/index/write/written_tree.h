@@ -30,7 +30,7 @@ struct Writes {
 inline std::vector<Writes> all_writes() {
   const TreeShape one_partition = {.num_partitions = 1}, wide = {.num_attributes = 9},
                   random = {.partitioning = Partitioning::random}, kd = {.partitioning = Partitioning::kd},
-                  large_blocks = {.block_rows = 96};
+                  large_blocks = {.leaf_rows = 96};
   return {
       {"mixed"},
       {.name = "one_row", .most_rows = 1},
@@ -48,13 +48,13 @@ inline std::vector<Writes> all_writes() {
 class WrittenTree {
  public:
   WrittenTree(const Writes& writes, std::uint64_t seed) : writes_(writes), random_(seed) {
-    for (; next_id_ < writes.first_rows; ++next_id_) rows_[next_id_] = random_tuple();
+    for (; next_id_ < writes.first_rows; ++next_id_) rows_[next_id_] = random_row();
     version_ = load_tree(rows_, writes.shape);
     writer_ = std::make_unique<TreeWriter>(version_);
   }
 
   const std::shared_ptr<const Snapshot>& version() const { return version_; }
-  const std::map<std::int64_t, Tuple>& rows() const { return rows_; }
+  const std::map<std::int64_t, Row>& rows() const { return rows_; }
   Random& random() { return random_; }
 
   // The version after one more batch.
@@ -63,9 +63,9 @@ class WrittenTree {
     for (int step = random_.between(1, writes_.most_rows); step > 0; --step) {
       const auto some_id = static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(next_id_) + 2));
       if (random_.chance(writes_.inserts)) {
-        batch.upsert(next_id_++, random_tuple());
+        batch.upsert(next_id_++, random_row());
       } else if (random_.chance(0.3)) {
-        batch.upsert(some_id, random_tuple());
+        batch.upsert(some_id, random_row());
       } else {
         batch.erase(some_id);
       }
@@ -78,18 +78,18 @@ class WrittenTree {
   }
 
  private:
-  Tuple random_tuple() {
-    Tuple tuple;
+  Row random_row() {
+    Row row;
     for (int i = 0; i < writes_.shape.num_attributes; ++i)
-      tuple.push_back(static_cast<float>(
+      row.push_back(static_cast<float>(
           offset_ +
           static_cast<double>(random_.below(static_cast<std::uint64_t>(writes_.num_values))) / 1024));
-    return tuple;
+    return row;
   }
 
   Writes writes_;
   Random random_;
-  std::map<std::int64_t, Tuple> rows_;
+  std::map<std::int64_t, Row> rows_;
   std::int64_t next_id_ = 0;
   double offset_ = 0;
   std::shared_ptr<const Snapshot> version_;

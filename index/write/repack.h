@@ -1,4 +1,4 @@
-// Recut: neighbouring pages whose rows are cut into new leaves, as many as there have to be.
+// Repack: neighbouring pages whose rows are cut into new leaves, as many as there have to be.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace culmen {
 
-struct Recut {
+struct Repack {
   // Of one partition, in order, with the edit of each; a page without one has nothing but its number there.
   std::vector<PageNumber> pages;
   std::vector<PageEdit> edits;
@@ -32,18 +32,18 @@ struct Recut {
   }
 };
 
-class RecutWriter {
+class RepackWriter {
  public:
-  RecutWriter(WorkingTree& tree, const LocatedChange& located)
+  RepackWriter(WorkingTree& tree, const LocatedChange& located)
       : tree_(tree), located_(located), pages_(tree, located) {}
 
   // No page is in two of them. Writes the new leaves, in parallel, puts them into the tree, and tells the nodes above.
-  void carry_out(std::span<Recut> recuts);
+  void carry_out(std::span<Repack> repacks);
 
  private:
-  void write_leaves(std::span<Recut> recuts);
-  void place(Recut& recut);
-  PageNumber add_page(const Recut::Part& part, std::size_t position, PageNumber after);
+  void write_leaves(std::span<Repack> repacks);
+  void place(Repack& repack);
+  PageNumber add_page(const Repack::Part& part, std::size_t position, PageNumber after);
   void move_ids(std::span<const Run> runs, PageNumber page);
 
   WorkingTree& tree_;

@@ -1,6 +1,6 @@
 #include "base/half.h"
 #include "gpu/cuda/launch.h"
-#include "gpu/mirror/write_blocks.h"
+#include "gpu/mirror/write_slots.h"
 
 namespace culmen::gpu {
 namespace {
@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kThreads) write_slots(const PieceRef piece, co
   if (blockIdx.x < piece.num_leaves) {
     const std::byte* from = piece.leaf(blockIdx.x);
     copy(from, at(to.leaves, slot, sizeof(LeafHeader)), sizeof(LeafHeader));
-    copy(from, at(to.corners, slot, sizes.corners), sizes.corners);
+    copy(from, at(to.zone_map, slot, sizes.zone_map), sizes.zone_map);
     copy(from, at(to.values, slot, sizes.values), sizes.values);
     copy(from, at(to.ids, slot, sizes.ids), sizes.ids);
   } else {
@@ -36,10 +36,11 @@ __global__ void __launch_bounds__(kThreads) write_slots(const PieceRef piece, co
   }
 }
 
-// A thread block a place.
-__global__ void __launch_bounds__(kThreads) write_places(const NodePlace* changes, const std::byte* nodes,
-                                                         std::size_t node_stride, const PlaceArraysRef to) {
-  const NodePlace change = changes[blockIdx.x];
+// A thread block a bounds slot.
+__global__ void __launch_bounds__(kThreads)
+    write_bounds_slots(const BoundsSlot* changes, const std::byte* nodes, std::size_t node_stride,
+                       const BoundsSlotsRef to) {
+  const BoundsSlot change = changes[blockIdx.x];
   const bool is_empty = change.node == kNoNode;
   const NodeRef node = {nodes + (is_empty ? 0 : change.node * node_stride)};
   const std::uint32_t num_children = is_empty ? 0 : node.header().num_children;
@@ -49,11 +50,11 @@ __global__ void __launch_bounds__(kThreads) write_places(const NodePlace* change
       const double farthest = node.bounds()[row].farthest_out(num_children);
       bound = row >= to.first_minimum_row ? round_down_to_half(farthest) : round_up_to_half(farthest);
     }
-    to.bounds[static_cast<std::size_t>(row) * to.num_places + change.place] = bound;
+    to.bounds[static_cast<std::size_t>(row) * to.num_slots + change.slot] = bound;
   }
   if (threadIdx.x == 0) {
-    to.nodes[change.place] = change.node;
-    to.min_ids[change.place] = is_empty ? kNoId : node.header().min_id;
+    to.nodes[change.slot] = change.node;
+    to.min_ids[change.slot] = is_empty ? kNoId : node.header().min_id;
   }
 }
 
@@ -65,11 +66,11 @@ void launch_write_slots(const PieceRef& piece, const SlotArraysRef& to, cudaStre
   cuda::launch(write_slots, {.num_blocks = num_blocks, .num_threads = kThreads}, stream, piece, to);
 }
 
-void launch_write_places(const NodePlace* changes, std::size_t num_changes, const std::byte* nodes,
-                         std::size_t node_stride, const PlaceArraysRef& to, cudaStream_t stream) {
+void launch_write_bounds_slots(const BoundsSlot* changes, std::size_t num_changes, const std::byte* nodes,
+                               std::size_t node_stride, const BoundsSlotsRef& to, cudaStream_t stream) {
   if (num_changes == 0) return;
   const cuda::Shape shape = {.num_blocks = static_cast<unsigned>(num_changes), .num_threads = kThreads};
-  cuda::launch(write_places, shape, stream, changes, nodes, node_stride, to);
+  cuda::launch(write_bounds_slots, shape, stream, changes, nodes, node_stride, to);
 }
 
 }  // namespace culmen::gpu

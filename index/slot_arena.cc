@@ -1,4 +1,4 @@
-#include "index/blocks.h"
+#include "index/slot_arena.h"
 
 #include <algorithm>
 
@@ -9,61 +9,61 @@ namespace {
 // several times the leaves that its partitions were made for.
 constexpr std::size_t kRoomForLeaves = 4;
 constexpr std::size_t kRoomForNodes = 16;  // a batch that touches every leaf copies all and may split all
-constexpr std::size_t kLeastLeaves = 1 << 16;
-constexpr std::size_t kLeastNodes = 1 << 13;
+constexpr std::size_t kMinLeaves = 1 << 16;
+constexpr std::size_t kMinNodes = 1 << 13;
 
 }  // namespace
 
-Blocks::Blocks(const BlockShape& shape, const BoundLayout& layout, std::size_t num_leaves,
-               std::size_t num_nodes)
+SlotArena::SlotArena(const LeafShape& shape, const BoundLayout& layout, std::size_t num_leaves,
+                     std::size_t num_nodes)
     : shape_(shape),
       node_bytes_(node_bytes_of(layout)),
-      node_capacity_(std::max(kRoomForNodes * num_nodes, kLeastNodes)) {
-  const std::size_t capacity = std::max(kRoomForLeaves * num_leaves, kLeastLeaves);
+      node_capacity_(std::max(kRoomForNodes * num_nodes, kMinNodes)) {
+  const std::size_t capacity = std::max(kRoomForLeaves * num_leaves, kMinLeaves);
   leaves_ = PageBuffer<LeafHeader>(0, capacity);
   values_ = PageBuffer<std::byte>(0, capacity * shape_.leaf_bytes());
-  ids_ = PageBuffer<std::int64_t>(0, capacity * shape_.block_rows);
-  corners_ = PageBuffer<std::byte>(0, capacity * kNumCorners * shape_.corner_bytes());
+  ids_ = PageBuffer<std::int64_t>(0, capacity * shape_.leaf_rows);
+  zone_maps_ = PageBuffer<std::byte>(0, capacity * kZoneVectors * shape_.zone_vector_bytes());
   codes_ = PageBuffer<std::uint16_t>(0, capacity * shape_.code_words() + kCodeWordsReadAtOnce);
   nodes_ = PageBuffer<std::byte>(0, node_capacity_ * node_bytes_);
-  node_corners_ = PageBuffer<std::byte>(0, node_capacity_ * kNumCorners * shape_.corner_bytes());
+  node_zone_maps_ = PageBuffer<std::byte>(0, node_capacity_ * kZoneVectors * shape_.zone_vector_bytes());
   if (shape_.has_labels) labels_ = PageBuffer<std::byte*>(0, capacity);
   grow_leaves(num_leaves);
   grow_nodes(num_nodes);
 }
 
-Blocks::~Blocks() {
+SlotArena::~SlotArena() {
   for (std::byte* labels : labels_.span()) delete[] labels;
 }
 
-void Blocks::grow_leaves(std::size_t num_leaves) {
+void SlotArena::grow_leaves(std::size_t num_leaves) {
   values_.grow(num_leaves * shape_.leaf_bytes());
-  ids_.grow(num_leaves * shape_.block_rows);
-  corners_.grow(num_leaves * kNumCorners * shape_.corner_bytes());
+  ids_.grow(num_leaves * shape_.leaf_rows);
+  zone_maps_.grow(num_leaves * kZoneVectors * shape_.zone_vector_bytes());
   codes_.grow(num_leaves * shape_.code_words() + kCodeWordsReadAtOnce);
   if (shape_.has_labels) labels_.grow(num_leaves);
   leaves_.grow(num_leaves);
 }
 
-void Blocks::grow_nodes(std::size_t num_nodes) {
+void SlotArena::grow_nodes(std::size_t num_nodes) {
   nodes_.grow(num_nodes * node_bytes_);
-  node_corners_.grow(num_nodes * kNumCorners * shape_.corner_bytes());
+  node_zone_maps_.grow(num_nodes * kZoneVectors * shape_.zone_vector_bytes());
   num_nodes_ = std::max(num_nodes_, num_nodes);
 }
 
-std::span<const std::byte> Blocks::labels(std::size_t slot) const {
+std::span<const std::byte> SlotArena::labels(std::size_t slot) const {
   if (!shape_.has_labels || labels_[slot] == nullptr) return {};
-  return {labels_[slot], shape_.label_end_bytes() + label_ends(slot)[shape_.block_rows - 1]};
+  return {labels_[slot], shape_.label_end_bytes() + label_ends(slot)[shape_.leaf_rows - 1]};
 }
 
-std::string_view Blocks::label(std::size_t slot, std::size_t row) const {
+std::string_view SlotArena::label(std::size_t slot, std::size_t row) const {
   if (!shape_.has_labels || labels_[slot] == nullptr) return {};
   const std::uint32_t* ends = label_ends(slot);
   const std::uint32_t start = row == 0 ? 0 : ends[row - 1];
   return {reinterpret_cast<const char*>(labels_[slot]) + shape_.label_end_bytes() + start, ends[row] - start};
 }
 
-std::span<std::byte> Blocks::allocate_labels(std::size_t slot, std::size_t text_bytes) {
+std::span<std::byte> SlotArena::allocate_labels(std::size_t slot, std::size_t text_bytes) {
   const std::size_t size = shape_.label_end_bytes() + text_bytes;
   auto* fresh = new std::byte[size]();
   delete[] labels_[slot];
@@ -71,7 +71,7 @@ std::span<std::byte> Blocks::allocate_labels(std::size_t slot, std::size_t text_
   return {fresh, size};
 }
 
-void Blocks::add_older_version(OlderVersion older) {
+void SlotArena::add_older_version(OlderVersion older) {
   if (older_versions_.size() >= most_older_versions_) {
     std::erase_if(older_versions_, [](const OlderVersion& one) { return !one.may_be_read(); });
     most_older_versions_ = std::max<std::size_t>(64, 2 * older_versions_.size());

@@ -1,4 +1,4 @@
-// Blocks that come to a device in pieces, and what kernels make of them: leaves and nodes in their slots,
+// SlotArena that come to a device in pieces, and what kernels make of them: leaves and nodes in their slots,
 // and bounds in the places of level-1 nodes.
 #pragma once
 
@@ -17,16 +17,16 @@ namespace culmen::gpu {
 // Bytes of one slot; all are multiples of 8.
 struct SlotBytes {
   std::uint32_t values, ids;  // 0: rows are in host memory
-  std::uint32_t corners;
+  std::uint32_t zone_map;
   std::uint32_t node;
 
   CULMEN_HOST_DEVICE std::size_t leaf() const {
-    return sizeof(LeafHeader) + corners + std::size_t{values} + ids;
+    return sizeof(LeafHeader) + zone_map + std::size_t{values} + ids;
   }
 };
 static_assert(sizeof(LeafHeader) % 8 == 0);
 
-// A piece: the slots of its leaves and nodes, the leaves (header, corners, values, ids), the nodes.
+// A piece: the slots of its leaves and nodes, the leaves (header, zone map, values, ids), the nodes.
 template <typename Byte>  // std::byte or const std::byte
 struct PieceAccess {
   Byte* bytes;  // aligned to 16
@@ -52,34 +52,34 @@ using PieceRef = PieceAccess<const std::byte>;
 
 // Where a device keeps slots: each is [] of its SlotBytes.
 struct SlotArraysRef {
-  std::byte *values, *ids, *leaves, *corners, *nodes;
+  std::byte *values, *ids, *leaves, *zone_map, *nodes;
 };
 
 // Enqueues that a piece in device memory comes into its slots. Throws CudaError.
 void launch_write_slots(const PieceRef& piece, const SlotArraysRef& to, cudaStream_t stream);
 
-// What is to be written for a place: the level-1 node that stands there from now on.
-struct NodePlace {
-  std::uint32_t place;
-  std::uint32_t node;  // its slot; kNoNode: the place is empty
+// What is to be written for a bounds slot: the level-1 node that has it from now on.
+struct BoundsSlot {
+  std::uint32_t slot;
+  std::uint32_t node;  // its own slot; kNoNode: the slot is empty
 };
 
-// The arrays by place of MirrorRef, to be written.
-struct PlaceArraysRef {
-  Half* bounds;  // [num_rows][num_places]
+// The arrays of bounds slots of MirrorRef, to be written.
+struct BoundsSlotsRef {
+  Half* bounds;  // [num_rows][num_slots]
   std::uint32_t* nodes;
   std::int64_t* min_ids;
-  std::uint32_t num_places;
+  std::uint32_t num_slots;
   std::uint32_t num_rows;
   std::uint32_t first_minimum_row;
 };
 
-// Enqueues that nodes' own bounds, taken together from those of their children, come into their places.
+// Enqueues that nodes' own bounds, taken together from those of their children, come into their bounds slots.
 //
 //   changes, nodes   device memory; nodes[slot] of node_stride bytes, all of level 1
 //
 // Throws CudaError.
-void launch_write_places(const NodePlace* changes, std::size_t num_changes, const std::byte* nodes,
-                         std::size_t node_stride, const PlaceArraysRef& to, cudaStream_t stream);
+void launch_write_bounds_slots(const BoundsSlot* changes, std::size_t num_changes, const std::byte* nodes,
+                               std::size_t node_stride, const BoundsSlotsRef& to, cudaStream_t stream);
 
 }  // namespace culmen::gpu

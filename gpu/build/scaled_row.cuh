@@ -1,4 +1,4 @@
-// A tuple as partitions are cut, in a thread's registers: what index/partitioner.cc computes for many at
+// A row as partitions are cut, in a thread's registers: what index/partitioner.cc computes for many at
 // once, sums in the same order.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace culmen::gpu {
 
-struct Tuple {
+struct ScaledRow {
   double tails[kMaxAttributes];   // [i > 0]: the sum of the squares of 1 - x_i, ..., the last first
   double lowers[kMaxAttributes];  // [i > 0]: (1 - x_(i-1))^2
   double sum;                     // of the scaled attributes x
@@ -25,7 +25,7 @@ struct Tuple {
 
 // value(i): attribute i < num_attributes as it is stored.
 template <typename Value>
-__device__ void read_tuple(int num_attributes, const ScaleRef& scale, const Value& value, Tuple& tuple) {
+__device__ void read_row(int num_attributes, const ScaleRef& scale, const Value& value, ScaledRow& scaled) {
   double sum = 0, largest = 0;
   for (int i = 0; i < num_attributes; ++i) {
     const double beyond = scaled_value(static_cast<double>(value(i)), scale.minimum[i], scale.inverse[i]);
@@ -33,16 +33,16 @@ __device__ void read_tuple(int num_attributes, const ScaleRef& scale, const Valu
     const double x = cut_off_at_one(beyond);
     sum = i == 0 ? x : sum + x;
     const double square = (1.0 - x) * (1.0 - x);
-    tuple.tails[i] = square;
-    if (i + 1 < num_attributes) tuple.lowers[i + 1] = square;
+    scaled.tails[i] = square;
+    if (i + 1 < num_attributes) scaled.lowers[i + 1] = square;
   }
   double tail = 0;
   for (int i = num_attributes - 1; i > 0; --i) {
-    tail = tail + tuple.tails[i];
-    tuple.tails[i] = tail;
+    tail = tail + scaled.tails[i];
+    scaled.tails[i] = tail;
   }
-  tuple.sum = sum;
-  tuple.largest = largest;
+  scaled.sum = sum;
+  scaled.largest = largest;
 }
 
 }  // namespace culmen::gpu

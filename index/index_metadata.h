@@ -11,30 +11,30 @@
 #include "base/uuid.h"
 #include "culmen/schema.h"
 #include "index/attribute_stats.h"
-#include "index/blocks.h"
 #include "index/bound_layout.h"
 #include "index/partitioner.h"
+#include "index/slot_arena.h"
 
 namespace culmen {
 
 // What a load finds out from the rows; the next load finds it out anew.
-struct RowFacts {
-  std::uint64_t num_tuples = 0;
+struct RowMetadata {
+  std::uint64_t num_rows = 0;
   std::vector<AttributeStats> stats;  // [num_attributes]
   std::vector<BoundUnit> units;       // [num_attributes]
-  bool exact_sums = false;            // sums of unit values are exact in binary64: bounds carry no slack
+  bool exact_sums = false;  // sums of unit values are exact in binary64: bounds carry no error bound
   std::shared_ptr<const Partitioner> partitioner;
 
-  RowFacts& row_facts() { return *this; }
-  const RowFacts& row_facts() const { return *this; }
+  RowMetadata& row_metadata() { return *this; }
+  const RowMetadata& row_metadata() const { return *this; }
 };
 
-struct IndexFacts : RowFacts {
+struct IndexMetadata : RowMetadata {
   // What it is a table of.
   std::vector<Attribute> attributes;
   ValueType value_type = ValueType::float32;  // float32 or float64, never automatic
   bool has_labels = false;
-  int block_rows = 0;
+  int leaf_rows = 0;
   BoundLayout layout{0};  // for so many attributes
 
   // Says which index this is a version of: given when it is saved to a directory, and kept through all of its
@@ -44,15 +44,15 @@ struct IndexFacts : RowFacts {
   std::int64_t next_id = 0;  // above all ids that were ever given out, unless it is the largest there is
   std::uint64_t rounded_values = 0;  // of those that were ever given
 
-  IndexFacts& facts() { return *this; }
-  const IndexFacts& facts() const { return *this; }
+  IndexMetadata& metadata() { return *this; }
+  const IndexMetadata& metadata() const { return *this; }
 
   int num_attributes() const { return static_cast<int>(attributes.size()); }
   std::size_t value_bytes() const {
     return value_type == ValueType::float32 ? sizeof(float) : sizeof(double);
   }
-  BlockShape block_shape() const {
-    return {attributes.size(), static_cast<std::size_t>(block_rows), value_bytes(), has_labels};
+  LeafShape leaf_shape() const {
+    return {attributes.size(), static_cast<std::size_t>(leaf_rows), value_bytes(), has_labels};
   }
 };
 

@@ -1,4 +1,4 @@
-#include "index/write/recut.h"
+#include "index/write/repack.h"
 
 #include <tbb/enumerable_thread_specific.h>
 
@@ -10,44 +10,44 @@
 
 namespace culmen {
 
-void RecutWriter::carry_out(std::span<Recut> recuts) {
-  if (recuts.empty()) return;
-  write_leaves(recuts);
+void RepackWriter::carry_out(std::span<Repack> repacks) {
+  if (repacks.empty()) return;
+  write_leaves(repacks);
   std::vector<PageNumber> parents;
-  for (const Recut& recut : recuts)
-    for (const PageNumber page : recut.pages) parents.push_back(tree_.pages[page].parent);
-  tree_.nodes.own(std::move(parents));
-  for (Recut& recut : recuts) place(recut);
+  for (const Repack& repack : repacks)
+    for (const PageNumber page : repack.pages) parents.push_back(tree_.pages[page].parent);
+  tree_.nodes.make_writable(std::move(parents));
+  for (Repack& repack : repacks) place(repack);
   std::vector<PageNumber> changed = tree_.nodes.take_reshaped();
-  for (const Recut& recut : recuts)
-    for (std::size_t p = 0; p < recut.parts.size(); ++p)
-      changed.push_back(tree_.pages[recut.pages[p]].parent);
+  for (const Repack& repack : repacks)
+    for (std::size_t p = 0; p < repack.parts.size(); ++p)
+      changed.push_back(tree_.pages[repack.pages[p]].parent);
   std::sort(changed.begin(), changed.end());
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
   tbb::enumerable_thread_specific<LeafWriter> writers(
       [&] { return LeafWriter(*tree_.next, located_.change()); });
   for_each(changed.size(), [&](std::size_t n) {
-    const MutableNode node = tree_.nodes.owned(changed[n]);
+    const MutableNode node = tree_.nodes.writable(changed[n]);
     if (has_coarse_row(tree_.next->layout, {node.bytes})) writers.local().recode(node);
   });
   std::vector<TreeNodes::Edited> edited;
   for (const PageNumber node : changed)
     edited.push_back({.node = node, .is_reshaped = true, .changed_rows = {}});
-  tree_.nodes.carry_up(std::move(edited));
+  tree_.nodes.propagate(std::move(edited));
 }
 
-void RecutWriter::write_leaves(std::span<Recut> recuts) {
+void RepackWriter::write_leaves(std::span<Repack> repacks) {
   const Snapshot& s = *tree_.next;
-  std::vector<Recut::Part*> parts;
-  for (Recut& recut : recuts)
-    for (Recut::Part& part : recut.parts) {
+  std::vector<Repack::Part*> parts;
+  for (Repack& repack : repacks)
+    for (Repack::Part& part : repack.parts) {
       part.slot = tree_.leaf_slots.take();
       parts.push_back(&part);
     }
   tbb::enumerable_thread_specific<LeafWriter> writers(
       [&] { return LeafWriter(*tree_.next, located_.change()); });
   for_each(parts.size(), [&](std::size_t p) {
-    Recut::Part& part = *parts[p];
+    Repack::Part& part = *parts[p];
     writers.local().write(part.slot, part.partition, part.runs);
     part.rows.resize(static_cast<std::size_t>(s.layout.num_rows()));
     writers.local().bound(part.slot, 0, s.leaf(part.slot).num_rows, part.rows);
@@ -55,42 +55,42 @@ void RecutWriter::write_leaves(std::span<Recut> recuts) {
 }
 
 // The parts take the place of the pages: as many pages as there are parts of their partition keep their numbers.
-void RecutWriter::place(Recut& recut) {
-  const std::vector<PageNumber> old_pages = std::move(recut.pages);
+void RepackWriter::place(Repack& repack) {
+  const std::vector<PageNumber> old_pages = std::move(repack.pages);
   std::vector<std::uint32_t> old_slots;
   for (const PageNumber page : old_pages) old_slots.push_back(tree_.pages[page].slot);
   const std::uint32_t partition = tree_.pages[old_pages.front()].partition;
   const std::size_t first = tree_.pages.position_of(old_pages.front());
   std::size_t num_kept = 0, position = first;
-  recut.pages.clear();
-  for (const Recut::Part& part : recut.parts) {
-    if (!recut.pages.empty() && part.partition != tree_.pages[recut.pages.back()].partition) position = 0;
+  repack.pages.clear();
+  for (const Repack::Part& part : repack.parts) {
+    if (!repack.pages.empty() && part.partition != tree_.pages[repack.pages.back()].partition) position = 0;
     const bool is_kept = part.partition == partition && num_kept < old_pages.size();
     if (is_kept) {
-      recut.pages.push_back(old_pages[num_kept++]);
-      tree_.nodes.set_leaf(recut.pages.back(), part.slot, part.rows);
-      tree_.pages[recut.pages.back()].num_erased = 0;
-      tree_.extremes.note_changed(recut.pages.back());
+      repack.pages.push_back(old_pages[num_kept++]);
+      tree_.nodes.set_leaf(repack.pages.back(), part.slot, part.rows);
+      tree_.pages[repack.pages.back()].num_erased = 0;
+      tree_.extremes.note_changed(repack.pages.back());
     } else {
-      recut.pages.push_back(add_page(part, position, recut.pages.back()));
+      repack.pages.push_back(add_page(part, position, repack.pages.back()));
     }
     ++position;
-    tree_.pages.set_first(*tree_.next, recut.pages.back());
-    move_ids(part.runs, recut.pages.back());
+    tree_.pages.set_first(*tree_.next, repack.pages.back());
+    move_ids(part.runs, repack.pages.back());
   }
   for (const PageNumber page : std::span(old_pages).subspan(num_kept)) tree_.remove_page(page);
   for (const std::uint32_t slot : old_slots) tree_.release_leaf(slot);
 }
 
 // `position`: in its partition.
-PageNumber RecutWriter::add_page(const Recut::Part& part, std::size_t position, PageNumber after) {
+PageNumber RepackWriter::add_page(const Repack::Part& part, std::size_t position, PageNumber after) {
   LeafPage page;
   page.slot = part.slot;
   page.partition = part.partition;
   return tree_.insert_page(page, position, TreeNodes::Side::after, after, part.rows);
 }
 
-void RecutWriter::move_ids(std::span<const Run> runs, PageNumber page) {
+void RepackWriter::move_ids(std::span<const Run> runs, PageNumber page) {
   for (const Run& run : runs) {
     const std::uint32_t end = run.first + run.count;
     if (run.slot == kOfBatch) {

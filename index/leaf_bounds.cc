@@ -1,4 +1,4 @@
-#include "index/block_bounds.h"
+#include "index/leaf_bounds.h"
 
 #include <algorithm>
 #include <bit>
@@ -10,12 +10,12 @@
 
 namespace culmen {
 
-BlockBounds::BlockBounds(const BoundLayout& layout, std::span<const BoundUnit> units, bool exact_sums,
-                         int block_rows)
+LeafBounds::LeafBounds(const BoundLayout& layout, std::span<const BoundUnit> units, bool exact_sums,
+                       int leaf_rows)
     : layout_(layout),
       units_(units),
       exact_sums_(exact_sums),
-      stride_(static_cast<std::size_t>(block_rows)),
+      stride_(static_cast<std::size_t>(leaf_rows)),
       units_values_(static_cast<std::size_t>(layout.num_attributes()) * stride_),
       max_abs_(static_cast<std::size_t>(layout.num_attributes())),
       maxima_(std::size_t{1} << kMaxGroupSize),
@@ -23,14 +23,14 @@ BlockBounds::BlockBounds(const BoundLayout& layout, std::span<const BoundUnit> u
       sum_of_max_abs_(maxima_.size()) {}
 
 template <typename T>
-void BlockBounds::compute(const T* values, int num_rows, std::span<float> rows) {
+void LeafBounds::compute(const T* values, int num_rows, std::span<float> rows) {
   to_units(values, num_rows);
   for (const BoundLayout::Group& group : layout_.groups()) write_group(group, num_rows, rows);
   if (layout_.has_total()) write_total(num_rows, rows);
 }
 
 template <typename T>
-void BlockBounds::to_units(const T* values, int num_rows) {
+void LeafBounds::to_units(const T* values, int num_rows) {
   for (std::size_t i = 0; i < max_abs_.size(); ++i) {
     const BoundUnit unit = units_[i];
     double largest = 0;
@@ -43,7 +43,7 @@ void BlockBounds::to_units(const T* values, int num_rows) {
   }
 }
 
-void BlockBounds::write_group(const BoundLayout::Group& group, int num_rows, std::span<float> rows) {
+void LeafBounds::write_group(const BoundLayout::Group& group, int num_rows, std::span<float> rows) {
   const auto first = static_cast<std::size_t>(group.first_attribute);
   subset_extremes(units_values_.data() + first * stride_, stride_, num_rows, group.size, maxima_.data(),
                   minima_.data());
@@ -52,11 +52,11 @@ void BlockBounds::write_group(const BoundLayout::Group& group, int num_rows, std
     const auto lowest = static_cast<std::size_t>(std::countr_zero(mask));
     sum_of_max_abs_[mask] = sum_of_max_abs_[mask & (mask - 1)] + max_abs_[first + lowest];
     write_row(group.first_row + static_cast<int>(mask) - 1, maxima_[mask], minima_[mask],
-              sum_slack(sum_of_max_abs_[mask], group.size), rows);
+              sum_error(sum_of_max_abs_[mask], group.size), rows);
   }
 }
 
-void BlockBounds::write_total(int num_rows, std::span<float> rows) const {
+void LeafBounds::write_total(int num_rows, std::span<float> rows) const {
   double largest = -std::numeric_limits<double>::infinity(), smallest = -largest;
   for (std::size_t r = 0; r < static_cast<std::size_t>(num_rows); ++r) {
     double total = 0;
@@ -67,40 +67,41 @@ void BlockBounds::write_total(int num_rows, std::span<float> rows) const {
   double sum_of_max_abs = 0;
   for (double value : max_abs_) sum_of_max_abs += value;
   write_row(layout_.total_row(Extreme::maximum), largest, smallest,
-            sum_slack(sum_of_max_abs, layout_.num_attributes()), rows);
+            sum_error(sum_of_max_abs, layout_.num_attributes()), rows);
 }
 
 // The row of a maximum, and that of the minimum of the same sum.
-void BlockBounds::write_row(int row, double maximum, double minimum, double slack,
-                            std::span<float> rows) const {
-  if (exact_sums_) slack = 0;
+void LeafBounds::write_row(int row, double maximum, double minimum, double error_bound,
+                           std::span<float> rows) const {
+  if (exact_sums_) error_bound = 0;
   const auto place = static_cast<std::size_t>(row);
-  rows[place] = bound_above(maximum + slack);
-  rows[place + static_cast<std::size_t>(layout_.first_minimum_row())] = bound_below(minimum - slack);
+  rows[place] = bound_above(maximum + error_bound);
+  rows[place + static_cast<std::size_t>(layout_.first_minimum_row())] = bound_below(minimum - error_bound);
 }
 
-std::vector<double> bound_slack(const BoundLayout& layout, std::span<const double> max_abs) {
-  std::vector<double> slack(static_cast<std::size_t>(layout.num_rows()));
+std::vector<double> bound_error(const BoundLayout& layout, std::span<const double> max_abs) {
+  std::vector<double> error_bound(static_cast<std::size_t>(layout.num_rows()));
   std::vector<double> sums(std::size_t{1} << kMaxGroupSize);
   for (const BoundLayout::Group& group : layout.groups()) {
     for (std::size_t mask = 1; mask < std::size_t{1} << group.size; ++mask) {
       const auto lowest = static_cast<std::size_t>(std::countr_zero(mask));
       sums[mask] =
           sums[mask & (mask - 1)] + max_abs[static_cast<std::size_t>(group.first_attribute) + lowest];
-      slack[static_cast<std::size_t>(group.first_row) + mask - 1] = sum_slack(sums[mask], group.size);
+      error_bound[static_cast<std::size_t>(group.first_row) + mask - 1] = sum_error(sums[mask], group.size);
     }
   }
   double total = 0;
   for (const double size : max_abs) total += size;
   if (layout.has_total())
-    slack[static_cast<std::size_t>(layout.total_row(Extreme::maximum))] =
-        sum_slack(total, layout.num_attributes());
-  std::copy_n(slack.begin(), layout.first_minimum_row(), slack.begin() + layout.first_minimum_row());
-  return slack;
+    error_bound[static_cast<std::size_t>(layout.total_row(Extreme::maximum))] =
+        sum_error(total, layout.num_attributes());
+  std::copy_n(error_bound.begin(), layout.first_minimum_row(),
+              error_bound.begin() + layout.first_minimum_row());
+  return error_bound;
 }
 
-template void BlockBounds::compute(const float*, int, std::span<float>);
-template void BlockBounds::compute(const double*, int, std::span<float>);
+template void LeafBounds::compute(const float*, int, std::span<float>);
+template void LeafBounds::compute(const double*, int, std::span<float>);
 
 void aggregate_bounds(const BoundRow* bounds, std::uint32_t num_children, std::span<float> rows) {
   for (std::size_t row = 0; row < rows.size(); ++row) rows[row] = bounds[row].farthest_out(num_children);

@@ -16,13 +16,13 @@ __device__ inline double infinity() {
   return __longlong_as_double(0x7ff0000000000000);
 }
 
-// The bounds of the node at a place, by row.
-struct PlaceColumn {
+// The bounds of the node in a bounds slot, by row.
+struct SlotColumn {
   const Half* first_row;
   std::size_t stride;
 
-  __device__ PlaceColumn(const MirrorRef& mirror, std::uint32_t place)
-      : first_row(mirror.place_bounds + place), stride(mirror.num_places) {}
+  __device__ SlotColumn(const MirrorRef& mirror, std::uint32_t slot)
+      : first_row(mirror.slot_bounds + slot), stride(mirror.num_slots) {}
   __device__ float operator[](std::int32_t row) const {
     return to_float({__ldg(&first_row[static_cast<std::size_t>(row) * stride].bits)});
   }
@@ -71,7 +71,7 @@ __device__ inline double warp_max(double value) {
   return value;
 }
 
-// base + sum of the terms. bounds: a PlaceColumn or NodeColumn.
+// base + sum of the terms. bounds: a SlotColumn or NodeColumn.
 template <typename Column>
 __device__ double chain_sum(double base, const PackedBoundTerm* terms, int num_terms, const Column& bounds) {
   constexpr int kBatch = 8;  // loads in flight: without a branch between them
@@ -106,23 +106,23 @@ __device__ double block_bound(QueryRef query, const Column& bounds) {
 // Whether no row with a score up to `bound` can be in the answer. min_id() gives the block's smallest id; it
 // is asked only where ids decide.
 template <typename MinId>
-__device__ bool is_excluded(double bound, Floor floor, MinId&& min_id) {
-  if (bound > floor.score) return false;
-  return bound < floor.score || bound == -infinity() || min_id() > floor.id;
+__device__ bool is_excluded(double bound, KthBound kth_bound, MinId&& min_id) {
+  if (bound > kth_bound.score) return false;
+  return bound < kth_bound.score || bound == -infinity() || min_id() > kth_bound.id;
 }
 
-// The same where the bound carries a margin for rounding: it never equals the score of a row that ties.
-// corner() gives a bound without margin (CornerBound), asked only where ids would decide.
-template <typename MinId, typename CornerBound>
-__device__ bool is_excluded(double bound, Floor floor, MinId&& min_id, CornerBound&& corner) {
-  if (is_excluded(bound, floor, min_id)) return true;
-  return floor.id != kNoId && min_id() > floor.id && corner() <= floor.score;
+// The same where the bound carries a error bound for rounding: it never equals the score of a row that ties.
+// zone_vector() gives a bound without error bound (ZoneBound), asked only where ids would decide.
+template <typename MinId, typename ZoneBound>
+__device__ bool is_excluded(double bound, KthBound kth_bound, MinId&& min_id, ZoneBound&& zone_vector) {
+  if (is_excluded(bound, kth_bound, min_id)) return true;
+  return kth_bound.id != kNoId && min_id() > kth_bound.id && zone_vector() <= kth_bound.score;
 }
 
-// The score's own chain over the maxima and minima of some rows: none of them scores more, and no margin is needed
+// The score's own chain over the maxima and minima of some rows: none of them scores more, and no error bound is needed
 // (index/score.h).
 template <typename T>
-__device__ double corner_score(QueryRef query, const T* highest, const T* lowest) {
+__device__ double zone_score(QueryRef query, const T* highest, const T* lowest) {
   double score = query.header().offset;
   for (int t = 0; t < query.header().num_terms; ++t) {
     const PackedTerm term = query.terms()[t];
@@ -133,15 +133,15 @@ __device__ double corner_score(QueryRef query, const T* highest, const T* lowest
 }
 
 template <typename T>
-__device__ double corner_score(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf) {
-  return corner_score(query, mirror.corner<T>(leaf, Corner::maximum),
-                      mirror.corner<T>(leaf, Corner::minimum));
+__device__ double zone_score(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf) {
+  return zone_score(query, mirror.zone_vector<T>(leaf, Extreme::maximum),
+                    mirror.zone_vector<T>(leaf, Extreme::minimum));
 }
 
-// The same over the corner that the stored bounds of a block give. They are rounded, so it is close only
+// The same over the zone vector that the stored bounds of a block give. They are rounded, so it is close only
 // where the values of the block have few digits, as they have where many rows tie.
 template <typename Column>
-__device__ double corner_of_bounds(const MirrorRef& mirror, QueryRef query, const Column& bounds) {
+__device__ double zone_of_bounds(const MirrorRef& mirror, QueryRef query, const Column& bounds) {
   double score = query.header().offset;
   for (int t = 0; t < query.header().num_terms; ++t) {
     const PackedTerm term = query.terms()[t];
@@ -156,8 +156,8 @@ __device__ double corner_of_bounds(const MirrorRef& mirror, QueryRef query, cons
   return isnan(score) ? infinity() : score;
 }
 
-__device__ inline bool passes(double score, std::int64_t id, Floor floor) {
-  return score > floor.score || (score == floor.score && id <= floor.id);
+__device__ inline bool passes(double score, std::int64_t id, KthBound kth_bound) {
+  return score > kth_bound.score || (score == kth_bound.score && id <= kth_bound.id);
 }
 
 // The bound of the lane's child of `node`; -infinity where there is no child.
@@ -186,19 +186,19 @@ __device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std
   const PackedHeader& header = query.header();
   const T* values = mirror.leaf_values<T>(leaf);
   const std::uint32_t num_rows = mirror.leaves[leaf].num_rows;
-  const auto block_rows = static_cast<std::uint32_t>(mirror.block_rows);
+  const auto leaf_rows = static_cast<std::uint32_t>(mirror.leaf_rows);
   std::uint32_t first = 0;
   do {
     ScoredRows rows;
-    std::uint32_t place[kRowsPerLane];  // of a row that can be read
+    std::uint32_t position[kRowsPerLane];  // of a row that can be read
 #pragma unroll
     for (int j = 0; j < kRowsPerLane; ++j) {
       rows.index[j] = first + static_cast<std::uint32_t>(j * kWarpSize + lane);
       rows.score[j] = header.offset;
-      place[j] = min(rows.index[j], block_rows - 1);
+      position[j] = min(rows.index[j], leaf_rows - 1);
     }
     const auto load_value = [&](std::int32_t attribute, int j) {
-      return __ldg(values + static_cast<std::uint32_t>(attribute) * block_rows + place[j]);
+      return __ldg(values + static_cast<std::uint32_t>(attribute) * leaf_rows + position[j]);
     };
     const int num_terms = header.num_terms;
     for (int batch = 0; batch < num_terms; batch += kLoads) {
@@ -240,18 +240,18 @@ __device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std
   return num_rows;
 }
 
-// Reads the ids of the rows that reach the floor and leaves only those valid that pass it.
-__device__ inline void keep_passing(const MirrorRef& mirror, std::uint32_t leaf, Floor floor,
+// Reads the ids of the rows that reach the k-th score bound and leaves only those valid that pass it.
+__device__ inline void keep_passing(const MirrorRef& mirror, std::uint32_t leaf, KthBound kth_bound,
                                     ScoredRows& rows, std::int64_t (&ids)[kRowsPerLane]) {
   const std::int64_t* leaf_ids = mirror.ids + mirror.first_row(leaf);
 #pragma unroll
   for (int j = 0; j < kRowsPerLane; ++j) {
-    rows.valid[j] = rows.valid[j] && rows.score[j] >= floor.score;
+    rows.valid[j] = rows.valid[j] && rows.score[j] >= kth_bound.score;
     ids[j] = rows.valid[j] ? __ldg(leaf_ids + rows.index[j]) : 0;
   }
 #pragma unroll
   for (int j = 0; j < kRowsPerLane; ++j)
-    rows.valid[j] = rows.valid[j] && passes(rows.score[j], ids[j], floor);
+    rows.valid[j] = rows.valid[j] && passes(rows.score[j], ids[j], kth_bound);
 }
 
 }  // namespace culmen::gpu

@@ -1,4 +1,4 @@
-// Blocks: the memory that the versions of an index share, slots for leaves and for inner nodes.
+// SlotArena: the memory that the versions of an index share, slots for leaves and for inner nodes.
 //
 // A version refers to slots by number and never writes to them. The writer fills free slots for the next
 // version, and takes a slot back when no version that refers to it is left (index/write/). So addresses never
@@ -22,16 +22,16 @@
 namespace culmen {
 
 // What every slot has in common.
-struct BlockShape {
+struct LeafShape {
   std::size_t num_attributes = 0;
-  std::size_t block_rows = 0;
+  std::size_t leaf_rows = 0;
   std::size_t value_bytes = sizeof(float);
   bool has_labels = false;
 
-  std::size_t leaf_bytes() const { return num_attributes * block_rows * value_bytes; }
-  std::size_t corner_bytes() const { return num_attributes * value_bytes; }
-  std::size_t code_words() const { return num_attributes * num_code_words(block_rows); }
-  std::size_t label_end_bytes() const { return block_rows * sizeof(std::uint32_t); }
+  std::size_t leaf_bytes() const { return num_attributes * leaf_rows * value_bytes; }
+  std::size_t zone_vector_bytes() const { return num_attributes * value_bytes; }
+  std::size_t code_words() const { return num_attributes * num_code_words(leaf_rows); }
+  std::size_t label_end_bytes() const { return leaf_rows * sizeof(std::uint32_t); }
 };
 
 // Whole cache lines, so that none is shared by two nodes.
@@ -41,15 +41,15 @@ inline std::size_t node_bytes_of(const BoundLayout& layout) {
   return (used + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
-class Blocks {
+class SlotArena {
  public:
   // Memory for `num_leaves` and `num_nodes` slots, all zero, and addresses for a few times as many.
-  Blocks(const BlockShape& shape, const BoundLayout& layout, std::size_t num_leaves, std::size_t num_nodes);
-  ~Blocks();
-  Blocks(const Blocks&) = delete;
-  Blocks& operator=(const Blocks&) = delete;
+  SlotArena(const LeafShape& shape, const BoundLayout& layout, std::size_t num_leaves, std::size_t num_nodes);
+  ~SlotArena();
+  SlotArena(const SlotArena&) = delete;
+  SlotArena& operator=(const SlotArena&) = delete;
 
-  const BlockShape& shape() const { return shape_; }
+  const LeafShape& shape() const { return shape_; }
   std::size_t leaf_slots() const { return leaves_.size(); }
   std::size_t leaf_capacity() const { return leaves_.capacity(); }
   std::size_t node_slots() const { return num_nodes_; }
@@ -63,38 +63,38 @@ class Blocks {
   const LeafHeader& leaf(std::size_t slot) const { return leaves_[slot]; }
   LeafHeader& leaf(std::size_t slot) { return leaves_[slot]; }
 
-  // [num_attributes][block_rows] of the value type, attribute by attribute; 0 where there is no row.
+  // [num_attributes][leaf_rows] of the value type, attribute by attribute; 0 where there is no row.
   const std::byte* values(std::size_t slot) const { return values_.data() + slot * shape_.leaf_bytes(); }
   std::byte* values(std::size_t slot) { return values_.data() + slot * shape_.leaf_bytes(); }
 
-  // [block_rows]; 0 where there is no row.
-  const std::int64_t* ids(std::size_t slot) const { return ids_.data() + slot * shape_.block_rows; }
-  std::int64_t* ids(std::size_t slot) { return ids_.data() + slot * shape_.block_rows; }
+  // [leaf_rows]; 0 where there is no row.
+  const std::int64_t* ids(std::size_t slot) const { return ids_.data() + slot * shape_.leaf_rows; }
+  std::int64_t* ids(std::size_t slot) { return ids_.data() + slot * shape_.leaf_rows; }
 
-  // [kNumCorners][num_attributes] of the value type.
-  const std::byte* corners(std::size_t slot) const {
-    return corners_.data() + slot * kNumCorners * shape_.corner_bytes();
+  // [kZoneVectors][num_attributes] of the value type.
+  const std::byte* zone_map(std::size_t slot) const {
+    return zone_maps_.data() + slot * kZoneVectors * shape_.zone_vector_bytes();
   }
-  std::byte* corners(std::size_t slot) {
-    return corners_.data() + slot * kNumCorners * shape_.corner_bytes();
+  std::byte* zone_map(std::size_t slot) {
+    return zone_maps_.data() + slot * kZoneVectors * shape_.zone_vector_bytes();
   }
 
   // [num_attributes][num_code_words]: see index/leaf_codes.h.
   const std::uint16_t* codes(std::size_t slot) const { return codes_.data() + slot * shape_.code_words(); }
   std::uint16_t* codes(std::size_t slot) { return codes_.data() + slot * shape_.code_words(); }
 
-  // Of a node: see index/node_corners.h.
-  const std::byte* node_corners(std::size_t slot) const {
-    return node_corners_.data() + slot * kNumCorners * shape_.corner_bytes();
+  // Of a node: see index/node_zone_map.h.
+  const std::byte* node_zone_map(std::size_t slot) const {
+    return node_zone_maps_.data() + slot * kZoneVectors * shape_.zone_vector_bytes();
   }
-  std::byte* node_corners(std::size_t slot) {
-    return node_corners_.data() + slot * kNumCorners * shape_.corner_bytes();
+  std::byte* node_zone_map(std::size_t slot) {
+    return node_zone_maps_.data() + slot * kZoneVectors * shape_.zone_vector_bytes();
   }
 
   NodeRef node(std::size_t slot) const { return {nodes_.data() + slot * node_bytes_}; }
   NodeAccess<std::byte> mutable_node(std::size_t slot) { return {nodes_.data() + slot * node_bytes_}; }
 
-  // Labels of a leaf: where each row's ends (uint32_t [block_rows]; after the last row, its end again),
+  // Labels of a leaf: where each row's ends (uint32_t [leaf_rows]; after the last row, its end again),
   // then the text. Empty if none were set.
   std::span<const std::byte> labels(std::size_t slot) const;
   std::string_view label(std::size_t slot, std::size_t row) const;
@@ -117,12 +117,12 @@ class Blocks {
     return reinterpret_cast<const std::uint32_t*>(labels_[slot]);
   }
 
-  const BlockShape shape_;
+  const LeafShape shape_;
   const std::size_t node_bytes_;
   const std::size_t node_capacity_;
   std::size_t num_nodes_ = 0;
   PageBuffer<LeafHeader> leaves_;
-  PageBuffer<std::byte> values_, corners_, nodes_, node_corners_;
+  PageBuffer<std::byte> values_, zone_maps_, nodes_, node_zone_maps_;
   PageBuffer<std::int64_t> ids_;
   PageBuffer<std::uint16_t> codes_;
   PageBuffer<std::byte*> labels_;  // owned

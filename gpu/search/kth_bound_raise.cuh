@@ -1,4 +1,4 @@
-// Rows that a frontier or a sweep has found: add_found() within a step, FloorRaise between two steps.
+// Rows that a frontier or a sweep has found: add_found() within a step, KthBoundRaise between two steps.
 #pragma once
 
 #include "gpu/search/engines.h"
@@ -6,33 +6,33 @@
 
 namespace culmen::gpu {
 
-// Adds a row that reaches the floor of the query at a place; by a lane. A row that finds no room is counted only.
-__device__ inline void add_found(const SweepRef& sweep, std::uint32_t place, const SeedRow& row) {
-  const std::uint32_t found = atomicAdd(&sweep.queries[place].num_found, 1u);
-  if (found < sweep.capacity) sweep.found[std::size_t{place} * sweep.capacity + found] = row;
+// Adds a row that reaches the k-th score bound of the query at a entry; by a lane. A row that finds no room is counted only.
+__device__ inline void add_found(const SweepRef& sweep, std::uint32_t entry, const SeedRow& row) {
+  const std::uint32_t found = atomicAdd(&sweep.queries[entry].num_found, 1u);
+  if (found < sweep.capacity) sweep.found[std::size_t{entry} * sweep.capacity + found] = row;
 }
 
-// Raises a query's floor to the k-th best score found so far and drops the rows below it. Called by one warp between two
-// steps. If the rows did not fit, the step is repeated with the floor of those that did. If that floor is no higher, too
+// Raises a query's k-th score bound to the k-th best score found so far and drops the rows below it. Called by one warp between two
+// steps. If the rows did not fit, the step is repeated with the k-th score bound of those that did. If that k-th score bound is no higher, too
 // many rows tie: the query is left to its walk.
-class FloorRaise {
+class KthBoundRaise {
  public:
-  __device__ FloorRaise(const BatchRef& batch, std::uint32_t place)
+  __device__ KthBoundRaise(const BatchRef& batch, std::uint32_t entry)
       : batch_(batch),
-        mine_(batch.sweep.queries[place]),
-        rows_(batch.sweep.found + std::size_t{place} * batch.sweep.capacity) {}
+        mine_(batch.sweep.queries[entry]),
+        rows_(batch.sweep.found + std::size_t{entry} * batch.sweep.capacity) {}
 
   // Returns true if the step must be repeated for the query.
   __device__ bool run(bool is_repeated) {
     if (mine_.num_found > batch_.sweep.capacity ? mine_.is_left == 1 : is_repeated && mine_.is_behind == 0)
       return false;
     const bool fits = mine_.num_found <= batch_.sweep.capacity;
-    const double before = mine_.floor, floor = fmax(before, kth_score());
-    const bool is_behind = !fits && floor > before;
-    const std::uint32_t kept = keep_from(floor, fits ? mine_.num_found : is_behind ? mine_.num_kept : 0);
+    const double before = mine_.kth_bound, kth_bound = fmax(before, kth_score());
+    const bool is_behind = !fits && kth_bound > before;
+    const std::uint32_t kept = keep_from(kth_bound, fits ? mine_.num_found : is_behind ? mine_.num_kept : 0);
     __syncwarp();  // all lanes have read what lane 0 writes
     if (lane_ == 0) {
-      mine_.floor = floor;
+      mine_.kth_bound = kth_bound;
       mine_.is_behind = is_behind ? 1 : 0;
       mine_.is_left = !fits && !is_behind ? 1 : 0;
       if (mine_.is_left == 0) mine_.num_found = mine_.num_kept = kept;
@@ -51,12 +51,12 @@ class FloorRaise {
   }
 
   // Of the first rows; returns how many are left.
-  __device__ std::uint32_t keep_from(double floor, std::uint32_t count) const {
+  __device__ std::uint32_t keep_from(double kth_bound, std::uint32_t count) const {
     std::uint32_t kept = 0;
     for (std::uint32_t first = 0; first < count; first += kWarpSize) {
       const std::uint32_t i = first + lane_;
       const SeedRow row = {__ldcg(&rows_[min(i, count - 1)].score), __ldcg(&rows_[min(i, count - 1)].row)};
-      const bool stays = i < count && row.score >= floor;
+      const bool stays = i < count && row.score >= kth_bound;
       const unsigned staying = __ballot_sync(kFullWarp, stays);
       if (stays) rows_[kept + static_cast<std::uint32_t>(__popc(staying & ((1u << lane_) - 1)))] = row;
       kept += static_cast<std::uint32_t>(__popc(staying));

@@ -1,4 +1,4 @@
-// kth_floor: the floor that the k-th best of many rows gives, by one thread block.
+// k-th score bound: the k-th score bound that the k-th best of many rows gives, by one thread block.
 //
 // The k-th largest of their 32-bit keys, found in rounds over 2,048 bins. Where many rows share its key, by
 // their exact scores, and where many share those, by their ids.
@@ -102,8 +102,8 @@ struct Keys {
   __device__ std::uint32_t count(std::uint32_t i) const { return counts == nullptr ? 1 : counts[i]; }
 };
 
-// Rows that pass a floor beside the k that it is for, at the most.
-inline constexpr int kMostTies = 32;
+// Rows that pass a k-th score bound beside the k that it is for, at the most.
+inline constexpr int kMaxTies = 32;
 
 // The k-th largest of some keys.
 struct Kth {
@@ -112,7 +112,7 @@ struct Kth {
   int inside;         // how many share it
 
   // So many rows tie with the k-th that they are worth telling apart.
-  __device__ bool has_many_ties() const { return inside - wanted > kMostTies; }
+  __device__ bool has_many_ties() const { return inside - wanted > kMaxTies; }
 };
 
 // The k-th largest of the keys above kNone, all in shared memory. By all threads of the block, behind a
@@ -199,23 +199,24 @@ __device__ std::uint64_t kth_bits_of_ties(const Keys& all, Kth& kth, BitsAt&& bi
   }
 }
 
-// `floor`, or a higher one: at least k of the rows pass it, and at most kMostTies more, unless rows share
+// `kth_bound`, or a higher one: at least k of the rows pass it, and at most kMaxTies more, unless rows share
 // both score and id (or stand for several). By all threads of the block, behind a barrier; all get the same.
 // The rows' keys stand in shared memory and are written over; score_at(i) and id_at(i) are asked only where
 // many rows tie.
 template <typename ScoreAt, typename IdAt>
-__device__ Floor kth_floor(Floor floor, const Keys& all, std::uint32_t k, const KeyScale& scale,
-                           ScoreAt&& score_at, IdAt&& id_at, SelectScratch& scratch) {
+__device__ KthBound select_kth_bound(KthBound kth_bound, const Keys& all, std::uint32_t k,
+                                     const KeyScale& scale, ScoreAt&& score_at, IdAt&& id_at,
+                                     SelectScratch& scratch) {
   Kth kth = kth_key(all, static_cast<int>(k), scratch);
-  if (kth.key == KeyScale::kNone) return floor;
-  if (!kth.has_many_ties()) return higher({scale.score_of(kth.key), kNoId}, floor);
+  if (kth.key == KeyScale::kNone) return kth_bound;
+  if (!kth.has_many_ties()) return higher({scale.score_of(kth.key), kNoId}, kth_bound);
   const std::uint64_t score = kth_bits_of_ties(
       all, kth, [&](std::uint32_t i) { return rank_bits(score_at(i)); }, scratch);
   std::uint64_t id = 0;
   if (kth.has_many_ties())
     id = kth_bits_of_ties(
         all, kth, [&](std::uint32_t i) { return rank_bits(id_at(i)); }, scratch);
-  return higher(floor_of_bits(score, id), floor);
+  return higher(kth_bound_of_bits(score, id), kth_bound);
 }
 
 }  // namespace culmen::gpu

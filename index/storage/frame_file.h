@@ -1,7 +1,7 @@
 // Files of checksummed blocks: written front to back in parallel batches, read back in parallel chunks.
 //
 // A file may be sparse and its header may say anything, so neither is a reason to take memory: a chunk of a
-// fixed size is, and beyond that only a block whose checksum was found good.
+// fixed size is, and beyond that only a frame whose checksum was found good.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@
 
 namespace culmen::storage {
 
-// Whose blocks they are.
+// Whose frames they are.
 struct SnapshotName {
   Uuid uuid = {};
   std::uint64_t number = 0;  // the n of MANIFEST-n
 };
 
-// What the manifest says of a block file. The digest is taken over the checksums of its blocks, in order of
+// What the manifest says of a frame file. The digest is taken over the checksums of its frames, in order of
 // the file: with it every byte is vouched for by the manifest, and no byte is hashed twice.
 struct FileEntry {
   std::uint64_t bytes = 0;
@@ -33,55 +33,55 @@ struct FileEntry {
   friend bool operator==(const FileEntry&, const FileEntry&) = default;
 };
 
-class BlockFileWriter {
+class FrameFileWriter {
  public:
-  BlockFileWriter(Directory& directory, FileKind kind, const SnapshotName& snapshot,
-                  std::uint64_t num_blocks);
+  FrameFileWriter(Directory& directory, FileKind kind, const SnapshotName& snapshot,
+                  std::uint64_t num_frames);
 
-  // Appends blocks 0 .. num_blocks-1. fill(number, payload) writes a zeroed payload; called by many threads.
-  void write(const PlaceOf& place_of, const std::function<void(std::uint64_t, std::byte*)>& fill);
+  // Appends frames 0 .. num_frames-1. fill(number, payload) writes a zeroed payload; called by many threads.
+  void write(const ExtentOf& extent_of, const std::function<void(std::uint64_t, std::byte*)>& fill);
 
   // Syncs the file.
   FileEntry finish();
 
  private:
   void write_file_header();
-  std::uint64_t seal(const BlockHeader& header, std::span<std::byte> block) const;
+  std::uint64_t seal(const FrameHeader& header, std::span<std::byte> frame) const;
 
   const FileKind kind_;
   const SnapshotName snapshot_;
-  const std::uint64_t num_blocks_;
+  const std::uint64_t num_frames_;
   std::unique_ptr<WritableFile> file_;
   std::uint64_t bytes_ = 0;
   std::vector<std::uint64_t> checksums_;
 };
 
-class BlockFileReader {
+class FrameFileReader {
  public:
   // Opens the file and checks its size; reads nothing.
-  BlockFileReader(const Directory& directory, FileKind kind, const SnapshotName& snapshot,
+  FrameFileReader(const Directory& directory, FileKind kind, const SnapshotName& snapshot,
                   const FileEntry& entry);
 
   const std::string& path() const { return file_->path(); }
   std::uint64_t bytes() const { return entry_.bytes; }
 
-  // FormatError if the file does not end where its last block does.
+  // FormatError if the file does not end where its last frame does.
   void require_end(std::uint64_t end) const;
 
-  // Call first: reads the file's header block. The caller has shown that the file is long enough for
-  // `num_blocks`.
-  void read_file_header(std::uint64_t num_blocks);
+  // Call first: reads the file's header frame. The caller has shown that the file is long enough for
+  // `num_frames`.
+  void read_file_header(std::uint64_t num_frames);
 
-  // Reads blocks [first, last) and calls use(number, payload) for each, by many threads, once its checksum
+  // Reads frames [first, last) and calls use(number, payload) for each, by many threads, once its checksum
   // and header are found good. `payload` is aligned for any number.
-  void read(std::uint64_t first, std::uint64_t last, const PlaceOf& place_of,
+  void read(std::uint64_t first, std::uint64_t last, const ExtentOf& extent_of,
             const std::function<void(std::uint64_t, const std::byte*)>& use);
 
-  // Call last, when every block has been read.
+  // Call last, when every frame has been read.
   void check_digest() const;
 
  private:
-  void read_chunk(std::uint64_t first, std::uint64_t last, const PlaceOf& place_of,
+  void read_chunk(std::uint64_t first, std::uint64_t last, const ExtentOf& extent_of,
                   std::vector<std::byte>& buffer,
                   const std::function<void(std::uint64_t, const std::byte*)>& use);
 
@@ -89,23 +89,23 @@ class BlockFileReader {
   const SnapshotName snapshot_;
   const FileEntry entry_;
   std::unique_ptr<ReadableFile> file_;
-  PageBuffer<std::uint64_t> checksums_;  // of the header block, then of block 0, 1, ...
+  PageBuffer<std::uint64_t> checksums_;  // of the header frame, then of frame 0, 1, ...
 };
 
-// Reads blocks of a damaged file one by one: each is vouched for by its own checksum and header alone.
-class LoneBlockReader {
+// Reads frames of a damaged file one by one: each is vouched for by its own checksum and header alone.
+class LoneFrameReader {
  public:
-  LoneBlockReader(const Directory& directory, FileKind kind, const SnapshotName& snapshot);
+  LoneFrameReader(const Directory& directory, FileKind kind, const SnapshotName& snapshot);
 
   const std::string& path() const { return file_->path(); }
 
-  // Whether any byte of a block at this offset is in the file.
+  // Whether any byte of a frame at this offset is in the file.
   bool reaches(std::uint64_t offset) const { return offset < file_->size(); }
   // As ReadableFile: the first byte from `offset` on that may be other than 0.
   std::uint64_t data_from(std::uint64_t offset) const { return file_->data_from(offset); }
 
-  // The payload, valid until the next call. Throws FormatError or IoError if the block is not whole.
-  const std::byte* read(std::uint64_t number, const BlockPlace& place);
+  // The payload, valid until the next call. Throws FormatError or IoError if the frame is not whole.
+  const std::byte* read(std::uint64_t number, const FrameExtent& extent);
 
  private:
   const FileKind kind_;

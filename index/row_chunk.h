@@ -1,0 +1,31 @@
+// RowChunk: oriented values of some rows. One attribute stands together.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace culmen {
+
+class RowChunk {
+ public:
+  RowChunk(std::size_t num_rows, std::size_t num_attributes)
+      : num_rows_(num_rows), num_attributes_(num_attributes), values_(num_rows * num_attributes) {}
+
+  std::size_t num_rows() const { return num_rows_; }
+  std::size_t num_attributes() const { return num_attributes_; }
+  double& operator()(std::size_t row, std::size_t attribute) { return values_[attribute * num_rows_ + row]; }
+  double operator()(std::size_t row, std::size_t attribute) const {
+    return values_[attribute * num_rows_ + row];
+  }
+  std::span<double> attribute(std::size_t i) { return {values_.data() + i * num_rows_, num_rows_}; }
+  std::span<const double> attribute(std::size_t i) const {
+    return {values_.data() + i * num_rows_, num_rows_};
+  }
+
+ private:
+  std::size_t num_rows_, num_attributes_;
+  std::vector<double> values_;
+};
+
+}  // namespace culmen
