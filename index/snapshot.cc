@@ -55,15 +55,15 @@ TreeOrder walk(const Snapshot& s) {
 }  // namespace
 
 double Snapshot::value(std::uint64_t row, int attribute) const {
-  const auto leaf_rows = static_cast<std::uint64_t>(this->leaf_rows);
-  const std::size_t position = static_cast<std::size_t>(attribute) * leaf_rows + row % leaf_rows;
+  const auto stride = static_cast<std::uint64_t>(leaf_rows);
+  const std::size_t position = static_cast<std::size_t>(attribute) * stride + row % stride;
   return visit_value_type(
-      *this, [&]<typename T>(T) { return static_cast<double>(leaf_values<T>(row / leaf_rows)[position]); });
+      *this, [&]<typename T>(T) { return static_cast<double>(leaf_values<T>(row / stride)[position]); });
 }
 
 std::string_view Snapshot::label(std::uint64_t row) const {
-  const auto leaf_rows = static_cast<std::uint64_t>(this->leaf_rows);
-  return arena->label(row / leaf_rows, row % leaf_rows);
+  const auto stride = static_cast<std::uint64_t>(leaf_rows);
+  return arena->label(row / stride, row % stride);
 }
 
 const TreeOrder& Snapshot::order() const {
