@@ -150,7 +150,7 @@ struct Spread {
 template <typename Steps>
 int measure_change(const std::string& name, Writer& writer, const DeviceIndex& on_gpu,
                    const Settings& settings, Steps&& steps) {
-  Spread writing, visible, finding, gathering, copying, arena, nodes, bytes;
+  Spread writing, visible, finding, gathering, copying, leaves, nodes, bytes;
   std::mt19937_64 random(9);
   int wrong = 0, num_whole = 0;
   for (int b = 0; b < settings.batches; ++b) {
@@ -166,7 +166,7 @@ int measure_change(const std::string& name, Writer& writer, const DeviceIndex& o
     finding.values.push_back(stats.find_us);
     gathering.values.push_back(stats.gather_us);
     copying.values.push_back(stats.copy_us);
-    arena.values.push_back(static_cast<double>(stats.leaves));
+    leaves.values.push_back(static_cast<double>(stats.leaves));
     nodes.values.push_back(static_cast<double>(stats.nodes));
     bytes.values.push_back(static_cast<double>(stats.bytes));
     num_whole += stats.is_whole ? 1 : 0;
@@ -180,7 +180,7 @@ int measure_change(const std::string& name, Writer& writer, const DeviceIndex& o
   finding.print(" find", "us", 1);
   gathering.print(" gather", "us", 1);
   copying.print(" copy", "us", 1);
-  arena.print(" leaves", "", 1);
+  leaves.print(" leaves", "", 1);
   nodes.print(" nodes", "", 1);
   bytes.print(" of", "MB", 1e-6);
   writing.print(" written in", "ms", 1e-3);

@@ -88,7 +88,7 @@ void run_queries(benchmark::State& state, Workload& load, const std::string& kin
   const SearchOptions options{.engine = engine,
                               .num_threads = engine == Engine::bounded ? 1 : load.settings().threads};
   std::vector<double> times;
-  double scored = 0, arena = 0;
+  double scored = 0, leaves = 0;
   for (auto _ : state) {
     for (std::size_t q = 0; q < count; ++q) {
       const Query query{.weights = load.weights()[q], .k = k};
@@ -96,7 +96,7 @@ void run_queries(benchmark::State& state, Workload& load, const std::string& kin
       const SearchResult result = index.search(query, options);
       times.push_back(now_us() - start);
       scored += static_cast<double>(result.stats.rows_scored);
-      arena += static_cast<double>(result.stats.leaves_visited);
+      leaves += static_cast<double>(result.stats.leaves_visited);
     }
   }
   const auto searches = static_cast<double>(times.size());
@@ -104,7 +104,7 @@ void run_queries(benchmark::State& state, Workload& load, const std::string& kin
   state.counters["median_us"] = quantile(times, 0.5);
   state.counters["p95_us"] = quantile(times, 0.95);
   state.counters["max_us"] = quantile(times, 1);
-  state.counters["leaves"] = arena / searches;
+  state.counters["leaves"] = leaves / searches;
   state.counters["scored"] = scored / searches / static_cast<double>(load.settings().rows);
   const double ratio = load.read_us() / quantile(times, 0.5);
   state.counters[engine == Engine::scan ? "share_of_read" : "read_over_median"] = ratio;

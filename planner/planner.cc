@@ -82,7 +82,7 @@ std::string in_us(double elapsed_us) {
   return number(std::round(elapsed_us * 10) / 10) + " us";
 }
 
-std::string arena(double count) {
+std::string leaves_text(double count) {
   return number(std::round(count)) + (std::round(count) == 1 ? " leaf" : " leaves");
 }
 
@@ -105,7 +105,7 @@ void predict_device(const DeviceTable& table, const Work& work, const DeviceCost
 std::string reason_of(const Plan& plan, const Probe& probe, const Snapshot& snapshot) {
   const double share = probe.work().leaves / static_cast<double>(snapshot.num_leaves);
   std::string read = probe.finished() ? "" : "about ";
-  read += arena(probe.work().leaves) + " of " + std::to_string(snapshot.num_leaves) + ", ";
+  read += leaves_text(probe.work().leaves) + " of " + std::to_string(snapshot.num_leaves) + ", ";
   read += number(std::round(1000 * share) / 10) + " %";
   if (plan.engine == Engine::bounded) return "a search by bounds reads " + read;
   return "a search by bounds would read " + read + ", and a scan is faster";

@@ -19,7 +19,7 @@ void prepare_streams();
 bool stdout_is_terminal();
 bool stderr_is_terminal();
 
-// Waits where the file does not leaf. Returns 0, or the errno of the write that failed.
+// Waits where the file does not block. Returns 0, or the errno of the write that failed.
 [[nodiscard]] int write_all(int file, std::string_view bytes);
 
 // Writes to standard error as it is, in one piece.

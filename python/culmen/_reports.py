@@ -112,7 +112,7 @@ class RefreshStats:
     """What it took to bring a copy on a GPU to the index's present version."""
 
     version: int
-    blocks: int
+    leaves: int
     nodes: int
     bytes: int
     is_whole: bool
