@@ -14,7 +14,7 @@ struct BuildOptions {
   Partitioning partitioning = Partitioning::automatic;
   int num_splits = 0;      // angle: the paper's grid instead of ours: s parts per angle, s^(d-1) partitions
   int num_partitions = 0;  // random: how many; kd, angle: about how many, without num_splits. 0: chosen
-  int leaf_rows = 0;       // rows per leaf (leaf), a multiple of 16 up to 4096; 0: 96
+  int leaf_rows = 0;       // rows per leaf, a multiple of 16 up to 4096; 0: 96
   ValueType value_type = ValueType::automatic;
   int num_threads = kAllCores;  // never changes a byte of the index
   // The GPU that builds, as CUDA numbers them (culmen/device.h); kNoDevice: the CPU. It never changes a byte
