@@ -51,7 +51,7 @@ class BoundedSearch {
     frontier_.open(node, bounds_of_children(query_, node, stats_), children_in_ranges(query_.bound, node));
   }
 
-  // The chain bound carries a error bound for rounding, so among full ties it never equals the k-th score. The
+  // The chain bound carries an error bound for rounding, so among full ties it never equals the k-th score. The
   // zone vector's score carries none: where rows are alike it shows that the leaf or node can only tie, and then the ids
   // decide. Far from the k-th score bound rounding decides nothing, and the zone vector is not worth a cache miss.
   bool could_tie(double bound) const {

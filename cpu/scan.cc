@@ -134,8 +134,8 @@ class Seeds {
 }  // namespace
 
 double kth_bound_of_scan(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
-  constexpr std::uint64_t kMin = 16, kWorthIt = 64;  // few beside all leaves
-  const std::uint64_t num_leaves = kMin + 2 * query.k / static_cast<std::uint64_t>(snapshot.leaf_rows);
+  constexpr std::uint64_t kMinLeaves = 16, kWorthIt = 64;  // few beside all leaves
+  const std::uint64_t num_leaves = kMinLeaves + 2 * query.k / static_cast<std::uint64_t>(snapshot.leaf_rows);
   if (num_leaves * kWorthIt > snapshot.num_leaves) return query.min_score;
   return visit_value_type(
       snapshot, [&]<typename T>(T) { return Seeds<T>(snapshot, query, stats).kth_bound(num_leaves); });

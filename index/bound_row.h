@@ -109,7 +109,7 @@ struct BoundScale {
   CULMEN_HOST_DEVICE std::uint8_t code_of(double bound) const {
     if (bound > base) return kOutlier;
     if (!(least > 0)) return 0;
-    const double steps = (base - bound) * (1 / least), most = largest_steps();  // powers of two: it is exact
+    const double steps = (base - bound) * (1 / least), most = largest_steps();  // least is a power of two
     std::uint8_t code = code_of_steps(steps < most ? steps : most);
     while (code > 0 && bound_of(code) < bound) --code;  // the difference may have been rounded
     return code;

@@ -1,5 +1,5 @@
 // Order keys, and the arithmetic that leads from a row to its key, for host and device alike: both put a
-// row into the same place. What the levels of a partitioner are stands in index/partitioner.h.
+// row into the same place. index/partitioner.h says what the levels of a partitioner are.
 #pragma once
 
 #include <cmath>

@@ -20,7 +20,7 @@ namespace {
 // with more shells weights of both signs do. See docs/decisions/0008-shells.md.
 constexpr std::uint32_t kShells = 7;
 
-// Of the tree of later cuts.
+// Of the tree of late splits.
 constexpr std::uint32_t kMaxDepth = 2 * Partitioner::kMaxLaterDepth;
 constexpr std::size_t kMaxCutsOfNode = 1024;
 

@@ -6,15 +6,15 @@
 //
 // kd: the next levels halve each part by its own widest attribute (Bentley's k-d tree, CACM 1975; the widest: Friedman,
 // Bentley and Finkel, TOMS 1977), or by an angle where no attribute spreads.
-// angle (GTA, section 3.3): they cut by angles in turn. Seen from the best zone vector of the scaled table, y_i = 1 - x_i,
+// angle (GTA, section 3.3): they cut by angles in turn. Seen from the best corner of the scaled table, y_i = 1 - x_i,
 // these are
 //   tan^2(phi_i) = (y_(i+1)^2 + ... + y_d^2) / y_i^2.
 // Cuts are compared as y_(i+1)^2 + ... >= cut * y_i^2: only operations that IEEE 754 rounds exactly, so every machine
 // puts a row into the same partition.
 // random: by position in the table.
 //
-// A partition that changes have made large is cut in two by one attribute (later cuts). Its upper part, from the cut on,
-// becomes a partition with the next number, whose place in the tree's order is right behind it. These cuts are on values
+// A partition that changes have made large is cut in two by one attribute (late splits). Its upper part, from the cut on,
+// becomes a partition with the next number, which follows it in the tree's order. These cuts are on values
 // as they are, for rows that come may lie beyond the range that was scaled.
 #pragma once
 
@@ -74,10 +74,10 @@ class Partitioner {
   const std::vector<LateSplit>& late_splits() const { return late_splits_; }
   // Of each partition, the one that the levels made and that it was cut from; of those that they made, itself.
   std::vector<std::uint32_t> origins() const;
-  // Where the later cuts send a row that the levels put into `partition`. value(i) is attribute i.
+  // Where the late splits send a row that the levels put into `partition`. value(i) is attribute i.
   template <typename Value>
   std::uint32_t later_partition(std::uint32_t partition, const Value& value) const;
-  // Later cuts within later cuts by other attributes: more would only make rows slow to place.
+  // Late splits within late splits by other attributes: more would only make rows slow to place.
   static constexpr int kMaxLaterDepth = 32;
   // Whether a partition can be cut so deep once more.
   bool can_be_cut(std::uint32_t partition) const;
@@ -109,7 +109,7 @@ class Partitioner {
   bool joins_node_above(const LateSplit& cut) const;
 
   Partitioning kind_ = Partitioning::random;
-  std::uint32_t num_partitions_ = 1;       // before later cuts
+  std::uint32_t num_partitions_ = 1;       // before late splits
   std::vector<double> minimum_, maximum_;  // [num_attributes] oriented; the range that is scaled to 0..1
   std::vector<double> inverse_;            // 1 / (half the range)
   std::vector<std::int32_t> splits_;  // [num levels] parts that each part is cut into; >= 2 but at level 0
@@ -117,7 +117,7 @@ class Partitioner {
   std::vector<std::uint8_t> own_coordinates_;  // kd: of each cut, as of order_key.h; of shells 0
   std::vector<LateSplit> late_splits_;
 
-  // The later cuts as a tree. Those on one attribute that follow each other stand in one node, however many: where a
+  // The late splits as a tree. Those on one attribute that follow each other stand in one node, however many: where a
   // column always rises, it is always the last part that is cut again.
   struct CutNode {
     std::uint32_t attribute;

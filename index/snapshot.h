@@ -1,6 +1,6 @@
 // Snapshot: one immutable version of an index, as all engines read it.
 //
-// Rows stand in leaves (ODT leaves) with room for `leaf_rows` rows, attribute-major, oriented
+// Rows are in leaves with room for `leaf_rows` rows, attribute-major, oriented
 // (index/attribute_stats.h). Above them stand levels of inner nodes; a node keeps the bounds of each of its
 // children, so that whether a child is worth a visit is known without touching it. Leaves and nodes are slots
 // of memory that versions share (index/slot_arena.h); the tree says which of them are this version's, and its

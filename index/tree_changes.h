@@ -19,7 +19,7 @@ struct TreeChanges {
   std::vector<std::uint32_t> leaves;  // slots of the new ones
 };
 
-// `since`: an older version of the same SlotArena; none: everything is new.
+// `since`: an older version in the same SlotArena; none: everything is new.
 //
 // What lies below a node is never newer than the node, so only new nodes are looked into for new ones.
 // Work, by several threads: every node above level 1, the level-1 nodes below the new ones of them, and the

@@ -23,7 +23,8 @@ constexpr std::uint64_t kFewLeaves = 1024;
 // What is left is counted (1 to 4 us) only when the search has taken this part of a scan's time: early counts are the
 // worst.
 constexpr double kWorthCounting = 0.2;
-constexpr double kMax = 0.3;
+// A scan without bounds takes over where bounds leave more than this part of the leaves.
+constexpr double kMaxLeft = 0.3;
 
 class ScanFallback : public cpu::SearchMonitor {
  public:
@@ -56,7 +57,7 @@ class ScanFallback : public cpu::SearchMonitor {
     if (so_far < kWorthCounting * least_us) return false;
     const Work to_the_end = estimate_bounded(snapshot_, query_, progress);
     leaves_most_ =
-        query_.where.empty() && to_the_end.leaves > kMax * static_cast<double>(snapshot_.num_leaves);
+        query_.where.empty() && to_the_end.leaves > kMaxLeft * static_cast<double>(snapshot_.num_leaves);
     const double left = bounded_us(to_the_end, costs_) - so_far;
     if (left < least_us) return false;
     Work scan = estimate_scan(snapshot_, query_, selectivity(progress), threads_);
@@ -90,11 +91,11 @@ int scan_threads(const Snapshot& snapshot, int num_threads) {
 
 bool asks_for_most(const Snapshot& snapshot, const ResolvedQuery& query, int threads) {
   // Where a heap of k on one thread takes as long as the scan (4 M rows, one thread and two: bench/cliffs).
-  constexpr std::uint64_t kOfOneThread = 12, kOfMany = 96, kMin = 8192;
+  constexpr std::uint64_t kOfOneThread = 12, kOfMany = 96, kMinK = 8192;
   const std::uint64_t part = std::min(kOfOneThread * static_cast<std::uint64_t>(threads), kOfMany);
   const bool has_kth_bound =
       query.min_score > -std::numeric_limits<double>::infinity();  // then k is only a limit
-  return !has_kth_bound && query.k >= kMin && query.k >= snapshot.num_rows / part;
+  return !has_kth_bound && query.k >= kMinK && query.k >= snapshot.num_rows / part;
 }
 
 std::vector<Hit> search_automatic(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,

@@ -19,7 +19,7 @@ namespace {
 constexpr double kRise = 0.15;          // of the way from the present k-th score to the highest bound left
 constexpr double kUnopenedShare = 0.4;  // nodes are opened best first: the others hold fewer such leaves
 
-constexpr double kErrorFactor = 2;  // times as many leaves as sure rows would want
+constexpr double kSureFactor = 2;  // times as many leaves as sure rows would want
 
 constexpr double kCodeBytes = 0.5;
 constexpr int kMaxLevels = 16;
@@ -112,7 +112,7 @@ double part_until_sure(const cpu::Progress& progress, double before, double k, d
   double wanted = before * (k - sure) / std::max(sure, 0.5);
   if (progress.best.full()) {
     if (sure == 0 || sure == k) return 1;
-    wanted *= kErrorFactor;
+    wanted *= kSureFactor;
   }
   return std::min(1.0, wanted / std::max(leaves, 1.0));
 }
@@ -185,7 +185,7 @@ Work estimate_bounded(const Snapshot& snapshot, const ResolvedQuery& query, cons
   Work all;  // that is left
   add_left(snapshot, query, count, 1, is_full, all);
   if (is_full && !query.bound.exact && progress.frontier.top().bound <= kth_bound + query.bound.error_bound) {
-    // All that is left may tie: zone map decide, and few such leaves are read.
+    // All that is left may tie: zone maps decide, and few such leaves are read.
     work.nodes += all.nodes;
     work.rows += all.rows;
     work.leaves_tied_out += all.leaves;

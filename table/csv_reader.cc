@@ -88,9 +88,9 @@ void TableSink::take_dropped(const CsvRows& rows) {
 // Columns that grow by doubling are copied again and again, and hold twice the memory while they are.
 void TableSink::reserve_for_whole_input(std::size_t num_bytes_used) {
   if (!num_input_bytes_ || num_rows_ == 0) return;
-  constexpr double kErrorBound = 1.05;
+  constexpr double kRoom = 1.05;
   const double rows_per_byte = static_cast<double>(num_rows_) / static_cast<double>(num_bytes_used);
-  const double num_rows = rows_per_byte * static_cast<double>(*num_input_bytes_) * kErrorBound;
+  const double num_rows = rows_per_byte * static_cast<double>(*num_input_bytes_) * kRoom;
   for (std::vector<double>& column : columns_) column.reserve(static_cast<std::size_t>(num_rows));
 }
 

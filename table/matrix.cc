@@ -109,7 +109,7 @@ class MatrixReader {
   void select();
   void read_window(std::size_t pos, std::size_t count);
   void check_window(std::size_t pos, std::size_t count);
-  std::size_t check_frame(std::size_t pos, std::size_t count, std::vector<std::uint64_t>& null_rows);
+  std::size_t check_block(std::size_t pos, std::size_t count, std::vector<std::uint64_t>& null_rows);
   std::size_t check_each(std::size_t pos, std::size_t count, std::vector<std::uint64_t>& null_rows) const;
   std::size_t check_prefixes(std::size_t pos, std::size_t count) const;
   bool is_right_prefix(std::size_t index) const;
@@ -172,7 +172,7 @@ void MatrixReader<T>::check_window(std::size_t pos, std::size_t count) {
   std::vector<std::vector<std::uint64_t>> null_rows(num_blocks);
   tbb::parallel_for(std::size_t{0}, num_blocks, [&](std::size_t block) {
     const std::size_t begin = block * kBlockElements;
-    faults[block] = check_frame(pos + begin, std::min(kBlockElements, count - begin), null_rows[block]);
+    faults[block] = check_block(pos + begin, std::min(kBlockElements, count - begin), null_rows[block]);
   });
   const std::size_t first_fault = *std::min_element(faults.begin(), faults.end());
   if (first_fault != kNoFault) throw_fault(first_fault);
@@ -184,13 +184,13 @@ void MatrixReader<T>::check_window(std::size_t pos, std::size_t count) {
 
 // Position of the first value that is refused, or kNoFault.
 template <Element T>
-std::size_t MatrixReader<T>::check_frame(std::size_t pos, std::size_t count,
+std::size_t MatrixReader<T>::check_block(std::size_t pos, std::size_t count,
                                          std::vector<std::uint64_t>& null_rows) {
   if (!clean(std::span<T>(values_.data() + pos, count))) return check_each(pos, count, null_rows);
   return format_.has_row_prefix ? check_prefixes(pos, count) : kNoFault;
 }
 
-// As check_frame, for blocks with a value that is not fit, perhaps only in a column that is not read.
+// As check_block, for blocks with a value that is not fit, perhaps only in a column that is not read.
 template <Element T>
 std::size_t MatrixReader<T>::check_each(std::size_t pos, std::size_t count,
                                         std::vector<std::uint64_t>& null_rows) const {

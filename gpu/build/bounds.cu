@@ -190,7 +190,7 @@ struct Batch {
   }
 };
 
-// A thread block a leaf. SlotArena of neighbouring leaves write to the same lines, which the L2 cache joins.
+// A thread block per leaf. Thread blocks of neighbouring leaves write to the same lines, which the L2 cache joins.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     write_bounds(const __grid_constant__ LeafTarget leaves, const __grid_constant__ BoundRule rule,

@@ -13,7 +13,7 @@ constexpr std::uint32_t kRoomToGrow = 32;
 // Slots for each node from which on the nodes are laid out anew.
 constexpr std::uint32_t kTooMany = 4;
 
-// The nth slot to be filled of `num_slots`: neighbours in the tree stand in different groups.
+// The nth slot to be filled of `num_slots`: neighbours in the tree are in different groups.
 std::uint32_t nth_slot(std::uint32_t n, std::uint32_t num_slots) {
   const std::uint32_t num_groups = num_slots / kGroup;
   return n % num_groups * kGroup + n / num_groups;

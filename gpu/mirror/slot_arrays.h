@@ -1,5 +1,5 @@
 // SlotArrays: a device's memory for slots of leaves and nodes, as index/slot_arena.h numbers them. Versions of an
-// index share it, as they share SlotArena: a slot is written when no version that a search may still be reading
+// index share it, as they share a SlotArena: a slot is written when no version that a search may still be reading
 // refers to it.
 #pragma once
 

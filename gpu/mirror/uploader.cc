@@ -13,7 +13,7 @@ namespace {
 // Large enough that copies of pieces keep the bus busy, small enough that the first is soon on its way.
 constexpr std::size_t kLargestPiece = 4 << 20;
 constexpr std::size_t kSmallestPiece = 256 << 10;
-// SlotArena that one task gathers.
+// Leaves or nodes that one task gathers.
 constexpr std::size_t kGrain = 16;
 
 // The leaves and nodes of one piece.

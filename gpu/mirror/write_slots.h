@@ -1,5 +1,5 @@
-// SlotArena that come to a device in pieces, and what kernels make of them: leaves and nodes in their slots,
-// and bounds in the places of level-1 nodes.
+// Leaves and nodes that come to a device in pieces, and the kernels that write them into their slots, and the bounds of
+// level-1 nodes into their bounds slots.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kWarps = kThreads / kWarpSize;
-// SlotArena per multiprocessor: at 64 registers a thread they fill the register file.
+// Thread blocks per multiprocessor: at 64 registers a thread they fill the register file.
 constexpr unsigned kBlocksEach = 4;
 // Shares of a list per warp, at least, so that a warp with cheap items takes more of them. Larger shares would leave warps
 // idle at the end of a step, smaller ones would make all warps contend for one counter.

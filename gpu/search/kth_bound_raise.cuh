@@ -6,7 +6,7 @@
 
 namespace culmen::gpu {
 
-// Adds a row that reaches the k-th score bound of the query at a entry; by a lane. A row that finds no room is counted only.
+// Adds a row that reaches the k-th score bound of the query of an entry; by a lane. A row that finds no room is counted only.
 __device__ inline void add_found(const SweepRef& sweep, std::uint32_t entry, const SeedRow& row) {
   const std::uint32_t found = atomicAdd(&sweep.queries[entry].num_found, 1u);
   if (found < sweep.capacity) sweep.found[std::size_t{entry} * sweep.capacity + found] = row;

@@ -111,7 +111,7 @@ __device__ bool is_excluded(double bound, KthBound kth_bound, MinId&& min_id) {
   return bound < kth_bound.score || bound == -infinity() || min_id() > kth_bound.id;
 }
 
-// The same where the bound carries a error bound for rounding: it never equals the score of a row that ties.
+// The same where the bound carries an error bound for rounding: it never equals the score of a row that ties.
 // zone_vector() gives a bound without error bound (ZoneBound), asked only where ids would decide.
 template <typename MinId, typename ZoneBound>
 __device__ bool is_excluded(double bound, KthBound kth_bound, MinId&& min_id, ZoneBound&& zone_vector) {

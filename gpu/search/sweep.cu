@@ -3,7 +3,7 @@
 // A thread block takes some queries (a chunk), and then 8 leaves at a time. With m, r and v the middle of the box around
 // them, its extent and a row, in units of bounds, and s the sum of |w| * r over the attributes:
 //
-//   1. w * m + s / 2, with a error bound for what rounds, bounds the leaves: the queries whose k-th score bound it reaches are listed.
+//   1. w * m + s / 2, with an error bound for what rounds, bounds the leaves: the queries whose k-th score bound it reaches are listed.
 //   2. w * r / s of those and (v - m) / r of the rows, all within -1 .. 1, become tiles of binary16 numbers; their products
 //      bound the rows.
 //   3. What reaches the k-th score bound is scored as everywhere, and found if the score does.

@@ -55,7 +55,7 @@ struct SweepQuery {
   std::uint64_t nodes, leaves, rows, scored;  // the work
 };
 
-// An item of the frontier's list: a node or leaf whose bound reached the k-th score bound of the query at a entry.
+// An item of the frontier's list: a node or leaf whose bound reached the k-th score bound of the query of an entry.
 struct FrontierItem {
   std::uint32_t entry, block;
   float bound;

@@ -17,9 +17,9 @@ enum class ValueType : std::uint8_t { automatic, float32, float64 };
 
 enum class Partitioning : std::uint8_t {
   automatic,  // kd of up to 8 attributes, angle of more, or where num_splits is set; an index says which
-  angle,  // by the sum of the attributes, and a row's angles seen from the best zone vector (GTA, section 3.3)
-  random,  // by position in the table
-  kd,      // by the sum of the attributes, then halved by whatever attribute spreads the farthest
+  angle,      // by the sum of the attributes, and a row's angles seen from the best corner (GTA, section 3.3)
+  random,     // by position in the table
+  kd,         // by the sum of the attributes, then halved by whatever attribute spreads the farthest
 };
 
 // The columns of an index.

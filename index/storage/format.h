@@ -93,7 +93,7 @@ struct LeafLayout {
   std::uint64_t payload_bytes() const { return ids_offset() + id_bytes; }
 };
 
-// Where a frame stands in its file.
+// The position of a frame in its file.
 struct FrameExtent {
   std::uint64_t offset;
   std::uint64_t payload_bytes;
@@ -103,7 +103,7 @@ struct FrameExtent {
 };
 using ExtentOf = std::function<FrameExtent(std::uint64_t number)>;
 
-// SlotArena of one size, one after the other.
+// Frames of one size, one after the other.
 inline FrameExtent fixed_extent(std::uint64_t number, std::uint64_t payload_bytes, std::uint16_t level) {
   const std::uint64_t stride = aligned(sizeof(FrameHeader) + payload_bytes);
   return {kFirstFrameOffset + number * stride, payload_bytes, level};

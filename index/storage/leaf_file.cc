@@ -27,7 +27,7 @@ struct RowPlace {
   }
 };
 
-// Reads leaf frames into a snapshot. SlotArena come in any order, by many threads, each touching its own leaf
+// Reads leaf frames into a snapshot. Frames are read in any order, by many threads, each touching its own leaf
 // only.
 class LeafReader {
  public:
@@ -88,7 +88,7 @@ class LeafReader {
     write_leaf_codes(arena, leaf, record.num_rows);
   }
 
-  // ZoneMap are the smallest and the largest of the leaf's values: writers find by them what is left of the index's range
+  // A zone map is the minimum and the maximum of the leaf's values: writers find by them what is left of the index's range
   // when the row with its minimum or maximum goes. NaN fails every comparison.
   template <typename T>
   void check_values(std::uint64_t leaf, const std::byte* payload) const {
@@ -212,8 +212,8 @@ class LeafReader {
     });
   }
 
-  // A partition that is cut further is cut where its rows are, which must be between the cuts that made it. ZoneMap are
-  // values: where both of them belong, all rows of the leaf do.
+  // A partition that is cut further is cut where its rows are, which must be between the cuts that made it. A zone map
+  // has values: where both of them belong, all rows of the leaf do.
   template <typename T>
   void check_late_splits() const {
     const Partitioner& partitioner = *snapshot_.partitioner;

@@ -9,8 +9,8 @@
 namespace culmen::storage {
 namespace {
 
-// The one frame of this file: minima, maxima [num_attributes], cuts [num_cuts], then later cuts as float64; the number of
-// leaves of each partition, what partition each later cut cuts, and by which attribute, as uint32; then, of k-d
+// The one frame of this file: minima, maxima [num_attributes], cuts [num_cuts], then late splits as float64; the number of
+// leaves of each partition, what partition each late split splits, and by which attribute, as uint32; then, of k-d
 // partitions, the own coordinate of each cut as uint8.
 struct PartitionSections {
   std::uint64_t num_attributes, num_cuts, num_partitions, num_late_splits, num_own_coordinates;

@@ -305,7 +305,7 @@ INSTANTIATE_TEST_SUITE_P(AllEngines, Answers, testing::ValuesIn(kEngines),
 
 TEST(Engines, ReadLessThanHalfOfATableFullOfTies) {
   std::vector<float> equal(20'000, 1.0f);
-  std::vector<double> rounding(20'000, 0.1);  // sums of it are not exact: bounds carry a error bound
+  std::vector<double> rounding(20'000, 0.1);  // sums of it are not exact: bounds carry an error bound
   Table table;
   table.num_rows = equal.size();
   table.attributes = {{"a"}, {"b"}};
@@ -322,7 +322,7 @@ TEST(Engines, ReadLessThanHalfOfATableFullOfTies) {
   }
 }
 
-// 0.3 and these weights round, so the bounds have a error bound: zone map decide, for all later leaves at once.
+// 0.3 and these weights round, so the bounds have an error bound: zone maps decide, for all later leaves at once.
 TEST(Bounded, ReadsOneLeafOfATableInWhichAllRowsTie) {
   const std::vector<float> values(20'000 * 3, 0.3F);
   const Index index =

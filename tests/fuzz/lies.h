@@ -137,7 +137,7 @@ class Liar {
 
   void lie_about_bounds(std::uint64_t a, std::uint64_t b) {
     constexpr float kBases[] = {0, -1, 1, -0x1p101f, 0x1p101f, -HUGE_VALF, HUGE_VALF, 0x1p-149f};
-    constexpr float kMin[] = {0, 0x1p-149f, 0x1p-20f, -0x1p-20f, 1, -1, 0x1p99f, -0x1p99f};
+    constexpr float kSignedLeast[] = {0, 0x1p-149f, 0x1p-20f, -0x1p-20f, 1, -1, 0x1p99f, -0x1p99f};
     const NodeAccess<std::byte> changed = node(a % manifest_.num_nodes());
     const auto num_rows =
         static_cast<std::size_t>(BoundLayout(static_cast<int>(manifest_.attributes.size())).num_rows());
@@ -146,8 +146,8 @@ class Liar {
       BoundRow& bounds = changed.bounds()[row];
       if (b % 5 < 2) bounds.base = kBases[b / 8 % 8];
       if (b % 5 % 2 == 0)
-        bounds.scale = std::bit_cast<std::uint32_t>(kMin[b / 64 % 8]) | (b / 16 & BoundRow::kGapBits) |
-                       (b / 16 & BoundRow::kLinear);
+        bounds.scale = std::bit_cast<std::uint32_t>(kSignedLeast[b / 64 % 8]) |
+                       (b / 16 & BoundRow::kGapBits) | (b / 16 & BoundRow::kLinear);
       if (b % 5 != 1) bounds.codes[b / 64 % kFanOut] = static_cast<std::uint8_t>(b / 4096);
     }
   }

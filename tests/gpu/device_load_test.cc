@@ -149,7 +149,7 @@ TEST(DeviceLoad, TakesTablesThatAreLargerThanTheDevice) {
   EXPECT_GT(most_parts, 5);
 }
 
-// SlotArena' edges, and those of nodes: 32 leaves of 16 rows are 512.
+// The edges of leaves and nodes: 32 leaves of 16 rows are 512.
 TEST(DeviceLoad, TakesAnyNumberOfRows) {
   SKIP_WITHOUT_GPU();
   for (const std::size_t num_rows : {0, 1, 2, 15, 16, 17, 31, 32, 33, 511, 512, 513, 1024, 1025, 16'385}) {

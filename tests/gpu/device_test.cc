@@ -131,7 +131,7 @@ TEST(Device, FindsTheBestByOneUnitInTheLastPlaceHoweverManyTieBehindIt) {
   }
 }
 
-// Bounds carry a error bound with such weights, so that only zone map and ids can show that a block is not needed.
+// Bounds carry an error bound with such weights, so that only zone maps and ids can show that a block is not needed.
 TEST(Device, VisitsFewOfTheMillionsOfRowsThatTie) {
   SKIP_WITHOUT_GPU();
   constexpr std::size_t kRows = 4'000'000;

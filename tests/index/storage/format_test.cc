@@ -12,7 +12,7 @@
 namespace culmen::storage {
 namespace {
 
-// The text of the first fenced frame under the heading "### `name`".
+// The text of the first fenced block under the heading "### `name`".
 std::vector<std::string> fenced_lines(const std::string& name) {
   std::ifstream file(CULMEN_DOCS_FOLDER "/format.md");
   std::vector<std::string> lines;
