@@ -38,7 +38,7 @@ struct NodeColumn {
     const uint2 head = __ldg(reinterpret_cast<const uint2*>(&bounds));  // base and scale
     const std::uint8_t code = __ldg(&bounds.codes[child]);
     const bool is_linear = (head.y & BoundRow::kLinear) != 0;
-    // As cpu/simd/kernels-inl.h reads them: as the bits of binary16 numbers, 2^-24 or 2^-19 times the steps.
+    // As in cpu/simd/child_bounds-inl.h: codes are bit patterns of binary16 numbers, 2^-24 or 2^-19 times the steps.
     const auto bits = static_cast<unsigned short>(code << (is_linear ? 0 : 5));
     const float step = BoundRow::signed_least_of(head.y) * (is_linear ? 0x1p24F : 0x1p19F);
     const float base = __uint_as_float(head.x);
