@@ -345,7 +345,7 @@ SearchResult Index::Core::search(std::shared_ptr<const Snapshot> snapshot, const
   const ResolvedQuery resolved = resolve(query, s);
   result.stats.engine = options.engine == Engine::automatic ? Engine::bounded : options.engine;
   result.stats.rows_in_index = s.num_rows;
-  if (s.num_rows > 0) result.hits = run_engine(resolved, result, options);
+  if (s.num_rows > 0 && !resolved.filter.is_nothing()) result.hits = run_engine(resolved, result, options);
   result.stats.elapsed_us = microseconds_since(start);
   return result;
 }
@@ -408,11 +408,10 @@ SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k,
   const Snapshot& s = *result.snapshot;
   ResolvedQuery query;
   query.k = std::min(k, static_cast<std::size_t>(s.num_rows));
-  query.where = resolve_filter(where, s);
-  query.bound.ranges = make_range_bounds(query.where, s);
+  resolve_filter(where, s, query);
   result.stats.engine = options.engine == Engine::scan ? Engine::scan : Engine::bounded;
   result.stats.rows_in_index = s.num_rows;
-  if (s.num_rows > 0) {
+  if (s.num_rows > 0 && !query.filter.is_nothing()) {
     result.hits = options.engine == Engine::scan
                       ? with_threads(options.num_threads,
                                      [&] { return cpu::scan_monotone(s, function, query, result.stats); })

@@ -92,9 +92,9 @@ void write_csv(const std::vector<Trial>& trials, const std::string& path) {
   for (const Trial& trial : trials) {
     out << trial.table.kind << ',' << trial.table.rows << ',' << trial.table.dims << ','
         << trial.question.num_used << ',' << trial.question.num_negative << ','
-        << trial.question.query.where.size() << ',' << *trial.question.query.k << ',' << trial.num_hits << ','
-        << engine_name(trial.chosen().engine) << ',' << engine_name(trial.explained) << ','
-        << trial.chosen().scan_fallback;
+        << trial.question.query.where.num_conditions() << ',' << *trial.question.query.k << ','
+        << trial.num_hits << ',' << engine_name(trial.chosen().engine) << ',' << engine_name(trial.explained)
+        << ',' << trial.chosen().scan_fallback;
     for (std::size_t e = 0; e < kTimedEngines.size(); ++e) {
       const SearchStats& stats = trial.stats[e];
       out << ',' << trial.measured_us[e] << ',' << trial.predicted_us[e] << ',' << stats.leaves_visited << ','
@@ -174,8 +174,9 @@ void print_worst(std::vector<Trial> trials) {
   for (const Trial& trial : trials) {
     std::printf("%5.2f x  %s %llu x %d, %d used, %d negative, %zu ranges, k %zu, %s%s:", trial.slowdown(),
                 trial.table.kind.c_str(), static_cast<unsigned long long>(trial.table.rows), trial.table.dims,
-                trial.question.num_used, trial.question.num_negative, trial.question.query.where.size(),
-                *trial.question.query.k, std::string(engine_name(trial.chosen().engine)).c_str(),
+                trial.question.num_used, trial.question.num_negative,
+                trial.question.query.where.num_conditions(), *trial.question.query.k,
+                std::string(engine_name(trial.chosen().engine)).c_str(),
                 trial.chosen().scan_fallback ? " after bounded" : "");
     for (std::size_t e = 0; e < kTimedEngines.size(); ++e)
       std::printf(" %s %.0f (%.0f)", std::string(engine_name(kTimedEngines[e])).c_str(), trial.measured_us[e],

@@ -32,7 +32,7 @@ class BoundedSearch {
       if (!frontier_.empty()) prefetch(frontier_.top());
       const std::uint32_t slot = parent.children()[next.child];
       if (is_leaf) {
-        visit_leaf<T>(snapshot_, query_, first_look_, slot, best_, stats_);
+        visit_leaf<T>(snapshot_, query_, first_look_, slot, filter_, best_, stats_);
       } else {
         open(slot);
       }
@@ -48,7 +48,7 @@ class BoundedSearch {
  private:
   void open(std::size_t slot) {
     const NodeRef node = snapshot_.node(slot);
-    frontier_.open(node, bounds_of_children(query_, node, stats_), children_in_ranges(query_.bound, node));
+    frontier_.open(node, bounds_of_children(query_, node, stats_), children_to_visit(query_.filter, node));
   }
 
   // The chain bound includes an error bound for rounding, so among full ties it never equals the k-th score. The zone
@@ -89,7 +89,7 @@ class BoundedSearch {
       prefetch_rows(node, query_.bound.terms);
       if (query_.bound.capped) prefetch_rows(node, query_.bound.capped->terms);
     } else {
-      prefetch_leaf<T>(snapshot_, query_, first_look_, slot, best_);
+      prefetch_leaf<T>(snapshot_, query_, first_look_, slot, filter_, best_);
     }
   }
 
@@ -102,6 +102,7 @@ class BoundedSearch {
   const FirstLook first_look_ = first_look_of_bounded(query_);
   SearchStats& stats_;
   TopK best_;
+  LeafFilter filter_{query_.filter};
   Frontier frontier_;
 };
 

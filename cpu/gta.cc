@@ -17,7 +17,7 @@ void walk_partition(const Snapshot& snapshot, const ResolvedQuery& query, const 
   for (std::uint32_t i = 0; i < partition.num_leaves; ++i) {
     const std::size_t position = partition.first_leaf + std::size_t{i};
     const std::uint32_t leaf = snapshot.order().leaves[position];
-    visit_leaf<T>(snapshot, query, FirstLook::values, leaf, search.best, search.stats);
+    visit_leaf<T>(snapshot, query, FirstLook::values, leaf, search.filter, search.best, search.stats);
     const double threshold =
         zone_score(query, thresholds.maximum<T>(position), thresholds.minimum<T>(position));
     ++search.stats.bounds_computed;

@@ -13,11 +13,11 @@
 #include "base/floating_point_scope.h"
 #include "base/number_text.h"
 #include "cpu/frontier.h"
+#include "cpu/leaf_filter.h"
 #include "cpu/node_children.h"
 #include "cpu/parallel_topk.h"
 #include "cpu/topk.h"
 #include "culmen/error.h"
-#include "query/passes.h"
 
 namespace culmen::cpu {
 namespace {
@@ -28,7 +28,7 @@ class LeafScorer {
   LeafScorer(const Snapshot& snapshot, MonotoneFunctionRef function, const ResolvedQuery& query)
       : snapshot_(snapshot),
         function_(function),
-        query_(query),
+        filter_(query.filter),
         values_(static_cast<std::size_t>(snapshot.num_attributes())) {
     for (int i = 0; i < snapshot.num_attributes(); ++i)
       if (function.direction(i) != Direction::unused) used_.push_back(static_cast<std::size_t>(i));
@@ -43,9 +43,9 @@ class LeafScorer {
     const auto leaf_rows = static_cast<std::uint64_t>(snapshot_.leaf_rows);
     const T* columns = snapshot_.leaf_values<T>(leaf);
     const std::uint32_t num_rows = snapshot_.leaf(leaf).num_rows;
-    for (std::uint32_t r = 0; r < num_rows; ++r) {
-      const auto value = [&](std::int32_t i) { return column(columns, static_cast<std::size_t>(i))[r]; };
-      if (!passes(query_, value)) continue;
+    const Verdict verdict = filter_.test<T>(snapshot_, leaf, stats);
+    for (std::uint32_t r = 0; r < num_rows && verdict != Verdict::none; ++r) {
+      if (verdict == Verdict::some && !filter_.passes(r)) continue;
       read_row(columns, r);
       const double score = function_.score(values_) + 0.0;
       const std::uint64_t row = leaf * leaf_rows + r;
@@ -57,7 +57,7 @@ class LeafScorer {
     }
     ++stats.leaves_visited;
     stats.rows_scored += num_rows;
-    stats.bytes_touched += num_rows * (used_.size() + query_.where.size()) * sizeof(T);
+    stats.bytes_touched += num_rows * used_.size() * sizeof(T);
   }
 
  private:
@@ -81,7 +81,7 @@ class LeafScorer {
 
   const Snapshot& snapshot_;
   MonotoneFunctionRef function_;
-  const ResolvedQuery& query_;
+  LeafFilter filter_;
   std::vector<std::size_t> used_;
   std::vector<double> values_;
 };
@@ -121,7 +121,7 @@ class MonotoneSearch {
     const NodeRef node = snapshot_.node(slot);
     Frontier::Bounds bounds{};
     for (std::uint32_t c = 0; c < node.header().num_children; ++c) bounds[c] = child_bound(node, c);
-    frontier_.open(node, bounds, children_in_ranges(query_.bound, node));
+    frontier_.open(node, bounds, children_to_visit(query_.filter, node));
     ++stats_.nodes_visited;
     stats_.bounds_computed += node.header().num_children;
     stats_.bytes_touched += scorer_.used().size() * sizeof(BoundRow);

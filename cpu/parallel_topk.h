@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "cpu/leaf_filter.h"
 #include "cpu/topk.h"
 #include "query/resolved_query.h"
 
@@ -35,6 +36,7 @@ class SharedKthBound {
 template <typename Best>
 struct PrivateSearch {
   Best best;
+  LeafFilter filter;
   SharedKthBound& kth_bound_of_all;
   SearchStats stats;
 
@@ -50,7 +52,8 @@ class ParallelTopK {
  public:
   explicit ParallelTopK(const ResolvedQuery& query)
       : query_(query), searches_([&query, this] {
-          return PrivateSearch<Best>{Best(query.k, query.min_score), kth_bound_, {}};
+          return PrivateSearch<Best>{
+              Best(query.k, query.min_score), LeafFilter(query.filter), kth_bound_, {}};
         }) {}
 
   // The calling thread's search.

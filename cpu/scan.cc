@@ -45,15 +45,17 @@ void visit_within_bound(const Snapshot& snapshot, const ResolvedQuery& query, Fi
   search.share_kth_bound();
   std::array<std::uint32_t, kFanOut> reaching;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   std::size_t count = 0;
-  for (auto left = children_in_ranges(query.bound, node); left != 0; left &= left - 1) {
+  for (auto left = children_to_visit(query.filter, node); left != 0; left &= left - 1) {
     const auto child = static_cast<std::uint32_t>(std::countr_zero(left));
     if (reaches(child)) reaching[count++] = child;
   }
   for (std::size_t i = 0; i < count; ++i) {
     if (i + kLeavesAhead < count)
-      prefetch_leaf<T>(snapshot, query, look, node.children()[reaching[i + kLeavesAhead]], search.best);
+      prefetch_leaf<T>(snapshot, query, look, node.children()[reaching[i + kLeavesAhead]], search.filter,
+                       search.best);
     if (reaches(reaching[i]))  // the k-th score bound has risen since
-      visit_leaf<T>(snapshot, query, look, node.children()[reaching[i]], search.best, search.stats);
+      visit_leaf<T>(snapshot, query, look, node.children()[reaching[i]], search.filter, search.best,
+                    search.stats);
   }
 }
 
@@ -66,9 +68,9 @@ std::vector<Hit> scan_all(const Snapshot& snapshot, const ResolvedQuery& query, 
             [&](std::size_t begin, std::size_t end, PrivateSearch<Best>& mine) {
               for (std::size_t i = begin; i < end; ++i) {
                 if (i + kLeavesAhead < leaves.size())
-                  prefetch_leaf<T>(snapshot, query, look, leaves[i + kLeavesAhead], mine.best);
+                  prefetch_leaf<T>(snapshot, query, look, leaves[i + kLeavesAhead], mine.filter, mine.best);
                 mine.share_kth_bound();
-                visit_leaf<T>(snapshot, query, look, leaves[i], mine.best, mine.stats);
+                visit_leaf<T>(snapshot, query, look, leaves[i], mine.filter, mine.best, mine.stats);
               }
             });
   return searches.merge(stats);
@@ -122,13 +124,14 @@ class Seeds {
       node = snapshot_.node(node.children()[child]);
     if (node.header().level == 2) node = snapshot_.node(node.children()[child]);
     for (const std::uint32_t leaf : best_children(node, num_leaves))
-      visit_leaf<T>(snapshot_, query_, FirstLook::values, node.children()[leaf], best_, stats_);
+      visit_leaf<T>(snapshot_, query_, FirstLook::values, node.children()[leaf], filter_, best_, stats_);
   }
 
   const Snapshot& snapshot_;
   const ResolvedQuery& query_;
   SearchStats& stats_;
   TopK best_;
+  LeafFilter filter_{query_.filter};
 };
 
 }  // namespace

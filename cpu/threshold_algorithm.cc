@@ -8,7 +8,7 @@
 #include "cpu/topk.h"
 #include "culmen/error.h"
 #include "index/score.h"
-#include "query/passes.h"
+#include "query/predicate.h"
 
 namespace culmen::cpu {
 
@@ -48,7 +48,7 @@ std::vector<Hit> search_ta(const Snapshot& snapshot, const SortedLists& lists, c
       if (seen[row]) continue;
       seen[row] = true;
       ++stats.rows_scored;
-      if (!passes(snapshot, query, row)) continue;
+      if (!passes(snapshot, query.filter, row)) continue;
       const double row_score = score(query.score_terms(), query.offset,
                                      [&](int attribute) { return snapshot.value(row, attribute); });
       best.offer({snapshot.id(row), row_score, row});
@@ -58,7 +58,7 @@ std::vector<Hit> search_ta(const Snapshot& snapshot, const SortedLists& lists, c
     if (threshold < best.kth_bound()) break;
   }
   stats.bytes_touched +=
-      stats.rows_scored * (query.terms.size() + query.where.size()) * snapshot.value_bytes();
+      stats.rows_scored * (query.terms.size() + query.filter.num_tests()) * snapshot.value_bytes();
   return best.take_sorted();
 }
 

@@ -56,8 +56,8 @@ class ScanFallback : public cpu::SearchMonitor {
     const double so_far = bounded_us(work_so_far, costs_);
     if (so_far < kWorthCounting * least_us) return false;
     const Work to_the_end = estimate_bounded(snapshot_, query_, progress);
-    leaves_most_ =
-        query_.where.empty() && to_the_end.leaves > kMaxLeft * static_cast<double>(snapshot_.num_leaves);
+    leaves_most_ = query_.filter.is_everything() &&
+                   to_the_end.leaves > kMaxLeft * static_cast<double>(snapshot_.num_leaves);
     const double left = bounded_us(to_the_end, costs_) - so_far;
     if (left < least_us) return false;
     Work scan = estimate_scan(snapshot_, query_, selectivity(progress), threads_);
@@ -67,10 +67,12 @@ class ScanFallback : public cpu::SearchMonitor {
   }
 
   // As long as there are fewer than k rows, all that passed have been kept. Later this is not known: the dearest scan.
-  static double selectivity(const cpu::Progress& progress) {
+  double selectivity(const cpu::Progress& progress) const {
     if (progress.best.full()) return 1;
+    const double rows_per_leaf =
+        static_cast<double>(snapshot_.num_rows) / static_cast<double>(snapshot_.num_leaves);
     return (static_cast<double>(progress.best.size()) + 0.5) /
-           (static_cast<double>(progress.stats.rows_scored) + 1);
+           (static_cast<double>(progress.stats.leaves_visited) * rows_per_leaf + 1);
   }
 
   const Snapshot& snapshot_;

@@ -133,7 +133,8 @@ Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const Searc
   }
   std::stable_partition(plan.predictions.begin(), plan.predictions.end(),
                         [&](const Prediction& prediction) { return prediction.engine == plan.engine; });
-  if (device) predict_device(device_table(snapshot, query), probe.work(), *device, plan);
+  if (device && query.filter.is_ranges())
+    predict_device(device_table(snapshot, query), probe.work(), *device, plan);
   return plan;
 }
 
@@ -163,6 +164,8 @@ Placement place_queries(const Snapshot& snapshot, std::span<const ResolvedQuery>
   for (double Work::*part : {&Work::leaves, &Work::hits}) load.bounded.*part /= probed;
   const PlacementTimes times = placement_times(load, device.value_or(DeviceCosts()));
   if (!device) return {.reason = "there is no GPU", .cpu_us = times.cpu_us};
+  if (!std::ranges::all_of(queries, [](const ResolvedQuery& query) { return query.filter.is_ranges(); }))
+    return {.reason = "a GPU does not take this filter", .cpu_us = times.cpu_us};
   const std::string gpu = "GPU 0 would take about " + in_us(times.device_us) +
                           (options.has_copy ? "" : ", copying the index there " + in_us(times.copy_us));
   return {times.on_device() ? 0 : -1, "the CPU would take about " + in_us(times.cpu_us) + ", " + gpu,
@@ -186,7 +189,9 @@ Explanation explain_plan(const Snapshot& snapshot, const ResolvedQuery& query, c
   }
   if (plan.copy_us > 0)
     text += "            copying the index to a GPU first about " + in_us(plan.copy_us) + "\n";
-  if (plan.copy_us == 0) text += "GPU         none is there\n";
+  if (plan.copy_us == 0)
+    text +=
+        query.filter.is_ranges() ? "GPU         none is there\n" : "GPU         does not take this filter\n";
   if (plan.engine != Engine::bounded) return result;
   text +=
       "bound       " + number(query.bound.base) + (query.bound.exact ? " (no operation rounds)" : "") + "\n";

@@ -21,11 +21,12 @@ template <typename T>
 Entries visit_leaves(const Snapshot& snapshot, const ResolvedQuery& query,
                      std::span<const std::uint32_t> leaves, std::size_t step, std::size_t k) {
   TopK best(k, query.min_score);
+  LeafFilter filter(query.filter);
   SearchStats stats;
   double lines = 0;
   for (std::size_t i = 0; i < leaves.size(); i += step) {
     const SearchStats before = stats;
-    visit_leaf<T>(snapshot, query, cpu::first_look_of_scan(snapshot, query), leaves[i], best, stats);
+    visit_leaf<T>(snapshot, query, cpu::first_look_of_scan(snapshot, query), leaves[i], filter, best, stats);
     if (stats.rows_by_codes > before.rows_by_codes)
       lines += lines_of_rows(snapshot, query, static_cast<double>(stats.rows_scored - before.rows_scored));
   }

@@ -9,7 +9,7 @@
 #include "cpu/frontier.h"
 #include "cpu/leaf_visit.h"
 #include "cpu/topk.h"
-#include "query/passes.h"
+#include "query/predicate.h"
 
 namespace culmen {
 namespace {
@@ -47,13 +47,13 @@ void add_nodes(const Snapshot& snapshot, const ResolvedQuery& query, double node
   const double rows = nodes * static_cast<double>(query.bound.num_terms());
   work.nodes += nodes;
   work.rows += rows;
-  work.ranges += nodes * static_cast<double>(query.where.size());
+  work.ranges += nodes * static_cast<double>(query.filter.num_tests());
   work.span += nodes * static_cast<double>(snapshot.arena->node_bytes());
 }
 
 // A range is compared with where a score has reached the k-th score bound, which few do once there are k rows.
 double compared_ranges(const ResolvedQuery& query, bool is_full) {
-  return is_full ? 0 : static_cast<double>(query.where.size());
+  return is_full ? 0 : static_cast<double>(query.filter.num_tests());
 }
 
 // Of a search by bounds.
@@ -131,7 +131,7 @@ std::uint32_t random_leaf(const Snapshot& snapshot, std::uint64_t& state) {
 }  // namespace
 
 double estimate_selectivity(const Snapshot& snapshot, const ResolvedQuery& query) {
-  if (query.where.empty() || snapshot.height == 0) return 1;
+  if (query.filter.is_everything() || snapshot.height == 0) return 1;
   constexpr int kLeaves = 64;
   constexpr std::uint32_t kRowsOfEach = 8;
   std::uint64_t state = 1;
@@ -141,7 +141,8 @@ double estimate_selectivity(const Snapshot& snapshot, const ResolvedQuery& query
     const std::uint32_t num_rows = snapshot.leaf(leaf).num_rows;
     const std::uint32_t step = std::max(1U, num_rows / kRowsOfEach);
     for (std::uint32_t r = 0; r < num_rows; r += step, ++seen)
-      passing += passes(snapshot, query, leaf * static_cast<std::uint64_t>(snapshot.leaf_rows) + r) ? 1 : 0;
+      passing +=
+          passes(snapshot, query.filter, leaf * static_cast<std::uint64_t>(snapshot.leaf_rows) + r) ? 1 : 0;
   }
   return passing / seen;
 }

@@ -5,20 +5,19 @@
 #include "base/rounding.h"
 
 namespace culmen {
-namespace {
 
 RangeBound make_range_bound(const RangePredicate& range, const Snapshot& snapshot) {
+  const int maximum_row = snapshot.layout.maximum_row(range.attribute);
+  const int minimum_row = snapshot.layout.minimum_row(range.attribute);
+  if (range.minimum > range.maximum) return {maximum_row, minimum_row, HUGE_VALF, -HUGE_VALF};
   const BoundUnit& unit = snapshot.units[static_cast<std::size_t>(range.attribute)];
   // Changing units rounds once; a NaN from infinities compares false, which keeps the leaf.
   const auto error_bound = [](double x) { return 4 * 0x1p-53 * std::fabs(x) + 0x1p-1000; };
   const double lowest = unit.to_units(range.minimum);
   const double highest = unit.to_units(range.maximum);
-  return {snapshot.layout.maximum_row(range.attribute), snapshot.layout.minimum_row(range.attribute),
-          round_down_to_float(lowest - error_bound(lowest)),
+  return {maximum_row, minimum_row, round_down_to_float(lowest - error_bound(lowest)),
           round_up_to_float(highest + error_bound(highest))};
 }
-
-}  // namespace
 
 BoundPlan make_bound_plan(const ScoreChain& chain, std::span<const RangePredicate> where,
                           const Snapshot& snapshot) {

@@ -33,7 +33,8 @@ namespace culmen {
 BoundPlan make_bound_plan(const ScoreChain& chain, std::span<const RangePredicate> where,
                           const Snapshot& snapshot);
 
-// The ranges in bound units, rounded outwards.
+// Ranges in bound units, rounded outwards.
+RangeBound make_range_bound(const RangePredicate& range, const Snapshot& snapshot);
 std::vector<RangeBound> make_range_bounds(std::span<const RangePredicate> where, const Snapshot& snapshot);
 
 }  // namespace culmen

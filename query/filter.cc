@@ -1,138 +1,247 @@
-// parse_filter: "price<=200 and stars>=4".
-#include <cctype>
-#include <charconv>
-#include <cmath>
-#include <limits>
-#include <string>
+// culmen::Filter: builds trees and writes them as text.
+#include "culmen/filter.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "base/number_text.h"
 #include "culmen/error.h"
-#include "culmen/schema.h"
-#include "index/snapshot.h"
-#include "query/resolve.h"
+#include "query/filter_words.h"
 
 namespace culmen {
+
+struct Filter::Node {
+  Kind kind;
+  Condition condition{Column::id(), Comparison::equal, {}};  // of Kind::condition
+  std::vector<Filter> parts = {};
+  int depth = 1;
+  std::size_t num_conditions = 1;
+};
+
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+Filter compare(Column column, Comparison comparison, std::vector<Literal> values) {
+  return Filter(Condition{std::move(column), comparison, std::move(values)});
+}
 
-class FilterParser {
- public:
-  FilterParser(std::string_view text, const Snapshot& snapshot) : text_(text), snapshot_(snapshot) {}
+Filter range_filter(const Range& range) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Column column(range.attribute);
+  if (range.minimum == range.maximum) return column == range.minimum;
+  if (range.minimum == -kInfinity && range.maximum != kInfinity) return column <= range.maximum;
+  if (range.maximum == kInfinity && range.minimum != -kInfinity) return column >= range.minimum;
+  return column.between(range.minimum, range.maximum);
+}
 
-  Filter run() {
-    Filter filter;
-    skip_space();
-    if (position_ == text_.size()) return filter;  // no condition: every row passes
-    do {
-      filter.push_back(comparison());
-    } while (take_and());
-    skip_space();
-    if (position_ < text_.size()) fail("expected `and` or the end");
-    return filter;
+std::string literal_text(const Literal& literal) {
+  if (const auto* integer = std::get_if<std::int64_t>(&literal)) return std::to_string(*integer);
+  return number_text(std::get<double>(literal) + 0.0);  // not -0, which would read back as another number
+}
+
+std::string column_text(const Column& column) {
+  const std::optional<AttributeRef>& attribute = column.attribute();
+  if (!attribute) return "id";
+  if (const int* position = std::get_if<int>(&*attribute)) return "attribute " + std::to_string(*position);
+  const std::string& name = std::get<std::string>(*attribute);
+  return is_plain_name(name) ? name : quoted_name(name);
+}
+
+std::string condition_text(const Condition& condition) {
+  const std::string column = column_text(condition.column);
+  const auto value = [&](std::size_t i) { return literal_text(condition.values[i]); };
+  switch (condition.comparison) {
+    case Comparison::equal:
+      return column + " = " + value(0);
+    case Comparison::not_equal:
+      return column + " != " + value(0);
+    case Comparison::less:
+      return column + " < " + value(0);
+    case Comparison::less_equal:
+      return column + " <= " + value(0);
+    case Comparison::greater:
+      return column + " > " + value(0);
+    case Comparison::greater_equal:
+      return column + " >= " + value(0);
+    case Comparison::between:
+      return column + " between " + value(0) + " and " + value(1);
+    case Comparison::is_null:
+      return column + " is null";
+    case Comparison::is_not_null:
+      return column + " is not null";
+    case Comparison::in:
+      break;
   }
+  std::string list;
+  for (const Literal& literal : condition.values) list += (list.empty() ? "" : ", ") + literal_text(literal);
+  return column + " in (" + list + ")";
+}
 
- private:
-  [[noreturn]] void fail(const std::string& what) const {
-    throw InvalidArgument("filter \"" + std::string(text_) + "\", position " + std::to_string(position_ + 1) +
-                          ": " + what);
-  }
-
-  void skip_space() {
-    while (position_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[position_])) != 0)
-      ++position_;
-  }
-
-  static bool is_name_character(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || (c & 0x80) != 0;
-  }
-
-  std::string name() {
-    skip_space();
-    std::string result;
-    if (take('"')) {
-      for (bool is_open = true; is_open;) {
-        const std::size_t end = text_.find('"', position_);
-        if (end == std::string_view::npos) fail("the quote is not closed");
-        result += text_.substr(position_, end - position_);
-        position_ = end + 1;
-        is_open = take('"');  // a quote in the name is doubled
-        if (is_open) result += '"';
-      }
-    } else {
-      while (position_ < text_.size() && is_name_character(text_[position_])) result += text_[position_++];
-    }
-    if (result.empty()) fail("expected an attribute's name");
-    return result;
-  }
-
-  int attribute() {
-    skip_space();
-    const std::size_t start = position_;
-    const std::string wanted = name();
-    for (int i = 0; i < snapshot_.num_attributes(); ++i)
-      if (snapshot_.attributes[static_cast<std::size_t>(i)].name == wanted) return i;
-    position_ = start;
-    fail("no attribute \"" + wanted + "\"; known: " + known_attributes(snapshot_));
-  }
-
-  bool take(char c) {
-    if (position_ >= text_.size() || text_[position_] != c) return false;
-    ++position_;
-    return true;
-  }
-
-  Range comparison() {
-    Range range;
-    range.attribute = attribute();
-    skip_space();
-    if (take('<')) {
-      const bool inclusive = take('=');
-      const double value = number();
-      range.maximum = inclusive ? value : std::nextafter(value, -kInfinity);
-    } else if (take('>')) {
-      const bool inclusive = take('=');
-      const double value = number();
-      range.minimum = inclusive ? value : std::nextafter(value, kInfinity);
-    } else if (take('=')) {
-      take('=');
-      range.minimum = range.maximum = number();
-    } else {
-      fail("expected < <= > >= or =");
-    }
-    return range;
-  }
-
-  double number() {
-    skip_space();
-    // from_chars knows no plus sign; one before a minus sign is no number.
-    if (position_ + 1 < text_.size() && text_[position_] == '+' && text_[position_ + 1] != '-') ++position_;
-    double value = 0;
-    const char* first = text_.data() + position_;
-    const auto [end, error] = std::from_chars(first, text_.data() + text_.size(), value);
-    if (error != std::errc() || !std::isfinite(value)) fail("expected a finite number");
-    position_ += static_cast<std::size_t>(end - first);
-    return value;
-  }
-
-  bool take_and() {
-    skip_space();
-    constexpr std::string_view kAnd = "and";
-    if (text_.size() - position_ < kAnd.size()) return false;
-    for (std::size_t i = 0; i < kAnd.size(); ++i)
-      if (std::tolower(static_cast<unsigned char>(text_[position_ + i])) != kAnd[i]) return false;
-    position_ += kAnd.size();
-    return true;
-  }
-
-  std::string_view text_;
-  const Snapshot& snapshot_;
-  std::size_t position_ = 0;
-};
+// In parentheses where `and`, `or` or `not` around it would bind tighter.
+std::string part_text(const Filter& part) {
+  if (part.kind() == Filter::Kind::everything) return "id is not null";
+  const bool is_compound = part.kind() == Filter::Kind::all_of || part.kind() == Filter::Kind::any_of;
+  return is_compound ? "(" + part.text() + ")" : part.text();
+}
 
 }  // namespace
 
-Filter parse_filter(std::string_view where, const Snapshot& snapshot) {
-  return FilterParser(where, snapshot).run();
+Filter Column::between(Literal minimum, Literal maximum) const {
+  return compare(*this, Comparison::between, {minimum, maximum});
+}
+Filter Column::in(std::vector<Literal> values) const {
+  return compare(*this, Comparison::in, std::move(values));
+}
+Filter Column::is_null() const {
+  return compare(*this, Comparison::is_null, {});
+}
+Filter Column::is_not_null() const {
+  return compare(*this, Comparison::is_not_null, {});
+}
+
+Filter operator==(const Column& column, Literal value) {
+  return compare(column, Comparison::equal, {value});
+}
+Filter operator!=(const Column& column, Literal value) {
+  return compare(column, Comparison::not_equal, {value});
+}
+Filter operator<(const Column& column, Literal value) {
+  return compare(column, Comparison::less, {value});
+}
+Filter operator<=(const Column& column, Literal value) {
+  return compare(column, Comparison::less_equal, {value});
+}
+Filter operator>(const Column& column, Literal value) {
+  return compare(column, Comparison::greater, {value});
+}
+Filter operator>=(const Column& column, Literal value) {
+  return compare(column, Comparison::greater_equal, {value});
+}
+Filter operator==(Literal value, const Column& column) {
+  return column == value;
+}
+Filter operator!=(Literal value, const Column& column) {
+  return column != value;
+}
+Filter operator<(Literal value, const Column& column) {
+  return column > value;
+}
+Filter operator<=(Literal value, const Column& column) {
+  return column >= value;
+}
+Filter operator>(Literal value, const Column& column) {
+  return column < value;
+}
+Filter operator>=(Literal value, const Column& column) {
+  return column <= value;
+}
+
+Filter::Filter(Condition condition)
+    : node_(std::make_shared<const Node>(Node{Kind::condition, std::move(condition)})) {
+  const Condition& c = node_->condition;
+  const bool has_none = c.comparison == Comparison::is_null || c.comparison == Comparison::is_not_null;
+  const std::size_t wanted = has_none ? 0 : c.comparison == Comparison::between ? 2 : 1;
+  if (c.comparison != Comparison::in && c.values.size() != wanted)
+    throw InvalidArgument("a condition of a filter has " + std::to_string(c.values.size()) +
+                          " values; it takes " + std::to_string(wanted));
+}
+
+Filter::Filter(const Range& range) : Filter(range_filter(range)) {}
+
+Filter::Filter(std::initializer_list<Range> ranges) {
+  *this = all_of({ranges.begin(), ranges.end()});
+}
+
+Filter::Kind Filter::kind() const {
+  return node_ == nullptr ? Kind::everything : node_->kind;
+}
+
+const Condition& Filter::condition() const {
+  if (kind() != Kind::condition) throw InvalidArgument("this filter is not a single condition");
+  return node_->condition;
+}
+
+const std::vector<Filter>& Filter::parts() const {
+  static const std::vector<Filter> none;
+  return node_ == nullptr ? none : node_->parts;
+}
+
+std::size_t Filter::num_conditions() const {
+  return node_ == nullptr ? 0 : node_->num_conditions;
+}
+
+// Parts of the same kind join the list: a chain of `and` is one node, however long.
+Filter Filter::combined(Kind kind, const std::vector<Filter>& filters) {
+  if (filters.size() == 1) return filters.front();
+  Node node{.kind = kind, .num_conditions = 0};
+  for (const Filter& filter : filters) {
+    node.num_conditions += filter.num_conditions();
+    if (filter.kind() == kind) {
+      node.parts.insert(node.parts.end(), filter.parts().begin(), filter.parts().end());
+    } else {
+      node.parts.push_back(filter);
+    }
+  }
+  for (const Filter& part : node.parts) node.depth = std::max(node.depth, part.node_->depth + 1);
+  if (node.depth > kMaxDepth)
+    throw InvalidArgument("a filter is nested more than " + std::to_string(kMaxDepth) + " deep");
+  return Filter(std::make_shared<const Node>(std::move(node)));
+}
+
+Filter Filter::all_of(const std::vector<Filter>& filters) {
+  std::vector<Filter> conditions;
+  for (const Filter& filter : filters)
+    if (filter.kind() != Kind::everything) conditions.push_back(filter);
+  return conditions.empty() ? Filter() : combined(Kind::all_of, conditions);
+}
+
+Filter Filter::any_of(const std::vector<Filter>& filters) {
+  if (filters.empty()) return !Filter();
+  for (const Filter& filter : filters)
+    if (filter.kind() == Kind::everything) return {};
+  return combined(Kind::any_of, filters);
+}
+
+Filter operator&&(const Filter& a, const Filter& b) {
+  return Filter::all_of({a, b});
+}
+
+Filter operator||(const Filter& a, const Filter& b) {
+  return Filter::any_of({a, b});
+}
+
+Filter operator!(const Filter& filter) {
+  Filter::Node node{
+      .kind = Filter::Kind::negation, .parts = {filter}, .num_conditions = filter.num_conditions()};
+  node.depth = filter.node_ == nullptr ? 1 : filter.node_->depth + 1;
+  if (node.depth > Filter::kMaxDepth)
+    throw InvalidArgument("a filter is nested more than " + std::to_string(Filter::kMaxDepth) + " deep");
+  return Filter(std::make_shared<const Filter::Node>(std::move(node)));
+}
+
+bool operator==(const Filter& a, const Filter& b) {
+  if (a.node_ == b.node_) return true;
+  if (a.kind() != b.kind()) return false;
+  if (a.kind() != Filter::Kind::condition) return a.parts() == b.parts();
+  const Condition &x = a.condition(), &y = b.condition();
+  return x.column.attribute() == y.column.attribute() && x.comparison == y.comparison && x.values == y.values;
+}
+
+std::string Filter::text() const {
+  switch (kind()) {
+    case Kind::everything:
+      return "";
+    case Kind::condition:
+      return condition_text(condition());
+    case Kind::negation:
+      return "not " + part_text(parts().front());
+    case Kind::all_of:
+    case Kind::any_of:
+      break;
+  }
+  std::string text;
+  for (const Filter& part : parts())
+    text += (text.empty() ? "" : kind() == Kind::all_of ? " and " : " or ") + part_text(part);
+  return text;
 }
 
 }  // namespace culmen

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "base/suggestion.h"
 #include "culmen/error.h"
 #include "index/leaf_codes.h"
 #include "query/bound_plan.h"
@@ -59,6 +60,13 @@ std::string known_attributes(const Snapshot& snapshot) {
   return names;
 }
 
+std::string unknown_attribute(const std::string& name, const Snapshot& snapshot) {
+  std::vector<std::string> known;
+  for (const Attribute& attribute : snapshot.attributes) known.push_back(attribute.name);
+  return "no attribute \"" + name + "\"" + did_you_mean(name, known) +
+         "; known: " + known_attributes(snapshot);
+}
+
 int position_of(const AttributeRef& attribute, const Snapshot& snapshot) {
   if (const int* position = std::get_if<int>(&attribute)) {
     if (*position >= 0 && *position < snapshot.num_attributes()) return *position;
@@ -67,22 +75,25 @@ int position_of(const AttributeRef& attribute, const Snapshot& snapshot) {
   }
   const std::string& name = std::get<std::string>(attribute);
   const auto found = std::ranges::find(snapshot.attributes, name, &Attribute::name);
-  if (found == snapshot.attributes.end())
-    throw InvalidArgument("no attribute \"" + name + "\"; known: " + known_attributes(snapshot));
+  if (found == snapshot.attributes.end()) throw InvalidArgument(unknown_attribute(name, snapshot));
   return static_cast<int>(found - snapshot.attributes.begin());
 }
 
-std::vector<RangePredicate> resolve_filter(const Filter& filter, const Snapshot& snapshot) {
-  std::vector<RangePredicate> where;
-  for (const Range& range : filter) {
-    const int attribute = position_of(range.attribute, snapshot);
-    if (std::isnan(range.minimum) || std::isnan(range.maximum))
-      throw InvalidArgument("a filter compares with NaN");
-    const bool low = snapshot.attributes[static_cast<std::size_t>(attribute)].preference == Preference::low;
-    where.push_back(low ? RangePredicate{attribute, -range.maximum, -range.minimum}
-                        : RangePredicate{attribute, range.minimum, range.maximum});
-  }
-  return where;
+std::optional<int> attribute_of(const Column& column, const Snapshot& snapshot) {
+  const std::optional<AttributeRef>& attribute = column.attribute();
+  if (!attribute) return {};
+  const std::string* name = std::get_if<std::string>(&*attribute);
+  const bool may_be_id = name != nullptr && *name == kIdName;
+  if (may_be_id &&
+      std::ranges::find(snapshot.attributes, *name, &Attribute::name) == snapshot.attributes.end())
+    return {};
+  return position_of(*attribute, snapshot);
+}
+
+void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& query) {
+  query.filter = compile_filter(filter, snapshot);
+  query.where = implied_ranges(query.filter);
+  query.bound.ranges = make_range_bounds(query.where, snapshot);
 }
 
 std::size_t resolve_k(const Query& query, const Snapshot& snapshot) {
@@ -117,7 +128,7 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot) {
   if (!std::isfinite(largest_score(result.chain(), snapshot.stats.data())))
     throw InvalidArgument("the weights are so large that a score could overflow");
   result.codes = CodeTerms(result.score_terms());
-  result.where = resolve_filter(query.where, snapshot);
+  resolve_filter(query.where, snapshot, result);
   result.bound = make_bound_plan(result.chain(), result.where, snapshot);
   return result;
 }

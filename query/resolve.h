@@ -13,11 +13,17 @@ namespace culmen {
 // Throws InvalidArgument as Index::search says.
 ResolvedQuery resolve(const Query& query, const Snapshot& snapshot);
 
-// Where an attribute stands. Throws InvalidArgument, for a name listing those that are known.
+// How a filter names the id of a row.
+inline constexpr std::string_view kIdName = "id";
+
+// The position of an attribute. Throws InvalidArgument, for an unknown name with the names that are known.
 int position_of(const AttributeRef& attribute, const Snapshot& snapshot);
 
-// Ranges of a filter, oriented. Throws InvalidArgument for NaN or a position that is not there.
-std::vector<RangePredicate> resolve_filter(const Filter& filter, const Snapshot& snapshot);
+// The position of a filter's attribute; none: the column is the id. Throws as position_of.
+std::optional<int> attribute_of(const Column& column, const Snapshot& snapshot);
+
+// Sets the query's filter and the ranges that it implies. Throws InvalidArgument for NaN or a column that is not there.
+void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& query);
 
 // A filter from its text, as Index::filter takes it. Throws InvalidArgument.
 Filter parse_filter(std::string_view where, const Snapshot& snapshot);
@@ -28,7 +34,8 @@ std::size_t resolve_k(const Query& query, const Snapshot& snapshot);
 // -infinity if there is none. Throws InvalidArgument for NaN.
 double resolve_min_score(const std::optional<double>& min_score);
 
-// The names of a snapshot's attributes for error texts: "price, rating, stars".
+// For error texts. The names of a snapshot's attributes: "price, rating, stars".
 std::string known_attributes(const Snapshot& snapshot);
+std::string unknown_attribute(const std::string& name, const Snapshot& snapshot);
 
 }  // namespace culmen

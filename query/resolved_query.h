@@ -13,6 +13,7 @@
 #include "culmen/schema.h"
 #include "index/chain.h"
 #include "index/score.h"
+#include "query/predicate.h"
 
 namespace culmen {
 
@@ -38,7 +39,7 @@ struct BoundPlan : BoundStart {
 
   BoundTerms terms;
   std::optional<Capped> capped;
-  std::vector<RangeBound> ranges;
+  std::vector<RangeBound> ranges;  // of ResolvedQuery::where, for GPU engines
 
   std::size_t num_terms() const { return terms.size() + (capped ? capped->terms.size() : 0); }
 };
@@ -59,7 +60,8 @@ struct ResolvedQuery {
   double offset = 0;  // where the score's chain starts
   std::size_t k = 0;  // 1 .. number of rows
   double min_score = -std::numeric_limits<double>::infinity();
-  std::vector<RangePredicate> where;
+  Predicate filter;
+  std::vector<RangePredicate> where;  // implied by the filter, at most one per attribute
   BoundPlan bound;
   CodeTerms codes;
 

@@ -475,7 +475,7 @@ inline Query random_query(Random& random, const Oracle& oracle, std::vector<doub
   query.k = std::max<std::size_t>(k, 1);
   if (random.chance(0.2)) query.scale = Scale::minmax;
   for (std::uint64_t ranges = random.chance(0.3) ? 1 + random.below(3) : 0; ranges > 0; --ranges)
-    query.where.push_back(random_range(random, oracle));
+    query.where = query.where && random_range(random, oracle);
   if (random.chance(0.2) && !oracle.refuses(query)) {
     // Exactly a score that is there, or the next number above it.
     const double score = n == 0 ? 0.5 : oracle.score_of(random.below(n), query);
@@ -490,6 +490,59 @@ inline Query random_query(Random& random, const Oracle& oracle) {
   return random_query(random, oracle, random_weights(random, oracle.num_attributes()));
 }
 
+// A number at, beside or far from one of the column: of the type that it has, or of the other.
+inline Literal random_literal(Random& random, const Oracle& oracle, const Column& column) {
+  const std::size_t n = oracle.num_rows();
+  if (random.chance(0.05)) return random.sign() * kInfinity;
+  if (random.chance(0.05))
+    return random.sign() > 0 ? std::numeric_limits<std::int64_t>::max() - 1 : -(std::int64_t{1} << 53) - 1;
+  Literal literal = 0.5;
+  if (n > 0 && !column.attribute()) literal = oracle.id(random.below(n));
+  if (n > 0 && column.attribute())
+    literal = oracle.value(random.below(n), static_cast<std::size_t>(std::get<int>(*column.attribute())));
+  const double value = std::visit([](auto number) { return static_cast<double>(number); }, literal);
+  if (random.chance(0.7)) return literal;
+  if (random.chance(0.5)) return std::nextafter(value, random.sign() * kInfinity);
+  if (std::fabs(value) >= 0x1p62) return value;
+  return static_cast<std::int64_t>(value) + random.between(-1, 1);
+}
+
+inline Filter random_condition(Random& random, const Oracle& oracle) {
+  const auto attribute = static_cast<int>(random.below(oracle.num_attributes()));
+  const Column column = random.chance(0.2) ? id_col() : col(attribute);
+  const auto comparison = static_cast<Comparison>(random.below(10));
+  const bool is_null_test = comparison == Comparison::is_null || comparison == Comparison::is_not_null;
+  std::size_t count = comparison == Comparison::between ? 2 : is_null_test ? 0 : 1;
+  if (comparison == Comparison::in) count = random.below(random.chance(0.2) ? 40 : 6);
+  std::vector<Literal> values;
+  while (values.size() < count) values.push_back(random_literal(random, oracle, column));
+  return Filter(Condition{column, comparison, values});
+}
+
+// A tree of at most so many levels of `and`, `or` and `not` over conditions.
+inline Filter random_filter(Random& random, const Oracle& oracle, int depth = 5) {
+  if (depth == 0 || random.chance(0.3)) return random_condition(random, oracle);
+  Filter filter = random_filter(random, oracle, depth - 1);
+  if (random.chance(0.25)) return !filter;
+  const bool is_conjunction = random.chance(0.5);
+  for (std::uint64_t parts = 1 + random.below(2); parts > 0; --parts) {
+    const Filter part = random_filter(random, oracle, depth - 1);
+    filter = is_conjunction ? filter && part : filter || part;
+  }
+  return filter;
+}
+
+// For CPU engines, which take any filter.
+inline Query random_filtered_query(Random& random, const Oracle& oracle, std::vector<double> weights) {
+  Query query = random_query(random, oracle, std::move(weights));
+  if (random.chance(0.4)) query.where = random_filter(random, oracle);
+  return query;
+}
+
+inline Query random_filtered_query(Random& random, const Oracle& oracle) {
+  return random_filtered_query(random, oracle, random_weights(random, oracle.num_attributes()));
+}
+
 // For failure messages: the numbers in hexadecimal, so that none is rounded.
 inline std::string describe(const Query& query) {
   char buffer[64];
@@ -502,10 +555,7 @@ inline std::string describe(const Query& query) {
   text += " ]";
   if (query.scale == Scale::minmax) text += ", minmax";
   if (query.min_score) text += std::string(", min_score ") + number(*query.min_score);
-  for (const Range& range : query.where)
-    text += std::string(", a") + std::to_string(std::get<int>(range.attribute)) + std::string(" in [") +
-            number(range.minimum) + ", " + number(range.maximum) + "]";
-  return text;
+  return text + ", where " + query.where.text();
 }
 
 }  // namespace culmen::test

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <variant>
 #include <vector>
 
 #include "culmen/query.h"
@@ -80,6 +82,25 @@ class Oracle {
     return score_of(row, weights);
   }
 
+  // Evaluates the filter as it is written. Its attributes are given by position.
+  bool passes(std::size_t row, const Filter& filter) const {
+    const std::vector<Filter>& parts = filter.parts();
+    const auto part_passes = [&](const Filter& part) { return passes(row, part); };
+    switch (filter.kind()) {
+      case Filter::Kind::everything:
+        return true;
+      case Filter::Kind::condition:
+        return passes(row, filter.condition());
+      case Filter::Kind::negation:
+        return !part_passes(parts.front());
+      case Filter::Kind::all_of:
+        return std::all_of(parts.begin(), parts.end(), part_passes);
+      case Filter::Kind::any_of:
+        break;
+    }
+    return std::any_of(parts.begin(), parts.end(), part_passes);
+  }
+
   std::vector<Answer> search(const Query& query) const {
     const Weights weights = effective(query);
     std::vector<Answer> answers;
@@ -123,11 +144,43 @@ class Oracle {
     return score(weights.terms, weights.offset, [values](int attribute) { return values[attribute]; });
   }
 
-  bool passes(std::size_t row, const Filter& where) const {
-    return std::all_of(where.begin(), where.end(), [&](const Range& range) {
-      const double a = value(row, static_cast<std::size_t>(std::get<int>(range.attribute)));
-      return a >= range.minimum && a <= range.maximum;
-    });
+  // Holds every double and every int64 exactly.
+  using Exact = long double;
+  static_assert(std::numeric_limits<Exact>::digits >= 64);
+
+  bool passes(std::size_t row, const Condition& condition) const {
+    const std::optional<AttributeRef>& attribute = condition.column.attribute();
+    const Exact x = attribute
+                        ? static_cast<Exact>(value(row, static_cast<std::size_t>(std::get<int>(*attribute))))
+                        : static_cast<Exact>(ids_[row]);
+    const auto literal = [&](std::size_t i) {
+      return std::visit([](auto number) { return static_cast<Exact>(number); }, condition.values[i]);
+    };
+    switch (condition.comparison) {
+      case Comparison::equal:
+        return x == literal(0);
+      case Comparison::not_equal:
+        return x != literal(0);
+      case Comparison::less:
+        return x < literal(0);
+      case Comparison::less_equal:
+        return x <= literal(0);
+      case Comparison::greater:
+        return x > literal(0);
+      case Comparison::greater_equal:
+        return x >= literal(0);
+      case Comparison::between:
+        return x >= literal(0) && x <= literal(1);
+      case Comparison::is_null:
+        return false;
+      case Comparison::is_not_null:
+        return true;
+      case Comparison::in:
+        break;
+    }
+    for (std::size_t i = 0; i < condition.values.size(); ++i)
+      if (x == literal(i)) return true;
+    return false;
   }
 
   std::size_t num_attributes_;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/suggestion.h"
 #include "culmen/error.h"
-#include "tools/suggestion.h"
 
 namespace culmen::tools {
 namespace {

@@ -102,9 +102,10 @@ void add_delete(Program& program) {
   command.add_option("DIR", arguments->directory, "The index")->required();
   add_id_options(command, arguments->named);
   command
-      .add_option("--where", arguments->where,
-                  "Rows with, as in \"price>200 and stars<2\": < <= > >= = joined by and")
-      ->type_name("RANGES");
+      .add_option(
+          "--where", arguments->where,
+          "Rows that pass, as in \"price>200 or stars in (1, 2)\"; the language is that of query --where")
+      ->type_name("FILTER");
   command.add_flag("--dry-run", arguments->dry_run, "Only say how many rows there are");
   add_durability(command, arguments->durability);
   add_quiet(command, program);

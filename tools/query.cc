@@ -222,9 +222,11 @@ void add_question_options(CLI::App& command, QueryArguments& arguments) {
       ->type_name("K")
       ->group("Question");
   command
-      .add_option("--where", arguments.where,
-                  "Only rows with, as in \"price<=200 and stars>=4\": < <= > >= = joined by and")
-      ->type_name("RANGES")
+      .add_option(
+          "--where", arguments.where,
+          "Only rows that pass, as in \"price<=200 and not stars in (1, 2)\": = != < <= > >=, between,\n"
+          "in and is null, joined by and, or and not, with parentheses; id is the row's id")
+      ->type_name("FILTER")
       ->group("Question");
   command.add_option("--min-score", arguments.min_score, "Only rows with at least this score")
       ->type_name("X")

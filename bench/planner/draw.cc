@@ -67,7 +67,8 @@ Question draw_question(std::mt19937_64& random, const TableCase& table,
       static_cast<double>(large_k ? table.rows : std::min<std::uint64_t>(table.rows, 1'000));
   question.query.k = log_uniform(random, largest);
   const std::size_t ranges = below(random, 10) < 6 ? 0 : 1 + below(random, 2);
-  for (std::size_t r = 0; r < ranges; ++r) question.query.where.push_back(draw_range(random, sample));
+  for (std::size_t r = 0; r < ranges; ++r)
+    question.query.where = question.query.where && draw_range(random, sample);
   return question;
 }
 

@@ -7,6 +7,7 @@
 // after highway.h
 #include "cpu/simd/child_bounds-inl.h"
 #include "cpu/simd/codes-inl.h"
+#include "cpu/simd/filter-inl.h"
 #include "cpu/simd/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -32,6 +33,9 @@ HWY_EXPORT(ScoreListedFloat);
 HWY_EXPORT(ScoreListedDouble);
 HWY_EXPORT(RowsByCodesFloat);
 HWY_EXPORT(RowsByCodesDouble);
+HWY_EXPORT(MaskOfFloats);
+HWY_EXPORT(MaskOfDoubles);
+HWY_EXPORT(MaskOfIds);
 HWY_EXPORT(ChildBounds);
 HWY_EXPORT(HighestChildren);
 HWY_EXPORT(TargetName);
@@ -70,6 +74,24 @@ template <>
 std::size_t rows_by_codes(const LeafCodes<double>& leaf, const ResolvedQuery& query, double kth_bound,
                           std::uint32_t* rows) {
   return HWY_DYNAMIC_DISPATCH(RowsByCodesDouble)(leaf, query, kth_bound, rows);
+}
+
+template <>
+void mask_of(const float* numbers, std::size_t count, std::span<const Interval<float>> intervals,
+             std::uint64_t* mask) {
+  HWY_DYNAMIC_DISPATCH(MaskOfFloats)(numbers, count, intervals, mask);
+}
+
+template <>
+void mask_of(const double* numbers, std::size_t count, std::span<const Interval<double>> intervals,
+             std::uint64_t* mask) {
+  HWY_DYNAMIC_DISPATCH(MaskOfDoubles)(numbers, count, intervals, mask);
+}
+
+template <>
+void mask_of(const std::int64_t* numbers, std::size_t count,
+             std::span<const Interval<std::int64_t>> intervals, std::uint64_t* mask) {
+  HWY_DYNAMIC_DISPATCH(MaskOfIds)(numbers, count, intervals, mask);
 }
 
 void child_bounds(const BoundRow* bounds, double base, const BoundTerms& terms, double* out) {

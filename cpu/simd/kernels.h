@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "index/bound_row.h"
+#include "query/intervals.h"
 #include "query/resolved_query.h"
 
 namespace culmen::simd {
@@ -19,8 +20,8 @@ struct ScoredRow {
   std::uint32_t row;
 };
 
-// Scores all rows of one leaf and writes those that score at least `kth_bound` and pass the query's ranges, in row
-// order. Returns how many it wrote.
+// Scores all rows of one leaf and writes those that score at least `kth_bound`, in row order. Filters are the caller's
+// (cpu/leaf_filter.h). Returns how many it wrote.
 //
 //   values  [num_attributes][stride] oriented, stride a multiple of 16; all of the last 16 rows readable
 //   out     room for num_rows
@@ -44,13 +45,21 @@ struct LeafCodes {
 };
 inline constexpr std::size_t kAllRows = ~std::size_t{0};
 
-// Writes every row whose codes allow a score of `kth_bound` or more, in no order and without testing the query's
-// ranges. Returns how many it wrote; or kAllRows, writing none, if the codes exclude no row.
+// Writes every row whose codes allow a score of `kth_bound` or more, in no order. Returns how many it wrote; or kAllRows,
+// writing none, if the codes exclude no row.
 //
 //   rows  room for 4 * num_words + 1
 template <typename T>
 std::size_t rows_by_codes(const LeafCodes<T>& leaf, const ResolvedQuery& query, double kth_bound,
                           std::uint32_t* rows);
+
+// Sets bit i % 64 of mask[i / 64] if number i lies in one of the intervals; T: float, double, or int64 for ids. Bits of
+// the last word after `count` are 0.
+//
+//   numbers  [count], and readable up to a multiple of 16
+template <typename T>
+void mask_of(const T* numbers, std::size_t count, std::span<const Interval<T>> intervals,
+             std::uint64_t* mask);
 
 // Computes the bounds of all kFanOut children of a node: out[c] = base + sum of coefficient * bounds[row][c].
 // Entries of children that the node does not have are meaningless.

@@ -18,24 +18,16 @@
 HWY_BEFORE_NAMESPACE();
 namespace culmen::simd::HWY_NAMESPACE {
 
-// Returns the rows of one vector, as bits, that reach the k-th score bound and pass the ranges.
-template <typename T>
-HWY_INLINE std::uint64_t PassingRows(const T* values, std::size_t stride, const ResolvedQuery& query, V score,
-                                     double kth_bound) {
+// Returns the rows of one vector, as bits, that reach the k-th score bound.
+HWY_INLINE std::uint64_t ReachingRows(V score, double kth_bound) {
   const D d;
-  auto mask = hn::Ge(score, hn::Set(d, kth_bound));
-  for (const RangePredicate& range : query.where) {
-    const V value = LoadAsDouble(values + static_cast<std::size_t>(range.attribute) * stride);
-    mask = hn::And(
-        mask, hn::And(hn::Ge(value, hn::Set(d, range.minimum)), hn::Le(value, hn::Set(d, range.maximum))));
-  }
   std::uint8_t bits[8] = {};
-  hn::StoreMaskBits(d, mask, bits);
+  hn::StoreMaskBits(d, hn::Ge(score, hn::Set(d, kth_bound)), bits);
   return bits[0];
 }
 
 // Scores kVectors vectors of rows at once: independent fma chains hide the latency of fma. Returns the rows that reach
-// the k-th score bound and pass the ranges, as bits v * lanes + l. Writes `scores` only if a row reaches the bound,
+// the k-th score bound, as bits v * lanes + l. Writes `scores` only if a row reaches the bound,
 // which is rare.
 template <std::size_t kVectors, typename T>
 HWY_INLINE std::uint64_t ScoreGroup(const T* values, std::size_t stride, const ResolvedQuery& query,
@@ -53,13 +45,13 @@ HWY_INLINE std::uint64_t ScoreGroup(const T* values, std::size_t stride, const R
   V highest = accumulator[0];
   for (std::size_t v = 1; v < kVectors; ++v) highest = hn::Max(highest, accumulator[v]);
   if (hn::AllFalse(d, hn::Ge(highest, hn::Set(d, kth_bound)))) return 0;
-  std::uint64_t passing = 0;
+  std::uint64_t reaching = 0;
   for (std::size_t v = 0; v < kVectors; ++v) {
     const V score = hn::Add(accumulator[v], hn::Zero(d));  // score_finish
     hn::Store(score, d, scores + v * lanes);
-    passing |= PassingRows(values + v * lanes, stride, query, score, kth_bound) << (v * lanes);
+    reaching |= ReachingRows(score, kth_bound) << (v * lanes);
   }
-  return passing;
+  return reaching;
 }
 
 template <typename T>
@@ -72,10 +64,10 @@ HWY_INLINE std::size_t ScoreRows(const T* values, std::size_t stride, std::uint3
   std::size_t count = 0;
   for (std::size_t first = 0; first < num_rows;) {
     const bool whole = first + kVectors * lanes <= stride;
-    std::uint64_t passing = whole ? ScoreGroup<kVectors>(values + first, stride, query, kth_bound, scores)
-                                  : ScoreGroup<1>(values + first, stride, query, kth_bound, scores);
-    for (; passing != 0; passing &= passing - 1) {
-      const auto bit = static_cast<std::size_t>(hwy::Num0BitsBelowLS1Bit_Nonzero64(passing));
+    std::uint64_t reaching = whole ? ScoreGroup<kVectors>(values + first, stride, query, kth_bound, scores)
+                                   : ScoreGroup<1>(values + first, stride, query, kth_bound, scores);
+    for (; reaching != 0; reaching &= reaching - 1) {
+      const auto bit = static_cast<std::size_t>(hwy::Num0BitsBelowLS1Bit_Nonzero64(reaching));
       if (first + bit >= num_rows) break;  // padding after the last row
       out[count++] = {scores[bit], static_cast<std::uint32_t>(first + bit)};
     }
@@ -108,13 +100,8 @@ HWY_INLINE std::size_t ScoreListed(const T* values, std::size_t stride, std::spa
     double score = query.offset;
     for (const Term& term : query.terms) score = std::fma(term.weight, value(term.attribute, row), score);
     score += 0.0;  // score_finish
-    bool passes = score >= kth_bound;
-    for (const RangePredicate& range : query.where) {
-      const double x = value(range.attribute, row);
-      passes = passes && x >= range.minimum && x <= range.maximum;
-    }
     out[count] = {score, row};
-    count += passes ? 1 : 0;
+    count += score >= kth_bound ? 1 : 0;
   }
   return count;
 }

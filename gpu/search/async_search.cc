@@ -81,9 +81,8 @@ void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, cons
 
 PlanOptions AsyncSearch::plan_options(const Snapshot& snapshot, const DeviceBatch& batch) {
   ResolvedQuery filter;
-  filter.where = resolve_filter(batch.where, snapshot);
-  filter.bound.ranges = make_range_bounds(filter.where, snapshot);
-  const PackedRanges ranges = merged_ranges(filter);
+  resolve_filter(batch.where, snapshot, filter);
+  const PackedRanges ranges = packed_ranges(filter);
   PlanOptions options = {.min_score = resolve_min_score(batch.min_score),
                          .num_ranges = static_cast<std::uint32_t>(ranges.size()),
                          .ranges = {}};

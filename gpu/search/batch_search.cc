@@ -20,7 +20,7 @@ constexpr std::size_t kMaxHits = 1 << 20;
 std::size_t stride_of(std::span<const Query> queries, std::span<const std::size_t> positions,
                       int num_attributes) {
   std::size_t num_ranges = 0;
-  for (const std::size_t q : positions) num_ranges = std::max(num_ranges, queries[q].where.size());
+  for (const std::size_t q : positions) num_ranges = std::max(num_ranges, max_ranges_of(queries[q].where));
   return packed_stride(num_attributes,
                        static_cast<int>(std::min(num_ranges, static_cast<std::size_t>(num_attributes))));
 }

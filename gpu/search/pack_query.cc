@@ -1,32 +1,26 @@
 #include "gpu/search/pack_query.h"
 
-#include <algorithm>
-
+#include "culmen/error.h"
 #include "gpu/search/query_writer.h"
 
 namespace culmen::gpu {
 
-PackedRanges merged_ranges(const ResolvedQuery& query) {
-  PackedRanges merged;
+PackedRanges packed_ranges(const ResolvedQuery& query) {
+  if (!query.filter.is_ranges())
+    throw InvalidArgument(
+        "on a GPU a filter is ranges of attributes joined by `and`; conditions on ids, `or`, `in` and `!=` "
+        "are for the "
+        "CPU");
+  PackedRanges packed;
   for (std::size_t r = 0; r < query.where.size(); ++r) {
     const RangePredicate& range = query.where[r];
     const RangeBound& bound = query.bound.ranges[r];
-    const auto same = std::find_if(merged.begin(), merged.end(), [&](const PackedRange& other) {
-      return other.attribute == range.attribute;
-    });
-    if (same == merged.end()) {
-      merged.push_back({range.minimum, range.maximum, bound.lowest, bound.highest,
-                        static_cast<std::int16_t>(range.attribute),
-                        static_cast<std::int16_t>(bound.maximum_row),
-                        static_cast<std::int16_t>(bound.minimum_row), 0});
-    } else {
-      same->minimum = std::max(same->minimum, range.minimum);
-      same->maximum = std::min(same->maximum, range.maximum);
-      same->lowest = std::max(same->lowest, bound.lowest);
-      same->highest = std::min(same->highest, bound.highest);
-    }
+    packed.push_back({range.minimum, range.maximum, bound.lowest, bound.highest,
+                      static_cast<std::int16_t>(range.attribute),
+                      static_cast<std::int16_t>(bound.maximum_row),
+                      static_cast<std::int16_t>(bound.minimum_row), 0});
   }
-  return merged;
+  return packed;
 }
 
 namespace {
@@ -41,7 +35,7 @@ std::size_t packed_bytes_of(const ResolvedQuery& query) {
   const std::size_t capped = is_packed_capped(query) ? query.bound.capped->terms.size() : 0;
   return packed_bytes(static_cast<int>(query.terms.size()),
                       static_cast<int>(query.bound.terms.size() + capped),
-                      static_cast<int>(merged_ranges(query).size()));
+                      static_cast<int>(packed_ranges(query).size()));
 }
 
 void pack_query(const ResolvedQuery& query, std::byte* out) {
@@ -52,7 +46,7 @@ void pack_query(const ResolvedQuery& query, std::byte* out) {
     writer.begin_capped(query.bound.capped->base);
     for (const BoundTerm& term : query.bound.capped->terms) writer.push_back(term);
   }
-  for (const PackedRange& range : merged_ranges(query)) writer.push_back(range);
+  for (const PackedRange& range : packed_ranges(query)) writer.push_back(range);
   writer.finish(query.offset, query.min_score, query.bound);
 }
 

@@ -1,16 +1,24 @@
 // From ResolvedQuery to PackedQuery.
 #pragma once
 
+#include <algorithm>
 #include <boost/container/static_vector.hpp>
+#include <cstddef>
 
+#include "culmen/filter.h"
 #include "gpu/search/packed_query.h"
 #include "query/resolved_query.h"
 
 namespace culmen::gpu {
 
-// The query's filter; ranges on the same attribute become one.
+// The query's filter. Throws InvalidArgument unless it is a conjunction of ranges: GPU engines test nothing else.
 using PackedRanges = boost::container::static_vector<PackedRange, kMaxPackedAttributes>;
-PackedRanges merged_ranges(const ResolvedQuery& query);
+PackedRanges packed_ranges(const ResolvedQuery& query);
+
+// No query with this filter has more packed ranges; one, that no row is in, if no row can pass.
+inline std::size_t max_ranges_of(const Filter& filter) {
+  return filter.kind() == Filter::Kind::everything ? 0 : std::max<std::size_t>(filter.num_conditions(), 1);
+}
 
 // Bytes that pack_query will write.
 std::size_t packed_bytes_of(const ResolvedQuery& query);

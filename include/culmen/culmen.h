@@ -5,6 +5,7 @@
 #include "culmen/device.h"
 #include "culmen/device_allocator.h"
 #include "culmen/error.h"
+#include "culmen/filter.h"
 #include "culmen/index.h"
 #include "culmen/info.h"
 #include "culmen/open.h"

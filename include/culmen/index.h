@@ -73,11 +73,11 @@ class Index {
   // syncs. They throw RowError for a row that cannot be stored (NaN, an id that is there, a value that the
   // index's type does not hold), InvalidArgument for columns that are not the index's, and IoError: after
   // that no more changes are taken until the directory is opened again, while searches go on. Cost: 5 to
-  // 50 us per row in batches of 1,000, besides the sync, with the number of attributes, most where all leaves are full as
-  // after a build (docs/durability.md); about the same whatever order rows come in. A batch that inserts
-  // and erases at least half as many rows as the index has loads all rows again, as compact() does; so does one that makes
-  // an index of up to a million rows twice as large as when it was loaded, or that leaves many partitions empty. Batches of
-  // a million rows and more are not logged but written as a new snapshot.
+  // 50 us per row in batches of 1,000, besides the sync, with the number of attributes, most where all leaves are full
+  // as after a build (docs/durability.md); about the same whatever order rows come in. A batch that inserts and erases
+  // at least half as many rows as the index has loads all rows again, as compact() does; so does one that makes an
+  // index of up to a million rows twice as large as when it was loaded, or that leaves many partitions empty. Batches
+  // of a million rows and more are not logged but written as a new snapshot.
   WriteResult insert(const TableView& rows, const WriteOptions& options = {});
   WriteResult upsert(const TableView& rows, const WriteOptions& options = {});
   std::uint64_t erase(std::span<const std::int64_t> ids);  // returns how many were there
@@ -134,9 +134,10 @@ class Index {
   [[nodiscard]] std::vector<double> weights(
       std::initializer_list<std::pair<std::string, double>> named) const;
 
-  // Parses "price<=200 and stars>=4": comparisons (< <= > >= =) of an attribute with a number, joined by
-  // `and`. Names with characters other than letters, digits, _ and . are put in double quotes. Empty text: no
-  // condition. Throws InvalidArgument.
+  // Parses "price <= 200 and not (stars in (1, 2) or id = 7)": comparisons (= != < <= > >=, between, in, is null) of
+  // attributes and ids with numbers, joined by `and`, `or` and `not` (docs/contract.md). Names with characters other
+  // than letters, digits, _ and . are put in double quotes. Empty text: no condition. Throws InvalidArgument, which
+  // names the position.
   [[nodiscard]] Filter filter(std::string_view where) const;
 
   // Exact top-k. Reads nothing but the index. Throws InvalidArgument: k = 0, no k without min_score, weights

@@ -4,29 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
-#include <string>
-#include <variant>
 #include <vector>
 
+#include "culmen/filter.h"
+
 namespace culmen {
-
-// An attribute of the index, by its position (from 0) or by its name.
-using AttributeRef = std::variant<int, std::string>;
-
-// A row passes if minimum <= value <= maximum.
-struct Range {
-  AttributeRef attribute = 0;
-  double minimum = -std::numeric_limits<double>::infinity();
-  double maximum = std::numeric_limits<double>::infinity();
-
-  friend bool operator==(const Range&, const Range&) = default;
-};
-
-// A conjunction of ranges; without any, every row passes. An attribute may appear more than once.
-using Filter = std::vector<Range>;
 
 enum class Scale : std::uint8_t {
   none,    // weights apply to the attributes as they are

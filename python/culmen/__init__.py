@@ -10,7 +10,7 @@ Index is the class to begin with: build, open, search, insert, save. rank asks a
 BatchResult for a matrix of weights. What is raised derives from Error.
 """
 
-from ._core import num_devices
+from ._core import Filter, num_devices
 from ._device import DeviceAnswers, DeviceIndex
 from ._errors import (
     CudaError,
@@ -23,6 +23,7 @@ from ._errors import (
     OutOfDeviceMemory,
     RowError,
 )
+from ._filters import Column, col, id_col
 from ._index import Index
 from ._rank import rank
 from ._reports import (
@@ -45,11 +46,13 @@ __all__ = [
     "AttributeInfo",
     "Batch",
     "BatchResult",
+    "Column",
     "CudaError",
     "DeviceAnswers",
     "DeviceIndex",
     "Error",
     "Explanation",
+    "Filter",
     "FormatError",
     "Index",
     "IndexInfo",
@@ -68,6 +71,8 @@ __all__ = [
     "SearchStats",
     "WriteResult",
     "__version__",
+    "col",
+    "id_col",
     "num_devices",
     "rank",
 ]

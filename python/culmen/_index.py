@@ -280,8 +280,9 @@ class Index(Tabular):
                 questions in one call, on all cores.
             k: how many rows. Without it 10, or with min_score all that reach it, as with None; the answers to a
                 matrix are then as wide as the longest.
-            where: only rows in these ranges: a text, "price<=200 and stars>=4", or a dict of a pair (least,
-                most), or of a number, by name.
+            where: only rows that pass: a text, "price<=200 and not stars in (1, 2)"; an expression,
+                (culmen.col("price") <= 200) & ~culmen.col("stars").isin([1, 2]); or a dict by name, of a pair (least,
+                most), a list or set of numbers, or a number.
             min_score: only rows with at least this score.
             scale: "minmax": the weights apply to attributes scaled to 0..1 by their range in the index.
             engine: "auto", "bounded", "scan", "gta" or "ta". The answer is the same.

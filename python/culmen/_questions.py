@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ._core import Filter
 from ._errors import InvalidArgument
 from ._result import BatchResult, Result
 from ._tables import real_number, take_table
@@ -27,8 +28,9 @@ class _TenOrAll:
 #: The k of a question that names none: 10, or with min_score all rows that reach it.
 TEN_OR_ALL: Any = _TenOrAll()
 
-#: "price<=200 and stars>=4", or {"price": (None, 200), "stars": (4, None)}; a number instead of a pair: equal to it.
-Where = str | Mapping[str, Any] | None
+#: "price<=200 and stars>=4", or col("price") <= 200, or {"price": (None, 200), "stars": [4, 5]}: pairs (least, most),
+#: lists and sets of numbers, or a number.
+Where = str | Filter | Mapping[str, Any] | None
 
 
 def ask(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ._core import Filter
 from ._index import Index
 from ._questions import TEN_OR_ALL, Where, by_name
 from ._result import Result
@@ -33,7 +34,8 @@ def rank(
     weights = by_name(weights)
     if attributes is None and isinstance(weights, Mapping):
         table, columns = column_names(table)
-        attributes = [name for name in columns if name in weights or (where is not None and name in where)]
+        named = str(where) if isinstance(where, Filter) else where
+        attributes = [name for name in columns if name in weights or (named is not None and name in named)]
         attributes += [name for name in weights if name not in columns]  # to be refused
     index = Index.build(table, attributes, id=id, label=label, nulls=nulls)
     return index.search(weights, k, where=where, min_score=min_score, scale=scale)

@@ -6,6 +6,7 @@
 namespace culmen::python {
 
 void bind_answers(nanobind::module_& module);
+void bind_filters(nanobind::module_& module);
 void bind_index(nanobind::module_& module);
 void bind_writes(nanobind::module_& module);
 void bind_device(nanobind::module_& module);

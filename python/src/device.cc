@@ -10,6 +10,7 @@
 #include "answers.h"
 #include "bindings.h"
 #include "culmen/index.h"
+#include "filters.h"
 #include "gil.h"
 #include "queries.h"
 #include "reports.h"

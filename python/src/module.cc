@@ -14,6 +14,7 @@ NB_MODULE(_core, module) {
   module.attr("version") = culmen::kVersion;
   python::translate_errors();
   python::watch_for_the_end();
+  python::bind_filters(module);
   python::bind_answers(module);
   python::bind_writes(module);
   python::bind_index(module);

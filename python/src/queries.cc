@@ -2,61 +2,19 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
 
 #include <string>
 #include <utility>
 
 #include "culmen/error.h"
+#include "filters.h"
 #include "names.h"
+#include "numbers.h"
 
 namespace culmen::python {
 namespace {
 
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
-
-// As repr, in letters that every message can hold.
-std::string shown(nb::handle value) {
-  const nb::object text = nb::steal(PyObject_ASCII(value.ptr()));
-  if (!text.is_valid()) throw nb::python_error();
-  return nb::cast<std::string>(text);
-}
-
-// Complex numbers of NumPy can turn themselves into floats, without their imaginary parts.
-bool is_complex(nb::handle value) {
-  return PyComplex_Check(value.ptr()) ||
-         nb::isinstance(value, nb::module_::import_("numpy").attr("complexfloating"));
-}
-
-// Neither a float nor an int: runs the code of its type, and passes on what that raises.
-double converted(nb::handle value, const char* what) {
-  if (is_complex(value))
-    throw nb::type_error((std::string(what) + " is complex, not a real number: " + shown(value)).c_str());
-  if (!nb::hasattr(value.type(), "__float__") && !nb::hasattr(value.type(), "__index__"))
-    throw InvalidArgument(std::string(what) + " is not a number: " + shown(value));
-  const double result = PyFloat_AsDouble(value.ptr());
-  if (result == -1.0 && PyErr_Occurred() != nullptr) throw nb::python_error();
-  return result;
-}
-
-double number(nb::handle value, const char* what) {
-  if (!PyFloat_Check(value.ptr()) && !PyLong_Check(value.ptr())) return converted(value, what);
-  const double result = PyFloat_AsDouble(value.ptr());
-  if (result != -1.0 || PyErr_Occurred() == nullptr) return result;
-  PyErr_Clear();
-  throw InvalidArgument(std::string(what) + " is not a number that float64 can hold: " + shown(value));
-}
-
-// Calls of users' code may change the dict meanwhile.
-template <typename Use>
-void for_each_item(const nb::dict& dict, Use use) {
-  const nb::list items = dict.items();
-  for (const nb::handle item : items) {
-    const auto pair = nb::borrow<nb::tuple>(item);
-    const nb::object name = pair[0], value = pair[1];
-    use(name, value);
-  }
-}
 
 std::vector<double> named_weights(const Index& index, const nb::dict& named) {
   std::vector<std::pair<std::string, double>> pairs;
@@ -67,32 +25,6 @@ std::vector<double> named_weights(const Index& index, const nb::dict& named) {
     pairs.emplace_back(nb::cast<std::string>(name), number(weight, "a weight"));
   });
   return index.weights(pairs);
-}
-
-// None: no limit.
-double limit(nb::handle value, double none) {
-  return value.is_none() ? none : number(value, "a limit of a filter");
-}
-
-Range range_of(nb::handle name, nb::handle condition) {
-  if (!nb::isinstance<nb::str>(name)) throw InvalidArgument("a filter names attributes, that is by text");
-  Range range;
-  range.attribute = nb::cast<std::string>(name);
-  const bool is_pair = nb::isinstance<nb::tuple>(condition) || nb::isinstance<nb::list>(condition);
-  if (!is_pair) {
-    range.minimum = range.maximum = number(condition, "a condition of a filter");
-    return range;
-  }
-  if (nb::len(condition) != 2)
-    throw InvalidArgument(
-        "a condition of a filter is a number or a pair (least, most), with None for no limit");
-  const nb::object least = condition[0], most = condition[1];
-  range.minimum = limit(least, range.minimum);
-  range.maximum = limit(most, range.maximum);
-  if (range.minimum > range.maximum)
-    throw InvalidArgument("no number is in the range of a filter, " + shown(condition) +
-                          ": it is a pair (least, most)");
-  return range;
 }
 
 }  // namespace
@@ -112,20 +44,6 @@ std::vector<double> weights_of(const Index& index, nb::handle weights) {
   std::vector<double> values;
   for (const nb::handle weight : nb::iter(weights)) values.push_back(number(weight, "a weight"));
   return values;
-}
-
-Filter filter_of(const Index& index, nb::handle where) {
-  if (where.is_none()) return {};
-  if (nb::isinstance<nb::str>(where)) return index.filter(nb::cast<std::string_view>(where));
-  if (!nb::isinstance<nb::dict>(where))
-    throw InvalidArgument(
-        "a filter is a text such as \"price<=200 and stars>=4\", or a dict such as "
-        "{\"price\": (None, 200)}");
-  Filter filter;
-  for_each_item(nb::borrow<nb::dict>(where), [&](const nb::object& name, const nb::object& condition) {
-    filter.push_back(range_of(name, condition));
-  });
-  return filter;
 }
 
 Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,

@@ -18,10 +18,6 @@ namespace nb = nanobind;
 // A dict of numbers by name, or a sequence or array of one number an attribute.
 std::vector<double> weights_of(const Index& index, nb::handle weights);
 
-// None, a text for Index::filter, or a dict of a number, or of a pair (least, most) with None for no limit, by
-// name.
-Filter filter_of(const Index& index, nb::handle where);
-
 Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
                std::optional<double> min_score, std::string_view scale);
 

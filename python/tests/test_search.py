@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import culmen
+from culmen import col, id_col
 from culmen._device import DeviceIndex
 from oracle import scores, top
 
@@ -107,6 +108,54 @@ def test_filters_as_text_and_as_dict(where):
     passes = (matrix[:, 0] <= 0.5) & (matrix[:, 2] > 0.25)
     expected, _ = top(matrix, np.arange(1000), [1, 1, 1], 20, passes)
     assert index.search([1, 1, 1], 20, where=where).ids.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("where", "passes"),
+    [
+        ("a0<=0.5 or not a2>0.25", lambda m: (m[:, 0] <= 0.5) | (m[:, 2] <= 0.25)),
+        ((col("a0") <= 0.5) | ~(col("a2") > 0.25), lambda m: (m[:, 0] <= 0.5) | (m[:, 2] <= 0.25)),
+        (col("a0").between(0.25, 0.5) & (col("a1") != 0.5), lambda m: (m[:, 0] >= 0.25) & (m[:, 0] <= 0.5)),
+        (col(1) < np.float32(0.5), lambda m: m[:, 1] < 0.5),
+        (0.5 > col(1), lambda m: m[:, 1] < 0.5),
+        (np.float64(0.5) >= col(1), lambda m: m[:, 1] <= 0.5),
+        (col("id").isin(range(10, 20)), lambda m: (np.arange(1000) >= 10) & (np.arange(1000) < 20)),
+        (id_col() >= 900, lambda m: np.arange(1000) >= 900),
+        ({"id": [5, np.int64(6)], "a0": (None, None)}, lambda m: np.isin(np.arange(1000), [5, 6])),
+        ({"id": {7}}, lambda m: np.arange(1000) == 7),
+        ({"id": 7}, lambda m: np.arange(1000) == 7),
+        (col("a0").is_null(), lambda m: m[:, 0] > 9),
+        (col("a0").is_not_null() & (col("id") < 2**70), lambda m: m[:, 0] < 9),
+    ],
+)
+def test_filters_of_every_kind(where, passes):
+    index, matrix = index_of()
+    expected, _ = top(matrix, np.arange(1000), [1, 1, 1], 20, passes(matrix))
+    assert index.search([1, 1, 1], 20, where=where).ids.tolist() == expected
+    batch = index.search(np.array([[1.0, 1, 1], [1, 1, 1]]), 20, where=where)
+    assert [i for i in batch.ids[1].tolist() if i >= 0] == expected
+
+
+def test_integers_in_filters_are_exact():
+    ids = [2**53, 2**53 + 1, -(2**63), 2**63 - 1]
+    index = culmen.Index.build({"a": [1.0, 2.0, 3.0, 4.0], "key": ids}, ["a"], id="key")
+    for i in ids:
+        for where in (f"id = {i}", col("id") == i, {"id": np.array([i])[0]}, {"id": [i]}):
+            assert index.search([1.0], where=where).ids.tolist() == [i]
+
+
+def test_filters_show_what_they_are():
+    where = (col("a b") <= 2) & ~col("c").isin([1, 2.5])
+    assert str(where) == '"a b" <= 2 and not c in (1, 2.5)' and str(where) in repr(where)
+    for wrong in (lambda: where and where, lambda: not where, lambda: 1 < col("a") < 3):
+        with pytest.raises(TypeError, match="neither true nor false"):
+            wrong()
+    with pytest.raises(culmen.InvalidArgument, match="not a number: 'x'"):
+        col("a") == "x"  # noqa: B015
+    with pytest.raises(TypeError):
+        where & 1
+    with pytest.raises(TypeError):
+        hash(col("a"))
 
 
 def test_weights_by_name_in_any_container():
@@ -256,6 +305,10 @@ def test_explain_and_stats_tell_what_was_done():
         ([1, 1, 1], {"scale": "log"}, "scale"),
         ([1, 1, 1], {"where": 7}, "filter"),
         ([1, 1, 1], {"where": {"a0": (1, 2, 3)}}, "pair"),
+        ([1, 1, 1], {"where": {"a0": {"x"}}}, "not a number"),
+        ([1, 1, 1], {"where": {"a0": float("nan")}}, "NaN"),
+        ([1, 1, 1], {"where": col("a9") > 1}, "did you mean"),
+        ([1, 1, 1], {"where": "a0 < 1 or a1 << 2"}, "position 15"),
         ([1, 1, 1], {"where": "a9 > 1"}, "a9"),
         ([1, 1, 1], {"threads": -1}, "thread"),
         (np.ones((2, 4)), {}, "4 columns for 3 attributes"),
@@ -342,7 +395,7 @@ def test_a_series_is_weights_by_name():
 
 def test_rank_reads_what_weights_and_filter_name():
     table = {"name": ["x", "y", "z"], "price": [3.0, 1.0, 2.0], "rating": [1, 2, 3]}
-    for where in ("rating>=2", {"rating": (2, None)}):
+    for where in ("rating>=2", {"rating": (2, None)}, col("rating") >= 2):
         assert culmen.rank(table, {"price": 1}, 1, where=where).ids.tolist() == [2]
     with pytest.raises(culmen.InvalidArgument, match="no column 'stars'"):
         culmen.rank(table, {"stars": 1})

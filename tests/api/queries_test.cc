@@ -179,19 +179,22 @@ TEST(Answers, TellSubnormalValuesWhateverTheCallersFloatingPointMode) {
   const SearchResult result = index.search({.weights = {-1}, .k = 2});
   ASSERT_EQ(result.hits.size(), 2U);
   double found[2] = {}, ends[3] = {};
+  std::size_t num_hits = 0;
   {
     const HostileFloatingPoint hostile;
     found[0] = result.attribute(0, 0);
     found[1] = result.attribute(1, 0);
     ends[0] = index.info().attributes[0].minimum;
     ends[1] = index.info().attributes[0].maximum;
-    ends[2] = index.filter("a >= 5e-324")[0].minimum;
+    ends[2] = std::get<double>(index.filter("a >= 5e-324").condition().values[0]);
+    num_hits = index.search({.weights = {1}, .k = 9, .where = col("a") < 5e-324 && col("a") < 1}).hits.size();
   }
   EXPECT_EQ(found[0], -0x1p-1060);
   EXPECT_EQ(found[1], 0x1p-1074);
   EXPECT_EQ(ends[0], -0x1p-1060);
   EXPECT_EQ(ends[1], 0x1p-1074);
   EXPECT_EQ(ends[2], 0x1p-1074);
+  EXPECT_EQ(num_hits, 1U);
 }
 
 TEST(Queries, MayNameTheirWeights) {

@@ -131,8 +131,7 @@ TEST_P(Answers, ObeyFiltersOnAttributesWithoutWeight) {
     const Index index = build(table);
     for (int i = 0; i < 40; ++i) {
       Query query{.weights = {0, 1, 0, -1, 0}, .k = 7};
-      query.where.push_back(random_range(random, oracle));
-      query.where.push_back(random_range(random, oracle));
+      query.where = Filter{random_range(random, oracle), random_range(random, oracle)};
       expect_oracle(index, oracle, query);
     }
   }
@@ -145,7 +144,7 @@ TEST_P(Answers, OfABatchEqualThoseOneByOne) {
   const Index index = build(table);
   std::vector<Query> queries;
   while (queries.size() < 200) {
-    queries.push_back(random_query(random, oracle));
+    queries.push_back(random_filtered_query(random, oracle));
     if (oracle.refuses(queries.back())) queries.pop_back();
   }
   for (const int num_threads : {0, 1, 4}) {

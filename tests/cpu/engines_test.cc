@@ -45,7 +45,7 @@ class Trial {
     const Oracle oracle(table_.view(), value_type == ValueType::float32);
     build(value_type);
     for (std::uint64_t q = 0; q < kQueriesPerTable; ++q) {
-      const Query query = random_query(random_, oracle);
+      const Query query = random_filtered_query(random_, oracle);
       const bool refused = oracle.refuses(query);
       cases_.push_back({query, refused, refused ? std::vector<Answer>() : oracle.search(query)});
     }

@@ -22,7 +22,6 @@ ResolvedQuery plain_query(Random& random, int num_attributes) {
   query.offset = random.chance(0.5) ? 0 : random.uniform(-1, 1);
   for (std::int32_t i = 0; i < num_attributes; ++i)
     if (random.chance(0.8)) query.terms.push_back({i, random.uniform(-1, 1)});
-  if (random.chance(0.5)) query.where.push_back({0, random.uniform(-1, 0), random.uniform(0, 1)});
   return query;
 }
 
@@ -47,9 +46,6 @@ void expect_scores_of_plain_code(Random& random) {
         };
         const double wanted = score(query.score_terms(), query.offset, value_of);
         if (!(wanted >= kth_bound)) continue;
-        if (!query.where.empty() &&
-            !(value_of(0) >= query.where[0].minimum && value_of(0) <= query.where[0].maximum))
-          continue;
         ASSERT_LT(expected, count);
         EXPECT_EQ(found[expected].row, r);
         EXPECT_EQ(std::bit_cast<std::uint64_t>(found[expected].score), std::bit_cast<std::uint64_t>(wanted));
@@ -67,6 +63,41 @@ TEST(Kernels, ScoreRowsAsPlainCodeDoesOnEveryTarget) {
     Random random(1);
     expect_scores_of_plain_code<float>(random);
     expect_scores_of_plain_code<double>(random);
+  }
+}
+
+template <typename T>
+T random_number(Random& random) {
+  return static_cast<T>(random.between(-20, 20)) / (std::is_integral_v<T> ? 1 : 4);
+}
+
+template <typename T>
+void expect_masks_of_plain_code(Random& random) {
+  for (std::size_t count = 1; count <= 200; ++count) {
+    std::vector<T> numbers((count + 15) / 16 *
+                           16);  // all of which lie in some interval: no bit after count is set
+    for (T& number : numbers) number = random_number<T>(random);
+    std::vector<Interval<T>> intervals;
+    for (std::uint64_t i = random.below(5); i > 0; --i)
+      intervals.push_back({random_number<T>(random), random_number<T>(random)});
+    std::vector<std::uint64_t> mask((count + 63) / 64, ~std::uint64_t{0});
+    simd::mask_of(numbers.data(), count, std::span<const Interval<T>>(intervals), mask.data());
+    for (std::size_t i = 0; i < 64 * mask.size(); ++i) {
+      const bool inside = i < count && std::ranges::any_of(intervals, [&](const Interval<T>& interval) {
+                            return numbers[i] >= interval.minimum && numbers[i] <= interval.maximum;
+                          });
+      ASSERT_EQ(mask[i / 64] >> i % 64 & 1, inside ? 1 : 0) << i << " of " << count;
+    }
+  }
+}
+
+TEST(Kernels, MaskNumbersInIntervalsAsPlainCodeDoesOnEveryTarget) {
+  for (const std::string& target : simd::available_targets()) {
+    const ForcedTarget forced(target);
+    Random random(4);
+    expect_masks_of_plain_code<float>(random);
+    expect_masks_of_plain_code<double>(random);
+    expect_masks_of_plain_code<std::int64_t>(random);
   }
 }
 

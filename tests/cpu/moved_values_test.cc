@@ -115,10 +115,11 @@ class Trial {
     if (oracle.num_rows() == 0) return "";
     std::string wrong;
     for (std::uint64_t q = 0; wrong.empty() && q < kQueriesEach; ++q)
-      wrong = check_query(index, oracle,
-                          random_query(random_, oracle,
-                                       kind_.balanced ? balancing_weights(random_, oracle)
-                                                      : random_weights(random_, oracle.num_attributes())));
+      wrong = check_query(
+          index, oracle,
+          random_filtered_query(random_, oracle,
+                                kind_.balanced ? balancing_weights(random_, oracle)
+                                               : random_weights(random_, oracle.num_attributes())));
     return wrong.empty() ? check_monotone(index) : wrong;
   }
 

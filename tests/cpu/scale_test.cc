@@ -26,7 +26,7 @@ TEST_P(Million, RowsAreAnsweredAsTheOracleDoes) {
   EXPECT_TRUE(index.verify().empty());
   for (const std::size_t k : {1, 16, 1000}) {
     Query query{.weights = random_weights(random, oracle.num_attributes()), .k = k};
-    if (k == 16) query.where.push_back(random_range(random, oracle));
+    if (k == 16) query.where = random_filter(random, oracle);
     const std::vector<Answer> expected = oracle.search(query);
     for (const Engine engine : kEngines) {
       const SearchResult result = index.search(query, {.engine = engine});

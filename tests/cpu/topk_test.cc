@@ -54,9 +54,11 @@ TYPED_TEST(Collections, ThatShareAFloorHaveTheBestOfAllBetweenThem) {
   for (int trial = 0; trial < 200; ++trial) {
     const std::size_t k = 1 + random.below(20), num_threads = 1 + random.below(5);
     SharedKthBound kth_bound;
+    const Predicate everything;
     std::vector<PrivateSearch<TypeParam>> threads;
     for (std::size_t t = 0; t < num_threads; ++t)
-      threads.push_back(PrivateSearch<TypeParam>{TypeParam(k, kAnyScore), kth_bound, {}});
+      threads.push_back(
+          PrivateSearch<TypeParam>{TypeParam(k, kAnyScore), LeafFilter(everything), kth_bound, {}});
     std::vector<Hit> all;
     for (std::int64_t id = 0; id < 300; ++id) {
       const Hit hit = {(id * 101) % 307, static_cast<double>(random.below(40)), 0};

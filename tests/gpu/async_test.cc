@@ -51,7 +51,7 @@ Batch random_batch(Random& random, const Index& index, const Oracle& oracle) {
   batch.k = random.pick<std::size_t>({1, 2, 5, 16, 31, 33, 100, 1000, 1024});
   batch.weights = random_weight_vectors(random, 1 + random.below(40), oracle.num_attributes());
   for (std::uint64_t ranges = random.chance(0.3) ? 1 + random.below(3) : 0; ranges > 0; --ranges)
-    batch.where.push_back(random_range(random, oracle));
+    batch.where = batch.where && random_range(random, oracle);
   if (random.chance(0.3)) {
     const Expected without = expected_of(index, batch);  // a score that is there is the hardest limit
     if (without[0] && !without[0]->empty()) batch.min_score = (*without[0])[without[0]->size() / 2].score;
@@ -81,7 +81,7 @@ TEST_P(AsyncBatches, ReturnTheRowsAndScoreBitsOfTheCpu) {
       const Batch batch = random_batch(random, index, oracle);
       const ContextOptions options = {.scratch_bytes = random.pick<std::size_t>({0, 0, 64 << 10})};
       ASSERT_EQ(fault(index, on_gpu, batch, options), "")
-          << table.num_rows << " rows, k=" << batch.k << ", " << batch.where.size() << " ranges\n"
+          << table.num_rows << " rows, k=" << batch.k << ", " << batch.where.text() << "\n"
           << rerun_command(seed, "async_test", "*/" + std::string(value_class_name(GetParam())));
     }
     if (only_seed() != 0) return;
@@ -96,7 +96,7 @@ std::vector<std::byte> plan_on_device(const Snapshot& snapshot,
                                       const std::vector<std::vector<double>>& weights,
                                       const ResolvedQuery& common, std::size_t stride) {
   gpu::PlanOptions options = {.min_score = common.min_score, .num_ranges = 0, .ranges = {}};
-  for (const gpu::PackedRange& range : gpu::merged_ranges(common))
+  for (const gpu::PackedRange& range : gpu::packed_ranges(common))
     options.ranges[options.num_ranges++] = range;
   const cuda::Buffer<gpu::PlanBasis> basis = to_device(std::vector{gpu::make_plan_basis(snapshot)});
   const cuda::Buffer<double> on_device = to_device(flat(weights));
@@ -130,13 +130,14 @@ TEST(AsyncPlans, AreThoseOfTheHostToTheBit) {
       const Oracle oracle(table.view(), false);
       Query query;
       query.min_score = random.uniform(-1, 1);
-      for (int r = random.between(0, 3); r > 0; --r) query.where.push_back(random_range(random, oracle));
+      for (int r = random.between(0, 3); r > 0; --r)
+        query.where = query.where && random_range(random, oracle);
       query.weights = std::vector<double>(table.columns.size(), 1e-300);
       const ResolvedQuery common = resolve(query, *snapshot);
       const std::vector<std::vector<double>> weights =
           random_weight_vectors(random, 100, table.columns.size());
-      const std::size_t stride =
-          gpu::packed_stride(static_cast<int>(table.columns.size()), static_cast<int>(query.where.size()));
+      const std::size_t stride = gpu::packed_stride(static_cast<int>(table.columns.size()),
+                                                    static_cast<int>(gpu::max_ranges_of(query.where)));
       const std::vector<std::byte> planned = plan_on_device(*snapshot, weights, common, stride);
       for (std::size_t q = 0; q < weights.size(); ++q) {
         query.weights = weights[q];
@@ -340,6 +341,8 @@ TEST(Async, RefusesWhatTheHostCanSee) {
   bad.where = {{.attribute = 2}};
   refuses(bad, answers);
   bad.where = {{.attribute = 0, .minimum = kNan}};
+  refuses(bad, answers);
+  bad.where = col(0) < 1 || col(1) < 1;
   refuses(bad, answers);
   bad = good;
   bad.min_score = kNan;

@@ -257,12 +257,27 @@ TEST(Device, RefusesWhatItCannotDo) {
   SKIP_WITHOUT_GPU();
   Random random(15);
   const Table table = random_table(random, ValueClass::uniform_f32, 5000, 2);
-  const DeviceIndex index = Index::build(table.view()).to_device();
+  const Index on_cpu = Index::build(table.view());
+  const DeviceIndex index = on_cpu.to_device();
   EXPECT_THROW(static_cast<void>(index.search({.weights = {1, 1}, .k = 3}, {.engine = Engine::ta})),
                InvalidArgument);
   EXPECT_THROW(static_cast<void>(index.search({.weights = {1, 1}, .k = 1025}, {.engine = Engine::gta})),
                InvalidArgument);
   EXPECT_THROW(static_cast<void>(index.search({.weights = {1}, .k = 3})), InvalidArgument);
+  for (const Filter& filter :
+       {col(0) < 0.5 || col(1) < 0.5, id_col() < 7, col(0) != 0.5, col(1).in({0.25, 0.75})}) {
+    const Query query = {.weights = {1, 1}, .k = 3, .where = filter};
+    EXPECT_THROW(static_cast<void>(index.search(query)), InvalidArgument) << filter.text();
+    EXPECT_THROW(static_cast<void>(index.search(std::vector{query, query})), InvalidArgument);
+    EXPECT_EQ(on_cpu.place(std::vector{query, query}).device, kNoDevice);
+  }
+  // What comes to ranges is taken.
+  const Query ranges = {
+      .weights = {1, 1}, .k = 3, .where = !(col(0) > 0.5) && (col(1) < 0.25 || col(1) < 0.5)};
+  EXPECT_EQ(index.search(ranges).hits, on_cpu.search(ranges).hits);
+  EXPECT_TRUE(index.search({.weights = {1, 1}, .k = 3, .where = col(0) < 0 || col(1) > 2}).hits.empty());
+  EXPECT_TRUE(
+      index.search(std::vector{2, Query{.weights = {1, 1}, .k = 3, .where = !Filter()}})[1].hits.empty());
   EXPECT_EQ(index.search({.weights = {1, 1}, .k = 3}).hits.size(), 3u);  // and goes on
 }
 

@@ -13,7 +13,6 @@
 #include "index/leaf_bounds.h"
 #include "index/thresholds.h"
 #include "query/bound_plan.h"
-#include "query/passes.h"
 #include "query/resolve.h"
 #include "tests/cases.h"
 #include "tests/generators.h"
@@ -42,7 +41,7 @@ std::vector<double> best_scores(const Snapshot& s, const ResolvedQuery& query) {
   for (std::size_t leaf = 0; leaf < s.num_leaves; ++leaf)
     for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
       const std::uint64_t row = leaf * static_cast<std::uint64_t>(s.leaf_rows) + r;
-      if (passes(s, query, row)) best[leaf] = std::max(best[leaf], score_in(s, query, row));
+      if (passes(s, query.filter, row)) best[leaf] = std::max(best[leaf], score_in(s, query, row));
     }
   return best;
 }
@@ -259,7 +258,7 @@ TEST_P(Bounds, OfACornerAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
   }
 }
 
-TEST_P(Bounds, OfRangesNeverExcludeATupleInTheRange) {
+TEST_P(Bounds, OfFiltersNeverExcludeARowThatPasses) {
   std::uint64_t excluded = 0;
   for (std::uint64_t trial = 0; trial < num_cases(20'000) / 200 + 10; ++trial) {
     Random random(seed_of(GetParam(), trial));
@@ -268,26 +267,24 @@ TEST_P(Bounds, OfRangesNeverExcludeATupleInTheRange) {
     const Oracle oracle(table.view(), s->value_type == ValueType::float32);
     for (int q = 0; q < 8; ++q) {
       ResolvedQuery query;
-      query.where = resolve_filter({random_range(random, oracle)}, *s);
-      query.bound.ranges = make_range_bounds(query.where, *s);
-      const RangePredicate& range = query.where[0];
+      const Filter filter =
+          random.chance(0.5) ? Filter(random_range(random, oracle)) : random_filter(random, oracle, 2);
+      resolve_filter(filter, *s, query);
       const auto leaf_rows = static_cast<std::uint64_t>(s->leaf_rows);
       std::vector<bool> leaf_passes(s->num_leaves, false), node_passes(s->num_nodes, false);
       for (std::size_t leaf = 0; leaf < s->num_leaves; ++leaf)
-        for (std::uint32_t r = 0; r < s->leaf(leaf).num_rows; ++r) {
-          const double value = s->value(leaf * leaf_rows + r, range.attribute);
-          if (value >= range.minimum && value <= range.maximum) leaf_passes[leaf] = true;
-        }
+        for (std::uint32_t r = 0; r < s->leaf(leaf).num_rows; ++r)
+          if (passes(*s, query.filter, leaf * leaf_rows + r)) leaf_passes[leaf] = true;
       for (std::size_t n = 0; n < s->num_nodes; ++n)
         for (std::uint32_t c = 0; c < s->node(n).header().num_children; ++c) {
           const std::uint32_t child = s->node(n).children()[c];
-          const bool passes = s->node(n).header().level == 1 ? leaf_passes[child] : node_passes[child];
-          if (passes) node_passes[n] = true;
-          const bool misses = (children_in_ranges(query.bound, s->node(n)) >> c & 1) == 0;
+          const bool has_passing = s->node(n).header().level == 1 ? leaf_passes[child] : node_passes[child];
+          if (has_passing) node_passes[n] = true;
+          const bool misses = (children_to_visit(query.filter, s->node(n)) >> c & 1) == 0;
           excluded += misses ? 1 : 0;
-          EXPECT_FALSE(passes && misses)
-              << "a" << range.attribute << " in [" << range.minimum << ", " << range.maximum << "]; "
-              << rerun_command(seed_of(GetParam(), trial), "bounds_test", "*OfRanges*");
+          EXPECT_FALSE(has_passing && misses)
+              << filter.text() << "; "
+              << rerun_command(seed_of(GetParam(), trial), "bounds_test", "*OfFilters*");
         }
     }
   }

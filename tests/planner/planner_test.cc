@@ -143,7 +143,7 @@ TEST(Automatic, ScansAtOnceForAGoodPartOfTheRows) {
       EXPECT_EQ(index.explain(query).engine, Engine::scan);
     }
     query.k = std::nullopt;
-    query.where.clear();
+    query.where = {};
     query.min_score = index.search({.weights = query.weights, .k = 20}).hits.back().score;
     EXPECT_EQ(index.search(query).stats.engine, Engine::bounded) << "a smallest score prunes, k is all rows";
     query.min_score = std::nullopt;

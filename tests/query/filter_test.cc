@@ -1,4 +1,4 @@
-// Index::filter: the little language of --where.
+// Index::filter and culmen::col: the language of --where, and the trees that it stands for.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +9,8 @@
 namespace culmen::test {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+const Column kPrice = col("price");
+const Column kStars = col("stars");
 
 Index hotels() {
   static const std::vector<double> values = {1, 2, 3};
@@ -19,38 +20,87 @@ Index hotels() {
                                       {"distance to beach"},
                                       {"v1.5"},
                                       {"android"},
-                                      {"\"say \"\"\""}},
-                       .columns = std::vector<ColumnView>(6, ColumnView(values)),
+                                      {"\"say \"\"\""},
+                                      {"not"},
+                                      {"2020"},
+                                      {"1st"}},
+                       .columns = std::vector<ColumnView>(9, ColumnView(values)),
                        .ids = {},
                        .labels = {}});
 }
 
 struct Parsed {
   std::string text;
-  Filter ranges;
+  Filter filter;
 };
 
-TEST(Filter, ReadsComparisonsJoinedByAnd) {
+void expect_parsed(const std::vector<Parsed>& all) {
   const Index index = hotels();
-  for (const Parsed& parsed : std::vector<Parsed>{
-           {"", {}},  // no condition: every row passes
-           {"  ", {}},
-           {"price<=200", {{0, -kInfinity, 200}}},
-           {"price <= 200 and stars >= 4", {{0, -kInfinity, 200}, {1, 4, kInfinity}}},
-           {"price<=200 AND stars>=4", {{0, -kInfinity, 200}, {1, 4, kInfinity}}},
-           {"price < 200", {{0, -kInfinity, std::nextafter(200.0, 0)}}},
-           {"price>200", {{0, std::nextafter(200.0, 300), kInfinity}}},
-           {"stars=4", {{1, 4, 4}}},
-           {"stars==4", {{1, 4, 4}}},
-           {"  stars  =  -4.5e-3  ", {{1, -4.5e-3, -4.5e-3}}},
-           {"stars>=+3", {{1, 3, kInfinity}}},
-           {"v1.5>=0", {{3, 0, kInfinity}}},
-           {"\"distance to beach\"<=0.5", {{2, -kInfinity, 0.5}}},
-           {"\"\"\"say \"\"\"\"\"\"\"=2 and stars=1", {{5, 2, 2}, {1, 1, 1}}},
-           {"stars>=3 and stars<=4 and stars>=2", {{1, 3, kInfinity}, {1, -kInfinity, 4}, {1, 2, kInfinity}}},
-           {"android>0", {{4, std::nextafter(0.0, 1), kInfinity}}},
-           {"stars<0.1", {{1, -kInfinity, std::nextafter(0.1, 0)}}}})
-    EXPECT_EQ(index.filter(parsed.text), parsed.ranges) << parsed.text;
+  for (const Parsed& parsed : all)
+    EXPECT_EQ(index.filter(parsed.text), parsed.filter)
+        << parsed.text << "\nis " << index.filter(parsed.text).text();
+}
+
+TEST(Filter, ReadsComparisonsJoinedByAnd) {
+  expect_parsed({{"", {}},  // no condition: every row passes
+                 {"  ", {}},
+                 {"price<=200", kPrice <= 200},
+                 {"price <= 200 and stars >= 4", kPrice <= 200 && kStars >= 4},
+                 {"price<=200 AND stars>=4", kPrice <= 200 && kStars >= 4},
+                 {"price<=200and stars>=4", kPrice <= 200 && kStars >= 4},
+                 {"price < 200", kPrice < 200},
+                 {"price>200", kPrice > 200},
+                 {"stars=4", kStars == 4},
+                 {"stars==4", kStars == 4},
+                 {"  stars  =  -4.5e-3  ", kStars == -4.5e-3},
+                 {"stars>=+3", kStars >= 3},
+                 {"v1.5>=0", col("v1.5") >= 0},
+                 {"\"distance to beach\"<=0.5", col("distance to beach") <= 0.5},
+                 {"\"\"\"say \"\"\"\"\"\"\"=2 and stars=1", col("\"say \"\"\"") == 2 && kStars == 1},
+                 {"stars>=3 and stars<=4 and stars>=2", kStars >= 3 && kStars <= 4 && kStars >= 2},
+                 {"android>0", col("android") > 0},
+                 {"stars<0.1", kStars < 0.1}});
+}
+
+TEST(Filter, ReadsTheLanguageOfSql) {
+  expect_parsed({{"stars != 4", kStars != 4},
+                 {"stars <> 4", kStars != 4},
+                 {"stars in (1, 2.5,-3)", kStars.in({1, 2.5, -3})},
+                 {"stars not in(1)", !kStars.in({1})},
+                 {"stars between 2 and 3 and price<5", kStars.between(2, 3) && kPrice < 5},
+                 {"stars not between 2 and 3", !kStars.between(2, 3)},
+                 {"stars is null", kStars.is_null()},
+                 {"stars IS NOT NULL", kStars.is_not_null()},
+                 {"not stars=1", !(kStars == 1)},
+                 {"NOT NOT stars=1", !!(kStars == 1)},
+                 {"stars=1 or stars=2 and price<3", kStars == 1 || (kStars == 2 && kPrice < 3)},
+                 {"(stars=1 or stars=2) and price<3", (kStars == 1 || kStars == 2) && kPrice < 3},
+                 {"not (stars=1 Or(stars=2))", !(kStars == 1 || kStars == 2)},
+                 {"not stars=1 and price<3", !(kStars == 1) && kPrice < 3},
+                 {"((stars=1))", kStars == 1},
+                 {"200 >= price", kPrice <= 200},
+                 {"-1<price", kPrice > -1},
+                 {".5<>price", kPrice != 0.5},
+                 {"1e-5 = price and 3>stars", kPrice == 1e-5 && kStars < 3},
+                 {"id = 9007199254740993", id_col() == std::int64_t{9007199254740993}},
+                 {"id in (1, 2) or \"id\" > 5", id_col().in({1, 2}) || id_col() > 5},
+                 {"stars = 1.0", kStars == 1.0}});
+}
+
+TEST(Filter, LetsAttributesBeCalledAnything) {
+  expect_parsed({{"not < 3", col("not") < 3},
+                 {"not not < 3", !(col("not") < 3)},
+                 {"\"not\" between 1 and 2", col("not").between(1, 2)},
+                 {"2020 >= 5", col("2020") >= 5},
+                 {"2021 >= stars", kStars <= 2021},
+                 {"1st>3", col("1st") > 3}});
+  const std::vector<double> values = {5, 6};
+  const Index index = Index::build(
+      {.num_rows = 2, .attributes = {{"id"}}, .columns = {ColumnView(values)}, .ids = {}, .labels = {}});
+  // An attribute's name comes before the row's id.
+  EXPECT_EQ(index.search({.weights = {1}, .where = index.filter("id >= 6")}).hits.size(), 1U);
+  EXPECT_EQ(index.search({.weights = {1}, .where = id_col() >= 1}).hits.size(), 1U);
+  EXPECT_TRUE(index.search({.weights = {1}, .where = id_col() >= 2}).hits.empty());
 }
 
 TEST(Filter, RefusesWhatItCannotRead) {
@@ -63,29 +113,142 @@ TEST(Filter, RefusesWhatItCannotRead) {
                                  "price<=200 stars>=4",
                                  "price<=200,stars>=4",
                                  "price=<200",
-                                 "price!=200",
+                                 "price!200",
                                  "price<=abc",
                                  "price<=nan",
                                  "price<=inf",
                                  "price<=1e999",
                                  "\"price<=200",
-                                 "price<=200 or stars>=4",
-                                 "200>=price",
+                                 "price<=200 or",
                                  "price<=200 and and stars>=4",
                                  "price<=1x",
                                  "price<=- 1",
-                                 "price<=+-1"})
+                                 "price<=+-1",
+                                 "1<=2",
+                                 "1<price<3",
+                                 "price<=stars",
+                                 "(price<=1",
+                                 "price<=1)",
+                                 "()",
+                                 "not",
+                                 "price in ()",
+                                 "price in 1",
+                                 "price in (1",
+                                 "price in (1,)",
+                                 "price between 1",
+                                 "price between 1 or 2",
+                                 "price not 1",
+                                 "price is 1",
+                                 "price is not 1",
+                                 "price = null",
+                                 "price = 'x'",
+                                 "price<=1 && stars=2",
+                                 "price<=1 xor stars=2"})
     EXPECT_THROW(static_cast<void>(index.filter(text)), InvalidArgument) << "taken: " << text;
 }
 
-TEST(Filter, NamesThePositionAndTheKnownAttributes) {
-  try {
-    static_cast<void>(hotels().filter("stars>=4 and prize<=200"));
-    FAIL();
-  } catch (const InvalidArgument& error) {
-    for (const std::string word : {"prize", "price, stars", "position 14"})
-      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+struct Fault {
+  std::string text;
+  std::vector<std::string> said;
+};
+
+TEST(Filter, SaysWhereTheFaultIsAndWhatIsKnown) {
+  const Index index = hotels();
+  for (const Fault& fault : std::vector<Fault>{
+           {"stars>=4 and prize<=200",
+            {"no attribute \"prize\" (did you mean \"price\"?)", "price, stars", "position 14", "id is"}},
+           {"stars>=4 or (price<=200 price", {"position 25", "`and`, `or` or `)`"}},
+           {"stars>=4 price", {"position 10", "`and`, `or` or the end"}},
+           {"stars ~ 4", {"position 7", "between, in or is null"}},
+           {"stars = 4 && price = 2", {"position 11", "write `and`"}},
+           {"stars = 4 || price = 2", {"position 11", "write `or`"}},
+           {"! stars = 4", {"position 1", "write `not`"}},
+           {"stars = 'four'", {"position 9", "texts cannot be compared"}},
+           {"stars = four", {"position 9", "expected a finite number"}},
+           {"stars between 1, 2", {"position 16", "`between 1 and 5`"}},
+           {"stars in 1", {"position 10", "expected `(`"}},
+           {"stars in (1; 2)", {"position 12", "expected `)`"}},
+           {"stars is 4", {"position 10", "expected `null`"}},
+           {"stars not 4", {"position 11", "expected `between` or `in`"}}}) {
+    try {
+      static_cast<void>(index.filter(fault.text));
+      ADD_FAILURE() << "taken: " << fault.text;
+    } catch (const InvalidArgument& error) {
+      for (const std::string& word : fault.said)
+        EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
+            << fault.text << ": " << error.what() << "\nlacks " << word;
+    }
   }
+}
+
+TEST(Filter, ShowsLittleOfALongText) {
+  const Index index = hotels();
+  std::string text = "stars=1";
+  for (int i = 0; i < 10'000; ++i) text += " or stars=1";
+  for (const std::string& wrong : {text + "\1 nor \n" + text, text + " nor", "nor " + text}) {
+    try {
+      static_cast<void>(index.filter(wrong));
+      ADD_FAILURE();
+    } catch (const InvalidArgument& error) {
+      const std::string said = error.what();
+      EXPECT_LT(said.size(), 1000U);
+      EXPECT_NE(said.find("nor"), std::string::npos) << said;
+      EXPECT_NE(said.find("..."), std::string::npos) << said;
+      EXPECT_EQ(said.find('\1'), std::string::npos) << said;
+    }
+  }
+}
+
+TEST(Filter, LimitsItsNesting) {
+  const Index index = hotels();
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '(') + "stars=1" + std::string(depth, ')');
+  };
+  EXPECT_EQ(index.filter(nested(90)), kStars == 1);
+  EXPECT_THROW(static_cast<void>(index.filter(nested(1'000'000))), InvalidArgument);
+  std::string nots;
+  for (int i = 0; i < 100'000; ++i) nots += "not ";
+  EXPECT_THROW(static_cast<void>(index.filter(nots + "stars=1")), InvalidArgument);
+  Filter deep = kStars == 1;
+  EXPECT_THROW(for (int i = 0; i < 1'000; ++i) deep = !(deep || kPrice == 1), InvalidArgument);
+  // A chain is no nesting.
+  std::string chain = "stars=1";
+  for (int i = 0; i < 100'000; ++i) chain += " or stars=" + std::to_string(i % 70'000);
+  EXPECT_EQ(index.filter(chain).num_conditions(), 100'001U);
+  EXPECT_EQ(index.search({.weights = std::vector<double>(9, 1), .where = index.filter(chain)}).hits.size(),
+            3U);
+}
+
+TEST(Filter, WritesTextThatItReads) {
+  const Index index = hotels();
+  for (const Filter& filter :
+       {kPrice <= 200 && !kStars.in({1, 2}), (kStars == 1 || kStars == 2) && kPrice < 2.5,
+        kStars == 1 || (kStars != 2 && kPrice >= -1e300), !(kStars == 1 && kPrice > 3), !!(kPrice < 3),
+        col("not") == 1 && col("\"say \"\"\"") == 2 && col("2020") > 1 && col("distance to beach") < 2,
+        id_col().between(-5, 7) && kStars.is_not_null() && kStars.is_null(), Filter()}) {
+    EXPECT_EQ(index.filter(filter.text()), filter) << filter.text();
+  }
+  EXPECT_EQ((!Filter()).text(), "not id is not null");
+  EXPECT_EQ((kPrice <= 200 && !(kStars.in({4, 5.5}) || id_col() == 1)).text(),
+            "price <= 200 and not (stars in (4, 5.5) or id = 1)");
+}
+
+TEST(Filter, IsBuiltByFunctions) {
+  EXPECT_EQ(200 >= kPrice, kPrice <= 200);
+  EXPECT_EQ(200 == kPrice, kPrice == 200);
+  EXPECT_FALSE((kPrice <= 200) == (kPrice <= 200.0));  // not the same literal
+  EXPECT_EQ((kPrice < 1 && kStars < 2) && kPrice < 3, kPrice < 1 && (kStars < 2 && kPrice < 3));
+  EXPECT_EQ(Filter::all_of({kPrice < 1, Filter(), kStars < 2}), kPrice < 1 && kStars < 2);
+  EXPECT_EQ(Filter::any_of({kPrice < 1, kStars < 2}), kPrice < 1 || kStars < 2);
+  EXPECT_EQ(Filter::all_of({}), Filter());
+  EXPECT_EQ(Filter::any_of({}), !Filter());
+  EXPECT_EQ(Filter() && kPrice < 1, kPrice < 1);
+  EXPECT_EQ(Filter() || kPrice < 1, Filter());
+  EXPECT_EQ(Filter({{.attribute = "price", .maximum = 2}, {.attribute = "stars", .minimum = 3}}),
+            kPrice <= 2.0 && kStars >= 3.0);
+  EXPECT_THROW(Filter(Condition{kPrice, Comparison::between, {1}}), InvalidArgument);
+  EXPECT_THROW(Filter(Condition{kPrice, Comparison::is_null, {1}}), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(Filter().condition()), InvalidArgument);
 }
 
 }  // namespace

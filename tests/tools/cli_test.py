@@ -304,6 +304,10 @@ class QueryTest(Case):
         self.assertEqual(self.ids("-w", "a=1", "--where", "a<20 and b>=4"), [19, 14, 9, 4])
         self.assertEqual(self.ids("-w", "a=1", "--where", "a > 27"), [29, 28])
         self.assertEqual(self.ids("-w", "a=1", "--where", "a = 3"), [3])
+        self.assertEqual(self.ids("-w", "a=1", "--where", "not (a > 3 or a in (1, 2)) and id != 0"), [3])
+        self.assertEqual(self.ids("-w", "a=1", "--where", "id = 4 or a = 3"), [4, 3])
+        self.assertEqual(self.ids("-w", "a=1", "--where", "a between 5 and 7 AND 6 <= a"), [7, 6])
+        self.assertEqual(self.ids("-w", "a=1", "--where", "a is null"), [])
 
     def test_minmax_scales_by_the_index_itself(self):
         self.build_numbers([[0, 0, 0], [1000, 0, 0], [0, 1, 0]])
@@ -391,7 +395,9 @@ class QueryTest(Case):
             ([*ask, "-k", "many"], "-k"),
             ([*ask, "--where", "stars>=4"], "price"),
             ([*ask, "--where", "price<"], "price<"),
-            ([*ask, "--where", "price<9 or rating>1"], ""),
+            ([*ask, "--where", "price<9 or rating"], "position 18: expected a comparison"),
+            ([*ask, "--where", "prise<9"], 'did you mean "price"'),
+            ([*ask, "--where", "label='x'"], "label"),
             ([*ask, "--min-score", "high"], "--min-score"),
             ([*ask, "--min-score", "nan"], "--min-score"),
             ([*ask, "--scale", "log"], "log"),

@@ -177,7 +177,7 @@ class Trial {
     const TableOf table(rows, attributes_, labels_);
     const Oracle oracle(table.view(), false);
     for (std::uint64_t q = 0; q < kQueries; ++q) {
-      const std::string wrong = check_query(s, oracle, random_query(random_, oracle));
+      const std::string wrong = check_query(s, oracle, random_filtered_query(random_, oracle));
       if (!wrong.empty()) return wrong;
     }
     return rows.empty() ? "" : check_monotone(s, oracle);

@@ -1,16 +1,14 @@
-#include "tools/suggestion.h"
-
-#include <fmt/core.h>
+#include "base/suggestion.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace culmen::tools {
+namespace culmen {
 namespace {
 
-// How many letters have to be changed, put in, taken out, or swapped with their neighbour (the optimal string
-// alignment distance). Three rows of its table are enough.
-std::size_t distance(std::string_view a, std::string_view b) {
+// The optimal string alignment distance: letters changed, inserted, removed or swapped with a neighbour. Three rows of
+// its table are enough.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last, last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -30,11 +28,11 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
   constexpr std::size_t kShortestBeginning = 3;
-  std::size_t least = (word.size() + 2) / 3 + 1;  // more is another word
+  std::size_t least = (word.size() + 2) / 3 + 1;  // a larger distance is another word
   std::string found;
   for (const std::string& candidate : known) {
     const bool begins = word.size() >= kShortestBeginning && candidate.starts_with(word);
-    const std::size_t letters = begins ? 0 : distance(word, candidate);
+    const std::size_t letters = begins ? 0 : edit_distance(word, candidate);
     if (letters >= least) continue;
     least = letters;
     found = candidate;
@@ -44,7 +42,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
   const std::string meant = nearest(word, known);
-  return meant.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", meant);
+  return meant.empty() ? "" : " (did you mean \"" + meant + "\"?)";
 }
 
-}  // namespace culmen::tools
+}  // namespace culmen

@@ -1,0 +1,137 @@
+// Filters: which rows may be in an answer, as a tree of conditions on attributes and ids.
+//
+//   const culmen::Filter cheap_or_good = culmen::col("price") <= 200 || culmen::col("stars").in({4, 5});
+//   index.search({.weights = weights, .k = 10, .where = cheap_or_good && !culmen::id_col().between(1, 99)});
+//
+// Index::filter reads the same from text, "(price <= 200 or stars in (4, 5)) and not id between 1 and 99". Comparisons
+// are exact and follow SQL's three-valued logic (docs/contract.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace culmen {
+
+// An attribute of the index, by its position (from 0) or by its name.
+using AttributeRef = std::variant<int, std::string>;
+
+// A number in a filter. Integers are not rounded: ids, and timestamps in nanoseconds, exceed what a double holds
+// exactly.
+using Literal = std::variant<double, std::int64_t>;
+
+class Filter;
+
+// What a condition compares: an attribute, or the id of a row.
+class Column {
+ public:
+  // A name that no attribute has, and that is "id", is the id.
+  explicit Column(AttributeRef attribute) : attribute_(std::move(attribute)) {}
+  static Column id() { return Column(); }
+
+  const std::optional<AttributeRef>& attribute() const { return attribute_; }  // nullopt: the id
+
+  [[nodiscard]] Filter between(Literal minimum, Literal maximum) const;  // both ends included
+  [[nodiscard]] Filter in(std::vector<Literal> values) const;            // of no values: no row
+  [[nodiscard]] Filter is_null() const;
+  [[nodiscard]] Filter is_not_null() const;
+
+ private:
+  Column() = default;
+
+  std::optional<AttributeRef> attribute_;
+};
+
+inline Column col(AttributeRef attribute) {
+  return Column(std::move(attribute));
+}
+inline Column id_col() {
+  return Column::id();
+}
+
+enum class Comparison : std::uint8_t {
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  between,
+  in,
+  is_null,
+  is_not_null,
+};
+
+struct Condition {
+  Column column;
+  Comparison comparison;
+  std::vector<Literal> values;  // one; two of `between`; any number of `in`; none of is_null and is_not_null
+};
+
+// A row passes if minimum <= value <= maximum; an infinite end is no limit.
+struct Range {
+  AttributeRef attribute = 0;
+  double minimum = -std::numeric_limits<double>::infinity();
+  double maximum = std::numeric_limits<double>::infinity();
+};
+
+// Immutable and cheap to copy: copies share the tree.
+class Filter {
+ public:
+  enum class Kind : std::uint8_t { everything, condition, all_of, any_of, negation };
+  // Of conditions in conjunctions, disjunctions and negations in each other. Deeper trees throw InvalidArgument.
+  static constexpr int kMaxDepth = 100;
+
+  Filter() = default;  // every row passes
+  explicit Filter(Condition condition);
+  Filter(const Range& range);  // NOLINT(google-explicit-constructor): a range is a filter
+  Filter(std::initializer_list<Range>
+             ranges);  // their conjunction: .where = {{.attribute = "price", .maximum = 200}}
+
+  static Filter all_of(const std::vector<Filter>& filters);  // of none: everything
+  static Filter any_of(const std::vector<Filter>& filters);  // of none: no row
+
+  Kind kind() const;
+  const Condition& condition() const;        // of a condition
+  const std::vector<Filter>& parts() const;  // of the other kinds
+  std::size_t num_conditions() const;
+
+  // As Index::filter reads it; attributes given by position appear as "attribute 3".
+  [[nodiscard]] std::string text() const;
+
+  friend Filter operator&&(const Filter& a, const Filter& b);
+  friend Filter operator||(const Filter& a, const Filter& b);
+  friend Filter operator!(const Filter& filter);
+  // The same conditions in the same order, and not merely the same rows.
+  friend bool operator==(const Filter& a, const Filter& b);
+
+ private:
+  struct Node;
+  explicit Filter(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+  static Filter combined(Kind kind, const std::vector<Filter>& filters);
+
+  std::shared_ptr<const Node> node_;  // null: everything
+};
+
+// The column may be on either side.
+[[nodiscard]] Filter operator==(const Column& column, Literal value);
+[[nodiscard]] Filter operator!=(const Column& column, Literal value);
+[[nodiscard]] Filter operator<(const Column& column, Literal value);
+[[nodiscard]] Filter operator<=(const Column& column, Literal value);
+[[nodiscard]] Filter operator>(const Column& column, Literal value);
+[[nodiscard]] Filter operator>=(const Column& column, Literal value);
+[[nodiscard]] Filter operator==(Literal value, const Column& column);
+[[nodiscard]] Filter operator!=(Literal value, const Column& column);
+[[nodiscard]] Filter operator<(Literal value, const Column& column);
+[[nodiscard]] Filter operator<=(Literal value, const Column& column);
+[[nodiscard]] Filter operator>(Literal value, const Column& column);
+[[nodiscard]] Filter operator>=(Literal value, const Column& column);
+
+}  // namespace culmen

@@ -1,0 +1,122 @@
+#include "filters.h"
+
+#include <nanobind/operators.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/variant.h>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "bindings.h"
+#include "culmen/error.h"
+#include "numbers.h"
+
+namespace culmen::python {
+namespace {
+
+std::vector<Literal> literals(nb::handle values) {
+  std::vector<Literal> result;
+  for (const nb::handle value : nb::iter(values)) result.push_back(literal(value, "a value of a filter"));
+  return result;
+}
+
+Filter pair_filter(const Column& column, nb::handle pair) {
+  if (nb::len(pair) != 2)
+    throw InvalidArgument(
+        "a condition of a filter is a number, a pair (least, most) with None for no limit, or a list or set "
+        "of numbers");
+  const nb::object least = pair[0], most = pair[1];
+  const auto limit = [](nb::handle value) { return literal(value, "a limit of a filter"); };
+  if (least.is_none() && most.is_none()) return column.is_not_null();
+  if (least.is_none()) return column <= limit(most);
+  if (most.is_none()) return column >= limit(least);
+  const Literal minimum = limit(least), maximum = limit(most);
+  const auto as_double = [](const Literal& value) {
+    return std::visit([](auto x) { return static_cast<double>(x); }, value);
+  };
+  if (as_double(minimum) > as_double(maximum))
+    throw InvalidArgument("no number is in the range of a filter, " + shown(pair) +
+                          ": it is a pair (least, most)");
+  return column.between(minimum, maximum);
+}
+
+Filter condition_of(nb::handle name, nb::handle condition) {
+  if (!nb::isinstance<nb::str>(name)) throw InvalidArgument("a filter names attributes, that is by text");
+  const Column column = col(nb::cast<std::string>(name));
+  if (nb::isinstance<nb::tuple>(condition)) return pair_filter(column, condition);
+  const bool is_values = nb::isinstance<nb::list>(condition) || PyAnySet_Check(condition.ptr());
+  return is_values ? column.in(literals(condition)) : column == literal(condition, "a condition of a filter");
+}
+
+[[noreturn]] bool truth_of(const Filter& /*filter*/) {
+  throw nb::type_error(
+      "a filter is neither true nor false: join filters by & and |, not by `and` and `or`, negate them by ~, "
+      "and write "
+      "1 < x < 3 as x.between(...) or with &; comparisons that are joined stand in parentheses");
+}
+
+using Operator = Filter (*)(const Column&, Literal);
+
+void bind_comparison(nb::class_<Column>& column, const char* name, Operator compare) {
+  column.def(
+      name,
+      [compare](const Column& self, nb::handle value) {
+        return compare(self, literal(value, "a value of a filter"));
+      },
+      nb::arg("value").none());
+}
+
+}  // namespace
+
+Filter filter_of(const Index& index, nb::handle where) {
+  if (where.is_none()) return {};
+  if (nb::isinstance<Filter>(where)) return nb::cast<Filter>(where);
+  if (nb::isinstance<nb::str>(where)) return index.filter(nb::cast<std::string_view>(where));
+  if (!nb::isinstance<nb::dict>(where))
+    throw InvalidArgument(
+        "a filter is a text such as \"price<=200 and stars>=4\", a dict such as {\"price\": (None, 200)}, or "
+        "made of "
+        "culmen.col, as culmen.col(\"price\") <= 200");
+  Filter filter;
+  for_each_item(nb::borrow<nb::dict>(where), [&](const nb::object& name, const nb::object& condition) {
+    filter = filter && condition_of(name, condition);
+  });
+  return filter;
+}
+
+void bind_filters(nb::module_& module) {
+  nb::class_<Filter>(module, "Filter",
+                     "Which rows may be in an answer; made of col, joined by & and |, negated by ~.")
+      .def(
+          "__and__", [](const Filter& a, const Filter& b) { return a && b; }, nb::is_operator())
+      .def(
+          "__or__", [](const Filter& a, const Filter& b) { return a || b; }, nb::is_operator())
+      .def("__invert__", [](const Filter& filter) { return !filter; })
+      .def("__bool__", truth_of)
+      .def("__str__", &Filter::text)
+      .def("__repr__", [](const Filter& filter) { return "<culmen.Filter " + filter.text() + ">"; });
+  nb::class_<Column> column(module, "Column");
+  bind_comparison(column, "equal", [](const Column& c, Literal value) { return c == value; });
+  bind_comparison(column, "not_equal", [](const Column& c, Literal value) { return c != value; });
+  bind_comparison(column, "less", [](const Column& c, Literal value) { return c < value; });
+  bind_comparison(column, "less_equal", [](const Column& c, Literal value) { return c <= value; });
+  bind_comparison(column, "greater", [](const Column& c, Literal value) { return c > value; });
+  bind_comparison(column, "greater_equal", [](const Column& c, Literal value) { return c >= value; });
+  column.def(
+      "between",
+      [](const Column& self, nb::handle least, nb::handle most) {
+        return self.between(literal(least, "a limit of a filter"), literal(most, "a limit of a filter"));
+      },
+      nb::arg("least").none(), nb::arg("most").none());
+  column.def(
+      "isin", [](const Column& self, nb::handle values) { return self.in(literals(values)); },
+      nb::arg("values"));
+  column.def("is_null", &Column::is_null);
+  column.def("is_not_null", &Column::is_not_null);
+  module.def("col", &col, nb::arg("attribute"));
+  module.def("id_col", &id_col);
+}
+
+}  // namespace culmen::python

@@ -1,0 +1,56 @@
+#include "numbers.h"
+
+#include <nanobind/stl/string.h>
+
+#include "culmen/error.h"
+
+namespace culmen::python {
+namespace {
+
+// Complex numbers of NumPy can turn themselves into floats, without their imaginary parts.
+bool is_complex(nb::handle value) {
+  return PyComplex_Check(value.ptr()) ||
+         nb::isinstance(value, nb::module_::import_("numpy").attr("complexfloating"));
+}
+
+// Neither a float nor an int: runs the code of its type, and passes on what that raises.
+double converted(nb::handle value, const char* what) {
+  if (is_complex(value))
+    throw nb::type_error((std::string(what) + " is complex, not a real number: " + shown(value)).c_str());
+  if (!nb::hasattr(value.type(), "__float__") && !nb::hasattr(value.type(), "__index__"))
+    throw InvalidArgument(std::string(what) + " is not a number: " + shown(value));
+  const double result = PyFloat_AsDouble(value.ptr());
+  if (result == -1.0 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return result;
+}
+
+}  // namespace
+
+std::string shown(nb::handle value) {
+  const nb::object text = nb::steal(PyObject_ASCII(value.ptr()));
+  if (!text.is_valid()) throw nb::python_error();
+  return nb::cast<std::string>(text);
+}
+
+double number(nb::handle value, const char* what) {
+  if (!PyFloat_Check(value.ptr()) && !PyLong_Check(value.ptr())) return converted(value, what);
+  const double result = PyFloat_AsDouble(value.ptr());
+  if (result != -1.0 || PyErr_Occurred() == nullptr) return result;
+  PyErr_Clear();
+  throw InvalidArgument(std::string(what) + " is not a number that float64 can hold: " + shown(value));
+}
+
+Literal literal(nb::handle value, const char* what) {
+  const bool is_int =
+      PyLong_Check(value.ptr()) ||
+      (!PyFloat_Check(value.ptr()) && nb::isinstance(value, nb::module_::import_("numpy").attr("integer")));
+  if (!is_int) return number(value, what);
+  const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
+  if (!index.is_valid()) throw nb::python_error();
+  int overflow = 0;
+  const long long integer = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+  if (overflow != 0) return number(index, what);
+  return std::int64_t{integer};
+}
+
+}  // namespace culmen::python
