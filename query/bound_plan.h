@@ -11,7 +11,7 @@
 // base: large nodes, which reach beyond the range, are bounded by it more tightly.
 //
 // A bound is a number or +infinity, whatever is stored: attributes whose unit weight is no normal number are
-// left to the base (Coverage in index/chain.h).
+// left to the base (Coverage in query/chain.h).
 //
 // Rigour: stored maxima are rounded up when they are made (index/leaf_bounds.h). What computing scores and
 // bounds in binary64 can lose is bounded once per query and added to `base`:
@@ -24,8 +24,8 @@
 #include <span>
 #include <vector>
 
-#include "index/chain.h"
 #include "index/snapshot.h"
+#include "query/chain.h"
 #include "query/resolved_query.h"
 
 namespace culmen {

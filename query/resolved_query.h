@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "culmen/schema.h"
-#include "index/chain.h"
 #include "index/score.h"
+#include "query/chain.h"
 
 namespace culmen {
 

@@ -13,10 +13,12 @@
 #include "base/with_threads.h"
 #include "index/build/leaf_cut.h"
 #include "index/build/load_steps.h"
+#include "index/build/partition_plan.h"
 #include "index/columns.h"
 #include "index/leaf_bounds.h"
 #include "index/leaf_codes.h"
 #include "index/leaf_labels.h"
+#include "index/table_shape.h"
 
 namespace culmen {
 namespace {
@@ -116,7 +118,8 @@ void BulkLoader::key_rows() {
       rows.resize(std::min(kChunkRows, table_.num_rows - first_row));
       keys.resize(rows.size());
       std::iota(rows.begin(), rows.end(), first_row);
-      snapshot_->partitioner->keys(read_rows(*snapshot_, table_, rows), first_row, table_.num_rows, keys);
+      snapshot_->partitioner->keys(read_rows(table_, snapshot_->value_type, rows), first_row, table_.num_rows,
+                                   keys);
       for (std::size_t r = 0; r < rows.size(); ++r) keyed_rows_[first_row + r] = {keys[r], rows[r]};
     }
   });
@@ -144,7 +147,7 @@ void BulkLoader::sort_rows() {
 }
 
 void BulkLoader::cut_leaves() {
-  partitions_ = cut_partitions(partition_first_, snapshot_->leaf_rows);
+  partitions_ = partition_ranges(partition_first_, snapshot_->leaf_rows);
   for (std::uint32_t p = 0; p < partitions_.size(); ++p) {
     const std::uint64_t num_leaves = partitions_[p].num_leaves;
     const std::uint64_t num_rows = partition_first_[p + std::size_t{1}] - partition_first_[p];

@@ -212,20 +212,20 @@ class LeafReader {
     });
   }
 
-  // A partition that is cut further is cut where its rows are, which must be between the cuts that made it. A zone map
-  // has values: where both of them belong, all rows of the leaf do.
+  // Late splits must send every row to the partition that its leaf is in. If they do so with the minima and with the
+  // maxima of a leaf, they do with all of its rows.
   template <typename T>
   void check_late_splits() const {
-    const Partitioner& partitioner = *snapshot_.partitioner;
-    if (partitioner.late_splits().empty()) return;
-    const std::vector<std::uint32_t> origins = partitioner.origins();
+    const LateSplits& splits = snapshot_.partitioner->late_splits();
+    if (splits.empty()) return;
+    const std::vector<std::uint32_t> origins = splits.origins();
     tbb::parallel_for(std::uint64_t{0}, manifest_.num_leaves, [&](std::uint64_t leaf) {
       const std::uint32_t partition = records_[leaf].partition;
       for (const Extreme which : {Extreme::minimum, Extreme::maximum}) {
         const T* zone_vector = snapshot_.zone_vector<T>(leaf, which);
         const auto value = [zone_vector](std::size_t i) { return static_cast<double>(zone_vector[i]); };
-        if (partitioner.later_partition(origins[partition], value) != partition)
-          fail(leaf, layout_.values_offset(), "rows on the wrong side of a later cut");
+        if (splits.partition_of(origins[partition], value) != partition)
+          fail(leaf, layout_.values_offset(), "rows on the wrong side of a late split");
       }
     });
   }

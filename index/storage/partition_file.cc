@@ -56,7 +56,7 @@ Partitioner restore_partitioner(const Manifest& manifest, const double* doubles,
 
 void write_partitions(const Snapshot& s, FrameFileWriter& file) {
   const Partitioner& p = *s.partitioner;
-  const std::vector<LateSplit>& later = p.late_splits();
+  const std::vector<LateSplit>& later = p.late_splits().all();
   const PartitionSections sections{s.attributes.size(), p.cuts().size(), p.num_partitions(), later.size(),
                                    p.own_coordinates().size()};
   file.write(sections.extents(), [&](std::uint64_t, std::byte* payload) {

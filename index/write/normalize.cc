@@ -11,6 +11,7 @@
 #include "base/number_text.h"
 #include "culmen/error.h"
 #include "index/columns.h"
+#include "index/table_shape.h"
 
 namespace culmen {
 namespace {

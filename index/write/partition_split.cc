@@ -48,7 +48,7 @@ void PartitionSplit::run(std::size_t most_rows, std::size_t leaf_rows) {
 // The lower half keeps its number, and comes first.
 void PartitionSplit::halve(const Half& part, std::size_t most_rows, int depth) {
   std::optional<LateSplit> cut;
-  if (part.rows.size() > most_rows && depth < Partitioner::kMaxLaterDepth) cut = find_cut(part.rows);
+  if (part.rows.size() > most_rows && depth < LateSplits::kMaxNesting) cut = find_cut(part.rows);
   if (!cut) return halves_.push_back(part);
   const auto upper = std::partition(part.rows.begin(), part.rows.end(),
                                     [&](const Row& row) { return value(row, cut->attribute) < cut->cut; });

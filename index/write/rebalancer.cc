@@ -74,7 +74,7 @@ bool Rebalancer::is_overgrown(const Group& group) const {
   const std::size_t num_pages =
       tree_.pages.in_partition(group.partition).size() + num_added / pages_.fill_rows();
   return num_pages > std::max(most_pages_, tree_.pages.room_of_partition(group.partition)) &&
-         tree_.next->partitioner->can_be_cut(group.partition);
+         tree_.next->partitioner->can_be_split(group.partition);
 }
 
 bool Rebalancer::split(const Group& group, Plan& plan) const {

@@ -1,5 +1,5 @@
 // The chain's code, which has to do without vectors and std::sort, against the same with them.
-#include "index/chain.h"
+#include "query/chain.h"
 
 #include <gtest/gtest.h>
 
