@@ -13,7 +13,7 @@ fail() {
   exit 1
 }
 
-# As tests/gpu/emulated_card.cc reads them: Turing's smallest and its data centre card, then the same of Ampere. What
+# As tests/gpu/cuda/emulated_card.cc reads them: Turing's smallest and its data centre card, then the same of Ampere. What
 # does not run here, copying and building, asks for nothing that cards differ in.
 cards=(14x64 40x64 16x99 108x163)
 programs=(device_test async_test allocation_test refresh_test select_test sweep_test)
