@@ -1,4 +1,4 @@
-// The property everything rests on: no score is above the bound of its leaf, whatever rounding does.
+// The property that every pruning search depends on: no row scores above the bound of its leaf, whatever rounding does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -123,7 +123,7 @@ class Bounds : public testing::TestWithParam<ValueClass> {
   }
 };
 
-TEST_P(Bounds, AreNeverBelowAScoreOfTheirBlock) {
+TEST_P(Bounds, AreNeverBelowAScoreOfTheirLeaf) {
   const std::vector<std::string> targets = simd::available_targets();
   Counts counts;
   for (std::uint64_t trial = 0; counts.pairs < pairs_per_class(); ++trial) {
@@ -175,7 +175,7 @@ TEST_P(Bounds, AreNeverBelowAScoreOfTheirBlock) {
 }
 
 // As if the table had been built of other values, of which none is left.
-void take_other_units(Random& random, Snapshot& s) {
+void set_units_of_other_values(Random& random, Snapshot& s) {
   for (std::size_t i = 0; i < s.units.size(); ++i) {
     if (random.chance(0.3)) continue;
     MovingColumn others(random, s.value_type == ValueType::float32);
@@ -212,7 +212,7 @@ TEST_P(Bounds, InUnitsOfOtherValuesAreNeverBelowAScoreNorNan) {
     const Table table = random_table(random, GetParam(), 1 + random.below(120), random.between(1, 20));
     const std::shared_ptr<Snapshot> s = load(random, table);
     ASSERT_EQ(s->height, 1);
-    take_other_units(random, *s);
+    set_units_of_other_values(random, *s);
     const Oracle oracle(table.view(), s->value_type == ValueType::float32);
     for (int q = 0; q < 24; ++q) {
       const Query query = random_query(
@@ -228,7 +228,7 @@ TEST_P(Bounds, InUnitsOfOtherValuesAreNeverBelowAScoreNorNan) {
   }
 }
 
-TEST_P(Bounds, OfACornerAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
+TEST_P(Bounds, OfAZoneMapAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
   std::uint64_t attained = 0;
   for (std::uint64_t trial = 0; trial < num_cases(20'000) / 200 + 10; ++trial) {
     Random random(seed_of(GetParam(), trial));
@@ -259,7 +259,7 @@ TEST_P(Bounds, OfACornerAreNeverBelowAScoreOfTheLeafOrOfLaterLeaves) {
   }
 }
 
-TEST_P(Bounds, OfRangesNeverExcludeATupleInTheRange) {
+TEST_P(Bounds, OfRangesNeverExcludeARowInTheRange) {
   std::uint64_t excluded = 0;
   for (std::uint64_t trial = 0; trial < num_cases(20'000) / 200 + 10; ++trial) {
     Random random(seed_of(GetParam(), trial));
@@ -299,82 +299,6 @@ TEST_P(Bounds, OfRangesNeverExcludeATupleInTheRange) {
 INSTANTIATE_TEST_SUITE_P(AllValueClasses, Bounds, testing::ValuesIn(all_value_classes()),
                          [](const auto& suite) { return std::string(value_class_name(suite.param)); });
 
-// The rows of every leaf under the first node against sums in a wider format. Returns how many the other rounding
-// would have put on the wrong side.
-std::uint64_t expect_rows_cover_real_sums(const Snapshot& s) {
-  std::uint64_t others_would_fail = 0;
-  const auto leaf_rows = static_cast<std::uint64_t>(s.leaf_rows);
-  const auto in_units = [&s](std::uint64_t row, int attribute) {
-    const BoundUnit& unit = s.units[static_cast<std::size_t>(attribute)];
-    return (static_cast<long double>(s.value(row, attribute)) - static_cast<long double>(unit.origin)) *
-           static_cast<long double>(unit.inverse);
-  };
-  const auto stored = [&s](int row, std::uint32_t leaf) {
-    return static_cast<long double>(s.node(0).bounds()[row][leaf]);
-  };
-  // row: of the maximum.
-  const auto check_extremes = [&](int row, const std::vector<int>& subset) {
-    for (std::uint32_t leaf = 0; leaf < s.node(0).header().num_children; ++leaf)
-      for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
-        long double sum = 0;
-        for (const int attribute : subset) sum += in_units(leaf * leaf_rows + r, attribute);
-        EXPECT_GE(stored(row, leaf), sum) << "bounds row " << row << ", leaf " << leaf;
-        EXPECT_LE(stored(row + s.layout.first_minimum_row(), leaf), sum) << "of minima";
-        const float down = round_down_to_half(static_cast<double>(sum));
-        others_would_fail += static_cast<long double>(down) < sum ? 1 : 0;
-      }
-  };
-  for (std::size_t g = 0; g < s.layout.groups().size(); ++g) {
-    const BoundLayout::Group& group = s.layout.groups()[g];
-    for (unsigned mask = 1; mask < 1u << group.size; ++mask) {
-      std::vector<int> subset;
-      for (int i = 0; i < group.size; ++i)
-        if ((mask >> i & 1) != 0) subset.push_back(group.first_attribute + i);
-      check_extremes(s.layout.subset_row(static_cast<int>(g), mask, Extreme::maximum), subset);
-    }
-  }
-  if (s.layout.has_total()) {
-    std::vector<int> everything;
-    for (int i = 0; i < s.num_attributes(); ++i) everything.push_back(i);
-    check_extremes(s.layout.total_row(Extreme::maximum), everything);
-  }
-  return others_would_fail;
-}
-
-TEST(LeafBounds, CoverTheRealSumsOfEverySubset) {
-  std::uint64_t others_would_fail = 0;
-  for (std::uint64_t trial = 0; trial < 400; ++trial) {
-    Random random(trial + 1);
-    const Table table = random_table(random, static_cast<ValueClass>(trial % kNumValueClasses),
-                                     1 + random.below(40), random.between(1, 12));
-    others_would_fail +=
-        expect_rows_cover_real_sums(*bulk_load(table.view(), {.leaf_rows = 16, .num_threads = 1}));
-  }
-  EXPECT_GT(others_would_fail, 0u);
-}
-
-// 1 + 2^-54 rounds to 1 in binary64, which the stored format holds: rounding up afterwards comes too late.
-// So do 1 - 2^-54, for the minima, and a total of nine attributes.
-TEST(LeafBounds, CoverSumsThatRoundBeforeTheyAreStored) {
-  for (const std::size_t d : {2, 3, 9}) {
-    const std::size_t n = 48;
-    std::vector<std::vector<double>> columns(d, std::vector<double>(n, 0.0));
-    for (std::size_t r = 0; r < n; ++r) {
-      columns[0][r] = r < 16 ? 1 : 0;  // in leaf 0: 1, and 2^-54 in all others
-      for (std::size_t i = 1; i < d; ++i) columns[i][r] = r < 16 ? 0x1p-54 : r < 32 ? 1 : 0;
-    }
-    for (std::size_t r = 0; r < n; ++r)
-      if (d == 3) columns[2][r] = r < 32 ? 1 : 0x1p-54;  // its origin: 1 - 2^-54 in the others
-    Table table;
-    table.num_rows = n;
-    for (const std::vector<double>& column : columns) {
-      table.attributes.push_back({std::string(table.attributes.size() + 1, 'a')});
-      table.columns.emplace_back(column);
-    }
-    expect_rows_cover_real_sums(*bulk_load(table.view(), {.num_partitions = 1, .leaf_rows = 16}));
-  }
-}
-
 // With all weights equal the chain is one row, the total: the bound is as good as exact.
 TEST(BoundPlan, ReadsOneRowForEqualWeights) {
   Random random(1);
@@ -412,7 +336,7 @@ TEST(BoundPlan, ReadsNothingForAttributesWithoutWeight) {
 }
 
 // Is never worse than the box bound: the reason to keep subset maxima at all.
-TEST(BoundPlan, IsAsTightAsTheBoxOfTheBlock) {
+TEST(BoundPlan, IsAsTightAsTheZoneMapOfTheLeaf) {
   Random random(3);
   for (int trial = 0; trial < 100; ++trial) {
     Table table = random_table(random, ValueClass::anticorrelated, 300, 6);
@@ -424,9 +348,9 @@ TEST(BoundPlan, IsAsTightAsTheBoxOfTheBlock) {
     const Frontier::Bounds bounds = bounds_of_children(resolved.bound, s->node(0));
     visit_value_type(*s, [&]<typename T>(T) {
       for (std::uint32_t leaf = 0; leaf < s->num_leaves; ++leaf) {
-        const double box = zone_score(resolved, s->zone_vector<T>(leaf, Extreme::maximum),
-                                      s->zone_vector<T>(leaf, Extreme::minimum));
-        EXPECT_LE(bounds[leaf], box + 6 * 0.04);  // 1/32 of a range each, by coding
+        const double zone_bound = zone_score(resolved, s->zone_vector<T>(leaf, Extreme::maximum),
+                                             s->zone_vector<T>(leaf, Extreme::minimum));
+        EXPECT_LE(bounds[leaf], zone_bound + 6 * 0.04);  // 1/32 of a range each, by coding
       }
     });
   }

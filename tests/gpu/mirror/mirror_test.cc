@@ -12,10 +12,9 @@
 
 #include "culmen/error.h"
 #include "gpu/cuda/allocation_fault.h"
-#include "gpu/cuda/growing_buffer.h"
 #include "tests/cases.h"
-#include "tests/gpu/download.h"
 #include "tests/gpu/gpu_testing.h"
+#include "tests/gpu/mirror/download.h"
 #include "tests/index/write/written_tree.h"
 
 namespace culmen::test {
@@ -139,35 +138,6 @@ TEST(MirrorRefresh, IsDoneOnceForAllThreads) {
   }
   for (const std::string& fault : faults) EXPECT_EQ(fault, "");
   EXPECT_EQ(fault_in(mirror.latest()), "");
-}
-
-TEST(GrowingBuffer, KeepsItsPlaceAndWhatIsInIt) {
-  SKIP_WITHOUT_GPU();
-  {
-    cuda::GrowingBuffer buffer(1000, std::size_t{1} << 30, cuda::Memory::device);
-    if (buffer.size() == 1000) GTEST_SKIP() << "this device cannot reserve addresses";
-    const std::byte* data = buffer.data();
-    const std::vector<std::byte> written(1000, std::byte{7});
-    download_to(buffer.data(), written.data(), written.size());
-    for (const std::size_t size : {2u << 20, 3u << 20, 100u << 20}) {
-      ASSERT_TRUE(buffer.grow(size));
-      EXPECT_GE(buffer.size(), size);
-      EXPECT_EQ(buffer.data(), data);
-      cuda::check(cudaMemset(buffer.data() + size - 1000, 1, 1000));
-    }
-    EXPECT_EQ(download(buffer.data(), written.size()), written);
-    EXPECT_FALSE(buffer.grow(std::size_t{1} << 31));
-    EXPECT_TRUE(buffer.grow(std::size_t{1} << 20));  // it has that already
-  }
-  EXPECT_EQ(cuda::num_allocations(), 0);
-}
-
-TEST(GrowingBuffer, OfOtherMemoryStaysAsLargeAsItIs) {
-  SKIP_WITHOUT_GPU();
-  cuda::GrowingBuffer buffer(1000, 5000, cuda::Memory::pinned);
-  EXPECT_TRUE(buffer.grow(1000));
-  EXPECT_FALSE(buffer.grow(1001));
-  EXPECT_EQ(buffer.size(), 1000u);
 }
 
 }  // namespace

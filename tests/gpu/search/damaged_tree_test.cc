@@ -10,9 +10,9 @@
 #include "culmen/error.h"
 #include "index/tree_height.h"
 #include "tests/cases.h"
-#include "tests/gpu/damaged_tree.h"
 #include "tests/gpu/device_trial.h"
 #include "tests/gpu/gpu_testing.h"
+#include "tests/gpu/search/damaged_tree.h"
 
 namespace culmen::test {
 namespace {
