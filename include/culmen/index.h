@@ -167,9 +167,9 @@ class Index {
   [[nodiscard]] DeviceIndex to_device() const;
   [[nodiscard]] DeviceIndex to_device(const DeviceOptions& options) const;
 
-  // What search would do with this query, why, and how long each engine would take. Cost: a probe, that is a
-  // search that ends after a few hundred leaves. Engine::automatic checks itself while it searches, and may
-  // change the engine if the probe was wrong. Throws as search().
+  // Returns the engine that search() would use for this query, why, and predicted times. Cost: with Engine::automatic that
+  // of the search until it ends or a scan would begin, else that of a search that stops after a few hundred visits; and
+  // a scan of a few hundred leaves. Throws as search().
   [[nodiscard]] Explanation explain(const Query& query, const SearchOptions& options = {}) const;
 
   // Whether these queries, answered together, belong on the CPU or on a GPU: predicted from a few of them.
