@@ -1,6 +1,6 @@
 // radix8, radix11: the threshold by passes over the input, a digit each, then one pass that takes what
 // reaches it.
-#include "select/methods.cuh"
+#include "bench/select/methods.cuh"
 
 namespace culmen::select {
 namespace {

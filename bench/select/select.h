@@ -26,7 +26,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "select/columns.h"
+#include "bench/select/columns.h"
 #include "select/workspace.h"
 
 namespace culmen::select {

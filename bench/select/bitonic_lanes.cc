@@ -1,9 +1,9 @@
-#include "select/bitonic_lanes.h"
+#include "bench/select/bitonic_lanes.h"
 
 #include <algorithm>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "select/bitonic_lanes.cc"
+#define HWY_TARGET_INCLUDE "bench/select/bitonic_lanes.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 

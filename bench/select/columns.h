@@ -1,9 +1,10 @@
-// What rows are selected from, and what a selected row is.
+// What tests and benchmarks select from.
 #pragma once
 
 #include <cstdint>
 
 #include "select/rank.h"
+#include "select/selected_row.h"
 
 namespace culmen::select {
 
@@ -33,14 +34,5 @@ struct ScoredColumns {
   float lowest = 0, highest = 0;
   std::uint32_t num_rows = 0;
 };
-
-// The bits of a key fill the lower part. -0 comes back as 0, NaN with all bits but the sign.
-struct SelectedRow {
-  std::uint64_t key;
-  std::uint64_t second_key;
-  std::int64_t id;
-};
-
-inline constexpr std::int64_t kNoRow = 0x7fffffffffffffff;
 
 }  // namespace culmen::select

@@ -1,5 +1,6 @@
-#include "select/select.h"
+#include "bench/select/select.h"
 
+#include "bench/select/methods.cuh"
 #include "select/selected_rows.cuh"
 
 namespace culmen::select {
@@ -65,6 +66,7 @@ std::string_view method_name(Method method) {
 
 const SelectedRow* select_best(Method method, const KeyColumns& columns, std::uint32_t k,
                                Workspace& workspace, cudaStream_t stream) {
+  require_rows(columns.num_rows, k);
   return std::visit(
       [&](const auto& source) {
         return select_from(source, columns.num_rows, k, workspace, stream,
@@ -75,6 +77,7 @@ const SelectedRow* select_best(Method method, const KeyColumns& columns, std::ui
 
 const SelectedRow* select_best(Method method, const ScoredColumns& columns, std::uint32_t k,
                                Workspace& workspace, cudaStream_t stream) {
+  require_rows(columns.num_rows, k);
   const Scores source = source_of(columns);
   return select_from(source, columns.num_rows, k, workspace, stream,
                      [&](const auto& selection) { return run(method, source, selection); });

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "select/columns.h"
+#include "bench/select/columns.h"
 
 namespace culmen::select {
 

@@ -1,8 +1,8 @@
-// The methods, each in a file of its own, for all sources.
+// What a method works on, a Selection, and how its kernel ends: take() writes the rows that reach the threshold.
 #pragma once
 
-#include "select/select.h"
-#include "select/threshold.cuh"
+#include "select/grid.cuh"
+#include "select/workspace.h"
 
 namespace culmen::select {
 
@@ -38,37 +38,6 @@ struct Selection {
     return reinterpret_cast<R*>(buffer.data());
   }
 };
-
-// These end with take().
-template <typename Source>
-void select_by_sample(const Source& source, const Selection<typename Source::Rank>& selection);
-template <typename Source>
-void select_by_radix8(const Source& source, const Selection<typename Source::Rank>& selection);
-template <typename Source>
-void select_by_radix11(const Source& source, const Selection<typename Source::Rank>& selection);
-template <typename Source>
-void select_by_buckets(const Source& source, const Selection<typename Source::Rank>& selection);
-template <typename Source>
-void select_by_heaps(const Source& source, const Selection<typename Source::Rank>& selection);
-
-// These return ranks, best first, at least min(k, num_rows) of them.
-template <typename Source>
-const typename Source::Rank* select_by_bitonic(const Source& source,
-                                               const Selection<typename Source::Rank>& selection);
-template <typename Source>
-const typename Source::Rank* select_by_sort(const Source& source,
-                                            const Selection<typename Source::Rank>& selection);
-template <typename Source>
-const typename Source::Rank* select_by_network(const Source& source,
-                                               const Selection<typename Source::Rank>& selection);
-
-#define CULMEN_INSTANTIATE_METHOD(result, method)                                         \
-  template result(Keys32) method(const Keys32&, const Selection<Keys32::Rank>&);          \
-  template result(Keys32Ids) method(const Keys32Ids&, const Selection<Keys32Ids::Rank>&); \
-  template result(Keys64Ids) method(const Keys64Ids&, const Selection<Keys64Ids::Rank>&); \
-  template result(Scores) method(const Scores&, const Selection<Scores::Rank>&)
-#define CULMEN_NO_RANKS(Source) void
-#define CULMEN_RANKS(Source) const Source::Rank*
 
 // Up to how many ranks may be left for the last sort when k are wanted: a few more than k spare a pass.
 __device__ inline std::uint32_t most_to_sort(std::uint32_t k) {

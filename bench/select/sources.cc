@@ -1,20 +1,16 @@
-#include "select/source.h"
+#include "bench/select/sources.h"
 
 #include "culmen/error.h"
 
 namespace culmen::select {
 
-Keys64Ids keys_64_of(const KeyColumns& columns) {
-  if (!is_64_bit(columns.type)) throw InvalidArgument("keys of 64 bits are wanted");
-  if (columns.second_keys != nullptr) throw InvalidArgument("second keys stand beside keys of 32 bits only");
-  return {static_cast<const std::uint64_t*>(columns.keys), columns.ids, order_of<std::uint64_t>(columns.type),
-          columns.num_rows, columns.stride};
-}
-
 AnySource source_of(const KeyColumns& columns) {
   const bool has_second = columns.second_keys != nullptr;
-  if (is_64_bit(columns.type)) return keys_64_of(columns);
-  if (has_second && is_64_bit(columns.second_type)) throw InvalidArgument("second keys must have 32 bits");
+  if (has_second && (is_64_bit(columns.type) || is_64_bit(columns.second_type)))
+    throw InvalidArgument("keys and second keys must have 32 bits each");
+  if (is_64_bit(columns.type))
+    return Keys64Ids{static_cast<const std::uint64_t*>(columns.keys), columns.ids,
+                     order_of<std::uint64_t>(columns.type), columns.num_rows, columns.stride};
   constexpr std::uintptr_t kAligned = 16;
   const auto* keys = static_cast<const std::uint32_t*>(columns.keys);
   const auto order = order_of<std::uint32_t>(columns.type);

@@ -2,7 +2,7 @@
 // warp lie side by side: place j of all their heaps is one piece of memory.
 #include <algorithm>
 
-#include "select/methods.cuh"
+#include "bench/select/methods.cuh"
 
 namespace culmen::select {
 namespace {

@@ -1,6 +1,6 @@
 // bucket: as radix11, but the first buckets divide what lies between the smallest and the largest rank.
+#include "bench/select/methods.cuh"
 #include "select/extremes.cuh"
-#include "select/methods.cuh"
 
 namespace culmen::select {
 namespace {

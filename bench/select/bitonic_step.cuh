@@ -5,7 +5,7 @@
 #include <bit>
 #include <utility>
 
-#include "select/methods.cuh"
+#include "bench/select/methods.cuh"
 
 namespace culmen::select {
 

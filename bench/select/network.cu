@@ -1,7 +1,7 @@
 // network: a bitonic sort of everything, a pass over memory a step.
 #include <bit>
 
-#include "select/bitonic_step.cuh"
+#include "bench/select/bitonic_step.cuh"
 
 namespace culmen::select {
 

@@ -1,4 +1,4 @@
-#include "select/host_select.h"
+#include "bench/select/host_select.h"
 
 #include <tbb/blocked_range.h>
 #include <tbb/enumerable_thread_specific.h>
@@ -8,8 +8,8 @@
 #include <bit>
 #include <functional>
 
-#include "select/bitonic_lanes.h"
-#include "select/source.h"
+#include "bench/select/bitonic_lanes.h"
+#include "bench/select/sources.h"
 
 namespace culmen::select {
 namespace {

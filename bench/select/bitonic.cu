@@ -8,8 +8,8 @@
 // what comes of passing over rows that cannot be among the k best.
 #include <bit>
 
-#include "select/bitonic_step.cuh"
-#include "select/runs.cuh"
+#include "bench/select/bitonic_step.cuh"
+#include "bench/select/runs.cuh"
 
 namespace culmen::select {
 

@@ -7,8 +7,8 @@
 #include <bit>
 #include <utility>
 
-#include "select/methods.cuh"
-#include "select/networks.h"
+#include "bench/select/methods.cuh"
+#include "bench/select/networks.h"
 
 namespace culmen::select {
 
