@@ -17,9 +17,10 @@ namespace culmen::test {
 namespace {
 
 // Calls call(prepare()) with the 1st, the 2nd, ... of its allocations failing, until there is no such
-// allocation, and check() with the same argument after each failure. How many allocations have failed.
+// allocation, and check() with the same argument after each failure. A call may leave `most_kept` allocations behind:
+// arrays of the version that are complete serve the next search. How many allocations have failed.
 template <typename Prepare, typename Call, typename Check>
-int fail_each_allocation(Prepare&& prepare, Call&& call, Check&& check) {
+int fail_each_allocation(Prepare&& prepare, Call&& call, Check&& check, int most_kept = 0) {
   for (int nth = 1;; ++nth) {
     auto prepared = prepare();
     const int before = cuda::num_allocations();
@@ -28,7 +29,8 @@ int fail_each_allocation(Prepare&& prepare, Call&& call, Check&& check) {
       call(prepared);
       return nth - 1;
     } catch (const OutOfDeviceMemory&) {
-      EXPECT_LE(cuda::num_allocations(), before) << "allocation " << nth;  // fewer: scratch memory was let go
+      EXPECT_LE(cuda::num_allocations(), before + most_kept)
+          << "allocation " << nth;  // fewer: scratch memory was let go
     }
     check(prepared);
   }
@@ -70,7 +72,8 @@ TEST_F(Allocation, OfTheFirstSearchFails) {
         [&](const DeviceIndex& on_gpu) { static_cast<void>(on_gpu.search(query_, {.engine = engine})); },
         [&](const DeviceIndex& on_gpu) {
           EXPECT_EQ(on_gpu.search(query_, {.engine = engine}).hits, expected_);
-        });
+        },
+        engine == Engine::gta ? 1 : 0);  // the thresholds, where the order of the leaves finds no memory
     EXPECT_GE(num_failed, 8) << engine_name(engine);
   }
 }
