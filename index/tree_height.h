@@ -1,6 +1,6 @@
 // How high a tree can be: what a manifest may say, and what arrays with a place for each level need.
 //
-// A bulk load fills nodes but for the last of each level. The writer (index/write/tree_nodes.h) keeps a
+// A bulk load fills nodes but for the last of each level. The writer (index/write/node_balancer.h) keeps a
 // quarter of the fan-out in each node, but for such last ones and for what may stand alone under them: at
 // most one node for each level above, on a level below the first root. So of 2^32 leaves a bulk load makes
 // kMaxLoadedLevels, and a tree that has grown higher than those has 8 children or more in nearly every node:
