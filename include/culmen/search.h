@@ -55,6 +55,20 @@ struct SearchStats {
   bool scan_fallback = false;  // `bounded` gave up, and a scan of what it had not ruled out answered
   int device = kNoDevice;      // the GPU that answered
   double elapsed_us = 0;
+
+  // Adds the counters of another search, or of another thread of the same one. The other members keep their values.
+  SearchStats& operator+=(const SearchStats& other) {
+    rows_scored += other.rows_scored;
+    leaves_visited += other.leaves_visited;
+    nodes_visited += other.nodes_visited;
+    bounds_computed += other.bounds_computed;
+    rows_by_codes += other.rows_by_codes;
+    leaves_tied_out += other.leaves_tied_out;
+    candidates += other.candidates;
+    replacements += other.replacements;
+    bytes_touched += other.bytes_touched;
+    return *this;
+  }
 };
 
 struct Hit {

@@ -1,4 +1,4 @@
-"""Weights and filters as people write them."""
+"""Queries: weights, k and filters as users write them, converted for the extension."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ._errors import InvalidArgument
 from ._result import BatchResult, Result
 from ._tables import real_number, take_table
 
-#: The value of `threads` that stands for all of them.
+#: The value of `threads` for all cores.
 ALL_CORES = 0
 
-#: More than an index can have.
+#: No index has as many rows.
 MOST_ROWS = (1 << 63) - 1
 
 
@@ -24,21 +24,21 @@ class _TenOrAll:
         return "10"
 
 
-#: The k of a question that names none: 10, or with min_score all rows that reach it.
+#: The k of a query without one: 10, or with min_score all rows that reach it.
 TEN_OR_ALL: Any = _TenOrAll()
 
 #: "price<=200 and stars>=4", or {"price": (None, 200), "stars": (4, None)}; a number instead of a pair: equal to it.
 Where = str | Mapping[str, Any] | None
 
 
-def ask(
+def search(
     handle: Any, names: tuple[str, ...], weights: Any, k: int | None, rest: tuple[Any, ...]
 ) -> Result | BatchResult:
     """Searches an index, or its copy on a GPU. The rest: where, min_score, scale, engine; and threads for an index."""
     k, rest = in_numbers(k, rest)
     try:
         kind = type(weights)
-        if kind is not dict and not (kind is np.ndarray and weights.ndim == 1):  # the commonest, as they are
+        if kind is not dict and not (kind is np.ndarray and weights.ndim == 1):  # the usual ones need no conversion
             if is_matrix(weights):
                 return BatchResult(handle.search_matrix(as_matrix(weights, names), k, *rest), names)
             weights = by_name(weights)
@@ -49,14 +49,14 @@ def ask(
 
 
 def in_numbers(k: Any, rest: tuple[Any, ...]) -> tuple[int | None, tuple[Any, ...]]:
-    """Python's own numbers, which the extension takes, for what users give: it would hide what their types raise."""
+    """Converts to Python's own numbers. The extension takes only these: it would hide what other types raise."""
     if type(k) is int and k <= MOST_ROWS and rest[1] is None and type(rest[-1]) in (int, str):
-        return k, rest  # nearly always
+        return k, rest  # the usual case
     where, min_score, scale, engine, *threads = rest
     if k is TEN_OR_ALL:
         k = 10 if min_score is None else None
     elif k is not None:
-        k = min(integer("k", k), MOST_ROWS)  # there is no upper limit
+        k = min(integer("k", k), MOST_ROWS)  # k has no upper limit
     if min_score is not None:
         min_score = real_number("min_score", min_score)
     return k, (where, min_score, scale, engine, *(integer("threads", count) for count in threads))
@@ -69,7 +69,7 @@ def is_matrix(weights: Any) -> bool:
 
 
 def by_name(weights: Any) -> Any:
-    """A mapping, or a pandas Series with names, as a dict; everything else as it is, unless it is no weights at all."""
+    """A mapping, or a pandas Series with names, as a dict; anything else unchanged. Refuses what cannot be weights."""
     if isinstance(weights, (str, bytes, bytearray, set, frozenset)) or np.ma.is_masked(weights):
         raise InvalidArgument("weights are a dict of numbers by name, one number an attribute, or a matrix of them")
     if isinstance(weights, Mapping):
@@ -81,7 +81,7 @@ def by_name(weights: Any) -> Any:
 
 
 def as_matrix(weights: Any, names: tuple[str, ...]) -> np.ndarray:
-    """float64 [questions, attributes], row by row. Columns with names go by them; attributes not named get 0."""
+    """float64 [queries, attributes], row-major. Columns with names are matched by name; attributes not named get 0."""
     if np.ma.is_masked(weights):
         raise InvalidArgument("a weight has no value")
     if isinstance(weights, (list, tuple)) and isinstance(weights[0], Mapping):
@@ -114,7 +114,7 @@ def _as_floats(weights: Any) -> np.ndarray:
 
 
 def check_types(k: int | None, where: Any, min_score: Any, scale: Any, engine: Any, threads: int = 0) -> None:
-    """Says which argument of a search has a wrong type."""
+    """Raises for the argument of a search that has the wrong type."""
     for name, value in (("scale", scale), ("engine", engine)):
         if not isinstance(value, str):
             raise TypeError(f"{name} is a text, not {value!r}")
@@ -124,7 +124,7 @@ def check_types(k: int | None, where: Any, min_score: Any, scale: Any, engine: A
 
 
 def check_integer(name: str, value: Any, least: int = 0, most: int = (1 << 31) - 1) -> int:
-    """Refuses what the library's own integers do not hold, in terms that a caller knows."""
+    """Refuses what does not fit the library's integers, with a message about the argument."""
     number = integer(name, value)
     if not least <= number <= most:
         raise InvalidArgument(f"{name} is {number}; it is from {least} to {most}")
@@ -132,7 +132,7 @@ def check_integer(name: str, value: Any, least: int = 0, most: int = (1 << 31) -
 
 
 def integer(name: str, value: Any) -> int:
-    """What the value's own conversion raises is passed on."""
+    """Propagates what the value's own conversion raises."""
     if type(value) is int:
         return value
     if not hasattr(type(value), "__index__"):
