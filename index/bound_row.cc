@@ -94,8 +94,8 @@ void BoundRow::extend_range(std::uint32_t child, float bound, std::uint32_t num_
     return;
   }
   if (all_kept || codes[child] == BoundScale::kOutlier) return;
-  // Each move of the base loosens the others a little. So it moves seldom, by whole steps of the far end, which keep all
-  // but the smallest distances exact.
+  // Each move of the base loosens the others a little. So it moves seldom, by whole steps of the far end, which keep
+  // all but the smallest distances exact.
   const BoundScale fresh = decoded_scale(extreme);
   const double coarsest = fresh.least * (fresh.is_linear ? 1 : 64);
   const double jump = std::ceil(std::max(out - old.base, 0.0) / coarsest) * coarsest;

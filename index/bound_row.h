@@ -40,7 +40,8 @@ CULMEN_HOST_DEVICE inline float bound_below(double value) {
 
 struct BoundRow {
   float base = 0;
-  // From the top bit: 1 sign of the step (maxima: minus), 8 its exponent, 8 exponent of the gap, 14 its fraction, 1 linear
+  // From the top bit: 1 sign of the step (maxima: minus), 8 its exponent, 8 exponent of the gap, 14 its fraction, 1
+  // linear
   std::uint32_t scale = 0;
   std::uint8_t codes[kFanOut] = {};
 
@@ -72,7 +73,8 @@ struct BoundRow {
     return static_cast<std::uint8_t>(rank - 1);
   }
 
-  // All ones if there is no such child. To "or" it, instead of branching, lets compilers vectorize loops over all codes.
+  // All ones if there is no such child. To "or" it, instead of branching, lets compilers vectorize loops over all
+  // codes.
   CULMEN_HOST_DEVICE static std::uint8_t mask_of(std::uint8_t child, std::uint32_t num_children) {
     return child < static_cast<std::uint8_t>(num_children) ? std::uint8_t{0} : std::uint8_t{255};
   }
@@ -104,8 +106,8 @@ struct BoundRow {
     encode(bounds, extreme, extreme == Extreme::maximum ? -HUGE_VALF : HUGE_VALF);
   }
 
-  // Returns true if the children, without outliers, occupy a small part of the range, as after one that was far from the
-  // others has moved back: coding them again from the children themselves would tighten their bounds.
+  // Returns true if the children, without outliers, occupy a small part of the range, as after one that was far from
+  // the others has moved back: coding them again from the children themselves would tighten their bounds.
   bool is_coarse(std::uint32_t num_children) const;
   bool has_outliers(std::uint32_t num_children) const {
     return has_gap() && first_code(num_children) == BoundScale::kOutlier;
@@ -115,8 +117,8 @@ struct BoundRow {
   bool is_tight(std::uint32_t child, float bound, Extreme extreme) const;
 
   // Codes the bound of one of num_children; it is infinite, inwards, if the child has no rows. The bounds of the others
-  // stay, or loosen if the range grows: by at most 1/16 of the range, however often that happens. Returns true if the row
-  // has changed.
+  // stay, or loosen if the range grows: by at most 1/16 of the range, however often that happens. Returns true if the
+  // row has changed.
   bool set(std::uint32_t child, float bound, std::uint32_t num_children, Extreme extreme);
 
  private:

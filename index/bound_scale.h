@@ -4,15 +4,16 @@
 //   n        of code c:  c itself if codes are linear, or if c < 64; else (32 + c % 32) * 2^(c / 32 - 1)
 //   255      is an outlier instead: base + gap (minima: base - gap)
 //
-// A row's span is the distance from its base to its innermost child when the scale is fitted. `least` is a power of two, at
-// most 1/1984 of the span, so codes are finest next to the base, where the answers are. A code lifts a bound by less than
-// one such step or 1/32 of the bound's distance from the base, whichever is larger. If most children are at the far end,
-// codes are linear, and `least` is at most 1/127 of the span. A few children that lie so far out that all others would be
-// at the far end are outliers: they share one bound beyond the base of the others.
+// A row's span is the distance from its base to its innermost child when the scale is fitted. `least` is a power of
+// two, at most 1/1984 of the span, so codes are finest next to the base, where the answers are. A code lifts a bound by
+// less than one such step or 1/32 of the bound's distance from the base, whichever is larger. If most children are at
+// the far end, codes are linear, and `least` is at most 1/127 of the span. A few children that lie so far out that all
+// others would be at the far end are outliers: they share one bound beyond the base of the others.
 //
 // `least` is no smaller than 2 ulp of the base, even if the span is small. The base is a multiple of finest_of() or of
-// least / 2048, whichever is larger. Hence every bound but that of outliers is a float without rounding. And if all bounds
-// to be coded are multiples of one power of two, so are the coded ones: steps that are finer than it code them exactly.
+// least / 2048, whichever is larger. Hence every bound but that of outliers is a float without rounding. And if all
+// bounds to be coded are multiples of one power of two, so are the coded ones: steps that are finer than it code them
+// exactly.
 #pragma once
 
 #include <cmath>

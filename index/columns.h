@@ -40,7 +40,7 @@ TableStats table_stats(const TableView& table, ValueType wanted);
 void check_values(const TableView& table, std::size_t column, const ColumnStats& stats);
 TableStats make_table_stats(const TableView& table, std::span<const ColumnStats> columns, ValueType wanted);
 
-// Writes the stored form (oriented, rounded to T) of the column's values in `rows` to out.
+// Writes the values of `rows` to out in their stored form: oriented, rounded to T.
 template <typename T>
 void gather_column(const ColumnView& column, Preference preference, std::span<const std::uint64_t> rows,
                    T* out);

@@ -1,7 +1,7 @@
 // LateSplits: splits partitions that have grown since the build in two, by one attribute each.
 //
-// The rows from the cut on get a partition of their own, which has the next free number and follows the split one in the
-// tree's order. Cuts are unscaled values, since inserted rows may lie beyond the range that is scaled.
+// The rows from the cut on get a partition of their own, which has the next free number and follows the split one in
+// the tree's order. Cuts are unscaled values, since inserted rows may lie beyond the range that is scaled.
 #pragma once
 
 #include <algorithm>

@@ -33,9 +33,9 @@ CULMEN_HOST_DEVICE inline std::uint64_t descending_bits(float zero_to_two) {
   return kLast - (bits < kLast ? bits : kLast);
 }
 
-// The bits of a key below the partition. `largest` >= 0 is the largest scaled attribute, `mean` the mean of all of them,
-// each clamped to 0..1. A `largest` above 1, beyond the range of the build, becomes 2 - 1 / largest, so the rows of a
-// rising column stay in order as well.
+// The bits of a key below the partition. `largest` >= 0 is the largest scaled attribute, `mean` the mean of all of
+// them, each clamped to 0..1. A `largest` above 1, beyond the range of the build, becomes 2 - 1 / largest, so the rows
+// of a rising column stay in order as well.
 CULMEN_HOST_DEVICE inline OrderKey pack_order(double largest, double mean) {
   const double zero_to_two = largest > 1.0 ? 2.0 - 1.0 / largest : largest;
   const auto sum_level = static_cast<std::uint64_t>(mean * ((1 << kSumBits) - 1));

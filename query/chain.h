@@ -1,6 +1,5 @@
-// A query's bound, from its weights to the terms of the chain, by plain arrays: host and device run this same
-// code, so that a plan has the same bits wherever it is made. What the numbers are and why no score is above
-// them stands in query/bound_plan.h.
+// Computes the chain bound of a query from its weights, in plain arrays: host and device run the same code, so a plan
+// has the same bits wherever it is made. query/bound_plan.h explains the numbers, and why no score exceeds them.
 #pragma once
 
 #include <cmath>
@@ -14,7 +13,7 @@
 
 namespace culmen {
 
-// The score of a query: a chain over oriented weights that are not 0.
+// The score of a query: a chain over the oriented weights that are not 0.
 struct ScoreChain {
   const Term* terms;  // [num_terms] in attribute order
   int num_terms;
@@ -28,8 +27,8 @@ struct RangePredicate {
   double maximum;
 };
 
-// What a bound takes from an index: pieces of a snapshot, or of their copy on a device. And ranges outside of which
-// there is nothing to cover: attributes whose good end a range cuts off are left to the base.
+// The parts of an index that a bound depends on, from a snapshot or from its copy on a device. A bound with caps need
+// not cover rows outside of these ranges: the base covers attributes whose good end a range cuts off.
 struct BoundBasis {
   const BoundLayout* layout;
   const BoundUnit* units;       // [num_attributes]
@@ -39,24 +38,25 @@ struct BoundBasis {
   int num_caps = 0;
 };
 
-// coefficient * (the leaf's number in bounds row `row`).
+// coefficient * (the leaf's bound in bounds row `row`).
 struct BoundTerm {
   std::int32_t row;
   double coefficient;
 };
 
-// Where the sum of a bound's terms starts, and what is known of it.
+// Where the sum of a bound's terms starts, and properties of the bound.
 struct BoundStart {
   double base = 0;
-  // No rounding happens anywhere in this query's scores and bounds: a bound may equal the score it covers.
+  // No operation in this query's scores and bounds rounds: a bound can equal the score that it covers.
   bool exact = false;
-  double magnitude = 0;  // no score is larger; a measure of its size
-  // More than rounding, of stored maxima too, can lift a bound above the score that it is for.
+  double magnitude = 0;  // at least the absolute value of any score
+  // How far rounding, here and of stored maxima, may lift a bound above the score that it covers. Not added to bounds:
+  // a node whose bound is within this distance of the k-th score may only tie with it.
   double error_bound = 0;
 };
 
-// sum |w_i| max|a_i|, infinite if a score could overflow on the way. Summed like a score: then no score
-// rounds to more.
+// sum |w_i| max|a_i|, infinite if an intermediate result of a score could overflow. Summed like a score, so that no
+// score rounds to more.
 CULMEN_HOST_DEVICE inline double largest_score(const ScoreChain& chain, const AttributeStats* stats) {
   double size = std::fabs(chain.offset);
   for (int t = 0; t < chain.num_terms; ++t) {
@@ -66,7 +66,7 @@ CULMEN_HOST_DEVICE inline double largest_score(const ScoreChain& chain, const At
   return size;
 }
 
-// The best value of the term's attribute that passes the ranges, if `best` is the best there is.
+// `best`, the best value of the term's attribute, limited to the ranges.
 CULMEN_HOST_DEVICE inline double within_ranges(const RangePredicate* ranges, int num_ranges, const Term& term,
                                                double best) {
   for (int r = 0; r < num_ranges; ++r) {
@@ -76,28 +76,27 @@ CULMEN_HOST_DEVICE inline double within_ranges(const RangePredicate* ranges, int
   return best;
 }
 
-// The largest w * a is at this value of a: the attribute's best over the index, or where a cap cuts that off.
+// The value of a with the largest w * a: the attribute's best over the index, limited to the caps.
 CULMEN_HOST_DEVICE inline double best_value(const Term& term, const BoundBasis& basis) {
   const AttributeStats& stats = basis.stats[term.attribute];
   const double best =
       within_ranges(basis.caps, basis.num_caps, term, term.weight > 0 ? stats.maximum : stats.minimum);
-  return std::fmax(std::fmin(best, stats.maximum), stats.minimum);  // whatever is beyond, no row is there
+  return std::fmax(std::fmin(best, stats.maximum), stats.minimum);  // no row lies beyond
 }
 
-// How a bound covers w * a for one used attribute: by w * anchor, which goes into the base, and by
-// unit_weight times what is stored of (a - anchor) / unit, which goes into the chain.
+// How a bound covers w * a for one used attribute: w * anchor is part of the base, and the chain covers unit_weight
+// times (a - anchor) / unit, of which leaves store bounds.
 struct Coverage {
   double anchor;
-  double unit_weight;  // w * 2^e, exactly; 0: the anchor alone covers every value in the index
+  double unit_weight;  // w * 2^e, exact; 0: not in the chain, the anchor covers every value in the index
   double extent;       // the largest |a - anchor| that the chain has to cover
 };
 
-// Units are those of the build, while values have come and gone and weights are anybody's. Where the
-// attribute has a place in the chain, unit_weight is normal and w * extent finite; then no stored number can
-// make the bound less than it has to be, nor -infinity or NaN. Elsewhere the anchor is the attribute's best
-// value over the index, whatever the leaves have stored: where w * 2^e is not a normal number, and where the
-// unit has become so large that the least of stored numbers above 0 stands for more than all values are
-// apart. Also where a cap is.
+// Units date from the build, values may have changed since, and weights are arbitrary. An attribute is in the chain
+// only if unit_weight is a normal number and w * extent is finite: then no stored number can make the bound too low,
+// -infinity or NaN. It is also left out if all values are within kHalfMinimum units of the origin, since a mirror's
+// binary16 bounds could not tell them apart, and if a cap applies. The anchor of an attribute that is left out is its
+// best value over the index, within the caps.
 CULMEN_HOST_DEVICE inline Coverage coverage(const Term& term, const BoundBasis& basis) {
   const AttributeStats& stats = basis.stats[term.attribute];
   const BoundUnit& unit = basis.units[term.attribute];
@@ -114,7 +113,7 @@ CULMEN_HOST_DEVICE inline Coverage coverage(const Term& term, const BoundBasis& 
   return {best, 0, 0};
 }
 
-// Whether there is an attribute in the chain whose good end is cut off.
+// Returns true if a range cuts off the good end of a used attribute.
 CULMEN_HOST_DEVICE inline bool is_capped(const ScoreChain& chain, const BoundBasis& basis) {
   BoundBasis uncapped = basis;
   uncapped.num_caps = 0;
@@ -123,21 +122,21 @@ CULMEN_HOST_DEVICE inline bool is_capped(const ScoreChain& chain, const BoundBas
   return false;
 }
 
-CULMEN_HOST_DEVICE constexpr int smaller(int a, int b) {  // std::min is not for devices
+CULMEN_HOST_DEVICE constexpr int smaller(int a, int b) {  // std::min is not a device function
   return a < b ? a : b;
 }
 
-// Whether every product and sum of the score and of the bound is a multiple of one power of two and small
-// enough to be a binary64 number as it is.
+// Returns true if every product and sum in scores and bounds is a multiple of one power of two and small enough to be a
+// binary64 number without rounding.
 CULMEN_HOST_DEVICE inline bool bound_is_exact(const ScoreChain& chain, double magnitude,
                                               const BoundBasis& basis) {
-  if (!basis.exact_sums || basis.num_caps > 0) return false;  // a cap is anybody's number
+  if (!basis.exact_sums || basis.num_caps > 0) return false;  // caps are arbitrary numbers
   int weight_quantum = kNoQuantum;
   int value_quantum = kNoQuantum;
   for (int t = 0; t < chain.num_terms; ++t) {
     const Term& term = chain.terms[t];
     const int exponent = basis.units[term.attribute].exponent;
-    // Also of what the chain does not cover: w * a and w * anchor are multiples of the two quanta's product.
+    // Attributes outside of the chain count as well: w * a and w * anchor are multiples of the product of the quanta.
     weight_quantum = smaller(weight_quantum, quantum_exponent(term.weight) + exponent);
     value_quantum = smaller(value_quantum, basis.stats[term.attribute].quantum - exponent);
   }
@@ -146,8 +145,8 @@ CULMEN_HOST_DEVICE inline bool bound_is_exact(const ScoreChain& chain, double ma
          2 * magnitude <= std::ldexp(1.0, smaller(quantum + 53, 1023));
 }
 
-// The bound's base and sum |w_i| (2 max|a_i| + 2 extent_i), the size of everything that is added up. Where
-// that is too large, nothing is known of any block: base and bounds are infinite.
+// The bound's base, and its magnitude |offset| + sum |w_i| (2 max|a_i| + 2 extent_i), the size of everything that is
+// added up. If that is too large, base and bounds are infinite, and nothing is pruned.
 CULMEN_HOST_DEVICE inline BoundStart bound_start(const ScoreChain& chain, const BoundBasis& basis) {
   constexpr double kLargestMagnitude = 0x1p1022;
   BoundStart start;
@@ -177,21 +176,21 @@ CULMEN_HOST_DEVICE inline BoundStart bound_start(const ScoreChain& chain, const 
 // The sizes of the weights of one sign in one group of attributes, in bound units, largest first.
 struct GroupWeights {
   double weight[kMaxGroupSize] = {};
-  int member[kMaxGroupSize] = {};  // which attribute of the group it is for
+  int member[kMaxGroupSize] = {};  // the attribute's position in the group
   int size = 0;
 
   CULMEN_HOST_DEVICE void insert(int which, double value) {
-    int place = size++;
-    for (; place > 0 && weight[place - 1] < value; --place) {
-      weight[place] = weight[place - 1];
-      member[place] = member[place - 1];
+    int i = size++;
+    for (; i > 0 && weight[i - 1] < value; --i) {
+      weight[i] = weight[i - 1];
+      member[i] = member[i - 1];
     }
-    weight[place] = value;
-    member[place] = which;
+    weight[i] = value;
+    member[i] = which;
   }
 };
 
-// The chain of positive weights is over maxima; that of negative ones is over minima, and taken off. Terms: has
+// Positive weights have a chain over maxima. Negative weights have one over minima, which is subtracted. Terms has
 // push_back(BoundTerm).
 template <typename Terms>
 CULMEN_HOST_DEVICE void append_chain(const GroupWeights& weights, int group, Extreme extreme,
@@ -207,8 +206,8 @@ CULMEN_HOST_DEVICE void append_chain(const GroupWeights& weights, int group, Ext
   }
 }
 
-// Appends the total if every attribute has a weight of the same sign in the chain: then returns the smallest size of
-// them, which the total takes out of all; else 0.
+// If every attribute is in the chain with a weight of the same sign, appends the total with the smallest of their
+// sizes. Returns that size, which is to be subtracted from all, or 0.
 template <typename Terms>
 CULMEN_HOST_DEVICE double append_total(const ScoreChain& chain, const BoundBasis& basis, Terms& out) {
   double smallest = HUGE_VAL;
@@ -231,20 +230,20 @@ CULMEN_HOST_DEVICE double append_total(const ScoreChain& chain, const BoundBasis
   return smallest;
 }
 
-// Appends the terms of the bound that begins at `start`: at most one for each of the chain's, and one for the total; none
-// where nothing is known, as they could overflow to the other side.
+// Appends the terms of the bound that begins at `start`: at most one for each of the chain's, and one for the total. An
+// infinite base gets none, because a term could overflow to -infinity.
 template <typename Terms>
 CULMEN_HOST_DEVICE void append_bound_terms(const ScoreChain& chain, const BoundStart& start,
                                            const BoundBasis& basis, Terms& out) {
   if (start.base == HUGE_VAL) return;
-  const double taken_out = append_total(chain, basis, out);
+  const double factored_out = append_total(chain, basis, out);
   int t = 0;
   for (int g = 0; g < basis.layout->num_groups(); ++g) {
     const BoundLayout::Group& group = basis.layout->group(g);
     GroupWeights positive, negative;
     for (; t < chain.num_terms && chain.terms[t].attribute < group.first_attribute + group.size; ++t) {
       const double weight = coverage(chain.terms[t], basis).unit_weight;
-      const double size = std::fabs(weight) - taken_out;
+      const double size = std::fabs(weight) - factored_out;
       if (size > 0)
         (weight > 0 ? positive : negative).insert(chain.terms[t].attribute - group.first_attribute, size);
     }

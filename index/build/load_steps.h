@@ -1,4 +1,5 @@
-// The short steps of a bulk load, which the loaders on the CPU (index/build/bulk_load.h) and on a GPU (gpu/build/) share.
+// The short steps of a bulk load, which the loaders on the CPU (index/build/bulk_load.h) and on a GPU (gpu/build/)
+// share.
 #pragma once
 
 #include <cstdint>

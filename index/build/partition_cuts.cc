@@ -37,9 +37,10 @@ class SampleParts {
   std::vector<std::size_t> ends_;  // of each part in rows_
 };
 
-// Chooses the coordinate by which to halve some rows: the attribute with the widest 10-90 % spread, estimated from a few
-// of the rows. Halves would be as wide as the whole if that spread is tiny beside the attribute's range (heavy tails), or
-// if most rows are alike in half of the attributes (most values are 0). Then it is `angle`, unless `angle` is 0.
+// Chooses the coordinate by which to halve some rows: the attribute with the widest 10-90 % spread, estimated from a
+// few of the rows. Halves would be as wide as the whole if that spread is tiny beside the attribute's range (heavy
+// tails), or if most rows are alike in half of the attributes (most values are 0). Then it is `angle`, unless `angle`
+// is 0.
 std::uint8_t choose_coordinate(const RowChunk& scaled, std::span<const std::uint32_t> rows,
                                std::uint32_t angle) {
   constexpr std::size_t kEnoughRows = 256;

@@ -1,5 +1,5 @@
-// Chooses the cuts of kd and angle partitions from a sample of the table. gpu/build/cut_search.h chooses the same for
-// angles on a device.
+// Chooses the cuts of kd and angle partitions from a sample of the table. On a device, gpu/build/cut_search.h chooses
+// the same cuts for angles.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,8 @@
 
 namespace culmen {
 
-// For each attribute its range without outliers, such as a placeholder of -999999. Values outside of the range are still
-// bounded correctly.
+// For each attribute its range without outliers, such as a placeholder of -999999. Values outside of the range are
+// still bounded correctly.
 std::vector<AttributeStats> usual_ranges(const Snapshot& snapshot, const TableView& table);
 
 }  // namespace culmen
