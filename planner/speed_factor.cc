@@ -50,8 +50,8 @@ class FixedSearch {
   ResolvedQuery query_;
 };
 
-// The lower quartile of the runs. Most runs of a few microseconds are not interrupted, whatever else is running; the very
-// fastest ones are not typical.
+// The lower quartile of the runs. Most runs of a few microseconds are not interrupted, whatever else is running; the
+// very fastest ones are not typical.
 double present_ns(const FixedSearch& search) {
   constexpr int kWarmUps = 4, kRuns = 12;
   for (int i = 0; i < kWarmUps; ++i) search.elapsed_ns();
