@@ -739,7 +739,7 @@ class CompactTest(IndexCase):
 
 class RepairTest(IndexCase):
     def build_changed(self):
-        """SlotArena on disk and a log beside them."""
+        """A snapshot on disk, and a log after it."""
         self.build("a,b\n" + "".join(f"{i},{-i}\n" for i in range(300)), "--leaf-rows", "16")
         self.write("new.csv", "a,b\n" + "".join(f"{i},{-i}\n" for i in range(300, 320)))
         self.culmen("insert", "index", "new.csv", "--batch", 5)

@@ -201,7 +201,7 @@ class StreamsTest(Case):
                 self.assertIn(contents["index"], ["as before", rows], (command, stdin))
 
     def test_what_waits_for_its_reader_arrives_whole(self):
-        """Pipes that do not leaf, as some programs hand to those that they start."""
+        """Non-blocking pipes, as some programs pass to their children."""
         self.build_numbers([[i, 0, 0] for i in range(20000)])
         expected, _ = self.culmen("query", "index", "-w", "a=1", "-k", 20000)
         read_end, write_end = os.pipe()
