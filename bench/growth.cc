@@ -44,7 +44,7 @@ class Rows {
  public:
   Rows(int dims, std::string order, std::uint64_t first_rows)
       : order_(std::move(order)), first_rows_(first_rows), columns_(static_cast<std::size_t>(dims)) {
-    for (int i = 0; i < dims; ++i) attributes_.push_back({"a" + std::to_string(i + 1)});
+    for (int i = 0; i < dims; ++i) attributes_.push_back({std::string("a").append(std::to_string(i + 1))});
     add(first_rows, "random");
   }
 
