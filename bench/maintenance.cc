@@ -59,7 +59,8 @@ Settings settings_of(int argc, char** argv) {
 class Rows {
  public:
   Rows(const Settings& settings, std::uint64_t seed) : settings_(settings), random_(seed) {
-    for (int i = 0; i < settings.dims; ++i) attributes_.push_back({std::string("a").append(std::to_string(i + 1))});
+    for (int i = 0; i < settings.dims; ++i)
+      attributes_.push_back({std::string("a").append(std::to_string(i + 1))});
   }
 
   TableView next(std::uint64_t count) {
