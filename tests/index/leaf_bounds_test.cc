@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/half.h"
 #include "index/build/bulk_load.h"
 #include "index/snapshot.h"
 #include "tests/generators.h"
