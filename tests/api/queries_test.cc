@@ -1,4 +1,4 @@
-// What a query may be: each refusal of the contract, and queries at its edges.
+// Each query that the contract refuses, and queries at its limits.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -114,11 +114,11 @@ TEST(Queries, AreRefusedForNegativeThreads) {
                InvalidArgument);
 }
 
-// Every call on a handle whose index another has taken over.
+// Every call on a handle that was moved from.
 TEST(Handles, ThatWereMovedFromRefuseEveryCall) {
   Index index = sample();
   const Index taker = std::move(index);
-  const Index copy = index;  // of nothing, which is no error yet
+  const Index copy = index;  // a copy of nothing, which is not an error
   const Query query{.weights = {1, 1}};
   const std::vector<Query> batch = {query};
   const std::vector<std::int64_t> ids = {1};

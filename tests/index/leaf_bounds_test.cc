@@ -1,4 +1,4 @@
-// The bounds of a leaf beside the sums of its rows in a wider format.
+// The bounds of a leaf against the sums of its rows in a wider format.
 #include "index/leaf_bounds.h"
 
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@
 namespace culmen::test {
 namespace {
 
-// The rows of every leaf under the first node against sums in a wider format. Returns how many the other rounding
-// would have put on the wrong side.
+// Compares the bounds of every leaf under the first node with sums in a wider format. Returns how many rows the
+// opposite rounding would not have covered.
 std::uint64_t expect_rows_cover_real_sums(const Snapshot& s) {
   std::uint64_t others_would_fail = 0;
   const auto leaf_rows = static_cast<std::uint64_t>(s.leaf_rows);
@@ -69,8 +69,8 @@ TEST(LeafBounds, CoverTheRealSumsOfEverySubset) {
   EXPECT_GT(others_would_fail, 0u);
 }
 
-// 1 + 2^-54 rounds to 1 in binary64, which the stored format holds: rounding up afterwards comes too late.
-// So do 1 - 2^-54, for the minima, and a total of nine attributes.
+// 1 + 2^-54 rounds to 1 in binary64, which the stored format represents: rounding up afterwards is too late. Likewise
+// 1 - 2^-54, for the minima, and a total of nine attributes.
 TEST(LeafBounds, CoverSumsThatRoundBeforeTheyAreStored) {
   for (const std::size_t d : {2, 3, 9}) {
     const std::size_t n = 48;

@@ -88,7 +88,7 @@ TEST(Explain, ShowsWholeNumbersWhole) {
   EXPECT_NE(text.find(" 1751328013 * max{rating}"), std::string::npos) << text;
 }
 
-// Best first, few rows replace others: in small tables the scan is no faster even for all rows.
+// If the best rows are first, few replacements follow: in small tables the scan is no faster even for all rows.
 TEST(Planner, SearchesSmallTablesByTheirBounds) {
   Random random(2);
   const Table table = random_table(random, ValueClass::uniform_f32, 1000, 3);
@@ -97,7 +97,7 @@ TEST(Planner, SearchesSmallTablesByTheirBounds) {
     EXPECT_EQ(index.search({.weights = {1, 1, 1}, .k = k}).stats.engine, Engine::bounded);
 }
 
-// 1,250 leaves or more, so that a search comes to a checkpoint.
+// 1,250 leaves or more, so that a search reaches a checkpoint.
 Index wide_index(ValueClass values) {
   Random random(3);
   const Table table = random_table(random, values, 20000, 8);
@@ -138,7 +138,7 @@ TEST(Automatic, FallsBackToTheScanWithoutALossWhereTheRestIsDear) {
       EXPECT_EQ(stats.scan_fallback,
                 stats.engine == Engine::scan && !asks_for_most_here(*expected.snapshot, resolved));
       scan_fallback += stats.scan_fallback ? 1 : 0;
-      // It passes over leaves that miss a range or cannot reach the k-th score bound.
+      // It skips leaves that miss a range or cannot reach the k-th score bound.
       if (stats.scan_fallback && query.k == 50U) {
         EXPECT_LT(stats.leaves_visited, expected.snapshot->num_leaves / 2);
       }
@@ -198,7 +198,7 @@ TEST(Automatic, AsksTheBoundsForAGreaterPartWhereFewerThreadsWouldScan) {
   EXPECT_FALSE(asks(12'499, 64));
 }
 
-// 500 blocks: one thread would have read them before a checkpoint could save anything.
+// 500 leaves: one thread would have read them before a checkpoint could save anything.
 TEST(Automatic, HasACheckpointInASmallTableIfThreadsShareIt) {
   if (threads_of(0) == 1) GTEST_SKIP() << "one thread";
   Random random(4);

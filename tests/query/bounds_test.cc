@@ -22,7 +22,7 @@
 namespace culmen::test {
 namespace {
 
-// Leaf x query pairs a value class, all classes together about 10^6 by default.
+// Pairs of leaf and query per value class; about 10^6 over all classes by default.
 std::uint64_t pairs_per_class() {
   return num_cases(20'000) * 50 / kNumValueClasses;
 }
@@ -47,8 +47,8 @@ std::vector<double> best_scores(const Snapshot& s, const ResolvedQuery& query) {
   return best;
 }
 
-// What the chain bound would be without directed rounding, units and error bound: the sums and the chain in plain
-// binary64. Weights must be >= 0 and of one group.
+// The chain bound without directed rounding, units and error bound: sums and chain in plain binary64. Weights must be
+// >= 0 and of one group.
 double careless_bound(const Snapshot& s, const ResolvedQuery& query, std::size_t leaf) {
   std::vector<Term> terms(query.terms.begin(), query.terms.end());
   std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.weight > b.weight; });
@@ -68,7 +68,7 @@ struct Counts {
   std::uint64_t exact = 0;              // pairs with an exact plan
   std::uint64_t capped = 0;             // pairs whose plan has caps
   std::uint64_t attained = 0;           // bound == score
-  std::uint64_t unbounded = 0;          // bounds that are infinite: right, but they prune nothing
+  std::uint64_t unbounded = 0;          // infinite bounds: valid, but they prune nothing
   std::uint64_t careless_failures = 0;  // scores above the careless bound
 };
 
@@ -110,7 +110,7 @@ class Bounds : public testing::TestWithParam<ValueClass> {
       counts.careless_failures += careless_bound(s, query, leaf) < best[leaf] ? 1 : 0;
   }
 
-  // Tables of 1 to a few leaves, now and then of a tree with two levels.
+  // Tables of one to a few leaves; one in 50 has a tree of two levels.
   static Table make_table(Random& random, std::uint64_t trial) {
     const std::size_t num_rows = trial % 50 == 49 ? 700 + random.below(600) : 1 + random.below(120);
     return random_table(random, GetParam(), num_rows, random.between(1, 20));
@@ -148,8 +148,8 @@ TEST_P(Bounds, AreNeverBelowAScoreOfTheirLeaf) {
   RecordProperty("pairs", std::to_string(counts.pairs));
   RecordProperty("careless_failures", std::to_string(counts.careless_failures));
   if (counts.pairs < 10'000) return;  // too few for the statistics below
-  // The leaves must be hostile, or this test could not fail: here a bound without error bound does fall below a
-  // score.
+  // The leaves must be hostile, or this test could not fail: with these classes a bound that ignores rounding does
+  // fall below a score.
   switch (GetParam()) {
     case ValueClass::uniform_f64:
     case ValueClass::duplicates:
@@ -162,19 +162,19 @@ TEST_P(Bounds, AreNeverBelowAScoreOfTheirLeaf) {
       break;
     case ValueClass::dyadic:
     case ValueClass::small_integers:
-      EXPECT_GT(counts.exact, counts.pairs / 10);  // nothing rounds: here a bound may equal a score, and does
+      EXPECT_GT(counts.exact, counts.pairs / 10);  // nothing rounds: a bound may equal a score, and does
       EXPECT_GT(counts.attained, counts.pairs / 1000);
       break;
     default:
       break;
   }
   EXPECT_LT(counts.unbounded, counts.pairs / 10);
-  if (GetParam() != ValueClass::constant) {  // there a range passes all or nothing
+  if (GetParam() != ValueClass::constant) {  // where every range passes all rows or none
     EXPECT_GT(counts.capped, counts.pairs / 100);
   }
 }
 
-// As if the table had been built of other values, of which none is left.
+// Bounds in units that other values gave, as after a build whose rows have all been erased.
 void set_units_of_other_values(Random& random, Snapshot& s) {
   for (std::size_t i = 0; i < s.units.size(); ++i) {
     if (random.chance(0.3)) continue;
@@ -299,7 +299,7 @@ TEST_P(Bounds, OfRangesNeverExcludeARowInTheRange) {
 INSTANTIATE_TEST_SUITE_P(AllValueClasses, Bounds, testing::ValuesIn(all_value_classes()),
                          [](const auto& suite) { return std::string(value_class_name(suite.param)); });
 
-// With all weights equal the chain is one row, the total: the bound is as good as exact.
+// With equal weights the chain is one row, the total, and the bound is nearly exact.
 TEST(BoundPlan, ReadsOneRowForEqualWeights) {
   Random random(1);
   for (const int d : {1, 2, 8, 9, 16, 17, 20}) {
@@ -321,7 +321,7 @@ TEST(BoundPlan, ReadsOneRowForEqualWeights) {
       const double highest = *std::max_element(best.begin(), best.begin() + s->node(0).header().num_children);
       for (std::size_t c = 0; c < s->node(0).header().num_children; ++c)
         EXPECT_NEAR(bounds[c], best[c],
-                    (highest - best[c]) / 32 + 1e-3 * d);  // in units: what coding rounds away
+                    (highest - best[c]) / 32 + 1e-3 * d);  // in units: the rounding of the codes
     }
   }
 }
@@ -335,7 +335,7 @@ TEST(BoundPlan, ReadsNothingForAttributesWithoutWeight) {
   EXPECT_EQ(resolve(query, *s).bound.terms.size(), 1u);
 }
 
-// Is never worse than the box bound: the reason to keep subset maxima at all.
+// The chain bound is never worse than the zone map: the reason to store subset maxima.
 TEST(BoundPlan, IsAsTightAsTheZoneMapOfTheLeaf) {
   Random random(3);
   for (int trial = 0; trial < 100; ++trial) {
@@ -350,13 +350,13 @@ TEST(BoundPlan, IsAsTightAsTheZoneMapOfTheLeaf) {
       for (std::uint32_t leaf = 0; leaf < s->num_leaves; ++leaf) {
         const double zone_bound = zone_score(resolved, s->zone_vector<T>(leaf, Extreme::maximum),
                                              s->zone_vector<T>(leaf, Extreme::minimum));
-        EXPECT_LE(bounds[leaf], zone_bound + 6 * 0.04);  // 1/32 of a range each, by coding
+        EXPECT_LE(bounds[leaf], zone_bound + 6 * 0.04);  // codes round by 1/32 of a range each
       }
     });
   }
 }
 
-// Products of weight and unit that underflow are rounded, so the plan must not call itself exact.
+// Products of weight and unit that underflow are rounded, so the plan must not be marked exact.
 TEST(BoundPlan, IsNotExactWhereWeightsUnderflowInBoundUnits) {
   constexpr double kUnit = 0x1p-1000;
   std::vector<double> a = {0, kUnit, kUnit, kUnit};

@@ -343,7 +343,7 @@ TEST(CsvReader, RefusesEndlessFieldsAndLinesOnceTheyPassTheCap) {
   EXPECT_NE(error_in(line).find("a line longer than 16 MiB"), std::string::npos);
 }
 
-// Never ends; says where it was stopped.
+// Endless input; records where reading stopped.
 class EndlessSource : public ByteSource {
  public:
   std::size_t read(char* out, std::size_t num_bytes) override {
@@ -382,7 +382,7 @@ TEST(CsvReader, ReportsRisingProgressUpToTheEnd) {
   EXPECT_EQ(done.back(), text.size());
 }
 
-// ---- An obviously correct CSV parser of rows, and random files to compare with ----
+// ---- An obviously correct CSV parser, and random files ----
 
 // The records of well-formed CSV; none if it is not RFC 4180.
 std::optional<std::vector<Strings>> reference_records(const std::string& text) {

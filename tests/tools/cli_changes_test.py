@@ -1,6 +1,6 @@
-"""The commands of culmen that change an index: what they take, what they refuse, and what is left after an accident.
+"""The commands of culmen that change an index: valid input, errors, and recovery.
 
-A table in Python, a dictionary of rows by id, stands beside the index wherever the rows themselves are compared.
+Where rows are compared, a dictionary of rows by id models the index.
 """
 
 import gzip
@@ -198,7 +198,7 @@ class InsertTest(IndexCase):
                     self.culmen("build", "new.csv", "-o", "index", "--force", "--nulls", "drop")
                     kept = {1: (1, 1), 4: (4, 1), 5: (5, 1)}
                     self.assertEqual(self.table(), kept)
-                    for first in (7, 14):  # dropped rows at the end had numbers, too
+                    for first in (7, 14):  # dropped rows at the end have numbers, too
                         _, err = self.culmen("insert", "index", name, "--nulls", "drop", *options)
                         self.assertIn(f"ids assigned: {first + 1} to {first + 5}\n", err)
                         kept |= {first + 1: (1, 1), first + 4: (4, 1), first + 5: (5, 1)}
@@ -508,7 +508,7 @@ class StreamTest(IndexCase):
             wait_until_sigint_is_caught(process.pid)
             self.send(process, "a,b\n4,-4\n5,-5\n")
             self.wait_for_rows(5)
-            process.send_signal(signal.SIGINT)  # and nothing more comes
+            process.send_signal(signal.SIGINT)  # and no more input
             self.assertEqual(process.wait(timeout=60), 130)
             out, err = process.stdout.read(), process.stderr.read().decode()
         self.assertEqual(out, b"")
@@ -626,7 +626,7 @@ class LogTest(IndexCase):
         self.assertIn("no fault found in 4 rows", out)
         self.assertIn(f"{log.name}: 100 bytes at its end left out", out)
         self.assertEqual(self.info()["log_dropped_bytes"], 100)
-        self.culmen("insert", "index", "new.csv")  # which cuts them off
+        self.culmen("insert", "index", "new.csv")  # which truncates them
         self.assertEqual((self.info()["log_dropped_bytes"], len(self.table())), (0, 5))
 
     def newest_log(self):
@@ -739,7 +739,7 @@ class CompactTest(IndexCase):
 
 class RepairTest(IndexCase):
     def build_changed(self):
-        """SlotArena on disk and a log beside them."""
+        """A snapshot on disk, and a log after it."""
         self.build("a,b\n" + "".join(f"{i},{-i}\n" for i in range(300)), "--leaf-rows", "16")
         self.write("new.csv", "a,b\n" + "".join(f"{i},{-i}\n" for i in range(300, 320)))
         self.culmen("insert", "index", "new.csv", "--batch", 5)
@@ -790,7 +790,7 @@ class RepairTest(IndexCase):
         self.assertGreater(num_saved, num_lost)
 
     def is_of_an_earlier_time(self, kept):
-        """Where the log is damaged, deleted rows may be there again, and young ones missing."""
+        """If the log is damaged, deleted rows may reappear and recent ones may be missing."""
         return all((a, b) == (id, -id) and 0 <= id < 320 for id, (a, b) in kept.items())
 
     def test_names_what_it_left_out(self):

@@ -1,4 +1,4 @@
-// The bulk load on a GPU, held against the CPU's: the same files to the byte, and the same refusals.
+// The bulk load on a GPU against the CPU's: the same files to the byte, and the same errors.
 #include "gpu/build/device_load.h"
 
 #include <cuda_runtime_api.h>
@@ -36,7 +36,7 @@ Files files_of(const Snapshot& snapshot) {
   return files.files("index");
 }
 
-// The files of an index, or why there is none.
+// The files of an index, or the error.
 struct Outcome {
   Files files;
   std::string refusal;
@@ -124,7 +124,7 @@ TEST(DeviceLoad, WritesTheFilesOfTheCpu) {
   EXPECT_EQ(cuda::num_allocations(), 0);
 }
 
-// Memory for a few hundred rows at a time, or less than for one partition, which leaves the table to the CPU.
+// Memory for a few hundred rows at a time, or for less than one partition, so that the CPU loads the table.
 TEST(DeviceLoad, TakesTablesThatAreLargerThanTheDevice) {
   SKIP_WITHOUT_GPU();
   int num_in_parts = 0, num_at_once = 0, most_parts = 0;
@@ -268,7 +268,7 @@ TEST(DeviceLoad, IsAbandonedWhenProgressThrows) {
   }
 }
 
-// Whichever allocation fails: an error or the index, and nothing stays allocated after it.
+// Whichever allocation fails, the call returns the index or an error, and leaks nothing.
 TEST(DeviceLoad, GivesBackWhatItHasWhenMemoryRunsOut) {
   SKIP_WITHOUT_GPU();
   constexpr int kAllocations = 120;  // more than there are

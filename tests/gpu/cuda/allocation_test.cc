@@ -1,5 +1,5 @@
-// Memory that runs out, at each of the allocations that a call makes: the call throws OutOfDeviceMemory and
-// keeps nothing, and the next one is answered.
+// Each allocation of a call fails in turn: the call throws OutOfDeviceMemory and leaks nothing, and the next call
+// succeeds.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -16,9 +16,9 @@
 namespace culmen::test {
 namespace {
 
-// Calls call(prepare()) with the 1st, the 2nd, ... of its allocations failing, until there is no such
-// allocation, and check() with the same argument after each failure. A call may leave `most_kept` allocations behind:
-// arrays of the version that are complete serve the next search. How many allocations have failed.
+// Calls call(prepare()) while its 1st, its 2nd, ... allocation fails, until it makes no more, and check() with the same
+// argument after each failure. A call may leave `most_kept` allocations behind: complete arrays of the version serve
+// the next search. Returns the number of failures.
 template <typename Prepare, typename Call, typename Check>
 int fail_each_allocation(Prepare&& prepare, Call&& call, Check&& check, int most_kept = 0) {
   for (int nth = 1;; ++nth) {
@@ -30,13 +30,13 @@ int fail_each_allocation(Prepare&& prepare, Call&& call, Check&& check, int most
       return nth - 1;
     } catch (const OutOfDeviceMemory&) {
       EXPECT_LE(cuda::num_allocations(), before + most_kept)
-          << "allocation " << nth;  // fewer: scratch memory was let go
+          << "allocation " << nth;  // fewer: scratch memory was released
     }
     check(prepared);
   }
 }
 
-// So many attributes that a packed query needs device memory of its own.
+// So many attributes that a packed query does not fit in a kernel parameter.
 constexpr std::size_t kAttributes = 40;
 
 class Allocation : public testing::Test {
@@ -90,7 +90,7 @@ TEST_F(Allocation, OfABatchFails) {
   EXPECT_GE(num_failed, 9);
 }
 
-// After a search with the usual one.
+// After a search with the usual list.
 TEST_F(Allocation, OfALargerCandidateListFails) {
   const Table table = random_table(random_, ValueClass::uniform_f32, 1'100'000, 2);
   const Index index = Index::build(table.view());
@@ -123,7 +123,7 @@ TEST_F(Allocation, OfANewContextFails) {
                                                 EXPECT_TRUE(on_device.is_untouched());
                                                 EXPECT_EQ(fault(index_, on_gpu, batch), "");
                                               });
-  EXPECT_EQ(num_failed, 3);  // its stream, its scratch memory, the event behind the batch
+  EXPECT_EQ(num_failed, 3);  // its stream, its scratch memory, the event after the batch
 }
 
 TEST_F(Allocation, OfMoreScratchMemoryFails) {
@@ -149,7 +149,7 @@ TEST_F(Allocation, OfMoreScratchMemoryFails) {
         answer(small, context);
         answer(large, context);
       });
-  EXPECT_EQ(num_failed, 2);  // the scratch memory, the event behind the batch
+  EXPECT_EQ(num_failed, 2);  // the scratch memory, the event after the batch
 }
 
 }  // namespace

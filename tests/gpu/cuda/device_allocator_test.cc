@@ -1,5 +1,5 @@
-// A DeviceAllocator of the caller's: all device memory comes from it and goes back to it, answers are the
-// oracle's, and running out is OutOfDeviceMemory.
+// A DeviceAllocator of the caller: the library allocates all device memory from it and returns it, answers are the
+// oracle's, and an exhausted allocator is an OutOfDeviceMemory error.
 #include "culmen/device_allocator.h"
 
 #include <gtest/gtest.h>
@@ -23,8 +23,8 @@
 namespace culmen::test {
 namespace {
 
-// One cudaMalloc, dealt out by the address, whose bytes are never zero when they are given; nothing is given
-// twice. What goes wrong is written down, for deallocate() must not throw.
+// First fit in one cudaMalloc. Memory is never zero when it is allocated. Records errors, because deallocate() must not
+// throw.
 class Arena : public DeviceAllocator {
  public:
   enum class Refusal { none, null, bad_alloc };
@@ -38,7 +38,7 @@ class Arena : public DeviceAllocator {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // From now on, after `after` more allocations.
+  // Refuses all allocations after the next `after`.
   void refuse(Refusal how, int after = 0) {
     refusal_ = how;
     left_ = after;
@@ -83,7 +83,7 @@ class Arena : public DeviceAllocator {
   const std::string& problem() const { return problem_; }
 
  private:
-  // size_: there is none.
+  // size_ if there is none.
   std::size_t first_gap(std::size_t num_bytes) const {
     constexpr std::size_t kAlignment = 256;
     std::size_t first = 0;
@@ -137,7 +137,7 @@ TEST_F(Allocator, ServesBatchesOnAStream) {
   EXPECT_EQ(fault(index, index.to_device(), batch), "");
 }
 
-// Arrays that cannot grow in place are copied anew when they have outgrown their room.
+// Arrays that cannot grow in place are reallocated and copied.
 TEST_F(Allocator, ServesAnIndexThatGrows) {
   Table table = random_table(random_, ValueClass::uniform_f32, 3000, 3);
   table.ids.clear();
@@ -190,7 +190,7 @@ TEST_F(Allocator, DecidesWhereRowsGo) {
   EXPECT_EQ(on_gpu.memory(), DeviceMemory::host);
 }
 
-// And keeps the one before alive for as long as that has something out.
+// The previous allocator stays alive as long as an allocation of it does.
 TEST_F(Allocator, MayChangeWhileMemoryIsOut) {
   const Table table = random_table(random_, ValueClass::uniform_f32, 20'000, 3);
   const Index index = Index::build(table.view());

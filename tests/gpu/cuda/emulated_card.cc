@@ -1,6 +1,7 @@
-// Linked into a test program, lets all of it run on a smaller card than there is.
+// Linked into a test program, it limits the device to a smaller card.
 //
-// CULMEN_TEST_CARD=40x64     at most 40 multiprocessors, and 64 KiB of shared memory for a thread block and each of them
+// CULMEN_TEST_CARD=40x64     at most 40 multiprocessors, and 64 KiB of shared memory for a thread block and each of
+// them
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Slots of level-1 nodes, held against trees after batches of all kinds. Needs no GPU.
+// Bounds slots of level-1 nodes, compared with trees after batches of all kinds. Needs no GPU.
 #include "gpu/mirror/bounds_slots.h"
 
 #include <gtest/gtest.h>
@@ -18,13 +18,13 @@ namespace {
 using gpu::BoundsSlot;
 using gpu::BoundsSlots;
 
-// What is in the slots, as far as it was told: a node's slot and the version of what was read there.
+// The contents of the slots as update() reports them: a node's slot and the version of the node written there.
 class Slots {
  public:
   void follow(const Snapshot& s, std::optional<std::uint64_t> since) {
     const TreeChanges changes = changes_since(s, since);
-    const std::vector<BoundsSlot> written = places_.update(changes.level_1);
-    if (written.size() == places_.size()) at_.assign(places_.size(), {});
+    const std::vector<BoundsSlot> written = slots_.update(changes.level_1);
+    if (written.size() == slots_.size()) at_.assign(slots_.size(), {});
     num_written_ = written.size();
     for (const auto& [slot, node] : written)
       at_.at(slot) = {node, node == gpu::kNoNode ? 0 : s.node(node).header().version};
@@ -45,19 +45,19 @@ class Slots {
       if (!versions.contains(slot)) return "a node without a slot";
       if (versions[slot] != header.version) return "an old node in a slot";
     }
-    if (num_nodes != versions.size()) return "a slot for a node that has gone";
+    if (num_nodes != versions.size()) return "a slot for a removed node";
     return at_.size() % 32 == 0 ? "" : "an incomplete group";
   }
 
  private:
-  BoundsSlots places_;
+  BoundsSlots slots_;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> at_;
   std::size_t num_written_ = 0;
 };
 
-class NodePlacesAfter : public testing::TestWithParam<Writes> {};
+class BoundsSlotsAfter : public testing::TestWithParam<Writes> {};
 
-TEST_P(NodePlacesAfter, AreThoseOfTheTree) {
+TEST_P(BoundsSlotsAfter, AreThoseOfTheTree) {
   const std::uint64_t num_batches = num_cases(20'000) / 100;
   WrittenTree tree(GetParam(), 11);
   Slots slots;
@@ -78,7 +78,7 @@ TEST_P(NodePlacesAfter, AreThoseOfTheTree) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, NodePlacesAfter, testing::ValuesIn(all_writes()),
+INSTANTIATE_TEST_SUITE_P(All, BoundsSlotsAfter, testing::ValuesIn(all_writes()),
                          [](const auto& suite) { return suite.param.name; });
 
 std::vector<TreeChanges::Node> nodes(std::uint32_t first, std::uint32_t count) {
@@ -90,7 +90,7 @@ std::vector<TreeChanges::Node> nodes(std::uint32_t first, std::uint32_t count) {
 TEST(BoundsSlots, OfNeighboursAreInDifferentGroups) {
   BoundsSlots slots;
   const std::vector<BoundsSlot> written = slots.update(nodes(0, 1000));
-  ASSERT_EQ(slots.size(), 1056u);  // and one in 32 for those to come
+  ASSERT_EQ(slots.size(), 1056u);  // and one in 32 for later nodes
   ASSERT_EQ(written.size(), 1056u);
   for (std::size_t i = 1; i < 1000; ++i) EXPECT_NE(written[i].slot / 32, written[i - 1].slot / 32);
 }

@@ -1,4 +1,4 @@
-// A mirror's version back on the host: what is in the slots of its tree, and in its places.
+// Downloads a mirror's version: the slots of its tree, and the bounds slots.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,8 @@ std::vector<T> download(const T* from, std::size_t size) {
   return values;
 }
 
-// A snapshot whose leaves and nodes are those of the device, in the same slots; all others are zero. Labels,
-// which devices do not have, are left out, and codes are made here. The version must have rows.
+// A snapshot whose leaves and nodes are those of the device, in the same slots; all others are zero. It has no labels,
+// which devices do not store, and its codes are recomputed. The version must have rows.
 inline std::shared_ptr<Snapshot> download(const gpu::MirrorView& view) {
   const Snapshot& s = *view.snapshot;
   const gpu::MirrorRef& ref = view.mirror->ref();
@@ -76,18 +76,18 @@ inline std::string slot_difference(const Snapshot& a, const Snapshot& b) {
   return "";
 }
 
-// Empty if each level-1 node stands in one place, with its own bounds and its smallest id.
-inline std::string place_fault(const gpu::MirrorView& view) {
+// Empty if each level-1 node has one bounds slot, with its own bounds and its smallest id.
+inline std::string bounds_slot_fault(const gpu::MirrorView& view) {
   const Snapshot& s = *view.snapshot;
   const gpu::MirrorRef& ref = view.mirror->ref();
   const std::size_t num_slots = ref.num_slots, num_rows = static_cast<std::size_t>(s.layout.num_rows());
   const std::vector<std::uint32_t> nodes = download(ref.slot_nodes, num_slots);
   const std::vector<std::int64_t> min_ids = download(ref.slot_min_ids, num_slots);
   const std::vector<Half> bounds = download(ref.slot_bounds, num_slots * num_rows);
-  std::map<std::uint32_t, std::size_t> place_of;
+  std::map<std::uint32_t, std::size_t> slot_of;
   for (std::size_t p = 0; p < num_slots; ++p)
-    if (nodes[p] != gpu::kNoNode && !place_of.emplace(nodes[p], p).second)
-      return "node " + std::to_string(nodes[p]) + " stands in two places";
+    if (nodes[p] != gpu::kNoNode && !slot_of.emplace(nodes[p], p).second)
+      return "node " + std::to_string(nodes[p]) + " is in two bounds slots";
   std::vector<float> expected(num_rows);
   std::size_t num_nodes = 0;
   for (const std::uint32_t slot : s.order().nodes) {
@@ -95,27 +95,27 @@ inline std::string place_fault(const gpu::MirrorView& view) {
     if (node.header().level > 1) break;
     ++num_nodes;
     const std::string name = "node " + std::to_string(slot);
-    if (!place_of.contains(slot)) return name + " has no place";
-    const std::size_t place = place_of[slot];
-    if (min_ids[place] != node.header().min_id) return name + ": smallest id";
+    if (!slot_of.contains(slot)) return name + " has no bounds slot";
+    const std::size_t bounds_slot = slot_of[slot];
+    if (min_ids[bounds_slot] != node.header().min_id) return name + ": smallest id";
     aggregate_bounds(node.bounds(), node.header().num_children, expected);
     for (std::size_t row = 0; row < num_rows; ++row) {
       const bool is_maximum = s.layout.extreme_of(static_cast<int>(row)) == Extreme::maximum;
       const Half wanted = is_maximum ? round_up_to_half(expected[row]) : round_down_to_half(expected[row]);
-      if (static_cast<float>(bounds[row * num_slots + place]) != static_cast<float>(wanted))
+      if (static_cast<float>(bounds[row * num_slots + bounds_slot]) != static_cast<float>(wanted))
         return name + ": bound " + std::to_string(row);
     }
   }
-  return num_nodes == place_of.size() ? "" : "a node that is not in the tree has a place";
+  return num_nodes == slot_of.size() ? "" : "a node that is not in the tree has a bounds slot";
 }
 
-// Empty if the view has all that its snapshot has.
+// Empty if the view equals its snapshot.
 inline std::string fault_in(const gpu::MirrorView& view) {
   const Snapshot& s = *view.snapshot;
   if (!view.mirror->has_rows()) return s.num_rows == 0 ? "" : "no rows";
   const std::shared_ptr<const Snapshot> copy = download(view);
   if (const std::string difference = slot_difference(s, *copy); !difference.empty()) return difference;
-  if (const std::string fault = place_fault(view); !fault.empty()) return fault;
+  if (const std::string fault = bounds_slot_fault(view); !fault.empty()) return fault;
   const std::vector<std::string> faults = verify_snapshot(*copy, true);
   return faults.empty() ? "" : faults.front();
 }

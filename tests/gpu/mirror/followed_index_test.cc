@@ -1,4 +1,4 @@
-// What DeviceIndex promises about an index that changes, by the public calls alone.
+// The guarantees of DeviceIndex for an index that changes, by public calls alone.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -118,7 +118,7 @@ TEST_F(FollowedIndex, StaysAsItIsForASnapshot) {
   EXPECT_NE(index_.search(query).hits, before);
 }
 
-// Each of the threads sees its own rows at once.
+// Each thread sees its own rows as soon as its call has returned.
 TEST_F(FollowedIndex, ShowsTheirRowsToManyWriters) {
   const DeviceIndex on_gpu = index_.to_device();
   std::vector<std::string> faults(4);
@@ -130,7 +130,7 @@ TEST_F(FollowedIndex, ShowsTheirRowsToManyWriters) {
         for (int b = 0; b < 20; ++b) {
           const auto first_id = static_cast<std::int64_t>(1'000'000 * (t + 1)) + 100 * b;
           NewRows rows(random, 100, first_id);
-          rows.columns[t][0] = static_cast<float>(10 + b);  // nobody else has so much of it
+          rows.columns[t][0] = static_cast<float>(10 + b);  // more than any other thread's rows have
           index_.insert(rows.view());
           Query query = {.weights = std::vector<double>(kAttributes), .k = 1};
           query.weights[t] = 1;

@@ -1,5 +1,5 @@
-// A mirror that follows a tree, downloaded and held against it after batches of all kinds: to the byte, and
-// by verify. The engines over such mirrors are tested in refresh_test.cc.
+// A mirror that follows a tree, downloaded and compared with it after batches of all kinds: byte by byte, and by
+// verify. refresh_test.cc tests the engines over such mirrors.
 #include "gpu/mirror/mirror.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST_P(MirrorAfter, HasWhatTheTreeHas) {
     WrittenTree tree(GetParam(), 21);
     const auto published = std::make_shared<Published>(tree.version());
     Mirror mirror(published, {.memory = memory});
-    std::deque<MirrorView> kept;  // older versions, still read
+    std::deque<MirrorView> kept;  // older versions with readers
     for (std::uint64_t b = 0; b < num_batches; ++b) {
       kept.push_back(mirror.latest());
       ASSERT_EQ(kept.back().snapshot, tree.version());
@@ -56,7 +56,7 @@ TEST(MirrorRefresh, CopiesWhatIsNewAndSaysWhat) {
   WrittenTree tree({.name = "one row", .first_rows = 20'000, .most_rows = 1}, 22);
   const auto published = std::make_shared<Published>(tree.version());
   Mirror mirror(published, {});
-  EXPECT_EQ(mirror.refresh().leaves, 0u);  // there is nothing to do
+  EXPECT_EQ(mirror.refresh().leaves, 0u);  // nothing to do
   std::size_t num_changed = 0;
   for (int b = 0; b < 20; ++b) {
     published->set(tree.write());
@@ -70,7 +70,7 @@ TEST(MirrorRefresh, CopiesWhatIsNewAndSaysWhat) {
   EXPECT_GT(num_changed, 0u);
 }
 
-// Without a view, a mirror must not keep the index from using slots again.
+// Without a view, a mirror must not keep the index from reusing slots.
 TEST(MirrorRefresh, HoldsNoVersionOfTheIndexByItself) {
   SKIP_WITHOUT_GPU();
   WrittenTree tree({.name = "held"}, 23);
@@ -113,7 +113,7 @@ TEST(MirrorRefresh, ThatFindsNoMemoryChangesNothing) {
   EXPECT_EQ(cuda::num_allocations(), 0);
 }
 
-// Threads that come while one refreshes get the new version, and none an older one than it knew of.
+// Threads that call during a refresh get the new version, and never an older one than was published before the call.
 TEST(MirrorRefresh, IsDoneOnceForAllThreads) {
   SKIP_WITHOUT_GPU();
   WrittenTree tree({.name = "threads", .first_rows = 5000, .most_rows = 200}, 25);

@@ -1,5 +1,5 @@
-// Searches on a GPU while the index changes: every answer is that of one version, the one it names, and no
-// older than the one that was published when it was asked for.
+// Searches on a GPU while the index changes: every answer is that of one version, the one it names, and no older than
+// the version published when the search began.
 //
 // CULMEN_TEST_CASES as in tests/cpu/engines_test.cc: batches that are written, of all tests.
 #include <gtest/gtest.h>
@@ -130,7 +130,7 @@ TEST_P(RefreshAfter, AnswersAreTheOracles) {
 INSTANTIATE_TEST_SUITE_P(All, RefreshAfter, testing::ValuesIn(all_writes()),
                          [](const auto& suite) { return suite.param.name; });
 
-// What the threads of a test have to say.
+// Collects the errors of a test's threads.
 class Faults {
  public:
   void add(const std::string& fault) {
@@ -148,7 +148,7 @@ class Faults {
   std::vector<std::string> all_;
 };
 
-// Threads that search until they are stopped, each answer held against the CPU's over the version it names.
+// Searches until stopped, and compares each answer with the CPU's over the version it names.
 class Searchers {
  public:
   Searchers(const DeviceIndex& on_gpu, const Published& published, int num_attributes)
@@ -176,7 +176,7 @@ class Searchers {
     }
   }
 
-  // Several calls one behind the other. Nobody but the context holds their versions meanwhile.
+  // Several calls without a wait in between. Only the context holds their versions meanwhile.
   void enqueue_batches(std::uint64_t seed, const std::stop_token& stop) {
     DeviceContext context = on_gpu_.make_context();
     for (Random random(seed); !stop.stop_requested();) {
@@ -193,7 +193,7 @@ class Searchers {
       for (std::size_t c = 0; c < kCalls; ++c) {
         const std::shared_ptr<const Snapshot> before = published_.get();
         calls[c].enqueue(on_gpu_, context);
-        if (published_.get() != before) continue;  // which of the two was searched is not told
+        if (published_.get() != before) continue;  // either version may have been searched
         expected[c].emplace();
         for (std::size_t q = 0; q < batches[c].weights.size(); ++q)
           expected[c]->push_back(hits_of_cpu(*before, batches[c].query(q)));
@@ -260,7 +260,7 @@ TEST_P(RefreshAfter, EightThreadsSearchBesideAWriter) {
   }
 }
 
-// Whoever finds no memory is told, whoever comes next tries again, and all answers are right.
+// A search that finds no memory fails, the next one tries again, and all answers are right.
 TEST(Refresh, ThatFailsIsTriedAgainByTheNextSearch) {
   SKIP_WITHOUT_GPU();
   WrittenTree tree({.name = "growing", .first_rows = 500, .most_rows = 300, .inserts = 0.9}, 33);
@@ -272,7 +272,7 @@ TEST(Refresh, ThatFailsIsTriedAgainByTheNextSearch) {
   for (int b = 0; b < 40; ++b) {
     published->set(tree.write());
     const std::optional<std::vector<Hit>> expected = hits_of_cpu(*tree.version(), query);
-    // A failed call may have come so far that the next has fewer allocations to make.
+    // A failed call may leave the next one fewer allocations to make.
     for (int nth = 1; nth < 20; ++nth) {
       try {
         const cuda::AllocationFault fault(1 + nth % 3);
@@ -288,7 +288,7 @@ TEST(Refresh, ThatFailsIsTriedAgainByTheNextSearch) {
   EXPECT_GT(num_failed, 2);
 }
 
-// Results hold on to the version that they came from, whatever happens to its slots later.
+// Results keep the version that they are of, whatever happens to its slots later.
 TEST(Refresh, LeavesOlderResultsAsTheyAre) {
   SKIP_WITHOUT_GPU();
   WrittenTree tree({.name = "results"}, 34);
@@ -309,7 +309,7 @@ TEST(Refresh, LeavesOlderResultsAsTheyAre) {
       ASSERT_EQ(results[r].attribute(rank, 1), values[r][rank]) << "result " << r;
 }
 
-// A refresh makes one array after the other grow: what it takes meanwhile is nobody's.
+// A refresh grows one array after the other: device_bytes() shows no state in between.
 TEST(Refreshes, TellTheDeviceMemoryOfAWholeVersion) {
   SKIP_WITHOUT_GPU();
   WrittenTree tree({.name = "memory", .first_rows = 300, .most_rows = 60'000, .inserts = 0.95}, 46);

@@ -53,7 +53,7 @@ Batch random_batch(Random& random, const Index& index, const Oracle& oracle) {
   for (std::uint64_t ranges = random.chance(0.3) ? 1 + random.below(3) : 0; ranges > 0; --ranges)
     batch.where.push_back(random_range(random, oracle));
   if (random.chance(0.3)) {
-    const Expected without = expected_of(index, batch);  // a score that is there is the hardest limit
+    const Expected without = expected_of(index, batch);  // an existing score is the hardest limit
     if (without[0] && !without[0]->empty()) batch.min_score = (*without[0])[without[0]->size() / 2].score;
   }
   return batch;
@@ -91,7 +91,7 @@ TEST_P(AsyncBatches, ReturnTheRowsAndScoreBitsOfTheCpu) {
 INSTANTIATE_TEST_SUITE_P(AllValueClasses, AsyncBatches, testing::ValuesIn(all_value_classes()),
                          [](const auto& suite) { return std::string(value_class_name(suite.param)); });
 
-// The bytes of packed queries, as the device makes them: nothing behind a query that is shorter.
+// The bytes of packed queries, as the device writes them; zeros after a shorter query.
 std::vector<std::byte> plan_on_device(const Snapshot& snapshot,
                                       const std::vector<std::vector<double>>& weights,
                                       const ResolvedQuery& common, std::size_t stride) {
@@ -207,7 +207,7 @@ TEST(Async, AnswersALargeBatchInOneOrManyParts) {
   }
 }
 
-// Several calls in a row without waiting, each with other sizes: they share the scratch memory, which grows.
+// Several calls in a row without waiting, each of another size: they share the scratch memory, which grows.
 TEST(Async, TakesCallAfterCallOnOneContext) {
   SKIP_WITHOUT_GPU();
   Random random(24);
@@ -260,7 +260,7 @@ TEST(Async, TakesAContextForEachThread) {
   for (const std::string& fault : faults) EXPECT_EQ(fault, "");
 }
 
-// Weights come, and answers go, by copies on the caller's stream: nobody waits in between.
+// Copies on the caller's stream bring the weights and fetch the answers, without a wait in between.
 TEST(Async, KeepsTheOrderOfTheCallersStream) {
   SKIP_WITHOUT_GPU();
   Random random(26);

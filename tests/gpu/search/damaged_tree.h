@@ -1,4 +1,4 @@
-// Trees as damaged directories may have them, right but for one thing.
+// Trees as damaged directories may have them, with one defect each.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace culmen::test {
 
-// With so many levels, of which each that a bulk load does not make is one node with one child. The table has
-// rows, few enough for that.
+// A tree of `height` levels: above the root of the bulk load each level is one node with one child. The table has rows,
+// but too few for so many levels.
 inline std::shared_ptr<const Snapshot> tall_tree(const TableView& table, const BuildOptions& options,
                                                  int height) {
   const std::shared_ptr<Snapshot> tree = bulk_load(table, options);

@@ -1,5 +1,4 @@
-// Searches of trees that no index has: they end, in an answer or an error, and touch no memory that is not
-// theirs.
+// Searches of trees that no valid index has: they end with an answer or an error, and access no memory out of bounds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -60,7 +59,7 @@ TEST_F(TallTrees, ThatNoIndexHasAreRefused) {
     EXPECT_THROW(make_device_index(tree(height), {}), FormatError) << height;
 }
 
-// More rows share the best score and the id than any list has room for.
+// More rows share the best score and the id than any list can hold.
 TEST(RepeatedIds, EndInRowsOfTheBestScore) {
   SKIP_WITHOUT_GPU();
   constexpr std::int64_t kId = 7;

@@ -1,4 +1,4 @@
-// The engines on the GPU against the oracle, and what a DeviceIndex promises beside the answers.
+// The engines on the GPU against the oracle, and the other guarantees of a DeviceIndex.
 //
 // CULMEN_TEST_CASES and CULMEN_TEST_SEED as in tests/cpu/engines_test.cc.
 #include "culmen/device.h"
@@ -41,7 +41,7 @@ TEST_P(DeviceEngines, ReturnTheOraclesRowsAndScoreBits) {
 INSTANTIATE_TEST_SUITE_P(AllValueClasses, DeviceEngines, testing::ValuesIn(all_value_classes()),
                          [](const auto& suite) { return std::string(value_class_name(suite.param)); });
 
-TEST(Device, TakesSizesAroundTheEdgesOfWarpsAndBlocks) {
+TEST(Device, TakesSizesAroundTheEdgesOfWarpsAndLeaves) {
   SKIP_WITHOUT_GPU();
   Random random(11);
   for (const int leaf_rows : {16, 32, 96, 112, 512})
@@ -91,8 +91,8 @@ TEST(Device, BreaksTiesByTheSmallerIdHoweverManyTie) {
                  {.weights = {0.3, 0.7}, .k = 1000}});
 }
 
-// One row is the best by one unit in the last place, and one is worse by a few: what ties is below the best
-// key's score by less than that score is rounded by.
+// One row is the best by one unit in the last place, and one is worse by a few. All others tie, below the score of the
+// best key by less than the rounding of that score.
 template <typename T>
 void expect_best_by_one_unit(Random& random, std::size_t num_rows) {
   const T base = std::is_same_v<T, float> ? T(0x1p23) : T(0x1p52);
@@ -131,7 +131,7 @@ TEST(Device, FindsTheBestByOneUnitInTheLastPlaceHoweverManyTieBehindIt) {
   }
 }
 
-// Bounds carry an error bound with such weights, so that only zone maps and ids can show that a block is not needed.
+// With such weights bounds carry an error bound, so that only zone maps and ids can exclude a leaf.
 TEST(Device, VisitsFewOfTheMillionsOfRowsThatTie) {
   SKIP_WITHOUT_GPU();
   constexpr std::size_t kRows = 4'000'000;
@@ -141,7 +141,7 @@ TEST(Device, VisitsFewOfTheMillionsOfRowsThatTie) {
   for (std::size_t row = 0; row < kRows; ++row) {
     halves[row] = 0.5f * static_cast<float>(random.below(3));
     stars[row] = static_cast<float>(1 + random.below(5));
-    tenths[row] = 0.1f * static_cast<float>(random.below(2));  // no binary16 number
+    tenths[row] = 0.1f * static_cast<float>(random.below(2));  // not representable in binary16
     ids[row] = static_cast<std::int64_t>((row * 2'654'435'761u + 7) % (1ull << 32));
   }
   TableView table;

@@ -1,5 +1,5 @@
-// What raises a k-th score bound on a device, each alone in a small kernel: keys of scores (KeyScale), the selection by a
-// thread block (select_kth_bound), the list of a warp (WarpBest) and the rows of a sweep's step (KthBoundRaise). The
+// What raises a k-th score bound on a device, each alone in a small kernel: keys of scores (KeyScale), the selection by
+// a thread block (select_kth_bound), the list of a warp (WarpBest) and the rows of a sweep's step (KthBoundRaise). The
 // expected values are those of a sort on the host.
 #include <gtest/gtest.h>
 

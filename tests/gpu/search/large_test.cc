@@ -1,4 +1,4 @@
-// A table of more than 2^31 values: a count or an offset of 32 bits would show.
+// A table of more than 2^31 values: a count or an offset of 32 bits would overflow.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ constexpr int kAttributes = 8;
 constexpr std::uint64_t kRowsOfManyValues = (std::uint64_t{1} << 31) / kAttributes;
 static_assert(kRows > kRowsOfManyValues);
 
-// The build takes most of the first, the index on the GPU of the second.
+// Needed by the build, and by the index on the GPU.
 constexpr std::uint64_t kHostBytes = std::uint64_t{64} << 30;
 constexpr std::uint64_t kDeviceBytes = std::uint64_t{20} << 30;
 
@@ -65,7 +65,7 @@ TEST(Large, TablesOfMoreThan2To31ValuesAreAnsweredAsTheCpuDoes) {
   const std::vector<Query> queries = make_queries();
   const std::vector<SearchResult> expected = index.search(queries, {.engine = Engine::bounded});
   const std::vector<SearchResult> batch = on_gpu.search(queries);
-  std::size_t num_far = 0;  // hits behind the first 2^31 values
+  std::size_t num_far = 0;  // hits after the first 2^31 values
   for (std::size_t q = 0; q < queries.size(); ++q) {
     const std::vector<Hit>& hits = expected[q].hits;
     EXPECT_EQ(batch[q].hits, hits) << describe(queries[q]);
@@ -77,7 +77,7 @@ TEST(Large, TablesOfMoreThan2To31ValuesAreAnsweredAsTheCpuDoes) {
   EXPECT_GT(num_far, 0u);
 }
 
-// Small blocks of one attribute: so many nodes that shared memory has no room for their bounds.
+// Small leaves of one attribute: so many nodes that their bounds do not fit in shared memory.
 TEST(Large, TablesOfManyNodesAreAnsweredAsTheCpuDoes) {
   SKIP_WITHOUT_GPU();
   constexpr std::uint64_t kRowsOfManyNodes = 450'000'000;

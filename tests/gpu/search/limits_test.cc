@@ -1,5 +1,5 @@
-// Whatever a device has of multiprocessors and shared memory, however many nodes a tree has: the engines
-// answer as the oracle does, or the copy to the device is refused.
+// For any number of multiprocessors and nodes and any size of shared memory, the engines answer as the oracle does, or
+// the copy to the device is refused.
 //
 // CULMEN_TEST_CASES as in tests/cpu/engines_test.cc.
 #include "gpu/cuda/limits.h"
@@ -18,7 +18,7 @@
 namespace culmen::test {
 namespace {
 
-// From the least that is taken, by way of Turing's, to Hopper's.
+// From the smallest supported size over Turing's to Hopper's.
 constexpr std::array<std::size_t, 5> kSharedBytes = {gpu::kMinSharedBytes, 64 << 10, 99 << 10, 163 << 10,
                                                      227 << 10};
 

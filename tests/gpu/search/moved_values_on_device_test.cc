@@ -1,5 +1,5 @@
-// Engines of a GPU on an index whose values move far away from those that it was built of, by several threads
-// beside the writer who moves them. Each answer is compared with the oracle of the version that it names.
+// The engines of a GPU on an index whose values move far away from those that it was built of. Several threads search
+// while a writer moves them. Each answer is compared with the oracle of the version that it names.
 //
 // CULMEN_TEST_CASES=100000 device_test --gtest_filter='MovedValues*'    so many answers
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace {
 constexpr int kThreads = 4, kBatches = 12;
 constexpr std::uint64_t kAnswersEach = 300;  // of a thread, beside the batches
 
-// The oracle of each version: it is there before the version is.
+// The oracle of each version, added before the version is published.
 class Oracles {
  public:
   void add(std::uint64_t version, const MovingTable& table) {
@@ -88,7 +88,7 @@ class Trial {
   void write_batch() {
     const std::vector<std::int64_t> gone = table_.erase(random_.chance(0.3));
     table_.move();
-    const Rows added = table_.insert(1 + random_.below(60));  // a batch without rows might make no version
+    const Rows added = table_.insert(1 + random_.below(60));  // a batch without rows might not make a version
     oracles_.add(index_.version() + 1, table_);
     const TableOf rows(added, table_.attributes());
     index_.write(WriteBatch().erase(gone).insert(rows.view()));

@@ -1,5 +1,5 @@
-// Frontiers and sweeps against the oracle: batches over small tables whose walks hand over at once, with room for many rows
-// or few, and for many items of the frontier or few.
+// Frontiers and sweeps against the oracle: batches over small tables whose walks hand over at once, with large and
+// small buffers for rows and for items of the frontier.
 #include "gpu/search/sweep.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ struct Room {
   std::size_t most;  // queries that may be handed over
   std::uint32_t capacity;
   std::uint32_t visits_alone;
-  // A frontier's items, not more than it would have: in its list, and for a query before it is left to a sweep.
+  // Limits of the frontier's items, if lower than the usual ones: in its list, and per query before the sweep takes it.
   std::uint32_t most_items = kUnlimited;
   std::uint32_t most_of_query = kUnlimited;
 };
@@ -52,7 +52,7 @@ Swept search(const gpu::MirrorView& view, const std::vector<Query>& queries, std
   for (std::size_t q = 0; q < queries.size(); ++q)
     gpu::pack_query(resolve(queries[q], snapshot), packed.data() + q * stride);
   const cuda::Buffer<std::byte> on_device = to_device(packed);
-  // All of it is copied back below, and answers may be shorter than k.
+  // Initialised: all of it is copied back below, and answers may be shorter than k.
   const cuda::Buffer<gpu::Candidate> hits = to_device(std::vector<gpu::Candidate>(queries.size() * k));
   const cuda::Buffer<gpu::ResultHeader> results(queries.size());
   const cuda::Buffer<gpu::BatchCounters> counters = to_device(std::vector<gpu::BatchCounters>(1));
@@ -68,7 +68,7 @@ Swept search(const gpu::MirrorView& view, const std::vector<Query>& queries, std
                          gpu::make_sweep(mirror, memory.data(), room.most, k)};
   batch.sweep.capacity = std::min(batch.sweep.capacity, room.capacity);
   batch.sweep.visits_alone = room.visits_alone;
-  batch.sweep.most_items =  // the roots find room
+  batch.sweep.most_items =  // at least the roots fit
       std::min(batch.sweep.most_items, std::max(room.most_items, static_cast<std::uint32_t>(room.most)));
   if (room.most_of_query < kUnlimited) {
     batch.sweep.most_of_query = room.most_of_query;
@@ -144,7 +144,7 @@ TEST_P(Sweeps, ReturnTheOraclesRowsAndScoreBits) {
     num_swept += swept.num_swept;
     if (only_seed() != 0) return;
   }
-  // A table alone may be one that all queries prune.
+  // All queries may prune a single table.
   if (num_tables >= 8) {
     EXPECT_GT(num_handed_over, num_tables);
     EXPECT_GT(num_swept, 0u);
@@ -208,7 +208,7 @@ TEST(Sweep, TakesAsManyQueriesAsFindRoom) {
   static_cast<void>(steps.expect_oracle({.most = 33, .capacity = 1 << 20, .visits_alone = 8}));
 }
 
-// Some are left when the frontier has already found rows for them, which the sweep finds again.
+// The frontier leaves some queries after it has found rows for them, which the sweep finds again.
 TEST(Sweep, TakesWhatTheFrontierLeavesAtAnyTime) {
   SKIP_WITHOUT_GPU();
   TwoSteps steps(ValueClass::uniform_f32, 10);

@@ -39,7 +39,7 @@ TEST(Manifest, RefusesAMissingOrMistypedMemberByName) {
   for (const auto& [key, value] : whole.items()) {
     json changed = whole;
     changed.erase(key);
-    const bool is_optional = key == "index_uuid";  // it was not always written
+    const bool is_optional = key == "index_uuid";  // earlier programs did not write it
     EXPECT_EQ(complaint(changed.dump()).find("index/MANIFEST-7: \"" + key + "\"") == std::string::npos,
               is_optional)
         << key;

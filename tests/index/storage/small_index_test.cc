@@ -1,6 +1,6 @@
-// tests/data/small_index: an index directory of the present format, as committed. A change of the format that cannot read
-// it shows here. It has what the format has: two levels of nodes, partitions, labels, ids with gaps, and a log with
-// changes after the snapshot.
+// tests/data/small_index: an index directory of the present format, as committed. A change of the format that cannot
+// read it shows here. It has what the format has: two levels of nodes, partitions, labels, ids with gaps, and a log
+// with changes after the snapshot.
 //
 // CULMEN_WRITE_SMALL_INDEX=1 storage_test --gtest_filter='SmallIndex.*'     writes the directory anew, for a new format
 #include <gtest/gtest.h>

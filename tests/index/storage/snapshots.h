@@ -25,7 +25,7 @@ struct Shape {
   int partitions = 0;
   int leaf_rows = 16;
   std::uint64_t seed = 1;
-  std::uint32_t late_splits = 0;  // of partition 0 and what they cut off, beyond all values
+  std::uint32_t late_splits = 0;  // of partition 0 and its parts, at values above all others
 };
 
 inline Partitioner with_late_splits(const Partitioner& partitioner, std::uint32_t num_cuts) {
