@@ -1,4 +1,4 @@
-// How much of an index or a log is damaged, bit by bit.
+// How many bits of an index or a log are flipped.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,17 @@ inline std::size_t num_kib(std::size_t by_default) {
   return wanted == nullptr ? by_default : std::strtoull(wanted, nullptr, 10);
 }
 
-// Where the header and the first frames of each file are.
+// The header and the first frames of each file are in this part.
 inline constexpr std::size_t kFirstBytes = 1024;
 
-// Whether a place in a file is looked at: all, but under the sanitizers behind the first ones one in eight.
+// Returns true if a byte of a file is tested: always, except that under the sanitizers only one in eight is after the
+// first part.
 inline bool is_sampled(std::size_t byte) {
   return !test::kSanitized || byte < kFirstBytes || byte % 8 == byte / 8 % 8;
 }
 
-// Whether a bit of a byte is flipped: one of each that is_sampled, and all bits of those that are looked at closest: the
-// first ones or, if a size is asked for that does not take hours, everywhere.
+// Returns true if a bit of a byte is flipped: one bit of each sampled byte, and all bits in the first part or, if
+// CULMEN_TEST_KIB is set to at most 128, everywhere.
 inline bool is_flipped(std::size_t byte, std::size_t bit) {
   constexpr std::size_t kMaxKibOfAllBits = 128;
   const std::size_t wanted = num_kib(0);
@@ -31,8 +32,8 @@ inline bool is_flipped(std::size_t byte, std::size_t bit) {
   return all_bits || (is_sampled(byte) && bit == byte % 8);
 }
 
-// CULMEN_TEST_SEED=1 to 16: a sixteenth of the bytes, so that as many processes may share them. Threads of
-// one wait for each other's mappings.
+// CULMEN_TEST_SEED=1 to 16: a sixteenth of the bytes, for as many processes. Threads of one process wait for each
+// other's mappings.
 inline bool is_ours(std::size_t byte) {
   return test::only_seed() == 0 || byte % 16 == test::only_seed() % 16;
 }
