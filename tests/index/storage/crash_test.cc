@@ -130,7 +130,7 @@ TEST_P(FaultySave, LeavesNothingOfANewDirectoryUnlessTheIndexIsInIt) {
 }
 
 TEST_P(FaultySave, AFailedSyncIsNotTriedAgain) {
-  // A sync that fails drops the bytes, and the next one succeeds: syncing again would publish a hole.
+  // A failed sync drops the bytes, and the next one succeeds: syncing again would publish a hole.
   const Files before = before_save();
   const std::uint64_t num_calls = calls_of_save(&before);
   std::mt19937 random(1);
@@ -177,8 +177,8 @@ TEST(FaultyLoad, IsAnErrorThatNamesTheFileWhereverItFails) {
   }
 }
 
-// Runs a save of new_index over `before` (null: no directory) into a power cut at each call in turn, the
-// last time to its end, and gives each state the disk may be in to `f` with whether the save had returned.
+// Saves new_index over `before` (null: no directory) with a power cut at each call in turn, and finally without one.
+// Calls `f` with each possible state of the disk, and whether the save had returned.
 void for_each_cut(const Files* before, std::mt19937& random,
                   const std::function<void(const std::optional<Files>&, bool returned)>& f) {
   const std::uint64_t num_calls = calls_of_save(before);
@@ -267,8 +267,8 @@ TEST(PowerCut, InTheSaveAfterAPowerCutLosesNothingEither) {
 }
 
 TEST(PowerCut, AfterAFailedSyncOfTheSwitchStillLosesNothing) {
-  // The switch is done but perhaps not durable. The next save must not remove the snapshot that a power
-  // cut may bring back before it has made the switch durable.
+  // The switch was made but may not be durable. Before the next save makes it durable, it must not remove the snapshot
+  // that a power cut may bring back.
   const Files before = before_save();
   const std::uint64_t num_calls = calls_of_save(&before);
   std::mt19937 random(4);

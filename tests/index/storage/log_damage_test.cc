@@ -85,8 +85,7 @@ TEST(LogDamage, IsNoneWithoutAny) {
   }
 }
 
-// Calls f(damaged files, byte) with each bit of the file flipped, or with one bit of each byte; by many
-// threads.
+// Calls f(damaged files, byte) with each bit of the file flipped, or with one bit of each byte, from many threads.
 void for_each_flip(const Files& files, const std::string& name, bool all_bits,
                    const std::function<void(const Files&, std::size_t byte)>& f) {
   tbb::parallel_for(std::size_t{0}, files.at(name).size(), [&](std::size_t byte) {

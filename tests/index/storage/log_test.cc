@@ -22,7 +22,7 @@ class LogTest : public testing::Test {
 
   Bytes& bytes() { return system_.directories["log"]->names["WAL-1"]->bytes; }
 
-  // The bodies that are read, from version 5 on.
+  // The bodies read, from version 5 on.
   std::vector<std::string> read(LogReader& reader) {
     std::vector<std::string> bodies;
     while (const auto batch = reader.next()) {

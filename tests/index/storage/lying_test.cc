@@ -99,14 +99,14 @@ struct Lie {
 constexpr Shape kCutShape{
     .rows = 700, .attributes = 2, .labels = false, .partitioning = Partitioning::kd, .partitions = 9};
 
-// Of the second child, by half of its attribute's range.
+// Lowers the bound of the second child by half of its attribute's range.
 void move_bound(Snapshot& s, std::uint32_t node, int row, float distance) {
   const MutableNode changed = s.arena->mutable_node(node);
   BoundRow& bounds = changed.bounds()[row];
   bounds.set(1, bounds[1] + distance, changed.header().num_children, s.layout.extreme_of(row));
 }
 
-// As if it had been built with other cuts. The rows stay where they are.
+// As if the index had been built with other cuts. The rows stay where they are.
 void move_cuts(Snapshot& s) {
   const Partitioner& p = *s.partitioner;
   s.partitioner = std::make_shared<const Partitioner>(Partitioner::restore(
@@ -114,13 +114,13 @@ void move_cuts(Snapshot& s) {
       p.own_coordinates(), p.num_partitions()));
 }
 
-// All rows stay in the partition that is cut.
+// All rows stay in the partition that is split.
 void add_late_split(Snapshot& s, std::uint32_t attribute, double cut) {
   s.partitioner =
       std::make_shared<const Partitioner>(s.partitioner->with(std::vector<LateSplit>{{0, attribute, cut}}));
 }
 
-// An id of leaf 6, in this leaf or a later one instead of its largest: no smallest id changes with it.
+// Repeats an id of leaf 6 in this leaf or a later one, in place of its largest id, so that no smallest id changes.
 std::int64_t repeat_id(Snapshot& s, std::size_t leaf) {
   const std::int64_t id = s.arena->ids(6)[2];
   for (;; ++leaf) {
@@ -318,7 +318,7 @@ TEST(LyingIndex, OfRowsOfBoundsThatNoWriterMakesIsRefused) {
   EXPECT_TRUE(is_named(with_row(Extreme::maximum, std::numeric_limits<float>::quiet_NaN(), 0)));
 }
 
-// The last version there is: no batch and no compaction makes one that could not be read again.
+// The last possible version: no batch and no compaction makes one that could not be read again.
 TEST(LyingIndex, OfNoFurtherVersionsTakesNoChange) {
   const std::shared_ptr<Snapshot> snapshot = make_snapshot(kShape);
   snapshot->version = kMaxVersion;
@@ -347,7 +347,7 @@ TEST(LyingIndex, OfMoreRoundedValuesThanThereCanBeIsWrittenSoThatItCanBeRead) {
       "");
 }
 
-// Single children, one above the other.
+// Adds levels with a single node above the root.
 void raise(Snapshot& s, int num_levels) {
   for (; num_levels > 0; --num_levels) {
     const auto above = static_cast<std::uint32_t>(s.num_nodes++);

@@ -23,7 +23,7 @@ namespace culmen::storage {
 using Bytes = std::vector<std::byte>;
 using Files = std::map<std::string, Bytes>;  // by their names
 
-// One write since the last sync; or, with no bytes, a cut at `offset`.
+// A write since the last sync; without bytes, a truncation at `offset`.
 struct MemoryWrite {
   std::size_t offset = 0;
   Bytes bytes;
@@ -62,7 +62,7 @@ inline Bytes without_room(Bytes log) {
   return log;
 }
 
-// Something made, renamed or removed in a directory since its last sync.
+// A name created, renamed or removed in a directory since its last sync.
 struct NameChange {
   std::string removed;               // empty: none
   std::string added;                 // empty: none
@@ -190,7 +190,7 @@ class MemoryFileSystem : public FileSystem {
     try {
       if (count_sync(path)) file.sync();
     } catch (const IoError&) {
-      // As Linux does: the unsynced pages are marked clean, and the next sync would succeed.
+      // As on Linux: the unsynced pages are marked clean, so the next sync would succeed.
       if (failed_sync_keeps_cache)
         file.lost = std::exchange(file.unsynced, {});
       else

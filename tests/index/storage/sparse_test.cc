@@ -51,7 +51,7 @@ class LongFile : public ReadableFile {
   const std::string path_;
 };
 
-// The files of an index, of which one is long.
+// The files of an index, one of which is long.
 class LongDirectory : public Directory {
  public:
   std::map<std::string, Bytes> files;
@@ -97,7 +97,7 @@ class SparseTest : public testing::Test {
   void lengthen(FileKind kind, std::uint64_t size) {
     directory_.sizes[file_name(kind, 1)] = manifest_.file(kind).bytes = size;
   }
-  // A frame's own, after its payload was changed.
+  // Recomputes a frame's own checksum after its payload was changed.
   static void make_checksum_good(Bytes& bytes, std::size_t at, std::size_t size) {
     put(bytes, at, checksum_of(std::span<const std::byte>(bytes).subspan(at + 8, size - 8)));
   }

@@ -57,7 +57,7 @@ struct Expected {
   }
 };
 
-// The last version in the store; throws if a batch is not the one expected.
+// The last version in the store. Throws if a batch is not the expected one.
 std::uint64_t replay_expected(Store& store, const Expected& expected) {
   std::uint64_t last = store.take_snapshot()->version;
   store.replay([&](std::uint64_t version, std::span<const std::byte> body) {
@@ -77,7 +77,7 @@ bool knows_end_of_log(const Files& files) {
   return log.bytes == files.at(log_name(log.number)).size();
 }
 
-// What is wrong with what an open finds in these files; empty if nothing is.
+// The fault that an open of these files shows; empty if there is none.
 std::string complaint(const Files& files, const Expected& expected, bool writable) {
   MemoryFileSystem system;
   system.put("index", files);
@@ -108,11 +108,11 @@ struct Options {
   std::size_t max_name_maps = kMaxNameMaps;
   std::uint64_t nest_every = 0;  // runs a second script, and its power cuts, from each so-many-th state
   std::optional<std::uint64_t> forgotten_sync = {};
-  // This call and all later ones of the first process do nothing.
+  // This call and all later ones of the first process have no effect.
   std::optional<std::uint64_t> killed_at = {};
 };
 
-// Runs a script on a file system that is examined before every call.
+// Runs a script on a file system that is checked before every call.
 class ScriptRun {
  public:
   ScriptRun(const Options& options, std::mt19937& random) : options_(options), random_(random) {}
@@ -143,8 +143,8 @@ class ScriptRun {
   std::uint64_t num_states() const { return num_states_; }
   std::uint64_t num_calls() const { return system_.num_calls; }
   bool was_killed() const { return was_killed_; }
-  // For each sync: the step, the file, and which of the file's syncs in that step, e.g. "a: index/WAL-1 1";
-  // the step of the first open is o, that of one after a kill k.
+  // For each sync: the step, the file, and the number of the sync of this file in that step, e.g. "a: index/WAL-1 1".
+  // The step of the first open is o, that of one after a kill k.
   const std::vector<std::string>& syncs() const { return syncs_; }
   std::uint64_t call_of_sync(std::size_t sync) const { return system_.syncs[sync].call; }
 
@@ -289,7 +289,7 @@ std::string random_script(std::mt19937& random) {
   return script;
 }
 
-// The published index after a batch whose frame is torn, and other things that a power cut may leave.
+// The published index after a batch with a torn frame, and other possible results of a power cut.
 Files with_torn_end() {
   Files files = published();
   MemoryFileSystem system;
@@ -348,7 +348,7 @@ TEST(StorePowerCut, IsSeenToLoseSomethingIfOneSyncIsForgotten) {
   std::map<std::string, bool> is_missed;
   for (const char* script : {"ura", "aura", "Ac", "aba", "abuba", "abfa", "ubafuc"})
     forget_each_sync(published(), script, options, is_missed);
-  // Killed between the rename of CURRENT and the sync of that.
+  // Killed between renaming CURRENT and syncing the directory.
   std::mt19937 random(1);
   ScriptRun whole(options, random);
   ASSERT_EQ(whole.from(published(), {}, "abf"), "");

@@ -52,7 +52,7 @@ Hits rows_of(const Index& index) {
   return hits;
 }
 
-// How many allocations `call` makes.
+// The number of allocations that `call` makes.
 std::int64_t count_allocations(const std::function<void()>& call) {
   constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   allocations_left = kNever;

@@ -1,4 +1,4 @@
-// Lets one allocation by operator new fail.
+// Makes one allocation by operator new fail.
 #pragma once
 
 #include <atomic>

@@ -51,12 +51,12 @@ inline Row written_by(std::uint64_t batch, std::int64_t id) {
           "batch " + std::to_string(batch)};
 }
 
-// The row without an id of a batch.
+// The row of a batch without an id.
 inline Row unnamed_row(std::uint64_t writer, std::uint64_t batch) {
   return {{0, 0}, std::to_string(writer) + " " + std::to_string(batch)};
 }
 
-// The rows of one writer that have ids, after its batches 0 .. num_batches - 1.
+// The rows of one writer with ids, after its batches 0 .. num_batches - 1.
 inline Rows rows_after(std::uint64_t writer, std::uint64_t num_batches) {
   Rows rows;
   const std::uint64_t first = num_batches > kErasedAfter ? num_batches - kErasedAfter : 0;

@@ -62,7 +62,7 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // Waits for this many acknowledgements; false if the process ends before.
+  // Waits for this many acknowledgements. Returns false if the process ends first.
   bool wait_for(std::uint64_t count) {
     while (count > 0) {
       if (!take_one()) return false;

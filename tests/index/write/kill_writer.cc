@@ -1,4 +1,4 @@
-// Writes to an index until it is killed: the process that kill_test starts.
+// Writes to an index until it is killed. kill_test starts this process.
 //
 //   kill_writer DIRECTORY DURABILITY NUM_BATCHES...     how many batches each writer has written before
 //

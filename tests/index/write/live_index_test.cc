@@ -77,7 +77,7 @@ std::string difference(const Index& index, const LiveRows& rows, std::mt19937_64
   return "";
 }
 
-// What a batch should do, step by step, to the rows and to the next id.
+// A model of a batch: what its steps should do to the rows and to the next id.
 struct Expected {
   LiveRows rows;
   std::int64_t next_id = 0;
@@ -91,7 +91,7 @@ struct Expected {
     rows[id] = values;
     next_id = std::max(next_id, id + 1);
   }
-  // To row `number` of a table.
+  // For row `number` of a table.
   std::int64_t assign(std::uint64_t number) {
     if (result.first_id < 0) result.first_id = next_id - static_cast<std::int64_t>(number);
     return next_id;
@@ -348,7 +348,7 @@ TEST(LiveIndex, AssignsIdsThatNobodyHad) {
   }
   Index index = Index::open(path, {.writable = true});
   EXPECT_EQ(index.insert(rows.view(false)).first_id, 6);
-  // Durable, too, where nothing but the next id has changed.
+  // Durable even if only the next id has changed.
   const std::vector<std::int64_t> nine_to_eleven = {9, 10, 11};
   index.write(WriteBatch().insert(rows.view(false)).erase(nine_to_eleven));
   index = Index::build(rows.view(false));  // lets go of the directory
@@ -392,7 +392,7 @@ TEST(LiveIndex, RefusesDroppedRowsThatTheTableCannotHave) {
   }
 }
 
-// Rows 0 to 9 of one value each, and a batch of steps on them.
+// Rows 0 to 9 with one attribute, and a batch of steps on them.
 class MixedBatch : public ::testing::Test {
  protected:
   MixedBatch() {

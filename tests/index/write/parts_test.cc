@@ -125,7 +125,7 @@ TEST(IdMap, FindsWhatAnUnorderedMapFinds) {
   run_id_map(2, 1000, steps);
 }
 
-// Small and almost full: probes wrap around, and holes are closed across the end.
+// Small and almost full: probes wrap around, and erases close holes across the end.
 TEST(IdMap, ClosesHolesAcrossItsEnd) {
   for (std::uint64_t seed = 10; seed < 60; ++seed) run_id_map(seed, 24, 2000);
 }

@@ -122,7 +122,7 @@ class WideTree {
     change.values.assign(bytes.begin(), bytes.end());
     apply(change);
   }
-  // The ids of a run of leaves, in the tree's order.
+  // The ids in consecutive leaves, in the tree's order.
   std::vector<std::int64_t> ids_of_leaves(std::size_t first, std::size_t count) const {
     std::vector<std::int64_t> ids;
     const std::vector<std::uint32_t>& leaves = now_->order().leaves;
@@ -213,7 +213,7 @@ std::size_t num_thin_nodes(const Snapshot& s) {
   return count;
 }
 
-// In steps of about a leaf, so that nodes go through all numbers of children, with neighbours of all sizes.
+// In steps of about a leaf, so that nodes have every number of children, with neighbours of every size.
 TEST(TreeWriter, MergesAndBorrowsAmongNodesOfAllSizes) {
   std::mt19937_64 random(31);
   WideTree tree(kSanitized ? 12'000 : 40'000);
@@ -295,7 +295,7 @@ TEST(TreeWriter, LosesAllItsRowsAndTakesNewOnes) {
   EXPECT_EQ(apply(back, 1000, 2), 7u);
 }
 
-// Several partitions at once, the last rows of one and the first of another in one batch.
+// Several partitions at once: one batch erases the last rows of one and inserts the first of another.
 TEST(TreeWriter, ChangesPartitionsForEachOther) {
   std::mt19937_64 random(8);
   Tree tree(random_rows(2000, 2, 3), {.num_attributes = 2, .num_partitions = 30});
@@ -400,7 +400,7 @@ TEST(TreeWriter, KeepsBoundsOfALeafTightWhenAnExtremeIsErased) {
   }
 }
 
-// Nodes with one child each above the root.
+// Nodes with one child each, above the root.
 void make_tall(Snapshot& s, int height) {
   while (s.height < height) {
     const auto slot = static_cast<std::uint32_t>(s.num_nodes);

@@ -89,7 +89,7 @@ FloatRows random_float_rows(Random& random, int count, std::size_t num_attribute
   return rows;
 }
 
-// Medians over some queries, of a changed index over those of a fresh build.
+// Medians over some queries of a changed index, relative to those of a fresh build.
 struct Work {
   double leaves = 0;  // `bounded`
   double rows = 0;    // `gta`
@@ -277,7 +277,7 @@ TEST(Upkeep, OfRandomChanges) {
   expect_as_good_as_a_build(changed);
 }
 
-// Up to 20 of them are there at once, in some leaves of the same nodes.
+// Up to 20 of them exist at once, in leaves of the same nodes.
 TEST(Upkeep, OfSeveralOutliersAtATime) {
   for (const std::size_t d : {2, 4, 8}) {
     SCOPED_TRACE(d);
