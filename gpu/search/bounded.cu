@@ -5,8 +5,8 @@
 //   2. It opens its best node and scores the 4 best leaves in it; each block writes the best rows as seeds.
 //   3. While other blocks still do so, each warp opens one of the team's 4 best nodes.
 //   4. After the only barrier, every block takes the k-th best of the seeds as k-th score bound.
-//   5. The block opens its other nodes that reach that bound, scores the leaves that reach it, and collects their rows that do. The
-//      best of these go to the candidate list.
+//   5. The block opens its other nodes that reach that bound, scores the leaves that reach it, and collects their rows
+//      that do. The best of these go to the candidate list.
 //   6. The last block to finish sorts the candidates.
 //
 // Exact for any k-th score bound: a row is skipped only if the chain bound of its leaf or node (docs/how-it-works.md)

@@ -3,7 +3,7 @@
 //   mirror   of a snapshot with at least one row, of value type T
 //   state    counters cleared; one search at a time
 //   query    packed, of that snapshot
-//   plan     for mirror.num_slots (gpu/search/grid_plan.h); state.outside has room for its bounds outside of shared memory
+//   plan     for mirror.num_slots (gpu/search/grid_plan.h); state.outside has room for its num_bounds_outside()
 //
 // All find the same rows and score bits; the answer's form is in search_state.h. Throws CudaError; nothing is
 // enqueued then.
