@@ -1,4 +1,5 @@
-// Creates a DeviceIndex. Users call Index::to_device; tests and benchmarks that publish versions of their own call this.
+// Creates a DeviceIndex. Users call Index::to_device; tests and benchmarks that publish versions of their own call
+// this.
 #pragma once
 
 #include <memory>

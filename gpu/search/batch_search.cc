@@ -13,7 +13,7 @@
 namespace culmen::gpu {
 namespace {
 
-// Queries and hits that are on the device at once.
+// Queries and hits on the device at once, at most.
 constexpr std::size_t kMaxQueries = 1 << 14;
 constexpr std::size_t kMaxHits = 1 << 20;
 
@@ -50,7 +50,8 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
   const std::size_t most_swept = most_to_sweep(mirror, count, k);
   Workspace::Batch& memory =
       workspace->reserve_batch(stride * count, count * k, count, most_swept * sweep_bytes_each(mirror, k));
-  // Packed at once: resolved queries are large, and memory for thousands would cost more than the search.
+  // Each is packed as soon as it is resolved: resolved queries are large, and memory for thousands would cost more
+  // than the search.
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
     const FloatingPointScope floating_point;
     pack_query(resolve(queries[positions[i]], snapshot), memory.packed.data() + i * stride);

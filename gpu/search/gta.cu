@@ -1,13 +1,12 @@
 // gta: the paper's engine on the paper's terms (GTA 2019, section 3.2).
 //
-//   hbuild (algorithm 2)   a thread block walks through one partition after the other, leaf by leaf; it
-//                          merges the rows of a leaf into its heap and leaves the partition as soon as the
-//                          threshold tuple, the attribute-wise maximum over all later leaves, cannot reach
-//                          the heap's k-th score
+//   hbuild (algorithm 2)   a thread block reads one partition after the other, leaf by leaf; it merges the rows of a
+//                          leaf into its heap and stops as soon as the threshold tuple, the attribute-wise maximum
+//                          over all later leaves, cannot reach the heap's k-th score
 //   hmerge (algorithm 3)   the heaps of all thread blocks become one list; the last block to finish sorts it
 //
-// The heap stays with the thread block from partition to partition, as in the CPU engine, so later partitions
-// stop earlier than with a heap for each.
+// A thread block keeps its heap from partition to partition, as in the CPU engine, so later partitions stop earlier
+// than with a heap for each.
 #include <algorithm>
 
 #include "gpu/cuda/launch.h"

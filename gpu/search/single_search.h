@@ -14,8 +14,8 @@ class SingleSearch {
  public:
   SingleSearch(const cuda::Limits& limits, WorkspacePool& pool) : limits_(limits), pool_(pool) {}
 
-  // Sets result.hits and adds the work to result.stats. On the current device; the version has rows. `engine` is bounded,
-  // scan, or gta with k up to kMaxSortedHits. Throws OutOfDeviceMemory or CudaError.
+  // Sets result.hits and adds the work to result.stats. On the current device; the version has rows. `engine` is
+  // bounded, scan, or gta with k up to kMaxSortedHits. Throws OutOfDeviceMemory or CudaError.
   void search(const MirrorView& view, const ResolvedQuery& query, Engine engine, SearchResult& result) const;
 
  private:

@@ -5,8 +5,8 @@
 //
 //   1. w * m + s / 2, plus an error bound, bounds the leaves. The queries whose k-th score bounds it reaches are listed
 //      (sweep_bounds.cuh).
-//   2. w * r / s of these and (v - m) / r of the rows, all within -1 .. 1, become tiles of binary16 numbers. Their products
-//      bound the rows (sweep_tiles.cuh).
+//   2. w * r / s of these and (v - m) / r of the rows, all within -1 .. 1, become tiles of binary16 numbers. Their
+//      products bound the rows (sweep_tiles.cuh).
 //   3. A row whose bound reaches the k-th score bound is scored as in all engines, and found if its score does.
 #include <algorithm>
 

@@ -35,22 +35,24 @@ struct SearchOptions {
   int num_threads = kAllCores;
 };
 
-// What a search did. Counts are exact; bytes are those of the values, codes and bounds that were read. If automatic
-// falls back to a scan, or a scan scores a few leaves first, leaves that are visited twice count twice.
+// What a search did. Counts are exact. Work that is repeated counts again: a leaf that a search by bounds has
+// visited, if a scan takes over or began with it; on a GPU, a pass that found more rows than it had room for.
 struct SearchStats {
   Engine engine = Engine::automatic;  // the one that answered
   std::uint64_t rows_in_index = 0;
   std::uint64_t rows_scored = 0;
-  std::uint64_t leaves_visited = 0;  // leaves whose rows were scored
+  std::uint64_t leaves_visited = 0;  // leaves whose rows were scored, or bounded by a batch's sweep on a GPU
   std::uint64_t nodes_visited = 0;   // inner nodes whose children's bounds were computed
   std::uint64_t bounds_computed = 0;
-  // Rows whose codes were read to decide which to score; on a GPU, those that a batch's sweep checked for the query.
+  // Rows bounded one by one, to choose those to score: on the CPU by their codes, on a GPU in a batch's sweep by
+  // their values in half precision.
   std::uint64_t rows_by_codes = 0;
   // The next three are 0 from a GPU.
   // Leaves that could only tie, with ids too large to enter; leaves below such a node are not counted.
   std::uint64_t leaves_tied_out = 0;
   std::uint64_t candidates = 0;    // rows that passed the filter, with at least the k-th best score so far
   std::uint64_t replacements = 0;  // candidates that replaced another row among the k best
+  // Of the values, codes and bounds that were read; on a GPU without those that a sweep reads, once for many queries.
   std::uint64_t bytes_touched = 0;
   bool scan_fallback = false;  // `bounded` gave up, and a scan of the rest answered
   int device = kNoDevice;      // the GPU that answered
