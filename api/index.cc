@@ -166,7 +166,7 @@ IndexInfo Index::info() const {
   info.partitioning = s.partitioner->kind();
   const std::vector<std::int32_t>& splits = s.partitioner->splits();
   info.num_splits =
-      splits.size() > 1 && splits[0] == 1 ? splits[1] : 0;  // with shells there is no one number
+      splits.size() > 1 && splits[0] == 1 ? splits[1] : 0;  // with shells there is no single number
   info.num_partitions = s.partitioner->num_partitions();
   info.leaf_rows = s.leaf_rows;
   info.num_leaves = s.num_leaves;
@@ -178,7 +178,7 @@ IndexInfo Index::info() const {
   info.rounded_values = s.rounded_values;
   if (s.index_uuid != Uuid{}) info.uuid = hex_of(s.index_uuid);
   info.version = s.version;
-  // By default a build fills its leaves but for one in each partition, which has ten or more of them.
+  // By default a build fills all leaves but one in each partition, and partitions have ten leaves or more.
   const double leaves_of_a_build = 1 + 1.1 * static_cast<double>(s.num_rows) / s.leaf_rows;
   info.compact_advised = static_cast<double>(info.num_leaves) > 1.3 * leaves_of_a_build;
   return info;

@@ -75,7 +75,7 @@ TEST(RecordSplitter, WaitsForMoreInputWhereTheRecordIsNotComplete) {
 
 TEST(RecordSplitter, RefusesWhatIsNotCsv) {
   const std::pair<std::string, const char*> cases[] = {
-      {"a\"b,c\n", "a quote within an unquoted field"},    {"\"a\"b\n", "text behind the closing quote"},
+      {"a\"b,c\n", "a quote within an unquoted field"},    {"\"a\"b\n", "text after the closing quote"},
       {"a\rb\n", "a carriage return without a line feed"}, {"a\r", "a carriage return without a line feed"},
       {"a,\"b\n", "a quote that is never closed"},         {std::string("a\0b\n", 4), "a NUL byte"},
       {std::string("\"a\0b\"\n", 6), "a NUL byte"},        {std::string("a,\0", 3), "a NUL byte"},

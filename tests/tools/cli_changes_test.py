@@ -218,7 +218,7 @@ class InsertTest(IndexCase):
         self.build("a,b\n1,1\n")
         text = "a,b\n,1\n2,2\n,3\n4,4\n5,x\n,6\n7,7\n"
         _, err = self.insert(text, "--nulls", "drop", "--batch", 1, code=3)
-        self.assertIn("--skip 4 goes on", err)
+        self.assertIn("--skip 4 continues", err)
         self.insert(text.replace("x", "5"), "--nulls", "drop", "--batch", 1, "--skip", 4)
         self.assertEqual(self.table(), {0: (1, 1), 2: (2, 2), 4: (4, 4), 5: (5, 5), 7: (7, 7)})
 
@@ -283,7 +283,7 @@ class InsertTest(IndexCase):
         _, err = self.culmen("insert", "index", "new.csv", "--batch", 3, code=3)
         first, second = err.splitlines()
         self.assertIn("new.csv:10:1", first)
-        self.assertIn("the first 6 rows of new.csv went into index; --skip 6 goes on", second)
+        self.assertIn("the first 6 rows of new.csv went into index; --skip 6 continues", second)
         self.assertEqual(self.table(), {id: (id, -id) for id in range(1, 10)})
         self.write("new.csv", text.replace("x,0\n", ""))
         self.culmen("insert", "index", "new.csv", "--batch", 3, "--skip", 6)
