@@ -13,14 +13,14 @@ class BoundedSearch {
   BoundedSearch(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats)
       : snapshot_(snapshot), query_(query), stats_(stats), best_(query.k, query.min_score) {}
 
-  // False if `monitor`, which may be null, ended it.
+  // Returns false if `monitor`, which may be null, ended the search.
   bool run(SearchMonitor* monitor) {
     std::uint64_t next_checkpoint = monitor == nullptr ? SearchMonitor::kNever : monitor->first_checkpoint();
     if (snapshot_.height > 0) open(snapshot_.root);
     while (!frontier_.empty()) {
       const Frontier::Entry next = frontier_.top();
       const NodeRef parent = frontier_.parent(next);
-      if (best_.excludes(next.bound, parent.min_ids()[next.child])) break;  // and so is everything behind it
+      if (best_.excludes(next.bound, parent.min_ids()[next.child])) break;  // and all others
       const Progress progress = {stats_, best_, frontier_};
       if (progress.visits() >= next_checkpoint) {
         next_checkpoint = monitor->checkpoint(progress);
@@ -51,9 +51,9 @@ class BoundedSearch {
     frontier_.open(node, bounds_of_children(query_, node, stats_), children_in_ranges(query_.bound, node));
   }
 
-  // The chain bound carries an error bound for rounding, so among full ties it never equals the k-th score. The
-  // zone vector's score carries none: where rows are alike it shows that the leaf or node can only tie, and then the ids
-  // decide. Far from the k-th score bound rounding decides nothing, and the zone vector is not worth a cache miss.
+  // The chain bound includes an error bound for rounding, so among full ties it never equals the k-th score. The zone
+  // vector's score includes none: for equal rows it shows that a leaf or node can only tie, and then ids decide. Far
+  // from the k-th score bound rounding decides nothing, and reading the zone vector is not worth a cache miss.
   bool could_tie(double bound) const {
     return (!query_.bound.exact || query_.bound.capped) && best_.full() &&
            bound <= best_.kth_bound() + query_.bound.error_bound;
@@ -69,8 +69,8 @@ class BoundedSearch {
     return best_.excludes(best, parent.min_ids()[child]);
   }
 
-  // Whether the top, this child of `parent`, is tied out. Where one is, its neighbours often are: all that are left of
-  // its parent are looked at together. One at a time, each would cost a way through the heap.
+  // If the top entry, child `top` of `parent`, is tied out: drops it with all its siblings that are, and returns true.
+  // Where one child is tied out its siblings often are, and each dropped alone would cost a pass through the heap.
   bool skip_ties(NodeRef parent, std::uint32_t top) {
     if (!is_tied_out(parent, top)) return false;
     const std::uint64_t count =
@@ -79,7 +79,7 @@ class BoundedSearch {
     return true;
   }
 
-  // What the next visit will read first is fetched while this one computes.
+  // Prefetches what the next visit will read first.
   void prefetch(const Frontier::Entry& entry) const {
     const NodeRef parent = frontier_.parent(entry);
     const std::uint32_t slot = parent.children()[entry.child];

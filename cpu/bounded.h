@@ -1,8 +1,8 @@
 // Engine `bounded`: best-first search over the tree with the chain bound.
 //
-// Always visits the node or leaf with the highest bound next and stops when that bound cannot beat the k-th
-// best score: no method that knows only these bounds can read fewer leaves. Ties follow (bound, smallest id).
-// Cost: one row of kFanOut floats per bound term and visited node, the used columns of each visited leaf.
+// Visits the node or leaf with the highest bound next and stops once that bound cannot beat the k-th best score: no
+// method that knows only these bounds can read fewer leaves. Ties follow (bound, smallest id). Cost: one BoundRow (40
+// bytes) per bound term of each visited node; the used columns, or their codes, of each visited leaf.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class TopK;
 
 namespace culmen::cpu {
 
-// Where a search stands between two visits.
+// The state of a search between two visits.
 struct Progress {
   const SearchStats& stats;
   const TopK& best;
@@ -29,23 +29,23 @@ struct Progress {
   std::uint64_t visits() const { return stats.nodes_visited + stats.leaves_visited + stats.leaves_tied_out; }
 };
 
-// Is asked at the checkpoints of a search, and may end it.
+// Called at the checkpoints of a search; can end it.
 class SearchMonitor {
  public:
   static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
   virtual ~SearchMonitor() = default;
-  // How many visits to nodes and leaves there may be before the first checkpoint.
+  // The number of visits to nodes and leaves before the first checkpoint.
   virtual std::uint64_t first_checkpoint() const = 0;
-  // How many there may be before the next checkpoint, kNever for no other, or no more than there were: then
-  // the search ends here.
+  // Returns the number of visits before the next checkpoint, counted from the start of the search; kNever for no
+  // further checkpoint. A number that progress.visits() has reached ends the search.
   virtual std::uint64_t checkpoint(const Progress& progress) = 0;
 };
 
 std::vector<Hit> search_bounded(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats);
 
-// The same, monitored. The best so far if `monitor` ended the search: then `finished` is false, and no row
-// that is not among them and scores less than the last of k can be in the answer.
+// The same search, monitored. If `monitor` ends it, `finished` is false and `hits` are the best so far: once there are
+// k of them, no other row that scores less than the last one can be in the answer.
 struct MonitoredAnswer {
   std::vector<Hit> hits;  // best first
   bool finished = true;

@@ -1,5 +1,5 @@
-// BufferedTopK: the k best hits for a large k. A heap of so many costs a cache miss a level for each hit that enters;
-// this one collects hits until there are twice k, and then selects.
+// BufferedTopK: the k best hits for a large k. A large heap costs a cache miss per level for each hit that enters; this
+// class buffers up to 2 k hits, then selects the best k.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 
 namespace culmen {
 
-// As TopK, but that the k-th score bound rises only now and then.
+// As TopK, except that the k-th score bound rises only at each selection.
 class BufferedTopK {
  public:
-  // From this k on it is no slower than a heap; by far faster where rows come in an order that lets most of them in.
+  // From this k on it is no slower than a heap, and much faster if most rows enter, as in ascending order of score.
   static constexpr std::size_t kWorthIt = 1024;
 
-  // Without room for k in advance: where there is a smallest score, k may be all rows and few of them come.
+  // Does not reserve room for k: with a min_score, k may be the number of all rows while few of them enter.
   BufferedTopK(std::size_t k, double min_score) : k_(k), min_score_(min_score) {}
 
   double kth_bound() const { return worst_ ? std::max(worst_->score, min_score_) : min_score_; }
@@ -36,10 +36,10 @@ class BufferedTopK {
     if (hits_.size() >= 2 * k_) select();
   }
 
-  // Takes over what another has.
+  // Moves in all hits of `other`.
   void add(BufferedTopK& other) { others_.push_back(std::move(other.hits_)); }
 
-  // Empties the buffer: best first. By all threads of the arena that it is called in.
+  // Empties the buffer and returns the k best hits, best first. Uses all threads of the caller's arena.
   std::vector<Hit> take_sorted() {
     others_.push_back(std::move(hits_));
     const std::size_t size = num_hits_in(others_);
@@ -57,7 +57,7 @@ class BufferedTopK {
 
   std::size_t k_;
   double min_score_;
-  std::optional<Hit> worst_;  // the k-th best when there was last a selection
+  std::optional<Hit> worst_;  // the k-th best at the last selection
   std::uint64_t num_replacements_ = 0;
   std::vector<Hit> hits_;
   std::vector<std::vector<Hit>> others_;  // of other threads

@@ -1,8 +1,8 @@
 // Frontier: the nodes and leaves that a best-first search has seen but not visited, highest bound first;
 // equal bounds by the smallest id below them, so that ties are decided after as few visits as possible.
 //
-// Only the best child that is left of each open node stands in the heap; the next takes its place when it is
-// taken. Few of a node's children are ever visited, so this saves most of the heap's work.
+// The heap holds only the best remaining child of each open node; taking it inserts the next. Few of a node's children
+// are ever visited, so this saves most of the heap's work.
 #pragma once
 
 #include <algorithm>
@@ -41,14 +41,14 @@ class Frontier {
   using Children = std::uint32_t;
   static_assert(kFanOut == 8 * sizeof(Children));
 
-  // Calls visit(node, bounds, left) for each node that was ever opened; `left`: the children not taken yet,
-  // to which alone the bounds belong.
+  // Calls visit(node, bounds, left) for each node that was ever opened. left: the children not taken yet; only their
+  // bounds are valid.
   template <typename Visit>
   void for_each_open(const Visit& visit) const {
     for (const OpenNode& open : open_) visit(open.node, open.bounds, open.left);
   }
 
-  // Adds those children of `node` that are in `wanted`. A bound of NaN says nothing: it must be visited.
+  // Inserts the children of `node` that are in `wanted`. A bound of NaN excludes nothing, so it counts as infinity.
   void open(NodeRef node, const Bounds& bounds, Children wanted) {
     OpenNode& open = open_.emplace_back(OpenNode{node, bounds, wanted});
     for (double& bound : open.bounds) bound = std::isnan(bound) ? kInfinity : bound;
@@ -59,7 +59,8 @@ class Frontier {
     sift_up(heap_.size() - 1);
   }
 
-  // Takes all children of the top's parent for which out(child) holds, asked in ascending order, and the top.
+  // Takes the top and all its siblings for which out(child) returns true, called in ascending order. Returns how many
+  // returned true.
   template <typename Out>
   std::uint64_t drop_from_top(const Out& out) {
     std::uint64_t count = 0;
@@ -73,7 +74,7 @@ class Frontier {
     return count;
   }
 
-  // Puts the next best child of the top's parent in its place.
+  // Replaces the top by its next best sibling.
   void take_top() {
     const Entry& top = heap_.front();
     OpenNode& open = open_[top.open];
@@ -101,12 +102,12 @@ class Frontier {
 
   std::int64_t min_id(const Entry& entry) const { return parent(entry).min_ids()[entry.child]; }
 
-  // Ids are looked up for equal bounds only: they are a cache miss away.
+  // Compares ids only if bounds are equal: reading them costs a cache miss.
   bool comes_before(const Entry& a, const Entry& b) const {
     return a.bound != b.bound ? a.bound > b.bound : min_id(a) < min_id(b);
   }
 
-  // There must be one left. Its own bound may be -infinity, too: of a function of the caller's.
+  // At least one child must be left. Its bound may be -infinity, from a caller's monotone function.
   Entry best_child(std::uint32_t open) const {
     double bound;
     std::uint64_t highest = simd::highest_children(open_[open].bounds.data(), bound) & open_[open].left;

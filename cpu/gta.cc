@@ -26,7 +26,7 @@ void walk_partition(const Snapshot& snapshot, const ResolvedQuery& query, const 
   }
 }
 
-// How soon a walk is left nobody knows before, so any number of partitions may be shared out.
+// Early exit is unpredictable, so tasks are single partitions: the scheduler balances them.
 std::size_t partitions_per_task(const Snapshot& snapshot) {
   return snapshot.num_leaves <= kLeavesPerTask ? snapshot.order().partitions.size() : 1;
 }

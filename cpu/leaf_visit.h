@@ -1,4 +1,4 @@
-// What every engine does with a leaf: score its rows and offer those that can enter.
+// Visits a leaf, for every engine: scores its rows and offers those that can enter the answer.
 #pragma once
 
 #include <algorithm>
@@ -17,21 +17,21 @@ inline void prefetch_bytes(const void* from, std::size_t num_bytes) {
   constexpr std::size_t kCacheLine = 64;
   const auto* first = static_cast<const std::byte*>(from);
   for (std::size_t b = 0; b < num_bytes; b += kCacheLine) __builtin_prefetch(first + b);
-  __builtin_prefetch(first + num_bytes - 1);  // it may begin in the middle of a line
+  __builtin_prefetch(first + num_bytes - 1);  // `from` may lie in the middle of a line
 }
 
-// What of a leaf is read first. Codes: then the values of the rows that they leave, once there is a k-th score bound.
+// What a visit reads first: all values; or codes, then the values of the rows that the codes leave. Codes need a k-th
+// score bound to exclude anything.
 enum class FirstLook { values, codes };
 
 namespace cpu {
-// Of leaves here and there: to score all their rows takes no longer than a look at codes where there are few terms
-// (bench/hard).
+// For scattered leaves and few terms, scoring all rows is as fast as checking their codes first (bench/hard).
 inline FirstLook first_look_of_bounded(const ResolvedQuery& query) {
   constexpr std::size_t kTermsForCodes = 10;
   return query.terms.size() < kTermsForCodes ? FirstLook::values : FirstLook::codes;
 }
 
-// Of all leaves, one after the other: codes, unless about one row of a leaf is asked for.
+// For a stream over all leaves: codes, unless k asks for about one row of each leaf, so that codes exclude few.
 inline FirstLook first_look_of_scan(const Snapshot& snapshot, const ResolvedQuery& query) {
   return query.k < snapshot.num_leaves ? FirstLook::codes : FirstLook::values;
 }
@@ -42,7 +42,7 @@ bool reads_codes(FirstLook look, const Best& best) {
   return look == FirstLook::codes && best.kth_bound() > -std::numeric_limits<double>::infinity();
 }
 
-// Asks for all that visit_leaf will read first.
+// Prefetches all that visit_leaf will read first.
 template <typename T, typename Best>
 void prefetch_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, std::size_t leaf,
                    const Best& best) {
@@ -64,7 +64,7 @@ void prefetch_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLo
     prefetch_bytes(values + static_cast<std::size_t>(term.attribute) * leaf_rows, leaf_rows * sizeof(T));
 }
 
-// Lists the rows of a leaf that may reach the k-th score bound by their codes; kAllRows if those say nothing.
+// Lists the rows of a leaf whose codes allow them to reach the k-th score bound; kAllRows if the codes exclude none.
 template <typename T>
 std::size_t list_by_codes(const Snapshot& snapshot, const ResolvedQuery& query, std::uint32_t leaf,
                           double kth_bound, std::uint32_t* rows, SearchStats& stats) {
@@ -82,7 +82,7 @@ std::size_t list_by_codes(const Snapshot& snapshot, const ResolvedQuery& query, 
 template <typename T, typename Best>
 void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, std::uint32_t leaf,
                 Best& best, SearchStats& stats) {
-  // Only what is written is read.
+  // Elements are written before they are read.
   // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init)
   std::array<std::uint32_t, kMaxLeafRows + kRowsOfCodeWords> listed;
   std::array<simd::ScoredRow, kMaxLeafRows + 1> scored;
@@ -102,7 +102,7 @@ void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook 
                                                      kth_bound, scored.data());
   const std::size_t num_scored = scores_all ? num_rows : left;
   const std::int64_t* ids = snapshot.leaf_ids(leaf);
-  // Ids lie apart from values: ask for all that are needed before the first is used.
+  // Ids are not stored beside values: prefetch all that are needed before using the first.
   for (std::size_t i = 0; i < count; ++i) __builtin_prefetch(ids + scored[i].row);
   for (std::size_t i = 0; i < count; ++i)
     best.offer({ids[scored[i].row], scored[i].score, leaf * std::uint64_t{leaf_rows} + scored[i].row});
@@ -112,8 +112,8 @@ void visit_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook 
   stats.bytes_touched += num_scored * (query.terms.size() + query.where.size()) * sizeof(T);
 }
 
-// Rule A: the score's own chain over the maxima and minima of some rows covers, without error bound, the score of each of them
-// that passes the ranges.
+// Rule A: the score's own chain over the maxima and minima of some rows is, with no error bound, at least the score of
+// each of these rows that passes the ranges.
 template <typename T>
 double zone_score(const ResolvedQuery& query, const T* highest, const T* lowest) {
   double accumulator = query.offset;

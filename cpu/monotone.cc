@@ -22,7 +22,7 @@
 namespace culmen::cpu {
 namespace {
 
-// Scores the rows of leaves: keeps a row to be filled. One per thread.
+// Scores the rows of leaves with a caller's function. Holds a buffer for one row, so each thread has its own.
 class LeafScorer {
  public:
   LeafScorer(const Snapshot& snapshot, MonotoneFunctionRef function, const ResolvedQuery& query)
@@ -34,10 +34,10 @@ class LeafScorer {
       if (function.direction(i) != Direction::unused) used_.push_back(static_cast<std::size_t>(i));
   }
 
-  // Those that the function reads.
+  // The attributes that the function reads.
   const std::vector<std::size_t>& used() const { return used_; }
 
-  // `bound`: that no row of the leaf may score above, if the function is what it says.
+  // Throws InvalidArgument if a row scores above `bound`, the leaf's: the function is not monotone then.
   template <typename T>
   void visit(std::uint32_t leaf, double bound, TopK& best, SearchStats& stats) {
     const auto leaf_rows = static_cast<std::uint64_t>(snapshot_.leaf_rows);
@@ -66,7 +66,7 @@ class LeafScorer {
     return columns + attribute * static_cast<std::size_t>(snapshot_.leaf_rows);
   }
 
-  // Fills values_ with the row as the user gave it, 0 where the function does not look.
+  // Fills values_ with the row as the user gave it; 0 for attributes that the function does not read.
   template <typename T>
   void read_row(const T* columns, std::uint32_t r) {
     for (const std::size_t i : used_)
@@ -127,7 +127,7 @@ class MonotoneSearch {
     stats_.bytes_touched += scorer_.used().size() * sizeof(BoundRow);
   }
 
-  // The function at the zone vector of the child's box where it is highest.
+  // The function's value at the corner of the child's zone map where it is highest.
   double child_bound(NodeRef node, std::uint32_t child) {
     for (const std::size_t attribute : scorer_.used()) {
       const auto i = static_cast<int>(attribute);
@@ -142,15 +142,15 @@ class MonotoneSearch {
     return widened(function_.score(values_));
   }
 
-  // With a monotone g that the function f misses by r |g| at most, no row of the box scores more than
-  // f(zone_vector) + 2 r / (1 - r) |f(zone_vector)|. The last factor is for the rounding of the others.
+  // If f differs from a monotone g by at most r |g|, no row of the box scores more than
+  // f(zone_vector) + 2 r / (1 - r) |f(zone_vector)|. The factor 1 + 2^-20 covers the rounding of this sum.
   double widened(double zone_score) const {
     const double error = function_.relative_error();
     if (error == 0) return zone_score;
     return zone_score + (2 * error / (1 - error) * (1 + 0x1p-20) * std::fabs(zone_score) + 0x1p-1000);
   }
 
-  // A bound in units as an oriented value, never out of the attribute's own range.
+  // Converts a bound in units to an oriented value within the attribute's range.
   double zone_value(int attribute, float in_units, bool up) const {
     const auto i = static_cast<std::size_t>(attribute);
     return std::clamp(snapshot_.units[i].value_outwards(in_units, up), snapshot_.stats[i].minimum,
@@ -164,7 +164,7 @@ class MonotoneSearch {
   TopK best_;
   LeafScorer scorer_;
   Frontier frontier_;
-  std::vector<double> values_;  // of a zone vector
+  std::vector<double> values_;  // the zone vector of one child
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Best-first search under any monotone function: the bound of a leaf is the function of its attribute
-// maxima, or minima where the function falls.
+// Best-first search under any monotone function: the bound of a leaf is the function's value at its attribute maxima,
+// or minima where the function falls.
 #pragma once
 
 #include "culmen/scoring.h"
@@ -9,8 +9,8 @@
 
 namespace culmen::cpu {
 
-// Only k, where and the range bounds of `query` count. Throws InvalidArgument if a score is not finite, and
-// search_monotone if a row scores above the bound of its block: the function is not monotone then.
+// Both read only k, min_score, where and the range bounds of `query`. Both throw InvalidArgument if a score is not
+// finite; search_monotone also if a row scores above the bound of its leaf, because the function is not monotone then.
 std::vector<Hit> search_monotone(const Snapshot& snapshot, MonotoneFunctionRef function,
                                  const ResolvedQuery& query, SearchStats& stats);
 

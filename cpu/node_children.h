@@ -1,5 +1,5 @@
-// What is known of a node's children before they are visited: their chain bounds, and which of them lie outside one of
-// the query's ranges.
+// What a search knows of a node's children before it visits them: their chain bounds, and which of them lie outside one
+// of the query's ranges.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ inline Frontier::Bounds bounds_of_children(const BoundPlan& plan, NodeRef node) 
   Frontier::Bounds capped;
   simd::child_bounds(node.bounds(), plan.capped->base, plan.capped->terms, capped.data());
   for (std::size_t c = 0; c < kFanOut; ++c)
-    bounds[c] = std::fmin(bounds[c], capped[c]);  // a NaN, which says nothing, leaves the other
+    bounds[c] = std::fmin(bounds[c], capped[c]);  // fmin ignores a NaN
   return bounds;
 }
 
@@ -31,7 +31,7 @@ inline Frontier::Bounds bounds_of_children(const ResolvedQuery& query, NodeRef n
   return bounds_of_children(query.bound, node);
 }
 
-// How many bounds that a row can hold, the farthest out first, are such that is_within(bound); behind them none is.
+// Of all bounds that a row can encode, farthest out first, counts those with is_within(bound). They must be a prefix.
 template <typename IsWithin>
 std::uint32_t num_ranks_within(const BoundRow& row, IsWithin&& is_within) {
   const auto is_rank_within = [&](std::uint32_t rank) {
@@ -50,14 +50,14 @@ inline Frontier::Children children_with_ranks_below(const BoundRow& row, std::ui
   return children;
 }
 
-// The children of `node` that hold rows for all that is known of the ranges, as bits.
+// Returns the children of `node`, as bits, that can hold rows within all of the query's ranges.
 inline Frontier::Children children_in_ranges(const BoundPlan& plan, NodeRef node) {
   constexpr auto kAll = static_cast<Frontier::Children>(-1);
   const std::uint32_t num_children = node.header().num_children;
   Frontier::Children children = num_children == kFanOut ? kAll : (Frontier::Children{1} << num_children) - 1;
   for (const RangeBound& range : plan.ranges) {
     const BoundRow &maxima = node.bounds()[range.maximum_row], &minima = node.bounds()[range.minimum_row];
-    // A NaN from infinities in a range keeps all.
+    // A NaN, from infinite ends of a range, keeps all children.
     const auto reaches = [&](float maximum) { return !(maximum < range.lowest); };
     const auto begins = [&](float minimum) { return !(minimum > range.highest); };
     children &= children_with_ranks_below(maxima, num_ranks_within(maxima, reaches)) &

@@ -1,4 +1,4 @@
-// Private collections of the best, merged at the end: what scan and gta share when they run on several threads.
+// Private top-k collections, one per thread, merged at the end: shared by the engines that run on several threads.
 #pragma once
 
 #include <tbb/enumerable_thread_specific.h>
@@ -13,11 +13,11 @@
 
 namespace culmen {
 
-// What a thread takes at once: about a megabyte, long enough to stream, short enough to share out. Fewer
-// leaves are not worth waking a second thread for.
+// The leaves of one task: about a megabyte, long enough to stream and short enough to balance. Fewer leaves do not
+// justify waking a second thread.
 inline constexpr std::size_t kLeavesPerTask = 256;
 
-// The highest k-th score bound of all threads: k rows of one of them reach it.
+// The highest k-th score bound of all threads: k rows of one thread reach it.
 class SharedKthBound {
  public:
   double score() const { return score_.load(std::memory_order_relaxed); }
@@ -38,7 +38,7 @@ struct PrivateSearch {
   SharedKthBound& kth_bound_of_all;
   SearchStats stats;
 
-  // Takes over what others have found, and tells them its own.
+  // Adopts the highest bound of all threads and publishes this one's.
   void share_kth_bound() {
     best.raise_kth_bound(kth_bound_of_all.score());
     kth_bound_of_all.raise(best.kth_bound());
@@ -53,22 +53,16 @@ class ParallelTopK {
           return PrivateSearch<Best>{Best(query.k, query.min_score), kth_bound_, {}};
         }) {}
 
-  // This thread's own.
+  // The calling thread's search.
   PrivateSearch<Best>& local() { return searches_.local(); }
 
-  // The k best of all, best first; adds the counters to `stats`. Once.
+  // Merges the k best hits of all threads, best first, and adds their counters to `stats`. Call it once.
   std::vector<Hit> merge(SearchStats& stats) {
     Best best(query_.k, query_.min_score);
     for (PrivateSearch<Best>& search : searches_) {
+      stats += search.stats;
       stats.replacements += search.best.num_replacements();
       best.add(search.best);
-      stats.rows_scored += search.stats.rows_scored;
-      stats.rows_by_codes += search.stats.rows_by_codes;
-      stats.leaves_visited += search.stats.leaves_visited;
-      stats.nodes_visited += search.stats.nodes_visited;
-      stats.bounds_computed += search.stats.bounds_computed;
-      stats.candidates += search.stats.candidates;
-      stats.bytes_touched += search.stats.bytes_touched;
     }
     return best.take_sorted();
   }

@@ -20,11 +20,11 @@
 namespace culmen::cpu {
 namespace {
 
-// A leaf's columns are short: the processor's own prefetcher loses its way at each of their ends.
+// A leaf's columns are short: the hardware prefetcher overruns the end of each.
 constexpr std::size_t kLeavesAhead = 2;
 constexpr std::size_t kNodesPerTask = kLeavesPerTask / kFanOut;
 
-// All threads: calls visit(begin, end, search) for parts of [0, count), with the thread's own search.
+// Calls visit(begin, end, search) for parts of [0, count) on all threads, with each thread's own search.
 template <typename Best, typename Visit>
 void share_out(std::size_t count, std::size_t of_a_task, ParallelTopK<Best>& searches, const Visit& visit) {
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, of_a_task),
@@ -34,7 +34,7 @@ void share_out(std::size_t count, std::size_t of_a_task, ParallelTopK<Best>& sea
                     });
 }
 
-// Visits the leaves of a level-1 node that can have a row for `search`.
+// Visits the leaves of a level-1 node that can hold a row for `search`.
 template <typename T, typename Best>
 void visit_within_bound(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, NodeRef node,
                         PrivateSearch<Best>& search) {
@@ -89,8 +89,8 @@ std::vector<Hit> pruned_scan(const Snapshot& snapshot, const ResolvedQuery& quer
   return searches.merge(stats);
 }
 
-// Visits the leaves with the highest bounds of one level-1 node below each of the best children of the root: best-first
-// search would open all nodes before it came to a leaf, where bounds tell little apart.
+// Visits the leaves with the highest bounds in one level-1 node below each of the best children of the root. Where
+// bounds hardly differ, a best-first search would open all nodes before its first leaf.
 template <typename T>
 class Seeds {
  public:
@@ -134,7 +134,7 @@ class Seeds {
 }  // namespace
 
 double kth_bound_of_scan(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
-  constexpr std::uint64_t kMinLeaves = 16, kWorthIt = 64;  // few beside all leaves
+  constexpr std::uint64_t kMinLeaves = 16, kWorthIt = 64;  // a small part of all leaves
   const std::uint64_t num_leaves = kMinLeaves + 2 * query.k / static_cast<std::uint64_t>(snapshot.leaf_rows);
   if (num_leaves * kWorthIt > snapshot.num_leaves) return query.min_score;
   return visit_value_type(

@@ -1,5 +1,5 @@
-// The k best of many hits, in order. They are spread by their scores first, a few to a bucket, which leaves little to
-// compare: for millions of hits half the time of a selection and a sort by comparisons.
+// Selects the k best of many hits, in order. Hits are first distributed over buckets by score, a few to a bucket, which
+// leaves little to compare: for millions of hits it takes half the time of a selection and a comparison sort.
 #pragma once
 
 #include <tbb/blocked_range.h>
@@ -18,7 +18,7 @@
 
 namespace culmen {
 
-// Moves the k best to the front, in no order but that the k-th is the last of them.
+// Moves the k best to the front: the k-th best last of them, the others in no order.
 inline void select_hits(std::vector<Hit>& hits, std::size_t k) {
   std::nth_element(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(k) - 1, hits.end(), ranks_before);
 }
@@ -29,7 +29,7 @@ inline std::size_t num_hits_in(const std::vector<std::vector<Hit>>& parts) {
   return count;
 }
 
-// Hits in parts, a task each, and buckets of equal width for their scores, the best first.
+// Distributes hits over buckets of equal score width, best first. Each part of the hits is a task.
 class ScoreBuckets {
  public:
   explicit ScoreBuckets(const std::vector<std::vector<Hit>>& parts) : parts_(parts), begins_(parts.size()) {
@@ -44,12 +44,12 @@ class ScoreBuckets {
     add_up(num_hits);
   }
 
-  // False where most hits share a bucket, beside outliers: it would be no use.
+  // False if one bucket holds more than a quarter of the hits, as with outliers: buckets would not pay.
   bool is_usable() const { return is_usable_; }
 
-  // The k best, in order; there are as many. By all threads of the arena that it is called in. Once.
+  // Returns the k best hits, in order, of at least k. Uses all threads of the caller's arena. Call it once.
   std::vector<Hit> take_best(std::size_t k) {
-    // The buckets up to that of the k-th best.
+    // Buckets up to the one that holds the k-th best.
     const auto end = std::ranges::lower_bound(ends_, k);
     const auto count = static_cast<std::size_t>(end - ends_.begin()) + 1;
     std::vector<Hit> sorted(*end);
@@ -90,7 +90,7 @@ class ScoreBuckets {
     is_usable_ = std::isfinite(highest_ - lowest) && std::isfinite(per_score_);
   }
 
-  // Makes counts the places where each part's hits of a bucket begin.
+  // Turns counts into the positions where each part's hits of a bucket begin.
   void add_up(std::size_t num_hits) {
     ends_.resize(size_);
     std::size_t end = 0, largest = 0;
@@ -105,7 +105,7 @@ class ScoreBuckets {
     is_usable_ = largest <= num_hits / 4;
   }
 
-  // Monotone in the score, and for equal scores the same.
+  // Monotone in the score.
   std::size_t bucket_of(const Hit& hit) const {
     return static_cast<std::size_t>((highest_ - hit.score) * per_score_);
   }
@@ -118,7 +118,7 @@ class ScoreBuckets {
   std::vector<std::size_t> ends_;                 // [size_]
 };
 
-// The k best, or all, in order.
+// Returns the k best hits, or all if there are fewer, in order.
 inline std::vector<Hit> take_best(std::vector<std::vector<Hit>> parts, std::size_t k) {
   constexpr std::size_t kWorthSpreading = 1 << 16;
   const std::size_t num_hits = num_hits_in(parts);

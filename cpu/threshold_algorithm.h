@@ -1,7 +1,7 @@
 // Engine `ta`: Fagin's threshold algorithm over one sorted list per attribute (Fagin, Lotem & Naor 2003).
 //
-// Goes down the lists of the used attributes in step, scores each row when it is first seen, and stops when
-// there are enough results AND the k-th score is above the score of the values the lists have come down to.
+// Reads the lists of the used attributes in step, scores each row when it first appears, and stops once there are k
+// results and the k-th score is above the score of the values at the current depth.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// TopK: the k best hits seen so far, as a heap with the worst of them on top as soon as there are k.
+// TopK: the k best hits so far, a heap with the worst hit on top once there are k.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace culmen {
 
-// The order of answers: higher score first, equal scores by smaller id. Without a branch, which nobody could predict; an
-// object, for what sorts would call a function by its address.
+// The order of answers: higher score first, equal scores by smaller id. Branch-free, because the branch would be
+// unpredictable; an object, because sorts would call a function through a pointer.
 inline constexpr auto ranks_before = [](const Hit& a, const Hit& b) {
   return static_cast<bool>(static_cast<int>(a.score > b.score) |
                            (static_cast<int>(a.score == b.score) & static_cast<int>(a.id < b.id)));
@@ -21,7 +21,7 @@ inline constexpr auto ranks_before = [](const Hit& a, const Hit& b) {
 
 class TopK {
  public:
-  // Hits below min_score never enter. k >= 1.
+  // k >= 1. Hits below min_score never enter.
   TopK(std::size_t k, double min_score) : k_(k), min_score_(min_score) {
     heap_.reserve(std::min(k, kReserve));
   }
@@ -29,12 +29,12 @@ class TopK {
   bool full() const { return heap_.size() == k_; }
   std::size_t size() const { return heap_.size(); }
   std::uint64_t num_replacements() const { return num_replacements_; }
-  // The score below which nothing can enter any more: the k-th best so far, or min_score if that is higher.
+  // The score below which no hit can enter: the k-th best so far, or min_score if that is higher.
   double kth_bound() const { return full() ? std::max(heap_.front().score, min_score_) : min_score_; }
-  // Others have k rows that reach this score.
+  // For a caller that knows k rows elsewhere that reach `score`.
   void raise_kth_bound(double score) { min_score_ = std::max(min_score_, score); }
 
-  // Whether nothing with a score up to `bound` and ids from `min_id` on can enter. False if bound is NaN.
+  // Returns true if no hit with a score of at most `bound` and an id of at least `min_id` can enter. False for NaN.
   bool excludes(double bound, std::int64_t min_id) const {
     return bound < kth_bound() || (full() && bound == heap_.front().score && min_id >= heap_.front().id);
   }
@@ -49,7 +49,7 @@ class TopK {
     }
   }
 
-  // Takes over what another has.
+  // Offers all hits of `other`.
   void add(const TopK& other) {
     for (const Hit& hit : other.heap_) offer(hit);
   }
@@ -64,8 +64,8 @@ class TopK {
  private:
   static constexpr std::size_t kReserve = 1024;
 
-  // Moves the hole at the top down to a leaf and `hit` up from there: a hit that just enters belongs near the
-  // leaves, and the way down needs no comparison with it, hence no branch.
+  // Moves the hole at the top down to a leaf, then `hit` up from there: a hit that just enters belongs near the leaves,
+  // and moving the hole down needs no comparison with it, hence no branch.
   void replace_worst(const Hit& hit) {
     ++num_replacements_;
     const std::size_t size = heap_.size();

@@ -104,7 +104,7 @@ class FilterParser {
 
   double number() {
     skip_space();
-    // from_chars knows no plus sign; one before a minus sign is no number.
+    // from_chars rejects a plus sign. "+-1" is not a number.
     if (position_ + 1 < text_.size() && text_[position_] == '+' && text_[position_ + 1] != '-') ++position_;
     double value = 0;
     const char* first = text_.data() + position_;

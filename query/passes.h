@@ -1,5 +1,4 @@
-// Whether a row passes a query's ranges, for those who read row by row. The kernels compare many rows at once
-// (cpu/simd, gpu/search).
+// Checks single rows against a query's ranges. The kernels compare many rows at once (cpu/simd, gpu/search).
 #pragma once
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 
 namespace culmen {
 
-// value(i): oriented, of attribute i.
+// value(i) is attribute i, oriented.
 template <typename Value>
 bool passes(const ResolvedQuery& query, const Value& value) {
   return std::all_of(query.where.begin(), query.where.end(), [&](const RangePredicate& range) {

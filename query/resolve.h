@@ -1,4 +1,4 @@
-// From what the user asks to what the engines take: checks a query and orients, scales and bounds it.
+// Turns a user's query into the form that engines read: checks it, orients and scales its weights, and plans its bound.
 #pragma once
 
 #include <optional>
@@ -10,25 +10,25 @@
 
 namespace culmen {
 
-// Throws InvalidArgument as Index::search says.
+// Throws InvalidArgument as documented at Index::search.
 ResolvedQuery resolve(const Query& query, const Snapshot& snapshot);
 
-// Where an attribute stands. Throws InvalidArgument, for a name listing those that are known.
+// The position of an attribute. Throws InvalidArgument, which lists the known names.
 int position_of(const AttributeRef& attribute, const Snapshot& snapshot);
 
-// Ranges of a filter, oriented. Throws InvalidArgument for NaN or a position that is not there.
+// The filter's ranges, oriented. Throws InvalidArgument for NaN and for an unknown attribute.
 std::vector<RangePredicate> resolve_filter(const Filter& filter, const Snapshot& snapshot);
 
-// A filter from its text, as Index::filter takes it. Throws InvalidArgument.
+// Parses a filter in the syntax of Index::filter. Throws InvalidArgument.
 Filter parse_filter(std::string_view where, const Snapshot& snapshot);
 
-// How many rows: k, cut to the number of rows. Throws InvalidArgument for 0, or if nothing says how many.
+// k, at most the number of rows; all rows if only min_score is set. Throws InvalidArgument for 0, or if neither is set.
 std::size_t resolve_k(const Query& query, const Snapshot& snapshot);
 
-// -infinity if there is none. Throws InvalidArgument for NaN.
+// -infinity if it is not set. Throws InvalidArgument for NaN.
 double resolve_min_score(const std::optional<double>& min_score);
 
-// The names of a snapshot's attributes for error texts: "price, rating, stars".
+// The names of a snapshot's attributes for error messages: "price, rating, stars".
 std::string known_attributes(const Snapshot& snapshot);
 
 }  // namespace culmen

@@ -66,7 +66,9 @@ void print_prediction(const Index& index, std::span<const Query> queries,
   for (std::size_t q = 0; q < std::min(kMaxPlans, results.size()); ++q) {
     const SearchStats& stats = results[q].stats;
     if (stats.device >= 0 && results.size() > 1) continue;  // of a batch there each has the time of all
-    const Explanation explanation = index.explain(queries[q], options);
+    SearchOptions named = options;
+    named.engine = stats.engine;  // by name a probe predicts it: a plan for `auto` would search again
+    const Explanation explanation = index.explain(queries[q], named);
     for (const Prediction& prediction : explanation.predictions)
       if (prediction.engine == stats.engine && prediction.device == stats.device) {
         predicted += prediction.elapsed_us;

@@ -5,7 +5,19 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // after highway.h
-#include "cpu/simd/kernels-inl.h"
+#include "cpu/simd/child_bounds-inl.h"
+#include "cpu/simd/codes-inl.h"
+#include "cpu/simd/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace culmen::simd::HWY_NAMESPACE {
+
+inline const char* TargetName() {
+  return hwy::TargetName(HWY_TARGET);
+}
+
+}  // namespace culmen::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "hwy/targets.h"

@@ -1,5 +1,5 @@
-// The inner loops of the CPU engines, compiled once per instruction set by Highway and chosen at run time.
-// All targets return the same bits: scores are the fma chain of index/score.h, lane by lane.
+// The inner loops of the CPU engines: Highway compiles them once per instruction set and chooses at run time.
+// All targets return the same bits: each lane computes the fma chain of index/score.h.
 #pragma once
 
 #include <cstddef>
@@ -19,53 +19,52 @@ struct ScoredRow {
   std::uint32_t row;
 };
 
-// Scores the rows of one leaf and writes those with score >= k-th score bound that pass the query's ranges, in row
-// order.
+// Scores all rows of one leaf and writes those that score at least `kth_bound` and pass the query's ranges, in row
+// order. Returns how many it wrote.
 //
 //   values  [num_attributes][stride] oriented, stride a multiple of 16; all of the last 16 rows readable
 //   out     room for num_rows
-// Returns how many were written.
 template <typename T>
 std::size_t score_rows(const T* values, std::size_t stride, std::uint32_t num_rows,
                        const ResolvedQuery& query, double kth_bound, ScoredRow* out);
 
-// The same of listed rows, in their order. out: room for one more than there are.
+// Scores only the rows listed, and writes those that qualify in the order of the list. out: room for one more than
+// listed.
 template <typename T>
 std::size_t score_listed(const T* values, std::size_t stride, std::span<const std::uint32_t> rows,
                          const ResolvedQuery& query, double kth_bound, ScoredRow* out);
 
-// What a first look at a leaf reads.
+// A leaf's codes and what scales them.
 template <typename T>
 struct LeafCodes {
-  const std::uint16_t* codes;  // [num_attributes][num_words], as of index/leaf_codes.h
+  const std::uint16_t* codes;  // [num_attributes][num_words], see index/leaf_codes.h
   std::size_t num_words;
   const T *highest, *lowest;  // [num_attributes] the leaf's zone map
   std::uint32_t num_rows;
 };
 inline constexpr std::size_t kAllRows = ~std::size_t{0};
 
-// Writes the rows that may score `kth_bound` or more, for all that their codes say, whether or not they pass the query's
-// ranges; in no order. Every row that does is among them.
+// Writes every row whose codes allow a score of `kth_bound` or more, in no order and without testing the query's
+// ranges. Returns how many it wrote; or kAllRows, writing none, if the codes exclude no row.
 //
 //   rows  room for 4 * num_words + 1
-// Returns how many were written, or kAllRows, of which none is: the codes say nothing.
 template <typename T>
 std::size_t rows_by_codes(const LeafCodes<T>& leaf, const ResolvedQuery& query, double kth_bound,
                           std::uint32_t* rows);
 
-// Bounds of all kFanOut children of a node: out[c] = base + sum of coefficient * bounds[row][c].
+// Computes the bounds of all kFanOut children of a node: out[c] = base + sum of coefficient * bounds[row][c].
 // Entries of children that the node does not have are meaningless.
 void child_bounds(const BoundRow* bounds, double base, const BoundTerms& terms, double* out);
 
-// The children, as bits, whose bound is the highest of `bounds` [kFanOut], which holds no NaN; and that
-// bound.
+// Sets `highest` to the highest of `bounds` [kFanOut], none of them NaN, and returns the children that have it, as
+// bits.
 std::uint64_t highest_children(const double* bounds, double& highest);
 
-// The instruction sets this machine can run, best first, by Highway's names ("AVX3", "AVX2", "EMU128").
+// The targets that this machine can run, best first, by Highway's names ("AVX3", "AVX2", "EMU128").
 std::vector<std::string> available_targets();
 std::string current_target();
-// Runs everything on the named target from now on; an empty name: back to the best. Throws InvalidArgument.
-// Not to be called while a search runs.
+// Makes every kernel run on the named target; an empty name restores the best one. Throws InvalidArgument for a name
+// that is not available. Must not be called during a search.
 void force_target(std::string_view name);
 
 }  // namespace culmen::simd

@@ -1,5 +1,5 @@
 // CutSearch: a partitioner from a sample that a device takes of the table's chunks; the same as
-// make_partitioner of index/build/load_steps.h.
+// make_partitioner of index/build/partition_plan.h.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include "gpu/build/cuts.h"
 #include "gpu/build/sort.h"
 #include "gpu/cuda/buffer.h"
-#include "index/build/load_steps.h"
+#include "index/build/partition_plan.h"
 
 namespace culmen::gpu {
 

@@ -1,4 +1,4 @@
-// Kernels that choose a partitioner's cuts from a sample of the table: Partitioner::angle on a device.
+// Kernels that choose a partitioner's cuts from a sample of the table: angle partitions of index/build/partition_cuts.h on a device.
 #pragma once
 
 #include <cstdint>

@@ -23,6 +23,8 @@
 #include "gpu/mirror/loaded_tree.h"
 #include "index/build/bulk_load.h"
 #include "index/build/load_steps.h"
+#include "index/build/partition_plan.h"
+#include "index/table_shape.h"
 
 namespace culmen {
 namespace gpu {

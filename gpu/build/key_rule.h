@@ -6,6 +6,7 @@
 
 #include "gpu/build/table_chunks.h"
 #include "index/order_key.h"
+#include "index/partition_level.h"
 
 namespace culmen::gpu {
 
@@ -23,7 +24,7 @@ struct KeyRule {
   PartitionLevel levels[kMaxLevels];
   ScaleRef scale;
   const double* cuts;
-  const std::uint8_t* own_coordinates;  // kd: of each cut, as of order_key.h
+  const std::uint8_t* own_coordinates;  // kd: of each cut, as of partition_level.h
   std::uint64_t num_rows;
   std::uint32_t num_levels;
   std::uint32_t num_partitions;

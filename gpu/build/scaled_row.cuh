@@ -1,4 +1,4 @@
-// A row as partitions are cut, in a thread's registers: what index/partitioner.cc computes for many at
+// A row as partitions are cut, in a thread's registers: what index/row_coordinates.cc computes for many at
 // once, sums in the same order.
 #pragma once
 

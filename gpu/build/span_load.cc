@@ -46,7 +46,7 @@ SpanLoad::SpanLoad(Snapshot& snapshot, LabelsView labels, std::span<const std::u
       report_(std::move(report)),
       stream_(stream),
       first_rows_(first_rows.begin(), first_rows.end()),
-      partitions_(cut_partitions(first_rows, snapshot.leaf_rows)),
+      partitions_(partition_ranges(first_rows, snapshot.leaf_rows)),
       d_first_rows_(send(first_rows, stream)),
       d_partitions_(send(partitions_, stream)),
       d_units_(send(snapshot.units, stream)),

@@ -7,6 +7,7 @@
 
 #include "base/floating_point_scope.h"
 #include "gpu/search/pack_query.h"
+#include "gpu/search/work_stats.h"
 #include "query/resolve.h"
 
 namespace culmen::gpu {
@@ -26,18 +27,6 @@ std::size_t stride_of(std::span<const Query> queries, std::span<const std::size_
 }
 
 }  // namespace
-
-void add_work(const ResultHeader& work, std::size_t num_values, std::size_t num_bounds,
-              const Snapshot& snapshot, SearchStats& stats) {
-  const std::uint64_t bounds = work.nodes_visited * kFanOut;
-  stats.rows_scored += work.rows_scored;
-  stats.rows_by_codes += work.rows_by_bounds;
-  stats.leaves_visited += work.leaves_visited;
-  stats.nodes_visited += work.nodes_visited;
-  stats.bounds_computed += bounds;
-  stats.bytes_touched += work.nodes_visited * num_bounds * sizeof(BoundRow) +
-                         work.rows_scored * num_values * snapshot.value_bytes();
-}
 
 void BatchSearch::search(const MirrorView& view, std::span<const Query> queries,
                          std::span<const std::size_t> positions, std::size_t k,

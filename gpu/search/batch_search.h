@@ -35,8 +35,4 @@ class BatchSearch {
   WorkspacePool& pool_;
 };
 
-// Adds what a kernel did for a query that reads `num_values` attributes of a row and `num_bounds` of a block.
-void add_work(const ResultHeader& work, std::size_t num_values, std::size_t num_bounds,
-              const Snapshot& snapshot, SearchStats& stats);
-
 }  // namespace culmen::gpu

@@ -7,7 +7,9 @@
 #include <algorithm>
 
 #include "gpu/cuda/launch.h"
+#include "gpu/search/bounds.cuh"
 #include "gpu/search/engines.h"
+#include "gpu/search/leaf_rows.cuh"
 #include "gpu/search/step_end.cuh"
 #include "gpu/search/sweep.h"
 

@@ -4,6 +4,7 @@
 
 #include "gpu/search/engines.h"
 #include "gpu/search/grid_barrier.cuh"
+#include "gpu/search/leaf_rows.cuh"
 #include "gpu/search/select_kth_bound.cuh"
 
 namespace culmen::gpu {

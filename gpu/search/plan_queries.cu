@@ -1,5 +1,5 @@
 // A thread plans one query: a few hundred operations, nothing to share with others. The chain's own code is
-// in index/chain.h.
+// in query/chain.h.
 #include "gpu/cuda/launch.h"
 #include "gpu/search/plan_queries.h"
 #include "gpu/search/query_writer.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "gpu/search/packed_query.h"
-#include "index/chain.h"
+#include "query/chain.h"
 
 namespace culmen::gpu {
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "gpu/cuda/warp_reduce.cuh"
-#include "gpu/search/leaf_rows.cuh"
+#include "gpu/search/packed_query.h"
+#include "gpu/search/search_state.h"
+#include "gpu/search/warp.cuh"
 
 namespace culmen::gpu {
 

@@ -2,6 +2,7 @@
 // best leaves below them, whose rows give the first k-th score bound.
 #pragma once
 
+#include "gpu/search/bounds.cuh"
 #include "gpu/search/grid_search.cuh"
 
 namespace culmen::gpu {
@@ -100,7 +101,7 @@ __device__ inline void bound_slots(const MirrorRef& mirror, QueryRef query, cons
       const std::uint32_t slot = team.slot(share);
       node = mirror.slot_nodes[slot];
       min_id = mirror.slot_min_ids[slot];
-      bound = block_bound(query, SlotColumn(mirror, slot));
+      bound = chain_bound(query, SlotColumn(mirror, slot));
     }
     team.set(cell, node == kNoNode ? -infinity() : bound, min_id, node);
   }

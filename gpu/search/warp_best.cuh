@@ -6,6 +6,7 @@
 #pragma once
 
 #include "gpu/search/heap.cuh"
+#include "gpu/search/leaf_rows.cuh"
 #include "gpu/search/score_keys.cuh"
 
 namespace culmen::gpu {

@@ -1,4 +1,4 @@
-"""rank: a table that is asked once."""
+"""rank: a one-off query of a table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._index import Index
-from ._questions import TEN_OR_ALL, Where, by_name
+from ._queries import TEN_OR_ALL, Where, by_name
 from ._result import Result
 from ._tables import Attributes, column_names
 
@@ -24,8 +24,8 @@ def rank(
     min_score: float | None = None,
     scale: str = "none",
 ) -> Result:
-    """The k best rows of a table that is asked once: builds an index, asks it, and lets it go. Without attributes, the
-    columns that the weights and the filter name are read.
+    """The k best rows of a table, for a one-off query: builds an index, searches it and drops it. Without attributes,
+    the columns that the weights and the filter name are read.
 
     >>> rank({"price": [80, 120, 60], "rating": [7.9, 9.1, 6.0]}, {"price": -0.05, "rating": 1}, k=1).ids
     array([0])
@@ -34,6 +34,6 @@ def rank(
     if attributes is None and isinstance(weights, Mapping):
         table, columns = column_names(table)
         attributes = [name for name in columns if name in weights or (where is not None and name in where)]
-        attributes += [name for name in weights if name not in columns]  # to be refused
+        attributes += [name for name in weights if name not in columns]  # the build refuses them
     index = Index.build(table, attributes, id=id, label=label, nulls=nulls)
     return index.search(weights, k, where=where, min_score=min_score, scale=scale)

@@ -15,20 +15,20 @@ namespace {
 
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
 
-// As repr, in letters that every message can hold.
+// repr() in ASCII, which every error text can hold.
 std::string shown(nb::handle value) {
   const nb::object text = nb::steal(PyObject_ASCII(value.ptr()));
   if (!text.is_valid()) throw nb::python_error();
   return nb::cast<std::string>(text);
 }
 
-// Complex numbers of NumPy can turn themselves into floats, without their imaginary parts.
+// NumPy converts complex numbers to floats and drops their imaginary parts.
 bool is_complex(nb::handle value) {
   return PyComplex_Check(value.ptr()) ||
          nb::isinstance(value, nb::module_::import_("numpy").attr("complexfloating"));
 }
 
-// Neither a float nor an int: runs the code of its type, and passes on what that raises.
+// For other types than float and int: runs the conversion of the type and propagates what it raises.
 double converted(nb::handle value, const char* what) {
   if (is_complex(value))
     throw nb::type_error((std::string(what) + " is complex, not a real number: " + shown(value)).c_str());
@@ -47,7 +47,7 @@ double number(nb::handle value, const char* what) {
   throw InvalidArgument(std::string(what) + " is not a number that float64 can hold: " + shown(value));
 }
 
-// Calls of users' code may change the dict meanwhile.
+// Iterates over a copy of the items, because conversions run user code that may change the dict.
 template <typename Use>
 void for_each_item(const nb::dict& dict, Use use) {
   const nb::list items = dict.items();
@@ -69,7 +69,7 @@ std::vector<double> named_weights(const Index& index, const nb::dict& named) {
   return index.weights(pairs);
 }
 
-// None: no limit.
+// None means no limit.
 double limit(nb::handle value, double none) {
   return value.is_none() ? none : number(value, "a limit of a filter");
 }
@@ -107,7 +107,7 @@ std::vector<double> weights_of(const Index& index, nb::handle weights) {
   }
   if (!nb::hasattr(weights, "__iter__"))
     throw InvalidArgument(
-        "weights are a dict of numbers by name, one number an attribute, or a matrix [questions, "
+        "weights are a dict of numbers by name, one number an attribute, or a matrix [queries, "
         "attributes]");
   std::vector<double> values;
   for (const nb::handle weight : nb::iter(weights)) values.push_back(number(weight, "a weight"));
@@ -137,8 +137,8 @@ Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t
           .scale = kScales.parse(scale)};
 }
 
-Questions questions_of(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
-                       nb::handle where, std::optional<double> min_score, std::string_view scale) {
+MatrixQuery matrix_query_of(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
+                            nb::handle where, std::optional<double> min_score, std::string_view scale) {
   const std::size_t width = index.info().attributes.size();
   if (weights.shape(1) != width)
     throw InvalidArgument("the matrix of weights has " + std::to_string(weights.shape(1)) + " columns for " +

@@ -259,6 +259,20 @@ TEST(Queries, OfAnEmptyIndexHaveNoHits) {
   EXPECT_FALSE(index.explain({.weights = {1}}).text.empty());
 }
 
+TEST(SearchStats, AddUpTheirCountersAndKeepTheRest) {
+  const Query query = {.weights = {1, 2}, .k = 2};
+  const SearchStats one = sample().search(query, {.engine = Engine::scan}).stats;
+  SearchStats sum = one;
+  sum += one;
+  EXPECT_EQ(sum.rows_scored, 2 * one.rows_scored);
+  EXPECT_EQ(sum.leaves_visited, 2 * one.leaves_visited);
+  EXPECT_EQ(sum.candidates, 2 * one.candidates);
+  EXPECT_EQ(sum.bytes_touched, 2 * one.bytes_touched);
+  EXPECT_EQ(sum.rows_in_index, one.rows_in_index);
+  EXPECT_EQ(sum.engine, Engine::scan);
+  EXPECT_EQ(sum.elapsed_us, one.elapsed_us);
+}
+
 TEST(Queries, OfAnEmptyBatchHaveNoResults) {
   EXPECT_TRUE(sample().search(std::span<const Query>()).empty());
 }

@@ -6,7 +6,9 @@
 #include "culmen/device.h"
 #include "culmen/error.h"
 #include "planner/automatic.h"
+#include "planner/explain.h"
 #include "query/resolve.h"
+#include "tests/cases.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
 
@@ -35,6 +37,36 @@ TEST(Explain, NamesTheEngineThatSearchThenUses) {
           << explanation.text;
       EXPECT_NE(explanation.text.find(explanation.reason), std::string::npos);
     }
+}
+
+TEST(Explain, NamesTheEngineThatSearchThenUsesForRandomQuestions) {
+  std::size_t num_asked = 0, num_differing = 0, num_scans = 0, num_fallbacks = 0;
+  const std::uint64_t num_tables = num_cases(60);
+  for (std::uint64_t seed = 1; seed <= num_tables; ++seed) {
+    Random random(seed);
+    const auto values = random.pick(
+        {ValueClass::uniform_f32, ValueClass::small_integers, ValueClass::anticorrelated, ValueClass::mixed});
+    const auto num_rows = random.pick<std::size_t>({500, 8'000, 20'000, 40'000});
+    const Table table = random_table(random, values, num_rows, random.between(1, 10));
+    const Index index = Index::build(table.view(), {.leaf_rows = 16});
+    const Oracle oracle(table.view(), index.info().value_type == ValueType::float32);
+    for (int question = 0; question < 6; ++question) {
+      Query query = random_query(random, oracle);
+      if (random.chance(0.5)) query.k = random.pick({100, 3'000, 9'000});
+      if (oracle.refuses(query)) continue;
+      const SearchOptions options = {.num_threads = question % 2};  // all cores, or one
+      const SearchStats stats = index.search(query, options).stats;
+      ++num_asked;
+      num_differing += index.explain(query, options).engine == stats.engine ? 0 : 1;
+      num_scans += stats.engine == Engine::scan && !stats.scan_fallback ? 1 : 0;
+      num_fallbacks += stats.scan_fallback ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(num_differing, 0U) << "of " << num_asked;
+  if (num_tables < 60) return;
+  EXPECT_GT(num_asked, 300U);
+  EXPECT_GT(num_scans, 0U);
+  EXPECT_GT(num_fallbacks, 0U);
 }
 
 TEST(Explain, ShowsTheBoundByAttributeNames) {

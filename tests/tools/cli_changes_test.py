@@ -302,7 +302,7 @@ class InsertTest(IndexCase):
         self.write("new.csv", "id,a,b\n4,4,-4\n5,5,-5\n4,6,-6\n")
         _, err = self.culmen("insert", "index", "new.csv", "--id", "id", "--batch", 2, code=3)
         self.assertIn("the first 2 rows of new.csv", err)
-        self.assertIn("culmen: new.csv:4: id 4 is in the index already; upsert replaces\n", err)
+        self.assertIn("culmen: new.csv:4: id 4 is already in the index; upsert replaces rows\n", err)
         self.assertEqual(self.table(), {id: (id, -id) for id in range(1, 6)})
 
     def test_errors_count_lines_of_text_and_rows_of_matrices_from_1(self):
@@ -312,7 +312,7 @@ class InsertTest(IndexCase):
             _, err = self.culmen(
                 "insert", "index", "new.csv", "--id", "id", "--label", "name", "--nulls", "drop", *options, code=3
             )
-            self.assertTrue(err.startswith("culmen: new.csv:6: id 1 is in the index already"), err)
+            self.assertTrue(err.startswith("culmen: new.csv:6: id 1 is already in the index"), err)
             self.culmen("delete", "index", "--ids", "3,4")
         self.build()
         write_npy(self.dir / "new.npy", [[1, 2], [float("nan"), 2], [3, 4], [5, 0.1]])

@@ -49,7 +49,7 @@ __global__ void bound_nodes(const MirrorRef mirror, const __grid_constant__ Quer
   const std::uint32_t slot = blockIdx.x * blockDim.x + threadIdx.x;
   if (slot >= mirror.num_slots) return;
   const std::uint32_t node = mirror.slot_nodes[slot];
-  const double bound = block_bound(query, SlotColumn(mirror, slot));
+  const double bound = chain_bound(query, SlotColumn(mirror, slot));
   nodes[slot] = {node == kNoNode ? -infinity() : bound, node};
 }
 

@@ -17,9 +17,10 @@ namespace culmen::test {
 namespace {
 
 // Calls call(prepare()) while its 1st, its 2nd, ... allocation fails, until it makes no more, and check() with the same
-// argument after each failure. Returns the number of failures.
+// argument after each failure. A failed call may keep `most_kept` allocations: complete arrays of a version, which serve
+// the next search. Returns the number of failures.
 template <typename Prepare, typename Call, typename Check>
-int fail_each_allocation(Prepare&& prepare, Call&& call, Check&& check) {
+int fail_each_allocation(Prepare&& prepare, Call&& call, Check&& check, int most_kept = 0) {
   for (int nth = 1;; ++nth) {
     auto prepared = prepare();
     const int before = cuda::num_allocations();
@@ -28,7 +29,7 @@ int fail_each_allocation(Prepare&& prepare, Call&& call, Check&& check) {
       call(prepared);
       return nth - 1;
     } catch (const OutOfDeviceMemory&) {
-      EXPECT_LE(cuda::num_allocations(), before)
+      EXPECT_LE(cuda::num_allocations(), before + most_kept)
           << "allocation " << nth;  // fewer: scratch memory was released
     }
     check(prepared);
@@ -71,7 +72,8 @@ TEST_F(Allocation, OfTheFirstSearchFails) {
         [&](const DeviceIndex& on_gpu) { static_cast<void>(on_gpu.search(query_, {.engine = engine})); },
         [&](const DeviceIndex& on_gpu) {
           EXPECT_EQ(on_gpu.search(query_, {.engine = engine}).hits, expected_);
-        });
+        },
+        engine == Engine::gta ? 1 : 0);  // the thresholds, where the order of the leaves finds no memory
     EXPECT_GE(num_failed, 8) << engine_name(engine);
   }
 }

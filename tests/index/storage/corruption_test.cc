@@ -147,7 +147,7 @@ TEST(Corruption, IsSeenForAFrameOfAnotherTableUnderTheSameUuid) {
   mixed["SNAP-1-leaves"] = published(*other).at("SNAP-1-leaves");
   const std::string text = complaint(mixed);
   EXPECT_NE(text.find("index/SNAP-1-leaves"), std::string::npos) << text;
-  EXPECT_NE(text.find("not the ones that the manifest names"), std::string::npos) << text;
+  EXPECT_NE(text.find("not the frames that the manifest names"), std::string::npos) << text;
 }
 
 TEST(Corruption, IsSeenForAnOlderStateOfTheSameFile) {

@@ -135,7 +135,7 @@ std::int64_t repeat_id(Snapshot& s, std::size_t leaf) {
 std::vector<Lie> lies_about_rows() {
   const std::string rows_ascend = "rows of a leaf ascend in key order, ties by id";
   const std::string leaves_ascend = "so do the leaves of a partition";
-  const std::string out_of_order = "rows that are not in key order";
+  const std::string out_of_order = "the rows are not in key order";
   const auto swap = [](std::size_t leaf, std::size_t a, std::size_t b) {
     return [=](Snapshot& s) { swap_rows(s, leaf, a, b); };
   };
@@ -150,15 +150,15 @@ std::vector<Lie> lies_about_rows() {
          if (ids[r] < ids[r + 1]) std::swap(ids[r], ids[r + 1]);
        },
        out_of_order},
-      {leaves_ascend, [](Snapshot& s) { swap_leaves(s, 1, 2); }, "leaves that are not in key order"},
-      {leaves_ascend, [](Snapshot& s) { swap_leaves(s, 0, 40); }, "leaves that are not in key order"},
+      {leaves_ascend, [](Snapshot& s) { swap_leaves(s, 1, 2); }, "the leaves are not in key order"},
+      {leaves_ascend, [](Snapshot& s) { swap_leaves(s, 0, 40); }, "the leaves are not in key order"},
       {"leaves come in the order of their partitions",
        [](Snapshot& s) { s.arena->leaf(2).partition = s.partitioner->num_partitions() - 1; },
        "a leaf in the wrong partition", Finder::open, kCutShape},
-      {"rows are between the later cuts that made their partition",
-       [](Snapshot& s) { add_late_split(s, 0, s.value(5, 0)); }, "the wrong side of a later cut"},
-      {"rows are between the later cuts that made their partition",
-       [](Snapshot& s) { add_late_split(s, 1, s.stats[1].minimum); }, "the wrong side of a later cut"},
+      {"rows are on their partition's side of late splits",
+       [](Snapshot& s) { add_late_split(s, 0, s.value(5, 0)); }, "the wrong side of a late split"},
+      {"rows are on their partition's side of late splits",
+       [](Snapshot& s) { add_late_split(s, 1, s.stats[1].minimum); }, "the wrong side of a late split"},
       {"rows are where the cuts of the levels lead", move_cuts, "belongs to another partition",
        Finder::verify, kCutShape},
   };
@@ -176,10 +176,11 @@ std::vector<Lie> lies_about_ids() {
          s.arena->mutable_node(s.root).header().min_id = std::numeric_limits<std::int64_t>::max();
        },
        "smallest id"},
-      {"the next id is above all that are there", [](Snapshot& s) { s.next_id -= 7; }, "not to be given yet"},
-      {"no id is in two rows of a leaf", [](Snapshot& s) { repeat_id(s, 6); }, "stands in two rows",
+      {"the next id is above all that are there", [](Snapshot& s) { s.next_id -= 7; },
+       "not below the next id"},
+      {"no id is in two rows of a leaf", [](Snapshot& s) { repeat_id(s, 6); }, "is in two rows",
        Finder::writer},
-      {"no id is in two rows", [](Snapshot& s) { repeat_id(s, 7); }, "stands in two rows", Finder::writer},
+      {"no id is in two rows", [](Snapshot& s) { repeat_id(s, 7); }, "is in two rows", Finder::writer},
   };
 }
 
@@ -296,7 +297,7 @@ TEST(LyingIndex, OfRowsOfBoundsThatNoWriterMakesIsRefused) {
     });
   };
   const auto is_named = [](const std::string& complaint) {
-    return complaint.find("no writer makes") != std::string::npos;
+    return complaint.find("invalid bounds row") != std::string::npos;
   };
   EXPECT_EQ(with_row(Extreme::maximum, 100, bits(-0.5f)), "");
   EXPECT_EQ(with_row(Extreme::minimum, -100, bits(0.5f) | BoundRow::kLinear), "");

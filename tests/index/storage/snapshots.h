@@ -79,7 +79,7 @@ bool same_bytes(const A& a, const B& b) {
 inline bool same_partitioner(const Partitioner& a, const Partitioner& b) {
   return a.kind() == b.kind() && a.num_partitions() == b.num_partitions() && a.minimum() == b.minimum() &&
          a.maximum() == b.maximum() && a.splits() == b.splits() && a.cuts() == b.cuts() &&
-         a.own_coordinates() == b.own_coordinates() && a.late_splits() == b.late_splits();
+         a.own_coordinates() == b.own_coordinates() && a.late_splits().all() == b.late_splits().all();
 }
 
 inline bool same_nodes(const Snapshot& a, const Snapshot& b) {

@@ -21,7 +21,7 @@ namespace {
 using Rows = std::map<std::int64_t, Row>;
 
 constexpr int kColumns = 3;
-constexpr std::size_t kMaxPagesOfSplit = 32;  // index/write/rebalancer.cc
+constexpr std::size_t kMaxPagesOfSplit = 32;  // index/write/rebalance_plan.cc
 
 struct RowOrder {
   std::string name;

@@ -55,7 +55,7 @@ TEST_F(Metadata, AreCarriedOnByAChange) {
 }
 
 TEST_F(Metadata, AreCarriedOnByALoadButForThoseOfTheRows) {
-  const std::shared_ptr<Snapshot> after = load_anew(*before_, before_->order().leaves, change_);
+  const std::shared_ptr<Snapshot> after = reload_rows(*before_, before_->order().leaves, change_);
   expect_carried_on(*after, 40);
   EXPECT_NE(after->partitioner, before_->partitioner);
 }

@@ -182,8 +182,8 @@ TEST(IdMap, TakesIdsFromSeveralThreads) {
   for (std::int64_t t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
       for (std::int64_t page = t; page < kIds / kIdsOfPage; page += 4)
-        map.insert_beside_others(std::span(ids).subspan(std::size_t(page * kIdsOfPage), kIdsOfPage),
-                                 static_cast<PageNumber>(page), [](std::int64_t, PageNumber) {});
+        map.insert_concurrently(std::span(ids).subspan(std::size_t(page * kIdsOfPage), kIdsOfPage),
+                                static_cast<PageNumber>(page), [](std::int64_t, PageNumber) {});
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(map.size(), std::size_t{kIds});

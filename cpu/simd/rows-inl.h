@@ -1,0 +1,137 @@
+// score_rows and score_listed of cpu/simd/kernels.h: all rows of a leaf in groups of vectors, or listed rows one by
+// one. Compiled once per target (see cpu/simd/vectors-inl.h).
+#if defined(CULMEN_CPU_SIMD_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CULMEN_CPU_SIMD_ROWS_INL_H_
+#undef CULMEN_CPU_SIMD_ROWS_INL_H_
+#else
+#define CULMEN_CPU_SIMD_ROWS_INL_H_
+#endif
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "cpu/simd/kernels.h"
+#include "cpu/simd/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace culmen::simd::HWY_NAMESPACE {
+
+// Returns the rows of one vector, as bits, that reach the k-th score bound and pass the ranges.
+template <typename T>
+HWY_INLINE std::uint64_t PassingRows(const T* values, std::size_t stride, const ResolvedQuery& query, V score,
+                                     double kth_bound) {
+  const D d;
+  auto mask = hn::Ge(score, hn::Set(d, kth_bound));
+  for (const RangePredicate& range : query.where) {
+    const V value = LoadAsDouble(values + static_cast<std::size_t>(range.attribute) * stride);
+    mask = hn::And(
+        mask, hn::And(hn::Ge(value, hn::Set(d, range.minimum)), hn::Le(value, hn::Set(d, range.maximum))));
+  }
+  std::uint8_t bits[8] = {};
+  hn::StoreMaskBits(d, mask, bits);
+  return bits[0];
+}
+
+// Scores kVectors vectors of rows at once: independent fma chains hide the latency of fma. Returns the rows that reach
+// the k-th score bound and pass the ranges, as bits v * lanes + l. Writes `scores` only if a row reaches the bound,
+// which is rare.
+template <std::size_t kVectors, typename T>
+HWY_INLINE std::uint64_t ScoreGroup(const T* values, std::size_t stride, const ResolvedQuery& query,
+                                    double kth_bound, double* scores) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  V accumulator[kVectors];
+  for (std::size_t v = 0; v < kVectors; ++v) accumulator[v] = hn::Set(d, query.offset);
+  for (const Term& term : query.terms) {
+    const V weight = hn::Set(d, term.weight);
+    const T* column = values + static_cast<std::size_t>(term.attribute) * stride;
+    for (std::size_t v = 0; v < kVectors; ++v)
+      accumulator[v] = Fma(weight, LoadAsDouble(column + v * lanes), accumulator[v]);
+  }
+  V highest = accumulator[0];
+  for (std::size_t v = 1; v < kVectors; ++v) highest = hn::Max(highest, accumulator[v]);
+  if (hn::AllFalse(d, hn::Ge(highest, hn::Set(d, kth_bound)))) return 0;
+  std::uint64_t passing = 0;
+  for (std::size_t v = 0; v < kVectors; ++v) {
+    const V score = hn::Add(accumulator[v], hn::Zero(d));  // score_finish
+    hn::Store(score, d, scores + v * lanes);
+    passing |= PassingRows(values + v * lanes, stride, query, score, kth_bound) << (v * lanes);
+  }
+  return passing;
+}
+
+template <typename T>
+HWY_INLINE std::size_t ScoreRows(const T* values, std::size_t stride, std::uint32_t num_rows,
+                                 const ResolvedQuery& query, double kth_bound, ScoredRow* out) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  constexpr std::size_t kVectors = 4;
+  HWY_ALIGN double scores[kVectors * 8];
+  std::size_t count = 0;
+  for (std::size_t first = 0; first < num_rows;) {
+    const bool whole = first + kVectors * lanes <= stride;
+    std::uint64_t passing = whole ? ScoreGroup<kVectors>(values + first, stride, query, kth_bound, scores)
+                                  : ScoreGroup<1>(values + first, stride, query, kth_bound, scores);
+    for (; passing != 0; passing &= passing - 1) {
+      const auto bit = static_cast<std::size_t>(hwy::Num0BitsBelowLS1Bit_Nonzero64(passing));
+      if (first + bit >= num_rows) break;  // padding after the last row
+      out[count++] = {scores[bit], static_cast<std::uint32_t>(first + bit)};
+    }
+    first += whole ? kVectors * lanes : lanes;
+  }
+  return count;
+}
+
+inline std::size_t ScoreRowsFloat(const float* values, std::size_t stride, std::uint32_t num_rows,
+                                  const ResolvedQuery& query, double kth_bound, ScoredRow* out) {
+  return ScoreRows(values, stride, num_rows, query, kth_bound, out);
+}
+
+inline std::size_t ScoreRowsDouble(const double* values, std::size_t stride, std::uint32_t num_rows,
+                                   const ResolvedQuery& query, double kth_bound, ScoredRow* out) {
+  return ScoreRows(values, stride, num_rows, query, kth_bound, out);
+}
+
+template <typename T>
+HWY_INLINE std::size_t ScoreListed(const T* values, std::size_t stride, std::span<const std::uint32_t> rows,
+                                   const ResolvedQuery& query, double kth_bound, ScoredRow* out) {
+  const auto value = [&](std::int32_t attribute, std::uint32_t row) {
+    return static_cast<double>(values[static_cast<std::size_t>(attribute) * stride + row]);
+  };
+  for (const std::uint32_t row : rows)  // each row is on cache lines of its own
+    for (const Term& term : query.terms)
+      __builtin_prefetch(values + static_cast<std::size_t>(term.attribute) * stride + row);
+  std::size_t count = 0;
+  for (const std::uint32_t row : rows) {
+    double score = query.offset;
+    for (const Term& term : query.terms) score = std::fma(term.weight, value(term.attribute, row), score);
+    score += 0.0;  // score_finish
+    bool passes = score >= kth_bound;
+    for (const RangePredicate& range : query.where) {
+      const double x = value(range.attribute, row);
+      passes = passes && x >= range.minimum && x <= range.maximum;
+    }
+    out[count] = {score, row};
+    count += passes ? 1 : 0;
+  }
+  return count;
+}
+
+inline std::size_t ScoreListedFloat(const float* values, std::size_t stride,
+                                    std::span<const std::uint32_t> rows, const ResolvedQuery& query,
+                                    double kth_bound, ScoredRow* out) {
+  return ScoreListed(values, stride, rows, query, kth_bound, out);
+}
+
+inline std::size_t ScoreListedDouble(const double* values, std::size_t stride,
+                                     std::span<const std::uint32_t> rows, const ResolvedQuery& query,
+                                     double kth_bound, ScoredRow* out) {
+  return ScoreListed(values, stride, rows, query, kth_bound, out);
+}
+
+}  // namespace culmen::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggling guard
