@@ -2,7 +2,7 @@
 //
 // The model is harsher than real file systems: of the names made, renamed and removed since the directory was
 // last synced any subset may be lost, and of the writes since a file was last synced each may be lost, kept,
-// cut off, torn at its beginning, zero or junk, independently of the others. A rename is atomic: its two
+// cut off, torn at its beginning, zero or junk, whatever became of the others. A rename is atomic: its two
 // names change together or not at all.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace culmen::storage {
 enum class Fate { lost, kept, zeros, junk, cut, torn };
 inline constexpr Fate kFates[] = {Fate::lost, Fate::kept, Fate::zeros, Fate::junk, Fate::cut, Fate::torn};
 
-// Applies the surviving part of the write to `disk`. `at`: where it is cut off, or where the surviving part begins.
+// Does to `disk` what is left of the write. `at`: where it is cut off, or where what is kept of it begins.
 inline void apply(Bytes& disk, const MemoryWrite& write, Fate fate, std::size_t at, std::mt19937& random) {
   if (write.bytes.empty()) {
     if (fate != Fate::lost && disk.size() > write.offset) disk.resize(write.offset);

@@ -1,4 +1,4 @@
-// Faults and power cuts at every call: the directory holds either the old index or the new one, complete.
+// Faults and power cuts at every call: the directory holds the old index or the new one, whole.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -24,7 +24,7 @@ const Snapshot& third_index() {
   return *snapshot;
 }
 
-// The old index, durable, with leftovers of an earlier crash.
+// The old index, durable, with what a crash once left beside it.
 Files before_save() {
   MemoryFileSystem system;
   save(old_index(), system, "index", false);
@@ -43,7 +43,7 @@ Found found_in(MemoryFileSystem& system) {
     if (difference(*loaded, old_index()).empty()) return Found::old_one;
     return difference(*loaded, new_index()).empty() ? Found::new_one : Found::something_else;
   } catch (const IoError& error) {
-    // Valid only if there was no index before: there is no CURRENT, or not even the directory.
+    // Right only where no index was before: then there is no CURRENT, or not even the directory.
     const std::string text = error.what();
     const bool nothing_there = text.find("index/CURRENT: No such") != std::string::npos ||
                                text.find("index holds no index") != std::string::npos ||
@@ -62,7 +62,7 @@ bool holds_exactly_one_snapshot(const MemoryFileSystem& system) {
          kinds.count("LOCK") == 1;  // third_index has no labels
 }
 
-// A save over the leftovers of a crash succeeds and removes them.
+// A save over whatever a crash left works and leaves nothing of it.
 void expect_next_save_cleans_up(MemoryFileSystem& system) {
   save(third_index(), system, "index", true);
   EXPECT_EQ(difference(*load(system, "index"), third_index()), "");

@@ -17,13 +17,13 @@ inline std::size_t num_kib(std::size_t by_default) {
 // Where the header and the first frames of each file are.
 inline constexpr std::size_t kFirstBytes = 1024;
 
-// Whether an offset in a file is tested: all are, but under the sanitizers only one in eight after the first ones.
+// Whether a place in a file is looked at: all, but under the sanitizers behind the first ones one in eight.
 inline bool is_sampled(std::size_t byte) {
   return !test::kSanitized || byte < kFirstBytes || byte % 8 == byte / 8 % 8;
 }
 
-// Whether a bit of a byte is flipped: one of each sampled byte, and all bits of the first bytes, or of all bytes if the
-// size asked for does not take hours.
+// Whether a bit of a byte is flipped: one of each that is_sampled, and all bits of those that are looked at closest: the
+// first ones or, if a size is asked for that does not take hours, everywhere.
 inline bool is_flipped(std::size_t byte, std::size_t bit) {
   constexpr std::size_t kMaxKibOfAllBits = 128;
   const std::size_t wanted = num_kib(0);

@@ -1,4 +1,4 @@
-// One log: what is written is read, and frames of other logs are refused.
+// One log: what is written is read, and what is not its own is refused.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,6 @@
-// Directories with valid checksums whose rows, leaves or nodes violate what writers and engines rely on: refused when
-// they are loaded or, where that check would cost too much, when they are written to.
+// Directories whose checksums are all right and whose rows, leaves and nodes are not as writers and engines
+// rely on them to be: refused when they are loaded, or, where that would cost too much, when they are written
+// to.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ namespace {
 
 constexpr std::size_t kSlots = 16;
 
-// The error of an index that was changed and then published; empty if none is detected.
+// What is wrong with an index that was changed and then published; empty: nothing that is seen.
 std::string complaint(const Shape& shape, const std::function<void(Snapshot&)>& change) {
   const std::shared_ptr<Snapshot> snapshot = make_snapshot(shape);
   change(*snapshot);
@@ -62,7 +63,7 @@ void swap_rows(Snapshot& s, std::size_t leaf, std::size_t a, std::size_t b) {
   std::swap(s.arena->ids(leaf)[a], s.arena->ids(leaf)[b]);
 }
 
-// A row none of whose values is in a zone vector of its leaf.
+// A row none of whose values is a zone vector of its leaf.
 std::size_t row_inside(Snapshot& s, std::size_t leaf) {
   const auto is_inside = [&](std::size_t row, std::size_t i) {
     const float value = column(s, leaf, i)[row];
@@ -84,7 +85,7 @@ void swap_leaves(Snapshot& s, std::size_t a, std::size_t b) {
   std::swap(s.arena->leaf(a), s.arena->leaf(b));
 }
 
-// ---- Everything that writers rely on, and what checks it
+// ---- All that writers rely on, and who finds out where it is not so
 
 enum class Finder { open, writer, verify, deep_verify };
 
@@ -229,7 +230,7 @@ std::vector<Lie> lies_about_bounds() {
   };
 }
 
-// Batches on a lying index succeed or fail; after those that succeed the index can still be opened.
+// Batches that come to a lying index are taken or refused; what was taken does not keep it from being opened.
 void expect_that_it_opens_after_changes(MemoryFileSystem& system) {
   const OpenOptions options{.writable = true, .num_threads = 1};
   LiveIndex index(system, "index", options);
@@ -340,7 +341,7 @@ TEST(LyingIndex, OfNoFurtherVersionsTakesNoChange) {
   EXPECT_THROW(load(other, "index"), FormatError);
 }
 
-// A count that is only shown to people.
+// A count that only tells people something.
 TEST(LyingIndex, OfMoreRoundedValuesThanThereCanBeIsWrittenSoThatItCanBeRead) {
   EXPECT_EQ(
       complaint(kShape, [](Snapshot& s) { s.rounded_values = std::numeric_limits<std::uint64_t>::max(); }),

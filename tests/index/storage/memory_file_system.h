@@ -1,6 +1,6 @@
-// A file system in memory that tracks which bytes and names are durable. Tests make its calls fail, stop it at any call
-// as a power cut would, or make it ignore one sync; crash_states.h enumerates the possible states of the disk
-// afterwards.
+// A file system in memory that knows which bytes and names are durable. Tests make its calls fail, stop it at
+// any call as a power cut would, or let it forget one sync; crash_states.h enumerates the states in which a
+// disk may be found afterwards.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ struct MemoryFile {
   }
 };
 
-// A log without the preallocated zeros after its last frame.
+// A log of frames without the zeros that the next ones are written over.
 inline Bytes without_room(Bytes log) {
   while (log.size() >= kSectorBytes && std::all_of(log.end() - kSectorBytes, log.end(),
                                                    [](std::byte byte) { return byte == std::byte{0}; }))
@@ -88,7 +88,7 @@ struct MemoryDirectoryState {
   }
 };
 
-// Thrown by the call at which the power fails, and by all later ones.
+// Thrown by the call at which the power goes, and by all that follow.
 struct PowerCut {};
 
 enum class FaultKind {
@@ -121,10 +121,10 @@ class MemoryFileSystem : public FileSystem {
     std::uint64_t call;
   };
   std::vector<Sync> syncs;  // all so far
-  // Programs still read what a failed sync lost, and no later sync makes it durable.
+  // Programs go on seeing what a failed sync lost, and no sync saves it.
   bool failed_sync_keeps_cache = false;
 
-  // Creates `path` with these files, all durable.
+  // Makes `path` with these files, all durable.
   void put(const std::string& path, const std::map<std::string, Bytes>& files) {
     auto state = std::make_shared<MemoryDirectoryState>();
     for (const auto& [name, bytes] : files)
@@ -159,7 +159,7 @@ class MemoryFileSystem : public FileSystem {
     return uuid;
   }
 
-  // Whether the next call, a write, is cut short.
+  // Whether the call about to be made, a write, is to be cut short.
   bool count_call(const std::string& doing) {
     if (before_call) before_call();
     const std::uint64_t call = num_calls++;
@@ -178,7 +178,7 @@ class MemoryFileSystem : public FileSystem {
     }
   }
 
-  // Whether this sync is performed.
+  // Whether this sync takes place.
   bool count_sync(const std::string& of) {
     count_call("sync " + of);
     ++num_changes;

@@ -19,7 +19,8 @@
 
 namespace {
 
-// While set, some reads and writes are interrupted or transfer fewer bytes than requested (-Wl,--wrap below).
+// While set, reads and writes are interrupted now and then and move fewer bytes than asked for (-Wl,--wrap
+// below).
 std::atomic<bool> unreliable_calls{false};
 std::atomic<unsigned> num_transfers{0};
 
@@ -144,7 +145,7 @@ TEST_F(Posix, RefusesEveryKindOfFileButARegularOne) {
   }
 }
 
-// As a daemon that closes unused descriptors.
+// As a daemon does that closes what it does not use.
 class ClosedStreams {
  public:
   ClosedStreams() {
@@ -296,8 +297,8 @@ TEST_F(Posix, OpensAReadOnlyLogAndWritesNothing) {
 }
 
 TEST_F(Posix, ReadersFollowWritersThatMakeCheckpointsAndDie) {
-  // One writer after the other appends, sometimes without a sync, switches to new logs, and stops without closing.
-  // Readers see no damage, and versions that never decrease.
+  // One writer after the other appends, now and then without a sync, goes over to new logs, and stops without
+  // a word. Readers see versions that never go back, and no damage.
   const auto snapshot = make_snapshot({.rows = 50});
   save(*snapshot, posix(), index_, false);
   std::atomic<bool> finished{false};

@@ -1,4 +1,5 @@
-// Files that claim to be long and are not: neither the bytes read nor the memory used grow with the claimed length.
+// Files that say that they are long and are not: what is read of them, and so what is kept in memory, does
+// not grow with what they say.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -27,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kLargestRead = std::uint64_t{8} << 20;
 
-// Bytes followed by zeros. A reader allocates the memory for each read, so no read may be large.
+// Bytes, and zeros behind them. What is read at a time was given memory before: so that is watched.
 class LongFile : public ReadableFile {
  public:
   LongFile(const Bytes& bytes, std::uint64_t size, std::string path)
@@ -169,7 +170,7 @@ TEST_F(SparseTest, PartitionsThatSayThatTheyAreManyAreReadInPieces) {
   expect_refused("belongs to another index");
 }
 
-// ---- Real files: readers skip holes
+// ---- Real files: holes are passed by
 
 class SparseFolder : public testing::Test {
  protected:

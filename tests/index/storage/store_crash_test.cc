@@ -1,11 +1,11 @@
-// Power cuts at every call of short scripts: from every possible state of the disk, the next open finds all
-// acknowledged batches and a prefix of those in flight, each whole, and does not mistake a torn end for damage.
+// Power cuts at every call of short scripts: whatever the disk then holds, the next open finds all
+// acknowledged batches and a prefix of those under way, each whole, and takes no torn end for damage.
 //
 // A script is a word: a append and sync one batch, A two in one group, u append one without a sync, b begin a
 // checkpoint, f finish it, c close and open again, r open again as after a kill.
 //
-// CULMEN_TEST_CASES=1000000 runs random scripts until it has opened so many different states; from a million on every
-// eighth script also tears writes at every byte.
+// CULMEN_TEST_CASES=1000000 runs random scripts until so many different states were opened, and from a
+// million on tears writes at every byte in every eighth script.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -117,7 +117,8 @@ class ScriptRun {
  public:
   ScriptRun(const Options& options, std::mt19937& random) : options_(options), random_(random) {}
 
-  // Stops at the first error, which it returns. If the process is killed, another one runs the last step of the script.
+  // Stops at the first complaint, which it returns. If the process is killed, another one takes the script's
+  // last step.
   std::string from(const Files& files, const Expected& expected, const std::string& script, int depth = 0) {
     expected_ = expected;
     depth_ = depth;
@@ -180,7 +181,7 @@ class ScriptRun {
   void open() {
     store_ = Store::open(system_, "index", true);
     const std::uint64_t found = replay_expected(*store_, expected_);
-    // A reader may have seen what replay returned. What replay did not return must never reappear.
+    // What replay gave out may have been shown to somebody. What it did not must never come back.
     expected_.bodies.resize(found + 1);
     expected_.acknowledged = expected_.attempted = found;
     expected_.closed = false;
@@ -234,7 +235,7 @@ class ScriptRun {
     }
   }
 
-  // Every state that a power cut at this call may leave.
+  // Every state in which a power cut now may leave the disk.
   void examine() {
     const auto now =
         std::tuple(system_.num_changes, expected_.acknowledged, expected_.attempted, expected_.closed);
@@ -328,7 +329,7 @@ TEST(StorePowerCut, LosesNothingAcknowledgedAndSeesNoDamage) {
               static_cast<unsigned long long>(num_scripts));
 }
 
-// Ignores each sync of a script in turn, and records whether some state then shows an error.
+// Forgets one sync after the other of a script, and notes of each whether a state then gives it away.
 void forget_each_sync(const Files& start, const std::string& script, const Options& options,
                       std::map<std::string, bool>& is_missed) {
   std::mt19937 random(1);

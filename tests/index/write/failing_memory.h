@@ -6,7 +6,7 @@
 
 namespace culmen::test {
 
-// Number of allocations from now on before one fails; below 0: none fails.
+// The allocations from now on until one fails; below 0: none does.
 inline std::atomic<std::int64_t> allocations_left = -1;
 
 }  // namespace culmen::test

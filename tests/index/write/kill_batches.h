@@ -1,8 +1,9 @@
-// Batches that follow from their number: kill_writer writes them and kill_test expects them.
+// Batches that follow from their number: what kill_writer writes and what kill_test expects to find.
 //
-// Each writer has its own ids. Its batch n inserts rows, and one more without an id, replaces every other row of batch
-// n - kReplacedAfter and erases the rest of batch n - kErasedAfter. So the rows tell how many batches were written, and
-// whether the last one is complete.
+// Each writer has its own ids. Its batch n inserts rows, and one more without an id,
+// replaces every other one of batch n - kReplacedAfter and erases what is left of batch n - kErasedAfter. So
+// the rows that are there tell how many batches were written, and whether the last of them is there as a
+// whole.
 #pragma once
 
 #include <array>
@@ -24,7 +25,7 @@ inline constexpr std::int64_t kIdsOfWriter = std::int64_t{1} << 40;
 inline constexpr std::int64_t kFirstAssigned =
     kIdsOfWriter * kWriters + 1;  // the first row has the id before it
 
-// What a writer prints for an acknowledged batch: one write to a pipe, so never torn.
+// What a writer says once a batch was acknowledged. Written to a pipe at once, so never in halves.
 struct Acknowledged {
   std::uint64_t writer;
   std::uint64_t num_batches;  // of this writer, including all earlier ones

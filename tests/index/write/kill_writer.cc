@@ -2,8 +2,8 @@
 //
 //   kill_writer DIRECTORY DURABILITY NUM_BATCHES...     how many batches each writer has written before
 //
-// Several threads write batches and print which were acknowledged; another one makes checkpoints and sometimes compacts
-// the index.
+// Several threads write batches and say on standard output which were acknowledged; another one makes
+// checkpoints and now and then loads the index anew.
 #include <unistd.h>
 
 #include <chrono>

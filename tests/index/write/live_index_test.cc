@@ -1,5 +1,5 @@
-// Changes by the public API: batches against a std::map, on the open index, on its snapshots, and on the directory
-// opened again.
+// The public face of changes: batches against a std::map, on the living index, on its snapshots, and on the
+// directory opened anew.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ RowsTable table_of(const LiveRows& rows) {
   return table;
 }
 
-// Runs a few queries on both. Empty if all answers are the same.
+// Asks both a few questions. Empty if all answers are the same.
 std::string difference(const Index& index, const LiveRows& rows, std::mt19937_64& random) {
   if (index.info().num_rows != rows.size()) return "the number of rows";
   const RowsTable table = table_of(rows);
@@ -106,8 +106,9 @@ class Model {
   LiveRows rows;
   std::uint64_t num_operations = 0;  // of accepted batches
 
-  // A batch of all kinds of steps, with and without ids, some of which must fail. Once there are many rows, it erases
-  // half of them, because the cost of comparing everything grows with the rows.
+  // A batch of all kinds of steps, with and without ids, some of which must fail; once there are many rows,
+  // one that takes half of them away: comparing everything again and again costs a time that grows with the
+  // rows.
   void step(Index& index) {
     if (rows.size() > kMaxRows) return erase_half(index);
     Expected expected{rows, next_id_, {}, false};
@@ -178,8 +179,8 @@ class Model {
     for (const std::int64_t id : erased) rows.erase(id);
     num_operations += erased.size();
   }
-  // Any id ever used, including those that this batch has assigned or will assign; every other time the next existing
-  // one.
+  // Any that was ever given, those that this batch assigned or is about to assign among them; every other
+  // time the next one that is there.
   std::int64_t some_id(const Expected& expected) {
     const auto all = static_cast<std::uint64_t>(expected.next_id + 8);
     const std::uint64_t newest = random_() % 3 == 0 ? std::min<std::uint64_t>(all, 24) : all;
@@ -203,7 +204,8 @@ Index build_empty() {
   return Index::build(table.view(), {.leaf_rows = 16, .value_type = ValueType::float32});
 }
 
-// CULMEN_TEST_CASES=1000000: at least so many operations, and verify after each batch.
+// CULMEN_TEST_CASES=1000000 for the long run: at least so many operations, and after each batch of them the
+// index is verified.
 TEST(LiveIndex, HoldsWhatAMapHoldsThroughCheckpointsAndReopening) {
   const TemporaryDirectory folder;
   const std::filesystem::path path = folder.path() / "index";
@@ -246,8 +248,8 @@ TEST(LiveIndex, HoldsWhatAMapHoldsThroughCheckpointsAndReopening) {
   RecordProperty("opened", std::to_string(num_opened));
 }
 
-// Once sums round, a bound is raised by the rounding error of the rows that it covers. A single inserted row raises it
-// by less than the whole leaf would, and that is enough.
+// Once sums round, a bound is widened by what the rows it was made of can lose. A row that comes alone widens
+// it by less than the whole leaf would, and that is enough.
 TEST(LiveIndex, VerifiesBoundsOfRowsThatCameAlone) {
   RowsTable rows;
   for (int r = 0; r < 40; ++r) rows.add(r, {static_cast<double>(r), 0, 0});
@@ -310,7 +312,7 @@ TEST(LiveIndex, BatchesOfManyThreadsAreAllThere) {
   EXPECT_TRUE(index.verify().empty());
 }
 
-// More changes than a replay applies to the tree at once.
+// More changes than a replay hands to the tree at once.
 TEST(LiveIndex, ReplaysALongLog) {
   constexpr std::int64_t kLogged = 20, kRows = 8000;
   const TemporaryDirectory folder;
@@ -441,7 +443,7 @@ TEST_F(MixedBatch, KnowsTheIdsThatItHasAssigned) {
   EXPECT_EQ(ids().size(), 15u);
 }
 
-// A host that flushes subnormal numbers to zero must not make the index store zeros for them.
+// A host that flushes subnormal numbers to zero must not have zeros written beside the values they stand for.
 TEST(LiveIndex, WritesSubnormalNumbersAsTheyAreWhateverTheModeOfTheHost) {
   const TemporaryDirectory folder;
   const auto tiny = [](std::int64_t first) {
@@ -468,8 +470,8 @@ TEST(LiveIndex, WritesSubnormalNumbersAsTheyAreWhateverTheModeOfTheHost) {
   EXPECT_EQ(index.verify(), std::vector<std::string>());
 }
 
-// If all ids are negative, the next one is 0, so that -1 can mean that none was assigned.
-// Whichever call fails, and whichever operation should have made them durable.
+// Where all ids are negative the next one is 0, so that -1 can say that none was assigned.
+// Whatever call fails, and whichever operation was to make them durable.
 TEST(LiveIndex, SaysAtTheLatestWhenItIsClosedThatChangesWereLost) {
   const std::vector<double> values(100, 1);
   const TableView hundred{100, {{"a"}}, {values}, {}, {}};
@@ -522,7 +524,7 @@ TEST_F(MixedBatch, UsesIdsUpThoughItsRowsHaveGoneAgain) {
 }
 
 // Leaves of 11 of 16 rows are not merged yet.
-TEST(LiveIndex, AdvisesACompactionWhenItHasMoreLeavesThanABuild) {
+TEST(LiveIndex, AdvisesACompactionWhenItHasMoreBlocksThanABuild) {
   std::mt19937_64 random(12);
   RowsTable table;
   for (std::int64_t id = 0; id < 3000; ++id) {

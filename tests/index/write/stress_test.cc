@@ -1,4 +1,4 @@
-// Trees at their limits: deep, emptied, refilled, out of slots, with rows far from the built range.
+// Trees at their edges: deep, emptied, refilled, out of slots, with rows far from those they were built for.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -27,7 +27,7 @@ Change change_of(const ChangeMaker& batch, const TreeShape& shape) {
   return batch.make(shape.num_attributes, shape.labels);
 }
 
-// A tree and its rows.
+// A tree beside its rows.
 class Tree {
  public:
   Tree(Rows rows, const TreeShape& shape)
@@ -71,7 +71,7 @@ Rows random_rows(std::int64_t count, int num_attributes, std::uint64_t seed) {
   return rows;
 }
 
-// 1,024 full leaves, 32 full nodes, a full root: one more row turns eight leaves into ten and splits all levels above.
+// 1,024 full leaves, 32 full nodes, a full root: one row more makes ten leaves of eight, and splits what is above.
 TEST(TreeWriter, SplitsEveryLevelAtOnce) {
   Tree tree(random_rows(16 * 32 * 32, 2, 1), {.num_attributes = 2, .num_partitions = 1});
   ASSERT_EQ(tree.now().height, 2);
@@ -85,7 +85,7 @@ TEST(TreeWriter, SplitsEveryLevelAtOnce) {
   EXPECT_EQ(tree.fault(), "");
 }
 
-// Rows that follow from their id, for trees for which a map would be too slow.
+// Rows that follow from their id, for trees of which a map would be too slow.
 class WideTree {
  public:
   explicit WideTree(std::int64_t count) : alive_(static_cast<std::size_t>(count), true) {
@@ -201,7 +201,7 @@ TEST(TreeWriter, KeepsADeepTreeWhileKeyRangesComeAndGo) {
   EXPECT_EQ(tree.fault(), "");
 }
 
-// Nodes with few children although a neighbour could merge with them.
+// Nodes of few children that have a neighbour to share with.
 std::size_t num_thin_nodes(const Snapshot& s) {
   std::size_t count = 0;
   for (const std::uint32_t slot : s.order().nodes) {
@@ -229,7 +229,7 @@ TEST(TreeWriter, MergesAndBorrowsAmongNodesOfAllSizes) {
   EXPECT_EQ(tree.fault(), "");
 }
 
-// All leaves are full after the load: each inserted row may split one.
+// All leaves are full after the load: each row that comes may split one.
 TEST(TreeWriter, TakesALargeBatchWithoutALoad) {
   Tree tree(random_rows(30'000, 2, 21), {.num_attributes = 2, .num_partitions = 40});
   const SlotArena* const arena = tree.now().arena.get();
@@ -346,8 +346,8 @@ TEST(TreeWriter, TakesIdsAtTheEndsOfTheirRange) {
   }
 }
 
-// Bounds of exact sums have no error bound. Far from the built range an error bound would exceed one step of a bound:
-// sums of 2^45 and -2^45 cancel, but their rounding errors would not.
+// Bounds of exact sums have no error bound. Far from the built range it is more than one step of a bound: sums of
+// 2^45 and -2^45 cancel, and rounding them would not.
 TEST(TreeWriter, LoosensBoundsOnceSumsMayRound) {
   Rows rows;
   std::mt19937_64 random(12);
@@ -375,7 +375,7 @@ TEST(TreeWriter, LoosensBoundsOnceSumsMayRound) {
   }
 }
 
-// An outlier in one attribute is inserted and erased again.
+// A row that lies far out in one attribute is inserted and erased again.
 TEST(TreeWriter, KeepsBoundsOfALeafTightWhenAnExtremeIsErased) {
   Tree tree(random_rows(3000, 2, 20), {.num_attributes = 2, .num_partitions = 1});
   for (const Row& far : {Row{0.5, 1.75}, Row{-0.5, 0.5}, Row{1e9, 1e9}}) {
@@ -436,8 +436,8 @@ TEST(TreeWriter, RebuildsATreeThatIsAsTallAsMayBe) {
   EXPECT_LE(now->height, 2);
 }
 
-// Referenced versions keep their slots. When none are free, the rows are reloaded into a new arena. With sums that
-// round, fewer slots are reserved, so the batch itself must be counted.
+// Versions that are held keep their slots. When none are left the rows are loaded anew, elsewhere. With sums
+// that round, fewer slots are kept back, so the batch itself has to be counted.
 TEST(TreeWriter, LoadsAnewWhenSlotsRunOut) {
   for (const double smallest : {0x1p-17, 0x1p-120}) {
     std::mt19937_64 random(13);
@@ -466,7 +466,7 @@ TEST(TreeWriter, LoadsAnewWhenSlotsRunOut) {
   }
 }
 
-// No reader holds older versions: the same slots are reused.
+// Nobody holds older versions: the same slots serve again and again.
 TEST(TreeWriter, NeedsNoMoreSlotsWhenNobodyHoldsOldVersions) {
   std::mt19937_64 random(15);
   Tree tree(random_rows(5000, 3, 16), {});

@@ -1,4 +1,4 @@
-// A tree under test and a std::map with the rows that it should hold.
+// A tree under test beside a std::map that holds what it should hold.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ struct TreeShape {
   bool labels = false;
 };
 
-// Folds the steps of a batch into one change.
+// Folds steps into the change that a batch of them is.
 class ChangeMaker {
  public:
   explicit ChangeMaker(const std::map<std::int64_t, Row>& rows) : rows_(rows) {}

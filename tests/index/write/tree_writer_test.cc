@@ -1,4 +1,4 @@
-// TreeWriter against a std::map.
+// The tree that takes changes, beside a std::map; and the paper's worked examples.
 #include "index/write/tree_writer.h"
 
 #include <gtest/gtest.h>
