@@ -1,4 +1,4 @@
-// Index::filter: the expressions of --where.
+// Index::filter: the little language of --where.
 #include <gtest/gtest.h>
 
 #include <cmath>
