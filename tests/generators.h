@@ -490,7 +490,7 @@ inline Query random_query(Random& random, const Oracle& oracle) {
   return random_query(random, oracle, random_weights(random, oracle.num_attributes()));
 }
 
-// For failure messages: the numbers in hexadecimal, so that none is rounded.
+// For failure messages: numbers in hexadecimal, so that none is rounded.
 inline std::string describe(const Query& query) {
   char buffer[64];
   const auto number = [&buffer](double value) {

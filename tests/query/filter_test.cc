@@ -1,4 +1,4 @@
-// Index::filter: the little language of --where.
+// Index::filter: the expressions of --where.
 #include <gtest/gtest.h>
 
 #include <cmath>

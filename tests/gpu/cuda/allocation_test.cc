@@ -17,8 +17,8 @@ namespace culmen::test {
 namespace {
 
 // Calls call(prepare()) while its 1st, its 2nd, ... allocation fails, until it makes no more, and check() with the same
-// argument after each failure. A failed call may keep `most_kept` allocations: complete arrays of a version, which
-// serve the next search. Returns the number of failures.
+// argument after each failure. A call may leave `most_kept` allocations behind: complete arrays of the version serve
+// the next search. Returns the number of failures.
 template <typename Prepare, typename Call, typename Check>
 int fail_each_allocation(Prepare&& prepare, Call&& call, Check&& check, int most_kept = 0) {
   for (int nth = 1;; ++nth) {

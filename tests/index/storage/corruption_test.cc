@@ -1,4 +1,4 @@
-// Whatever happens to a closed index, loading it says so and names the file.
+// Any damage to a closed index makes loading fail with an error that names the file.
 #include <gtest/gtest.h>
 #include <tbb/parallel_for.h>
 
@@ -19,7 +19,7 @@ Files published(const Snapshot& snapshot, std::uint8_t uuid = 1) {
   return files;
 }
 
-// What loading these files says; empty if it takes them.
+// The error of loading these files; empty if there is none.
 std::string complaint(const Files& files) {
   MemoryFileSystem system;
   system.put("index", files);
@@ -31,7 +31,7 @@ std::string complaint(const Files& files) {
   }
 }
 
-// Changes in a file may first show as a contradiction with the file that names it.
+// A change in a file may first show as a contradiction with the file that refers to it.
 bool names_a_file(const std::string& complaint) {
   return complaint.find("index/") != std::string::npos;
 }
@@ -139,7 +139,7 @@ TEST(Corruption, IsSeenForFramesThatWereMoved) {
   }
 }
 
-TEST(Corruption, IsSeenForABlockOfAnotherTableUnderTheSameUuid) {
+TEST(Corruption, IsSeenForAFrameOfAnotherTableUnderTheSameUuid) {
   // Cannot happen by accident: the uuid is random. The digest in the manifest holds even then.
   const auto other = make_snapshot({.rows = 530, .attributes = 2, .partitions = 1});
   other->arena->ids(0)[0] += 1;  // they are seven apart

@@ -1,4 +1,4 @@
-// One log: what is written is read, and what is not its own is refused.
+// One log: what is written is read, and frames of other logs are refused.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -22,7 +22,7 @@ class LogTest : public testing::Test {
 
   Bytes& bytes() { return system_.directories["log"]->names["WAL-1"]->bytes; }
 
-  // The bodies that are read, from version 5 on.
+  // The bodies read, from version 5 on.
   std::vector<std::string> read(LogReader& reader) {
     std::vector<std::string> bodies;
     while (const auto batch = reader.next()) {

@@ -1,4 +1,4 @@
-// Small snapshots to store, and a comparison of all their parts.
+// Small snapshots for storage tests, and a comparison of all their parts.
 #pragma once
 
 #include <algorithm>
@@ -104,7 +104,7 @@ inline bool same_units(const std::vector<BoundUnit>& a, const std::vector<BoundU
   });
 }
 
-// The first part in which they differ; empty if they are the same to the last bit.
+// The first part in which they differ; empty if they are equal to the last bit.
 inline std::string difference(const Snapshot& a, const Snapshot& b) {
   if (a.attributes != b.attributes) return "attributes";
   if (a.value_type != b.value_type || a.has_labels != b.has_labels || a.exact_sums != b.exact_sums)

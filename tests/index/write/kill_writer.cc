@@ -1,9 +1,9 @@
-// Writes to an index until it is killed: the process that kill_test starts.
+// Writes to an index until it is killed. kill_test starts this process.
 //
 //   kill_writer DIRECTORY DURABILITY NUM_BATCHES...     how many batches each writer has written before
 //
-// Several threads write batches and say on standard output which were acknowledged; another one makes
-// checkpoints and now and then loads the index anew.
+// Several threads write batches and print which were acknowledged; another one makes checkpoints and sometimes compacts
+// the index.
 #include <unistd.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What is known of an index as a whole, from version to version.
+// The metadata of an index, from version to version.
 #include <gtest/gtest.h>
 
 #include <algorithm>

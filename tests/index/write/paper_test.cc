@@ -1,10 +1,9 @@
 // The worked insertion and deletion of the paper (GTA 2019, figures 5 and 6).
 //
-// There a leaf has 2 to 3 rows; here it has 16 rows at most, so every row of the figures stands in
-// several rows: 3 to 8, such that leaves split and merge at the same steps. There the leaf that is too full, or nearly
-// empty, is cut by itself or with one other; here all its neighbours take part. Two rows at (12, 12, 12) and one at
-// (0, 0, 0), first and last in the table, make all attributes of like scale: the order is then that of the largest
-// attribute.
+// In the paper a leaf has 2 to 3 rows, here up to 16. So 3 to 8 rows stand for each row of the figures, such that
+// leaves split and merge at the same steps. The paper splits an overfull leaf alone and merges an underfull one with
+// one other; here all its neighbours are repacked. Two rows at (12, 12, 12) and one at (0, 0, 0), first and last in the
+// table, give all attributes the same scale, so that the order is that of the largest attribute.
 #include <gtest/gtest.h>
 
 #include "cpu/gta.h"
@@ -20,8 +19,7 @@ using Rows = std::map<std::int64_t, Row>;
 
 class PaperTest : public testing::Test {
  protected:
-  // Ids of a row's rows: 100 * number and up. Those of t08 are the smallest, so that in ties it comes
-  // first.
+  // Ids of the rows that stand for a row: 100 * number and up. Those of t08 are the smallest, so that it wins ties.
   static std::int64_t id_of(int number, int copy) { return 100 * (number == 8 ? 0 : number) + copy; }
   template <typename F>
   static void for_copies(int number, int count, const F& f) {
@@ -55,7 +53,7 @@ class PaperTest : public testing::Test {
     for_copies(number, count, [&](std::int64_t id) { batch.erase(id); });
     apply(batch);
   }
-  // Also holds every engine's answer, and that thresholds cover what comes later, against brute force.
+  // Also compares every engine's answer, and the thresholds of later leaves, with brute force.
   void apply(const ChangeMaker& batch) {
     writer_->apply(batch.make(3, false));
     batch.apply_to(rows_);
@@ -80,7 +78,7 @@ class PaperTest : public testing::Test {
     return answers;
   }
 
-  // How often each row stands in a leaf.
+  // How often each row is in a leaf.
   std::map<Row, int> leaf(std::size_t position) const {
     const std::uint32_t leaf = now_->order().leaves.at(position);
     std::map<Row, int> rows;

@@ -1,4 +1,4 @@
-// The tree that takes changes, beside a std::map; and the paper's worked examples.
+// TreeWriter against a std::map.
 #include "index/write/tree_writer.h"
 
 #include <gtest/gtest.h>
