@@ -4,7 +4,7 @@
 //   gpu_latency [--rows=N] [--dims=D] [--kinds=independent,ascending,...] [--memory=device|managed|host]
 //               [--only=warm,cold,scan,gta,batch,rivals] [--ks=1,16,...] [--repeats=R] [--splits=S]
 //
-// For each kind of table, beside the time to read the columns in use once:
+// For each kind of table, with the time to read the columns in use once:
 //
 //   rivals   no index: scores for all rows, then CUB's sort or DeviceTopK; gpu/rivals.h
 //   warm     bounded over families of weights (gpu/questions.h): each question R times, its median; then the
@@ -16,7 +16,7 @@
 //
 // Splits: the GTA paper's grid instead of culmen's partitions. Times are of the whole call on the host, from
 // weights to hits there. Every answer is compared with the CPU's but those on mixed signs and most of a
-// batch; those of the rivals as far as float32 goes.
+// batch; those of the rivals up to the rounding of float32.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -87,7 +87,7 @@ struct Base {
   Bytes log;
   storage::Manifest manifest;
   storage::Current current;
-  std::array<std::vector<std::size_t>, kNumFiles> frame_starts;  // by file, and behind them its end
+  std::array<std::vector<std::size_t>, kNumFiles> frame_starts;  // by file, followed by its end
 
   bool has(std::size_t file) const { return !frame_starts[file].empty(); }
 };

@@ -22,7 +22,7 @@ struct Split {
 
 Split split(std::string_view text, bool at_end_of_file) {
   RecordSplitter splitter(',', 100);
-  // On the heap and without a NUL behind it, so that a sanitizer sees a read past the end.
+  // On the heap and without a terminating NUL, so that a sanitizer sees a read past the end.
   const auto copy = std::make_unique<char[]>(text.size());
   text.copy(copy.get(), text.size());
   Split result;

@@ -356,7 +356,7 @@ TEST(Async, RefusesWhatTheHostCanSee) {
   on_gpu.search_async({}, {}, context);  // no query: nothing to do
   on_gpu.search_async(good, answers, context);
   context.synchronize();
-  EXPECT_EQ(to_host(counts)[0], 10u);  // and goes on
+  EXPECT_EQ(to_host(counts)[0], 10u);  // and stays usable
 }
 
 }  // namespace

@@ -263,7 +263,7 @@ TEST(Device, RefusesWhatItCannotDo) {
   EXPECT_THROW(static_cast<void>(index.search({.weights = {1, 1}, .k = 1025}, {.engine = Engine::gta})),
                InvalidArgument);
   EXPECT_THROW(static_cast<void>(index.search({.weights = {1}, .k = 3})), InvalidArgument);
-  EXPECT_EQ(index.search({.weights = {1, 1}, .k = 3}).hits.size(), 3u);  // and goes on
+  EXPECT_EQ(index.search({.weights = {1, 1}, .k = 3}).hits.size(), 3u);  // and stays usable
 }
 
 // Runs everywhere: no machine has that many GPUs.

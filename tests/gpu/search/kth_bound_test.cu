@@ -1,6 +1,6 @@
-// What raises a k-th score bound on a device, each alone in a small kernel: keys of scores (KeyScale), the selection by
-// a thread block (select_kth_bound), the list of a warp (WarpBest) and the rows of a sweep's step (KthBoundRaise). The
-// expected values are those of a sort on the host.
+// The parts of a search on a device that raise its k-th score bound, each in a small kernel: keys of scores (KeyScale),
+// the selection by a thread block (select_kth_bound), the list of a warp (WarpBest) and the rows of a sweep's step
+// (KthBoundRaise). A sort on the host gives the expected values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ using gpu::KthBound;
 constexpr double kNoScore = -std::numeric_limits<double>::infinity();
 constexpr KthBound kLowestBound = {kNoScore, kNoId};  // all rows pass it
 
-// Under a sanitizer, which asks for few cases: fewer sizes.
+// With fewer cases than usual, as under a sanitizer, tests skip the large sizes.
 bool is_brief() {
   constexpr std::uint64_t kUsual = 1000;
   return num_cases(kUsual) < kUsual;
@@ -51,7 +51,7 @@ gpu::PackedHeader query_with(double base, int exponent) {
   return header;
 }
 
-constexpr double kHugeBase = 1e300;  // a score less this one has no digit of its own left
+constexpr double kHugeBase = 1e300;  // score - base rounds to the same value for all scores
 
 // Scores of one kind, and a scale of keys for them.
 struct Scores {
@@ -249,7 +249,7 @@ TEST(SelectKthBound, NeverFallsBelowWhereItStarts) {
   EXPECT_GT(selected_bound(kind, rows, {}, 10, low, gpu::kSearchThreads).score, low.score);
 }
 
-// As in a damaged index: nothing tells such rows apart.
+// As in a damaged index, whose ids are not unique.
 TEST(SelectKthBound, IsThatOfAllRowsWhereTheyShareScoreAndId) {
   SKIP_WITHOUT_GPU();
   const Scores kind = all_scores()[3];
@@ -265,7 +265,7 @@ struct BestRequest {
   const gpu::PackedHeader* query;
   const Candidate* rows;
   std::uint32_t size, k;
-  std::uint32_t num_before_restart;  // rows that come first and are forgotten; 0: none are
+  std::uint32_t num_before_restart;  // rows appended before a restart; 0: no restart
   Candidate* best;                   // [k]
   std::uint32_t* num_best;
   KthBound* bound;  // after the last row
@@ -347,7 +347,7 @@ TEST(WarpBest, HasTheKBestInOrder) {
         }
 }
 
-// Rows in ascending order each pass the bound that those before them give: the most that a list can be asked for.
+// Each row of an ascending order passes the bound of those before it: the worst case for the list.
 TEST(WarpBest, TakesRowsThatAreBetterAndBetter) {
   SKIP_WITHOUT_GPU();
   std::mt19937_64 random(6);
@@ -369,7 +369,7 @@ __global__ void raise_bounds(const gpu::BatchRef batch, bool is_repeated, std::u
   if (threadIdx.x == 0) must_repeat[blockIdx.x] = again ? 1 : 0;
 }
 
-// The queries of a sweep between two steps: their state, and the rows that they have found, as many as find room.
+// The queries of a sweep between two steps: their state, and the rows found, as many as fit.
 struct Step {
   std::uint32_t k, capacity;
   std::vector<gpu::SweepQuery> queries;
@@ -379,7 +379,7 @@ struct Step {
   std::uint32_t size_of(std::size_t entry) const { return std::min(queries[entry].num_found, capacity); }
   const gpu::SeedRow* rows_of(std::size_t entry) const { return found.data() + entry * capacity; }
 
-  // A query with this bound and these rows, all of which reach it. num_found may be more than there is room for.
+  // A query with this bound and random rows, all of which reach it. num_found may exceed the capacity.
   void add(double bound, std::uint32_t num_kept, std::uint32_t num_found,
            const std::function<double()>& draw) {
     gpu::SweepQuery query = {};
@@ -450,7 +450,7 @@ void expect_raised(const Step& before, const Step& after, std::size_t entry) {
   } else {
     EXPECT_EQ(raised.kth_bound, old.kth_bound);
   }
-  if (expected.is_left) {  // nothing is touched: the walk begins with the rows that found room
+  if (expected.is_left) {  // the query is unchanged
     EXPECT_EQ(raised.num_found, old.num_found);
     EXPECT_EQ(raised.num_kept, old.num_kept);
     for (std::uint32_t i = 0; i < after.capacity; ++i)
@@ -499,7 +499,7 @@ TEST(KthBoundRaise, KeepsTheRowsThatReachTheKthScore) {
   EXPECT_GT(num_left, 20u);
 }
 
-// A step is repeated for those alone whose rows did not fit, until they do; a query that is left stays as it is.
+// Only queries whose rows did not fit repeat a step, until they fit; a query left to its walk stays unchanged.
 TEST(KthBoundRaise, AsksForARepetitionUntilTheRowsFit) {
   SKIP_WITHOUT_GPU();
   constexpr std::uint32_t kBest = 10, kCapacity = 40;

@@ -23,7 +23,7 @@ namespace culmen::test {
 namespace {
 
 constexpr int kThreads = 4, kBatches = 12;
-constexpr std::uint64_t kAnswersEach = 300;  // of a thread, beside the batches
+constexpr std::uint64_t kAnswersEach = 300;  // per thread
 
 // The oracle of each version, added before the version is published.
 class Oracles {
