@@ -81,17 +81,18 @@ std::string read_current_text(const Directory& directory) {
   }
 }
 
-CurrentSwitch::~CurrentSwitch() {
-  if (!switched_) remove_quietly(directory_, kNewCurrentName);
-}
-
-void CurrentSwitch::run() {
-  remove_quietly(directory_, kNewCurrentName);
-  write_text(directory_, kNewCurrentName, to_text(current_));
-  directory_.sync();  // every file that the new CURRENT refers to has a durable name
-  directory_.rename(kNewCurrentName, kCurrentName);
-  switched_ = true;
-  directory_.sync();
+void switch_current(Directory& directory, const Current& current, bool& switched) {
+  remove_quietly(directory, kNewCurrentName);
+  try {
+    write_text(directory, kNewCurrentName, to_text(current));
+    directory.sync();  // every file that the new CURRENT refers to has a durable name
+    directory.rename(kNewCurrentName, kCurrentName);
+  } catch (...) {
+    remove_quietly(directory, kNewCurrentName);
+    throw;
+  }
+  switched = true;
+  directory.sync();
 }
 
 }  // namespace culmen::storage

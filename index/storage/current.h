@@ -30,22 +30,8 @@ bool looks_like_current(const std::string& text);
 // Throws NoIndex if no file in the directory is ours.
 std::string read_current_text(const Directory& directory);
 
-// Replaces CURRENT. All other names are durable before the switch, and the switch is on return.
-class CurrentSwitch {
- public:
-  CurrentSwitch(Directory& directory, const Current& current) : directory_(directory), current_(current) {}
-  CurrentSwitch(const CurrentSwitch&) = delete;
-  CurrentSwitch& operator=(const CurrentSwitch&) = delete;
-  ~CurrentSwitch();
-
-  void run();
-  // Whether other processes see the new one. If run() failed after that, a power cut may bring back the old one.
-  bool switched() const { return switched_; }
-
- private:
-  Directory& directory_;
-  const Current current_;
-  bool switched_ = false;
-};
+// Replaces CURRENT. All other names are durable before the switch, and the switch is on return. Sets `switched` once
+// other processes see the new one; if a call fails after that, a power cut may bring back the old one.
+void switch_current(Directory& directory, const Current& current, bool& switched);
 
 }  // namespace culmen::storage

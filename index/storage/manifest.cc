@@ -128,8 +128,8 @@ void parse_files(const std::vector<JsonValue>& files, const std::string& path, M
     throw FormatError(path + ": the list of files is incomplete");
 }
 
-// Each level has enough nodes to hold the level below, and at most one per child. The last level is the root. The number
-// of leaves limits the height.
+// Each level has enough nodes to hold the level below, and at most one per child. The last level is the root. The
+// number of leaves limits the height.
 void parse_levels(const JsonMembers& all, const std::string& path, Manifest& manifest) {
   std::uint64_t below = manifest.num_leaves;
   for (const JsonValue& level : all.array("levels", static_cast<std::uint64_t>(most_levels(below)))) {

@@ -27,14 +27,7 @@ void SnapshotWriter::run(const LogBound& log) {
   write_frame_file();
   write_manifest();
   current_.log = log;
-  CurrentSwitch current_switch(directory_, current_);
-  try {
-    current_switch.run();
-  } catch (...) {
-    switched_ = current_switch.switched();
-    throw;
-  }
-  switched_ = true;
+  switch_current(directory_, current_, switched_);
 }
 
 template <typename Write>

@@ -265,7 +265,8 @@ void Store::close() {
   log_->finish();
   Current closed = current_;
   closed.log = {log_->name().number, log_->end().offset, log_->end().chain};
-  if (closed != current_) CurrentSwitch(*directory_, closed).run();
+  bool switched = false;
+  if (closed != current_) switch_current(*directory_, closed, switched);
   lock_.reset();
 }
 

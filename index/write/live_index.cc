@@ -299,14 +299,12 @@ void LiveIndex::consider_checkpoint() {
 // ---- Calls of the public API
 
 void LiveIndex::checkpoint() {
-  lock_isolated(writer_mutex_, [&] { checkpoint_locked(); });
-}
-
-void LiveIndex::checkpoint_locked() {
-  require_writable();
-  if (is_in_memory()) throw InvalidArgument("an index in memory has no directory to write to: use save");
-  flush_locked();
-  checkpointer_->run(*newest_);
+  lock_isolated(writer_mutex_, [&] {
+    require_writable();
+    if (is_in_memory()) throw InvalidArgument("an index in memory has no directory to write to: use save");
+    flush_locked();
+    checkpointer_->run(*newest_);
+  });
 }
 
 void LiveIndex::flush() {
@@ -321,38 +319,34 @@ void LiveIndex::flush_locked() {
 }
 
 void LiveIndex::compact() {
-  lock_isolated(writer_mutex_, [&] { compact_locked(); });
-}
-
-void LiveIndex::compact_locked() {
-  require_writable();
-  Change nothing;
-  nothing.next_id = newest_->next_id;
-  const std::shared_ptr<Snapshot> fresh = with_threads(
-      options_.num_threads, [&] { return reload_rows(*newest_, newest_->order().leaves, nothing); });
-  fresh->version = newest_->version + 1;
-  tree_.reset();
-  if (store_ != nullptr) return replace(fresh);
-  publish(fresh);
+  lock_isolated(writer_mutex_, [&] {
+    require_writable();
+    Change nothing;
+    nothing.next_id = newest_->next_id;
+    const std::shared_ptr<Snapshot> fresh = with_threads(
+        options_.num_threads, [&] { return reload_rows(*newest_, newest_->order().leaves, nothing); });
+    fresh->version = newest_->version + 1;
+    tree_.reset();
+    if (store_ != nullptr) return replace(fresh);
+    publish(fresh);
+  });
 }
 
 void LiveIndex::close() {
-  lock_isolated(writer_mutex_, [&] { close_locked(); });
-}
-
-void LiveIndex::close_locked() {
-  if (is_in_memory() || is_closed_) return;
-  is_closed_ = true;
-  checkpointer_.reset();
-  tree_.reset();
-  const std::unique_ptr<storage::Store> store = std::move(store_);
-  if (!options_.writable || store == nullptr) return;
-  if (!failure_.empty()) {
-    if (!has_unflushed_) return;
-    throw IoError(failure_ + ". Changes that had not been flushed may be lost");
-  }
-  if (!pending_.empty()) store->append(pending_records(store->last_version()));
-  store->close();
+  lock_isolated(writer_mutex_, [&] {
+    if (is_in_memory() || is_closed_) return;
+    is_closed_ = true;
+    checkpointer_.reset();
+    tree_.reset();
+    const std::unique_ptr<storage::Store> store = std::move(store_);
+    if (!options_.writable || store == nullptr) return;
+    if (!failure_.empty()) {
+      if (!has_unflushed_) return;
+      throw IoError(failure_ + ". Changes that had not been flushed may be lost");
+    }
+    if (!pending_.empty()) store->append(pending_records(store->last_version()));
+    store->close();
+  });
 }
 
 }  // namespace culmen

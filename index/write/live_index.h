@@ -62,9 +62,6 @@ class LiveIndex {
   // Under writer_mutex_.
   void commit_locked(std::span<CommitRequest* const> group);
   void flush_locked();
-  void checkpoint_locked();
-  void compact_locked();
-  void close_locked();
   void apply(CommitRequest& request, std::vector<Applied>& applied);
   void apply_again(std::vector<Applied>& applied);
   void commit_applied(const std::vector<Applied>& applied);

@@ -1,5 +1,5 @@
-// StatsUpdate: keeps the minima and maxima of the attributes exact, their quanta valid, and all bounds valid once sums can
-// round.
+// StatsUpdate: keeps the minima and maxima of the attributes exact, their quanta valid, and all bounds valid once sums
+// can round.
 #pragma once
 
 #include <cstdint>
