@@ -1,4 +1,4 @@
-// From a QueryBatch to queries, and from their hits to the flat arrays of its answers.
+// Converts a QueryBatch to queries, and their hits to the flat arrays of BatchAnswers.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace culmen {
 
-// Throws InvalidArgument for k = 0 and weights that are no whole number of rows.
+// Throws InvalidArgument for k = 0 and weights that are not a whole number of rows.
 std::vector<Query> queries_of(const QueryBatch& batch, const Snapshot& snapshot);
 
-// Room for the answers, none of them written yet.
+// Allocates the arrays and fills them with empty answers.
 BatchAnswers make_answers(const QueryBatch& batch, std::size_t num_queries, const Snapshot& snapshot);
 void set_answer(std::span<const Hit> hits, std::size_t query, BatchAnswers& answers);
 

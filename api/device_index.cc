@@ -1,9 +1,7 @@
-// DeviceIndex: checks and packs queries, launches engines, and makes answers of what they leave.
+// DeviceIndex: checks arguments, and passes queries to the searches in gpu/search.
 #include "api/device_index.h"
 
-#include <algorithm>
 #include <chrono>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,24 +14,15 @@
 #include "gpu/mirror/mirror.h"
 #include "gpu/search/async_search.h"
 #include "gpu/search/batch_search.h"
-#include "gpu/search/pack_query.h"
+#include "gpu/search/single_search.h"
 #include "gpu/search/workspace.h"
 #include "query/resolve.h"
 
 namespace culmen {
 namespace {
 
-using gpu::Candidate;
-using gpu::KthBound;
 using gpu::MirrorView;
-using gpu::to_hit;
 using Clock = std::chrono::steady_clock;
-
-std::vector<Hit> to_hits(std::span<const Candidate> candidates) {
-  std::vector<Hit> hits(candidates.size());
-  std::transform(candidates.begin(), candidates.end(), hits.begin(), to_hit);
-  return hits;
-}
 
 void check_engine(Engine engine, std::size_t k) {
   if (engine == Engine::ta)
@@ -45,7 +34,7 @@ void check_engine(Engine engine, std::size_t k) {
 
 constexpr const char* kKind = "DeviceIndex";
 
-// Said before anything is copied, rather than by a launch.
+// Checked before anything is copied: otherwise the first launch would fail, with a worse text.
 cuda::Limits require_limits(int device) {
   const cuda::Limits limits = cuda::limits_of(device);
   if (limits.block_shared_bytes < gpu::kMinSharedBytes)
@@ -65,6 +54,7 @@ class DeviceIndex::Impl {
         limits_(require_limits(options.device)),
         mirror_(std::move(index), options, loaded),
         pool_(limits_),
+        single_search_(limits_, pool_),
         batch_search_(limits_, pool_),
         async_search_(limits_) {
     scope_.reset();
@@ -77,7 +67,7 @@ class DeviceIndex::Impl {
     return search(mirror_.latest(), query, engine, start);
   }
 
-  // One version for all.
+  // All queries search the same version.
   std::vector<SearchResult> search(std::span<const Query> queries, Engine engine) const {
     const FloatingPointScope floating_point;
     const cuda::DeviceScope scope(device_);
@@ -118,7 +108,7 @@ class DeviceIndex::Impl {
   const gpu::Mirror& mirror() const { return mirror_; }
 
  private:
-  // A result that has no hits yet.
+  // Without hits.
   SearchResult make_result(const MirrorView& view, Engine engine) const {
     SearchResult result;
     result.snapshot = view.snapshot;
@@ -133,11 +123,7 @@ class DeviceIndex::Impl {
     SearchResult result = make_result(view, engine);
     const ResolvedQuery resolved = resolve(query, *view.snapshot);
     check_engine(engine, resolved.k);
-    if (view.mirror->has_rows()) {
-      std::unique_ptr<gpu::Workspace> workspace = pool_.take();
-      result.hits = run(view, resolved, result.stats.engine, *workspace, result.stats);
-      pool_.give_back(std::move(workspace));
-    }
+    if (view.mirror->has_rows()) single_search_.search(view, resolved, result.stats.engine, result);
     result.stats.elapsed_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
     return result;
   }
@@ -164,76 +150,12 @@ class DeviceIndex::Impl {
            (engine == Engine::automatic || engine == Engine::bounded);
   }
 
-  // gta has no plan: it walks through leaves and asks nothing of the nodes.
-  gpu::GridPlan make_plan(const MirrorView& view, Engine engine) const {
-    const std::uint32_t num_slots = view.mirror->ref().num_slots;
-    if (engine == Engine::gta) return {};
-    return engine == Engine::scan ? gpu::plan_scan(num_slots, limits_)
-                                  : gpu::plan_bounded(num_slots, limits_);
-  }
-
-  void launch(const MirrorView& view, Engine engine, const gpu::GridPlan& plan,
-              const gpu::SearchStateRef& state, const gpu::QueryArgument& query, cudaStream_t stream) const {
-    const gpu::MirrorRef mirror = engine == Engine::bounded ? view.mirror->ref()
-                                  : engine == Engine::gta
-                                      ? view.mirror->ref_with_thresholds(*view.snapshot, stream)
-                                      : view.mirror->ref_with_order(*view.snapshot, stream);
-    visit_value_type(*view.snapshot, [&]<typename T>(T) {
-      if (engine == Engine::scan) {
-        gpu::launch_scan<T>(mirror, state, query, plan, stream);
-      } else if (engine == Engine::gta) {
-        gpu::launch_gta<T>(mirror, state, query, limits_, stream);
-      } else {
-        gpu::launch_bounded<T>(mirror, state, query, plan, stream);
-      }
-    });
-  }
-
-  // More candidates than rows there cannot be. A large k may be no more than a limit (min_score): then the
-  // list grows when it must.
-  std::size_t first_capacity(const MirrorView& view, const ResolvedQuery& query, Engine engine) const {
-    const std::size_t heaps = engine == Engine::gta ? gpu::num_gta_blocks(limits_) * query.k : 0;
-    return std::min<std::size_t>(view.snapshot->num_rows, std::max(gpu::kUsualCandidates, heaps));
-  }
-
-  std::vector<Hit> run(const MirrorView& view, const ResolvedQuery& query, Engine engine,
-                       gpu::Workspace& workspace, SearchStats& stats) const {
-    const gpu::GridPlan plan = make_plan(view, engine);
-    const std::size_t outside = plan.num_bounds_outside(view.mirror->ref().num_slots);
-    workspace.reserve(query.k, first_capacity(view, query, engine), outside);
-    const gpu::QueryArgument argument = workspace.argument(query);
-    const auto k =
-        static_cast<std::uint32_t>(std::min<std::size_t>(query.k, std::numeric_limits<std::uint32_t>::max()));
-    KthBound kth_bound = {query.min_score, kNoId};
-    for (;;) {
-      const gpu::SearchStateRef state = workspace.next(k, kth_bound);
-      launch(view, engine, plan, state, argument, workspace.stream().get());
-      const gpu::ResultHeader& result = workspace.wait();
-      gpu::add_work(result, query.terms.size() + query.where.size(), query.bound.num_terms(), *view.snapshot,
-                    stats);
-      if (result.outcome == gpu::Outcome::sorted) return to_hits({workspace.hits(), result.num_hits});
-      if (result.outcome == gpu::Outcome::unsorted) {
-        if (result.num_hits == 0) return {};
-        return to_hits(workspace.best_candidates(result.num_candidates, result.num_hits));
-      }
-      // What ranks behind the k-th of the rows that found room is out: next time there will be room for the
-      // others, or the k-th score bound rises again. If it does not, as where many rows share score and id, the list
-      // grows.
-      const KthBound before = kth_bound;
-      if (state.capacity >= 2 * query.k) {
-        const Candidate kth = workspace.kth_candidate(state.capacity, query.k);
-        kth_bound = {kth.score, kth.id};
-      }
-      if (kth_bound.score == before.score && kth_bound.id == before.id)
-        workspace.reserve(query.k, result.num_candidates, outside);
-    }
-  }
-
   int device_;
-  std::optional<cuda::DeviceScope> scope_;  // while the mirror is made
+  std::optional<cuda::DeviceScope> scope_;  // during construction only
   cuda::Limits limits_;
   mutable gpu::Mirror mirror_;
-  mutable gpu::WorkspacePool pool_;  // ends before it: workspaces wait for their streams
+  mutable gpu::WorkspacePool pool_;  // destroyed before the mirror: a workspace waits for its stream
+  gpu::SingleSearch single_search_;
   gpu::BatchSearch batch_search_;
   gpu::AsyncSearch async_search_;
 };

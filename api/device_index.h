@@ -1,5 +1,5 @@
-// How a DeviceIndex comes to be: Index::to_device for whoever has an Index, and this for tests and benchmarks
-// that publish versions of their own.
+// Creates a DeviceIndex. Users call Index::to_device; tests and benchmarks that publish versions of their own call
+// this.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace gpu {
 struct LoadedTree;  // gpu/mirror/loaded_tree.h
 }
 
-// `loaded`: what the index's bulk load has left in the memory of options.device, if anything. Throws as
+// `loaded`: the tree that the index's bulk load left in the memory of options.device, or null. Throws as
 // Index::to_device.
 DeviceIndex make_device_index(std::shared_ptr<const Published> index, const DeviceOptions& options,
                               const std::shared_ptr<const gpu::LoadedTree>& loaded = nullptr);

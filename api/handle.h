@@ -1,4 +1,4 @@
-// Handles share what they stand for; one whose part another handle has taken over stands for nothing.
+// Access through a handle, which is empty once it has been moved from.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace culmen {
 
-// What `handle`, a pointer, points to. `kind`: "Index", for the text. Throws InvalidArgument.
+// Dereferences `handle`. Throws InvalidArgument if it is null; the text calls it a `kind`, for example "Index".
 auto& held_by(const auto& handle, const char* kind) {
   if (handle == nullptr)
     throw InvalidArgument(std::string("this ") + kind + " has been moved from, and holds nothing any more");

@@ -1,4 +1,4 @@
-// DeviceIndex in a culmen that was built without CUDA: there is no device to put an index on.
+// DeviceIndex in a build without CUDA: making one throws.
 #include "api/device_index.h"
 
 #include <string>
@@ -40,7 +40,7 @@ gpu::DeviceSpeed gpu::measure_device_speed(int device) {
   throw_no_device(device);
 }
 
-// None of these can be called: there is no way to make a DeviceIndex, and so none to make a DeviceContext.
+// Unreachable: no DeviceIndex can be made, and so no DeviceContext.
 SearchResult DeviceIndex::search(const Query& /*query*/, const SearchOptions& /*options*/) const {
   return {};
 }

@@ -1,4 +1,4 @@
-// Rows of a snapshot as users gave them.
+// Reads rows of a snapshot as users gave them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace culmen {
 
-// `row`: where it stands in the snapshot.
+// `row`: its position in the snapshot.
 inline Row read_row(const Snapshot& snapshot, std::uint64_t row) {
   Row result = {.id = snapshot.id(row), .values = {}, .label = std::string(snapshot.label(row))};
   for (int i = 0; i < snapshot.num_attributes(); ++i)

@@ -15,7 +15,7 @@ const Snapshot& snapshot_of(const SearchResult& result) {
   return *result.snapshot;
 }
 
-// Hits are the caller's to change.
+// Checks the row, because callers may modify hits.
 std::uint64_t row_of(const SearchResult& result, std::size_t rank) {
   if (rank >= result.hits.size())
     throw InvalidArgument("there is no hit " + std::to_string(rank) + ": the answer has " +

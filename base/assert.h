@@ -1,5 +1,5 @@
-// CULMEN_ASSERT states an invariant of ours. On in debug and sanitizer builds (CULMEN_ASSERTIONS), free in
-// release. Arguments and data from files are not asserted: they are checked and thrown about.
+// CULMEN_ASSERT checks an internal invariant in debug and sanitizer builds (CULMEN_ASSERTIONS), and costs nothing in
+// release builds. Bad arguments and damaged files throw exceptions instead.
 #pragma once
 
 #ifdef CULMEN_ASSERTIONS

@@ -1,4 +1,4 @@
-// Names of an enumeration's values, as the command line, files and messages write them.
+// Names of an enumeration's values, for the command line, files and messages.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace culmen {
 
 template <typename Enum, std::size_t N>
 struct EnumNames {
-  std::string_view what;  // one of the values is, for messages: "engine"
+  std::string_view what;  // what a value is called in messages: "engine"
   std::array<std::pair<std::string_view, Enum>, N> names;
 
   std::optional<Enum> find(std::string_view text) const {
@@ -31,7 +31,7 @@ struct EnumNames {
     throw InvalidArgument("unknown " + std::string(what) + " \"" + std::string(text) + "\"; known: " + all);
   }
 
-  // Empty for a value that has none.
+  // Empty if the value has no name.
   std::string_view name(Enum wanted) const {
     for (const auto& [known, value] : names)
       if (value == wanted) return known;

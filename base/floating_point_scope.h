@@ -1,9 +1,9 @@
-// FloatingPointScope: the floating-point rules of IEEE 754 as the contract wants them, for the length of a
-// call.
+// FloatingPointScope: sets the floating-point mode that the contract requires (IEEE 754 defaults), and restores the
+// caller's mode at the end of the scope.
 //
-// A host program, or a library built with -ffast-math that it loads, may have set another rounding mode or
-// flush-to-zero: then scores would differ and bounds could fall below them. Every public call that computes
-// opens a scope, and so does every parallel task, since a worker thread brings its own settings.
+// The host program, or a library built with -ffast-math that it loads, may have set another rounding mode or
+// flush-to-zero. Then scores would differ, and bounds could fall below them. Every public call that computes opens a
+// scope, and so does every parallel task, because the mode belongs to a thread.
 #pragma once
 
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// for_each(count, f): calls f(0) .. f(count - 1), on several threads where it is worth it.
+// for_each(count, f): calls f(0) .. f(count - 1), on several threads if that pays.
 #pragma once
 
 #include <tbb/parallel_for.h>
@@ -9,7 +9,7 @@
 
 namespace culmen {
 
-// f(i) is some microseconds of work on a leaf or a node of its own.
+// f(i) takes some microseconds, and works on a leaf or node of its own.
 template <typename F>
 void for_each(std::size_t count, F&& f) {
   constexpr std::size_t kWorthThreads = 16;

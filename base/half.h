@@ -1,7 +1,7 @@
-// Half: binary16 as a device's mirror keeps the bounds of level-1 nodes, which every query reads.
+// Half: binary16, in which a device mirror stores the bounds of level-1 nodes, which every query reads.
 //
-// Conversions round the way the caller says, never to the nearest. What is too large becomes infinity: a
-// bound that excludes nothing, which is loose but never wrong. Host and device round by the same code.
+// Conversions round up or down, as the caller asks, never to nearest. Too large a bound becomes infinity, which is
+// loose but never wrong. Host and device round by the same code.
 #pragma once
 
 #include <bit>
@@ -30,23 +30,22 @@ static_assert(sizeof(Half) == 2);
 
 inline constexpr Half kHalfInfinity{0x7c00};
 inline constexpr double kHalfMaximum = 65504;
-inline constexpr double kHalfMinimum = 0x1p-24;  // of those above 0
+inline constexpr double kHalfMinimum = 0x1p-24;  // the smallest above 0
 
 // The smallest Half that is not below `value`; infinity for NaN.
 CULMEN_HOST_DEVICE inline Half round_up_to_half(double value) {
-  if (!(value <= kHalfMaximum)) return {0x7c00};  // not the constant, which a device does not have
+  if (!(value <= kHalfMaximum)) return {0x7c00};  // device code cannot use kHalfInfinity
   if (value < -kHalfMaximum) return {0xfbff};
-  // value = n * 2^(place - 24) with n rounded up; n in [1024, 2048] unless place is 0, where numbers are
-  // subnormal.
+  // value = n * 2^(field - 24) with n rounded up. n is in [1024, 2048] unless field is 0: subnormal.
   const double magnitude = std::fabs(value);
   const int exponent = static_cast<int>(__builtin_bit_cast(std::uint64_t, magnitude) >> 52) - 1023;
-  const int place = exponent < -14 ? 0 : exponent + 14;
-  const double scale = __builtin_bit_cast(double, static_cast<std::uint64_t>(1023 + 24 - place) << 52);
+  const int field = exponent < -14 ? 0 : exponent + 14;
+  const double scale = __builtin_bit_cast(double, static_cast<std::uint64_t>(1023 + 24 - field) << 52);
   const double exact = magnitude * scale;
   int n = static_cast<int>(exact);
   if (value > 0 && n < exact) ++n;
-  // With n = 2048 the sum carries into the exponent, as it should.
-  const auto bits = static_cast<std::uint16_t>((place << 10) + n);
+  // With n = 2048 the sum carries into the exponent, which is right.
+  const auto bits = static_cast<std::uint16_t>((field << 10) + n);
   return {static_cast<std::uint16_t>(value < 0 ? bits | 0x8000 : bits)};
 }
 

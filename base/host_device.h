@@ -1,4 +1,4 @@
-// CULMEN_HOST_DEVICE: marks a function that host and device run alike.
+// CULMEN_HOST_DEVICE: marks a function that is compiled for host and device.
 #pragma once
 
 #ifdef __CUDACC__

@@ -1,6 +1,5 @@
-// Ids: the next one to give out, and a hash of them that nobody can foresee. Ids come from outside: with a
-// hash that is known, someone can choose a few thousand that all fall into one place of a table, and each
-// look-up then walks past all of them.
+// Ids: the next one to assign, and a keyed hash. Ids are user input: with a known hash, an attacker can choose
+// thousands of ids that all collide, and each look-up then walks past all of them.
 #pragma once
 
 #include <array>
@@ -12,7 +11,7 @@
 
 namespace culmen {
 
-// The smallest id above `largest`, unless that is the largest there is.
+// The id after `largest`; `largest` itself if there is none.
 constexpr std::int64_t id_after(std::int64_t largest) {
   return largest == std::numeric_limits<std::int64_t>::max() ? largest : largest + 1;
 }
@@ -21,9 +20,9 @@ class IdHash {
  public:
   IdHash() : keys_(process_keys()) {}
 
-  // All 64 bits are good; two ids may have the same ones.
+  // All 64 bits are well mixed. Collisions are possible.
   std::uint64_t operator()(std::int64_t id) const noexcept {
-    // Both halves of a product with secret factors, then a mixing step: ids in sequence are far apart.
+    // Folds the product with a secret factor, then mixes, so that consecutive ids are far apart.
     const unsigned __int128 product =
         static_cast<unsigned __int128>(static_cast<std::uint64_t>(id) ^ keys_[0]) * keys_[1];
     std::uint64_t x = static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
@@ -33,7 +32,7 @@ class IdHash {
 
  private:
   using Keys = std::array<std::uint64_t, 2>;
-  static const Keys& process_keys();  // drawn once, the second one odd
+  static const Keys& process_keys();  // drawn once per process; the second is odd
 
   Keys keys_;
 };

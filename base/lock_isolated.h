@@ -1,15 +1,14 @@
-// lock_isolated(mutex, work): runs `work` while no other thread runs anything under the same mutex.
+// lock_isolated(mutex, work): runs `work`, which may contain parallel loops, under a mutex.
 //
-// The rule for locks and parallel loops. A thread that waits for the end of a parallel loop takes up other
-// tasks of its arena meanwhile: another query of a batch, or whatever a host program runs there. If it holds
-// a lock, and such a task comes to want that lock, the thread waits for itself, for ever. So
+// A thread that waits for the end of a parallel loop runs other tasks of its arena meanwhile: another query of a batch,
+// or whatever the host program runs there. If it holds a lock and such a task needs the same one, the thread waits for
+// itself forever. So a plain lock_guard is held only briefly: over no parallel loop, no callback, and no wait for
+// another thread.
 //
-// a plain lock_guard is held for moments: over no parallel loop, no callback, no waiting for another thread.
+// Longer work under a lock goes through lock_isolated(). Inside, the thread only runs tasks of loops that began inside.
+// Other threads that want the mutex block, and the owner does not need them.
 //
-// What takes longer goes through lock_isolated(): inside of it a thread takes up no tasks but those of loops
-// that were begun inside. Others who want the mutex block their threads, and the owner needs none of them.
-//
-// A std::call_once whose function takes longer would be a third way; none has a parallel loop in it.
+// No std::call_once contains a parallel loop.
 #pragma once
 
 #include <tbb/task_arena.h>

@@ -1,6 +1,5 @@
-// PageBuffer: a large, zeroed, page-aligned piece of memory of trivially copyable values, on huge pages where
-// the system has them. A query touches a few hundred scattered places in gigabytes: with 4 KiB pages each of
-// them would cost a page walk beside the cache miss.
+// PageBuffer: a large, zeroed, page-aligned array of trivially copyable values, on huge pages if the system has them. A
+// query reads a few hundred scattered cache lines in gigabytes: with 4 KiB pages, each would cost a page walk as well.
 #pragma once
 
 #include <sys/mman.h>
@@ -15,8 +14,8 @@
 
 namespace culmen {
 
-// A range of addresses of which the first part, `size` values, is memory: it grows without moving, so that
-// who reads one of its values never notices.
+// Reserves addresses for `capacity` values, of which the first `size` are backed by memory. It grows without moving, so
+// concurrent readers are not affected.
 template <typename T>
 class PageBuffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -31,7 +30,7 @@ class PageBuffer {
         ::mmap(nullptr, capacity * sizeof(T), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<T*>(memory);
-    ::madvise(memory, capacity * sizeof(T), MADV_HUGEPAGE);  // a wish; refusal costs speed only
+    ::madvise(memory, capacity * sizeof(T), MADV_HUGEPAGE);  // a hint: failure only costs speed
     try {
       grow(size);
     } catch (...) {
@@ -55,7 +54,7 @@ class PageBuffer {
     if (data_ != nullptr) ::munmap(data_, capacity_ * sizeof(T));
   }
 
-  // Makes the first `size` values memory; the new ones are zero. size <= capacity().
+  // Backs the first `size` <= capacity() values by memory. New values are zero.
   void grow(std::size_t size) {
     CULMEN_ASSERT(size <= capacity_);
     if (size <= size_) return;

@@ -1,4 +1,4 @@
-// Directed rounding without touching the processor's rounding mode, which belongs to the host program.
+// Directed rounding that leaves the processor's rounding mode, which belongs to the host program, as it is.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Uuid: a name that nobody else has. All zero: none.
+// Uuid: a universally unique name. All zero: none.
 #pragma once
 
 #include <array>

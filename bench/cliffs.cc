@@ -1,10 +1,10 @@
-// Cases that ordinary tables and questions bring, and that were slow once, beside a clean one.
+// Cases of ordinary tables and queries that were once slow, and a clean one for comparison.
 //
 //   cliffs [--rows=N] [--repeats=R] [--only=NAME,...]
 //
-// A line each: median microseconds of `bounded` on one thread, of `scan` and of `auto` on all, k = 10 unless said. Large
-// k and monotone functions have a plain loop beside them, over columns, with std::nth_element. Every answer is that of
-// `scan`, or the program fails.
+// A line each: median microseconds of `bounded` on one thread, of `scan` and of `auto` on all, k = 10 unless said.
+// Large k and monotone functions are compared with a plain loop over columns and std::nth_element. The program fails if
+// an answer differs from that of `scan`.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -46,7 +46,7 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
-// Of attributes that are nowhere below 0.
+// Of attributes without negative values.
 struct SumOfProducts {
   double operator()(std::span<const double> a) const { return a[0] * a[1] + a[2] * a[3]; }
   Direction direction(int attribute) const { return attribute < 4 ? Direction::rising : Direction::unused; }
@@ -138,7 +138,7 @@ class Cliffs {
         {.weights = {-1, .1, .1, 0, 0, 0, 0, 0}, .k = 10});
   }
 
-  // Scores of all rows, then the k best: what one would write instead. One thread.
+  // Scores of all rows, then the k best: the obvious alternative. One thread.
   template <typename Score>
   double time_plain_loop(std::size_t rows, std::size_t k, const Score& score) const {
     struct Row {

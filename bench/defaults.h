@@ -27,7 +27,7 @@ struct Settings {
   int threads = 0;
 };
 
-// Takes our flags out of the command line and gives the rest to Google Benchmark.
+// Removes our flags from the command line and passes the rest to Google Benchmark.
 inline Settings initialize(int argc, char** argv) {
   Settings settings;
   std::vector<char*> rest;
@@ -48,7 +48,7 @@ inline Settings initialize(int argc, char** argv) {
 }
 
 inline std::vector<std::vector<double>> random_weights(const Settings& settings) {
-  std::mt19937_64 random(7);  // any fixed seed; printed here, nowhere else
+  std::mt19937_64 random(7);  // any fixed seed
   std::vector<std::vector<double>> all(static_cast<std::size_t>(settings.queries));
   for (std::vector<double>& weights : all) weights = random_weights(random, settings.dims);
   return all;

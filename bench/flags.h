@@ -32,7 +32,7 @@ bool parse_value(std::string_view text, std::vector<T>& values) {
   }
 }
 
-// Whether `argument` is the flag `name`, which ends in =; its value is then in `value`, or the program ends.
+// Returns whether `argument` is the flag `name`, which ends in =, and sets `value`. An invalid value ends the program.
 inline bool take_flag(std::string_view argument, std::string_view name, auto& value) {
   if (!argument.starts_with(name)) return false;
   if (parse_value(argument.substr(name.size()), value)) return true;

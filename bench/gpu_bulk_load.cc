@@ -1,12 +1,12 @@
-// How long a table takes to become an index that a GPU answers from.
+// The time from a table to an index that a GPU can answer from.
 //
 //   gpu_bulk_load [--rows=256000000] [--dims=8] [--kind=independent] [--partition=auto|kd|angle|random]
 //                 [--memory=pinned|pageable] [--repeats=3] [--cpu_rows=16000000]
 //
-// The table's float32 columns lie in pinned or pageable host memory. Built on the GPU: seconds in all, from
-// the table to the first answer, and of each phase, as on_progress tells them; `mirror` is to_device, which
-// takes over what the build has left there. Before that the same for a table of `cpu_rows`, beside the loader
-// on the CPU; the answers of both indexes are compared.
+// The table's float32 columns lie in pinned or pageable host memory. Built on the GPU: seconds in all, from the table
+// to the first answer, and of each phase, as on_progress reports them; `mirror` is to_device, which adopts the arrays
+// of the build. Before that the same for a table of `cpu_rows`, and the loader on the CPU; the answers of both indexes
+// are compared.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ class PinnedColumns {
  public:
   PinnedColumns(const TableView& table, bool wanted) {
     for (std::size_t i = 0; wanted && i < table.columns.size(); ++i) {
-      // The register call takes memory that can be written to.
+      // The register call takes a pointer to writable memory.
       auto* column = const_cast<float*>(float_column(table, i));
       cuda::check(cudaHostRegister(column, table.num_rows * sizeof(float), cudaHostRegisterDefault));
       columns_.push_back(column);

@@ -1,10 +1,10 @@
-// Latency and throughput on a GPU, a table of figures instead of Google Benchmark's: the questions are many
-// and their worst case counts.
+// Latency and throughput on a GPU. Prints its own table instead of Google Benchmark's, because the worst case over many
+// queries counts.
 //
 //   gpu_latency [--rows=N] [--dims=D] [--kinds=independent,ascending,...] [--memory=device|managed|host]
 //               [--only=warm,cold,scan,gta,batch,rivals] [--ks=1,16,...] [--repeats=R] [--splits=S]
 //
-// For each kind of table, beside the time to read the columns in use once:
+// For each kind of table, with the time to read the columns in use once:
 //
 //   rivals   no index: scores for all rows, then CUB's sort or DeviceTopK; gpu/rivals.h
 //   warm     bounded over families of weights (gpu/questions.h): each question R times, its median; then the
@@ -16,7 +16,7 @@
 //
 // Splits: the GTA paper's grid instead of culmen's partitions. Times are of the whole call on the host, from
 // weights to hits there. Every answer is compared with the CPU's but those on mixed signs and most of a
-// batch; those of the rivals as far as float32 goes.
+// batch; those of the rivals up to the rounding of float32.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -73,7 +73,7 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
-// Rivals on the table as it is. Before the index is on the card, so that each has the card to itself.
+// Rivals on the plain table. Run before the index is on the card, so that each has the card to itself.
 int measure_without_index(const Table& table, const Index& index, const Weights& weights,
                           const Settings& settings) {
   if (parse_device_memory(settings.memory) == DeviceMemory::host) {
@@ -105,7 +105,7 @@ int measure_table(const std::string& kind, const Settings& settings) {
               static_cast<unsigned long long>(settings.rows), settings.dims, (generated - start) * 1e-6,
               (now_us() - generated) * 1e-6);
   int wrong = settings.wants("rivals") ? measure_without_index(*table, index, weights, settings) : 0;
-  table.reset();  // the index has the values; a copy in pinned host memory takes the room
+  table.reset();  // the index has the values; this copy in pinned host memory needs the space
   const double copying = now_us();
   const DeviceIndex on_gpu = index.to_device({.memory = parse_device_memory(settings.memory)});
   const double copied = now_us();
@@ -119,7 +119,7 @@ int measure_table(const std::string& kind, const Settings& settings) {
 
 int run(const Settings& settings) {
   if (num_devices() == 0) throw CudaError("no GPU");
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a run that is cut off shows what it has measured
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // so that an interrupted run shows its results
   print_card();
   int wrong = 0;
   for (const std::string& kind : settings.kinds) wrong += measure_table(kind, settings);

@@ -1,4 +1,4 @@
-// How soon a change of the index is on the GPU, and what searches there take meanwhile.
+// The delay until a change of the index is on the GPU, and the time of searches there meanwhile.
 //
 //   gpu_refresh [--rows=N] [--dims=D] [--kind=independent] [--memory=device|managed|host]
 //               [--only=changes,searches] [--batch=1000] [--batches=100] [--pause_us=5000] [--seconds=5]
@@ -7,11 +7,11 @@
 //              of one row: the time from when a version is published until the GPU has it, median, 95 % and
 //              worst. `find`: what is new in the tree; `gather`: into pinned memory; `copy`: gather, and
 //              until the device has it. Some answers are compared with the CPU's
-//   searches   engine bounded, k = 16, random weights, one thread: alone; beside a writer who refreshes the
-//              copy after each batch; beside one who leaves that to the searches. A batch of inserts every
-//              `pause_us`, in which the writer also makes the next one
+//   searches   engine bounded, k = 16, random weights, one thread: alone; with a writer that refreshes the copy
+//              after each batch; with one that leaves the refresh to the searches. One batch of inserts every
+//              `pause_us`, which includes the time to make the next one
 //
-// The writer is the tree's alone: no log, no disk.
+// The writer only changes the tree: no log, no disk.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -74,7 +74,7 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
-// A tree of float32 rows with ids 0, 1, 2, ... and what becomes of them.
+// A tree of float32 rows with ids 0, 1, 2, ... and its changes.
 class Writer {
  public:
   explicit Writer(const Settings& settings)
@@ -92,7 +92,7 @@ class Writer {
   void insert(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) change_.ids.push_back(num_ids_++);
   }
-  // Random rows go, and rows of the same ids come.
+  // Replaces random rows: erases them and inserts others with the same ids.
   void upsert(std::size_t count) {
     const std::size_t first = change_.removed.size();
     erase(count);

@@ -24,9 +24,9 @@
 #include "bench/gpu/cub_top_k.h"
 #include "bench/gpu/select_inputs.h"
 #include "bench/run_main.h"
+#include "bench/select/select.h"
 #include "bench/timing.h"
 #include "culmen/error.h"
-#include "select/select.h"
 
 namespace culmen::bench {
 namespace {

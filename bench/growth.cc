@@ -1,13 +1,14 @@
-// How an index fares while it grows, by the order in which rows come, beside a fresh build of the same rows.
+// A growing index against a fresh build of the same rows, by the order in which rows are inserted.
 //
 //   growth [--rows=N] [--dims=1,2,3,8] [--orders=random,rising,falling,clustered,ids] [--batch=B] [--grow=PERCENT]
 //          [--repeats=R] [--threads=T]
 //
 // An index of N random rows in memory (1,000,000) grows by PERCENT (10) in batches of B (1,000). Orders: random, as the
-// first rows; rising or falling: the first attribute always does, from where the first rows end, as a time or a serial
-// number does, the others are random; clustered: each batch is about a point of its own; ids: random rows whose ids fall.
-// A line for each: microseconds of a batch (median, 95 % quantile, worst), leaves, resident memory and the microseconds
-// of `bounded` (one thread, k = 16, mixed signs, median and 95 %) and of `scan` over those of the fresh build.
+// first rows; rising or falling: the first attribute always rises or falls from the end of the first rows' range, as a
+// time or a serial number does, the others are random; clustered: each batch is around a point of its own; ids: random
+// rows with descending ids. A line for each: microseconds of a batch (median, 95 % quantile, worst), leaves, resident
+// memory and the microseconds of `bounded` (one thread, k = 16, mixed signs, median and 95 %) and of `scan` over those
+// of the fresh build.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -38,12 +39,12 @@ struct Settings {
   int threads = 0;
 };
 
-// All rows that came so far, attribute-major.
+// All rows so far, attribute-major.
 class Rows {
  public:
   Rows(int dims, std::string order, std::uint64_t first_rows)
       : order_(std::move(order)), first_rows_(first_rows), columns_(static_cast<std::size_t>(dims)) {
-    for (int i = 0; i < dims; ++i) attributes_.push_back({"a" + std::to_string(i + 1)});
+    for (int i = 0; i < dims; ++i) attributes_.push_back({std::string("a").append(std::to_string(i + 1))});
     add(first_rows, "random");
   }
 

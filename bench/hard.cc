@@ -1,4 +1,4 @@
-// What is hard to prune: weights of both signs, many attributes, every kind of table that `culmen generate` makes.
+// Queries that are hard to prune: weights of both signs, many attributes, every kind of table of `culmen generate`.
 //
 //   hard [--rows=N] [--dims=8,16,...] [--kinds=gaussian,weather,...] [--ks=16,...] [--questions=Q]
 //        [--signs=positive,mixed,one] [--batch=B]
@@ -6,9 +6,9 @@
 // Signs: all weights uniform in (0, 1]; each with a sign of its own, both signs in each question; one attribute's
 // negative. A line for each kind, number of attributes, signs and k: microseconds (median, 95 % quantile) of one
 // question on one thread (`bounded`) and as `auto` answers it on all, the leaves visited and the share of the rows
-// scored (medians); with a GPU also of one question and of a batch of B in one call. First come the time to read all
-// columns once, with all threads, and the bytes of the index beside values and ids. Some answers are compared with those
-// of `scan`.
+// scored (medians); with a GPU also of one question and of a batch of B in one call. Prints first the time to read all
+// columns once, with all threads, and the bytes of the index besides values and ids. Some answers are compared with
+// those of `scan`.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -87,7 +87,7 @@ struct Times {
   }
 };
 
-// One question at a time, each twice: the second time counts.
+// One question at a time, each twice; only the second run counts.
 template <typename Search>
 Times time_each(const std::vector<Query>& questions, const Search& search) {
   Times times;
@@ -123,7 +123,7 @@ std::vector<Query> draw_questions(std::size_t count, int dims, const std::string
   return questions;
 }
 
-// batch: one question or more, of which the first are those that are asked one at a time.
+// batch: one question or more; the first ones are also asked one at a time.
 int measure_on_gpu(const Index& index, const DeviceIndex& on_gpu, const std::vector<Query>& questions,
                    const std::vector<Query>& batch) {
   print_times(time_each(questions, [&](const Query& query) { return on_gpu.search(query); }));
@@ -174,7 +174,7 @@ int measure_table(const std::string& kind, int dims, const Settings& settings) {
 }
 
 int run(const Settings& settings) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a run that is cut off shows what it has measured
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // so that an interrupted run shows its results
   std::printf("%-14s %2s %-8s %5s %9s %9s %9s %9s %8s %9s %9s %9s %11s\n", "kind", "d", "signs", "k",
               "bounded", "95 %", "auto", "95 %", "leaves", "scored %", "GPU", "95 %", "batch q/s");
   int wrong = 0;

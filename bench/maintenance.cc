@@ -1,11 +1,11 @@
-// What changes cost: durable inserts and deletes a second, single inserts beside a bare append and fdatasync,
-// searches beside a writer, and opening a directory with a log to replay. Prints a table.
+// The cost of changes: durable inserts and deletes per second, single inserts against a bare append and fdatasync,
+// searches concurrent with a writer, and opening a directory with a log to replay. Prints a table.
 //
 //   --rows=N --dims=D          the index that is changed (16,000,000 x 8, independent)
 //   --batch=B --batches=N      rows of a batch (1,000), batches of a section (200)
 //   --threads=T                for changes (default: all cores)
-//   --rate=R                   inserts a second beside the searches (50,000)
-//   --directory=PATH           where the index goes, on the disk to be measured; it is removed afterwards
+//   --rate=R                   inserts per second during the searches (50,000)
+//   --directory=PATH           of the index, on the disk to be measured; it is removed afterwards
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -59,7 +59,8 @@ Settings settings_of(int argc, char** argv) {
 class Rows {
  public:
   Rows(const Settings& settings, std::uint64_t seed) : settings_(settings), random_(seed) {
-    for (int i = 0; i < settings.dims; ++i) attributes_.push_back({"a" + std::to_string(i + 1)});
+    for (int i = 0; i < settings.dims; ++i)
+      attributes_.push_back({std::string("a").append(std::to_string(i + 1))});
   }
 
   TableView next(std::uint64_t count) {
@@ -144,7 +145,7 @@ std::vector<double> search_times(const Settings& settings, const Index& index, s
   return times;
 }
 
-// In steps of a batch, each at its time.
+// One batch at a time, at a fixed rate.
 void write_steadily(const Settings& settings, Index index, const std::atomic<bool>& is_over) {
   Rows rows(settings, 5);
   const double gap_us = 1e6 * static_cast<double>(settings.batch) / static_cast<double>(settings.rate);

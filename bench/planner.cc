@@ -5,7 +5,7 @@
 //   --values=V     the largest table  (default 16,000,000 attribute values)
 //   --repeats=R    runs of each engine for each question (default 9)
 //   --percent=P    the quantile of these runs that counts (default 50, the median; 0: the best, for a machine
-//                  that has other things to do)
+//                  with other load)
 //   --threads=T    for scan and gta   (default: all cores)
 //   --seed=S       of the questions   (default 1)
 //   --csv=FILE     every question with what was predicted and measured
@@ -151,7 +151,7 @@ void print_predictions(const std::vector<Trial>& trials) {
   }
 }
 
-// What Engine::automatic adds where it does just what bounded does.
+// The overhead of Engine::automatic where it does the same as bounded.
 void print_overhead(const std::vector<Trial>& trials) {
   constexpr double kEasyUs = 100;
   std::vector<double> ratios;

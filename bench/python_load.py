@@ -1,8 +1,8 @@
-"""An index from Parquet, beside pyarrow reading the same files and the build of what it has read, in turns.
+"""An index from Parquet, against pyarrow reading the same files and a build from its table, in turns.
 
     build/python-venv/bin/python bench/python_load.py [--rows 10000000] [--files 4] [--repeats 5]
 
-8 columns of float32, an id column and a text column that nobody asks for. Share: (reading + building) / from_parquet,
+8 columns of float32, an id column and an unused text column. Share: (reading + building) / from_parquet,
 the medians. Needs pyarrow. The files are read from the page cache.
 """
 

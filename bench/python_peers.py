@@ -1,12 +1,12 @@
-"""culmen beside what people would use from Python: one machine, one process, the same questions, one at a time.
+"""culmen and its alternatives in Python: one machine, one process, the same questions, one at a time.
 
     build/python-venv/bin/python bench/python_peers.py [--rows 16000000] [--questions 20] [--k 16] [--npy FILE]
 
 With a GPU and torch also on the card: one question at a time, and 4,096 in one call, weights and answers in device
 memory; FILE, a table as `culmen generate` writes it, makes that the batch of `gpu_latency --only=batch`.
 
-Every answer is compared first: the same ids, but where scores of float32 sums cannot tell rows apart. Those that are
-not installed are left out. Needs numpy; faiss-cpu, duckdb, polars, torch and culmen as there are.
+Every answer is compared first: the ids must be the same, unless float32 sums cannot distinguish rows. Skips packages
+that are not installed. Needs numpy; uses faiss-cpu, duckdb, polars, torch and culmen if installed.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-// Latency of one query at a time, per engine, distribution and k; reading the table once beside it.
+// Latency of one query at a time, per engine, distribution and k, and the time to read the table once.
 //
 //   read/KIND            sum of all attribute values, all threads: the memory's own speed
 //   scan/KIND/k          engine scan, all threads; share_of_read: read time / scan time
@@ -28,9 +28,9 @@ namespace {
 
 constexpr const char* kKinds[] = {"independent", "correlated", "anticorrelated"};
 constexpr std::size_t kChecked = 8;      // weight vectors compared with scan
-constexpr std::size_t kSlowQueries = 5;  // weight vectors of the engines that read much
+constexpr std::size_t kSlowQueries = 5;  // weight vectors for the engines that read much
 
-// One distribution at a time: its index, and as many bytes as its attributes for the plain reading.
+// One distribution at a time: its index, and an array of the size of its attributes for the plain read.
 class Workload {
  public:
   explicit Workload(const Settings& settings) : settings_(settings), weights_(random_weights(settings)) {}

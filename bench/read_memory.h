@@ -1,4 +1,4 @@
-// The memory's own speed: what answers are held against.
+// The speed of memory, with which answers are compared.
 #pragma once
 
 #include <benchmark/benchmark.h>

@@ -1,4 +1,4 @@
-// The clock of the benchmarks, and what is made of its readings.
+// The clock of the benchmarks, and statistics of its readings.
 #pragma once
 
 #include <algorithm>

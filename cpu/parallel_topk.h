@@ -63,15 +63,9 @@ class ParallelTopK {
   std::vector<Hit> merge(SearchStats& stats) {
     Best best(query_.k, query_.min_score);
     for (PrivateSearch<Best>& search : searches_) {
+      stats += search.stats;
       stats.replacements += search.best.num_replacements();
       best.add(search.best);
-      stats.rows_scored += search.stats.rows_scored;
-      stats.rows_by_codes += search.stats.rows_by_codes;
-      stats.leaves_visited += search.stats.leaves_visited;
-      stats.nodes_visited += search.stats.nodes_visited;
-      stats.bounds_computed += search.stats.bounds_computed;
-      stats.candidates += search.stats.candidates;
-      stats.bytes_touched += search.stats.bytes_touched;
     }
     return best.take_sorted();
   }

@@ -1,5 +1,5 @@
-// What is known of one attribute over the whole index, as it is kept inside: an attribute with
-// Preference::low is negated ("oriented"), so that more is always the usual direction of better.
+// Statistics of one attribute over the whole index, and its bound unit. Stored values are oriented: an attribute with
+// Preference::low is negated, so that more is usually better.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace culmen {
 
-// Exponent of a quantum that divides nothing but zero.
+// The exponent of a quantum that divides only zero.
 inline constexpr int kNoQuantum = 1 << 20;
 
 // The exponent q of the largest power of two that divides `value`; kNoQuantum for 0.
 CULMEN_HOST_DEVICE inline int quantum_exponent(double value) {
-  // Not std::bit_cast and std::countr_zero, which devices do not have.
+  // std::bit_cast and std::countr_zero are not device functions.
   const auto bits = __builtin_bit_cast(std::int64_t, value);
   const std::int64_t fraction = bits & ((std::int64_t{1} << 52) - 1);
   const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
@@ -37,9 +37,8 @@ struct AttributeStats {
   friend bool operator==(const AttributeStats&, const AttributeStats&) = default;
 };
 
-// The units in which bounds measure an attribute: X = (a - origin) / 2^exponent, about 0..1. Bounds over sums
-// of attributes are tight only if the attributes are of like size; a power of two keeps the change of unit
-// exact.
+// The units in which bounds measure an attribute: X = (a - origin) / 2^exponent, about 0..1. Bounds on sums of
+// attributes are tight only if the attributes are of similar size. A power of two makes the multiplication exact.
 struct BoundUnit {
   double origin = 0;
   double unit = 1;     // 2^exponent
@@ -48,7 +47,7 @@ struct BoundUnit {
 
   CULMEN_HOST_DEVICE double to_units(double value) const { return (value - origin) * inverse; }
 
-  // A bound in units as a value, rounded outwards: up for a maximum, down for a minimum.
+  // Converts a bound to a value, rounded outwards: up for a maximum, down for a minimum.
   double value_outwards(double in_units, bool up) const {
     const double extent = in_units * unit;
     const double error_bound = 0x1p-51 * (std::fabs(origin) + std::fabs(extent)) + 0x1p-1070;
@@ -56,8 +55,8 @@ struct BoundUnit {
   }
 };
 
-// Whether no sum of the attributes, measured in their units, can round in binary64: values and origins are multiples of
-// one power of two, and together small enough.
+// Returns true if no sum of attributes in their units can round in binary64: values and origins are multiples of one
+// power of two, and their sum is small enough.
 inline bool sums_are_exact(std::span<const AttributeStats> stats, std::span<const BoundUnit> units) {
   int quantum = kNoQuantum;
   double extent = 0;

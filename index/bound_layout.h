@@ -1,11 +1,10 @@
-// Which upper and lower bounds a leaf keeps, and in which row each stands.
+// BoundLayout: which upper and lower bounds leaves and nodes have, and the bounds row of each.
 //
-// Attributes are cut into groups of at most 8. Rows, each one number per block:
+// Attributes are divided into groups of at most 8. A row has one number per leaf:
 //   maxima of subset sums   per group 2^size - 1 rows, one for each non-empty subset of its attributes
 //   maximum of the total    one row, only if there is more than one group
 //   minima of the same      as many rows in the same order
-// Inner nodes keep the same rows for each child, row-major ("subset-major"): a query reads only the rows that
-// it uses.
+// Inner nodes store these rows for all children, row by row: a query reads only the rows that it needs.
 #pragma once
 
 #include <span>
@@ -19,7 +18,7 @@ namespace culmen {
 inline constexpr int kMaxGroupSize = 8;
 inline constexpr int kMaxGroups = 8;
 
-// Which end of the values in a leaf a bound is for.
+// The side of a bound: on the largest value in a leaf, or on the smallest.
 enum class Extreme : int { maximum, minimum };
 
 class BoundLayout {
@@ -27,7 +26,7 @@ class BoundLayout {
   struct Group {
     int first_attribute;
     int size;
-    int first_row;  // row of the subset {first_attribute}; the maximum of subset `mask` stands in first_row + mask - 1
+    int first_row;  // of the subset {first_attribute}; the maximum of subset `mask` is in row first_row + mask - 1
   };
 
   explicit BoundLayout(int num_attributes)
@@ -82,6 +81,6 @@ class BoundLayout {
   int first_minimum_row_ = 0;
   Group groups_[kMaxGroups] = {};
 };
-static_assert(std::is_trivially_copyable_v<BoundLayout>);  // it goes to devices as it is
+static_assert(std::is_trivially_copyable_v<BoundLayout>);  // it is copied to devices
 
 }  // namespace culmen

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "base/assert.h"
@@ -10,12 +9,10 @@
 namespace culmen {
 namespace {
 
-// Of minima everything is negated: then more is farther out.
+// Bounds of minima are negated, so that more is farther out.
 double outward(float bound, Extreme extreme) {
   return extreme == Extreme::maximum ? static_cast<double>(bound) : -static_cast<double>(bound);
 }
-
-constexpr double kLargestFloat = std::numeric_limits<float>::max();
 
 }  // namespace
 
@@ -23,40 +20,8 @@ void BoundRow::encode(std::span<const float> bounds, Extreme extreme, float leas
   CULMEN_ASSERT(!bounds.empty() && bounds.size() <= kFanOut);
   const std::size_t num_children = bounds.size();
   double outs[kFanOut];
-  double lowest = HUGE_VAL, top = -HUGE_VAL;
-  for (std::size_t c = 0; c < num_children; ++c) {
-    const double out = outs[c] = outward(bounds[c], extreme);
-    lowest = out < lowest ? out : lowest;
-    top = out > top ? out : top;
-  }
-  const auto count = [&](auto&& is_counted) {
-    int counted = 0;
-    for (std::size_t c = 0; c < num_children; ++c) counted += is_counted(outs[c]) ? 1 : 0;
-    return counted;
-  };
-  const auto highest_up_to = [&](double limit) {
-    double highest = -HUGE_VAL;
-    for (std::size_t c = 0; c < num_children; ++c)
-      highest = outs[c] <= limit && outs[c] > highest ? outs[c] : highest;
-    return highest;
-  };
-  const auto scale_up_to = [&](double limit) {
-    const double highest = std::max(highest_up_to(limit), outward(least_base, extreme));
-    const double far = BoundScale::between(lowest, highest, BoundScale::kFarPart);
-    const int num_far = count([&](double out) { return out < far; });
-    return BoundScale::choose(highest, lowest, 2 * num_far > count([&](double out) { return out <= limit; }));
-  };
-  const double finite = top <= kLargestFloat ? top : highest_up_to(kLargestFloat);
-  BoundScale chosen;  // stays if all are infinite
-  if (finite > -HUGE_VAL) chosen = scale_up_to(finite);
-  const double limit = BoundScale::between(lowest, finite, BoundScale::kUsualPart);
-  const double alike = BoundScale::between(lowest, finite, BoundScale::kOutlierPart);
-  const int num_outliers = count([&](double out) { return out > limit; });
-  if (finite > lowest && BoundScale::may_be_outliers(num_outliers, static_cast<int>(num_children)) &&
-      num_outliers == count([&](double out) { return out >= alike; }) &&
-      count([&](double out) { return chosen.is_exact(out); }) < static_cast<int>(num_children))
-    chosen = scale_up_to(limit);
-  if (top > chosen.base) chosen.gap = BoundScale::gap_to(top, chosen.base);
+  for (std::size_t c = 0; c < num_children; ++c) outs[c] = outward(bounds[c], extreme);
+  const BoundScale chosen = BoundScale::fit({outs, num_children}, outward(least_base, extreme));
   set_scale(chosen, extreme);
   for (std::size_t c = 0; c < kFanOut; ++c)
     codes[c] = c < num_children ? chosen.code_of(outs[c]) : std::uint8_t{0};
@@ -69,7 +34,7 @@ BoundScale BoundRow::decoded_scale(Extreme extreme) const {
 
 bool BoundRow::set(std::uint32_t child, float bound, std::uint32_t num_children, Extreme extreme) {
   const double out = outward(bound, extreme);
-  if (out == -HUGE_VAL)  // a child without rows: anything covers it
+  if (out == -HUGE_VAL)  // any bound covers a child without rows
     return std::exchange(codes[child], BoundScale::kFarthest) != BoundScale::kFarthest;
   const BoundScale old = decoded_scale(extreme);
   const bool is_in_range = out <= old.base && old.base - out <= old.least * old.largest_steps();
@@ -107,7 +72,7 @@ bool BoundRow::is_coarse(std::uint32_t num_children) const {
          8 * BoundScale::steps_of(last, is_linear()) < all;
 }
 
-// Codes all children once more, since one lies outside of the range.
+// Codes all children again, because one is outside of the range.
 void BoundRow::extend_range(std::uint32_t child, float bound, std::uint32_t num_children, Extreme extreme) {
   const BoundScale old = decoded_scale(extreme);
   const double out = outward(bound, extreme);
@@ -129,8 +94,8 @@ void BoundRow::extend_range(std::uint32_t child, float bound, std::uint32_t num_
     return;
   }
   if (all_kept || codes[child] == BoundScale::kOutlier) return;
-  // The others would lose a little with each step that the base takes. It takes few and large ones, after which their
-  // distances, but for the smallest, are as they can be coded.
+  // Each move of the base loosens the others a little. So it moves seldom, by whole steps of the far end, which keep
+  // all but the smallest distances exact.
   const BoundScale fresh = decoded_scale(extreme);
   const double coarsest = fresh.least * (fresh.is_linear ? 1 : 64);
   const double jump = std::ceil(std::max(out - old.base, 0.0) / coarsest) * coarsest;
@@ -145,7 +110,7 @@ bool BoundRow::has_room_for_outlier(std::uint32_t child, std::uint32_t num_child
   return BoundScale::may_be_outliers(num_outliers, static_cast<int>(num_children));
 }
 
-// The others that are no outliers stay what they are, so that an outlier may come and go.
+// Leaves all that are no outliers as they are, so that a child can become an outlier and return without loss.
 void BoundRow::set_outlier(std::uint32_t child, double out, std::uint32_t num_children, Extreme extreme) {
   const double top_of_others = outward(bound_of_outliers(), extreme);
   codes[child] = BoundScale::kOutlier;

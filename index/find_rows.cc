@@ -11,7 +11,7 @@ namespace culmen {
 
 std::vector<std::uint64_t> find_rows(const Snapshot& snapshot, std::span<const std::int64_t> ids) {
   if (ids.empty()) return {};
-  IdTable<std::uint64_t> found;  // all that are wanted: threads write to entries that are there
+  IdTable<std::uint64_t> found;  // has all wanted ids, so threads only write to existing entries
   for (const std::int64_t id : ids) found.emplace(id, kNowhere);
   const auto [minimum, maximum] = std::ranges::minmax(ids);
   const std::int64_t least = minimum, most = maximum;
@@ -23,7 +23,7 @@ std::vector<std::uint64_t> find_rows(const Snapshot& snapshot, std::span<const s
       if (leaf.min_id > most) continue;
       const std::int64_t* of_leaf = snapshot.leaf_ids(leaves[i]);
       for (std::uint32_t r = 0; r < leaf.num_rows; ++r) {
-        if (of_leaf[r] < least || of_leaf[r] > most) continue;  // before a look-up, which costs more
+        if (of_leaf[r] < least || of_leaf[r] > most) continue;  // cheaper than a look-up
         const auto wanted = found.find(of_leaf[r]);
         if (wanted != found.end())
           wanted->second = leaves[i] * static_cast<std::uint64_t>(snapshot.leaf_rows) + r;

@@ -1,6 +1,6 @@
-// What is known of an index as a whole, beside its tree: in one place, so that it is copied whole from
-// version to version, to the manifest and back. A new fact needs a line here and, if it is kept in files, one
-// in each of to_text and parse_manifest (index/storage/manifest.cc).
+// The metadata of an index as a whole, apart from its tree. One struct, so that it is copied whole from version to
+// version, to the manifest and back. A new field needs a line here and, if it is stored, one where manifests are
+// written and one where they are parsed (index/storage/).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace culmen {
 
-// What a load finds out from the rows; the next load finds it out anew.
+// What a load derives from the rows. The next load derives it again.
 struct RowMetadata {
   std::uint64_t num_rows = 0;
   std::vector<AttributeStats> stats;  // [num_attributes]
@@ -30,19 +30,19 @@ struct RowMetadata {
 };
 
 struct IndexMetadata : RowMetadata {
-  // What it is a table of.
+  // The table's schema.
   std::vector<Attribute> attributes;
   ValueType value_type = ValueType::float32;  // float32 or float64, never automatic
   bool has_labels = false;
   int leaf_rows = 0;
-  BoundLayout layout{0};  // for so many attributes
+  BoundLayout layout{0};  // [num_attributes]
 
-  // Says which index this is a version of: given when it is saved to a directory, and kept through all of its
-  // changes there. Versions of one uuid follow each other; those of two have nothing to do with each other.
+  // Identifies the index that this is a version of: assigned when it is saved to a directory, and kept through all
+  // changes there. Versions are comparable only within one uuid.
   Uuid index_uuid = {};
   std::uint64_t version = 1;
-  std::int64_t next_id = 0;  // above all ids that were ever given out, unless it is the largest there is
-  std::uint64_t rounded_values = 0;  // of those that were ever given
+  std::int64_t next_id = 0;          // above all ids so far, unless one of them is the largest possible
+  std::uint64_t rounded_values = 0;  // of all values that were ever inserted
 
   IndexMetadata& metadata() { return *this; }
   const IndexMetadata& metadata() const { return *this; }

@@ -70,7 +70,7 @@ void LeafBounds::write_total(int num_rows, std::span<float> rows) const {
             sum_error(sum_of_max_abs, layout_.num_attributes()), rows);
 }
 
-// The row of a maximum, and that of the minimum of the same sum.
+// Writes the row of a maximum, and that of the minimum of the same sum.
 void LeafBounds::write_row(int row, double maximum, double minimum, double error_bound,
                            std::span<float> rows) const {
   if (exact_sums_) error_bound = 0;

@@ -1,4 +1,4 @@
-// Writing the labels of a leaf.
+// Writes the labels of a leaf.
 #pragma once
 
 #include <algorithm>

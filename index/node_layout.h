@@ -1,4 +1,4 @@
-// How leaves and inner nodes lie in memory, on the host and in a device mirror alike.
+// The memory layout of leaves and inner nodes, on the host and in device mirrors.
 #pragma once
 
 #include <cstddef>
@@ -17,19 +17,19 @@ struct LeafHeader {
   std::uint32_t num_rows = 0;
   std::uint32_t partition = 0;
   std::int64_t min_id = kNoId;
-  std::uint64_t version = 0;  // that the leaf is new in; 0: older than this process's memory of it
+  std::uint64_t version = 0;  // the first version that has the leaf; 0: it was built or read from files
 };
 
-// Vectors of a zone map, in the order of Extreme: the maximum and the minimum of each attribute over all rows of a leaf
-// or below a node. Each has [num_attributes] values of the stored type.
+// The zone vectors of a zone map, in the order of Extreme: the maximum and the minimum of each attribute over all rows
+// of a leaf or below a node. Each has [num_attributes] values of the stored type.
 inline constexpr int kZoneVectors = 2;
 
-// An inner node, `stride_bytes` long: NodeHeader, child ids, their smallest row ids, then the bounds rows.
+// An inner node has, in this order: NodeHeader, slots of children, their smallest ids, bounds rows (node_bytes_of).
 struct NodeHeader {
   std::uint32_t num_children = 0;
   std::uint32_t level = 0;  // 1: children are leaves
   std::int64_t min_id = kNoId;
-  std::uint64_t version = 0;  // as in LeafHeader; what lies below a node is never newer than the node
+  std::uint64_t version = 0;  // as in LeafHeader; nothing below a node is newer than the node
   std::byte padding[40] = {};
 };
 static_assert(sizeof(NodeHeader) == 64);
@@ -59,7 +59,7 @@ struct NodeAccess {
 };
 using NodeRef = NodeAccess<const std::byte>;
 
-// Leaves of one partition: [first_leaf, first_leaf + num_leaves).
+// The leaves of one partition: [first_leaf, first_leaf + num_leaves).
 struct PartitionRange {
   std::uint32_t first_leaf = 0;
   std::uint32_t num_leaves = 0;

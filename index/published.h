@@ -1,5 +1,5 @@
-// Published: the version of an index that searches see. A search takes it once and keeps it to its end; the
-// writer puts the next one in its place. Neither waits for more than the copy of a pointer.
+// Published: the current version of an index. A search takes a reference once and holds it to its end; the writer
+// publishes the next version. Neither waits for more than the copy of a pointer.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace culmen {
 
-// The same object, not another that has come to lie at its address.
+// Compares identity: unlike addresses, it tells an object from a later one at the same address.
 template <typename T>
 bool is_same(const std::weak_ptr<const T>& a, const std::shared_ptr<const T>& b) {
   return !a.owner_before(b) && !b.owner_before(a);
@@ -28,7 +28,7 @@ class Published {
   void set(std::shared_ptr<const Snapshot> next) {
     std::unique_lock lock(mutex_);
     current_.swap(next);
-    lock.unlock();  // `next`, the old version, may go now, and with it gigabytes
+    lock.unlock();  // destroying `next`, the old version, may free gigabytes
   }
 
  private:

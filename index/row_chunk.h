@@ -1,4 +1,4 @@
-// RowChunk: oriented values of some rows. One attribute stands together.
+// RowChunk: oriented values of some rows, attribute by attribute.
 #pragma once
 
 #include <cstddef>

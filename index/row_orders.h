@@ -1,5 +1,5 @@
-// Orders of many rows at a time: Partitioner::order_of attribute by attribute, which the compiler makes
-// vector instructions of. The same operations in the same order of attributes, so the same bits.
+// Partitioner::order_of for many rows at a time, attribute by attribute, so that compilers vectorize it. The operations
+// and their order are the same for each row, so the bits are as well.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace culmen {
 
 inline constexpr std::size_t kOrdersAtOnce = 128;
 
-// The order keys of out.size() <= kOrdersAtOnce rows: attribute i of row r is values[i * stride + r].
+// For out.size() <= kOrdersAtOnce rows. Attribute i of row r is values[i * stride + r].
 template <typename T>
 void orders_of_rows(const Partitioner& partitioner, const T* values, std::size_t stride,
                     std::span<OrderKey> out) {

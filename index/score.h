@@ -1,8 +1,8 @@
 // The score, by definition (docs/contract.md): one fma per used attribute, in attribute order, in binary64.
 //
 // The oracle, every SIMD path and every kernel run exactly this chain, so all engines return the same bits.
-// Each step is monotone in the attribute, also after rounding: the chain over a leaf's maxima (minima where
-// the weight is negative) is never below the chain of a row in the leaf, with no error bound at all.
+// Each step is monotone in the attribute, even after rounding. So the chain over a leaf's maxima (minima for negative
+// weights) is never below the score of a row in the leaf, with no error bound at all (Rule A).
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@
 
 namespace culmen {
 
-// One used attribute of a query: its weight is not zero. Lists of terms are in attribute order.
+// An attribute that a query uses: its weight is not zero. Lists of terms are in attribute order.
 struct Term {
   std::int32_t attribute;
   double weight;
@@ -25,8 +25,8 @@ CULMEN_HOST_DEVICE inline double score_step(double accumulator, double weight, d
   return std::fma(weight, value, accumulator);
 }
 
-// A chain of products that underflow can end in -0, which would differ in bits from the +0 of a chain over
-// negated attributes. The sum with +0 makes both +0 and changes nothing else.
+// A chain of products that underflow can end in -0, which differs in bits from the +0 of a chain over negated
+// attributes. Adding +0 turns -0 into +0 and changes nothing else.
 CULMEN_HOST_DEVICE inline double score_finish(double accumulator) {
   return accumulator + 0.0;
 }

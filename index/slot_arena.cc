@@ -5,8 +5,8 @@
 namespace culmen {
 namespace {
 
-// Addresses cost nothing. When they run out, the index is loaded anew, which pays by then: the tree has
-// several times the leaves that its partitions were made for.
+// Reserved addresses cost nothing. When they run out, the index is reloaded. By then that pays: the tree has several
+// times as many leaves as its partitions were cut for.
 constexpr std::size_t kRoomForLeaves = 4;
 constexpr std::size_t kRoomForNodes = 16;  // a batch that touches every leaf copies all and may split all
 constexpr std::size_t kMinLeaves = 1 << 16;

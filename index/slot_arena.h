@@ -1,8 +1,8 @@
-// SlotArena: the memory that the versions of an index share, slots for leaves and for inner nodes.
+// SlotArena: the memory that versions of an index share, divided into slots for leaves and for inner nodes.
 //
-// A version refers to slots by number and never writes to them. The writer fills free slots for the next
-// version, and takes a slot back when no version that refers to it is left (index/write/). So addresses never
-// change, and a device mirror can follow slot by slot.
+// A version refers to slots by number and never writes to them. The writer fills free slots for the next version, and
+// reuses a slot when no live version refers to it (index/write/). So addresses never change, and a device mirror can
+// follow slot by slot.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@
 
 namespace culmen {
 
-// What every slot has in common.
+// The sizes that all leaf slots share.
 struct LeafShape {
   std::size_t num_attributes = 0;
   std::size_t leaf_rows = 0;
@@ -34,7 +34,7 @@ struct LeafShape {
   std::size_t label_end_bytes() const { return leaf_rows * sizeof(std::uint32_t); }
 };
 
-// Whole cache lines, so that none is shared by two nodes.
+// Whole cache lines, so that no two nodes share one.
 inline std::size_t node_bytes_of(const BoundLayout& layout) {
   constexpr std::size_t kCacheLine = 64;
   const std::size_t used = kNodeBoundsOffset + static_cast<std::size_t>(layout.num_rows()) * sizeof(BoundRow);
@@ -43,7 +43,7 @@ inline std::size_t node_bytes_of(const BoundLayout& layout) {
 
 class SlotArena {
  public:
-  // Memory for `num_leaves` and `num_nodes` slots, all zero, and addresses for a few times as many.
+  // Allocates num_leaves and num_nodes zeroed slots, and reserves addresses for several times as many.
   SlotArena(const LeafShape& shape, const BoundLayout& layout, std::size_t num_leaves, std::size_t num_nodes);
   ~SlotArena();
   SlotArena(const SlotArena&) = delete;
@@ -63,11 +63,11 @@ class SlotArena {
   const LeafHeader& leaf(std::size_t slot) const { return leaves_[slot]; }
   LeafHeader& leaf(std::size_t slot) { return leaves_[slot]; }
 
-  // [num_attributes][leaf_rows] of the value type, attribute by attribute; 0 where there is no row.
+  // [num_attributes][leaf_rows] of the value type; 0 after the last row.
   const std::byte* values(std::size_t slot) const { return values_.data() + slot * shape_.leaf_bytes(); }
   std::byte* values(std::size_t slot) { return values_.data() + slot * shape_.leaf_bytes(); }
 
-  // [leaf_rows]; 0 where there is no row.
+  // [leaf_rows]; 0 after the last row.
   const std::int64_t* ids(std::size_t slot) const { return ids_.data() + slot * shape_.leaf_rows; }
   std::int64_t* ids(std::size_t slot) { return ids_.data() + slot * shape_.leaf_rows; }
 
@@ -94,15 +94,15 @@ class SlotArena {
   NodeRef node(std::size_t slot) const { return {nodes_.data() + slot * node_bytes_}; }
   NodeAccess<std::byte> mutable_node(std::size_t slot) { return {nodes_.data() + slot * node_bytes_}; }
 
-  // Labels of a leaf: where each row's ends (uint32_t [leaf_rows]; after the last row, its end again),
-  // then the text. Empty if none were set.
+  // The labels of a leaf: the end of each (uint32_t [leaf_rows], the last one repeated after the last row), then the
+  // text. Empty if none were set.
   std::span<const std::byte> labels(std::size_t slot) const;
   std::string_view label(std::size_t slot, std::size_t row) const;
-  // Makes room for labels with `text_bytes` of text, and returns all of it to be filled.
+  // Replaces a leaf's labels by zeroed memory for labels with `text_bytes` of text, and returns it to be filled.
   std::span<std::byte> allocate_labels(std::size_t slot, std::size_t text_bytes);
 
   // For writers, of which there is one at a time: the versions before the newest that may still be read, oldest first.
-  // A writer that takes over from another must not write to their slots either.
+  // They are here, and not in the writer, because its successor must not write to their slots either.
   struct OlderVersion {
     std::uint64_t version = 0;
     std::shared_ptr<const std::atomic<bool>> is_over;
@@ -127,7 +127,7 @@ class SlotArena {
   PageBuffer<std::uint16_t> codes_;
   PageBuffer<std::byte*> labels_;  // owned
   std::vector<OlderVersion> older_versions_;
-  std::size_t most_older_versions_ = 64;  // before those that are over are left out
+  std::size_t most_older_versions_ = 64;  // before those that nobody reads are erased
 };
 
 }  // namespace culmen

@@ -29,7 +29,7 @@ std::vector<PartitionRange> ranges_of(const Snapshot& s, const std::vector<std::
 std::vector<std::uint32_t> ascending(const std::vector<std::uint32_t>& leaves, std::size_t num_slots) {
   std::vector<bool> is_used(num_slots);
   for (const std::uint32_t leaf : leaves)
-    if (leaf < num_slots) is_used[leaf] = true;  // verify meets others
+    if (leaf < num_slots) is_used[leaf] = true;  // verify also sees damaged trees
   std::vector<std::uint32_t> ascending;
   ascending.reserve(leaves.size());
   for (std::uint32_t slot = 0; slot < num_slots; ++slot)

@@ -1,10 +1,10 @@
 // Snapshot: one immutable version of an index, as all engines read it.
 //
-// Rows are in leaves with room for `leaf_rows` rows, attribute-major, oriented
-// (index/attribute_stats.h). Above them stand levels of inner nodes; a node keeps the bounds of each of its
-// children, so that whether a child is worth a visit is known without touching it. Leaves and nodes are slots
-// of memory that versions share (index/slot_arena.h); the tree says which of them are this version's, and its
-// order is key order: (partition, order key descending, id).
+// Rows are in leaves of up to `leaf_rows` rows, attribute by attribute, oriented (index/attribute_stats.h). Above them
+// are levels of inner nodes. A node stores the bounds of its children, so a search decides whether to visit a child
+// without reading it. Leaves and nodes are slots of memory that versions share (index/slot_arena.h); the tree
+// determines which of them belong to this version. Its order is that of the partitions (Partitioner::order), then of
+// order keys, then of ids.
 #pragma once
 
 #include <atomic>
@@ -30,16 +30,16 @@ class Thresholds;
 inline constexpr int kMaxLeafRows = 4096;
 static_assert(kMaxGroups * kMaxGroupSize >= kMaxAttributes);
 
-// The slots of a tree in its order.
+// The slots of a tree.
 struct TreeOrder {
-  std::vector<std::uint32_t> leaves;
-  std::vector<std::uint32_t> nodes;             // level 1 first, the root last
-  std::vector<PartitionRange> partitions;       // positions in `leaves`
-  std::vector<std::uint32_t> ascending_leaves;  // for those who read all of them: in the order of memory
+  std::vector<std::uint32_t> leaves;       // in the tree's order
+  std::vector<std::uint32_t> nodes;        // level 1 first, the root last; each level in the tree's order
+  std::vector<PartitionRange> partitions;  // positions in `leaves`
+  std::vector<std::uint32_t> ascending_leaves;  // in memory order, for scans
 };
 
-// Each version has one, which whoever can read the version keeps alive. It says when the version is over: its
-// slots may be used again.
+// Every version has one pin, which lives as long as anybody can read the version. Afterwards the version's slots can be
+// reused.
 class VersionPin {
  public:
   VersionPin() : over_(std::make_shared<std::atomic<bool>>(false)) {}
@@ -47,21 +47,21 @@ class VersionPin {
   VersionPin(const VersionPin&) = delete;
   VersionPin& operator=(const VersionPin&) = delete;
 
-  // Becomes true when the pin goes; may outlive it.
+  // Becomes true when the pin is destroyed, and may outlive it.
   std::shared_ptr<const std::atomic<bool>> over() const { return over_; }
 
  private:
   std::shared_ptr<std::atomic<bool>> over_;
 };
 
-// The tree of a version: what of the leaves, which versions share, is its own. No node: an empty index.
+// The root and the sizes of one version's tree; slots are shared between versions. No node: the index is empty.
 struct TreeRoot {
   std::shared_ptr<SlotArena> arena;
   std::uint32_t root = 0;
   int height = 0;  // levels of inner nodes
   std::uint64_t num_leaves = 0;
   std::uint64_t num_nodes = 0;
-  std::uint64_t leaf_slots = 0, node_slots = 0;  // of `leaves`, that this version may refer to
+  std::uint64_t leaf_slots = 0, node_slots = 0;  // the version only refers to lower slots
 };
 
 struct Snapshot : IndexMetadata, TreeRoot {
@@ -73,10 +73,10 @@ struct Snapshot : IndexMetadata, TreeRoot {
 
   VersionPin pin;
 
-  // For those who have to know when it is over.
+  // For a writer, which has to know until when this version is read.
   SlotArena::OlderVersion as_older() const { return {version, pin.over()}; }
 
-  // Bytes of all leaves and nodes that are in use, without labels.
+  // Bytes of all leaves and nodes of this version, without codes and labels.
   std::uint64_t tree_bytes() const {
     const LeafShape shape = leaf_shape();
     const std::uint64_t leaf_bytes = sizeof(LeafHeader) + shape.leaf_bytes() +
@@ -104,14 +104,14 @@ struct Snapshot : IndexMetadata, TreeRoot {
   }
   const std::uint16_t* leaf_codes(std::size_t leaf) const { return std::as_const(*arena).codes(leaf); }
   const std::int64_t* leaf_ids(std::size_t leaf) const { return std::as_const(*arena).ids(leaf); }
-  // These take row = leaf * leaf_rows + position in the leaf.
+  // row = leaf slot * leaf_rows + position in the leaf.
   std::int64_t id(std::uint64_t row) const { return leaf_ids(0)[row]; }
   double value(std::uint64_t row, int attribute) const;  // oriented
   std::string_view label(std::uint64_t row) const;
 
-  // For readers of the whole tree. Computed when it is first asked for: a walk over all nodes.
+  // For readers of the whole tree. The first call computes it by a walk over all nodes.
   const TreeOrder& order() const;
-  // For `gta`. Computed when they are first asked for.
+  // For `gta`. The first call computes them.
   const Thresholds& thresholds() const;
 
  private:

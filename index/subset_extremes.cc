@@ -12,9 +12,8 @@ HWY_BEFORE_NAMESPACE();
 namespace culmen::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A subset's sum is that of its first 3 attributes, the low part, plus that of the others, the high part: on
-// every target, whatever its vectors, so that all write the same bits. A vector holds the low sums of one
-// row.
+// A subset's sum is that of its first 3 attributes, the low part, plus that of the others, the high part. This order
+// holds for every vector width, so all targets write the same bits. A vector has the low sums of one row.
 constexpr int kLow = 3;
 constexpr std::size_t kLowSums = 1 << kLow;
 constexpr std::size_t kTileRows = 16;
@@ -24,7 +23,7 @@ struct Tile {
   HWY_ALIGN double high[(256 / kLowSums) * kTileRows];  // [high subset][row]
 };
 
-// The sums of `num_rows` rows from `values` on; a low attribute that there is not counts as 0.
+// The sums of `num_rows` rows from `values` on. A missing low attribute counts as 0.
 HWY_INLINE void FillTile(const double* values, std::size_t stride, std::size_t num_rows, int num_attributes,
                          Tile& tile) {
   for (std::size_t r = 0; r < num_rows; ++r) {
@@ -45,7 +44,7 @@ HWY_INLINE void FillTile(const double* values, std::size_t stride, std::size_t n
   }
 }
 
-// The extremes of kHigh high subsets, times 8 low ones, widened by the rows of the tile; they stay in registers.
+// Widens the extremes of kHigh high subsets times 8 low ones by the rows of the tile. They stay in registers.
 template <std::size_t kHigh>
 HWY_INLINE void Widen(const double* low, const double* high, std::size_t num_rows, double* maxima,
                       double* minima) {

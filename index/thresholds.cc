@@ -23,19 +23,20 @@ template <typename T>
 void Thresholds::compute(const Snapshot& s, std::size_t partition) {
   const PartitionRange range = s.order().partitions[partition];
   const std::size_t d = num_attributes_;
-  std::vector<T> reach(2 * d, -std::numeric_limits<T>::infinity());
-  std::fill(reach.begin() + static_cast<std::ptrdiff_t>(d), reach.end(), std::numeric_limits<T>::infinity());
+  std::vector<T> extremes(2 * d, -std::numeric_limits<T>::infinity());
+  std::fill(extremes.begin() + static_cast<std::ptrdiff_t>(d), extremes.end(),
+            std::numeric_limits<T>::infinity());
   std::int64_t min_id = kNoId;
   for (std::size_t position = range.first_leaf + std::size_t{range.num_leaves};
        position-- > range.first_leaf;) {
-    std::copy(reach.begin(), reach.end(), reinterpret_cast<T*>(values_.data()) + 2 * d * position);
+    std::copy(extremes.begin(), extremes.end(), reinterpret_cast<T*>(values_.data()) + 2 * d * position);
     min_ids_[position] = min_id;
     const std::uint32_t leaf = s.order().leaves[position];
     const T* highest = s.zone_vector<T>(leaf, Extreme::maximum);
     const T* lowest = s.zone_vector<T>(leaf, Extreme::minimum);
     for (std::size_t i = 0; i < d; ++i) {
-      reach[i] = std::max(reach[i], highest[i]);
-      reach[d + i] = std::min(reach[d + i], lowest[i]);
+      extremes[i] = std::max(extremes[i], highest[i]);
+      extremes[d + i] = std::min(extremes[d + i], lowest[i]);
     }
     min_id = std::min(min_id, s.leaf(leaf).min_id);
   }

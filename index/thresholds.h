@@ -1,8 +1,8 @@
-// Thresholds: what all later leaves of a leaf's partition reach, for each leaf of a version. The stop test of `gta`:
-// the maxima are the paper's threshold tuple (GTA 2019, equation 3).
+// Thresholds: per leaf of a version, the extremes of all later leaves of its partition. `gta` stops by them: the maxima
+// are the paper's threshold tuple (GTA 2019, equation 3).
 //
-// They are computed for a whole version when they are first asked for, and are never stored: one row that is inserted
-// or erased would change them in all leaves before it.
+// They are computed for a whole version on first use, and never stored: an inserted or erased row would change them in
+// all leaves before it.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ struct Snapshot;
 
 class Thresholds {
  public:
-  // Cost: a pass over the zone map of all leaves, by all threads.
+  // Cost: one pass over the zone maps of all leaves, by all threads.
   explicit Thresholds(const Snapshot& snapshot);
 
-  // `position` of the leaf in TreeOrder::leaves. [num_attributes] of the stored type: -inf (minima: +inf) if the leaf is
-  // the last of its partition.
+  // [num_attributes] of the stored type; `position` is that of the leaf in TreeOrder::leaves. -inf (minima: +inf) for
+  // the last leaf of a partition.
   template <typename T>
   const T* maximum(std::size_t position) const {
     return reinterpret_cast<const T*>(values_.data()) + 2 * num_attributes_ * position;
@@ -29,7 +29,7 @@ class Thresholds {
   const T* minimum(std::size_t position) const {
     return maximum<T>(position) + num_attributes_;
   }
-  // The smallest id in the later leaves; kNoId if there are none.
+  // The smallest id in the later leaves; kNoId for the last leaf.
   std::int64_t min_id(std::size_t position) const { return min_ids_[position]; }
 
   std::span<const std::byte> values() const { return values_; }  // [leaves][2][num_attributes]

@@ -11,30 +11,30 @@ namespace {
 
 using Node = TreeChanges::Node;
 
-// Parents that one task looks into: a task of a few microseconds, most of which it waits for memory.
+// Parents per task. A task takes a few microseconds, and mostly waits for memory.
 constexpr std::size_t kGrain = 4;
 
-// Children of new parents are new if is_new(slot) says so; those of others are not, and are not asked.
+// The children of `parents`. Calls is_new(slot) for those of new parents only; no others are new.
 template <typename IsNew>
 std::vector<Node> children_of(const Snapshot& s, std::span<const Node> parents, IsNew&& is_new) {
-  std::vector<Node> places(parents.size() * kFanOut);
+  std::vector<Node> children(parents.size() * kFanOut);
   std::vector<std::uint32_t> counts(parents.size());
-  const auto look = [&](const tbb::blocked_range<std::size_t>& range) {
+  const auto read = [&](const tbb::blocked_range<std::size_t>& range) {
     for (std::size_t p = range.begin(); p < range.end(); ++p) {
       const NodeRef node = s.node(parents[p].slot);
       counts[p] = node.header().num_children;
       for (std::size_t c = 0; c < counts[p]; ++c) {
         const std::uint32_t slot = node.children()[c];
-        places[p * kFanOut + c] = {slot, parents[p].is_new && is_new(slot)};
+        children[p * kFanOut + c] = {slot, parents[p].is_new && is_new(slot)};
       }
     }
   };
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, parents.size(), kGrain), look);
-  std::size_t size = 0;  // in place, closing the gaps
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, parents.size(), kGrain), read);
+  std::size_t size = 0;  // close the gaps in place
   for (std::size_t p = 0; p < parents.size(); ++p)
-    for (std::size_t c = 0; c < counts[p]; ++c) places[size++] = places[p * kFanOut + c];
-  places.resize(size);
-  return places;
+    for (std::size_t c = 0; c < counts[p]; ++c) children[size++] = children[p * kFanOut + c];
+  children.resize(size);
+  return children;
 }
 
 void append_new(const std::vector<Node>& all, std::vector<std::uint32_t>& slots) {

@@ -1,11 +1,10 @@
-// How high a tree can be: what a manifest may say, and what arrays with a place for each level need.
+// The most levels that a tree can have: limits manifests, and sizes arrays with an element per level.
 //
-// A bulk load fills nodes but for the last of each level. The writer (index/write/tree_nodes.h) keeps a
-// quarter of the fan-out in each node, but for such last ones and for what may stand alone under them: at
-// most one node for each level above, on a level below the first root. So of 2^32 leaves a bulk load makes
-// kMaxLoadedLevels, and a tree that has grown higher than those has 8 children or more in nearly every node:
-// 3.9 million leaves for 8 levels where the powers below ask for 8^7, and eight times as many for each
-// further one.
+// A bulk load fills all nodes but the last of each level, so 2^32 leaves take kMaxLoadedLevels. The writer
+// (index/write/node_balancer.h) keeps at least a quarter of the fan-out in each node, except in those last ones and in the
+// few that stay alone below them: at most one per higher level. So a tree that has grown beyond kMaxLoadedLevels has 8
+// children or more in nearly every node. It has at least 3.9 million leaves at 8 levels, where most_levels() asks for
+// 8^7, and eight times as many per further level.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@ static_assert(std::uint64_t{1} << 35 ==
                   std::uint64_t{kFanOut} * kFanOut * kFanOut * kFanOut * kFanOut * kFanOut * kFanOut,
               "seven levels hold 2^32 leaves, six do not");
 
-// Levels of inner nodes that a tree of so many leaves has at most.
+// The most levels of inner nodes that a tree of num_leaves leaves can have.
 constexpr int most_levels(std::uint64_t num_leaves) {
   if (num_leaves == 0) return 0;
   int levels = 1;
@@ -28,7 +27,7 @@ constexpr int most_levels(std::uint64_t num_leaves) {
   return levels > kMaxLoadedLevels ? levels : kMaxLoadedLevels;
 }
 
-// No tree has more: leaves have numbers of 32 bits.
+// Of any tree: leaf numbers have 32 bits.
 inline constexpr int kMaxLevels = most_levels(std::uint64_t{1} << 32);
 static_assert(kMaxLevels == 11);
 

@@ -98,7 +98,7 @@ void Verifier::check_counts() {
 void Verifier::check_partition_order() {
   std::vector<std::uint32_t> rank(s_.partitioner->num_partitions());
   const std::vector<std::uint32_t> order = s_.partitioner->order();
-  for (std::uint32_t place = 0; place < order.size(); ++place) rank[order[place]] = place;
+  for (std::uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
   if (!std::ranges::is_sorted(leaves_, {}, [&](std::uint32_t leaf) { return rank[s_.leaf(leaf).partition]; }))
     fault("index", "the partitions do not follow one another");
 }
@@ -125,7 +125,7 @@ void Verifier::check_units() {
     fault("index", "sums are said to be exact, but can round");
 }
 
-// Scale::minmax needs the minimum and maximum as they are, not only bounds on them.
+// Scale::minmax needs the exact minimum and maximum, not only bounds on them.
 void Verifier::check_range(std::size_t attribute) {
   double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
   for (const std::uint32_t leaf : leaves_)
@@ -148,7 +148,7 @@ void Verifier::check_links() {
     std::vector<bool>& seen = header.level == 1 ? leaf_seen : node_seen;
     for (std::uint32_t c = 0; c < std::min<std::uint32_t>(header.num_children, kFanOut); ++c, ++num_links) {
       const std::uint32_t child = node.children()[c];
-      if (child >= seen.size()) continue;  // check_node says it
+      if (child >= seen.size()) continue;  // check_node reports it
       if (seen[child])
         fault("node " + std::to_string(n), "child " + std::to_string(c) + " has another parent too");
       seen[child] = true;
@@ -196,8 +196,8 @@ void Verifier::check_rows(std::size_t leaf, const T* highest, const T* lowest) {
   }
 }
 
-// Rows ascend by (key, id), within the leaf and from the last row of the leaf before. A random partition is
-// not told by the values, so there only the order inside the partition is checked.
+// Rows ascend by (key, id), within the leaf and from the last row of the leaf before. Values do not determine a random
+// partition, so there only the order within the partition is checked.
 void Verifier::check_order(std::size_t position) {
   const std::uint32_t leaf = leaves_[position];
   const std::uint32_t before = position > 0 ? leaves_[position - 1] : leaf;
@@ -241,7 +241,7 @@ void Verifier::check_node(std::size_t index) {
   }
 }
 
-// Stored bounds must be at least (minima: at most) what the child itself gives.
+// Stored bounds must be at least (minima: at most) those of the child itself.
 void Verifier::check_child_bounds(NodeRef node, std::uint32_t child, const std::string& where) {
   if (node.header().level == 1) return check_leaf_bounds(node, child, where);
   const NodeRef below = s_.node(node.children()[child]);
@@ -252,8 +252,8 @@ void Verifier::check_child_bounds(NodeRef node, std::uint32_t child, const std::
     fault(where, "bounds row " + std::to_string(*row) + " does not cover the child");
 }
 
-// Where sums round, a bound of many rows is wider than those of each of them alone. Rows may have come in
-// parts, so in the end it is the narrow ones that must be covered.
+// If sums round, the error bound of a whole leaf is larger than that of a single row. Rows may have been inserted one
+// by one, so it suffices that each row's own bounds are covered.
 void Verifier::check_leaf_bounds(NodeRef node, std::uint32_t child, const std::string& where) {
   const FloatingPointScope floating_point;
   const std::uint32_t slot = node.children()[child];

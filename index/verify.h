@@ -1,4 +1,4 @@
-// Recomputes what a snapshot keeps and compares: counts, order, ids, zone map of leaves, bounds, links.
+// Recomputes and compares what a snapshot stores: counts, order, ids, zone maps of leaves, codes, bounds, links.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace culmen {
 
-// Each fault as one line that names the leaf or node; empty: none found. Stops after 100 faults.
-// `deep` also recomputes the subset maxima of every leaf. A bound may be loose, never too tight.
+// Returns each fault as one line that names the leaf or node, and at most 100. `deep` also recomputes the bounds of
+// every leaf. A bound may be loose, but never too tight.
 std::vector<std::string> verify_snapshot(const Snapshot& snapshot, bool deep);
 
 }  // namespace culmen

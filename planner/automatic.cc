@@ -15,15 +15,14 @@
 namespace culmen {
 namespace {
 
-// The first checkpoint comes after this part of a thread's share of the leaves, within limits: some 10 to 60
-// us.
+// The first checkpoint is after a thread's share of the leaves / kPart, within limits: some 10 to 60 us.
 constexpr std::uint64_t kPart = 4, kEarliest = 32, kLatest = 192;
-// A table of fewer leaves one thread reads whole before a checkpoint could save anything.
+// One thread reads a table of fewer leaves before a checkpoint could save anything.
 constexpr std::uint64_t kFewLeaves = 1024;
-// What is left is counted (1 to 4 us) only when the search has taken this part of a scan's time: early counts are the
-// worst.
+// Counting the frontier takes 1 to 4 us, and early counts are the worst: it waits until the search has taken this part
+// of a scan's time.
 constexpr double kWorthCounting = 0.2;
-// A scan without bounds takes over where bounds leave more than this part of the leaves.
+// If a search by bounds would read more than this part of the leaves, a scan is faster without bounds.
 constexpr double kMaxLeft = 0.3;
 
 class ScanFallback : public cpu::SearchMonitor {
@@ -41,8 +40,8 @@ class ScanFallback : public cpu::SearchMonitor {
     return is_hopeless(progress) ? 0 : 2 * progress.visits();
   }
 
-  // Once it has ended a search: whether bounds leave so many leaves that a scan does best without them.
-  bool leaves_most() const { return leaves_most_; }
+  // Valid after it stopped a search: the work of that search, had it run to its end.
+  const Work& expected() const { return expected_; }
 
  private:
   bool has_few_leaves() const { return snapshot_.num_leaves < kFewLeaves; }
@@ -55,18 +54,17 @@ class ScanFallback : public cpu::SearchMonitor {
     const Work work_so_far = counted_work(snapshot_, query_, progress.stats, static_cast<double>(query_.k));
     const double so_far = bounded_us(work_so_far, costs_);
     if (so_far < kWorthCounting * least_us) return false;
-    const Work to_the_end = estimate_bounded(snapshot_, query_, progress);
-    leaves_most_ = query_.filter.is_everything() &&
-                   to_the_end.leaves > kMaxLeft * static_cast<double>(snapshot_.num_leaves);
-    const double left = bounded_us(to_the_end, costs_) - so_far;
+    expected_ = estimate_bounded(snapshot_, query_, progress);
+    const double left = bounded_us(expected_, costs_) - so_far;
     if (left < least_us) return false;
     Work scan = estimate_scan(snapshot_, query_, selectivity(progress), threads_);
-    // Rows that codes do not exclude: a scan that takes over knows the same k-th score bound.
-    scan.lines = to_the_end.lines - work_so_far.lines;
+    // The scan starts with the same k-th score bound, so codes exclude as many rows.
+    scan.lines = expected_.lines - work_so_far.lines;
     return left > scan_us(scan);
   }
 
-  // As long as there are fewer than k rows, all that passed have been kept. Later this is not known: the dearest scan.
+  // While there are fewer than k hits, every row that passed the filter is among them. Later the share is unknown, and
+  // the dearest scan is assumed.
   double selectivity(const cpu::Progress& progress) const {
     if (progress.best.full()) return 1;
     const double rows_per_leaf =
@@ -79,13 +77,13 @@ class ScanFallback : public cpu::SearchMonitor {
   const ResolvedQuery& query_;
   const int threads_;
   const CostsNs costs_;
-  bool leaves_most_ = false;
+  Work expected_;
 };
 
 }  // namespace
 
 int scan_threads(const Snapshot& snapshot, int num_threads) {
-  // Halves of halves, as oneTBB takes a range apart.
+  // oneTBB halves ranges, so the number of tasks is a power of two.
   const std::uint64_t num_tasks = std::bit_ceil((snapshot.num_leaves + kLeavesPerTask - 1) / kLeavesPerTask);
   return static_cast<int>(
       std::min<std::uint64_t>(static_cast<std::uint64_t>(threads_of(num_threads)), num_tasks));
@@ -100,25 +98,38 @@ bool asks_for_most(const Snapshot& snapshot, const ResolvedQuery& query, int thr
   return !has_kth_bound && query.k >= kMinK && query.k >= snapshot.num_rows / part;
 }
 
-std::vector<Hit> search_automatic(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
-                                  SearchStats& stats, const CostsNs& costs) {
-  const int threads = scan_threads(snapshot, num_threads);
+AutomaticStart start_automatic(const Snapshot& snapshot, const ResolvedQuery& query, int threads,
+                               SearchStats& stats, const CostsNs& costs) {
+  AutomaticStart start;
+  if (query.filter.is_nothing()) return start;
   if (asks_for_most(snapshot, query, threads)) {
-    stats.engine = Engine::scan;
-    return with_threads(num_threads, [&] { return cpu::search_pruned_scan(snapshot, query, stats); });
+    start.engine = Engine::scan;
+    return start;
   }
-  stats.engine = Engine::bounded;
   ScanFallback monitor(snapshot, query, threads, costs);
   cpu::MonitoredAnswer answer = cpu::search_bounded(snapshot, query, monitor, stats);
-  if (answer.finished) return std::move(answer.hits);
-  // k rows reach the last one's score: nothing below it can be in the answer.
+  start.hits = std::move(answer.hits);
+  if (answer.finished) return start;
+  start.engine = Engine::scan;
+  start.gave_up = true;
+  start.expected = monitor.expected();
+  start.scans_all = query.filter.is_everything() &&
+                    start.expected.leaves > kMaxLeft * static_cast<double>(snapshot.num_leaves);
+  return start;
+}
+
+std::vector<Hit> search_automatic(const Snapshot& snapshot, const ResolvedQuery& query, int num_threads,
+                                  SearchStats& stats, const CostsNs& costs) {
+  AutomaticStart start = start_automatic(snapshot, query, scan_threads(snapshot, num_threads), stats, costs);
+  stats.engine = start.engine;
+  if (start.engine == Engine::bounded) return std::move(start.hits);
+  stats.scan_fallback = start.gave_up;
+  // k rows reach the last one's score: no row below it can be in the answer.
   ResolvedQuery rest = query;
-  if (answer.hits.size() == query.k) rest.min_score = answer.hits.back().score;
-  stats.engine = Engine::scan;
-  stats.scan_fallback = true;
+  if (start.hits.size() == query.k) rest.min_score = start.hits.back().score;
   return with_threads(num_threads, [&] {
-    return monitor.leaves_most() ? cpu::search_scan(snapshot, rest, stats)
-                                 : cpu::search_pruned_scan(snapshot, rest, stats);
+    return start.scans_all ? cpu::search_scan(snapshot, rest, stats)
+                           : cpu::search_pruned_scan(snapshot, rest, stats);
   });
 }
 

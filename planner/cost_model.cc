@@ -10,13 +10,14 @@ namespace {
 
 constexpr double kKilobyte = 1024;
 
-// Of reading `span` bytes: none where a core's own cache holds them, all where no cache does.
+// The part of reads that go to memory for a working set of `span` bytes: 0 if a core's own cache holds it, 1 if no
+// cache does.
 double far_share(double span) {
   constexpr double kCached = 1 << 20, kUncached = 64 << 20;
   return std::clamp(std::log2(span / kCached) / std::log2(kUncached / kCached), 0.0, 1.0);
 }
 
-// Heaps and answers of many rows cost more a row.
+// The cost per row grows with the size of the heap or answer.
 double by_k(double of_16, double slope, double k) {
   return of_16 * (1 + slope * std::log2(std::max(k / 16, 1.0)));
 }
@@ -30,7 +31,7 @@ double hit(const CostsNs& costs, double k) {
   return by_k(costs.hit, 0.4, k) * (1 + kSlope * std::log2(std::max(k / kCached, 1.0)));
 }
 
-// replacement: of one.
+// `replacement`: the cost of one.
 double scored_ns(const Work& work, const CostsNs& costs, double replacement) {
   return work.values * costs.value + work.codes * costs.code +
          work.lines * (costs.line + far_share(work.lines * 64) * costs.far_line) +

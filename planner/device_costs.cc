@@ -6,7 +6,7 @@
 namespace culmen {
 namespace {
 
-constexpr double kRankedHits = 256;  // more than these are sorted by more leaves
+constexpr double kRankedHits = 256;  // larger answers are sorted by more thread blocks
 constexpr double kScanOverhead = 1.08;
 
 double kb(double bytes) {
@@ -37,10 +37,10 @@ double device_copy_us(const DeviceTable& table, const DeviceCosts& costs) {
 
 PlacementTimes placement_times(const Workload& load, const DeviceCosts& costs) {
   PlacementTimes times;
-  // The last queries keep some threads only.
+  // The last queries keep only some of the threads busy.
   times.cpu_us = std::ceil(load.queries / load.threads) * load.cpu_us;
   times.copy_us = load.has_copy ? 0 : device_copy_us(load.table, costs);
-  // A batch is done when its slowest query is, which is no faster than one alone.
+  // A batch takes at least as long as its slowest query alone.
   times.device_us = device_bounded_us(load.bounded, load.table, costs);
   if (load.queries > 1)
     times.device_us = std::max(times.device_us, device_batch_us(load.queries, load.bounded, costs));

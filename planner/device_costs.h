@@ -1,9 +1,8 @@
-// What a GPU takes, and whether queries belong there: the cost model's other half. Builds and runs without
-// CUDA.
+// The cost model of a GPU, and whether queries belong there. Builds and runs without CUDA.
 //
 //   bounded = launch + steps + min(k, 256) hit + kB of all level-1 bounds and visited leaves / read
 //   scan    = launch + 1.08 kB of the used columns / read
-//   batch   = launch + queries (query + leaves leaf + k hit), a warp each
+//   batch   = launch + queries (query + leaves leaf + k hit), one warp per query
 //   copy    = kB of the index / copy, unless it is there already
 #pragma once
 
@@ -14,34 +13,34 @@ namespace culmen {
 
 // Nanoseconds, of an H100 (docs/results/gpu.md).
 struct DeviceCosts {
-  gpu::DeviceSpeed speed;  // measured where a GPU is
-  double steps = 14'000;   // of a search by bounds, one after the other
-  double hit = 20;         // each row of its answer, of 256 at most
+  gpu::DeviceSpeed speed;  // measured if there is a GPU
+  double steps = 14'000;   // the dependent steps of a search by bounds
+  double hit = 20;         // each row of its answer, up to 256
   double batch_query = 180;
-  double batch_leaf = 10;  // that a query visits
+  double batch_leaf = 10;  // each leaf that a query visits
   double batch_hit = 9;
 };
 
-// The index as a GPU sees it, for queries of one kind.
+// What a GPU reads of the index, for queries of one kind.
 struct DeviceTable {
   double index_bytes = 0;   // of a copy
-  double bounds_bytes = 0;  // of all leaves, those rows of bounds that a query adds up
-  double column_bytes = 0;  // of the attributes that a query uses
-  double leaves = 1;        // that these lie in
+  double bounds_bytes = 0;  // of the bounds rows that a query adds up, for all leaves
+  double column_bytes = 0;  // of the attributes that a query uses, in all leaves
+  double leaves = 1;
 };
 
 double device_bounded_us(const Work& work, const DeviceTable& table, const DeviceCosts& costs);
 double device_scan_us(const DeviceTable& table, const DeviceCosts& costs);
-// `work`: of one query, on average.
+// `work`: of one query.
 double device_batch_us(double queries, const Work& work, const DeviceCosts& costs);
 double device_copy_us(const DeviceTable& table, const DeviceCosts& costs);
 
-// Queries that are to be answered together, by predictions for a few of them.
+// Queries that are answered together, described by averages over a few of them.
 struct Workload {
   double queries = 1;
-  double cpu_us = 0;  // of one, by one thread; a single query: by as many as its engine takes
+  double cpu_us = 0;  // of one query on one thread; of a single query on the threads of its engine
   int threads = 1;    // that share the queries
-  Work bounded;       // of one, on average
+  Work bounded;       // of one query
   DeviceTable table;
   bool has_copy = false;
 };

@@ -1,9 +1,9 @@
-// Chooses the engine for a query and says why, without answering it.
+// Plans: the engine for a query with predicted times, and the CPU or a GPU for a batch.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "culmen/plan.h"
@@ -15,26 +15,33 @@
 
 namespace culmen {
 
+enum class PlanReason : std::uint8_t {
+  named,           // SearchOptions name the engine
+  no_rows,         // the index is empty
+  most_rows,       // k is a large part of the table
+  bounds_prune,    // a search by bounds ran to its end
+  scan_is_faster,  // than the rest of a search by bounds
+};
+
 struct Plan {
   Engine engine = Engine::bounded;  // never automatic
-  std::string reason;
+  PlanReason reason = PlanReason::named;
+  Work bounded;                         // of a search by bounds to its end
+  bool is_counted = false;              // that search ran to its end; else its work is estimated
   std::vector<Prediction> predictions;  // of bounded and scan, the chosen one first; GPU 0 last
   double copy_us = 0;                   // of the index to GPU 0
 };
 
-// `wanted` other than automatic is obeyed. For a single query with options.num_threads. Cost: a probe, which
-// is a search by bounds that ends after a few hundred visits, and a scan of a sample. `device`: of a GPU, if
-// there is one; it is predicted, never chosen. `slowness`: by which all costs on the CPU are multiplied
-// (planner/speed_factor.h).
+// The plan of a single query with options.num_threads. For Engine::automatic it runs what a search does until a scan
+// would begin (start_automatic), so it names the engine that a search then uses. Any other engine is obeyed, and a
+// probe of a few hundred visits predicts `bounded`. Both then scan a sample. `slowness` multiplies all costs on the
+// CPU (planner/speed_factor.h). `device`: the costs of a GPU, if there is one; it is predicted, never chosen.
 Plan make_plan(const Snapshot& snapshot, const ResolvedQuery& query, const SearchOptions& options,
                const CostsNs& costs, double slowness, const std::optional<DeviceCosts>& device);
 
-// Placement for a batch, or for one query. Cost: probes of a few queries.
+// Where a batch, or one query, would be answered sooner. Cost: probes of up to 63 of the queries.
 Placement place_queries(const Snapshot& snapshot, std::span<const ResolvedQuery> queries,
                         const PlacementOptions& options, const CostsNs& costs, double slowness,
                         const std::optional<DeviceCosts>& device);
-
-// The plan and the bound of a query as text for people.
-Explanation explain_plan(const Snapshot& snapshot, const ResolvedQuery& query, const Plan& plan);
 
 }  // namespace culmen

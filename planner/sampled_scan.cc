@@ -10,13 +10,13 @@
 namespace culmen {
 namespace {
 
-// Rows that found a place among the best, took another's, and reached the k-th best for nothing; and cache lines of the
-// rows that codes did not exclude.
+// Rows that filled the heap, replaced another, and reached the k-th score without entering; and cache lines of the rows
+// that codes did not exclude.
 struct Entries {
   double first = 0, replacing = 0, in_vain = 0, lines = 0;
 };
 
-// Of one thread, with a heap of its own, that visits every step-th of its leaves.
+// Scans every step-th of the leaves, as one thread with its own heap.
 template <typename T>
 Entries visit_leaves(const Snapshot& snapshot, const ResolvedQuery& query,
                      std::span<const std::uint32_t> leaves, std::size_t step, std::size_t k) {

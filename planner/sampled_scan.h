@@ -1,8 +1,8 @@
-// What a scan will do with the rows that it reads, found out by doing it to a part of the table.
+// The work of a scan, estimated by scanning a sample of the table.
 //
-// Rows stand in key order, not in any order: the k best so far may be replaced a few times or a hundred times
-// as often as by chance, and where rows tie, many reach the k-th best in vain. No formula says so, but every
-// s-th leaf does, with a heap for the k / s best.
+// Rows are in key order, not in random order: rows may enter the k best a hundred times as often as by chance, and
+// where many tie, many reach the k-th score in vain. No formula predicts this. Scanning every s-th leaf with a heap of
+// the k / s best does.
 #pragma once
 
 #include "index/snapshot.h"
@@ -11,7 +11,7 @@
 
 namespace culmen {
 
-// Cost: some 500 visits of leaves, less where the table has fewer. The snapshot has rows.
+// The snapshot must have rows. Cost: visits some 500 leaves, or all of a smaller table.
 Work sample_scan(const Snapshot& snapshot, const ResolvedQuery& query, double selectivity, int threads);
 
 }  // namespace culmen

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kDims = 8;
 constexpr std::size_t kRows = 2'000;
-// Of the processor whose costs are built in.
+// On the processor whose costs are built in.
 constexpr double kReferenceNs = 6'300;
 
 // A search by bounds that takes a few microseconds.
@@ -41,7 +41,7 @@ class FixedSearch {
     std::vector<float> values(kRows * kDims);
     for (float& value : values) value = static_cast<float>(random() >> 40) * 0x1p-24F;
     std::vector<Attribute> attributes;
-    for (int i = 0; i < kDims; ++i) attributes.push_back({"a" + std::to_string(i)});
+    for (int i = 0; i < kDims; ++i) attributes.push_back({std::string(1, static_cast<char>('a' + i))});
     return bulk_load(row_major_table(std::span<const float>(values), std::move(attributes)), {});
   }
   static Query question() { return {.weights = {0.9, -0.4, 0.7, 0.3, -0.8, 0.5, 0.2, 0.6}, .k = 16}; }
@@ -50,8 +50,8 @@ class FixedSearch {
   ResolvedQuery query_;
 };
 
-// A quarter of the runs are quicker: most runs of microseconds are not interrupted whatever else is running,
-// and the very quickest are not the usual speed.
+// The lower quartile of the runs. Most runs of a few microseconds are not interrupted, whatever else is running; the
+// very fastest ones are not typical.
 double present_ns(const FixedSearch& search) {
   constexpr int kWarmUps = 4, kRuns = 12;
   for (int i = 0; i < kWarmUps; ++i) search.elapsed_ns();
@@ -64,9 +64,9 @@ double present_ns(const FixedSearch& search) {
 }  // namespace
 
 double speed_factor() {
-  // Never destroyed: whoever explains a query while the process ends still finds it.
+  // Never destroyed: another thread may explain a query while the process exits.
   static const FixedSearch& search = *new FixedSearch();
-  // Beyond these the clock is at fault, or a scheduler.
+  // Values beyond these come from the clock or the scheduler.
   constexpr double kLowest = 0.1, kHighest = 10;
   return std::clamp(present_ns(search) / kReferenceNs, kLowest, kHighest);
 }

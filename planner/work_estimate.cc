@@ -14,12 +14,10 @@
 namespace culmen {
 namespace {
 
-// Chosen at checkpoints of searches of random questions (bench/planner) over six kinds of tables:
-// docs/decisions/0015-planner.md.
+// Fitted at checkpoints of random queries (bench/planner) over six kinds of tables: docs/decisions/0015-planner.md.
 constexpr double kRise = 0.15;          // of the way from the present k-th score to the highest bound left
-constexpr double kUnopenedShare = 0.4;  // nodes are opened best first: the others hold fewer such leaves
-
-constexpr double kSureFactor = 2;  // times as many leaves as sure rows would want
+constexpr double kUnopenedShare = 0.4;  // nodes are opened best first: unopened ones have fewer such leaves
+constexpr double kSureFactor = 2;       // times the leaves that the rate of sure rows predicts
 
 constexpr double kCodeBytes = 0.5;
 constexpr int kMaxLevels = 16;
@@ -42,7 +40,7 @@ void add_leaves(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook 
   work.span += leaves * value_bytes * static_cast<double>(snapshot.attributes.size()) * snapshot.leaf_rows;
 }
 
-// What caches would have to hold of a node: lines here and there.
+// A query reads scattered lines of a node, so the whole node counts as span.
 void add_nodes(const Snapshot& snapshot, const ResolvedQuery& query, double nodes, Work& work) {
   const double rows = nodes * static_cast<double>(query.bound.num_terms());
   work.nodes += nodes;
@@ -51,21 +49,21 @@ void add_nodes(const Snapshot& snapshot, const ResolvedQuery& query, double node
   work.span += nodes * static_cast<double>(snapshot.arena->node_bytes());
 }
 
-// A range is compared with where a score has reached the k-th score bound, which few do once there are k rows.
+// Ranges are compared only for rows that reach the k-th score bound: few, once there are k rows.
 double compared_ranges(const ResolvedQuery& query, bool is_full) {
   return is_full ? 0 : static_cast<double>(query.filter.num_tests());
 }
 
-// Of a search by bounds.
+// What a search by bounds reads first of a leaf.
 FirstLook look_of(const ResolvedQuery& query, bool is_full) {
   return is_full ? cpu::first_look_of_bounded(query) : FirstLook::values;
 }
 
-// Children that are left with a bound of `limit` or more, and what was seen of level-1 nodes.
+// Unvisited children with a bound of `limit` or more, and the children of level-1 nodes.
 struct FrontierCount {
-  std::array<double, kMaxLevels> left{};  // by the level of the node that they are children of
+  std::array<double, kMaxLevels> left{};  // by the level of their parent
   double leaves_seen = 0;                 // children of opened level-1 nodes
-  double leaves_taken = 0;                // of those
+  double leaves_taken = 0;                // those of them that were visited
 };
 
 FrontierCount count_frontier(const Frontier& frontier, double limit) {
@@ -83,12 +81,12 @@ FrontierCount count_frontier(const Frontier& frontier, double limit) {
   return count;
 }
 
-// Adds what lies below the children that are left.
+// Adds the work below `part` of the children that are left.
 void add_left(const Snapshot& snapshot, const ResolvedQuery& query, const FrontierCount& count, double part,
               bool is_full, Work& work) {
   const double seen = std::max(count.leaves_seen, 1.0);
   const double share = kUnopenedShare * std::min(1.0, (count.left[1] + count.leaves_taken) / seen);
-  double nodes = 0;  // to be opened at the level below
+  double nodes = 0;  // to open at the level below
   for (int level = kMaxLevels - 1; level > 1; --level) {
     nodes = count.left[static_cast<std::size_t>(level)] + nodes * kFanOut * share;
     add_nodes(snapshot, query, part * nodes, work);
@@ -99,13 +97,12 @@ void add_left(const Snapshot& snapshot, const ResolvedQuery& query, const Fronti
              work);
 }
 
-// The part of `leaves` that it takes to be sure of k rows, if they come in as they did in the `before`
-// visited ones. A row is sure that no bound is above. A k-th score bound is the better guide where there is one: these
-// rows then only tell of searches that end early, since many rows tie at the top. If all k are sure, ids
-// decide.
+// The part of `leaves` until k rows are sure, at the rate of the `before` visited leaves. A row is sure once no bound
+// is above its score. If there are k rows, the k-th score bound is the better guide, and sure rows only show that a
+// search ends early because many rows tie at the top. If all k are sure, ids decide.
 double part_until_sure(const cpu::Progress& progress, double before, double k, double leaves) {
   if (progress.stats.leaves_visited == 0)
-    return 1;  // so many nodes before the first leaf: bounds tell little apart
+    return 1;  // so many nodes before the first leaf: bounds hardly differ
   const double bound = progress.frontier.top().bound;
   const auto sure = static_cast<double>(
       std::ranges::count_if(progress.best.hits(), [&](const Hit& hit) { return hit.score >= bound; }));
@@ -117,7 +114,7 @@ double part_until_sure(const cpu::Progress& progress, double before, double k, d
   return std::min(1.0, wanted / std::max(leaves, 1.0));
 }
 
-// A leaf under a random path from the root.
+// Follows a random path from the root to a leaf.
 std::uint32_t random_leaf(const Snapshot& snapshot, std::uint64_t& state) {
   std::uint32_t slot = snapshot.root;
   for (;;) {
@@ -135,7 +132,7 @@ double estimate_selectivity(const Snapshot& snapshot, const ResolvedQuery& query
   constexpr int kLeaves = 64;
   constexpr std::uint32_t kRowsOfEach = 8;
   std::uint64_t state = 1;
-  double passing = 0.5, seen = 1;  // never quite none, nor all
+  double passing = 0.5, seen = 1;  // keeps the estimate off 0 and 1
   for (int i = 0; i < kLeaves; ++i) {
     const std::uint32_t leaf = random_leaf(snapshot, state);
     const std::uint32_t num_rows = snapshot.leaf(leaf).num_rows;
@@ -183,10 +180,10 @@ Work estimate_bounded(const Snapshot& snapshot, const ResolvedQuery& query, cons
   const double limit = is_full ? kth_bound + kRise * (progress.frontier.top().bound - kth_bound)
                                : std::max(kth_bound, -kInfinity);
   const FrontierCount count = count_frontier(progress.frontier, limit);
-  Work all;  // that is left
+  Work all;  // the work below all children that are left
   add_left(snapshot, query, count, 1, is_full, all);
   if (is_full && !query.bound.exact && progress.frontier.top().bound <= kth_bound + query.bound.error_bound) {
-    // All that is left may tie: zone maps decide, and few such leaves are read.
+    // Everything left can at most tie: zone maps decide, and few of these leaves are read.
     work.nodes += all.nodes;
     work.rows += all.rows;
     work.leaves_tied_out += all.leaves;

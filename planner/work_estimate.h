@@ -1,4 +1,4 @@
-// What an engine will have done when it ends, from what is known before: the input of the cost model.
+// Estimates of the work of an engine, before it ends: the input of the cost model.
 #pragma once
 
 #include "cpu/bounded.h"
@@ -8,28 +8,27 @@
 
 namespace culmen {
 
-// The part of the rows that passes the query's ranges, from a few hundred rows all over the tree. 1 without a
-// range. Cost: some 30 us.
+// The part of the rows that pass the query's ranges, estimated from a few hundred rows all over the tree; 1 without
+// ranges. Cost: some 30 us.
 double estimate_selectivity(const Snapshot& snapshot, const ResolvedQuery& query);
 
-// Cache lines that hold the values of `rows` rows of one leaf, which are anywhere in it. `rows` may be a mean.
+// The expected number of cache lines with the values of `rows` random rows of one leaf. `rows` may be a mean.
 double lines_of_rows(const Snapshot& snapshot, const ResolvedQuery& query, double rows);
 
-// The work that these counters stand for.
+// Converts the counters of a search to work.
 Work counted_work(const Snapshot& snapshot, const ResolvedQuery& query, const SearchStats& stats,
                   double hits);
 
-// All that a search by bounds, which has come as far as `progress`, will have done at its end.
+// The total work of a search by bounds that is at `progress`.
 //
-// A leaf is still to be read if its bound is above the k-th best score at the end. That score lies between
-// the present one and the highest bound that is left; kRise says where. Leaves under nodes that are not
-// opened yet are counted by the part that was above it in those that are. But not more are read than it takes
-// until k rows are above all bounds that are left, at the rate at which rows have come to be so; once there
-// are k rows, not more than twice that.
+// It will read the leaves whose bounds are above the final k-th score. That score is between the present one and the
+// highest bound left, at kRise of the way. Leaves of unopened nodes are extrapolated from those of opened ones. The
+// search also ends once k rows are above all bounds left, so at most as many leaves are counted as that takes at the
+// rate so far (twice as many once there are k rows).
 Work estimate_bounded(const Snapshot& snapshot, const ResolvedQuery& query, const cpu::Progress& progress);
 
-// The work of a scan over rows that come in no order: cheap, but only a guess for the rows that enter the k
-// best (planner/sampled_scan.h finds out).
+// The work of a scan of rows in random order: cheap, but only a guess at the rows that enter the k best, which
+// planner/sampled_scan.h samples.
 Work estimate_scan(const Snapshot& snapshot, const ResolvedQuery& query, double selectivity, int threads);
 
 }  // namespace culmen

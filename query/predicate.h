@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "culmen/filter.h"
-#include "index/chain.h"
 #include "index/snapshot.h"
+#include "query/chain.h"
 #include "query/intervals.h"
 
 namespace culmen {

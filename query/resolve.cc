@@ -25,14 +25,14 @@ void check_weights(const std::vector<double>& weights, const Snapshot& snapshot)
     throw InvalidArgument("all weights are zero; at least one must not be");
 }
 
-// Weights for (a - min) / (max - min): w / (max - min) each, and the constant that is left over. A constant
-// attribute is 0 when scaled and drops out.
+// Weights for (a - min) / (max - min): w / (max - min) each; adds the constant part to `offset`. A constant attribute
+// is 0 when scaled, so its weight becomes 0.
 std::vector<double> minmax_weights(const std::vector<double>& weights, const Snapshot& snapshot,
                                    double& offset) {
   std::vector<double> scaled(weights.size(), 0.0);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const AttributeStats& stats = snapshot.stats[i];
-    const double range = stats.maximum - stats.minimum;  // orientation turns both around: the range stays
+    const double range = stats.maximum - stats.minimum;  // negated values have the same range
     if (weights[i] == 0 || !(range > 0)) continue;
     scaled[i] = weights[i] / range;
     const bool low = snapshot.attributes[i].preference == Preference::low;

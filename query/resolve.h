@@ -1,4 +1,4 @@
-// From what the user asks to what the engines take: checks a query and orients, scales and bounds it.
+// Turns a user's query into the form that engines read: checks it, orients and scales its weights, and plans its bound.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace culmen {
 
-// Throws InvalidArgument as Index::search says.
+// Throws InvalidArgument as documented at Index::search.
 ResolvedQuery resolve(const Query& query, const Snapshot& snapshot);
 
 // How a filter names the id of a row.
@@ -25,16 +25,16 @@ std::optional<int> attribute_of(const Column& column, const Snapshot& snapshot);
 // Sets the query's filter and the ranges that it implies. Throws InvalidArgument for NaN or a column that is not there.
 void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& query);
 
-// A filter from its text, as Index::filter takes it. Throws InvalidArgument.
+// Parses a filter in the syntax of Index::filter. Throws InvalidArgument.
 Filter parse_filter(std::string_view where, const Snapshot& snapshot);
 
-// How many rows: k, cut to the number of rows. Throws InvalidArgument for 0, or if nothing says how many.
+// k, at most the number of rows; all rows if only min_score is set. Throws InvalidArgument for 0, or if neither is set.
 std::size_t resolve_k(const Query& query, const Snapshot& snapshot);
 
-// -infinity if there is none. Throws InvalidArgument for NaN.
+// -infinity if it is not set. Throws InvalidArgument for NaN.
 double resolve_min_score(const std::optional<double>& min_score);
 
-// For error texts. The names of a snapshot's attributes: "price, rating, stars".
+// For error messages. The names of a snapshot's attributes: "price, rating, stars".
 std::string known_attributes(const Snapshot& snapshot);
 std::string unknown_attribute(const std::string& name, const Snapshot& snapshot);
 

@@ -1,5 +1,5 @@
-// A query as the engines take it: checked, by position, oriented, with its bound worked out. Made once per
-// query by query/resolve.cc, read-only afterwards.
+// A query in the form that engines read: checked, attributes by position, oriented, with a bound plan. resolve() makes
+// it once per query; it is read-only afterwards.
 #pragma once
 
 #include <boost/container/static_vector.hpp>
@@ -11,14 +11,13 @@
 #include <vector>
 
 #include "culmen/schema.h"
-#include "index/chain.h"
 #include "index/score.h"
+#include "query/chain.h"
 #include "query/predicate.h"
 
 namespace culmen {
 
-// A range in bound units: a leaf with maximum below `lowest` or minimum above `highest` holds no row in
-// the range.
+// A range in bound units: a leaf whose maximum is below `lowest` or whose minimum is above `highest` has no row in it.
 struct RangeBound {
   std::int32_t maximum_row;
   std::int32_t minimum_row;
@@ -26,11 +25,11 @@ struct RangeBound {
   float highest;
 };
 
-// One per used attribute at most, and one for the total.
+// At most one per used attribute, and one for the total.
 using BoundTerms = boost::container::static_vector<BoundTerm, kMaxAttributes + 1>;
 
-// Upper bound on the score of every row of a leaf that passes the ranges: base + sum of its terms, computed in
-// binary64; or the same of `capped`, if that is less. See query/bound_plan.h.
+// An upper bound on the score of every row of a leaf that passes the ranges: base + the sum of the terms in binary64,
+// or that of `capped`, if it is less. See query/bound_plan.h.
 struct BoundPlan : BoundStart {
   struct Capped {
     double base;
@@ -44,11 +43,11 @@ struct BoundPlan : BoundStart {
   std::size_t num_terms() const { return terms.size() + (capped ? capped->terms.size() : 0); }
 };
 
-// The terms once more, as a look at codes takes them: in whole vectors, behind the last term those of weight 0.
+// The terms for the kernels that read codes: in whole vectors, padded with terms of weight 0.
 struct CodeTerms {
   double weights[kMaxAttributes] = {};
   std::int32_t attributes[kMaxAttributes] = {};
-  bool are_neighbours = false;  // each attribute follows the one before
+  bool are_neighbours = false;  // the attributes are consecutive
 
   CodeTerms() = default;
   explicit CodeTerms(std::span<const Term> terms);

@@ -6,10 +6,9 @@
 
 namespace culmen::select {
 
-const SelectedRow* select_fastest(const KeyColumns& columns, std::uint32_t k, Workspace& workspace,
+const SelectedRow* select_fastest(const Keys64Ids& source, std::uint32_t k, Workspace& workspace,
                                   cudaStream_t stream) {
-  const Keys64Ids source = keys_64_of(columns);
-  return select_from(source, columns.num_rows, k, workspace, stream,
+  return select_from(source, source.num_rows, k, workspace, stream,
                      [&](const Selection<Keys64Ids::Rank>& selection) {
                        if (sort_is_fastest(selection)) return select_by_sort(source, selection);
                        select_by_sample(source, selection);

@@ -1,18 +1,19 @@
-// The selection that culmen's own searches use: the k best of 64-bit keys on a GPU by Method::fastest. All methods,
-// for keys of all kinds, are in select/select.h.
+// k-selection on a GPU: the k best of many 64-bit keys, best first, equal keys by smaller id. Other methods, for keys
+// of all kinds, are in bench/select.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
 
-#include "select/columns.h"
+#include "select/source.h"
 #include "select/workspace.h"
 
 namespace culmen::select {
 
-// As select_best(Method::fastest, ..) does. Throws InvalidArgument also for keys of 32 bits.
-const SelectedRow* select_fastest(const KeyColumns& columns, std::uint32_t k, Workspace& workspace,
+// Enqueues the selection of the k best rows, and returns where they will be on the device, best first. If there are
+// fewer than k rows, the rest have the id kNoRow. At least one row; k >= 1. Throws OutOfDeviceMemory and CudaError.
+const SelectedRow* select_fastest(const Keys64Ids& source, std::uint32_t k, Workspace& workspace,
                                   cudaStream_t stream);
 
 }  // namespace culmen::select

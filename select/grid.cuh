@@ -69,18 +69,6 @@ struct Ranks {
   __device__ void run(std::uint32_t i, Rank* out) const { run_by_rank(*this, i, out); }
 };
 
-// Ranks in memory whose number the host knows.
-template <typename R>
-struct HostRanks {
-  using Rank = R;
-  static constexpr int kRun = 1;
-
-  const Rank* ranks;
-
-  __device__ Rank rank(std::uint32_t i) const { return ranks[i]; }
-  __device__ void run(std::uint32_t i, Rank* out) const { run_by_rank(*this, i, out); }
-};
-
 // How many ranks a thread loads before it uses the first.
 template <typename Source>
 inline constexpr int kChunk = Source::kRun*(sizeof(typename Source::Rank) == sizeof(Rank64) ? 4 : 2);

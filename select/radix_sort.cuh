@@ -3,7 +3,7 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
-#include "select/select.h"
+#include "select/workspace.h"
 
 namespace culmen::select {
 

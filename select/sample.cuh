@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "select/extremes.cuh"
-#include "select/methods.cuh"
+#include "select/selection.cuh"
 
 namespace culmen::select {
 namespace sample {

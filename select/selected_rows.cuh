@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "select/methods.cuh"
 #include "select/radix_sort.cuh"
+#include "select/selection.cuh"
 
 namespace culmen::select {
 
@@ -36,7 +36,6 @@ template <typename Source, typename Method>
 const SelectedRow* select_from(const Source& source, std::uint32_t num_rows, std::uint32_t k,
                                Workspace& workspace, cudaStream_t stream, const Method& method) {
   using Rank = typename Source::Rank;
-  require_rows(num_rows, k);
   cuda::grow(workspace.counters, sizeof(Counters), cuda::Memory::device);
   cuda::grow(workspace.taken, std::size_t{2} * std::max(k, kBlockSorted) * sizeof(Rank),
              cuda::Memory::device);

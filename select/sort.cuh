@@ -1,8 +1,8 @@
 // sort: all ranks are written and sorted.
 #pragma once
 
-#include "select/methods.cuh"
 #include "select/radix_sort.cuh"
+#include "select/selection.cuh"
 
 namespace culmen::select {
 

@@ -1,23 +1,21 @@
-// Sources: where ranks come from, on the card and on the host.
+// Sources: the rows that a selection chooses from, as ranks. A source has
 //
 //   Rank                   Rank64 or Rank128
-//   size()                 how many rows there are, below 2^32 - 1
-//   rank(i)                of row i; 0: a filter leaves it out
+//   size()                 the number of rows, below 2^32 - 1
+//   rank(i)                of row i; 0 if a filter rejects the row
 //   kRun, run(i, ranks)    of rows i to i + kRun - 1, where i is a multiple of kRun; on the card
-//   write(rank, row)       the row of such a rank, for the answer
-//   has_ids()              whether ids are something else than places; on the host
+//   write(rank, row)       the row of a rank, for the answer
+//   has_ids()              false if a row's id is its number; on the host
 #pragma once
 
-#include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <variant>
 
-#include "select/columns.h"
+#include "select/rank.h"
+#include "select/selected_row.h"
 
 namespace culmen::select {
 
-// Memory that nobody writes meanwhile.
+// From memory that no kernel writes meanwhile.
 template <typename T>
 CULMEN_HOST_DEVICE T load(const T* from) {
 #ifdef __CUDA_ARCH__
@@ -27,80 +25,21 @@ CULMEN_HOST_DEVICE T load(const T* from) {
 #endif
 }
 
-CULMEN_HOST_DEVICE inline std::uint64_t bits_of(double value) {
-  std::uint64_t bits = 0;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-// 32-bit keys, aligned to 16 bytes, whose ids are their places.
-struct Keys32 {
-  using Rank = Rank64;
-  static constexpr int kRun = 4;
-
-  const std::uint32_t* keys;
-  KeyOrder<std::uint32_t> order;
-  std::uint32_t num_rows;
-
-  static bool has_ids() { return false; }
-  CULMEN_HOST_DEVICE std::uint32_t size() const { return num_rows; }
-  CULMEN_HOST_DEVICE Rank rank(std::uint32_t i) const { return make_rank(order.ordered(load(keys + i)), i); }
-#ifdef __CUDACC__
-  __device__ void run(std::uint32_t i, Rank* ranks) const {
-    const uint4 four = __ldcs(reinterpret_cast<const uint4*>(keys + i));
-    ranks[0] = make_rank(order.ordered(four.x), i);
-    ranks[1] = make_rank(order.ordered(four.y), i + 1);
-    ranks[2] = make_rank(order.ordered(four.z), i + 2);
-    ranks[3] = make_rank(order.ordered(four.w), i + 3);
-  }
-#endif
-  CULMEN_HOST_DEVICE void write(Rank rank, SelectedRow& row) const {
-    row = {order.original(ordered_key(rank)), 0, id_of(rank)};
-  }
-};
-
 template <typename Source>
 CULMEN_HOST_DEVICE void run_by_rank(const Source& source, std::uint32_t i, typename Source::Rank* ranks) {
   for (int j = 0; j < Source::kRun; ++j) ranks[j] = source.rank(i + j);
 }
 
-// 32-bit keys, then second ones if there are any, with ids or without.
-struct Keys32Ids {
-  using Rank = Rank128;
-  static constexpr int kRun = 1;
-
-  const std::uint32_t* keys;
-  const std::uint32_t* second_keys;  // or null
-  const std::int64_t* ids;           // or null
-  KeyOrder<std::uint32_t> order, second_order;
-  std::uint32_t num_rows, stride;
-
-  bool has_ids() const { return ids != nullptr; }
-  CULMEN_HOST_DEVICE std::uint32_t size() const { return num_rows; }
-  CULMEN_HOST_DEVICE Rank rank(std::uint32_t i) const {
-    const std::uint64_t at = std::uint64_t{i} * stride;
-    const std::uint64_t first = order.ordered(load(keys + at));
-    const std::uint32_t second = second_keys == nullptr ? 0 : second_order.ordered(load(second_keys + at));
-    return make_rank(first << 32 | second, ids == nullptr ? std::int64_t{i} : load(ids + at));
-  }
-  CULMEN_HOST_DEVICE void run(std::uint32_t i, Rank* ranks) const { run_by_rank(*this, i, ranks); }
-  CULMEN_HOST_DEVICE void write(Rank rank, SelectedRow& row) const {
-    const std::uint64_t both = ordered_key(rank);
-    row.key = order.original(static_cast<std::uint32_t>(both >> 32));
-    row.second_key = second_keys == nullptr ? 0 : second_order.original(static_cast<std::uint32_t>(both));
-    row.id = id_of(rank);
-  }
-};
-
-// 64-bit keys, with ids or without.
+// 64-bit keys, with ids or without. Both may be members of structs.
 struct Keys64Ids {
   using Rank = Rank128;
   static constexpr int kRun = 1;
 
   const std::uint64_t* keys;
-  const std::int64_t* ids;  // or null
+  const std::int64_t* ids;  // all different, none the largest there is; null: a row's own number
   KeyOrder<std::uint64_t> order;
-  std::uint32_t num_rows, stride;
+  std::uint32_t num_rows;
+  std::uint32_t stride;  // from a row's key to the next row's, and from id to id
 
   bool has_ids() const { return ids != nullptr; }
   CULMEN_HOST_DEVICE std::uint32_t size() const { return num_rows; }
@@ -113,42 +52,5 @@ struct Keys64Ids {
     row = {order.original(ordered_key(rank)), 0, id_of(rank)};
   }
 };
-
-// Scores that are made on the fly: a weighted sum of columns, of the rows that a range of one column lets
-// through.
-struct Scores {
-  using Rank = Rank128;
-  static constexpr int kRun = 1;
-
-  ScoredColumns columns;
-  KeyOrder<std::uint64_t> order;
-
-  static bool has_ids() { return false; }
-  CULMEN_HOST_DEVICE std::uint32_t size() const { return columns.num_rows; }
-  CULMEN_HOST_DEVICE Rank rank(std::uint32_t i) const {
-    if (columns.filter != nullptr) {
-      const float value = load(columns.filter + i);
-      if (!(value >= columns.lowest && value <= columns.highest)) return 0;
-    }
-    double score = 0;
-    for (int c = 0; c < columns.num_columns; ++c)
-      score = fma(columns.weights[c], static_cast<double>(load(columns.values[c] + i)), score);
-    return make_rank(order.ordered(bits_of(score)), std::int64_t{i});
-  }
-  CULMEN_HOST_DEVICE void run(std::uint32_t i, Rank* ranks) const { run_by_rank(*this, i, ranks); }
-  CULMEN_HOST_DEVICE void write(Rank rank, SelectedRow& row) const {
-    row = {order.original(ordered_key(rank)), 0, id_of(rank)};
-  }
-};
-
-using AnySource = std::variant<Keys32, Keys32Ids, Keys64Ids>;
-
-// Throws InvalidArgument if the columns do not go together.
-Keys64Ids keys_64_of(const KeyColumns& columns);
-AnySource source_of(const KeyColumns& columns);
-Scores source_of(const ScoredColumns& columns);
-
-// Throws InvalidArgument if either is 0.
-void require_rows(std::uint32_t num_rows, std::uint32_t k);
 
 }  // namespace culmen::select

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu/cuda/buffer.h"
-#include "select/columns.h"
+#include "select/selected_row.h"
 
 namespace culmen::select {
 

@@ -11,7 +11,7 @@
 namespace culmen {
 namespace {
 
-// Reads "name[:low|:high]{,name[:low|:high]}" from left to right; a name in double quotes may hold anything.
+// Reads "name[:low|:high]{,name[:low|:high]}" from left to right; a name in double quotes may contain any character.
 class AttributeListParser {
  public:
   explicit AttributeListParser(std::string_view text) : text_(text), rest_(text) {}
@@ -55,7 +55,7 @@ class AttributeListParser {
       name += rest_.substr(0, quote);
       rest_.remove_prefix(quote + 1);
       if (!rest_.starts_with('"')) return name;
-      name += '"';  // "" stands for one quote
+      name += '"';  // "" is an escaped quote
       rest_.remove_prefix(1);
     }
   }
@@ -72,7 +72,7 @@ class AttributeListParser {
     const std::string_view word = take_plain();
     if (word == "low") return Preference::low;
     if (word == "high") return Preference::high;
-    fail("expected \"low\" or \"high\" behind the colon, found " + io::quote_excerpt(word) +
+    fail("expected \"low\" or \"high\" after the colon, found " + io::quote_excerpt(word) +
          " (a name that holds a colon or a comma goes in double quotes)");
   }
 

@@ -33,7 +33,7 @@ FileSource::FileSource(const std::string& path)
     : FileSource(::open(path.c_str(), O_RDONLY | O_CLOEXEC), path) {}
 
 std::unique_ptr<FileSource> FileSource::standard_input() {
-  const int copy = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);  // ours to close
+  const int copy = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);  // a descriptor that we close
   return std::unique_ptr<FileSource>(new FileSource(copy, "standard input"));
 }
 
@@ -46,7 +46,7 @@ FileSource::FileSource(int descriptor, std::string name) : descriptor_(descripto
     throw_io_error("read", name_, error_number);
   }
   if (!S_ISREG(status.st_mode)) return;
-  // Standard input may have been read in part by somebody else before us.
+  // Another process may already have read part of standard input.
   const off_t start = std::max<off_t>(::lseek(descriptor_, 0, SEEK_CUR), 0);
   size_ = static_cast<std::uint64_t>(std::max<off_t>(status.st_size - start, 0));
 }
@@ -72,7 +72,8 @@ std::optional<std::size_t> FileSource::read_available(char* out, std::size_t num
   constexpr int kPatienceMilliseconds = 100;
   pollfd waiting{descriptor_, POLLIN, 0};
   const int num_ready = ::poll(&waiting, 1, kPatienceMilliseconds);
-  if (num_ready == 0 || (num_ready < 0 && errno == EINTR)) return std::nullopt;  // a signal is looked at soon
+  if (num_ready == 0 || (num_ready < 0 && errno == EINTR))
+    return std::nullopt;  // the caller checks for signals
   const ssize_t got = ::read(descriptor_, out, num_bytes);
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return std::nullopt;
   if (got < 0) throw_io_error("read", name_, errno);

@@ -1,4 +1,4 @@
-// Where a reader's bytes come from: memory, a file, standard input, or a decompressor on top of one.
+// Sources of bytes: memory, a file, standard input, or a decompressor of another source.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,12 @@ class ByteSource {
   // Fills `out` and returns num_bytes; fewer only at the end. Throws IoError or InputError.
   virtual std::size_t read(char* out, std::size_t num_bytes) = 0;
 
-  // What is there, at most num_bytes: 0 only at the end, none if nothing has come for a tenth of a second.
+  // Reads what is available, at most num_bytes. Returns 0 only at the end, nullopt if nothing arrived for 0.1 s.
   virtual std::optional<std::size_t> read_available(char* out, std::size_t num_bytes) {
     return read(out, num_bytes);
   }
 
-  // What read() hands out in total; none when that shows only at the end (pipes, compressed files).
+  // The total that read() returns; nullopt if it is unknown before the end (pipes, compressed files).
   virtual std::optional<std::uint64_t> num_bytes() const = 0;
 
   // In bytes of the file itself, compressed or not.
@@ -48,7 +48,7 @@ class MemorySource : public ByteSource {
   std::size_t position_ = 0;
 };
 
-// Reads with read(2), never by mapping: another process may cut a mapped file short under us.
+// Reads with read(2) instead of mmap, because another process may truncate a mapped file.
 class FileSource : public ByteSource {
  public:
   explicit FileSource(const std::string& path);  // throws IoError

@@ -1,4 +1,4 @@
-// Reads a CSV source a batch of rows at a time, in memory for a batch and two windows.
+// Reads a CSV source in batches of rows. Memory: one batch and two windows.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace culmen::io {
 
-// Smaller than for whole tables: a batch is soon full, and memory is what a stream has to save.
+// Smaller than for whole tables: batches fill quickly, and a stream should use little memory.
 inline constexpr CsvTuning kBatchTuning = {.window_bytes = std::size_t{1} << 20};
 
 BatchTotals read_csv_in_batches(ByteSource& source, const std::string& name, const ReadOptions& options,

@@ -44,7 +44,7 @@ CsvChunkParser::CsvChunkParser(const CsvSchema& schema)
 }
 
 void CsvChunkParser::parse(const char* begin, const char* end, bool at_end_of_file, CsvRows& rows) {
-  // In a file where most rows have a quoted cell, say, trying the plain way first would only cost time.
+  // In a file where most rows have a quoted cell, say, the fast path would only cost time.
   constexpr std::size_t kMaxMisses = 8;
   constexpr std::size_t kRetryPeriod = 16;
   rows.clear();
@@ -59,8 +59,8 @@ void CsvChunkParser::parse(const char* begin, const char* end, bool at_end_of_fi
   }
 }
 
-// A row whose cells hold no quotes, blanks or other rarities, in one pass. Returns what is behind it;
-// nullptr, and nothing has changed, if it is another kind of row.
+// The fast path: parses a row without quotes, blanks or other rare characters in one pass. Returns the end of the row,
+// or nullptr without side effects for any other row.
 const char* CsvChunkParser::parse_plain_row(const char* record, const char* end, CsvRows& rows) {
   if (plain_targets_.empty()) return nullptr;
   begin_row(rows);
@@ -90,18 +90,18 @@ const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* c
   if (target.use == Use::attribute) return parse_leading_number(cell, end, row_values_[target.slot]);
   if (target.use == Use::id) {
     rows.ids.push_back(0);
-    const auto [behind, error] = std::from_chars(cell, end, rows.ids.back());
-    return error == std::errc{} ? behind : nullptr;
+    const auto [after, error] = std::from_chars(cell, end, rows.ids.back());
+    return error == std::errc{} ? after : nullptr;
   }
-  const char* const behind = splitter_.find_special(cell, end);
-  if (target.use == Use::none) return behind;
-  const std::string_view label(cell, static_cast<std::size_t>(behind - cell));
+  const char* const after = splitter_.find_special(cell, end);
+  if (target.use == Use::none) return after;
+  const std::string_view label(cell, static_cast<std::size_t>(after - cell));
   rows.label_bytes.insert(rows.label_bytes.end(), label.begin(), label.end());
   rows.label_sizes.push_back(static_cast<std::uint32_t>(label.size()));
-  return find_invalid_utf8(label) == std::string_view::npos ? behind : nullptr;
+  return find_invalid_utf8(label) == std::string_view::npos ? after : nullptr;
 }
 
-// Returns what is behind the row; nullptr: it is incomplete, or rows.fault says what is wrong with it.
+// Returns the end of the row, or nullptr if the row is incomplete or faulty (rows.fault).
 const char* CsvChunkParser::parse_any_row(const char* record, const char* end, bool at_end_of_file,
                                           CsvRows& rows) {
   const RecordState state = splitter_.split(record, end, at_end_of_file);
@@ -121,7 +121,7 @@ const char* CsvChunkParser::parse_any_row(const char* record, const char* end, b
   return splitter_.next();
 }
 
-// The cells of the record that has been split. False: refused, see fault_.
+// Parses the cells of the current record. Returns false if one is refused (fault_).
 bool CsvChunkParser::parse_cells(CsvRows& rows) {
   begin_row(rows);
   for (const Target& target : targets_) {
@@ -198,7 +198,7 @@ bool CsvChunkParser::parse_label(const Target& target, CsvRows& rows) {
   return true;
 }
 
-// True: a null, and its row is to be dropped.
+// Returns true if the cell is a null and its row is to be dropped.
 bool CsvChunkParser::take_null(NumberKind kind) {
   const bool is_null = kind == NumberKind::empty || kind == NumberKind::not_finite;
   const bool drop = is_null && schema_.nulls == NullPolicy::drop;
@@ -217,7 +217,7 @@ bool CsvChunkParser::refuse(const Target& target, const char* expected, NumberKi
   return false;
 }
 
-// Behind a number that is too large.
+// The end of the text about a number that is too large.
 const char* CsvChunkParser::reason(const Target& target, NumberKind kind) {
   if (kind == NumberKind::out_of_range)
     return target.use == Use::id ? ", beyond the range of int64" : ", beyond the range of float64";

@@ -1,4 +1,4 @@
-// Parses a stretch of whole CSV records into rows. Many run side by side, one a chunk.
+// Parses a chunk of complete CSV records into rows. Chunks are parsed in parallel, each by its own parser.
 #pragma once
 
 #include <cstddef>
@@ -31,18 +31,18 @@ struct CsvFault {
   InputError::Remedy remedy = InputError::Remedy::none;
 };
 
-// What came out of a chunk. Kept and refilled, so that its memory is reused.
+// The rows of a chunk. Objects are refilled, so their memory is reused.
 struct CsvRows {
   std::size_t num_rows = 0;
-  std::vector<std::size_t> dropped_at;  // for each dropped row how many rows stand in front of it
+  std::vector<std::size_t> dropped_at;  // for each dropped row: the number of rows before it
   std::uint64_t num_lines = 0;
-  const char* next = nullptr;     // first byte that was not used: the input's end, or an incomplete record
+  const char* next = nullptr;     // first byte not parsed: the end of the input, or an incomplete record
   std::vector<double> values;     // [num_rows, num_attributes] row-major
   std::vector<std::int64_t> ids;  // [num_rows], or empty
   RowLines lines;                 // [num_rows]; from 0
   std::vector<char> label_bytes;
   std::vector<std::uint32_t> label_sizes;  // [num_rows], or empty
-  std::optional<CsvFault> fault;           // the first one; rows behind it are not parsed
+  std::optional<CsvFault> fault;           // the first fault; rows after it are not parsed
 
   void clear();
 };
@@ -51,14 +51,14 @@ class CsvChunkParser {
  public:
   explicit CsvChunkParser(const CsvSchema& schema);
 
-  // Replaces what is in `rows`. [begin, end) starts at a record.
+  // Overwrites `rows`. [begin, end) starts at a record.
   void parse(const char* begin, const char* end, bool at_end_of_file, CsvRows& rows);
 
  private:
   enum class Use : std::uint8_t { none, attribute, id, label };
   struct Target {
     std::size_t column;
-    std::size_t slot;  // of an attribute: its place in the row
+    std::size_t slot;  // of an attribute: its position in the row
     Use use;
   };
 
@@ -81,12 +81,12 @@ class CsvChunkParser {
 
   const CsvSchema& schema_;
   std::vector<Target> targets_;        // in the order of the file
-  std::vector<Target> plain_targets_;  // one for each column of the file; empty: a column has two uses
+  std::vector<Target> plain_targets_;  // one per column of the file; empty if a column has two uses
   std::size_t num_misses_ = 0;         // rows since the last plain one
   RecordSplitter splitter_;
   std::string scratch_;
 
-  // The row that is being parsed.
+  // The current row.
   double* row_values_ = nullptr;
   std::size_t label_bytes_before_ = 0;
   bool row_has_null_ = false;

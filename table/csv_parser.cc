@@ -13,7 +13,7 @@
 namespace culmen::io {
 namespace {
 
-// What is no text but begins like it for the parser, which would name a stray byte further on.
+// Beginnings of formats that are not text. Without this check the parser would report some later byte.
 struct OtherFormat {
   std::string_view beginning;
   const char* what;
@@ -29,7 +29,7 @@ constexpr OtherFormat kOtherFormats[] = {
     {"\x93NU", "a NumPy array (give it as a file named .npy)"},
 };
 
-// Drops a UTF-8 byte order mark; names what is no UTF-8 text at all.
+// Skips a UTF-8 byte order mark. Throws for input that is not UTF-8 text at all.
 std::string_view drop_byte_order_mark(std::string_view text, const std::string& name) {
   for (const OtherFormat& format : kOtherFormats)
     if (text.starts_with(format.beginning))
@@ -65,7 +65,7 @@ std::vector<std::string> parse_header(const RecordSplitter& splitter, const std:
   return names;
 }
 
-// The first record end at or behind `pos`. `in_quotes`: whether `pos` lies within a quoted field.
+// The first end of a record at or after `pos`. `in_quotes`: `pos` is within a quoted field.
 const char* find_record_end(const char* pos, const char* end, bool in_quotes) {
   for (; pos != end; ++pos) {
     if (*pos == '"') in_quotes = !in_quotes;
@@ -74,9 +74,9 @@ const char* find_record_end(const char* pos, const char* end, bool in_quotes) {
   return end;
 }
 
-// Cuts a window that begins at a record into chunks that begin at records. A position lies within a quoted
-// field if the number of quotes before it is odd ("" inside a field counts two). That holds up to the first
-// stray quote, and the chunk that holds the stray quote is refused by its parser.
+// Splits a window that begins at a record into chunks that begin at records. A position is within a quoted field if the
+// number of quotes before it is odd ("" inside a field counts as two). This holds up to the first stray quote, and the
+// parser refuses the chunk with that quote.
 std::vector<const char*> cut_at_records(std::string_view window, std::size_t chunk_bytes) {
   const std::size_t num_chunks = std::max<std::size_t>(1, window.size() / chunk_bytes);
   const char* const end = window.data() + window.size();
@@ -95,7 +95,7 @@ std::vector<const char*> cut_at_records(std::string_view window, std::size_t chu
     const char* const begin = nominal_begin(chunk);
     if (cuts.back() > begin) continue;  // a record spans this chunk
     const char* const cut = find_record_end(begin, end, in_quotes);
-    if (cut == end) break;  // no record ends any more
+    if (cut == end) break;  // no further record ends
     cuts.push_back(cut);
   }
   cuts.push_back(end);
@@ -139,7 +139,7 @@ void CsvParser::parse(CsvRowSink& sink) {
   }
 }
 
-// Returns what stands behind the header in the first window.
+// Returns the rest of the first window after the header.
 std::string_view CsvParser::read_header() {
   std::string_view text = windows_.next({});
   while (text.size() < kBeginningBytes && !windows_.is_last()) text = windows_.next(text);
@@ -164,8 +164,8 @@ std::string_view CsvParser::read_header() {
   return text;
 }
 
-// Hands the window's whole records to the sink; returns what is left, the beginning of a record. That is
-// never longer than the longest record: the parser refuses it then.
+// Passes the window's complete records to the sink and returns the rest, the beginning of a record. It is no longer
+// than the longest record allowed, because the parser refuses longer ones.
 std::string_view CsvParser::parse_window(std::string_view window, CsvRowSink& sink) {
   if (window.empty()) return window;
   const std::size_t num_chunks = parse_chunks(cut_at_records(window, tuning_.chunk_bytes));
@@ -181,7 +181,7 @@ std::string_view CsvParser::parse_window(std::string_view window, CsvRowSink& si
   return window.substr(num_bytes_used);
 }
 
-// Returns how many chunks there are, up to the first one with a fault.
+// Returns the number of chunks up to and including the first one with a fault.
 std::size_t CsvParser::parse_chunks(const std::vector<const char*>& cuts) {
   const std::size_t num_chunks = cuts.size() - 1;
   if (chunks_.size() < num_chunks) chunks_.resize(num_chunks);
@@ -189,7 +189,7 @@ std::size_t CsvParser::parse_chunks(const std::vector<const char*>& cuts) {
   tbb::parallel_for(std::size_t{0}, num_chunks, [&](std::size_t chunk) {
     const FloatingPointScope floating_point;
     chunks_[chunk].clear();
-    if (chunk > first_faulty.load(std::memory_order_relaxed)) return;  // nobody will look at it
+    if (chunk > first_faulty.load(std::memory_order_relaxed)) return;  // the fault hides it
     const bool at_end_of_file = windows_.is_last() && chunk + 1 == num_chunks;
     CsvChunkParser(schema_).parse(cuts[chunk], cuts[chunk + 1], at_end_of_file, chunks_[chunk]);
     if (!chunks_[chunk].fault) return;

@@ -1,9 +1,8 @@
-// Parses a CSV source window by window and hands its rows to whoever collects them: RFC 4180, UTF-8, a header
-// line, LF or CRLF. In parallel, with memory for two windows and their rows, whatever the length of the
-// source.
+// Parses a CSV source window by window, in parallel, and passes the rows to a sink: RFC 4180, UTF-8, a header line, LF
+// or CRLF. Memory: two windows and their rows, whatever the length of the source.
 //
-// A field is refused beyond 64 KiB, a line beyond 16 MiB, a file beyond 4096 columns. The error is that of
-// the first faulty record in the file, whatever the number of threads and wherever the chunks were cut.
+// Refuses fields over 64 KiB, lines over 16 MiB and files with more than 4096 columns. The error is that of the first
+// faulty record in the file, whatever the number of threads and the boundaries of chunks.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +20,7 @@
 
 namespace culmen::io {
 
-// Never changes a result. Tests make both tiny so that every record meets a boundary.
+// These sizes never change a result. Tests make both tiny, so that every record meets a boundary.
 struct CsvTuning {
   std::size_t window_bytes = std::size_t{16} << 20;  // read at a time, and twice that in memory
   std::size_t chunk_bytes = std::size_t{256} << 10;  // parsed by one task
@@ -29,17 +28,17 @@ struct CsvTuning {
 
 // The rows of one window, in order.
 struct CsvWindow {
-  std::span<const CsvRows> chunks;     // of the last one the rows in front of its fault, if it has one
-  std::uint64_t num_lines_before = 0;  // in front of the window
-  std::size_t num_bytes = 0;           // that the rows took up
+  std::span<const CsvRows> chunks;     // of a last one with a fault, the rows before the fault
+  std::uint64_t num_lines_before = 0;  // before the window
+  std::size_t num_bytes = 0;           // of the rows in the source
 };
 
 class CsvRowSink {
  public:
   virtual ~CsvRowSink() = default;
-  virtual void begin(const CsvSchema& schema) = 0;  // which stays as long as the parser
+  virtual void begin(const CsvSchema& schema) = 0;  // it lives as long as the parser
   virtual void take(const CsvWindow& window) = 0;
-  // Called ten times a second while a source that is read as it comes has nothing.
+  // Called ten times a second while a pipe has no data.
   virtual void wait() {}
 };
 
@@ -53,7 +52,7 @@ class CsvParser {
   CsvParser(ByteSource& source, const std::string& name, const ReadOptions& options, char delimiter,
             const CsvTuning& tuning, ReadPolicy policy);
 
-  // In the caller's task arena. The first faulty record ends it, after the sink has taken what is in front.
+  // Runs in the caller's task arena. Throws for the first faulty record, after the sink got the rows before it.
   void parse(CsvRowSink& sink);
 
  private:
@@ -68,7 +67,7 @@ class CsvParser {
   WindowStream windows_;
   CsvSchema schema_;
   std::vector<CsvRows> chunks_;
-  std::uint64_t num_lines_ = 0;  // in front of the window
+  std::uint64_t num_lines_ = 0;  // before the window
 };
 
 }  // namespace culmen::io

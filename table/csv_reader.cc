@@ -76,7 +76,7 @@ void TableSink::take_labels(const CsvRows& rows) {
   for (const std::uint32_t size : rows.label_sizes) labels.offsets.push_back(labels.offsets.back() + size);
 }
 
-// After the rows of the chunks before have been counted.
+// Called once the rows of the previous chunks are counted.
 void TableSink::take_dropped(const CsvRows& rows) {
   if (!schema_->selection.id) {
     for (const std::size_t row : rows.dropped_at)
@@ -85,7 +85,7 @@ void TableSink::take_dropped(const CsvRows& rows) {
   table_.num_dropped_rows += rows.dropped_at.size();
 }
 
-// Columns that grow by doubling are copied again and again, and hold twice the memory while they are.
+// Columns that grew by doubling would be copied again and again, and use twice the memory meanwhile.
 void TableSink::reserve_for_whole_input(std::size_t num_bytes_used) {
   if (!num_input_bytes_ || num_rows_ == 0) return;
   constexpr double kRoom = 1.05;

@@ -1,5 +1,5 @@
-// Reads a whole CSV source into a table, with memory for little beside the table. What CSV is, and which
-// errors there are: csv_parser.h. An id that appears twice is looked for once all records have been read.
+// Reads a whole CSV source into a table, with little memory in addition to the table. csv_parser.h defines the format
+// and the errors. Ids are checked for uniqueness once all records are read.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace culmen::io {
 Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& options, char delimiter,
                const CsvTuning& tuning = {});
 
-// The first row whose id has appeared before, as the error that names both lines.
+// Throws for the first row whose id has appeared before; the text names both lines.
 void check_csv_ids(std::span<const std::int64_t> ids, const RowLines& lines, const std::string& name,
                    const CsvSchema& schema);
 

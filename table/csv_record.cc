@@ -24,7 +24,7 @@ std::string_view field_value(const CsvField& field, std::string& scratch) {
   scratch.clear();
   for (std::size_t pos = 0; pos < field.text.size(); ++pos) {
     scratch += field.text[pos];
-    if (field.text[pos] == '"') ++pos;  // quotes come in pairs here
+    if (field.text[pos] == '"') ++pos;  // quotes are in pairs here
   }
   return scratch;
 }
@@ -82,11 +82,11 @@ RecordSplitter::Step RecordSplitter::split_quoted_field() {
   if (content.find('\0') != std::string_view::npos) return refuse("a NUL byte");
   num_lines_ += static_cast<std::uint64_t>(std::count(content.begin(), content.end(), '\n'));
   const bool ends_here = cursor_ == end_ || *cursor_ == delimiter_ || *cursor_ == '\n' || *cursor_ == '\r';
-  if (!ends_here) return refuse("text behind the closing quote of a field");
+  if (!ends_here) return refuse("text after the closing quote of a field");
   return end_of_field({content, true, has_escapes});
 }
 
-// The cursor is behind the field's last byte.
+// The cursor is after the field's last byte.
 RecordSplitter::Step RecordSplitter::end_of_field(const CsvField& field) {
   const bool at_end_of_text = cursor_ == end_ && end_is_end_of_file();
   if (field_too_long() || (cursor_ == end_ && !at_end_of_text)) return out_of_input();
@@ -109,10 +109,10 @@ RecordSplitter::Step RecordSplitter::end_of_line() {
     return Step::end_of_record;
   }
   if (cursor_ + 1 == end_ && !end_is_end_of_file()) return out_of_input();  // LF may follow
-  return refuse("a carriage return without a line feed behind it (expected LF or CRLF line ends)");
+  return refuse("a carriage return without a line feed after it (expected LF or CRLF line ends)");
 }
 
-// The field is not complete where the input ends, or it is too long already.
+// The input ends within the field, or the field is already too long.
 RecordSplitter::Step RecordSplitter::out_of_input() {
   const bool quoted = field_begin_ < end_ && *field_begin_ == '"';
   if (field_too_long()) {
@@ -123,8 +123,7 @@ RecordSplitter::Step RecordSplitter::out_of_input() {
   return Step::incomplete;
 }
 
-// Checked before anything else about a field, so that the answer is the same wherever the input happens to
-// end.
+// Checked before anything else about a field, so the result does not depend on where the input ends.
 bool RecordSplitter::field_too_long() const {
   return distance(field_begin_, cursor_) > kMaxFieldBytes;
 }

@@ -1,4 +1,4 @@
-// Cuts one CSV record (RFC 4180) into fields.
+// Splits one CSV record (RFC 4180) into fields.
 #pragma once
 
 #include <array>
@@ -15,18 +15,18 @@ inline constexpr std::size_t kMaxLineBytes = std::size_t{16}
                                              << 20;  // of a record: the lines it spans, line ends too
 
 struct CsvField {
-  std::string_view text;  // in the input; of a quoted field what stands between the quotes
+  std::string_view text;  // in the input; of a quoted field, the text between the quotes
   bool quoted = false;
-  bool has_escapes = false;  // holds "" that stands for one quote
+  bool has_escapes = false;  // contains "", an escaped quote
 };
 
-// The field's value; only fields with escapes need `scratch`.
+// The value of the field. Only fields with escapes use `scratch`.
 std::string_view field_value(const CsvField& field, std::string& scratch);
 
 enum class RecordState : std::uint8_t {
   complete,
-  incomplete,  // the input ends first, and it is not the end of the file
-  refused,     // not RFC 4180, or beyond a cap: see fault()
+  incomplete,  // the input ends within the record, and it is not the end of the file
+  refused,     // not RFC 4180, or over a limit: see fault()
 };
 
 // What is wrong with a record, and in which field (from 0).
@@ -38,12 +38,11 @@ struct RecordFault {
 
 class RecordSplitter {
  public:
-  // No more than max_fields are kept (num_fields() goes on counting), so that a line of commas eats no
-  // memory.
+  // Stores at most max_fields (num_fields() counts all), so a line of commas takes no memory.
   RecordSplitter(char delimiter, std::size_t max_fields);
 
-  // Splits the record that begins at `begin`, which is not `end`. Fields point into the input. What it
-  // answers depends on the record alone, never on how much input stands behind it.
+  // Splits the record at `begin`, which must not be `end`. Fields point into the input. The result depends on the
+  // record alone, not on the input after it.
   RecordState split(const char* begin, const char* end, bool at_end_of_file);
 
   // The first byte that is not plain text: delimiter, quote, line end or NUL.
@@ -51,7 +50,7 @@ class RecordSplitter {
 
   const std::vector<CsvField>& fields() const { return fields_; }
   std::size_t num_fields() const { return num_fields_; }
-  const char* next() const { return cursor_; }            // behind the record's line end
+  const char* next() const { return cursor_; }            // after the record's line end
   std::uint64_t num_lines() const { return num_lines_; }  // physical lines that the record spans
   const RecordFault& fault() const { return fault_; }
 
@@ -81,7 +80,7 @@ class RecordSplitter {
   std::size_t field_idx_ = 0;
   const char* end_ = nullptr;
   bool at_end_of_file_ = false;
-  bool line_too_long_ = false;  // there is input behind end_, but no record may be that long
+  bool line_too_long_ = false;  // there is input after end_, but records must not be that long
 };
 
 }  // namespace culmen::io

@@ -14,16 +14,16 @@ namespace culmen::io {
 namespace {
 
 constexpr std::size_t kInputBytes = std::size_t{256} << 10;
-// Frames that ask for a larger window than the zstd program uses by default are refused, not obeyed.
+// Refuses frames that need a larger window than the zstd program accepts by default.
 constexpr int kMaxZstdWindowLog = 27;
 
-// The compressed side, shared by both: a refilled buffer and the offset for error texts.
+// The compressed input of both decoders: a buffer, and the offset for error texts.
 class CompressedInput {
  public:
   CompressedInput(std::unique_ptr<ByteSource> source, std::string name)
       : source_(std::move(source)), name_(std::move(name)), buffer_(kInputBytes) {}
 
-  // Bytes not used so far; empty only at the end of the file.
+  // The unread bytes; empty only at the end of the file.
   std::string_view available() {
     if (begin_ == end_) {
       begin_ = 0;

@@ -1,4 +1,4 @@
-// Byte sources that decompress another one as it is read. Memory stays constant whatever the ratio.
+// Byte sources that decompress another source on the fly, in constant memory.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace culmen::io {
 
-// Both take concatenated members (frames) one after the other. read() throws InputError naming the file and
-// the byte offset when the data is damaged, cut short, or followed by something else.
+// Both read concatenated members (frames). read() throws InputError with the file and the byte offset if the data is
+// damaged, truncated, or followed by other data.
 std::unique_ptr<ByteSource> decompress_gzip(std::unique_ptr<ByteSource> compressed, std::string name);
 std::unique_ptr<ByteSource> decompress_zstd(std::unique_ptr<ByteSource> compressed, std::string name);
 

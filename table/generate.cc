@@ -1,9 +1,5 @@
-// Synthetic tables. The independent, correlated and anticorrelated kinds follow the recipes of Börzsönyi,
-// Kossmann and Stocker ("The skyline operator", ICDE 2001), on which skyline and top-k work is usually
-// measured; the others have what those lack: ties, heavy tails, clusters, zeros, neighbours in time.
+// Synthetic tables: draws rows in parallel, and fills columns with them. table/row_makers.h has the recipes.
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +18,7 @@
 #include "culmen/error.h"
 #include "culmen/table_io.h"
 #include "table/hotels.h"
+#include "table/row_makers.h"
 #include "table/row_random.h"
 
 namespace culmen {
@@ -48,182 +45,6 @@ constexpr EnumNames<TableKind, 13> kKinds = {"kind of table",
                                                {"series", TableKind::series},
                                                {"compositional", TableKind::compositional}}}};
 
-constexpr std::uint32_t stream_of(TableKind kind) {
-  return static_cast<std::uint32_t>(kind);
-}
-
-// Of what holds for a whole table, apart from the streams of rows.
-constexpr std::uint32_t kSettingsStream = 0x80000000u;
-
-void make_independent(RowRandom& random, std::span<double> row) {
-  for (double& value : row) value = random.uniform();
-}
-
-bool in_unit_cube(std::span<const double> row) {
-  return std::all_of(row.begin(), row.end(), [](double value) { return value >= 0 && value <= 1; });
-}
-
-// Moves the row off the diagonal point (centre, ..., centre) without changing its sum: what one attribute
-// gains its neighbour loses. `draw_shift(reach)` says how much, with reach the distance to the nearer end of
-// [0, 1].
-template <typename DrawShift>
-void scatter_around(double centre, std::span<double> row, DrawShift draw_shift) {
-  const double reach = std::min(centre, 1 - centre);
-  std::fill(row.begin(), row.end(), centre);
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    const double shift = draw_shift(reach);
-    row[i] += shift;
-    row[i + 1 < row.size() ? i + 1 : 0] -= shift;
-  }
-}
-
-// Points far apart along the diagonal, close to it.
-void make_correlated(RowRandom& random, std::span<double> row) {
-  do {
-    const double centre = random.peak(0, 1, static_cast<int>(row.size()));
-    scatter_around(centre, row, [&](double reach) { return random.normal(0, reach); });
-  } while (!in_unit_cube(row));
-}
-
-// Points near one plane across the diagonal, spread out on it: what is good in one attribute is bad in
-// another.
-void make_anticorrelated(RowRandom& random, std::span<double> row) {
-  do {
-    const double centre = random.normal(0.5, 0.25);
-    scatter_around(centre, row, [&](double reach) { return random.uniform(-reach, reach); });
-  } while (!in_unit_cube(row));
-}
-
-// Review scores 1.0, 1.5, ..., 5.0: mostly good, some at the very bottom, all attributes following the
-// quality of the product. Nine levels make ties the rule.
-void make_ratings(RowRandom& random, std::span<double> row) {
-  const double flaw = random.uniform();
-  const double quality = 1 - flaw * flaw;
-  for (double& value : row) {
-    const bool angry = random.below(32) == 0;
-    const double opinion = std::clamp(quality + random.peak(-0.35, 0.35, 3), 0.0, 1.0);
-    const double level = angry ? 0 : std::min(std::floor(opinion * 9), 8.0);
-    value = 1 + level / 2;
-  }
-}
-
-// Counts 1, 2, ... with P(count >= x) = x^(-8/m): m = 8 (the heaviest), 7, ..., 3 in turn. At most 2^24, so a
-// float32 holds every count.
-void make_zipf(RowRandom& random, std::span<double> row) {
-  constexpr std::size_t kNumSkews = 6;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    const double root_8 = std::sqrt(std::sqrt(std::sqrt(random.uniform_above_zero())));
-    double power = 1;
-    for (std::size_t m = 8 - i % kNumSkews; m > 0; --m) power *= root_8;
-    row[i] = std::floor(1 / power);
-  }
-}
-
-// Clouds of different widths around centres that the seed places.
-class ClusterMaker {
- public:
-  ClusterMaker(std::uint64_t seed, std::size_t num_attributes) : num_attributes_(num_attributes) {
-    for (std::uint32_t cluster = 0; cluster < kNumClusters; ++cluster) {
-      RowRandom random(seed, stream_of(TableKind::clusters) | kSettingsStream, cluster);
-      reach_[cluster] = random.uniform(0.02, 0.2);
-      for (std::size_t i = 0; i < num_attributes; ++i) centres_.push_back(random.uniform());
-    }
-  }
-
-  void operator()(RowRandom& random, std::span<double> row) const {
-    const std::uint32_t cluster = random.below(kNumClusters);
-    const double* centre = centres_.data() + cluster * num_attributes_;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const double reach = reach_[cluster];
-      row[i] = std::clamp(centre[i] + random.peak(-reach, reach, 4), 0.0, 1.0);
-    }
-  }
-
- private:
-  static constexpr std::uint32_t kNumClusters = 64;
-
-  std::size_t num_attributes_;
-  std::vector<double> centres_;  // [kNumClusters, num_attributes]
-  std::array<double, kNumClusters> reach_{};
-};
-
-// Mean 0, deviation 1, the same in all directions.
-void make_gaussian(RowRandom& random, std::span<double> row) {
-  for (double& value : row) value = random.normal(0, 6);
-}
-
-// Readings in tenths, so that many tie, in pairs that go together, as temperature and dew point do.
-void make_weather(RowRandom& random, std::span<double> row) {
-  const auto in_tenths = [](double value) { return std::floor(value * 10 + 0.5) / 10; };
-  double reading = 0;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    reading = i % 2 == 0 ? random.normal(10, 48) : reading - 6 * random.uniform() * random.uniform();
-    row[i] = in_tenths(reading);
-  }
-}
-
-// A normal number over a uniform one ("slash"): tails like 1/x of both signs, up to 10^8 where the middle half is
-// between -1.5 and 1.5.
-void make_heavytailed(RowRandom& random, std::span<double> row) {
-  for (double& value : row) value = random.normal(0, 6) / random.uniform_above_zero();
-}
-
-// 19 of 20 are 0.
-void make_sparse(RowRandom& random, std::span<double> row) {
-  for (double& value : row) value = random.below(20) == 0 ? random.uniform_above_zero() : 0;
-}
-
-// Shares of a whole, all divisions equally likely: the gaps between sorted points of [0, 1].
-void make_compositional(RowRandom& random, std::span<double> row) {
-  for (double& value : row) value = random.uniform();
-  row.back() = 1;
-  std::sort(row.begin(), row.end());
-  for (std::size_t i = row.size() - 1; i > 0; --i) row[i] -= row[i - 1];
-}
-
-// Sensors read one row after the other: each attribute is a sum of waves over the rows, the longest of a few million of
-// them, and a little noise.
-class SeriesMaker {
- public:
-  SeriesMaker(std::uint64_t seed, std::size_t num_attributes) : waves_(num_attributes) {
-    for (std::size_t i = 0; i < num_attributes; ++i) {
-      RowRandom random(seed, stream_of(TableKind::series) | kSettingsStream, i);
-      double longest = random.uniform(1e6, 4e6);
-      for (Wave& wave : waves_[i]) {
-        wave = {longest, random.uniform(), random.uniform(0.5, 1)};
-        longest /= random.uniform(10, 40);
-      }
-    }
-  }
-
-  void operator()(std::uint64_t number, RowRandom& random, std::span<double> row) const {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      row[i] = random.normal(0, 0.05);
-      double height = 1;
-      for (const Wave& wave : waves_[i]) {
-        row[i] += height * wave.height * parabola(static_cast<double>(number) / wave.length + wave.start);
-        height /= 3;
-      }
-    }
-  }
-
- private:
-  struct Wave {
-    double length, start, height;
-  };
-  static constexpr std::size_t kNumWaves = 3;
-
-  // A smooth wave of period 1 between -1 and 1, of parabolas instead of a sine.
-  static double parabola(double turns) {
-    const double phase = turns - std::floor(turns);
-    const double half = phase < 0.5 ? phase : phase - 0.5;
-    const double arch = 16 * half * (0.5 - half);
-    return phase < 0.5 ? arch : -arch;
-  }
-
-  std::vector<std::array<Wave, kNumWaves>> waves_;
-};
-
 template <Element T>
 T* column_values(Table& table, std::size_t column) {
   return std::get<std::vector<T>>(table.storage[column]).data();
@@ -235,7 +56,7 @@ Table make_empty_table(std::size_t num_rows, std::vector<Attribute> attributes) 
   table.num_rows = num_rows;
   table.attributes = std::move(attributes);
   table.storage.assign(table.attributes.size(), std::vector<T>());
-  // Clearing fresh memory is a good part of the work, hence by all threads.
+  // Clearing fresh memory is much of the work, so all threads do it.
   tbb::parallel_for(std::size_t{0}, table.storage.size(), [&](std::size_t column) {
     std::get<std::vector<T>>(table.storage[column]).resize(num_rows);
   });
@@ -245,7 +66,7 @@ Table make_empty_table(std::size_t num_rows, std::vector<Attribute> attributes) 
   return table;
 }
 
-// Calls make_row(row number, values of the row) for every row and stores the values as T.
+// Calls make_row(number of the row, its values) for every row and stores the values as T.
 template <Element T, typename MakeRow>
 void fill_table(Table& table, const MakeRow& make_row) {
   std::vector<T*> columns;
@@ -271,7 +92,7 @@ std::vector<Attribute> numbered_attributes(int num_attributes) {
   return attributes;
 }
 
-// make_row(random numbers of the row, its values), or with the row's number before them.
+// Calls make_row(random numbers of the row, its values), or make_row(number of the row, random numbers, values).
 template <typename MakeRow>
 Table generate_numbers(const GenerateOptions& options, const MakeRow& make_row) {
   Table table = make_empty_table<float>(options.num_rows, numbered_attributes(options.num_attributes));
@@ -286,7 +107,7 @@ Table generate_numbers(const GenerateOptions& options, const MakeRow& make_row) 
   return table;
 }
 
-// Names have different lengths: the first pass measures them, the second writes each where it belongs.
+// Names differ in length, so the first pass measures them and the second writes each at its offset.
 void add_names(const HotelGenerator& hotels, Table& table) {
   const tbb::blocked_range<std::size_t> all_rows(0, table.num_rows, kGrainRows);
   const auto for_each_name = [&](const auto& use) {

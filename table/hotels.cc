@@ -21,7 +21,13 @@ struct Style {
   std::string_view after;
 };
 
-// The sizes of the three lists are powers of two, so that a name's number splits into them by its bits.
+struct NameParts {
+  Style style;
+  std::string_view word;
+  City city;
+};
+
+// The lists have power-of-two sizes, so the bits of a name's number select its parts.
 constexpr int kCityBits = 6;
 constexpr int kWordBits = 7;
 constexpr int kStyleBits = 4;
@@ -85,7 +91,7 @@ constexpr std::array<Style, 1 << kStyleBits> kStyles = {{
 static_assert(!kCities.back().name.empty() && !kWords.back().empty() && !kStyles.back().after.empty(),
               "a list is shorter than its array");
 
-// A permutation of the numbers below 2^kNameBits: each step can be undone, so no two rows get one name.
+// A permutation of the numbers below 2^kNameBits: each step is invertible, so no two rows get the same name.
 std::uint32_t permute_name(std::uint32_t number, std::uint32_t shift, std::uint32_t factor) {
   number = ((number + shift) * factor) & kNameMask;
   number ^= number >> (kNameBits / 2);
@@ -116,7 +122,7 @@ double draw_price(RowRandom& random, int stars, double distance_km, int price_pe
 
 double draw_rating(RowRandom& random, int stars, int years_since_renovation) {
   double rating = 6.0 + 0.4 * stars - 0.02 * years_since_renovation + random.peak(-2.2, 2.2, 4);
-  if (random.below(25) == 0) rating -= random.uniform(1, 4);  // some houses are simply bad
+  if (random.below(25) == 0) rating -= random.uniform(1, 4);  // some hotels are simply bad
   return in_tenths(rating, 10, 100);
 }
 
@@ -124,23 +130,22 @@ double draw_rating(RowRandom& random, int stars, int years_since_renovation) {
 double draw_reviews(RowRandom& random, double distance_km) {
   const double root_4 = std::sqrt(std::sqrt(random.uniform_above_zero()));
   const double root_8 = std::sqrt(root_4);
-  const double scale = 10 + 20 / (1 + distance_km);  // more people stay in the centre
+  const double scale = 10 + 20 / (1 + distance_km);  // more guests stay in the centre
   return std::floor(scale * (1 / (root_4 * root_4 * root_8) - 1));
+}
+
+NameParts name_parts(std::uint32_t number) {
+  return {kStyles[number >> (kCityBits + kWordBits)], kWords[(number >> kCityBits) & ((1u << kWordBits) - 1)],
+          kCities[number & ((1u << kCityBits) - 1)]};
 }
 
 }  // namespace
 
-struct HotelGenerator::NameParts {
-  Style style;
-  std::string_view word;
-  City city;
-};
-
 HotelGenerator::HotelGenerator(std::uint64_t seed, std::uint32_t stream) : seed_(seed), stream_(stream) {
-  constexpr std::uint32_t kNamesStream = 0x80000000u;  // apart from the streams of rows
+  constexpr std::uint32_t kNamesStream = 0x80000000u;  // disjoint from the streams of rows
   RowRandom random(seed, stream | kNamesStream, 0);
   name_shift_ = random.next_word();
-  name_factor_ = random.next_word() | 1;  // odd: can be undone modulo a power of two
+  name_factor_ = random.next_word() | 1;  // odd: invertible modulo a power of two
 }
 
 std::vector<Attribute> HotelGenerator::attributes() {
@@ -158,7 +163,7 @@ void HotelGenerator::make_row(std::uint64_t row, std::span<double> values) const
   const int years_since_renovation = static_cast<int>(50 * age * age);
   const double rating = draw_rating(random, stars, years_since_renovation);
 
-  values[0] = draw_price(random, stars, distance_km, name_parts(row).city.price_percent);
+  values[0] = draw_price(random, stars, distance_km, name_parts(name_number(row)).city.price_percent);
   values[1] = rating;
   values[2] = stars;
   values[3] = distance_km;
@@ -168,15 +173,12 @@ void HotelGenerator::make_row(std::uint64_t row, std::span<double> values) const
   values[7] = 2025 - years_since_renovation;
 }
 
-HotelGenerator::NameParts HotelGenerator::name_parts(std::uint64_t row) const {
-  const std::uint32_t number =
-      permute_name(static_cast<std::uint32_t>(row) & kNameMask, name_shift_, name_factor_);
-  return {kStyles[number >> (kCityBits + kWordBits)], kWords[(number >> kCityBits) & ((1u << kWordBits) - 1)],
-          kCities[number & ((1u << kCityBits) - 1)]};
+std::uint32_t HotelGenerator::name_number(std::uint64_t row) const {
+  return permute_name(static_cast<std::uint32_t>(row) & kNameMask, name_shift_, name_factor_);
 }
 
 void HotelGenerator::append_name(std::uint64_t row, std::string& text) const {
-  const NameParts parts = name_parts(row);
+  const NameParts parts = name_parts(name_number(row));
   text.append(parts.style.before).append(parts.word).append(parts.style.after);
   text.append(" ").append(parts.city.name);
   const std::uint64_t times_used = row >> kNameBits;

@@ -1,5 +1,4 @@
-// The hotel table of the demo: eight believable, plausibly correlated attributes and a unique name for each
-// row.
+// The hotel table of the demo: eight plausible, correlated attributes, and a unique name for each row.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +18,14 @@ class HotelGenerator {
 
   static std::vector<Attribute> attributes();
 
-  // Decimal values are the doubles nearest to their decimal text. `values`: one for each of attributes().
+  // Writes one value per attribute; each is the double nearest to a short decimal number.
   void make_row(std::uint64_t row, std::span<double> values) const;
 
-  // UTF-8, such as "Hotel Aurora Kraków" or, once the words are used up, "Hotel Aurora Kraków 2". No two rows
-  // share a name.
+  // Appends a unique UTF-8 name: "Hotel Aurora Kraków" or, once all combinations are used, "Hotel Aurora Kraków 2".
   void append_name(std::uint64_t row, std::string& text) const;
 
  private:
-  struct NameParts;
-  NameParts name_parts(std::uint64_t row) const;
+  std::uint32_t name_number(std::uint64_t row) const;
 
   std::uint64_t seed_;
   std::uint32_t stream_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
@@ -15,7 +14,7 @@
 #include "base/with_threads.h"
 #include "culmen/error.h"
 #include "table/column_selection.h"
-#include "table/number.h"
+#include "table/matrix_values.h"
 #include "table/text.h"
 #include "table/unique_ids.h"
 
@@ -30,40 +29,6 @@ constexpr std::size_t kNoFault = std::numeric_limits<std::size_t>::max();
 
 std::uint64_t element_bytes(ElementType type) {
   return type == ElementType::float32 || type == ElementType::int32 ? 4 : 8;
-}
-
-bool is_fit(float value) {
-  return std::isfinite(value);
-}
-bool is_fit(double value) {
-  return std::isfinite(value);
-}
-bool is_fit(std::int32_t) {
-  return true;
-}
-bool is_fit(std::int64_t value) {
-  return value >= -kMaxExactInteger && value <= kMaxExactInteger;
-}
-
-// Turns -0 into +0; true if every value is fit. The loops have no branch so that they become SIMD code. They
-// look at bits: where the host program flushes subnormal numbers to zero, arithmetic would do so here, to the
-// lengths of .fvecs as well.
-template <Element T>
-bool clean(std::span<T> values) {
-  unsigned unfit = 0;
-  if constexpr (std::is_floating_point_v<T>) {
-    using Bits = std::conditional_t<sizeof(T) == sizeof(std::uint32_t), std::uint32_t, std::uint64_t>;
-    constexpr auto kMinusZero = std::bit_cast<Bits>(T{-0.0});
-    constexpr auto kInfinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
-    for (T& value : values) {
-      const auto bits = std::bit_cast<Bits>(value);
-      value = std::bit_cast<T>(bits == kMinusZero ? Bits{0} : bits);
-      unfit |= static_cast<unsigned>((bits & kInfinity) == kInfinity);
-    }
-  } else {
-    for (const T value : values) unfit |= static_cast<unsigned>(!is_fit(value));
-  }
-  return unfit == 0;
 }
 
 template <Element T>
@@ -101,7 +66,7 @@ class MatrixReader {
   }
 
  private:
-  struct Place {
+  struct Cell {
     std::size_t row;
     std::size_t column;
   };
@@ -113,7 +78,7 @@ class MatrixReader {
   std::size_t check_each(std::size_t pos, std::size_t count, std::vector<std::uint64_t>& null_rows) const;
   std::size_t check_prefixes(std::size_t pos, std::size_t count) const;
   bool is_right_prefix(std::size_t index) const;
-  Place place_of(std::size_t index) const;
+  Cell cell_of(std::size_t index) const;
   std::string row_text(std::size_t row) const { return std::to_string(format_.first_row + row + 1); }
   [[noreturn]] void throw_fault(std::size_t index) const;
   void drop_null_rows();
@@ -121,7 +86,7 @@ class MatrixReader {
   void take_ids(Table& table) const;
   Table finish();
 
-  // Attribute i's first value, and from one row to the next.
+  // The first value of a column, and the distance from one row to the next.
   std::size_t column_offset(std::size_t column) const {
     return format_.column_major ? column * static_cast<std::size_t>(format_.num_rows) : column + num_prefix_;
   }
@@ -138,7 +103,7 @@ class MatrixReader {
   std::vector<std::string> names_;
   std::vector<bool> is_attribute_;  // [num_stored_columns]
   std::vector<T> values_;
-  std::vector<std::uint64_t> null_rows_;  // to be dropped; in order once all has been read
+  std::vector<std::uint64_t> null_rows_;  // to be dropped; sorted once everything is read
 };
 
 template <Element T>
@@ -182,7 +147,7 @@ void MatrixReader<T>::check_window(std::size_t pos, std::size_t count) {
   options_.on_progress(progress.done_bytes, progress.total_bytes);
 }
 
-// Position of the first value that is refused, or kNoFault.
+// Returns the position of the first value that is refused, or kNoFault.
 template <Element T>
 std::size_t MatrixReader<T>::check_block(std::size_t pos, std::size_t count,
                                          std::vector<std::uint64_t>& null_rows) {
@@ -190,18 +155,18 @@ std::size_t MatrixReader<T>::check_block(std::size_t pos, std::size_t count,
   return format_.has_row_prefix ? check_prefixes(pos, count) : kNoFault;
 }
 
-// As check_block, for blocks with a value that is not fit, perhaps only in a column that is not read.
+// As check_block, for blocks with an invalid value, which may be in a column that is not read.
 template <Element T>
 std::size_t MatrixReader<T>::check_each(std::size_t pos, std::size_t count,
                                         std::vector<std::uint64_t>& null_rows) const {
   const bool drop = options_.nulls == NullPolicy::drop && std::is_floating_point_v<T>;
   for (std::size_t index = pos; index < pos + count; ++index) {
-    const Place place = place_of(index);
-    if (place.column < num_prefix_) {
+    const Cell cell = cell_of(index);
+    if (cell.column < num_prefix_) {
       if (!is_right_prefix(index)) return index;
-    } else if (is_attribute_[place.column] && !is_fit(values_[index])) {
+    } else if (is_attribute_[cell.column] && !is_valid(values_[index])) {
       if (!drop) return index;
-      null_rows.push_back(place.row);
+      null_rows.push_back(cell.row);
     }
   }
   return kNoFault;
@@ -226,22 +191,22 @@ bool MatrixReader<T>::is_right_prefix(std::size_t index) const {
 }
 
 template <Element T>
-auto MatrixReader<T>::place_of(std::size_t index) const -> Place {
+auto MatrixReader<T>::cell_of(std::size_t index) const -> Cell {
   if (format_.column_major) return {index % num_rows_, index / num_rows_};
   return {index / num_stored_columns_, index % num_stored_columns_};
 }
 
 template <Element T>
 void MatrixReader<T>::throw_fault(std::size_t index) const {
-  const Place place = place_of(index);
-  const std::string where = name_ + ": row " + row_text(place.row);  // from 1, as lines are
+  const Cell cell = cell_of(index);
+  const std::string where = name_ + ": row " + row_text(cell.row);  // from 1, as lines are
   const T value = values_[index];
-  if (place.column < num_prefix_) {
+  if (cell.column < num_prefix_) {
     const auto found = std::bit_cast<std::int32_t>(static_cast<float>(value));
     throw InputError(where + ": expected " + std::to_string(format_.num_columns) +
                      " values as in row 1, found a length of " + std::to_string(found));
   }
-  const std::string column = ", column " + quote_excerpt(names_[place.column - num_prefix_]);
+  const std::string column = ", column " + quote_excerpt(names_[cell.column - num_prefix_]);
   if (std::is_floating_point_v<T>) {
     throw InputError(where + column + ": expected a finite number, found " + to_text(value),
                      InputError::Remedy::drop_nulls);
@@ -267,7 +232,7 @@ void MatrixReader<T>::drop_null_rows() {
   num_rows_ -= null_rows_.size();
 }
 
-// Moves the rows that stay to the front; returns their end.
+// Moves the remaining rows to the front and returns their end.
 template <Element T>
 T* MatrixReader<T>::remove_rows(T* begin, std::size_t row_elements) const {
   T* out = begin + null_rows_.front() * row_elements;
@@ -278,7 +243,7 @@ T* MatrixReader<T>::remove_rows(T* begin, std::size_t row_elements) const {
   return out;
 }
 
-// Ids are integers, and an integer matrix has no nulls: rows stand where they stood in the file.
+// Ids are integers, and an integer matrix has no nulls: no row was dropped or moved.
 template <Element T>
 void MatrixReader<T>::take_ids(Table& table) const {
   table.ids.resize(num_rows_);
@@ -307,7 +272,7 @@ Table MatrixReader<T>::finish() {
     const T* const first = values_.empty() ? nullptr : values_.data() + column_offset(column);
     table.columns.emplace_back(first, table.num_rows, static_cast<std::ptrdiff_t>(row_stride()));
   }
-  table.storage.emplace_back(std::move(values_));  // which leaves the values where they are
+  table.storage.emplace_back(std::move(values_));  // moving a vector does not move its elements
   table.location_of_row = [name = name_, first_row = format_.first_row,
                            dropped = std::move(null_rows_)](std::size_t row) {
     return name + ": row " + std::to_string(first_row + row_number(row, dropped) + 1);

@@ -1,4 +1,4 @@
-// Matrices a batch of rows at a time.
+// Reads matrices in batches of rows.
 #include <algorithm>
 #include <cstddef>
 #include <vector>
@@ -8,7 +8,7 @@
 namespace culmen::io {
 namespace {
 
-// Rows of a file in row-major order come in the order of the file.
+// A row-major file is read in the order of its rows.
 BatchTotals read_row_major(ByteSource& source, const MatrixFormat& format, const std::string& name,
                            const ReadOptions& options, const BatchOptions& batches,
                            const std::function<void(const TableBatch&)>& take) {
@@ -46,11 +46,10 @@ BatchTotals read_column_major(ByteSource& source, const MatrixFormat& format, co
                               const std::function<void(const TableBatch&)>& take) {
   const Table table = read_matrix(source, format, name, options);
   const TableView whole = table.view();
-  // How many rows of the table come from the first `input_row` rows of the file.
+  // The number of rows of the table that are among the first `input_row` rows of the file.
   const auto num_kept = [&](std::uint64_t input_row) {
-    const auto behind = std::lower_bound(table.dropped_rows.begin(), table.dropped_rows.end(), input_row);
-    return static_cast<std::size_t>(input_row) -
-           static_cast<std::size_t>(behind - table.dropped_rows.begin());
+    const auto after = std::lower_bound(table.dropped_rows.begin(), table.dropped_rows.end(), input_row);
+    return static_cast<std::size_t>(input_row) - static_cast<std::size_t>(after - table.dropped_rows.begin());
   };
   std::vector<std::uint64_t> dropped;
   BatchTotals totals;

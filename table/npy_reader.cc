@@ -88,7 +88,7 @@ class HeaderParser {
       shape.push_back(parse_count());
       take('L');  // a Python 2 long
       if (take(',')) continue;
-      if (shape.size() == 1) fail("a comma behind the only axis");
+      if (shape.size() == 1) fail("a comma after the only axis");
       expect(')');
       break;
     }
@@ -183,7 +183,7 @@ class ExactReader {
 std::size_t take_header_size(ExactReader& in, int major_version) {
   const std::string bytes = in.take(major_version == 1 ? 2 : 4);
   std::uint32_t size = 0;
-  std::memcpy(&size, bytes.data(), bytes.size());  // little-endian, as we are
+  std::memcpy(&size, bytes.data(), bytes.size());  // little-endian, like the host
   return size;
 }
 

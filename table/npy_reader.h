@@ -1,6 +1,5 @@
 // Reads NPY files: versions 1.0, 2.0 and 3.0, float32, float64, int32 and int64, C and Fortran order, one or
-// two axes. The header is parsed by a grammar of its own, never evaluated, and believed only as far as the
-// file's length agrees.
+// two axes. The header is parsed, never evaluated, and must agree with the file's length.
 #pragma once
 
 #include <string>
@@ -13,7 +12,7 @@ namespace culmen::io {
 
 Table read_npy(ByteSource& source, const std::string& name, const ReadOptions& options);
 
-// Reads and checks the header, then calls `read` with the rest.
+// Reads and checks the header, then calls `read` for the values.
 void open_npy(ByteSource& source, const std::string& name, const MatrixReading& read);
 
 }  // namespace culmen::io

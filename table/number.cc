@@ -14,7 +14,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// std::from_chars knows no leading +. A + before another sign stays, and is refused there.
+// std::from_chars refuses a leading +, so it is skipped. A + before another sign is kept, and refused.
 std::string_view drop_plus(std::string_view text) {
   const bool plus_then_number = text.size() >= 2 && text[0] == '+' && text[1] != '-' && text[1] != '+';
   return plus_then_number ? text.substr(1) : text;
@@ -25,8 +25,8 @@ bool is_integer_literal(std::string_view text) {
   return std::all_of(text.begin(), text.end(), is_digit);
 }
 
-// std::from_chars reports overflow and underflow alike. The value is below 1 if its first digit other than 0
-// stands behind the decimal point once the exponent has moved it.
+// std::from_chars does not distinguish overflow from underflow. The value is below 1 if its first digit other than 0 is
+// after the decimal point once the exponent has moved the point.
 bool is_below_one(std::string_view text) {
   const std::size_t exponent_pos = text.find_first_of("eE");
   const std::string_view mantissa = text.substr(0, exponent_pos);
@@ -47,7 +47,7 @@ bool is_below_one(std::string_view text) {
 ParsedNumber classify(std::string_view text, double value) {
   if (!std::isfinite(value)) return {NumberKind::not_finite, 0};
   if (std::abs(value) >= static_cast<double>(kMaxExactInteger) && is_integer_literal(text)) {
-    // 2^53 + 1 has been rounded to 2^53 by now: ask the digits.
+    // 2^53 + 1 is already rounded to 2^53 here, so parse the digits again.
     const ParsedInteger exact = parse_integer(text);
     const bool fits = exact.kind == NumberKind::finite && exact.value >= -kMaxExactInteger &&
                       exact.value <= kMaxExactInteger;
@@ -63,15 +63,15 @@ std::size_t read_digits(const char*& pos, const char* end, std::uint64_t& mantis
   return static_cast<std::size_t>(pos - begin);
 }
 
-// [-]digits[.digits] of at most 15 digits: mantissa and power of ten are exact floats then, so one division
-// gives the nearest float64 (Clinger 1990). Twice as fast as std::from_chars, which does the same and more.
+// Parses [-]digits[.digits] of at most 15 digits: mantissa and power of ten are exact, so one division gives the
+// nearest float64 (Clinger 1990). Twice as fast as std::from_chars, which accepts more.
 const char* parse_short_decimal(const char* pos, const char* end, double& value) {
   constexpr double kPowersOfTen[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                      1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
   constexpr std::size_t kMaxDigits = 15;
   const bool is_negative = pos != end && *pos == '-';
   if (is_negative) ++pos;
-  std::uint64_t mantissa = 0;  // wraps around for long literals, which are not used
+  std::uint64_t mantissa = 0;  // wraps around for long literals, which are rejected below
   const std::size_t num_whole = read_digits(pos, end, mantissa);
   std::size_t num_fraction = 0;
   if (pos != end && *pos == '.') num_fraction = read_digits(++pos, end, mantissa);
@@ -85,11 +85,11 @@ const char* parse_short_decimal(const char* pos, const char* end, double& value)
 }  // namespace
 
 const char* parse_leading_number(const char* begin, const char* end, double& value) {
-  if (const char* const behind = parse_short_decimal(begin, end, value)) return behind;
-  const auto [behind, error] = std::from_chars(begin, end, value);
+  if (const char* const after = parse_short_decimal(begin, end, value)) return after;
+  const auto [after, error] = std::from_chars(begin, end, value);
   const bool is_plain = error == std::errc{} && std::abs(value) < static_cast<double>(kMaxExactInteger);
   value += 0.0;  // -0 + 0 is +0
-  return is_plain ? behind : nullptr;
+  return is_plain ? after : nullptr;
 }
 
 ParsedNumber parse_number(std::string_view text) {

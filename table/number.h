@@ -1,4 +1,4 @@
-// One CSV cell to a number, with the reason when it cannot be.
+// Parses a CSV cell as a number, or says why it is none.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ inline constexpr std::int64_t kMaxExactInteger = std::int64_t{1} << 53;
 
 enum class NumberKind : std::uint8_t {
   finite,
-  empty,            // nothing, or blanks alone
+  empty,            // nothing, or only blanks
   not_finite,       // nan, inf, infinity in any case
   not_a_number,     // text
   out_of_range,     // beyond the largest float64
@@ -23,14 +23,13 @@ struct ParsedNumber {
   double value = 0;  // when finite; never -0
 };
 
-// Decimal text to the nearest float64, whatever the locale. Blanks around it and a leading + are allowed. A
-// literal too small for a denormal is the nearest value too: zero. Hexadecimal and digit separators are not
-// numbers.
+// Parses decimal text to the nearest float64, whatever the locale. Blanks around it and a leading + are allowed. A
+// literal too small for a denormal is zero. Hexadecimal literals and digit separators are refused.
 ParsedNumber parse_number(std::string_view text);
 
-// The fast way for the common case: reads the number at the front of [begin, end), where a delimiter or a
-// line end stops it, and returns its end. nullptr: cut out the cell and ask parse_number, which takes more
-// kinds of text and knows what is wrong. What it does accept has the same value.
+// The fast path: parses the number at the front of [begin, end), up to a delimiter or a line end, and returns its end.
+// Returns nullptr if it cannot tell: parse_number then parses the cell, accepts more, and reports errors. What both
+// accept has the same value.
 const char* parse_leading_number(const char* begin, const char* end, double& value);
 
 struct ParsedInteger {
@@ -38,7 +37,7 @@ struct ParsedInteger {
   std::int64_t value = 0;
 };
 
-// Decimal int64, never by way of a float: "7.0" and "1e3" are refused.
+// Parses a decimal int64. "7.0" and "1e3" are refused.
 ParsedInteger parse_integer(std::string_view text);
 
 }  // namespace culmen::io

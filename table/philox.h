@@ -1,8 +1,7 @@
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC'11).
 //
-// A counter-based generator: the 128 random bits are a pure function of a 128-bit counter and a 64-bit key,
-// so any thread, on any machine or device, can make the numbers of any row without having made those before
-// it.
+// A counter-based generator: the 128 random bits are a pure function of a 128-bit counter and a 64-bit key. So any
+// thread, on any machine or device, can draw the numbers of any row without those before it.
 #pragma once
 
 #include <cstdint>

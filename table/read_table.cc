@@ -28,12 +28,13 @@ bool take_suffix(std::string_view& name, std::string_view suffix) {
 }
 
 [[noreturn]] void throw_unknown_format(const std::string& path) {
-  throw InvalidArgument("cannot tell the format of " + path +
-                        " by its name; known are .csv and .tsv (also with .gz or .zst behind), .npy, .fvecs, "
-                        ".fbin, and - for CSV from standard input");
+  throw InvalidArgument(
+      "cannot tell the format of " + path +
+      " by its name; known are .csv and .tsv (also with .gz or .zst after it), .npy, .fvecs, "
+      ".fbin, and - for CSV from standard input");
 }
 
-// A file of text, decompressed, and what separates its cells.
+// A text file, decompressed, and its delimiter.
 struct DelimitedSource {
   std::unique_ptr<io::ByteSource> source;
   std::string name;
@@ -56,7 +57,7 @@ DelimitedSource open_delimited(const std::string& path) {
 
 using OpenMatrix = void (*)(io::ByteSource&, const std::string& name, const io::MatrixReading&);
 
-// How to open a file of the format that the name says; nullptr: it is not a matrix.
+// Returns the reader of headers for the file name's extension, or nullptr if the file is not a matrix.
 OpenMatrix matrix_opener(const std::string& path) {
   const std::string name = lower_case(path);
   if (name.ends_with(".npy")) return io::open_npy;

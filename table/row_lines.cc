@@ -14,9 +14,9 @@ void RowLines::append(const RowLines& other, std::size_t first_row, std::uint64_
 }
 
 std::uint64_t RowLines::line_of(std::size_t row) const {
-  const auto behind = std::upper_bound(runs_.begin(), runs_.end(), row,
-                                       [](std::size_t wanted, const Run& run) { return wanted < run.row; });
-  const Run& run = *(behind - 1);
+  const auto after = std::upper_bound(runs_.begin(), runs_.end(), row,
+                                      [](std::size_t wanted, const Run& run) { return wanted < run.row; });
+  const Run& run = *(after - 1);
   return run.line + (row - run.row);
 }
 

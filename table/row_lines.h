@@ -1,4 +1,4 @@
-// The line of the file on which each row stands, kept as runs: most files are one run.
+// The line of each row in its file, stored as runs: most files are one run.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@ namespace culmen::io {
 
 class RowLines {
  public:
-  // Rows are added in order. Costs memory only where a line does not follow the line of the row before.
+  // Appends a row. Costs memory only if its line does not follow that of the previous row.
   void add(std::size_t row, std::uint64_t line);
 
-  // The rows and lines of `other`, moved on by the given numbers.
+  // Appends the rows and lines of `other`, shifted by the given numbers.
   void append(const RowLines& other, std::size_t first_row, std::uint64_t first_line);
 
-  std::uint64_t line_of(std::size_t row) const;  // a row that was added
+  std::uint64_t line_of(std::size_t row) const;  // of a row that was added
   void clear() { runs_.clear(); }
 
  private:

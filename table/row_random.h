@@ -1,8 +1,7 @@
-// The random numbers of one row: a Philox stream that depends on (seed, stream, row) alone.
+// The random numbers of one row: a Philox stream that depends only on (seed, stream, row).
 //
-// Everything here, and everything the generators do with it, uses operations that IEEE 754 rounds exactly
-// (+ - * / sqrt) and integers. log, exp, pow and cos are left out: their last bit differs between C
-// libraries, and a table must have the same bytes everywhere.
+// This file and the generators use only integers and operations that IEEE 754 rounds exactly (+ - * / sqrt). The last
+// bit of log, exp, pow and cos differs between C libraries, and a table must have the same bytes everywhere.
 #pragma once
 
 #include <cstdint>
@@ -41,15 +40,15 @@ class RowRandom {
     return static_cast<std::uint32_t>((std::uint64_t{next_word()} * size) >> 32);
   }
 
-  // The mean of num_draws uniforms, scaled to [low, high): a bell from about four draws on. The sum is one of
-  // integers, so it has no order.
+  // The mean of num_draws uniforms, scaled to [low, high): bell-shaped from about four draws on. The sum is over
+  // integers, so its order does not matter.
   CULMEN_HOST_DEVICE constexpr double peak(double low, double high, int num_draws) {
     std::uint64_t sum = 0;
     for (int i = 0; i < num_draws; ++i) sum += next_24_bits();
     return low + (high - low) * (static_cast<double>(sum) * kUlp / num_draws);
   }
 
-  // Stands in for a normal distribution in Börzsönyi's recipes: within [mean - reach, mean + reach), standard
+  // Replaces the normal distribution of Börzsönyi's recipes: within [mean - reach, mean + reach), with standard
   // deviation reach / 6.
   CULMEN_HOST_DEVICE constexpr double normal(double mean, double reach) {
     return peak(mean - reach, mean + reach, 12);

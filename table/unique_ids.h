@@ -1,4 +1,4 @@
-// Finds out whether ids are unique.
+// Checks that ids are unique.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ struct RepeatedId {
   std::size_t second_row = 0;  // the smallest row whose id has appeared before
 };
 
-// One pass for ids in rising order, else a parallel sort of a copy, in the caller's task arena.
+// One pass if ids are ascending, else a parallel sort of a copy, in the caller's task arena.
 std::optional<RepeatedId> find_repeated_id(std::span<const std::int64_t> ids);
 
 }  // namespace culmen::io

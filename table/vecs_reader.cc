@@ -11,7 +11,7 @@
 namespace culmen::io {
 namespace {
 
-// The first bytes of a source, which are then read once more as part of what follows.
+// A source with its first bytes put back, after they were read for a check.
 class PutBackSource : public ByteSource {
  public:
   PutBackSource(ByteSource& source, std::string_view front) : source_(source), front_(front) {}
@@ -30,7 +30,7 @@ class PutBackSource : public ByteSource {
   std::string_view front_;
 };
 
-// True if a header of `header_bytes` that announces this shape explains the file's length. Cannot overflow.
+// True if the file has the length of a header of `header_bytes` and a matrix of this shape. Cannot overflow.
 bool explains_length(std::uint64_t num_rows, std::uint64_t num_columns, std::uint64_t header_bytes,
                      std::uint64_t num_bytes) {
   if (num_bytes < header_bytes) return false;

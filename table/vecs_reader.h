@@ -13,7 +13,7 @@ namespace culmen::io {
 Table read_fvecs(ByteSource& source, const std::string& name, const ReadOptions& options);
 Table read_fbin(ByteSource& source, const std::string& name, const ReadOptions& options);
 
-// Read and check the header, then call `read` with the rest.
+// Read and check the header, then call `read` for the values.
 void open_fvecs(ByteSource& source, const std::string& name, const MatrixReading& read);
 void open_fbin(ByteSource& source, const std::string& name, const MatrixReading& read);
 

@@ -9,7 +9,7 @@ namespace culmen::io {
 WindowStream::WindowStream(ByteSource& source, std::size_t window_bytes, std::size_t max_carry_bytes,
                            ReadPolicy policy)
     : window_bytes_(window_bytes), max_carry_bytes_(max_carry_bytes), policy_(policy), source_(source) {
-  if (const auto num_bytes = source.num_bytes()) {  // small inputs need no large buffers
+  if (const auto num_bytes = source.num_bytes()) {  // small inputs get small buffers
     window_bytes_ = static_cast<std::size_t>(std::min<std::uint64_t>(window_bytes, *num_bytes + 1));
     max_carry_bytes_ = static_cast<std::size_t>(std::min<std::uint64_t>(max_carry_bytes, *num_bytes));
   }
@@ -44,8 +44,8 @@ void WindowStream::start_reading_ahead() {
   });
 }
 
-// Waits for the first bytes, then goes on while more come, up to `num_wanted`: whoever left a long carry is
-// not asked to look at it again for every few bytes.
+// Waits for the first bytes, then reads while more arrive, up to `num_wanted`: otherwise a long carry would be parsed
+// again for every few bytes.
 std::size_t WindowStream::read_what_comes(char* out, std::size_t num_wanted) {
   std::size_t num_read = 0;
   while (num_read < window_bytes_) {

@@ -1,4 +1,4 @@
-// A byte source as a sequence of windows, with the next one read while the present one is worked on.
+// Splits a byte source into windows, and reads the next one while the current one is processed.
 #pragma once
 
 #include <cstddef>
@@ -15,24 +15,24 @@ namespace culmen::io {
 
 enum class ReadPolicy : std::uint8_t {
   when_asked,   // full windows
-  ahead,        // full windows, the next one read by a thread of its own
-  as_it_comes,  // from a pipe, a window is what has come so far
+  ahead,        // full windows, the next one read by another thread
+  as_it_comes,  // from a pipe: a window is what has arrived
 };
 
-// What one window leaves over (`carry`, an incomplete record) is put in front of the next.
+// The rest of a window (`carry`, an incomplete record) is prepended to the next.
 class WindowStream {
  public:
-  // `max_carry_bytes`: the most that next() will ever be given.
+  // `max_carry_bytes`: the maximum that next() will ever be given.
   WindowStream(ByteSource& source, std::size_t window_bytes, std::size_t max_carry_bytes, ReadPolicy policy);
 
-  // ReadPolicy::as_it_comes: called ten times a second while nothing comes. What it throws, next() throws.
+  // For ReadPolicy::as_it_comes: called ten times a second while no data arrives. next() throws what it throws.
   void on_wait(std::function<void()> on_wait) { on_wait_ = std::move(on_wait); }
 
   // `carry` must be a tail of the window that was returned last; that window is void afterwards.
   std::string_view next(std::string_view carry);
 
-  bool is_last() const { return is_last_; }        // the window returned last ends the stream
-  Progress progress() const { return progress_; }  // when that window had been read
+  bool is_last() const { return is_last_; }        // the last window returned ends the stream
+  Progress progress() const { return progress_; }  // after that window was read
 
  private:
   char* next_buffer();
@@ -45,11 +45,11 @@ class WindowStream {
   const ReadPolicy policy_;
   std::function<void()> on_wait_;
   ByteSource& source_;
-  std::unique_ptr<char[]> buffers_[2];  // each: room for the carry, then the window
+  std::unique_ptr<char[]> buffers_[2];  // each: space for the carry, then the window
   int next_ = 0;                        // of the two
   bool is_last_ = false;
   Progress progress_;
-  std::future<std::size_t> pending_read_;  // last: it must be done before the buffers go
+  std::future<std::size_t> pending_read_;  // last member: it must finish before the buffers are freed
 };
 
 }  // namespace culmen::io

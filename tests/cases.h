@@ -1,5 +1,4 @@
-// How many random cases a test runs, and which: the seed of every case is fixed, so a failure can be run
-// again alone.
+// How many random cases a test runs, and which. Every case has a fixed seed, so that a failure can be run again alone.
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,7 @@ class Random {
   std::uint64_t state_;
 };
 
-// How the values of a table's columns look.
+// How the values of a table's columns are distributed.
 enum class ValueClass {
   uniform_f32,
   uniform_f64,
@@ -303,8 +303,8 @@ inline Table random_table(Random& random, ValueClass value_class, std::size_t nu
   return TableGenerator(random, value_class, num_rows, num_attributes).make();
 }
 
-// A column whose values move: all that are drawn between two moves are of one size, 2^exponent, which may be
-// anywhere in the type's range, and of one look.
+// A column whose values move: all values drawn between two moves have one magnitude, 2^exponent, anywhere in the range
+// of the type, and one distribution.
 class MovingColumn {
  public:
   MovingColumn(Random& random, bool float32) : random_(random), float32_(float32) { move(); }
@@ -363,7 +363,7 @@ inline std::size_t random_num_rows(Random& random) {
   return 1500 + random.below(3501);
 }
 
-// At least one is not zero.
+// At least one weight is not zero.
 inline std::vector<double> random_weights(Random& random, std::size_t num_attributes) {
   std::vector<double> weights(num_attributes);
   const std::uint64_t kind = random.below(13);
@@ -417,7 +417,7 @@ inline std::vector<double> random_weights(Random& random, std::size_t num_attrib
   return weights;
 }
 
-// Weights under which attributes of whatever size weigh alike, more or less, and scores may be of any size.
+// Weights that give attributes of any magnitude about the same influence; scores may be of any magnitude.
 inline std::vector<double> balancing_weights(Random& random, const Oracle& oracle) {
   const int size = random.pick({random.between(-4, 4), random.between(-1070, 1020)});
   const int spread = random.pick({0, 4, 60});
@@ -436,7 +436,7 @@ inline std::vector<double> balancing_weights(Random& random, const Oracle& oracl
   return weights;
 }
 
-// A range with its ends at, beside or far from values that are there: it passes all, none, few or one.
+// A range with its ends at, next to or far from existing values: all, no, few rows or one pass.
 inline Range random_range(Random& random, const Oracle& oracle) {
   const auto attribute = random.below(oracle.num_attributes());
   const auto some_value = [&] {
@@ -477,7 +477,7 @@ inline Query random_query(Random& random, const Oracle& oracle, std::vector<doub
   for (std::uint64_t ranges = random.chance(0.3) ? 1 + random.below(3) : 0; ranges > 0; --ranges)
     query.where = query.where && random_range(random, oracle);
   if (random.chance(0.2) && !oracle.refuses(query)) {
-    // Exactly a score that is there, or the next number above it.
+    // Exactly the score of a row, or the next number above it.
     const double score = n == 0 ? 0.5 : oracle.score_of(random.below(n), query);
     query.min_score =
         random.chance(0.7) ? score : std::nextafter(score, std::numeric_limits<double>::infinity());
@@ -543,7 +543,7 @@ inline Query random_filtered_query(Random& random, const Oracle& oracle) {
   return random_filtered_query(random, oracle, random_weights(random, oracle.num_attributes()));
 }
 
-// For failure messages: the numbers in hexadecimal, so that none is rounded.
+// For failure messages: numbers in hexadecimal, so that none is rounded.
 inline std::string describe(const Query& query) {
   char buffer[64];
   const auto number = [&buffer](double value) {

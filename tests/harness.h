@@ -37,7 +37,7 @@ class ForcedTarget {
   ForcedTarget& operator=(const ForcedTarget&) = delete;
 };
 
-// A directory that goes away with the object.
+// A directory that the destructor removes.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
@@ -78,8 +78,7 @@ inline std::string name_of(Partitioning partitioning) {
   return partitioning == Partitioning::kd ? "kd" : partitioning == Partitioning::angle ? "angle" : "random";
 }
 
-// Partitions, leaves and threads as a table's seed has it. `value_type` stays with the caller: the oracle
-// needs it.
+// Random partitions, leaf sizes and thread counts. The caller chooses `value_type`, because the oracle needs it too.
 inline BuildOptions random_build_options(Random& random, Partitioning partitioning, ValueType value_type,
                                          std::size_t num_attributes) {
   BuildOptions options{.partitioning = partitioning, .value_type = value_type};

@@ -1,1 +1,1 @@
-// Nothing: the headers that tests share are compiled with it (tests/CMakeLists.txt).
+// Empty: the target whose precompiled headers all tests share (tests/CMakeLists.txt).

@@ -1,4 +1,4 @@
-// The floating-point rules of a host program that means no good.
+// Floating-point modes that a host program may have set.
 #pragma once
 
 #include <cfenv>
@@ -9,8 +9,8 @@
 
 namespace culmen::test {
 
-// Sets another rounding mode for its own lifetime; where there is one, flush-to-zero as -ffast-math libraries
-// do.
+// Sets another rounding mode for its own lifetime, and flush-to-zero where the processor has it, as -ffast-math
+// libraries do.
 class HostileFloatingPoint {
  public:
   HostileFloatingPoint() {

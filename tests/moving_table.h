@@ -1,4 +1,4 @@
-// Tables whose values move: what an index holds after rows of other sizes came and went.
+// Tables whose values move: rows of other magnitudes are inserted and erased.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class TableOf : public RowColumns {
   }
 };
 
-// Random rows, the history of which follows from `random`.
+// Random rows. `random` alone determines their history.
 class MovingTable {
  public:
   MovingTable(Random& random, int num_attributes, bool float32) : random_(random) {
@@ -34,13 +34,13 @@ class MovingTable {
   const std::vector<Attribute>& attributes() const { return attributes_; }
   const Rows& rows() const { return rows_; }
 
-  // Some attributes take values of other sizes from now on.
+  // From now on some attributes draw values of another magnitude.
   void move() {
     for (MovingColumn& column : columns_)
       if (random_.chance(0.4)) column.move();
   }
 
-  // Returns the rows that came; their ids go up.
+  // Returns the inserted rows, with ascending ids.
   Rows insert(std::uint64_t count) {
     Rows added;
     for (std::uint64_t r = 0; r < count; ++r) {
@@ -51,7 +51,7 @@ class MovingTable {
     return added;
   }
 
-  // Returns the ids that went: the latest rows, which are of another size than the others, the oldest, or
+  // Returns the erased ids: those of the latest rows, whose magnitude differs from the others, of the oldest, or of
   // any.
   std::vector<std::int64_t> erase(bool latest) {
     std::vector<std::int64_t> gone;

@@ -1,6 +1,5 @@
-// The oracle: the contract (docs/contract.md) done in the plainest way on the user's own table. Scores every
-// row, sorts them all, cuts. It shares score() with the index and nothing else: no orientation, no leaves, no
-// bounds.
+// The oracle: the contract (docs/contract.md) implemented in the plainest way on the user's own table. It scores every
+// row, sorts all of them and keeps k. It shares only score() with the index: no orientation, no leaves, no bounds.
 #pragma once
 
 #include <algorithm>
@@ -122,7 +121,7 @@ class Oracle {
     double offset = 0;
   };
 
-  // Scale::minmax asks for sum w_i (a_i - min_i) / (max_i - min_i). By contract that is the chain over the
+  // Scale::minmax means sum w_i (a_i - min_i) / (max_i - min_i). By contract that is the chain over the
   // weights w'_i = w_i / (max_i - min_i), rounded once each, begun at the fma chain of -w'_i * min_i; a
   // constant attribute has no scale and drops out.
   Weights effective(const Query& query) const {

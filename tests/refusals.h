@@ -1,4 +1,4 @@
-// Tables and options that no loader takes, and what the refusal has to say.
+// Tables and options that every loader refuses, and the texts of the errors.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace culmen::test {
 struct Refusal {
   std::string name;
   std::function<void(TableView&, BuildOptions&)> spoil;
-  std::vector<std::string> words;  // all of them stand in the text
+  std::vector<std::string> words;  // the text contains all of them
 
   friend void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal.name; }
 };
@@ -129,7 +129,7 @@ inline std::vector<Refusal> refused_tables() {
       Refusal{"negative_threads", [](TableView&, BuildOptions& o) { o.num_threads = -1; }, {"num_threads"}}};
 }
 
-// Empty if `load` takes a good table, and refuses the spoiled one in the right words.
+// Empty if `load` accepts a good table and refuses the spoiled one with the right text.
 template <typename Load>
 std::string fault_of(const Refusal& refusal, const Load& load) {
   const std::vector<float> good = {1, 2, 3};

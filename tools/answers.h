@@ -1,4 +1,4 @@
-// The answers of a query command, in the formats that --format names. One file per format.
+// Writes the answers of a query command in the formats of --format. One file per format.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +14,24 @@ struct Answers {
   const IndexInfo& info;
   std::span<const Query> queries;         // [num_queries]
   std::span<const SearchResult> results;  // [num_queries]
-  bool batch;  // the queries came from a file: rows then say which one they answer, counted from 1
+  bool batch;  // the queries are from a file: rows then have the number of their query, from 1
 };
 
-// Columns aligned for people; integers up to 2^53 whole, other numbers rounded.
+// Aligned columns for people; integers up to 2^53 in full, other numbers rounded.
 void write_table(const Answers& answers, Output& out);
 
-// Header query,rank,id,score,label,attributes... (query: batches only, label: if the index has labels; of the
-// attributes their attribute_titles); numbers read back to the same bits, text quoted as in RFC 4180.
+// Header query,rank,id,score,label,attributes... (query: batches only; label: if the index has labels; attributes:
+// their attribute_titles). Numbers read back to the same bits; text is quoted as in RFC 4180.
 void write_csv(const Answers& answers, Output& out);
 
-// {"queries":[...]} with one object a query; numbers read back to the same bits.
+// {"queries":[...]} with one object per query. Numbers read back to the same bits.
 void write_json(const Answers& answers, Output& out);
 
-// The same objects, one a line.
+// The same objects, one per line.
 void write_jsonl(const Answers& answers, Output& out);
 
-// A NumPy array [num_queries, k] of dtype [('id', '<i8'), ('score', '<f8')], no wider than there are rows in
-// the index; slots without a row hold id -1 and score -inf. If the queries have no k, as wide as the longest
-// answer.
+// A NumPy array [num_queries, k] of dtype [('id', '<i8'), ('score', '<f8')], at most as wide as the index has rows, or
+// as wide as the longest answer if the queries have no k. Elements without a row have the id -1 and the score -inf.
 void write_npy(const Answers& answers, Output& out);
 
 }  // namespace culmen::tools

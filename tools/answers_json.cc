@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Labels are kept as they came; bytes that are not UTF-8 must not make the whole answer unreadable.
+// Labels may hold any bytes. Those that are not UTF-8 are replaced, or the whole answer would be unreadable.
 std::string text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -44,7 +44,7 @@ Json stats_json(const SearchStats& stats) {
           {"elapsed_us", stats.elapsed_us}};
 }
 
-// Hit by hit: an answer may have as many rows as the index, its JSON need not stand in memory at once.
+// Writes hit by hit: an answer may have as many rows as the index, and its JSON should not be in memory at once.
 void write_query(const Answers& answers, std::size_t query, Output& out) {
   const SearchResult& result = answers.results[query];
   out.write("{\"weights\":" + text(weights_json(answers.queries[query], answers.info)) + ",\"results\":[");

@@ -33,7 +33,7 @@ std::string slot(const Hit& hit) {
   return bytes;
 }
 
-// As many as were asked for, so that the shape tells nothing of the answers; but no more than there are rows.
+// The k of the queries, so the shape does not depend on the answers, but at most the number of rows.
 std::size_t width_of(const Answers& answers) {
   std::size_t width = 0;
   for (std::size_t q = 0; q < answers.results.size(); ++q) {
@@ -49,10 +49,10 @@ std::size_t width_of(const Answers& answers) {
 void write_npy(const Answers& answers, Output& out) {
   const std::size_t width = width_of(answers);
   out.write(header(answers.results.size(), width));
-  const Hit nobody;  // id -1, score -inf
+  const Hit no_hit;  // id -1, score -inf
   for (const SearchResult& result : answers.results)
     for (std::size_t rank = 0; rank < width; ++rank)
-      out.write(slot(rank < result.hits.size() ? result.hits[rank] : nobody));
+      out.write(slot(rank < result.hits.size() ? result.hits[rank] : no_hit));
 }
 
 }  // namespace culmen::tools

@@ -29,7 +29,7 @@ std::size_t num_code_points(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return !continues_code_point(c); }));
 }
 
-// Where the code point number `count` begins; the text has more than that.
+// The offset of code point number `count`. The text must have more.
 std::size_t offset_of_code_point(std::string_view text, std::size_t count) {
   std::size_t offset = 0;
   for (; count > 0; --count) {
@@ -39,7 +39,7 @@ std::size_t offset_of_code_point(std::string_view text, std::size_t count) {
   return offset;
 }
 
-// A name as one cell: line ends and terminal escapes become spaces, what is too long is cut.
+// A name as one cell: line ends and terminal escapes become spaces, and long names are truncated.
 std::string name_cell(std::string_view name) {
   std::string cell(name);
   std::replace_if(

@@ -37,7 +37,7 @@ struct BuildArguments {
   std::string type = "auto";
   std::string nulls = "reject";
   std::string device = "cpu";
-  BuildOptions build;  // splits, partitions, leaf and threads
+  BuildOptions build;  // splits, partitions, leaf rows and threads
   bool force = false;
 };
 
@@ -62,7 +62,7 @@ struct Seconds {
   double total() const { return read + build + save; }
 };
 
-// Before a long read of the input, not after it. save() looks again, so a race cannot replace an index.
+// Checks before the input is read, which may take long. save() checks again, so a race cannot replace an index.
 void check_directory(const std::string& directory, bool force) {
   const fs::file_status status = fs::status(directory);
   if (!fs::exists(status)) return;
@@ -102,7 +102,7 @@ BuildOptions build_options(const BuildArguments& arguments, ProgressBar& bar) {
   return options;
 }
 
-// The first column with a value that float32 would change.
+// Returns the first column with a value that float32 would change.
 std::optional<std::string> column_beyond_float32(const Table& table) {
   for (std::size_t column = 0; column < table.columns.size(); ++column)
     for (std::size_t row = 0; row < table.num_rows; ++row)
@@ -159,7 +159,7 @@ ExitCode run(const BuildArguments& arguments, bool quiet) {
   seconds.read = watch.lap();
   const Index index = build(table, arguments, bar);
   seconds.build = watch.lap();
-  throw_if_interrupted();  // from here on the index is published, whole
+  throw_if_interrupted();  // after this the index is published
   bar.show("saving", -1);
   index.save(arguments.directory, {.overwrite = arguments.force});
   seconds.save = watch.lap();
@@ -172,12 +172,12 @@ void add_table_options(CLI::App& command, BuildArguments& arguments) {
   command
       .add_option(
           "INPUT", arguments.input,
-          ".csv or .tsv (also .gz, .zst behind it), .npy, .fvecs, .fbin; - reads CSV from standard input")
+          ".csv or .tsv (also with .gz or .zst), .npy, .fvecs, .fbin; - reads CSV from standard input")
       ->required();
   command
       .add_option("--attributes", arguments.attributes,
                   "Columns to rank by, as in price:low,rating; :low says that low is usually better.\n"
-                  "Any sign of weight stays possible. Default: every column but id and label")
+                  "Weights of either sign remain possible. Default: every column but id and label")
       ->type_name("A,B:low,...")
       ->group("Table");
   command.add_option("--id", arguments.id_column, "Column of int64 ids, unique (default: 0, 1, 2, ...)")
@@ -197,15 +197,15 @@ void add_index_options(CLI::App& command, BuildArguments& arguments) {
   command.add_option("-o,--output", arguments.directory, "Directory of the index")
       ->required()
       ->type_name("DIR");
-  command.add_flag("--force", arguments.force, "Replace the index that is there");
+  command.add_flag("--force", arguments.force, "Replace an index that is there");
   command
       .add_option("--type", arguments.type,
-                  "auto: f32 if every value is one exactly, else f64; f32 rounds (default auto)")
+                  "auto: f32 if that holds every value exactly, else f64; f32 rounds (default auto)")
       ->check(CLI::IsMember({"auto", "f32", "f64"}))
       ->group("Index");
   command
       .add_option("--partition", arguments.partition,
-                  "How rows are grouped; auto: kd, of more than 8 attributes angle (default auto)")
+                  "How rows are grouped; auto: kd, or angle for more than 8 attributes (default auto)")
       ->check(CLI::IsMember({"auto", "kd", "angle", "random"}))
       ->group("Index");
   CLI::Option* partitions = command
@@ -216,14 +216,14 @@ void add_index_options(CLI::App& command, BuildArguments& arguments) {
                                 ->group("Index");
   command
       .add_option("--splits", arguments.build.num_splits,
-                  "Angle partitions, so many parts per angle, instead of --partitions")
+                  "Angle partitions with S parts per angle, instead of --partitions")
       ->transform(whole_number<int>(1))
       ->excludes(partitions)
       ->type_name("S")
       ->group("Index");
   command
       .add_option("--leaf-rows", arguments.build.leaf_rows,
-                  "Rows a leaf, a multiple of 16 up to 4096 (default 96)")
+                  "Rows per leaf, a multiple of 16 up to 4096 (default 96)")
       ->transform(whole_number<int>(1))
       ->type_name("B")
       ->group("Index");
@@ -246,7 +246,7 @@ void add_build(Program& program) {
   add_index_options(command, *arguments);
   add_quiet(command, program);
   command.footer(
-      "A build that is refused or interrupted leaves nothing behind, and an old index untouched.\n\n"
+      "A build that fails or is interrupted leaves no files, and an old index unchanged.\n\n"
       "Examples:\n"
       "  culmen build hotels.csv -o hotels.index --id id --label name --attributes price:low,rating,stars\n"
       "  culmen build points.npy -o points.index --type f32 --partition random\n"

@@ -1,4 +1,4 @@
-// What the name of a file says: whether the columns in it have names, or are told by their position alone.
+// Whether the columns of a file have names or only positions, judged by the name of the file.
 #pragma once
 
 #include <algorithm>

@@ -23,4 +23,11 @@ std::vector<std::string> attribute_titles(const IndexInfo& info) {
   return titles;
 }
 
+std::string known_names(const IndexInfo& info) {
+  std::string names;
+  for (const AttributeInfo& attribute : info.attributes)
+    names += (names.empty() ? "" : ", ") + attribute.name;
+  return names;
+}
+
 }  // namespace culmen::tools

@@ -8,9 +8,12 @@
 
 namespace culmen::tools {
 
-// Of each attribute: its name. One that is called like a column of the program's own (query, rank, id, score,
-// label) gets "attribute." in front, whether or not that column is there: no two columns share a title, and
-// the title does not depend on the way of asking.
+// The title of each attribute is its name. One that is called like a column of the program (query, rank, id, score,
+// label) gets the prefix "attribute.", whether or not that column is present: titles are unique, and do not depend on
+// options.
 std::vector<std::string> attribute_titles(const IndexInfo& info);
+
+// "price, rating, stars", for messages.
+std::string known_names(const IndexInfo& info);
 
 }  // namespace culmen::tools

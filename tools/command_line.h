@@ -1,4 +1,4 @@
-// Mistyped commands and options: errors that name what was given and what there is.
+// Errors for mistyped commands and options, which name what was given and what exists.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,14 +7,14 @@
 
 namespace culmen::tools {
 
-// Before the line is parsed. Throws InvalidArgument if it begins with neither a command nor an option of the
+// Call it before parsing. Throws InvalidArgument if the line begins with neither a command nor an option of the
 // program.
 void check_command(const CLI::App& app, int argc, const char* const* argv);
 
-// What is wrong with `name`, which is no command.
+// The error text for `name`, which is not a command.
 std::string unknown_command(const CLI::App& app, std::string_view name);
 
-// After CLI11's ExtrasError: what it is that nobody took.
+// The error text for the argument that caused CLI11's ExtrasError.
 std::string unexpected_argument(const CLI::App& app);
 
 }  // namespace culmen::tools

@@ -1,5 +1,5 @@
-// The commands of the program. Each call adds one to the command line; the parser stores what is to be run in
-// `program`, and main() runs it once the whole line has been understood.
+// The commands of the program. Each call adds one to the parser, which stores the command to run in `program`; main()
+// runs it once the whole line is parsed.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -30,7 +30,7 @@ void add_repair(Program& program);
 void add_help(Program& program);
 
 inline void add_quiet(CLI::App& command, Program& program) {
-  command.add_flag("-q,--quiet", program.quiet, "Say nothing on standard error but errors");
+  command.add_flag("-q,--quiet", program.quiet, "Write only errors to standard error");
 }
 
 // An option of the commands that change an index.
@@ -38,8 +38,8 @@ inline void add_durability(CLI::App& command, std::string& durability) {
   command
       .add_option(
           "--durability", durability,
-          "When a change counts as done: sync, once it survives a power cut; os, once it survives the\n"
-          "end of the program; batch, not before the command ends (default sync)")
+          "When a change is durable: sync, each batch survives a power failure once it is written; os, each\n"
+          "survives a crash of the program; batch, only at the end of the command (default sync)")
       ->check(CLI::IsMember({"sync", "os", "batch"}))
       ->type_name("LEVEL");
 }

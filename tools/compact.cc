@@ -29,7 +29,7 @@ struct Size {
 
 std::uint64_t bytes_on_disk(const std::string& directory) {
   std::uint64_t num_bytes = 0;
-  std::error_code ignored;  // a file may go while we count
+  std::error_code ignored;  // a file may be removed meanwhile
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(directory))
     if (entry.is_regular_file(ignored)) num_bytes += entry.file_size(ignored);
   return num_bytes;
@@ -59,7 +59,7 @@ ExitCode run(const CompactArguments& arguments, bool quiet) {
 }  // namespace
 
 void add_compact(Program& program) {
-  CLI::App& command = *program.app.add_subcommand("compact", "Load an index anew, as a fresh build would");
+  CLI::App& command = *program.app.add_subcommand("compact", "Rebuild an index from its rows");
   const auto arguments = std::make_shared<CompactArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
   command.add_option("--threads", arguments->num_threads, "Threads (default: all)")
@@ -68,9 +68,9 @@ void add_compact(Program& program) {
   add_quiet(command, program);
   command.footer(
       "After many changes leaves may be only partly filled: answers stay exact, but the index is larger\n"
-      "than it needs to be, and searches read more. culmen info says when compacting is worth it. Rows, ids\n"
-      "and answers stay as they are, and others may search meanwhile. Takes the time of a build, and memory\n"
-      "for a second index.\n\n"
+      "than necessary, and searches read more. culmen info says when compacting is worth it. Rows, ids and\n"
+      "answers do not change, and other processes can search meanwhile. Takes the time of a build, and\n"
+      "memory for a second index.\n\n"
       "Examples:\n"
       "  culmen compact hotels.index\n"
       "  culmen compact hotels.index --threads 1");

@@ -35,7 +35,7 @@ void check_usage(const DeleteArguments& arguments) {
     throw InvalidArgument("--where is empty, which would delete every row; say which rows");
 }
 
-// The ids of every row that passes, in rising order. The score is of no interest: any weights do.
+// The ids of all rows that pass, ascending. Scores do not matter, so any weights will do.
 Ids ids_where(const Index& index, const Filter& filter) {
   const IndexInfo info = index.info();
   if (info.num_rows == 0) return {};
@@ -51,7 +51,7 @@ Ids ids_where(const Index& index, const Filter& filter) {
   return ids;
 }
 
-// In rising order, each once.
+// Ascending and unique.
 Ids named_ids(const DeleteArguments& arguments) {
   Ids ids = arguments.named.read();
   std::sort(ids.begin(), ids.end());
@@ -68,7 +68,7 @@ std::uint64_t count_present(const Index& index, const Ids& ids) {
 ExitCode run(const DeleteArguments& arguments) {
   check_usage(arguments);
   Ids ids;
-  if (!arguments.where) ids = named_ids(arguments);  // before the lock is taken
+  if (!arguments.where) ids = named_ids(arguments);  // before the index is locked
   Index index = Index::open(arguments.directory, {.writable = !arguments.dry_run,
                                                   .durability = parse_durability(arguments.durability)});
   if (arguments.where) ids = ids_where(index, index.filter(*arguments.where));
@@ -97,7 +97,7 @@ ExitCode run(const DeleteArguments& arguments) {
 }  // namespace
 
 void add_delete(Program& program) {
-  CLI::App& command = *program.app.add_subcommand("delete", "Take rows out of an index");
+  CLI::App& command = *program.app.add_subcommand("delete", "Delete rows from an index");
   const auto arguments = std::make_shared<DeleteArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
   add_id_options(command, arguments->named);
@@ -106,12 +106,13 @@ void add_delete(Program& program) {
           "--where", arguments->where,
           "Rows that pass, as in \"price>200 or stars in (1, 2)\"; the language is that of query --where")
       ->type_name("FILTER");
-  command.add_flag("--dry-run", arguments->dry_run, "Only say how many rows there are");
+  command.add_flag("--dry-run", arguments->dry_run, "Only count the rows");
   add_durability(command, arguments->durability);
   add_quiet(command, program);
   command.footer(
-      "All of the rows go at once, or after an error none. Prints how many there were; ids that are not in\n"
-      "the index are no error.\n\n"
+      "Deletes all of the rows at once, or after an error none, and prints how many. Ids that are not in "
+      "the\n"
+      "index are no error.\n\n"
       "Examples:\n"
       "  culmen delete hotels.index --where \"price>200 and rating<5\" --dry-run\n"
       "  culmen delete hotels.index --where \"price>200 and rating<5\"\n"

@@ -13,7 +13,7 @@
 
 namespace culmen::tools {
 
-// A name out of a hostile file may hold line ends or terminal escapes; an error is one line.
+// A name from a hostile file may contain line ends or terminal escapes; an error must be one line.
 ExitCode report_error(std::string text, ExitCode code) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
@@ -26,7 +26,7 @@ ExitCode report_current_exception() {
   try {
     throw;
   } catch (const BrokenPipe&) {
-    return ExitCode::ok;  // who reads our output has seen enough
+    return ExitCode::ok;  // the reader of our output has seen enough
   } catch (const CLI::ParseError& error) {
     return report_error(std::string(error.what()) + "; --help shows how it is used", ExitCode::usage);
   } catch (const InvalidArgument& error) {

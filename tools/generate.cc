@@ -20,7 +20,7 @@ struct GenerateArguments {
   std::string output;
 };
 
-// write_table refuses such a name as well, but only after the table has been made.
+// write_table refuses such a name too, but only after the table is generated.
 void check_ending(const std::string& path) {
   if (path.ends_with(".csv") || path.ends_with(".npy")) return;
   throw InvalidArgument(fmt::format("{}: name the file .csv or .npy, so that its format is known", path));
@@ -50,26 +50,28 @@ void add_generate(Program& program) {
                   "weather, heavytailed, "
                   "sparse, series or compositional")
       ->required();
-  command.add_option("--rows", arguments->options.num_rows, "How many rows")
+  command.add_option("--rows", arguments->options.num_rows, "Number of rows")
       ->required()
       ->transform(whole_number<std::uint64_t>(0))
       ->type_name("N");
   command
       .add_option("--dims", arguments->options.num_attributes,
-                  "How many attributes, 1 to 64; hotels has its own (default 8)")
+                  "Number of attributes, 1 to 64, of anticorrelated to 32; hotels has its own (default 8)")
       ->transform(whole_number<int>(1, 64))
       ->type_name("D");
   command
-      .add_option("--seed", arguments->options.seed, "Same seed, same bytes, on every machine (default 1)")
+      .add_option("--seed", arguments->options.seed,
+                  "The same seed gives the same bytes on every machine (default 1)")
       ->transform(whole_number<std::uint64_t>(0))
       ->type_name("S");
   command
-      .add_option("-o,--output", arguments->output, "File to write; its ending, .csv or .npy, is the format")
+      .add_option("-o,--output", arguments->output,
+                  "File to write; its extension, .csv or .npy, is the format")
       ->required()
       ->type_name("FILE");
   add_quiet(command, program);
   command.footer(
-      "Hotels come with an id and a name; NPY files hold attributes only.\n\n"
+      "Hotels have an id and a name; NPY files hold attributes only.\n\n"
       "Examples:\n"
       "  culmen generate hotels --rows 100000 -o hotels.csv\n"
       "  culmen generate anticorrelated --rows 100000 --dims 4 --seed 7 -o points.npy");

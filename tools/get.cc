@@ -70,13 +70,12 @@ void add_get(Program& program) {
   const auto arguments = std::make_shared<GetArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
   add_id_options(command, arguments->rows);
-  command.add_option("-o,--output", arguments->output, "A file instead of standard output")
+  command.add_option("-o,--output", arguments->output, "File to write (default: standard output)")
       ->type_name("FILE");
   add_quiet(command, program);
   command.footer(
-      "CSV with every digit, a row for each id in the order of the ids. Ids that are not in the index are "
-      "left\n"
-      "out, and counted on standard error.\n\n"
+      "Writes CSV with every digit, a row per id in the order of the ids. Ids that are not in the index are\n"
+      "skipped, and counted on standard error.\n\n"
       "Examples:\n"
       "  culmen get hotels.index --ids 1000001,1000002\n"
       "  culmen get hotels.index --ids 1000003 -o row.csv");

@@ -9,8 +9,7 @@
 namespace culmen::tools {
 namespace {
 
-// Of one command, or of the program. The program's own help() would be that of the command that was given,
-// `help`.
+// The help of one command, or of the program. The program's own help() would be that of the current command, `help`.
 std::string help_text(const CLI::App& app, const std::string& name) try {
   if (!name.empty()) return app.get_subcommand(name)->help(app.get_name());
   return app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal);
@@ -25,9 +24,9 @@ ExitCode run(const CLI::App& app, const std::string& name) {
 }  // namespace
 
 void add_help(Program& program) {
-  CLI::App& command = *program.app.add_subcommand("help", "Explain a command, as its --help does");
+  CLI::App& command = *program.app.add_subcommand("help", "Explain a command, like its --help");
   const auto name = std::make_shared<std::string>();
-  command.add_option("COMMAND", *name, "One of the others; without it: what all of them are");
+  command.add_option("COMMAND", *name, "A command; without it, list all of them");
   command.footer(
       "Examples:\n"
       "  culmen help\n"

@@ -55,7 +55,8 @@ std::vector<std::int64_t> read_ids(std::istream& in, const std::string& name) {
 
 std::vector<std::int64_t> read_ids_from_stdin() {
   std::vector<std::int64_t> ids = read_ids(std::cin, "standard input");
-  if (std::ferror(stdin) != 0) throw IoError("cannot read standard input");  // std::cin takes it for the end
+  if (std::ferror(stdin) != 0)
+    throw IoError("cannot read standard input");  // std::cin treats errors as the end
   return ids;
 }
 
@@ -83,10 +84,10 @@ std::vector<std::int64_t> read_ids(const std::string& path) {
 }
 
 void add_id_options(CLI::App& command, IdArguments& arguments) {
-  command.add_option("--ids", arguments.ids, "Rows of these ids, as in 1,2,-5")->type_name("1,2,...");
+  command.add_option("--ids", arguments.ids, "Rows with these ids, as in 1,2,-5")->type_name("1,2,...");
   command
       .add_option("--ids-file", arguments.ids_file,
-                  "Rows of the ids in a file, one a line; - for standard input")
+                  "Rows with the ids in a file, one per line; - for standard input")
       ->type_name("FILE");
 }
 

@@ -1,4 +1,4 @@
-// Ids as people write them: between commas, or one a line in a file.
+// Parses ids: a list with commas, or a file with one per line.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,8 +13,7 @@ namespace culmen::tools {
 // "1,2,-5". Throws InvalidArgument.
 std::vector<std::int64_t> parse_ids(std::string_view text);
 
-// One id a line; empty lines do not count. "-": standard input. Throws IoError, or InputError naming the
-// line.
+// Reads one id per line and skips empty lines. "-": standard input. Throws IoError, or InputError naming the line.
 std::vector<std::int64_t> read_ids(const std::string& path);
 
 // The options --ids and --ids-file.
@@ -23,7 +22,7 @@ struct IdArguments {
   std::optional<std::string> ids_file;
 
   int num_given() const { return static_cast<int>(ids.has_value()) + static_cast<int>(ids_file.has_value()); }
-  // Of the one that was given.
+  // The ids of the option that was given.
   std::vector<std::int64_t> read() const { return ids ? parse_ids(*ids) : read_ids(*ids_file); }
 };
 void add_id_options(CLI::App& command, IdArguments& arguments);

@@ -114,10 +114,10 @@ ExitCode run(const InfoArguments& arguments) {
 }  // namespace
 
 void add_info(Program& program) {
-  CLI::App& command = *program.app.add_subcommand("info", "Say what an index holds");
+  CLI::App& command = *program.app.add_subcommand("info", "Describe an index");
   const auto arguments = std::make_shared<InfoArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
-  command.add_flag("--json", arguments->json, "As JSON, numbers exact");
+  command.add_flag("--json", arguments->json, "Print JSON, with exact numbers");
   add_quiet(command, program);
   command.footer(
       "Examples:\n"

@@ -1,300 +1,43 @@
-// The commands insert and upsert: the rows of a table go into an index, batch by batch.
+// The command lines of insert and upsert.
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <chrono>
-#include <limits>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
-#include "culmen/error.h"
-#include "culmen/index.h"
-#include "culmen/table_io.h"
-#include "tools/column_names.h"
-#include "tools/column_value.h"
 #include "tools/commands.h"
-#include "tools/interrupt.h"
-#include "tools/numbers.h"
-#include "tools/progress_bar.h"
-#include "tools/streams.h"
-#include "tools/table_hints.h"
+#include "tools/insert_rows.h"
 #include "tools/whole_number.h"
 
 namespace culmen::tools {
 namespace {
-
-enum class Change : std::uint8_t { insert, upsert };
-
-struct InsertArguments {
-  std::string directory;
-  std::string input;
-  std::string attributes;
-  std::string id_column;
-  std::string label_column;
-  bool no_labels = false;
-  std::string nulls = "reject";
-  std::string type;
-  std::string durability = "sync";
-  std::uint64_t batch_rows = 10'000;
-  std::uint64_t skip_rows = 0;
-  bool atomic = false;
-  int num_threads = 0;
-};
-
-std::string input_name(const InsertArguments& arguments) {
-  return arguments.input == "-" ? "standard input" : arguments.input;
-}
-
-std::string known_names(const IndexInfo& info) {
-  std::string names;
-  for (const AttributeInfo& attribute : info.attributes)
-    names += (names.empty() ? "" : ", ") + attribute.name;
-  return names;
-}
-
-void check_count(std::size_t num_columns, const InsertArguments& arguments, const IndexInfo& info) {
-  if (num_columns == info.attributes.size()) return;
-  throw InvalidArgument(fmt::format("{}: {} for the {} of {} ({}); --attributes names the columns to take",
-                                    input_name(arguments), counted(num_columns, "column"),
-                                    counted(info.attributes.size(), "attribute"), arguments.directory,
-                                    known_names(info)));
-}
-
-// What does not fit the index.
-void check_options(const InsertArguments& arguments, const IndexInfo& info) {
-  const std::string& directory = arguments.directory;
-  if (info.has_labels && arguments.label_column.empty() && !arguments.no_labels)
-    throw InvalidArgument(
-        fmt::format("{} keeps a label a row: name the column with --label COLUMN, or give --no-labels for "
-                    "rows without",
-                    directory));
-  if (!info.has_labels && !arguments.label_column.empty())
-    throw InvalidArgument(fmt::format("{} keeps no labels: leave --label out", directory));
-  if (info.value_type == ValueType::float64 && !arguments.type.empty())
-    throw InvalidArgument(
-        fmt::format("{} keeps float64, which holds every value: leave --type out", directory));
-}
-
-// Columns are read in the index's order: named ones by their names, others by position.
-ReadOptions read_options(const InsertArguments& arguments, Change change, const IndexInfo& info,
-                         ProgressBar& bar) {
-  ReadOptions options;
-  if (!arguments.attributes.empty()) {
-    options.attributes = parse_attributes(arguments.attributes);
-    check_count(options.attributes.size(), arguments, info);
-  } else if (has_column_names(arguments.input)) {
-    for (const AttributeInfo& attribute : info.attributes) options.attributes.push_back({attribute.name});
-  }
-  options.id_column = arguments.id_column;
-  options.label_column = arguments.label_column;
-  options.nulls = arguments.nulls == "drop" ? NullPolicy::drop : NullPolicy::reject;
-  options.unique_ids = change == Change::insert;
-  options.num_threads = arguments.num_threads;
-  options.on_progress = [&bar](std::uint64_t done, std::uint64_t total) {
-    throw_if_interrupted();
-    bar.show("inserting", total == 0 ? -1 : static_cast<double>(done) / static_cast<double>(total));
-  };
-  return options;
-}
-
-// Writes batches and keeps count of what is in the index.
-class Writer {
- public:
-  Writer(const InsertArguments& arguments, Change change)
-      : arguments_(arguments),
-        change_(change),
-        index_(Index::open(arguments.directory, {.writable = true,
-                                                 .durability = parse_durability(arguments.durability),
-                                                 .num_threads = arguments.num_threads})),
-        before_(index_.info()) {}
-
-  const IndexInfo& info() const { return before_; }
-
-  void write(const TableBatch& batch) {
-    throw_if_interrupted();
-    check_count(batch.rows.columns.size(), arguments_, before_);
-    const bool exact_only = before_.value_type == ValueType::float32 && arguments_.type.empty();
-    if (exact_only) check_float32(batch);
-    TableView rows = batch.rows;
-    rows.attributes.clear();  // the columns are in the index's order already
-    if (before_.has_labels && arguments_.no_labels) {
-      no_labels_.resize(rows.num_rows + 1);
-      rows.labels.offsets = no_labels_;
-    }
-    count(change_rows(rows, batch), rows);
-    num_input_rows_ = batch.first_row + batch.num_input_rows;
-  }
-
-  // Rows of the input, from its first one on, that are in the index or were dropped.
-  std::uint64_t num_input_rows() const { return num_input_rows_; }
-  bool has_written() const { return num_batches_ > 0; }
-
-  // Ends with all that has been written being as durable as was asked for. Throws if that is not certain.
-  void close() {
-    if (arguments_.durability == "batch") index_.flush();
-    index_.close();
-  }
-
-  void print_summary(std::uint64_t num_dropped_rows, double seconds) const;
-
- private:
-  void check_float32(const TableBatch& batch) const;
-  WriteResult change_rows(const TableView& rows, const TableBatch& batch);
-
-  void count(const WriteResult& result, const TableView& rows) {
-    ++num_batches_;
-    inserted_ += result.inserted;
-    replaced_ += result.replaced;
-    version_ = result.version;
-    if (result.first_id < 0) return;
-    const auto id_of = [&](std::size_t row) {
-      return result.first_id + static_cast<std::int64_t>(row_number(row, rows.dropped_rows));
-    };
-    if (first_id_ < 0) first_id_ = id_of(0);
-    last_id_ = id_of(rows.num_rows - 1);
-  }
-
-  const InsertArguments& arguments_;
-  const Change change_;
-  Index index_;
-  const IndexInfo before_;
-  std::vector<std::uint64_t> no_labels_;  // zeros
-
-  std::uint64_t num_batches_ = 0;
-  std::uint64_t num_input_rows_ = 0;
-  std::uint64_t inserted_ = 0;
-  std::uint64_t replaced_ = 0;
-  std::uint64_t version_ = 0;
-  std::int64_t first_id_ = -1;
-  std::int64_t last_id_ = -1;
-};
-
-// The library refuses such a value as well, but does not know the options of this program.
-void Writer::check_float32(const TableBatch& batch) const {
-  const TableView& rows = batch.rows;
-  for (std::size_t column = 0; column < rows.columns.size(); ++column) {
-    for (std::size_t row = 0; row < rows.num_rows; ++row) {
-      const double value = column_value(rows.columns[column], row);
-      if (is_float32(value)) continue;
-      throw InputError(fmt::format(
-          "{}: column {}: {} is no float32, and {} keeps float32: --type f32 rounds such "
-          "values, and an index built with --type f64 holds them",
-          batch.location_of_row(row), rows.attributes[column].name, shortest(value), arguments_.directory));
-    }
-  }
-}
-
-// `rows`: those of the batch, as the index takes them.
-WriteResult Writer::change_rows(const TableView& rows, const TableBatch& batch) {
-  const WriteOptions options = {.round_to_float32 = !arguments_.type.empty()};
-  try {
-    return change_ == Change::insert ? index_.insert(rows, options) : index_.upsert(rows, options);
-  } catch (const RowError& error) {
-    throw InputError(fmt::format("{}: {}", batch.location_of_row(error.row()), error.problem()));
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", input_name(arguments_), error.what()));
-  }
-}
-
-void Writer::print_summary(std::uint64_t num_dropped_rows, double seconds) const {
-  const IndexInfo after = index_.info();
-  std::string changes = fmt::format("{} inserted", counted(inserted_, "row"));
-  if (change_ == Change::upsert) changes += fmt::format(", {} replaced", grouped(replaced_));
-  say("{}: {}\n", arguments_.directory, changes);
-  if (num_dropped_rows > 0)
-    say("  {} dropped for empty or infinite values\n", counted(num_dropped_rows, "row"));
-  if (first_id_ >= 0) say("  ids assigned: {} to {}\n", first_id_, last_id_);
-  const std::uint64_t num_rounded = after.rounded_values - before_.rounded_values;
-  if (num_rounded > 0) say("  values rounded to float32: {}\n", grouped(num_rounded));
-  const double rows_per_second = static_cast<double>(inserted_ + replaced_) / std::max(seconds, 1e-9);
-  say("  version {}, {} in all; took {}: {} rows/s\n", after.version, counted(after.num_rows, "row"),
-      in_time(1e6 * seconds), grouped(static_cast<std::uint64_t>(rows_per_second)));
-  if (after.compact_advised)
-    say("  the leaves are far from full: culmen compact {} would make the index smaller\n",
-        arguments_.directory);
-}
-
-// Inside a catch block: what went wrong, and how much of the input is in the index all the same.
-ExitCode report_failure(Writer& writer, const InsertArguments& arguments) {
-  const ExitCode code = report_current_exception();
-  if (!writer.has_written()) return code;
-  try {
-    writer.close();
-  } catch (const Error& error) {
-    return report_error(fmt::format("how much of {} is in {} is not certain: {}", input_name(arguments),
-                                    arguments.directory, error.what()),
-                        code);
-  }
-  return report_error(fmt::format("the first {} of {} went into {}; --skip {} goes on behind them",
-                                  counted(writer.num_input_rows(), "row"), input_name(arguments),
-                                  arguments.directory, writer.num_input_rows()),
-                      code);
-}
-
-BatchTotals read_and_write(const InsertArguments& arguments, const ReadOptions& options, Writer& writer) try {
-  if (!arguments.atomic)
-    return read_table_in_batches(arguments.input, options,
-                                 {.batch_rows = arguments.batch_rows, .skip_rows = arguments.skip_rows},
-                                 [&](const TableBatch& batch) { writer.write(batch); });
-  const Table table = read_table(arguments.input, options);
-  if (table.num_rows > 0 || !table.dropped_rows.empty())
-    writer.write({table.view(), 0, table.num_rows + table.num_dropped_rows, table.location_of_row});
-  return {table.num_rows, table.num_dropped_rows};
-} catch (const InputError& error) {
-  throw_with_hint(error);
-}
-
-ExitCode run(const InsertArguments& arguments, Change change, bool quiet) {
-  if (change == Change::upsert && arguments.id_column.empty())
-    throw InvalidArgument("upsert replaces rows by their ids: name their column with --id COLUMN");
-  const InterruptGuard guard;
-  ProgressBar bar(quiet);
-  const auto start = std::chrono::steady_clock::now();
-  Writer writer(arguments, change);
-  check_options(arguments, writer.info());
-  BatchTotals totals;
-  try {
-    totals = read_and_write(arguments, read_options(arguments, change, writer.info(), bar), writer);
-    writer.close();
-  } catch (...) {
-    bar.wipe();
-    return report_failure(writer, arguments);
-  }
-  bar.wipe();
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  if (!quiet) writer.print_summary(totals.num_dropped_rows, elapsed.count());
-  return ExitCode::ok;
-}
 
 void add_table_options(CLI::App& command, InsertArguments& arguments, Change change) {
   command.add_option("DIR", arguments.directory, "The index")->required();
   command
       .add_option(
           "INPUT", arguments.input,
-          ".csv or .tsv (also .gz, .zst behind it), .npy, .fvecs, .fbin; - reads CSV from standard input,\n"
-          "as it comes")
+          ".csv or .tsv (also with .gz or .zst), .npy, .fvecs, .fbin; - reads CSV from standard input,\n"
+          "as it arrives")
       ->required();
   command
       .add_option("--id", arguments.id_column,
                   change == Change::insert
                       ? "Column of int64 ids (default: the next free id + the row's number)"
-                      : "Column of int64 ids, which say what is replaced")
+                      : "Column of int64 ids; rows with the same ids are replaced")
       ->type_name("COLUMN")
       ->group("Table");
   CLI::Option* label =
-      command.add_option("--label", arguments.label_column, "Column of the labels, if the index keeps any")
+      command.add_option("--label", arguments.label_column, "Column of labels, if the index has labels")
           ->type_name("COLUMN")
           ->group("Table");
-  command.add_flag("--no-labels", arguments.no_labels, "The rows have none, though the index keeps labels")
+  command.add_flag("--no-labels", arguments.no_labels, "The rows have no labels, though the index has")
       ->excludes(label)
       ->group("Table");
   command
-      .add_option("--attributes", arguments.attributes,
-                  "Columns to take, one for each attribute of the index in its order. Default: those of the\n"
-                  "same names, and in .npy, .fvecs and .fbin all but the id, by position")
+      .add_option(
+          "--attributes", arguments.attributes,
+          "Columns to read, one per attribute of the index, in its order. Default: those of the same\n"
+          "names, or in .npy, .fvecs and .fbin all but the id, by position")
       ->type_name("A,B,...")
       ->group("Table");
   command
@@ -304,8 +47,8 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
       ->group("Table");
   command
       .add_option("--type", arguments.type,
-                  "f32: round values to float32 in an index that keeps float32. Without it such an index\n"
-                  "refuses values that are not float32 exactly")
+                  "f32: round values to float32 in an index of float32. Without it such an index refuses\n"
+                  "values that float32 cannot hold exactly")
       ->check(CLI::IsMember({"f32"}))
       ->group("Table");
 }
@@ -319,12 +62,13 @@ void add_writing_options(CLI::App& command, InsertArguments& arguments) {
                            ->group("Writing");
   CLI::Option* skip = command
                           .add_option("--skip", arguments.skip_rows,
-                                      "Leave out so many rows at the beginning, to go on after an error")
+                                      "Skip so many rows at the beginning, to continue after an error")
                           ->transform(whole_number<std::uint64_t>(0))
                           ->type_name("ROWS")
                           ->group("Writing");
   command
-      .add_flag("--atomic", arguments.atomic, "All rows of INPUT or none: reads it whole, into memory, first")
+      .add_flag("--atomic", arguments.atomic,
+                "Write all rows of INPUT or none: reads all of it into memory first")
       ->excludes(batch)
       ->excludes(skip)
       ->group("Writing");
@@ -337,9 +81,9 @@ void add_writing_options(CLI::App& command, InsertArguments& arguments) {
 }
 
 constexpr std::string_view kBatches =
-    "INPUT goes in by batches of rows, in order; each is written whole or not at all. After an error or\n"
-    "Ctrl-C the command says how many rows of INPUT went in, and --skip goes on behind them. From a pipe\n"
-    "a batch ends as well when nothing has come for a second.\n\n";
+    "Rows are written in batches, in order; each batch is written completely or not at all. After an error\n"
+    "or Ctrl-C the command says how many rows of INPUT are in the index, and --skip continues after them.\n"
+    "From a pipe a batch also ends when no data has arrived for a second.\n\n";
 
 void add_change(Program& program, Change change, CLI::App& command, std::string_view footer) {
   const auto arguments = std::make_shared<InsertArguments>();
@@ -348,7 +92,7 @@ void add_change(Program& program, Change change, CLI::App& command, std::string_
   add_quiet(command, program);
   command.footer(fmt::format("{}{}", kBatches, footer));
   command.callback([&program, arguments, change] {
-    program.run = [&program, arguments, change] { return run(*arguments, change, program.quiet); };
+    program.run = [&program, arguments, change] { return insert_rows(*arguments, change, program.quiet); };
   });
 }
 
@@ -357,7 +101,7 @@ void add_change(Program& program, Change change, CLI::App& command, std::string_
 void add_insert(Program& program) {
   CLI::App& command = *program.app.add_subcommand("insert", "Add the rows of a table to an index");
   add_change(program, Change::insert, command,
-             "An id that is in the index already is an error. culmen upsert replaces its row.\n\n"
+             "An id that is in the index already is an error; culmen upsert replaces its row.\n\n"
              "Examples:\n"
              "  culmen generate hotels --rows 500 --seed 2 -o new.csv\n"
              "  culmen insert hotels.index new.csv --label name\n"
@@ -366,13 +110,13 @@ void add_insert(Program& program) {
 
 void add_upsert(Program& program) {
   CLI::App& command = *program.app.add_subcommand(
-      "upsert", "Add the rows of a table to an index, or replace those that are there");
-  add_change(
-      program, Change::upsert, command,
-      "A row takes the place of the one with its id, if there is one. Of rows with one id the last wins.\n\n"
-      "Examples:\n"
-      "  culmen upsert hotels.index new.csv --id id --label name\n"
-      "  culmen upsert hotels.index new.csv --id id --no-labels --atomic");
+      "upsert", "Add the rows of a table to an index, or replace those with the same ids");
+  add_change(program, Change::upsert, command,
+             "A row replaces the one with the same id, if there is one. Of several rows with one id the last "
+             "wins.\n\n"
+             "Examples:\n"
+             "  culmen upsert hotels.index new.csv --id id --label name\n"
+             "  culmen upsert hotels.index new.csv --id id --no-labels --atomic");
 }
 
 }  // namespace culmen::tools

@@ -13,7 +13,7 @@ void raise_flag(int) {
 
 InterruptGuard::InterruptGuard() {
   sigaction(SIGINT, nullptr, &previous_);
-  if (previous_.sa_handler == SIG_IGN) return;  // started with nohup or in the background: stay deaf
+  if (previous_.sa_handler == SIG_IGN) return;  // started with nohup or in the background: keep ignoring it
   struct sigaction action = {};
   action.sa_handler = raise_flag;
   action.sa_flags = static_cast<int>(SA_RESETHAND);

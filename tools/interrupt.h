@@ -1,4 +1,4 @@
-// Ctrl-C during work that must not be cut off in the middle of a file.
+// Ctrl-C during work that must not stop in the middle of a file.
 #pragma once
 
 #include <csignal>
@@ -7,7 +7,7 @@ namespace culmen::tools {
 
 struct Interrupted {};
 
-// While one lives, the first Ctrl-C only raises a flag; a second one ends the program at once.
+// While one exists, the first Ctrl-C only sets a flag; a second one ends the program at once.
 class InterruptGuard {
  public:
   InterruptGuard();

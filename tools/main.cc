@@ -1,4 +1,4 @@
-// culmen: exact top-k over many attributes, weights chosen when the question is asked.
+// culmen: exact top-k over many attributes, with weights chosen at query time.
 #include <string>
 
 #include "culmen/error.h"
@@ -14,14 +14,14 @@ using namespace culmen::tools;
 void describe(CLI::App& app) {
   app.name("culmen");
   app.description(
-      "Exact top-k over many attributes, with the weights chosen when the question is asked.\n"
+      "Exact top-k over many attributes, with weights chosen at query time.\n"
       "Data goes to standard output, everything else to standard error.");
   app.set_version_flag("--version", "culmen " CULMEN_VERSION);
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done, 1 the operating system refused, 2 wrong usage, 3 bad or corrupt data,\n"
-      "4 out of memory, 130 interrupted. A message that cannot be written to standard error changes none\n"
-      "of them. Standard output that nobody reads is no error, as with head; a full disk under it is 1.\n\n"
+      "4 out of memory, 130 interrupted. Messages that cannot be written to standard error do not change\n"
+      "them. Standard output that is closed early, as by head, is no error; a full disk is 1.\n\n"
       "Examples:\n"
       "  culmen generate hotels --rows 100000 -o hotels.csv\n"
       "  culmen build hotels.csv -o hotels.index --id id --label name --force\n"
@@ -48,7 +48,7 @@ ExitCode run(int argc, char** argv) {
   try {
     program.app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    return print_result(program.app.help() + '\n');  // of the command, if one was named
+    return print_result(program.app.help() + '\n');  // the help of the command, if one was named
   } catch (const CLI::CallForVersion& version) {
     return print_result(version.what() + std::string("\n"));
   } catch (const CLI::ExtrasError&) {

@@ -17,13 +17,13 @@ std::string in_bytes(std::uint64_t bytes);          // 12.3 MB
 std::string in_time(double microseconds);           // 41 µs, 2.31 s
 std::string in_percent(double part, double whole);  // 0.0003 %
 
-// For people: integers up to 2^53 whole; others with nine significant digits, or the seven that float32
-// holds, and with two behind the point if that is more. `type`: of the values that it is, or was made, of.
+// For people: integers up to 2^53 in full; other numbers with nine significant digits (seven for float32), or two
+// decimals if that is more. `type`: the type of the value, or of the values that it was computed from.
 std::string recognisable(double value, ValueType type);
 
-bool is_float32(double value);  // whether float32 holds it unchanged
+bool is_float32(double value);  // true if float32 holds it exactly
 
-// Reads a finite number. `what` names it in the text of the InvalidArgument that is thrown otherwise.
+// Parses a finite number, or throws InvalidArgument with a text that calls it `what`.
 double parse_number(std::string_view text, std::string_view what);
 
 }  // namespace culmen::tools

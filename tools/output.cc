@@ -25,7 +25,7 @@ constexpr std::size_t kBufferBytes = std::size_t{1} << 16;
                             std::generic_category().message(error)));
 }
 
-// Some file systems report only at close that there was no room.
+// Some file systems report a full disk only at close.
 void check_stdout() {
   const int copy = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
   if (copy >= 0 && ::close(copy) != 0 && errno != EINTR) throw_io_error("", errno);

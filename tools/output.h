@@ -1,4 +1,4 @@
-// Where the data of a command goes: standard output, or a file that appears whole or not at all.
+// The output of a command: standard output, or a file that appears only when it is complete.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,14 @@
 
 namespace culmen::tools {
 
-// Thrown when the reader of our standard output has gone away; no error of anybody's. A command whose exit code
-// says more than that its output was written uses print_result() instead.
+// Thrown when the reader of standard output has closed it, which is no error. A command whose exit code says more than
+// that its output was written uses print_result() instead.
 struct BrokenPipe {};
 
 class Output {
  public:
-  // `path`: the file to make; empty: standard output. A file is written beside `path` under a name of its own
-  // and renamed by finish(). A pipe or a device is written as it stands.
+  // `path`: the file; empty: standard output. A regular file is written beside `path` under a temporary name, and
+  // finish() renames it. A pipe or a device is written in place.
   explicit Output(const std::string& path);
   ~Output();
   Output(const Output&) = delete;
@@ -31,7 +31,7 @@ class Output {
 
   std::string path_;
   std::string temporary_;                  // empty: nothing to rename
-  std::unique_ptr<InterruptGuard> guard_;  // a temporary must not outlive Ctrl-C
+  std::unique_ptr<InterruptGuard> guard_;  // Ctrl-C must not leave a temporary file
   std::string buffer_;
   int file_ = -1;
 };

@@ -1,4 +1,4 @@
-// Partitionings as people call them.
+// Names of partitionings for people.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ inline std::string_view partitioning_name(Partitioning wanted) {
   return "";
 }
 
-// Of one of these names.
+// Parses one of these names.
 inline Partitioning parse_partitioning(std::string_view wanted) {
   for (const auto& [name, partitioning] : kPartitionings)
     if (name == wanted) return partitioning;

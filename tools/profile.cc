@@ -65,8 +65,11 @@ void print_prediction(const Index& index, std::span<const Query> queries,
   double predicted = 0, measured = 0;
   for (std::size_t q = 0; q < std::min(kMaxPlans, results.size()); ++q) {
     const SearchStats& stats = results[q].stats;
-    if (stats.device >= 0 && results.size() > 1) continue;  // of a batch there each has the time of all
-    const Explanation explanation = index.explain(queries[q], options);
+    if (stats.device >= 0 && results.size() > 1)
+      continue;  // each query of a batch on a GPU has the time of all
+    SearchOptions named = options;
+    named.engine = stats.engine;  // by name a probe predicts it: a plan for `auto` would search again
+    const Explanation explanation = index.explain(queries[q], named);
     for (const Prediction& prediction : explanation.predictions)
       if (prediction.engine == stats.engine && prediction.device == stats.device) {
         predicted += prediction.elapsed_us;

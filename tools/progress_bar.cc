@@ -9,7 +9,7 @@
 namespace culmen::tools {
 namespace {
 
-constexpr auto kFirstDraw = std::chrono::milliseconds(200);  // short work shows no bar at all
+constexpr auto kFirstDraw = std::chrono::milliseconds(200);  // short work shows no bar
 constexpr auto kRedraw = std::chrono::milliseconds(50);
 constexpr int kWidth = 30;
 
@@ -31,7 +31,7 @@ ProgressBar::~ProgressBar() {
 void ProgressBar::show(std::string_view phase, double fraction) {
   if (!active_) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return;  // another thread is drawing: work goes before drawing
+  if (!lock) return;  // another thread is drawing; do not wait for it
   const auto now = std::chrono::steady_clock::now();
   if (now < next_draw_) return;
   next_draw_ = now + kRedraw;

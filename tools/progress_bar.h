@@ -1,4 +1,4 @@
-// A line on the terminal that shows how far long work is; silent when stderr is no terminal.
+// A progress line on the terminal; silent if stderr is not a terminal.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  // From any thread. fraction: 0..1, below 0 when unknown.
+  // Any thread may call it. fraction: 0..1, below 0 if unknown.
   void show(std::string_view phase, double fraction);
   void wipe();
 

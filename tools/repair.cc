@@ -33,19 +33,19 @@ ExitCode run(const RepairArguments& arguments) {
 }  // namespace
 
 void add_repair(Program& program) {
-  CLI::App& command = *program.app.add_subcommand("repair", "Save what is sound of a damaged index");
+  CLI::App& command = *program.app.add_subcommand("repair", "Save the intact rows of a damaged index");
   const auto arguments = std::make_shared<RepairArguments>();
-  command.add_option("DIR", arguments->directory, "The damaged index, which stays as it is")->required();
-  command.add_option("-o,--output", arguments->output, "Directory of the new index, not there yet or empty")
+  command.add_option("DIR", arguments->directory, "The damaged index, which is not changed")->required();
+  command
+      .add_option("-o,--output", arguments->output, "Directory of the new index; must not exist or be empty")
       ->required()
       ->type_name("NEWDIR");
   add_quiet(command, program);
   command.footer(
-      "Reads every leaf and the log, and builds a new index of the rows whose checksums are right. Prints "
-      "a\n"
-      "line for each thing it had to leave out, then what it kept. Ends with 0 if nothing was lost, and with "
-      "3\n"
-      "if anything was: NEWDIR holds what is left. If nothing at all can be saved there is no NEWDIR.\n\n"
+      "Reads every leaf and the log, and builds a new index of the rows with correct checksums. Prints a "
+      "line\n"
+      "for each part that is lost, then what was kept. The exit code is 0 if nothing was lost, else 3, and\n"
+      "NEWDIR holds the rest. If nothing can be saved, NEWDIR is not created.\n\n"
       "Examples:\n"
       "  culmen repair hotels.index -o mended.index\n"
       "  culmen verify mended.index --deep");

@@ -1,4 +1,4 @@
-// What a command has found or done, on standard output.
+// The result of a command, on standard output.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace culmen::tools {
 
-// Prints `text` and returns `code`, also if nobody reads it. If it cannot be written, says why on standard
-// error and returns `code`, or failure in place of ok. `done`: what the command has changed by then, for that
-// message; empty: nothing.
+// Prints `text` and returns `code`, also if the reader has closed standard output. If `text` cannot be written, reports
+// why on standard error and returns `code`, or failure instead of ok. `done`: what the command has changed, for that
+// message.
 ExitCode print_result(const std::string& text, ExitCode code = ExitCode::ok, const std::string& done = "");
 
 }  // namespace culmen::tools

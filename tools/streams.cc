@@ -26,10 +26,10 @@ bool is_closed(int file) {
 
 void prepare_streams() {
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // of a file as large as ulimit -f allows
+  std::signal(SIGXFSZ, SIG_IGN);  // sent for a file at the limit of ulimit -f
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (!is_closed(stream)) continue;
-    // Gets the lowest free number, which is that of the stream.
+    // open() returns the lowest free number, which is that of the stream.
     if (::open("/dev/null", O_WRONLY) < 0)
       throw IoError("cannot open /dev/null: " + std::generic_category().message(errno));
   }

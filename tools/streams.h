@@ -1,5 +1,4 @@
-// The three streams that every program has. Messages to people go to standard error; one that cannot be
-// written is dropped, and changes nothing.
+// The three standard streams. Messages to people go to standard error; one that cannot be written is dropped.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,18 +10,18 @@
 
 namespace culmen::tools {
 
-// Call it first in main(). Makes a write that fails an error instead of a signal. Opens /dev/null in place of
-// each stream that is closed, or else the next file to be opened, perhaps one of an index, would be taken for
-// that stream. Writing to such a stream has no effect, reading from it is an error.
+// Call it first in main(). Failed writes become errors instead of signals. Opens /dev/null for each stream that is
+// closed: otherwise the next file to be opened, perhaps one of an index, would become that stream. Writing to such a
+// stream has no effect, reading from it is an error.
 void prepare_streams();
 
 bool stdout_is_terminal();
 bool stderr_is_terminal();
 
-// Waits where the file does not block. Returns 0, or the errno of the write that failed.
+// Waits if the file is non-blocking. Returns 0, or the errno of the write that failed.
 [[nodiscard]] int write_all(int file, std::string_view bytes);
 
-// Writes to standard error as it is, in one piece.
+// Writes to standard error unchanged, in one piece.
 void write_message(std::string_view text) noexcept;
 
 // Formats a message and writes it to standard error.
@@ -33,7 +32,7 @@ void say(fmt::format_string<T...> format, T&&... arguments) noexcept {
     fmt::format_to(std::back_inserter(text), format, std::forward<T>(arguments)...);
     write_message({text.data(), text.size()});
   } catch (const std::exception&) {
-    // There is no memory for it: dropped as well.
+    // Out of memory: the message is dropped.
   }
 }
 

@@ -46,15 +46,14 @@ void add_verify(Program& program) {
   CLI::App& command = *program.app.add_subcommand("verify", "Check an index for faults");
   const auto arguments = std::make_shared<VerifyArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
-  command.add_flag("--deep", arguments->deep, "Recompute the bounds of sums in every leaf as well (slower)");
+  command.add_flag("--deep", arguments->deep, "Also recompute the bounds of sums in every leaf (slower)");
   add_quiet(command, program);
   command.footer(
       "Reads every byte, compares all checksums, and recomputes order, ids, bounds and counts; bounds of "
-      "sums of\n"
-      "several attributes in a leaf only with --deep.\n"
-      "Prints one line a fault and ends with 3 if there is any; culmen repair saves what is sound. Then "
-      "says\n"
-      "what the log held: changes that are younger than the leaves on disk.\n\n"
+      "sums\n"
+      "of several attributes in a leaf only with --deep. Prints one line per fault, and what the log holds:\n"
+      "changes newer than the snapshot. The exit code is 3 if there is a fault; culmen repair saves the\n"
+      "intact rows.\n\n"
       "Examples:\n"
       "  culmen verify hotels.index\n"
       "  culmen verify hotels.index --deep");

@@ -8,18 +8,12 @@
 #include "culmen/error.h"
 #include "culmen/table_io.h"
 #include "tools/column_names.h"
+#include "tools/column_titles.h"
 #include "tools/column_value.h"
 #include "tools/numbers.h"
 
 namespace culmen::tools {
 namespace {
-
-std::string known_names(const IndexInfo& info) {
-  std::string names;
-  for (const AttributeInfo& attribute : info.attributes)
-    names += (names.empty() ? "" : ", ") + attribute.name;
-  return names;
-}
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -27,7 +21,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Cuts the next item off `rest`: up to a comma that stands outside of a quoted name.
+// Removes the next item from `rest`: the text up to a comma outside of quoted names.
 std::string_view next_item(std::string_view& rest) {
   bool quoted = false;
   std::size_t end = 0;
@@ -51,13 +45,13 @@ std::string unquoted(std::string_view name) {
   std::string plain;
   for (std::size_t i = 1; i + 1 < name.size(); ++i) {
     plain += name[i];
-    if (name[i] == '"') ++i;  // a doubled quote is one
+    if (name[i] == '"') ++i;  // a doubled quote is an escaped quote
   }
   return plain;
 }
 
 std::pair<std::string, double> parse_named_weight(std::string_view item) {
-  const std::size_t equals = item.rfind('=');  // a number holds none, a name may
+  const std::size_t equals = item.rfind('=');  // names may contain =, numbers cannot
   if (equals == std::string_view::npos)
     throw InvalidArgument(fmt::format("weights: expected name=value like the others, found '{}'", item));
   std::string name = unquoted(trimmed(item.substr(0, equals)));
@@ -98,7 +92,7 @@ std::vector<std::size_t> match_columns(const Table& table, const std::string& pa
   return positions;
 }
 
-// The library refuses such a query too, but cannot say which row of the file it was.
+// The library refuses such a query too, but cannot name the row of the file.
 void check_none_is_zero(const std::vector<std::vector<double>>& queries, const std::string& path) {
   for (std::size_t query = 0; query < queries.size(); ++query)
     if (std::all_of(queries[query].begin(), queries[query].end(), [](double weight) { return weight == 0; }))

@@ -26,7 +26,7 @@ bool are_digits(std::string_view text) {
 }  // namespace
 
 CLI::Validator whole_number_from(std::uint64_t least, std::uint64_t most) {
-  // Rewrites the text: what CLI11 reads from then on has no zero in front, which would make it octal.
+  // Rewrites the text without leading zeros, which CLI11 would read as octal.
   const auto read = [least, most](std::string& text) -> std::string {
     const std::string_view digits = without_plus(text);
     std::uint64_t value = 0;

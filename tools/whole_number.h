@@ -8,8 +8,8 @@
 
 namespace culmen::tools {
 
-// Takes decimal digits; the number is from `least` to `most`. CLI11's own checks would take "010" for eight,
-// and say of "ten" that it is not in a range whose end is printed with 309 digits.
+// Accepts decimal digits for a number from `least` to `most`. CLI11's own checks would read "010" as eight, and say
+// that "ten" is not in a range whose end is printed with 309 digits.
 CLI::Validator whole_number_from(std::uint64_t least, std::uint64_t most);
 
 // For an option that is kept in a T: ->transform(whole_number<int>(1)).

@@ -1,4 +1,4 @@
-// The card itself: what it is, and an L2 cache without anything of use in it.
+// The card: its properties, and a way to flush its L2 cache.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace culmen::bench {
 // Its name and sizes, the driver and the runtime, in one line.
 void print_card();
 
-// Called, it overwrites twice as much memory as the L2 cache holds, and waits.
+// A call overwrites twice as much memory as the L2 cache holds, and waits.
 class CacheFlush {
  public:
   CacheFlush();

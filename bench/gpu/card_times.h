@@ -1,4 +1,4 @@
-// The clock of what runs on the card.
+// Times of work on the card, by its clock.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,8 +9,8 @@
 
 namespace culmen::bench {
 
-// Microseconds on the card of each of `repeats` calls, after some that do not count: for a few milliseconds a
-// card that has just done something else has other clocks.
+// Microseconds on the card of each of `repeats` calls, after some that do not count: after other work the card's clock
+// rate takes a few milliseconds to settle.
 template <typename Call>
 std::vector<double> card_times_us(int repeats, cudaStream_t stream, const Call& call) {
   cudaEvent_t start = nullptr, end = nullptr;

@@ -1,5 +1,5 @@
-// The questions that the GPU is asked, by family. Every attribute is better when it is high, so mixed signs
-// are the only ones against the grain.
+// The questions of the GPU benchmarks, by family. Every attribute prefers high values, so only mixed signs have weights
+// against a preference.
 #pragma once
 
 #include <string>

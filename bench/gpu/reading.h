@@ -1,4 +1,4 @@
-// Plain reading of a table's columns, which is what every figure is compared with.
+// A plain read of a table's columns, with which every figure is compared.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ struct Reading {
   double us(const Weights& weights) const;
 };
 
-// Rows on the card: by a copy on the card, which reads as much as it writes. Rows in host memory: by a copy
-// over the bus. Of a table of float32.
+// Of rows on the card: by a copy on the card, which reads as much as it writes. Of rows in host memory: by a copy over
+// the bus. For tables of float32.
 Reading measure_reading(DeviceMemory memory, std::size_t num_rows, int dims);
 
 }  // namespace culmen::bench

@@ -22,7 +22,7 @@ struct Terms {
   int size;
 };
 
-// One thread a row: a warp reads 128 bytes of each column at once. `rows`: each row's own number, or null.
+// One thread per row: a warp reads 128 bytes of each column at once. `rows`: the row numbers, or null.
 __global__ void __launch_bounds__(kThreads)
     score_rows(const __grid_constant__ Terms terms, std::uint32_t num_rows, float* scores,
                std::uint32_t* rows) {
@@ -41,7 +41,7 @@ std::uint32_t checked_rows(const TableView& table) {
   return static_cast<std::uint32_t>(table.num_rows);
 }
 
-// The first k of both arrays, put in order.
+// The first k of both arrays, sorted.
 std::vector<ScoredRow> download(const float* scores, const std::uint32_t* rows, std::size_t k) {
   std::vector<float> host_scores(k);
   std::vector<std::uint32_t> host_rows(k);

@@ -1,6 +1,5 @@
-// Top-k on a GPU without an index: the table's columns as they are, a float32 score for every row, then the
-// best of the scores by CUB. float32 throughout and ties by chance, so less is asked of the rivals than of
-// culmen.
+// Top-k on a GPU without an index: a float32 score for every row of the plain columns, then CUB selects the best
+// scores. float32 throughout and arbitrary ties, so the rivals do less than culmen.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@ struct ScoredRow {
 
 class Rivals {
  public:
-  // Uploads the columns. Device memory: 4 bytes a value, and 16 bytes a row to work with.
+  // Uploads the columns. Device memory: 4 bytes per value, and 16 bytes of scratch memory per row.
   // Throws OutOfDeviceMemory; InvalidArgument if a column is not of float32 or there are 2^32 rows or more.
   explicit Rivals(const TableView& table);
 
@@ -29,12 +28,12 @@ class Rivals {
 
   // The k best rows in host memory, best first: by sorting all scores.
   std::vector<ScoredRow> sort(const std::vector<double>& weights, std::size_t k);
-  // And by cub::DeviceTopK. Empty where there is none.
+  // By cub::DeviceTopK. Empty if this CUB has none.
   std::vector<ScoredRow> top_k(const std::vector<double>& weights, std::size_t k);
 
  private:
   void launch_score(const std::vector<double>& weights, std::uint32_t* rows);
-  // Calls `call(scratch, scratch_bytes)` as CUB wants it: first without memory, to learn how much it needs.
+  // Calls `call(scratch, scratch_bytes)` twice, as CUB requires: the first call returns the size of the scratch memory.
   template <typename Call>
   void with_scratch(const Call& call);
 

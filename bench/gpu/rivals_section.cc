@@ -23,8 +23,8 @@ double score_of(const TableView& table, const Weights& weights, std::uint32_t ro
   return score;
 }
 
-// Whether these rows are the best, as far as float32 can tell: each row's true score is that of the row which
-// is truly at its rank.
+// Whether these rows are the best, up to the rounding of float32: the exact score of each row is that of the exact
+// answer at its rank.
 bool agrees(const TableView& table, const Weights& weights, const std::vector<ScoredRow>& rows,
             const std::vector<Hit>& hits) {
   const auto is_near = [&](const ScoredRow& row, const Hit& hit) {
@@ -43,7 +43,7 @@ int measure_rivals(const TableView& table, const Index& index, const Weights& we
                    const Ks& ks) try {
   Rivals rivals(table);
   int wrong = 0;
-  // False: there is no such rival.
+  // False if there is no such rival.
   const auto measure = [&](const std::string& name, std::size_t k, auto rival) {
     std::vector<ScoredRow> rows;
     const double us = median(times_us(kRepeats, [&] { rows = (rivals.*rival)(weights, k); }));

@@ -13,7 +13,7 @@ namespace culmen::bench {
 namespace {
 
 constexpr int kSpreadRepeats = 101;  // enough for a 10 % and a 90 % quantile
-constexpr int kLongRepeats = 5;      // of what reads much, or answers much
+constexpr int kLongRepeats = 5;      // for engines and queries that read or return much
 constexpr std::size_t kBatch = 4096;
 constexpr std::size_t kCheckedOfBatch = 64;
 
@@ -21,7 +21,7 @@ constexpr std::size_t kCheckedOfBatch = 64;
 struct Figures {
   std::vector<double> us;      // median of the repeats
   std::vector<double> faster;  // how many times faster than reading the columns in use
-  std::vector<double> leaves;  // blocks whose rows were scored
+  std::vector<double> leaves;  // leaves whose rows were scored
   std::vector<double> bytes;   // of values and bounds
 };
 

@@ -1,5 +1,5 @@
-// The sections of gpu_latency. Each measures one thing, prints its lines, and returns how many answers were
-// not the CPU's.
+// The sections of gpu_latency. Each measures one thing, prints its lines, and returns how many answers differ from the
+// CPU's.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,8 @@ int measure_long(const Subject& subject, Engine engine, const Weights& weights, 
 // 4,096 random questions in one call: from host to host, and from device to device.
 int measure_batch(const Subject& subject, const Ks& ks);
 
-// Top-k without an index (gpu/rivals.h), on one question. `reading`: of a table on the card. No more
-// than a line where the table does not fit there.
+// Top-k without an index (gpu/rivals.h), on one question. `reading`: of a table on the card. Prints only one line if
+// the table does not fit there.
 int measure_rivals(const TableView& table, const Index& index, const Weights& weights, const Reading& reading,
                    const Ks& ks);
 

@@ -1,4 +1,4 @@
-// The tables that the GPU is asked about: those of generate_table, and one more.
+// The tables of the GPU benchmarks: those of generate_table, and one more.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace culmen::bench {
 
-// `kind` is one of parse_table_kind's, or "ascending": each column of an independent table sorted, so that no
-// row is below the one before it and a scan from the first row on meets nothing but better rows.
+// `kind` is one of parse_table_kind's, or "ascending": each column of an independent table sorted, so that a scan from
+// the first row on finds only better and better rows.
 Table make_table(const std::string& kind, std::uint64_t num_rows, int dims);
 
 // A column of a table with float32 columns: num_rows values without gaps.

@@ -1,4 +1,4 @@
-// The tables and the random questions that the planner is judged by.
+// The tables and random questions that the planner is measured with.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ struct TableCase {
   int dims;
 };
 
-// Every kind in every size and width, those that take more than `max_values` attribute values left out.
+// Every kind in every size and width of up to `max_values` attribute values.
 std::vector<TableCase> table_cases(std::uint64_t max_values);
 
-// One question and what made it.
+// One question and its parameters.
 struct Question {
   Query query;
   int num_used = 0;      // attributes with a weight

@@ -8,7 +8,7 @@
 
 namespace culmen::bench {
 
-// scan and gta use all threads, bounded one; automatic is what the planner makes of it.
+// scan and gta use all threads, bounded one; automatic follows the planner.
 inline constexpr std::array kTimedEngines = {Engine::bounded, Engine::scan, Engine::gta, Engine::automatic};
 
 struct Trial {
@@ -35,9 +35,8 @@ struct Timing {
   int threads = 0;   // for scan and gta
 };
 
-// Engines take turns, a few runs each: what else the machine does falls on all alike. Before each few there
-// is one that does not count. Every other round is the other way round: an engine that comes after a scan of
-// a large table finds the caches full of it.
+// Engines take turns, a few runs each after one that does not count, so that other load on the machine affects all
+// alike. Every other round is in reverse order, because a scan of a large table leaves the next engine cold caches.
 Trial try_question(const Index& index, const TableCase& table, Question question, const Timing& timing);
 
 }  // namespace culmen::bench

@@ -17,16 +17,16 @@ struct BoundRule {
 };
 static_assert(std::is_trivially_copyable_v<BoundRule>);
 
-// Nodes' bounds of their leaves: first as floats, then, when all that a node has so far are there, coded.
+// The bounds that nodes store of their leaves: computed as floats, then coded a node at a time.
 class DeviceBounds {
  public:
-  // Device memory that this takes, or a little more where rows of bounds are many.
+  // Device memory that this takes; a little more if there are many bounds rows.
   static constexpr std::size_t kBytes = 64 << 20;
 
   explicit DeviceBounds(const BoundRule& rule);
 
-  // Enqueues that the leaves, which are filled and follow those of the call before, become children of their nodes,
-  // bounds and all. Nodes begin as zeros, but for the children of one that the call before has begun.
+  // Enqueues the children and bounds of the nodes above the leaves, which are filled and follow those of the previous
+  // call. Nodes are zeros before, except one that the previous call has begun.
   template <typename T>
   void launch(const LeafTarget& leaves, cudaStream_t stream);
 
@@ -34,11 +34,10 @@ class DeviceBounds {
   BoundRule rule_;
   std::size_t floats_of_node_;
   cuda::Buffer<float> bounds_;      // of some nodes, [num_rows][kFanOut] each
-  cuda::Buffer<float> unfinished_;  // of a node whose later leaves are to come
+  cuda::Buffer<float> unfinished_;  // of a node that more leaves will be added to
 };
 
-// Enqueues the headers of the nodes above the leaves; those of a node's leaves that come before first_leaf
-// are in it already.
+// Enqueues the headers of the nodes above the leaves. A node's leaves before first_leaf are already in it.
 void launch_node_headers(const LeafTarget& leaves, cudaStream_t stream);
 
 }  // namespace culmen::gpu

@@ -1,4 +1,4 @@
-// Reading the values of a chunk in kernels.
+// Reads the values of a chunk in kernels.
 #pragma once
 
 #include "gpu/build/table_chunks.h"

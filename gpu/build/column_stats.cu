@@ -12,7 +12,7 @@ constexpr double kMaxExactInteger = 0x1p53;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kLowestId = std::numeric_limits<std::int64_t>::min();
 
-// Unsigned integers in the order of the doubles, and back. -0 comes before 0, which no one minds.
+// Unsigned integers in the order of the doubles, and back. -0 is below 0, which does no harm.
 CULMEN_HOST_DEVICE std::uint64_t to_ordered(double value) {
   const auto bits = __builtin_bit_cast(std::uint64_t, value);
   return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit;
@@ -61,7 +61,7 @@ __device__ void join(DeviceStats& stats, const DeviceStats& other) {
   stats.quantum = min(stats.quantum, other.quantum);
 }
 
-// Joins the statistics of a warp's lanes in lane 0. All lanes call it.
+// By a whole warp: joins the lanes' statistics in lane 0.
 __device__ void join_warp(DeviceStats& stats) {
   constexpr unsigned kAll = 0xffffffff;
   for (int step = 16; step > 0; step /= 2) {

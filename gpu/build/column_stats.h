@@ -10,7 +10,7 @@
 
 namespace culmen::gpu {
 
-// ColumnStats that many threads join by atomics: extremes are integers in the order of the doubles.
+// ColumnStats that threads join by atomics: extremes are integers in the order of the doubles.
 struct DeviceStats {
   std::uint64_t minimum, maximum;
   std::uint64_t first_bad_row;
@@ -23,13 +23,13 @@ struct IdStats {
   std::uint32_t is_unsorted = 0;  // not strictly ascending
 };
 
-// As they are before the first row, and what they say.
+// Statistics of no rows, and the conversion.
 DeviceStats no_stats();
 ColumnStats to_column_stats(const DeviceStats& stats);
 
-// Enqueues that the chunk's values join stats[num_columns], in device memory. `round`: to float32 before.
+// Enqueues the addition of the chunk's values to stats[num_columns], in device memory. `round`: to float32 first.
 void launch_column_stats(const TableChunk& chunk, bool round, DeviceStats* stats, cudaStream_t stream);
-// The same for its ids, of which there are some. `previous`: the id before them.
+// The same for the chunk's ids, which must not be null. `previous`: the id before them.
 void launch_id_stats(const TableChunk& chunk, std::optional<std::int64_t> previous, IdStats* stats,
                      cudaStream_t stream);
 

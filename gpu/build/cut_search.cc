@@ -6,7 +6,7 @@
 namespace culmen::gpu {
 namespace {
 
-// The cuts of all levels together.
+// The number of cuts on all levels.
 std::size_t count_cuts(const std::vector<PartitionLevel>& levels) {
   std::size_t num_parts = 1, num_cuts = 0;
   for (const PartitionLevel& level : levels) {
@@ -67,7 +67,7 @@ void CutSearch::cut(std::size_t number) {
   const ScaleRef scale = {minimum_.data(), inverse_.data()};
   double* cuts = cuts_.data() + level.first_cut;
   launch_ratios<T>(ref(), scale, level, stream_);
-  // By part, and in each by what is cut: to the sort these are keys and ids.
+  // By part, and within each by ratio: these are the keys and ids of the sort.
   const std::uint32_t* order = sort_.by_key(partition_.data(), ratio_.data(), num_rows_);
   launch_cuts(ref(), order, level, static_cast<std::uint32_t>(number), num_parts_, cuts, stream_);
   launch_refine<T>(ref(), scale, level, cuts, stream_);

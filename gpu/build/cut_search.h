@@ -1,5 +1,5 @@
-// CutSearch: a partitioner from a sample that a device takes of the table's chunks; the same as
-// make_partitioner of index/build/load_steps.h.
+// CutSearch: chooses the partitioner from a sample that a device takes of the table's chunks. The result is that of
+// make_partitioner (index/build/partition_plan.h).
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 #include "gpu/build/cuts.h"
 #include "gpu/build/sort.h"
 #include "gpu/cuda/buffer.h"
-#include "index/build/load_steps.h"
+#include "index/build/partition_plan.h"
 
 namespace culmen::gpu {
 
 class CutSearch {
  public:
-  // The plan is one of angle partitions. Throws OutOfDeviceMemory or CudaError, as all calls.
+  // The plan is for angle partitions. All calls throw OutOfDeviceMemory or CudaError.
   CutSearch(const Snapshot& snapshot, const PartitionPlan& plan, cudaStream_t stream);
 
-  // Enqueues that the chunk's part of the sample is read; every chunk once.
+  // Enqueues the read of the chunk's part of the sample. Once for every chunk.
   void add(const TableChunk& chunk);
-  // Behind the last: waits.
+  // After the last chunk; waits.
   Partitioner find();
 
-  // Device memory for a row of the sample.
+  // Device memory for each row of the sample.
   static std::size_t row_bytes(const Snapshot& snapshot);
 
  private:
@@ -32,7 +32,7 @@ class CutSearch {
 
   const Snapshot& snapshot_;
   const PartitionPlan& plan_;
-  const Partitioner scale_;  // of one partition: how attributes are scaled
+  const Partitioner scale_;  // with one partition: scales the attributes
   const std::vector<PartitionLevel> levels_;
   cudaStream_t stream_;
   std::uint32_t num_rows_;  // of the sample

@@ -69,7 +69,7 @@ __device__ std::uint32_t first_of_part(const SampleRef& sample, const std::uint3
   return first;
 }
 
-// A thread a part.
+// A thread for each part.
 __global__ void __launch_bounds__(kThreads)
     write_cuts(const SampleRef sample, const std::uint32_t* order, const PartitionLevel level,
                std::uint32_t number, std::uint32_t num_parts, double* cuts) {
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint64_t num_rows = first_of_part(sample, order, part + 1) - first;
   const std::uint32_t num_cuts = level.parts - 1;
   for (std::uint32_t i = 0; i < num_cuts; ++i) {
-    double cut = 1.0;  // of a part that has no row in the sample
+    double cut = 1.0;  // of a part without rows in the sample
     if (num_rows > 0) {
       const std::uint64_t rank = rank_of_cut(number, i + 1, level.parts, num_rows);
       cut = __builtin_bit_cast(double, sample.ratio[order[first + (rank < num_rows ? rank : num_rows - 1)]]);

@@ -23,36 +23,38 @@
 #include "gpu/mirror/loaded_tree.h"
 #include "index/build/bulk_load.h"
 #include "index/build/load_steps.h"
+#include "index/build/partition_plan.h"
+#include "index/table_shape.h"
 
 namespace culmen {
 namespace gpu {
 namespace {
 
-// Bytes of a chunk: enough to keep the bus busy, and little beside the memory of a card.
+// Bytes of a chunk: enough to keep the bus busy, and little compared with the memory of a card.
 constexpr std::uint64_t kChunkBytes = 256 << 20;
-constexpr std::uint64_t kMaxRowsAtOnce = (std::uint64_t{1} << 31) - 1;  // sorts number them by 32 bits
+constexpr std::uint64_t kMaxRowsAtOnce = (std::uint64_t{1} << 31) - 1;  // sorts number rows by 32 bits
 
 std::uint32_t rows_of_a_chunk(const TableView& table, const LoadLimits& limits) {
   if (limits.chunk_rows > 0) return limits.chunk_rows;
   return static_cast<std::uint32_t>(kChunkBytes / TableChunks::row_bytes(table));
 }
 
-// How many partitions there may be, as long as the values' type is not known.
+// An upper bound on the number of partitions, before the type of the values is known.
 std::uint64_t most_partitions(const TableView& table, const BuildOptions& options, int leaf_rows) {
   if (options.num_splits > 0) return kMaxPartitions;
   if (options.num_partitions > 0) return static_cast<std::uint64_t>(options.num_partitions);
   return table.num_rows / static_cast<std::uint64_t>(leaf_rows) + 1;
 }
 
-// The table must have rows, and a shape that has been checked.
+// The phases of a bulk load, in the order of run(). The table has rows, and a checked shape.
 class DeviceLoader {
  public:
   DeviceLoader(const TableView& table, const BuildOptions& options, const LoadLimits& limits)
       : table_(table), options_(options), limits_(limits), chunk_rows_(rows_of_a_chunk(table, limits)) {}
 
-  // Nothing: it needs more room than there is.
+  // Returns nothing if the load needs more device memory than there is.
   std::optional<DeviceLoad> run() {
-    const cuda::WaitAtEnd wait(stream_);  // buffers go behind it, and the caller's table
+    const cuda::WaitAtEnd wait(stream_);  // before buffers are freed, and the caller's table may be
     collect_stats();
     prepare_pages();
     choose_partitions();
@@ -101,14 +103,14 @@ class DeviceLoader {
   const std::uint32_t chunk_rows_;
   cuda::Stream stream_;
   std::optional<TableChunks> chunks_;
-  bool ids_ascend_ = true;  // with the rows
+  bool ids_ascend_ = true;  // in the order of the rows
   std::shared_ptr<Snapshot> snapshot_;
   FreshPages pages_;
   std::optional<DevicePartitioner> partitioner_;
   cuda::Buffer<std::uint64_t> counts_;  // [num_partitions] rows
 };
 
-// Bytes that may be taken now; part of the free memory stays free, for others.
+// Bytes that may be allocated now. A part of the free memory is left to others.
 std::uint64_t DeviceLoader::room() const {
   if (limits_.device_bytes > 0) return limits_.device_bytes;
   const std::size_t usable = cuda::free_device_bytes() / 10 * 9;
@@ -133,8 +135,7 @@ void DeviceLoader::collect_stats() {
                              id_after(largest));
 }
 
-// Makes room for the fewest leaves that the rows can fill: how many there will be is not known before the
-// partitions are.
+// Allocates the fewest leaves that can hold the rows: their number is known only after partitioning.
 void DeviceLoader::prepare_pages() {
   const auto leaf_rows = static_cast<std::uint64_t>(snapshot_->leaf_rows);
   allocate_tree(*snapshot_, (table_.num_rows + leaf_rows - 1) / leaf_rows);
@@ -159,7 +160,7 @@ std::vector<ColumnStats> DeviceLoader::stats_of_chunks(IdStats& ids) {
   return result;
 }
 
-// On the device if there is room to sort them all. The host finds the words if two are alike.
+// On the device if there is room to sort all ids. If two are equal, the host check throws with the message.
 void DeviceLoader::check_ids() {
   const std::uint64_t n = table_.num_rows;
   if (n <= kMaxRowsAtOnce && n * (sizeof(std::int64_t) + RowSort::kRowBytes) <= room()) {
@@ -203,7 +204,7 @@ void DeviceLoader::write_keys(const TableChunk& chunk, OrderKey* keys, std::uint
   });
 }
 
-// Waits for the counts. Where each partition begins, and the last one ends, among all rows in key order.
+// Waits for the counts. Returns where each partition begins, and the last one ends, among all rows in key order.
 std::vector<std::uint64_t> DeviceLoader::first_rows() const {
   const std::vector<std::uint64_t> counts = fetch(counts_, stream_.get());
   std::vector<std::uint64_t> first(counts.size() + 1, 0);
@@ -226,7 +227,7 @@ std::shared_ptr<const LoadedTree> DeviceLoader::load_at_once() {
     });
   });
   SpanLoad load = make_span_load(first_rows());
-  chunks_.reset();  // room for the leaves
+  chunks_.reset();  // frees memory for the leaves
   std::shared_ptr<SlotArrays> arrays;
   if (options_.stays_on_device) arrays = load.make_arrays();
   load.load({0, snapshot_->partitioner->num_partitions()}, rows, ids_ascend_);
@@ -234,7 +235,7 @@ std::shared_ptr<const LoadedTree> DeviceLoader::load_at_once() {
   return finish(std::move(arrays));
 }
 
-// The upper levels, which the host has stacked, join the others on the device.
+// Copies the upper levels, which the host has stacked, to the device.
 std::shared_ptr<const LoadedTree> DeviceLoader::finish(std::shared_ptr<SlotArrays> arrays) const {
   if (arrays == nullptr) return nullptr;
   const SlotArena& arena = *snapshot_->arena;
@@ -247,7 +248,7 @@ std::shared_ptr<const LoadedTree> DeviceLoader::finish(std::shared_ptr<SlotArray
       LoadedTree{std::move(arrays), snapshot_->arena, snapshot_->version});
 }
 
-// As many partitions at a time as there is room for. None if there is a partition for which there is none.
+// Spans of as many partitions as there is room for. Nothing if a single partition does not fit.
 std::optional<std::vector<PartitionSpan>> DeviceLoader::spans_that_fit(
     std::span<const std::uint64_t> first_rows) const {
   const LoadRoom each(table_, snapshot_->leaf_rows, snapshot_->value_bytes());
@@ -288,7 +289,7 @@ bool DeviceLoader::load_in_parts() {
   return true;
 }
 
-// The rows of some partitions, in the order of the table.
+// Collects the rows of some partitions, in the order of the table.
 void DeviceLoader::collect(PartitionSpan span, OrderKey* keys, RowSelection& selection, const Rows& rows) {
   std::uint64_t num_collected = 0;
   for_each_chunk("partitioning", [&](const TableChunk& chunk) {
@@ -314,7 +315,7 @@ DeviceLoad load_on_device(const TableView& table, const BuildOptions& options, c
       std::optional<DeviceLoad> loaded = gpu::DeviceLoader(table, options, limits).run();
       if (loaded) return *std::move(loaded);
     }
-    // No rows, or a partition that is larger than the device's memory, which the host takes instead.
+    // On the host: a table without rows, or with a partition that does not fit into device memory.
     return {bulk_load(table, options), nullptr};
   });
 }

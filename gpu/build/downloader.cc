@@ -10,7 +10,7 @@ namespace culmen::gpu {
 namespace {
 
 constexpr std::size_t kPieceBytes = 32 << 20;
-// Bytes that one task copies.
+// Bytes that a task copies.
 constexpr std::size_t kGrain = 1 << 20;
 
 void copy_by_threads(const std::byte* from, std::byte* to, std::size_t num_bytes) {

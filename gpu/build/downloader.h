@@ -1,5 +1,5 @@
-// Downloader: the way of leaves from a device into host memory that is not pinned. Pieces come into pinned
-// memory one after the other; threads copy each to its place while the next are on their way.
+// Downloader: copies leaves from a device into host memory that is not pinned. Pieces arrive in pinned memory one
+// after the other; threads copy each to its destination while the next ones are in transfer.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@ namespace culmen::gpu {
 
 class Downloader {
  public:
-  // On the current device; copies follow what is on the stream. Throws OutOfDeviceMemory or CudaError.
+  // On the current device, in the order of the stream. Throws OutOfDeviceMemory or CudaError.
   explicit Downloader(cudaStream_t stream);
 
-  // All of `to` is there on return. Throws CudaError.
+  // Waits until all of `to` is written. Throws CudaError.
   void copy(const std::byte* from, std::span<std::byte> to);
 
  private:

@@ -6,7 +6,7 @@ namespace culmen::gpu {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-// Bytes that one task writes to: some of the largest pages that systems use unasked.
+// Bytes that a task touches: several of the largest pages that systems use by default.
 constexpr std::size_t kGrain = 8 << 20;
 
 void write_to_pages(std::span<std::byte> memory) {

@@ -1,6 +1,5 @@
-// FreshPages: memory that has never been written to becomes pages, which takes longer than filling it does
-// (a host may have to find them for a virtual machine, too), by idle threads while a device works on what
-// will stand there.
+// FreshPages: idle threads fault in memory that has never been written, while a device computes what will be stored
+// there. Page faults take longer than the writes themselves, even more so in a virtual machine.
 #pragma once
 
 #include <tbb/task_group.h>
@@ -23,15 +22,15 @@ class FreshPages {
   FreshPages(const FreshPages&) = delete;
   FreshPages& operator=(const FreshPages&) = delete;
 
-  // All slots, or those that have come since the last call. They hold zeros, and nobody else writes to them
-  // until wait().
+  // Touches all slots, or those added since the last call. They hold zeros, and nothing else writes to them until
+  // wait().
   void start(const std::shared_ptr<SlotArena>& arena);
   void wait() { group_.wait(); }
 
  private:
   void start(std::span<std::byte> memory);
 
-  std::shared_ptr<SlotArena> arena_;  // not to go before the threads are done
+  std::shared_ptr<SlotArena> arena_;  // must outlive the threads' work
   std::size_t num_leaves_ = 0, num_nodes_ = 0;
   tbb::task_group group_;
 };

@@ -8,11 +8,11 @@ namespace {
 
 constexpr unsigned kThreads = 128;
 
-// value(i): attribute i as it is stored.
+// value(i): attribute i as stored.
 template <typename Value>
 __device__ std::uint32_t find_partition(const ScaledRow& scaled, const Value& value, std::uint64_t row,
                                         const KeyRule& rule) {
-  // A table of so many rows that the product does not fit fits nowhere.
+  // The product does not overflow: such a table would exceed any memory.
   if (rule.is_random) return static_cast<std::uint32_t>(row * rule.num_partitions / rule.num_rows);
   std::uint32_t partition = 0;
   for (std::uint32_t n = 0; n < rule.num_levels; ++n) {
@@ -34,7 +34,7 @@ __device__ std::uint32_t find_partition(const ScaledRow& scaled, const Value& va
   return partition;
 }
 
-// The lanes of a warp that have the same partition count as one: in tables full of ties they are many.
+// The lanes of a warp with the same partition use one atomic: in tables full of ties there are many.
 __device__ void count(std::uint64_t* counts, std::uint32_t partition) {
   const unsigned alike = __match_any_sync(__activemask(), partition);
   if (__ffs(static_cast<int>(alike)) - 1 == static_cast<int>(threadIdx.x % 32))
@@ -42,7 +42,7 @@ __device__ void count(std::uint64_t* counts, std::uint32_t partition) {
               static_cast<unsigned long long>(__popc(alike)));
 }
 
-// A thread a row.
+// A thread for each row.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     write_keys(const __grid_constant__ TableChunk chunk, const __grid_constant__ KeyRule rule, OrderKey* keys,

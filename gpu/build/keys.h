@@ -1,4 +1,4 @@
-// Order keys of a table's rows, as Partitioner::keys computes them, and which rows belong to which partition.
+// DevicePartitioner: computes the order keys of a table's rows on a device, with the bits of Partitioner::keys.
 #pragma once
 
 #include <cstdint>

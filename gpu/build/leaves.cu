@@ -24,8 +24,8 @@ struct Greatest {
   }
 };
 
-// The last partition of the span that begins at or before the leaf: those without leaves begin where the next
-// one does, so it is the one that has the leaf.
+// The partition of a leaf: the last one of the span that begins at or before it. A partition without leaves begins
+// where the next one does, and is not the last.
 __device__ std::uint32_t partition_with(std::uint32_t leaf, const PartitionsRef& partitions) {
   std::uint32_t first = partitions.span.first, end = partitions.span.end;
   while (end - first > 1) {
@@ -39,7 +39,7 @@ __device__ std::uint32_t partition_with(std::uint32_t leaf, const PartitionsRef&
   return first;
 }
 
-// A thread a leaf.
+// A thread for each leaf.
 __global__ void __launch_bounds__(kThreads)
     cut(const LeafTarget leaves, const PartitionsRef partitions, std::uint32_t* starts) {
   const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kThreads)
   starts[i] = static_cast<std::uint32_t>(first_row - partitions.first_row + start);
 }
 
-// The best of num_values >= 1 values, found by a warp; all lanes get it.
+// By a warp: the best of num_values >= 1 values. All lanes get it.
 template <typename T, typename Better>
 __device__ T best_of(const T* values, std::uint32_t num_values, Better better) {
   const std::uint32_t lane = threadIdx.x % kWarpSize;
@@ -86,7 +86,7 @@ __device__ void copy_rows(const LeafTarget& leaves, std::uint32_t leaf, std::uin
   }
 }
 
-// By the thread block, a warp an attribute.
+// By the thread block, a warp for each attribute.
 template <typename T>
 __device__ void write_zone_map(const LeafTarget& leaves, std::uint32_t leaf, std::uint32_t num_rows) {
   const bool is_first_lane = threadIdx.x % kWarpSize == 0;
@@ -100,14 +100,14 @@ __device__ void write_zone_map(const LeafTarget& leaves, std::uint32_t leaf, std
   }
 }
 
-// A thread block a leaf.
+// A thread block for each leaf.
 template <typename T>
 __global__ void __launch_bounds__(kThreads) fill(const LeafTarget leaves, const RowsRef rows,
                                                  const std::uint32_t* order, const std::uint32_t* starts) {
   const std::uint32_t leaf = leaves.first_leaf + blockIdx.x;
   const std::uint32_t num_rows = leaves.header(leaf).num_rows;
   copy_rows<T>(leaves, leaf, num_rows, rows, order + starts[blockIdx.x]);
-  __syncthreads();  // what is read from here on is what other threads have written
+  __syncthreads();  // other threads wrote what is read from here on
   write_zone_map<T>(leaves, leaf, num_rows);
   if (threadIdx.x >= kWarpSize) return;
   const std::int64_t min_id = best_of(leaves.ids(leaf), num_rows, Least{});

@@ -1,4 +1,4 @@
-// Leaves made on a device, from rows in key order.
+// Kernels that write leaves from rows in key order.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace culmen::gpu {
 
-// Where leaves [first_leaf, first_leaf + num_leaves) come to stand, and the level-1 nodes above them.
+// Where leaves [first_leaf, first_leaf + num_leaves) and the level-1 nodes above them are written.
 struct LeafTarget {
   SlotArraysRef slots;  // of first_leaf, and of the node above it
   std::uint32_t first_leaf, num_leaves;
@@ -44,7 +44,7 @@ struct LeafTarget {
 };
 static_assert(std::is_trivially_copyable_v<LeafTarget>);
 
-// The partitions whose rows are there, in device memory; both arrays are of all partitions.
+// The partitions that are loaded. The arrays, in device memory, are of all partitions.
 struct PartitionsRef {
   const PartitionRange* ranges;     // leaves
   const std::uint64_t* first_rows;  // [num_partitions + 1] among all rows in key order
@@ -52,8 +52,7 @@ struct PartitionsRef {
   std::uint64_t first_row;  // of span.first
 };
 
-// Enqueues the leaves' headers, but for the ids in them, and where each begins in the order of the rows:
-// starts[num_leaves].
+// Enqueues the leaves' headers, without the smallest ids, and starts[num_leaves]: the first row of each in key order.
 void launch_cut(const LeafTarget& leaves, const PartitionsRef& partitions, std::uint32_t* starts,
                 cudaStream_t stream);
 

@@ -34,7 +34,7 @@ std::size_t scratch_bytes(std::uint32_t num_rows) {
   return num_bytes;
 }
 
-// A thread a row.
+// A thread for each row.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     collect(const __grid_constant__ TableChunk chunk, const OrderKey* keys, const std::uint32_t* selected,

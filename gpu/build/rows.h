@@ -1,4 +1,4 @@
-// The rows that a device sorts at once: those of some partitions, collected from the chunks of the table.
+// The rows that a device sorts at once: those of some partitions, collected from the table's chunks.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace culmen::gpu {
 
-// Pointers to device memory; row by row, so that a row that is read alone is one piece of memory.
+// Pointers to device memory. Values are row-major, because rows are gathered one by one.
 struct RowsRef {
   OrderKey* keys;          // [num_rows]
-  std::byte* values;       // [num_rows][num_attributes] as they are stored
+  std::byte* values;       // [num_rows][num_attributes] as stored
   std::int64_t* ids;       // [num_rows]
-  std::uint64_t* numbers;  // [num_rows] in the table; null: they are not wanted
+  std::uint64_t* numbers;  // [num_rows] in the table; null: not needed
 };
 static_assert(std::is_trivially_copyable_v<RowsRef>);
 
-// Memory for them. Throws OutOfDeviceMemory or CudaError.
+// The memory. Throws OutOfDeviceMemory or CudaError.
 class Rows {
  public:
   Rows(const LeafShape& shape, std::uint64_t num_rows)
@@ -37,7 +37,7 @@ class Rows {
  private:
   std::uint64_t size_;
   cuda::Buffer<OrderKey> keys_;
-  cuda::Buffer<std::byte> values_;  // a row has as many as a zone vector
+  cuda::Buffer<std::byte> values_;  // a row has the size of a zone vector
   cuda::Buffer<std::int64_t> ids_;
   cuda::Buffer<std::uint64_t> numbers_;
 };
@@ -47,7 +47,7 @@ struct PartitionSpan {
   std::uint32_t first, end;
 };
 
-// Finds the rows of a chunk that belong to some partitions.
+// Selects the rows of a chunk that belong to some partitions.
 class RowSelection {
  public:
   // Chunks may have up to `most_rows` rows. Throws OutOfDeviceMemory or CudaError.
@@ -64,8 +64,8 @@ class RowSelection {
   cuda::Buffer<std::byte> scratch_;
 };
 
-// Enqueues that rows of a chunk come to stand in rows [first, first + count): those of `selected`, or the
-// first `count` of the chunk if that is null. keys: of the chunk's rows; null: they are there already.
+// Enqueues the copy of rows of a chunk to rows [first, first + count): those of `selected`, or the first `count` of
+// the chunk if that is null. keys: of the chunk's rows; null: already copied.
 template <typename T>
 void launch_collect(const TableChunk& chunk, const OrderKey* keys, const std::uint32_t* selected,
                     std::uint32_t count, const RowsRef& rows, std::uint64_t first, cudaStream_t stream);

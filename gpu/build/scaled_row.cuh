@@ -1,5 +1,4 @@
-// A row as partitions are cut, in a thread's registers: what index/partitioner.cc computes for many at
-// once, sums in the same order.
+// A row's scaled attributes and angles, in a thread's registers, with sums in the order of index/row_coordinates.cc.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ struct ScaledRow {
   }
 };
 
-// value(i): attribute i < num_attributes as it is stored.
+// value(i): attribute i < num_attributes as stored.
 template <typename Value>
 __device__ void read_row(int num_attributes, const ScaleRef& scale, const Value& value, ScaledRow& scaled) {
   double sum = 0, largest = 0;

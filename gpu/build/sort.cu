@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     find_equal_neighbours(const std::uint64_t* keys, std::uint32_t num_rows, std::uint32_t* is_found) {
   const std::uint32_t i = this_row() + 1;
-  if (i < num_rows && keys[i] == keys[i - 1]) *is_found = 1;  // all who write write the same
+  if (i < num_rows && keys[i] == keys[i - 1]) *is_found = 1;  // all threads write the same value
 }
 
 std::size_t scratch_bytes(std::uint32_t num_rows) {
@@ -56,7 +56,7 @@ RowSort::RowSort(std::uint32_t num_rows, cudaStream_t stream)
       scratch_(scratch_bytes(num_rows)),
       flag_(1) {}
 
-// The smallest scratch memory that does, for cub asks for more where it must not write to its input.
+// The smallest sufficient scratch memory: cub needs more if it must not write to its input.
 void RowSort::sort(std::uint32_t num_rows) {
   cub::DoubleBuffer<std::uint64_t> keys(keys_[current_keys_].data(), keys_[1 - current_keys_].data());
   cub::DoubleBuffer<std::uint32_t> rows(rows_[current_rows_].data(), rows_[1 - current_rows_].data());

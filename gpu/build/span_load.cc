@@ -16,7 +16,7 @@
 namespace culmen::gpu {
 namespace {
 
-// The nodes above the leaves are complete up to this one, itself not counted.
+// The nodes above the leaves are complete up to this one, exclusively.
 std::uint32_t end_of_complete_nodes(std::uint32_t end_leaf, std::uint64_t num_leaves) {
   return end_leaf == num_leaves ? (end_leaf + kFanOut - 1) / kFanOut : end_leaf / kFanOut;
 }
@@ -46,7 +46,7 @@ SpanLoad::SpanLoad(Snapshot& snapshot, LabelsView labels, std::span<const std::u
       report_(std::move(report)),
       stream_(stream),
       first_rows_(first_rows.begin(), first_rows.end()),
-      partitions_(cut_partitions(first_rows, snapshot.leaf_rows)),
+      partitions_(partition_ranges(first_rows, snapshot.leaf_rows)),
       d_first_rows_(send(first_rows, stream)),
       d_partitions_(send(partitions_, stream)),
       d_units_(send(snapshot.units, stream)),
@@ -59,7 +59,7 @@ SpanLoad::SpanLoad(Snapshot& snapshot, LabelsView labels, std::span<const std::u
 std::shared_ptr<SlotArrays> SpanLoad::make_arrays() {
   try {
     arrays_ = std::make_shared<SlotArrays>(snapshot_, DeviceMemory::device, 0);
-  } catch (const OutOfDeviceMemory&) {  // then the index is built all the same
+  } catch (const OutOfDeviceMemory&) {  // the load goes on without them
   }
   return arrays_;
 }
@@ -136,7 +136,7 @@ void SpanLoad::keep_unfinished_node(const LeafTarget& leaves) {
                               cudaMemcpyDeviceToDevice, stream_));
 }
 
-// Nodes that are not complete yet are left out.
+// Skips nodes that are not complete yet.
 std::array<SpanLoad::Piece, 5> SpanLoad::pieces_of(const LeafTarget& leaves) const {
   SlotArena& arena = *snapshot_.arena;
   const LeafShape& shape = arena.shape();

@@ -1,4 +1,4 @@
-// SpanLoad: makes leaves of the rows of some partitions, on a device, and puts them into a snapshot.
+// SpanLoad: builds the leaves of a span of partitions on a device, and downloads them into a snapshot.
 #pragma once
 
 #include <array>
@@ -25,21 +25,21 @@ class SpanLoad {
  public:
   using Report = std::function<void(std::string_view phase, double fraction)>;
 
-  // first_rows: [num_partitions + 1] where each partition begins among all rows in key order. The snapshot
-  // gets its tree, and stays, as the labels and `pages` do. Throws OutOfDeviceMemory or CudaError.
+  // Allocates the snapshot's tree. first_rows: [num_partitions + 1] where each partition begins among all rows in key
+  // order. The snapshot, the labels and `pages` outlive this. Throws OutOfDeviceMemory or CudaError.
   SpanLoad(Snapshot& snapshot, LabelsView labels, std::span<const std::uint64_t> first_rows,
            FreshPages& pages, Report report, cudaStream_t stream);
 
-  // Memory for all slots, in which leaves come to stand and stay. For who loads one span of all partitions.
-  // Null if there is no room.
+  // Before a load of one span of all partitions: allocates memory for all slots, in which the leaves are kept. Null
+  // if there is no room.
   std::shared_ptr<SlotArrays> make_arrays();
 
-  // One span after the other, from the first partition to the last; waits. ids_ascend: with the rows.
+  // For one span after the other, from the first partition to the last; waits. ids_ascend: in the order of the rows.
   void load(PartitionSpan span, const Rows& rows, bool ids_ascend);
 
  private:
   struct LeafBuffers;
-  // What of the leaves, and of the nodes above them, comes to stand where in the snapshot.
+  // A part of the leaves, or of the nodes above them, and its destination in the snapshot.
   struct Piece {
     const std::byte* from;  // on the device
     std::span<std::byte> to;
@@ -67,8 +67,8 @@ class SpanLoad {
   cuda::Buffer<BoundUnit> d_units_;
   DeviceBounds bounds_;
   Downloader downloader_;
-  std::shared_ptr<SlotArrays> arrays_;       // null: leaves do not stay
-  cuda::Buffer<std::byte> unfinished_node_;  // whose later leaves are in the next span; empty: there is none
+  std::shared_ptr<SlotArrays> arrays_;       // null: leaves are not kept
+  cuda::Buffer<std::byte> unfinished_node_;  // which the next span completes; empty: there is none
 };
 
 }  // namespace culmen::gpu

@@ -9,20 +9,20 @@
 namespace culmen::gpu {
 namespace {
 
-// Large enough that copies of pieces keep the bus busy, small enough that the first is soon on its way.
+// Large enough to keep the bus busy, small enough that the first copy starts soon.
 constexpr std::size_t kPieceBytes = 16 << 20;
-// Rows that one task gathers.
+// Rows that a task gathers.
 constexpr std::uint64_t kGrain = 1 << 15;
 
 std::size_t element_bytes(ElementType type) {
   return type == ElementType::float32 || type == ElementType::int32 ? 4 : 8;
 }
 
-// Whether a device can read it where it is.
+// Returns true if a device can read the memory in place.
 bool is_pinned(const std::byte* data) {
   cudaPointerAttributes attributes = {};
   if (cudaPointerGetAttributes(&attributes, data) != cudaSuccess) {
-    cudaGetLastError();  // or the next call would report it again
+    cudaGetLastError();  // clears the error, which the next call would report
     return false;
   }
   return attributes.type == cudaMemoryTypeHost;
@@ -64,7 +64,7 @@ std::size_t TableChunks::row_bytes(const TableView& table) {
   return bytes;
 }
 
-// Columns of one type that fill each row, in whatever order: no byte between them is somebody else's.
+// Columns of one type that fill each row, in any order, without gaps.
 bool TableChunks::is_row_major(const TableView& table) {
   const std::size_t size = element_bytes(table.columns[0].type);
   const auto stride = static_cast<std::ptrdiff_t>(size * table.columns.size());

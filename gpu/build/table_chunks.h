@@ -1,4 +1,4 @@
-// TableChunks: a caller's table on its way through a device, a chunk of rows at a time.
+// TableChunks: copies a caller's table to a device, a chunk of rows at a time.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace culmen::gpu {
 
-// A column of a chunk in device memory: the value of row r stands at data + r * stride_bytes.
+// A column of a chunk in device memory: the value of row r is at data + r * stride_bytes.
 struct ChunkColumn {
   const std::byte* data;
   std::int64_t stride_bytes;
@@ -32,28 +32,28 @@ static_assert(std::is_trivially_copyable_v<TableChunk>);
 
 class TableChunks {
  public:
-  // `stays`: chunks stay in device memory once they are there. Else each takes the place of the one before:
-  // that is right for work on `stream` alone. The table outlives this. Throws OutOfDeviceMemory or CudaError.
+  // `stays`: chunks are kept in device memory. Otherwise each overwrites the previous one, so only work on `stream`
+  // may use them. The table outlives this. Throws OutOfDeviceMemory or CudaError.
   TableChunks(const TableView& table, std::uint32_t chunk_rows, bool stays, cudaStream_t stream);
 
   std::uint64_t size() const { return num_chunks_; }
-  // Enqueues the copy of chunk i. The first time, one after the other from 0 on. The caller's memory is in
-  // use until the stream has passed this.
+  // Enqueues the copy of chunk i. The first calls take the chunks in order, from 0 on. The caller's memory is in use
+  // until the stream has passed this.
   TableChunk get(std::uint64_t i);
 
-  // Device memory for a row of the table.
+  // Device memory for each row of the table.
   static std::size_t row_bytes(const TableView& table);
 
  private:
-  // What is copied as one: a column, the ids, or the rows of a row-major matrix.
+  // What is copied together: a column, the ids, or the rows of a row-major matrix.
   struct Lane {
     const std::byte* from;
     std::ptrdiff_t stride_bytes;
-    std::size_t row_bytes;  // on the device, where nothing stands between rows
+    std::size_t row_bytes;  // on the device, without gaps between rows
     bool is_pinned;
     cuda::Buffer<std::byte> on_device;
   };
-  // Column i stands in a lane, so many bytes behind the beginning of each row.
+  // Column i is in a lane, at this offset in each of its rows.
   struct Place {
     std::size_t lane;
     std::size_t offset;
@@ -65,7 +65,7 @@ class TableChunks {
   void copy_in_pieces(const Lane& lane, std::uint64_t first_row, std::uint64_t num_rows, std::byte* to);
   std::byte* place_of(const Lane& lane, std::uint64_t first_row) const;
 
-  // Pieces that may be on their way at once: one is filled while others are copied.
+  // Pieces in flight: one is filled while others are copied.
   static constexpr std::size_t kNumPieces = 3;
 
   const TableView& table_;

@@ -1,4 +1,4 @@
-// Small arrays on their way to a device and back, in a stream's order.
+// Copies of small arrays to a device and back, in a stream's order.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,7 @@
 
 namespace culmen::gpu {
 
-// Enqueues a copy; `values`, in memory that is not pinned, may go at once. Throws OutOfDeviceMemory or
-// CudaError.
+// Enqueues a copy. `values`, which are not pinned, may be freed on return. Throws OutOfDeviceMemory or CudaError.
 template <typename T>
 cuda::Buffer<T> send(std::span<const T> values, cudaStream_t stream) {
   cuda::Buffer<T> buffer(values.size());

@@ -3,7 +3,7 @@
 
 #include "base/host_device.h"
 #include "culmen/schema.h"
-#include "index/chain.h"
+#include "query/chain.h"
 
 namespace culmen {
 struct Snapshot;

@@ -1,4 +1,4 @@
-// The end of a search by the whole grid: the last thread block makes the answer of the candidates.
+// The end of a search by the whole grid: the last thread block to finish sorts the candidates into the answer.
 #pragma once
 
 #include "gpu/search/candidates.cuh"
@@ -8,7 +8,7 @@ namespace culmen::gpu {
 
 static_assert(2 * kSearchThreads * sizeof(Candidate) + rank_bytes(kSearchThreads) <= kSortBytes);
 
-// Calls use(pass, rows, lane) by whole warps with the first `count` candidates, kRows a lane, and whether
+// By whole warps: calls use(pass, rows, lane) with the first `count` candidates, kRows for each lane, and whether
 // they pass the k-th score bound.
 template <int kRows, typename Use>
 __device__ void for_each_candidate(const SearchStateRef& state, std::uint64_t count, KthBound kth_bound,
@@ -28,7 +28,7 @@ __device__ void for_each_candidate(const SearchStateRef& state, std::uint64_t co
   }
 }
 
-// Leaves in the list of all only what passes the k-th score bound; how many.
+// Removes from the candidate list what does not pass the k-th score bound. Returns how many remain.
 __device__ inline std::uint64_t compact(const SearchStateRef& state, std::uint64_t count, KthBound kth_bound,
                                         BlockShared& shared) {
   __syncthreads();
@@ -42,7 +42,7 @@ __device__ inline std::uint64_t compact(const SearchStateRef& state, std::uint64
   return shared.num_kept;
 }
 
-// Loads the candidates that pass the k-th score bound into `items`, which has room for kSortCapacity; how many pass.
+// Loads the candidates that pass the k-th score bound into `items`, up to kSortCapacity. Returns how many pass.
 __device__ inline std::uint32_t load_candidates(const SearchStateRef& state, std::uint64_t count,
                                                 KthBound kth_bound, BlockShared& shared, Candidate* items) {
   __syncthreads();
@@ -55,15 +55,15 @@ __device__ inline std::uint32_t load_candidates(const SearchStateRef& state, std
   return shared.num_found;
 }
 
-// The k-th score bound that the candidates give, and in `count` how many of them are left to be looked at. At most
-// kSortCapacity of them pass, unless ids repeat.
+// The k-th score bound that the candidates give; `count` becomes how many remain in the list. At most kSortCapacity
+// of them pass, unless ids repeat.
 __device__ inline KthBound last_kth_bound(const SearchStateRef& state, std::uint64_t& count,
                                           const KeyScale& scale, BlockShared& shared, Candidate* items) {
   constexpr std::uint32_t kMaxKeys = kSortBytes / sizeof(std::uint32_t);
   // Few more than k keys pass a k-th score bound, so that of kMaxKeys at least half drop out.
   static_assert(kMaxSortedHits + kMaxTies <= kMaxKeys / 2 && kMaxSortedHits + kMaxTies <= kSortCapacity);
   KthBound kth_bound = {-infinity(), kNoId};
-  while (count > max(blockDim.x, state.k + state.k / 2)) {  // else sorting them costs less than choosing
+  while (count > max(blockDim.x, state.k + state.k / 2)) {  // sorting fewer costs less than selecting
     const auto looked_at = static_cast<std::uint32_t>(min(count, std::uint64_t{kMaxKeys}));
     kth_bound = kth_bound_of_candidates(state, kth_bound, looked_at, scale,
                                         reinterpret_cast<std::uint32_t*>(items), shared.select);
@@ -71,13 +71,13 @@ __device__ inline KthBound last_kth_bound(const SearchStateRef& state, std::uint
     const std::uint64_t kept = compact(state, count, kth_bound, shared);
     const bool ids_repeat = count - kept < kMaxKeys / 2;
     count = kept;
-    if (ids_repeat) break;  // so the loop ends: what goes on has become shorter
+    if (ids_repeat) break;  // so the loop ends: otherwise the list has become shorter
   }
   return kth_bound;
 }
 
-// Writes the answer; `items` has room for kSortCapacity. False if too many rows share a score and an id: then
-// the first `count` candidates are left, and the k best are among them.
+// Writes the answer; `items` has room for kSortCapacity. Returns false if too many rows share a score and an id: the
+// k best are then among the first `count` candidates.
 __device__ inline bool write_answer(const SearchStateRef& state, std::uint64_t& count, const KeyScale& scale,
                                     BlockShared& shared, Candidate* items) {
   const KthBound kth_bound = last_kth_bound(state, count, scale, shared, items);
@@ -94,14 +94,14 @@ __device__ inline bool write_answer(const SearchStateRef& state, std::uint64_t& 
     for (std::uint32_t i = num_loaded + threadIdx.x; i < padded; i += blockDim.x) items[i] = no_candidate();
     sort_candidates(items, padded, threadIdx.x, blockDim.x, [] { __syncthreads(); });
   }
-  // Word by word, so that neighbouring threads write neighbouring words: the bus likes that.
+  // Word by word, so that writes over the bus coalesce.
   const std::uint32_t words = min(num_loaded, state.k) * (sizeof(Candidate) / sizeof(std::uint64_t));
   for (std::uint32_t i = threadIdx.x; i < words; i += blockDim.x)
     reinterpret_cast<std::uint64_t*>(state.hits)[i] = reinterpret_cast<const std::uint64_t*>(sorted)[i];
   return true;
 }
 
-// Adds the block's counters to those of all; whether it is the last to come here.
+// Adds the block's counters to those of the grid. Returns true in the last block.
 __device__ inline bool is_last_block(Counters& counters, BlockShared& shared) {
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -115,14 +115,14 @@ __device__ inline bool is_last_block(Counters& counters, BlockShared& shared) {
   return shared.is_last;
 }
 
-// The end of a search: the last block makes the answer, for which `items` of kSortCapacity in shared memory
-// are needed, and clears what the next search expects cleared.
+// The end of a search: the last block writes the answer, and clears the counters for the next search. `items`:
+// kSortCapacity in shared memory.
 __device__ inline void finish(const SearchStateRef& state, const KeyScale& scale, BlockShared& shared,
                               Candidate* items) {
   Counters& counters = *state.counters;
   if (!is_last_block(counters, shared)) return;
   std::uint64_t count = __ldcg(&counters.num_candidates);
-  // Asked for now, written when the answer is.
+  // Loaded before the answer is sorted, to hide the latency.
   const std::uint64_t leaves_visited = __ldcg(&counters.leaves_visited);
   const std::uint64_t nodes_visited = __ldcg(&counters.nodes_visited);
   const std::uint64_t rows_scored = __ldcg(&counters.rows_scored);
@@ -141,7 +141,7 @@ __device__ inline void finish(const SearchStateRef& state, const KeyScale& scale
     result.nodes_visited = nodes_visited;
     result.rows_scored = rows_scored;
     counters = {};
-    __threadfence_system();  // also for the hits, which the barrier has put before it
+    __threadfence_system();  // also orders the hits, which other threads wrote before the barrier
     *const_cast<volatile std::uint64_t*>(&result.sequence) = state.sequence;
   }
 }

@@ -14,11 +14,11 @@ namespace {
 
 static_assert(kMaxDeviceK == kMaxSortedHits);
 
-// Queries of a part, at the most; more at once would not be faster.
+// Queries of a part, at most; more at once are not faster.
 constexpr std::size_t kMaxPartQueries = 1 << 20;
 
-// Scratch memory of a part: the counters; for each query its packed form, its result and k hits; then sweep_bytes_each()
-// for as many queries as there is room for.
+// Scratch memory of a part: the counters; for each query its packed form, its result and k hits; then
+// sweep_bytes_each() for as many queries as there is room for.
 constexpr std::size_t kCounterBytes = (sizeof(BatchCounters) + 7) / 8 * 8;  // aligns what follows to 8
 constexpr std::size_t bytes_each(std::size_t query_stride, std::size_t k) {
   return query_stride + sizeof(ResultHeader) + k * sizeof(Candidate);
@@ -37,7 +37,7 @@ void check(const DeviceBatch& batch, const DeviceAnswers& answers) {
     throw InvalidArgument("DeviceAnswers has a null pointer; ids, scores and counts are all written");
 }
 
-// How many queries of a batch go into one part.
+// Queries of a batch in one part.
 std::size_t queries_at_once(std::size_t num_queries, std::size_t query_stride, std::size_t k,
                             std::size_t max_scratch_bytes) {
   const std::size_t needed = scratch_bytes(1, query_stride, k);

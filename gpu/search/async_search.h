@@ -1,7 +1,7 @@
-// AsyncSearch: batches whose weights and answers are in device memory, without the host in between.
+// AsyncSearch: batches whose weights and answers are in device memory. The host only enqueues.
 //
-// Three kernels a part, one after the other on the context's stream: plans (plan_queries.h), the batch engine
-// (engines.h), answers (write_answers.h).
+// For each part of a batch, on the context's stream: plans (plan_queries.h), the batch engine (engines.h), answers
+// (write_answers.h).
 #pragma once
 
 #include "culmen/device.h"
@@ -16,8 +16,8 @@ class AsyncSearch {
  public:
   explicit AsyncSearch(const cuda::Limits& limits) : limits_(limits) {}
 
-  // DeviceIndex::search_async; the context is one of this device, which is current, and holds on to the view
-  // until the work is done.
+  // DeviceIndex::search_async; the context is of the current device, and holds the view until the work is
+  // done.
   void enqueue(const MirrorView& view, const DeviceBatch& batch, const DeviceAnswers& answers,
                Context& context) const;
 

@@ -7,12 +7,13 @@
 
 #include "base/floating_point_scope.h"
 #include "gpu/search/pack_query.h"
+#include "gpu/search/work_stats.h"
 #include "query/resolve.h"
 
 namespace culmen::gpu {
 namespace {
 
-// Queries and hits that are on the device at once.
+// Queries and hits on the device at once, at most.
 constexpr std::size_t kMaxQueries = 1 << 14;
 constexpr std::size_t kMaxHits = 1 << 20;
 
@@ -26,18 +27,6 @@ std::size_t stride_of(std::span<const Query> queries, std::span<const std::size_
 }
 
 }  // namespace
-
-void add_work(const ResultHeader& work, std::size_t num_values, std::size_t num_bounds,
-              const Snapshot& snapshot, SearchStats& stats) {
-  const std::uint64_t bounds = work.nodes_visited * kFanOut;
-  stats.rows_scored += work.rows_scored;
-  stats.rows_by_codes += work.rows_by_bounds;
-  stats.leaves_visited += work.leaves_visited;
-  stats.nodes_visited += work.nodes_visited;
-  stats.bounds_computed += bounds;
-  stats.bytes_touched += work.nodes_visited * num_bounds * sizeof(BoundRow) +
-                         work.rows_scored * num_values * snapshot.value_bytes();
-}
 
 void BatchSearch::search(const MirrorView& view, std::span<const Query> queries,
                          std::span<const std::size_t> positions, std::size_t k,
@@ -61,7 +50,8 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
   const std::size_t most_swept = most_to_sweep(mirror, count, k);
   Workspace::Batch& memory =
       workspace->reserve_batch(stride * count, count * k, count, most_swept * sweep_bytes_each(mirror, k));
-  // Packed at once: resolved queries are large, and memory for thousands would cost more than the search.
+  // Each is packed as soon as it is resolved: resolved queries are large, and memory for thousands would cost more
+  // than the search.
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
     const FloatingPointScope floating_point;
     pack_query(resolve(queries[positions[i]], snapshot), memory.packed.data() + i * stride);

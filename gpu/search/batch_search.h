@@ -1,4 +1,4 @@
-// BatchSearch: many queries from the host in one launch, a warp each, and their answers back on the host.
+// BatchSearch: many queries from the host at once, a warp for each, and their answers back on the host.
 #pragma once
 
 #include <memory>
@@ -13,15 +13,15 @@
 
 namespace culmen::gpu {
 
-// The most hits a query that a batch can have.
+// Hits of a query of a batch, at most.
 inline constexpr std::size_t kMaxBatchK = kMaxSortedHits;
 
 class BatchSearch {
  public:
   BatchSearch(const cuda::Limits& limits, WorkspacePool& pool) : limits_(limits), pool_(pool) {}
 
-  // Answers queries[positions[i]], all of the same k once it is cut to the number of rows, in
-  // results[positions[i]], of which hits and work are set. On the current device; the version has rows.
+  // Answers queries[positions[i]], all with the same k after it is limited to the number of
+  // rows, in results[positions[i]], of which hits and work are set. On the current device; the version has rows.
   // Throws as Index::search, OutOfDeviceMemory or CudaError.
   void search(const MirrorView& view, std::span<const Query> queries, std::span<const std::size_t> positions,
               std::size_t k, std::vector<SearchResult>& results) const;
@@ -34,9 +34,5 @@ class BatchSearch {
   cuda::Limits limits_;
   WorkspacePool& pool_;
 };
-
-// Adds what a kernel did for a query that reads `num_values` attributes of a row and `num_bounds` of a block.
-void add_work(const ResultHeader& work, std::size_t num_values, std::size_t num_bounds,
-              const Snapshot& snapshot, SearchStats& stats);
 
 }  // namespace culmen::gpu

@@ -1,5 +1,5 @@
-// BestCandidates: puts the best of a search's candidates in order on the device, where they are too many for
-// the end of a kernel.
+// BestCandidates: selects and sorts the best of a search's candidates on the device, if they are too many for the
+// search's own kernel.
 #pragma once
 
 #include "gpu/search/search_state.h"
@@ -7,13 +7,13 @@
 
 namespace culmen::gpu {
 
-// No more can be chosen from.
+// More candidates cannot be selected from.
 inline constexpr std::size_t kMaxCandidates = 0xfffffff0;
 
 class BestCandidates {
  public:
-  // Enqueues it; 1 <= k <= count <= kMaxCandidates. Returns where the k best will be, best first, until the
-  // next call. Throws OutOfDeviceMemory and CudaError.
+  // Enqueues the selection; 1 <= k <= count <= kMaxCandidates. Returns where the k best will be, best first, until
+  // the next call. Throws OutOfDeviceMemory and CudaError.
   const Candidate* choose(const Candidate* candidates, std::size_t count, std::size_t k, cudaStream_t stream);
   void trim() { *this = {}; }
 

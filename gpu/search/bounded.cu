@@ -1,15 +1,15 @@
 // bounded: the k best rows of one query, found by the whole grid in one launch.
 //
 //   1. Each team of 4 warps bounds its share of the level-1 nodes (2 bytes a node and weight step) and keeps
-//      the bounds in shared memory; in device memory those of very large tables that find no room.
+//      the bounds in shared memory, or those that do not fit in device memory.
 //   2. It opens its best node and scores the 4 best leaves in it; each block writes the best rows as seeds.
-//   3. While the others do so too, each warp opens one of the team's 4 best nodes.
-//   4. Behind the only barrier, every block takes the k-th best of the seeds as k-th score bound.
-//   5. The block opens its other nodes that reach the k-th score bound, scores the leaves that reach it, and keeps their
-//      rows that do; what is worth it goes to the candidate list.
+//   3. While other blocks still do so, each warp opens one of the team's 4 best nodes.
+//   4. After the only barrier, every block takes the k-th best of the seeds as k-th score bound.
+//   5. The block opens its other nodes that reach that bound, scores the leaves that reach it, and collects their rows
+//      that do. The best of these go to the candidate list.
 //   6. The last block to finish sorts the candidates.
 //
-// Exact for any k-th score bound: a row is left out only if the chain bound of its leaf or node (docs/how-it-works.md)
+// Exact for any k-th score bound: a row is skipped only if the chain bound of its leaf or node (docs/how-it-works.md)
 // or its own score shows that k seeds rank before it.
 #include <cstring>
 #include <optional>
@@ -25,8 +25,8 @@ namespace {
 
 constexpr int kLoads = 8;
 
-// The second half of a search by one block: nodes that reach the k-th score bound, then leaves that do. All warps share
-// the work of each half, wherever in the block's share of the tree it lies.
+// A block's search after the barrier: nodes that reach the k-th score bound, then leaves that do. All of its warps
+// share each of the two.
 template <typename T>
 class Visit {
  public:
@@ -90,8 +90,8 @@ class Visit {
   int lane_ = static_cast<int>(threadIdx.x) % kWarpSize;
 };
 
-// Dynamic shared memory: the slots' bounds and nodes, then room for the seeds' keys, for what a block
-// finds and its work lists, and for the answer, one after the other.
+// Dynamic shared memory: the slots' bounds and nodes, then memory that holds in turn the seeds' keys, the rows found
+// and work lists, and the answer.
 template <typename T, typename Argument>
 __global__ void __launch_bounds__(kSearchThreads, 1)
     search_bounded(const MirrorRef mirror, const SearchStateRef state, const GridRoom room,
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   const Child child = seed.open_next(shared);
   barrier.wait();
   const KthBound kth_bound = kth_bound_of_seeds(mirror, state, room, scale, shared, rest);
-  __syncthreads();  // the seeds' keys make room for the candidates
+  __syncthreads();  // the candidates overwrite the seeds' keys
   BlockCandidates found(state, scale, kth_bound, shared, candidates, room.visit.candidates);
   Visit<T>(mirror, query, shared, found, WorkList(lists, room.visit.nodes, num_nodes),
            WorkList(lists + room.visit.nodes, room.visit.leaves, num_leaves))
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   finish(state, scale, shared, candidates);
 }
 
-// The same argument, if it fits.
+// The same argument as a smaller parameter, if it fits.
 std::optional<SmallQueryArgument> shortened(const QueryArgument& query) {
   SmallQueryArgument small;
   small.outside = query.outside;

@@ -1,5 +1,5 @@
-// Rows that may be in the answer: the list of all thread blocks in device memory, and a block's own in shared
-// memory before it.
+// Rows that may be in the answer: the grid's list in device memory, and a thread block's own in shared memory, which
+// it fills first.
 #pragma once
 
 #include "gpu/search/grid_search.cuh"
@@ -9,7 +9,7 @@ namespace culmen::gpu {
 template <typename Size>
 struct CandidateList {
   Candidate* items;
-  Size* size;  // counts those that found no room, too
+  Size* size;  // counts also those that did not fit
   Size capacity;
 };
 
@@ -18,7 +18,8 @@ __device__ inline CandidateList<unsigned long long> candidates_of_all(const Sear
           state.capacity};
 }
 
-// By a whole warp: appends the lanes' rows where `pass`, kRows a lane; it stays true where there was no room.
+// By a whole warp: appends the lanes' rows for which `pass` is true, kRows for each lane. `pass` stays true if the
+// list is full.
 template <int kRows, typename Size>
 __device__ void append(const CandidateList<Size>& list, bool (&pass)[kRows], const Candidate (&rows)[kRows],
                        int lane) {
@@ -44,7 +45,7 @@ __device__ void append(const CandidateList<Size>& list, bool (&pass)[kRows], con
   }
 }
 
-// The k-th score bound that the first `count` candidates of all give; `keys`, in shared memory, has room for theirs.
+// The k-th score bound that the first `count` candidates of the grid's list give. `keys`: shared memory for their keys.
 __device__ inline KthBound kth_bound_of_candidates(const SearchStateRef& state, KthBound kth_bound,
                                                    std::uint32_t count, const KeyScale& scale,
                                                    std::uint32_t* keys, SelectScratch& scratch) {
@@ -77,12 +78,12 @@ __device__ void visit_leaf(const MirrorRef& mirror, QueryRef query, KthBound kth
   }
 }
 
-// The rows that one block finds. In shared memory, so that warps need not wait for device memory, and so that
-// a block that finds many keeps only its k best.
+// The rows that one block finds, in shared memory: warps do not wait for device memory, and a block that finds many
+// keeps only its k best.
 class BlockCandidates {
  public:
-  // memory: VisitRoom::candidate_bytes() of `capacity` in shared memory; shared.num_found is 0 and belongs to
-  // it.
+  // memory: VisitRoom::candidate_bytes() of `capacity` in shared memory. shared.num_found is 0, and used by nothing
+  // else.
   __device__ BlockCandidates(const SearchStateRef& state, const KeyScale& scale, KthBound kth_bound,
                              BlockShared& shared, Candidate* memory, std::uint32_t capacity)
       : state_(state),
@@ -102,13 +103,13 @@ class BlockCandidates {
     if (__any_sync(kFullWarp, left)) gpu::append(candidates_of_all(state_), pass, rows, lane);
   }
 
-  // By all threads: room for a usual leaf of each warp.
+  // By all threads: makes room for a usual leaf of each warp.
   __device__ void make_room() {
     constexpr std::uint32_t kRound = kSearchWarps * kRowsAtOnce;
     static_assert(kRound <= kSmallRoom.candidates);
     __syncthreads();
     const bool has_room = *list_.size + kRound <= list_.capacity;
-    __syncthreads();  // nobody appends before all have looked
+    __syncthreads();  // all threads have read the size
     if (has_room) return;
     const bool can_stay = state_.k <= (list_.capacity - kRound) / 2;
     move_best([&](auto& pass, const auto& rows, int lane) {
@@ -117,7 +118,7 @@ class BlockCandidates {
     });
   }
 
-  // By all threads: hands over what is worth it.
+  // By all threads: moves the rows that may be in the answer to the grid's list.
   __device__ void flush() {
     __syncthreads();
     if (*list_.size == 0) return;
@@ -127,7 +128,7 @@ class BlockCandidates {
   }
 
  private:
-  // Empties the list and calls give(pass, rows, lane) with the rows that are among the k best of it.
+  // Empties the list, and calls give(pass, rows, lane) with those of its rows that are among its k best.
   template <typename Give>
   __device__ void move_best(Give&& give) {
     constexpr int kRows = kUsualRoom.candidates / kSearchThreads;

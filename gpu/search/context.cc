@@ -15,14 +15,14 @@ Context::Context(int device, const ContextOptions& options)
   if (stream_ == nullptr) stream_ = own_stream_.emplace().get();
 }
 
-// Not for the stream: the caller may have destroyed it. Work that failed has ended, too; a caller who wants to know of
-// it waits before.
+// Waits for events, not for the stream, which the caller may have destroyed. Errors are ignored: a caller who wants
+// them calls synchronize() first.
 Context::~Context() {
   for (const Held& held : held_) cudaEventSynchronize(held.end.get());
 }
 
 void Context::synchronize() const {
-  const cuda::DeviceScope scope(device_);  // which a default stream depends on
+  const cuda::DeviceScope scope(device_);  // selects which default stream is meant
   cuda::check(cudaStreamSynchronize(stream_));
   held_.clear();
 }
@@ -31,7 +31,7 @@ std::byte* Context::scratch(std::size_t num_bytes) {
   if (scratch_.size() < num_bytes) {
     synchronize();  // the old one is still in use
     cuda::grow(scratch_, num_bytes, cuda::Memory::device);
-    // Packed queries are copied by whole strides, also where they are shorter.
+    // Packed queries are copied by whole strides, even if they are shorter.
     cuda::check(cudaMemsetAsync(scratch_.data(), 0, num_bytes, stream_));
   }
   return scratch_.data();

@@ -1,5 +1,5 @@
-// Context: what is behind a DeviceContext. A stream, the caller's or its own, one piece of scratch memory,
-// and the versions that work on the stream reads.
+// Context: the implementation of DeviceContext. It has a stream, the caller's or its own, scratch memory, and the
+// versions that work on the stream reads.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@ class Context {
 
   int device() const { return device_; }
   cudaStream_t stream() const { return stream_; }
-  void synchronize() const;  // and lets go of all views
+  void synchronize() const;  // also releases all views
 
-  // The most that scratch() may be asked for.
+  // The limit of scratch().
   std::size_t max_scratch_bytes() const { return max_scratch_bytes_; }
-  // At least `num_bytes`, aligned as cudaMalloc does and never uninitialised, which work on the stream may
-  // use until the next call. Waits for the stream if there is less so far. Throws OutOfDeviceMemory.
+  // At least `num_bytes`, initialised and aligned as by cudaMalloc, for work on the stream until the next call. Waits
+  // for the stream if it must grow. Throws OutOfDeviceMemory.
   std::byte* scratch(std::size_t num_bytes);
 
-  // What is enqueued while a Use lives may read its view: it is held until the stream has got there.
+  // What is enqueued during the life of a Use may read its view, which is held until the stream has passed it.
   class Use {
    public:
     Use(cuda::Event& end, cudaStream_t stream) : end_(end), stream_(stream) {}
@@ -56,7 +56,7 @@ class Context {
   cudaStream_t stream_;
   std::size_t max_scratch_bytes_;
   cuda::Buffer<std::byte> scratch_;
-  mutable std::list<Held> held_;  // until it is known that they are done
+  mutable std::list<Held> held_;  // until their end is known to have passed
 };
 
 }  // namespace culmen::gpu

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kBytes = 32 << 20;
 constexpr double kKilobytes = kBytes / 1024.0;
 
-// The quickest of some runs, after one that does not count.
+// The fastest of some runs, after a warm-up.
 double quickest_ns(const auto& work) {
   using Clock = std::chrono::steady_clock;
   constexpr int kRuns = 5;
@@ -34,7 +34,7 @@ DeviceSpeed measure_device_speed(int device) {
   const cuda::DeviceScope scope(device);
   const cuda::Stream stream;
   const cuda::Buffer<std::byte> from(kBytes), to(kBytes);
-  const std::vector<std::byte> on_host(kBytes);  // as the rows of an index are: not pinned
+  const std::vector<std::byte> on_host(kBytes);  // not pinned, as the rows of an index
   const auto copy_ns = [&](const std::byte* source) {
     return quickest_ns([&] {
       cuda::check(cudaMemcpyAsync(to.data(), source, kBytes, cudaMemcpyDefault, stream.get()));

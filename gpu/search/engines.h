@@ -1,10 +1,9 @@
-// The engines on the device, as the host launches them. Each enqueues one search on `stream` and does not
-// wait.
+// Launches the engines on the device. Each call enqueues one search on `stream` and does not wait.
 //
 //   mirror   of a snapshot with at least one row, of value type T
 //   state    counters cleared; one search at a time
 //   query    packed, of that snapshot
-//   plan     for mirror.num_slots (gpu/search/grid_plan.h); state.outside has room for what it keeps outside
+//   plan     for mirror.num_slots (gpu/search/grid_plan.h); state.outside has room for its num_bounds_outside()
 //
 // All find the same rows and score bits; the answer's form is in search_state.h. Throws CudaError; nothing is
 // enqueued then.
@@ -23,7 +22,7 @@
 
 namespace culmen::gpu {
 
-// Seeds of one search, at the most.
+// Seeds of one search, at most.
 constexpr std::size_t num_seeds(const cuda::Limits& limits) {
   return std::size_t{max_blocks(limits)} * kMaxSeeds;
 }
@@ -39,8 +38,8 @@ template <typename T>
 void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
                  const GridPlan& plan, cudaStream_t stream);
 
-// The paper's: each thread block walks through partitions until its k-th score reaches the threshold tuple
-// (GTA 2019, algorithms 2 and 3). k <= kMaxSortedHits.
+// The paper's (GTA 2019, algorithms 2 and 3): each thread block reads partitions leaf by leaf until the threshold
+// tuple's score falls below its k-th score. k <= kMaxSortedHits.
 template <typename T>
 void launch_gta(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
                 const cuda::Limits& limits, cudaStream_t stream);
@@ -53,7 +52,7 @@ constexpr unsigned num_gta_blocks(const cuda::Limits& limits) {
 // Counters of a batch; all are 0 before it.
 struct BatchCounters {
   std::uint32_t next_query;       // to be walked
-  std::uint32_t num_handed_over;  // also counts walks that found no room: may exceed SweepRef::most
+  std::uint32_t num_handed_over;  // counts also walks that found no room: may exceed SweepRef::most
   std::uint32_t num_swept;        // queries that the frontier has left to the sweep
   std::uint32_t frontier_barrier, sweep_barrier;  // one for each kernel
   std::uint32_t next_item[2];  // by parity of the frontier's step, which clears the other for the next
@@ -62,8 +61,8 @@ struct BatchCounters {
   std::uint32_t num_items[kMaxLevels];  // of the frontier's list, by the level of the nodes expanded
 };
 
-// A batch: one warp a query, depth-first, always into the best child. Queries that visit many blocks go to the frontier,
-// and from there to the sweep if they prune too little.
+// A batch: a warp for each query, depth first. Queries that visit many nodes and leaves are handed over to the
+// frontier, and from there to the sweep if they prune too little.
 struct BatchRef {
   const std::byte* queries;  // [num_queries] of query_stride bytes, each a packed query
   Candidate* hits;           // [num_queries][k]

@@ -1,13 +1,16 @@
 // The frontier of gpu/search/sweep.h.
 //
-// Goes down the tree one level at a time, for all queries at once. The nodes whose bounds reach their query's k-th score bound are
-// expanded, and their children that reach it are appended to one list, the input of the next level. All warps of the grid
-// share that list. The leaves come in two parts: first those below the best level-1 node of each group of kGroup, whose
-// rows raise the k-th score bounds, and then those below the other nodes, most of which no longer reach them.
+// Descends the tree one level at a time, for all queries at once. It expands the nodes whose bounds reach their
+// query's k-th score bound, and appends the children that reach it to one list, the input of the next level. All
+// warps of the grid share that list. Leaves are visited in two parts: first those below the best level-1 node of each
+// group of kGroup, whose rows raise the k-th score bounds, and then those below the other nodes, most of which no
+// longer reach them.
 #include <algorithm>
 
 #include "gpu/cuda/launch.h"
+#include "gpu/search/bounds.cuh"
 #include "gpu/search/engines.h"
+#include "gpu/search/leaf_rows.cuh"
 #include "gpu/search/step_end.cuh"
 #include "gpu/search/sweep.h"
 
@@ -18,11 +21,11 @@ constexpr unsigned kThreads = 256;
 constexpr unsigned kWarps = kThreads / kWarpSize;
 // Thread blocks per multiprocessor: at 64 registers a thread they fill the register file.
 constexpr unsigned kBlocksEach = 4;
-// Shares of a list per warp, at least, so that a warp with cheap items takes more of them. Larger shares would leave warps
-// idle at the end of a step, smaller ones would make all warps contend for one counter.
+// Shares of a list per warp, at least, so that a warp with cheap items takes more of them. Larger shares would leave
+// warps idle at the end of a step, smaller ones would make all warps contend for one counter.
 constexpr std::uint32_t kSharesEach = 8;
-// Neighbours among the level-1 nodes of a list, of any queries, of which the best is visited first. The others are then at
-// most 7 times as many, the growth that sweep_capacity() leaves room for.
+// Neighbouring level-1 nodes of the list, of any queries, of which the best is visited first. The others are at most
+// 7 times as many, growth that sweep_capacity() has room for.
 constexpr unsigned kGroup = kSweepGrowth;
 // Items that a warp collects before it appends them: a node has up to 32 children, and room for twice as many
 // makes one atomic serve more than one node.
@@ -48,16 +51,16 @@ static_assert(kWarps * WarpMemory::num_bytes(kMaxPackedBytes) <= kMinSharedBytes
 
 // One warp's part in the work; its methods are called by whole warps unless they say otherwise.
 //
-// Between two barriers of the grid k-th score bounds do not change, and items are only appended. Counts of rows found only rise, but
-// for those of a query that is left to the sweep.
+// Between two barriers of the grid k-th score bounds do not change, items are only appended, and counts of rows found
+// only grow, except for a query that is left to the sweep.
 template <typename T>
 class Frontier {
  public:
   __device__ Frontier(const MirrorRef& mirror, const BatchRef& batch, const WarpMemory& memory)
       : mirror_(mirror), batch_(batch), sweep_(batch.sweep), memory_(memory) {}
 
-  // Appends the children of nodes [first, end) of the list that reach their query's k-th score bound. They go to end + count, which
-  // all warps advance.
+  // Appends the children of nodes [first, end) of the list that reach their query's k-th score bound, at end + count,
+  // which all warps advance.
   __device__ void expand(std::uint32_t first, std::uint32_t end, Part part, std::uint32_t& count) {
     for_each(first, end, part, false, [&](std::uint32_t node) {
       const NodeRef ref = mirror_.node(node);
@@ -82,7 +85,7 @@ class Frontier {
     });
   }
 
-  // To be called, by all threads of the grid, before each expand() and visit().
+  // All threads of the grid call this before each expand() and visit().
   __device__ void begin_step() {
     ++step_;
     if (blockIdx.x == 0 && threadIdx.x == 0)
@@ -90,8 +93,9 @@ class Frontier {
   }
 
  private:
-  // Calls use(block) for the items of [first, end) whose bounds reach their query's k-th score bound, after it has set entry_, kth_bound_
-  // and query(). Each lane checks one item, then the whole warp handles the remaining ones one by one.
+  // Sets entry_, kth_bound_ and query(), and calls use(node or leaf), for each item of [first, end) whose bound
+  // reaches its query's k-th score bound. Each lane checks one item, then the warp handles the remaining ones one by
+  // one.
   //
   // Two calls for the same items form the same groups: shares are numbered from `first` on and have the same size.
   template <typename Use>
@@ -138,8 +142,8 @@ class Frontier {
     return __ffs(static_cast<int>(equal)) - 1 == static_cast<int>(lane_ % kGroup);
   }
 
-  // By a lane. Also returns false if the query has been left to the sweep, or if more rows were found than there is room
-  // for: then it is visited again, or left to its walk.
+  // By a lane. Returns false also if the query is left to the sweep, or if it has found more rows than there is room
+  // for: then the step is repeated for it, or it returns to its walk.
   __device__ bool reaches_kth_bound(const FrontierItem& item, bool is_repeated, double& kth_bound) const {
     const SweepQuery& query = sweep_.queries[item.entry];
     kth_bound = __ldcg(&query.kth_bound);
@@ -165,7 +169,7 @@ class Frontier {
     return {memory_.query};
   }
 
-  // Collects the items of those lanes whose children reach the k-th score bound.
+  // Collects the lanes' items that reach the k-th score bound.
   __device__ void push(const FrontierItem& item, bool reaches, std::uint32_t end, std::uint32_t& count) {
     const unsigned reaching = __ballot_sync(kFullWarp, reaches);
     const auto more = static_cast<std::uint32_t>(__popc(reaching));
@@ -177,7 +181,7 @@ class Frontier {
     listed_ += more;
   }
 
-  // Appends the collected items to the list. A query whose item finds no room is left to the sweep.
+  // Appends the collected items to the list. A query whose item does not fit is left to the sweep.
   __device__ void write_waiting(std::uint32_t end, std::uint32_t& count) {
     __syncwarp();  // all items of push() are written
     std::uint32_t first = 0;
@@ -195,8 +199,8 @@ class Frontier {
     num_waiting_ = 0;
   }
 
-  // By a lane. Returns true if the query has listed more than most_of_query items and all such queries together more than
-  // most_beyond. The second condition is there because the first query of a sweep costs far more than each of the others.
+  // By a lane. Returns true if the query has listed more than most_of_query items, and all such queries together more
+  // than most_beyond: the first query of a sweep costs far more than each further one.
   __device__ bool is_too_much() const {
     if (listed_ == 0) return false;
     const std::uint32_t before = atomicAdd(&sweep_.queries[entry_].num_items, listed_);
@@ -204,8 +208,8 @@ class Frontier {
     return atomicAdd(&batch_.counters->num_beyond, listed_) + listed_ > sweep_.most_beyond;
   }
 
-  // Leaves a query to the sweep; by a lane, and only in expand(). The sweep looks at the whole table, so the rows found so
-  // far are dropped: it finds them again.
+  // By a lane, only in expand(): leaves a query to the sweep. The rows found so far are dropped: the sweep reads the
+  // whole table and finds them again.
   __device__ void leave(std::uint32_t entry) const {
     SweepQuery& query = sweep_.queries[entry];
     if (atomicExch(&query.is_swept, 1u) != 0) return;
@@ -213,7 +217,7 @@ class Frontier {
     sweep_.swept[atomicAdd(&batch_.counters->num_swept, 1u)] = entry;
   }
 
-  // Adds what the warp did for the query at entry_.
+  // Adds the warp's work for the query at entry_.
   __device__ void add_work() {
     if (lane_ == 0 && nodes_ + leaves_ > 0) {
       SweepQuery& query = sweep_.queries[entry_];

@@ -8,7 +8,8 @@
 namespace culmen::gpu {
 
 // All blocks of the grid must be resident at once. `arrived` is 0 before a kernel's first barrier; `nth` numbers its
-// barriers from 1 on. All threads call arrive() and then wait(); after wait() they see what any thread wrote before arrive().
+// barriers from 1 on. All threads call arrive() and then wait(); after wait() they see what any thread wrote before
+// arrive().
 class GridBarrier {
  public:
   __device__ GridBarrier(std::uint32_t& arrived, std::uint32_t nth)

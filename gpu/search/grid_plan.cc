@@ -3,7 +3,7 @@
 namespace culmen::gpu {
 namespace {
 
-// Dynamic shared memory of each of so many thread blocks that are on a multiprocessor at once.
+// Dynamic shared memory of each thread block if so many are resident on a multiprocessor.
 std::size_t dynamic_bytes(const cuda::Limits& limits, unsigned blocks_each) {
   constexpr std::size_t kGranule = 256;
   const std::size_t share = limits.multiprocessor_shared_bytes / blocks_each / kGranule * kGranule;
@@ -12,7 +12,7 @@ std::size_t dynamic_bytes(const cuda::Limits& limits, unsigned blocks_each) {
   return std::min(share - taken, limits.block_shared_bytes - kStaticSharedBytes);
 }
 
-// Room for the slots first, then for one thing after the other: `least` bytes, or more for the seeds.
+// Room for the slots first, then for what the rest holds in turn: `least` bytes, or more for the seeds.
 GridPlan plan(std::uint32_t num_slots, unsigned num_blocks, std::size_t bytes, std::size_t least) {
   constexpr std::size_t kKeyBytes = 2 * sizeof(std::uint32_t);  // of a seed: its key and its count
   GridPlan plan = {.num_blocks = num_blocks, .shared_bytes = 0, .room = {}};
@@ -47,7 +47,7 @@ GridPlan plan_bounded(std::uint32_t num_slots, const cuda::Limits& limits) {
   return bounded;
 }
 
-// Two blocks a multiprocessor wait less for memory than one, if there is room for two.
+// Two blocks per multiprocessor hide more latency than one, if there is room for two.
 GridPlan plan_scan(std::uint32_t num_slots, const cuda::Limits& limits) {
   const unsigned blocks_each = dynamic_bytes(limits, 2) >= kSortBytes ? 2 : 1;
   return plan(num_slots, blocks_each * limits.num_multiprocessors, dynamic_bytes(limits, blocks_each),

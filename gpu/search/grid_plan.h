@@ -1,6 +1,6 @@
-// How a search by the whole grid is cut to the device: its thread blocks, and what they keep in shared
-// memory. Any number of nodes and any device with kMinSharedBytes a block will do. What finds no room is
-// kept in device memory or given up, slower but with the same answer.
+// GridPlan: the thread blocks of a search by the whole grid, and what they keep in shared memory, for any number of
+// nodes and any device with kMinSharedBytes for a block. What does not fit is kept in device memory or done without:
+// slower, with the same answer.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +17,15 @@ inline constexpr unsigned kSearchWarps = kSearchThreads / 32;
 inline constexpr unsigned kTeamWarps = 4;
 inline constexpr unsigned kTeams = kSearchWarps / kTeamWarps;  // of a block
 
-// Seeds of a block, at the most.
+// Seeds of a block, at most.
 inline constexpr std::uint32_t kMaxSeeds = 32;
-// Thread blocks of a search by the whole grid, at the most.
+// Thread blocks of a search by the whole grid, at most.
 constexpr unsigned max_blocks(const cuda::Limits& limits) {
   return 2 * limits.num_multiprocessors;
 }
 
-// How the slots are shared out: in groups of up to 32, one a lane, to teams in turn. A small table's groups
-// are smaller, so that all teams have a share.
+// How teams share the slots: in groups of up to 32, one slot for each lane, in turn. Groups of a small table are
+// smaller, so that all teams have a share.
 struct Shares {
   std::uint32_t group_size;
   std::uint32_t groups_each;    // the largest share
@@ -40,7 +40,7 @@ constexpr std::size_t slot_bytes(std::uint32_t groups) {
   return (sizeof(double) + sizeof(std::int64_t) + sizeof(std::uint32_t)) * kTeams * groups * 32;
 }
 
-// Room for what a block of `bounded` finds: candidates, and nodes and leaves that are still to be looked at.
+// Room for what a block of `bounded` finds: candidates, and nodes and leaves to visit.
 struct VisitRoom {
   std::uint32_t candidates, nodes, leaves;
 
@@ -52,20 +52,20 @@ struct VisitRoom {
   }
 };
 inline constexpr VisitRoom kUsualRoom = {2048, 1024, 4096};
-inline constexpr VisitRoom kSmallRoom = {1536, 512, 1024};  // where a block has little shared memory
+inline constexpr VisitRoom kSmallRoom = {1536, 512, 1024};  // if a block has little shared memory
 
-// The answer is sorted in this.
+// The answer is sorted in so much.
 inline constexpr std::uint32_t kSortCapacity = 2 * kMaxSortedHits;
 inline constexpr std::size_t kSortBytes = kSortCapacity * sizeof(Candidate);
 static_assert(kSmallRoom.num_bytes() <= kSortBytes && kSortBytes <= kUsualRoom.num_bytes());
 
-// Shared memory that a kernel has beside: its static variables and, in front of them, alignment.
+// Shared memory of a kernel beside that: its static variables, and alignment.
 inline constexpr std::size_t kStaticSharedBytes = 13'824;
-// What a thread block must be able to have. Every GPU from Turing (64 KiB) on gives that.
+// Shared memory that a thread block needs. Every GPU from Turing (64 KiB) on has it.
 inline constexpr std::size_t kMinSharedBytes = kStaticSharedBytes + kSortBytes;
 static_assert(kMinSharedBytes <= 64 << 10);
 
-// What a kernel has to know of its plan.
+// The part of a plan that its kernel needs.
 struct GridRoom {
   Shares shares;
   std::uint32_t most_seeds;  // of a block
@@ -77,7 +77,7 @@ struct GridPlan {
   std::size_t shared_bytes;  // dynamic
   GridRoom room;
 
-  // Bounds of slots that are kept in device memory.
+  // Bounds of slots that are in device memory.
   std::size_t num_bounds_outside(std::uint32_t num_slots) const {
     return room.shares.groups_inside < room.shares.groups_each ? num_slots : 0;
   }

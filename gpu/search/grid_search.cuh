@@ -1,21 +1,22 @@
-// The first steps that searches by the whole grid share: the query in shared memory, a barrier, and a sample
-// that gives the first k-th score bound.
+// What searches by the whole grid have in common at their start: the query in shared memory, and the seeds that give
+// the first k-th score bound.
 #pragma once
 
 #include "gpu/search/engines.h"
 #include "gpu/search/grid_barrier.cuh"
+#include "gpu/search/leaf_rows.cuh"
 #include "gpu/search/select_kth_bound.cuh"
 
 namespace culmen::gpu {
 
 inline constexpr std::uint32_t kMaxWarpKeys = 8;
 
-// Rows that the warps of a block offer as seeds. Side by side, for all are compared with all by their keys.
+// Rows that the warps of a block offer as seeds, as columns: every key is compared with every other.
 struct Offers {
   static constexpr std::uint32_t kMax = kSearchWarps * kMaxWarpKeys;
 
   std::uint32_t keys[kMax], counts[kMax];
-  std::int64_t ids[kMax];  // known only where many rows tie, else kNoId
+  std::int64_t ids[kMax];  // read only if many rows tie, else kNoId
   SeedRow rows[kMax];
 
   __device__ void set(std::uint32_t i, std::uint32_t key, std::uint32_t count, std::int64_t id,
@@ -52,10 +53,10 @@ struct BlockShared {
   unsigned long long num_kept;  // candidates, when there are too many
   bool is_last;
 };
-// What kernels have beside it are a few counters.
+// Kernels add a few counters.
 static_assert(sizeof(BlockShared) + 64 <= kStaticSharedBytes);
 
-// Copies the query to shared memory and clears the block's counters. A barrier before the first use.
+// Copies the query to shared memory and clears the block's counters; a barrier follows.
 template <typename Argument>
 __device__ QueryRef take_query(const Argument& argument, BlockShared& shared) {
   const std::byte* bytes = argument.bytes();
@@ -90,8 +91,8 @@ struct TwoBest {
   }
 };
 
-// How many seeds a block writes, and at most how many of each warp's: enough that the k-th best of all seeds is
-// close to the k-th best of all that was scored.
+// How many seeds a block writes, and how many of each warp at most: enough that the k-th best of all seeds is close
+// to the k-th best of all rows scored.
 struct SeedShape {
   std::uint32_t each, of_a_warp;
 };
@@ -101,8 +102,7 @@ __device__ inline SeedShape seed_shape(std::uint32_t k, const GridRoom& room) {
   return {room.most_seeds, kMaxWarpKeys};
 }
 
-// By a warp: offers its `num` best rows, a lane's two best at the most. Of equal keys the first of each warp
-// comes first.
+// By a warp: offers its `num` best rows, at most two of each lane.
 __device__ inline void offer_best(TwoBest best, std::uint32_t num, int lane, Offers& offers) {
   const std::uint32_t warp = threadIdx.x / kWarpSize;
   for (std::uint32_t i = 0; i < num; ++i) {
@@ -114,9 +114,9 @@ __device__ inline void offer_best(TwoBest best, std::uint32_t num, int lane, Off
   }
 }
 
-// The same where more rows than that tie for the best: those with the smallest ids, and for all others the
-// one with the largest, so that a leaf full of ties makes a k-th score bound alone. False if their scores are not quite
-// the same.
+// The same if more rows tie for the best: offers those with the smallest ids and, for all the rest, the one with the
+// largest id, so that a leaf full of ties gives a k-th score bound by itself. Returns false if their scores differ
+// below the key.
 __device__ inline bool offer_ties(const MirrorRef& mirror, const TwoBest& best, std::uint32_t top,
                                   std::uint32_t num, int lane, Offers& offers) {
   const std::uint32_t warp = threadIdx.x / kWarpSize;
@@ -131,7 +131,7 @@ __device__ inline bool offer_ties(const MirrorRef& mirror, const TwoBest& best, 
     ids[j] = ties ? __ldg(mirror.ids + rows[j].row.row) : kNoId;
   }
   if (__any_sync(kFullWarp, differ)) return false;
-  // One lane has the id; in a damaged index several or, when those are gone, none.
+  // One lane has the id. In a damaged index, where ids repeat, several have, and later none.
   const auto take = [&](std::int64_t id, std::uint32_t i, std::uint32_t count) {
     const bool is_first = id != kNoId && ids[0] == id, is_second = id != kNoId && ids[1] == id;
     const unsigned having = __ballot_sync(kFullWarp, is_first || is_second);
@@ -144,7 +144,7 @@ __device__ inline bool offer_ties(const MirrorRef& mirror, const TwoBest& best, 
   for (std::uint32_t i = 0; i + 1 < num; ++i) take(warp_min(min(ids[0], ids[1])), i, 1);
   const auto left = static_cast<std::uint32_t>(__popc(__ballot_sync(kFullWarp, ids[0] != kNoId)) +
                                                __popc(__ballot_sync(kFullWarp, ids[1] != kNoId)));
-  const auto turned = [](std::int64_t id) { return id == kNoId ? kNoId : ~id; };  // the other way round
+  const auto turned = [](std::int64_t id) { return id == kNoId ? kNoId : ~id; };  // reverses the order
   take(~warp_min(min(turned(ids[0]), turned(ids[1]))), num - 1, left);
   return true;
 }
@@ -170,8 +170,8 @@ __device__ inline void write_seeds(const MirrorRef& mirror, const SearchStateRef
   state.seed_rows[position] = offers.rows[i];
 }
 
-// The k-th score bound that the seeds give, for all threads of the block. Behind a grid barrier.
-// Shared memory: `memory` takes the keys and counts of all seeds.
+// The k-th score bound that the seeds give, for all threads of the block, after a grid barrier. `memory`: shared, for
+// the keys and counts of all seeds.
 __device__ inline KthBound kth_bound_of_seeds(const MirrorRef& mirror, const SearchStateRef& state,
                                               const GridRoom& room, const KeyScale& scale,
                                               BlockShared& shared, std::uint32_t* memory) {
@@ -189,7 +189,7 @@ __device__ inline KthBound kth_bound_of_seeds(const MirrorRef& mirror, const Sea
       [&](std::uint32_t i) { return __ldg(mirror.ids + __ldcg(&state.seed_rows[i].row)); }, shared.select);
 }
 
-// Offers the rows of a leaf that reach the k-th score bound.
+// By a warp: the best rows of a leaf that reach the k-th score bound.
 template <typename T, int kLoads>
 __device__ TwoBest sample_leaf(const MirrorRef& mirror, QueryRef query, const KeyScale& scale,
                                KthBound kth_bound, std::uint32_t leaf, int lane) {

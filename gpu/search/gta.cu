@@ -1,17 +1,17 @@
 // gta: the paper's engine on the paper's terms (GTA 2019, section 3.2).
 //
-//   hbuild (algorithm 2)   a thread block walks through one partition after the other, leaf by leaf; it
-//                          merges the rows of a leaf into its heap and leaves the partition as soon as the
-//                          threshold tuple, the attribute-wise maximum over all later leaves, cannot reach
-//                          the heap's k-th score
+//   hbuild (algorithm 2)   a thread block reads one partition after the other, leaf by leaf; it merges the rows of a
+//                          leaf into its heap and stops as soon as the threshold tuple, the attribute-wise maximum
+//                          over all later leaves, cannot reach the heap's k-th score
 //   hmerge (algorithm 3)   the heaps of all thread blocks become one list; the last block to finish sorts it
 //
-// The heap stays with the thread block from partition to partition, as in the CPU engine, so later partitions
-// stop earlier than with a heap for each.
+// A thread block keeps its heap from partition to partition, as in the CPU engine, so later partitions stop earlier
+// than with a heap for each.
 #include <algorithm>
 
 #include "gpu/cuda/launch.h"
 #include "gpu/search/answer.cuh"
+#include "gpu/search/bounds.cuh"
 #include "gpu/search/engines.h"
 #include "gpu/search/heap.cuh"
 
@@ -21,31 +21,12 @@ namespace {
 constexpr unsigned kGtaThreads = 128;
 
 template <typename T>
-__device__ bool row_score(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, std::uint32_t index,
-                          double& score) {
-  const T* values = mirror.leaf_values<T>(leaf) + index;
-  const auto value = [&](std::int32_t attribute) {
-    return static_cast<double>(__ldg(values + static_cast<std::size_t>(attribute) * mirror.leaf_rows));
-  };
-  score = query.header().offset;
-  for (int t = 0; t < query.header().num_terms; ++t)
-    score = score_step(score, query.terms()[t].weight, value(query.terms()[t].attribute));
-  score = score_finish(score);
-  for (int r = 0; r < query.header().num_ranges; ++r) {
-    const PackedRange& range = query.ranges()[r];
-    const double x = value(range.attribute);
-    if (!(x >= range.minimum && x <= range.maximum)) return false;
-  }
-  return true;
-}
-
-template <typename T>
 __device__ void merge_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, BestRows& best) {
   const std::uint32_t num_rows = mirror.leaves[leaf].num_rows;
   for (std::uint32_t first = 0; first < num_rows; first += kGtaThreads) {
     const std::uint32_t index = first + threadIdx.x;
     double score = 0;
-    if (index < num_rows && row_score<T>(mirror, query, leaf, index, score) &&
+    if (index < num_rows && score_row<T>(mirror, query, leaf, index, score) &&
         score >= best.kth_bound().score) {
       const std::uint64_t row = mirror.first_row(leaf) + index;
       const std::int64_t id = __ldg(mirror.ids + row);

@@ -1,4 +1,4 @@
-// Products of two tiles of binary16 numbers in shared memory, by tensor cores, summed up in binary32.
+// Products, on tensor cores, of two tiles of binary16 numbers in shared memory, with sums in binary32.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -7,7 +7,8 @@
 
 namespace culmen::gpu {
 
-// A tile has rows of kHalfStep numbers or a multiple, each this much longer than that: so ldmatrix meets no bank twice.
+// The rows of a tile have a multiple of kHalfStep numbers, padded by kHalfPadding, so that ldmatrix has no bank
+// conflicts.
 inline constexpr std::uint32_t kHalfStep = 16, kHalfPadding = 8;
 
 // 16 x 16 numbers of a tile, as mma takes them.
@@ -24,8 +25,8 @@ struct HalfFragment {
   }
 };
 
-// sums = before + a * b over kHalfStep numbers, for 16 rows of a and 8 of b. The lane's sums: row lane / 4 (the first two)
-// or that + 8, by b's rows lane % 4 * 2 and the next.
+// sums = before + a * b over kHalfStep numbers, for 16 rows of a and 8 of b. The lane's sums: row lane / 4 (the first
+// two) or that + 8, by b's rows lane % 4 * 2 and the next.
 __device__ inline void multiply_add(float (&sums)[4], const HalfFragment& a, std::uint32_t b_low,
                                     std::uint32_t b_high, const float (&before)[4]) {
 #if __CUDA_ARCH__ >= 800

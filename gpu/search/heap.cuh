@@ -1,14 +1,14 @@
 // BestRows: the k best rows that one thread block has seen, in its shared memory.
 //
-// The paper's private heap (GTA 2019, algorithm 2): rows that pass are appended, and a bitonic sort merges
-// them into the k best, which stand first and in order.
+// The paper's private heap (GTA 2019, algorithm 2): rows that pass are appended, and a bitonic sort merges them into
+// the k best, which are first and in order.
 #pragma once
 
 #include "gpu/search/sort.cuh"
 
 namespace culmen::gpu {
 
-// How many items a heap for k rows needs if up to `step` are appended between two merges; a power of two.
+// Items of a heap for k rows if up to `step` are appended between two merges; a power of two.
 CULMEN_HOST_DEVICE constexpr std::uint32_t heap_capacity(std::uint32_t k, std::uint32_t step) {
   std::uint32_t capacity = 1;
   while (capacity < k + step) capacity *= 2;
@@ -27,10 +27,10 @@ class BestRows {
   // Rows must pass this to be appended.
   __device__ KthBound kth_bound() const { return kth_bound_; }
 
-  // By each thread that has a row; at most capacity - k rows between two merges.
+  // By any thread; at most capacity - k rows between two merges.
   __device__ void append(const Candidate& row) { items_[atomicAdd(num_items_, 1u)] = row; }
 
-  // By all threads: sorts what was appended into the k best and raises the k-th score bound.
+  // By all threads: merges the appended rows into the k best and raises the k-th score bound.
   __device__ void merge() {
     __syncthreads();
     const std::uint32_t count = *num_items_;
@@ -46,7 +46,7 @@ class BestRows {
     __syncthreads();
   }
 
-  // Behind merge().
+  // After merge().
   __device__ std::uint32_t size() const { return num_merged_; }
   __device__ const Candidate& operator[](std::uint32_t i) const { return items_[i]; }
 

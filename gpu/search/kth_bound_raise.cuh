@@ -6,15 +6,15 @@
 
 namespace culmen::gpu {
 
-// Adds a row that reaches the k-th score bound of the query of an entry; by a lane. A row that finds no room is counted only.
+// By a lane: adds a row that reaches the k-th score bound of an entry's query. A row that does not fit is only counted.
 __device__ inline void add_found(const SweepRef& sweep, std::uint32_t entry, const SeedRow& row) {
   const std::uint32_t found = atomicAdd(&sweep.queries[entry].num_found, 1u);
   if (found < sweep.capacity) sweep.found[std::size_t{entry} * sweep.capacity + found] = row;
 }
 
-// Raises a query's k-th score bound to the k-th best score found so far and drops the rows below it. Called by one warp between two
-// steps. If the rows did not fit, the step is repeated with the k-th score bound of those that did. If that k-th score bound is no higher, too
-// many rows tie: the query is left to its walk.
+// By a warp, between two steps: raises a query's bound to the k-th best score found so far and drops the rows below
+// it. If the rows did not fit, the step is repeated with the bound that those give which did. If that bound is not
+// higher, too many rows tie, and the query returns to its walk.
 class KthBoundRaise {
  public:
   __device__ KthBoundRaise(const BatchRef& batch, std::uint32_t entry)

@@ -1,4 +1,4 @@
-// A kernel that does nothing, to time what every launch takes.
+// An empty kernel, to time a launch.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,4 +1,4 @@
-// From ResolvedQuery to PackedQuery.
+// Packs a ResolvedQuery for kernels.
 #pragma once
 
 #include <algorithm>

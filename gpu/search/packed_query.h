@@ -1,5 +1,5 @@
-// A resolved query in the form that kernels read: one flat piece of memory, a kernel parameter for a single
-// query and an element of an array for a batch.
+// A resolved query as kernels read it: one flat piece of memory, a kernel parameter for a single query and an element
+// of an array for a batch.
 #pragma once
 
 #include <cstddef>
@@ -21,28 +21,28 @@ struct PackedBoundTerm {
   std::int32_t padding;
 };
 
-// Small: shared memory holds as many as a query can have. No layout has 2^15 rows of bounds.
+// Compact: shared memory holds as many as a query can have. No layout has 2^15 bounds rows.
 struct PackedRange {
   double minimum, maximum;  // of a row's value
-  float lowest, highest;    // of a block's maximum and minimum, in bound units
+  float lowest, highest;    // of the maximum and minimum of a node or leaf, in bound units
   std::int16_t attribute, maximum_row, minimum_row, padding;
 };
 
 struct PackedHeader {
-  double offset;       // where the score's chain starts
-  double base;         // where the bound starts
-  double capped_base;  // and the one under the ranges' caps; infinity: there is none
+  double offset;       // start of the score's chain
+  double base;         // start of the bound
+  double capped_base;  // the same under the ranges' caps; infinity: there is none
   double min_score;    // -infinity: none
   // Scores as 32-bit keys (gpu/search/score_keys.cuh): (score - base) * key_scale is about 1 or smaller.
   double key_scale, key_unit;  // powers of two, inverse to each other
   std::int32_t num_terms, num_bound_terms, num_capped_terms, num_ranges;
   std::int32_t padding;
-  std::int32_t is_refused;  // 1: no query, it has no hits (gpu/search/query_writer.h)
+  std::int32_t is_refused;  // 1: not a valid query, it has no hits (gpu/search/query_writer.h)
 };
 
-// One range an attribute and one bound term an attribute and for the total, at the most. Under caps there is at least one
-// attribute less, and hence no total; of queries over more attributes than that the second bound is left out, for the
-// sake of shared memory on small cards.
+// At most one range for each attribute, and one bound term for each attribute and the total. Under caps there is at
+// least one attribute less, and hence no total. Queries over more attributes have no second bound, to save shared
+// memory on small cards.
 inline constexpr int kMaxPackedAttributes = 64;
 inline constexpr int kMaxCappedTerms = 42;
 CULMEN_HOST_DEVICE constexpr bool has_room_for_caps(int num_terms) {
@@ -53,8 +53,8 @@ inline constexpr std::size_t kMaxPackedBytes =
     sizeof(PackedHeader) + kMaxPackedAttributes * (sizeof(PackedTerm) + sizeof(PackedRange)) +
     kMaxPackedBoundTerms * sizeof(PackedBoundTerm);
 
-// A packed query as a kernel parameter. Parameters are copied at every launch, so only queries of the usual
-// sizes travel in it; others lie in device memory.
+// A packed query as a kernel parameter. Parameters are copied at every launch, so only queries of the usual sizes are
+// inside; others are in device memory.
 template <std::size_t kSize>
 struct QueryParameter {
   static constexpr std::size_t kInside = kSize;
@@ -92,7 +92,7 @@ struct QueryRef {
   }
 };
 
-// num_bound_terms: the capped ones among them.
+// num_bound_terms: including the capped ones.
 CULMEN_HOST_DEVICE constexpr std::size_t packed_bytes(int num_terms, int num_bound_terms, int num_ranges) {
   return sizeof(PackedHeader) + static_cast<std::size_t>(num_terms) * sizeof(PackedTerm) +
          static_cast<std::size_t>(num_bound_terms) * sizeof(PackedBoundTerm) +

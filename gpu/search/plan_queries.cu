@@ -1,5 +1,4 @@
-// A thread plans one query: a few hundred operations, nothing to share with others. The chain's own code is
-// in index/chain.h.
+// A thread plans one query: a few hundred operations, with nothing to share. The chain's own code is in query/chain.h.
 #include "gpu/cuda/launch.h"
 #include "gpu/search/plan_queries.h"
 #include "gpu/search/query_writer.h"

@@ -1,5 +1,5 @@
-// Plans on the device: from users' weights in device memory to packed queries, as resolve() and pack_query()
-// make them on the host, to the bit.
+// Plans on the device: from users' weights in device memory to packed queries, with the bits of resolve() and
+// pack_query() on the host.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -27,9 +27,8 @@ struct PlanRequest {
   std::uint32_t query_stride;  // at least packed_stride()
 };
 
-// Enqueues the plans of a batch. Where weights are not finite, all 0 or so large that a score could overflow,
-// the query is packed as refused. Behind a query that is shorter than the stride nothing is written. Throws
-// CudaError.
+// Enqueues the plans of a batch. If weights are not finite, all 0, or so large that a score could overflow, the query
+// is packed as refused. Bytes after a query that is shorter than the stride are not written. Throws CudaError.
 void launch_plan_queries(const PlanRequest& request, const PlanOptions& options, cudaStream_t stream);
 
 }  // namespace culmen::gpu

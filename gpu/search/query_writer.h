@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "gpu/search/packed_query.h"
-#include "index/chain.h"
+#include "query/chain.h"
 
 namespace culmen::gpu {
 
@@ -14,7 +14,7 @@ class QueryWriter {
   CULMEN_HOST_DEVICE explicit QueryWriter(std::byte* bytes)
       : bytes_(bytes), end_(bytes + sizeof(PackedHeader)) {}
 
-  // First all terms, then all bound terms, then those under caps, then all ranges.
+  // In this order: all terms, all bound terms, those under caps, all ranges.
   CULMEN_HOST_DEVICE void push_back(const Term& term) {
     append(PackedTerm{term.weight, term.attribute, 0});
     ++num_terms_;
@@ -23,16 +23,16 @@ class QueryWriter {
     append(PackedBoundTerm{term.coefficient, term.row, 0});
     ++(capped_base_ == HUGE_VAL ? num_bound_terms_ : num_capped_terms_);
   }
-  // The bound terms after this are those under caps.
+  // Bound terms after this are those under caps.
   CULMEN_HOST_DEVICE void begin_capped(double base) { capped_base_ = base; }
   CULMEN_HOST_DEVICE void push_back(const PackedRange& range) {
     append(range);
     ++num_ranges_;
   }
 
-  // And last.
+  // Call it last.
   CULMEN_HOST_DEVICE void finish(double offset, double min_score, const BoundStart& bound) {
-    constexpr int kMaxExponent = 1000;  // also for a magnitude that is infinite or 0
+    constexpr int kMaxExponent = 1000;  // for a magnitude of infinity or 0, too
     const int exponent = larger(smaller(std::ilogb(bound.magnitude), kMaxExponent), -kMaxExponent);
     header() = {offset,
                 bound.base,
@@ -48,7 +48,7 @@ class QueryWriter {
                 0};
   }
 
-  // Instead of all that: nothing is to be found. No block has a bound above the base.
+  // Instead of all that: a query without hits. No node or leaf has a bound above the base.
   CULMEN_HOST_DEVICE void refuse() { header() = {0, -HUGE_VAL, HUGE_VAL, HUGE_VAL, 1, 1, 0, 0, 0, 0, 0, 1}; }
 
  private:

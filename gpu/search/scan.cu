@@ -1,11 +1,10 @@
-// scan: scores every row, whatever the data: scoring, filter and selection in one pass, and no score is ever
-// written to memory.
+// scan: scores every row. Scoring, filter and selection are one pass, which writes no scores to memory.
 //
 //   1. Each warp scores one of the leaves with the best bounds, as `bounded` does; the k-th best row of them
-//      gives the first k-th score bound. So few rows are appended in any order of the data.
-//   2. Every 32nd leaf is scored against that k-th score bound; the k-th best of the rows that reach it raises it,
-//      should the seed phase have found too little.
-//   3. The other leaves follow, a warp a leaf, neighbours together.
+//      gives the first k-th score bound, so that few rows are appended whatever the order of the data.
+//   2. Every 32nd leaf is scored against that bound; the k-th best of the rows that reach it raises it, in case the seed
+//      phase found too little.
+//   3. The other leaves follow, a warp for each, neighbours together.
 #include "gpu/cuda/launch.h"
 #include "gpu/search/answer.cuh"
 #include "gpu/search/engines.h"
@@ -45,13 +44,13 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
         [&](auto& pass, const auto& rows, int) { append(candidates_of_all(state), pass, rows, lane); });
   };
   const std::uint64_t num_leaves = mirror.num_leaves;
-  // Each warp takes neighbours, so that what comes first is from all over the table: the k-th score bound is taken from it.
+  // Each warp takes neighbours, so that the first rows in the list, which give the bound, are from all over the table.
   const std::uint64_t num_first = (num_leaves + kFirstStride - 1) / kFirstStride;
   const std::uint64_t each = (num_first + num_warps - 1) / num_warps;
   for (std::uint64_t i = warp * each; i < min((warp + 1) * each, num_first); ++i) visit(i * kFirstStride);
   grid_barrier(state.counters->barrier, 2);
   const std::uint64_t count = __ldcg(&state.counters->num_candidates);
-  grid_barrier(state.counters->barrier, 3);  // nobody appends before all have read the count
+  grid_barrier(state.counters->barrier, 3);  // all blocks have read the count
   const auto looked_at = static_cast<std::uint32_t>(
       min(min(count, state.capacity), std::uint64_t{kSortBytes / sizeof(std::uint32_t)}));
   kth_bound = kth_bound_of_candidates(state, kth_bound, looked_at, scale, keys, shared.select);

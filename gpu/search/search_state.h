@@ -1,4 +1,4 @@
-// What a search on the device shares between its thread blocks, and what it leaves for the host.
+// What the thread blocks of a search share, and the result that they write for the host.
 #pragma once
 
 #include <cstddef>
@@ -34,9 +34,9 @@ struct SeedRow {
 };
 
 enum class Outcome : std::uint32_t {
-  sorted,    // the answer's hits stand in order in the result
-  unsorted,  // too many ties or too large a k to sort here: all candidates are in the candidate list
-  overflow,  // more candidates than the list holds: it is full, the others were left out
+  sorted,    // the hits are in order in the result
+  unsorted,  // too many ties, or k too large, to sort here: all candidates are in the list
+  overflow,  // more candidates than the list holds: the others were skipped
 };
 
 struct ResultHeader {
@@ -46,11 +46,11 @@ struct ResultHeader {
   std::uint64_t leaves_visited;
   std::uint64_t nodes_visited;
   std::uint64_t rows_scored;
-  std::uint64_t rows_by_bounds;  // looked at by a sweep
-  std::uint64_t sequence;        // written last: the number of the search that this is the answer of
+  std::uint64_t rows_by_bounds;  // bounded by a sweep
+  std::uint64_t sequence;        // written last: the number of the search that this answers
 };
 
-// Between two searches all of it is 0.
+// All 0 between two searches.
 struct Counters {
   std::uint32_t barrier;
   std::uint32_t blocks_done;
@@ -62,12 +62,12 @@ struct Counters {
 
 struct SearchStateRef {
   Counters* counters;
-  // The seeds, the best rows of the sample: [num_seeds] each. A row's count says how many rows it stands for: they all
-  // rank before it or are it.
+  // The seeds, the best rows of the sample: [num_seeds] each. A seed's count is the number of rows that
+  // it stands for: itself and rows that rank before it.
   std::uint32_t* seed_keys;
   std::uint32_t* seed_counts;
   SeedRow* seed_rows;
-  double* outside;  // [num_slots] bounds of those that find no room in shared memory; unused if all do
+  double* outside;  // [num_slots] bounds of slots that do not fit into shared memory; unused if all do
   Candidate* candidates;
   ResultHeader* result;    // pinned host memory, as the hits
   Candidate* hits;         // [k]
@@ -78,7 +78,7 @@ struct SearchStateRef {
 };
 static_assert(std::is_trivially_copyable_v<SearchStateRef>);
 
-// The most hits that a search's own kernel sorts; more are chosen and sorted by others (best_candidates.h).
+// Hits that a search's own kernel sorts, at most. Separate kernels select and sort more (best_candidates.h).
 inline constexpr std::uint32_t kMaxSortedHits = 1024;
 
 }  // namespace culmen::gpu

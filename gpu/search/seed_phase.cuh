@@ -1,13 +1,14 @@
-// The seed phase of a search by the whole grid: the bounds of all level-1 nodes, and the sample, some of the
-// best leaves below them, whose rows give the first k-th score bound.
+// The seed phase of a search by the whole grid: it bounds all level-1 nodes, and scores a sample, some of the best
+// leaves below them, whose rows give the first k-th score bound.
 #pragma once
 
+#include "gpu/search/bounds.cuh"
 #include "gpu/search/grid_search.cuh"
 
 namespace culmen::gpu {
 
-// Where a team is in the grid, and its groups of slots: `index`, `index + num_teams`, ... Slots of the first
-// groups are kept in shared memory; where there are too many for that, the others' bounds in device memory.
+// A team of warps and its groups of slots: `index`, `index + num_teams`, ... The bounds of the first groups are in
+// shared memory, those of further groups, if they do not fit, in device memory.
 class Team {
  public:
   std::uint32_t index;      // in the grid
@@ -15,21 +16,20 @@ class Team {
   Shares shares;
   int warp;  // in the team
   int lane;
-  // [groups_inside][32], in shared memory: of the nodes at the slots
+  // [groups_inside][32] in shared memory, of the nodes in the slots
   double* bounds;
   std::int64_t* min_ids;
   std::uint32_t* nodes;
   double* outside;  // [num_slots], in device memory
   const MirrorRef& mirror;
 
-  // The lane's part of a share: the cell is its number in the team, the slot its number in the mirror.
+  // The lane's slot of a share: its number in the team is the cell, its number in the mirror the slot.
   __device__ std::uint32_t cell(std::uint32_t share) const {
     return share * kWarpSize + static_cast<std::uint32_t>(lane);
   }
   __device__ std::uint32_t slot(std::uint32_t share) const { return slot_at(cell(share)); }
 
-  // The bound and the smallest id of the node at a cell that set() was called for; -infinity and kNoNode
-  // where there is no node.
+  // The bound and the smallest id of the node in a cell, after set(); -infinity and kNoNode if there is no node.
   __device__ double bound(std::uint32_t cell) const {
     if (is_inside(cell)) return bounds[cell];
     return has_slot(cell) ? outside[slot_at(cell)] : -infinity();
@@ -55,7 +55,7 @@ class Team {
       outside[slot_at(cell)] = bound;
     }
   }
-  // It has been opened.
+  // Excludes the node, because it has been opened.
   __device__ void take_out(std::uint32_t cell) const {
     (is_inside(cell) ? bounds[cell] : outside[slot_at(cell)]) = -infinity();
   }
@@ -67,7 +67,7 @@ class Team {
   }
 };
 
-// The calling warp's team. `memory`: slot_bytes(groups_inside), of which `rest` is what lies behind.
+// The calling warp's team. `memory`: slot_bytes(groups_inside); `rest` becomes the memory after it.
 __device__ inline Team make_team(const MirrorRef& mirror, const SearchStateRef& state, const Shares& shares,
                                  double* memory, std::uint32_t*& rest) {
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
@@ -76,7 +76,7 @@ __device__ inline Team make_team(const MirrorRef& mirror, const SearchStateRef& 
   auto* min_ids = reinterpret_cast<std::int64_t*>(memory + kTeams * each);
   auto* nodes = reinterpret_cast<std::uint32_t*>(min_ids + kTeams * each);
   rest = nodes + kTeams * each;
-  // Neighbouring groups, which hold neighbouring nodes, go to different blocks.
+  // Different blocks take neighbouring groups.
   return {static_cast<std::uint32_t>(warp) / kTeamWarps * gridDim.x + blockIdx.x,
           gridDim.x * kTeams,
           shares,
@@ -100,22 +100,21 @@ __device__ inline void bound_slots(const MirrorRef& mirror, QueryRef query, cons
       const std::uint32_t slot = team.slot(share);
       node = mirror.slot_nodes[slot];
       min_id = mirror.slot_min_ids[slot];
-      bound = block_bound(query, SlotColumn(mirror, slot));
+      bound = chain_bound(query, SlotColumn(mirror, slot));
     }
     team.set(cell, node == kNoNode ? -infinity() : bound, min_id, node);
   }
 }
 
-// For choosing what to open first.
+// To choose what to open first.
 __device__ inline std::uint32_t bound_key(double bound, const KeyScale& scale) {
   return bound == -infinity() ? KeyScale::kNone : scale.key(bound);
 }
 
-// The lane whose item has a rank, from 0 on, in the order of the keys, then of the smallest ids; -1 if there
-// is none.
+// The lane whose item has this rank, from 0 on, by key and then by smallest id; -1 if there is none.
 template <typename MinId>
 __device__ int lane_of_rank(std::uint32_t key, MinId&& min_id, int rank, int lane) {
-  for (;; --rank) {  // rank + 1 times at most
+  for (;; --rank) {  // at most rank + 1 times
     std::uint32_t top = key;
     const unsigned tied = warp_argmax(top);
     if (top == KeyScale::kNone) return -1;
@@ -125,7 +124,7 @@ __device__ int lane_of_rank(std::uint32_t key, MinId&& min_id, int rank, int lan
   }
 }
 
-// The team's nodes as its lanes offer them, the best of its own each.
+// The best node of each lane of a team.
 class BestNodes {
  public:
   __device__ BestNodes(const Team& team, const KeyScale& scale) : team_(team) {
@@ -147,7 +146,7 @@ class BestNodes {
     return __popc(warp_argmax(top));
   }
 
-  // The cell of a node; kNoNode if there are not so many.
+  // The cell of the node with this rank; kNoNode if there are fewer.
   __device__ std::uint32_t cell_of_rank(int rank) const {
     const int lane = lane_of_rank(
         key_, [&] { return min_id(best_); }, rank, team_.lane);
@@ -162,7 +161,7 @@ class BestNodes {
   std::uint32_t key_;
 };
 
-// What a lane knows of its child of a node.
+// A lane's child of a node.
 struct Child {
   double bound = -infinity();
   std::uint32_t leaf = 0;
@@ -174,15 +173,15 @@ __device__ inline Child child_of(const MirrorRef& mirror, QueryRef query, std::u
   return {child_bound(query, node, lane), node.children()[lane], node.min_ids()[lane]};
 }
 
-// What a warp does in the seed phase, while nothing is known of the scores.
+// A warp's part in the seed phase, when no score is known yet.
 template <typename T, int kLoads>
 class SeedPhase {
  public:
   __device__ SeedPhase(const MirrorRef& mirror, QueryRef query, const KeyScale& scale, const Team& team)
       : mirror_(mirror), query_(query), scale_(scale), team_(team), nodes_(team, scale) {}
 
-  // Scores one of the 4 best leaves in the team's best node. If several nodes tie, the warps share them out,
-  // for the rows with the smallest ids need not be all in one.
+  // Scores one of the 4 best leaves in the team's best node. If several nodes tie, the warps take different ones: the
+  // rows with the smallest ids need not all be in one.
   __device__ TwoBest sample(KthBound kth_bound) {
     const int num_nodes = min(nodes_.num_tied(), static_cast<int>(kTeamWarps));
     opened_rank_ = team_.warp % num_nodes;
@@ -196,8 +195,8 @@ class SeedPhase {
                                   __shfl_sync(kFullWarp, child_.leaf, best), team_.lane);
   }
 
-  // Opens the node that has the warp's rank among the team's, which most likely reaches the k-th score bound, and takes
-  // it out of the team's. Behind a barrier.
+  // After a barrier: opens the node that has the warp's rank in the team, which most likely reaches the k-th score
+  // bound, and takes it out of the team's cells.
   __device__ Child open_next(BlockShared& shared) {
     const std::uint32_t cell = nodes_.cell_of_rank(team_.warp);
     if (cell == kNoNode) return {};

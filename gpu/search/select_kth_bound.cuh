@@ -1,7 +1,7 @@
-// k-th score bound: the k-th score bound that the k-th best of many rows gives, by one thread block.
+// select_kth_bound: the k-th score bound that the k-th best of many rows gives, by one thread block.
 //
-// The k-th largest of their 32-bit keys, found in rounds over 2,048 bins. Where many rows share its key, by
-// their exact scores, and where many share those, by their ids.
+// It selects the k-th largest of their 32-bit keys, in rounds over 2,048 bins. Where many rows share that key it goes
+// on with their exact scores, and where many share these, with their ids.
 #pragma once
 
 #include "gpu/search/score_keys.cuh"
@@ -32,7 +32,7 @@ __device__ inline std::uint64_t warp_highest(std::uint64_t value) {
   return ~warp_lowest(~value);
 }
 
-// Makes `low` the smallest and `high` the largest of all threads' own.
+// Makes `low` the smallest, and `high` the largest, of all threads.
 template <typename Bits>
 __device__ void block_range(Bits& low, Bits& high, SelectScratch& scratch) {
   low = warp_lowest(low);
@@ -47,8 +47,8 @@ __device__ void block_range(Bits& low, Bits& high, SelectScratch& scratch) {
   high = warp_highest(static_cast<Bits>(scratch.highs[lane % num_warps]));
 }
 
-// Finds the bin of the `wanted`-th largest key: chosen_bin, -1 if there are fewer keys; how many keys are in
-// larger bins: above; and how many in it: inside.
+// Sets chosen_bin, the bin of the `wanted`-th largest key (-1 if there are fewer), `above`, the number of keys in
+// larger bins, and `inside`, the number of keys in it.
 __device__ inline void choose_bin(int wanted, SelectScratch& scratch) {
   // Thread t owns bins from the top: the largest first.
   const int bins_per_thread = kNumBins / static_cast<int>(blockDim.x);
@@ -78,8 +78,8 @@ __device__ inline void choose_bin(int wanted, SelectScratch& scratch) {
   __syncthreads();
 }
 
-// Adds the calling lanes' counts to their bins. Lanes that share the first one's, as all do where rows tie,
-// add up before: atomics on one address wait for each other.
+// Adds the calling lanes' counts to their bins. Lanes with the first lane's bin, which is all of them where rows tie,
+// are added up first: atomics on one address are serialised.
 __device__ inline void count_in_bin(int* bins, std::uint32_t bin, std::uint32_t count) {
   const unsigned active = __activemask();
   const std::uint32_t first = __shfl_sync(active, bin, __ffs(static_cast<int>(active)) - 1);
@@ -96,13 +96,13 @@ __device__ inline void count_in_bin(int* bins, std::uint32_t bin, std::uint32_t 
 // Keys in shared memory.
 struct Keys {
   std::uint32_t* keys;
-  const std::uint32_t* counts;  // how many rows each stands for; null: one
+  const std::uint32_t* counts;  // rows that each stands for; null: one
   std::uint32_t size;
 
   __device__ std::uint32_t count(std::uint32_t i) const { return counts == nullptr ? 1 : counts[i]; }
 };
 
-// Rows that pass a k-th score bound beside the k that it is for, at the most.
+// Rows that pass a k-th score bound beyond the k, at most.
 inline constexpr int kMaxTies = 32;
 
 // The k-th largest of some keys.
@@ -111,12 +111,11 @@ struct Kth {
   int wanted;         // how many of the keys that share its last bin are among the k
   int inside;         // how many share it
 
-  // So many rows tie with the k-th that they are worth telling apart.
+  // More than kMaxTies rows beyond the k would pass.
   __device__ bool has_many_ties() const { return inside - wanted > kMaxTies; }
 };
 
-// The k-th largest of the keys above kNone, all in shared memory. By all threads of the block, behind a
-// barrier; all get the same.
+// By all threads of a block, after a barrier: the k-th largest of the keys above kNone. All threads get the same.
 __device__ inline Kth kth_key(const Keys& all, int k, SelectScratch& scratch) {
   constexpr int kFewEnough = 4;
   const std::uint32_t *keys = all.keys, count = all.size;
@@ -129,7 +128,7 @@ __device__ inline Kth kth_key(const Keys& all, int k, SelectScratch& scratch) {
   if (low > high) return {KeyScale::kNone, 0, 0};
   int wanted = k;
   int shift = max(0, 32 - __clz(static_cast<int>(high - low)) - kBinBits);
-  for (;;) {  // three times at most: a key has 32 bits, and each time kBinBits fewer are unknown
+  for (;;) {  // at most 3 rounds: a key has 32 bits, and each round settles kBinBits
     for (auto b = static_cast<int>(threadIdx.x); b < kNumBins; b += static_cast<int>(blockDim.x))
       scratch.bins[b] = 0;
     __syncthreads();
@@ -149,8 +148,8 @@ __device__ inline Kth kth_key(const Keys& all, int k, SelectScratch& scratch) {
   }
 }
 
-// Calls use(i, bits_at(i)) for the rows whose key is `key`. bits_at may read device memory: a few reads are
-// under way at once.
+// Calls use(i, bits_at(i)) for the rows whose key is `key`. bits_at may read device memory: several loads are in
+// flight.
 template <typename BitsAt, typename Use>
 __device__ void for_each_tie(const Keys& all, std::uint32_t key, BitsAt&& bits_at, Use&& use) {
   constexpr int kAtOnce = 4;
@@ -169,9 +168,8 @@ __device__ void for_each_tie(const Keys& all, std::uint32_t key, BitsAt&& bits_a
   }
 }
 
-// The kth.wanted-th largest bits_at(i), rounded down, among the rows that share the key kth.key: as many of
-// them reach it as kth then says. Makes kth and the keys those of the rows that share it. Three rounds at
-// most: of the 64 bits kKeyBits fewer are unknown after each.
+// The kth.wanted-th largest bits_at(i), rounded down, among the rows with the key kth.key. `kth` and the keys become
+// those of the rows that share the result. At most 3 rounds: each settles kKeyBits of the 64 bits.
 template <typename BitsAt>
 __device__ std::uint64_t kth_bits_of_ties(const Keys& all, Kth& kth, BitsAt&& bits_at,
                                           SelectScratch& scratch) {
@@ -199,10 +197,9 @@ __device__ std::uint64_t kth_bits_of_ties(const Keys& all, Kth& kth, BitsAt&& bi
   }
 }
 
-// `kth_bound`, or a higher one: at least k of the rows pass it, and at most kMaxTies more, unless rows share
-// both score and id (or stand for several). By all threads of the block, behind a barrier; all get the same.
-// The rows' keys stand in shared memory and are written over; score_at(i) and id_at(i) are asked only where
-// many rows tie.
+// By all threads of a block, after a barrier: `kth_bound`, or a higher one that at least k of the rows pass, and at
+// most kMaxTies more, unless rows share both score and id (or stand for several). All threads get the same. The keys
+// are in shared memory and are overwritten; score_at(i) and id_at(i) are called only where many rows tie.
 template <typename ScoreAt, typename IdAt>
 __device__ KthBound select_kth_bound(KthBound kth_bound, const Keys& all, std::uint32_t k,
                                      const KeyScale& scale, ScoreAt&& score_at, IdAt&& id_at,

@@ -9,19 +9,19 @@ __device__ inline std::uint32_t next_power_of_two(std::uint32_t x) {
   return x <= 1 ? 1 : 1u << (32 - __clz(static_cast<int>(x - 1)));
 }
 
-// Ranks behind every row.
+// Ranks after every row.
 __device__ inline Candidate no_candidate() {
   return {-infinity(), kNoId, 0};
 }
 
-// Bitonic sort (Batcher 1968), best first, of `count` = a power of two items by the `num_threads` threads
-// that sync() joins, whole warps. Behind it all threads see the result.
+// Bitonic sort (Batcher 1968), best first, of `count` items, a power of two, by whole warps: the `num_threads`
+// threads that sync() is a barrier for. All of them see the result.
 template <typename Sync>
 __device__ void sort_candidates(Candidate* items, std::uint32_t count, std::uint32_t thread,
                                 std::uint32_t num_threads, Sync&& sync) {
   // Up to this stride a warp's 32 pairs stay within 64 items that no other warp touches.
   constexpr std::uint32_t kWarpStride = kWarpSize;
-  bool among_warps = true;  // the step before
+  bool among_warps = true;  // in the step before
   for (std::uint32_t size = 2; size <= count; size *= 2)
     for (std::uint32_t stride = size / 2; stride > 0; stride /= 2) {
       if (among_warps || stride > kWarpStride) {
@@ -44,13 +44,14 @@ __device__ void sort_candidates(Candidate* items, std::uint32_t count, std::uint
   sync();
 }
 
-// Room in shared memory for sort_by_rank of `count` items.
+// Shared memory for sort_by_rank of `count` items.
 constexpr std::size_t rank_bytes(std::uint32_t count) {
   return (count + 1) * sizeof(double) + count * sizeof(std::uint32_t);
 }
 
-// Sorts up to one item a thread from `items` into `sorted`, best first, all in shared memory, by counting who
-// is better: for so few faster than a sort. `room`: aligned to 16, behind a barrier. No barrier at the end.
+// Sorts at most one item for each thread from `items` into `sorted`, best first, all in shared memory. Each thread
+// counts the items that rank before its own: faster than a sort for so few. `room`: aligned to 16. After a barrier;
+// none at the end.
 __device__ inline void sort_by_rank(const Candidate* items, std::uint32_t count, std::byte* room,
                                     Candidate* sorted) {
   const std::uint32_t thread = threadIdx.x, num_pairs = (count + 1) / 2;

@@ -1,4 +1,4 @@
-// StepEnd: where the blocks of a frontier or a sweep wait for each other, and raise k-th score bounds.
+// StepEnd: the barrier after a step of a frontier or a sweep, at which k-th score bounds are raised.
 #pragma once
 
 #include "gpu/search/grid_barrier.cuh"
@@ -15,8 +15,8 @@ class StepEnd {
 
   __device__ void wait() { grid_barrier(barrier_, ++num_barriers_); }
 
-  // Raises the k-th score bounds of the queries at entry(0) .. entry(count - 1). Returns true if the step must be repeated for some
-  // of them. That ends, because each time some k-th score bound has risen to another row's score.
+  // Raises the k-th score bounds of the queries at entry(0) .. entry(count - 1). Returns true if the step must be
+  // repeated for some of them. Repeats end: each raises some bound to another row's score.
   template <typename Entry>
   __device__ bool raise_kth_bounds(std::uint32_t count, bool is_repeated, Entry&& entry) {
     wait();  // all rows of the step are found

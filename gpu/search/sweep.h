@@ -1,12 +1,13 @@
-// The frontier and the sweep: they answer the queries of a batch whose walks have visited many blocks. Such a walk hands
-// its query over with the k-th best score so far as the k-th score bound.
+// The frontier and the sweep answer the queries of a batch whose walks have visited many nodes and leaves. Such a
+// walk hands its query over with the k-th best score so far as its k-th score bound.
 //
-// The frontier takes all of these queries down the tree, one level at a time. All warps share the work, so no query waits
-// for the slowest walk.
+// The frontier takes all of these queries down the tree, one level at a time. All warps share the work, so no query
+// waits for the slowest walk.
 //
-// The sweep is for queries that hardly prune: one pass over the table for all of them. It bounds blocks first and then
-// single rows, in half precision on tensor cores, and scores the few rows whose bound reaches the k-th score bound. A sample of the
-// blocks comes first, so that k-th score bounds are close before most blocks are looked at.
+// The sweep is for queries that hardly prune: one pass over the table for all of them. It bounds leaves first and
+// then single rows, in half precision on tensor cores, and scores the few rows whose bound reaches the k-th score
+// bound. It begins with a sample of the leaves, so that k-th score bounds are tight before it reaches most of the
+// table.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,20 +22,20 @@
 
 namespace culmen::gpu {
 
-// Nodes and leaves that a walk visits before it hands its query over. Fewer cost queries that prune a second descent, more
-// let a batch wait for slow walks: 128, 256 and 512 gave 1.83, 1.50 and 1.11 million queries/s (64 M x 8 anti-correlated,
-// k = 128, device to device, H100, 2026-11-25).
+// Nodes and leaves that a walk visits before it hands its query over. With fewer, queries that prune descend twice;
+// with more, a batch waits for slow walks: 128, 256 and 512 gave 1.83, 1.50 and 1.11 million queries/s (64 M x 8
+// anti-correlated, k = 128, device to device, H100, 2026-11-25).
 inline constexpr std::uint32_t kVisitsAlone = 128;
 inline bool is_worth_a_sweep(const MirrorRef& mirror) {
   return mirror.num_slots * static_cast<std::uint32_t>(kFanOut) >= 4 * kVisitsAlone;
 }
-// Items that the frontier lists for a query before it may be left to the sweep: as many as 1/128 of the leaves, which cost
-// less than the query's part of a sweep, and one node's children.
+// Items that the frontier lists for a query before it may leave it to the sweep: 1/128 of the leaves, which cost less
+// than the query's part of a sweep, and one node's children.
 inline std::uint32_t most_of_frontier(const MirrorRef& mirror) {
   return mirror.num_slots / 4 + 32;
 }
-// Items of all queries that list more than that: 8 for each leaf. A sweep for few queries costs no less, so they are left
-// to it only beyond that.
+// Items that all such queries list together, before the sweep takes them: 8 for each leaf. A sweep for few queries
+// costs no less.
 inline std::uint32_t most_beyond_it(const MirrorRef& mirror) {
   return mirror.num_slots * 256;
 }
@@ -43,12 +44,12 @@ inline std::uint32_t most_beyond_it(const MirrorRef& mirror) {
 struct SweepQuery {
   double kth_bound;         // a score that k rows reach, or the query's min_score
   double base;              // its score of a row that is at each attribute's origin
-  double error_bound;       // more than all that rounds there
+  double error_bound;       // more than base and the query's scores can be off by
   std::uint32_t query;      // in the batch
-  std::uint32_t num_found;  // rows; if more than SweepRef::capacity, some were left out
-  std::uint32_t num_kept;   // the first of them, which are from the steps before
+  std::uint32_t num_found;  // rows; those beyond SweepRef::capacity were not stored
+  std::uint32_t num_kept;   // the first of them, found in earlier steps
   std::uint32_t is_behind;  // 1: the step is repeated for it
-  std::uint32_t is_left;    // 1: left to its walk
+  std::uint32_t is_left;    // 1: returns to its walk
   std::uint32_t is_swept;   // 1: left to the sweep by the frontier
   std::uint32_t num_items;  // that the frontier has listed for it
   std::uint32_t padding;
@@ -76,13 +77,13 @@ struct SweepRef {
   std::uint32_t visits_alone;   // as kVisitsAlone
 };
 
-// Each step of the sweep looks at 8 times as many blocks as all before it, and begins with k rows that it has found.
+// Each step of the sweep takes 7 times as many leaves as all steps before it, and begins with k rows found in those.
 inline constexpr std::uint32_t kSweepGrowth = 8;
 constexpr std::uint32_t sweep_capacity(std::size_t k) {
   return static_cast<std::uint32_t>(k + k / 2) * kSweepGrowth + 256;
 }
-// Room in the frontier's list for each query: 24 KiB. Queries share the list, so this is their mean, over all levels. A query
-// whose item finds no room is left to the sweep.
+// Room in the frontier's list for each query, on average: 24 KiB for all levels. A query whose item does not fit is
+// left to the sweep.
 inline constexpr std::uint32_t kItemsEach = 2048;
 inline std::size_t sweep_bytes_each(const MirrorRef& mirror, std::size_t k) {
   const std::size_t words =
@@ -90,8 +91,8 @@ inline std::size_t sweep_bytes_each(const MirrorRef& mirror, std::size_t k) {
   return sizeof(SweepQuery) + sweep_capacity(k) * sizeof(SeedRow) + kItemsEach * sizeof(FrontierItem) +
          (words + 1) / 2 * 2 * sizeof(float);
 }
-// For all queries of a batch together: room to hand over 8,400 queries with k = 16, or 5,000 with k = 128. Other queries
-// walk to their end.
+// For all queries of a batch together: 8,400 with k = 16, or 5,000 with k = 128, can be handed over. The others
+// complete their walks.
 inline constexpr std::size_t kMaxSweepBytes = 256 << 20;
 
 // A sweep for up to `most` queries in sweep_bytes_each() * most bytes, aligned to 8.

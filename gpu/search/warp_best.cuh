@@ -1,18 +1,19 @@
 // WarpBest: the k best rows that one warp has seen, in its shared memory.
 //
-// Rows that pass the k-th score bound are appended in no order. When there are enough of them the k-th key is found by
-// halving the range of keys, which takes counting only, and the rows behind it are dropped. They are sorted
-// once at the end, and where many tie.
+// Rows that pass the k-th score bound are appended in no order. Once there are enough, a binary search over the range
+// of keys, which only counts, finds the k-th key, and the rows below it are dropped. Rows are sorted once, at the
+// end, and where many tie.
 #pragma once
 
 #include "gpu/search/heap.cuh"
+#include "gpu/search/leaf_rows.cuh"
 #include "gpu/search/score_keys.cuh"
 
 namespace culmen::gpu {
 
 class WarpBest {
  public:
-  // Items that a list for k rows has room for.
+  // Items of a list for k rows.
   CULMEN_HOST_DEVICE static constexpr std::uint32_t capacity(std::uint32_t k) {
     return heap_capacity(k, step(k) + kRowsAtOnce);  // a power of two, for sort()
   }
@@ -42,14 +43,14 @@ class WarpBest {
     if (size_ >= k_ + (is_full_ ? step(k_) : 0)) prune();
   }
 
-  // Forgets the rows, but not the k-th score bound that they give.
+  // Drops the rows, but not the k-th score bound that they give.
   __device__ void restart() {
     if (size_ >= k_) prune();
     size_ = 0;
     is_full_ = false;
   }
 
-  // Sorts the rows; how many there are, k at the most. Then they may be read.
+  // Sorts the rows, which may then be read. Returns how many there are, at most k.
   __device__ std::uint32_t finish() {
     if (size_ > k_) prune();
     sort();
@@ -61,9 +62,9 @@ class WarpBest {
 
  private:
   CULMEN_HOST_DEVICE static constexpr std::uint32_t num_keys(std::uint32_t k) {
-    return (k + step(k) + kRowsAtOnce + 1) / 2 * 2;  // in pairs: what lies behind is aligned to 8
+    return (k + step(k) + kRowsAtOnce + 1) / 2 * 2;  // in pairs: what follows is aligned to 8
   }
-  // Rows more than k that are kept before the next look.
+  // Rows beyond k that are collected before the next prune().
   CULMEN_HOST_DEVICE static constexpr std::uint32_t step(std::uint32_t k) {
     return k < 64 ? 16 : k / 4;
   }
@@ -96,7 +97,7 @@ class WarpBest {
       const std::uint32_t mine = keys_[i];
       const unsigned staying = __ballot_sync(kFullWarp, first + lane_ < size_ && mine >= key);
       const std::uint32_t position = kept + static_cast<unsigned>(__popc(staying & ((1u << lane_) - 1)));
-      __syncwarp();  // all have read what is written over now
+      __syncwarp();  // all lanes have read what is overwritten now
       if ((staying >> lane_ & 1) != 0) {
         items_[position] = row;
         keys_[position] = mine;

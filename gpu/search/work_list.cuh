@@ -1,18 +1,17 @@
-// WorkList: what the warps of a block find to be looked at, to share it out among them.
+// WorkList: nodes or leaves that the warps of a block find and then share.
 #pragma once
 
 #include "gpu/search/answer.cuh"
 
 namespace culmen::gpu {
 
-// A list in shared memory that all warps of a block fill and then share out. What finds no room is visited at
-// once.
+// In shared memory. What does not fit is visited at once.
 class WorkList {
  public:
   __device__ WorkList(std::uint32_t* items, std::uint32_t capacity, std::uint32_t& num_pushed)
       : items_(items), capacity_(capacity), num_pushed_(num_pushed) {}
 
-  // By a whole warp: takes the lanes' items where `wanted`; the lanes whose items found no room.
+  // By a whole warp: appends the items of lanes for which `wanted` is true. Returns the lanes whose items did not fit.
   __device__ unsigned push(bool wanted, std::uint32_t item, int lane) {
     const unsigned all = __ballot_sync(kFullWarp, wanted);
     if (all == 0) return 0;
@@ -25,7 +24,7 @@ class WorkList {
     return __ballot_sync(kFullWarp, wanted && !fits);
   }
 
-  // Behind a barrier.
+  // After a barrier.
   __device__ std::uint32_t size() const { return min(num_pushed_, capacity_); }
   __device__ std::uint32_t operator[](std::uint32_t i) const { return items_[i]; }
 

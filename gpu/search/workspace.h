@@ -14,8 +14,7 @@
 
 namespace culmen::gpu {
 
-// The candidate list of a search that is not for an uncommon number of rows; more candidates cost a second
-// pass.
+// The candidate list of a usual search; more candidates cost a second pass.
 inline constexpr std::size_t kUsualCandidates = 1 << 20;
 
 inline Hit to_hit(const Candidate& candidate) {
@@ -25,15 +24,15 @@ inline Hit to_hit(const Candidate& candidate) {
 class Workspace {
  public:
   explicit Workspace(const cuda::Limits& limits);
-  ~Workspace();  // waits for what a failed search may have left on the stream
+  ~Workspace();  // waits for what a failed search may have enqueued
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  // Makes room for a search for the k best with up to `num_candidates` candidates that keeps so many bounds
-  // outside of shared memory (GridPlan). Throws OutOfDeviceMemory.
+  // Makes room for a search for the k best, with up to `num_candidates` candidates, that keeps so many bounds outside
+  // of shared memory (GridPlan). Throws OutOfDeviceMemory.
   void reserve(std::size_t k, std::size_t num_candidates, std::size_t num_bounds_outside);
 
-  // A query as launches take it. One that is too large for a parameter is copied to the device, enqueued.
+  // The query as a kernel's argument. If it is too large for a parameter, enqueues a copy to the device.
   QueryArgument argument(const ResolvedQuery& query);
 
   // The state of the next search.
@@ -57,9 +56,9 @@ class Workspace {
   Batch& reserve_batch(std::size_t query_bytes, std::size_t num_hits, std::size_t num_queries,
                        std::size_t sweep_bytes);
 
-  // Cleared, enqueued.
+  // Enqueues their clearing.
   BatchCounters* batch_counters() const;
-  // Lets go of what only an uncommonly large search needs.
+  // Frees what only an unusually large search needs.
   void trim();
   const cuda::Stream& stream() const { return stream_; }
 
@@ -75,7 +74,7 @@ class Workspace {
   BestCandidates best_candidates_;
   cuda::Buffer<ResultHeader> result_;
   cuda::Buffer<Candidate> hits_;
-  cuda::Buffer<std::byte> query_;  // made for the first large one
+  cuda::Buffer<std::byte> query_;  // allocated for the first large one
   cuda::Buffer<BatchCounters> batch_counters_;
   Batch batch_;
   std::uint64_t sequence_ = 0;
@@ -86,7 +85,7 @@ class WorkspacePool {
   explicit WorkspacePool(const cuda::Limits& limits) : limits_(limits) {}
 
   std::unique_ptr<Workspace> take();
-  // Not after an error: a workspace that a failed search has used is not to be used again.
+  // Not after an error: a workspace that a failed search has used must not be used again.
   void give_back(std::unique_ptr<Workspace> workspace);
 
  private:

@@ -10,7 +10,7 @@ namespace {
 constexpr unsigned kThreads = 256;
 constexpr std::uint64_t kMaxBlocks = 1 << 16;
 
-// A thread writes one rank of one query's answer, and then the next that no other thread has.
+// A thread writes one rank of one query's answer at a time (a grid-stride loop).
 __global__ void __launch_bounds__(kThreads) write_answers(const BatchRef batch, const DeviceAnswers answers) {
   const std::uint64_t num_slots = std::uint64_t{batch.num_queries} * batch.k;
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kThreads;

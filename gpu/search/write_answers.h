@@ -1,4 +1,4 @@
-// From what a batch leaves to the caller's own arrays.
+// Writes a batch's results to the caller's arrays.
 #pragma once
 
 #include <cuda_runtime_api.h>

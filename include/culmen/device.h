@@ -4,11 +4,10 @@
 //   culmen::SearchResult best = on_gpu.search({.weights = {0.5, 1.2}, .k = 10});
 //
 // The copy follows the index: a search that starts after a change of the index has returned sees the change.
-// The first such search copies what is new, which takes a millisecond or two for a thousand rows; a writer
-// who calls refresh() after each change spares the searches that work.
+// The first such search copies what is new, which takes a millisecond or two for a thousand rows. A writer that calls
+// refresh() after each change saves searches that work.
 //
-// If the weights are in device memory already, or the answers are wanted there, whole batches can be enqueued
-// on a stream:
+// If weights or answers are in device memory, whole batches can be enqueued on a stream:
 //
 //   culmen::DeviceContext context = on_gpu.make_context({.stream = stream});
 //   on_gpu.search_async({.weights = d_weights, .num_queries = 4096, .k = 10}, {d_ids, d_scores, d_counts},
@@ -55,26 +54,25 @@ enum class DeviceMemory : std::uint8_t {
 [[nodiscard]] std::string_view device_memory_name(DeviceMemory memory);
 
 struct DeviceOptions {
-  int device = 0;  // as CUDA numbers them
+  int device = 0;  // its CUDA number
   DeviceMemory memory = DeviceMemory::automatic;
 };
 
-// GPUs that can be used; 0 if there is none, no driver, or this culmen was built without CUDA.
+// The number of usable GPUs; 0 without a GPU or a driver, or if this culmen was built without CUDA.
 [[nodiscard]] int num_devices() noexcept;
 
 struct ContextOptions {
-  // Where work is enqueued: a cudaStream_t on the index's GPU, which must be there whenever the context is used, but not
-  // when it is destroyed. Null: a stream of the context's own (to use the default stream of CUDA, give
-  // cudaStreamLegacy).
+  // Where work is enqueued: a cudaStream_t on the index's GPU. It must exist whenever the context is used, but not when
+  // the context is destroyed. Null: a stream of the context's own (for CUDA's default stream, pass cudaStreamLegacy).
   CUstream_st* stream = nullptr;
-  // The most device memory that the context may keep. A batch that needs more is answered in parts, one after
-  // the other. Up to 256 MiB of it are for slow queries, which take longer if there is less. 0: what the largest batch of
-  // up to 1,048,576 queries has needed.
+  // The limit on the device memory that the context keeps. A batch that needs more is answered in parts, one after the
+  // other. Up to 256 MiB of it are for slow queries, which take longer with less. 0: as much as the largest batch of up
+  // to 1,048,576 queries has needed.
   std::size_t scratch_bytes = 0;
 };
 
-// One caller's stream and scratch memory for DeviceIndex::search_async. Takes one call at a time, for any
-// index on its GPU. The destructor waits for what was enqueued.
+// One caller's stream and scratch memory for DeviceIndex::search_async. It serves one call at a time, for any index on
+// its GPU. The destructor waits for what was enqueued.
 class DeviceContext {
  public:
   DeviceContext(DeviceContext&& other) noexcept;
@@ -99,46 +97,45 @@ inline constexpr std::uint32_t kInvalidQuery = 0xffffffff;  // in DeviceAnswers:
 struct DeviceBatch {
   const double* weights = nullptr;  // [num_queries][num_attributes], as in Query::weights
   std::size_t num_queries = 0;
-  std::size_t k = 10;  // 1 .. kMaxDeviceK; the same for all queries, as the next two
+  std::size_t k = 10;  // 1 .. kMaxDeviceK; the same for all queries, like the next two
   Filter where = {};
   std::optional<double> min_score = {};  // only rows with score >= min_score
 };
 
-// Where the answers go: device memory of the caller, all of which is written.
+// Where the answers go: the caller's device memory. Every element is written.
 struct DeviceAnswers {
   std::int64_t* ids = nullptr;  // [num_queries][k] best first, -1 after the last hit
   double* scores = nullptr;     // [num_queries][k] in the same order, -infinity after the last hit
-  // [num_queries] hits; kInvalidQuery, and no hit, where Index::search would refuse the weights: not finite,
-  // all zero, or so large that a score could overflow.
+  // [num_queries] hits. kInvalidQuery, and no hits, if Index::search would refuse the weights: not finite, all zero, or
+  // so large that a score could overflow.
   std::uint32_t* counts = nullptr;
 };
 
-// What it took to bring the copy to another version of the index. If another call did it, or there was
-// nothing to do, all but version and elapsed_us are 0.
+// The cost of bringing the copy to another version of the index. If another call did it, or there was nothing to do,
+// all but version and elapsed_us are 0.
 struct RefreshStats {
   std::uint64_t version = 0;  // the one that the copy has now
   std::uint64_t leaves = 0;   // copied
   std::uint64_t nodes = 0;    // copied, inner ones
   std::uint64_t bytes = 0;    // of both
-  bool is_whole = false;      // nothing of the previous version could be kept
+  bool is_whole = false;      // nothing of the previous version could be reused
   double find_us = 0;         // finding what is new
-  double copy_us = 0;         // copying it, until the device had it
-  double gather_us = 0;       // the part of that until all was gathered and on its way
-  double elapsed_us = 0;      // in all, with waiting for other calls that did it
+  double copy_us = 0;         // copying it, until it was on the device
+  double gather_us = 0;       // the part of copy_us until all was gathered and enqueued
+  double elapsed_us = 0;      // in all, including waiting for another call that did it
 };
 
 class DeviceIndex {
  public:
-  // Exact top-k on the GPU, over the index's present version. Engines: automatic, bounded, scan, gta (which
+  // Exact top-k on the GPU, over the index's current version. Engines: automatic, bounded, scan, gta (which
   // takes k up to 1,024). Throws as Index::search does, InvalidArgument for other engines, OutOfDeviceMemory
-  // and CudaError. Cost: one kernel; 24 MB of scratch memory, more for a large k, for each search that runs
-  // at the same time, which is kept for the next one. Answers with more than 1,024 rows take a few more
-  // launches.
+  // and CudaError. Cost: one kernel, and 24 MB of scratch memory (more for a large k) per concurrent search, which is
+  // kept for the next one. Answers with more than 1,024 rows take a few more launches.
   [[nodiscard]] SearchResult search(const Query& query, const SearchOptions& options = {}) const;
 
   // One result per query, in order, all of one version. A warp works on each query, so thousands are answered
-  // in the time of a few. A batch takes about 31 KiB of scratch memory per query for k = 16 and 52 KiB for k = 128, up to
-  // 256 MiB, and some for queries and counts; it is kept for the next one.
+  // in the time of a few. A batch takes about 31 KiB of scratch memory per query for k = 16 and 52 KiB for k = 128, up
+  // to 256 MiB, and some for queries and counts. The memory is kept for the next batch.
   [[nodiscard]] std::vector<SearchResult> search(std::span<const Query> queries,
                                                  const SearchOptions& options = {}) const;
 
@@ -148,24 +145,21 @@ class DeviceIndex {
   // Throws CudaError.
   [[nodiscard]] DeviceContext make_context(const ContextOptions& options = {}) const;
 
-  // Enqueues a batch on the context's stream and returns: weights are read, and answers written, when the
-  // stream gets there. The same rows and score bits as search, over the version of the index that is present
-  // when this is called. Until the stream has passed the call, the DeviceIndex, the context and the caller's
-  // memory must stay. The context holds the version until its next search or synchronize().
-  // Waits only when the index has changed, as any search does, and when the scratch memory has to grow: about
-  // 32 bytes per query and attribute for packed weights, 24 bytes per hit, and as much for slow queries as
-  // search takes for a batch, if scratch_bytes leaves room. Throws InvalidArgument (k or
-  // filter out of range, a null pointer, a context of another GPU or with too little scratch memory for one
-  // query), OutOfDeviceMemory or CudaError; nothing is enqueued then, unless a CudaError comes half-way
-  // through.
+  // Enqueues a batch on the context's stream and returns; the stream reads the weights and writes the answers. The same
+  // rows and score bits as search, over the version of the index that is current during the call. The DeviceIndex, the
+  // context and the caller's memory must live until the stream has executed the batch. The context holds the version
+  // until its next search or synchronize(). Waits only when the index has changed, as any search does, and when the
+  // scratch memory has to grow: about 32 bytes per query and attribute for packed weights, 24 bytes per hit, and as
+  // much for slow queries as search takes for a batch, if scratch_bytes leaves room. Throws InvalidArgument (k or
+  // filter out of range, a null pointer, a context of another GPU or with too little scratch memory for one query),
+  // OutOfDeviceMemory or CudaError; nothing is enqueued then, unless a CudaError occurs half-way.
   void search_async(const DeviceBatch& batch, const DeviceAnswers& answers, DeviceContext& context) const;
 
-  // Brings the copy to the index's present version now, so that the next search finds it there. Searches of
-  // the previous version go on meanwhile. Work and bytes grow with the number of changed leaves; everything
-  // is copied again after Index::compact, and if rows in managed or host memory have outgrown their room.
-  // Throws OutOfDeviceMemory or CudaError; then every search throws too, while the copy stays as it was,
-  // until one succeeds. (Only if there is no room for two copies does the new one replace the old one at
-  // once, and neither is left if it fails.)
+  // Brings the copy to the index's current version now, instead of in the next search. Searches of the previous version
+  // go on meanwhile. Time and bytes grow with the number of changed leaves; everything is copied again after
+  // Index::compact, and if rows in managed or host memory have outgrown their allocation. Throws OutOfDeviceMemory or
+  // CudaError; the copy is then unchanged, and searches throw too until a refresh succeeds. (If there is no room for
+  // two copies, the old one is freed first, and a failure leaves none.)
   RefreshStats refresh() const;
 
   [[nodiscard]] int device() const;

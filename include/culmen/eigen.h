@@ -10,8 +10,8 @@
 
 namespace culmen {
 
-// A matrix, map or block [num_rows, num_attributes] of float, double, int32 or int64 as a table, in either
-// storage order, without a copy: `matrix` must outlive the view. attributes.size() must equal matrix.cols().
+// Views a matrix, map or block [num_rows, num_attributes] of float, double, int32 or int64 as a table, in either
+// storage order and without a copy. `matrix` must outlive the view; attributes.size() must equal matrix.cols().
 template <typename Derived>
 TableView matrix_table(const Eigen::DenseBase<Derived>& matrix, std::vector<Attribute> attributes) {
   static_assert((Derived::Flags & Eigen::DirectAccessBit) != 0,

@@ -1,8 +1,8 @@
-// The errors that culmen throws. Every one derives from culmen::Error, and its text says what is wrong.
-// After an error the index, the directory and the outputs are as they were before the call.
+// The errors that culmen throws. Each derives from culmen::Error, and its text says what is wrong. After an error the
+// index, the directory and the outputs are as they were before the call.
 //
-// Two things pass through as they are: std::bad_alloc, when the host's memory runs out, and whatever a
-// function throws that the caller has handed in.
+// Two kinds of exceptions propagate unchanged: std::bad_alloc, when host memory runs out, and those of the caller's own
+// callbacks.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The caller asked for something impossible: unknown attribute, k = 0, weights that are not finite, ...
+// An argument makes no sense: unknown attribute, k = 0, weights that are not finite, ...
 class InvalidArgument : public Error {
  public:
   using Error::Error;
@@ -28,7 +28,7 @@ class InvalidArgument : public Error {
 // column.
 class InputError : public Error {
  public:
-  // What the readers of files have against it. The text leaves it to the program to say so in its own words.
+  // An option of the readers of files that would help. The text does not name it: programs call it by their own names.
   enum class Remedy : std::uint8_t {
     none,
     drop_nulls,      // NullPolicy::drop leaves such rows out

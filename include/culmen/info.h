@@ -30,13 +30,13 @@ struct IndexInfo {
   int height = 0;                    // levels of inner nodes
   std::uint64_t data_bytes = 0;      // attributes and ids of the rows
   std::uint64_t overhead_bytes = 0;  // tree, bounds, bookkeeping and empty slots
-  std::uint64_t code_bytes = 0;      // quantized values beside these, in memory only
+  std::uint64_t code_bytes = 0;      // codes (quantized values), in memory only and not counted above
   std::uint64_t rounded_values = 0;  // values changed by ValueType::float32
-  // Which index this is a version of, 32 hexadecimal digits: drawn when it is saved to a directory, and kept
-  // through all changes there. Empty if it was not opened from one.
+  // Identifies the index, 32 hexadecimal digits: drawn when it is saved to a directory, and kept through all changes
+  // there. Empty if it was not opened from a directory.
   std::string uuid;
   std::uint64_t version = 0;
-  // There are 1.3 times as many leaves as a build would make of these rows, or more: Index::compact would make the index
+  // True if there are at least 1.3 times as many leaves as in a fresh build: Index::compact would make the index
   // smaller.
   bool compact_advised = false;
 };

@@ -1,4 +1,4 @@
-// Indexes in directories: how they are opened, and what opening, refreshing and repairing them reports.
+// Indexes in directories: options of opening, and reports of opening, refreshing and repairing.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace culmen {
 
-// When a change of an index in a directory counts as done. An index in memory has no such choice.
+// When a change of an index in a directory is durable. An index in memory has no durability.
 enum class Durability : std::uint8_t {
-  sync,   // it survives a power cut. The default
-  os,     // the operating system has it: it survives the end of the process, but perhaps not a power cut
-  batch,  // the log has it, in memory: lost with the process unless Index::flush came after
+  sync,  // on return it survives a power failure. The default
+  os,  // on return the operating system has it: it survives a crash of the process, but perhaps not a power failure
+  batch,  // on return it is in the log's buffer: lost with the process unless Index::flush is called first
 };
 
 // "sync", "os", "batch" and back. Throws InvalidArgument listing them.
@@ -22,7 +22,7 @@ enum class Durability : std::uint8_t {
 [[nodiscard]] std::string_view durability_name(Durability durability);
 
 struct OpenOptions {
-  // Take the directory's lock and allow changes. One writer at a time, in one process; readers need no lock.
+  // Lock the directory and allow changes. One process at a time can write; readers need no lock.
   bool writable = false;
   Durability durability = Durability::sync;
   int num_threads = kAllCores;  // for changes
@@ -30,13 +30,12 @@ struct OpenOptions {
 
 // What opening a directory found in its log.
 struct RecoveryInfo {
-  std::uint64_t num_batches = 0;  // applied: changes that are newer than the snapshot on disk
-  std::uint64_t dropped_bytes =
-      0;                     // left out at the end of the log: batches that no call had reported as done
-  std::string dropped_from;  // the file that they were in; empty if there were none
+  std::uint64_t num_batches = 0;    // applied: changes that are newer than the snapshot on disk
+  std::uint64_t dropped_bytes = 0;  // at the end of the log: batches that were never acknowledged
+  std::string dropped_from;         // their file; empty if there were none
 };
 
-// What Index::refresh has found in the directory.
+// What Index::refresh found in the directory.
 enum class Refreshed : std::uint8_t {
   unchanged,
   advanced,  // a later version of the same index
@@ -48,7 +47,7 @@ struct RepairReport {
   std::uint64_t rows_kept = 0;
   std::uint64_t rows_lost = 0;        // those of damaged leaves
   std::uint64_t batches_applied = 0;  // batches of the log
-  std::vector<std::string> dropped;   // one line each: file, place, what was wrong
+  std::vector<std::string> dropped;   // one line each: file, position, fault
 };
 
 }  // namespace culmen

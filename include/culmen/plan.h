@@ -1,4 +1,4 @@
-// Plans: what a search would do and how long it would take, on the CPU or on a GPU.
+// Plans: which engine a search would use and how long it would take, on the CPU or on a GPU.
 #pragma once
 
 #include <string>
@@ -9,19 +9,18 @@
 
 namespace culmen {
 
-// How long an engine would take by the cost model (docs/how-it-works.md), on a warm index and an idle
-// machine.
+// The time of an engine by the cost model (docs/how-it-works.md), on a warm index and an idle machine.
 struct Prediction {
   Engine engine = Engine::automatic;
   double elapsed_us = 0;
-  int device = kNoDevice;  // the GPU that would answer, from a copy that is there already
+  int device = kNoDevice;  // the GPU that would answer, if the index is there already
 };
 
-// The plan of a query, for people: the engine, why it was chosen, and the bound that prunes.
+// The plan of a query: the engine that a search uses, why, and the bound that prunes.
 struct Explanation {
   Engine engine = Engine::automatic;
   std::string reason;
-  // Of `bounded` and `scan`, the chosen one first, those of a GPU last; there are none for an empty index.
+  // For `bounded` and `scan`, the chosen one first and those of a GPU last. Empty for an empty index.
   std::vector<Prediction> predictions;
   std::string text;  // several lines, ready to print
 };
@@ -31,7 +30,7 @@ struct PlacementOptions {
   bool has_copy = false;        // the index is on GPU 0 already
 };
 
-// Where queries would be answered sooner by the cost model: on the CPU, or on GPU 0 after copying the index.
+// Where the cost model expects the answers sooner: on the CPU, or on GPU 0 after copying the index.
 struct Placement {
   int device = kNoDevice;
   std::string reason;

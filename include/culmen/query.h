@@ -1,5 +1,4 @@
-// Queries: weights, how many rows, and which rows. The rules that an answer obeys (order, ties, k, NaN) are in
-// docs/contract.md.
+// Queries: weights, k and a filter. docs/contract.md has the rules for answers (order, ties, k, NaN).
 #pragma once
 
 #include <cstddef>
@@ -19,8 +18,7 @@ enum class Scale : std::uint8_t {
 
 struct Query {
   std::vector<double> weights;  // [num_attributes] finite, at least one not zero; 0 = attribute not used
-  // How many rows, 1 or more; if there are fewer, all of them. nullopt, only with min_score: every row that
-  // reaches it.
+  // The number of rows, 1 or more; if fewer pass, all of them. nullopt, only with min_score: every row that reaches it.
   std::optional<std::size_t> k = 10;
   Filter where = {};
   std::optional<double> min_score = {};  // only rows with score >= min_score

@@ -1,13 +1,12 @@
-// Processors: how options and reports name them.
+// Special values of num_threads and device in options and reports.
 #pragma once
 
 namespace culmen {
 
-// For num_threads: as many threads as the machine has cores. More than these are cut to them; a negative number
-// is an InvalidArgument.
+// For num_threads: one thread per core. Larger numbers mean the same; a negative number throws InvalidArgument.
 inline constexpr int kAllCores = 0;
 
-// For device, which is else the number of a GPU as CUDA counts them: none, the CPU.
+// For device: the CPU. Other values are CUDA's numbers of GPUs.
 inline constexpr int kNoDevice = -1;
 
 }  // namespace culmen

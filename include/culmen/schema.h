@@ -1,4 +1,4 @@
-// What an index is made of.
+// The schema of an index: columns, value type, partitioning.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,15 @@ namespace culmen {
 
 inline constexpr int kMaxAttributes = 64;
 
-// How attribute values are kept. automatic: float32 if every value is exactly one, else float64.
-// float32 asked for by name: each value is rounded to the nearest one; info().rounded_values counts those
-// that this changed.
+// How attribute values are stored. automatic: float32 if that holds every value exactly, else float64. float32: values
+// are rounded to nearest; info().rounded_values counts those that changed.
 enum class ValueType : std::uint8_t { automatic, float32, float64 };
 
 enum class Partitioning : std::uint8_t {
-  automatic,  // kd of up to 8 attributes, angle of more, or where num_splits is set; an index says which
-  angle,      // by the sum of the attributes, and a row's angles seen from the best corner (GTA, section 3.3)
-  random,     // by position in the table
-  kd,         // by the sum of the attributes, then halved by whatever attribute spreads the farthest
+  automatic,  // kd for up to 8 attributes, angle for more or if num_splits is set; info() has the choice
+  angle,   // by the sum of the attributes, then by the row's angles from the best corner (GTA, section 3.3)
+  random,  // by position in the table
+  kd,      // by the sum of the attributes, then by repeated halving on the attribute with the widest spread
 };
 
 // The columns of an index.

@@ -1,12 +1,11 @@
-// Monotone scoring functions besides the weighted sum, for Index::search_monotone.
+// Monotone scoring functions other than the weighted sum, for Index::search_monotone.
 //
-// A function F scores a row from its attributes. It must be monotone in each attribute: never falling
-// (Direction::rising), never rising (falling), or not reading it at all (unused). Monotone as computed, not
-// only on paper: if the function rounds in a way that can break monotonicity (std::pow does),
-// relative_error() says by how much at most, 0 or more and below 1, and bounds are widened accordingly. If a
-// search reads a row that shows the function not to be monotone, it throws InvalidArgument, naming the
-// row's id. What is not read by the function is 0 or any other number. Engine::scan calls it from several threads at
-// once.
+// A function F scores a row from its attributes. In each attribute it must be non-decreasing (Direction::rising),
+// non-increasing (falling), or constant because it does not read it (unused). This holds for the computed values: if
+// rounding can break monotonicity (as std::pow's does), relative_error() is an upper bound on that error, at least 0
+// and below 1, and bounds are widened by it. If a search reads a row that shows the function not to be monotone, it
+// throws InvalidArgument with the row's id. Unused attributes are passed as 0 or any other number. Engine::scan calls
+// the function from several threads at once.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +29,7 @@ concept MonotoneFunction = requires(const F& f, std::span<const double> attribut
   { f.relative_error() } -> std::convertible_to<double>;  // 0 when f is monotone as computed
 };
 
-// min over the attributes with a positive weight of weight * attribute: the weakest point decides.
+// min(weight * attribute) over the attributes with a positive weight: the weakest attribute decides.
 class WeightedMinimum {
  public:
   explicit WeightedMinimum(std::vector<double> weights) : weights_(std::move(weights)) {}
@@ -67,7 +66,7 @@ class WeightedPowerMean {
   Direction direction(int attribute) const {
     return weights_[static_cast<std::size_t>(attribute)] > 0 ? Direction::rising : Direction::unused;
   }
-  // A few units in the last place per pow, magnified by the outer root; generous.
+  // Generous: a few units in the last place per pow, magnified by the outer root.
   double relative_error() const { return 1e-13 * std::max(1.0, 1 / exponent_); }
 
  private:
@@ -76,7 +75,7 @@ class WeightedPowerMean {
   double total_ = 0;
 };
 
-// A MonotoneFunction without its type: two pointers, so that the engine is compiled once. Does not own.
+// A type-erased MonotoneFunction, so that the engine is compiled once. Does not own the function.
 class MonotoneFunctionRef {
  public:
   template <MonotoneFunction F>

@@ -1,4 +1,4 @@
-// Searches: which engine, and the answers. Every engine returns the same rows and the same score bits.
+// Searches: options, engines and answers. Every engine returns the same rows and the same score bits.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ enum class Engine : std::uint8_t {
   automatic,  // the planner chooses
   scan,       // scores every row
   ta,         // Fagin's threshold algorithm over sorted lists (built on first use, kept in memory)
-  gta,        // the paper's: partitions leaf by leaf, until threshold tuples (made on first use) stop it
-  bounded,    // best-first over the tree with the chain bound
+  gta,        // the paper's: walks partitions leaf by leaf until threshold tuples (made on first use) stop it
+  bounded,    // best-first search of the tree with the chain bound
 };
 
 // "auto", "scan", ... and back. Throws InvalidArgument listing the engines.
@@ -30,42 +30,58 @@ enum class Engine : std::uint8_t {
 
 struct SearchOptions {
   Engine engine = Engine::automatic;
-  // Threads that share a scan or gta, also where automatic falls back to a scan, and those that share the
-  // queries of a batch. bounded and ta answer a single query with one thread. Without effect on a GPU.
+  // Threads for a scan (also if automatic falls back to one), for gta, and for the queries of a batch. bounded and ta
+  // answer a single query on one thread. No effect on a GPU.
   int num_threads = kAllCores;
 };
 
-// What a search did. Counts are exact; bytes are those of the values, codes and bounds that were read. A leaf that a
-// search by bounds has visited counts again if a scan takes over, or if a scan began with it.
+// What a search did. Counts are exact. Work that is repeated counts again: a leaf that a search by bounds has
+// visited, if a scan takes over or began with it; on a GPU, a pass that found more rows than it had room for.
 struct SearchStats {
   Engine engine = Engine::automatic;  // the one that answered
   std::uint64_t rows_in_index = 0;
   std::uint64_t rows_scored = 0;
-  std::uint64_t leaves_visited = 0;  // leaves whose rows were scored
+  std::uint64_t leaves_visited = 0;  // leaves whose rows were scored, or bounded by a batch's sweep on a GPU
   std::uint64_t nodes_visited = 0;   // inner nodes whose children's bounds were computed
   std::uint64_t bounds_computed = 0;
-  // Whose codes were read, to see which of them to score; on a GPU, those that a batch's sweep looked at for the query.
+  // Rows bounded one by one, to choose those to score: on the CPU by their codes, on a GPU in a batch's sweep by
+  // their values in half precision.
   std::uint64_t rows_by_codes = 0;
   // The next three are 0 from a GPU.
-  // Leaves that could only tie, with ids too large to win; not those below a node of which that is true.
+  // Leaves that could only tie, with ids too large to enter; leaves below such a node are not counted.
   std::uint64_t leaves_tied_out = 0;
   std::uint64_t candidates = 0;    // rows that passed the filter, with at least the k-th best score so far
-  std::uint64_t replacements = 0;  // those of them that took the place of another among the k best
+  std::uint64_t replacements = 0;  // candidates that replaced another row among the k best
+  // Of the values, codes and bounds that were read; on a GPU without those that a sweep reads, once for many queries.
   std::uint64_t bytes_touched = 0;
-  bool scan_fallback = false;  // `bounded` gave up, and a scan of what it had not ruled out answered
+  bool scan_fallback = false;  // `bounded` gave up, and a scan of the rest answered
   int device = kNoDevice;      // the GPU that answered
   double elapsed_us = 0;
+
+  // Adds the counters of another search, or of another thread of the same one. The other members keep their values.
+  SearchStats& operator+=(const SearchStats& other) {
+    rows_scored += other.rows_scored;
+    leaves_visited += other.leaves_visited;
+    nodes_visited += other.nodes_visited;
+    bounds_computed += other.bounds_computed;
+    rows_by_codes += other.rows_by_codes;
+    leaves_tied_out += other.leaves_tied_out;
+    candidates += other.candidates;
+    replacements += other.replacements;
+    bytes_touched += other.bytes_touched;
+    return *this;
+  }
 };
 
 struct Hit {
   std::int64_t id = -1;
   double score = -std::numeric_limits<double>::infinity();
-  std::uint64_t row = 0;  // where the row is in the snapshot; SearchResult::attribute takes the hit's rank
+  std::uint64_t row = 0;  // position in the snapshot; SearchResult::attribute takes the hit's rank instead
 
   friend bool operator==(const Hit&, const Hit&) = default;
 };
 
-// A row as it was given to the index, but for what ValueType::float32 has rounded.
+// A row as it was given to the index, except for rounding by ValueType::float32.
 struct Row {
   std::int64_t id = -1;
   std::vector<double> values;  // [num_attributes]
@@ -74,10 +90,9 @@ struct Row {
   friend bool operator==(const Row&, const Row&) = default;
 };
 
-// The answer to one query, best first. It keeps the snapshot that it came from, so attributes and labels stay
-// readable whatever happens to the index. Immutable: any number of threads may read it. The calls throw
-// InvalidArgument for a rank (0 = best) or an attribute that is not there, and for an answer that no search
-// gave.
+// The answer to one query, best first. It holds the snapshot that was searched, so attributes and labels stay readable
+// whatever happens to the index. Any number of threads may read it. The methods throw InvalidArgument for a rank (0 =
+// best) or an attribute that does not exist, and for a default-constructed result.
 struct SearchResult {
   std::vector<Hit> hits;
   SearchStats stats;
@@ -87,7 +102,7 @@ struct SearchResult {
   [[nodiscard]] std::uint64_t version() const;
   // Whether rows of the index have labels, empty ones among them.
   [[nodiscard]] bool has_labels() const;
-  // Of the hit at `rank`: one attribute, the label (empty when the index has none), or all there is.
+  // Of the hit at `rank`: one attribute, the label (empty if the index has none), or the whole row.
   [[nodiscard]] double attribute(std::size_t rank, const AttributeRef& attribute) const;
   [[nodiscard]] std::string_view label(std::size_t rank) const;
   [[nodiscard]] Row row(std::size_t rank) const;

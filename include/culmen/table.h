@@ -1,7 +1,7 @@
-// Tables as culmen takes them in: named numeric columns, optional ids and optional labels.
+// Input tables: named numeric columns, optional ids and optional labels.
 //
-// TableView owns no memory: the caller keeps it alive for the length of the call that takes the view. Table
-// owns its memory and is what the readers in culmen/table_io.h return.
+// TableView owns no memory: the caller's memory must live until the call that takes the view returns. Table owns its
+// memory; the readers in culmen/table_io.h return it.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 
 namespace culmen {
 
-// Which end of an attribute is good. It never changes an answer: it says which sign a weight usually has
-// (high: positive, low: negative), and the index makes that sign the faster one.
+// Which end of an attribute is usually good: high for positive weights, low for negative ones. It never changes an
+// answer; weights of that sign are faster.
 enum class Preference : std::uint8_t { high, low };
 
 struct Attribute {
@@ -43,8 +43,7 @@ constexpr ElementType element_type_of() {
   if constexpr (std::is_same_v<T, std::int64_t>) return ElementType::int64;
 }
 
-// One column: value i is at data + i * stride_bytes. A stride other than the element's size describes a
-// column of a row-major matrix.
+// One column: value i is at data + i * stride_bytes. A column of a row-major matrix has a stride of its row size.
 struct ColumnView {
   const std::byte* data = nullptr;
   std::size_t size = 0;  // values
@@ -52,13 +51,13 @@ struct ColumnView {
   ElementType type = ElementType::float32;
 
   ColumnView() = default;
-  // The values of a vector, array or span, which the view does not own.
+  // Views a vector, array or span.
   template <std::ranges::contiguous_range Values>
   requires Element<std::ranges::range_value_t<Values>> ColumnView(const Values& values)
       : ColumnView(std::ranges::data(values), std::ranges::size(values)) {}
   template <std::ranges::contiguous_range Values>
   requires(!std::ranges::borrowed_range<Values>) ColumnView(const Values&& values)
-  = delete;  // gone too soon
+  = delete;  // a temporary would dangle
   template <Element T>
   ColumnView(const T* first, std::size_t num_values, std::ptrdiff_t stride_elements = 1)
       : data(reinterpret_cast<const std::byte*>(first)),
@@ -67,7 +66,7 @@ struct ColumnView {
         type(element_type_of<T>()) {}
 };
 
-// UTF-8 labels, one after the other: label i is bytes[offsets[i], offsets[i + 1]). No offsets: no labels.
+// UTF-8 labels, concatenated: label i is bytes[offsets[i], offsets[i + 1]). Without offsets there are no labels.
 struct LabelsView {
   std::span<const char> bytes;
   std::span<const std::uint64_t> offsets;  // [num_rows + 1], or empty
@@ -78,7 +77,7 @@ struct LabelsView {
   }
 };
 
-// The number of a row before the rows `dropped` (their numbers, ascending) were left out of its table.
+// The number of a row, dropped rows counted. `dropped`: the numbers of the dropped rows, ascending.
 inline std::uint64_t row_number(std::uint64_t row, std::span<const std::uint64_t> dropped) {
   std::size_t num_before = 0;  // dropped rows before it; at most `most`
   std::size_t most = dropped.size();
@@ -99,15 +98,15 @@ struct TableView {
   std::vector<ColumnView> columns;    // [num_attributes] of num_rows values
   std::span<const std::int64_t> ids;  // [num_rows], unique; empty: the rows' numbers
   LabelsView labels;                  // [num_rows]; empty: none
-  // Rows are numbered 0, 1, 2, ... in order. Rows that were left out have numbers too: these, ascending. They
-  // are read only where there are no ids.
+  // Rows are numbered 0, 1, 2, ... in order, dropped rows included. These are the numbers of the dropped rows,
+  // ascending; they matter only for a table without ids.
   std::span<const std::uint64_t> dropped_rows = {};
 
-  // How many numbers the table takes where it has no ids.
+  // The number of ids that are assigned to the table if it has none, those of dropped rows included.
   std::uint64_t num_numbers() const { return num_rows + dropped_rows.size(); }
 };
 
-// A row-major matrix [num_rows, attributes.size()] as a table, without a copy.
+// Views a row-major matrix [num_rows, attributes.size()] as a table, without a copy.
 template <Element T>
 TableView row_major_table(std::span<const T> values, std::vector<Attribute> attributes) {
   TableView table;
@@ -126,23 +125,22 @@ struct Labels {
   LabelsView view() const { return {bytes, offsets}; }
 };
 
-// A table that owns its memory. A column has one value per row; after reading a row-major file, all columns
-// point into one matrix.
+// A table that owns its memory. The columns of a row-major file point into one matrix.
 struct Table {
   using Values = std::variant<std::vector<float>, std::vector<double>, std::vector<std::int32_t>,
                               std::vector<std::int64_t>>;
 
   std::size_t num_rows = 0;
   std::vector<Attribute> attributes;
-  std::vector<Values> storage;      // what the columns below point into
+  std::vector<Values> storage;      // the columns point into it
   std::vector<ColumnView> columns;  // [num_attributes]
   std::vector<std::int64_t> ids;    // empty: the rows' numbers
   std::string label_name;           // the label column's name; empty: no labels
   Labels labels;
-  std::uint64_t num_dropped_rows = 0;       // rows left out by NullPolicy::drop
+  std::uint64_t num_dropped_rows = 0;       // by NullPolicy::drop
   std::vector<std::uint64_t> dropped_rows;  // their numbers, ascending; empty in a table with an id column
-  // Where a row stands in the file, for messages: "t.csv:3" (the line), "t.npy: row 3" (both from 1). Empty:
-  // the table is not of a file.
+  // The location of a row in its file, for messages: "t.csv:3" (the line), "t.npy: row 3" (both from 1). Empty for a
+  // table that is not from a file.
   std::function<std::string(std::size_t row)> location_of_row;
 
   Table() = default;

@@ -1,4 +1,4 @@
-// Reads tables from files (CSV, NPY, fvecs, fbin) and makes synthetic ones.
+// Reads tables from files (CSV, NPY, fvecs, fbin), writes them, and generates synthetic ones.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace culmen {
 
-// What to do with a row that has an empty cell, NaN or an infinity in a column that is read. Where rows are
-// dropped, the others keep their numbers, and with them the ids that are assigned.
+// What to do with a row that has an empty cell, NaN or an infinity in a column that is read. If rows are dropped, the
+// others keep their numbers, and so the ids that are assigned.
 enum class NullPolicy : std::uint8_t { reject, drop };
 
 struct ReadOptions {
@@ -22,7 +22,7 @@ struct ReadOptions {
   std::string id_column = {};              // int64; empty: ids are assigned, by the rows' numbers
   std::string label_column = {};           // UTF-8 text; empty: no labels
   NullPolicy nulls = NullPolicy::reject;
-  bool unique_ids = true;  // false: an id may come again, as in rows for Index::upsert
+  bool unique_ids = true;  // false: ids may repeat, as in rows for Index::upsert
   int num_threads = 0;     // 0: all cores
   // total_bytes is 0 where the length is unknown.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> on_progress = {};
@@ -37,38 +37,36 @@ struct ReadOptions {
 // shape is refused, InvalidArgument for an unknown format or column (the text lists the known ones).
 Table read_table(const std::string& path, const ReadOptions& options = {});
 
-// Consecutive rows of a table that is read a part at a time. No rows: all that it covers were dropped.
+// Consecutive rows of a table that is read in batches. It may have no rows, if all in its range were dropped.
 struct TableBatch {
-  TableView rows;                    // as read_table would give them, numbered from the batch's first row on;
-                                     // valid until the call ends
-  std::uint64_t first_row = 0;       // how many rows of the input come before it
-  std::uint64_t num_input_rows = 0;  // how many it covers: its own, and those that were dropped
-  std::function<std::string(std::size_t row)> location_of_row = {};  // as Table's; of a row of the batch
+  TableView rows;  // as from read_table, numbered from the batch's first row on; valid during the call
+  std::uint64_t first_row = 0;       // the number of input rows before the batch
+  std::uint64_t num_input_rows = 0;  // in the batch, dropped rows included
+  std::function<std::string(std::size_t row)> location_of_row = {};  // as Table's, for a row of the batch
 };
 
 struct BatchOptions {
-  std::size_t batch_rows = 10'000;  // the most in one batch
-  std::uint64_t skip_rows = 0;      // how many rows of the input are read and checked, but left out
+  std::size_t batch_rows = 10'000;  // at most, in one batch
+  std::uint64_t skip_rows = 0;  // input rows at the beginning that are read and checked, but not delivered
 };
 
 struct BatchTotals {
-  std::uint64_t num_rows = 0;  // handed out
+  std::uint64_t num_rows = 0;  // delivered
   std::uint64_t num_dropped_rows = 0;
 };
 
-// Reads a table a part at a time, for tables larger than memory and streams without an end. `take` gets the
-// rows in order, as whole batches, and the rest at the end. It is called in this thread; an exception from it
-// ends the reading and is passed on. Ids are checked to be unique only within a batch. Before the error about
-// a faulty row, all whole batches before it have been handed out.
+// Reads a table in batches, for tables larger than memory and endless streams. Calls `take` in this thread with full
+// batches in order, and with the rest at the end; an exception from it stops the reading and propagates. Ids are
+// checked to be unique only within a batch. All full batches before a faulty row are delivered before the error is
+// thrown.
 //
-// Standard input, if it is a pipe, is read as it comes: after a pause of a second, the rows read so far are
-// handed out as a batch. Memory: the batch, and some MB of the file; an NPY file in Fortran order is read as
-// a whole.
+// Standard input, if it is a pipe, is read as data arrives: after a pause of a second, the rows read so far are
+// delivered as a batch. Memory: the batch, and some MB of the file; an NPY file in Fortran order is read as a whole.
 BatchTotals read_table_in_batches(const std::string& path, const ReadOptions& options,
                                   const BatchOptions& batches,
                                   const std::function<void(const TableBatch&)>& take);
 
-// Parses CSV text in memory; `name` is what error texts call it. Otherwise as read_table.
+// Parses CSV text in memory; error texts call it `name`. Otherwise as read_table.
 Table parse_csv(std::string_view text, const std::string& name, const ReadOptions& options = {},
                 char delimiter = ',');
 
@@ -77,7 +75,7 @@ Table parse_npy(std::string_view bytes, const std::string& name, const ReadOptio
 Table parse_fvecs(std::string_view bytes, const std::string& name, const ReadOptions& options = {});
 Table parse_fbin(std::string_view bytes, const std::string& name, const ReadOptions& options = {});
 
-// "price:low,rating,stars" -> attributes. Throws InvalidArgument naming what it could not read.
+// "price:low,rating,stars" -> attributes. Throws InvalidArgument naming the part that it could not parse.
 std::vector<Attribute> parse_attributes(std::string_view text);
 
 enum class TableKind : std::uint8_t {
@@ -104,15 +102,15 @@ struct GenerateOptions {
   int num_threads = 0;  // 0: all cores; never changes a byte of the result
 };
 
-// Makes a synthetic table: row r depends on the seed and r alone (Philox counters), so the same options give
-// the same bytes on every machine. Values are float32 (hotels: float64), attributes are a0, a1, ...
+// Generates a synthetic table. Row r depends only on the seed and r (Philox counters), so the same options give the
+// same bytes on every machine. Values are float32 (hotels: float64), attributes are a0, a1, ...
 Table generate_table(const GenerateOptions& options);
 
 // "anticorrelated" -> TableKind; throws InvalidArgument listing the kinds.
 TableKind parse_table_kind(std::string_view name);
 
-// Writes a table as CSV (.csv, numbers in their shortest form that reads back to the same bits) or NPY (.npy,
-// float32 or float64, row-major, attributes only). Throws IoError, leaving no partial file behind.
+// Writes a table as CSV (.csv, numbers in the shortest form that reads back to the same bits) or NPY (.npy, float32 or
+// float64, row-major, attributes only). Throws IoError and leaves no partial file.
 void write_table(const Table& table, const std::string& path);
 
 }  // namespace culmen

@@ -1,4 +1,4 @@
-// Changes of an index: what a batch is, and what it did.
+// Changes of an index: batches, options and results.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace culmen {
 
-// Several changes that become visible together, or not at all. Tables and ids are not copied: they must stay
-// until the batch is written. A table's columns are those of the index, found by name, in any order; without
-// names (no attributes in the view) they are taken in the index's order. Rows without ids get the next free
-// id plus their number in the table. Rows without labels get empty ones in an index that keeps labels.
+// Several changes that become visible together, or not at all. Tables and ids are not copied: they must live until the
+// batch is written. Columns are matched to the index by name, in any order; without names (no attributes in the view),
+// by position. Rows without ids get the next free id plus their number in the table. Rows without labels get empty ones
+// if the index has labels.
 class WriteBatch {
  public:
-  // New rows. An id that is in the index, or comes twice in the batch, makes the whole batch fail.
+  // New rows. An id that is in the index, or twice in the batch, makes the whole batch fail.
   WriteBatch& insert(TableView rows);
-  // Rows that replace those with the same id, if there are any. Of several rows with one id the last wins.
+  // Rows that replace those with the same id, or are new. Of several rows with one id the last wins.
   WriteBatch& upsert(TableView rows);
   // Ids that are not in the index are ignored.
   WriteBatch& erase(std::span<const std::int64_t> ids);
@@ -40,19 +40,19 @@ class WriteBatch {
 };
 
 struct WriteOptions {
-  // An index of float32 refuses values that float32 does not hold exactly. If this is set they are rounded
-  // instead, and counted in IndexInfo::rounded_values.
+  // An index of float32 refuses values that float32 cannot hold exactly. If this is set, it rounds them instead and
+  // counts them in IndexInfo::rounded_values.
   bool round_to_float32 = false;
 };
 
 struct WriteResult {
-  std::uint64_t version = 0;   // the first version of the index that holds the batch
+  std::uint64_t version = 0;   // the first version of the index with the batch
   std::uint64_t inserted = 0;  // rows whose id was new
-  std::uint64_t replaced = 0;  // rows that took the place of another
+  std::uint64_t replaced = 0;  // rows that replaced one with the same id
   std::uint64_t erased = 0;
-  // Of the first table whose rows were assigned ids: what its row 0 got, or would have got had it not been
-  // dropped. Row number r got first_id + r. A later such table goes on after the last number of the one before,
-  // unless a step between them names a larger id. All of them are 0 or more. -1: no row was assigned an id.
+  // The id assigned to row 0 of the first table without ids, even if that row was dropped: row number r got first_id +
+  // r. The ids of a later such table follow those of the previous one, unless a step between them names a larger id.
+  // Assigned ids are never negative. -1: no row was assigned an id.
   std::int64_t first_id = -1;
 };
 

@@ -13,17 +13,19 @@
 #include "base/with_threads.h"
 #include "index/build/leaf_cut.h"
 #include "index/build/load_steps.h"
+#include "index/build/partition_plan.h"
 #include "index/columns.h"
 #include "index/leaf_bounds.h"
 #include "index/leaf_codes.h"
 #include "index/leaf_labels.h"
+#include "index/table_shape.h"
 
 namespace culmen {
 namespace {
 
 constexpr std::uint64_t kChunkRows = 1024;
 
-// A row of the table and its place in the order.
+// A row of the table and its order key.
 struct KeyedRow {
   OrderKey key;
   std::uint64_t row;
@@ -49,7 +51,7 @@ class BulkLoader {
     if (options_.on_progress) options_.on_progress(phase, fraction);
   }
 
-  // Runs f(first, last) over [0, count) in parallel, in a few slices with a report before each.
+  // Runs f(first, last) over [0, count) in parallel, slice by slice, and reports progress before each.
   template <typename F>
   void parallel_slices(std::string_view phase, std::uint64_t count, std::uint64_t grain, F&& f) const {
     const std::uint64_t slice = std::max<std::uint64_t>(count / 64, grain * 16);
@@ -88,7 +90,7 @@ class BulkLoader {
   std::vector<PartitionRange> partitions_;  // in leaves_
 };
 
-// Where a table has no ids, these are the rows' numbers.
+// A table without ids has its row numbers as ids.
 std::int64_t largest_id(const TableView& table) {
   return table.ids.empty() ? static_cast<std::int64_t>(table.num_rows) - 1
                            : *std::max_element(table.ids.begin(), table.ids.end());
@@ -96,7 +98,7 @@ std::int64_t largest_id(const TableView& table) {
 
 void BulkLoader::collect_stats() {
   report("reading", 0);
-  checked_leaf_rows(options_.leaf_rows);  // before a long look at the table
+  checked_leaf_rows(options_.leaf_rows);  // fails before the table is read
   TableStats stats = table_stats(table_, options_.value_type);
   check_ids_unique(table_.ids);
   const std::int64_t next_id = table_.num_rows == 0 ? 0 : id_after(largest_id(table_));
@@ -116,14 +118,15 @@ void BulkLoader::key_rows() {
       rows.resize(std::min(kChunkRows, table_.num_rows - first_row));
       keys.resize(rows.size());
       std::iota(rows.begin(), rows.end(), first_row);
-      snapshot_->partitioner->keys(read_rows(*snapshot_, table_, rows), first_row, table_.num_rows, keys);
+      snapshot_->partitioner->keys(read_rows(table_, snapshot_->value_type, rows), first_row, table_.num_rows,
+                                   keys);
       for (std::size_t r = 0; r < rows.size(); ++r) keyed_rows_[first_row + r] = {keys[r], rows[r]};
     }
   });
   sort_rows();
 }
 
-// By partition first, in two passes over the table, then each partition by itself, which fits into the cache.
+// Distributes rows to partitions in two passes, then sorts each partition, which fits into the cache.
 void BulkLoader::sort_rows() {
   report("sorting", 0);
   partition_first_.assign(snapshot_->partitioner->num_partitions() + std::size_t{1}, 0);
@@ -144,7 +147,7 @@ void BulkLoader::sort_rows() {
 }
 
 void BulkLoader::cut_leaves() {
-  partitions_ = cut_partitions(partition_first_, snapshot_->leaf_rows);
+  partitions_ = partition_ranges(partition_first_, snapshot_->leaf_rows);
   for (std::uint32_t p = 0; p < partitions_.size(); ++p) {
     const std::uint64_t num_leaves = partitions_[p].num_leaves;
     const std::uint64_t num_rows = partition_first_[p + std::size_t{1}] - partition_first_[p];
@@ -200,7 +203,7 @@ void BulkLoader::fill_leaves() {
                    std::vector<float>(static_cast<std::size_t>(s.layout.num_rows())),
                    std::vector<float>(static_cast<std::size_t>(s.layout.num_rows()) * kFanOut)};
   });
-  // One task fills whole level-1 nodes, so no two tasks write to one node.
+  // A task fills whole level-1 nodes, so no two tasks write to one node.
   parallel_slices(
       "bounding", (num_leaves + kFanOut - 1) / kFanOut, 1, [&](std::uint64_t first, std::uint64_t last) {
         Scratch& mine = scratch.local();
@@ -208,7 +211,7 @@ void BulkLoader::fill_leaves() {
           const NodeAccess<std::byte> node = s.arena->mutable_node(n);
           NodeHeader& header = node.header();
           header.level = 1;
-          header.min_id = kNoId;  // fresh memory is zero
+          header.min_id = kNoId;
           header.num_children =
               static_cast<std::uint32_t>(std::min<std::uint64_t>(kFanOut, num_leaves - n * kFanOut));
           for (std::uint32_t c = 0; c < header.num_children; ++c) {

@@ -1,5 +1,5 @@
-// Builds a snapshot from a table, bottom-up: collect column statistics, key, sort, cut into leaves, bound, stack
-// inner nodes.
+// Builds a snapshot from a table, bottom-up: collects column statistics, computes keys, sorts, cuts rows into leaves,
+// bounds them, and stacks inner nodes.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,8 @@
 
 namespace culmen {
 
-// The same bytes for any number of threads. Throws InputError and InvalidArgument as Index::build says.
+// Writes the same bytes with any number of threads. Throws InputError and InvalidArgument as documented at
+// Index::build.
 std::shared_ptr<Snapshot> bulk_load(const TableView& table, const BuildOptions& options);
 
 }  // namespace culmen

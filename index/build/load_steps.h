@@ -1,5 +1,5 @@
-// The steps of a bulk load that are small beside the table, as every loader takes them: on the CPU
-// (index/build/bulk_load.h) and on a GPU (gpu/build/).
+// The short steps of a bulk load, which the loaders on the CPU (index/build/bulk_load.h) and on a GPU (gpu/build/)
+// share.
 #pragma once
 
 #include <cstdint>
@@ -13,42 +13,21 @@
 
 namespace culmen {
 
-// What is asked for, or the default. Throws InvalidArgument.
+// `wanted`, or the default for 0. Throws InvalidArgument.
 int checked_leaf_rows(int wanted);
 
-// All of a snapshot but the partitioner and the tree.
+// A snapshot that lacks the partitioner and the tree.
 std::shared_ptr<Snapshot> start_snapshot(const TableView& table, const BuildOptions& options,
                                          TableStats stats, std::int64_t next_id);
 
-// The range of each attribute in which it is measured, by bound units and partitions: all of it, but for outliers and
-// numbers that stand for none, such as -999999. What lies beyond is as right as the rest.
-std::vector<AttributeStats> usual_ranges(const Snapshot& snapshot, const TableView& table);
+// The leaves of each partition. first_rows: [num_partitions + 1] the position of its first row in key order.
+std::vector<PartitionRange> partition_ranges(std::span<const std::uint64_t> first_rows, int leaf_rows);
 
-// Which partitioner there is to be.
-struct PartitionPlan {
-  Partitioning kind;
-  std::vector<AttributeStats> ranges;  // usual_ranges
-  std::uint32_t num_partitions;        // random
-  std::vector<std::int32_t> splits;    // kd, angle: of each level
-  std::uint64_t sample_rows;           // kd, angle: that the cuts are chosen from
-};
-
-// For what start_snapshot has left. Throws InvalidArgument.
-PartitionPlan plan_partitions(const Snapshot& snapshot, const TableView& table, const BuildOptions& options);
-std::shared_ptr<const Partitioner> make_partitioner(const Snapshot& snapshot, const TableView& table,
-                                                    PartitionPlan plan);
-
-// The values of some rows as they are stored, oriented and rounded to the snapshot's type.
-RowChunk read_rows(const Snapshot& snapshot, const TableView& table, std::span<const std::uint64_t> rows);
-
-// first_rows: [num_partitions + 1] where each partition begins among all rows in key order.
-std::vector<PartitionRange> cut_partitions(std::span<const std::uint64_t> first_rows, int leaf_rows);
-
-// Memory for the tree above `num_leaves` leaves, all zero; if the snapshot has some of it, for the rest.
-// Level-1 nodes come first, the root is the last.
+// Allocates zeroed slots for num_leaves leaves and the nodes above them: level 1 first, the root last. If the snapshot
+// has an arena with enough room, grows that one.
 void allocate_tree(Snapshot& snapshot, std::size_t num_leaves);
 
-// Writes all levels above the first.
+// Writes all nodes above level 1, and the zone maps of all nodes.
 void stack_levels(Snapshot& snapshot);
 
 }  // namespace culmen

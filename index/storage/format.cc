@@ -20,7 +20,7 @@ std::string log_name(std::uint64_t log_number) {
 
 namespace {
 
-// The number behind the first dash, 0 if none is there or it is too large.
+// The number after the first dash; 0 if there is none or it is too large.
 std::uint64_t number_in(const std::string& name) {
   std::uint64_t number = 0;
   const std::size_t dash = name.find('-');

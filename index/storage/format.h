@@ -1,4 +1,4 @@
-// The layout of the frame files, as docs/format.md describes it. Little-endian, no pointers, no compression.
+// The layout of the frame files (docs/format.md). Little-endian, no pointers, no compression.
 #pragma once
 
 #include <array>
@@ -38,10 +38,10 @@ inline constexpr EnumNames<FileKind, 4> kFileKindNames = {"kind of file",
 inline constexpr std::uint32_t kFrameMagic = 0x4b4c4243;  // "CBLK"
 inline constexpr std::uint16_t kFileHeaderLevel = 0xffff;
 
-// In front of each payload. Everything but the checksum is known to the reader beforehand, so a frame of
-// another index, an older version or another place cannot pass for the one that was asked for.
+// Precedes each payload. The reader knows every field but the checksum in advance, so a frame of another index, an
+// older version or another position is never mistaken for the requested one.
 struct FrameHeader {
-  std::uint64_t checksum = 0;         //  0  of all that follows, to the end of the frame, padding included
+  std::uint64_t checksum = 0;         //  0  of everything after it, to the end of the frame, padding included
   std::uint32_t magic = kFrameMagic;  //  8
   FileKind kind = FileKind::leaves;   // 12
   std::uint16_t level = 0;            // 14  of a node; 0 in other files; kFileHeaderLevel in the first frame
@@ -76,19 +76,19 @@ struct LeafRecord {
 };
 static_assert(sizeof(LeafRecord) == 64);
 
-// Sections of a leaf's payload: LeafRecord, zone map, values, ids.
+// The sections of a leaf's payload: LeafRecord, zone map, values, ids.
 struct LeafLayout {
-  std::uint64_t zone_vector_bytes;  // of all zone map, without padding
+  std::uint64_t zone_map_bytes;  // without padding
   std::uint64_t value_bytes;
   std::uint64_t id_bytes;
 
   explicit LeafLayout(const LeafShape& shape)
-      : zone_vector_bytes(kZoneVectors * shape.zone_vector_bytes()),
+      : zone_map_bytes(kZoneVectors * shape.zone_vector_bytes()),
         value_bytes(shape.leaf_bytes()),
         id_bytes(shape.leaf_rows * sizeof(std::int64_t)) {}
 
   std::uint64_t zone_map_offset() const { return sizeof(LeafRecord); }
-  std::uint64_t values_offset() const { return zone_map_offset() + aligned(zone_vector_bytes); }
+  std::uint64_t values_offset() const { return zone_map_offset() + aligned(zone_map_bytes); }
   std::uint64_t ids_offset() const { return values_offset() + value_bytes; }
   std::uint64_t payload_bytes() const { return ids_offset() + id_bytes; }
 };
@@ -109,13 +109,12 @@ inline FrameExtent fixed_extent(std::uint64_t number, std::uint64_t payload_byte
   return {kFirstFrameOffset + number * stride, payload_bytes, level};
 }
 
-// Names. Files of another snapshot than the one that CURRENT names, and logs that do not follow from its
-// first one, are left over.
+// Names. Snapshots other than that of CURRENT, and logs outside its chain, are leftovers.
 inline constexpr const char* kCurrentName = "CURRENT";
 inline constexpr const char* kNewCurrentName = "CURRENT-new";
 inline constexpr const char* kLockName = "LOCK";
 inline constexpr std::uint64_t kMaxNumber = 999'999'999'999'999'999;  // of a snapshot, of a log
-// No index gets so far by itself: whoever claims more, or goes on from there, is refused.
+// No real index gets so far. Files that claim more are rejected, and so are writes beyond it.
 inline constexpr std::uint64_t kMaxVersion = std::uint64_t{1} << 62;
 std::string manifest_name(std::uint64_t snapshot_number);
 std::string file_name(FileKind kind, std::uint64_t snapshot_number);

@@ -11,11 +11,11 @@
 namespace culmen::storage {
 namespace {
 
-// Large enough that the calls cost nothing beside the bytes, small enough that a chunk is still in the
-// last-level cache when its second reader, the copy, comes by.
+// Large enough that system calls cost little, small enough that a chunk is still in the last-level cache when it is
+// copied after its checksum.
 constexpr std::uint64_t kChunkBytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t kBatchBytes = std::uint64_t{16} << 20;
-// So many chunks are planned at a time: the plan must not grow with what a sparse file says of its length.
+// Chunks planned at a time. Limits memory, since a sparse file may claim any length.
 constexpr std::size_t kPlannedChunks = 256;
 
 // The end of the run of frames from `first` on that fits `max_bytes`; at least one frame.
@@ -51,7 +51,7 @@ FrameHeader frame_header(FileKind kind, const SnapshotName& snapshot, std::uint6
 
 constexpr FrameExtent kFileHeaderExtent{0, sizeof(FileHeader), kFileHeaderLevel};
 
-// A frame's bytes behind its checksum.
+// A frame's bytes after its checksum.
 std::span<const std::byte> covered_bytes(std::span<const std::byte> frame) {
   return frame.subspan(sizeof(FrameHeader::checksum));
 }
@@ -65,7 +65,7 @@ void check_checksum(const std::string& path, std::uint64_t offset, std::uint64_t
 void check_header(const std::string& path, std::uint64_t offset, const FrameHeader& header,
                   const FrameHeader& expected) {
   if (std::memcmp(&header.magic, &expected.magic, sizeof header - sizeof header.checksum) != 0)
-    throw_damaged(path, offset, "this frame belongs to another index or to another place in it");
+    throw_damaged(path, offset, "this frame belongs to another index or to another position in it");
 }
 
 // Returns the checksum.
@@ -78,7 +78,7 @@ std::uint64_t check_frame(const std::string& path, std::uint64_t offset, std::sp
   return header.checksum;
 }
 
-// Checks a frame that is larger than a chunk. In a hole of a sparse file that ends with the header.
+// Checks a frame that is larger than a chunk. A hole in a sparse file fails at the header.
 void check_in_pieces(const ReadableFile& file, std::uint64_t offset, std::uint64_t bytes,
                      const FrameHeader& expected) {
   FrameHeader header;
@@ -89,7 +89,7 @@ void check_in_pieces(const ReadableFile& file, std::uint64_t offset, std::uint64
                  checksum_of(file, offset + kCovered, bytes - kCovered, 0));
 }
 
-// Room for so many bytes, of which what was there before is nothing.
+// Makes the buffer at least so large. Its contents are undefined.
 void make_room(std::vector<std::byte>& buffer, std::uint64_t bytes) {
   if (buffer.size() < bytes) buffer = {};
   buffer.resize(std::max<std::uint64_t>(buffer.size(), bytes));
@@ -175,14 +175,14 @@ void FrameFileReader::read_file_header(std::uint64_t num_frames) {
   checksums_[0] = check_frame(path(), 0, frame, frame_header(kind_, snapshot_, 0, kFileHeaderExtent));
   const FileHeader expected = file_header(snapshot_, num_frames);
   if (std::memcmp(frame.data() + sizeof(FrameHeader), &expected, sizeof expected) != 0)
-    throw_damaged(path(), sizeof(FrameHeader), "the file's header and the manifest contradict each other");
+    throw_damaged(path(), sizeof(FrameHeader), "the file's header contradicts the manifest");
 }
 
 void FrameFileReader::read_chunk(std::uint64_t first, std::uint64_t last, const ExtentOf& extent_of,
                                  std::vector<std::byte>& buffer,
                                  const std::function<void(std::uint64_t, const std::byte*)>& use) {
   const std::uint64_t start = extent_of(first).offset, bytes = run_bytes(first, last, extent_of);
-  if (bytes > kChunkBytes)  // then it is one frame
+  if (bytes > kChunkBytes)  // a single frame
     check_in_pieces(*file_, start, bytes, frame_header(kind_, snapshot_, first, extent_of(first)));
   make_room(buffer, bytes);
   const auto chunk = std::span(buffer).first(bytes);
@@ -212,7 +212,7 @@ void FrameFileReader::read(std::uint64_t first, std::uint64_t last, const Extent
 
 void FrameFileReader::check_digest() const {
   if (digest_of(std::as_bytes(checksums_.span())) != entry_.digest)
-    throw_damaged(path(), 0, "the frames of this file are not the ones that the manifest names");
+    throw_damaged(path(), 0, "the digest does not match: these are not the frames that the manifest names");
 }
 
 LoneFrameReader::LoneFrameReader(const Directory& directory, FileKind kind, const SnapshotName& snapshot)
@@ -224,11 +224,11 @@ const std::byte* LoneFrameReader::read(std::uint64_t number, const FrameExtent& 
     throw_damaged(path(), file_->size(), "the file ends within or before frame " + std::to_string(number));
   const FrameHeader expected = frame_header(kind_, snapshot_, number, extent);
   if (bytes > kChunkBytes) check_in_pieces(*file_, extent.offset, bytes, expected);
-  make_room(block_, bytes);
-  const auto frame = std::span(block_).first(bytes);
+  make_room(frame_, bytes);
+  const auto frame = std::span(frame_).first(bytes);
   file_->read(extent.offset, frame);
   check_frame(path(), extent.offset, frame, expected);
-  return block_.data() + sizeof(FrameHeader);
+  return frame_.data() + sizeof(FrameHeader);
 }
 
 }  // namespace culmen::storage

@@ -1,7 +1,7 @@
-// Files of checksummed blocks: written front to back in parallel batches, read back in parallel chunks.
+// Files of checksummed frames. Written front to back in parallel batches, read in parallel chunks.
 //
-// A file may be sparse and its header may say anything, so neither is a reason to take memory: a chunk of a
-// fixed size is, and beyond that only a frame whose checksum was found good.
+// A file may be sparse and its header may claim anything, so readers allocate no memory because of either: only chunks
+// of a fixed size, and beyond that a frame whose checksum matched.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@
 
 namespace culmen::storage {
 
-// Whose frames they are.
+// The snapshot to which frames belong.
 struct SnapshotName {
   Uuid uuid = {};
   std::uint64_t number = 0;  // the n of MANIFEST-n
 };
 
-// What the manifest says of a frame file. The digest is taken over the checksums of its frames, in order of
-// the file: with it every byte is vouched for by the manifest, and no byte is hashed twice.
+// The manifest's entry for a frame file. The digest covers the checksums of its frames, in file order, so the manifest
+// covers every byte and no byte is hashed twice.
 struct FileEntry {
   std::uint64_t bytes = 0;
   Digest digest;
@@ -38,7 +38,7 @@ class FrameFileWriter {
   FrameFileWriter(Directory& directory, FileKind kind, const SnapshotName& snapshot,
                   std::uint64_t num_frames);
 
-  // Appends frames 0 .. num_frames-1. fill(number, payload) writes a zeroed payload; called by many threads.
+  // Appends frames 0 .. num_frames-1. Many threads call fill(number, payload), where the payload is zeroed.
   void write(const ExtentOf& extent_of, const std::function<void(std::uint64_t, std::byte*)>& fill);
 
   // Syncs the file.
@@ -65,19 +65,18 @@ class FrameFileReader {
   const std::string& path() const { return file_->path(); }
   std::uint64_t bytes() const { return entry_.bytes; }
 
-  // FormatError if the file does not end where its last frame does.
+  // Throws FormatError if the file does not end at `end`, the end of its last frame.
   void require_end(std::uint64_t end) const;
 
-  // Call first: reads the file's header frame. The caller has shown that the file is long enough for
-  // `num_frames`.
+  // Call first: reads the file's header frame. The caller has checked that the file is long enough for `num_frames`.
   void read_file_header(std::uint64_t num_frames);
 
-  // Reads frames [first, last) and calls use(number, payload) for each, by many threads, once its checksum
-  // and header are found good. `payload` is aligned for any number.
+  // Reads frames [first, last). Many threads call use(number, payload) for frames whose checksum and header match.
+  // `payload` is aligned for any number.
   void read(std::uint64_t first, std::uint64_t last, const ExtentOf& extent_of,
             const std::function<void(std::uint64_t, const std::byte*)>& use);
 
-  // Call last, when every frame has been read.
+  // Call last, after every frame was read.
   void check_digest() const;
 
  private:
@@ -92,16 +91,16 @@ class FrameFileReader {
   PageBuffer<std::uint64_t> checksums_;  // of the header frame, then of frame 0, 1, ...
 };
 
-// Reads frames of a damaged file one by one: each is vouched for by its own checksum and header alone.
+// Reads single frames of a damaged file, each checked by its own checksum and header alone.
 class LoneFrameReader {
  public:
   LoneFrameReader(const Directory& directory, FileKind kind, const SnapshotName& snapshot);
 
   const std::string& path() const { return file_->path(); }
 
-  // Whether any byte of a frame at this offset is in the file.
+  // Returns true if a byte of a frame at this offset is in the file.
   bool reaches(std::uint64_t offset) const { return offset < file_->size(); }
-  // As ReadableFile: the first byte from `offset` on that may be other than 0.
+  // As ReadableFile: the first byte from `offset` on that may be non-zero.
   std::uint64_t data_from(std::uint64_t offset) const { return file_->data_from(offset); }
 
   // The payload, valid until the next call. Throws FormatError or IoError if the frame is not whole.
@@ -111,7 +110,7 @@ class LoneFrameReader {
   const FileKind kind_;
   const SnapshotName snapshot_;
   std::unique_ptr<ReadableFile> file_;
-  std::vector<std::byte> block_;
+  std::vector<std::byte> frame_;
 };
 
 }  // namespace culmen::storage

@@ -1,7 +1,7 @@
 // The checksums of the format: XXH3, 64 bits for a frame, 128 bits for a whole file.
 #pragma once
 
-#define XXH_INLINE_ALL  // the header alone: nothing to link, and nothing an installed package needs
+#define XXH_INLINE_ALL  // header only: nothing to link or to install
 #include <xxhash.h>
 
 #include <algorithm>
@@ -25,14 +25,13 @@ inline std::uint64_t checksum_of(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-// For bytes that stand beside others which a stranger chose: without the seed none of those can be made to
-// fit.
+// With a seed that whoever chose the bytes did not know, so that they cannot be made to look like a valid frame.
 inline std::uint64_t checksum_of(std::span<const std::byte> bytes, std::uint64_t seed) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
-// The checksum of a part of a file, read in pieces that are not kept: memory for all of it may be too much to
-// ask for before this is known to be right.
+// The checksum of a part of a file, read piece by piece: memory for all of it is not allocated before it is known to be
+// valid.
 inline std::uint64_t checksum_of(const ReadableFile& file, std::uint64_t offset, std::uint64_t bytes,
                                  std::uint64_t seed) {
   constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20;

@@ -12,8 +12,8 @@ namespace {
 
 using Kind = JsonValue::Kind;
 
-// What the library's parser calls, in its words. `open_` are the arrays and objects around the next value:
-// none of them moves, for only the innermost takes values.
+// Receives the events of the library's parser. `open_` are the arrays and objects around the next value. They do not
+// move, because only the innermost one grows.
 class Builder : public nlohmann::json_sax<nlohmann::json> {
  public:
   Builder(const std::string& path, std::size_t max_depth, std::size_t max_values)
@@ -50,7 +50,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     add(Kind::string).text = std::move(value);
     return true;
   }
-  bool binary(binary_t&) override { return false; }  // no JSON text has any
+  bool binary(binary_t&) override { return false; }  // does not occur in JSON text
   bool start_object(std::size_t) override {
     open_.push_back(&add(Kind::object));
     return true;
@@ -78,7 +78,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
  private:
   JsonValue& add(Kind kind) {
     if (open_.size() > max_depth_ || values_left_ == 0)
-      throw FormatError(path_ + ": not a manifest: nested too deep, or too long");
+      throw FormatError(path_ + ": not a manifest: nested too deeply or too long");
     --values_left_;
     JsonValue& value = open_.empty() ? root_ : open_.back()->values.emplace_back();
     value.kind = kind;

@@ -1,5 +1,5 @@
-// JSON as a manifest is read: into values that can be thrown away without asking for memory. The documents of
-// the JSON library cannot, and where memory runs out that is the end of the process.
+// Parses JSON into values whose destructors allocate nothing. Those of nlohmann's documents do, and out of memory they
+// terminate the process.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ struct JsonValue {
 
   Kind kind = Kind::null;
   bool boolean = false;
-  std::int64_t integer = 0;  // of other numbers, which are fractions or too large, nothing is kept
+  std::int64_t integer = 0;  // the value of an other_number (a fraction, or beyond int64) is dropped
   std::string text;
   std::string key;                // of a member of an object
   std::vector<JsonValue> values;  // of an array or an object
 };
 
-// Throws FormatError naming `path`: for what is not JSON, is nested deeper than `max_depth`, or has more than
+// Throws FormatError naming `path` if the text is not JSON, is nested deeper than `max_depth`, or has more than
 // `max_values` values.
 JsonValue parse_json(const std::string& text, const std::string& path, std::size_t max_depth,
                      std::size_t max_values);

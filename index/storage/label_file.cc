@@ -51,7 +51,7 @@ void write_labels(const Snapshot& s, const std::vector<std::uint64_t>& offsets, 
              });
 }
 
-// A leaf's labels get their memory once its frame was read and found good.
+// Allocates memory for a leaf's labels only after its frame was checked.
 void read_labels(const Manifest& manifest, const std::vector<std::uint64_t>& label_bytes,
                  FrameFileReader& file, Snapshot& s) {
   const std::uint64_t end_bytes = s.arena->shape().label_end_bytes();
@@ -63,7 +63,7 @@ void read_labels(const Manifest& manifest, const std::vector<std::uint64_t>& lab
               if (!label_ends_are_good(reinterpret_cast<const std::uint32_t*>(payload),
                                        s.arena->shape().leaf_rows, label_bytes[leaf]))
                 throw_damaged(file.path(), offsets[leaf] + sizeof(FrameHeader),
-                              "labels that overlap or leave their frame");
+                              "the labels overlap or exceed their frame");
               std::copy_n(payload, end_bytes + label_bytes[leaf],
                           s.arena->allocate_labels(leaf, label_bytes[leaf]).data());
             });

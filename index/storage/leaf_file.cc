@@ -17,18 +17,17 @@ ExtentOf leaf_extents(const LeafLayout& layout) {
   return [bytes = layout.payload_bytes()](std::uint64_t leaf) { return fixed_extent(leaf, bytes, 0); };
 }
 
-// Where a row stands in its partition.
-struct RowPlace {
+// The sort key of a row within its partition.
+struct RowKey {
   OrderKey order;
   std::int64_t id;
 
-  friend bool operator<(const RowPlace& a, const RowPlace& b) {
+  friend bool operator<(const RowKey& a, const RowKey& b) {
     return a.order != b.order ? a.order < b.order : a.id < b.id;
   }
 };
 
-// Reads leaf frames into a snapshot. Frames are read in any order, by many threads, each touching its own leaf
-// only.
+// Reads leaf frames into a snapshot. Threads read frames in any order, each into its own leaf.
 class LeafReader {
  public:
   LeafReader(const Manifest& manifest, std::span<const std::uint32_t> leaves_of_partition,
@@ -44,10 +43,10 @@ class LeafReader {
     const ExtentOf extents = leaf_extents(layout_);
     file_.require_end(extents(num_leaves).offset);
     file_.read_file_header(num_leaves);
-    // Fresh pages cost nothing until they are written: a file that lies about its length fails before that.
+    // Pages cost nothing until they are written, and a file that lies about its length fails before that.
     records_ = PageBuffer<LeafRecord>(num_leaves);
-    first_rows_ = PageBuffer<RowPlace>(num_leaves);
-    last_rows_ = PageBuffer<RowPlace>(num_leaves);
+    first_rows_ = PageBuffer<RowKey>(num_leaves);
+    last_rows_ = PageBuffer<RowKey>(num_leaves);
     snapshot_.arena = std::make_shared<SlotArena>(snapshot_.leaf_shape(), snapshot_.layout, num_leaves,
                                                   manifest_.num_nodes());
     snapshot_.num_leaves = snapshot_.leaf_slots = num_leaves;
@@ -82,20 +81,20 @@ class LeafReader {
     check_ids(leaf, payload);
     check_order<T>(leaf, payload);
     SlotArena& arena = *snapshot_.arena;
-    std::memcpy(arena.zone_map(leaf), payload + layout_.zone_map_offset(), layout_.zone_vector_bytes);
+    std::memcpy(arena.zone_map(leaf), payload + layout_.zone_map_offset(), layout_.zone_map_bytes);
     std::memcpy(arena.values(leaf), payload + layout_.values_offset(), layout_.value_bytes);
     std::memcpy(arena.ids(leaf), payload + layout_.ids_offset(), layout_.id_bytes);
     write_leaf_codes(arena, leaf, record.num_rows);
   }
 
-  // A zone map is the minimum and the maximum of the leaf's values: writers find by them what is left of the index's range
-  // when the row with its minimum or maximum goes. NaN fails every comparison.
+  // A zone map must be exact: when a row with an extreme value is erased, the writer finds the remaining range of the
+  // index by zone maps. NaN fails every comparison.
   template <typename T>
   void check_values(std::uint64_t leaf, const std::byte* payload) const {
     const std::uint64_t num_rows = records_[leaf].num_rows, leaf_rows = this->leaf_rows();
     const std::size_t d = manifest_.attributes.size();
     const T* zone_map = reinterpret_cast<const T*>(payload + layout_.zone_map_offset());
-    // As wide as a value, for the compiler to make vector instructions of it.
+    // As wide as a value, so that the compiler can vectorize the loop.
     using Flag = std::conditional_t<sizeof(T) == sizeof(std::uint32_t), std::uint32_t, std::uint64_t>;
     Flag good = 1;
     for (std::size_t i = 0; i < d; ++i) {
@@ -112,44 +111,43 @@ class LeafReader {
       for (std::uint64_t r = num_rows; r < leaf_rows; ++r) good &= Flag{column[r] == 0};
     }
     if (good == 0)
-      fail(leaf, layout_.values_offset(),
-           "values of which the leaf's zone map is not the minimum and maximum");
+      fail(leaf, layout_.values_offset(), "the leaf's zone map is not the minimum and maximum of its values");
   }
 
-  // The next id that is given to a row must be that of no other.
+  // The next id to be assigned must be above all others.
   void check_ids(std::uint64_t leaf, const std::byte* payload) const {
     const auto* ids = reinterpret_cast<const std::int64_t*>(payload + layout_.ids_offset());
     const auto [smallest, largest] = std::minmax_element(ids, ids + records_[leaf].num_rows);
     if (*smallest != records_[leaf].min_id)
-      fail(leaf, offsetof(LeafRecord, min_id), "a leaf that does not say its smallest id");
+      fail(leaf, offsetof(LeafRecord, min_id), "the leaf's smallest id is wrong");
     if (*largest >= manifest_.next_id && manifest_.next_id != std::numeric_limits<std::int64_t>::max())
-      fail(leaf, layout_.ids_offset(), "an id that is said not to be given yet");
+      fail(leaf, layout_.ids_offset(), "an id that is not below the next id");
   }
 
-  // Writers find the place of a row by bisection.
+  // Writers find the position of a row by binary search.
   template <typename T>
   void check_order(std::uint64_t leaf, const std::byte* payload) {
     const auto* ids = reinterpret_cast<const std::int64_t*>(payload + layout_.ids_offset());
     const T* values = reinterpret_cast<const T*>(payload + layout_.values_offset());
     const std::size_t num_rows = records_[leaf].num_rows;
     OrderKey orders[kOrdersAtOnce];
-    RowPlace before{};
+    RowKey before{};
     bool good = true;
     for (std::size_t first = 0; first < num_rows; first += kOrdersAtOnce) {
       const std::size_t count = std::min(num_rows - first, kOrdersAtOnce);
       orders_of_rows(*snapshot_.partitioner, values + first, leaf_rows(), {orders, count});
       if (first == 0) first_rows_[leaf] = {orders[0], ids[0]};
       for (std::size_t r = 0; r < count; ++r) {
-        const RowPlace here{orders[r], ids[first + r]};
+        const RowKey here{orders[r], ids[first + r]};
         good &= first + r == 0 || before < here;
         before = here;
       }
     }
-    if (!good) fail(leaf, layout_.ids_offset(), "rows that are not in key order");
+    if (!good) fail(leaf, layout_.ids_offset(), "the rows are not in key order");
     last_rows_[leaf] = before;
   }
 
-  // Engines infer from the minima and maxima of the whole index that no score overflows.
+  // Engines rely on the minima and maxima of the index to exclude overflow.
   template <typename T>
   void check_zone_map(std::uint64_t leaf, const std::byte* payload) const {
     const std::size_t d = manifest_.attributes.size();
@@ -159,10 +157,10 @@ class LeafReader {
       const AttributeStats& stats = manifest_.stats[i % d];
       good &= zone_map[i] >= stats.minimum && zone_map[i] <= stats.maximum;
     }
-    if (!good) fail(leaf, layout_.zone_map_offset(), "a zone map outside of its attribute's range");
+    if (!good) fail(leaf, layout_.zone_map_offset(), "a zone map outside its attribute's range");
   }
 
-  // Leaves stand in order of their partitions, as many for each as the partition says.
+  // Leaves are in the order of their partitions, and each partition has as many as the partitions file says.
   void take_headers() {
     std::uint64_t num_rows = 0, leaf = 0;
     for (const std::uint32_t p : snapshot_.partitioner->order()) {
@@ -187,14 +185,14 @@ class LeafReader {
                       [&](std::size_t p) { check_leaves(p == 0 ? 0 : ends[p - 1], ends[p]); });
   }
 
-  // Rows go on in key order from leaf to leaf of a partition.
+  // The rows of a partition are in key order across its leaves.
   void check_leaves(std::uint64_t first, std::uint64_t end) const {
     for (std::uint64_t leaf = first + 1; leaf < end; ++leaf)
       if (!(last_rows_[leaf - 1] < first_rows_[leaf]))
-        fail(leaf, layout_.ids_offset(), "leaves that are not in key order");
+        fail(leaf, layout_.ids_offset(), "the leaves are not in key order");
   }
 
-  // Scale::minmax needs the range of each attribute as it is.
+  // Scale::minmax needs the exact range of each attribute.
   template <typename T>
   void check_ranges() const {
     if (manifest_.num_leaves == 0) return;
@@ -212,20 +210,20 @@ class LeafReader {
     });
   }
 
-  // A partition that is cut further is cut where its rows are, which must be between the cuts that made it. A zone map
-  // has values: where both of them belong, all rows of the leaf do.
+  // Rows must be on their partition's side of every late split. Each split tests one attribute, so if the minima and
+  // the maxima of a leaf are, all of its rows are.
   template <typename T>
   void check_late_splits() const {
-    const Partitioner& partitioner = *snapshot_.partitioner;
-    if (partitioner.late_splits().empty()) return;
-    const std::vector<std::uint32_t> origins = partitioner.origins();
+    const LateSplits& splits = snapshot_.partitioner->late_splits();
+    if (splits.empty()) return;
+    const std::vector<std::uint32_t> origins = splits.origins();
     tbb::parallel_for(std::uint64_t{0}, manifest_.num_leaves, [&](std::uint64_t leaf) {
       const std::uint32_t partition = records_[leaf].partition;
       for (const Extreme which : {Extreme::minimum, Extreme::maximum}) {
         const T* zone_vector = snapshot_.zone_vector<T>(leaf, which);
         const auto value = [zone_vector](std::size_t i) { return static_cast<double>(zone_vector[i]); };
-        if (partitioner.later_partition(origins[partition], value) != partition)
-          fail(leaf, layout_.values_offset(), "rows on the wrong side of a later cut");
+        if (splits.partition_of(origins[partition], value) != partition)
+          fail(leaf, layout_.values_offset(), "rows on the wrong side of a late split");
       }
     });
   }
@@ -236,7 +234,7 @@ class LeafReader {
     for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves; ++leaf) {
       const LeafRecord& record = records_[leaf];
       if (record.labels_offset != offset || record.label_bytes > std::numeric_limits<std::uint32_t>::max())
-        fail(leaf, offsetof(LeafRecord, labels_offset), "a leaf with the wrong place for its labels");
+        fail(leaf, offsetof(LeafRecord, labels_offset), "the leaf's labels are at the wrong offset");
       offset += aligned(sizeof(FrameHeader) + manifest_.leaf_shape().label_end_bytes() + record.label_bytes);
       bytes[leaf] = record.label_bytes;
     }
@@ -249,7 +247,7 @@ class LeafReader {
   FrameFileReader& file_;
   Snapshot& snapshot_;
   PageBuffer<LeafRecord> records_;
-  PageBuffer<RowPlace> first_rows_, last_rows_;  // of each leaf
+  PageBuffer<RowKey> first_rows_, last_rows_;  // of each leaf
 };
 
 }  // namespace
@@ -267,7 +265,7 @@ void write_leaves(const Snapshot& s, const std::vector<std::uint64_t>& label_off
       record.label_bytes = arena.labels(leaf).size() - arena.shape().label_end_bytes();
     }
     std::memcpy(payload, &record, sizeof record);
-    std::memcpy(payload + layout.zone_map_offset(), arena.zone_map(leaf), layout.zone_vector_bytes);
+    std::memcpy(payload + layout.zone_map_offset(), arena.zone_map(leaf), layout.zone_map_bytes);
     std::memcpy(payload + layout.values_offset(), arena.values(leaf), layout.value_bytes);
     std::memcpy(payload + layout.ids_offset(), s.leaf_ids(leaf), layout.id_bytes);
   });

@@ -13,20 +13,20 @@ namespace {
 
 void check_stats(const Manifest& manifest, const std::string& path) {
   if (manifest.exact_sums && !sums_are_exact(manifest.stats, manifest.units))
-    throw FormatError(path + ": sums are said to be exact, but can round");
+    throw FormatError(path + ": sums are marked as exact, but can round");
   if (manifest.value_type == ValueType::float64) return;
   for (const AttributeStats& stats : manifest.stats)
     for (double extreme : {stats.minimum, stats.maximum})
       if (std::fabs(extreme) > std::numeric_limits<float>::max() ||
           static_cast<double>(static_cast<float>(extreme)) != extreme)
-        throw FormatError(path + ": an attribute of float32 has a minimum or maximum that is none");
+        throw FormatError(path + ": a float32 attribute has a minimum or maximum that is not a float32");
 }
 
 }  // namespace
 
 std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest) {
   check_stats(manifest, directory.path_of(manifest_name(manifest.snapshot.number)));
-  // All are opened before the first is read: from here on a new save may remove them.
+  // Opens all files before reading the first: a new save may unlink them meanwhile.
   const auto open = [&](FileKind kind) {
     return FrameFileReader(directory, kind, manifest.snapshot, manifest.file(kind));
   };

@@ -25,7 +25,7 @@ std::optional<LogHeader> whole_header(const ReadableFile& file) {
   return header;
 }
 
-// Not of no bytes. All are like the one before them.
+// `bytes` must not be empty. Compares each byte with the one before it.
 bool is_zero(std::span<const std::byte> bytes) {
   return bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
@@ -59,7 +59,7 @@ void LogReader::check_header(std::uint64_t version) {
   expected.version = version;
   expected.checksum = checksum_of(expected);
   if (expected.checksum != header->checksum)
-    throw_damaged_here("this log belongs to another index or to another place in it");
+    throw_damaged_here("this log belongs to another index or to another position in it");
   const LogHeader ours;
   if (header->format_version != ours.format_version || header->byte_order != ours.byte_order ||
       std::memcmp(header->magic, ours.magic, sizeof ours.magic) != 0)
@@ -67,7 +67,8 @@ void LogReader::check_header(std::uint64_t version) {
   advance_to({sizeof(LogHeader), header->checksum, version});
 }
 
-// A header's checksum is its first field, and covers that of the header before it.
+// A header's checksum is its first field and covers the previous header's checksum, so comparing one compares the
+// chain.
 bool LogReader::reopen(const Directory& directory) {
   try {
     std::unique_ptr<ReadableFile> file = directory.open(log_name(name_.number));
@@ -85,7 +86,7 @@ bool LogReader::reopen(const Directory& directory) {
 void LogReader::refresh() {
   file_->refresh();
   torn_bytes_ = 0;
-  file_->sync();  // up to that size, and before any of it is given out
+  file_->sync();  // before any batch up to that size is returned
   window_.clear();
   if (file_->size() < std::max(bound_.bytes, end_.offset))
     throw_damaged(
@@ -120,7 +121,7 @@ std::optional<std::span<const std::byte>> LogReader::rest_of(const LogFrameHeade
   if (header.body_bytes > file_->size() - start) return std::nullopt;
   const std::uint64_t bytes = whole_sectors(sizeof header + header.body_bytes) - sizeof header;
   if (bytes > file_->size() - start) return std::nullopt;
-  // A header may say of a sparse file that a body of gigabytes follows.
+  // A header in a sparse file may claim a body of gigabytes.
   if (bytes > kWindowBytes && checksum_of(*file_, start, bytes, seed_) != header.body_checksum)
     return std::nullopt;
   const auto rest = window(start, bytes);
@@ -136,44 +137,44 @@ std::optional<LogReader::Batch> LogReader::next() {
     return std::nullopt;
   }
   const auto body = rest->first(header->body_bytes);
-  const LogPosition behind{end_.offset + sizeof(LogFrameHeader) + rest->size(), header->checksum,
-                           header->version};
+  const LogPosition next{end_.offset + sizeof(LogFrameHeader) + rest->size(), header->checksum,
+                         header->version};
   if (header->kind == LogFrameKind::seal && header->version == end_.version) {
     const LogName successor = sealed_successor(body);
-    advance_to(behind);
+    advance_to(next);
     successor_ = successor;
     return std::nullopt;
   }
   if (header->kind != LogFrameKind::batch || header->version != end_.version + 1 ||
       header->version > kMaxVersion)
-    throw_damaged_here("this frame does not follow from the one before");
-  advance_to(behind);
+    throw_damaged_here("this frame does not follow the one before");
+  advance_to(next);
   return Batch{header->version, body};
 }
 
-// Where the bound stands there must be the end of a frame, and of the same frame as then.
+// The bound must be the end of a frame, and of the same frame as when the index was closed.
 void LogReader::advance_to(const LogPosition& position) {
   const bool passes = end_.offset < bound_.bytes && bound_.bytes <= position.offset;
   if (passes && (position.offset != bound_.bytes || position.chain != bound_.chain))
-    throw_damaged_here("this is not the log that CURRENT was closed with");
+    throw_damaged_here("this is not the log that CURRENT refers to");
   last_header_ = end_.offset;
   end_ = position;
 }
 
 LogName LogReader::sealed_successor(std::span<const std::byte> body) const {
-  if (body.size() != sizeof(SealBody)) throw_damaged_here("the seal of this log is not one of ours");
+  if (body.size() != sizeof(SealBody)) throw_damaged_here("the seal of this log is invalid");
   const auto seal = copied_from<SealBody>(body);
   if (seal.next_number <= name_.number || seal.next_number > kMaxNumber)
-    throw_damaged_here("the seal of this log names no later one");
+    throw_damaged_here("the seal of this log does not name a later log");
   return {seal.next_number, seal.next_uuid};
 }
 
-// There is no whole frame at the end of the chain. Throws if there was a durable one.
+// There is no valid frame at the end of the chain. Throws if there was a durable one.
 void LogReader::require_torn() {
   if (end_.offset < bound_.bytes)
     throw_damaged_here("a frame is damaged; the log was durable to byte " + std::to_string(bound_.bytes));
   for (std::uint64_t offset = end_.offset; offset < file_->size(); offset += kSectorBytes) {
-    if (offset >= window_offset_ + window_.size()) {  // a hole is passed by, and so is its checksum's cost
+    if (offset >= window_offset_ + window_.size()) {  // skips holes instead of reading them
       offset = std::max(offset, file_->data_from(offset) / kSectorBytes * kSectorBytes);
       if (offset >= file_->size()) return;
     }
@@ -182,7 +183,7 @@ void LogReader::require_torn() {
     torn_bytes_ = sector_end - end_.offset;
     const std::optional<LogFrameHeader> later = header_at(offset);
     if (later && later->durable_through > end_.version)
-      throw_damaged_here("a frame is damaged that was durable, says the one at byte " +
+      throw_damaged_here("a frame is damaged that was durable according to the one at byte " +
                          std::to_string(offset));
   }
 }

@@ -10,11 +10,10 @@
 namespace culmen::storage {
 namespace {
 
-// Beyond this the memory of a large batch is not worth keeping for the next one.
+// A buffer larger than this is freed after use.
 constexpr std::size_t kMaxKeptBytes = std::size_t{4} << 20;
-// Zeros are written behind small frames, half as many as the log has bytes: most of those that follow then
-// leave the size of the file alone, and a sync has nothing to write but them. Of larger frames the size is
-// the least.
+// After small frames the writer reserves zeros, half as many as the log has bytes. Most later frames then leave the
+// size of the file unchanged, so a sync writes only data. With larger frames the metadata hardly matters.
 constexpr std::size_t kMaxReservingBytes = std::size_t{16} << 10;
 constexpr std::uint64_t kMaxReservedBytes = std::uint64_t{256} << 10;
 
@@ -68,7 +67,7 @@ LogWriter LogWriter::resume(Directory& directory, const LogName& name, const Log
 void LogWriter::require_sound() const {
   if (!is_sound_)
     throw IoError("the writer of " + path_ +
-                  " stopped after an error; open the index anew. The error was: " + failure_);
+                  " stopped after an error; open the index again. The error was: " + failure_);
 }
 
 template <typename F>
@@ -83,7 +82,7 @@ void LogWriter::try_once(F&& f) {
   is_sound_ = true;
 }
 
-std::uint64_t LogWriter::room_behind(std::uint64_t frame_bytes) const {
+std::uint64_t LogWriter::reserve_after(std::uint64_t frame_bytes) const {
   const std::uint64_t end = end_.offset + frame_bytes;
   if (end <= file_bytes_ || frame_bytes > kMaxReservingBytes) return 0;
   return whole_sectors(std::min(end / 2, kMaxReservedBytes));
@@ -107,13 +106,13 @@ void LogWriter::add_frame(LogFrameKind kind, std::uint64_t version, std::span<co
   end_ = {end_.offset + (frames_.size() - start), header.checksum, version};
 }
 
-void LogWriter::write_frames(std::uint64_t room_bytes) {
+void LogWriter::write_frames(std::uint64_t reserved_bytes) {
   const std::uint64_t start = end_.offset - frames_.size();
-  frames_.resize(frames_.size() + room_bytes);
+  frames_.resize(frames_.size() + reserved_bytes);
   try {
     try_once([&] { file_->write(start, frames_); });
   } catch (const IoError&) {
-    cut_off(start);  // a disk that is full may have taken whole frames before it refused the rest
+    cut_off(start);  // a full disk may have written some whole frames
     throw;
   }
   file_bytes_ = std::max(file_bytes_, start + frames_.size());
@@ -125,7 +124,7 @@ void LogWriter::cut_off(std::uint64_t offset) {
   try {
     file_->truncate(offset);
     file_->sync();
-  } catch (const IoError&) {  // the first error says more
+  } catch (const IoError&) {  // the caller reports the first error
   }
 }
 
@@ -133,13 +132,13 @@ void LogWriter::append(std::span<const LogRecord> group) {
   std::uint64_t bytes = 0;
   for (const LogRecord& record : group) bytes += whole_sectors(sizeof(LogFrameHeader) + record.body.size());
   require_sound();
-  const std::uint64_t room_bytes = room_behind(bytes);
-  frames_.reserve(bytes + room_bytes);  // from here on there is no want of memory
+  const std::uint64_t reserved_bytes = reserve_after(bytes);
+  frames_.reserve(bytes + reserved_bytes);  // nothing below allocates
   for (const LogRecord& record : group) {
     CULMEN_ASSERT(record.version == end_.version + 1);
     add_frame(LogFrameKind::batch, record.version, record.body);
   }
-  write_frames(room_bytes);
+  write_frames(reserved_bytes);
 }
 
 void LogWriter::sync() {
@@ -151,14 +150,14 @@ void LogWriter::sync_file() {
   try {
     try_once([&] { file_->sync(); });
   } catch (const IoError&) {
-    cut_off(durable_.offset);  // the system may still show what the disk does not have
+    cut_off(durable_.offset);  // the page cache may still show what the disk does not have
     throw;
   }
   durable_ = end_;
 }
 
 void LogWriter::seal(const LogName& next) {
-  CULMEN_ASSERT(durable_ == end_);  // a seal says of every frame before it that it was durable
+  CULMEN_ASSERT(durable_ == end_);  // a seal implies that every frame before it was durable
   require_sound();
   const SealBody body{next.number, next.uuid};
   frames_.reserve(kSectorBytes);

@@ -1,7 +1,7 @@
-// Appends frames to one log, into zeros that were written before where there are some.
+// Appends frames to one log, over zeros that were written in advance.
 //
-// The first write or sync that fails ends it: what a file holds then is for the next open to find out.
-// Nothing is tried again, since a second sync would succeed without having kept what the first one lost.
+// The first failed write or sync ends its use: the contents of the file are unknown until the next open reads them.
+// Nothing is retried, because a second sync may succeed although the first one has lost data.
 #pragma once
 
 #include <cstdint>
@@ -22,22 +22,21 @@ struct LogRecord {
 
 class LogWriter {
  public:
-  // A new log, whose header is durable on return; its name is not.
+  // Creates a log. Its header is durable on return, its name is not.
   static LogWriter create(Directory& directory, const LogName& name, std::uint64_t version,
                           const Uuid& previous);
-  // A log that is there and durable up to `end`. What stands behind is zero, or torn: then it is cut off,
-  // durably.
+  // Opens a log that is durable up to `end`. If the bytes after it are torn, not zero, truncates the file durably.
   static LogWriter resume(Directory& directory, const LogName& name, const LogPosition& end,
                           std::uint64_t file_bytes, bool is_torn);
 
-  // One frame each, in one write. Versions go on from the last one without a gap. After std::bad_alloc
-  // nothing has happened.
+  // Appends one frame each, in one write. Versions continue from the last one without gaps. After std::bad_alloc the
+  // log is unchanged.
   void append(std::span<const LogRecord> group);
-  // What was appended is durable on return.
+  // Appended frames are durable on return.
   void sync();
-  // The last frame, durable on return. All that stands before it has been synced.
+  // Appends the last frame, durable on return. All frames before must be synced.
   void seal(const LogName& next);
-  // What was appended is durable on return, and nothing stands behind it: for a log that is to be closed.
+  // Before closing: appended frames are durable on return, and the file ends after them.
   void finish();
 
   const LogName& name() const { return name_; }
@@ -49,11 +48,11 @@ class LogWriter {
   LogWriter(std::unique_ptr<WritableFile> file, std::string path, const LogName& name, const LogPosition& end,
             std::uint64_t file_bytes);
 
-  std::uint64_t room_behind(std::uint64_t frame_bytes) const;
+  std::uint64_t reserve_after(std::uint64_t frame_bytes) const;
   void add_frame(LogFrameKind kind, std::uint64_t version, std::span<const std::byte> body);
   void write_frames(std::uint64_t room_bytes);
   void sync_file();
-  // After a failed call: whoever reads the log next must not take for written what was reported as failed.
+  // After a failed call: the next reader of the log must not see batches that were reported as failed.
   void cut_off(std::uint64_t offset);
   template <typename F>
   void try_once(F&& f);
@@ -61,9 +60,9 @@ class LogWriter {
   std::unique_ptr<WritableFile> file_;
   std::string path_;
   LogName name_;
-  LogPosition end_;           // behind what was appended
-  LogPosition durable_;       // behind what was synced
-  std::uint64_t file_bytes_;  // from the end on all of them are zero
+  LogPosition end_;           // of the appended frames
+  LogPosition durable_;       // of the synced ones
+  std::uint64_t file_bytes_;  // zeros from end_ on
   std::vector<std::byte> frames_;
   bool is_sound_ = true;
   std::string failure_;

@@ -1,5 +1,4 @@
-// The manifest: what an index is a table of and which files it consists of, as JSON; and CURRENT, which names
-// it.
+// The manifest: describes a snapshot and lists its files, as JSON (docs/format.md).
 #pragma once
 
 #include <array>
@@ -8,21 +7,19 @@
 #include <vector>
 
 #include "index/snapshot.h"
+#include "index/storage/current.h"
 #include "index/storage/frame_file.h"
-#include "index/storage/log_reader.h"
+#include "index/storage/log_format.h"
 
 namespace culmen::storage {
 
-// Names and a few numbers per attribute: more than this is not a manifest of ours.
-inline constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{16} << 20;
-
-// The metadata are all but the partitioner, which is in a file of its own; here is what it is made from.
+// The partitioner has a file of its own; here are only its kind and sizes.
 struct Manifest : IndexMetadata {
   SnapshotName snapshot;
-  LogName log;  // the first one after the snapshot
+  LogName log;  // the first log after the snapshot
 
   std::uint64_t num_leaves = 0;
-  std::vector<std::uint64_t> level_nodes;  // how many inner nodes, level 1 first
+  std::vector<std::uint64_t> level_nodes;  // number of inner nodes, level 1 first
 
   Partitioning partitioning = Partitioning::random;
   std::vector<std::int32_t> splits;
@@ -37,28 +34,17 @@ struct Manifest : IndexMetadata {
   std::uint64_t file_bytes() const;  // of all files
 };
 
-// All but the names of the snapshot and the log, and the files.
+// Everything except the names of the snapshot and the log, and the files.
 Manifest describe(const Snapshot& snapshot);
 
 // Throws InvalidArgument if an attribute's name is not UTF-8.
 std::string to_text(const Manifest& manifest);
 
-// Every number is checked against its range; that files hold what is said here is for their readers to check.
-// Throws FormatError. `path` is for its text.
+// Checks the range of every number. Whether the files match is checked by their readers. Throws FormatError; `path` is
+// for its message.
 Manifest parse_manifest(const std::string& text, const std::string& path);
 
-// The line in CURRENT.
-struct Current {
-  std::uint64_t snapshot_number = 0;
-  std::uint64_t manifest_bytes = 0;
-  Digest manifest_digest;
-  LogBound log;
-
-  friend bool operator==(const Current&, const Current&) = default;
-};
-std::string to_text(const Current& current);
-Current parse_current(const std::string& text, const std::string& path);  // throws FormatError
-// Whether this was written as a CURRENT of ours, damaged or not.
-bool looks_like_current(const std::string& text);
+// The manifest that `current` names.
+Manifest read_manifest(const Directory& directory, const Current& current);
 
 }  // namespace culmen::storage

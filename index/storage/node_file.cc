@@ -11,7 +11,7 @@
 namespace culmen::storage {
 namespace {
 
-// What a writer makes, so that no bound is rounded when it is read, or overflows on the way.
+// Accepts only rows that a writer makes: decoding them neither rounds nor overflows.
 bool is_sound(const BoundRow& row, Extreme extreme) {
   const bool has_outliers = std::ranges::find(row.codes, BoundScale::kOutlier) != std::end(row.codes);
   if (has_outliers && !row.has_gap()) return false;
@@ -24,7 +24,7 @@ bool is_sound(const BoundRow& row, Extreme extreme) {
   return is_on_grid && least <= kLargestBound && (least == 0 || std::fabs(base) <= 0x1p22 * least);
 }
 
-// First node of each level, and behind them the number of nodes.
+// The first node of each level, then the number of nodes.
 std::vector<std::uint64_t> level_starts(const std::vector<std::uint64_t>& level_nodes) {
   std::vector<std::uint64_t> starts = {0};
   for (std::uint64_t nodes : level_nodes) starts.push_back(starts.back() + nodes);
@@ -85,10 +85,10 @@ class NodeReader {
     bool good = true;
     for (int row = 0; row < snapshot_.layout.num_rows(); ++row)
       good &= is_sound(ref.bounds()[row], snapshot_.layout.extreme_of(row));
-    if (!good) fail(node, "a row of bounds as no writer makes it");
+    if (!good) fail(node, "an invalid bounds row");
   }
 
-  // The children of a level's nodes, one node after the other, are the level below, in order.
+  // The children of a level's nodes, in order, are the nodes or leaves of the level below.
   void check_links() const {
     for (std::size_t level = 0; level < manifest_.level_nodes.size(); ++level) {
       const std::uint64_t end = level == 0 ? manifest_.num_leaves : starts_[level];
@@ -96,20 +96,18 @@ class NodeReader {
       for (std::uint64_t node = starts_[level]; node < starts_[level + 1]; ++node) {
         const NodeRef ref = snapshot_.node(node);
         for (std::uint32_t c = 0; c < ref.header().num_children; ++c, ++next) {
-          if (ref.children()[c] != next || next == end)
-            fail(node, "a child that is not the next of the level below");
+          if (ref.children()[c] != next || next == end) fail(node, "the children are not consecutive");
           const std::int64_t min_id =
               level == 0 ? snapshot_.leaf(next).min_id : snapshot_.node(next).header().min_id;
           if (ref.min_ids()[c] != min_id || ref.header().min_id > min_id)
-            fail(node, "a child whose smallest id is not as the node says");
+            fail(node, "the smallest id of a child is wrong");
         }
       }
-      if (next != end) throw_damaged(file_.path(), 0, "a leaf or a node is the child of none");
+      if (next != end) throw_damaged(file_.path(), 0, "a leaf or a node has no parent");
     }
   }
 
-  // Bounds of one attribute alone cover the child. Writers find by them what is left of the index's range
-  // when the row with its minimum or maximum goes, and engines infer from that that no score overflows.
+  // The bounds of single attributes must cover the child: filters prune by them.
   template <typename T>
   void check_range(std::uint64_t node, int attribute) const {
     const NodeRef ref = snapshot_.node(node);
@@ -121,10 +119,10 @@ class NodeReader {
       good &= static_cast<double>(highest[c]) >= maximum;
       good &= static_cast<double>(lowest[c]) <= minimum;
     }
-    if (!good) fail(node, "a bound that does not cover an attribute of a child");
+    if (!good) fail(node, "a bound does not cover an attribute of a child");
   }
 
-  // The range of an attribute in a child of a node of this level: a leaf says it, or a node's bounds do.
+  // The range of an attribute in a child of a node of this level: from a leaf's zone map or a node's bounds.
   template <typename T>
   std::pair<double, double> range_in_units(std::uint32_t level, std::uint32_t child, int attribute) const {
     const auto i = static_cast<std::size_t>(attribute);
@@ -147,7 +145,7 @@ class NodeReader {
 
 }  // namespace
 
-// Nodes are numbered in the order of the tree here, wherever they stand in memory.
+// Numbers nodes in the tree's order, whatever their slots in memory.
 void write_nodes(const Snapshot& s, FrameFileWriter& file) {
   const std::size_t node_bytes = s.arena->node_bytes();
   const std::vector<std::uint64_t> starts = level_starts(describe(s).level_nodes);

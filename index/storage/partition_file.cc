@@ -9,9 +9,9 @@
 namespace culmen::storage {
 namespace {
 
-// The one frame of this file: minima, maxima [num_attributes], cuts [num_cuts], then late splits as float64; the number of
-// leaves of each partition, what partition each late split splits, and by which attribute, as uint32; then, of k-d
-// partitions, the own coordinate of each cut as uint8.
+// The only frame of this file. As float64: minima and maxima [num_attributes], cuts [num_cuts], cuts of late splits. As
+// uint32: the number of leaves of each partition, the partition and the attribute of each late split. As uint8, for k-d
+// partitions: the own coordinate of each cut.
 struct PartitionSections {
   std::uint64_t num_attributes, num_cuts, num_partitions, num_late_splits, num_own_coordinates;
 
@@ -37,11 +37,11 @@ Partitioner restore_partitioner(const Manifest& manifest, const double* doubles,
                                 std::vector<std::uint8_t> own_coordinates, const std::string& path) {
   const std::size_t d = manifest.attributes.size();
   const double* cuts = doubles + 2 * d;
-  // Keys are computed from these by casts to integers, which only finite numbers in order survive.
+  // Keys are computed from these by casts to integers, which are undefined for other than finite, ordered numbers.
   bool good = std::none_of(cuts, cuts + manifest.num_cuts, [](double cut) { return std::isnan(cut); });
   for (std::size_t i = 0; i < d; ++i)
     good &= std::isfinite(doubles[i]) && std::isfinite(doubles[d + i]) && doubles[i] <= doubles[d + i];
-  if (!good) throw_damaged(path, kFirstFrameOffset, "a partitioner with a range or a cut that is none");
+  if (!good) throw_damaged(path, kFirstFrameOffset, "a range or a cut of the partitioner is invalid");
   try {
     return Partitioner::restore(manifest.partitioning, {doubles, doubles + d}, {doubles + d, cuts},
                                 manifest.splits, {cuts, cuts + manifest.num_cuts}, std::move(own_coordinates),
@@ -56,7 +56,7 @@ Partitioner restore_partitioner(const Manifest& manifest, const double* doubles,
 
 void write_partitions(const Snapshot& s, FrameFileWriter& file) {
   const Partitioner& p = *s.partitioner;
-  const std::vector<LateSplit>& later = p.late_splits();
+  const std::vector<LateSplit>& later = p.late_splits().all();
   const PartitionSections sections{s.attributes.size(), p.cuts().size(), p.num_partitions(), later.size(),
                                    p.own_coordinates().size()};
   file.write(sections.extents(), [&](std::uint64_t, std::byte* payload) {
@@ -92,7 +92,7 @@ std::vector<std::uint32_t> read_partitions(const Manifest& manifest, FrameFileRe
         manifest, doubles, later, {own, own + sections.num_own_coordinates}, file.path()));
   });
   if (std::accumulate(num_leaves.begin(), num_leaves.end(), std::uint64_t{0}) != manifest.num_leaves)
-    throw_damaged(file.path(), kFirstFrameOffset, "the partitions do not add up to the leaves");
+    throw_damaged(file.path(), kFirstFrameOffset, "the partitions do not add up to the number of leaves");
   file.check_digest();
   return num_leaves;
 }

@@ -1,6 +1,5 @@
-// The interface on POSIX calls. Directories are held open and names resolved inside them (openat), so a
-// directory that is moved or replaced meanwhile cannot mix two indexes; the last step never follows a
-// symbolic link.
+// FileSystem on POSIX calls. Directories stay open and names are resolved inside them (openat), so moving or replacing
+// a directory cannot mix two indexes. A name that is a symbolic link is never followed.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -22,11 +21,10 @@
 namespace culmen::storage {
 namespace {
 
-// As other programs ask for them: the umask, or an access control list of the directory, takes away what the
-// user does not want to give.
+// The usual modes. The umask or an access control list of the directory restricts them.
 constexpr mode_t kFileMode = 0666;
 constexpr mode_t kDirectoryMode = 0777;
-// What one call may move: the kernel's own limit is just below 2 GiB.
+// Bytes per system call. The kernel's own limit is just below 2 GiB.
 constexpr std::size_t kMaxTransferBytes = std::size_t{1} << 30;
 
 [[noreturn]] void throw_system_error(const std::string& doing, const std::string& path, int error) {
@@ -47,7 +45,7 @@ class Descriptor {
   Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Descriptor& operator=(Descriptor&&) = delete;
   ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);  // nothing unsynced is worth an error by now
+    if (fd_ >= 0) ::close(fd_);  // an error here concerns only unsynced data
   }
   int get() const { return fd_; }
   int release() { return std::exchange(fd_, -1); }
@@ -62,7 +60,7 @@ struct stat status_of(const Descriptor& file, const std::string& path) {
   return status;
 }
 
-// O_NONBLOCK: opening a pipe or a device that somebody put here must not wait for its other end.
+// O_NONBLOCK: opening a pipe or a device must not wait for its other end.
 Descriptor open_regular(int directory, const std::string& name, int flags, const std::string& path) {
   Descriptor file(above_standard_streams(uninterrupted([&] {
     return ::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
@@ -74,13 +72,13 @@ Descriptor open_regular(int directory, const std::string& name, int flags, const
   return file;
 }
 
-// Some read-only file systems refuse to sync. Nothing on them can be unsynced.
+// Some read-only file systems reject sync. They have nothing to sync.
 bool is_read_only(const Descriptor& file) {
   struct statvfs status {};
   return ::fstatvfs(file.get(), &status) == 0 && (status.f_flag & ST_RDONLY) != 0;
 }
 
-// The data, and of the metadata what is needed to find it: that includes the size, but not the times.
+// Syncs the data and the metadata that reading it requires: the size, but not the times.
 void sync_file(const Descriptor& file, const std::string& path) {
   if (uninterrupted([&] { return ::fdatasync(file.get()); }) == 0) return;
   const int error = errno;
@@ -107,7 +105,7 @@ class PosixReadableFile : public ReadableFile {
       if (got < 0) throw_system_error("read", path_ + " at byte " + std::to_string(offset), errno);
       if (got == 0)
         throw FormatError(path_ + " ends at byte " + std::to_string(offset) +
-                          ": it was cut while being read");
+                          ": it was truncated while being read");
       offset += static_cast<std::uint64_t>(got);
       out = out.subspan(static_cast<std::size_t>(got));
     }
@@ -115,7 +113,7 @@ class PosixReadableFile : public ReadableFile {
 
   std::uint64_t data_from(std::uint64_t offset) const override {
     const off_t data = ::lseek(file_.get(), static_cast<off_t>(offset), SEEK_DATA);
-    if (data < 0) return errno == ENXIO ? std::max(offset, size_) : offset;  // else: no file system of holes
+    if (data < 0) return errno == ENXIO ? std::max(offset, size_) : offset;  // else: no support for holes
     return std::min(static_cast<std::uint64_t>(data), std::max(offset, size_));
   }
 
@@ -158,7 +156,7 @@ class PosixLock : public DirectoryLock {
   explicit PosixLock(Descriptor file) : file_(std::move(file)) {}
 
  private:
-  Descriptor file_;  // flock goes with the open file: closing it lets go
+  Descriptor file_;  // closing it releases the lock
 };
 
 std::string lock_owner(const Descriptor& file) {
@@ -170,7 +168,7 @@ std::string lock_owner(const Descriptor& file) {
                      : "process " + std::string(text, static_cast<std::size_t>(end - text));
 }
 
-// For the message of the one who comes second. A full disk is no reason to fail for lack of it.
+// For the error message of the next process that wants the lock. Ignores errors, such as a full disk.
 void write_owner(const Descriptor& file) {
   const std::string pid = std::to_string(::getpid()) + "\n";
   if (::ftruncate(file.get(), 0) == 0) static_cast<void>(::pwrite(file.get(), pid.data(), pid.size(), 0) > 0);
@@ -209,8 +207,7 @@ class PosixDirectory : public Directory {
       if (errno != EWOULDBLOCK) throw_system_error("lock", path_of(name), errno);
       throw IoError(path_ + " is being written by " + lock_owner(file));
     }
-    // Between our open and flock its last owner may have removed the name: then we hold a lock nobody else
-    // sees.
+    // Its last owner may have removed the name between our open and flock. Then no other process sees our lock.
     if (status_of(file, path_of(name)).st_nlink == 0)
       throw IoError(path_ + " is being written by another process");
     write_owner(file);

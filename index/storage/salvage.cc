@@ -9,13 +9,14 @@
 #include <utility>
 
 #include "culmen/error.h"
+#include "index/storage/current.h"
 #include "index/storage/directory_files.h"
 #include "index/storage/snapshot_files.h"
 
 namespace culmen::storage {
 namespace {
 
-// Lines about one kind of damage: the first ones as they are, of the others how many there were.
+// Lines about one kind of damage: the first few, then the number of the others.
 class DroppedLines {
  public:
   DroppedLines(std::vector<std::string>& lines, std::string kind) : lines_(lines), kind_(std::move(kind)) {}
@@ -25,7 +26,7 @@ class DroppedLines {
   }
   void add_unnamed(std::uint64_t count) { num_unnamed_ += count; }
 
-  // Once, when there are no more.
+  // Call once, at the end.
   void finish() {
     const std::uint64_t rest = num_lines_ - std::min(num_lines_, kMaxLines) + num_unnamed_;
     if (rest > 0) lines_.push_back("and " + std::to_string(rest) + " more " + kind_);
@@ -38,7 +39,7 @@ class DroppedLines {
   std::uint64_t num_lines_ = 0, num_unnamed_ = 0;
 };
 
-// A manifest that nothing vouches for.
+// A manifest that no valid CURRENT names.
 Manifest read_unnamed_manifest(const Directory& directory, std::uint64_t number) {
   const auto file = directory.open(manifest_name(number));
   Manifest manifest = parse_manifest(read_text(*file, kMaxManifestBytes), file->path());
@@ -46,7 +47,7 @@ Manifest read_unnamed_manifest(const Directory& directory, std::uint64_t number)
   return manifest;
 }
 
-// Those in the directory, the latest first; in front of all the one that CURRENT names.
+// The manifests in the directory: first that of CURRENT, then the others from the latest on.
 std::vector<std::uint64_t> manifest_numbers(const Directory& directory, std::uint64_t current) {
   std::vector<std::uint64_t> numbers;
   for (const std::string& name : directory.list()) {
@@ -96,8 +97,8 @@ class RowSalvager {
   void run() {
     const std::size_t num_lines = found_.dropped.size();
     take_leaves();
-    find_ids_that_come_twice();
-    if (!twice_.empty()) {
+    find_repeated_ids();
+    if (!repeated_.empty()) {
       found_.dropped.resize(num_lines);
       take_leaves();
     }
@@ -129,7 +130,7 @@ class RowSalvager {
     for (std::optional<DroppedLines>* lines : {&bad_leaves_, &bad_rows_, &bad_labels_}) (*lines)->finish();
   }
 
-  // Returns the next leaf that may be there.
+  // Returns the number of the next leaf to try.
   std::uint64_t take_leaf_at(std::uint64_t leaf) {
     const FrameExtent extent = fixed_extent(leaf, layout_.payload_bytes(), 0);
     try {
@@ -143,11 +144,12 @@ class RowSalvager {
     } catch (const Error& error) {
       bad_leaves_->add(error.what());
     }
-    if (!leaves_->reaches(extent.end())) return manifest_.num_leaves;  // one line for all behind the end
+    if (!leaves_->reaches(extent.end()))
+      return manifest_.num_leaves;  // one line for all leaves after the end
     const std::uint64_t stride = extent.end() - extent.offset;
     const std::uint64_t with_data = (leaves_->data_from(extent.end()) - kFirstFrameOffset) / stride;
     const std::uint64_t next = std::clamp(with_data, leaf + 1, manifest_.num_leaves);
-    bad_leaves_->add_unnamed(next - leaf - 1);  // those in a hole need not be read
+    bad_leaves_->add_unnamed(next - leaf - 1);  // skips those in a hole
     return next;
   }
 
@@ -166,7 +168,7 @@ class RowSalvager {
       bool good = true;
       for (std::size_t i = 0; i < found_.columns.size(); ++i)
         good &= std::isfinite(values[i * leaf_rows + row]);
-      if (!good || came_before(ids[row])) {
+      if (!good || occurred_before(ids[row])) {
         ++num_bad;
         continue;
       }
@@ -179,36 +181,38 @@ class RowSalvager {
     }
     if (num_bad > 0)
       bad_rows_->add(leaves_->path() + ", byte " + std::to_string(extent.offset) + ": " +
-                     std::to_string(num_bad) + " rows whose values are not finite or whose ids came before");
+                     std::to_string(num_bad) +
+                     " rows whose values are not finite or whose ids occurred before");
   }
 
-  // Sorted, so that no choice of ids makes this slow.
-  void find_ids_that_come_twice() {
+  // By sorting, which no choice of ids makes slow.
+  void find_repeated_ids() {
     std::vector<std::int64_t> ids = found_.ids;
     std::sort(ids.begin(), ids.end());
     for (std::size_t i = 1; i < ids.size(); ++i)
-      if (ids[i] == ids[i - 1] && (twice_.empty() || twice_.back() != ids[i])) twice_.push_back(ids[i]);
-    has_come_.assign(twice_.size(), false);
+      if (ids[i] == ids[i - 1] && (repeated_.empty() || repeated_.back() != ids[i]))
+        repeated_.push_back(ids[i]);
+    has_occurred_.assign(repeated_.size(), false);
   }
 
-  bool came_before(std::int64_t id) {
-    const auto found = std::lower_bound(twice_.begin(), twice_.end(), id);
-    if (found == twice_.end() || *found != id) return false;
-    return std::exchange(has_come_[static_cast<std::size_t>(found - twice_.begin())], 1) != 0;
+  bool occurred_before(std::int64_t id) {
+    const auto found = std::lower_bound(repeated_.begin(), repeated_.end(), id);
+    if (found == repeated_.end() || *found != id) return false;
+    return std::exchange(has_occurred_[static_cast<std::size_t>(found - repeated_.begin())], 1) != 0;
   }
 
-  // Null, with a line, if it is damaged.
+  // Returns null and adds a line if the frame is damaged.
   const std::byte* read_label_frame(std::uint64_t leaf, const LeafRecord& record) {
     if (!labels_) return nullptr;
     try {
       const std::uint64_t end_bytes = manifest_.leaf_shape().label_end_bytes();
       if (record.label_bytes > std::numeric_limits<std::uint32_t>::max() ||
           record.labels_offset % kAlignment != 0 || !labels_->reaches(record.labels_offset))
-        throw_damaged(labels_->path(), record.labels_offset, "no labels where a leaf says they are");
+        throw_damaged(labels_->path(), record.labels_offset, "there are no labels at the leaf's offset");
       const std::byte* frame = labels_->read(leaf, {record.labels_offset, end_bytes + record.label_bytes, 0});
       if (!label_ends_are_good(reinterpret_cast<const std::uint32_t*>(frame), leaf_rows(),
                                record.label_bytes))
-        throw_damaged(labels_->path(), record.labels_offset, "labels that overlap or leave their frame");
+        throw_damaged(labels_->path(), record.labels_offset, "the labels overlap or exceed their frame");
       return frame;
     } catch (const Error& error) {
       bad_labels_->add(std::string(error.what()) + " (" + std::to_string(record.num_rows) +
@@ -232,11 +236,11 @@ class RowSalvager {
   const LeafLayout layout_;
   std::optional<LoneFrameReader> leaves_, labels_;
   std::optional<DroppedLines> bad_leaves_, bad_rows_, bad_labels_;
-  std::vector<std::int64_t> twice_;  // ids that come twice or more, ascending: known after the first pass
-  std::vector<char> has_come_;       // whether each of them has
+  std::vector<std::int64_t> repeated_;  // ids that occur more than once, ascending
+  std::vector<char> has_occurred_;      // whether each of them has
 };
 
-// The log ended without complaint. A line if something says that more was durable, or that more was written.
+// For a log that ended without an error. Adds a line if something shows that more was durable or more was written.
 void check_log_end(const Directory& directory, const LogReader& reader, Salvage& found) {
   const std::string here = reader.path() + ", byte " + std::to_string(reader.end().offset) + ": ";
   if (reader.name().number < found.bound.number) {
@@ -256,12 +260,12 @@ void check_log_end(const Directory& directory, const LogReader& reader, Salvage&
     if (!origin || origin->previous != reader.name().uuid) continue;
     if (!origin->has_frames && origin->version <= reader.end().version) continue;
     found.dropped.push_back(here + "the log ends here, but " + directory.path_of(name) +
-                            " goes on from a later place");
+                            " continues it from a later version");
     return;
   }
   if (reader.torn_bytes() > 0)
     found.dropped.push_back(here + std::to_string(reader.torn_bytes()) +
-                            " bytes behind the last whole batch, of batches that were not reported as done");
+                            " bytes after the last whole batch, of batches that were never acknowledged");
 }
 
 }  // namespace
@@ -280,7 +284,7 @@ std::uint64_t salvage_log(FileSystem& file_system, const std::string& path, Salv
   try {
     const auto directory = file_system.open_directory(path);
     LogName name = found.manifest.log;
-    // Without the bound: with it a log that is too short would not give out what it still has.
+    // Passes no bound: with it, a log that is too short would return nothing.
     for (std::uint64_t version = found.manifest.version;;) {
       LogReader reader(*directory, name, version, LogBound{});
       while (const std::optional<LogReader::Batch> batch = reader.next()) {

@@ -1,5 +1,4 @@
-// Reading what is sound of a damaged index directory. Each frame and each frame of the log is taken or left
-// by its own checksum; nothing is written.
+// Reads the undamaged part of an index directory. Accepts or drops each frame by its own checksum. Writes nothing.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace culmen::storage {
 
-// The rows of the snapshot whose frames are sound, and what was left out.
+// The rows in sound frames of the snapshot, and what was dropped.
 struct Salvage {
   Manifest manifest;
   LogBound bound;                               // of CURRENT; all zero if it is damaged
@@ -22,16 +21,15 @@ struct Salvage {
   std::vector<std::vector<std::byte>> columns;  // [num_attributes] of the stored type, oriented, finite
   std::vector<std::uint64_t> label_ends;        // [num_rows] in label_text; empty without labels
   std::vector<char> label_text;
-  std::vector<std::string> dropped;  // one line each: file, place, what was wrong
+  std::vector<std::string> dropped;  // one line each: file, byte, fault
 };
 
-// Throws FormatError if no manifest can be read, IoError if there is no such directory. Cost: reads all
-// leaves and labels by one thread.
+// Throws FormatError if no manifest can be read, IoError if there is no such directory. Cost: one thread reads all
+// leaves and labels.
 Salvage salvage(FileSystem& file_system, const std::string& directory);
 
-// Gives every batch behind the snapshot to `use`, in order of version, as far as the logs are sound. Where
-// they are not, or `use` throws FormatError, it stops, and adds a line to `salvage.dropped`. Returns how many
-// batches `use` took.
+// Calls `use` for every batch after the snapshot, in order of version. Stops and adds a line to `salvage.dropped` where
+// the logs are damaged or `use` throws FormatError. Returns the number of batches that `use` accepted.
 using UseLoggedBatch = std::function<void(std::uint64_t version, std::span<const std::byte> body)>;
 std::uint64_t salvage_log(FileSystem& file_system, const std::string& directory, Salvage& salvage,
                           const UseLoggedBatch& use);

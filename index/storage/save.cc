@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "culmen/error.h"
+#include "index/storage/current.h"
 #include "index/storage/directory_files.h"
 #include "index/storage/log_writer.h"
 #include "index/storage/snapshot_writer.h"
@@ -9,7 +10,7 @@
 namespace culmen::storage {
 namespace {
 
-// What stands in a directory before a save.
+// What a directory contains before a save.
 struct Contents {
   bool has_index = false;
   // The number of the snapshot that CURRENT names; 0 if there is none or CURRENT is damaged.
@@ -23,7 +24,7 @@ std::uint64_t live_number(const Directory& directory) {
   std::string text(std::min<std::uint64_t>(file->size(), 256), '\0');
   file->read(0, std::as_writable_bytes(std::span(text)));
   if (!looks_like_current(text))
-    throw InvalidArgument(file->path() + " is not culmen's: choose another directory");
+    throw InvalidArgument(file->path() + " was not written by culmen: choose another directory");
   try {
     return parse_current(text, file->path()).snapshot_number;
   } catch (const FormatError&) {
@@ -43,13 +44,13 @@ Contents survey(const Directory& directory, bool overwrite) {
   if (!contents.has_index && has_foreign)
     throw InvalidArgument(directory.path() + " is not empty and holds no index: choose another directory");
   if (contents.has_index && !overwrite)
-    throw InvalidArgument(directory.path() + " holds an index, and overwriting was not asked for");
+    throw InvalidArgument(directory.path() + " holds an index, and overwriting was not requested");
   if (contents.has_index) contents.live_number = live_number(directory);
   contents.last_number = std::max(contents.last_number, contents.live_number);
   return contents;
 }
 
-// The empty log of a new snapshot. It goes away with the object unless it is kept.
+// The empty log of a new snapshot. The destructor removes it unless keep() was called.
 class NewLog {
  public:
   NewLog(Directory& directory, const LogName& name, std::uint64_t version)
@@ -72,8 +73,7 @@ class NewLog {
 
 void save_locked(const Snapshot& snapshot, FileSystem& file_system, Directory& directory, bool overwrite) {
   const Contents before = survey(directory, overwrite);
-  // Leftovers go first, for their space; but only once it is certain that no crash brings an older CURRENT
-  // back.
+  // Removes leftovers first, to free their space, but only after this sync: then no crash brings back an older CURRENT.
   directory.sync();
   remove_quietly(directory, kNewCurrentName);
   const bool live_is_known = !before.has_index || before.live_number > 0;
@@ -81,7 +81,7 @@ void save_locked(const Snapshot& snapshot, FileSystem& file_system, Directory& d
   const SnapshotName name{file_system.random_uuid(), number_after(before.last_number, directory)};
   NewLog log(directory, {number_after(before.last_log, directory), file_system.random_uuid()},
              snapshot.version);
-  // An index of its own from here on, whatever it was saved from.
+  // The saved index is a new one, whatever it was saved from.
   SnapshotWriter writer(snapshot, file_system.random_uuid(), name, log.name(), directory);
   try {
     writer.run(log.bound());
@@ -96,7 +96,7 @@ void save_locked(const Snapshot& snapshot, FileSystem& file_system, Directory& d
 }
 
 void save_in(const Snapshot& snapshot, FileSystem& file_system, Directory& directory, bool overwrite) {
-  survey(directory, overwrite);  // refuse before a lock file is made
+  survey(directory, overwrite);  // throws before a lock file is made
   const auto lock = directory.lock(kLockName);
   try {
     save_locked(snapshot, file_system, directory, overwrite);
@@ -108,10 +108,10 @@ void save_in(const Snapshot& snapshot, FileSystem& file_system, Directory& direc
   }
 }
 
-// Refuses what could be written but not be read again.
+// Rejects what could be written but not read again.
 void check_savable(const Snapshot& snapshot) {
   if (to_text(describe(snapshot)).size() + 4096 > kMaxManifestBytes)
-    throw InvalidArgument("the names of the attributes are too long: together at most 16 MiB");
+    throw InvalidArgument("the names of the attributes are too long: at most 16 MiB in all");
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ void save(const Snapshot& snapshot, FileSystem& file_system, const std::string& 
     try {
       if (created) file_system.remove_directory(path);
     } catch (const Error&) {
-      // Not empty: the switch was made. Otherwise the first error says more than this one.
+      // Either the switch was made and the directory is not empty, or the first error says more than this one.
     }
     throw;
   }

@@ -1,11 +1,9 @@
-// The four frame files of a snapshot: what each frame holds, how it is written and what is checked when it is
-// read.
+// The four frame files of a snapshot: how each is written, and what is checked when it is read.
 //
-// Reading trusts nothing: sizes are compared with the file's before memory is asked for, and whatever an
-// engine or a writer relies on to stay inside its arrays, to end and to keep scores finite is checked here.
-// Two things are not: whether bounds of sums of attributes are true, which would cost more than all the rest,
-// and whether an id stands in two rows, which a writer finds out when it makes its id map
-// (index/write/tree_writer.h).
+// Readers trust nothing. They compare sizes with the file's before they allocate memory, and check everything that
+// engines and writers need to stay within arrays, to terminate and to keep scores finite. Two things they do not check:
+// whether bounds of sums of attributes are valid, which would cost more than everything else, and whether two rows have
+// the same id, which a writer checks when it builds its id map (index/write/tree_writer.h).
 #pragma once
 
 #include <cstdint>
@@ -19,10 +17,10 @@
 
 namespace culmen::storage {
 
-// Offsets of the frames of the labels file, and behind them its end. Empty without labels.
+// Offsets of the frames of the labels file, then its end. Empty without labels.
 std::vector<std::uint64_t> label_offsets(const Snapshot& snapshot);
 
-// Whether labels end one behind the other, the last of them where the text does.
+// Returns true if the ends of the labels ascend and the last one is the end of the text.
 bool label_ends_are_good(const std::uint32_t* ends, std::uint64_t leaf_rows, std::uint64_t text_bytes);
 
 void write_leaves(const Snapshot& snapshot, const std::vector<std::uint64_t>& label_offsets,
@@ -33,10 +31,10 @@ void write_labels(const Snapshot& snapshot, const std::vector<std::uint64_t>& la
 void write_partitions(const Snapshot& snapshot, FrameFileWriter& file);
 
 // Each fills its part of `snapshot`, in this order, and throws FormatError.
-// Returns how many leaves each partition has.
+// Returns the number of leaves of each partition.
 std::vector<std::uint32_t> read_partitions(const Manifest& manifest, FrameFileReader& file,
                                            Snapshot& snapshot);
-// Makes the frames and fills the leaves. Returns the bytes of label text of each leaf, if there are labels.
+// Creates the arena and fills the leaves. Returns the bytes of label text of each leaf, if there are labels.
 std::vector<std::uint64_t> read_leaves(const Manifest& manifest,
                                        std::span<const std::uint32_t> leaves_of_partition,
                                        FrameFileReader& file, Snapshot& snapshot);
@@ -44,7 +42,7 @@ void read_labels(const Manifest& manifest, const std::vector<std::uint64_t>& lab
                  FrameFileReader& file, Snapshot& snapshot);
 void read_nodes(const Manifest& manifest, FrameFileReader& file, Snapshot& snapshot);
 
-// All of them: the snapshot that the manifest describes.
+// Reads all of them: the snapshot that the manifest describes.
 std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manifest& manifest);
 
 }  // namespace culmen::storage

@@ -1,6 +1,7 @@
 #include "index/storage/snapshot_writer.h"
 
 #include "base/floating_point_scope.h"
+#include "index/storage/directory_files.h"
 #include "index/storage/snapshot_files.h"
 
 namespace culmen::storage {
@@ -22,18 +23,11 @@ SnapshotWriter::~SnapshotWriter() {
 }
 
 void SnapshotWriter::run(const LogBound& log) {
-  const FloatingPointScope floating_point;  // a subnormal number is written as it is
+  const FloatingPointScope floating_point;  // keeps subnormal numbers
   write_frame_file();
   write_manifest();
   current_.log = log;
-  CurrentSwitch current_switch(directory_, current_);
-  try {
-    current_switch.run();
-  } catch (...) {
-    switched_ = current_switch.switched();
-    throw;
-  }
-  switched_ = true;
+  switch_current(directory_, current_, switched_);
 }
 
 template <typename Write>

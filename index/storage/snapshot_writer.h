@@ -1,25 +1,25 @@
-// Writes a snapshot into a directory as the files of a number that no file has yet, and switches CURRENT to
-// it.
+// Writes a snapshot into a directory, under a number that no file has yet, and switches CURRENT to it.
 #pragma once
 
 #include "index/snapshot.h"
-#include "index/storage/directory_files.h"
+#include "index/storage/current.h"
+#include "index/storage/file_system.h"
 #include "index/storage/manifest.h"
 
 namespace culmen::storage {
 
 class SnapshotWriter {
  public:
-  // `index_uuid`: of the index in the directory, that this is a version of.
+  // `index_uuid`: of the index that this is a version of.
   SnapshotWriter(const Snapshot& snapshot, const Uuid& index_uuid, const SnapshotName& name,
                  const LogName& log, Directory& directory);
   SnapshotWriter(const SnapshotWriter&) = delete;
   SnapshotWriter& operator=(const SnapshotWriter&) = delete;
-  // Unless the switch was made, no file of this snapshot stays.
+  // Removes all files of this snapshot unless the switch was made.
   ~SnapshotWriter();
 
-  // Durable on return. `log` is how far the log that comes first is known to be durable. If this fails after
-  // the switch, a power cut may bring back the old CURRENT: what it names must stay.
+  // Durable on return. `log`: how far the snapshot's first log is known to be durable. If this fails after the switch,
+  // a power cut may bring back the old CURRENT, so the files that it names must stay.
   void run(const LogBound& log);
 
   bool switched() const { return switched_; }

@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "culmen/error.h"
+#include "index/storage/current.h"
 #include "index/storage/directory_files.h"
 #include "index/storage/snapshot_files.h"
 #include "index/storage/snapshot_writer.h"
@@ -17,7 +18,7 @@ Store::~Store() = default;
 
 std::unique_ptr<Store> Store::open(FileSystem& file_system, const std::string& path, bool writable) {
   auto directory = file_system.open_directory(path);
-  if (writable) read_current_text(*directory);  // no lock file is made where no index is
+  if (writable) read_current_text(*directory);  // throws before it makes a lock file where no index is
   std::unique_ptr<Store> store(new Store(file_system, std::move(directory), writable));
   if (writable) store->lock_ = store->directory_->lock(kLockName);
   store->load_current();
@@ -26,7 +27,7 @@ std::unique_ptr<Store> Store::open(FileSystem& file_system, const std::string& p
 
 void Store::load_current() {
   for (std::string text = read_current_text(*directory_);;) {
-    // A writer may have died, or failed, between renaming CURRENT and syncing that.
+    // A writer may have crashed or failed between renaming CURRENT and syncing the directory.
     directory_->sync();
     try {
       current_ = parse_current(text, directory_->path_of(kCurrentName));
@@ -37,8 +38,7 @@ void Store::load_current() {
       snapshot_bytes_ = manifest.file_bytes();
       return;
     } catch (const Error&) {
-      // A save or a checkpoint may have retired the files between our reading of CURRENT and our opening
-      // them.
+      // A save or a checkpoint may have removed the files after we read CURRENT.
       std::string now = read_current_text(*directory_);
       if (now == text) throw;
       text = std::move(now);
@@ -46,7 +46,7 @@ void Store::load_current() {
   }
 }
 
-// Whether the path leads elsewhere by now, or to what is no index.
+// Returns true if the path now leads to another directory or to none, or if CURRENT is gone.
 bool Store::is_moved() const {
   if (!directory_->is_at_its_path()) return true;
   const std::vector<std::string> names = directory_->list();
@@ -72,7 +72,7 @@ RecoveryInfo Store::refresh(const UseBatch& use) {
   info.superseded = info.moved || is_superseded();
   if (!info.superseded && !reader_->reopen(*directory_)) {
     info.superseded = true;
-    info.moved = !is_superseded();  // else a checkpoint has just retired the log
+    info.moved = !is_superseded();  // otherwise a checkpoint has just removed the log
   }
   if (info.superseded) return info;
   reader_->refresh();
@@ -87,7 +87,7 @@ RecoveryInfo Store::read_logs(const UseBatch& use) {
       batch = next_batch();
     } catch (const Error&) {
       if (writable_ || !is_superseded()) throw;
-      info.superseded = true;  // and the logs that followed are retired
+      info.superseded = true;  // and the following logs were removed
       return info;
     }
     if (!batch) break;
@@ -112,8 +112,8 @@ std::optional<LogReader::Batch> Store::next_batch() {
       open_successor();
       doubted.reset();
     } catch (const FormatError&) {
-      // Another process may have been cutting a torn end or going on to the next log. What is damaged still
-      // is at a second look.
+      // Another process may have been truncating a torn end or switching to the next log. Damage remains on a second
+      // read.
       if (doubted == reader_->end().offset) throw;
       doubted = reader_->end().offset;
       reader_->refresh();
@@ -124,13 +124,13 @@ std::optional<LogReader::Batch> Store::next_batch() {
 void Store::open_successor() {
   const LogName& next = *reader_->successor();
   if (reader_->name().number < current_.log.number && current_.log.number < next.number)
-    reader_->throw_damaged_here("the log goes on elsewhere than in the one that CURRENT was closed with");
+    reader_->throw_damaged_here("the log is not followed by the one that CURRENT refers to");
   auto reader = std::make_unique<LogReader>(*directory_, next, reader_->end().version, current_.log);
   older_log_bytes_ += reader_->end().offset;
   reader_ = std::move(reader);
 }
 
-// Nothing also for a log that a writer has removed meanwhile: it was left over, or CURRENT names another
+// Also returns nothing for a log that a writer has removed meanwhile: it was a leftover, or CURRENT names another
 // snapshot.
 static std::optional<LogOrigin> origin_of(const Directory& directory, std::uint64_t number) {
   try {
@@ -142,7 +142,7 @@ static std::optional<LogOrigin> origin_of(const Directory& directory, std::uint6
   }
 }
 
-// The chain ends in a log without a seal. Throws if another log knows that it went on.
+// The chain ends in a log without a seal. Throws if another log shows that there was more.
 void Store::require_last_log() const {
   if (reader_->name().number < current_.log.number)
     reader_->throw_damaged_here("the log ends here, but the index was closed with " +
@@ -154,7 +154,7 @@ void Store::require_last_log() const {
     if (!origin || origin->previous != reader_->name().uuid) continue;
     if (origin->has_frames || origin->version > reader_->end().version)
       reader_->throw_damaged_here("the log ends here, but " + directory_->path_of(name) +
-                                  " goes on from a later place");
+                                  " continues it from a later version");
   }
 }
 
@@ -171,22 +171,22 @@ void Store::start_writing() {
   retire_files(first_log_);
 }
 
-// What neither the snapshot nor the logs from `first_log` on need.
+// Removes what neither the snapshot nor the logs from `first_log` on need.
 void Store::retire_files(const LogName& first_log) {
   remove_other_snapshots(*directory_, current_.snapshot_number);
   remove_logs(*directory_, 0, first_log.number);
 }
 
-// What would be refused when the index is opened is not written.
-void Store::require_room_for(std::uint64_t version) const {
+// Rejects a version that a later open would reject.
+void Store::require_valid(std::uint64_t version) const {
   if (version > kMaxVersion)
-    throw IoError(directory_->path() + " says that it has had " + std::to_string(kMaxVersion) +
-                  " versions, and no more can be told apart; save its rows as a new index");
+    throw IoError(directory_->path() + " has reached the last version, " + std::to_string(kMaxVersion) +
+                  "; save its rows as a new index");
 }
 
 void Store::append(std::span<const LogRecord> group) {
   CULMEN_ASSERT(lock_ != nullptr);
-  require_room_for(last_version() + group.size());
+  require_valid(last_version() + group.size());
   log_->append(group);
 }
 
@@ -197,7 +197,7 @@ void Store::sync() {
 
 void Store::begin_checkpoint() {
   CULMEN_ASSERT(lock_ != nullptr);
-  log_->sync();  // the next log says with its first version that all before was durable
+  log_->sync();  // the header of the next log implies that all earlier versions are durable
   last_log_number_ = number_after(last_log_number_, *directory_);
   const LogName name{last_log_number_, file_system_.random_uuid()};
   LogWriter next = LogWriter::create(*directory_, name, last_version(), log_->name().uuid);
@@ -222,7 +222,7 @@ void Store::finish_checkpoint(const Snapshot& snapshot) {
   try {
     writer.run(checkpoint_->bound);
   } catch (...) {
-    // The new and the old CURRENT lead to the same state, and the files of both are there.
+    // The new and the old CURRENT lead to the same state, and the files of both exist.
     if (writer.switched()) current_ = writer.current();
     throw;
   }
@@ -235,7 +235,7 @@ void Store::finish_checkpoint(const Snapshot& snapshot) {
 
 void Store::replace(const Snapshot& snapshot) {
   CULMEN_ASSERT(lock_ != nullptr && snapshot.version > last_version());
-  require_room_for(snapshot.version);
+  require_valid(snapshot.version);
   log_->sync();
   last_log_number_ = number_after(last_log_number_, *directory_);
   last_snapshot_number_ = number_after(last_snapshot_number_, *directory_);
@@ -243,7 +243,7 @@ void Store::replace(const Snapshot& snapshot) {
   SnapshotWriter writer(snapshot, snapshot.index_uuid, {file_system_.random_uuid(), last_snapshot_number_},
                         name, *directory_);
   try {
-    // It goes on from no other log: until the switch it is nobody's.
+    // It continues no other log, so until the switch it is a leftover.
     LogWriter next = LogWriter::create(*directory_, name, snapshot.version, Uuid{});
     writer.run({name.number, next.end().offset, next.end().chain});
     log_ = std::move(next);
@@ -265,7 +265,8 @@ void Store::close() {
   log_->finish();
   Current closed = current_;
   closed.log = {log_->name().number, log_->end().offset, log_->end().chain};
-  if (closed != current_) CurrentSwitch(*directory_, closed).run();
+  bool switched = false;
+  if (closed != current_) switch_current(*directory_, closed, switched);
   lock_.reset();
 }
 

@@ -33,7 +33,7 @@ class Reader {
 
   template <typename T>
   void take(std::vector<T>& out, std::uint64_t count) {
-    if (count > bytes_.size() / sizeof(T)) throw FormatError("a batch that ends too early");
+    if (count > bytes_.size() / sizeof(T)) throw FormatError("a truncated batch");
     out.resize(count);
     if (count > 0) std::memcpy(out.data(), bytes_.data(), count * sizeof(T));
     bytes_ = bytes_.subspan(count * sizeof(T));
@@ -103,7 +103,7 @@ Change decode(std::span<const std::byte> body, const LeafShape& shape) {
   reader.take(change.values, header.value_bytes);
   reader.take(change.label_ends, header.has_labels * header.num_rows);
   reader.take(change.label_text, header.text_bytes);
-  if (!reader.at_end()) throw FormatError("a batch with bytes behind its end");
+  if (!reader.at_end()) throw FormatError("a batch with bytes after its end");
   if (!ascend(change.label_ends, header.text_bytes)) throw FormatError("a batch with labels out of order");
   const bool finite = shape.value_bytes == sizeof(float) ? are_finite<float>(change.values)
                                                          : are_finite<double>(change.values);

@@ -1,5 +1,5 @@
-// Change: a batch as the tree takes it, and as the log keeps it. All steps of the batch are folded together:
-// ids that go, then rows that come.
+// Change: a batch as the tree applies it and the log stores it: all its steps folded into ids to remove, then rows to
+// insert.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@ namespace culmen {
 
 struct Change {
   std::vector<std::int64_t> removed;      // in the index; each once
-  std::vector<std::int64_t> ids;          // of the rows that come; not in the index once `removed` has gone
+  std::vector<std::int64_t> ids;          // of the inserted rows; not in the index once `removed` are erased
   std::vector<std::byte> values;          // [num_attributes][num_rows] of the stored type, oriented
   std::vector<std::uint64_t> label_ends;  // [num_rows] in label_text; empty without labels
   std::vector<char> label_text;
   std::uint64_t rounded_values = 0;  // of the values above
-  std::int64_t next_id = 0;          // of the index, after it
+  std::int64_t next_id = 0;          // of the index after the batch
 
   std::size_t num_rows() const { return ids.size(); }
-  // A batch whose rows have all gone again may still have used ids up: they are not given out twice.
+  // A batch that erases all of its own rows still uses up their ids, which are not assigned twice.
   bool changes_nothing(std::int64_t next_id_before) const {
     return removed.empty() && ids.empty() && next_id == next_id_before;
   }
@@ -44,8 +44,8 @@ struct Change {
 // The body of a batch in the log (docs/format.md).
 std::vector<std::byte> encode(const Change& change);
 
-// Throws FormatError if the bytes are not a change of an index of this shape: lengths that do not add up, or
-// a value that is not finite. That ids are there, or not, and which comes next, ChangeFold finds out.
+// Throws FormatError if the bytes are not a change of an index of this shape: lengths that do not add up, or a value
+// that is not finite. ChangeFold checks the ids.
 Change decode(std::span<const std::byte> body, const LeafShape& shape);
 
 }  // namespace culmen

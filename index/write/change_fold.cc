@@ -15,13 +15,13 @@ ChangeFold::IdState& ChangeFold::state_of(std::int64_t id) {
   return states_.emplace(id, IdState{there, there}).first->second;
 }
 
-// Ids are assigned from it on without a look at those that are there.
+// Ids are assigned from next_id on without checking that they are free.
 void ChangeFold::require_next_id_above(const Change& change) {
-  std::int64_t least = next_id_;
-  for (const std::int64_t id : change.ids) least = std::max(least, id_after(id));
-  if (change.next_id < least)
-    throw FormatError("a batch goes on with id " + std::to_string(change.next_id) + ", where " +
-                      std::to_string(least) + " is the first that nobody had");
+  std::int64_t min_next_id = next_id_;
+  for (const std::int64_t id : change.ids) min_next_id = std::max(min_next_id, id_after(id));
+  if (change.next_id < min_next_id)
+    throw FormatError("a batch says that the next id is " + std::to_string(change.next_id) +
+                      ", but ids below " + std::to_string(min_next_id) + " are used");
   next_id_ = change.next_id;
 }
 

@@ -1,5 +1,5 @@
-// ChangeFold: changes that follow each other, as one: what a replay of the log puts into the tree at once. A
-// leaf that many batches touch is then written but once.
+// ChangeFold: folds consecutive changes into one. Replaying the log this way writes a leaf that many batches touch only
+// once.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@ namespace culmen {
 
 class ChangeFold {
  public:
-  // `next_id` and `contains` are those of the index before the first change: which ids it has.
+  // `next_id`, and whether the index contains an id, before the first change.
   ChangeFold(const LeafShape& shape, std::int64_t next_id, std::function<bool(std::int64_t)> contains)
       : shape_(shape), next_id_(next_id), contains_(std::move(contains)) {}
 
-  // Throws FormatError if the change does not fit what the index holds by then: an id to remove that is not
-  // there, one to add that is, or a next id that is not above all others. The fold is of no use afterwards.
+  // Throws FormatError if the change does not fit the index after the changes before it: it removes an id that is not
+  // there, adds one that is, or its next id is not above all others. After that the fold may only be destroyed.
   void add(Change change);
 
-  // Rows that came and rows that went: what it holds in memory.
+  // Inserted and removed rows, which determine the memory used.
   std::size_t num_steps() const { return num_steps_; }
 
-  // What all of them come to. Cost: a copy of the rows that stay.
+  // The sum of all changes. Cost: a copy of the rows that remain.
   Change fold() const;
 
  private:
@@ -34,7 +34,7 @@ class ChangeFold {
   struct IdState {
     bool was_there;
     bool is_there;
-    std::uint32_t change = kNoChange;  // whose row it is; none: the index's own
+    std::uint32_t change = kNoChange;  // that has the row; none: the index has it
     std::uint32_t row = 0;
   };
   IdState& state_of(std::int64_t id);

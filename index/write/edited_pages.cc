@@ -40,7 +40,7 @@ std::vector<std::uint32_t> EditedPages::sorted_added(const PageEdit& edit) const
   return added;
 }
 
-// The first old row, from `from` on, that comes after a row of the batch.
+// The first row of the leaf, from `from` on, that follows row `added` of the batch in key order.
 std::uint32_t EditedPages::first_row_after(std::uint32_t slot, std::uint32_t from,
                                            std::uint32_t added) const {
   const Snapshot& s = *tree_.next;

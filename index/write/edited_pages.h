@@ -1,4 +1,4 @@
-// EditedPages: what pages are to hold once a batch is applied. Reads the tree, and changes nothing.
+// EditedPages: the rows of a page after the batch. Reads the tree and changes nothing.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ class EditedPages {
  public:
   EditedPages(const WorkingTree& tree, const LocatedChange& located) : tree_(tree), located_(located) {}
 
-  // Of a leaf. How full one is after a repack: there is room to grow.
-  std::size_t most_rows() const { return tree_.arena->shape().leaf_rows; }
-  std::size_t fill_rows() const { return most_rows() * 9 / 10; }
-  // Below that, rows that go make a leaf share with its neighbours.
-  std::size_t least_rows() const { return most_rows() * 7 / 10; }
+  std::size_t max_rows() const { return tree_.arena->shape().leaf_rows; }
+  // A repack fills leaves so far and leaves room for inserts.
+  std::size_t fill_rows() const { return max_rows() * 9 / 10; }
+  // A leaf that erases leave with fewer rows is merged with its neighbours.
+  std::size_t min_rows() const { return max_rows() * 7 / 10; }
 
   std::size_t num_rows(const PageEdit& edit) const;
   // The rows, in order.

@@ -7,13 +7,12 @@
 namespace culmen {
 namespace {
 
-// Linear probing finds an id after one or two entries while a quarter of them is empty, and after a few while
-// an eighth is. Only then is there a larger table, or the first insert into an index just opened would move
-// all of its ids.
+// Linear probing looks at one or two entries while a quarter of the table is empty, and at a few while an eighth is.
+// The table grows only then; otherwise the first insert into an index just opened would rehash all of its ids.
 std::size_t entries_for(std::size_t num_ids) {
   return num_ids + num_ids / 3 + 16;
 }
-std::size_t least_entries_for(std::size_t num_ids) {
+std::size_t min_entries_for(std::size_t num_ids) {
   return num_ids + num_ids / 7 + 16;
 }
 
@@ -22,10 +21,10 @@ std::size_t least_entries_for(std::size_t num_ids) {
 IdMap::IdMap(std::size_t num_ids) : entries_(entries_for(num_ids)) {}
 
 void IdMap::reserve(std::size_t num_ids) {
-  if (least_entries_for(num_ids) <= capacity()) return;
+  if (min_entries_for(num_ids) <= capacity()) return;
   PageBuffer<Entry> old(entries_for(num_ids + num_ids / 2));
   std::swap(old, entries_);
-  // A tag's home only moves up: in order of the old positions entries come almost in order of the new ones.
+  // Homes keep their order, so entries are written almost sequentially.
   for (const Entry& entry : old.span())
     if (!entry.is_empty()) put(entry);
 }
@@ -56,7 +55,7 @@ void IdMap::move(std::int64_t id, PageNumber from, PageNumber to) {
   entries_[position_of(id, from)].page_after = to + 1;
 }
 
-// Entries behind the hole move up until one stands at its home, so that no probe ends too early.
+// Moves later entries of the run into the hole, so that no probe ends too early.
 void IdMap::erase(std::int64_t id, PageNumber page) {
   std::size_t hole = position_of(id, page);
   for (std::size_t i = next(hole); !entries_[i].is_empty(); i = next(i)) {

@@ -1,8 +1,9 @@
-// IdMap: which page of the tree holds the row of an id. One probe and one look into the page, on average.
+// IdMap: maps an id to the page that holds its row, by open addressing. A lookup costs one probe and one look into the
+// page on average.
 //
-// Eight bytes an entry, because there is one for every row of the index: a page, and 32 bits of the id's
-// hash (which nobody can foresee). The id itself stands in the page, so the caller, who can look, decides
-// which of the (almost always one) candidates it is.
+// There is an entry for every row of the index, so it has only eight bytes: the page, and 32 bits of the id's hash,
+// which is seeded at random. The id itself is in the page. So the caller checks the candidates, of which there is
+// almost always one.
 #pragma once
 
 #include <atomic>
@@ -24,16 +25,16 @@ class IdMap {
 
   std::size_t size() const { return size_; }
 
-  // Room for so many ids in all: no insert() throws before that.
+  // Makes room for so many ids in all. No insert() throws until then.
   void reserve(std::size_t num_ids);
 
   void insert(std::int64_t id, PageNumber page);
 
-  // The same for the ids of a page, by several threads at a time. There must be room for them (reserve()).
-  // Calls twice(id, page) for an id whose tag is in the map with that page, this one's own among them: nearly
-  // always it is an id that was inserted before.
-  template <typename Twice>
-  void insert_beside_others(std::span<const std::int64_t> ids, PageNumber page, const Twice& twice) {
+  // Inserts the ids of a page; several threads may do so concurrently. There must be room for them (reserve()). Calls
+  // found(id, other) for every page `other`, which may be `page`, that is in the map with the same hash bits. It nearly
+  // always holds the same id.
+  template <typename Found>
+  void insert_concurrently(std::span<const std::int64_t> ids, PageNumber page, const Found& found) {
     for (const std::int64_t id : ids) prefetch(id);
     for (const std::int64_t id : ids) {
       const Entry entry{tag_of(id), page + 1};
@@ -41,14 +42,14 @@ class IdMap {
       for (Entry there;
            !std::atomic_ref(entries_[i]).compare_exchange_strong(there, entry, std::memory_order_relaxed);
            there = {}) {
-        if (there.tag == entry.tag) twice(id, there.page());
+        if (there.tag == entry.tag) found(id, there.page());
         i = next(i);
       }
     }
     std::atomic_ref(size_).fetch_add(ids.size(), std::memory_order_relaxed);
   }
 
-  // The page for which holds(page) is true; kNoPage if there is none.
+  // The page for which holds(page) returns true; kNoPage if there is none.
   template <typename Holds>
   PageNumber find(std::int64_t id, const Holds& holds) const {
     const std::uint32_t tag = tag_of(id);
@@ -64,9 +65,9 @@ class IdMap {
   void prefetch(std::int64_t id) const { __builtin_prefetch(&entries_[home_of(tag_of(id))]); }
 
  private:
-  struct alignas(8) Entry {  // as one word, so that threads can compare and swap it
+  struct alignas(8) Entry {  // one word, for compare and swap
     std::uint32_t tag = 0;
-    std::uint32_t page_after = 0;  // the page and 1: fresh memory is empty
+    std::uint32_t page_after = 0;  // page + 1, so zeroed memory is empty
 
     bool is_empty() const { return page_after == 0; }
     PageNumber page() const { return page_after - 1; }

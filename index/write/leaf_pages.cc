@@ -71,8 +71,8 @@ std::size_t LeafPages::position_for(OrderKey key, std::int64_t id) const {
 }
 
 void LeafPages::add_partition(std::uint32_t after) {
-  const auto place = std::ranges::find(partition_order_, after);
-  partition_order_.insert(place + 1, static_cast<std::uint32_t>(partitions_.size()));
+  const auto before = std::ranges::find(partition_order_, after);
+  partition_order_.insert(before + 1, static_cast<std::uint32_t>(partitions_.size()));
   partitions_.emplace_back();
   partition_room_.push_back(0);
   ++num_empty_partitions_;

@@ -1,5 +1,5 @@
-// LeafPages: the leaves of a tree that changes, as pages. A page keeps its number while copies of its leaf
-// move from slot to slot; the pages of each partition are kept in order.
+// LeafPages: the leaves of a working tree, as pages. A page keeps its number while copies of its leaf move between
+// slots. The pages of each partition are in order.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct LeafPage {
   PageNumber parent = kNoPage;
   std::uint32_t partition = 0;
   std::uint32_t num_erased = 0;  // since its bounds were last computed
-  // No row of the page comes before this one, except in the first page of a partition.
+  // No row of the page precedes this one, except in the first page of a partition.
   std::uint64_t first_order = 0;
   std::int64_t first_id = 0;
 };
@@ -27,13 +27,13 @@ std::uint64_t order_at(const Snapshot& snapshot, std::uint32_t slot, std::uint32
 
 class LeafPages {
  public:
-  // A page for each leaf, numbered in the tree's order. Their parents are for TreeNodes to say.
+  // A page for each leaf, numbered in the tree's order. TreeNodes sets their parents.
   explicit LeafPages(const Snapshot& tree);
 
-  std::size_t size() const { return pages_.size(); }  // of all numbers, free ones too
+  std::size_t size() const { return pages_.size(); }  // including free numbers
   LeafPage& operator[](PageNumber page) { return pages_[page]; }
   const LeafPage& operator[](PageNumber page) const { return pages_[page]; }
-  // All of them, in the tree's order.
+  // Of all pages, in the tree's order.
   std::vector<std::uint32_t> slots() const;
 
   const std::vector<PageNumber>& in_partition(std::uint32_t partition) const {
@@ -41,32 +41,32 @@ class LeafPages {
   }
   std::size_t num_partitions() const { return partitions_.size(); }
   std::size_t num_empty_partitions() const { return num_empty_partitions_; }
-  // A partition without pages yet, the next in the tree's order after another.
+  // Adds a partition without pages, which follows `after` in the tree's order.
   void add_partition(std::uint32_t after);
-  // Pages that a partition may have before it is split, or before the next attempt if it could not be: twice as many as it
-  // was built or read with, or had at the last attempt. 0: one of a split.
+  // Pages that a partition may have before an attempt to split it: twice as many as it was built or read with, or had
+  // at the last attempt that failed. 0: a split has made it.
   std::size_t room_of_partition(std::uint32_t partition) const { return partition_room_[partition]; }
   void let_partition_double(std::uint32_t partition) {
     partition_room_[partition] = 2 * partitions_[partition].size();
   }
   std::size_t position_of(PageNumber page) const;  // in its partition
 
-  // Where a row belongs: the last page of its partition that begins at or before it, or else the first one.
-  // Its position there.
+  // Position in its partition of the page that a row belongs to: the last one that begins at or before it, or else the
+  // first.
   std::size_t position_for(OrderKey key, std::int64_t id) const;
 
-  // The page that a page of an empty partition comes next to: the last one before the partition, or else the
-  // first one after it.
+  // The neighbour of the first page of an empty partition: the last page before the partition, or else the first one
+  // after it.
   struct Neighbour {
     PageNumber page;
     bool is_before;
   };
   Neighbour neighbour_of_partition(std::uint32_t partition) const;
 
-  // `position`: where it comes in its partition.
+  // `position`: in its partition.
   PageNumber add(const LeafPage& page, std::size_t position);
   void remove(PageNumber page);
-  // The page has a new leaf, whose first row is in the snapshot.
+  // Records the first row of the page's new leaf.
   void set_first(const Snapshot& snapshot, PageNumber page);
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 // If so many rows are inserted into one leaf, computing all bounds is cheaper than raising them row by row.
 constexpr std::size_t kManyRows = 12;
-// So few bounds, those of up to five attributes, are computed again for each erased row.
+// With so few bounds rows (up to five attributes), all bounds of the leaf are computed again after every erase.
 constexpr int kFewBoundRows = 64;
 
 }  // namespace
@@ -30,7 +30,7 @@ std::vector<LeafRewriter::NodeEdits> LeafRewriter::sort_by_node(std::vector<Page
   return nodes;
 }
 
-void LeafRewriter::rewrite(std::vector<PageEdit> edits) {
+void LeafRewriter::run(std::vector<PageEdit> edits) {
   if (edits.empty()) return;
   const std::vector<NodeEdits> nodes = sort_by_node(edits);
   std::vector<PageNumber> parents;
@@ -40,7 +40,7 @@ void LeafRewriter::rewrite(std::vector<PageEdit> edits) {
   tbb::enumerable_thread_specific<Tools> tools([&] {
     return Tools{LeafWriter(*tree_.next, located_.change()), StaleBounds(*tree_.next)};
   });
-  std::vector<TreeNodes::Edited> edited(nodes.size());
+  std::vector<NodeBounds::Edited> edited(nodes.size());
   tree_.nodes.make_writable(parents, [&](std::size_t n) {
     edited[n].node = nodes[n].node;
     bool is_tighter = false;
@@ -56,12 +56,12 @@ void LeafRewriter::rewrite(std::vector<PageEdit> edits) {
     update_min_id(node);
   });
   for (std::size_t e = 0; e < edits.size(); ++e) switch_to(edits[e], slots[e]);
-  tree_.nodes.propagate(std::move(edited));
+  tree_.bounds.propagate(std::move(edited));
 }
 
-// Adds to `edited` what has changed for its node. Returns true if bounds may have become tighter.
+// Adds the changes of the leaf's node to `edited`. Returns true if bounds may have become tighter.
 bool LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools& tools,
-                                TreeNodes::Edited& edited) {
+                                NodeBounds::Edited& edited) {
   RowNumbers& changed = edited.changed_rows;
   LeafWriter& writer = tools.writer;
   const BoundLayout& layout = tree_.next->layout;

@@ -1,5 +1,5 @@
-// LeafRewriter: writes a new leaf for each page that keeps its position in the tree, and updates the bounds of the nodes
-// above. Inserted rows raise bounds. Where erased rows have left them loose, they are computed again.
+// LeafRewriter: writes a new leaf for each page that keeps its position in the tree, and updates the bounds of the
+// nodes above. Inserted rows raise bounds. Where erased rows have left them loose, they are computed again.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ class LeafRewriter {
       : tree_(tree), located_(located), pages_(tree, located) {}
 
   // Node by node, in parallel.
-  void rewrite(std::vector<PageEdit> edits);
+  void run(std::vector<PageEdit> edits);
 
  private:
-  // The edits [first, end) of a sorted list are those of pages below the node.
+  // Edits [first, end) of a sorted list: those of the node's pages.
   struct NodeEdits {
     PageNumber node;
     std::size_t first, end;
@@ -34,7 +34,7 @@ class LeafRewriter {
     LeafWriter writer;
     StaleBounds stale_bounds;
   };
-  bool rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools& tools, TreeNodes::Edited& edited);
+  bool rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools& tools, NodeBounds::Edited& edited);
   void switch_to(const PageEdit& edit, std::uint32_t slot);
 
   WorkingTree& tree_;

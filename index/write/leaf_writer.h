@@ -1,4 +1,4 @@
-// LeafWriter: fills a free slot with the rows of a leaf, taken from older leaves and from a batch.
+// LeafWriter: writes a leaf into a free slot, from rows of older leaves and of a batch.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace culmen {
 
-// Rows one after the other: `count` from `first` on, of the leaf in `slot`, or of the batch.
+// `count` consecutive rows from `first` on, of the leaf in `slot` or of the batch.
 struct Run {
-  std::uint32_t slot;  // kOfBatch: of the batch
+  std::uint32_t slot;  // or kOfBatch
   std::uint32_t first;
   std::uint32_t count;
 };
 inline constexpr std::uint32_t kOfBatch = 0xffffffff;
 
-// Rows that go on where the last ones end make no run of their own.
+// Extends the last run if the new one continues it.
 inline void append(std::vector<Run>& runs, const Run& run) {
   if (!runs.empty() && runs.back().slot == run.slot && runs.back().first + runs.back().count == run.first) {
     runs.back().count += run.count;
@@ -34,7 +34,7 @@ class LeafWriter {
   // `snapshot`: the version that is being made.
   LeafWriter(Snapshot& snapshot, const Change& change);
 
-  // Writes the whole leaf. Its bounds are kept in the parent node.
+  // Writes the whole leaf. Its bounds belong to the parent node.
   void write(std::uint32_t slot, std::uint32_t partition, std::span<const Run> runs);
 
   // The bounds of the rows [first, first + count) of a leaf.

@@ -1,8 +1,7 @@
 #include "index/write/live_index.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
+#include <exception>
 #include <utility>
 
 #include "base/floating_point_scope.h"
@@ -15,31 +14,15 @@
 namespace culmen {
 namespace {
 
-// From so many rows on a batch is not logged: writing a whole snapshot costs less than writing it twice.
+// A batch of so many rows is not logged: writing a snapshot at once is cheaper than writing the rows to the log first.
 constexpr std::size_t kUnloggedRows = 1'000'000;
-constexpr std::size_t kMaxGroup = 256;         // batches of one sync
-constexpr std::size_t kFoldedSteps = 1 << 20;  // rows of the log that the tree takes at once
+constexpr std::size_t kFoldedSteps = 1 << 20;  // changed rows of the log that are applied at once
 constexpr std::uint64_t kPendingBytes = 1 << 20;
-constexpr std::uint64_t kMinCheckpoint = std::uint64_t{64} << 20, kMaxCheckpoint = std::uint64_t{1} << 30;
-
-// How large the log may grow before a snapshot is written.
-std::uint64_t checkpoint_bytes(std::uint64_t snapshot_bytes) {
-  return std::clamp(snapshot_bytes / 4, kMinCheckpoint, kMaxCheckpoint);
-}
 
 }  // namespace
 
-// A batch in the queue, on the stack of the thread that waits for it.
-struct LiveIndex::Request {
-  const WriteBatch& batch;
-  const WriteOptions& options;
-  WriteResult result;
-  std::exception_ptr error;
-  bool is_done = false;
-};
-
 struct LiveIndex::Applied {
-  Request* request;
+  CommitRequest* request;
   Change change;
   std::uint64_t version;
 };
@@ -58,13 +41,13 @@ LiveIndex::~LiveIndex() {
   try {
     close();
   } catch (...) {
-    // What was acknowledged is in the log. To know of the rest, call close().
+    // Acknowledged changes are in the log. Callers who want the error call close().
   }
 }
 
 // ---- From the directory
 
-// The newest snapshot and the log behind it.
+// The newest snapshot and the log after it.
 void LiveIndex::load() {
   const FloatingPointScope floating_point;
   storage::RecoveryInfo info;
@@ -78,10 +61,10 @@ void LiveIndex::load() {
   recovery_ = {info.num_batches, info.dropped_bytes, info.dropped_from};
   apply_logged();
   if (tree_ != nullptr) newest_ = tree_->finish_version(newest_->version + info.num_batches);
-  next_checkpoint_bytes_ = checkpoint_bytes(store_->snapshot_bytes());
+  if (options_.writable) checkpointer_.emplace(*store_);
 }
 
-// Takes the log's batches, and hands them to the tree in large ones.
+// Folds the batches of the log into large ones and applies these to the tree.
 storage::Store::UseBatch LiveIndex::replayer() {
   return [this](std::uint64_t version, std::span<const std::byte> body) {
     try {
@@ -118,7 +101,7 @@ Refreshed LiveIndex::refresh() {
     } catch (...) {
       tree_.reset();
       logged_.reset();
-      store_.reset();  // the next refresh begins from the start
+      store_.reset();  // the next refresh loads everything
       newest_ = published_->get();
       throw;
     }
@@ -134,7 +117,7 @@ Refreshed LiveIndex::follow_directory() {
   apply_logged();
   if (info.num_batches > 0) newest_ = tree_->finish_version(before->version + info.num_batches);
   if (info.superseded) load();
-  // Where older files were put back and a checkpoint has been made since, only the version may tell.
+  // If older files were restored and a checkpoint was made since, only the version shows it.
   const bool is_another =
       is_moved_ || newest_->index_uuid != before->index_uuid || newest_->version < before->version;
   if (!is_another && newest_->version == before->version) return Refreshed::unchanged;
@@ -144,7 +127,7 @@ Refreshed LiveIndex::follow_directory() {
   return is_another ? Refreshed::replaced : Refreshed::advanced;
 }
 
-// Weights are told apart by their place, and callers have theirs ready.
+// Callers hold weights in the order of the attributes.
 void LiveIndex::require_same_attributes(const Snapshot& before) const {
   const auto same_name = [](const Attribute& a, const Attribute& b) { return a.name == b.name; };
   if (!std::ranges::equal(before.attributes, newest_->attributes, same_name))
@@ -168,54 +151,34 @@ void LiveIndex::require_writable() const {
 }
 
 WriteResult LiveIndex::write(const WriteBatch& batch, const WriteOptions& options) {
-  Request request{batch, options, {}, nullptr, false};
-  std::unique_lock lock(queue_mutex_);
-  queue_.push_back(&request);
-  while (true) {
-    queue_moved_.wait(lock, [&] { return request.is_done || !has_leader_; });
-    if (request.is_done) break;
-    has_leader_ = true;
-    // On the stack: a leader without memory would leave the others waiting for ever.
-    std::array<Request*, kMaxGroup> room{};
-    const std::span group(room.data(), std::min(queue_.size(), kMaxGroup));
-    const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(group.size());
-    std::copy(queue_.begin(), end, group.begin());
-    queue_.erase(queue_.begin(), end);
-    lock.unlock();
-    commit(group);
-    lock.lock();
-    for (Request* done : group) done->is_done = true;
-    has_leader_ = false;
-    queue_moved_.notify_all();
-  }
+  CommitRequest request{batch, options};
+  queue_.run(request, [this](std::span<CommitRequest* const> group) {
+    lock_isolated(writer_mutex_, [&] { commit_locked(group); });
+  });
   if (request.error) std::rethrow_exception(request.error);
   return request.result;
 }
 
 // Never throws: each request gets its result or its error.
-void LiveIndex::commit(std::span<Request* const> group) {
-  lock_isolated(writer_mutex_, [&] { commit_locked(group); });
-}
-
-void LiveIndex::commit_locked(std::span<Request* const> group) {
+void LiveIndex::commit_locked(std::span<CommitRequest* const> group) {
   const FloatingPointScope floating_point;
   std::vector<Applied> applied;
   try {
     require_writable();
     with_threads(options_.num_threads, [&] {
-      for (Request* request : group) apply(*request, applied);
+      for (CommitRequest* request : group) apply(*request, applied);
     });
-    if (!applied.empty()) keep(applied);
-    for (Request* request : group)
+    if (!applied.empty()) commit_applied(applied);
+    for (CommitRequest* request : group)
       if (request->result.version == 0) request->result.version = newest_->version;  // it changed nothing
   } catch (...) {
     tree_.reset();
-    for (Request* request : group)
+    for (CommitRequest* request : group)
       if (!request->error) request->error = std::current_exception();
   }
 }
 
-void LiveIndex::apply(Request& request, std::vector<Applied>& applied) {
+void LiveIndex::apply(CommitRequest& request, std::vector<Applied>& applied) {
   try {
     NormalizedBatch batch = normalize(request.batch, request.options, tree());
     request.result = batch.result;
@@ -232,25 +195,28 @@ void LiveIndex::apply(Request& request, std::vector<Applied>& applied) {
   }
 }
 
-// A tree that failed half-way is made anew, with what it had taken before.
+// Replaces a tree that failed in the middle of a batch, and repeats the batches before it.
 void LiveIndex::apply_again(std::vector<Applied>& applied) {
   tree_.reset();
   for (const Applied& before : applied) tree().apply(before.change);
 }
 
-// Makes what was applied durable, as far as it is to be, and then visible.
-void LiveIndex::keep(const std::vector<Applied>& applied) {
+// Makes the batches durable, as far as the options ask for it, and then visible.
+void LiveIndex::commit_applied(const std::vector<Applied>& applied) {
   const bool is_large = std::any_of(applied.begin(), applied.end(), [](const Applied& one) {
     return one.change.num_rows() >= kUnloggedRows;
   });
-  // Before the batches are in the log, for it may want memory: what is in the log must not be reported as
-  // failed.
+  // Before logging: this may run out of memory, and a logged batch must not be reported as failed.
   std::shared_ptr<const Snapshot> next = tree_->finish_version(applied.back().version);
   if (store_ != nullptr && is_large) return replace(std::move(next));
   if (store_ != nullptr) log(applied);
+  publish(std::move(next));
+  consider_checkpoint();
+}
+
+void LiveIndex::publish(std::shared_ptr<const Snapshot> next) {
   newest_ = std::move(next);
   published_->set(newest_);
-  consider_checkpoint();
 }
 
 void LiveIndex::log(const std::vector<Applied>& applied) {
@@ -263,7 +229,7 @@ void LiveIndex::log(const std::vector<Applied>& applied) {
     const bool waits = options_.durability == Durability::batch && pending_bytes_ < kPendingBytes;
     if (!waits) write_pending();
   } catch (const std::bad_alloc&) {
-    // These batches were never there; those before were acknowledged.
+    // Drops these batches, which fail, and keeps those before, which were acknowledged.
     pending_.resize(num_before);
     pending_bytes_ = bytes_before;
     throw;
@@ -299,25 +265,46 @@ void LiveIndex::write_pending() {
   pending_bytes_ = 0;
 }
 
-// After an error of the disk nobody knows what it holds: the next open finds out.
+// After an I/O error the contents of the disk are unknown until the next open reads them.
 void LiveIndex::stop(const std::string& why) {
-  failure_ = why + "; the index takes no more changes until it is opened anew";
+  failure_ = why + "; the index accepts no more changes until it is opened again";
   throw IoError(failure_);
 }
 
-// The directory gets a version whose way is not in the log.
+// Publishes a version that bypassed the log.
 void LiveIndex::replace(std::shared_ptr<const Snapshot> next) {
-  wait_for_checkpoint();
-  write_pending();  // were it to fail, only the new version would be missing
+  checkpointer_->wait();
+  write_pending();  // if store_->replace() fails, only the new version is missing
   try {
     store_->replace(*next);
   } catch (const IoError& error) {
     stop(error.what());
   }
   has_unflushed_ = false;
-  next_checkpoint_bytes_ = checkpoint_bytes(store_->snapshot_bytes());
-  newest_ = std::move(next);
-  published_->set(newest_);
+  checkpointer_->reschedule();
+  publish(std::move(next));
+}
+
+// In the background. Its errors are no errors of the batch that came last.
+void LiveIndex::consider_checkpoint() {
+  if (!checkpointer_ || !checkpointer_->is_due()) return;
+  try {
+    flush_locked();
+    checkpointer_->start(newest_);
+  } catch (...) {
+    // The log stays.
+  }
+}
+
+// ---- Calls of the public API
+
+void LiveIndex::checkpoint() {
+  lock_isolated(writer_mutex_, [&] {
+    require_writable();
+    if (is_in_memory()) throw InvalidArgument("an index in memory has no directory to write to: use save");
+    flush_locked();
+    checkpointer_->run(*newest_);
+  });
 }
 
 void LiveIndex::flush() {
@@ -332,93 +319,34 @@ void LiveIndex::flush_locked() {
 }
 
 void LiveIndex::compact() {
-  lock_isolated(writer_mutex_, [&] { compact_locked(); });
-}
-
-void LiveIndex::compact_locked() {
-  require_writable();
-  Change nothing;
-  nothing.next_id = newest_->next_id;
-  const std::shared_ptr<Snapshot> fresh = with_threads(
-      options_.num_threads, [&] { return load_anew(*newest_, newest_->order().leaves, nothing); });
-  fresh->version = newest_->version + 1;
-  tree_.reset();
-  if (store_ != nullptr) return replace(fresh);
-  newest_ = fresh;
-  published_->set(newest_);
+  lock_isolated(writer_mutex_, [&] {
+    require_writable();
+    Change nothing;
+    nothing.next_id = newest_->next_id;
+    const std::shared_ptr<Snapshot> fresh = with_threads(
+        options_.num_threads, [&] { return reload_rows(*newest_, newest_->order().leaves, nothing); });
+    fresh->version = newest_->version + 1;
+    tree_.reset();
+    if (store_ != nullptr) return replace(fresh);
+    publish(fresh);
+  });
 }
 
 void LiveIndex::close() {
-  lock_isolated(writer_mutex_, [&] { close_locked(); });
-}
-
-void LiveIndex::close_locked() {
-  if (is_in_memory() || is_closed_) return;
-  is_closed_ = true;
-  wait_for_checkpoint();
-  tree_.reset();
-  const std::unique_ptr<storage::Store> store = std::move(store_);
-  if (!options_.writable || store == nullptr) return;
-  if (!failure_.empty()) {
-    if (!has_unflushed_) return;
-    throw IoError(failure_ + ". Changes that had not been flushed may be lost");
-  }
-  if (!pending_.empty()) store->append(pending_records(store->last_version()));
-  store->close();
-}
-
-// ---- Checkpoints
-
-void LiveIndex::checkpoint() {
-  lock_isolated(writer_mutex_, [&] { checkpoint_locked(); });
-}
-
-void LiveIndex::checkpoint_locked() {
-  require_writable();
-  if (is_in_memory()) throw InvalidArgument("an index in memory has no directory to write to: use save");
-  wait_for_checkpoint();
-  begin_checkpoint();
-  finish_checkpoint();
-  if (checkpoint_error_) std::rethrow_exception(std::exchange(checkpoint_error_, nullptr));
-}
-
-// In the background; what goes wrong with it is no error of the change that came last. The log stays, and the
-// next attempt is made when it has grown again.
-void LiveIndex::consider_checkpoint() {
-  if (store_ == nullptr || checkpoint_runs_ || store_->log_bytes() < next_checkpoint_bytes_) return;
-  wait_for_checkpoint();
-  next_checkpoint_bytes_ = store_->log_bytes() + checkpoint_bytes(store_->snapshot_bytes());
-  try {
-    begin_checkpoint();
-    checkpointer_ = std::thread([this] { finish_checkpoint(); });
-  } catch (...) {
-    checkpoint_runs_ = false;
-  }
-}
-
-void LiveIndex::begin_checkpoint() {
-  write_pending();
-  store_->begin_checkpoint();  // which syncs the log
-  has_unflushed_ = false;
-  checkpointed_ = newest_;
-  checkpoint_runs_ = true;
-}
-
-void LiveIndex::finish_checkpoint() noexcept {
-  try {
-    store_->finish_checkpoint(*checkpointed_);
-    checkpoint_error_ = nullptr;
-  } catch (...) {
-    checkpoint_error_ = std::current_exception();
-  }
-  checkpointed_ = nullptr;
-  checkpoint_runs_ = false;
-}
-
-void LiveIndex::wait_for_checkpoint() {
-  if (!checkpointer_.joinable()) return;
-  checkpointer_.join();
-  if (!checkpoint_error_) next_checkpoint_bytes_ = checkpoint_bytes(store_->snapshot_bytes());
+  lock_isolated(writer_mutex_, [&] {
+    if (is_in_memory() || is_closed_) return;
+    is_closed_ = true;
+    checkpointer_.reset();
+    tree_.reset();
+    const std::unique_ptr<storage::Store> store = std::move(store_);
+    if (!options_.writable || store == nullptr) return;
+    if (!failure_.empty()) {
+      if (!has_unflushed_) return;
+      throw IoError(failure_ + ". Changes that had not been flushed may be lost");
+    }
+    if (!pending_.empty()) store->append(pending_records(store->last_version()));
+    store->close();
+  });
 }
 
 }  // namespace culmen

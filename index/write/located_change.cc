@@ -11,7 +11,7 @@
 namespace culmen {
 namespace {
 
-// Nothing tells the rows of a random partition apart, so the id decides: far from those with ids beside it.
+// Random partitions say nothing about values, so the id decides. Multiplicative hashing spreads consecutive ids.
 std::uint32_t random_partition(std::int64_t id, std::uint32_t num_partitions) {
   const std::uint64_t hash = (static_cast<std::uint64_t>(id) * 0x9e3779b97f4a7c15) >> 32;
   return static_cast<std::uint32_t>((hash * num_partitions) >> 32);
@@ -28,7 +28,7 @@ void add_page(std::uint32_t partition, WorkingTree& tree) {
   page.slot = slot;
   page.partition = partition;
   tree.nodes.make_writable({tree.pages[neighbour].parent});
-  tree.insert_page(page, 0, is_before ? TreeNodes::Side::after : TreeNodes::Side::before, neighbour,
+  tree.insert_page(page, 0, is_before ? NodeBalancer::Side::after : NodeBalancer::Side::before, neighbour,
                    bounds_of_no_rows(tree.next->layout));
 }
 

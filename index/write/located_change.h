@@ -1,4 +1,4 @@
-// LocatedChange: a batch, and which pages of the tree it changes.
+// LocatedChange: a batch with the page of each row that it erases or inserts.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace culmen {
 
 struct PageOperation {
   enum class Kind : std::uint8_t {
-    remove,  // the row of the leaf in position `value`
+    remove,  // row `value` of the leaf
     add,     // row `value` of the batch
   };
   PageNumber page;
@@ -21,7 +21,7 @@ struct PageOperation {
   std::uint32_t value;
 };
 
-// All that a batch does to one page, by ascending value.
+// All operations of a batch on one page, by ascending value.
 struct PageEdit {
   PageNumber page = kNoPage;
   std::span<const PageOperation> removed, added;
@@ -29,7 +29,7 @@ struct PageEdit {
 
 class LocatedChange {
  public:
-  // Each partition that gets rows must have a page (add_missing_pages). The change and the tree outlive this.
+  // Each partition that receives rows must have a page (add_missing_pages). The change and the tree must outlive this.
   LocatedChange(const Change& change, std::vector<OrderKey> keys, const WorkingTree& tree);
   LocatedChange(const LocatedChange&) = delete;
   LocatedChange& operator=(const LocatedChange&) = delete;
@@ -51,10 +51,10 @@ class LocatedChange {
   std::vector<PageEdit> edits_;
 };
 
-// Where each row of the change belongs.
+// The partition and the order key of each row of the change.
 std::vector<OrderKey> keys_of(const Change& change, const Snapshot& snapshot);
 
-// An empty page for each partition without one that one of these rows belongs to.
+// Adds an empty page to each partition that has none and receives one of these rows.
 void add_missing_pages(std::span<const OrderKey> keys, WorkingTree& tree);
 
 }  // namespace culmen

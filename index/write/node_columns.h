@@ -32,7 +32,7 @@ inline bool is_beyond(float bound, float other, Extreme extreme) {
 }
 
 // Raises (minima: lowers) the bounds of a child to cover `rows`. Appends to `changed` the numbers of the node's bounds
-// rows that are not what they were.
+// rows that have changed.
 inline void cover_column(const BoundLayout& layout, MutableNode node, std::uint32_t child,
                          std::span<const float> rows, RowNumbers& changed) {
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -44,7 +44,7 @@ inline void cover_column(const BoundLayout& layout, MutableNode node, std::uint3
   }
 }
 
-// Sets the bounds of a child. Appends to `changed` the numbers of the node's bounds rows that are not what they were.
+// Sets the bounds of a child. Appends to `changed` the numbers of the node's bounds rows that have changed.
 inline void set_column(const BoundLayout& layout, MutableNode node, std::uint32_t child,
                        std::span<const float> rows, RowNumbers& changed) {
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -62,14 +62,14 @@ inline void set_column(const BoundLayout& layout, MutableNode node, std::uint32_
   set_column(layout, node, child, rows, changed);
 }
 
-// Returns true if bounds of a node would be tighter if they were coded again from its children, as far as a row of them
-// shows it.
+// Returns true if coding the bounds of a node again from its children would make them tighter, as far as its bounds
+// rows show.
 inline bool has_coarse_row(const BoundLayout& layout, NodeRef node) {
   for (int row = 0; row < layout.num_rows(); ++row)
     if (node.bounds()[row].is_coarse(node.header().num_children)) return true;
   return false;
 }
-// The same after bounds of children in these rows have changed. All outliers have one bound, that of the farthest.
+// The same after these rows have changed. All outliers of a row share the bound of the farthest.
 inline bool can_be_tighter(NodeRef node, const RowNumbers& changed) {
   const std::uint32_t num_children = node.header().num_children;
   return std::ranges::any_of(changed, [&](std::size_t row) {
@@ -77,13 +77,13 @@ inline bool can_be_tighter(NodeRef node, const RowNumbers& changed) {
   });
 }
 
-// The child in `slot` must be there.
+// `slot` must be that of a child.
 inline std::uint32_t position_of(NodeRef node, std::uint32_t slot) {
   const std::uint32_t* children = node.children();
   return static_cast<std::uint32_t>(std::find(children, children + kFanOut, slot) - children);
 }
 
-// Makes room for a child at `position`, which has to be filled; the node must not be full.
+// Makes room for a child at `position`, which the caller fills. The node must not be full.
 inline void open_column(const BoundLayout& layout, MutableNode node, std::uint32_t position) {
   const std::uint32_t last = node.header().num_children++;
   std::copy_backward(node.children() + position, node.children() + last, node.children() + last + 1);
@@ -94,7 +94,7 @@ inline void open_column(const BoundLayout& layout, MutableNode node, std::uint32
   }
 }
 
-// Takes children [first, first + count) out. Places behind the last child are 0.
+// Removes children [first, first + count) and zeroes the columns after the last child.
 inline void close_columns(const BoundLayout& layout, MutableNode node, std::uint32_t first,
                           std::uint32_t count) {
   const std::uint32_t end = node.header().num_children;
@@ -108,7 +108,7 @@ inline void close_columns(const BoundLayout& layout, MutableNode node, std::uint
   node.header().num_children = end - count;
 }
 
-// Appends `count` children of another node from `first` on. The first children of a node keep the scales of the other.
+// Appends children [first, first + count) of another node. An empty node copies the scales of the other.
 inline void append_columns(const BoundLayout& layout, MutableNode node, NodeRef from, std::uint32_t first,
                            std::uint32_t count) {
   const std::uint32_t end = node.header().num_children;

@@ -11,6 +11,7 @@
 #include "base/number_text.h"
 #include "culmen/error.h"
 #include "index/columns.h"
+#include "index/table_shape.h"
 
 namespace culmen {
 namespace {
@@ -21,7 +22,7 @@ std::string names_of(const std::vector<Attribute>& attributes) {
   return names;
 }
 
-// The table with the index's attributes, in the index's order.
+// The table with the attributes of the index, in their order.
 TableView arrange(const TableView& table, const Snapshot& s) {
   TableView arranged = table;
   arranged.attributes = s.attributes;
@@ -61,8 +62,9 @@ TableView arrange(const TableView& table, const Snapshot& s) {
     for (std::size_t r = 0; r < values.size(); ++r)
       if (static_cast<double>(static_cast<float>(values[r])) != values[r])
         throw RowError(r, "column \"" + table.attributes[i].name +
-                              "\": float32, which this index keeps, does not hold " + number_text(values[r]) +
-                              " exactly; let values be rounded, or build the index as float64");
+                              "\": float32, the value type of this index, does not represent " +
+                              number_text(values[r]) +
+                              " exactly; allow rounding, or build the index as float64");
   }
   throw InputError("a value is not a float32");
 }
@@ -89,14 +91,14 @@ class Folder {
     change_.next_id = next_id_;
     for (const auto& [id, state] : states_)
       if (state.was_there && (!state.lives || state.is_new)) change_.removed.push_back(id);
-    std::sort(change_.removed.begin(),
-              change_.removed.end());  // the same batch has the same bytes in the log
+    // So that equal batches have equal bytes in the log.
+    std::sort(change_.removed.begin(), change_.removed.end());
     gather();
     return {std::move(change_), result_};
   }
 
  private:
-  // Of an id, after the steps so far.
+  // The state of an id after the steps so far.
   struct IdState {
     bool was_there;
     bool lives;
@@ -107,20 +109,20 @@ class Folder {
     std::int64_t id;
     std::size_t table, row;
   };
-  // The ids that the rows of a table without ids got.
+  // Ids that were assigned to the rows of a table without ids.
   struct AssignedRange {
     std::int64_t first_id;
     std::size_t num_rows, table, first_row;
   };
 
-  // Before the next step of the batch.
+  // Before the next step.
   IdState& state_of(std::int64_t id) {
     const auto found = states_.find(id);
     if (found != states_.end()) return found->second;
     return states_.emplace(id, unnamed_state_of(id)).first->second;
   }
 
-  // Of an id that no step has named yet: it may have been assigned by an earlier one.
+  // The state of an id that no step has named. An earlier step may have assigned it.
   IdState unnamed_state_of(std::int64_t id) const {
     const auto after =
         std::upper_bound(assigned_.begin(), assigned_.end(), id,
@@ -145,8 +147,8 @@ class Folder {
     }
   }
 
-  // Ids above every one that was ever there or was named in a row, so no look into the index is needed. An
-  // earlier step may have named one of them all the same, to erase it.
+  // Assigned ids are above every id that was ever in the index or in a row of the batch, so the index need not be
+  // searched. Still, an earlier step may have named one of them, to erase it.
   void add_assigned(std::size_t t) {
     const TableView& table = tables_[t];
     if (table.num_numbers() == 0) return;
@@ -154,9 +156,8 @@ class Folder {
     if (static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) -
             static_cast<std::uint64_t>(next_id_) <
         table.num_numbers())
-      throw InputError("no ids are left to be assigned to " + std::to_string(table.num_numbers()) +
-                       " rows: the next one is " + std::to_string(next_id_) +
-                       ", and they end below 2^63 - 1");
+      throw InputError("no ids are left for " + std::to_string(table.num_numbers()) +
+                       " rows: the next id is " + std::to_string(next_id_) + ", and ids end below 2^63 - 1");
     for (const NumberedRows& run : numbered_rows(table)) add_run(t, run);
     if (result_.first_id < 0 && table.num_rows > 0) result_.first_id = next_id_;
     next_id_ += static_cast<std::int64_t>(table.num_numbers());
@@ -177,8 +178,9 @@ class Folder {
   void add_given(std::int64_t id, std::size_t table, std::size_t row, bool replace) {
     IdState& state = state_of(id);
     if (state.lives && !replace)
-      throw RowError(row, "id " + std::to_string(id) +
-                              (state.is_new ? " comes twice" : " is in the index already; upsert replaces"));
+      throw RowError(
+          row, "id " + std::to_string(id) +
+                   (state.is_new ? " appears twice" : " is already in the index; upsert replaces rows"));
     ++(state.lives ? result_.replaced : result_.inserted);
     state = {state.was_there, true, true, table, row};
     next_id_ = std::max(next_id_, id_after(id));
@@ -187,7 +189,7 @@ class Folder {
   TableView check(const TableView& given) {
     TableView table = arrange(given, s_);
     if (!table.labels.empty() && !s_.has_labels)
-      throw InvalidArgument("the rows have labels, but the index keeps none");
+      throw InvalidArgument("the rows have labels, but the index has none");
     const bool is_float32 = s_.value_type == ValueType::float32;
     const ValueType wanted = !is_float32                 ? ValueType::float64
                              : options_.round_to_float32 ? ValueType::float32
@@ -198,7 +200,7 @@ class Folder {
     return table;
   }
 
-  // The rows that are left, table by table, each in its order.
+  // Gathers the rows that remain, table by table, each in its order.
   void gather() {
     std::erase_if(added_, [this](const Added& added) {
       const auto found = states_.find(added.id);

@@ -1,5 +1,5 @@
-// From a user's batch to the change that it is: columns found by name, values checked and oriented, ids
-// looked up and assigned, all steps folded together.
+// Turns a user's batch into a Change: finds columns by name, checks and orients values, looks up and assigns ids, and
+// folds all steps together.
 #pragma once
 
 #include "culmen/write.h"
@@ -10,10 +10,10 @@ namespace culmen {
 
 struct NormalizedBatch {
   Change change;
-  WriteResult result;  // all but the version
+  WriteResult result;  // without the version
 };
 
-// Changes nothing. Throws as Index::write says.
+// Reads the tree and changes nothing. Throws what Index::write documents.
 NormalizedBatch normalize(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree);
 
 }  // namespace culmen

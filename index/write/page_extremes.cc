@@ -23,7 +23,7 @@ void PageExtremes::note_changed(PageNumber page) {
   if (num_attributes_ > 0) levels_.front().note_stale(page / kFan);
 }
 
-// Nodes that are new are stale: the first time all of them.
+// New nodes are stale; at first, all are.
 void PageExtremes::resize(std::size_t num_pages) {
   std::size_t width = num_pages;
   for (std::size_t l = 0; l == 0 || width > 1; ++l) {
@@ -61,7 +61,7 @@ void PageExtremes::compute_from_pages(const Snapshot& s, const LeafPages& pages,
   visit_value_type(s, [&]<typename T>(T) {
     for (std::size_t p = node * kFan; p < end; ++p) {
       const LeafPage& page = pages[static_cast<PageNumber>(p)];
-      if (page.parent == kNoPage) continue;  // it has gone
+      if (page.parent == kNoPage) continue;  // a free number
       const T* lowest = s.zone_vector<T>(page.slot, Extreme::minimum);
       const T* highest = s.zone_vector<T>(page.slot, Extreme::maximum);
       for (std::size_t i = 0; i < num_attributes_; ++i) {

@@ -1,6 +1,6 @@
-// PageExtremes: the smallest and largest value of each attribute over all pages, which Scale::minmax needs as they are. A
-// tree of its own, since the bounds of a leaf from which rows have gone stay loose for a while. Nothing is computed before
-// a row with an extreme value goes; from then on only what has changed.
+// PageExtremes: the exact minimum and maximum of each attribute over all pages, for Scale::minmax. It is a tree of its
+// own, because bounds of nodes stay loose for a while after erases. Computes nothing before a row with an extreme value
+// is erased, and after that only what has changed.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ namespace culmen {
 
 class PageExtremes {
  public:
-  // The page has a new leaf, is new, or has gone.
+  // The page has a new leaf, is new, or was removed.
   void note_changed(PageNumber page);
 
-  // Cost: where little has changed since the last call, the zone map of 32 leaves for each page that has. There must be rows.
+  // Cost: the zone maps of up to 32 leaves for each page that has changed since the last call. There must be rows.
   void update(const Snapshot& snapshot, const LeafPages& pages);
 
   // As of the last update.
@@ -38,7 +38,7 @@ class PageExtremes {
   void compute_from_pages(const Snapshot& snapshot, const LeafPages& pages, std::size_t node);
   void compute_from_below(std::size_t level, std::size_t node);
 
-  std::size_t num_attributes_ = 0;  // 0: nothing was asked yet
+  std::size_t num_attributes_ = 0;  // 0: update() was never called
   std::vector<Level> levels_;
 };
 

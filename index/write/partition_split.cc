@@ -10,19 +10,19 @@ namespace culmen {
 namespace {
 
 constexpr std::size_t kSampleRows = 256;
-// A cut leaves at least so much of a sample on either side.
+// A cut leaves at least this share of a sample on either side.
 constexpr std::size_t kMinPart = kSampleRows / 16;
 
-// Where sorted values are best halved; none: too many are alike.
+// The cut that halves sorted values best; none if too many are equal.
 std::optional<double> cut_of(std::span<const double> values) {
-  const std::size_t least = std::max<std::size_t>(1, values.size() * kMinPart / kSampleRows);
+  const std::size_t min_side = std::max<std::size_t>(1, values.size() * kMinPart / kSampleRows);
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  // Of the equal ones in the middle, all go up or all stay, whichever is the more even.
+  // Values equal to the median are on one side, whichever is more even.
   const auto first = std::lower_bound(values.begin(), middle, *middle);
   const auto after = std::upper_bound(middle, values.end(), *middle);
-  const auto least_side = [&](auto cut) { return std::min(cut - values.begin(), values.end() - cut); };
-  const auto cut = least_side(first) >= least_side(after) ? first : after;
-  if (least_side(cut) < static_cast<std::ptrdiff_t>(least)) return std::nullopt;
+  const auto smaller_side = [&](auto cut) { return std::min(cut - values.begin(), values.end() - cut); };
+  const auto cut = smaller_side(first) >= smaller_side(after) ? first : after;
+  if (smaller_side(cut) < static_cast<std::ptrdiff_t>(min_side)) return std::nullopt;
   return *cut;
 }
 
@@ -37,18 +37,18 @@ PartitionSplit::PartitionSplit(const WorkingTree& tree, const LocatedChange& loc
       for (std::uint32_t r = run.first; r < run.first + run.count; ++r) rows_.push_back({run.slot, r});
 }
 
-void PartitionSplit::run(std::size_t most_rows, std::size_t leaf_rows) {
-  halve({0, rows_}, most_rows, 0);
+void PartitionSplit::run(std::size_t max_rows, std::size_t leaf_rows) {
+  halve({0, rows_}, max_rows, 0);
   std::vector<std::vector<Repack::Part>> parts(halves_.size());
   for_each(halves_.size(), [&](std::size_t h) { parts[h] = leaves_of(halves_[h], leaf_rows); });
   for (std::vector<Repack::Part>& of_half : parts)
     std::move(of_half.begin(), of_half.end(), std::back_inserter(parts_));
 }
 
-// The lower half keeps its number, and comes first.
-void PartitionSplit::halve(const Half& part, std::size_t most_rows, int depth) {
+// The lower half keeps the partition's number and precedes the upper one.
+void PartitionSplit::halve(const Half& part, std::size_t max_rows, int depth) {
   std::optional<LateSplit> cut;
-  if (part.rows.size() > most_rows && depth < Partitioner::kMaxLaterDepth) cut = find_cut(part.rows);
+  if (part.rows.size() > max_rows && depth < LateSplits::kMaxNesting) cut = find_cut(part.rows);
   if (!cut) return halves_.push_back(part);
   const auto upper = std::partition(part.rows.begin(), part.rows.end(),
                                     [&](const Row& row) { return value(row, cut->attribute) < cut->cut; });
@@ -56,11 +56,11 @@ void PartitionSplit::halve(const Half& part, std::size_t most_rows, int depth) {
   cut->partition = part.partition;
   cuts_.push_back(*cut);
   const auto fresh = static_cast<std::uint32_t>(cuts_.size());
-  halve({part.partition, part.rows.first(num_lower)}, most_rows, depth + 1);
-  halve({fresh, part.rows.subspan(num_lower)}, most_rows, depth + 1);
+  halve({part.partition, part.rows.first(num_lower)}, max_rows, depth + 1);
+  halve({fresh, part.rows.subspan(num_lower)}, max_rows, depth + 1);
 }
 
-// By the attribute in which the middle eight tenths of a sample spread the farthest, as scaled by the partitioner.
+// Chooses the attribute with the widest 10-90 % spread in a sample, as scaled by the partitioner.
 std::optional<LateSplit> PartitionSplit::find_cut(std::span<const Row> rows) const {
   const std::vector<double>& scale = tree_.next->partitioner->inverse();
   const std::size_t num_samples = std::min(rows.size(), kSampleRows);
@@ -106,9 +106,9 @@ std::vector<Repack::Part> PartitionSplit::leaves_of(const Half& part, std::size_
 double PartitionSplit::value(const Row& row, std::size_t attribute) const {
   const Snapshot& s = *tree_.next;
   if (row.slot == kOfBatch) return located_.change().number(row.position, attribute, s.value_bytes());
-  const std::uint64_t place =
+  const std::uint64_t index =
       std::uint64_t{row.slot} * static_cast<std::uint64_t>(s.leaf_rows) + row.position;
-  return s.value(place, static_cast<int>(attribute));
+  return s.value(index, static_cast<int>(attribute));
 }
 
 std::int64_t PartitionSplit::id(const Row& row) const {

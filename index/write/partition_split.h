@@ -1,5 +1,5 @@
-// PartitionSplit: what becomes of a partition that has grown far beyond the others: k-d halves of it, each a partition of
-// its own, as a fresh build would have cut them.
+// PartitionSplit: halves a partition that has grown far beyond the others, as a build forms k-d partitions. Each part
+// becomes a partition.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace culmen {
 
 class PartitionSplit {
  public:
-  // `edits`: of all pages of the partition, in order. They, too, outlive this.
+  // `edits`: of all pages of the partition, in order. All three must outlive this.
   PartitionSplit(const WorkingTree& tree, const LocatedChange& located, std::span<const PageEdit> edits);
 
-  // Halves until no part has more than `most_rows` rows, and cuts the parts into leaves of up to `leaf_rows`. What cannot
-  // be halved, for its rows are too much alike, stays as it is.
-  void run(std::size_t most_rows, std::size_t leaf_rows);
+  // Halves until no part has more than `max_rows` rows, and packs the parts into leaves of up to `leaf_rows`. A part
+  // whose rows are too similar is not halved.
+  void run(std::size_t max_rows, std::size_t leaf_rows);
 
-  // In both, partition 0 is the one that was split, the others are those that the cuts make, from 1 on.
+  // In both, partition 0 is the one that was split; the cuts add partitions 1, 2 and so on.
   const std::vector<LateSplit>& cuts() const { return cuts_; }
   std::vector<Repack::Part> take_parts() { return std::move(parts_); }  // in the tree's order
 
@@ -35,7 +35,7 @@ class PartitionSplit {
     std::uint32_t partition;
     std::span<Row> rows;
   };
-  void halve(const Half& part, std::size_t most_rows, int depth);
+  void halve(const Half& part, std::size_t max_rows, int depth);
   std::optional<LateSplit> find_cut(std::span<const Row> rows) const;
   std::vector<Repack::Part> leaves_of(const Half& part, std::size_t leaf_rows) const;
   double value(const Row& row, std::size_t attribute) const;

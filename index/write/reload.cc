@@ -11,8 +11,8 @@
 namespace culmen {
 namespace {
 
-// The rows as a user's table. Values are taken as they are kept, so no sign changes: attributes of
-// Preference::low go in as high ones, and get their preference back in the end.
+// The rows as a user's table. Values are copied as stored, without a change of sign: an attribute of Preference::low is
+// loaded as a high one, and gets its preference back in the end.
 template <typename T>
 struct Rows {
   std::vector<std::vector<T>> columns;
@@ -57,7 +57,7 @@ struct Rows {
   }
 };
 
-// The build as it was asked for; how many partitions is chosen anew.
+// As the user chose them. The number of partitions is chosen again.
 BuildOptions options_of(const Snapshot& s) {
   BuildOptions options;
   options.partitioning = s.partitioner->kind();
@@ -68,8 +68,8 @@ BuildOptions options_of(const Snapshot& s) {
 
 }  // namespace
 
-std::shared_ptr<Snapshot> load_anew(const Snapshot& s, std::span<const std::uint32_t> leaves,
-                                    const Change& change) {
+std::shared_ptr<Snapshot> reload_rows(const Snapshot& s, std::span<const std::uint32_t> leaves,
+                                      const Change& change) {
   const FloatingPointScope floating_point;
   const IdSet removed(change.removed.begin(), change.removed.end());
   std::shared_ptr<Snapshot> loaded = visit_value_type(s, [&]<typename T>(T) {

@@ -1,4 +1,4 @@
-// Loading the rows of a tree anew, with partitions and units that fit them.
+// Builds an index again from its rows, with partitions and units that fit them.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace culmen {
 
-// The rows in these leaves of `snapshot`, after the change; its version, too, is the snapshot's. Cost: as
+// An index of the rows in these leaves of `snapshot` after the change, with the version of the snapshot. Cost: that of
 // bulk_load, and a copy of the rows.
-std::shared_ptr<Snapshot> load_anew(const Snapshot& snapshot, std::span<const std::uint32_t> leaves,
-                                    const Change& change);
+std::shared_ptr<Snapshot> reload_rows(const Snapshot& snapshot, std::span<const std::uint32_t> leaves,
+                                      const Change& change);
 
 }  // namespace culmen

@@ -10,15 +10,15 @@
 
 namespace culmen {
 
-void RepackWriter::carry_out(std::span<Repack> repacks) {
+void RepackWriter::run(std::span<Repack> repacks) {
   if (repacks.empty()) return;
   write_leaves(repacks);
   std::vector<PageNumber> parents;
   for (const Repack& repack : repacks)
     for (const PageNumber page : repack.pages) parents.push_back(tree_.pages[page].parent);
   tree_.nodes.make_writable(std::move(parents));
-  for (Repack& repack : repacks) place(repack);
-  std::vector<PageNumber> changed = tree_.nodes.take_reshaped();
+  for (Repack& repack : repacks) replace_pages(repack);
+  std::vector<PageNumber> changed = tree_.balancer.take_reshaped();
   for (const Repack& repack : repacks)
     for (std::size_t p = 0; p < repack.parts.size(); ++p)
       changed.push_back(tree_.pages[repack.pages[p]].parent);
@@ -30,10 +30,10 @@ void RepackWriter::carry_out(std::span<Repack> repacks) {
     const MutableNode node = tree_.nodes.writable(changed[n]);
     if (has_coarse_row(tree_.next->layout, {node.bytes})) writers.local().recode(node);
   });
-  std::vector<TreeNodes::Edited> edited;
+  std::vector<NodeBounds::Edited> edited;
   for (const PageNumber node : changed)
     edited.push_back({.node = node, .is_reshaped = true, .changed_rows = {}});
-  tree_.nodes.propagate(std::move(edited));
+  tree_.bounds.propagate(std::move(edited));
 }
 
 void RepackWriter::write_leaves(std::span<Repack> repacks) {
@@ -54,8 +54,9 @@ void RepackWriter::write_leaves(std::span<Repack> repacks) {
   });
 }
 
-// The parts take the place of the pages: as many pages as there are parts of their partition keep their numbers.
-void RepackWriter::place(Repack& repack) {
+// Replaces the pages by the parts. As many pages as there are parts of their partition keep their numbers; repack.pages
+// becomes the page of each part.
+void RepackWriter::replace_pages(Repack& repack) {
   const std::vector<PageNumber> old_pages = std::move(repack.pages);
   std::vector<std::uint32_t> old_slots;
   for (const PageNumber page : old_pages) old_slots.push_back(tree_.pages[page].slot);
@@ -87,7 +88,7 @@ PageNumber RepackWriter::add_page(const Repack::Part& part, std::size_t position
   LeafPage page;
   page.slot = part.slot;
   page.partition = part.partition;
-  return tree_.insert_page(page, position, TreeNodes::Side::after, after, part.rows);
+  return tree_.insert_page(page, position, NodeBalancer::Side::after, after, part.rows);
 }
 
 void RepackWriter::move_ids(std::span<const Run> runs, PageNumber page) {

@@ -1,4 +1,5 @@
-// Repack: neighbouring pages whose rows are cut into new leaves, as many as there have to be.
+// Repack: neighbouring pages of a partition whose rows are redistributed over new leaves; RepackWriter writes these and
+// puts them into the tree.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +14,11 @@
 namespace culmen {
 
 struct Repack {
-  // Of one partition, in order, with the edit of each; a page without one has nothing but its number there.
+  // In order, with the edit of each; that of a neighbour has no operations.
   std::vector<PageNumber> pages;
   std::vector<PageEdit> edits;
 
-  // What takes their place, in the tree's order: leaves of the same partition, then those of partitions that are new.
+  // The new leaves, in the tree's order: those of the same partition, then those of new partitions.
   struct Part {
     std::uint32_t partition = 0;
     std::vector<Run> runs;
@@ -37,12 +38,12 @@ class RepackWriter {
   RepackWriter(WorkingTree& tree, const LocatedChange& located)
       : tree_(tree), located_(located), pages_(tree, located) {}
 
-  // No page is in two of them. Writes the new leaves, in parallel, puts them into the tree, and tells the nodes above.
-  void carry_out(std::span<Repack> repacks);
+  // No page may be in two of them. Writes the new leaves in parallel, inserts them and updates the nodes above.
+  void run(std::span<Repack> repacks);
 
  private:
   void write_leaves(std::span<Repack> repacks);
-  void place(Repack& repack);
+  void replace_pages(Repack& repack);
   PageNumber add_page(const Repack::Part& part, std::size_t position, PageNumber after);
   void move_ids(std::span<const Run> runs, PageNumber page);
 

@@ -28,13 +28,12 @@ bool is_empty_directory(storage::FileSystem& file_system, const std::string& pat
   }
 }
 
-// Also shows before the long work that the directory can be made.
+// Fails before the long work if the directory cannot be made.
 void require_new(storage::FileSystem& file_system, const std::string& path) {
   if (file_system.make_directory(path))
     file_system.remove_directory(path);
   else if (!is_empty_directory(file_system, path))
-    throw InvalidArgument(path +
-                          " is there and is not an empty directory: choose another for the repaired index");
+    throw InvalidArgument(path + " exists and is not an empty directory: choose another one");
 }
 
 // An index without rows, as the manifest describes it.
@@ -51,7 +50,7 @@ std::shared_ptr<Snapshot> empty_index(const storage::Manifest& manifest) {
   return snapshot;
 }
 
-// All rows as one batch. Gives up those of `found`.
+// Moves all rows of `found` into one batch.
 Change take_rows(storage::Salvage& found) {
   Change change;
   change.ids = std::move(found.ids);
@@ -64,14 +63,15 @@ Change take_rows(storage::Salvage& found) {
   }
   change.rounded_values = found.manifest.rounded_values;
   change.next_id = found.manifest.next_id;
-  if (!change.ids.empty()) {  // the manifest may be damaged, too
+  if (!change.ids.empty()) {  // the next id of the manifest may be damaged
     const std::int64_t last = *std::max_element(change.ids.begin(), change.ids.end());
     change.next_id = std::max(change.next_id, id_after(last));
   }
   return change;
 }
 
-// Ids to remove may have been lost with their leaf; a row whose id is there takes its place.
+// Fits a logged change to the rows that were saved: removed ids may have been lost with their leaf, and a row replaces
+// one with the same id.
 void fit(Change& change, const TreeWriter& tree) {
   std::erase_if(change.removed, [&](std::int64_t id) { return !tree.contains(id); });
   const IdSet removed(change.removed.begin(), change.removed.end());
@@ -80,7 +80,7 @@ void fit(Change& change, const TreeWriter& tree) {
   change.next_id = std::max(change.next_id, tree.current().next_id);
 }
 
-// Nothing if the index cannot be opened as it is; `why` says why.
+// Copies an undamaged index. Returns nothing if it is damaged; then `why` is the first fault.
 std::optional<RepairReport> copy_sound(storage::FileSystem& file_system, const std::string& from,
                                        const std::string& to, std::string& why) {
   std::unique_ptr<LiveIndex> index;
@@ -99,7 +99,7 @@ std::optional<RepairReport> copy_sound(storage::FileSystem& file_system, const s
   RepairReport report{snapshot->num_rows, 0, recovery.num_batches, {}};
   if (recovery.dropped_bytes > 0)
     report.dropped.push_back(recovery.dropped_from + ": " + std::to_string(recovery.dropped_bytes) +
-                             " bytes at its end, of batches that were not reported as done");
+                             " bytes at its end, of batches that were never acknowledged");
   storage::save(*snapshot, file_system, to, false);
   return report;
 }
@@ -115,7 +115,7 @@ RepairReport repair(storage::FileSystem& file_system, const std::string& from, c
   RepairReport report;
   const std::uint64_t num_rows = found.manifest.num_rows;
   report.rows_lost = num_rows - std::min<std::uint64_t>(num_rows, found.ids.size());
-  const std::shared_ptr<Snapshot> loaded = load_anew(*empty_index(found.manifest), {}, take_rows(found));
+  const std::shared_ptr<Snapshot> loaded = reload_rows(*empty_index(found.manifest), {}, take_rows(found));
   loaded->version = found.manifest.version;
   TreeWriter tree(loaded);
   report.batches_applied =
@@ -134,7 +134,7 @@ RepairReport repair(storage::FileSystem& file_system, const std::string& from, c
   if (report.rows_kept == 0 && report.rows_lost > 0)
     throw FormatError(from + ": no row can be saved; " +
                       (report.dropped.empty() ? std::string("no leaf is sound") : report.dropped.front()));
-  if (report.dropped.empty()) report.dropped.push_back(why + " (made anew from the rows)");
+  if (report.dropped.empty()) report.dropped.push_back(why + " (rebuilt from the rows)");
   storage::save(*saved, file_system, to, false);
   return report;
 }

@@ -1,4 +1,4 @@
-// Saving what is sound of a damaged index.
+// Saves the undamaged part of an index.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace culmen {
 
-// Writes a new index to `to`, which must be missing or empty, of what can be read of `from`, which is never
-// written to. Rows of sound leaves are loaded anew, then the log is applied as far as it is sound. Throws
-// FormatError if nothing can be saved, InvalidArgument if something is in `to`, IoError. Cost: as a build;
-// memory for two copies of the rows beside the index.
+// Writes a new index to `to`, which must be missing or empty, from what can be read of `from`, which is only read.
+// Loads the rows of sound leaves, then applies the log as far as it is sound. Throws FormatError if nothing can be
+// saved, InvalidArgument if `to` is not empty, and IoError. Cost: that of a build, and memory for two copies of the
+// rows.
 RepairReport repair(storage::FileSystem& file_system, const std::string& from, const std::string& to);
 
 }  // namespace culmen

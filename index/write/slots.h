@@ -1,5 +1,5 @@
-// Slots: which slots of memory are free. A slot that the next version no longer refers to is free once every version that
-// does is over, in whatever order versions end: from the one that it was new in to the one before it was retired.
+// Slots: allocates slots of an arena. A retired slot is reusable once no live version references it: none of those from
+// the version in which it was new to the one before it was retired. Versions may end in any order.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace culmen {
 
 class Slots {
  public:
-  // grow(n) makes slots 0 .. n - 1 memory. `older`: versions before the present one that may still be read.
+  // grow(n) allocates memory for slots 0 .. n - 1. `older`: versions before the present one that may still be read.
   Slots(std::size_t in_use, std::size_t capacity, std::function<void(std::size_t)> grow,
         std::span<const SlotArena::OlderVersion> older = {})
       : end_(in_use), allocated_(in_use), capacity_(capacity), grow_(std::move(grow)) {
@@ -43,19 +43,19 @@ class Slots {
     return static_cast<std::uint32_t>(end_++);
   }
 
-  // The slot was taken for the version that is being made: nobody else has seen it.
+  // Frees a slot that was taken for the version that is being made, which no other refers to.
   void give_back(std::uint32_t slot) { free_.push_back(slot); }
 
-  // The version that is being made does without it, older ones do not: those since the one that it was new in.
+  // The version that is being made no longer refers to the slot. Older ones do, from version `new_in` on.
   void retire(std::uint32_t slot, std::uint64_t new_in) { retiring_.push_back({slot, new_in}); }
 
-  // The next version is made; `base` is the one before it.
+  // The next version is complete. `base` is the one before it.
   void end_version(SlotArena::OlderVersion base) {
     holders_.push_back({std::move(base), std::move(retiring_)});
     retiring_.clear();
   }
 
-  // Takes back what no version refers to any more. Looks at some of the versions at a time: there may be thousands.
+  // Frees slots of versions that have ended. Checks only some versions per call: there may be thousands.
   void reclaim() {
     constexpr std::size_t kAtOnce = 64;
     for (std::size_t looks = 0; looks < kAtOnce && !holders_.empty(); ++looks) {
@@ -74,13 +74,13 @@ class Slots {
     std::uint32_t slot;
     std::uint64_t new_in;
   };
-  // A version that may still be read, and slots that it refers to, while no younger one does but those that are over.
+  // A version that may still be read, and the retired slots for which it is the newest such version.
   struct Holder {
     SlotArena::OlderVersion version;
     std::vector<Retired> slots;
   };
 
-  // Its slots are free, or the next older version's.
+  // Frees the holder's slots or moves them to the next older version.
   void release(std::size_t holder) {
     const std::vector<Retired> slots = std::move(holders_[holder].slots);
     for (const Retired& retired : slots) {
@@ -98,7 +98,7 @@ class Slots {
   std::vector<std::uint32_t> free_;
   std::vector<Retired> retiring_;
   std::deque<Holder> holders_;  // oldest first
-  std::size_t next_ = 0;        // to be looked at
+  std::size_t next_ = 0;        // holder to be checked
 };
 
 }  // namespace culmen

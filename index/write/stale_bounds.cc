@@ -6,13 +6,13 @@
 namespace culmen {
 namespace {
 
-// Of the leaf's range of an attribute: a value in this part is near the end.
+// A value is near the end of the leaf's range if it is within this fraction of it.
 constexpr double kNearEnd = 0.25;
-// A row this near to the bound, by the range of the leaf's box, may have held it there.
+// A row within this fraction of the range of the leaf's box may have determined the bound.
 constexpr double kNearBound = 1.0 / 16;
-// So far, by its size and in steps of its code, may a coded bound lie beyond the row that it is for.
+// A coded bound may exceed the row that determined it by this fraction of itself and so many steps of its code.
 constexpr double kCodedPart = 0x1p-12, kCodedSteps = 2;
-// A bound is loose if it lies beyond all sums of the leaf by this part of their range.
+// A bound is loose if it exceeds all sums of the leaf by this fraction of their range.
 constexpr double kLoosePart = 1.0 / 4;
 
 }  // namespace
@@ -29,7 +29,7 @@ bool StaleBounds::are_stale(NodeRef node, std::uint32_t child, std::uint32_t slo
   });
 }
 
-// The attributes in which the row is near this end of the leaf's range, or beyond it.
+// The attributes in which the row is near this end of the leaf's range or beyond it.
 template <typename T>
 StaleBounds::Subset StaleBounds::farthest_out(int group, std::uint32_t slot, std::uint32_t before,
                                               std::uint32_t row, Extreme extreme) const {
@@ -51,9 +51,8 @@ StaleBounds::Subset StaleBounds::farthest_out(int group, std::uint32_t slot, std
   return subset;
 }
 
-// Compares the leaf's extreme of the subset with the next bound that could be coded, one step within the present one.
-// Outliers all have one bound, so that of a row that was erased may be far from its own; there the question is also
-// whether the leaf is an outlier still.
+// Compares the leaf's extreme of the subset with the next tighter code. All outliers share one bound, which may be far
+// from the erased row's sum; for an outlier the test is also whether the leaf still is one.
 template <typename T>
 bool StaleBounds::is_loose(const Subset& subset, NodeRef node, std::uint32_t child, std::uint32_t slot) {
   if (subset.mask == 0) return false;
@@ -61,14 +60,14 @@ bool StaleBounds::is_loose(const Subset& subset, NodeRef node, std::uint32_t chi
       node.bounds()[snapshot_.layout.subset_row(subset.group, subset.mask, subset.extreme)];
   const std::uint8_t code = bounds.codes[child];
   if (code == BoundScale::kFarthest) return false;
-  // Of minima everything is negated: then more is farther out.
+  // Negates minima, so that larger is always farther out.
   const double sign = subset.extreme == Extreme::maximum ? 1 : -1;
   const bool is_outlier = code == BoundScale::kOutlier;
   const double coded = sign * bounds.bound_of(code);
   const double within = is_outlier ? coded : sign * bounds.bound_of(static_cast<std::uint8_t>(code + 1));
   const double near =
       kNearBound * subset.range + kCodedSteps * (coded - within) + kCodedPart * std::abs(coded);
-  if (!is_outlier && coded - sign * subset.sum > near) return false;  // the row made no difference
+  if (!is_outlier && coded - sign * subset.sum > near) return false;  // the row did not determine the bound
   const BoundLayout::Group& attributes = snapshot_.layout.group(subset.group);
   const auto stride = static_cast<std::size_t>(snapshot_.leaf_rows);
   const std::span sums = std::span(sums_).first(snapshot_.leaf(slot).num_rows);

@@ -1,8 +1,8 @@
-// StaleBounds: finds out, at little cost, whether erased rows have left the bounds of a leaf loose.
+// StaleBounds: a cheap test whether erased rows have left the bounds of a leaf loose.
 //
-// Most rows of a leaf are the extreme of some subset of attributes, so to compute all bounds for each erased row would
-// cost several times what erasing it does. What is looked at instead is the one subset of each group in which the row
-// was likely to lie farthest out: the attributes in which it was near the end of the leaf's range.
+// Most rows of a leaf are the extreme of some subset of attributes, so computing all bounds after each erase would cost
+// several times as much as the erase. The test checks one subset per group and end: the attributes in which the row was
+// near that end of the leaf's range.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@ class StaleBounds {
   explicit StaleBounds(const Snapshot& snapshot)
       : snapshot_(snapshot), sums_(static_cast<std::size_t>(snapshot.leaf_rows)) {}
 
-  // `erased`: rows of the leaf in `before`. Without them, and with rows that were inserted meanwhile, the leaf is in
-  // `slot`, the child of `node` in this position. Returns true if its bounds had better be computed again.
+  // `erased`: rows of the leaf in slot `before`. The leaf after the batch is in `slot`, and its bounds are those of
+  // `child` in `node`. Returns true if they should be computed again.
   bool are_stale(NodeRef node, std::uint32_t child, std::uint32_t slot, std::uint32_t before,
                  std::span<const PageOperation> erased);
 
  private:
-  // Sums of some of a group's attributes; bit i: the i-th of them.
+  // A subset of a group's attributes (bit i of the mask: the i-th one), and its sums.
   struct Subset {
     int group;
     unsigned mask;
     Extreme extreme;
     double sum, range;  // of the row, and of the leaf's box; in bound units
   };
-  // A row of the leaf in `before`, as seen from the leaf in `slot`.
+  // `row` is one of the leaf in `before`; the range is that of the leaf in `slot`.
   template <typename T>
   Subset farthest_out(int group, std::uint32_t slot, std::uint32_t before, std::uint32_t row,
                       Extreme extreme) const;

@@ -18,11 +18,12 @@ void StatsUpdate::add_rows(const Change& change) {
   if (s.exact_sums && !sums_are_exact(s.stats, s.units)) loosen_all_bounds();
 }
 
-// Bounds of exact sums were stored without error bound. Now that sums may round, each gets what its own leaf would have.
+// While sums were exact, bounds were stored without an error bound. Now sums may round, so each bound is widened by the
+// error bound of its own leaf.
 void StatsUpdate::loosen_all_bounds() {
   tree_.next->exact_sums = false;
   tree_.nodes.make_all_writable();
-  tree_.nodes.loosen_all();
+  tree_.bounds.loosen_all();
 }
 
 void StatsUpdate::note_removed_row(std::uint32_t slot, std::uint32_t position) {
@@ -35,7 +36,7 @@ void StatsUpdate::note_removed_row(std::uint32_t slot, std::uint32_t position) {
   }
 }
 
-// Scale::minmax needs the minimum and maximum as they are.
+// Scale::minmax needs the exact minimum and maximum.
 void StatsUpdate::find_lost_extremes() {
   if (std::ranges::none_of(lost_, [](const Lost& lost) { return lost.minimum || lost.maximum; })) return;
   Snapshot& s = *tree_.next;

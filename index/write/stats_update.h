@@ -1,4 +1,5 @@
-// StatsUpdate: minima, maxima and quanta of the attributes, and the error bound of all bounds, follow a batch.
+// StatsUpdate: keeps the minima and maxima of the attributes exact, their quanta valid, and all bounds valid once sums
+// can round.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,13 @@ class StatsUpdate {
  public:
   explicit StatsUpdate(WorkingTree& tree) : tree_(tree), lost_(tree.next->attributes.size()) {}
 
-  // In this order: the rows that come; each row that goes, while it is there; when the tree has all changes.
+  // Call in this order: first; for each erased row while its leaf can still be read; once the tree has all changes.
   void add_rows(const Change& change);
   void note_removed_row(std::uint32_t slot, std::uint32_t position);
   void find_lost_extremes();
 
  private:
-  // Whether a row that had it has gone.
+  // True if a row with that extreme value was erased.
   struct Lost {
     bool minimum = false, maximum = false;
   };

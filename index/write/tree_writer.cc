@@ -8,27 +8,28 @@
 #include "base/floating_point_scope.h"
 #include "index/tree_height.h"
 #include "index/write/leaf_rewriter.h"
-#include "index/write/rebalancer.h"
+#include "index/write/rebalance_plan.h"
 #include "index/write/reload.h"
+#include "index/write/repack.h"
 #include "index/write/stats_update.h"
 
 namespace culmen {
 namespace {
 
-// A small index that has doubled is loaded anew; a large one would make its writer wait for seconds.
-constexpr std::uint64_t kReloadedRows = 1 << 20;
+// Up to this size an index is small: a reload of a larger one would block its writer for seconds.
+constexpr std::uint64_t kMaxSmallRows = 1 << 20;
 
-// Partitions that splits have made and that are empty by now: so many, besides half as many as are in use, are let be
-// before the index is loaded anew. A large index waits until there are several times as many as in use.
+// A small index is reloaded once splits have left half as many empty partitions as there are in use, and 16 more; a
+// large one, once they have left 8 times as many.
 constexpr std::size_t kEmptyPartitions = 16, kEmptyShareOfLarge = 8;
 
-// A small index is rebuilt once as many rows were inserted as it has: what they are like may have changed. Not sooner,
-// however small it is.
-constexpr std::uint64_t kFewestChanges = 4096;
-// A large one only when most of its rows have gone.
+// A small index is reloaded once it has inserted as many rows as it holds, because their distribution may have changed;
+// at least this many, so that a tiny index does not reload all the time.
+constexpr std::uint64_t kMinInserts = 4096;
+// A large index is reloaded once one row in so many is left.
 constexpr std::uint64_t kRowsLeftOfLarge = 4;
 
-// Where more than one row in so many comes or goes at once, loading all of them anew is the faster way.
+// If a batch changes at least one row in so many, a reload is faster.
 constexpr std::uint64_t kReloadedShare = 2;
 
 std::shared_ptr<Snapshot> successor_of(const Snapshot& base) {
@@ -54,12 +55,12 @@ void TreeWriter::apply(const Change& change) {
   std::vector<OrderKey> keys = keys_of(change, *next_);
   add_missing_pages(keys, *tree_);
   const LocatedChange located(change, std::move(keys), *tree_);
-  Rebalancer rebalancer(*tree_, located);
-  if (!has_room_for(located, rebalancer)) return reload(change);
-  forget_removed(located, stats);
-  LeafRewriter(*tree_, located).rewrite(rebalancer.others());
-  rebalancer.run();
-  rows_changed_ += change.num_rows();
+  RebalancePlan plan = plan_rebalance(*tree_, located);
+  if (!has_room_for(located, plan)) return reload(change);
+  erase_ids(located, stats);
+  LeafRewriter(*tree_, located).run(std::move(plan.rewrites));
+  rebalance(located, plan);
+  rows_inserted_ += change.num_rows();
   next_->num_rows += change.num_rows();
   next_->num_rows -= change.removed.size();
   next_->rounded_values += change.rounded_values;
@@ -67,8 +68,8 @@ void TreeWriter::apply(const Change& change) {
   stats.find_lost_extremes();
 }
 
-// While their rows can still be read.
-void TreeWriter::forget_removed(const LocatedChange& located, StatsUpdate& stats) {
+// Before any leaf is written: the erased rows can still be read.
+void TreeWriter::erase_ids(const LocatedChange& located, StatsUpdate& stats) {
   for (const PageEdit& edit : located.edits()) {
     const std::uint32_t slot = tree_->pages[edit.page].slot;
     for (const PageOperation& operation : edit.removed) {
@@ -76,6 +77,14 @@ void TreeWriter::forget_removed(const LocatedChange& located, StatsUpdate& stats
       tree_->ids.erase(next_->leaf_ids(slot)[operation.value], edit.page);
     }
   }
+}
+
+void TreeWriter::rebalance(const LocatedChange& located, RebalancePlan& plan) {
+  if (!plan.splits.empty())
+    next_->partitioner = std::make_shared<const Partitioner>(next_->partitioner->with(plan.splits));
+  for (const LateSplit& split : plan.splits) tree_->pages.add_partition(split.partition);
+  RepackWriter(*tree_, located).run(plan.repacks);
+  for (const std::uint32_t partition : plan.deferred) tree_->pages.let_partition_double(partition);
 }
 
 void TreeWriter::begin_version() {
@@ -86,7 +95,7 @@ void TreeWriter::begin_version() {
 
 std::shared_ptr<const Snapshot> TreeWriter::finish_version(std::uint64_t version) {
   if (next_ == nullptr) return base_;
-  CULMEN_ASSERT(version > base_->version);  // versions tell whose a node is
+  CULMEN_ASSERT(version > base_->version);  // a node's version says which snapshots share it
   next_->version = version;
   next_->leaf_slots = tree_->leaf_slots.end();
   next_->node_slots = tree_->nodes.slots_end();
@@ -96,44 +105,44 @@ std::shared_ptr<const Snapshot> TreeWriter::finish_version(std::uint64_t version
   return base_;
 }
 
-// ---- Loading anew
+// ---- Reloads
 
 bool TreeWriter::wants_reload(const Change& change) const {
   const std::uint64_t now = next_->num_rows;
   const std::uint64_t after = now - change.removed.size() + change.num_rows();
   if (now == 0 || after == 0 || kReloadedShare * (change.num_rows() + change.removed.size()) >= now)
     return true;
-  // As tall as a tree of so many leaves may be, as only one that was not written by culmen is: it must not grow.
+  // No tree that culmen writes gets so high (index/tree_height.h). One from a file may, and must not grow further.
   if (next_->height >= most_levels(next_->num_leaves)) return true;
   if (has_worn_partitions()) return true;
-  if (after > kReloadedRows) return kRowsLeftOfLarge * after <= rows_when_loaded_;
+  if (after > kMaxSmallRows) return kRowsLeftOfLarge * after <= rows_when_loaded_;
   return after >= 2 * rows_when_loaded_ || 2 * after <= rows_when_loaded_ ||
-         rows_changed_ + change.num_rows() >= std::max(after, kFewestChanges);
+         rows_inserted_ + change.num_rows() >= std::max(after, kMinInserts);
 }
 
-// A window that moves on leaves partitions behind.
+// A window that moves over the values of an attribute leaves empty partitions behind it.
 bool TreeWriter::has_worn_partitions() const {
   const LeafPages& pages = tree_->pages;
   const std::size_t used = pages.num_partitions() - pages.num_empty_partitions();
   const std::size_t left_behind =
       std::min(next_->partitioner->late_splits().size(), pages.num_empty_partitions());
   return left_behind >
-         (next_->num_rows <= kReloadedRows ? used / 2 + kEmptyPartitions : kEmptyShareOfLarge * used);
+         (next_->num_rows <= kMaxSmallRows ? used / 2 + kEmptyPartitions : kEmptyShareOfLarge * used);
 }
 
-// The version that is being made gets a tree of its own, with which its later batches go on.
+// Replaces the tree of the version that is being made. Later batches continue from the new tree.
 void TreeWriter::reload(const Change& change) {
-  const std::shared_ptr<const Snapshot> loaded = load_anew(*next_, tree_->pages.slots(), change);
+  const std::shared_ptr<const Snapshot> loaded = reload_rows(*next_, tree_->pages.slots(), change);
   tree_ = std::make_unique<WorkingTree>(*loaded);
   next_ = successor_of(*loaded);
   next_->version = base_->version + 1;
   tree_->begin_version(*next_);
   rows_when_loaded_ = loaded->num_rows;
-  rows_changed_ = 0;
+  rows_inserted_ = 0;
 }
 
-// Slots enough for a page in each partition that has none, and for a copy of every node if all bounds have to
-// be loosened.
+// Returns true if there are enough slots for a page in each empty partition, and for a copy of every node in case all
+// bounds have to be loosened.
 bool TreeWriter::has_room_for_pages(const Change& change) const {
   const std::size_t new_pages = std::min(change.num_rows(), tree_->pages.num_empty_partitions());
   const auto height = static_cast<std::size_t>(next_->height);
@@ -143,19 +152,19 @@ bool TreeWriter::has_room_for_pages(const Change& change) const {
          tree_->nodes.num_slots_available() >= copies + new_pages * (height + 1);
 }
 
-// Slots enough for every page to be written once, for what is cut to pieces, and for the nodes above. A node
-// that was split, merged or evened out takes at least five more children before it is split again: so beside
-// all that are there now, a third of the new leaves is enough.
-bool TreeWriter::has_room_for(const LocatedChange& located, const Rebalancer& rebalancer) const {
-  std::size_t pieces = rebalancer.others().size(), new_leaves = 0;
-  for (const Repack& repack : rebalancer.repacks()) {
+// Returns true if there are enough slots for every new leaf, and for the nodes above. After a split, a merge or an
+// evening out, a node accepts at least five more children before it splits again. So the present number of nodes and a
+// third of the new leaves are enough.
+bool TreeWriter::has_room_for(const LocatedChange& located, const RebalancePlan& plan) const {
+  std::size_t pieces = plan.rewrites.size(), new_leaves = 0;
+  for (const Repack& repack : plan.repacks) {
     pieces += std::max(repack.parts.size(), repack.pages.size());
     new_leaves += repack.parts.size() - std::min(repack.num_parts_of_partition(), repack.pages.size());
   }
   const auto height = static_cast<std::size_t>(next_->height);
   const std::size_t nodes = next_->num_nodes;
   const std::size_t copies =
-      std::min(nodes, (located.edits().size() + pieces) * height);  // a neighbour's too
+      std::min(nodes, (located.edits().size() + pieces) * height);  // including neighbours
   const std::size_t new_nodes = std::min(new_leaves * (height + 1), nodes + (nodes + new_leaves) / 3);
   return tree_->leaf_slots.num_available() >= pieces &&
          tree_->nodes.num_slots_available() >= copies + new_nodes + 2 * height + 8;

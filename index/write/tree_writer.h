@@ -1,18 +1,19 @@
-// TreeWriter: applies batches to the tree and makes the versions that come of them.
+// TreeWriter: applies batches to the tree and makes versions of it.
 //
-// The tree is a B+-tree over (partition, order key, id) whose leaves are the leaves. Rows are found by id
-// through the id map, and the page that a new row belongs to by bisection among the pages of its partition. A
-// batch works on copies of the leaves and nodes that it changes; published versions never change
-// (index/slot_arena.h). Its steps:
+// The tree is a B+-tree over (partition, order key, id). The id map finds the page of a row, and binary search in the
+// pages of its partition finds the page for a new one. A batch works on copies of the leaves and nodes that it changes;
+// published versions never change (index/slot_arena.h). Its steps:
 //
-//   LocatedChange   which pages the batch changes
-//   Rebalancer      cuts anew those that get too full or nearly empty
-//   LeafRewriter    writes all others
-//   StatsUpdate     keeps what is known of the attributes true
+//   StatsUpdate     extends the attributes' ranges to the inserted rows
+//   LocatedChange   finds the page of each row that is erased or inserted
+//   RebalancePlan   decides which pages to repack and which partitions to split
+//   LeafRewriter    writes the other edited pages
+//   RepackWriter    writes the repacked pages, and inserts and removes pages
+//   StatsUpdate     recomputes the minima and maxima that erased rows had
 //
-// The index is rebuilt if one batch changes at least half as many rows as it has, if many partitions have become empty,
-// and once a small index (up to a million rows) has doubled, has halved, or has taken as many rows as it holds; a large
-// one, once three quarters of it have gone. Partitions and units then fit the rows that are there.
+// The tree is reloaded from all rows if one batch changes at least half as many rows as there are, if many partitions
+// have become empty, once a small index (up to a million rows) has doubled, has halved or has inserted as many rows as
+// it holds, and once three quarters of a large one are erased. Partitions and units then fit the present rows.
 #pragma once
 
 #include <cstdint>
@@ -25,25 +26,25 @@
 
 namespace culmen {
 
-class Rebalancer;
+struct RebalancePlan;
 class StatsUpdate;
 
 class TreeWriter {
  public:
-  // Cost: a pass over all ids, and about 11 bytes of memory a row. Throws FormatError if an id stands in two
-  // rows, which loading does not look for.
+  // Cost: a pass over all ids, and about 11 bytes of memory per row. Throws FormatError if two rows have the same id,
+  // which loading does not check.
   explicit TreeWriter(std::shared_ptr<const Snapshot> base);
 
-  // Both speak of the version that is being made.
+  // Both refer to the version that is being made.
   bool contains(std::int64_t id) const { return tree_->find(id).page != kNoPage; }
   const Snapshot& current() const { return next_ != nullptr ? *next_ : *base_; }
 
-  // The change fits the index: what it removes is there, what it adds is not (ChangeFold finds out). Throws
-  // InputError (labels of a leaf beyond 4 GiB) and std::bad_alloc: after that this writer is good for
-  // nothing but to be thrown away, while all published versions stay what they are.
+  // The change must fit the index: its removed ids exist, its new ids do not (ChangeFold checks this). Throws
+  // InputError (labels of a leaf beyond 4 GiB) and std::bad_alloc. After that this writer may only be destroyed;
+  // published versions are unaffected.
   void apply(const Change& change);
 
-  // Makes the version of what was applied since the last one, if anything.
+  // Completes the version with all changes since the last one. Returns the last one if there are none.
   std::shared_ptr<const Snapshot> finish_version(std::uint64_t version);
 
  private:
@@ -52,14 +53,15 @@ class TreeWriter {
   bool has_worn_partitions() const;
   void reload(const Change& change);
   bool has_room_for_pages(const Change& change) const;
-  bool has_room_for(const LocatedChange& located, const Rebalancer& rebalancer) const;
-  void forget_removed(const LocatedChange& located, StatsUpdate& stats);
+  bool has_room_for(const LocatedChange& located, const RebalancePlan& plan) const;
+  void erase_ids(const LocatedChange& located, StatsUpdate& stats);
+  void rebalance(const LocatedChange& located, RebalancePlan& plan);
 
-  std::shared_ptr<const Snapshot> base_;  // the last version that was made
-  std::shared_ptr<Snapshot> next_;        // that is being made; null: nothing was applied yet
+  std::shared_ptr<const Snapshot> base_;  // the last completed version
+  std::shared_ptr<Snapshot> next_;        // the version that is being made; null: no change since base_
   std::unique_ptr<WorkingTree> tree_;
   std::uint64_t rows_when_loaded_;
-  std::uint64_t rows_changed_ = 0;  // inserted since then
+  std::uint64_t rows_inserted_ = 0;  // since then
 };
 
 }  // namespace culmen

@@ -9,18 +9,20 @@
 
 namespace culmen {
 
-// The id stands in `leaf`; a file may say that it stands in another row too.
+// The id is in `leaf`. A file may repeat it in `other`, or in the same leaf.
 static void require_once(const Snapshot& tree, std::int64_t id, std::uint32_t leaf, std::uint32_t other) {
   const std::int64_t* ids = tree.leaf_ids(other);
   const auto times = std::count(ids, ids + tree.leaf(other).num_rows, id);
   if (times > (other == leaf ? 1 : 0))
-    throw FormatError("id " + std::to_string(id) + " stands in two rows: repair keeps one of them");
+    throw FormatError("id " + std::to_string(id) + " is in two rows: repair keeps one of them");
 }
 
 WorkingTree::WorkingTree(const Snapshot& tree)
     : arena(tree.arena),
       pages(tree),
       nodes(tree, pages),
+      bounds(nodes),
+      balancer(nodes, bounds, pages),
       leaf_slots(
           arena->leaf_slots(), arena->leaf_capacity(),
           [memory = arena](std::size_t n) { memory->grow_leaves(n); }, arena->older_versions()),
@@ -29,7 +31,7 @@ WorkingTree::WorkingTree(const Snapshot& tree)
     const auto page = static_cast<PageNumber>(n);
     const std::uint32_t slot = pages[page].slot;
     const std::span rows(tree.leaf_ids(slot), tree.leaf(slot).num_rows);
-    ids.insert_beside_others(rows, page, [&](std::int64_t id, PageNumber other) {
+    ids.insert_concurrently(rows, page, [&](std::int64_t id, PageNumber other) {
       require_once(tree, id, slot, pages[other].slot);
     });
   });
@@ -44,6 +46,7 @@ void WorkingTree::begin_version(Snapshot& version) {
 void WorkingTree::end_version(const Snapshot& base) {
   leaf_slots.end_version(base.as_older());
   nodes.end_version(base);
+  balancer.end_version();
   next = nullptr;
 }
 
@@ -60,17 +63,17 @@ WorkingTree::RowPosition WorkingTree::find(std::int64_t id) const {
   return position;
 }
 
-PageNumber WorkingTree::insert_page(const LeafPage& page, std::size_t position, TreeNodes::Side side,
+PageNumber WorkingTree::insert_page(const LeafPage& page, std::size_t position, NodeBalancer::Side side,
                                     PageNumber neighbour, std::span<const float> rows) {
   const PageNumber number = pages.add(page, position);
-  nodes.insert_leaf(side, neighbour, number, rows);
+  balancer.insert_leaf(side, neighbour, number, rows);
   extremes.note_changed(number);
   ++next->num_leaves;
   return number;
 }
 
 void WorkingTree::remove_page(PageNumber page) {
-  nodes.remove_leaf(page);
+  balancer.remove_leaf(page);
   pages.remove(page);
   extremes.note_changed(page);
   --next->num_leaves;
@@ -78,7 +81,7 @@ void WorkingTree::remove_page(PageNumber page) {
 
 void WorkingTree::switch_to(PageNumber page, std::uint32_t slot) {
   release_leaf(std::exchange(pages[page].slot, slot));
-  nodes.leaf_is_in(page, slot);
+  nodes.note_leaf_slot(page, slot);
   extremes.note_changed(page);
 }
 

@@ -1,6 +1,5 @@
-// WorkingTree: the tree that a writer changes: pages of leaves, the nodes above them, which page holds each
-// id, and the memory that is free. Each step of a batch (LocatedChange, Rebalancer, LeafRewriter) works on
-// its parts; they agree again when the batch is done.
+// WorkingTree: the tree that a writer changes: leaf pages, the nodes above them, the page of each id, and the free
+// slots. The steps of a batch (tree_writer.h) work on these parts. They are consistent again when the batch is done.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +9,8 @@
 #include "index/snapshot.h"
 #include "index/write/id_map.h"
 #include "index/write/leaf_pages.h"
+#include "index/write/node_balancer.h"
+#include "index/write/node_bounds.h"
 #include "index/write/page_extremes.h"
 #include "index/write/slots.h"
 #include "index/write/tree_nodes.h"
@@ -17,37 +18,39 @@
 namespace culmen {
 
 struct WorkingTree {
-  // Throws FormatError if an id stands in two rows.
+  // Throws FormatError if two rows have the same id.
   explicit WorkingTree(const Snapshot& tree);
   WorkingTree(const WorkingTree&) = delete;
   WorkingTree& operator=(const WorkingTree&) = delete;
 
-  // `version` is changed in place until end_version(), which is told of the version before it.
+  // `version` is changed in place until end_version(), whose `base` is the version before it.
   void begin_version(Snapshot& version);
   void end_version(const Snapshot& base);
 
   struct RowPosition {
     PageNumber page = kNoPage;
-    std::uint32_t row = 0;  // of the leaf
+    std::uint32_t row = 0;  // in the leaf
   };
-  // kNoPage: the id is not there.
+  // Returns kNoPage if the id is not in the index.
   RowPosition find(std::int64_t id) const;
 
   const LeafHeader& leaf(PageNumber page) const { return next->leaf(pages[page].slot); }
 
-  // A page beside `neighbour`, whose node is owned. `position`: in its partition. Its slot is written.
-  PageNumber insert_page(const LeafPage& page, std::size_t position, TreeNodes::Side side,
+  // Inserts a page, whose leaf is written, beside `neighbour`, whose node is writable. `position`: in its partition.
+  PageNumber insert_page(const LeafPage& page, std::size_t position, NodeBalancer::Side side,
                          PageNumber neighbour, std::span<const float> rows);
   void remove_page(PageNumber page);
-  // The page's new leaf, which nothing else has been told of yet but its node.
+  // Moves the page to a new leaf, to which its node refers already, and releases the old one.
   void switch_to(PageNumber page, std::uint32_t slot);
-  // The version that is being made does without this leaf.
+  // Frees or retires the slot of a leaf to which the version that is being made does not refer any more.
   void release_leaf(std::uint32_t slot);
 
   Snapshot* next = nullptr;  // the version that is being made
   std::shared_ptr<SlotArena> arena;
   LeafPages pages;
   TreeNodes nodes;
+  NodeBounds bounds;
+  NodeBalancer balancer;
   Slots leaf_slots;
   IdMap ids;
   PageExtremes extremes;

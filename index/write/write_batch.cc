@@ -1,4 +1,4 @@
-// The public types of changes.
+// WriteBatch and Durability of the public API.
 #include "base/enum_names.h"
 #include "culmen/open.h"
 #include "culmen/write.h"

@@ -6,8 +6,8 @@
     for row in index.search({"price": -0.4, "rating": 1.2}, k=10, where="price<=200"):
         print(row.label, row.score, row["price"])
 
-Index is the class to begin with: build, open, search, insert, save. rank asks a table once. Answers are a Result, or a
-BatchResult for a matrix of weights. What is raised derives from Error.
+Index is the class to begin with: build, open, search, insert, save. rank is a one-off query of a table. Answers are a
+Result, or a BatchResult for a matrix of weights. All exceptions derive from Error.
 """
 
 from ._core import Filter, num_devices
@@ -41,7 +41,7 @@ from ._result import BatchResult, Result, Row
 from ._version import __version__
 from ._writes import Batch
 
-# One by one: type checkers do not compute it, and without it take what is imported here for private.
+# A literal list: type checkers cannot compute it, and without it they treat these imports as private.
 __all__ = [
     "AttributeInfo",
     "Batch",

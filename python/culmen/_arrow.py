@@ -1,4 +1,4 @@
-"""Columns of tables that speak Arrow, read when they are asked for."""
+"""Columns of tables that export Arrow streams, read on first use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._errors import InputError
 
 
 class ArrowColumn:
-    """One column. `np.asarray` gives its numbers, iteration its texts; each raises InputError for the other."""
+    """One column. `np.asarray` reads it as numbers, iteration as texts; each raises InputError for the other kind."""
 
     def __init__(self, table: _core.ArrowTable, position: int) -> None:
         self._table = table
@@ -23,7 +23,7 @@ class ArrowColumn:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if self._table.format(self._position) in ("u", "U", "vu", "dictionary"):
-            return np.empty(len(self), dtype="U1")  # of text, as the caller finds out
+            return np.empty(len(self), dtype="U1")  # the caller refuses text by this type
         values = np.asarray(self._table.numbers(self._position))
         if self._table.format(self._position) == "e":
             values = values.view(np.float16)
@@ -33,7 +33,7 @@ class ArrowColumn:
         return iter(self._table.texts(self._position))
 
     def gaps(self) -> np.ndarray | None:
-        """True where there is no value; None: there is one everywhere."""
+        """True where the value is missing; None if none is."""
         gaps = self._table.gaps(self._position)
         return None if gaps is None else np.asarray(gaps, dtype=bool)
 

@@ -1,4 +1,4 @@
-"""Building: columns, of a table or of files, and how they are to become an index."""
+"""Builds an index from columns, of a table or of files."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from . import _core
 from ._device import device_number
 from ._errors import InputError
 from ._progress import Progress, shown
-from ._questions import check_integer
+from ._queries import check_integer
 from ._tables import Columns
 
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """What Index.build and Index.from_files take alike; explained there."""
+    """The options that Index.build and Index.from_files share; documented there."""
 
     value_type: str
     partitioning: str

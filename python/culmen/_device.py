@@ -10,12 +10,12 @@ import numpy as np
 
 from . import _core
 from ._errors import InvalidArgument
-from ._questions import TEN_OR_ALL, Where, ask, in_numbers
+from ._queries import TEN_OR_ALL, Where, in_numbers, search
 from ._reports import RefreshStats
 from ._result import BatchResult, Result
 
 _LEGACY_STREAM = 1  # cudaStreamLegacy, which libraries call 0
-_CUDA = 2  # DLPack's number of a kind of device
+_CUDA = 2  # kDLCUDA
 
 
 def device_number(device: str | None) -> int:
@@ -31,8 +31,8 @@ def device_number(device: str | None) -> int:
 
 
 class DeviceAnswers(NamedTuple):
-    """Answers in device memory, of the library that the weights came from. They are there when the stream that was
-    current in the call has got to them."""
+    """Answers in device memory, as arrays of the library of the weights. They are complete when the stream that was
+    current during the call has reached them."""
 
     ids: Any  #: int64 [q, k], best first, -1 after the last row of an answer
     scores: Any  #: float64 [q, k], -infinity after the last row
@@ -42,8 +42,8 @@ class DeviceAnswers(NamedTuple):
 class DeviceIndex:
     """The copy of an index on a GPU, with the same answers to the same bits.
 
-    It follows the index: a search that starts after a change has returned sees the change. It comes from
-    `index.to("cuda:0")`; all methods may be called from any number of threads.
+    It follows the index: a search that starts after a change has returned sees the change. `index.to("cuda:0")` makes
+    it. All methods may be called from any number of threads.
     """
 
     __slots__ = ("_handle", "_names", "_contexts", "__weakref__")
@@ -61,7 +61,7 @@ class DeviceIndex:
         return copy
 
     def __del__(self) -> None:
-        getattr(self, "_contexts", {}).clear()  # they wait for their streams, which may still read the copy
+        getattr(self, "_contexts", {}).clear()  # contexts wait for their streams, which may still read the copy
 
     def search(
         self,
@@ -73,18 +73,18 @@ class DeviceIndex:
         scale: str = "none",
         engine: str = "auto",
     ) -> Result | BatchResult | DeviceAnswers:
-        """As Index.search. An array of weights in device memory, of torch or CuPy, [attributes] or [questions,
+        """As Index.search. An array of weights in device memory, of torch or CuPy, [attributes] or [queries,
         attributes], is answered there (k up to 1,024, which min_score does not replace, no scale, no engine): the
         call enqueues on the library's current stream and returns DeviceAnswers without waiting.
 
         Raises:
-            OutOfDeviceMemory, CudaError: besides what Index.search raises.
+            OutOfDeviceMemory, CudaError: in addition to what Index.search raises.
         """
         if _is_on_gpu(weights):
             if scale != "none" or engine != "auto":
                 raise InvalidArgument("weights in device memory are answered without scale and engine")
             return self._search_there(weights, k, where, min_score)
-        return ask(self._handle, self._names, weights, k, (where, min_score, scale, engine))
+        return search(self._handle, self._names, weights, k, (where, min_score, scale, engine))
 
     def _search_there(self, weights: Any, k: int | None, where: Where, min_score: float | None) -> DeviceAnswers:
         library = _library_of(weights)
@@ -94,7 +94,7 @@ class DeviceIndex:
             raise InvalidArgument(f"{width} weights for the {len(self._names)} attributes")
         k, (_, min_score, *_) = in_numbers(k, (where, min_score, "none", "auto"))
         if k is None:
-            raise InvalidArgument("weights in device memory need a k: it is how wide their answers are")
+            raise InvalidArgument("weights in device memory need a k: it is the width of their answers")
         ids, scores, counts = library.answers(num_queries, k)
         context = self._context(library.stream())
         self._handle.search_async(
@@ -113,14 +113,14 @@ class DeviceIndex:
         return DeviceAnswers(ids, scores, counts)
 
     def _context(self, stream: int) -> _core.DeviceContext:
-        """A context takes one call at a time: each thread has one for each stream."""
+        """A context serves one call at a time, so each thread has one per stream."""
         key = threading.get_ident(), stream
         if key not in self._contexts:
             self._contexts[key] = self._handle.make_context(stream or _LEGACY_STREAM)
         return self._contexts[key]
 
     def refresh(self) -> RefreshStats:
-        """Brings the copy to the index's present version now, so that the next search finds it there."""
+        """Brings the copy to the index's current version now, instead of in the next search."""
         return RefreshStats(**self._handle.refresh())
 
     @property
@@ -201,5 +201,5 @@ class _CuPy:
 
 
 def _library_of(weights: Any) -> Any:
-    """What else is in device memory is answered in CuPy's."""
+    """CuPy serves all other arrays in device memory."""
     return _Torch(weights) if type(weights).__module__.partition(".")[0] == "torch" else _CuPy(weights)

@@ -1,12 +1,12 @@
-"""What culmen raises. Every class derives from Error, and from the built-in exception that people expect."""
+"""Exceptions. Every class derives from Error and from the built-in exception that callers expect."""
 
 
 class Error(Exception):
-    """What culmen raises, but for MemoryError when the host's memory runs out, and what a callback raises."""
+    """The base of all that culmen raises, except MemoryError for host memory, and what a callback raises."""
 
 
 class InvalidArgument(Error, ValueError):
-    """Something impossible was asked for: an unknown attribute, k = 0, weights that are not finite, ..."""
+    """An argument makes no sense: an unknown attribute, k = 0, weights that are not finite, ..."""
 
 
 class InputError(Error, ValueError):

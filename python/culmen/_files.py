@@ -1,4 +1,4 @@
-"""Tables from files, a part at a time: beside the columns that are kept no more than some batches are in memory."""
+"""Tables from files, read in batches: memory holds the columns that are kept, and a few batches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._tables import Attributes, Columns, preferences_of, take_table
 if TYPE_CHECKING:
     import pyarrow.dataset
 
-#: Bytes are what the system itself calls the file, as os.fsencode gives it.
+#: Bytes are the name that the system uses, as from os.fsencode.
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 #: A path, a pattern such as "part-*.parquet", or several of either.
 Paths = Path | Sequence[Path]
@@ -66,7 +66,7 @@ def _expand(paths: Paths) -> list[str]:
 
 @contextlib.contextmanager
 def in_utf8(files: Iterable[str]) -> Iterator[dict[str, str]]:
-    """Names that pyarrow takes, which is UTF-8, each with the file's own. Files with others are reached by links."""
+    """Maps names in UTF-8, which pyarrow requires, to the files' own names. Other files get a symbolic link."""
     names: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
         folder = None
@@ -103,14 +103,14 @@ def _open(files: Mapping[str, str]) -> pyarrow.dataset.Dataset:
         return dataset
     import pyarrow.csv
 
-    # In a file of one column an empty line is a row without a value.
+    # In a file of one column an empty line is a row with a missing value.
     parse_options = pyarrow.csv.ParseOptions(ignore_empty_lines=False)
     return pyarrow.dataset.dataset(list(files), format=pyarrow.dataset.CsvFileFormat(parse_options))
 
 
 @contextlib.contextmanager
 def _translated(files: Mapping[str, str]) -> Iterator[None]:
-    """pyarrow's errors as culmen's, whose texts name the file."""
+    """Raises pyarrow's errors as culmen's, whose texts name the file."""
     try:
         yield
     except Error:
@@ -123,7 +123,7 @@ def _translated(files: Mapping[str, str]) -> Iterator[None]:
 
 
 def _refuse_differing(dataset: pyarrow.dataset.Dataset, columns: list[str], files: Mapping[str, str]) -> None:
-    """pyarrow would take a column that a file lacks for one without values."""
+    """pyarrow would fill a column that a file lacks with nulls."""
     for fragment in dataset.get_fragments():
         missing = [name for name in columns if name not in fragment.physical_schema.names]
         if missing:
@@ -133,7 +133,7 @@ def _refuse_differing(dataset: pyarrow.dataset.Dataset, columns: list[str], file
 
 
 def _batches(dataset: pyarrow.dataset.Dataset, columns: list[str] | None) -> Iterator[tuple[int, Any]]:
-    """Batches as tables, each with how many rows come before it; an empty one where there is no row at all."""
+    """Yields the number of rows before a batch, and the batch as a table; one empty batch if there are no rows."""
     import pyarrow
 
     first_row = 0
@@ -147,7 +147,7 @@ def _batches(dataset: pyarrow.dataset.Dataset, columns: list[str] | None) -> Ite
 
 
 class _Growing:
-    """Columns that are filled from the front."""
+    """Columns that batches fill from the front."""
 
     def __init__(self, num_rows: int) -> None:
         self._num_rows = num_rows
@@ -177,7 +177,7 @@ class _Growing:
             self._dropped.append(part.dropped)
 
     def taken(self) -> Columns:
-        """Fewer rows than there was room for, if some were dropped."""
+        """The rows that were added: fewer than there was room for, if some were dropped."""
         assert self._columns is not None
         table = self._columns
         return Columns(

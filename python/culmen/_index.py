@@ -1,4 +1,4 @@
-"""Index: build it from a table, save and open it, change it, ask it for the k best rows."""
+"""Index: build it from a table, save and open it, change it, search it for the k best rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._device import DeviceIndex, device_number
 from ._errors import InvalidArgument
 from ._files import Path, Paths, read_files
 from ._progress import Progress
-from ._questions import ALL_CORES, TEN_OR_ALL, Where, ask, by_name, check_integer, check_types, in_numbers
+from ._queries import ALL_CORES, TEN_OR_ALL, Where, by_name, check_integer, check_types, in_numbers, search
 from ._reports import (
     AttributeInfo,
     Explanation,
@@ -27,20 +27,21 @@ from ._reports import (
     WriteResult,
 )
 from ._result import BatchResult, Result, Row, Tabular
+from ._roles import Roles
 from ._rows import AllRows
 from ._tables import Attributes, Columns, as_ids, preferences_of, take_table
-from ._writes import Batch, rows_for, written
+from ._writes import Batch, written
 
 if TYPE_CHECKING:
     import pyarrow
 
 
 class Index(Tabular):
-    """An index of a table: exact top-k under weights that come with the question.
+    """An index of a table: exact top-k under weights that come with each query.
 
-    It is a handle: copies of it are the same index. It changes by whole batches, each of which makes the next
-    version; a search sees one version. All methods may be called from any number of threads, and release the
-    GIL while they work. Ctrl-C stops a build, and a batch of questions between two parts of it.
+    It is a handle: copies of it share one index. Each batch of changes publishes the next version; a search sees one
+    version. All methods may be called from any number of threads, and release the GIL while they work. Ctrl-C stops a
+    build, and a matrix of queries between two parts of it.
 
     >>> import culmen
     >>> hotels = {"id": [1, 2, 3], "price": [80, 120, 60], "rating": [7.9, 9.1, 6.0]}
@@ -49,28 +50,27 @@ class Index(Tabular):
     [1, 2]
     """
 
-    __slots__ = ("_handle", "_names", "_id", "_label", "_is_opened", "_dropped", "__weakref__")
+    __slots__ = ("_handle", "_roles", "_dropped", "__weakref__")
     _handle: _core.Index
-    _names: tuple[str, ...]
-    _id: str | None  # the columns that a table for the build had, if this index is known to come from one
-    _label: str | None
-    _is_opened: bool  # what those columns were is not known
+    _roles: Roles
     _dropped: int
 
     def __init__(self) -> None:
         raise TypeError("an index comes from Index.build, Index.create or Index.open")
 
     @classmethod
-    def _of(cls, handle: _core.Index) -> Index:
+    def _of(cls, handle: _core.Index, *, id: Any = None, label: Any = None, is_opened: bool = False) -> Index:
+        """`id` and `label`: as given to the build; only names of columns are kept."""
+        info = handle.info()
+        names = tuple(attribute["name"] for attribute in info["attributes"])
+        id, label = (role if isinstance(role, str) else None for role in (id, label))
         index = object.__new__(cls)
         index._handle = handle
-        index._names = tuple(attribute["name"] for attribute in handle.info()["attributes"])
-        index._id = index._label = None
-        index._is_opened = False
+        index._roles = Roles(names, info["has_labels"], id, label, is_opened)
         index._dropped = 0
         return index
 
-    # ---- where an index comes from
+    # ---- making an index
 
     @classmethod
     def build(
@@ -92,10 +92,10 @@ class Index(Tabular):
         """Builds an index in memory.
 
         Args:
-            table: a dict of columns by name, an array [rows, attributes], or a table that speaks Arrow: of
-                pyarrow, polars, pandas or DuckDB. Columns of float32, float64, int32 and int64 are read where
-                they are; others are widened, which copies them.
-            attributes: the columns to rank by: names, with ":low" behind those whose small values are good, or
+            table: a dict of columns by name, an array [rows, attributes], or a table of pyarrow, polars, pandas or
+                DuckDB (anything that exports an Arrow stream). Columns of float32, float64, int32 and int64 are
+                read in place; others are widened, which copies them.
+            attributes: the columns to rank by: names, with ":low" after those whose small values are good, or
                 a dict of names to "high" or "low". It never changes an answer: it says which sign a weight
                 usually has, and makes that sign the fast one. Default: all columns but id and label.
             id: the column of ids, or the ids: unique integers below 2^63 - 1. Default: the rows' numbers, from 0.
@@ -107,9 +107,9 @@ class Index(Tabular):
             partitioning: how rows are grouped: "kd", "angle", "random", or "automatic": kd for up to 8 attributes,
                 else angle.
             num_partitions: about how many groups; kd and angle round it down. 0: chosen.
-            leaf_rows: rows of a block, a multiple of 16 up to 4096; 0: 96. A group's last block has its
-                room even if it is nearly empty. None of these three changes an answer.
-            threads: all cores by default. They never change a byte of the index.
+            leaf_rows: rows per leaf, a multiple of 16 up to 4096; 0: 96. The last leaf of a group takes up a whole
+                leaf even if it is nearly empty. None of these three changes an answer.
+            threads: all cores by default. The number never changes a byte of the index.
             device: "cuda:0" builds on that GPU; the index is the same.
             progress: True shows a bar, with tqdm where it is installed; or a function.
 
@@ -158,9 +158,7 @@ class Index(Tabular):
 
     @classmethod
     def _of_columns(cls, columns: Columns, id: Any, label: Any, options: BuildOptions) -> Index:
-        index = cls._of(build(columns, options))
-        index._id = id if isinstance(id, str) else None
-        index._label = label if isinstance(label, str) else None
+        index = cls._of(build(columns, options), id=id, label=label)
         index._dropped = columns.num_dropped
         return index
 
@@ -173,7 +171,7 @@ class Index(Tabular):
         value_type: str = "automatic",
         leaf_rows: int = 0,
     ) -> Index:
-        """An index in memory without rows, to be filled by changes; "automatic" is float64 here.
+        """An empty index in memory, to be filled by changes; "automatic" is float64 here.
 
         >>> index = Index.create(["price:low", "rating"])
         >>> index.insert({"price": [80, 120], "rating": [7.9, 9.1]}).inserted
@@ -192,12 +190,12 @@ class Index(Tabular):
         durability: str = "sync",
         threads: int = ALL_CORES,
     ) -> Index:
-        """Opens the index in a directory, with every change that was reported as done. Reads and checks every byte.
+        """Opens the index in a directory, with every acknowledged change. Reads and checks every byte.
 
         Args:
-            writable: takes the directory's lock and allows changes; one writer at a time, in one process.
-            durability: when a change counts as done: "sync" when it survives a power cut, "os" when it
-                survives the end of the process, "batch" after flush().
+            writable: locks the directory and allows changes; one process at a time can write.
+            durability: when a change is durable: "sync", it survives a power failure when the call returns; "os", it
+                survives a crash of the process; "batch", after flush().
 
         Raises:
             NoIndex: if there is none. It is a FileNotFoundError.
@@ -205,9 +203,7 @@ class Index(Tabular):
             IoError: if a file cannot be read, or another process has the lock. It is an OSError.
         """
         threads = check_integer("threads", threads)
-        index = cls._of(_core.open(_path(directory), writable, durability, threads))
-        index._is_opened = True
-        return index
+        return cls._of(_core.open(_path(directory), writable, durability, threads), is_opened=True)
 
     @staticmethod
     def repair(source: Path, target: Path) -> RepairReport:
@@ -220,7 +216,7 @@ class Index(Tabular):
         the new one, whole. Raises InvalidArgument if an index is there and overwrite is false."""
         self._handle.save(_path(directory), overwrite)
 
-    # ---- questions
+    # ---- queries
 
     @overload
     def search(
@@ -251,7 +247,7 @@ class Index(Tabular):
     @overload
     def search(
         self,
-        weights: Any,  # an array, Series or DataFrame: one question or many
+        weights: Any,  # an array, Series or DataFrame: one query or many
         k: int | None = ...,
         *,
         where: Where = ...,
@@ -276,8 +272,8 @@ class Index(Tabular):
 
         Args:
             weights: a dict of numbers by name (attributes not named get 0), one number an attribute, or a
-                matrix [questions, attributes], also as a DataFrame whose columns are attributes: many
-                questions in one call, on all cores.
+                matrix [queries, attributes], also as a DataFrame whose columns are attributes: many
+                queries in one call, on all cores.
             k: how many rows. Without it 10, or with min_score all that reach it, as with None; the answers to a
                 matrix are then as wide as the longest.
             where: only rows that pass: a text, "price<=200 and not stars in (1, 2)"; an expression,
@@ -286,7 +282,7 @@ class Index(Tabular):
             min_score: only rows with at least this score.
             scale: "minmax": the weights apply to attributes scaled to 0..1 by their range in the index.
             engine: "auto", "bounded", "scan", "gta" or "ta". The answer is the same.
-            threads: that share a scan, or the questions of a matrix.
+            threads: that share a scan, or the queries of a matrix.
 
         Returns:
             A Result; a BatchResult for a matrix.
@@ -294,7 +290,7 @@ class Index(Tabular):
         Raises:
             InvalidArgument: k = 0, weights of the wrong count, not finite or all zero, unknown attributes.
         """
-        return ask(self._handle, self._names, weights, k, (where, min_score, scale, engine, threads))
+        return search(self._handle, self._roles.attributes, weights, k, (where, min_score, scale, engine, threads))
 
     def explain(
         self,
@@ -307,7 +303,8 @@ class Index(Tabular):
         engine: str = "auto",
         threads: int = ALL_CORES,
     ) -> Explanation:
-        """What search would do with this question, why, and how long each engine would take."""
+        """The engine that search would use, why, and how long each engine would take. With the engine "auto" it costs
+        as much as the search until a scan would begin."""
         k, rest = in_numbers(k, (where, min_score, scale, engine, threads))
         try:
             report = self._handle.explain(by_name(weights), k, *rest)
@@ -323,7 +320,7 @@ class Index(Tabular):
         if abs(number) >= 1 << 63:
             return None  # no id is as large
         row = self._handle.get(as_ids(number))[0]
-        return None if row is None else Row(row[0], float("nan"), dict(zip(self._names, row[1])), row[2])
+        return None if row is None else Row(row[0], float("nan"), dict(zip(self._roles.attributes, row[1])), row[2])
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, (int, np.integer)) and abs(int(id)) < 1 << 63 and self._handle.contains(int(id))
@@ -333,9 +330,9 @@ class Index(Tabular):
     def ids(self) -> np.ndarray:
         """The ids of all rows, int64 [n], from the smallest.
 
-        Cost, as of the next calls: a scan and a sort, and meanwhile some 50 bytes a row besides what is returned.
+        Cost, also of the next calls: a scan, a sort, and some 50 bytes per row in addition to what is returned.
         """
-        return AllRows(self._handle, self._names).ids
+        return AllRows(self._handle, self._roles.attributes).ids
 
     def to_dict(self) -> dict[str, Any]:
         """All rows of this version, by id: `id`, `label` if the index has labels, and each attribute, as columns [n].
@@ -344,20 +341,20 @@ class Index(Tabular):
         >>> Index.build({"price": [80, 120]}, id=[7, 3]).to_dict()
         {'id': array([3, 7]), 'price': array([120.,  80.])}
         """
-        return AllRows(self._handle, self._names).columns()
+        return AllRows(self._handle, self._roles.attributes).columns()
 
     def to_batches(self) -> pyarrow.RecordBatchReader:
-        """All rows of this version, as to_dict has them, a part at a time: for tables that are larger than memory has
-        room for twice. Needs pyarrow.
+        """All rows of this version, as of to_dict, in batches: for tables that do not fit into memory twice. Needs
+        pyarrow.
 
         >>> index = Index.build({"price": [80, 120]})
         >>> sum(batch.num_rows for batch in index.to_batches())
         2
         """
-        return AllRows(self._handle, self._names).batches()
+        return AllRows(self._handle, self._roles.attributes).batches()
 
     def to_arrow(self) -> pyarrow.Table:
-        """As a pyarrow table. Needs pyarrow."""
+        """All rows as a pyarrow table. Needs pyarrow."""
         return self.to_batches().read_all()
 
     # ---- changes
@@ -365,36 +362,36 @@ class Index(Tabular):
     def insert(
         self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "error", round_to_float32: bool = False
     ) -> WriteResult:
-        """Adds rows, all or none. Columns go by their names; an array has them in the index's order; a dict of
-        numbers is one row.
+        """Adds rows, all or none. Columns are matched by name, those of an array by position. A dict of numbers is
+        one row.
 
         Args:
-            id, label, nulls: as for build. Where the index was built here from columns of ids and labels, columns of
-                the same names are taken without being named again. An index that was opened does not know them: if a
-                table has more columns than the attributes, say which these are, or False for none. Rows without ids
+            id, label, nulls: as for build. If the index was built in this process from columns of ids and labels,
+                columns of the same names are used by default. An index that was opened does not know them: if a
+                table has more columns than the attributes, name these two, or pass False for none. Rows without ids
                 get the next free id plus their number, rows without labels empty ones.
-            round_to_float32: values that the index's float32 does not hold are rounded instead of refused.
+            round_to_float32: an index of float32 rounds values instead of refusing those that float32 cannot hold.
 
         Raises:
-            RowError: for an id that is there already, NaN, a value that float32 does not hold, ...
+            RowError: for an id that is in the index already, NaN, a value that float32 cannot hold, ...
         """
         steps = _core.Steps()
-        steps.insert(*rows_for(self, table, id, label, nulls, needs_ids=False).arguments())
-        return written(self, steps, round_to_float32)
+        steps.insert(*self._roles.rows_of(table, id, label, nulls, needs_ids=False).arguments())
+        return written(self._handle, steps, round_to_float32)
 
     def upsert(
         self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "error", round_to_float32: bool = False
     ) -> WriteResult:
         """Adds rows, and replaces those with the same id: whole rows, labels too. Otherwise as insert."""
         steps = _core.Steps()
-        steps.upsert(*rows_for(self, table, id, label, nulls, needs_ids=True).arguments())
-        return written(self, steps, round_to_float32)
+        steps.upsert(*self._roles.rows_of(table, id, label, nulls, needs_ids=True).arguments())
+        return written(self._handle, steps, round_to_float32)
 
     def erase(self, ids: int | Iterable[int]) -> int:
-        """Removes rows; ids that are not there are ignored. Returns how many were there."""
+        """Erases rows and returns how many. Ids that are not in the index are ignored."""
         steps = _core.Steps()
         steps.erase(as_ids(ids))
-        return written(self, steps).erased
+        return written(self._handle, steps).erased
 
     def batch(self, *, round_to_float32: bool = False) -> Batch:
         """Several changes that become visible together, or not at all.
@@ -406,22 +403,22 @@ class Index(Tabular):
         >>> len(index)
         2
         """
-        return Batch(self, round_to_float32)
+        return Batch(self._handle, self._roles, round_to_float32)
 
     def flush(self) -> None:
         """Makes all changes so far durable, whatever durability the index was opened with."""
         _core.flush(self._handle)
 
     def checkpoint(self) -> None:
-        """Writes a snapshot to the directory, so that opening has no log to replay. Also happens by itself."""
+        """Writes a snapshot to the directory, so that opening has no log to replay. Also happens in the background."""
         _core.checkpoint(self._handle)
 
     def compact(self) -> None:
-        """Loads all rows again, with the partitions and bounds of a fresh build. Searches go on."""
+        """Rebuilds the index from all rows, with the partitions and bounds of a fresh build. Searches go on."""
         _core.compact(self._handle)
 
     def close(self) -> None:
-        """Ends writing: makes all changes durable and releases the lock. Searches stay possible."""
+        """Ends writing: makes all changes durable and releases the lock. Searches still work."""
         _core.close(self._handle)
 
     def __enter__(self) -> Index:
@@ -433,12 +430,12 @@ class Index(Tabular):
         self.close()
 
     def refresh(self) -> str:
-        """For an index that was opened to read: takes over what its writer has published since. Returns "unchanged",
-        "advanced", or "replaced" if the directory holds another index by now."""
+        """For an index that was opened for reading: loads what its writer has published since. Returns "unchanged",
+        "advanced", or "replaced" if the directory now holds another index."""
         return self._handle.refresh()
 
     def snapshot(self) -> Index:
-        """A handle that stays with this version."""
+        """A handle to this version: its searches do not see later changes."""
         return Index._of(self._handle.snapshot())
 
     def to(self, device: str, *, memory: str = "auto") -> DeviceIndex:
@@ -455,9 +452,9 @@ class Index(Tabular):
         number = device_number(device)
         if number < 0:
             raise InvalidArgument('an index is on the CPU; to() copies it to a GPU, "cuda:0"')
-        return DeviceIndex._of(self._handle.to_device(number, memory), self._names)
+        return DeviceIndex._of(self._handle.to_device(number, memory), self._roles.attributes)
 
-    # ---- what it is
+    # ---- properties
 
     @property
     def version(self) -> int:
@@ -481,8 +478,8 @@ class Index(Tabular):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The names, in the order that weights without names have."""
-        return self._names
+        """The names, in the order of weights that are given without names."""
+        return self._roles.attributes
 
     def verify(self, deep: bool = True) -> list[str]:
         """Recomputes order, ids, bounds and counts, and returns the faults, one line each."""
@@ -493,7 +490,9 @@ class Index(Tabular):
 
     def __repr__(self) -> str:
         info = self.info
-        names = ", ".join(self._names[:8]) + (f" and {len(self._names) - 8} more" if len(self._names) > 8 else "")
+        names = ", ".join(self.attributes[:8])
+        if len(self.attributes) > 8:
+            names += f" and {len(self.attributes) - 8} more"
         dropped = f" ({self._dropped} dropped)" if self._dropped else ""
         return f"<culmen.Index: {info.num_rows} rows{dropped}, {names}; {info.value_type}, version {info.version}>"
 

@@ -1,5 +1,5 @@
-"""The command `culmen`, which comes with the package. Parquet and Arrow files, which the program itself does not read,
-reach it through pipes as CSV that keeps every digit."""
+"""The command `culmen`, which the package contains. It does not read Parquet and Arrow files itself; they are converted
+to CSV that keeps every digit, and piped to it."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def _is_converted(argument: str) -> bool:
 def _through_pipe(argument: str, folder: str) -> str:
     if not _is_converted(argument):
         return argument
-    pipe = os.path.join(folder, pathlib.Path(argument).stem + ".csv")  # messages of the program name it
+    pipe = os.path.join(folder, pathlib.Path(argument).stem + ".csv")  # the program's messages name it
     os.mkfifo(pipe)
     threading.Thread(target=_write, args=(argument, pipe), daemon=True).start()  # ends with the process at the latest
     return pipe
 
 
 def _write(file: str, pipe: str) -> None:
-    with open(pipe, "wb") as out:  # waits for the program, which then waits for the end of this
+    with open(pipe, "wb") as out:  # blocks until the program opens the other end
         try:
             _convert(file, out)
         except BrokenPipeError:
@@ -52,11 +52,11 @@ def _write(file: str, pipe: str) -> None:
         except (ImportError, OSError, ValueError) as error:
             problem = "this takes pyarrow: pip install pyarrow" if isinstance(error, ImportError) else error
             _say(f"culmen: {file}: {problem}")
-            out.write(b'\n"the rest could not be read')  # no CSV: a part is not taken for the whole
+            out.write(b'\n"the rest could not be read')  # malformed on purpose, so the program refuses the part
 
 
 def _say(message: str) -> None:
-    """Writes to standard error, past Python's buffer: one that cannot be emptied changes the exit code."""
+    """Writes to standard error without Python's buffer, which changes the exit code if it cannot be flushed."""
     if sys.stderr is not None:
         with contextlib.suppress(OSError):
             os.write(sys.stderr.fileno(), (message + "\n").encode(errors="backslashreplace"))
@@ -75,7 +75,7 @@ def _convert(file: str, out: BinaryIO) -> None:
 
 
 def _widened(schema: pyarrow.Schema) -> pyarrow.Schema:
-    """float32 as float64: the digits of a float32 alone are those of another float64."""
+    """float32 becomes float64: the shortest digits of a float32 are those of a different float64."""
     import pyarrow
 
     narrow = (pyarrow.float16(), pyarrow.float32())

@@ -1,16 +1,16 @@
-"""What a build tells of how far it is."""
+"""Progress of a build."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-#: Called with what goes on ("sorting") and how much of it is done, 0 to 1.
+#: Called with the phase ("sorting") and the part of it that is done, 0 to 1.
 Progress = Callable[[str, float], object]
 
 
 class shown:
-    """The function that a build reports to: the caller's, a bar's, or None."""
+    """The function that a build reports to: the caller's, that of a progress bar, or None."""
 
     def __init__(self, progress: Progress | bool | None) -> None:
         if not (progress is None or isinstance(progress, bool) or callable(progress)):
@@ -27,7 +27,7 @@ class shown:
             self._report = self._show
 
     def _show(self, phase: str, fraction: float) -> None:
-        if phase != self._phase:  # which begins at nothing
+        if phase != self._phase:  # a new phase starts at 0
             self._phase = phase
             self._bar.set_description_str(phase, refresh=False)
             self._bar.reset()

@@ -1,4 +1,4 @@
-"""What calls report. The fields are those of the C++ headers, where they are explained at length."""
+"""Reports of calls. The C++ headers document the fields in more detail."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SearchStats:
-    """What a search did. Counts are exact; bytes are those of the values and bounds that were read."""
+    """What a search did. Counts are exact; bytes are those of the values, codes and bounds that were read."""
 
     engine: str  #: the engine that answered
     rows_in_index: int
@@ -16,11 +16,11 @@ class SearchStats:
     leaves_visited: int  #: leaves whose rows were scored
     nodes_visited: int  #: inner nodes whose children's bounds were computed
     bounds_computed: int
-    leaves_tied_out: int  #: leaves that could only tie, with ids too large to win; 0 from a GPU, as the next two
+    leaves_tied_out: int  #: leaves that could only tie, with ids too large to enter; 0 from a GPU, like the next two
     candidates: int  #: rows that passed the filter, with at least the k-th best score so far
-    replacements: int  #: those of them that took the place of another
+    replacements: int  #: candidates that replaced another row
     bytes_touched: int
-    scan_fallback: bool  #: the search by bounds gave up, and a scan of what was left answered
+    scan_fallback: bool  #: the search by bounds gave up, and a scan answered the rest
     device: str | None  #: the GPU that answered, as "cuda:0"
     elapsed_us: float
 
@@ -33,7 +33,7 @@ class SearchStats:
 @dataclass(frozen=True)
 class AttributeInfo:
     name: str
-    preference: str  #: "high" or "low": the good end
+    preference: str  #: "high" or "low": which end is good
     minimum: float  #: over the index; 0 when it is empty
     maximum: float
 
@@ -54,7 +54,7 @@ class IndexInfo:
     height: int
     data_bytes: int  #: attributes and ids
     overhead_bytes: int  #: tree, bounds, bookkeeping and empty slots
-    code_bytes: int  #: coarse codes beside these, in memory only
+    code_bytes: int  #: codes (quantized values), in memory only and not counted above
     rounded_values: int  #: values changed by value_type="float32"
     uuid: str  #: of an index in a directory; else empty
     version: int
@@ -65,7 +65,7 @@ class IndexInfo:
 class WriteResult:
     version: int  #: the first version of the index that holds the batch
     inserted: int  #: rows whose id was new
-    replaced: int  #: rows that took the place of another
+    replaced: int  #: rows that replaced one with the same id
     erased: int
     first_id: int | None  #: row r of the table, dropped ones counted, was assigned first_id + r; None: no row was
 
@@ -75,7 +75,7 @@ class RecoveryInfo:
     """What opening a directory found in its log."""
 
     num_batches: int  #: applied
-    dropped_bytes: int  #: at the end of the log: batches that no call had reported as done
+    dropped_bytes: int  #: at the end of the log: batches that were never acknowledged
     dropped_from: str
 
 
@@ -84,7 +84,7 @@ class RepairReport:
     rows_kept: int
     rows_lost: int
     batches_applied: int
-    dropped: tuple[str, ...]  #: one line each: file, place, what was wrong
+    dropped: tuple[str, ...]  #: one line each: file, position, fault
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class RefreshStats:
-    """What it took to bring a copy on a GPU to the index's present version."""
+    """The cost of bringing a copy on a GPU to the index's current version."""
 
     version: int
     leaves: int

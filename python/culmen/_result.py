@@ -1,4 +1,4 @@
-"""Answers: arrays, rows one by one, or a table of another library."""
+"""Answers as arrays, rows, or tables of other libraries."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Row(Mapping[str, float]):
 
 
 class Tabular:
-    """What answers, and all rows of an index, can be turned into."""
+    """Conversions of answers, and of all rows of an index."""
 
     __slots__ = ()
 
@@ -93,7 +93,7 @@ class Tabular:
 
 
 def with_attributes(columns: dict[str, Any], attributes: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """An attribute called like a column that is there already stands as "attribute.NAME"."""
+    """Adds attributes to columns. One with the name of an existing column becomes "attribute.NAME"."""
     for name, values in attributes:
         columns[f"attribute.{name}" if name in columns else name] = values
     return columns
@@ -104,9 +104,9 @@ def _html_row(kind: str, cells: Iterable[str]) -> str:
 
 
 class Result(Tabular):
-    """The answer to one question, best row first.
+    """The answer to one query, best row first.
 
-    It keeps the version of the index that answered, so attributes and labels stay readable whatever happens to
+    It holds the version of the index that answered, so attributes and labels stay readable whatever happens to
     the index. `len(result)`, iteration over its `Row`s, and `result[rank]` work as for a sequence.
 
     Attributes:
@@ -183,7 +183,7 @@ class Result(Tabular):
         return self._columns(len(self))
 
     def _columns(self, count: int) -> dict[str, Any]:
-        """Of the first rows."""
+        """The columns of the first rows."""
         ranks = np.arange(min(count, len(self)))
         values, labels = self._answer.rows_at(ranks)
         columns: dict[str, Any] = {"id": self.ids[ranks], "score": self.scores[ranks]}
@@ -206,10 +206,10 @@ class Result(Tabular):
 
 
 class BatchResult(Tabular):
-    """The answers to many questions that differ in their weights.
+    """The answers to many queries that differ in their weights.
 
-    `len(batch)`, iteration, and `batch[q]` work as for a sequence of one Result for each question. Attributes and
-    labels of all answers are looked up when those of one are asked for.
+    `len(batch)`, iteration, and `batch[q]` work as for a sequence of one Result per query. The first access to
+    attributes or labels looks up those of all answers.
 
     >>> import culmen
     >>> index = culmen.Index.build({"price": [80, 120], "rating": [7, 9]}, label=["Bellevue", "Miramar"])
@@ -233,7 +233,7 @@ class BatchResult(Tabular):
         self.scores: np.ndarray = many.scores
         self.counts: np.ndarray = many.counts
         for array in (self.ids, self.scores, self.counts):
-            array.flags.writeable = False  # rows are looked up by them
+            array.flags.writeable = False  # lookups rely on them
         self._found: _Found | None = None
 
     @property
@@ -260,7 +260,7 @@ class BatchResult(Tabular):
         return Result(_AnswerOfMany(self, number % len(self)), self._names)
 
     def _is_row(self) -> np.ndarray:
-        """bool [q, k]; ids cannot tell, since -1 may be one."""
+        """bool [q, k]; not by the ids, since a row may have the id -1."""
         return np.arange(self.ids.shape[1]) < self.counts[:, None]
 
     def _lookup(self) -> _Found:
@@ -283,7 +283,7 @@ class BatchResult(Tabular):
 
 
 class _Found:
-    """Attributes and labels of the rows of many answers: one lookup reads the ids of the whole index."""
+    """Attributes and labels of the rows of many answers, from one lookup, which reads the ids of the whole index."""
 
     def __init__(self, index: _core.Index, ids: np.ndarray, width: int) -> None:
         rows = index.get(ids)
@@ -298,7 +298,7 @@ class _Found:
 
 
 class _AnswerOfMany:
-    """The answer to one question of a BatchResult, with what the extension's Answer has."""
+    """One answer of a BatchResult, with the interface of the extension's Answer."""
 
     def __init__(self, batch: BatchResult, q: int) -> None:
         self._batch = batch

@@ -1,4 +1,4 @@
-"""All rows of an index, by their ids, a part at a time."""
+"""All rows of an index in id order, in batches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._questions import ALL_CORES
+from ._queries import ALL_CORES
 from ._result import with_attributes
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ _PART_ROWS = 1 << 17
 
 
 class AllRows:
-    """Of one version: a search finds them, since every row reaches a score of -infinity."""
+    """The rows of one version, found by a search: every row reaches a score of -infinity."""
 
     def __init__(self, index: _core.Index, names: tuple[str, ...]) -> None:
         weights = np.zeros(len(names))
-        weights[0] = 1  # whichever: its score is the attribute itself, which no row can overflow
+        weights[0] = 1  # any attribute: the score is its value, which cannot overflow
         kept = index.snapshot()
         self._found = kept.search(weights, None, None, float("-inf"), "none", "scan", ALL_CORES)
         self._has_labels = kept.info()["has_labels"]
@@ -33,7 +33,7 @@ class AllRows:
         self.ids = ids[self._ranks]
 
     def parts(self) -> Iterator[dict[str, Any]]:
-        """Columns by name of some rows after the other; one without rows where there are none."""
+        """Yields batches of columns by name; one empty batch for an index without rows."""
         for first in range(0, max(1, len(self.ids)), _PART_ROWS):
             part = slice(first, first + _PART_ROWS)
             values, labels = self._found.rows_at(self._ranks[part])

@@ -1,6 +1,6 @@
-"""Tables of every kind as NumPy columns that culmen reads in place where it can.
+"""Converts tables to NumPy columns, which culmen reads in place where it can.
 
-Taken are: a dict of arrays by name; a two-dimensional array, row by row; and whatever speaks Arrow
+Tables are: a dict of arrays by name; a two-dimensional array, row by row; and anything that exports an Arrow stream
 (`__arrow_c_stream__`): pyarrow, polars and pandas tables, DuckDB relations.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from ._arrow import ArrowColumn, arrow_columns, refuse_repeated
 from ._errors import InputError, InvalidArgument
 
-#: Names with or without their good end ("price:low"), or a mapping of names to "high" or "low".
+#: Names, with ":low" if small values are good, or a mapping of names to "high" or "low".
 Attributes = Sequence[str] | Mapping[str, str] | None
 
 _READ_IN_PLACE = {np.dtype(t) for t in ("f4", "f8", "i4", "i8")}
@@ -32,15 +32,15 @@ _WIDENED = {
 
 @dataclass
 class Columns:
-    """What the extension takes: columns of float32, float64, int32 or int64, any stride, native byte order."""
+    """The input of the extension: columns of float32, float64, int32 or int64, any stride, native byte order."""
 
     num_rows: int
-    names: list[str]  # empty: in the order of the index's
+    names: list[str]  # empty: by position, in the order of the index
     preferences: list[str]
     columns: list[np.ndarray]
-    ids: np.ndarray | None = None  # None: the rows' numbers, in a table of which some may have been left out
+    ids: np.ndarray | None = None  # None: the rows' numbers, dropped rows counted
     labels: list[str | None] | None = None
-    dropped: np.ndarray | None = None  # the numbers of those, ascending
+    dropped: np.ndarray | None = None  # the numbers of dropped rows, ascending
 
     @property
     def num_dropped(self) -> int:
@@ -52,11 +52,11 @@ class Columns:
 
 @dataclass
 class _Source:
-    """A table before anything is chosen from it: columns by name, in their order."""
+    """All columns of a table by name, in order."""
 
     columns: dict[str, Any]
     has_names: bool = True
-    index: dict[str, Any] = field(default_factory=dict)  # of a pandas table: taken only by name
+    index: dict[str, Any] = field(default_factory=dict)  # of a pandas table: used only if named
 
     def take(self, name: str, what: str) -> Any:
         if name in self.index and name not in self.columns:
@@ -75,9 +75,8 @@ def take_table(
     named: bool = True,
     first_row: int = 0,
 ) -> Columns:
-    """Attributes default to all columns but those of ids and labels. Unless they are to be named, columns of an
-    index go by their order. Messages, and the numbers of rows that are left out, count from `first_row`, which is 0
-    for a whole table."""
+    """Attributes default to all columns but those of ids and labels. `named` false: columns are matched by position.
+    Messages and the numbers of dropped rows count from `first_row`, which is 0 for a whole table."""
     if nulls not in ("error", "drop"):
         raise InvalidArgument(f'nulls is "error" or "drop", not {nulls!r}')
     source = _source_of(table)
@@ -125,13 +124,13 @@ def _source_of(table: Any) -> _Source:
 def _columns_of_pandas(table: Any) -> dict[str, Any]:
     try:
         return arrow_columns(table.reset_index(drop=True))
-    except ImportError:  # without pyarrow it does not speak Arrow
+    except ImportError:  # pandas exports Arrow streams only with pyarrow
         refuse_repeated([str(name) for name in table])
         return {str(name): _values_of_pandas(column) for name, column in table.items()}
 
 
 def _values_of_pandas(column: Any) -> Any:
-    """An array; a list with None for gaps where an array of numbers cannot have them."""
+    """An array, or a list with None for gaps if an array of numbers cannot hold them."""
     is_exact = isinstance(column.dtype, np.dtype) or not column.hasnans
     values = column.to_numpy() if is_exact else column.to_numpy(dtype=object)
     if values.dtype.kind != "O":
@@ -140,14 +139,14 @@ def _values_of_pandas(column: Any) -> Any:
 
 
 def _columns_of(table: Mapping[Any, Any]) -> dict[str, Any]:
-    """Numbers and texts instead of columns are those of one row."""
+    """A dict of numbers and texts instead of columns is one row."""
     is_row = len(table) > 0 and all(np.ndim(v) == 0 and not isinstance(v, ArrowColumn) for v in table.values())
     refuse_repeated([str(name) for name in table])
     return {str(name): [column] if is_row else column for name, column in table.items()}
 
 
 def column_names(table: Any) -> tuple[Any, list[str]]:
-    """The names of a table's columns, and the table as it can still be read after that."""
+    """The names of a table's columns, and the table in a form that can be read again."""
     source = _source_of(table)
     columns = {**source.index, **source.columns}
     return (columns if source.has_names else table), list(columns)
@@ -193,7 +192,7 @@ def preferences_of(attributes: Attributes, known: Container[str]) -> dict[str, s
 
 
 def _gaps(column: Any) -> np.ndarray | None:
-    """True where there is no value; None: there is one everywhere."""
+    """True where the value is missing; None if none is."""
     if isinstance(column, ArrowColumn):
         return column.gaps()
     if isinstance(column, (list, tuple)) or getattr(getattr(column, "dtype", None), "kind", "") == "O":
@@ -230,7 +229,7 @@ def _numbers(column: Any, name: str) -> np.ndarray:
 
 
 def _from_objects(values: np.ndarray, name: str) -> np.ndarray:
-    """Lists of Python numbers with None among them, decimals, ..."""
+    """For lists of Python numbers with None among them, decimals, ..."""
     if any(isinstance(value, (str, bytes)) for value in values):
         return values.astype("U")
     if all(isinstance(value, int) for value in values):
@@ -244,7 +243,7 @@ def _from_objects(values: np.ndarray, name: str) -> np.ndarray:
 
 
 def is_real_number(value: Any) -> bool:
-    """Of a type that says how to turn it into a float, without losing an imaginary part."""
+    """True if the type converts to float without losing an imaginary part."""
     if isinstance(value, np.ndarray):
         return value.ndim == 0 and value.dtype.kind in "biuf"
     if isinstance(value, (complex, np.complexfloating)):
@@ -253,7 +252,7 @@ def is_real_number(value: Any) -> bool:
 
 
 def real_number(name: str, value: Any) -> float:
-    """What the value's own conversion raises is passed on."""
+    """Propagates what the value's own conversion raises."""
     if type(value) is float:
         return value
     if not is_real_number(value):
@@ -264,7 +263,7 @@ def real_number(name: str, value: Any) -> float:
 def _ids(ids: Any, num_rows: int) -> np.ndarray:
     values = np.asarray(ids)
     if values.ndim == 1 and values.dtype.kind == "f" and ((values == np.floor(values)) & (abs(values) < 1 << 53)).all():
-        values = values.astype(np.int64)  # as pandas has integers with gaps
+        values = values.astype(np.int64)  # pandas stores integers with gaps so
     if values.dtype.kind == "u" and len(values) and values.max() >= 1 << 63:
         raise InputError("ids end below 2^63 - 1")
     if values.dtype.kind not in "iu":
@@ -306,7 +305,7 @@ def _length(columns: Mapping[str, np.ndarray], ids: Any) -> int:
 def _rows_without_gaps(
     columns: Mapping[str, np.ndarray], gaps: Mapping[str, np.ndarray], num_rows: int, nulls: str, first_row: int
 ) -> np.ndarray | None:
-    """None: all of them. NaN is a gap only where gaps are dropped; else the index says which row has it."""
+    """None: keep all rows. NaN is a gap only if gaps are dropped; otherwise the index reports its row."""
     keep = None
     for name in {**dict.fromkeys(gaps), **dict.fromkeys(columns)}:
         is_gap = gaps.get(name)

@@ -101,18 +101,18 @@ void search_in_parts(const QueryBatch& batch, std::size_t width, Search search) 
 
 }  // namespace
 
-ManyAnswers search_many(const Index& index, const Questions& questions, const SearchOptions& options) {
+ManyAnswers search_many(const Index& index, const MatrixQuery& query, const SearchOptions& options) {
   const GilReleased released;
   ManyAnswers result{{}, index.snapshot()};
   const std::size_t width = result.index.info().attributes.size();
-  if (questions.has_k) {
-    search_in_parts(questions.batch, width, [&](const QueryBatch& part) {
+  if (query.has_k) {
+    search_in_parts(query.batch, width, [&](const QueryBatch& part) {
       append(result.index.search_batch(part, options), result.answers);
     });
     return result;
   }
   LongAnswers answers;
-  search_in_parts(questions.batch, width, [&](const QueryBatch& part) {
+  search_in_parts(query.batch, width, [&](const QueryBatch& part) {
     answers.append(result.index.search(queries_without_k(part, width), options));
   });
   result.answers = answers.padded(result.index.version());

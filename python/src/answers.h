@@ -1,4 +1,4 @@
-// Answers: of one query, and of many that differ in their weights.
+// Answers of one query, and of many that differ in their weights.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,20 +11,20 @@
 
 namespace culmen::python {
 
-// Which version answered is part of it, so that attributes and labels of the hits stay readable.
+// Holds the version that answered, so attributes and labels of the hits stay readable.
 struct ManyAnswers {
   BatchAnswers answers;
   Index index;  // that version
 };
 
-// With one version of the index. Stops between parts of the batch when a signal wants it to.
-ManyAnswers search_many(const Index& index, const Questions& questions, const SearchOptions& options);
+// Searches one version of the index. Stops between parts of the batch if a signal handler raises.
+ManyAnswers search_many(const Index& index, const MatrixQuery& query, const SearchOptions& options);
 
-// Of questions without k: each answer has its own length.
+// Collects answers of queries without k: each answer has its own length.
 class LongAnswers {
  public:
   void append(const std::vector<SearchResult>& results);
-  // All as wide as the longest.
+  // Pads all answers to the width of the longest.
   BatchAnswers padded(std::uint64_t version) const;
 
  private:

@@ -36,11 +36,11 @@ SearchResult search(const DeviceCopy& copy, nb::handle weights, std::optional<st
   return copy.on_gpu.search(query, {.engine = parse_engine(engine)});
 }
 
-BatchAnswers search_on_gpu(const DeviceCopy& copy, const Questions& questions, const SearchOptions& options) {
-  if (questions.has_k) return copy.on_gpu.search_batch(questions.batch, options);
+BatchAnswers search_on_gpu(const DeviceCopy& copy, const MatrixQuery& query, const SearchOptions& options) {
+  if (query.has_k) return copy.on_gpu.search_batch(query.batch, options);
   const std::size_t width = copy.index.info().attributes.size();
   const std::vector<SearchResult> results =
-      copy.on_gpu.search(queries_without_k(questions.batch, width), options);
+      copy.on_gpu.search(queries_without_k(query.batch, width), options);
   LongAnswers answers;
   answers.append(results);
   return answers.padded(results.empty() ? copy.index.version() : results.front().version());
@@ -49,16 +49,16 @@ BatchAnswers search_on_gpu(const DeviceCopy& copy, const Questions& questions, c
 ManyAnswers search_matrix(const DeviceCopy& copy, const Matrix& weights, std::optional<std::size_t> k,
                           nb::handle where, std::optional<double> min_score, std::string_view scale,
                           std::string_view engine) {
-  const Questions questions = questions_of(copy.index, weights, k, where, min_score, scale);
+  const MatrixQuery query = matrix_query_of(copy.index, weights, k, where, min_score, scale);
   const GilReleased released;
-  for (;;) {  // again if a change came between the two
+  for (;;) {  // again if a change was published between the two
     ManyAnswers many{{}, copy.index.snapshot()};
-    many.answers = search_on_gpu(copy, questions, {.engine = parse_engine(engine)});
+    many.answers = search_on_gpu(copy, query, {.engine = parse_engine(engine)});
     if (many.answers.version == many.index.version()) return many;
   }
 }
 
-// Addresses are of device memory, of the shapes that culmen/device.h says.
+// The addresses are in device memory; culmen/device.h has the shapes.
 void search_async(const DeviceCopy& copy, std::uintptr_t weights, std::size_t num_queries, std::size_t k,
                   nb::handle where, std::optional<double> min_score, std::uintptr_t ids,
                   std::uintptr_t scores, std::uintptr_t counts, DeviceContext& context) {

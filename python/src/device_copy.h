@@ -7,7 +7,7 @@
 namespace culmen::python {
 
 struct DeviceCopy {
-  Index index;  // knows the names in questions, and the rows of answers
+  Index index;  // resolves names in queries, and rows of answers
   DeviceIndex on_gpu;
 };
 

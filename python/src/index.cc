@@ -92,7 +92,7 @@ SearchResult search(const Index& index, nb::handle weights, std::optional<std::s
 ManyAnswers search_matrix(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
                           nb::handle where, std::optional<double> min_score, std::string_view scale,
                           std::string_view engine, int num_threads) {
-  return search_many(index, questions_of(index, weights, k, where, min_score, scale),
+  return search_many(index, matrix_query_of(index, weights, k, where, min_score, scale),
                      {.engine = parse_engine(engine), .num_threads = num_threads});
 }
 

@@ -39,7 +39,7 @@ std::vector<double> weights_of(const Index& index, nb::handle weights) {
   }
   if (!nb::hasattr(weights, "__iter__"))
     throw InvalidArgument(
-        "weights are a dict of numbers by name, one number an attribute, or a matrix [questions, "
+        "weights are a dict of numbers by name, one number an attribute, or a matrix [queries, "
         "attributes]");
   std::vector<double> values;
   for (const nb::handle weight : nb::iter(weights)) values.push_back(number(weight, "a weight"));
@@ -55,8 +55,8 @@ Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t
           .scale = kScales.parse(scale)};
 }
 
-Questions questions_of(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
-                       nb::handle where, std::optional<double> min_score, std::string_view scale) {
+MatrixQuery matrix_query_of(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
+                            nb::handle where, std::optional<double> min_score, std::string_view scale) {
   const std::size_t width = index.info().attributes.size();
   if (weights.shape(1) != width)
     throw InvalidArgument("the matrix of weights has " + std::to_string(weights.shape(1)) + " columns for " +

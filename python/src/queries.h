@@ -1,4 +1,4 @@
-// Queries as Python states them.
+// Queries from Python objects.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,20 +15,20 @@ namespace culmen::python {
 
 namespace nb = nanobind;
 
-// A dict of numbers by name, or a sequence or array of one number an attribute.
+// A dict of numbers by name, or a sequence or array with one number per attribute.
 std::vector<double> weights_of(const Index& index, nb::handle weights);
 
 Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
                std::optional<double> min_score, std::string_view scale);
 
-struct Questions {
+struct MatrixQuery {
   QueryBatch batch;
   bool has_k = true;  // false: all rows that reach min_score
 };
 
-// The rows of a matrix [questions, attributes], which it points into.
+// One query per row of a matrix [queries, attributes]. The result points into the matrix.
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-Questions questions_of(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
-                       nb::handle where, std::optional<double> min_score, std::string_view scale);
+MatrixQuery matrix_query_of(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
+                            nb::handle where, std::optional<double> min_score, std::string_view scale);
 
 }  // namespace culmen::python

@@ -23,7 +23,7 @@ TEST(FloatingPoint, RulesOfTheHostChangeNoAnswerAndAreGivenBack) {
       for (const Engine engine : {Engine::bounded, Engine::scan, Engine::gta, Engine::ta})
         EXPECT_EQ(index.search(query, {.engine = engine}).hits.front().score, wanted.hits.front().score);
       const SearchResult found = index.search(query);
-      const unsigned after = _mm_getcsr() & ~0x3fu;  // without the flags of what happened
+      const unsigned after = _mm_getcsr() & ~0x3fu;  // without the exception flags
       _mm_setcsr(usual);
       EXPECT_EQ(after, 0x1f80u | rounding | flush);
       ASSERT_EQ(found.hits.size(), wanted.hits.size());

@@ -37,14 +37,14 @@ struct Farthest {  // the largest attribute, and nothing but the first half of t
   double relative_error() const { return 0; }
 };
 
-// Says that it rises, and falls.
+// Declares that it rises, but falls.
 struct Liar {
   double operator()(std::span<const double> attributes) const { return -attributes[0]; }
   Direction direction(int attribute) const { return attribute == 0 ? Direction::rising : Direction::unused; }
   double relative_error() const { return 0; }
 };
 
-// The first attribute, above 0, off by up to `error` of it in a way that knows no order.
+// The first attribute, above 0, with a relative error of up to `error` that follows no order.
 struct Rough {
   double error;
   double operator()(std::span<const double> attributes) const {
@@ -150,7 +150,7 @@ TEST(Monotone, SearchNamesARowThatShowsTheFunctionNotToBeMonotone) {
       EXPECT_NE(std::string(error.what()).find("id "), std::string::npos) << error.what();
     }
   }
-  // The scan relies on nothing.
+  // The scan does not rely on monotonicity.
   EXPECT_EQ(index.search_monotone(Liar(), 1, {}, {.engine = Engine::scan}).hits[0].id, 0);
 }
 

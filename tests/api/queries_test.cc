@@ -1,4 +1,4 @@
-// What a query may be: each refusal of the contract, and queries at its edges.
+// Each query that the contract refuses, and queries at its limits.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -114,11 +114,11 @@ TEST(Queries, AreRefusedForNegativeThreads) {
                InvalidArgument);
 }
 
-// Every call on a handle whose index another has taken over.
+// Every call on a handle that was moved from.
 TEST(Handles, ThatWereMovedFromRefuseEveryCall) {
   Index index = sample();
   const Index taker = std::move(index);
-  const Index copy = index;  // of nothing, which is no error yet
+  const Index copy = index;  // a copy of nothing, which is not an error
   const Query query{.weights = {1, 1}};
   const std::vector<Query> batch = {query};
   const std::vector<std::int64_t> ids = {1};
@@ -260,6 +260,20 @@ TEST(Queries, OfAnEmptyIndexHaveNoHits) {
   }
   EXPECT_TRUE(index.search_monotone(WeightedMinimum({1}), 3).hits.empty());
   EXPECT_FALSE(index.explain({.weights = {1}}).text.empty());
+}
+
+TEST(SearchStats, AddUpTheirCountersAndKeepTheRest) {
+  const Query query = {.weights = {1, 2}, .k = 2};
+  const SearchStats one = sample().search(query, {.engine = Engine::scan}).stats;
+  SearchStats sum = one;
+  sum += one;
+  EXPECT_EQ(sum.rows_scored, 2 * one.rows_scored);
+  EXPECT_EQ(sum.leaves_visited, 2 * one.leaves_visited);
+  EXPECT_EQ(sum.candidates, 2 * one.candidates);
+  EXPECT_EQ(sum.bytes_touched, 2 * one.bytes_touched);
+  EXPECT_EQ(sum.rows_in_index, one.rows_in_index);
+  EXPECT_EQ(sum.engine, Engine::scan);
+  EXPECT_EQ(sum.elapsed_us, one.elapsed_us);
 }
 
 TEST(Queries, OfAnEmptyBatchHaveNoResults) {

@@ -1,4 +1,4 @@
-// Rows by their ids, batches in flat arrays, names of attributes, and indexes that begin without rows.
+// Rows by id, batches in flat arrays, names of attributes, and indexes created without rows.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,4 +1,4 @@
-// The contract of an answer, one clause a test, for every engine.
+// The contract of an answer: one test per clause, for every engine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ TEST_P(Answers, WithSmallerKArePrefixesOfThoseWithLargerK) {
   }
 }
 
-TEST_P(Answers, AreRightForSizesAroundBlocksAndNodes) {
+TEST_P(Answers, AreRightForSizesAroundLeavesAndNodes) {
   constexpr std::size_t kNode = std::size_t{kLeafRows} * 32;
   Random random(2);
   for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{15}, std::size_t{16},
@@ -283,7 +283,7 @@ std::size_t resident_bytes() {
   return resident_pages * 4096;
 }
 
-// A server asks for years: nothing may be left behind by a search, whatever its number of threads.
+// Searches must not leak, whatever their number of threads: a server runs for years.
 TEST_P(Answers, LeaveNoMemoryBehind) {
   if (kSanitized || !std::ifstream("/proc/self/statm")) GTEST_SKIP();
   Random random(13);
@@ -304,7 +304,7 @@ INSTANTIATE_TEST_SUITE_P(AllEngines, Answers, testing::ValuesIn(kEngines),
 
 TEST(Engines, ReadLessThanHalfOfATableFullOfTies) {
   std::vector<float> equal(20'000, 1.0f);
-  std::vector<double> rounding(20'000, 0.1);  // sums of it are not exact: bounds carry an error bound
+  std::vector<double> rounding(20'000, 0.1);  // its sums are not exact, so bounds carry an error bound
   Table table;
   table.num_rows = equal.size();
   table.attributes = {{"a"}, {"b"}};

@@ -1,7 +1,7 @@
 // Every engine against the oracle: random tables and queries, both partitioners, every SIMD target, fresh and
 // reopened.
 //
-// CULMEN_TEST_CASES=100000 engines_test    so many (table, query) pairs, each through all of it
+// CULMEN_TEST_CASES=100000 engines_test    so many (table, query) pairs, each with every engine
 // CULMEN_TEST_SEED=N engines_test --gtest_filter=...    one table again, as a failure prints it
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ struct Case {
   std::vector<Answer> expected;
 };
 
-// One table, the indexes made of it and the queries put to them, all from one seed.
+// One table, its indexes and its queries, all from one seed.
 class Trial {
  public:
   Trial(std::uint64_t seed, ValueClass value_class) : random_(seed), seed_(seed) {
@@ -113,13 +113,13 @@ class Trial {
     return wrong.empty() && engine == Engine::automatic ? check_taking_over(*result.snapshot, c) : wrong;
   }
 
-  // What takes over from a search by bounds, from whatever k-th score bound that has reached.
+  // The pruned scan that continues a search by bounds, from any k-th score bound.
   std::string check_taking_over(const Snapshot& snapshot, const Case& c) {
     ResolvedQuery rest = resolve(c.query, snapshot);
     const std::size_t reached =
         std::min<std::size_t>(c.expected.size(), random_.below(c.expected.size() + 2));
     if (reached > 0) rest.min_score = c.expected[reached - 1].score;
-    // At a k-th score bound that a row has, all its ties are answers too, as far as there is room.
+    // The rows that tie with the bound are in the answer too, up to k.
     std::size_t count = reached == 0 ? c.expected.size() : reached;
     while (count < c.expected.size() && c.expected[count].score == rest.min_score) ++count;
     SearchStats stats;
@@ -154,7 +154,7 @@ TEST_P(Engines, ReturnTheOraclesRowsAndScoreBits) {
     answers += trial.num_answers();
     if (only_seed() != 0) return;
   }
-  // A generator that makes empty answers or refused queries only would test nothing.
+  // A generator of only empty answers or refused queries would test nothing.
   EXPECT_GT(answers, num_tables);
   EXPECT_LT(refused, num_tables * kQueriesPerTable / 2);
 }

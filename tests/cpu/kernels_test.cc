@@ -148,7 +148,8 @@ ResolvedQuery query_of_terms(Random& random, int num_terms) {
   return query;
 }
 
-// Every row that reaches the k-th score bound is listed, whatever the k-th score bound; returns how many are for one that few reach.
+// Every row that reaches the k-th score bound is listed, for any bound. Returns how many are listed for a bound that
+// few rows reach.
 template <typename T>
 std::size_t expect_all_that_reach(Random& random, int num_terms) {
   const std::size_t leaf_rows = random.pick<std::size_t>({16, 48, 96, 128});
@@ -182,7 +183,7 @@ std::size_t expect_all_that_reach(Random& random, int num_terms) {
   return of_the_highest;
 }
 
-TEST(Kernels, ListByCodesEveryRowThatReachesTheFloorOnEveryTarget) {
+TEST(Kernels, ListByCodesEveryRowThatReachesTheKthBoundOnEveryTarget) {
   for (const std::string& target : simd::available_targets()) {
     const ForcedTarget forced(target);
     Random random(4);
@@ -194,7 +195,7 @@ TEST(Kernels, ListByCodesEveryRowThatReachesTheFloorOnEveryTarget) {
   }
 }
 
-TEST(Kernels, ListFewRowsByCodesWhereFewReachTheFloor) {
+TEST(Kernels, ListFewRowsByCodesWhereFewReachTheKthBound) {
   Random random(5);
   constexpr std::size_t kRows = 96;
   std::size_t listed = 0;

@@ -1,5 +1,5 @@
-// Every engine on an index whose values have moved far away from those that it was built of: bounds go on
-// measuring in the units of the build (index/attribute_stats.h), whatever is inserted and erased since.
+// Every engine on an index whose values have moved far away from those that it was built of. Bounds keep the units of
+// the build (index/attribute_stats.h), whatever has been inserted and erased since.
 //
 // CULMEN_TEST_CASES=1000000 moved_values_test    so many queries, each to every engine
 #include <gtest/gtest.h>
@@ -167,7 +167,7 @@ TEST_P(EnginesOnMovedValues, ReturnTheOraclesRowsAndScoreBits) {
 INSTANTIATE_TEST_SUITE_P(AllKinds, EnginesOnMovedValues, testing::ValuesIn(all_kinds()),
                          [](const auto& suite) { return name_of_kind(suite.param); });
 
-// ---- The two ways in which bounds went wrong, each by itself
+// ---- Two former defects of bounds, each by itself
 
 constexpr std::size_t kFewRows = 200;
 
@@ -213,7 +213,7 @@ TEST(MovedValues, AreFoundAfterLargeOnesComeToTinyOnes) {
   }
 }
 
-// A unit that is far too large must not cost the others their pruning.
+// A unit that is far too large must not disable pruning by the other attributes.
 TEST(MovedValues, ArePrunedByOtherAttributesAfterAnOutlierIsErased) {
   Random random(2);
   Rows rows;
@@ -227,7 +227,7 @@ TEST(MovedValues, ArePrunedByOtherAttributesAfterAnOutlierIsErased) {
   EXPECT_LT(result.stats.rows_scored, 5'000U);
 }
 
-// Sums of the others are exact, and stay so; none with the huge value is.
+// Sums of the other attributes stay exact; no sum with the huge value is.
 TEST(MovedValues, ArePrunedAsBeforeOnceAHugeOneHasComeAndGone) {
   Random random(3);
   Rows rows;

@@ -16,7 +16,7 @@
 namespace culmen::test {
 namespace {
 
-// What spreads well and what does not: outliers, ties, scores next to each other, a range that overflows.
+// Scores that spread well and scores that do not: outliers, ties, neighbouring scores, a range that overflows.
 struct Scores {
   std::string name;
   double (*draw)(Random& random);

@@ -1,4 +1,4 @@
-// The two collections of the best, one thread's, where others raise the k-th score bound.
+// The two top-k collections of one thread, while other threads raise the k-th score bound.
 #include "cpu/topk.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TYPED_TEST(Collections, KeepTheirOwnFloorWhereOthersHaveALowerOne) {
   EXPECT_FALSE(best.excludes(1, 8));
 }
 
-// Parts of the rows, as threads take them, in turns.
+// Shares of the rows, as threads process them, in turns.
 TYPED_TEST(Collections, ThatShareAFloorHaveTheBestOfAllBetweenThem) {
   Random random(51);
   for (int trial = 0; trial < 200; ++trial) {

@@ -1,5 +1,5 @@
-// A directory of bytes that stand somewhere in memory: what a reader of files needs and nothing else, so that
-// a fuzz target spends its time on the reader.
+// A directory whose files are bytes in memory, with only what a reader needs, so that a fuzz target spends its time on
+// the reader.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// The body of a batch in the log: any bytes, with lengths, labels and ids made good or not, give an error or
-// a change that is written as the same bytes. Now and then it goes on to a tree, which refuses it or is sound
-// afterwards.
+// The body of a batch in the log: any bytes, with lengths, labels and ids repaired or not, give an error or a change
+// that is written as the same bytes. Some are applied to a tree, which refuses the change or is valid afterwards.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -17,13 +16,13 @@
 namespace culmen::fuzz {
 namespace {
 
-// Parts of an input's first byte: which index; whether lengths, labels and ids are made good.
+// Parts of an input's first byte: which index; whether lengths, labels and ids are repaired.
 constexpr std::uint8_t kShapes = 3, kGoodLengths = 4, kGoodLabels = 8, kGoodIds = 16;
 
 constexpr std::size_t kHeaderBytes = 64;
 constexpr std::size_t kOneTreeIn = 64;  // a tree costs as much as many bodies
 
-// As docs/format.md has it; the rest of the header may be anything.
+// As in docs/format.md; the rest of the header may be anything.
 struct Lengths {
   std::uint64_t num_removed, num_rows, value_bytes, text_bytes, has_labels;
 };
@@ -48,7 +47,7 @@ const Base& base(std::size_t number) {
   return all[number];
 }
 
-// Where the sections of a body begin, when its lengths are good.
+// Where the sections of a body begin if its lengths are valid.
 struct Sections {
   std::size_t removed = kHeaderBytes, ids, label_ends, text, end;
 

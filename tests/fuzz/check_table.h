@@ -1,4 +1,4 @@
-// What must hold of every table that a reader returns, whatever it was given.
+// The invariants of every table that a reader returns, whatever its input.
 #pragma once
 
 #include <algorithm>

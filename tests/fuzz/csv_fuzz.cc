@@ -1,5 +1,5 @@
-// CSV: any text gives a sound table or an error, and the same one however the text is cut into windows and
-// chunks, and whether it is read at once or in batches.
+// CSV: any text gives a valid table or an error, and the same one however the text is split into windows and chunks,
+// and whether it is read at once or in batches.
 #include <algorithm>
 
 #include "culmen/error.h"
@@ -30,7 +30,7 @@ Outcome read(std::string_view text, const ReadOptions& options, char delimiter, 
   return outcome;
 }
 
-// The rows in front of the first fault, whole batches of them; put together again without offsets of labels.
+// The rows of the whole batches before the first fault, concatenated, without offsets of labels.
 Outcome read_in_batches(std::string_view text, const ReadOptions& options, char delimiter,
                         const BatchOptions& batches, const io::CsvTuning& tuning) {
   Outcome outcome;

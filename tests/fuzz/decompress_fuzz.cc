@@ -1,4 +1,4 @@
-// gzip and zstd: any bytes give text or an error, and the same text whatever the step of reading.
+// gzip and zstd: any input gives text or an error, and the same text for every read size.
 #include <memory>
 
 #include "culmen/error.h"
@@ -23,7 +23,7 @@ std::string read(std::string_view compressed, bool gzip, std::size_t step) {
       if (got < step) return text;
     }
   } catch (const Error&) {
-    return "an error";  // its byte offset may differ: a decompressor looks ahead as far as it is given room
+    return "an error";  // its byte offset may differ: a decompressor reads ahead as far as its buffer allows
   }
   return "long";
 }

@@ -31,8 +31,8 @@
 // The sanitizers' own declaration is strong: a build without them has no such function.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
-// Nearly all allocations here are small and short-lived: a quarantine that the cache holds, and no stack kept
-// of each, make targets twice as fast. ASAN_OPTIONS=malloc_context_size=30 gives the stacks of an input run
+// Nearly all allocations here are small and short-lived: a quarantine that fits the cache, and no recorded stacks, make
+// targets twice as fast. ASAN_OPTIONS=malloc_context_size=30 gives the stacks of an input run
 // again. The limits of memory are what kMaxBytes says.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() {
@@ -108,7 +108,7 @@ class Mutator {
   }
 
  private:
-  // SplitMix64: good enough here, and new for each input at no cost.
+  // SplitMix64: good enough here, and free to seed for each input.
   std::uint64_t random() {
     std::uint64_t mixed = state_ += 0x9e3779b97f4a7c15;
     mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;

@@ -1,4 +1,4 @@
-// What a fuzz target consists of. Linked with libFuzzer, or with driver.cc, which calls the same functions.
+// The functions of a fuzz target. Linked with libFuzzer, or with driver.cc, which calls the same functions.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Lies that change a row, a leaf or a node as a whole, where changed bytes would not get past the next check:
-// an order that is none, ids that come twice, bounds and smallest ids that are not true.
+// Lies: inconsistent changes of a whole row, leaf or node that pass the checks that a changed byte would fail. Rows out
+// of order, duplicate ids, false bounds and smallest ids.
 #pragma once
 
 #include <algorithm>
@@ -70,8 +70,7 @@ class Liar {
     }
   }
 
-  // Makes good again what follows from the rows, so that nothing but their order, or an id that comes twice,
-  // is wrong: zone map, smallest ids.
+  // Recomputes what follows from the rows, zone map and smallest ids: only their order or a duplicate id stays wrong.
   void cover_up() {
     for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves; ++leaf) {
       if (manifest_.value_type == ValueType::float32) {

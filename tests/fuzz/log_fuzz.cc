@@ -1,6 +1,6 @@
-// Logs: any bytes in place of one of the two logs of an index, with every checksum made good again or not,
-// give an error or whole batches in order. Without good checksums a fuzzer would never get past the first of
-// them. A share of the inputs goes through a whole store: a writer may go on, and what it adds is found.
+// Logs: any bytes in place of one of the two logs of an index, with checksums recomputed or not, give an error or whole
+// batches in order. Without recomputed checksums a fuzzer would never pass the first check. Some inputs run through a
+// whole store: if a writer continues, the next reader finds what it added.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -18,8 +18,8 @@ namespace {
 
 using namespace storage;
 
-// Bits of an input's first byte: make checksums good, make the chain good as well, let CURRENT know the end,
-// damage which log.
+// Bits of an input's first byte: recompute the checksums, recompute the chain too, tell CURRENT the end, which log to
+// damage.
 constexpr std::uint8_t kGoodChecksums = 1, kGoodChain = 2, kClosed = 4, kSecondLog = 8;
 
 constexpr std::size_t kOneStoreIn = 256;  // a store costs as much as many logs
@@ -66,7 +66,7 @@ const Base& base(bool closed) {
   return closed ? shut : open;
 }
 
-// Every frame that the lengths lead to gets good checksums, as far as the chain of lengths goes.
+// Recomputes the checksums of every frame that the chain of lengths reaches.
 void make_good(Bytes& log, bool chain_too) {
   LogHeader first;
   if (log.size() < sizeof first) return;

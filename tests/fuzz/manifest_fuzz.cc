@@ -1,6 +1,6 @@
-// The manifest and CURRENT: any text, in CURRENT with its checksum made good or not, gives an error or what
-// it says; and what was understood is written as a text that says the same, every now and then. Most random
-// bytes are no JSON, so an input may also be a list of values to put in place of those of a good manifest.
+// The manifest and CURRENT: any text, in CURRENT with its checksum recomputed or not, gives an error or a valid value.
+// Some inputs also write that value and read the same one back. Most random bytes are not JSON, so an input may also be
+// a list of values that replace those of a good manifest.
 #include <array>
 #include <cctype>
 #include <cstring>
@@ -21,14 +21,14 @@ namespace {
 
 using namespace storage;
 
-// Bits of an input's first byte: the text is CURRENT and no manifest; its checksum is made good; what follows
-// are the number of a manifest and edits of it.
+// Bits of an input's first byte: the text is CURRENT, not a manifest; its checksum is recomputed; the rest is the
+// number of a manifest and edits of it.
 constexpr std::uint8_t kCurrent = 1, kGoodChecksum = 2, kEdits = 4;
 
-// Puts one of kValues, or the value of another place, in place of a value or of a name.
+// Replaces a value or a name by one of kValues or by another value of the text.
 struct Edit {
-  std::uint8_t place_low, place_high;  // of the value
-  std::uint8_t value;                  // kOfName: that of a name; behind the last of kValues: of a place
+  std::uint8_t position_low, position_high;  // of the value
+  std::uint8_t value;                        // kOfName: that of a name; beyond kValues: that of a position
 };
 static_assert(sizeof(Edit) == 3);
 constexpr std::uint8_t kOfName = 128;
@@ -93,7 +93,7 @@ std::string hex_of(std::uint64_t value) {
   return digits;
 }
 
-// The text as a line in front of the checksum that ends it.
+// The text as a line, followed by its checksum.
 void make_good(std::string& text) {
   const std::size_t end_bytes = std::min(text.size(), kChecksumDigits + 1);
   text.resize(text.size() - end_bytes);
@@ -116,16 +116,16 @@ void check_manifest(const std::string& text) {
   require(to_text(parse_manifest(written, "MANIFEST-1")) == written, "a manifest says what was read");
 }
 
-// A good manifest, and where its values and its names stand.
+// A good manifest, and the positions of its values and names.
 struct Base {
-  struct Place {
+  struct Position {
     std::size_t start, end;
   };
   std::string manifest, current;
-  std::vector<Place> values, names;
+  std::vector<Position> values, names;
 };
 
-void find_places(Base& base) {
+void find_positions(Base& base) {
   const std::string& text = base.manifest;
   for (std::size_t at = 0; at < text.size();) {
     const auto c = static_cast<unsigned char>(text[at]);
@@ -158,7 +158,7 @@ const std::vector<Base>& bases() {
       MemoryFileSystem system;
       save(*make_snapshot(shape), system, "index", false);
       made.push_back({text_in(system, "MANIFEST-1"), text_in(system, "CURRENT"), {}, {}});
-      find_places(made.back());
+      find_positions(made.back());
     }
     return made;
   }();
@@ -171,18 +171,19 @@ std::string edited(std::string_view input) {
   for (; input.size() >= sizeof(Edit); input.remove_prefix(sizeof(Edit))) {
     Edit edit;
     std::memcpy(&edit, input.data(), sizeof edit);
-    const std::vector<Base::Place>& places = (edit.value & kOfName) != 0 ? base.names : base.values;
-    const std::size_t number = edit.place_low + 256u * edit.place_high;
-    const Base::Place& place = places[number % places.size()];
+    const std::vector<Base::Position>& positions = (edit.value & kOfName) != 0 ? base.names : base.values;
+    const std::size_t number = edit.position_low + 256u * edit.position_high;
+    const Base::Position& position = positions[number % positions.size()];
     const std::size_t value = edit.value % kOfName;
-    const Base::Place& other = places[(number + value) % places.size()];
+    const Base::Position& other = positions[(number + value) % positions.size()];
     const std::string_view by =
         value < kValues.size() && (edit.value & kOfName) == 0
             ? kValues[value]
             : std::string_view(base.manifest).substr(other.start, other.end - other.start);
-    // Places move with what was put in before them: only those that stand still in their place are replaced.
-    const std::string_view old = std::string_view(base.manifest).substr(place.start, place.end - place.start);
-    const std::size_t behind = base.manifest.size() - place.end;
+    // An edit moves the positions after it: only values still at their position are replaced.
+    const std::string_view old =
+        std::string_view(base.manifest).substr(position.start, position.end - position.start);
+    const std::size_t behind = base.manifest.size() - position.end;
     if (text.size() < behind + old.size()) continue;
     const std::size_t at = text.size() - behind - old.size();
     if (text.compare(at, old.size(), old) == 0) text.replace(at, old.size(), by);
@@ -190,8 +191,8 @@ std::string edited(std::string_view input) {
   return text;
 }
 
-std::string edit_bytes(std::size_t place, std::size_t value) {
-  return {static_cast<char>(place), static_cast<char>(place >> 8), static_cast<char>(value)};
+std::string edit_bytes(std::size_t position, std::size_t value) {
+  return {static_cast<char>(position), static_cast<char>(position >> 8), static_cast<char>(value)};
 }
 
 }  // namespace
@@ -204,8 +205,8 @@ std::vector<std::string> seed_inputs() {
     seeds.push_back(std::string(1, '\0') + base.manifest);
     seeds.push_back(static_cast<char>(kCurrent | (number % 2 == 0 ? kGoodChecksum : 0)) + base.current);
     const std::string start = {static_cast<char>(kEdits), static_cast<char>(number)};
-    for (std::size_t place = 0; place < base.values.size(); place += 8)
-      seeds.push_back(start + edit_bytes(place, random() % kValues.size()));
+    for (std::size_t position = 0; position < base.values.size(); position += 8)
+      seeds.push_back(start + edit_bytes(position, random() % kValues.size()));
   }
   return seeds;
 }
@@ -266,7 +267,8 @@ std::vector<std::string> tokens() {
         "nodes",   "partitioning",   "splits",     "partitions", "cuts",       "files",
         "kind",    "bytes",          "digest",     "quantum",    "minimum",    "unit_exponent"})
     all.push_back("\"" + std::string(name) + "\":");
-  for (std::size_t place = 0; place < 64; ++place) all.push_back(edit_bytes(place, 7 * place % kOfName));
+  for (std::size_t position = 0; position < 64; ++position)
+    all.push_back(edit_bytes(position, 7 * position % kOfName));
   return all;
 }
 

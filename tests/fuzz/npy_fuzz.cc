@@ -1,4 +1,4 @@
-// NPY: any bytes give a sound table or an error.
+// NPY: any input gives a valid table or an error.
 #include "culmen/error.h"
 #include "culmen/table_io.h"
 #include "tests/fuzz/check_table.h"

@@ -1,7 +1,7 @@
-// Index directories: any change to a valid one, with every checksum made good again, gives an error or a
-// snapshot that is safe to search and to write to. Without the checksums a fuzzer would never get past the
-// first of them. Where the manifest's text stays as it is, the frame files are read without it. A share of
-// the inputs goes through a whole index: batches in the log, checkpoints, compactions, and opening it anew.
+// Index directories: any change to a valid one, with every checksum recomputed, gives an error or a snapshot that is
+// safe to search and to write to. Without recomputed checksums a fuzzer would never pass the first check. If the
+// manifest's text is unchanged, the frame files are read without it. Some inputs run through a whole index: batches in
+// the log, checkpoints, compactions, and another open.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -87,7 +87,7 @@ struct Base {
   Bytes log;
   storage::Manifest manifest;
   storage::Current current;
-  std::array<std::vector<std::size_t>, kNumFiles> frame_starts;  // by file, and behind them its end
+  std::array<std::vector<std::size_t>, kNumFiles> frame_starts;  // by file, followed by its end
 
   bool has(std::size_t file) const { return !frame_starts[file].empty(); }
 };
@@ -124,7 +124,7 @@ Base make_base(const storage::Shape& shape) {
   return base;
 }
 
-// Small ones, which are quick to read, and from kNumSmall on larger ones.
+// Small ones first, which are quick to read; larger ones from kNumSmall on.
 constexpr std::size_t kNumSmall = 5;
 const std::vector<Base>& bases() {
   static const std::vector<Base> all = {
@@ -217,7 +217,7 @@ std::uint64_t value_of(const Edit& change) {
   return change.value < kValues.size() ? kValues[change.value] : std::uint64_t{change.value};
 }
 
-// A base and what the changes make of it.
+// A base index with the changes applied.
 class Changed {
  public:
   Changed(const Base& base, std::span<const Edit> changes) : base_(base), manifest_(base.manifest) {
@@ -235,8 +235,8 @@ class Changed {
       if (is_of(kManifestMember, change)) change_member(manifest_, change, value_of(change));
   }
 
-  // The frame files, past the manifest's text.
-  std::shared_ptr<Snapshot> read_blocks() const {
+  // The frame files, without the manifest's text.
+  std::shared_ptr<Snapshot> read_frame_files() const {
     std::vector<BytesDirectory::Entry> entries;
     for (std::size_t f = 0; f < kNumFiles; ++f)
       if (base_.has(f)) entries.emplace_back(base_.names[f], file(f));
@@ -262,8 +262,7 @@ class Changed {
   }
 
  private:
-  // Bytes that were changed before may have been the number of a leaf's rows: then there is no telling where
-  // a row stands.
+  // An earlier change may have hit the number of a leaf's rows; then the position of a row is unknown.
   void lie(const Edit& change) {
     constexpr std::size_t kLeaves = 0, kNodes = 1;
     for (const std::size_t f : {kLeaves, kNodes})
@@ -284,7 +283,7 @@ class Changed {
 
   const Base& base_;
   storage::Manifest manifest_;
-  std::array<Bytes, kNumFiles> files_;  // those that are not as they were
+  std::array<Bytes, kNumFiles> files_;  // the files that changed
 };
 
 // Everything engines rely on to stay inside their arrays and to keep numbers finite.
@@ -364,7 +363,7 @@ void check_writes(const std::shared_ptr<const Snapshot>& s, std::uint64_t random
   search(written, random);
 }
 
-// As a table of a batch: rows like one that is there.
+// The table of a batch: rows like an existing one.
 void insert_into(LiveIndex& index, std::uint64_t& random) {
   const std::shared_ptr<const Snapshot> s = index.published()->get();
   std::vector<std::int64_t> ids;
@@ -383,7 +382,7 @@ void insert_into(LiveIndex& index, std::uint64_t& random) {
   index.write(WriteBatch().erase(ids), {});
 }
 
-// Whatever happens to the directory on the way, it can be opened anew.
+// Whatever happens to the directory in between, it can be opened again.
 void check_index(storage::MemoryFileSystem system, std::uint64_t random) {
   const auto open = [&system](bool writable) {
     return std::make_unique<LiveIndex>(system, "index", OpenOptions{.writable = writable, .num_threads = 1});
@@ -459,7 +458,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       storage::MemoryFileSystem system = changed.system(changes);
       snapshot = storage::load(system, "index");
     } else {
-      snapshot = changed.read_blocks();
+      snapshot = changed.read_frame_files();
     }
     check_snapshot(snapshot, random);
     if (next_random(random) % 2 == 0) check_writes(snapshot, random);

@@ -1,4 +1,4 @@
-// fvecs and fbin: any bytes give a sound table or an error.
+// fvecs and fbin: any input gives a valid table or an error.
 #include "culmen/error.h"
 #include "culmen/table_io.h"
 #include "tests/fuzz/check_table.h"

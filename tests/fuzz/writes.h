@@ -1,5 +1,5 @@
-// Changes to an index that was read from hostile files: whatever its rows and bounds say, they are made or
-// refused with an error.
+// Changes to an index that was read from hostile files: whatever its rows and bounds are, a change succeeds or fails
+// with an error.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,7 @@ class SomeChange {
  public:
   SomeChange(const Snapshot& s, std::uint64_t& random) : s_(s), random_(random) {}
 
-  // Some rows of the index go, some change their values, some come; values are those of rows that are there,
-  // and now and then the largest or smallest.
+  // Erases, changes and inserts some rows. Values are those of existing rows, and sometimes the largest or smallest.
   Change make(const TreeWriter& tree) {
     const std::uint64_t num_steps = 1 + next_random(random_) % 24;
     const std::uint64_t kind = next_random(random_) % 4;  // mostly one kind: leaves that grow or get empty
@@ -58,7 +57,7 @@ class SomeChange {
   std::int64_t id_of_some_row(std::uint64_t draw) const { return s_.id(some_row(draw)); }
 
   void add_values() {
-    std::vector<std::uint64_t> like;  // the row whose values each one takes
+    std::vector<std::uint64_t> like;  // the row whose values each one copies
     for (std::size_t r = 0; r < change_.ids.size(); ++r) like.push_back(next_random(random_));
     for (int i = 0; i < s_.num_attributes(); ++i)
       for (const std::uint64_t draw : like) {

@@ -1,4 +1,4 @@
-// Batches for search_async: with their device memory, and with the CPU's answers to the same questions.
+// Batches for search_async: with their device memory, and with the CPU's answers to the same queries.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -57,7 +57,7 @@ inline std::vector<double> flat(const std::vector<std::vector<double>>& rows) {
   return values;
 }
 
-// A batch with its device memory: junk where answers are to come, and a little behind.
+// A batch with its device memory. The arrays for answers hold junk, also a little past their end.
 class OnDevice {
  public:
   explicit OnDevice(const Batch& batch)
@@ -76,13 +76,13 @@ class OnDevice {
                        {ids_.data(), scores_.data(), counts_.data()}, context);
   }
 
-  // Behind a synchronisation: nothing has been written.
+  // After a synchronisation: whether nothing has been written.
   bool is_untouched() const {
     return to_host(ids_)[0] == kJunkId && to_host(scores_)[0] == kJunkScore &&
            to_host(counts_)[0] == kJunkCount;
   }
 
-  // Behind a synchronisation: empty if all of it is as expected.
+  // After a synchronisation: empty if all answers are as expected.
   std::string difference_to(const Expected& expected) const {
     const std::vector<std::int64_t> ids = to_host(ids_);
     const std::vector<double> scores = to_host(scores_);
@@ -104,7 +104,7 @@ class OnDevice {
     for (std::size_t i = 0; i < kGuard; ++i)
       if (ids[num_slots() + i] != kJunkId || scores[num_slots() + i] != kJunkScore ||
           counts[num_queries() + i] != kJunkCount)
-        return "written behind the end";
+        return "written past the end";
     return "";
   }
 

@@ -47,7 +47,7 @@ TEST(BoundUnit, MapsTheRangeToAboutZeroToOne) {
   }
 }
 
-// Values near zero lose their last digits where the origin is far from it.
+// Values near zero lose their last digits if the origin is far away.
 TEST(BoundUnit, GivesValuesBackRoundedOutwards) {
   Random random(3);
   for (int i = 0; i < 10'000; ++i) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Bounds of 1 to kFanOut children, of one of the shapes that tables give.
+// Bounds of 1 to kFanOut children, of one of the shapes that occur in tables.
 std::vector<float> random_bounds(Random& random) {
   std::vector<float> bounds(1 + random.below(kFanOut));
   const int shape = random.between(0, 5);
@@ -49,7 +49,7 @@ TEST(BoundRow, CoversEachBoundByLessThanOneStepOfItsCode) {
     BoundRow row;
     row.encode(bounds, extreme);
     const double base = outward(row.base, extreme), least = std::fabs(row.signed_least());
-    double highest = -HUGE_VAL, lowest = HUGE_VAL, top = -HUGE_VAL;  // highest of those that are no outliers
+    double highest = -HUGE_VAL, lowest = HUGE_VAL, top = -HUGE_VAL;  // highest without outliers
     std::uint32_t num_outliers = 0;
     for (std::uint32_t c = 0; c < bounds.size(); ++c) {
       top = std::max(top, outward(bounds[c], extreme));
@@ -131,7 +131,7 @@ TEST(BoundRow, IsAsBeforeOnceAnOutlierHasGone) {
   }
 }
 
-// One that moves out, too near for an outlier, and in again.
+// A bound that moves out, not far enough for an outlier, and in again.
 TEST(BoundRow, IsCoarseOnceAChildHasMovedInAndNotAfterItIsCodedAgain) {
   Random random(8);
   for (const Extreme extreme : {Extreme::maximum, Extreme::minimum}) {
@@ -153,7 +153,7 @@ TEST(BoundRow, IsCoarseOnceAChildHasMovedInAndNotAfterItIsCodedAgain) {
   }
 }
 
-// So a bound may equal the score that it is for.
+// So a bound may equal the score that it covers.
 TEST(BoundRow, KeepsMultiplesOfAPowerOfTwo) {
   Random random(2);
   for (int trial = 0; trial < 20'000; ++trial) {
@@ -197,7 +197,7 @@ TEST(BoundRow, CoversWhatIsSetAndWhatWasThere) {
   }
 }
 
-// A column that rises with every row that comes.
+// A column that rises with every inserted row.
 TEST(BoundRow, LetsTheOthersStayWhereTheyAreWhileOneRises) {
   for (const float rise : {1e-6F, 1e-3F, 0.37F}) {
     std::vector<float> bounds;

@@ -1,4 +1,4 @@
-// All slots of an index's leaves, as they lie in memory: for tests that compare every byte.
+// All leaf and node slots of an arena as memory, for tests that compare every byte.
 #pragma once
 
 #include <cstddef>

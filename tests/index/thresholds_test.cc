@@ -1,4 +1,4 @@
-// Thresholds and the zone map of nodes beside what the rows say.
+// Threshold tuples against the rows of all later leaves.
 #include "index/thresholds.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace culmen::test {
 namespace {
 
-// The slots of a build are in the order of the tree.
+// After a build, leaf slots are in the order of the tree.
 TEST(Thresholds, CoverAllLaterLeavesOfThePartitionAndNoMore) {
   Random random(4);
   const Table table = random_table(random, ValueClass::uniform_f64, 2000, 3);

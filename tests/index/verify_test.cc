@@ -1,4 +1,4 @@
-// Damages one part of a sound snapshot at a time: verify must see each.
+// Damages one part of a valid snapshot at a time: verify must report each.
 #include "index/verify.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ void move_bound(Snapshot& s, std::size_t node, int row, int child, double distan
 struct Damage {
   std::string name;
   std::function<void(Snapshot&)> inflict;
-  std::string word;  // stands in the text of a fault
+  std::string word;  // part of the text of a fault
   bool deep_only = false;
 
   friend void PrintTo(const Damage& damage, std::ostream* out) { *out << damage.name; }

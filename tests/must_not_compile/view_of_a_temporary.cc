@@ -1,4 +1,4 @@
-// A view does not own: a vector that is gone at the end of the line is not viewed.
+// A view does not own its values, so a temporary vector is refused.
 #include <vector>
 
 #include "culmen/table.h"

@@ -88,7 +88,7 @@ TEST(CostModel, LetsOneThreadDoWhatIsNotWorthTheOthersComing) {
   EXPECT_LT(scan_us(work, {}, 2), scan_us(work, {}, 1));
 }
 
-// Within limits that no processor exceeds; how it then predicts, bench/planner says.
+// Within limits that no processor exceeds. bench/planner measures how well it predicts.
 TEST(SpeedFactor, IsWithinReason) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_GE(speed_factor(), 0.1);

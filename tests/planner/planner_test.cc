@@ -6,7 +6,9 @@
 #include "culmen/device.h"
 #include "culmen/error.h"
 #include "planner/automatic.h"
+#include "planner/explain.h"
 #include "query/resolve.h"
+#include "tests/cases.h"
 #include "tests/generators.h"
 #include "tests/harness.h"
 
@@ -37,6 +39,36 @@ TEST(Explain, NamesTheEngineThatSearchThenUses) {
     }
 }
 
+TEST(Explain, NamesTheEngineThatSearchThenUsesForRandomQuestions) {
+  std::size_t num_asked = 0, num_differing = 0, num_scans = 0, num_fallbacks = 0;
+  const std::uint64_t num_tables = num_cases(60);
+  for (std::uint64_t seed = 1; seed <= num_tables; ++seed) {
+    Random random(seed);
+    const auto values = random.pick(
+        {ValueClass::uniform_f32, ValueClass::small_integers, ValueClass::anticorrelated, ValueClass::mixed});
+    const auto num_rows = random.pick<std::size_t>({500, 8'000, 20'000, 40'000});
+    const Table table = random_table(random, values, num_rows, random.between(1, 10));
+    const Index index = Index::build(table.view(), {.leaf_rows = 16});
+    const Oracle oracle(table.view(), index.info().value_type == ValueType::float32);
+    for (int question = 0; question < 6; ++question) {
+      Query query = random_query(random, oracle);
+      if (random.chance(0.5)) query.k = random.pick({100, 3'000, 9'000});
+      if (oracle.refuses(query)) continue;
+      const SearchOptions options = {.num_threads = question % 2};  // all cores, or one
+      const SearchStats stats = index.search(query, options).stats;
+      ++num_asked;
+      num_differing += index.explain(query, options).engine == stats.engine ? 0 : 1;
+      num_scans += stats.engine == Engine::scan && !stats.scan_fallback ? 1 : 0;
+      num_fallbacks += stats.scan_fallback ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(num_differing, 0U) << "of " << num_asked;
+  if (num_tables < 60) return;
+  EXPECT_GT(num_asked, 300U);
+  EXPECT_GT(num_scans, 0U);
+  EXPECT_GT(num_fallbacks, 0U);
+}
+
 TEST(Explain, ShowsTheBoundByAttributeNames) {
   const std::vector<float> a = {0, 1}, b = {0, 1}, c = {0, 1};
   const Index index = Index::build({.num_rows = 2,
@@ -56,7 +88,7 @@ TEST(Explain, ShowsWholeNumbersWhole) {
   EXPECT_NE(text.find(" 1751328013 * max{rating}"), std::string::npos) << text;
 }
 
-// Best first, few rows replace others: in small tables the scan is no faster even for all rows.
+// If the best rows are first, few replacements follow: in small tables the scan is no faster even for all rows.
 TEST(Planner, SearchesSmallTablesByTheirBounds) {
   Random random(2);
   const Table table = random_table(random, ValueClass::uniform_f32, 1000, 3);
@@ -65,7 +97,7 @@ TEST(Planner, SearchesSmallTablesByTheirBounds) {
     EXPECT_EQ(index.search({.weights = {1, 1, 1}, .k = k}).stats.engine, Engine::bounded);
 }
 
-// 1,250 leaves or more, so that a search comes to a checkpoint.
+// 1,250 leaves or more, so that a search reaches a checkpoint.
 Index wide_index(ValueClass values) {
   Random random(3);
   const Table table = random_table(random, values, 20000, 8);
@@ -106,7 +138,7 @@ TEST(Automatic, FallsBackToTheScanWithoutALossWhereTheRestIsDear) {
       EXPECT_EQ(stats.scan_fallback,
                 stats.engine == Engine::scan && !asks_for_most_here(*expected.snapshot, resolved));
       scan_fallback += stats.scan_fallback ? 1 : 0;
-      // It passes over leaves that miss a range or cannot reach the k-th score bound.
+      // It skips leaves that miss a range or cannot reach the k-th score bound.
       if (stats.scan_fallback && query.k == 50U) {
         EXPECT_LT(stats.leaves_visited, expected.snapshot->num_leaves / 2);
       }
@@ -166,7 +198,7 @@ TEST(Automatic, AsksTheBoundsForAGreaterPartWhereFewerThreadsWouldScan) {
   EXPECT_FALSE(asks(12'499, 64));
 }
 
-// 500 blocks: one thread would have read them before a checkpoint could save anything.
+// 500 leaves: one thread would have read them before a checkpoint could save anything.
 TEST(Automatic, HasACheckpointInASmallTableIfThreadsShareIt) {
   if (threads_of(0) == 1) GTEST_SKIP() << "one thread";
   Random random(4);
@@ -254,6 +286,9 @@ TEST(Planner, PredictsAGpuThatIsThereAndNeverChoosesIt) {
     EXPECT_NE(text.find(words), std::string::npos) << text;
   EXPECT_NE(index.explain(hard_queries()[1]).text.find(num_devices() > 0 ? "on GPU 0" : "none is there"),
             std::string::npos);
+  Query either = hard_queries()[1];
+  either.where = col(0) < 0.1 || col(1) < 0.1;
+  EXPECT_NE(index.explain(either).text.find("GPU         does not take this filter"), std::string::npos);
 }
 
 TEST(Planner, PlacesQueriesWhereTheyAreAnsweredSoonest) {

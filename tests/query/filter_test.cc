@@ -1,4 +1,4 @@
-// Index::filter and culmen::col: the language of --where, and the trees that it stands for.
+// Index::filter and culmen::col: the expressions of --where, and the trees that they stand for.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -2,8 +2,8 @@
 // that a sort finds.
 #include <gtest/gtest.h>
 
+#include "bench/select/host_select.h"
 #include "culmen/error.h"
-#include "select/host_select.h"
 #include "tests/cases.h"
 #include "tests/select/selected_rows.h"
 

@@ -1,7 +1,7 @@
 // Sorting networks: a network that sorts all inputs of zeros and ones sorts everything (Knuth, The Art of
 // Computer Programming 3, 5.3.4); one that keeps the largest of zeros and ones keeps the largest of
 // everything.
-#include "select/networks.h"
+#include "bench/select/networks.h"
 
 #include <gtest/gtest.h>
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "bench/select/select.h"
 #include "culmen/error.h"
 #include "gpu/cuda/buffer.h"
 #include "gpu/cuda/limits.h"
 #include "gpu/search/best_candidates.h"
-#include "select/select.h"
 #include "tests/cases.h"
 #include "tests/generators.h"
 #include "tests/gpu/gpu_testing.h"

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "select/columns.h"
+#include "bench/select/columns.h"
 #include "tests/generators.h"
 
 namespace culmen::select {

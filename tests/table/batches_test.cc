@@ -1,4 +1,4 @@
-// Tables that are read a batch at a time hold what the same tables hold when they are read at once.
+// A table read in batches has the same rows as the table read at once.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -25,7 +25,7 @@ using testing::append_value;
 using testing::error_of;
 using testing::ScratchFolder;
 
-// What came in batches, put together again.
+// The concatenated batches.
 struct Collected {
   std::vector<std::vector<double>> columns;
   std::vector<std::int64_t> ids;
@@ -122,7 +122,7 @@ TEST(Batches, OfCsvSayWhichRowsOfTheInputTheyCover) {
   }
 }
 
-// Their numbers are taken; where ids come from a column there is nothing to say of them.
+// They take row numbers; if a column gives the ids, no numbers are reported.
 TEST(Batches, OfDroppedRowsAloneAreHandedOutWhereRowsAreNumbered) {
   ReadOptions options;
   options.nulls = NullPolicy::drop;
@@ -396,7 +396,7 @@ TEST_F(StandardInput, IsReadAsItComes) {
   send("a\n1\n2\n3\n");
   read_table_in_batches("-", {}, {.batch_rows = 2}, [&](const TableBatch& batch) {
     found.take(batch);
-    if (found.sizes.size() == 1) send("4\n5\n6");  // the first batch has come, and the input has not ended
+    if (found.sizes.size() == 1) send("4\n5\n6");  // after the first batch, before the end of the input
     if (found.sizes.size() == 2) end();
   });
   EXPECT_EQ(found.columns[0], (std::vector<double>{1, 2, 3, 4, 5, 6}));
@@ -405,7 +405,7 @@ TEST_F(StandardInput, IsReadAsItComes) {
 
 TEST_F(StandardInput, HandsOutWhatThereIsAfterAPause) {
   Collected found;
-  send("a\n1\n2");  // the second row may go on
+  send("a\n1\n2");  // the second row may be longer
   read_table_in_batches("-", {}, {.batch_rows = 100}, [&](const TableBatch& batch) {
     found.take(batch);
     if (found.sizes.size() > 1) return;
@@ -426,7 +426,7 @@ TEST_F(StandardInput, IsLookedAtAfterAPauseHoweverLittleHasCome) {
   send("a\n1\n23456789");
   read_table_in_batches("-", options, {.batch_rows = 1}, [&](const TableBatch& batch) {
     found.take(batch);
-    if (found.sizes.size() == 1) send("\n");  // less than what waits in front of it
+    if (found.sizes.size() == 1) send("\n");  // less than what is buffered before it
     if (found.sizes.size() == 2) end();
   });
   EXPECT_EQ(found.columns[0], (std::vector<double>{1, 23456789}));
@@ -443,7 +443,7 @@ TEST_F(StandardInput, MayBeAbandonedWhileNothingComes) {
   end();
 }
 
-// Many rows out of no memory.
+// The text of many rows, generated while it is read.
 class ManyRows : public io::ByteSource {
  public:
   explicit ManyRows(std::uint64_t num_rows) : num_bytes_(kHeader.size() + num_rows * kRow.size()) {}

@@ -153,10 +153,10 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
       {"a,b\n\"1\n2\n\n3\",y\n",
        "t.csv:2:1: expected a number in column \"a\", found \"1\\x0a2\\x0a\\x0a3\""},
       {"a,b\n1,2\n1,2\r3,4\n",
-       "t.csv:3:2: a carriage return without a line feed behind it (expected LF or CRLF line ends)"},
+       "t.csv:3:2: a carriage return without a line feed after it (expected LF or CRLF line ends)"},
       {"a,b\n1,2\n1,3\"\n",
        "t.csv:3:2: a quote within an unquoted field (quote the whole field and double the quote)"},
-      {"a,b\n1,\"2\"3\n", "t.csv:2:2: text behind the closing quote of a field"},
+      {"a,b\n1,\"2\"3\n", "t.csv:2:2: text after the closing quote of a field"},
       {"a,b\n1,2\n3,\"4\n5,6\n", "t.csv:3:2: a quote that is never closed"},
       {std::string("a,b\n1,2\n1,\0\n", 12),
        "t.csv:3:2: a NUL byte (is the file UTF-16, or not text at all?)"},
@@ -343,7 +343,7 @@ TEST(CsvReader, RefusesEndlessFieldsAndLinesOnceTheyPassTheCap) {
   EXPECT_NE(error_in(line).find("a line longer than 16 MiB"), std::string::npos);
 }
 
-// Never ends; says where it was stopped.
+// Endless input; records where reading stopped.
 class EndlessSource : public ByteSource {
  public:
   std::size_t read(char* out, std::size_t num_bytes) override {
@@ -382,7 +382,7 @@ TEST(CsvReader, ReportsRisingProgressUpToTheEnd) {
   EXPECT_EQ(done.back(), text.size());
 }
 
-// ---- An obviously correct CSV parser of rows, and random files to compare with ----
+// ---- An obviously correct CSV parser, and random files ----
 
 // The records of well-formed CSV; none if it is not RFC 4180.
 std::optional<std::vector<Strings>> reference_records(const std::string& text) {

@@ -22,7 +22,7 @@ struct Split {
 
 Split split(std::string_view text, bool at_end_of_file) {
   RecordSplitter splitter(',', 100);
-  // On the heap and without a NUL behind it, so that a sanitizer sees a read past the end.
+  // On the heap and without a terminating NUL, so that a sanitizer sees a read past the end.
   const auto copy = std::make_unique<char[]>(text.size());
   text.copy(copy.get(), text.size());
   Split result;
@@ -75,7 +75,7 @@ TEST(RecordSplitter, WaitsForMoreInputWhereTheRecordIsNotComplete) {
 
 TEST(RecordSplitter, RefusesWhatIsNotCsv) {
   const std::pair<std::string, const char*> cases[] = {
-      {"a\"b,c\n", "a quote within an unquoted field"},    {"\"a\"b\n", "text behind the closing quote"},
+      {"a\"b,c\n", "a quote within an unquoted field"},    {"\"a\"b\n", "text after the closing quote"},
       {"a\rb\n", "a carriage return without a line feed"}, {"a\r", "a carriage return without a line feed"},
       {"a,\"b\n", "a quote that is never closed"},         {std::string("a\0b\n", 4), "a NUL byte"},
       {std::string("\"a\0b\"\n", 6), "a NUL byte"},        {std::string("a,\0", 3), "a NUL byte"},
@@ -92,7 +92,7 @@ TEST(RecordSplitter, CapsFieldsAndLines) {
   EXPECT_EQ(split(longest + ",b\n", false).state, RecordState::complete);
   EXPECT_EQ(split(longest + "x,b\n", false).fault, "a field longer than 64 KiB");
   EXPECT_EQ(split("\"" + longest, false).fault, "a field longer than 64 KiB (is its quote not closed?)");
-  // Whether the closing quote has been read yet must not change what is said.
+  // The error must not depend on whether the closing quote has been read yet.
   const std::string nul_first = std::string("\"\0", 2) + longest;
   EXPECT_EQ(split(nul_first, false).fault, split(nul_first + "\"\n", false).fault);
   std::string line;
@@ -110,7 +110,7 @@ TEST(RecordSplitter, KeepsNoMoreFieldsThanAskedForButCountsThemAll) {
   EXPECT_EQ(splitter.num_fields(), 1001u);
 }
 
-// A record that has been split must split alike with more text behind it, and a refused one stays refused.
+// A record must split in the same way with more text after it, and a refused one must stay refused.
 TEST(RecordSplitter, AnswersTheSameHoweverMuchInputStandsBehind) {
   std::mt19937_64 random(3);
   constexpr std::string_view kAlphabet("ab,,\"\"\n\r\0 ", 10);

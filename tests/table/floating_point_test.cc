@@ -1,5 +1,4 @@
-// A host program may have changed the processor's floating-point rules: what readers read, generators make
-// and writers write must not depend on it.
+// Readers, generators and writers must not depend on the floating-point modes of the host program.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -30,7 +29,7 @@ std::vector<std::uint64_t> bits_of(const std::vector<double>& values) {
   return bits;
 }
 
-// Reads with the rules changed; the values are looked at with the usual ones.
+// Reads with changed modes; the values are compared with the usual ones.
 template <typename Read>
 std::vector<std::uint64_t> read_under_hostile_rules(const Read& read) {
   const Table table = [&] {

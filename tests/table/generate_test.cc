@@ -147,7 +147,7 @@ TEST(RowRandom, KeepsNormalNumbersWithinReachWithASixthOfItAsDeviation) {
   EXPECT_NEAR(sum_of_squares / num_rows, 1, 0.05);
 }
 
-// Stands before the other tests that name a number of threads: oneTBB warns once in a process.
+// Must run before the other tests that set a number of threads: oneTBB warns once per process.
 TEST(GenerateTable, PrintsNothingWhenAskedForMoreThreadsThanThereAre) {
   testing::internal::CaptureStderr();
   generate_table({.num_rows = 20000, .num_threads = 1000});

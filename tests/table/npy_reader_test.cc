@@ -221,7 +221,7 @@ TEST(NpyReader, RefusesHeadersThatItDoesNotUnderstand) {
       {header_of("|O", "(1, 1)"), "expected values of type <f4, <f8, <i4 or <i8, found \"|O\""},
       {header_of("<f4", "()"), "expected an array with one or two axes, found 0"},
       {header_of("<f4", "(1, 1, 1)"), "expected an array with one or two axes, found 3"},
-      {header_of("<f4", "(1)"), "expected a comma behind the only axis"},
+      {header_of("<f4", "(1)"), "expected a comma after the only axis"},
       {header_of("<f4", "(-1, 1)"), "expected a 64-bit count"},
       {header_of("<f4", "(1, 1"), "expected a 64-bit count"},
       {header_of("<f4", "(1, 1 1)"), "expected a )"},

@@ -125,10 +125,10 @@ TEST(ParseLeadingNumber, GivesTheNearestFloatOrLeavesTheCellToParseNumber) {
     const std::string text = random_decimal(random);
     const std::string row = text + ",1";
     double value = 0;
-    const char* const behind = parse_leading_number(row.data(), row.data() + row.size(), value);
-    if (!behind || *behind != ',') continue;
+    const char* const after = parse_leading_number(row.data(), row.data() + row.size(), value);
+    if (!after || *after != ',') continue;
     ++num_read;
-    ASSERT_EQ(behind - row.data(), static_cast<std::ptrdiff_t>(text.size())) << row;
+    ASSERT_EQ(after - row.data(), static_cast<std::ptrdiff_t>(text.size())) << row;
     const double nearest = std::strtod(text.c_str(), nullptr) + 0.0;
     ASSERT_EQ(std::bit_cast<std::uint64_t>(value), std::bit_cast<std::uint64_t>(nearest)) << row;
     ASSERT_EQ(parse_number(text).kind, NumberKind::finite) << row;

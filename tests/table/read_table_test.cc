@@ -94,7 +94,7 @@ TEST_F(ReadTable, SaysWhyAFileCannotBeRead) {
 TEST_F(ReadTable, ListsTheFormatsForAnUnknownName) {
   for (const char* name : {"t.parquet", "t", "t.npy.gz", "t.csv.gz.zst", "csv", ""}) {
     const std::string error = error_of<InvalidArgument>([&, path = name] { read_table(path); });
-    EXPECT_NE(error.find("known are .csv and .tsv (also with .gz or .zst behind), .npy, .fvecs, .fbin"),
+    EXPECT_NE(error.find("known are .csv and .tsv (also with .gz or .zst after it), .npy, .fvecs, .fbin"),
               std::string::npos)
         << name << " -> " << error;
   }

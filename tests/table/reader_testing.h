@@ -15,7 +15,7 @@
 
 namespace culmen::testing {
 
-// What `call` throws, if it throws an Expected; else a text that no test expects.
+// The message of the Expected that `call` throws; else a text that no test expects.
 template <typename Expected>
 std::string error_of(const auto& call) {
   try {
@@ -73,7 +73,7 @@ inline void append_value(std::string& bytes, const auto& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// A folder of its own for each test program, gone at its end.
+// A folder for each test program, removed at its end.
 class ScratchFolder {
  public:
   ScratchFolder() : path_(std::filesystem::temp_directory_path() / ("culmen-" + std::to_string(::getpid()))) {

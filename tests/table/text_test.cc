@@ -26,7 +26,7 @@ TEST(Utf8, FindsTheFirstBrokenByte) {
       {"\xF4\x90\x80\x80", 0},  // above U+10FFFF
       {"\xF5\x80\x80\x80", 0},  // never a lead
       {"abc\xC3", 3},           // cut short
-      {"abcdefgh\xE2\x82", 8},  // cut short behind a run of plain bytes
+      {"abcdefgh\xE2\x82", 8},  // cut short after a run of ASCII
       {"abcdefghi\xC3(", 9},    // continuation missing
   };
   for (const auto& [text, position] : cases) EXPECT_EQ(find_invalid_utf8(text), position) << text;

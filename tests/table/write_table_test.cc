@@ -111,7 +111,7 @@ std::vector<double> values_of(const Table& table) {
   return values;
 }
 
-// Parses a header of the one form that write_table writes and returns the values behind it.
+// Parses a header as write_table writes it and returns the values after it.
 std::string npy_values(const std::string& bytes, const std::string& expected_dictionary) {
   EXPECT_EQ(bytes.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
   std::uint16_t num_text_bytes = 0;

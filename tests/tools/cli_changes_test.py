@@ -1,6 +1,6 @@
-"""The commands of culmen that change an index: what they take, what they refuse, and what is left after an accident.
+"""The commands of culmen that change an index: valid input, errors, and recovery.
 
-A table in Python, a dictionary of rows by id, stands beside the index wherever the rows themselves are compared.
+Where rows are compared, a dictionary of rows by id models the index.
 """
 
 import gzip
@@ -198,7 +198,7 @@ class InsertTest(IndexCase):
                     self.culmen("build", "new.csv", "-o", "index", "--force", "--nulls", "drop")
                     kept = {1: (1, 1), 4: (4, 1), 5: (5, 1)}
                     self.assertEqual(self.table(), kept)
-                    for first in (7, 14):  # dropped rows at the end had numbers, too
+                    for first in (7, 14):  # dropped rows at the end have numbers, too
                         _, err = self.culmen("insert", "index", name, "--nulls", "drop", *options)
                         self.assertIn(f"ids assigned: {first + 1} to {first + 5}\n", err)
                         kept |= {first + 1: (1, 1), first + 4: (4, 1), first + 5: (5, 1)}
@@ -218,7 +218,7 @@ class InsertTest(IndexCase):
         self.build("a,b\n1,1\n")
         text = "a,b\n,1\n2,2\n,3\n4,4\n5,x\n,6\n7,7\n"
         _, err = self.insert(text, "--nulls", "drop", "--batch", 1, code=3)
-        self.assertIn("--skip 4 goes on", err)
+        self.assertIn("--skip 4 continues", err)
         self.insert(text.replace("x", "5"), "--nulls", "drop", "--batch", 1, "--skip", 4)
         self.assertEqual(self.table(), {0: (1, 1), 2: (2, 2), 4: (4, 4), 5: (5, 5), 7: (7, 7)})
 
@@ -283,7 +283,7 @@ class InsertTest(IndexCase):
         _, err = self.culmen("insert", "index", "new.csv", "--batch", 3, code=3)
         first, second = err.splitlines()
         self.assertIn("new.csv:10:1", first)
-        self.assertIn("the first 6 rows of new.csv went into index; --skip 6 goes on", second)
+        self.assertIn("the first 6 rows of new.csv went into index; --skip 6 continues", second)
         self.assertEqual(self.table(), {id: (id, -id) for id in range(1, 10)})
         self.write("new.csv", text.replace("x,0\n", ""))
         self.culmen("insert", "index", "new.csv", "--batch", 3, "--skip", 6)
@@ -302,7 +302,7 @@ class InsertTest(IndexCase):
         self.write("new.csv", "id,a,b\n4,4,-4\n5,5,-5\n4,6,-6\n")
         _, err = self.culmen("insert", "index", "new.csv", "--id", "id", "--batch", 2, code=3)
         self.assertIn("the first 2 rows of new.csv", err)
-        self.assertIn("culmen: new.csv:4: id 4 is in the index already; upsert replaces\n", err)
+        self.assertIn("culmen: new.csv:4: id 4 is already in the index; upsert replaces rows\n", err)
         self.assertEqual(self.table(), {id: (id, -id) for id in range(1, 6)})
 
     def test_errors_count_lines_of_text_and_rows_of_matrices_from_1(self):
@@ -312,7 +312,7 @@ class InsertTest(IndexCase):
             _, err = self.culmen(
                 "insert", "index", "new.csv", "--id", "id", "--label", "name", "--nulls", "drop", *options, code=3
             )
-            self.assertTrue(err.startswith("culmen: new.csv:6: id 1 is in the index already"), err)
+            self.assertTrue(err.startswith("culmen: new.csv:6: id 1 is already in the index"), err)
             self.culmen("delete", "index", "--ids", "3,4")
         self.build()
         write_npy(self.dir / "new.npy", [[1, 2], [float("nan"), 2], [3, 4], [5, 0.1]])
@@ -508,7 +508,7 @@ class StreamTest(IndexCase):
             wait_until_sigint_is_caught(process.pid)
             self.send(process, "a,b\n4,-4\n5,-5\n")
             self.wait_for_rows(5)
-            process.send_signal(signal.SIGINT)  # and nothing more comes
+            process.send_signal(signal.SIGINT)  # and no more input
             self.assertEqual(process.wait(timeout=60), 130)
             out, err = process.stdout.read(), process.stderr.read().decode()
         self.assertEqual(out, b"")
@@ -626,7 +626,7 @@ class LogTest(IndexCase):
         self.assertIn("no fault found in 4 rows", out)
         self.assertIn(f"{log.name}: 100 bytes at its end left out", out)
         self.assertEqual(self.info()["log_dropped_bytes"], 100)
-        self.culmen("insert", "index", "new.csv")  # which cuts them off
+        self.culmen("insert", "index", "new.csv")  # which truncates them
         self.assertEqual((self.info()["log_dropped_bytes"], len(self.table())), (0, 5))
 
     def newest_log(self):
@@ -739,7 +739,7 @@ class CompactTest(IndexCase):
 
 class RepairTest(IndexCase):
     def build_changed(self):
-        """SlotArena on disk and a log beside them."""
+        """A snapshot on disk, and a log after it."""
         self.build("a,b\n" + "".join(f"{i},{-i}\n" for i in range(300)), "--leaf-rows", "16")
         self.write("new.csv", "a,b\n" + "".join(f"{i},{-i}\n" for i in range(300, 320)))
         self.culmen("insert", "index", "new.csv", "--batch", 5)
@@ -790,7 +790,7 @@ class RepairTest(IndexCase):
         self.assertGreater(num_saved, num_lost)
 
     def is_of_an_earlier_time(self, kept):
-        """Where the log is damaged, deleted rows may be there again, and young ones missing."""
+        """If the log is damaged, deleted rows may reappear and recent ones may be missing."""
         return all((a, b) == (id, -id) and 0 <= id < 320 for id, (a, b) in kept.items())
 
     def test_names_what_it_left_out(self):

@@ -1,4 +1,4 @@
-"""The program culmen, run as users run it: in a temporary directory, judged by what it prints and leaves.
+"""The program culmen, run as users run it: in a temporary directory, checked by its output and the files it writes.
 
 The commands that change an index have tests of their own: cli_changes_test.py.
 """
@@ -439,7 +439,7 @@ class WeightsTest(Case):
             with self.subTest(weights):
                 self.assertEqual(self.ids("-w", weights), by_name)
         self.assertEqual(self.ids("--weights=-0.25,8"), by_name)
-        self.assertEqual(self.ids("-w", "price=-1"), [4, 7, 3, 9])  # attributes not named count 0
+        self.assertEqual(self.ids("-w", "price=-1"), [4, 7, 3, 9])  # attributes not named have weight 0
 
     def test_odd_names_may_be_quoted(self):
         self.write("t.csv", '"a,b","c=d","say ""x""",plain\n1,0,0,0\n0,1,0,0\n0,0,1,0\n')
@@ -530,7 +530,7 @@ class WeightsTest(Case):
         ask = ["query", "index", "--weights-file"]
         self.refused(*ask, "unknown.csv", code=2, says="price, rating")
         self.refused(*ask, "text.csv", code=3, says='text.csv:2:1: expected a number in column "price", found "x"\n')
-        self.write("gap.csv", 'price\n""\n')  # no option of query's would help
+        self.write("gap.csv", 'price\n""\n')  # no option of query would help
         self.refused(
             *ask, "gap.csv", code=3, says='gap.csv:2:1: expected a number in column "price", found an empty cell\n'
         )
@@ -799,7 +799,7 @@ class TerminalTest(Case):
             while piece := os.read(main, 65536):
                 shown += piece
         except OSError:
-            pass  # how Linux reports that the last writer has gone
+            pass  # how Linux reports that the last writer closed it
         os.close(main)
         self.assertEqual(process.returncode, 0, shown + rest)
         return shown.decode().replace("\r\n", "\n"), rest.decode()
@@ -1064,7 +1064,7 @@ class HelpTest(Case):
         return re.findall(r"^  ((?:cat \S+ \| )?culmen .+)$", out.partition("Examples:\n")[2], re.MULTILINE)
 
     def test_every_example_runs(self):
-        """In the order of the commands the examples tell one story."""
+        """Each example continues those before it, in the order of the commands."""
         path = f"{Path(PROGRAM).resolve().parent}:{os.environ['PATH']}"
         for command in self.COMMANDS:
             lines = self.examples(command)

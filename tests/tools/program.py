@@ -67,7 +67,7 @@ class Case(unittest.TestCase):
         return sorted(path.name for path in self.dir.iterdir())
 
     def files(self, directory):
-        """Every file below `directory`, without LOCK: it keeps two writers apart, nobody reads what is in it."""
+        """Every file below `directory` but LOCK, whose content is not part of the index."""
         return [path for path in (self.dir / directory).rglob("*") if path.is_file() and path.name != "LOCK"]
 
     def snapshot(self, directory):

@@ -1,7 +1,7 @@
 """The program culmen with standard streams that are closed, full, or pipes that nobody reads.
 
-Whatever happens to its messages, a command does the same and ends with the same exit code. Only a result that
-cannot be written for lack of room makes a command fail.
+Whatever happens to its messages, a command does the same and returns the same exit code. It fails only if it cannot
+write its result, as to a full disk.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from program import HOTELS, PROGRAM, Case
 
 BUILD = "--id id --label name --attributes price:low,rating"
 
-# Command, its exit code, its exit code where standard output is full.
+# Command, its exit code, its exit code if standard output is full.
 COMMANDS = [
     ("generate zipf --rows 5 -o made.csv", 0, 0),
     ("generate zipf --rows 5 -o made.xls", 2, 2),
@@ -56,7 +56,7 @@ COMMANDS = [
     ("--version", 0, 1),
     ("frobnicate", 2, 2),
 ]
-# Command, its exit code, its exit code where standard input is closed or a directory.
+# Command, its exit code, its exit code if standard input is closed or a directory.
 READERS = [
     (f"build - -o built {BUILD}", 0, 1),
     ("insert index - --label name", 0, 1),
@@ -80,7 +80,7 @@ def broken_pipe():
 
 
 def destination(state):
-    """What Popen gives a stream, and what the caller has to close then."""
+    """The argument of Popen for a stream, and what the caller must close afterwards."""
     if state == "read":
         return subprocess.PIPE, None
     if state == "closed":
@@ -105,7 +105,7 @@ class StreamsTest(Case):
         self.addCleanup(shutil.rmtree, self.copy, ignore_errors=True)
 
     def with_streams(self, command, stdin="read", stdout="read", stderr="read"):
-        """Runs a command on a copy of the files; returns its exit code, what it printed, and what is there then."""
+        """Runs a command on a copy of the files; returns its exit code, its output, and the files afterwards."""
         self.dir = self.copy
         shutil.rmtree(self.dir, ignore_errors=True)
         shutil.copytree(self.base, self.dir)
@@ -131,7 +131,7 @@ class StreamsTest(Case):
         return process.returncode, tuple((text or b"").decode(errors="replace") for text in printed), self.contents()
 
     def contents(self):
-        """Files by their bytes, directories of indexes by their rows, as far as they changed."""
+        """The changed files by their bytes, and the changed index directories by their rows."""
         found = {}
         for path in self.dir.iterdir():
             if path.is_file():
@@ -201,7 +201,7 @@ class StreamsTest(Case):
                 self.assertIn(contents["index"], ["as before", rows], (command, stdin))
 
     def test_what_waits_for_its_reader_arrives_whole(self):
-        """Pipes that do not leaf, as some programs hand to those that they start."""
+        """Non-blocking pipes, as some programs pass to their children."""
         self.build_numbers([[i, 0, 0] for i in range(20000)])
         expected, _ = self.culmen("query", "index", "-w", "a=1", "-k", 20000)
         read_end, write_end = os.pipe()

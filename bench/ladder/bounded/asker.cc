@@ -17,7 +17,7 @@ using gpu::Candidate;
 
 constexpr double kTimeLimitUs = 2e6;
 
-// Without destructors: freeing memory would wait for the kernel. The driver ends it with the process.
+// Without destructors: freeing memory would wait for the kernel. The driver ends the kernel with the process.
 [[noreturn]] void give_up() {
   std::fprintf(stderr, "no answer within %.0f s: a kernel hangs\n", kTimeLimitUs * 1e-6);
   std::_Exit(3);
@@ -37,7 +37,7 @@ void wait(const gpu::SearchStateRef& state, cudaStream_t stream) {
     } else if (now_us() - start > kTimeLimitUs) {
       give_up();
     }
-    cudaGetLastError();  // "not ready" is no error, and the next check must not take it for one
+    cudaGetLastError();  // "not ready" is no error; clears it for the next check
   }
   std::atomic_thread_fence(std::memory_order_acquire);
 }

@@ -1,5 +1,4 @@
-// Asker: asks any rung as DeviceIndex::search asks the engine, from the weights to the hits, but waits for so
-// long only.
+// Asker: runs any rung as DeviceIndex::search runs the engine, from the weights to the hits, with a time limit.
 #pragma once
 
 #include <memory>
@@ -19,10 +18,10 @@ class Asker {
   // Makes a mirror on GPU 0. The snapshot must have rows, of float32.
   explicit Asker(std::shared_ptr<const Snapshot> snapshot);
 
-  // Nothing if the candidates found no room. Ends the program if a kernel hangs.
+  // Nothing if the candidates did not fit. Ends the program if a kernel hangs.
   std::optional<std::vector<Hit>> ask(const Query& query, const gpu::ladder::Launch& launch);
 
-  // Overwrites the answer before, so that no rung can pass it off as its own. Behind ask().
+  // Overwrites the last answer, so that no rung can return it as its own. Call after ask().
   void forget();
 
  private:

@@ -1,25 +1,24 @@
-// The ladder of the engine bounded: its versions side by side, on the same questions in one run, with what
-// each gained.
+// The ladder of the engine bounded: its versions side by side on the same questions in one run, with the gain of each.
 //
 //   bounded_ladder [--rows=N] [--dims=D] [--kind=independent|anticorrelated|...] [--repeats=R]
 //
-//   rung 0   before it: a kernel a step, the host between them, sorts by CUB
+//   rung 0   not yet the engine: one kernel per step, the host in between, sorts by CUB
 //   rung 1   one cooperative launch; the k-th score bound of its sample by bins of binary64 scores
 //   rung 2   the k-th score bound by 32-bit keys
 //   rung 3   the best of a warp by one instruction, answers ranked by counting, one fence, whole words
 //   rung 4   the k-th score bound is a score and an id; blocks keep what they find to themselves
-//   engine   neighbouring nodes to different blocks, nodes opened at the barrier, small parameters, and
-//            whatever else gpu/search/bounded.cu has learnt
+//   engine   neighbouring nodes in different blocks, nodes opened at the barrier, small parameters, and everything
+//            newer in gpu/search/bounded.cu
 //
-// Rungs 1 to 4 are today's kernel with the steps of a commit put back (one_launch.cuh; the commit stands in
-// each rung's file), not the whole of that commit: what they include from gpu/search is as fast as it is
-// today, so a gain is that of the steps alone.
+// Rungs 1 to 4 are today's kernel with the steps of an earlier commit (one_launch.cuh; each rung's file names the
+// commit), not all of that commit: what they include from gpu/search is as fast as today, so a gain is that of the
+// steps alone.
 //
-// Questions: equal weights and 50 random ones. A question's time is the median of R calls, after the one
-// whose answer is compared with the CPU's; a rung's line has the median and the worst over the questions.
-// The clock runs from the weights to the hits in host memory, what is read may be in the L2 cache, and all
-// rungs take turns at each question. `no room`: more candidates than the list takes, and no answer, as on
-// tables in which very many rows tie. A rung that hangs ends the program after 2 seconds.
+// Questions: equal weights and 50 random ones. A question's time is the median of R calls, after the one whose answer
+// is compared with the CPU's; a rung's line has the median and the worst over the questions. The clock runs from the
+// weights to the hits in host memory, the L2 cache may be warm, and all rungs take turns at each question. `no room`:
+// more candidates than the list holds, and no answer, as on tables in which very many rows tie. A rung that hangs ends
+// the program after 2 seconds.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -16,7 +16,7 @@ __device__ inline std::uint32_t leaf_to_sample_by_keys(const Search& search) {
   return lane < 0 ? kNoNode : __shfl_sync(kFullWarp, child.leaf, lane);
 }
 
-// How many seeds rungs 3 and 4 have of each block.
+// How many seeds rungs 3 and 4 take from each block.
 __device__ inline std::uint32_t seeds_by_k(const Search& search) {
   return search.state.k <= 32 ? 8 : 32;
 }

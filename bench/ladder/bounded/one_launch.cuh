@@ -1,14 +1,13 @@
-// What rungs 1 to 4 share: one cooperative launch with one barrier, as gpu/search/bounded.cu was before
-// commit 5f988e2. `Steps` of a rung fill in what it did in its own way.
+// What rungs 1 to 4 share: one cooperative launch with one barrier, as gpu/search/bounded.cu was before commit 5f988e2.
+// The `Steps` of a rung supply the parts in which it differs.
 //
 //   1. Each team of 4 warps bounds its share of the level-1 nodes. Neighbouring shares are in one block.
 //   2. It opens its best node; its warps score the 4 best leaves in it and write the best rows as seeds.
-//   3. Behind the barrier every block takes the k-th best of the seeds as k-th score bound.
-//   4. The block opens its nodes that reach the k-th score bound, scores their leaves that do, and lists the rows that
-//      do.
-//   5. The last block to finish makes the answer.
+//   3. After the barrier every block takes the k-th best of the seeds as k-th score bound.
+//   4. The block opens its nodes that reach the bound, scores their leaves that reach it, and lists the rows that reach it.
+//   5. The last block to finish writes the answer.
 //
-// Loads in flight (gpu/search/leaf_rows.cuh) and turns at the work lists are today's in all of them.
+// All of them use today's loads in flight (gpu/search/leaf_rows.cuh) and work lists.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +22,7 @@ namespace culmen::gpu::ladder {
 
 inline constexpr int kLoads = 8;
 
-// What every step may use.
+// The arguments of every step.
 struct Search {
   const MirrorRef& mirror;
   const SearchStateRef& state;
@@ -93,10 +92,10 @@ class Visit {
 };
 
 // Steps:
-//   kSmallGroups               a small table's slots are shared out in groups of fewer than 32
+//   kSmallGroups               slots of a small table are distributed in groups of fewer than 32
 //   leaf_to_sample(search)     by a warp: the leaf of step 2, kNoNode if there is none
 //   write_seeds(search, leaf)      by all threads
-//   kth_bound(search, memory)      by all threads: of the seeds, for which there is room in memory
+//   kth_bound(search, memory)      by all threads: of the seeds, which fit in memory
 //   List                       of step 4
 //   finish(search, items)      by all threads: step 5, items: [kSortCapacity] in shared memory
 template <typename Steps>

@@ -1,5 +1,5 @@
-// The plain ways of rungs 1 and 2: bounds compared as binary64 numbers, rows listed one a lane at a time, and
-// an answer that is sorted bitonically and fenced twice on its way to the host.
+// The plain steps of rungs 1 and 2: bounds compared as binary64 numbers, rows listed one per lane at a time, and an
+// answer by bitonic sort with two fences.
 #pragma once
 
 #include "bench/ladder/bounded/one_launch.cuh"
@@ -63,8 +63,8 @@ class RowByRow {
   KthBound kth_bound_;
 };
 
-// Sorts the candidates that can be in the answer into `items`, if they fit. kth_bound_of(count) is a k-th score bound that
-// they give, by way of the same memory.
+// Sorts the candidates that can be in the answer into `items`, if they fit. kth_bound_of(count) is a k-th score bound
+// that they give, by way of the same memory.
 template <typename KthBoundOf>
 __device__ Outcome plain_sort(const Search& search, std::uint64_t count, Candidate* items,
                               KthBoundOf&& kth_bound_of) {

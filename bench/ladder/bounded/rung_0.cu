@@ -1,10 +1,10 @@
-// Rung 0: a kernel a step, the host between them, sorts by CUB. It never was the engine; it is what one
-// writes first.
+// Rung 0: one kernel per step, the host in between, sorts by CUB. It was never the engine; it is the obvious first
+// version.
 //
 //   1. All level-1 nodes are bounded and sorted.
 //   2. The 16 best nodes are opened, then twice as many, and so on. Rows that reach the k-th score bound are appended to
 //      the candidates. These are sorted, k stay, and the k-th is the next k-th score bound.
-//   3. When the best node that is left does not reach the k-th score bound, the answer is complete.
+//   3. When the best remaining node does not reach the k-th score bound, the answer is complete.
 #include <algorithm>
 #include <cub/device/device_merge_sort.cuh>
 #include <memory>
@@ -41,7 +41,7 @@ struct Report {
   BoundedNode next;
 };
 
-// A thread a slot.
+// One thread per slot.
 __global__ void bound_nodes(const MirrorRef mirror, const __grid_constant__ QueryArgument packed,
                             BoundedNode* nodes) {
   __shared__ BlockShared shared;
@@ -49,11 +49,11 @@ __global__ void bound_nodes(const MirrorRef mirror, const __grid_constant__ Quer
   const std::uint32_t slot = blockIdx.x * blockDim.x + threadIdx.x;
   if (slot >= mirror.num_slots) return;
   const std::uint32_t node = mirror.slot_nodes[slot];
-  const double bound = block_bound(query, SlotColumn(mirror, slot));
+  const double bound = chain_bound(query, SlotColumn(mirror, slot));
   nodes[slot] = {node == kNoNode ? -infinity() : bound, node};
 }
 
-// A block a node. All its warps bound all children and share out the leaves that reach the k-th score bound.
+// One block per node. All its warps bound all children and divide the leaves that reach the k-th score bound.
 __global__ void __launch_bounds__(kSearchThreads)
     visit_nodes(const MirrorRef mirror, const SearchStateRef state, KthBound kth_bound,
                 const BoundedNode* nodes, const __grid_constant__ QueryArgument packed) {

@@ -7,19 +7,19 @@ namespace {
 
 constexpr std::uint32_t kSeedsPerWarp = 2;
 
-// Scores alone, in the memory for rows: there is more of it than is needed.
+// Scores alone, in the memory for rows, which is larger than needed.
 __device__ double* seed_scores(const SearchStateRef& state) {
   return reinterpret_cast<double*>(state.seed_rows);
 }
 
-// Makes `low` the smallest and `high` the largest of all threads' own.
+// Reduces `low` to the smallest and `high` to the largest of all threads.
 __device__ void range_of_scores(double& low, double& high) {
   __shared__ double lows[kSearchWarps], highs[kSearchWarps];
   for (int offset = kWarpSize / 2; offset > 0; offset /= 2) {
     low = fmin(low, __shfl_xor_sync(kFullWarp, low, offset));
     high = fmax(high, __shfl_xor_sync(kFullWarp, high, offset));
   }
-  __syncthreads();  // the readers before
+  __syncthreads();  // earlier readers are done
   if (threadIdx.x % kWarpSize == 0) {
     lows[threadIdx.x / kWarpSize] = low;
     highs[threadIdx.x / kWarpSize] = high;

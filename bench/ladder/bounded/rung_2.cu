@@ -1,6 +1,6 @@
-// Rung 2, commit ad84f49: the k-th score bound by 32-bit keys. A block writes its 8 best as seeds, whatever warp they are of,
-// so that a quarter of the numbers, each of half the size, is looked through, and by integers.
-// (That commit fenced its answer once; as in docs/decisions/0010-one-launch.md this counts to rung 3.)
+// Rung 2, commit ad84f49: the k-th score bound by 32-bit keys. A block writes the 8 best of all its warps as seeds, so
+// the selection reads a quarter of the numbers, each of half the size, as integers. (That commit fenced its answer
+// once; as in docs/decisions/0010-one-launch.md this counts as part of rung 3.)
 #include "bench/ladder/bounded/by_keys.cuh"
 #include "bench/ladder/bounded/plain_steps.cuh"
 

@@ -1,6 +1,6 @@
-// Rung 3, commit 24b4711: the best of a warp by one instruction over keys; 32 keys a block for large k; one
-// atomic a leaf; an answer that is ranked by counting instead of sorted, crosses the bus word by word and has
-// one fence. The end is today's (gpu/search/answer.cuh), which counts a little faster.
+// Rung 3, commit 24b4711: the best of a warp by one instruction over keys; 32 keys per block for large k; one atomic
+// per leaf; the answer is ranked by counting instead of a sort, and crosses the bus word by word with one fence. The
+// last step is today's (gpu/search/answer.cuh), which counts a little faster.
 #include "bench/ladder/bounded/by_keys.cuh"
 
 namespace culmen::gpu::ladder {

@@ -1,7 +1,6 @@
-// Rung 4, commit 744efb1: the k-th score bound is a score and an id, so that ties cost little; a block keeps what it
-// finds in shared memory and hands over its k best; small tables are shared out among all teams. The last
-// version in which neighbouring nodes were one block's and warps had nothing to do at the barrier. The end is
-// today's, as rung 3's.
+// Rung 4, commit 744efb1: the k-th score bound is a score and an id, so that ties cost little; a block keeps its rows
+// in shared memory and passes on its k best; small tables are distributed over all teams. The last version with
+// neighbouring nodes in one block and idle warps at the barrier. The last step is today's, as in rung 3.
 #include "bench/ladder/bounded/by_keys.cuh"
 
 namespace culmen::gpu::ladder {

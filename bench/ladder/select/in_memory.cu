@@ -1,6 +1,6 @@
 // Nothing done yet: every step of the network is a pass over memory.
 #include "bench/ladder/select/question.cuh"
-#include "select/bitonic_step.cuh"
+#include "bench/select/bitonic_step.cuh"
 
 namespace culmen::select::ladder {
 

@@ -1,7 +1,7 @@
 // Operating in shared memory: an operator is a kernel (sort runs, halve, sort what is bitonic), which reads
 // and writes memory once, and takes its steps in shared memory.
 #include "bench/ladder/select/tile.cuh"
-#include "select/bitonic_step.cuh"
+#include "bench/select/bitonic_step.cuh"
 
 namespace culmen::select::ladder {
 namespace {

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "bench/ladder/select/rungs.h"
-#include "select/methods.cuh"
+#include "bench/select/methods.cuh"
 
 namespace culmen::select::ladder {
 

@@ -4,7 +4,7 @@
 // on the order of the input, and where that ascends every row is sorted after all, and was buffered for
 // nothing.
 #include "bench/ladder/select/question.cuh"
-#include "select/runs.cuh"
+#include "bench/select/runs.cuh"
 
 namespace culmen::select::ladder {
 namespace {

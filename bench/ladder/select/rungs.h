@@ -3,8 +3,8 @@
 // first. 64-bit ranks, k <= kMaxK.
 #pragma once
 
-#include "select/select.h"
-#include "select/source.h"
+#include "bench/select/select.h"
+#include "bench/select/sources.h"
 
 namespace culmen::select::ladder {
 

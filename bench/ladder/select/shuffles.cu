@@ -2,7 +2,7 @@
 // memory, without conflicts as each place is its thread's; a block still reduces one tile and writes one run
 // of it.
 #include "bench/ladder/select/question.cuh"
-#include "select/runs.cuh"
+#include "bench/select/runs.cuh"
 
 namespace culmen::select::ladder {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "bench/ladder/select/plans.h"
 #include "bench/ladder/select/question.cuh"
-#include "select/networks.h"
+#include "bench/select/networks.h"
 
 namespace culmen::select::ladder {
 

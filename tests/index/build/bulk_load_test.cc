@@ -58,7 +58,7 @@ TEST(BulkLoad, MakesTheSameBytesWithAnyNumberOfThreadsAndAnySimdTarget) {
   }
 }
 
-TEST(BulkLoad, KeepsEveryTupleOnceAsItWasGiven) {
+TEST(BulkLoad, KeepsEveryRowOnceAsItWasGiven) {
   Random random(2);
   for (const ValueClass value_class : all_value_classes()) {
     const Table table = random_table(random, value_class, 700, 3);
@@ -106,7 +106,7 @@ TEST(BulkLoad, SetsLeavesInOrderOfTheKeyAndThenTheId) {
   }
 }
 
-// Loose ones would be allowed, and would let searches read much where rows tie.
+// Smaller ones would be valid, but would make searches read much where rows tie.
 TEST(BulkLoad, GivesEachNodeTheSmallestIdBelowIt) {
   Random random(9);
   const Table table = random_table(random, ValueClass::small_integers, 50'000, 3);
@@ -195,7 +195,7 @@ TEST(BulkLoad, MeasuresAttributesByTheirUsualRange) {
     for (const std::size_t at : {std::size_t{0}, std::size_t{777}, kRows - 1})
       EXPECT_LE(unit_exponent(kRows, [&](std::size_t r, float u) { return r == at ? outlier : u; }), 1)
           << outlier << " at " << at;
-  // Real tails stay, and what many rows have.
+  // Real tails and frequent values keep their range.
   EXPECT_GE(unit_exponent(kRows, [](std::size_t, float u) { return 1 / (u + 1e-5F); }), 14);
   EXPECT_GE(unit_exponent(kRows, [](std::size_t, float u) { return std::log(u + 1e-6F); }), 3);
   EXPECT_EQ(unit_exponent(kRows, [](std::size_t r, float u) { return r % 100 == 0 ? -999 : u; }), 10);

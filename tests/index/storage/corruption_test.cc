@@ -1,4 +1,4 @@
-// Whatever happens to a closed index, loading it says so and names the file.
+// Any damage to a closed index makes loading fail with an error that names the file.
 #include <gtest/gtest.h>
 #include <tbb/parallel_for.h>
 
@@ -19,7 +19,7 @@ Files published(const Snapshot& snapshot, std::uint8_t uuid = 1) {
   return files;
 }
 
-// What loading these files says; empty if it takes them.
+// The error of loading these files; empty if there is none.
 std::string complaint(const Files& files) {
   MemoryFileSystem system;
   system.put("index", files);
@@ -31,7 +31,7 @@ std::string complaint(const Files& files) {
   }
 }
 
-// Changes in a file may first show as a contradiction with the file that names it.
+// A change in a file may first show as a contradiction with the file that refers to it.
 bool names_a_file(const std::string& complaint) {
   return complaint.find("index/") != std::string::npos;
 }
@@ -98,7 +98,7 @@ TEST(Corruption, IsSeenForFilesOfAnotherIndexOfTheSameShape) {
   const Files ours = published(sample(), 1);
   const Files theirs =
       published(*make_snapshot({.rows = 530, .attributes = 2, .partitions = 1, .seed = 2}), 2);
-  const Files twin = published(sample(), 3);  // the same table, saved another time
+  const Files twin = published(sample(), 3);  // the same table, saved again
   for (const auto& [name, bytes] : ours) {
     for (const Files* other : {&theirs, &twin}) {
       Files mixed = ours;
@@ -108,7 +108,7 @@ TEST(Corruption, IsSeenForFilesOfAnotherIndexOfTheSameShape) {
   }
 }
 
-TEST(Corruption, IsSeenForFilesThatChangedPlaces) {
+TEST(Corruption, IsSeenForFilesThatWereSwapped) {
   const Files files = published(sample());
   for (const auto& [one, first] : files) {
     for (const auto& [two, second] : files) {
@@ -120,7 +120,7 @@ TEST(Corruption, IsSeenForFilesThatChangedPlaces) {
   }
 }
 
-TEST(Corruption, IsSeenForBlocksThatChangedPlaces) {
+TEST(Corruption, IsSeenForFramesThatWereMoved) {
   const Files ours = published(sample(), 1);
   const Files twin = published(sample(), 2);
   const Bytes& leaves = ours.at("SNAP-1-leaves");
@@ -139,7 +139,7 @@ TEST(Corruption, IsSeenForBlocksThatChangedPlaces) {
   }
 }
 
-TEST(Corruption, IsSeenForABlockOfAnotherTableUnderTheSameUuid) {
+TEST(Corruption, IsSeenForAFrameOfAnotherTableUnderTheSameUuid) {
   // Cannot happen by accident: the uuid is random. The digest in the manifest holds even then.
   const auto other = make_snapshot({.rows = 530, .attributes = 2, .partitions = 1});
   other->arena->ids(0)[0] += 1;  // they are seven apart
@@ -147,7 +147,7 @@ TEST(Corruption, IsSeenForABlockOfAnotherTableUnderTheSameUuid) {
   mixed["SNAP-1-leaves"] = published(*other).at("SNAP-1-leaves");
   const std::string text = complaint(mixed);
   EXPECT_NE(text.find("index/SNAP-1-leaves"), std::string::npos) << text;
-  EXPECT_NE(text.find("not the ones that the manifest names"), std::string::npos) << text;
+  EXPECT_NE(text.find("not the frames that the manifest names"), std::string::npos) << text;
 }
 
 TEST(Corruption, IsSeenForAnOlderStateOfTheSameFile) {

@@ -1,8 +1,8 @@
-// The states in which a disk may be found after a power cut.
+// Enumerates the possible states of a disk after a power cut.
 //
 // The model is harsher than real file systems: of the names made, renamed and removed since the directory was
 // last synced any subset may be lost, and of the writes since a file was last synced each may be lost, kept,
-// cut off, torn at its beginning, zero or junk, whatever became of the others. A rename is atomic: its two
+// cut off, torn at its beginning, zero or junk, independently of the others. A rename is atomic: its two
 // names change together or not at all.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace culmen::storage {
 enum class Fate { lost, kept, zeros, junk, cut, torn };
 inline constexpr Fate kFates[] = {Fate::lost, Fate::kept, Fate::zeros, Fate::junk, Fate::cut, Fate::torn};
 
-// Does to `disk` what is left of the write. `at`: where it is cut off, or where what is kept of it begins.
+// Applies the surviving part of the write to `disk`. `at`: where it is cut off, or where the surviving part begins.
 inline void apply(Bytes& disk, const MemoryWrite& write, Fate fate, std::size_t at, std::mt19937& random) {
   if (write.bytes.empty()) {
     if (fate != Fate::lost && disk.size() > write.offset) disk.resize(write.offset);
@@ -48,8 +48,8 @@ inline void apply(Bytes& disk, const MemoryWrite& write, Fate fate, std::size_t 
 
 inline constexpr std::size_t kMaxNameMaps = 256;
 
-// Calls f(names, is_extreme) for all subsets of the changes of names if they are few, else for the two
-// extremes, no change and every change, and a sample.
+// Calls f(names, is_extreme) for all subsets of the name changes if they are few; otherwise for the empty one, the full
+// one and a sample.
 inline void for_each_name_map(const MemoryDirectoryState& state, std::mt19937& random, std::size_t max_maps,
                               const std::function<void(const NameMap&, bool)>& f) {
   const std::size_t all_subsets = std::size_t{1} << state.pending.size();
@@ -65,8 +65,8 @@ inline void for_each_name_map(const MemoryDirectoryState& state, std::mt19937& r
   }
 }
 
-// Calls f(files) for each subset of names with one fate for all writes, at a random place; files is empty
-// (nullopt) where the directory itself is lost. For snapshots, which write much and sync it once.
+// Calls f(files) for each subset of names with the same fate for all writes, at a random offset; files is nullopt if
+// the directory itself is lost. For snapshots, which write much and sync once.
 inline void for_each_crash_state(const MemoryFileSystem& system, const std::string& path,
                                  std::mt19937& random,
                                  const std::function<void(const std::optional<Files>&)>& f) {
@@ -96,9 +96,9 @@ struct WriteFate {
   std::size_t at = 0;
 };
 
-// Every state of a directory with few unsynced writes: for each subset of names every combination of whole
-// fates; for the extreme subsets also each write cut off and torn at every `stride`-th byte, while all others
-// are kept, or lost.
+// Every state of a directory with few unsynced writes: for each subset of names, every combination of complete fates;
+// for the extreme subsets also each write truncated and torn at every `stride`-th byte, while all others are kept or
+// lost.
 class CrashStates {
  public:
   CrashStates(const MemoryDirectoryState& state, std::size_t stride, std::size_t max_maps,

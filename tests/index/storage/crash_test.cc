@@ -1,4 +1,4 @@
-// Faults and power cuts at every call: the directory holds the old index or the new one, whole.
+// Faults and power cuts at every call: the directory holds either the old index or the new one, complete.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -24,7 +24,7 @@ const Snapshot& third_index() {
   return *snapshot;
 }
 
-// The old index, durable, with what a crash once left beside it.
+// The old index, durable, with leftovers of an earlier crash.
 Files before_save() {
   MemoryFileSystem system;
   save(old_index(), system, "index", false);
@@ -43,7 +43,7 @@ Found found_in(MemoryFileSystem& system) {
     if (difference(*loaded, old_index()).empty()) return Found::old_one;
     return difference(*loaded, new_index()).empty() ? Found::new_one : Found::something_else;
   } catch (const IoError& error) {
-    // Right only where no index was before: then there is no CURRENT, or not even the directory.
+    // Valid only if there was no index before: there is no CURRENT, or not even the directory.
     const std::string text = error.what();
     const bool nothing_there = text.find("index/CURRENT: No such") != std::string::npos ||
                                text.find("index holds no index") != std::string::npos ||
@@ -62,7 +62,7 @@ bool holds_exactly_one_snapshot(const MemoryFileSystem& system) {
          kinds.count("LOCK") == 1;  // third_index has no labels
 }
 
-// A save over whatever a crash left works and leaves nothing of it.
+// A save over the leftovers of a crash succeeds and removes them.
 void expect_next_save_cleans_up(MemoryFileSystem& system) {
   save(third_index(), system, "index", true);
   EXPECT_EQ(difference(*load(system, "index"), third_index()), "");
@@ -130,7 +130,7 @@ TEST_P(FaultySave, LeavesNothingOfANewDirectoryUnlessTheIndexIsInIt) {
 }
 
 TEST_P(FaultySave, AFailedSyncIsNotTriedAgain) {
-  // A sync that fails drops the bytes, and the next one succeeds: syncing again would publish a hole.
+  // A failed sync drops the bytes, and the next one succeeds: syncing again would publish a hole.
   const Files before = before_save();
   const std::uint64_t num_calls = calls_of_save(&before);
   std::mt19937 random(1);
@@ -177,8 +177,8 @@ TEST(FaultyLoad, IsAnErrorThatNamesTheFileWhereverItFails) {
   }
 }
 
-// Runs a save of new_index over `before` (null: no directory) into a power cut at each call in turn, the
-// last time to its end, and gives each state the disk may be in to `f` with whether the save had returned.
+// Saves new_index over `before` (null: no directory) with a power cut at each call in turn, and finally without one.
+// Calls `f` with each possible state of the disk, and whether the save had returned.
 void for_each_cut(const Files* before, std::mt19937& random,
                   const std::function<void(const std::optional<Files>&, bool returned)>& f) {
   const std::uint64_t num_calls = calls_of_save(before);
@@ -267,8 +267,8 @@ TEST(PowerCut, InTheSaveAfterAPowerCutLosesNothingEither) {
 }
 
 TEST(PowerCut, AfterAFailedSyncOfTheSwitchStillLosesNothing) {
-  // The switch is done but perhaps not durable. The next save must not remove the snapshot that a power
-  // cut may bring back before it has made the switch durable.
+  // The switch was made but may not be durable. Before the next save makes it durable, it must not remove the snapshot
+  // that a power cut may bring back.
   const Files before = before_save();
   const std::uint64_t num_calls = calls_of_save(&before);
   std::mt19937 random(4);

@@ -1,4 +1,4 @@
-// docs/format.md shows every byte of a tiny index. These are the bytes that are written.
+// docs/format.md shows every byte of a tiny index. The files must have exactly these bytes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::string text_in_docs(const std::string& name) {
   return text;
 }
 
-// Lines of "offset  16 bytes  remark"; what no line shows is zero.
+// Lines of "offset  16 bytes  remark". Bytes that no line shows are zero.
 Bytes bytes_in_docs(const std::string& name, std::size_t size) {
   Bytes bytes(size);
   for (const std::string& line : fenced_lines(name)) {

@@ -1,5 +1,5 @@
-// Every change to a log is refused, or dropped and reported: of an index of two logs, with batches 2 to 4 in
-// the first, 5 to 7 in the second, unless more are asked for.
+// Every change to a log is refused, or dropped and reported. The index has two logs, with batches 2 to 4 in the first
+// and 5 to 7 in the second unless CULMEN_TEST_KIB asks for more.
 #include <gtest/gtest.h>
 #include <tbb/parallel_for.h>
 
@@ -44,7 +44,7 @@ Files two_logs(End end, std::uint64_t batches_of_each = 3) {
   return files_without_room(system);
 }
 
-// Logs of CULMEN_TEST_KIB together.
+// Logs with a total size of CULMEN_TEST_KIB.
 Files closed_logs() {
   std::uint64_t batches = 3;
   for (std::size_t bytes = 0; bytes < num_kib(0) << 10; ++batches)
@@ -85,8 +85,7 @@ TEST(LogDamage, IsNoneWithoutAny) {
   }
 }
 
-// Calls f(damaged files, byte) with each bit of the file flipped, or with one bit of each byte; by many
-// threads.
+// Calls f(damaged files, byte) with each bit of the file flipped, or with one bit of each byte, from many threads.
 void for_each_flip(const Files& files, const std::string& name, bool all_bits,
                    const std::function<void(const Files&, std::size_t byte)>& f) {
   tbb::parallel_for(std::size_t{0}, files.at(name).size(), [&](std::size_t byte) {
@@ -160,8 +159,8 @@ TEST(LogDamage, OfAnOpenIndexIsRefusedForEveryLengthOfASealedLog) {
     cut["WAL-1"].resize(size);
     EXPECT_NE(open(cut).complaint.find("index/WAL-1, byte "), std::string::npos) << size;
   }
-  // What is left of the last log is a prefix of whole batches. Cut between two of them it is as if it had
-  // ended there: nothing in the files says otherwise until the index is closed.
+  // The rest of the last log is a prefix of whole batches. A cut between two of them looks like its end: nothing in the
+  // files contradicts it until the index is closed.
   const std::size_t frame_5 = kSectorBytes, frame_6 = 2 * kSectorBytes, frame_7 = 3 * kSectorBytes;
   for (std::size_t size = kSectorBytes; size < files.at("WAL-2").size(); ++size) {
     Files cut = files;
@@ -224,13 +223,13 @@ TEST(LogDamage, IsSeenIfALogIsMissing) {
   }
 }
 
-TEST(LogDamage, IsSeenIfLogsChangedPlaces) {
+TEST(LogDamage, IsSeenIfLogsWereSwapped) {
   Files files = two_logs(End::synced);
   std::swap(files["WAL-1"], files["WAL-2"]);
   EXPECT_NE(open(files).complaint.find("WAL-1, byte 0"), std::string::npos);
 }
 
-// The two logs, and batches 8 and 9 in a second life of the index.
+// The two logs, and batches 8 and 9 of a second writer.
 Files with_second_life(std::byte filling, bool close) {
   MemoryFileSystem system;
   system.put("index", two_logs(End::synced));
@@ -244,7 +243,7 @@ Files with_second_life(std::byte filling, bool close) {
 }
 
 TEST(LogDamage, IsSeenIfABatchIsPutBackToAnOlderOne) {
-  // Frames of the same log, whole and at their place, but written before an end was cut off.
+  // Frames of the same log, whole and at their offset, but written before the log was truncated.
   const Files older = with_second_life(std::byte{1}, false);
   Files mixed = with_second_life(std::byte{2}, false);
   ASSERT_EQ(older.at("CURRENT"), mixed.at("CURRENT"));

@@ -1,4 +1,4 @@
-// One log: what is written is read, and what is not its own is refused.
+// One log: what is written is read, and frames of other logs are refused.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -22,7 +22,7 @@ class LogTest : public testing::Test {
 
   Bytes& bytes() { return system_.directories["log"]->names["WAL-1"]->bytes; }
 
-  // The bodies that are read, from version 5 on.
+  // The bodies read, from version 5 on.
   std::vector<std::string> read(LogReader& reader) {
     std::vector<std::string> bodies;
     while (const auto batch = reader.next()) {
@@ -191,11 +191,11 @@ TEST_F(LogTest, TakesNoBytesInABodyForProof) {
   log.sync();
   append(log, {"b"});
   log.sync();
-  LogFrameHeader forged;  // by somebody who knows all but the uuid
+  LogFrameHeader forged;  // by an attacker who knows everything but the uuid
   forged.durable_through = 1000;
   forged.checksum = checksum_of(forged, 0);
   std::string body(kSectorBytes - sizeof(LogFrameHeader),
-                   ' ');  // what follows stands at the start of a sector
+                   ' ');  // the next frame starts a sector
   body.append(reinterpret_cast<const char*>(&forged), sizeof forged).resize(2 * kSectorBytes - sizeof forged);
   body.append(reinterpret_cast<const char*>(bytes().data()), bytes().size());  // a copy of the log as it is
   append(log, {body});

@@ -1,6 +1,5 @@
-// Directories whose checksums are all right and whose rows, leaves and nodes are not as writers and engines
-// rely on them to be: refused when they are loaded, or, where that would cost too much, when they are written
-// to.
+// Directories with valid checksums whose rows, leaves or nodes violate what writers and engines rely on: refused when
+// they are loaded or, where that check would cost too much, when they are written to.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +27,7 @@ namespace {
 
 constexpr std::size_t kSlots = 16;
 
-// What is wrong with an index that was changed and then published; empty: nothing that is seen.
+// The error of an index that was changed and then published; empty if none is detected.
 std::string complaint(const Shape& shape, const std::function<void(Snapshot&)>& change) {
   const std::shared_ptr<Snapshot> snapshot = make_snapshot(shape);
   change(*snapshot);
@@ -63,7 +62,7 @@ void swap_rows(Snapshot& s, std::size_t leaf, std::size_t a, std::size_t b) {
   std::swap(s.arena->ids(leaf)[a], s.arena->ids(leaf)[b]);
 }
 
-// A row none of whose values is a zone vector of its leaf.
+// A row none of whose values is in a zone vector of its leaf.
 std::size_t row_inside(Snapshot& s, std::size_t leaf) {
   const auto is_inside = [&](std::size_t row, std::size_t i) {
     const float value = column(s, leaf, i)[row];
@@ -85,14 +84,14 @@ void swap_leaves(Snapshot& s, std::size_t a, std::size_t b) {
   std::swap(s.arena->leaf(a), s.arena->leaf(b));
 }
 
-// ---- All that writers rely on, and who finds out where it is not so
+// ---- Everything that writers rely on, and what checks it
 
 enum class Finder { open, writer, verify, deep_verify };
 
 struct Lie {
   std::string rule;  // true of every index that culmen has written
   std::function<void(Snapshot&)> tell;
-  std::string words;  // of the complaint
+  std::string words;  // of the error
   Finder finder = Finder::open;
   Shape shape = kShape;
 };
@@ -100,14 +99,14 @@ struct Lie {
 constexpr Shape kCutShape{
     .rows = 700, .attributes = 2, .labels = false, .partitioning = Partitioning::kd, .partitions = 9};
 
-// Of the second child, by half of its attribute's range.
+// Lowers the bound of the second child by half of its attribute's range.
 void move_bound(Snapshot& s, std::uint32_t node, int row, float distance) {
   const MutableNode changed = s.arena->mutable_node(node);
   BoundRow& bounds = changed.bounds()[row];
   bounds.set(1, bounds[1] + distance, changed.header().num_children, s.layout.extreme_of(row));
 }
 
-// As if it had been built with other cuts. The rows stay where they are.
+// As if the index had been built with other cuts. The rows stay where they are.
 void move_cuts(Snapshot& s) {
   const Partitioner& p = *s.partitioner;
   s.partitioner = std::make_shared<const Partitioner>(Partitioner::restore(
@@ -115,13 +114,13 @@ void move_cuts(Snapshot& s) {
       p.own_coordinates(), p.num_partitions()));
 }
 
-// All rows stay in the partition that is cut.
+// All rows stay in the partition that is split.
 void add_late_split(Snapshot& s, std::uint32_t attribute, double cut) {
   s.partitioner =
       std::make_shared<const Partitioner>(s.partitioner->with(std::vector<LateSplit>{{0, attribute, cut}}));
 }
 
-// An id of leaf 6, in this leaf or a later one instead of its largest: no smallest id changes with it.
+// Repeats an id of leaf 6 in this leaf or a later one, in place of its largest id, so that no smallest id changes.
 std::int64_t repeat_id(Snapshot& s, std::size_t leaf) {
   const std::int64_t id = s.arena->ids(6)[2];
   for (;; ++leaf) {
@@ -136,7 +135,7 @@ std::int64_t repeat_id(Snapshot& s, std::size_t leaf) {
 std::vector<Lie> lies_about_rows() {
   const std::string rows_ascend = "rows of a leaf ascend in key order, ties by id";
   const std::string leaves_ascend = "so do the leaves of a partition";
-  const std::string out_of_order = "rows that are not in key order";
+  const std::string out_of_order = "the rows are not in key order";
   const auto swap = [](std::size_t leaf, std::size_t a, std::size_t b) {
     return [=](Snapshot& s) { swap_rows(s, leaf, a, b); };
   };
@@ -151,15 +150,15 @@ std::vector<Lie> lies_about_rows() {
          if (ids[r] < ids[r + 1]) std::swap(ids[r], ids[r + 1]);
        },
        out_of_order},
-      {leaves_ascend, [](Snapshot& s) { swap_leaves(s, 1, 2); }, "leaves that are not in key order"},
-      {leaves_ascend, [](Snapshot& s) { swap_leaves(s, 0, 40); }, "leaves that are not in key order"},
+      {leaves_ascend, [](Snapshot& s) { swap_leaves(s, 1, 2); }, "the leaves are not in key order"},
+      {leaves_ascend, [](Snapshot& s) { swap_leaves(s, 0, 40); }, "the leaves are not in key order"},
       {"leaves come in the order of their partitions",
        [](Snapshot& s) { s.arena->leaf(2).partition = s.partitioner->num_partitions() - 1; },
        "a leaf in the wrong partition", Finder::open, kCutShape},
-      {"rows are between the later cuts that made their partition",
-       [](Snapshot& s) { add_late_split(s, 0, s.value(5, 0)); }, "the wrong side of a later cut"},
-      {"rows are between the later cuts that made their partition",
-       [](Snapshot& s) { add_late_split(s, 1, s.stats[1].minimum); }, "the wrong side of a later cut"},
+      {"rows are on their partition's side of late splits",
+       [](Snapshot& s) { add_late_split(s, 0, s.value(5, 0)); }, "the wrong side of a late split"},
+      {"rows are on their partition's side of late splits",
+       [](Snapshot& s) { add_late_split(s, 1, s.stats[1].minimum); }, "the wrong side of a late split"},
       {"rows are where the cuts of the levels lead", move_cuts, "belongs to another partition",
        Finder::verify, kCutShape},
   };
@@ -177,10 +176,11 @@ std::vector<Lie> lies_about_ids() {
          s.arena->mutable_node(s.root).header().min_id = std::numeric_limits<std::int64_t>::max();
        },
        "smallest id"},
-      {"the next id is above all that are there", [](Snapshot& s) { s.next_id -= 7; }, "not to be given yet"},
-      {"no id is in two rows of a leaf", [](Snapshot& s) { repeat_id(s, 6); }, "stands in two rows",
+      {"the next id is above all that are there", [](Snapshot& s) { s.next_id -= 7; },
+       "not below the next id"},
+      {"no id is in two rows of a leaf", [](Snapshot& s) { repeat_id(s, 6); }, "is in two rows",
        Finder::writer},
-      {"no id is in two rows", [](Snapshot& s) { repeat_id(s, 7); }, "stands in two rows", Finder::writer},
+      {"no id is in two rows", [](Snapshot& s) { repeat_id(s, 7); }, "is in two rows", Finder::writer},
   };
 }
 
@@ -229,7 +229,7 @@ std::vector<Lie> lies_about_bounds() {
   };
 }
 
-// Batches that come to a lying index are taken or refused; what was taken does not keep it from being opened.
+// Batches on a lying index succeed or fail; after those that succeed the index can still be opened.
 void expect_that_it_opens_after_changes(MemoryFileSystem& system) {
   const OpenOptions options{.writable = true, .num_threads = 1};
   LiveIndex index(system, "index", options);
@@ -297,7 +297,7 @@ TEST(LyingIndex, OfRowsOfBoundsThatNoWriterMakesIsRefused) {
     });
   };
   const auto is_named = [](const std::string& complaint) {
-    return complaint.find("no writer makes") != std::string::npos;
+    return complaint.find("invalid bounds row") != std::string::npos;
   };
   EXPECT_EQ(with_row(Extreme::maximum, 100, bits(-0.5f)), "");
   EXPECT_EQ(with_row(Extreme::minimum, -100, bits(0.5f) | BoundRow::kLinear), "");
@@ -318,7 +318,7 @@ TEST(LyingIndex, OfRowsOfBoundsThatNoWriterMakesIsRefused) {
   EXPECT_TRUE(is_named(with_row(Extreme::maximum, std::numeric_limits<float>::quiet_NaN(), 0)));
 }
 
-// The last version there is: no batch and no compaction makes one that could not be read again.
+// The last possible version: no batch and no compaction makes one that could not be read again.
 TEST(LyingIndex, OfNoFurtherVersionsTakesNoChange) {
   const std::shared_ptr<Snapshot> snapshot = make_snapshot(kShape);
   snapshot->version = kMaxVersion;
@@ -340,14 +340,14 @@ TEST(LyingIndex, OfNoFurtherVersionsTakesNoChange) {
   EXPECT_THROW(load(other, "index"), FormatError);
 }
 
-// A count that only tells people something.
+// A count that is only shown to people.
 TEST(LyingIndex, OfMoreRoundedValuesThanThereCanBeIsWrittenSoThatItCanBeRead) {
   EXPECT_EQ(
       complaint(kShape, [](Snapshot& s) { s.rounded_values = std::numeric_limits<std::uint64_t>::max(); }),
       "");
 }
 
-// Single children, one above the other.
+// Adds levels with a single node above the root.
 void raise(Snapshot& s, int num_levels) {
   for (; num_levels > 0; --num_levels) {
     const auto above = static_cast<std::uint32_t>(s.num_nodes++);

@@ -1,6 +1,6 @@
-// A file system in memory that knows which bytes and names are durable. Tests make its calls fail, stop it at
-// any call as a power cut would, or let it forget one sync; crash_states.h enumerates the states in which a
-// disk may be found afterwards.
+// A file system in memory that tracks which bytes and names are durable. Tests make its calls fail, stop it at any call
+// as a power cut would, or make it ignore one sync; crash_states.h enumerates the possible states of the disk
+// afterwards.
 #pragma once
 
 #include <algorithm>
@@ -23,17 +23,17 @@ namespace culmen::storage {
 using Bytes = std::vector<std::byte>;
 using Files = std::map<std::string, Bytes>;  // by their names
 
-// One write since the last sync; or, with no bytes, a cut at `offset`.
+// A write since the last sync; without bytes, a truncation at `offset`.
 struct MemoryWrite {
   std::size_t offset = 0;
   Bytes bytes;
 };
 
 struct MemoryFile {
-  Bytes bytes;    // as running programs see it
-  Bytes durable;  // and as the disk has it for certain
+  Bytes bytes;    // as running programs read it
+  Bytes durable;  // certainly on disk
   std::vector<MemoryWrite> unsynced;
-  std::vector<MemoryWrite> lost;  // by a failed sync, yet still in sight: no later sync saves them
+  std::vector<MemoryWrite> lost;  // by a failed sync: still readable, but no later sync makes them durable
 
   void write(std::size_t offset, std::span<const std::byte> added) {
     unsynced.push_back({offset, Bytes(added.begin(), added.end())});
@@ -54,7 +54,7 @@ struct MemoryFile {
   }
 };
 
-// A log of frames without the zeros that the next ones are written over.
+// A log without the preallocated zeros after its last frame.
 inline Bytes without_room(Bytes log) {
   while (log.size() >= kSectorBytes && std::all_of(log.end() - kSectorBytes, log.end(),
                                                    [](std::byte byte) { return byte == std::byte{0}; }))
@@ -62,7 +62,7 @@ inline Bytes without_room(Bytes log) {
   return log;
 }
 
-// Something made, renamed or removed in a directory since its last sync.
+// A name created, renamed or removed in a directory since its last sync.
 struct NameChange {
   std::string removed;               // empty: none
   std::string added;                 // empty: none
@@ -88,13 +88,13 @@ struct MemoryDirectoryState {
   }
 };
 
-// Thrown by the call at which the power goes, and by all that follow.
+// Thrown by the call at which the power fails, and by all later ones.
 struct PowerCut {};
 
 enum class FaultKind {
   none,
-  io_error,     // the call does nothing and says EIO; a sync loses what it should have kept
-  no_space,     // the call does nothing and says ENOSPC
+  io_error,     // the call does nothing and returns EIO; a sync loses the writes
+  no_space,     // the call does nothing and returns ENOSPC
   short_write,  // half of the bytes are written, then ENOSPC
   last_byte,    // all of the bytes but the last one
   power_cut,    // this call and all later ones do nothing
@@ -113,7 +113,7 @@ class MemoryFileSystem : public FileSystem {
   std::uint8_t next_uuid = 1;
   std::map<std::string, std::shared_ptr<MemoryDirectoryState>> directories;
 
-  std::function<void()> before_call;            // sees the state in which a power cut at this call leaves all
+  std::function<void()> before_call;            // sees the state that a power cut at this call leaves
   std::uint64_t num_changes = 0;                // calls that changed anything, syncs among them
   std::optional<std::uint64_t> forgotten_sync;  // the one, counted from 0, that does nothing and succeeds
   struct Sync {
@@ -121,10 +121,10 @@ class MemoryFileSystem : public FileSystem {
     std::uint64_t call;
   };
   std::vector<Sync> syncs;  // all so far
-  // Programs go on seeing what a failed sync lost, and no sync saves it.
+  // Programs still read what a failed sync lost, and no later sync makes it durable.
   bool failed_sync_keeps_cache = false;
 
-  // Makes `path` with these files, all durable.
+  // Creates `path` with these files, all durable.
   void put(const std::string& path, const std::map<std::string, Bytes>& files) {
     auto state = std::make_shared<MemoryDirectoryState>();
     for (const auto& [name, bytes] : files)
@@ -159,7 +159,7 @@ class MemoryFileSystem : public FileSystem {
     return uuid;
   }
 
-  // Whether the call about to be made, a write, is to be cut short.
+  // Whether the next call, a write, is cut short.
   bool count_call(const std::string& doing) {
     if (before_call) before_call();
     const std::uint64_t call = num_calls++;
@@ -178,7 +178,7 @@ class MemoryFileSystem : public FileSystem {
     }
   }
 
-  // Whether this sync takes place.
+  // Whether this sync is performed.
   bool count_sync(const std::string& of) {
     count_call("sync " + of);
     ++num_changes;
@@ -190,7 +190,7 @@ class MemoryFileSystem : public FileSystem {
     try {
       if (count_sync(path)) file.sync();
     } catch (const IoError&) {
-      // As Linux does: the unsynced pages are marked clean, and the next sync would succeed.
+      // As on Linux: the unsynced pages are marked clean, so the next sync would succeed.
       if (failed_sync_keeps_cache)
         file.lost = std::exchange(file.unsynced, {});
       else

@@ -1,4 +1,4 @@
-// The real file system: kinds of files, permissions, locks, partial transfers, readers beside a writer.
+// The real file system: kinds of files, permissions, locks, partial transfers, readers concurrent with a writer.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -19,8 +19,7 @@
 
 namespace {
 
-// While set, reads and writes are interrupted now and then and move fewer bytes than asked for (-Wl,--wrap
-// below).
+// While set, some reads and writes are interrupted or transfer fewer bytes than requested (-Wl,--wrap below).
 std::atomic<bool> unreliable_calls{false};
 std::atomic<unsigned> num_transfers{0};
 
@@ -145,7 +144,7 @@ TEST_F(Posix, RefusesEveryKindOfFileButARegularOne) {
   }
 }
 
-// As a daemon does that closes what it does not use.
+// As a daemon that closes unused descriptors.
 class ClosedStreams {
  public:
   ClosedStreams() {
@@ -297,8 +296,8 @@ TEST_F(Posix, OpensAReadOnlyLogAndWritesNothing) {
 }
 
 TEST_F(Posix, ReadersFollowWritersThatMakeCheckpointsAndDie) {
-  // One writer after the other appends, now and then without a sync, goes over to new logs, and stops without
-  // a word. Readers see versions that never go back, and no damage.
+  // One writer after the other appends, sometimes without a sync, switches to new logs, and stops without closing.
+  // Readers see no damage, and versions that never decrease.
   const auto snapshot = make_snapshot({.rows = 50});
   save(*snapshot, posix(), index_, false);
   std::atomic<bool> finished{false};

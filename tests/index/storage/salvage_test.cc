@@ -1,5 +1,5 @@
-// Whatever is damaged: what repair saves is true and sound, it says what it left out, and the damaged index
-// stays as it is.
+// Whatever is damaged, repair saves only correct rows in a valid index, reports what it dropped, and does not change
+// the damaged index.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -77,7 +77,7 @@ class SalvageTest : public testing::Test {
     return files;
   }
 
-  // Repairs, and checks what holds of every repair.
+  // Repairs, and checks the invariants of every repair.
   void repair_files(const Files& files) {
     MemoryFileSystem system;
     system.put("index", files);
@@ -117,7 +117,7 @@ TEST_F(SalvageTest, CopiesASoundIndexWhole) {
   EXPECT_EQ(rows_, whole_);
 }
 
-// Every checksum is right and it opens, but bounds of both attributes together are too low.
+// Every checksum is right and the index opens, but the bounds of the sum of both attributes are too low.
 TEST_F(SalvageTest, MakesAnewWhatOpensButIsNotRight) {
   const auto snapshot = make_snapshot({.rows = kSnapshotRows, .attributes = 2, .partitions = 1});
   constexpr std::size_t kBothAttributes = 2;  // row of bounds

@@ -1,4 +1,4 @@
-// Small snapshots to store, and a comparison of all their parts.
+// Small snapshots for storage tests, and a comparison of all their parts.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Shape {
   int partitions = 0;
   int leaf_rows = 16;
   std::uint64_t seed = 1;
-  std::uint32_t late_splits = 0;  // of partition 0 and what they cut off, beyond all values
+  std::uint32_t late_splits = 0;  // of partition 0 and its parts, at values above all others
 };
 
 inline Partitioner with_late_splits(const Partitioner& partitioner, std::uint32_t num_cuts) {
@@ -79,7 +79,7 @@ bool same_bytes(const A& a, const B& b) {
 inline bool same_partitioner(const Partitioner& a, const Partitioner& b) {
   return a.kind() == b.kind() && a.num_partitions() == b.num_partitions() && a.minimum() == b.minimum() &&
          a.maximum() == b.maximum() && a.splits() == b.splits() && a.cuts() == b.cuts() &&
-         a.own_coordinates() == b.own_coordinates() && a.late_splits() == b.late_splits();
+         a.own_coordinates() == b.own_coordinates() && a.late_splits().all() == b.late_splits().all();
 }
 
 inline bool same_nodes(const Snapshot& a, const Snapshot& b) {
@@ -104,7 +104,7 @@ inline bool same_units(const std::vector<BoundUnit>& a, const std::vector<BoundU
   });
 }
 
-// The first part in which they differ; empty if they are the same to the last bit.
+// The first part in which they differ; empty if they are equal to the last bit.
 inline std::string difference(const Snapshot& a, const Snapshot& b) {
   if (a.attributes != b.attributes) return "attributes";
   if (a.value_type != b.value_type || a.has_labels != b.has_labels || a.exact_sums != b.exact_sums)

@@ -1,5 +1,4 @@
-// Files that say that they are long and are not: what is read of them, and so what is kept in memory, does
-// not grow with what they say.
+// Files that claim to be long and are not: neither the bytes read nor the memory used grow with the claimed length.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -28,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kLargestRead = std::uint64_t{8} << 20;
 
-// Bytes, and zeros behind them. What is read at a time was given memory before: so that is watched.
+// Bytes followed by zeros. A reader allocates the memory for each read, so no read may be large.
 class LongFile : public ReadableFile {
  public:
   LongFile(const Bytes& bytes, std::uint64_t size, std::string path)
@@ -52,7 +51,7 @@ class LongFile : public ReadableFile {
   const std::string path_;
 };
 
-// The files of an index, of which one is long.
+// The files of an index, one of which is long.
 class LongDirectory : public Directory {
  public:
   std::map<std::string, Bytes> files;
@@ -98,7 +97,7 @@ class SparseTest : public testing::Test {
   void lengthen(FileKind kind, std::uint64_t size) {
     directory_.sizes[file_name(kind, 1)] = manifest_.file(kind).bytes = size;
   }
-  // A frame's own, after its payload was changed.
+  // Recomputes a frame's own checksum after its payload was changed.
   static void make_checksum_good(Bytes& bytes, std::size_t at, std::size_t size) {
     put(bytes, at, checksum_of(std::span<const std::byte>(bytes).subspan(at + 8, size - 8)));
   }
@@ -132,7 +131,7 @@ TEST_F(SparseTest, ALogWhoseFrameSaysThatItIsLongIsReadInPieces) {
   EXPECT_EQ(reader.torn_bytes(), kSectorBytes);
 }
 
-TEST_F(SparseTest, ABlockOfLabelsThatSaysThatItIsLongIsReadInPieces) {
+TEST_F(SparseTest, AFrameOfLabelsThatClaimsToBeLongIsReadInPieces) {
   Bytes& leaves = file(FileKind::leaves);
   const std::size_t stride =
                         aligned(sizeof(FrameHeader) + LeafLayout(manifest_.leaf_shape()).payload_bytes()),
@@ -151,7 +150,7 @@ TEST_F(SparseTest, ABlockOfLabelsThatSaysThatItIsLongIsReadInPieces) {
   const std::uint64_t block_bytes =
       aligned(sizeof(FrameHeader) + manifest_.leaf_shape().label_end_bytes() + kLong);
   lengthen(FileKind::labels, record.labels_offset + block_bytes);
-  expect_refused("belongs to another index");  // its header says how long it is, too
+  expect_refused("belongs to another index");  // its header contains the length, too
   FrameHeader header;
   Bytes& labels = file(FileKind::labels);
   std::memcpy(&header, labels.data() + record.labels_offset, sizeof header);
@@ -170,7 +169,7 @@ TEST_F(SparseTest, PartitionsThatSayThatTheyAreManyAreReadInPieces) {
   expect_refused("belongs to another index");
 }
 
-// ---- Real files: holes are passed by
+// ---- Real files: readers skip holes
 
 class SparseFolder : public testing::Test {
  protected:

@@ -1,11 +1,11 @@
-// Power cuts at every call of short scripts: whatever the disk then holds, the next open finds all
-// acknowledged batches and a prefix of those under way, each whole, and takes no torn end for damage.
+// Power cuts at every call of short scripts: from every possible state of the disk, the next open finds all
+// acknowledged batches and a prefix of those in flight, each whole, and does not mistake a torn end for damage.
 //
 // A script is a word: a append and sync one batch, A two in one group, u append one without a sync, b begin a
 // checkpoint, f finish it, c close and open again, r open again as after a kill.
 //
-// CULMEN_TEST_CASES=1000000 runs random scripts until so many different states were opened, and from a
-// million on tears writes at every byte in every eighth script.
+// CULMEN_TEST_CASES=1000000 runs random scripts until it has opened so many different states; from a million on every
+// eighth script also tears writes at every byte.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -57,7 +57,7 @@ struct Expected {
   }
 };
 
-// The last version in the store; throws if a batch is not the one expected.
+// The last version in the store. Throws if a batch is not the expected one.
 std::uint64_t replay_expected(Store& store, const Expected& expected) {
   std::uint64_t last = store.take_snapshot()->version;
   store.replay([&](std::uint64_t version, std::span<const std::byte> body) {
@@ -77,7 +77,7 @@ bool knows_end_of_log(const Files& files) {
   return log.bytes == files.at(log_name(log.number)).size();
 }
 
-// What is wrong with what an open finds in these files; empty if nothing is.
+// The fault that an open of these files shows; empty if there is none.
 std::string complaint(const Files& files, const Expected& expected, bool writable) {
   MemoryFileSystem system;
   system.put("index", files);
@@ -108,17 +108,16 @@ struct Options {
   std::size_t max_name_maps = kMaxNameMaps;
   std::uint64_t nest_every = 0;  // runs a second script, and its power cuts, from each so-many-th state
   std::optional<std::uint64_t> forgotten_sync = {};
-  // This call and all later ones of the first process do nothing.
+  // This call and all later ones of the first process have no effect.
   std::optional<std::uint64_t> killed_at = {};
 };
 
-// Runs a script on a file system that is examined before every call.
+// Runs a script on a file system that is checked before every call.
 class ScriptRun {
  public:
   ScriptRun(const Options& options, std::mt19937& random) : options_(options), random_(random) {}
 
-  // Stops at the first complaint, which it returns. If the process is killed, another one takes the script's
-  // last step.
+  // Stops at the first error, which it returns. If the process is killed, another one runs the last step of the script.
   std::string from(const Files& files, const Expected& expected, const std::string& script, int depth = 0) {
     expected_ = expected;
     depth_ = depth;
@@ -144,8 +143,8 @@ class ScriptRun {
   std::uint64_t num_states() const { return num_states_; }
   std::uint64_t num_calls() const { return system_.num_calls; }
   bool was_killed() const { return was_killed_; }
-  // For each sync: the step, the file, and which of the file's syncs in that step, e.g. "a: index/WAL-1 1";
-  // the step of the first open is o, that of one after a kill k.
+  // For each sync: the step, the file, and the number of the sync of this file in that step, e.g. "a: index/WAL-1 1".
+  // The step of the first open is o, that of one after a kill k.
   const std::vector<std::string>& syncs() const { return syncs_; }
   std::uint64_t call_of_sync(std::size_t sync) const { return system_.syncs[sync].call; }
 
@@ -181,7 +180,7 @@ class ScriptRun {
   void open() {
     store_ = Store::open(system_, "index", true);
     const std::uint64_t found = replay_expected(*store_, expected_);
-    // What replay gave out may have been shown to somebody. What it did not must never come back.
+    // A reader may have seen what replay returned. What replay did not return must never reappear.
     expected_.bodies.resize(found + 1);
     expected_.acknowledged = expected_.attempted = found;
     expected_.closed = false;
@@ -235,7 +234,7 @@ class ScriptRun {
     }
   }
 
-  // Every state in which a power cut now may leave the disk.
+  // Every state that a power cut at this call may leave.
   void examine() {
     const auto now =
         std::tuple(system_.num_changes, expected_.acknowledged, expected_.attempted, expected_.closed);
@@ -290,7 +289,7 @@ std::string random_script(std::mt19937& random) {
   return script;
 }
 
-// The published index after a batch whose frame is torn, and other things that a power cut may leave.
+// The published index after a batch with a torn frame, and other possible results of a power cut.
 Files with_torn_end() {
   Files files = published();
   MemoryFileSystem system;
@@ -329,7 +328,7 @@ TEST(StorePowerCut, LosesNothingAcknowledgedAndSeesNoDamage) {
               static_cast<unsigned long long>(num_scripts));
 }
 
-// Forgets one sync after the other of a script, and notes of each whether a state then gives it away.
+// Ignores each sync of a script in turn, and records whether some state then shows an error.
 void forget_each_sync(const Files& start, const std::string& script, const Options& options,
                       std::map<std::string, bool>& is_missed) {
   std::mt19937 random(1);
@@ -349,7 +348,7 @@ TEST(StorePowerCut, IsSeenToLoseSomethingIfOneSyncIsForgotten) {
   std::map<std::string, bool> is_missed;
   for (const char* script : {"ura", "aura", "Ac", "aba", "abuba", "abfa", "ubafuc"})
     forget_each_sync(published(), script, options, is_missed);
-  // Killed between the rename of CURRENT and the sync of that.
+  // Killed between renaming CURRENT and syncing the directory.
   std::mt19937 random(1);
   ScriptRun whole(options, random);
   ASSERT_EQ(whole.from(published(), {}, "abf"), "");

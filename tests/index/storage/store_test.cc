@@ -1,4 +1,4 @@
-// An open index directory: one writer, readers beside it, checkpoints, and faults at every call.
+// An open index directory: one writer, concurrent readers, checkpoints, and faults at every call.
 #include "index/storage/store.h"
 
 #include <gtest/gtest.h>
@@ -244,7 +244,7 @@ TEST_F(StoreTest, SizesCountWhatReplayReads) {
   EXPECT_EQ(writer->store->snapshot_bytes(), snapshot);
 }
 
-// --- Faults. One life of an index, with a fault at each call.
+// --- Faults: a script of writers, with a fault at each call.
 
 struct Life {
   std::uint64_t acknowledged = 1;
@@ -264,7 +264,7 @@ void step(Life& life, bool& stopped, const std::function<void()>& f) {
   }
 }
 
-// Each writer stops at its first error. What it has acknowledged is to be found ever after.
+// Each writer stops at its first error. What it has acknowledged is never lost.
 void live(MemoryFileSystem& system, Life& life) {
   const auto write = [&](Store& store, int count) {
     life.attempted = store.last_version() + static_cast<std::uint64_t>(count);
@@ -305,7 +305,7 @@ TEST_P(FaultyStore, KeepsWhatItAcknowledgedWhereverItFails) {
   bool reached = true;
   for (std::uint64_t call = 0; reached; ++call) {
     for (bool keeps_cache : {false, true}) {
-      // Where nothing can be written any more, not even cut off, a sync's lost bytes stay in sight.
+      // If the file can no longer be written or truncated, bytes lost by a sync stay readable.
       if (keeps_cache && persistent) continue;
       MemoryFileSystem system;
       system.put("index", before);
@@ -316,7 +316,7 @@ TEST_P(FaultyStore, KeepsWhatItAcknowledgedWhereverItFails) {
       reached = system.num_calls > call;
       num_failures += life.failed;
       system.plan = {};
-      // After a call that failed alone nothing is there of what it was to write; else it may be.
+      // If only one call failed, nothing of its write is there; else it may be.
       const auto check = [&](const std::optional<Files>& files, std::uint64_t most) {
         MemoryFileSystem after;
         after.put("index", *files);
@@ -378,8 +378,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, FaultyStore,
                                           testing::Bool()));
 
 TEST_F(StoreTest, WhatAFailedSyncLostIsNotBuiltUpon) {
-  // The system goes on showing a whole frame that it will never write. Had the next writer gone on behind it,
-  // a power cut would leave a hole in front of what was acknowledged.
+  // The system still returns a whole frame that it will never write. If the next writer appended after it, a power cut
+  // would leave a hole before acknowledged batches.
   system_.failed_sync_keeps_cache = true;
   auto writer = open(system_, true);
   append(*writer->store);

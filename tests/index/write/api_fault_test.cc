@@ -1,5 +1,5 @@
-// Memory that runs out at any allocation of a call of the public API: the call fails as a whole, the index
-// goes on, and its directory holds what was acknowledged, no more and no less.
+// Each allocation of a call of the public API fails in turn: the call fails as a whole, the index stays usable, and its
+// directory holds exactly what was acknowledged.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -43,7 +43,7 @@ struct RowTable {
   }
 };
 
-// Every row, with a score that tells its values.
+// Every row, with a score that identifies its values.
 Hits rows_of(const Index& index) {
   Hits hits;
   const std::vector<double> weights = {1, 0.37};
@@ -52,7 +52,7 @@ Hits rows_of(const Index& index) {
   return hits;
 }
 
-// How many allocations `call` makes.
+// The number of allocations that `call` makes.
 std::int64_t count_allocations(const std::function<void()>& call) {
   constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   allocations_left = kNever;
@@ -60,7 +60,7 @@ std::int64_t count_allocations(const std::function<void()>& call) {
   return kNever - allocations_left.exchange(-1);
 }
 
-// About CULMEN_TEST_CASES of `num` allocations, and one that is never made.
+// About CULMEN_TEST_CASES of `num` allocations, and one past the last.
 std::vector<std::int64_t> some_of(std::int64_t num) {
   const auto stride = std::max<std::int64_t>(1, num / static_cast<std::int64_t>(num_cases(100)));
   std::vector<std::int64_t> some;
@@ -69,7 +69,7 @@ std::vector<std::int64_t> some_of(std::int64_t num) {
   return some;
 }
 
-// Whether the call failed for want of memory at its n-th allocation.
+// Whether the call failed with std::bad_alloc at its n-th allocation.
 bool fails_at(std::int64_t n, const std::function<void()>& call) {
   allocations_left = n;
   try {
@@ -104,7 +104,7 @@ class ApiFaults : public testing::Test {
     return folder_ / "index";
   }
 
-  // A change of an open index that fails, and is then made again.
+  // A change of an open index that fails, and its repetition.
   void sweep(const std::function<void(Index&)>& change, const OpenOptions& options = {}) {
     OpenOptions writable = options;
     writable.writable = true;
@@ -164,8 +164,7 @@ TEST_F(ApiFaults, InABatchOfAllStepsLeaveNothingOfIt) {
   const RowTable unnamed(0, 30), named(2'025, 10), replaced(450, 60);
   TableView without_ids = unnamed.view();
   without_ids.ids = {};
-  const std::vector<std::int64_t> erased = {3, 2'010, 2'021, 2'022,
-                                            9'999};  // some that are about to be assigned
+  const std::vector<std::int64_t> erased = {3, 2'010, 2'021, 2'022, 9'999};  // some that will be assigned
   WriteBatch batch;
   batch.erase(erased).insert(without_ids).upsert(named.view()).erase(erased).upsert(replaced.view());
   sweep([&](Index& index) { index.write(batch); });

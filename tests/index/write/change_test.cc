@@ -1,4 +1,4 @@
-// Changes: their bytes, and several folded into one.
+// Changes: their bytes, and the fold of several into one.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -89,7 +89,7 @@ TEST(Change, WithLabelsOutOfOrderIsRefused) {
   }
 }
 
-// Also with counts that overflow when they are multiplied.
+// Also with counts whose product overflows.
 TEST(Change, FromAnyBytesIsTakenOrRefused) {
   std::mt19937_64 random(3);
   const std::vector<std::byte> good = encode(example_change(true));
@@ -114,7 +114,7 @@ TEST(Change, FromAnyBytesIsTakenOrRefused) {
   }
 }
 
-// Changes of any kind one after the other, and folded into one: the same rows.
+// Changes of any kind give the same rows one after the other and folded into one.
 TEST(ChangeFold, IsWhatItsChangesComeTo) {
   std::mt19937_64 random(8);
   for (int trial = 0; trial < 200; ++trial) {
@@ -181,7 +181,7 @@ TEST(ChangeFold, RefusesWhatDoesNotFit) {
   EXPECT_THROW(other.add(addition), FormatError);
 }
 
-// Ids are assigned without a look at those that are there.
+// Assigns ids without a lookup of the existing ones.
 TEST(ChangeFold, RefusesANextIdThatSomebodyHas) {
   const auto has_none = [](std::int64_t) { return false; };
   Change addition = example_change(false);

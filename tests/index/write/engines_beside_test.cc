@@ -1,5 +1,5 @@
-// Every engine on trees that have changed, against the oracle: every class of values, the live tree, versions
-// that are still held, and the tree from its file. And readers in other threads meanwhile.
+// Every engine on changed trees, against the oracle: every class of values, the current tree, older versions that are
+// still referenced, and the tree loaded from its files. Also with concurrent readers.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -35,7 +35,7 @@ constexpr int kBatches = 8;
 constexpr std::uint64_t kQueriesOfATrial = 40;  // about
 
 struct UserRow {
-  Row values;  // as the user gave them
+  Row values;  // as given by the user
   std::string label;
 };
 using UserRows = std::map<std::int64_t, UserRow>;
@@ -127,7 +127,7 @@ class Trial {
     return labels_ ? std::string(length, static_cast<char>('a' + random_.below(26))) : std::string();
   }
 
-  // Erases some rows, puts others in the place of some, and adds some: also folded into one step.
+  // Erases, replaces and inserts some rows; also folded into one step.
   Change random_change() {
     std::map<std::int64_t, bool> removed;
     std::map<std::int64_t, UserRow> added;

@@ -19,8 +19,8 @@ void* allocate(std::size_t size, std::size_t alignment) {
 
 }  // namespace
 
-// For the whole program. The other forms call these. All memory is malloc's: compilers that see only a half
-// of this, inlined, think that it is not.
+// For the whole program. The other forms call these. All memory is malloc's, but GCC warns of a mismatch where it
+// inlines only one of new and delete.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 #endif

@@ -1,4 +1,4 @@
-// Lets one allocation by operator new fail.
+// Makes one allocation by operator new fail.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace culmen::test {
 
-// The allocations from now on until one fails; below 0: none does.
+// Number of allocations from now on before one fails; below 0: none fails.
 inline std::atomic<std::int64_t> allocations_left = -1;
 
 }  // namespace culmen::test

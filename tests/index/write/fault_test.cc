@@ -1,5 +1,4 @@
-// Memory that runs out, at every allocation in turn: the published versions stay what they are, and a new
-// writer goes on from the last of them.
+// Every allocation fails in turn: published versions stay unchanged, and a new writer continues from the last of them.
 #include <gtest/gtest.h>
 
 #include <new>
@@ -25,7 +24,7 @@ class Faults : public testing::Test {
   void SetUp() override {
     for (std::int64_t id = 0; id < 700; ++id) rows_[id] = row();
   }
-  // Splits, merges, a partition that empties, plain edits.
+  // Splits, merges, an emptied partition, plain edits.
   ChangeMaker batch() {
     ChangeMaker change(rows_);
     for (std::int64_t id = 0; id < 700; id += 9) change.erase(id);
@@ -39,7 +38,7 @@ class Faults : public testing::Test {
   const TreeShape shape_{.num_attributes = 2, .num_partitions = 5, .labels = true};
 };
 
-// apply() and finish_version() fail at each allocation; 0 of them: at none.
+// apply() and finish_version() fail at each of their allocations in turn.
 TEST_F(Faults, LeaveThePublishedVersionsAsTheyAre) {
   const ChangeMaker made = batch();
   const Change change = made.make(2, true);
@@ -82,7 +81,7 @@ TEST_F(Faults, InTheConstructorLeaveThePublishedVersionAsItIs) {
     bool failed = false;
     allocations_left = n;
     try {
-      // By this thread: oneTBB, too, wants memory for its workers, and ends the process where it gets none.
+      // By this thread alone: oneTBB ends the process if an allocation for its workers fails.
       with_threads(1, [&] { const TreeWriter writer(base); });
     } catch (const std::bad_alloc&) {
       failed = true;
@@ -93,7 +92,7 @@ TEST_F(Faults, InTheConstructorLeaveThePublishedVersionAsItIs) {
   }
 }
 
-// The writer that takes over must not write to what older versions hold, though it has not made them.
+// The next writer must not write to slots of older versions, although it did not make them.
 TEST_F(Faults, AWriterThatTakesOverSparesOlderVersions) {
   const std::shared_ptr<const Snapshot> first = load_tree(rows_, shape_);
   const Rows first_rows = rows_;
@@ -111,7 +110,7 @@ TEST_F(Faults, AWriterThatTakesOverSparesOlderVersions) {
   }
   TreeWriter writer(newest);
   for (int batch = 0; batch < 12; ++batch) {
-    newest = change_some(writer);  // the one before is over
+    newest = change_some(writer);  // the previous writer is gone
     ASSERT_EQ(fault_in(*newest, rows_), "");
     ASSERT_EQ(fault_in(*first, first_rows), "") << "batch " << batch;
   }

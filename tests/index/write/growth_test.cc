@@ -1,5 +1,5 @@
-// Rows that come in an order of their own: a column that always rises or falls, clusters, ids that fall. Whatever the
-// order, partitions stay small and leaves nearly full.
+// Rows inserted in a special order: a column that always rises or falls, clusters, descending ids. In every order
+// partitions stay small and leaves nearly full.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,14 +21,14 @@ namespace {
 using Rows = std::map<std::int64_t, Row>;
 
 constexpr int kColumns = 3;
-constexpr std::size_t kMaxPagesOfSplit = 32;  // index/write/rebalancer.cc
+constexpr std::size_t kMaxPagesOfSplit = 32;  // index/write/rebalance_plan.cc
 
 struct RowOrder {
   std::string name;
-  // What the row that came as number `n`, after those of the build, has for its first attribute and for its id.
+  // First attribute and id of the n-th row inserted after the build.
   std::function<double(Random&, int n)> first;
   std::function<std::int64_t(int n)> id;
-  bool splits = true;  // so many of them come to one place
+  bool splits = true;  // so many per cluster
 
   friend void PrintTo(const RowOrder& order, std::ostream* out) { *out << order.name; }
 };
@@ -66,7 +66,7 @@ class Growth : public testing::TestWithParam<RowOrder> {
       batch.upsert(GetParam().id(num_added_), row(GetParam().first(random_, num_added_), 0.125));
     return batch;
   }
-  // Those of the rows that were added: they come back into partitions that have no page by then.
+  // The added rows again: their partitions have no page by then.
   void empty_partitions_and_fill_some(TreeWriter& writer) {
     ChangeMaker erasure(rows_);
     for (int n = 0; n < num_added_; ++n) erasure.erase(GetParam().id(n));
@@ -123,7 +123,7 @@ TEST_P(Growth, KeepsPartitionsSmallAndLeavesFull) {
   }
 }
 
-// Columns and ids of rows, which outlive the view.
+// Columns and ids of rows, which must outlive the view.
 struct GrownColumns {
   std::vector<std::vector<double>> columns{kColumns};
   std::vector<std::int64_t> ids;
@@ -180,7 +180,7 @@ Row random_row(Random& random) {
   return row;
 }
 
-// As many as a build has, or a few more.
+// As many leaves as after a build, or a few more.
 TEST(GrowthByRandomRows, MakesFewMoreLeavesThanABuild) {
   Random random(6);
   Rows rows;
@@ -206,7 +206,7 @@ TEST(GrowthByRandomRows, MakesFewMoreLeavesThanABuild) {
   ASSERT_EQ(fault_in(*version, rows), "");
 }
 
-// And as few when they have gone again.
+// And as few after the rows have been erased again.
 TEST(GrowthByRandomRows, LeavesNoHalfEmptyLeavesWhenTheyGo) {
   Random random(7);
   Rows rows;

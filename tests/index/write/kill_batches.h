@@ -1,9 +1,8 @@
-// Batches that follow from their number: what kill_writer writes and what kill_test expects to find.
+// Batches that follow from their number: kill_writer writes them and kill_test expects them.
 //
-// Each writer has its own ids. Its batch n inserts rows, and one more without an id,
-// replaces every other one of batch n - kReplacedAfter and erases what is left of batch n - kErasedAfter. So
-// the rows that are there tell how many batches were written, and whether the last of them is there as a
-// whole.
+// Each writer has its own ids. Its batch n inserts rows, and one more without an id, replaces every other row of batch
+// n - kReplacedAfter and erases the rest of batch n - kErasedAfter. So the rows tell how many batches were written, and
+// whether the last one is complete.
 #pragma once
 
 #include <array>
@@ -22,12 +21,13 @@ inline constexpr std::uint64_t kWriters = 4;
 inline constexpr std::uint64_t kReplacedAfter = 5, kErasedAfter = 60;
 inline constexpr std::uint64_t kMaxRows = 16;  // that a batch inserts
 inline constexpr std::int64_t kIdsOfWriter = std::int64_t{1} << 40;
-inline constexpr std::int64_t kFirstAssigned = kIdsOfWriter * kWriters + 1;  // a row in front sees to it
+inline constexpr std::int64_t kFirstAssigned =
+    kIdsOfWriter * kWriters + 1;  // the first row has the id before it
 
-// What a writer says once a batch was acknowledged. Written to a pipe at once, so never in halves.
+// What a writer prints for an acknowledged batch: one write to a pipe, so never torn.
 struct Acknowledged {
   std::uint64_t writer;
-  std::uint64_t num_batches;  // of this writer, all that came before among them
+  std::uint64_t num_batches;  // of this writer, including all earlier ones
 };
 
 struct Row {
@@ -51,12 +51,12 @@ inline Row written_by(std::uint64_t batch, std::int64_t id) {
           "batch " + std::to_string(batch)};
 }
 
-// The row without an id of a batch.
+// The row of a batch without an id.
 inline Row unnamed_row(std::uint64_t writer, std::uint64_t batch) {
   return {{0, 0}, std::to_string(writer) + " " + std::to_string(batch)};
 }
 
-// The rows of one writer that have ids, after its batches 0 .. num_batches - 1.
+// The rows of one writer with ids, after its batches 0 .. num_batches - 1.
 inline Rows rows_after(std::uint64_t writer, std::uint64_t num_batches) {
   Rows rows;
   const std::uint64_t first = num_batches > kErasedAfter ? num_batches - kErasedAfter : 0;

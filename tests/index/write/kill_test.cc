@@ -1,5 +1,5 @@
-// A process whose threads write batches is killed again and again. What it said was acknowledged is there, of
-// every other batch all is there or nothing, and the lock has gone with it.
+// Kills a process whose threads write batches, again and again. Every batch that it reported as acknowledged is there,
+// every other one is there whole or not at all, and the lock is released.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -30,12 +30,12 @@ namespace {
 
 using NumBatches = std::array<std::uint64_t, kWriters>;
 
-// The writing process. Killed at the latest when this goes.
+// The writing process. The destructor kills it.
 class Writer {
  public:
   Writer(const std::filesystem::path& directory, Durability durability, const NumBatches& written)
       : acknowledged_(written) {
-    // It stands beside the test.
+    // In the folder of the test program.
     const std::string program =
         (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "kill_writer").string();
     std::vector<std::string> arguments = {program, directory.string(),
@@ -62,7 +62,7 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // Waits for this many acknowledgements; false if the process ends before.
+  // Waits for this many acknowledgements. Returns false if the process ends first.
   bool wait_for(std::uint64_t count) {
     while (count > 0) {
       if (!take_one()) return false;
@@ -71,7 +71,7 @@ class Writer {
     return true;
   }
 
-  // What it had said by then can still be read. Whether it ran to its last moment.
+  // What it has printed can still be read. Returns whether it ran until it was killed.
   bool kill() {
     ::kill(process_, SIGKILL);
     while (take_one()) {
@@ -126,8 +126,8 @@ std::multiset<std::string> unnamed_after(const NumBatches& batches) {
   return labels;
 }
 
-// How many batches of each writer the index holds: those that were acknowledged, and perhaps the one that was
-// under way. Nothing if it holds something else.
+// How many batches of each writer the index holds: the acknowledged ones, and perhaps the one in flight. Nothing if it
+// holds anything else.
 std::optional<NumBatches> batches_in(const Index& index, const NumBatches& acknowledged) {
   const Found rows = rows_in(index);
   NumBatches found = acknowledged;
@@ -161,7 +161,7 @@ TEST(Kill, LosesNothingThatWasAcknowledgedAndLeavesNoHalves) {
     std::this_thread::sleep_for(std::chrono::microseconds(random() % (at_once ? 20'000 : 2000)));
     ASSERT_TRUE(writer.kill()) << "the writer has ended";
 
-    // Opened to read, what a torn log ends with stays for the next writer.
+    // A reader leaves the torn end of a log to the next writer.
     Index index = Index::open(path, {.writable = random() % 2 == 0});
     num_replayed += index.recovery().num_batches;
     num_torn += index.recovery().dropped_bytes > 0 ? 1 : 0;

@@ -1,9 +1,9 @@
-// Writes to an index until it is killed: the process that kill_test starts.
+// Writes to an index until it is killed. kill_test starts this process.
 //
 //   kill_writer DIRECTORY DURABILITY NUM_BATCHES...     how many batches each writer has written before
 //
-// Several threads write batches and say on standard output which were acknowledged; another one makes
-// checkpoints and now and then loads the index anew.
+// Several threads write batches and print which were acknowledged; another one makes checkpoints and sometimes compacts
+// the index.
 #include <unistd.h>
 
 #include <chrono>
@@ -58,5 +58,5 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     std::fprintf(stderr, "kill_writer: %s\n", error.what());
   }
-  return EXIT_FAILURE;  // nothing ends it but a signal
+  return EXIT_FAILURE;  // only a signal ends it
 }

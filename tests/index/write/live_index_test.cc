@@ -1,5 +1,5 @@
-// The public face of changes: batches against a std::map, on the living index, on its snapshots, and on the
-// directory opened anew.
+// Changes by the public API: batches against a std::map, on the open index, on its snapshots, and on the directory
+// opened again.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ RowsTable table_of(const LiveRows& rows) {
   return table;
 }
 
-// Asks both a few questions. Empty if all answers are the same.
+// Runs a few queries on both. Empty if all answers are the same.
 std::string difference(const Index& index, const LiveRows& rows, std::mt19937_64& random) {
   if (index.info().num_rows != rows.size()) return "the number of rows";
   const RowsTable table = table_of(rows);
@@ -77,7 +77,7 @@ std::string difference(const Index& index, const LiveRows& rows, std::mt19937_64
   return "";
 }
 
-// What a batch should do, step by step, to the rows and to the next id.
+// A model of a batch: what its steps should do to the rows and to the next id.
 struct Expected {
   LiveRows rows;
   std::int64_t next_id = 0;
@@ -91,7 +91,7 @@ struct Expected {
     rows[id] = values;
     next_id = std::max(next_id, id + 1);
   }
-  // To row `number` of a table.
+  // For row `number` of a table.
   std::int64_t assign(std::uint64_t number) {
     if (result.first_id < 0) result.first_id = next_id - static_cast<std::int64_t>(number);
     return next_id;
@@ -104,11 +104,10 @@ class Model {
   explicit Model(std::uint64_t seed) : random_(seed) {}
 
   LiveRows rows;
-  std::uint64_t num_operations = 0;  // of batches that were taken
+  std::uint64_t num_operations = 0;  // of accepted batches
 
-  // A batch of all kinds of steps, with and without ids, some of which must fail; once there are many rows,
-  // one that takes half of them away: comparing everything again and again costs a time that grows with the
-  // rows.
+  // A batch of all kinds of steps, with and without ids, some of which must fail. Once there are many rows, it erases
+  // half of them, because the cost of comparing everything grows with the rows.
   void step(Index& index) {
     if (rows.size() > kMaxRows) return erase_half(index);
     Expected expected{rows, next_id_, {}, false};
@@ -179,8 +178,8 @@ class Model {
     for (const std::int64_t id : erased) rows.erase(id);
     num_operations += erased.size();
   }
-  // Any that was ever given, those that this batch assigned or is about to assign among them; every other
-  // time the next one that is there.
+  // Any id ever used, including those that this batch has assigned or will assign; every other time the next existing
+  // one.
   std::int64_t some_id(const Expected& expected) {
     const auto all = static_cast<std::uint64_t>(expected.next_id + 8);
     const std::uint64_t newest = random_() % 3 == 0 ? std::min<std::uint64_t>(all, 24) : all;
@@ -204,8 +203,7 @@ Index build_empty() {
   return Index::build(table.view(), {.leaf_rows = 16, .value_type = ValueType::float32});
 }
 
-// CULMEN_TEST_CASES=1000000 for the long run: at least so many operations, and after each batch of them the
-// index is verified.
+// CULMEN_TEST_CASES=1000000: at least so many operations, and verify after each batch.
 TEST(LiveIndex, HoldsWhatAMapHoldsThroughCheckpointsAndReopening) {
   const TemporaryDirectory folder;
   const std::filesystem::path path = folder.path() / "index";
@@ -248,8 +246,8 @@ TEST(LiveIndex, HoldsWhatAMapHoldsThroughCheckpointsAndReopening) {
   RecordProperty("opened", std::to_string(num_opened));
 }
 
-// Once sums round, a bound is widened by what the rows it was made of can lose. A row that comes alone widens
-// it by less than the whole leaf would, and that is enough.
+// Once sums round, a bound is raised by the rounding error of the rows that it covers. A single inserted row raises it
+// by less than the whole leaf would, and that is enough.
 TEST(LiveIndex, VerifiesBoundsOfRowsThatCameAlone) {
   RowsTable rows;
   for (int r = 0; r < 40; ++r) rows.add(r, {static_cast<double>(r), 0, 0});
@@ -312,7 +310,7 @@ TEST(LiveIndex, BatchesOfManyThreadsAreAllThere) {
   EXPECT_TRUE(index.verify().empty());
 }
 
-// More changes than a replay hands to the tree at once.
+// More changes than a replay applies to the tree at once.
 TEST(LiveIndex, ReplaysALongLog) {
   constexpr std::int64_t kLogged = 20, kRows = 8000;
   const TemporaryDirectory folder;
@@ -350,7 +348,7 @@ TEST(LiveIndex, AssignsIdsThatNobodyHad) {
   }
   Index index = Index::open(path, {.writable = true});
   EXPECT_EQ(index.insert(rows.view(false)).first_id, 6);
-  // Durable, too, where nothing but the next id has changed.
+  // Durable even if only the next id has changed.
   const std::vector<std::int64_t> nine_to_eleven = {9, 10, 11};
   index.write(WriteBatch().insert(rows.view(false)).erase(nine_to_eleven));
   index = Index::build(rows.view(false));  // lets go of the directory
@@ -394,7 +392,7 @@ TEST(LiveIndex, RefusesDroppedRowsThatTheTableCannotHave) {
   }
 }
 
-// Rows 0 to 9 of one value each, and a batch of steps on them.
+// Rows 0 to 9 with one attribute, and a batch of steps on them.
 class MixedBatch : public ::testing::Test {
  protected:
   MixedBatch() {
@@ -443,7 +441,7 @@ TEST_F(MixedBatch, KnowsTheIdsThatItHasAssigned) {
   EXPECT_EQ(ids().size(), 15u);
 }
 
-// A host that flushes subnormal numbers to zero must not have zeros written beside the values they stand for.
+// A host that flushes subnormal numbers to zero must not make the index store zeros for them.
 TEST(LiveIndex, WritesSubnormalNumbersAsTheyAreWhateverTheModeOfTheHost) {
   const TemporaryDirectory folder;
   const auto tiny = [](std::int64_t first) {
@@ -470,8 +468,8 @@ TEST(LiveIndex, WritesSubnormalNumbersAsTheyAreWhateverTheModeOfTheHost) {
   EXPECT_EQ(index.verify(), std::vector<std::string>());
 }
 
-// Where all ids are negative the next one is 0, so that -1 can say that none was assigned.
-// Whatever call fails, and whichever operation was to make them durable.
+// If all ids are negative, the next one is 0, so that -1 can mean that none was assigned.
+// Whichever call fails, and whichever operation should have made them durable.
 TEST(LiveIndex, SaysAtTheLatestWhenItIsClosedThatChangesWereLost) {
   const std::vector<double> values(100, 1);
   const TableView hundred{100, {{"a"}}, {values}, {}, {}};
@@ -524,7 +522,7 @@ TEST_F(MixedBatch, UsesIdsUpThoughItsRowsHaveGoneAgain) {
 }
 
 // Leaves of 11 of 16 rows are not merged yet.
-TEST(LiveIndex, AdvisesACompactionWhenItHasMoreBlocksThanABuild) {
+TEST(LiveIndex, AdvisesACompactionWhenItHasMoreLeavesThanABuild) {
   std::mt19937_64 random(12);
   RowsTable table;
   for (std::int64_t id = 0; id < 3000; ++id) {

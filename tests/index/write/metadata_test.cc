@@ -1,4 +1,4 @@
-// What is known of an index as a whole, from version to version.
+// The metadata of an index, from version to version.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ TEST_F(Metadata, AreCarriedOnByAChange) {
 }
 
 TEST_F(Metadata, AreCarriedOnByALoadButForThoseOfTheRows) {
-  const std::shared_ptr<Snapshot> after = load_anew(*before_, before_->order().leaves, change_);
+  const std::shared_ptr<Snapshot> after = reload_rows(*before_, before_->order().leaves, change_);
   expect_carried_on(*after, 40);
   EXPECT_NE(after->partitioner, before_->partitioner);
 }

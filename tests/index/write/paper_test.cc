@@ -1,10 +1,9 @@
 // The worked insertion and deletion of the paper (GTA 2019, figures 5 and 6).
 //
-// There a leaf has 2 to 3 rows; here it has 16 rows at most, so every row of the figures stands in
-// several rows: 3 to 8, such that leaves split and merge at the same steps. There the leaf that is too full, or nearly
-// empty, is cut by itself or with one other; here all its neighbours take part. Two rows at (12, 12, 12) and one at
-// (0, 0, 0), first and last in the table, make all attributes of like scale: the order is then that of the largest
-// attribute.
+// In the paper a leaf has 2 to 3 rows, here up to 16. So 3 to 8 rows stand for each row of the figures, such that
+// leaves split and merge at the same steps. The paper splits an overfull leaf alone and merges an underfull one with
+// one other; here all its neighbours are repacked. Two rows at (12, 12, 12) and one at (0, 0, 0), first and last in the
+// table, give all attributes the same scale, so that the order is that of the largest attribute.
 #include <gtest/gtest.h>
 
 #include "cpu/gta.h"
@@ -20,8 +19,7 @@ using Rows = std::map<std::int64_t, Row>;
 
 class PaperTest : public testing::Test {
  protected:
-  // Ids of a row's rows: 100 * number and up. Those of t08 are the smallest, so that in ties it comes
-  // first.
+  // Ids of the rows that stand for a row: 100 * number and up. Those of t08 are the smallest, so that it wins ties.
   static std::int64_t id_of(int number, int copy) { return 100 * (number == 8 ? 0 : number) + copy; }
   template <typename F>
   static void for_copies(int number, int count, const F& f) {
@@ -33,7 +31,7 @@ class PaperTest : public testing::Test {
     put(2, 7, {8, 12, 9});
     put(3, 7, {10, 8, 6});
     put(1, 6, {7, 1, 5});
-    put(6, 10, {5, 6, 3});  // six of them fill the leaf in the load, and go
+    put(6, 10, {5, 6, 3});  // six of them fill the leaf in the load and are erased
     put(5, 8, {4, 3, 5});
     put(4, 7, {0, 1, 1});
     put(10, 1, {0, 0, 0});
@@ -55,7 +53,7 @@ class PaperTest : public testing::Test {
     for_copies(number, count, [&](std::int64_t id) { batch.erase(id); });
     apply(batch);
   }
-  // Also holds every engine's answer, and that thresholds cover what comes later, against brute force.
+  // Also compares every engine's answer, and the thresholds of later leaves, with brute force.
   void apply(const ChangeMaker& batch) {
     writer_->apply(batch.make(3, false));
     batch.apply_to(rows_);
@@ -80,7 +78,7 @@ class PaperTest : public testing::Test {
     return answers;
   }
 
-  // How often each row stands in a leaf.
+  // How often each row is in a leaf.
   std::map<Row, int> leaf(std::size_t position) const {
     const std::uint32_t leaf = now_->order().leaves.at(position);
     std::map<Row, int> rows;
@@ -98,14 +96,14 @@ class PaperTest : public testing::Test {
   std::shared_ptr<const Snapshot> now_;
 };
 
-TEST_F(PaperTest, BlocksAreThoseBeforeTheInsertion) {
+TEST_F(PaperTest, LeavesAreThoseBeforeTheInsertion) {
   EXPECT_EQ(now_->num_leaves, 3u);
   EXPECT_EQ(leaf(1), (std::map<Row, int>{{t01, 6}, {t06, 4}}));
   EXPECT_EQ(threshold(0), (Row{7, 6, 5}));
   EXPECT_EQ(threshold(1), (Row{4, 3, 5}));
 }
 
-TEST_F(PaperTest, InsertionSplitsTheBlockAndRaisesEarlierThresholds) {
+TEST_F(PaperTest, InsertionSplitsTheLeafAndRaisesEarlierThresholds) {
   insert(7, 3, t07);
   EXPECT_EQ(now_->num_leaves, 3u);
   EXPECT_EQ(leaf(1), (std::map<Row, int>{{t01, 6}, {t07, 3}, {t06, 4}}));
@@ -119,14 +117,14 @@ TEST_F(PaperTest, InsertionSplitsTheBlockAndRaisesEarlierThresholds) {
   EXPECT_EQ(threshold(2), (Row{4, 3, 5}));
 }
 
-TEST_F(PaperTest, InsertionRaisesTheThresholdsOfEarlierBlocks) {
+TEST_F(PaperTest, InsertionRaisesTheThresholdsOfEarlierLeaves) {
   erase(1, 3);
   insert(8, 5, t08);
   EXPECT_EQ(now_->num_leaves, 3u);
   EXPECT_EQ(threshold(0), (Row{7, 6, 6}));  // the paper leaves 5 there, which t08 exceeds
 }
 
-TEST_F(PaperTest, DeletionMergesTheBlockThatIsLeft) {
+TEST_F(PaperTest, DeletionMergesTheLeafThatIsLeft) {
   insert(7, 3, t07);
   insert(8, 5, t08);
   ChangeMaker batch(rows_);
@@ -135,7 +133,7 @@ TEST_F(PaperTest, DeletionMergesTheBlockThatIsLeft) {
   apply(batch);
   EXPECT_EQ(now_->num_leaves, 3u);
   EXPECT_EQ(leaf(1), (std::map<Row, int>{{t03, 3}, {t07, 3}, {t08, 5}, {t05, 3}}));
-  EXPECT_EQ(threshold(1), (Row{4, 3, 5}));  // of the last of the leaves that were merged
+  EXPECT_EQ(threshold(1), (Row{4, 3, 5}));  // of the last merged leaf
   const Row first = threshold(0);
   EXPECT_TRUE(first[0] >= 10 && first[1] >= 8 && first[2] >= 6);
 }

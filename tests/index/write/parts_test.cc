@@ -1,4 +1,4 @@
-// The parts of the tree by themselves: id map, slots, columns of nodes, extremes, order keys.
+// Components of the tree in isolation: id map, slots, columns of nodes, extremes, order keys.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -24,7 +24,7 @@ namespace {
 
 // ---- IdMap
 
-// An id map beside std::unordered_map. Pages hold an id when the model says so, as in the tree.
+// An id map against std::unordered_map. As in the tree, a page holds an id if the model says so.
 class IdMapModel {
  public:
   explicit IdMapModel(std::size_t room) : map_(room) {}
@@ -78,7 +78,7 @@ void run_id_map(std::uint64_t seed, std::uint64_t num_ids, std::uint64_t num_ste
   EXPECT_TRUE(model.all_are_found()) << "seed " << seed;
 }
 
-// The mixing step of splitmix64, undone: its results can be chosen.
+// Inverts the mixing step of splitmix64, so that its results can be chosen.
 std::uint64_t unmixed(std::uint64_t x) {
   const auto inverse = [](std::uint64_t odd) {
     std::uint64_t y = odd;
@@ -92,8 +92,8 @@ std::uint64_t unmixed(std::uint64_t x) {
   return x ^ x >> 30 ^ x >> 60;
 }
 
-// Nobody can choose ids that all fall into one place: of a table that takes ids modulo a prime, or of one
-// that mixes them by a function that everybody knows.
+// No choice of ids makes all of them collide: not of a table of ids modulo a prime, nor of one with a publicly known
+// mixing function.
 TEST(IdMap, IsNotSlowedDownByChosenIds) {
   constexpr std::int64_t kIds = 5000;
   for (const bool is_mixed : {false, true}) {
@@ -125,12 +125,12 @@ TEST(IdMap, FindsWhatAnUnorderedMapFinds) {
   run_id_map(2, 1000, steps);
 }
 
-// Small and almost full: probes wrap around, and holes are closed across the end.
+// Small and almost full: probes wrap around, and erases close holes across the end.
 TEST(IdMap, ClosesHolesAcrossItsEnd) {
   for (std::uint64_t seed = 10; seed < 60; ++seed) run_id_map(seed, 24, 2000);
 }
 
-// What tag_of of the map does, from behind: x with the same upper half of its hash.
+// The inverse of the map's tag_of: x with the same upper half of its hash.
 std::int64_t id_of_hash(std::uint64_t hash) {
   const auto unshift = [](std::uint64_t y, int by) {
     std::uint64_t x = y;
@@ -170,7 +170,7 @@ TEST(IdMap, TakesTheLargestAndSmallestIds) {
   EXPECT_TRUE(model.all_are_found());
 }
 
-// Threads whose ids go to the same few places, one of which was emptied before.
+// Threads whose ids hash to the same few slots, one of which was emptied before.
 TEST(IdMap, TakesIdsFromSeveralThreads) {
   constexpr std::int64_t kIds = 4'000, kIdsOfPage = 10;
   IdMap map(kIds);
@@ -182,8 +182,8 @@ TEST(IdMap, TakesIdsFromSeveralThreads) {
   for (std::int64_t t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
       for (std::int64_t page = t; page < kIds / kIdsOfPage; page += 4)
-        map.insert_beside_others(std::span(ids).subspan(std::size_t(page * kIdsOfPage), kIdsOfPage),
-                                 static_cast<PageNumber>(page), [](std::int64_t, PageNumber) {});
+        map.insert_concurrently(std::span(ids).subspan(std::size_t(page * kIdsOfPage), kIdsOfPage),
+                                static_cast<PageNumber>(page), [](std::int64_t, PageNumber) {});
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(map.size(), std::size_t{kIds});
@@ -224,7 +224,7 @@ TEST(Slots, ComeBackWhenAllVersionsThatNeedThemAreOver) {
   EXPECT_THROW(slots.take(), std::bad_alloc);
 }
 
-// A model that knows of each slot which versions read it, while versions end in any order.
+// A model that knows which versions read each slot, while versions end in any order.
 TEST(Slots, AreFreeAsSoonAsNoVersionReadsThemAndNotBefore) {
   Random random(4);
   constexpr std::size_t kSlots = 400;
@@ -237,7 +237,7 @@ TEST(Slots, AreFreeAsSoonAsNoVersionReadsThemAndNotBefore) {
   std::vector<Version> alive;
   Version base;
   std::map<std::uint32_t, std::uint64_t>
-      present;  // slots of the version in the making, and what they are new in
+      present;  // slots of the next version, and the versions that they are new in
   for (std::uint64_t number = 1; number < 3000; ++number) {
     slots.reclaim();
     std::set<std::uint32_t> read = base.reads;
@@ -295,7 +295,7 @@ TEST(Slots, WaitForVersionsBeforeTheWritersOwn) {
 
 // ---- Columns of nodes
 
-// A node beside vectors of its columns.
+// A node and vectors of its columns.
 class ColumnsTest : public testing::Test {
  protected:
   using Column = BoundRows;
@@ -304,7 +304,7 @@ class ColumnsTest : public testing::Test {
     bytes.assign(node_bytes_of(layout_), std::byte{0});
     return {bytes.data()};
   }
-  // Multiples of 1/8 out of 63: no code rounds them.
+  // 63 multiples of 1/8: no code rounds them.
   BoundRows random_rows() {
     BoundRows rows(static_cast<std::size_t>(layout_.num_rows()));
     for (float& row : rows) row = static_cast<float>(random_() % 63) / 8 - 2;
@@ -403,7 +403,7 @@ TEST(OrderOf, IsTheKeysOwnOrder) {
     const int d = random.between(1, 12);
     const Table table = random_table(random, value_class, 300, d);
     const auto snapshot = bulk_load(table.view(), {});
-    RowChunk rows(600, static_cast<std::size_t>(d));  // rows of the table, and some far outside of it
+    RowChunk rows(600, static_cast<std::size_t>(d));  // rows of the table, and some far outside its range
     for (std::size_t r = 0; r < 600; ++r)
       for (std::size_t i = 0; i < rows.num_attributes(); ++i) {
         const double value = value_at(table.columns[i], r % 300);
@@ -434,7 +434,7 @@ TEST(PageExtremes, AreTheSmallestAndTheLargest) {
   }
 }
 
-// Many pages, of which the one with the extremes goes, time and again; and the pages that splits add.
+// Many pages. The one with the extremes is erased, again and again, and splits add pages.
 TEST(PageExtremes, FollowTheirPages) {
   std::map<std::int64_t, Row> rows;
   for (std::int64_t id = 0; id < 40'000; ++id)

@@ -1,5 +1,5 @@
-// What a reader sees when its directory becomes another: an index is who it is by its uuid and version, not
-// by its version alone.
+// What a reader sees when another index replaces its directory: uuid and version identify an index, not the version
+// alone.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -88,7 +88,7 @@ TEST_F(ReplacedDirectory, KeepsItsUuidThroughAllChanges) {
   EXPECT_EQ(reader.refresh(), Refreshed::advanced);
   std::vector<std::int64_t> all(60);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
-  writer.erase(all);  // and loaded anew, from nothing
+  writer.erase(all);  // and opened anew
   insert_one(writer, 200);
   EXPECT_EQ(reader.refresh(), Refreshed::advanced);
   EXPECT_EQ(reader.info().uuid, uuid);
@@ -99,7 +99,7 @@ TEST_F(ReplacedDirectory, KeepsItsUuidThroughAllChanges) {
   EXPECT_NE(Index::open(path("copy")).info().uuid, uuid) << "from here on they change apart";
 }
 
-// The directory itself is another one under the same path, by rename or by a link that leads elsewhere.
+// Another directory takes the same path, by rename or by a link to it.
 TEST_F(ReplacedDirectory, IsFollowedToWhereThePathLeads) {
   build_from(0).save(path());
   build_from(1000).save(path("next"));
@@ -119,7 +119,7 @@ TEST_F(ReplacedDirectory, IsFollowedToWhereThePathLeads) {
   EXPECT_EQ(best(follower), 49);
 }
 
-// A backup is the same index at an older version, from which it may go another way.
+// A backup is the same index at an older version, from which its history may diverge.
 TEST_F(ReplacedDirectory, CountsForAnotherIfItIsAnOlderCopyOfTheSame) {
   build_from(0).save(path());
   fs::copy(path(), path("backup"), fs::copy_options::recursive);
@@ -142,8 +142,8 @@ void empty(const fs::path& directory) {
   for (const fs::directory_entry& file : fs::directory_iterator(directory)) fs::remove(file);
 }
 
-// Older files of the same index come back into the same directory: new files of the same names, or the same
-// files with other bytes. What was written to them since goes another way than what the reader has seen.
+// Older files of the same index are restored into the same directory: as new files of the same names, or as other bytes
+// of the same files. Later batches diverge from those that the reader has seen.
 TEST_F(ReplacedDirectory, IsSeenThoughOnlyItsFilesWerePutBack) {
   constexpr auto kOver = fs::copy_options::overwrite_existing | fs::copy_options::recursive;
   for (const bool in_place : {false, true})
@@ -191,7 +191,7 @@ TEST_F(ReplacedDirectory, IsRefusedIfTheAttributesAreOthers) {
   EXPECT_EQ(best(reader), 2049);
 }
 
-// The lists of `ta` are rows of the version they were made for.
+// The lists of `ta` hold rows of the version that they were built for.
 TEST_F(ReplacedDirectory, DoesNotLeaveTheListsOfTheOldIndexToTheNewOne) {
   build_from(0, 5000).save(path());
   Index reader = Index::open(path());

@@ -1,6 +1,6 @@
-// A thread that waits for a parallel loop takes up other tasks. None of them may come to wait for a lock that
-// this thread holds (base/lock_isolated.h): then it would wait for itself. Here a host program with many more
-// threads than cores runs queries and changes as tasks of its own; a deadlock ends by an alarm.
+// A thread that waits for a parallel loop runs other tasks. None of them may wait for a lock that this thread holds
+// (base/lock_isolated.h): it would wait for itself. Here a host program with many more threads than cores runs queries
+// and changes as tasks of its own; an alarm ends a deadlock.
 #include <gtest/gtest.h>
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
@@ -36,8 +36,8 @@ class Stealing : public ::testing::Test {
   Stealing() { ::alarm(400); }
   ~Stealing() override { ::alarm(0); }
 
-  // work() as one in eight of many tasks of an arena. The others sleep a little: so there are always threads
-  // that are free to take a part of a loop, and tasks for its owner to take up while it waits for them.
+  // Runs work() as one in eight of many tasks of an arena. The others sleep a little, so that there are always free
+  // threads to steal a part of a loop, and tasks for its owner to run while it waits for them.
   template <typename Work>
   static void run_as_tasks(const Work& work) {
     const auto task = [&](const tbb::blocked_range<int>& one) {
@@ -89,7 +89,7 @@ TEST_F(Stealing, NoTaskIsTakenUpByTheOwnerOfALock) {
   EXPECT_EQ(num_taken_up, 0);
 }
 
-// The first of them sorts the lists of a fresh index, under a lock that all others wait for.
+// The first one sorts the lists of a fresh index, under a lock that all others wait for.
 TEST_F(Stealing, QueriesOfTaShareTheListsOfAFreshIndex) {
   const RandomRows rows(40'000, 1);
   for (std::size_t round = 0; round < kRounds; ++round) {
@@ -100,7 +100,7 @@ TEST_F(Stealing, QueriesOfTaShareTheListsOfAFreshIndex) {
   }
 }
 
-// An index in a directory in memory, of several pieces that are read side by side, each of them slowly.
+// An index in a directory in memory, read in several pieces in parallel, each of them slowly.
 class StealingFromChanges : public Stealing {
  protected:
   StealingFromChanges() {

@@ -1,4 +1,4 @@
-// Trees at their edges: deep, emptied, refilled, out of slots, with rows far from those they were built for.
+// Trees at their limits: deep, emptied, refilled, out of slots, with rows far from the built range.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -27,7 +27,7 @@ Change change_of(const ChangeMaker& batch, const TreeShape& shape) {
   return batch.make(shape.num_attributes, shape.labels);
 }
 
-// A tree beside its rows.
+// A tree and its rows.
 class Tree {
  public:
   Tree(Rows rows, const TreeShape& shape)
@@ -71,7 +71,7 @@ Rows random_rows(std::int64_t count, int num_attributes, std::uint64_t seed) {
   return rows;
 }
 
-// 1,024 full leaves, 32 full nodes, a full root: one row more makes ten leaves of eight, and splits what is above.
+// 1,024 full leaves, 32 full nodes, a full root: one more row turns eight leaves into ten and splits all levels above.
 TEST(TreeWriter, SplitsEveryLevelAtOnce) {
   Tree tree(random_rows(16 * 32 * 32, 2, 1), {.num_attributes = 2, .num_partitions = 1});
   ASSERT_EQ(tree.now().height, 2);
@@ -85,7 +85,7 @@ TEST(TreeWriter, SplitsEveryLevelAtOnce) {
   EXPECT_EQ(tree.fault(), "");
 }
 
-// Rows that follow from their id, for trees of which a map would be too slow.
+// Rows that follow from their id, for trees for which a map would be too slow.
 class WideTree {
  public:
   explicit WideTree(std::int64_t count) : alive_(static_cast<std::size_t>(count), true) {
@@ -122,7 +122,7 @@ class WideTree {
     change.values.assign(bytes.begin(), bytes.end());
     apply(change);
   }
-  // The ids of a run of leaves, in the tree's order.
+  // The ids in consecutive leaves, in the tree's order.
   std::vector<std::int64_t> ids_of_leaves(std::size_t first, std::size_t count) const {
     std::vector<std::int64_t> ids;
     const std::vector<std::uint32_t>& leaves = now_->order().leaves;
@@ -176,7 +176,7 @@ TEST(TreeWriter, KeepsADeepTreeWhileKeyRangesComeAndGo) {
   tree.erase(middle);
   ASSERT_EQ(tree.fault(), "");
   std::mt19937_64 random(4);
-  for (int i = 0; i < 6; ++i) {  // some hundred leaves side by side, of nodes that then are nearly empty
+  for (int i = 0; i < 6; ++i) {  // some hundred neighbouring leaves, whose nodes are then nearly empty
     tree.erase(tree.ids_of_leaves(random() % static_cast<std::size_t>(tree.now().num_leaves),
                                   25 + random() % static_cast<std::uint64_t>(num_rows / 2000)));
     std::vector<std::int64_t> back(middle.begin() + i * 500, middle.begin() + i * 500 + 400);
@@ -201,7 +201,7 @@ TEST(TreeWriter, KeepsADeepTreeWhileKeyRangesComeAndGo) {
   EXPECT_EQ(tree.fault(), "");
 }
 
-// Nodes of few children that have a neighbour to share with.
+// Nodes with few children although a neighbour could merge with them.
 std::size_t num_thin_nodes(const Snapshot& s) {
   std::size_t count = 0;
   for (const std::uint32_t slot : s.order().nodes) {
@@ -213,7 +213,7 @@ std::size_t num_thin_nodes(const Snapshot& s) {
   return count;
 }
 
-// In steps of about a leaf, so that nodes go through all numbers of children, with neighbours of all sizes.
+// In steps of about a leaf, so that nodes have every number of children, with neighbours of every size.
 TEST(TreeWriter, MergesAndBorrowsAmongNodesOfAllSizes) {
   std::mt19937_64 random(31);
   WideTree tree(kSanitized ? 12'000 : 40'000);
@@ -229,7 +229,7 @@ TEST(TreeWriter, MergesAndBorrowsAmongNodesOfAllSizes) {
   EXPECT_EQ(tree.fault(), "");
 }
 
-// All leaves are full after the load: each row that comes may split one.
+// All leaves are full after the load: each inserted row may split one.
 TEST(TreeWriter, TakesALargeBatchWithoutALoad) {
   Tree tree(random_rows(30'000, 2, 21), {.num_attributes = 2, .num_partitions = 40});
   const SlotArena* const arena = tree.now().arena.get();
@@ -295,7 +295,7 @@ TEST(TreeWriter, LosesAllItsRowsAndTakesNewOnes) {
   EXPECT_EQ(apply(back, 1000, 2), 7u);
 }
 
-// Several partitions at once, the last rows of one and the first of another in one batch.
+// Several partitions at once: one batch erases the last rows of one and inserts the first of another.
 TEST(TreeWriter, ChangesPartitionsForEachOther) {
   std::mt19937_64 random(8);
   Tree tree(random_rows(2000, 2, 3), {.num_attributes = 2, .num_partitions = 30});
@@ -346,8 +346,8 @@ TEST(TreeWriter, TakesIdsAtTheEndsOfTheirRange) {
   }
 }
 
-// Bounds of exact sums have no error bound. Far from the built range it is more than one step of a bound: sums of
-// 2^45 and -2^45 cancel, and rounding them would not.
+// Bounds of exact sums have no error bound. Far from the built range an error bound would exceed one step of a bound:
+// sums of 2^45 and -2^45 cancel, but their rounding errors would not.
 TEST(TreeWriter, LoosensBoundsOnceSumsMayRound) {
   Rows rows;
   std::mt19937_64 random(12);
@@ -367,7 +367,7 @@ TEST(TreeWriter, LoosensBoundsOnceSumsMayRound) {
   tree.apply_and_finish(fine);
   EXPECT_FALSE(tree.now().exact_sums);
   EXPECT_EQ(tree.fault(), "");
-  for (const std::uint32_t n : tree.now().order().nodes) {  // what no child uses stays zero
+  for (const std::uint32_t n : tree.now().order().nodes) {  // unused codes stay zero
     const NodeRef node = tree.now().node(n);
     for (int row = 0; row < tree.now().layout.num_rows(); ++row)
       for (std::uint32_t c = node.header().num_children; c < kFanOut; ++c)
@@ -375,7 +375,7 @@ TEST(TreeWriter, LoosensBoundsOnceSumsMayRound) {
   }
 }
 
-// A row that lies far out in one attribute is inserted and erased again.
+// An outlier in one attribute is inserted and erased again.
 TEST(TreeWriter, KeepsBoundsOfALeafTightWhenAnExtremeIsErased) {
   Tree tree(random_rows(3000, 2, 20), {.num_attributes = 2, .num_partitions = 1});
   for (const Row& far : {Row{0.5, 1.75}, Row{-0.5, 0.5}, Row{1e9, 1e9}}) {
@@ -400,7 +400,7 @@ TEST(TreeWriter, KeepsBoundsOfALeafTightWhenAnExtremeIsErased) {
   }
 }
 
-// Nodes with one child each above the root.
+// Nodes with one child each, above the root.
 void make_tall(Snapshot& s, int height) {
   while (s.height < height) {
     const auto slot = static_cast<std::uint32_t>(s.num_nodes);
@@ -436,8 +436,8 @@ TEST(TreeWriter, RebuildsATreeThatIsAsTallAsMayBe) {
   EXPECT_LE(now->height, 2);
 }
 
-// Versions that are held keep their slots. When none are left the rows are loaded anew, elsewhere. With sums
-// that round, fewer slots are kept back, so the batch itself has to be counted.
+// Referenced versions keep their slots. When none are free, the rows are reloaded into a new arena. With sums that
+// round, fewer slots are reserved, so the batch itself must be counted.
 TEST(TreeWriter, LoadsAnewWhenSlotsRunOut) {
   for (const double smallest : {0x1p-17, 0x1p-120}) {
     std::mt19937_64 random(13);
@@ -445,11 +445,11 @@ TEST(TreeWriter, LoadsAnewWhenSlotsRunOut) {
     rows[0][2] = smallest;
     Tree tree(rows, {});
     ASSERT_EQ(tree.now().exact_sums, smallest == 0x1p-17);
-    const SlotArena* const first_blocks = tree.now().arena.get();
+    const SlotArena* const first_arena = tree.now().arena.get();
     std::vector<std::pair<std::shared_ptr<const Snapshot>, Rows>> some;
     std::vector<std::shared_ptr<const Snapshot>> all;
     int batches = 0;
-    for (; tree.now().arena.get() == first_blocks && batches < 5000; ++batches) {
+    for (; tree.now().arena.get() == first_arena && batches < 5000; ++batches) {
       ChangeMaker batch = tree.batch();
       for (int step = 0; step < 100; ++step) {
         const auto id = static_cast<std::int64_t>(1 + random() % 7999);
@@ -460,19 +460,19 @@ TEST(TreeWriter, LoadsAnewWhenSlotsRunOut) {
       all.push_back(tree.shared());
       if (batches % 64 == 0) some.push_back({tree.shared(), tree.rows()});
     }
-    EXPECT_NE(tree.now().arena.get(), first_blocks) << "no slot ran out in " << batches << " batches";
+    EXPECT_NE(tree.now().arena.get(), first_arena) << "no slot ran out in " << batches << " batches";
     EXPECT_EQ(tree.fault(), "");
     for (const auto& [version, old_rows] : some) ASSERT_EQ(fault_in(*version, old_rows), "");
   }
 }
 
-// Nobody holds older versions: the same slots serve again and again.
+// No reader holds older versions: the same slots are reused.
 TEST(TreeWriter, NeedsNoMoreSlotsWhenNobodyHoldsOldVersions) {
   std::mt19937_64 random(15);
   Tree tree(random_rows(5000, 3, 16), {});
   const SlotArena* const arena = tree.now().arena.get();
   std::size_t slots = 0;
-  for (int b = 0; b < 150; ++b) {  // not as many rows as there are: the index would be rebuilt
+  for (int b = 0; b < 150; ++b) {  // fewer rows than the index has, which would rebuild it
     ChangeMaker batch = tree.batch();
     for (int step = 0; step < 30; ++step)
       batch.upsert(static_cast<std::int64_t>(random() % 5000),

@@ -1,5 +1,5 @@
-// Whoever copies no more than what changes_since names has every version whole: a follower that keeps bytes
-// by slot is held against the tree after batches of all kinds.
+// A copy of what changes_since names is enough to follow a tree: a follower that keeps bytes by slot is compared with
+// the tree after batches of all kinds.
 #include "index/tree_changes.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ Bytes node_bytes(const Snapshot& s, std::uint32_t slot) {
   return {first, first + s.arena->node_bytes()};
 }
 
-// The slots of level 1 stand first in the order.
+// The slots of level 1 come first in the order.
 std::vector<std::uint32_t> level_1_of(const Snapshot& s) {
   const std::vector<std::uint32_t>& nodes = s.order().nodes;
   const auto end = std::find_if(nodes.begin(), nodes.end(),
@@ -65,7 +65,7 @@ class Follower {
 
   std::size_t num_copied() const { return num_copied_; }
 
-  // Empty: it has all of the version that it followed to.
+  // Empty if it has the whole version that it followed to.
   std::string fault(const Snapshot& s) const {
     for (const std::uint32_t slot : s.order().leaves)
       if (!leaves_.contains(slot) || leaves_.at(slot) != leaf_bytes(s, slot))
@@ -90,7 +90,7 @@ TEST_P(TreeChangesAfter, AreAllThatAFollowerNeeds) {
   const std::uint64_t num_batches = num_cases(20'000) / 100;
   for (const std::uint64_t seed : {1, 2}) {
     WrittenTree tree(GetParam(), seed);
-    Follower every, some;  // the second skips versions, so that slots are used again in between
+    Follower every, some;  // the second skips versions, so that slots are reused in between
     for (std::uint64_t b = 0; b < num_batches; ++b) {
       every.follow(tree.version());
       ASSERT_EQ(every.fault(*tree.version()), "") << "batch " << b << ", seed " << seed;

@@ -1,4 +1,4 @@
-// A tree under test beside a std::map that holds what it should hold.
+// A tree under test and a std::map with the rows that it should hold.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ struct TreeShape {
   bool labels = false;
 };
 
-// Folds steps into the change that a batch of them is.
+// Folds the steps of a batch into one change.
 class ChangeMaker {
  public:
   explicit ChangeMaker(const std::map<std::int64_t, Row>& rows) : rows_(rows) {}
@@ -103,8 +103,8 @@ inline std::shared_ptr<const Snapshot> load_tree(const std::map<std::int64_t, Ro
                            .value_type = ValueType::float32});
 }
 
-// Empty if the snapshot holds exactly these rows, verify finds nothing, and the smallest ids of nodes, which
-// may be too small for searches, are exact.
+// Empty if the snapshot holds exactly these rows, verify finds no fault, and the smallest ids of nodes are exact.
+// Searches would accept smaller ones.
 inline std::string fault_in(const Snapshot& s, const std::map<std::int64_t, Row>& rows) {
   const std::vector<std::string> faults = verify_snapshot(s, true);
   if (!faults.empty()) return faults.front();

@@ -1,4 +1,4 @@
-// The tree that takes changes, beside a std::map; and the paper's worked examples.
+// TreeWriter against a std::map.
 #include "index/write/tree_writer.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST_P(TreeWriterCourse, HoldsWhatAMapHolds) {
   std::int64_t next_id = 0;
   for (int r = 0; r < course.first_rows; ++r) rows[next_id++] = row();
   TreeWriter writer(load_tree(rows, course.shape));
-  std::deque<std::pair<std::shared_ptr<const Snapshot>, Rows>> kept;  // older versions, still read
+  std::deque<std::pair<std::shared_ptr<const Snapshot>, Rows>> kept;  // older versions with readers
   const int num_batches = kSanitized ? course.num_batches / 2 : course.num_batches;
   for (int b = 0; b < num_batches; ++b) {
     ChangeMaker batch(rows);

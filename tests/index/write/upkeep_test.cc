@@ -1,5 +1,5 @@
-// An index that has been changed answers with about as little work as a fresh build of the same rows, whatever the
-// changes were: values far out that come and go, ties, columns that rise or fall, windows, duplicates.
+// A changed index answers with about as little work as a fresh build of the same rows, whatever the changes were:
+// outliers that are inserted and erased, ties, columns that rise or fall, windows, duplicates.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class Columns {
   std::vector<std::int64_t> ids_;
 };
 
-// An index beside the rows that it should hold.
+// An index and the rows that it should hold.
 class ChangedIndex {
  public:
   explicit ChangedIndex(FloatRows rows) : rows_(std::move(rows)), index_(build()) {}
@@ -89,7 +89,7 @@ FloatRows random_float_rows(Random& random, int count, std::size_t num_attribute
   return rows;
 }
 
-// Medians over some queries, of a changed index over those of a fresh build.
+// Medians over some queries of a changed index, relative to those of a fresh build.
 struct Work {
   double leaves = 0;  // `bounded`
   double rows = 0;    // `gta`
@@ -154,7 +154,7 @@ void expect_as_good_as_a_build(const ChangedIndex& changed, const Limits& limits
 constexpr int kUpkeepRows = kSanitized ? 20'000 : 200'000;
 constexpr int kUpkeepChanges = kSanitized ? 300 : 3'000;
 
-// One row after the other gets other values, and then its own again.
+// Each row in turn gets other values, and then its own again.
 void visit_and_return(ChangedIndex& changed, Random& random,
                       const std::function<void(std::vector<float>&)>& move_out) {
   for (int n = 0; n < kUpkeepChanges; ++n) {
@@ -277,7 +277,7 @@ TEST(Upkeep, OfRandomChanges) {
   expect_as_good_as_a_build(changed);
 }
 
-// Up to 20 of them are there at once, in some leaves of the same nodes.
+// Up to 20 of them exist at once, in leaves of the same nodes.
 TEST(Upkeep, OfSeveralOutliersAtATime) {
   for (const std::size_t d : {2, 4, 8}) {
     SCOPED_TRACE(d);

@@ -1,4 +1,4 @@
-// A tree that random batches are written to, for tests of those who follow its versions.
+// A tree that random batches change, for tests of what follows its versions.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ struct Writes {
   friend void PrintTo(const Writes& writes, std::ostream* out) { *out << writes.name; }
 };
 
-// Splits and merges, of one partition or many; a tree that grows to many times its slots, one whose partitions are split,
-// one that is loaded anew again and again, and one that comes to nothing.
+// Splits and merges, of one partition or many; a tree that grows to many times its slots, one with late partition
+// splits, one that is reloaded again and again, and one that becomes empty.
 inline std::vector<Writes> all_writes() {
   const TreeShape one_partition = {.num_partitions = 1}, wide = {.num_attributes = 9},
                   random = {.partitioning = Partitioning::random}, kd = {.partitioning = Partitioning::kd},
-                  large_blocks = {.leaf_rows = 96};
+                  large_leaves = {.leaf_rows = 96};
   return {
       {"mixed"},
       {.name = "one_row", .most_rows = 1},
@@ -42,7 +42,7 @@ inline std::vector<Writes> all_writes() {
       {.name = "large_batches", .first_rows = 3000, .most_rows = 1500, .inserts = 0.5},
       {.name = "ties", .shape = random, .num_values = 3},
       {.name = "wide", .shape = wide},
-      {.name = "large_blocks", .shape = large_blocks, .first_rows = 8000, .most_rows = 300}};
+      {.name = "large_leaves", .shape = large_leaves, .first_rows = 8000, .most_rows = 300}};
 }
 
 class WrittenTree {

@@ -1,0 +1,155 @@
+// Index: searches, and plans of searches. It checks arguments, resolves queries and calls engines and planner.
+#include <chrono>
+
+#include "api/batch_answers.h"
+#include "api/handle.h"
+#include "api/index_core.h"
+#include "base/floating_point_scope.h"
+#include "cpu/bounded.h"
+#include "cpu/gta.h"
+#include "cpu/monotone.h"
+#include "cpu/scan.h"
+#include "planner/automatic.h"
+#include "planner/explain.h"
+#include "planner/planner.h"
+#include "planner/speed_factor.h"
+#include "query/bound_plan.h"
+#include "query/resolve.h"
+
+namespace culmen {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Of GPU 0, measured once. None if there is no GPU.
+std::optional<DeviceCosts> device_costs() {
+  if (num_devices() == 0) return std::nullopt;
+  static const DeviceCosts costs = [] {
+    DeviceCosts measured;
+    try {
+      measured.speed = gpu::measure_device_speed(0);
+    } catch (const Error&) {  // its memory may be full: the built-in costs will do
+    }
+    return measured;
+  }();
+  return costs;
+}
+
+double microseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+SearchResult Index::Core::search(std::shared_ptr<const Snapshot> snapshot, const Query& query,
+                                 const SearchOptions& options) {
+  const FloatingPointScope floating_point;
+  const Clock::time_point start = Clock::now();
+  SearchResult result;
+  result.snapshot = std::move(snapshot);
+  const Snapshot& s = *result.snapshot;
+  const ResolvedQuery resolved = resolve(query, s);
+  result.stats.engine = options.engine == Engine::automatic ? Engine::bounded : options.engine;
+  result.stats.rows_in_index = s.num_rows;
+  if (s.num_rows > 0 && !resolved.filter.is_nothing()) result.hits = run_engine(resolved, result, options);
+  result.stats.elapsed_us = microseconds_since(start);
+  return result;
+}
+
+std::vector<Hit> Index::Core::run_engine(const ResolvedQuery& query, SearchResult& result,
+                                         const SearchOptions& options) {
+  const Snapshot& s = *result.snapshot;
+  SearchStats& stats = result.stats;
+  switch (options.engine) {
+    case Engine::scan:
+      return with_threads(options.num_threads, [&] { return cpu::search_scan(s, query, stats); });
+    case Engine::gta:
+      return with_threads(options.num_threads, [&] { return cpu::search_gta(s, query, stats); });
+    case Engine::ta:
+      return cpu::search_ta(s, *lists_of(result.snapshot), query, stats);
+    case Engine::bounded:
+      return cpu::search_bounded(s, query, stats);
+    case Engine::automatic:
+      break;
+  }
+  return search_automatic(s, query, options.num_threads, stats);
+}
+
+SearchResult Index::search(const Query& query, const SearchOptions& options) const {
+  check_num_threads(options.num_threads);
+  return held_by(core_, kIndexHandle).search(held_by(core_, kIndexHandle).snapshot(), query, options);
+}
+
+std::vector<SearchResult> Index::search(std::span<const Query> queries, const SearchOptions& options) const {
+  require_memory(queries);
+  std::vector<SearchResult> results(queries.size());
+  Core& core = held_by(core_, kIndexHandle);
+  core.search_each(core.snapshot(), queries, options,
+                   [&](std::size_t q, SearchResult result) { results[q] = std::move(result); });
+  return results;
+}
+
+BatchAnswers Index::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
+  Core& core = held_by(core_, kIndexHandle);
+  const std::shared_ptr<const Snapshot> snapshot = core.snapshot();
+  const std::vector<Query> queries = queries_of(batch, *snapshot);
+  BatchAnswers answers = make_answers(batch, queries.size(), *snapshot);
+  core.search_each(snapshot, queries, options,
+                   [&](std::size_t q, const SearchResult& result) { set_answer(result.hits, q, answers); });
+  return answers;
+}
+
+SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k, const Filter& where,
+                                    const SearchOptions& options) const {
+  const FloatingPointScope floating_point;
+  const Clock::time_point start = Clock::now();
+  check_num_threads(options.num_threads);
+  if (k == 0) throw InvalidArgument("k is 0; ask for at least one row");
+  if (!(function.relative_error() >= 0 && function.relative_error() < 1))
+    throw InvalidArgument("the function's relative_error must be at least 0 and below 1");
+  if (options.engine == Engine::ta || options.engine == Engine::gta)
+    throw InvalidArgument("monotone functions are answered by the engines bounded and scan");
+  SearchResult result;
+  result.snapshot = held_by(core_, kIndexHandle).snapshot();
+  const Snapshot& s = *result.snapshot;
+  ResolvedQuery query;
+  query.k = std::min(k, static_cast<std::size_t>(s.num_rows));
+  resolve_filter(where, s, query);
+  query.bound.ranges = make_range_bounds(query.where, s);
+  result.stats.engine = options.engine == Engine::scan ? Engine::scan : Engine::bounded;
+  result.stats.rows_in_index = s.num_rows;
+  if (s.num_rows > 0 && !query.filter.is_nothing()) {
+    result.hits = options.engine == Engine::scan
+                      ? with_threads(options.num_threads,
+                                     [&] { return cpu::scan_monotone(s, function, query, result.stats); })
+                      : cpu::search_monotone(s, function, query, result.stats);
+  }
+  result.stats.elapsed_us = microseconds_since(start);
+  return result;
+}
+
+Filter Index::filter(std::string_view where) const {
+  const FloatingPointScope floating_point;
+  return parse_filter(where, *held_by(core_, kIndexHandle).snapshot());
+}
+
+Explanation Index::explain(const Query& query, const SearchOptions& options) const {
+  const FloatingPointScope floating_point;
+  check_num_threads(options.num_threads);
+  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
+  const ResolvedQuery resolved = resolve(query, *snapshot);
+  return explain_plan(*snapshot, resolved,
+                      make_plan(*snapshot, resolved, options, CostsNs(), speed_factor(), device_costs()));
+}
+
+Placement Index::place(std::span<const Query> queries, const PlacementOptions& options) const {
+  const FloatingPointScope floating_point;
+  check_num_threads(options.num_threads);
+  require_memory(queries);
+  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
+  std::vector<ResolvedQuery> resolved;
+  for (const Query& query : queries) resolved.push_back(resolve(query, *snapshot));
+  return place_queries(*snapshot, resolved, options, CostsNs(), speed_factor(), device_costs());
+}
+
+}  // namespace culmen

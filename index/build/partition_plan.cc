@@ -1,0 +1,76 @@
+#include "index/build/partition_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "culmen/error.h"
+#include "index/build/partition_cuts.h"
+#include "index/build/sample.h"
+#include "index/build/usual_ranges.h"
+
+namespace culmen {
+namespace {
+
+constexpr std::uint64_t kSampleRows = 1 << 16;
+constexpr std::uint64_t kSampleRowsPerPartition = 32;
+
+// Leaves that a partition has by default, at least about. With fewer, leaves are more compact, but the number of leaves
+// is rounded up per partition, and bounds and free room must stay within a quarter of the data.
+constexpr std::uint64_t kLeavesPerPartition = 10;
+
+std::uint32_t num_partitions_of(const Snapshot& snapshot, const BuildOptions& options) {
+  if (options.num_splits < 0 || options.num_partitions < 0)
+    throw InvalidArgument("num_splits and num_partitions must not be negative");
+  if (static_cast<std::uint32_t>(options.num_partitions) > kMaxPartitions)
+    throw InvalidArgument("at most " + std::to_string(kMaxPartitions) + " partitions");
+  if (options.num_partitions > 0) return static_cast<std::uint32_t>(options.num_partitions);
+  const std::uint64_t leaves = snapshot.num_rows / static_cast<std::uint64_t>(snapshot.leaf_rows);
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(leaves / kLeavesPerPartition, 1, kMaxPartitions));
+}
+
+// Beyond one group of attributes, angles prune better than halves by single attributes
+// (docs/decisions/0020-kd-partitions.md).
+Partitioning kind_of(const BuildOptions& options, int num_attributes) {
+  if (options.partitioning != Partitioning::automatic) return options.partitioning;
+  return options.num_splits > 0 || num_attributes > kMaxGroupSize ? Partitioning::angle : Partitioning::kd;
+}
+
+std::vector<std::int32_t> splits_of(Partitioning kind, int num_attributes, std::uint32_t num_partitions,
+                                    int num_splits) {
+  if (num_splits == 0) return choose_splits(kind, num_attributes, num_partitions);
+  if (std::pow(num_splits, num_attributes - 1) > kMaxPartitions)
+    throw InvalidArgument(std::to_string(num_splits) + " splits of " + std::to_string(num_attributes - 1) +
+                          " angles make more than " + std::to_string(kMaxPartitions) +
+                          " partitions; use num_partitions");
+  if (num_splits == 1) return {};
+  std::vector<std::int32_t> splits(static_cast<std::size_t>(num_attributes), num_splits);
+  splits[0] = 1;  // the paper's grid of angles has no shells
+  return splits;
+}
+
+}  // namespace
+
+PartitionPlan plan_partitions(const Snapshot& snapshot, const TableView& table, const BuildOptions& options) {
+  const std::uint32_t partitions = num_partitions_of(snapshot, options);
+  const Partitioning kind = kind_of(options, snapshot.num_attributes());
+  if (kind != Partitioning::angle && options.num_splits != 0)
+    throw InvalidArgument("num_splits goes with angle partitions only");
+  if (kind == Partitioning::random) return {kind, usual_ranges(snapshot, table), partitions, {}, 0};
+  return {kind, usual_ranges(snapshot, table), partitions,
+          splits_of(kind, snapshot.num_attributes(), partitions, options.num_splits),
+          std::min(snapshot.num_rows, std::max(kSampleRows, kSampleRowsPerPartition * partitions))};
+}
+
+std::shared_ptr<const Partitioner> make_partitioner(const Snapshot& snapshot, const TableView& table,
+                                                    PartitionPlan plan) {
+  if (plan.kind == Partitioning::random)
+    return std::make_shared<const Partitioner>(Partitioner::random(plan.ranges, plan.num_partitions));
+  return std::make_shared<const Partitioner>(
+      cut_partitions(plan.kind, plan.ranges, std::move(plan.splits),
+                     read_sample(table, snapshot.value_type, plan.sample_rows)));
+}
+
+}  // namespace culmen

@@ -1,0 +1,29 @@
+// The shape of a caller's table: checks, and the numbers of its rows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "culmen/schema.h"
+#include "culmen/table.h"
+
+namespace culmen {
+
+// Checks sizes, names, pointers and dropped rows, but no values. Throws InputError, or RowError for a label.
+void check_shape(const TableView& table);
+
+// Throws InputError if two rows have the same id.
+void check_ids_unique(std::span<const std::int64_t> ids);
+
+// A run of rows with consecutive numbers.
+struct NumberedRows {
+  std::uint64_t first_row = 0;
+  std::uint64_t first_number = 0;
+  std::uint64_t num_rows = 0;
+};
+
+// All rows of a table, in order. Dropped rows leave gaps in the numbers, and each gap begins a new run.
+std::vector<NumberedRows> numbered_rows(const TableView& table);
+
+}  // namespace culmen

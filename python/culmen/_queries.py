@@ -1,0 +1,142 @@
+"""Queries: weights, k and filters as users write them, converted for the extension."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ._core import Filter
+from ._errors import InvalidArgument
+from ._result import BatchResult, Result
+from ._tables import real_number, take_table
+
+#: The value of `threads` for all cores.
+ALL_CORES = 0
+
+#: No index has as many rows.
+MOST_ROWS = (1 << 63) - 1
+
+
+class _TenOrAll:
+    def __repr__(self) -> str:
+        return "10"
+
+
+#: The k of a query without one: 10, or with min_score all rows that reach it.
+TEN_OR_ALL: Any = _TenOrAll()
+
+#: "price<=200 and stars>=4", or col("price") <= 200, or {"price": (None, 200), "stars": [4, 5]}: pairs (least, most),
+#: lists and sets of numbers, or a number.
+Where = str | Filter | Mapping[str, Any] | None
+
+
+def search(
+    handle: Any, names: tuple[str, ...], weights: Any, k: int | None, rest: tuple[Any, ...]
+) -> Result | BatchResult:
+    """Searches an index, or its copy on a GPU. The rest: where, min_score, scale, engine; and threads for an index."""
+    k, rest = in_numbers(k, rest)
+    try:
+        kind = type(weights)
+        if kind is not dict and not (kind is np.ndarray and weights.ndim == 1):  # the usual ones need no conversion
+            if is_matrix(weights):
+                return BatchResult(handle.search_matrix(as_matrix(weights, names), k, *rest), names)
+            weights = by_name(weights)
+        return Result(handle.search(weights, k, *rest), names)
+    except TypeError:
+        check_types(k, *rest)
+        raise
+
+
+def in_numbers(k: Any, rest: tuple[Any, ...]) -> tuple[int | None, tuple[Any, ...]]:
+    """Converts to Python's own numbers. The extension takes only these: it would hide what other types raise."""
+    if type(k) is int and k <= MOST_ROWS and rest[1] is None and type(rest[-1]) in (int, str):
+        return k, rest  # the usual case
+    where, min_score, scale, engine, *threads = rest
+    if k is TEN_OR_ALL:
+        k = 10 if min_score is None else None
+    elif k is not None:
+        k = min(integer("k", k), MOST_ROWS)  # k has no upper limit
+    if min_score is not None:
+        min_score = real_number("min_score", min_score)
+    return k, (where, min_score, scale, engine, *(integer("threads", count) for count in threads))
+
+
+def is_matrix(weights: Any) -> bool:
+    if isinstance(weights, (list, tuple)):
+        return len(weights) > 0 and isinstance(weights[0], (list, tuple, np.ndarray, Mapping))
+    return getattr(weights, "ndim", 1) == 2 or (hasattr(weights, "__arrow_c_stream__") and hasattr(weights, "columns"))
+
+
+def by_name(weights: Any) -> Any:
+    """A mapping, or a pandas Series with names, as a dict; anything else unchanged. Refuses what cannot be weights."""
+    if isinstance(weights, (str, bytes, bytearray, set, frozenset)) or np.ma.is_masked(weights):
+        raise InvalidArgument("weights are a dict of numbers by name, one number an attribute, or a matrix of them")
+    if isinstance(weights, Mapping):
+        return dict(weights)
+    index = getattr(weights, "index", None)
+    if index is None or not hasattr(weights, "items") or not all(isinstance(name, str) for name in index):
+        return weights
+    return dict(weights.items())
+
+
+def as_matrix(weights: Any, names: tuple[str, ...]) -> np.ndarray:
+    """float64 [queries, attributes], row-major. Columns with names are matched by name; attributes not named get 0."""
+    if np.ma.is_masked(weights):
+        raise InvalidArgument("a weight has no value")
+    if isinstance(weights, (list, tuple)) and isinstance(weights[0], Mapping):
+        weights = {
+            name: [real_number("a weight", row.get(name, 0)) for row in weights]
+            for name in dict.fromkeys(n for row in weights for n in row)
+        }
+    elif not hasattr(weights, "__arrow_c_stream__"):
+        return _as_floats(weights)
+    table = take_table(weights)
+    matrix = np.zeros((table.num_rows, len(names)))
+    for name, column in zip(table.names, table.columns):
+        if name not in names:
+            raise InvalidArgument(f"no attribute {name!r}; there are {', '.join(names)}")
+        matrix[:, names.index(name)] = column
+    return matrix
+
+
+def _as_floats(weights: Any) -> np.ndarray:
+    try:
+        given = np.asarray(weights)
+    except ValueError:
+        raise InvalidArgument("the rows of a matrix of weights are of one length") from None
+    if given.dtype.kind == "O":
+        given = np.array([real_number("a weight", weight) for weight in given.flat]).reshape(given.shape)
+    if given.dtype.kind not in "biuf":
+        what = "complex" if given.dtype.kind == "c" else str(given.dtype)
+        raise TypeError(f"a weight is a real number; these are {what}")
+    return np.ascontiguousarray(given, dtype=np.float64)
+
+
+def check_types(k: int | None, where: Any, min_score: Any, scale: Any, engine: Any, threads: int = 0) -> None:
+    """Raises for the argument of a search that has the wrong type."""
+    for name, value in (("scale", scale), ("engine", engine)):
+        if not isinstance(value, str):
+            raise TypeError(f"{name} is a text, not {value!r}")
+    if k is not None:
+        check_integer("k", k, 1, MOST_ROWS)
+    check_integer("threads", threads)
+
+
+def check_integer(name: str, value: Any, least: int = 0, most: int = (1 << 31) - 1) -> int:
+    """Refuses what does not fit the library's integers, with a message about the argument."""
+    number = integer(name, value)
+    if not least <= number <= most:
+        raise InvalidArgument(f"{name} is {number}; it is from {least} to {most}")
+    return number
+
+
+def integer(name: str, value: Any) -> int:
+    """Propagates what the value's own conversion raises."""
+    if type(value) is int:
+        return value
+    if not hasattr(type(value), "__index__"):
+        raise TypeError(f"{name} is an integer, not {value!r}")
+    return operator.index(value)

@@ -1,7 +1,0 @@
-#include "select/sample.cuh"
-
-namespace culmen::select {
-
-CULMEN_INSTANTIATE_METHOD(CULMEN_NO_RANKS, select_by_sample);
-
-}  // namespace culmen::select

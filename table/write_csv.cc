@@ -1,0 +1,131 @@
+// Writes tables as CSV. Numbers have the shortest form that reads back to the same bits.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+#include <unordered_set>
+
+#include "culmen/error.h"
+#include "table/write_rows.h"
+
+namespace culmen::io {
+namespace {
+
+template <typename Number>
+void append_digits(Number value, std::string& text) {
+  char digits[32];  // "-2.2250738585072014e-308" has 24
+  text.append(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr);
+}
+
+// 1999 -> "19.99", 1950 -> "19.5"
+void append_hundredths(std::int64_t hundredths, std::string& text) {
+  if (hundredths < 0) text.push_back('-');
+  const std::int64_t size = std::abs(hundredths);
+  append_digits(size / 100, text);
+  text.push_back('.');
+  text.push_back(static_cast<char>('0' + size / 10 % 10));
+  if (size % 10 != 0) text.push_back(static_cast<char>('0' + size % 10));
+}
+
+// Writes integers in full, 100000 and not 1e+05, which costs a character at most; -0 keeps its sign. Prices and scores
+// have at most two decimals, so these are tried first: different decimals of up to 15 digits are different doubles, so
+// one that equals the value is what std::to_chars would find, three times as slowly.
+void append_number(double value, std::string& text) {
+  constexpr double kLargestTried = 1e12;
+  if (std::fabs(value) < kLargestTried && !(value == 0 && std::signbit(value))) {
+    const auto hundredths = static_cast<std::int64_t>(value * 100 + std::copysign(0.5, value));
+    if (static_cast<double>(hundredths) / 100 == value) {
+      return hundredths % 100 == 0 ? append_digits(hundredths / 100, text)
+                                   : append_hundredths(hundredths, text);
+    }
+  }
+  append_digits(value, text);
+}
+
+// Writes a float32 as the float64 it equals: readers parse float64, and the shorter "0.1" would read back as a number
+// other than 0.1f.
+void append_cell(const ColumnView& column, std::size_t row, std::string& text) {
+  switch (column.type) {
+    case ElementType::float32:
+      return append_number(load<float>(column, row), text);
+    case ElementType::float64:
+      return append_number(load<double>(column, row), text);
+    case ElementType::int32:
+      return append_digits(load<std::int32_t>(column, row), text);
+    case ElementType::int64:
+      return append_digits(load<std::int64_t>(column, row), text);
+  }
+}
+
+bool needs_quotes(std::string_view field) {
+  const auto is_special = [](char c) { return c == '"' || c == ',' || c == '\r' || c == '\n'; };
+  if (std::any_of(field.begin(), field.end(), is_special)) return true;
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+  return !field.empty() && (is_blank(field.front()) || is_blank(field.back()));
+}
+
+void append_field(std::string_view field, std::string& text) {
+  if (!needs_quotes(field)) {
+    text.append(field);
+    return;
+  }
+  text.push_back('"');
+  for (const char c : field) text.append(c == '"' ? 2 : 1, c);
+  text.push_back('"');
+}
+
+std::vector<std::string> csv_column_names(const Table& table) {
+  std::vector<std::string> names;
+  if (!table.ids.empty()) names.emplace_back("id");
+  if (!table.labels.offsets.empty()) names.push_back(table.label_name.empty() ? "label" : table.label_name);
+  for (const Attribute& attribute : table.attributes) names.push_back(attribute.name);
+
+  std::unordered_set<std::string_view> seen;
+  for (const std::string& name : names) {
+    if (!seen.insert(name).second)
+      throw InvalidArgument("two columns of the CSV would be called \"" + name + "\"");
+  }
+  return names;
+}
+
+void append_csv_rows(const TableView& table, std::size_t first, std::size_t end, std::string& text) {
+  constexpr std::size_t kUsualCellBytes = 20;
+  text.reserve((end - first) * (table.columns.size() + 2) * kUsualCellBytes);
+  for (std::size_t row = first; row < end; ++row) {
+    if (!table.ids.empty()) {
+      append_digits(table.ids[row], text);
+      text.push_back(',');
+    }
+    if (!table.labels.empty()) {
+      append_field(table.labels[row], text);
+      text.push_back(',');
+    }
+    for (const ColumnView& column : table.columns) {
+      append_cell(column, row, text);
+      text.push_back(',');
+    }
+    text.back() = '\n';
+  }
+}
+
+}  // namespace
+
+void write_csv(const Table& table, OutputFile& output) {
+  std::string header;
+  for (const std::string& name : csv_column_names(table)) {
+    append_field(name, header);
+    header.push_back(',');
+  }
+  header.back() = '\n';
+  output.write(header);
+
+  const TableView view = table.view();
+  const auto format = [&](std::size_t first, std::size_t end, std::string& text) {
+    append_csv_rows(view, first, end, text);
+  };
+  write_rows(view.num_rows, view.columns.size(), format, output);
+}
+
+}  // namespace culmen::io

@@ -1,0 +1,123 @@
+// Downloads a mirror's version: the slots of its tree, and the bounds slots.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/cuda/error.h"
+#include "gpu/mirror/mirror_version.h"
+#include "index/leaf_bounds.h"
+#include "index/leaf_codes.h"
+#include "index/snapshot.h"
+#include "index/verify.h"
+
+namespace culmen::test {
+
+template <typename T>
+void download_to(T* to, const void* from, std::size_t num_bytes) {
+  cuda::check(cudaMemcpy(to, from, num_bytes, cudaMemcpyDefault));
+}
+
+template <typename T>
+std::vector<T> download(const T* from, std::size_t size) {
+  std::vector<T> values(size);
+  if (size > 0) download_to(values.data(), from, size * sizeof(T));
+  return values;
+}
+
+// A snapshot whose leaves and nodes are those of the device, in the same slots; all others are zero. It has no labels,
+// which devices do not store, and its codes are recomputed. The version must have rows.
+inline std::shared_ptr<Snapshot> download(const gpu::MirrorView& view) {
+  const Snapshot& s = *view.snapshot;
+  const gpu::MirrorRef& ref = view.mirror->ref();
+  auto copy = std::make_shared<Snapshot>(s.metadata(), s.tree());
+  copy->has_labels = false;
+  copy->root = ref.root;
+  copy->height = ref.height;
+  copy->arena = std::make_shared<SlotArena>(copy->leaf_shape(), s.layout, s.leaf_slots, s.node_slots);
+  SlotArena& arena = *copy->arena;
+  const LeafShape& shape = arena.shape();
+  for (const std::uint32_t slot : s.order().leaves) {
+    const std::size_t rows = shape.leaf_rows, zone_map = kZoneVectors * shape.zone_vector_bytes();
+    download_to(&arena.leaf(slot), ref.leaves + slot, sizeof(LeafHeader));
+    download_to(arena.values(slot), ref.values + slot * shape.leaf_bytes(), shape.leaf_bytes());
+    download_to(arena.ids(slot), ref.ids + slot * rows, rows * sizeof(std::int64_t));
+    download_to(arena.zone_map(slot), ref.zone_map + slot * zone_map, zone_map);
+    write_leaf_codes(arena, slot, arena.leaf(slot).num_rows);
+  }
+  for (const std::uint32_t slot : s.order().nodes)
+    download_to(arena.mutable_node(slot).bytes, ref.node(slot).bytes, arena.node_bytes());
+  return copy;
+}
+
+// Empty if the slots of the tree hold the same bytes.
+inline std::string slot_difference(const Snapshot& a, const Snapshot& b) {
+  if (a.order().leaves != b.order().leaves || a.order().nodes != b.order().nodes) return "another tree";
+  const LeafShape& shape = a.arena->shape();
+  const auto differ = [](const void* x, const void* y, std::size_t size) {
+    return std::memcmp(x, y, size) != 0;
+  };
+  const SlotArena &in_a = *a.arena, &in_b = *b.arena;
+  for (const std::uint32_t slot : a.order().leaves) {
+    const std::string name = "leaf " + std::to_string(slot);
+    if (differ(&in_a.leaf(slot), &in_b.leaf(slot), sizeof(LeafHeader))) return name + ": header";
+    if (differ(in_a.values(slot), in_b.values(slot), shape.leaf_bytes())) return name + ": values";
+    if (differ(in_a.ids(slot), in_b.ids(slot), shape.leaf_rows * sizeof(std::int64_t))) return name + ": ids";
+    if (differ(in_a.zone_map(slot), in_b.zone_map(slot), kZoneVectors * shape.zone_vector_bytes()))
+      return name + ": zone_map";
+  }
+  for (const std::uint32_t slot : a.order().nodes)
+    if (differ(in_a.node(slot).bytes, in_b.node(slot).bytes, in_a.node_bytes()))
+      return "node " + std::to_string(slot);
+  return "";
+}
+
+// Empty if each level-1 node has one bounds slot, with its own bounds and its smallest id.
+inline std::string bounds_slot_fault(const gpu::MirrorView& view) {
+  const Snapshot& s = *view.snapshot;
+  const gpu::MirrorRef& ref = view.mirror->ref();
+  const std::size_t num_slots = ref.num_slots, num_rows = static_cast<std::size_t>(s.layout.num_rows());
+  const std::vector<std::uint32_t> nodes = download(ref.slot_nodes, num_slots);
+  const std::vector<std::int64_t> min_ids = download(ref.slot_min_ids, num_slots);
+  const std::vector<Half> bounds = download(ref.slot_bounds, num_slots * num_rows);
+  std::map<std::uint32_t, std::size_t> slot_of;
+  for (std::size_t p = 0; p < num_slots; ++p)
+    if (nodes[p] != gpu::kNoNode && !slot_of.emplace(nodes[p], p).second)
+      return "node " + std::to_string(nodes[p]) + " is in two bounds slots";
+  std::vector<float> expected(num_rows);
+  std::size_t num_nodes = 0;
+  for (const std::uint32_t slot : s.order().nodes) {
+    const NodeRef node = s.node(slot);
+    if (node.header().level > 1) break;
+    ++num_nodes;
+    const std::string name = "node " + std::to_string(slot);
+    if (!slot_of.contains(slot)) return name + " has no bounds slot";
+    const std::size_t bounds_slot = slot_of[slot];
+    if (min_ids[bounds_slot] != node.header().min_id) return name + ": smallest id";
+    aggregate_bounds(node.bounds(), node.header().num_children, expected);
+    for (std::size_t row = 0; row < num_rows; ++row) {
+      const bool is_maximum = s.layout.extreme_of(static_cast<int>(row)) == Extreme::maximum;
+      const Half wanted = is_maximum ? round_up_to_half(expected[row]) : round_down_to_half(expected[row]);
+      if (static_cast<float>(bounds[row * num_slots + bounds_slot]) != static_cast<float>(wanted))
+        return name + ": bound " + std::to_string(row);
+    }
+  }
+  return num_nodes == slot_of.size() ? "" : "a node that is not in the tree has a bounds slot";
+}
+
+// Empty if the view equals its snapshot.
+inline std::string fault_in(const gpu::MirrorView& view) {
+  const Snapshot& s = *view.snapshot;
+  if (!view.mirror->has_rows()) return s.num_rows == 0 ? "" : "no rows";
+  const std::shared_ptr<const Snapshot> copy = download(view);
+  if (const std::string difference = slot_difference(s, *copy); !difference.empty()) return difference;
+  if (const std::string fault = bounds_slot_fault(view); !fault.empty()) return fault;
+  const std::vector<std::string> faults = verify_snapshot(*copy, true);
+  return faults.empty() ? "" : faults.front();
+}
+
+}  // namespace culmen::test

@@ -1,0 +1,245 @@
+#include "tools/insert_rows.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "culmen/error.h"
+#include "culmen/index.h"
+#include "culmen/table_io.h"
+#include "tools/column_names.h"
+#include "tools/column_titles.h"
+#include "tools/column_value.h"
+#include "tools/interrupt.h"
+#include "tools/numbers.h"
+#include "tools/progress_bar.h"
+#include "tools/streams.h"
+#include "tools/table_hints.h"
+
+namespace culmen::tools {
+namespace {
+
+std::string input_name(const InsertArguments& arguments) {
+  return arguments.input == "-" ? "standard input" : arguments.input;
+}
+
+void check_count(std::size_t num_columns, const InsertArguments& arguments, const IndexInfo& info) {
+  if (num_columns == info.attributes.size()) return;
+  throw InvalidArgument(fmt::format("{}: {} for the {} of {} ({}); --attributes names the columns to take",
+                                    input_name(arguments), counted(num_columns, "column"),
+                                    counted(info.attributes.size(), "attribute"), arguments.directory,
+                                    known_names(info)));
+}
+
+// Refuses options that do not match the index.
+void check_options(const InsertArguments& arguments, const IndexInfo& info) {
+  const std::string& directory = arguments.directory;
+  if (info.has_labels && arguments.label_column.empty() && !arguments.no_labels)
+    throw InvalidArgument(
+        fmt::format("{} keeps a label a row: name the column with --label COLUMN, or give --no-labels for "
+                    "rows without",
+                    directory));
+  if (!info.has_labels && !arguments.label_column.empty())
+    throw InvalidArgument(fmt::format("{} keeps no labels: leave --label out", directory));
+  if (info.value_type == ValueType::float64 && !arguments.type.empty())
+    throw InvalidArgument(
+        fmt::format("{} keeps float64, which holds every value: leave --type out", directory));
+}
+
+// Reads columns in the index's order: by name if the file has names, else by position.
+ReadOptions read_options(const InsertArguments& arguments, Change change, const IndexInfo& info,
+                         ProgressBar& bar) {
+  ReadOptions options;
+  if (!arguments.attributes.empty()) {
+    options.attributes = parse_attributes(arguments.attributes);
+    check_count(options.attributes.size(), arguments, info);
+  } else if (has_column_names(arguments.input)) {
+    for (const AttributeInfo& attribute : info.attributes) options.attributes.push_back({attribute.name});
+  }
+  options.id_column = arguments.id_column;
+  options.label_column = arguments.label_column;
+  options.nulls = arguments.nulls == "drop" ? NullPolicy::drop : NullPolicy::reject;
+  options.unique_ids = change == Change::insert;
+  options.num_threads = arguments.num_threads;
+  options.on_progress = [&bar](std::uint64_t done, std::uint64_t total) {
+    throw_if_interrupted();
+    bar.show("inserting", total == 0 ? -1 : static_cast<double>(done) / static_cast<double>(total));
+  };
+  return options;
+}
+
+// Writes batches and counts what is in the index.
+class Writer {
+ public:
+  Writer(const InsertArguments& arguments, Change change)
+      : arguments_(arguments),
+        change_(change),
+        index_(Index::open(arguments.directory, {.writable = true,
+                                                 .durability = parse_durability(arguments.durability),
+                                                 .num_threads = arguments.num_threads})),
+        before_(index_.info()) {}
+
+  const IndexInfo& info() const { return before_; }
+
+  void write(const TableBatch& batch) {
+    throw_if_interrupted();
+    check_count(batch.rows.columns.size(), arguments_, before_);
+    const bool exact_only = before_.value_type == ValueType::float32 && arguments_.type.empty();
+    if (exact_only) check_float32(batch);
+    TableView rows = batch.rows;
+    rows.attributes.clear();  // the columns are in the index's order already
+    if (before_.has_labels && arguments_.no_labels) {
+      no_labels_.resize(rows.num_rows + 1);
+      rows.labels.offsets = no_labels_;
+    }
+    count(change_rows(rows, batch), rows);
+    num_input_rows_ = batch.first_row + batch.num_input_rows;
+  }
+
+  // The number of rows at the beginning of the input that are in the index or were dropped.
+  std::uint64_t num_input_rows() const { return num_input_rows_; }
+  bool has_written() const { return num_batches_ > 0; }
+
+  // Makes all written batches as durable as requested. Throws if that fails.
+  void close() {
+    if (arguments_.durability == "batch") index_.flush();
+    index_.close();
+  }
+
+  void print_summary(std::uint64_t num_dropped_rows, double seconds) const;
+
+ private:
+  void check_float32(const TableBatch& batch) const;
+  WriteResult change_rows(const TableView& rows, const TableBatch& batch);
+
+  void count(const WriteResult& result, const TableView& rows) {
+    ++num_batches_;
+    inserted_ += result.inserted;
+    replaced_ += result.replaced;
+    version_ = result.version;
+    if (result.first_id < 0) return;
+    const auto id_of = [&](std::size_t row) {
+      return result.first_id + static_cast<std::int64_t>(row_number(row, rows.dropped_rows));
+    };
+    if (first_id_ < 0) first_id_ = id_of(0);
+    last_id_ = id_of(rows.num_rows - 1);
+  }
+
+  const InsertArguments& arguments_;
+  const Change change_;
+  Index index_;
+  const IndexInfo before_;
+  std::vector<std::uint64_t> no_labels_;  // zeros
+
+  std::uint64_t num_batches_ = 0;
+  std::uint64_t num_input_rows_ = 0;
+  std::uint64_t inserted_ = 0;
+  std::uint64_t replaced_ = 0;
+  std::uint64_t version_ = 0;
+  std::int64_t first_id_ = -1;
+  std::int64_t last_id_ = -1;
+};
+
+// The library refuses such a value too, but cannot name the options of this program.
+void Writer::check_float32(const TableBatch& batch) const {
+  const TableView& rows = batch.rows;
+  for (std::size_t column = 0; column < rows.columns.size(); ++column) {
+    for (std::size_t row = 0; row < rows.num_rows; ++row) {
+      const double value = column_value(rows.columns[column], row);
+      if (is_float32(value)) continue;
+      throw InputError(fmt::format(
+          "{}: column {}: {} is no float32, and {} keeps float32: --type f32 rounds such "
+          "values, and an index built with --type f64 holds them",
+          batch.location_of_row(row), rows.attributes[column].name, shortest(value), arguments_.directory));
+    }
+  }
+}
+
+// `rows`: the batch's, with the columns of the index.
+WriteResult Writer::change_rows(const TableView& rows, const TableBatch& batch) {
+  const WriteOptions options = {.round_to_float32 = !arguments_.type.empty()};
+  try {
+    return change_ == Change::insert ? index_.insert(rows, options) : index_.upsert(rows, options);
+  } catch (const RowError& error) {
+    throw InputError(fmt::format("{}: {}", batch.location_of_row(error.row()), error.problem()));
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", input_name(arguments_), error.what()));
+  }
+}
+
+void Writer::print_summary(std::uint64_t num_dropped_rows, double seconds) const {
+  const IndexInfo after = index_.info();
+  std::string changes = fmt::format("{} inserted", counted(inserted_, "row"));
+  if (change_ == Change::upsert) changes += fmt::format(", {} replaced", grouped(replaced_));
+  say("{}: {}\n", arguments_.directory, changes);
+  if (num_dropped_rows > 0)
+    say("  {} dropped for empty or infinite values\n", counted(num_dropped_rows, "row"));
+  if (first_id_ >= 0) say("  ids assigned: {} to {}\n", first_id_, last_id_);
+  const std::uint64_t num_rounded = after.rounded_values - before_.rounded_values;
+  if (num_rounded > 0) say("  values rounded to float32: {}\n", grouped(num_rounded));
+  const double rows_per_second = static_cast<double>(inserted_ + replaced_) / std::max(seconds, 1e-9);
+  say("  version {}, {} in all; took {}: {} rows/s\n", after.version, counted(after.num_rows, "row"),
+      in_time(1e6 * seconds), grouped(static_cast<std::uint64_t>(rows_per_second)));
+  if (after.compact_advised)
+    say("  the leaves are far from full: culmen compact {} would make the index smaller\n",
+        arguments_.directory);
+}
+
+// Call it inside a catch block. Reports the error, and how much of the input is in the index.
+ExitCode report_failure(Writer& writer, const InsertArguments& arguments) {
+  const ExitCode code = report_current_exception();
+  if (!writer.has_written()) return code;
+  try {
+    writer.close();
+  } catch (const Error& error) {
+    return report_error(fmt::format("how much of {} is in {} is not certain: {}", input_name(arguments),
+                                    arguments.directory, error.what()),
+                        code);
+  }
+  return report_error(fmt::format("the first {} of {} went into {}; --skip {} continues after them",
+                                  counted(writer.num_input_rows(), "row"), input_name(arguments),
+                                  arguments.directory, writer.num_input_rows()),
+                      code);
+}
+
+BatchTotals read_and_write(const InsertArguments& arguments, const ReadOptions& options, Writer& writer) try {
+  if (!arguments.atomic)
+    return read_table_in_batches(arguments.input, options,
+                                 {.batch_rows = arguments.batch_rows, .skip_rows = arguments.skip_rows},
+                                 [&](const TableBatch& batch) { writer.write(batch); });
+  const Table table = read_table(arguments.input, options);
+  if (table.num_rows > 0 || !table.dropped_rows.empty())
+    writer.write({table.view(), 0, table.num_rows + table.num_dropped_rows, table.location_of_row});
+  return {table.num_rows, table.num_dropped_rows};
+} catch (const InputError& error) {
+  throw_with_hint(error);
+}
+
+}  // namespace
+
+ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet) {
+  if (change == Change::upsert && arguments.id_column.empty())
+    throw InvalidArgument("upsert replaces rows by their ids: name their column with --id COLUMN");
+  const InterruptGuard guard;
+  ProgressBar bar(quiet);
+  const auto start = std::chrono::steady_clock::now();
+  Writer writer(arguments, change);
+  check_options(arguments, writer.info());
+  BatchTotals totals;
+  try {
+    totals = read_and_write(arguments, read_options(arguments, change, writer.info(), bar), writer);
+    writer.close();
+  } catch (...) {
+    bar.wipe();
+    return report_failure(writer, arguments);
+  }
+  bar.wipe();
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  if (!quiet) writer.print_summary(totals.num_dropped_rows, elapsed.count());
+  return ExitCode::ok;
+}
+
+}  // namespace culmen::tools

@@ -1,0 +1,31 @@
+// The work of the commands insert and upsert: writes the rows of a table to an index, batch by batch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tools/exit_codes.h"
+
+namespace culmen::tools {
+
+enum class Change : std::uint8_t { insert, upsert };
+
+struct InsertArguments {
+  std::string directory;
+  std::string input;
+  std::string attributes;
+  std::string id_column;
+  std::string label_column;
+  bool no_labels = false;
+  std::string nulls = "reject";
+  std::string type;
+  std::string durability = "sync";
+  std::uint64_t batch_rows = 10'000;
+  std::uint64_t skip_rows = 0;
+  bool atomic = false;
+  int num_threads = 0;
+};
+
+ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet);
+
+}  // namespace culmen::tools

@@ -1,0 +1,183 @@
+#include "tools/run_query.h"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "culmen/device.h"
+#include "culmen/error.h"
+#include "culmen/index.h"
+#include "tools/answers.h"
+#include "tools/column_names.h"
+#include "tools/device_number.h"
+#include "tools/numbers.h"
+#include "tools/output.h"
+#include "tools/profile.h"
+#include "tools/streams.h"
+#include "tools/weights.h"
+
+namespace culmen::tools {
+namespace {
+
+constexpr std::size_t kDefaultK = 10;
+// From here on a GPU would pay for copying the index: users without one are told.
+constexpr std::size_t kWorthAGpu = 10'000;
+// Fewer queries are answered before CUDA has started, which takes some 0.3 s.
+constexpr std::size_t kWorthAskingCuda = 1'000;
+
+std::string chosen_format(const QueryArguments& arguments) {
+  if (!arguments.format.empty()) return arguments.format;
+  if (arguments.output.empty()) return stdout_is_terminal() ? "table" : "csv";
+  const std::string ending = lower_case(std::filesystem::path(arguments.output).extension().string());
+  if (ending.empty()) return "csv";
+  for (std::string_view format : {"csv", "json", "jsonl", "npy"})
+    if (ending.substr(1) == format) return std::string(format);
+  throw InvalidArgument(
+      fmt::format("{}: cannot tell the format by the ending {}; known are .csv, .json, .jsonl "
+                  "and .npy, and --format chooses one whatever the ending",
+                  arguments.output, ending));
+}
+
+void check_usage(const QueryArguments& arguments) {
+  if (arguments.weights.empty() && arguments.weights_file.empty())
+    throw InvalidArgument("weights are missing: give -w name=value,... or --weights-file FILE");
+  if (!arguments.explain && chosen_format(arguments) == "npy" && arguments.output.empty() &&
+      stdout_is_terminal())
+    throw InvalidArgument("npy is binary: give -o FILE or a pipe");
+  if (arguments.device != "auto") parse_device(arguments.device, "auto, ");
+  static_cast<void>(parse_device_memory(arguments.memory));  // throws for an unknown kind
+}
+
+// The queries of one command differ only in their weights.
+Query common_query(const QueryArguments& arguments, const Index& index) {
+  Query query;
+  query.k = arguments.k;
+  if (!arguments.k && !arguments.min_score) query.k = kDefaultK;
+  if (!arguments.where.empty()) query.where = index.filter(arguments.where);
+  if (arguments.min_score) query.min_score = parse_number(*arguments.min_score, "--min-score");
+  query.scale = arguments.scale == "minmax" ? Scale::minmax : Scale::none;
+  return query;
+}
+
+std::vector<Query> make_queries(const QueryArguments& arguments, const Index& index) {
+  std::vector<std::vector<double>> weights;
+  if (arguments.weights_file.empty()) {
+    weights.push_back(parse_weights(arguments.weights, index));
+  } else {
+    weights = read_weights_file(arguments.weights_file, index);
+  }
+  std::vector<Query> queries(weights.size(), common_query(arguments, index));
+  for (std::size_t i = 0; i < queries.size(); ++i) queries[i].weights = std::move(weights[i]);
+  return queries;
+}
+
+void explain(const Index& index, const std::vector<Query>& queries, const SearchOptions& options, bool batch,
+             Output& out) {
+  const IndexInfo info = index.info();
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (batch) out.write(fmt::format("query {}: {}\n", i + 1, weights_text(queries[i].weights, info)));
+    std::string text = index.explain(queries[i], options).text;
+    if (!text.ends_with('\n')) text += '\n';
+    out.write(text);
+  }
+  if (batch && !queries.empty()) {
+    const Placement place = index.place(queries, {.num_threads = options.num_threads});
+    out.write(fmt::format("all {} queries: on {}, {}\n", queries.size(),
+                          place.device == kNoDevice ? "the CPU" : fmt::format("GPU {}", place.device),
+                          place.reason));
+  }
+}
+
+std::vector<SearchResult> search_on_cpu(const Index& index, const std::vector<Query>& queries,
+                                        const SearchOptions& options) {
+  std::vector<SearchResult> results;
+  if (queries.size() == 1) {
+    results.push_back(index.search(queries.front(), options));
+  } else {
+    results = index.search(queries, options);
+  }
+  return results;
+}
+
+std::vector<SearchResult> search_on_gpu(const Index& index, const std::vector<Query>& queries,
+                                        const SearchOptions& options, const DeviceOptions& device) {
+  const DeviceIndex on_gpu = index.to_device(device);
+  if (queries.size() == 1) {
+    std::vector<SearchResult> results;
+    results.push_back(on_gpu.search(queries.front(), options));
+    return results;
+  }
+  return on_gpu.search(queries, options);
+}
+
+bool is_worth_a_gpu(const Index& index, const std::vector<Query>& queries, const SearchOptions& options) {
+  if (options.engine != Engine::automatic && options.engine != Engine::bounded) return false;
+  if (queries.size() < kWorthAskingCuda) return false;
+  if (num_devices() == 0) return queries.size() >= kWorthAGpu;
+  return index.place(queries, {.num_threads = options.num_threads}).device != kNoDevice;
+}
+
+std::vector<SearchResult> search(const Index& index, const std::vector<Query>& queries,
+                                 const SearchOptions& options, const QueryArguments& arguments, bool quiet) {
+  DeviceOptions device = {.memory = parse_device_memory(arguments.memory)};
+  if (arguments.device != "auto") {
+    device.device = parse_device(arguments.device);
+    return device.device == kNoDevice ? search_on_cpu(index, queries, options)
+                                      : search_on_gpu(index, queries, options, device);
+  }
+  if (is_worth_a_gpu(index, queries, options)) {
+    try {
+      return search_on_gpu(index, queries, options, device);
+    } catch (const CudaError& error) {  // there is no usable GPU, or it has not enough memory
+      if (!quiet) say("culmen: answering on the CPU: {}\n", error.what());
+    }
+  }
+  return search_on_cpu(index, queries, options);
+}
+
+void write_answers(const Answers& answers, const std::string& format, Output& out) {
+  if (format == "table") write_table(answers, out);
+  if (format == "csv") write_csv(answers, out);
+  if (format == "json") write_json(answers, out);
+  if (format == "jsonl") write_jsonl(answers, out);
+  if (format == "npy") write_npy(answers, out);
+}
+
+}  // namespace
+
+ExitCode run_query(QueryArguments arguments, bool quiet) {
+  if (arguments.output == "-") arguments.output.clear();  // standard output, as elsewhere
+  check_usage(arguments);
+  const SearchOptions options = {parse_engine(arguments.engine), arguments.num_threads};
+  const Index index = Index::open(arguments.directory);
+  const std::vector<Query> queries = make_queries(arguments, index);
+  const bool batch = !arguments.weights_file.empty();
+  if (arguments.explain) {
+    Output out(arguments.output);
+    explain(index, queries, options, batch, out);
+    out.finish();
+    return ExitCode::ok;
+  }
+  // Predictions are for a warm index.
+  if (arguments.profile) static_cast<void>(search(index, queries, options, arguments, quiet));
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<SearchResult> results = search(index, queries, options, arguments, quiet);
+  const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
+  const IndexInfo info = index.info();
+  Output out(arguments.output);  // after the search: a query that is refused touches no file
+  write_answers({info, queries, results, batch}, chosen_format(arguments), out);
+  out.finish();
+  if (arguments.profile) {
+    print_profile(results, elapsed.count());
+    SearchOptions planned = options;
+    if (queries.size() > 1) planned.num_threads = 1;  // a batch searches each query on one thread
+    print_prediction(index, queries, results, planned);
+  }
+  if (arguments.profile || (stdout_is_terminal() && !quiet)) print_summary(results);
+  return ExitCode::ok;
+}
+
+}  // namespace culmen::tools

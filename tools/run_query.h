@@ -1,0 +1,32 @@
+// The work of the command query: searches an index, on the CPU or on a GPU, and writes answers or plans.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "tools/exit_codes.h"
+
+namespace culmen::tools {
+
+struct QueryArguments {
+  std::string directory;
+  std::string weights;
+  std::string weights_file;
+  std::optional<std::size_t> k;
+  std::string where;
+  std::optional<std::string> min_score;
+  std::string scale = "none";
+  std::string engine = "auto";
+  int num_threads = 0;
+  std::string device = "auto";
+  std::string memory = "auto";
+  std::string format;
+  std::string output;
+  bool explain = false;
+  bool profile = false;
+};
+
+ExitCode run_query(QueryArguments arguments, bool quiet);
+
+}  // namespace culmen::tools
