@@ -19,7 +19,7 @@ struct Wider {
   }
 };
 
-// The extremes of all threads' own, given to all of them; waits for the grid. `of_blocks`: one place a block.
+// By all threads of the grid, which it waits for: the extremes over all of them. `of_blocks`: one for each block.
 template <typename Rank>
 __device__ Extremes<Rank> grid_extremes(Extremes<Rank> mine, Extremes<Rank>* of_blocks) {
   using Reduce = cub::BlockReduce<Extremes<Rank>, kThreads>;
@@ -29,7 +29,7 @@ __device__ Extremes<Rank> grid_extremes(Extremes<Rank> mine, Extremes<Rank>* of_
   };
   static_assert(sizeof(Room) <= kSharedBytes);
   Room& room = *shared_room<Room>();
-  __syncthreads();  // who had the room before is done
+  __syncthreads();  // the previous use of the shared memory is over
   const Wider<Rank> wider;
   mine = Reduce(room.scratch).Reduce(mine, wider);
   if (threadIdx.x == 0) of_blocks[blockIdx.x] = mine;
@@ -51,7 +51,7 @@ __device__ inline int bit_width(Rank128 value) {
   return high > 0 ? 64 + bit_width(high) : bit_width(static_cast<std::uint64_t>(value));
 }
 
-// The lowest must not be beyond the highest.
+// The lowest must not be above the highest.
 template <typename Rank>
 __device__ Interval<Rank> interval_of(const Extremes<Rank>& extremes) {
   return {extremes.lowest, bit_width(extremes.highest - extremes.lowest)};

@@ -1,5 +1,5 @@
-// How the methods share a card: one kernel of as many thread blocks as run at once, which wait for each other
-// between steps, and its place in the workspace.
+// What k-selection by a whole grid uses: one cooperative kernel of as many thread blocks as are resident at once,
+// loops over its input, and sorts within a block.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -17,21 +17,21 @@ namespace culmen::select {
 inline constexpr unsigned kThreads = 1024;
 inline constexpr int kMaxDigitBits = 11;
 inline constexpr std::uint32_t kMaxBins = 1 << kMaxDigitBits;
-// Enough for three searches for a threshold by digits of 11 bits, or for one by digits of 8.
+// Enough for three threshold searches by digits of 11 bits, or for one by digits of 8.
 inline constexpr std::uint32_t kMaxPasses = 3 * ((128 + kMaxDigitBits - 1) / kMaxDigitBits);
 
-// Zero before the kernel.
+// All 0 before the kernel.
 struct Counters {
   std::uint32_t bins[kMaxPasses][kMaxBins];
   std::uint32_t num_candidates;
   std::uint32_t num_selected;
 };
 
-// Up to so many rows are sorted by one thread block in the end, the others by the host's next call.
+// A thread block sorts up to so many rows at the end; more need separate kernels.
 inline constexpr std::uint32_t kBlockSorted = 2048;
 inline constexpr std::size_t kSharedBytes = kBlockSorted * sizeof(Rank128);
 
-// The dynamic shared memory of a thread block, for one thing at a time.
+// The dynamic shared memory of a thread block, for one use at a time.
 template <typename T>
 __device__ T* shared_room() {
   extern __shared__ uint4 dynamic_shared[];
@@ -52,7 +52,7 @@ inline cuda::Shape cooperative_shape(unsigned most_blocks, const char* file = __
           .line = line};
 }
 
-// Ranks in memory; how many there are stands on the card, and may be more than found room.
+// Ranks in memory. Their number is in device memory, and includes those that did not fit.
 template <typename R>
 struct Ranks {
   using Rank = R;
@@ -73,8 +73,8 @@ struct Ranks {
 template <typename Source>
 inline constexpr int kChunk = Source::kRun*(sizeof(typename Source::Rank) == sizeof(Rank64) ? 4 : 2);
 
-// Calls use(ranks), ranks[kChunk<Source>], until every row was in one of them; 0 for those that a filter
-// leaves out, and behind the last.
+// Calls use(ranks), ranks[kChunk<Source>], until every row was in one of them. The rank is 0 if a filter rejects the
+// row, and after the last row.
 template <typename Source, typename Use>
 __device__ void for_each_chunk(const Source& source, Use&& use) {
   using Rank = typename Source::Rank;
@@ -89,7 +89,7 @@ __device__ void for_each_chunk(const Source& source, Use&& use) {
       source.run(static_cast<std::uint32_t>(first + std::uint64_t{blockDim.x} * kRun * l), ranks + l * kRun);
     use(ranks);
   }
-  // What is left is less than a tile.
+  // The rest is less than a tile.
   for (std::uint64_t i = num_tiles * tile_rows + blockIdx.x * blockDim.x + threadIdx.x; i < size;
        i += std::uint64_t{gridDim.x} * blockDim.x) {
     for (Rank& rank : ranks) rank = 0;
@@ -107,8 +107,8 @@ __device__ void for_each_rank(const Source& source, Use&& use) {
   });
 }
 
-// Appends the ranks that reach the threshold, in any order; what does not fit is only counted. `highest`
-// becomes the largest of it and those that this thread has seen.
+// Appends the ranks that reach the threshold, in any order; those that do not fit are only counted. Raises `highest`
+// to the largest of those that this thread has appended.
 template <typename Source>
 __device__ void append_within_bound(const Source& source, typename Source::Rank threshold,
                                     std::uint32_t& count, std::uint32_t capacity, typename Source::Rank* out,
@@ -134,8 +134,8 @@ __device__ void append_within_bound(const Source& source, typename Source::Rank 
   });
 }
 
-// One pair of a step of a bitonic network (Batcher 1968), `stride` apart in pieces of `length`, both powers
-// of two: pieces become, in turn, larger first and smaller first.
+// One pair of a step of a bitonic network (Batcher 1968): `stride` apart, in pieces of `length`, both powers of two.
+// Pieces are sorted in alternating order, the first one larger first.
 template <typename Rank, typename Index>
 __device__ void order_pair(Rank* items, Index pair, Index length, Index stride) {
   const Index first = 2 * pair - (pair & (stride - 1));
@@ -145,8 +145,7 @@ __device__ void order_pair(Rank* items, Index pair, Index length, Index stride) 
   items[first + stride] = a;
 }
 
-// Sorts bitonic pieces of `length` in shared memory by one thread block, whose threads have to wait for each
-// other before the items are read.
+// By a thread block: sorts bitonic pieces of `length` in shared memory. A barrier before the items are read.
 template <typename Rank>
 __device__ void sort_bitonic_pieces_in_block(Rank* items, std::uint32_t size, std::uint32_t length,
                                              std::uint32_t num_threads) {
@@ -156,8 +155,8 @@ __device__ void sort_bitonic_pieces_in_block(Rank* items, std::uint32_t size, st
   }
 }
 
-// Sorts up to kBlockSorted ranks by one thread block and returns them, best first, then 0 up to a power of
-// two, `size`, in its shared memory.
+// By a thread block: sorts up to kBlockSorted ranks and returns them in its shared memory, best first, padded with 0
+// to a power of two, `size`.
 template <typename Rank>
 __device__ const Rank* sort_in_block(const Rank* ranks, std::uint32_t count, std::uint32_t& size) {
   Rank* items = shared_room<Rank>();

@@ -1,11 +1,11 @@
-// How many thread blocks a cooperative kernel of this room has.
+// The number of thread blocks of a cooperative kernel of this folder.
 #pragma once
 
 namespace culmen::select {
 
 inline constexpr unsigned kBlocksPerMultiprocessor = 1;
 
-// Of the current device, before Workspace::most_blocks. Throws CudaError.
+// On the current device, not limited by Workspace::most_blocks. Throws CudaError.
 unsigned num_blocks_of_grid();
 
 }  // namespace culmen::select

@@ -1,4 +1,4 @@
-// Ranks sorted by CUB, best first.
+// Sorts ranks by CUB, best first.
 #pragma once
 
 #include <cub/device/device_radix_sort.cuh>
@@ -7,7 +7,7 @@
 
 namespace culmen::select {
 
-// By the bits from first_bit on; a stable sort. Returns which of the two arrays has them then.
+// A stable sort by the bits from first_bit on. Returns the one of the two arrays that has the result.
 template <typename Rank>
 Rank* radix_sort(Rank* ranks, Rank* others, std::size_t size, int first_bit, Workspace& workspace,
                  cudaStream_t stream) {

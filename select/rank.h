@@ -1,11 +1,10 @@
-// Ranks: a key and an id as one unsigned number. The larger, the better the row, and no two rows have the
-// same: selecting the k largest ranks puts equal keys in order of ids at no cost, and needs to know no type
-// of key.
+// Ranks: a key and an id as one unsigned number. The larger, the better the row, and all are different, so that a
+// selection of the k largest ranks orders equal keys by id at no cost, and does not depend on the type of the key.
 //
 //   Rank64    a 32-bit key, then the row's number, complemented
 //   Rank128   a 64-bit key, or two 32-bit keys one after the other, then the id, complemented
 //
-// 0 is no row's rank.
+// No row has the rank 0.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +22,8 @@ constexpr bool is_64_bit(KeyType type) {
   return type == KeyType::float64 || type == KeyType::int64;
 }
 
-// Turns the bits of a key into a number that compares as the key does, without a branch on the type. NaN of
-// either sign is the largest key; -0 is 0.
+// Converts the bits of a key to a number that compares as the key does, without a branch on the type. NaN of either
+// sign is the largest key; -0 is 0.
 template <typename Bits>
 struct KeyOrder {
   Bits flip_negative = 0, flip = 0;

@@ -1,4 +1,4 @@
-// sample: reads the input once, whatever its order, and a few thousand rows of it once more before.
+// sample: takes a k-th score bound from a sample of the input, and then reads the input once, whatever its order.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace sample {
 inline constexpr std::uint32_t kMinSamples = 1 << 16;
 inline constexpr std::uint32_t kMaxSamples = 1 << 20;
 inline constexpr std::uint32_t kSamplesPerRow = 8;
-// Below so many rows everything is a candidate.
+// Of fewer rows, all are candidates.
 inline constexpr std::uint32_t kMinRows = 1 << 18;
 
 struct SampleShape {
@@ -23,14 +23,14 @@ struct SampleShape {
   std::uint32_t capacity = 0;     // room for candidates
 };
 
-// The k-th score bound need not be exact: a quarter more spares passes over the sample, and costs candidates.
+// The k-th score bound need not be exact: a quarter more candidates saves passes over the sample.
 constexpr __host__ __device__ std::uint32_t most_of_sample(std::uint32_t wanted) {
   return wanted + wanted / 4 + 4;
 }
 
 // k rows are wanted. A sample that is a share f of all rows is expected to have f k of them, with a standard
 // deviation of sqrt(f k) at most. Six deviations are added, and some for small k: a k-th score bound that is too high
-// costs a second pass over the input. (Once in 10^9 calls for large f k, more rarely for small.)
+// costs a second pass over the input, once in 10^9 calls for large f k, more rarely for small.
 inline SampleShape shape_of(std::uint32_t num_rows, std::uint32_t k) {
   const std::uint32_t num_samples = std::min(
       num_rows / 4, std::clamp(k > kMaxSamples ? kMaxSamples : kSamplesPerRow * k, kMinSamples, kMaxSamples));
@@ -44,8 +44,8 @@ inline SampleShape shape_of(std::uint32_t num_rows, std::uint32_t k) {
           .capacity = static_cast<std::uint32_t>(std::min(candidates, static_cast<double>(num_rows)))};
 }
 
-// One row of each of num_samples even pieces of the input, at a place that looks random: so no order of the
-// input, however regular, is met by the same places.
+// One row of each of num_samples equal pieces of the input, at a hashed position, so that no regular order of the
+// input matches the positions.
 template <typename Source>
 struct Sampled {
   using Rank = typename Source::Rank;
@@ -65,7 +65,7 @@ struct Sampled {
   __device__ void run(std::uint32_t i, Rank* ranks) const { run_by_rank(*this, i, ranks); }
 };
 
-// Where the candidates' ranks lie. `of_blocks`: one place a block.
+// Appends the candidates and returns the range of their ranks. `of_blocks`: one for each block.
 template <typename Source>
 __device__ Interval<typename Source::Rank> append_candidates(const Source& source,
                                                              typename Source::Rank kth_bound,

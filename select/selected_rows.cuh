@@ -1,4 +1,4 @@
-// What all methods begin and end with: room in the workspace, and ranks that become rows.
+// The frame of every method: memory in the workspace, and the conversion of ranks to rows.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +8,14 @@
 
 namespace culmen::select {
 
-// `sample`, or from this part of all rows on a sort of everything: its passes do not grow with k.
+// From this share of all rows on a sort of everything is faster than `sample`: its passes do not grow with k.
 template <typename Rank>
 bool sort_is_fastest(const Selection<Rank>& selection) {
   constexpr std::uint32_t kSortedShare = 4;
   return selection.k > kBlockSorted && selection.k > selection.num_rows / kSortedShare;
 }
 
-// After a method that ends with take(): the ranks if they are still to be written as rows, best first.
+// After a method that ends with take(): the ranks, best first, if they are not yet written as rows; else null.
 template <typename Rank>
 const Rank* sorted_if_many(const Selection<Rank>& selection) {
   if (writes_rows(selection.k)) return nullptr;
@@ -31,7 +31,8 @@ __global__ void __launch_bounds__(kThreads)
   if (i < k) write_row(source, i < num_ranks ? ranks[i] : 0, rows[i]);
 }
 
-// `method`: from a Selection to the ranks that are still to be written as rows, best first, or null.
+// `method`: from a Selection to the ranks, best first, that are not yet written as rows, or null. k and num_rows are
+// at least 1.
 template <typename Source, typename Method>
 const SelectedRow* select_from(const Source& source, std::uint32_t num_rows, std::uint32_t k,
                                Workspace& workspace, cudaStream_t stream, const Method& method) {

@@ -6,15 +6,14 @@
 
 namespace culmen::select {
 
-// Where the k best go.
+// Where the k best are written.
 template <typename Rank>
 struct Taken {
   Rank* ranks;  // [max(k, kBlockSorted)]; zero if k is beyond kBlockSorted
   SelectedRow* rows;
 };
 
-// Whether a method whose last step is take() has written the rows; else its ranks are there, in any order,
-// and 0 behind the last.
+// Returns true if take() writes the rows. Otherwise it writes ranks, in any order, with 0 after the last.
 constexpr bool writes_rows(std::uint32_t k) {
   return k <= kBlockSorted;
 }
@@ -28,7 +27,7 @@ struct Selection {
   Workspace& workspace;
   cudaStream_t stream;
 
-  // Room for `size` ranks, uninitialised.
+  // Memory for `size` ranks, uninitialised.
   R* ranks(std::size_t size) const { return room(workspace.ranks, size); }
   R* more_ranks(std::size_t size) const { return room(workspace.more_ranks, size); }
 
@@ -39,7 +38,7 @@ struct Selection {
   }
 };
 
-// Up to how many ranks may be left for the last sort when k are wanted: a few more than k spare a pass.
+// The most ranks for the last sort if k are wanted: a few more than k save a pass.
 __device__ inline std::uint32_t most_to_sort(std::uint32_t k) {
   return k > kBlockSorted ? k : min(kBlockSorted, k + max(k / 2, 64u));
 }
@@ -53,8 +52,8 @@ __device__ void write_row(const Source& source, typename Source::Rank rank, Sele
   }
 }
 
-// The end of a kernel: takes the ranks that reach the threshold, at most most_to_sort(k) of them. (More only
-// where ids repeat; then some row is missing, but no memory is touched that is not ours.)
+// The end of a kernel: takes the ranks that reach the threshold, at most most_to_sort(k) of them. If ids repeat there
+// may be more: then rows are missing from the answer, but no write is out of bounds.
 template <typename Source, typename From>
 __device__ void take(const Source& source, const From& from, typename Source::Rank threshold, std::uint32_t k,
                      Counters& counters, const Taken<typename Source::Rank>& taken) {
@@ -69,7 +68,7 @@ __device__ void take(const Source& source, const From& from, typename Source::Ra
     write_row(source, i < size ? sorted[i] : 0, taken.rows[i]);
 }
 
-// `rank(i)` of every row, in order, then 0 up to `size`.
+// Writes the rank of every row, in order, and 0 up to `size`.
 template <typename Source>
 __global__ void __launch_bounds__(kThreads)
     write_ranks(const Source source, std::uint64_t size, typename Source::Rank* ranks) {

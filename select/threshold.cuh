@@ -1,5 +1,5 @@
-// The rank that the k best reach, found digit by digit from the highest on: count how many ranks have each
-// value of a digit, keep the bin in which the k-th is, go on within.
+// The rank that the k best reach, found digit by digit from the highest on: counts the ranks with each value of a
+// digit, chooses the bin that has the k-th, and continues within it.
 #pragma once
 
 #include <cub/block/block_reduce.cuh>
@@ -22,7 +22,7 @@ struct Threshold {
   std::uint32_t num_reaching;
 };
 
-// What a thread block needs for it.
+// Shared memory of a thread block.
 template <int kDigitBits>
 struct BinScratch {
   static constexpr std::uint32_t kNumBins = 1 << kDigitBits;
@@ -34,8 +34,7 @@ struct BinScratch {
   std::uint32_t chosen, above, inside;
 };
 
-// Adds to a bin for each lane that calls. Where all have the same bin, as in input of equal keys, one adds
-// for all.
+// Adds 1 to a bin for each lane that calls. If all have the same bin, as with equal keys, one lane adds for all.
 __device__ inline void count_in(std::uint32_t* bins, std::uint32_t bin) {
   const unsigned lanes = __activemask();
   int all_agree = 0;
@@ -47,13 +46,13 @@ __device__ inline void count_in(std::uint32_t* bins, std::uint32_t bin) {
   }
 }
 
-// Finds the bin with the wanted-th item from the highest bin on: `chosen`, how many are `above` and `inside`.
-// If there are not so many: the lowest bin, and all the others above.
+// Sets `chosen`, the bin with the wanted-th item from the highest bin on, and the numbers of items `above` and
+// `inside` it. If there are fewer items: the lowest bin, with all other items above.
 template <int kDigitBits>
 __device__ void choose_bin(const std::uint32_t* bins, std::uint32_t wanted, BinScratch<kDigitBits>& scratch) {
   using Scratch = BinScratch<kDigitBits>;
   std::uint32_t counts[Scratch::kBinsPerThread], above[Scratch::kBinsPerThread];
-  const auto bin_of = [](int item) {  // a thread's own go from high to low
+  const auto bin_of = [](int item) {  // from high to low
     return static_cast<int>(Scratch::kNumBins) - 1 -
            (static_cast<int>(threadIdx.x) * Scratch::kBinsPerThread + item);
   };
@@ -75,9 +74,9 @@ __device__ void choose_bin(const std::uint32_t* bins, std::uint32_t wanted, BinS
   __syncthreads();
 }
 
-// The lowest rank of a bin, so that at least the k best reach it and, if the ranks allow, at most `at_most`
-// do: the k-th best rank itself where at_most is k. All taken ranks, from 1 on, if they are fewer than k. By
-// all blocks of the grid alike. `bins` moves on by what was used. Ranks outside `within` are below it.
+// By all blocks of the grid: the lowest rank of a bin, such that at least the k best reach it and, if the ranks
+// allow, at most `at_most` do; if at_most is k, the k-th best rank itself. If fewer than k rows have a rank: 1.
+// Advances `bins` by those used. Ranks outside `within` are below it.
 template <int kDigitBits, typename Source>
 __device__ Threshold<typename Source::Rank> find_threshold(const Source& source, std::uint32_t k,
                                                            std::uint32_t at_most,
@@ -86,9 +85,9 @@ __device__ Threshold<typename Source::Rank> find_threshold(const Source& source,
   using Rank = typename Source::Rank;
   static_assert(sizeof(BinScratch<kDigitBits>) <= kSharedBytes);
   BinScratch<kDigitBits>& scratch = *shared_room<BinScratch<kDigitBits>>();
-  __syncthreads();  // who had the room before is done
+  __syncthreads();  // the previous use of the shared memory is over
   std::uint32_t num_above = 0;
-  while (true) {  // ends: each round leaves kDigitBits fewer, of those that a rank has
+  while (true) {  // ends: each round settles kDigitBits more of a rank's bits
     const int shift = max(0, within.num_bits - kDigitBits);
     const std::uint32_t num_bins = std::uint32_t{1} << (within.num_bits - shift);
     for (std::uint32_t bin = threadIdx.x; bin < num_bins; bin += blockDim.x) scratch.bins[bin] = 0;
@@ -109,7 +108,7 @@ __device__ Threshold<typename Source::Rank> find_threshold(const Source& source,
     num_above += scratch.above;
     if (num_reaching < k) return {Rank{1}, num_reaching};
     if (num_reaching <= at_most || shift == 0) return {within.low, num_reaching};
-    __syncthreads();  // before the next pass writes what has just been read
+    __syncthreads();  // all threads have read what the next pass overwrites
   }
 }
 

@@ -1,4 +1,4 @@
-// The memory on the card that a selection works in.
+// The device memory of a selection.
 #pragma once
 
 #include "gpu/cuda/buffer.h"
@@ -6,10 +6,10 @@
 
 namespace culmen::select {
 
-// What a selection needs on the card; it grows and stays. One selection at a time, on one stream.
+// Buffers that grow and are reused. One selection at a time, on one stream.
 struct Workspace {
-  // The most thread blocks of a kernel whose blocks wait for each other, beside the limit of the card: two
-  // are enough to find races, and racecheck takes hours over all.
+  // Limits the thread blocks of cooperative kernels, for tests: two are enough to find races, and racecheck takes
+  // hours over more.
   unsigned most_blocks = 1u << 20;
   cuda::Buffer<std::byte> counters, ranks, more_ranks, taken, scratch;
   cuda::Buffer<SelectedRow> rows;

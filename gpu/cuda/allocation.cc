@@ -28,7 +28,7 @@ cudaError_t try_allocate(void** data, std::size_t num_bytes, Memory memory) {
   return cudaHostAlloc(data, num_bytes, cudaHostAllocMapped | cudaHostAllocPortable);
 }
 
-// Null: no room.
+// Returns null if there is no room.
 void* allocate_from(DeviceAllocator& allocator, std::size_t num_bytes) {
   try {
     return allocator.allocate(num_bytes);
@@ -85,7 +85,7 @@ std::size_t free_device_bytes() {
 }
 
 void throw_no_room(std::size_t num_bytes, Memory memory) {
-  cudaGetLastError();  // or the next call would report it again
+  cudaGetLastError();  // clears the error, which the next call would report
   throw OutOfDeviceMemory(
       "no room for " + std::to_string(num_bytes) + " bytes of " +
       (memory == Memory::pinned ? "pinned host memory" : "device memory") +

@@ -51,15 +51,15 @@ class Allocation {
   std::shared_ptr<DeviceAllocator> allocator_;  // null: CUDA itself
 };
 
-// Bytes of device memory that an Allocation could take now on the current device. Throws CudaError.
+// Device memory that Allocations could take now on the current device. Throws CudaError.
 std::size_t free_device_bytes();
 
-// The message says what would help.
+// Throws with advice in the message.
 [[noreturn]] void throw_no_room(std::size_t num_bytes, Memory memory);
 
-// Allocations, streams and events that are not released yet, of all threads; for tests.
+// Allocations, streams and events of all threads that are not released yet; for tests.
 int num_allocations() noexcept;
-// For what is allocated by other means: 1 or -1.
+// Counts what is allocated by other means: 1 or -1.
 void count_allocation(int change) noexcept;
 
 }  // namespace culmen::cuda

@@ -1,12 +1,12 @@
-// AllocationFault: for tests of what happens when memory runs out.
+// AllocationFault: makes an allocation fail, for tests.
 #pragma once
 
 #include <atomic>
 
 namespace culmen::cuda {
 
-// While it lives, the nth allocation of the process from now on, a Buffer's or a Stream's, finds no room; the
-// next is the 1st. One at a time.
+// During its life the nth allocation of the process, by a Buffer or a Stream, fails; the next one is the 1st. One at
+// a time.
 class AllocationFault {
  public:
   explicit AllocationFault(int nth) { left_ = nth; }
@@ -14,7 +14,7 @@ class AllocationFault {
   AllocationFault(const AllocationFault&) = delete;
   AllocationFault& operator=(const AllocationFault&) = delete;
 
-  // Whether the allocation that asks is the one.
+  // Called by every allocation; returns true if it must fail.
   static bool strikes() noexcept { return left_ > 0 && --left_ == 0; }
 
  private:

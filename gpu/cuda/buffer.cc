@@ -39,7 +39,7 @@ Event::~Event() {
 
 bool Event::has_passed() const noexcept {
   const cudaError_t status = cudaEventQuery(event_);
-  if (status != cudaSuccess) cudaGetLastError();  // or the next call would report it again
+  if (status != cudaSuccess) cudaGetLastError();  // clears the error, which the next call would report
   return status == cudaSuccess;
 }
 

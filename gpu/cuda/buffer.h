@@ -37,11 +37,11 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
-// Makes room for `size` values, which are lost if there was less.
+// Makes room for `size` values. Old values are lost if the buffer grows.
 template <typename T>
 void grow(Buffer<T>& buffer, std::size_t size, Memory memory) {
   if (buffer.size() >= size) return;
-  buffer = {};  // before the new one is asked for
+  buffer = {};  // freed before the new one is allocated
   buffer = Buffer<T>(size, memory);
 }
 
@@ -59,8 +59,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-// Waits for a stream at the end of its own lifetime, also when something throws: what the stream works on
-// goes behind it.
+// Waits for a stream at the end of its own lifetime, also during an exception. Declare it after what the stream works
+// on.
 class WaitAtEnd {
  public:
   explicit WaitAtEnd(const Stream& stream) : stream_(stream.get()) {}
@@ -72,7 +72,7 @@ class WaitAtEnd {
   cudaStream_t stream_;
 };
 
-// A place in a stream's work.
+// A point in a stream's work.
 class Event {
  public:
   // Throws OutOfDeviceMemory or CudaError.
@@ -82,8 +82,10 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream)); }
-  void synchronize() const { check(cudaEventSynchronize(event_)); }  // at once if it was never recorded
-  // Whether the stream got there; false also if that cannot be told.
+  void synchronize() const {
+    check(cudaEventSynchronize(event_));
+  }  // returns at once if it was never recorded
+  // Returns true if the stream has passed it; false also on an error.
   bool has_passed() const noexcept;
   cudaEvent_t get() const { return event_; }
 

@@ -1,4 +1,4 @@
-// The process's DeviceAllocator. Without CUDA, too, where nobody asks it for anything.
+// The process's DeviceAllocator. Exists without CUDA, too, where it is not used.
 #pragma once
 
 #include <memory>

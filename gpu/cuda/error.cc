@@ -8,11 +8,11 @@
 namespace culmen::cuda {
 namespace {
 
-// 0 if it fails.
+// Returns 0 on an error.
 cudaError_t count_devices(int& count) noexcept {
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaSuccess) return status;
-  cudaGetLastError();  // or the next call would report it again
+  cudaGetLastError();  // clears the error, which the next call would report
   count = 0;
   return status;
 }
@@ -36,8 +36,8 @@ void require_device(int device) {
 
 void check(cudaError_t status, const char* file, int line) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // or the next call would report it again
-  // Without the folders, which are those of the machine that compiled it.
+  cudaGetLastError();  // clears the error, which the next call would report
+  // Without folders: they are those of the machine that compiled it.
   const std::string_view path = file;
   const std::string name(path.substr(path.rfind('/') + 1));
   const std::string text = std::string("CUDA: ") + cudaGetErrorString(status) + " (" +

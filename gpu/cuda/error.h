@@ -1,4 +1,4 @@
-// CUDA status codes become exceptions of include/culmen/error.h.
+// Turns CUDA status codes into the exceptions of include/culmen/error.h.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,12 +8,12 @@ namespace culmen::cuda {
 // Throws OutOfDeviceMemory or CudaError, naming the caller's line, unless `status` is cudaSuccess.
 void check(cudaError_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
-// As CUDA counts them; 0 where it fails.
+// As CUDA counts them; 0 on an error.
 int num_devices() noexcept;
 // Throws CudaError unless there is such a device.
 void require_device(int device);
 
-// Makes `device` current for its own lifetime.
+// Makes `device` current during its own lifetime.
 class DeviceScope {
  public:
   explicit DeviceScope(int device) : device_(device) {

@@ -12,10 +12,11 @@
 namespace culmen::cuda {
 namespace {
 
-// One part in so many is taken on top, for taking pages costs the same for few and for many.
+// Allocates 1/kPartOnTop more than needed: an allocation of pages costs the same for few and for many.
 constexpr std::size_t kPartOnTop = 32;
 
-// A function of the driver, which the runtime has loaded: nothing has to be linked to it. Null: it has none.
+// A function of the driver, which the runtime has loaded, so that nothing is linked to it. Null if the driver does
+// not have it.
 template <typename Function>
 Function* driver_function(const char* name) {
   void* function = nullptr;
@@ -27,12 +28,12 @@ Function* driver_function(const char* name) {
 #else
   const cudaError_t status = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
 #endif
-  if (status != cudaSuccess) cudaGetLastError();  // or the next call would report it again
+  if (status != cudaSuccess) cudaGetLastError();  // clears the error, which the next call would report
   return status == cudaSuccess && found == cudaDriverEntryPointSuccess ? reinterpret_cast<Function*>(function)
                                                                        : nullptr;
 }
 
-// What the driver has for addresses and for memory apart from each other.
+// The driver's functions for virtual addresses and physical memory.
 struct Driver {
   decltype(cuDeviceGetAttribute)* DeviceGetAttribute =
       driver_function<decltype(cuDeviceGetAttribute)>("cuDeviceGetAttribute");
@@ -60,7 +61,7 @@ const Driver& driver() {
   return instance;
 }
 
-// The codes of driver and runtime are the same numbers.
+// Driver and runtime have the same codes.
 void check_driver(CUresult status, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   check(static_cast<cudaError_t>(status), file, line);
 }
@@ -81,7 +82,7 @@ bool can_reserve(int device) {
 
 CUmemAllocationProp pages_of(int device) {
   CUmemAllocationProp properties = {};
-  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;  // it stays where it is
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;  // it does not migrate
   properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   properties.location.id = device;
   return properties;
@@ -120,7 +121,7 @@ GrowingBuffer::GrowingBuffer(std::size_t num_bytes, std::size_t capacity, Memory
     size_ = num_bytes;
     return;
   }
-  GrowingBuffer fresh;  // gives back what it has should the rest fail
+  GrowingBuffer fresh;  // frees what it has if the rest fails
   fresh.device_ = device_;
   fresh.reserve(in_pages(std::max(num_bytes, capacity), device_));
   fresh.append(in_pages(num_bytes, device_));
@@ -175,7 +176,7 @@ void GrowingBuffer::reserve(std::size_t capacity) {
 }
 
 void GrowingBuffer::append(std::size_t num_bytes) {
-  pieces_.reserve(pieces_.size() + 1);  // whatever throws does so before there is something to give back
+  pieces_.reserve(pieces_.size() + 1);  // may throw: before there is something to release
   CUmemGenericAllocationHandle pages = 0;
   const CUresult status = create_pages(&pages, num_bytes, device_);
   if (status == CUDA_ERROR_OUT_OF_MEMORY) throw_no_room(num_bytes, Memory::device);

@@ -1,4 +1,4 @@
-// GrowingBuffer: bytes for kernels that become more without moving, so that who reads them never notices.
+// GrowingBuffer: memory for kernels that grows without moving, while kernels read it.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace culmen::cuda {
 
-// Device memory is a range of addresses on the current device, of which the first part is memory; it is taken
-// in pages of 2 MiB. Other kinds of memory, a DeviceAllocator's, and devices that cannot do this have one piece
-// for good.
+// Device memory: reserves a range of addresses on the current device, and maps pages of 2 MiB to its first part.
+// Other kinds of memory, a DeviceAllocator's, and devices without virtual memory management: one allocation that
+// cannot grow.
 class GrowingBuffer {
  public:
   GrowingBuffer() = default;
-  // Whether memory of this kind that is asked for now can become more.
+  // Returns true if memory of this kind, allocated now, can grow.
   static bool can_grow(Memory memory);
   // Memory for `num_bytes`, and addresses for `capacity` bytes. Throws OutOfDeviceMemory or CudaError.
   GrowingBuffer(std::size_t num_bytes, std::size_t capacity, Memory memory);
@@ -22,15 +22,15 @@ class GrowingBuffer {
   GrowingBuffer& operator=(GrowingBuffer&& other) noexcept;
   GrowingBuffer(const GrowingBuffer&) = delete;
   GrowingBuffer& operator=(const GrowingBuffer&) = delete;
-  ~GrowingBuffer();  // waits for the device where it gives pages back
+  ~GrowingBuffer();  // waits for the device before it unmaps pages
 
   // A device pointer; pinned memory has the same address on the host.
   std::byte* data() const { return data_; }
-  // Bytes that are memory.
+  // Bytes that can be used.
   std::size_t size() const { return size_; }
 
-  // Makes the first `num_bytes` memory, on the current device, and a little more. False if it would have to
-  // move: then nothing has changed. Throws as the constructor.
+  // Grows to at least `num_bytes`, on the current device. Returns false, and changes nothing, if it would have to
+  // move. Throws as the constructor.
   bool grow(std::size_t num_bytes);
 
  private:
@@ -38,12 +38,12 @@ class GrowingBuffer {
   void append(std::size_t num_bytes);
   void give_back_pages() noexcept;
 
-  Allocation piece_;  // if it is for good
+  Allocation piece_;  // if it cannot grow
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t capacity_ = 0;  // 0: one piece for good
+  std::size_t capacity_ = 0;  // 0: it cannot grow
   int device_ = 0;
-  std::vector<std::size_t> pieces_;  // bytes of each that was appended
+  std::vector<std::size_t> pieces_;  // bytes of each mapping
 };
 
 }  // namespace culmen::cuda

@@ -1,4 +1,4 @@
-// Halves on the card.
+// Half in kernels.
 #pragma once
 
 #include <cuda_fp16.h>

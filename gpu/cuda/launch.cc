@@ -10,7 +10,8 @@ namespace culmen::cuda {
 
 void allow_shared_memory(const void* kernel, const char* file, int line) {
   static std::mutex mutex;
-  static std::map<std::pair<const void*, int>, std::size_t> allowed;  // of all that a block may have
+  static std::map<std::pair<const void*, int>, std::size_t>
+      allowed;  // bytes that each kernel may have, by device
   int device = 0;
   check(cudaGetDevice(&device), file, line);
   const std::size_t most = block_shared_bytes_of(device);

@@ -1,4 +1,4 @@
-// Launches a kernel and checks that it was taken: no other file writes <<< >>>.
+// Launches a kernel and checks the status. No other file writes <<< >>>.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,19 +11,19 @@ struct Shape {
   unsigned num_blocks = 1;
   unsigned num_threads = 1;
   std::size_t shared_bytes = 0;
-  bool cooperative = false;             // all blocks run at once, so they may wait for each other
+  bool cooperative = false;             // all blocks are resident, so they may wait for each other
   const char* file = __builtin_FILE();  // of the launch, for errors
   int line = __builtin_LINE();
 };
 
-// Lets `kernel` have all the dynamic shared memory that the current device can give it, the first time that
-// it is called for the two: a limit for each launch would be taken back by other threads.
+// Allows `kernel` all dynamic shared memory of the current device, at the first call for both. With a limit for each
+// launch, threads would lower each other's.
 void allow_shared_memory(const void* kernel, const char* file, int line);
 
 template <typename... Parameters, typename... Arguments>
 void launch(void (*kernel)(Parameters...), const Shape& shape, cudaStream_t stream,
             Arguments&&... arguments) {
-  constexpr std::size_t kAlwaysAllowed = 32 << 10;  // of 48 KiB, which static shared memory is a part of
+  constexpr std::size_t kAlwaysAllowed = 32 << 10;  // of 48 KiB, which include static shared memory
   if (shape.shared_bytes > kAlwaysAllowed)
     allow_shared_memory(reinterpret_cast<const void*>(kernel), shape.file, shape.line);
   cudaLaunchConfig_t config = {};

@@ -1,4 +1,4 @@
-// What a device has of what launches are cut to. No other file asks for it, so that tests can have less.
+// The properties of a device that launches depend on. No other file queries them, so tests can lower them.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@ namespace culmen::cuda {
 
 struct Limits {
   unsigned num_multiprocessors = 0;
-  // Shared memory, static and dynamic together, that a thread block may ask for, and that all those on a
-  // multiprocessor have between them. There each of them takes reserved_shared_bytes more.
+  // Shared memory, static and dynamic together, of a thread block and of a multiprocessor. Each resident block takes
+  // reserved_shared_bytes more.
   std::size_t block_shared_bytes = 0;
   std::size_t multiprocessor_shared_bytes = 0;
   std::size_t reserved_shared_bytes = 0;
@@ -19,13 +19,13 @@ Limits limits_of(int device);
 unsigned num_multiprocessors_of(int device);
 std::size_t block_shared_bytes_of(int device);
 
-// For tests: while it lives no device has more than that; 0: as it is. The one made last counts, and goes first.
-// No search meanwhile of an index that was copied to the device before.
+// For tests: during its life no device has more than this; 0: as it is. If there are several, the latest counts, and
+// is destroyed first. No search of an index that was copied to the device before.
 class LimitCap {
  public:
   struct Most {
     unsigned num_multiprocessors = 0;
-    std::size_t block_shared_bytes = 0;  // and as much a multiprocessor
+    std::size_t block_shared_bytes = 0;  // also of a multiprocessor
   };
   explicit LimitCap(const Most& most);
   ~LimitCap();

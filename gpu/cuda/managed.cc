@@ -6,8 +6,7 @@
 
 namespace culmen::cuda {
 
-// Not cudaMemAdviseSetReadMostly: nobody reads the pages on the host, so a second copy there would be of no
-// use.
+// Not cudaMemAdviseSetReadMostly: the host does not read the pages, so it needs no copy.
 void keep_on_device(const void* data, std::size_t num_bytes) {
   int device = 0, shares_pages = 0;
   check(cudaGetDevice(&device));

@@ -8,12 +8,12 @@ namespace {
 constexpr std::uint32_t kNoSlot = 0xffffffff;
 constexpr std::uint32_t kGroup = 32;  // slots that one warp reads together
 
-// Room for splits: one node in so many, beside what it takes to fill the last group.
+// Spare slots for splits: one for so many nodes, and those that fill the last group.
 constexpr std::uint32_t kRoomToGrow = 32;
-// Slots for each node from which on the nodes are laid out anew.
+// Slots for each node beyond which all nodes get new slots.
 constexpr std::uint32_t kTooMany = 4;
 
-// The nth slot to be filled of `num_slots`: neighbours in the tree are in different groups.
+// The nth of `num_slots` slots to be filled: neighbours in the tree are in different groups.
 std::uint32_t nth_slot(std::uint32_t n, std::uint32_t num_slots) {
   const std::uint32_t num_groups = num_slots / kGroup;
   return n % num_groups * kGroup + n / num_groups;

@@ -1,4 +1,4 @@
-// BoundsSlots: which level-1 node stands where in a mirror's arrays of their bounds.
+// BoundsSlots: assigns level-1 nodes to the slots of a mirror's arrays of their bounds.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ class BoundsSlots {
   // A multiple of 32.
   std::uint32_t size() const { return static_cast<std::uint32_t>(node_at_.size()); }
 
-  // Gives a version's level-1 nodes their slots. Returns what differs from the version before; all of it
-  // where the nodes were laid out anew, as they are when they have become too many or very few. A node that
-  // stays keeps its slot, and new ones take those of nodes that have gone.
+  // Assigns slots to a version's level-1 nodes. Returns the slots that differ from the version before. A remaining
+  // node keeps its slot, and new ones take those of removed nodes. If nodes have become too many or very few, all get
+  // new slots.
   std::vector<BoundsSlot> update(std::span<const TreeChanges::Node> level_1);
 
  private:

@@ -1,4 +1,4 @@
-// What a bulk load leaves on a device for the mirror of the index.
+// The tree that a bulk load leaves on a device, for the index's mirror.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace culmen::gpu {
 
 struct LoadedTree {
   std::shared_ptr<SlotArrays> arrays;    // all slots of the version are written
-  std::weak_ptr<const SlotArena> arena;  // whose slots they are
+  std::weak_ptr<const SlotArena> arena;  // of these slots
   std::uint64_t version;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What cannot grow where it is gets this part on top when it has to move.
+// Memory that cannot grow in place gets this part on top when it moves.
 constexpr std::size_t kPartOnTop = 4;
 
 double microseconds_since(Clock::time_point start) {
@@ -61,7 +61,7 @@ RefreshStats Mirror::refresh() {
   return stats;
 }
 
-// One thread copies; others that come meanwhile wait, and find that it is done.
+// One thread copies. Others that call meanwhile wait for it, and have nothing left to do.
 MirrorView Mirror::follow(RefreshStats& stats) {
   return lock_isolated(refresh_mutex_, [&] {
     std::shared_ptr<const Snapshot> snapshot = index_->get();
@@ -76,7 +76,7 @@ MirrorView Mirror::follow(RefreshStats& stats) {
 void Mirror::set_state(State state) {
   const std::lock_guard lock(state_mutex_);
   std::swap(state_, state);
-}  // what was there goes behind the lock
+}  // destroys the old state after the lock is released
 
 Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot, RefreshStats& stats) {
   const Clock::time_point start = Clock::now();
@@ -101,7 +101,7 @@ Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot
   if (s.height > 0) send(s, changes, *next.arrays, stats);
   std::vector<BoundsSlot> slot_changes;
   if (s.height > 0) {
-    if (has_slots) next.bounds_slots = state_.bounds_slots;  // a copy: an error must not change it
+    if (has_slots) next.bounds_slots = state_.bounds_slots;  // a copy: after an error it must be unchanged
     slot_changes = next.bounds_slots.update(changes.level_1);
   }
   next.version = std::make_shared<const MirrorVersion>(s, s.height > 0 ? next.arrays : nullptr,
@@ -125,13 +125,13 @@ void Mirror::send(const Snapshot& snapshot, const TreeChanges& changes, const Sl
   stats.gather_us = microseconds_since(start);
 }
 
-// The first time as it was asked for; another time in the same kind of memory if there is room for both.
+// The first time in the memory that was requested; later in memory of the same kind, if there is room for both.
 std::shared_ptr<SlotArrays> Mirror::make_arrays(const Snapshot& snapshot) {
   if (state_.arrays == nullptr) return std::make_shared<SlotArrays>(snapshot, wanted_, 0);
   try {
     return std::make_shared<SlotArrays>(snapshot, state_.arrays->memory(), kPartOnTop);
   } catch (const OutOfDeviceMemory&) {
-    set_state({});  // in its place, then
+    set_state({});  // frees the old arrays, then tries again
   }
   return std::make_shared<SlotArrays>(snapshot, wanted_, 0);
 }
@@ -144,7 +144,7 @@ void Mirror::write_version(const Snapshot& snapshot, const std::vector<BoundsSlo
     cuda::check(cudaMemcpyAsync(memory.data(), state_.version->memory().data(), memory.size(),
                                 cudaMemcpyDeviceToDevice, stream));
   } else {
-    cuda::check(cudaMemsetAsync(memory.data(), 0, memory.size(), stream));  // gaps are copied later, too
+    cuda::check(cudaMemsetAsync(memory.data(), 0, memory.size(), stream));  // copies include gaps
   }
   uploader_.send(MirrorVersion::constants(snapshot), memory.data());
   if (!version.has_rows()) return;

@@ -1,8 +1,8 @@
 // Mirror: an index's copy for one device, which follows the index from version to version.
 //
-// Slots are copied once, when they are new; versions share them. What each version has for itself
-// (mirror_version.h) begins as a copy of the one before, on the device. Searches of older versions go on
-// meanwhile: a refresh writes to nothing that they read.
+// Versions share slots, each of which is copied once, when it is new. The rest of a version (mirror_version.h) starts
+// as a copy, on the device, of the version before. Searches of older versions continue: a refresh writes to nothing
+// that they read.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +20,16 @@
 
 namespace culmen::gpu {
 
-// All calls may come from any thread; the device is current.
+// Thread-safe; the device is current.
 class Mirror {
  public:
-  // Copies the published version to the current device, but for what a bulk load has left there. Throws
-  // OutOfDeviceMemory or CudaError; nothing stays allocated then.
+  // Copies the published version to the current device, except what a bulk load has left there. Throws
+  // OutOfDeviceMemory or CudaError; then nothing stays allocated.
   Mirror(std::shared_ptr<const Published> index, const DeviceOptions& options,
          const LoadedTree* loaded = nullptr);
 
-  // The version that is published now; copies what is new in it unless somebody has done so. Throws as the
-  // constructor: then this shows what it showed before, and the next call tries again.
+  // The version published now. Copies what is new in it, unless another call has. Throws as the constructor: then the
+  // mirror is unchanged, and the next call tries again.
   MirrorView latest();
   RefreshStats refresh();
 
@@ -37,8 +37,7 @@ class Mirror {
   std::size_t device_bytes() const;
 
  private:
-  // What is on the device. The snapshot itself is not held: whoever searches does, and as long as nobody
-  // does the index may use its slots again.
+  // What is on the device. It does not hold the snapshot; searches do. If none does, the index may reuse its slots.
   struct State {
     std::shared_ptr<SlotArrays> arrays;            // null: no rows
     std::shared_ptr<const MirrorVersion> version;  // null: nothing, after an error
@@ -46,7 +45,7 @@ class Mirror {
     std::weak_ptr<const SlotArena> arena;
     std::uint64_t number = 0;  // of the version
     BoundsSlots bounds_slots;
-    // Counted when the version is there: the next refresh makes the arrays grow, and who asks must not look.
+    // Cached, because a concurrent refresh may be resizing the arrays.
     std::size_t device_bytes = 0;
   };
 
@@ -64,11 +63,11 @@ class Mirror {
   const DeviceMemory wanted_;
   const std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
 
-  std::mutex refresh_mutex_;  // held while the next version comes
+  std::mutex refresh_mutex_;  // held during a refresh
   Uploader uploader_;
   PooledBuffer slot_changes_;
 
-  mutable std::mutex state_mutex_;  // held for moments only; state_ changes under both
+  mutable std::mutex state_mutex_;  // held briefly; state_ changes under both
   State state_;
 };
 

@@ -1,4 +1,4 @@
-// What a kernel sees of a snapshot's mirror: pointers and counts, passed by value.
+// A snapshot's mirror as kernels read it: pointers and counts, passed by value.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace culmen::gpu {
 
 inline constexpr std::uint32_t kNoNode = 0xffffffff;
 
-// How the stored bounds tell an attribute's extremes: origin + unit * the number in the row.
+// Converts stored bounds to an attribute's extremes: origin + unit * the number in the row.
 struct AttributeBounds {
   double origin, unit;
   std::int32_t maximum_row, minimum_row;
@@ -34,9 +34,8 @@ struct MirrorRef {
   const std::byte* thresholds;            // [num_leaves][2][num_attributes]
   const std::int64_t* threshold_min_ids;  // [num_leaves]
 
-  // The bounds of all level-1 nodes, "subset-major": [num_bound_rows][num_slots]. Which node stands at a slot
-  // is shuffled, so that a region of the tree where all nodes are promising is shared out among all who
-  // search.
+  // The bounds of all level-1 nodes, "subset-major": [num_bound_rows][num_slots]. Nodes are
+  // shuffled over the slots, so that all teams of a search share a region of the tree where all nodes are promising.
   const Half* slot_bounds;
   const std::uint32_t* slot_nodes;   // [num_slots]; kNoNode: an empty slot
   const std::int64_t* slot_min_ids;  // [num_slots]

@@ -45,7 +45,7 @@ cuda::Buffer<std::byte> BufferPool::take(std::size_t num_bytes) {
 void BufferPool::give_back(cuda::Buffer<std::byte> buffer) noexcept {
   if (buffer.size() == 0) return;
   const std::lock_guard lock(mutex_);
-  if (idle_.size() == kMaxIdle) idle_.erase(idle_.begin());  // it has not been wanted for longest
+  if (idle_.size() == kMaxIdle) idle_.erase(idle_.begin());  // the least recently used
   idle_.push_back(std::move(buffer));
 }
 

@@ -1,5 +1,5 @@
-// MirrorVersion: what a mirror keeps for one version of the index alone, beside the slots that versions
-// share. MirrorView: such a version, ready to be searched.
+// MirrorVersion: what a mirror keeps for a single version of the index, beside the slots that versions share.
+// MirrorView: a version held for a search.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace culmen::gpu {
 
-// Device memory that one version hands on to another: freeing it would wait for all that the device does.
+// Device memory that versions reuse: freeing it would wait for all work on the device.
 class BufferPool {
  public:
   BufferPool() { idle_.reserve(kMaxIdle); }
@@ -54,32 +54,31 @@ class PooledBuffer {
   std::size_t size() const { return buffer_.size(); }
 
  private:
-  std::shared_ptr<BufferPool> pool_;  // null: nothing to give back
+  std::shared_ptr<BufferPool> pool_;  // null: nothing to return
   cuda::Buffer<std::byte> buffer_;
 };
 
-// Immutable once its memory is filled, but for what is made when it is first asked for.
+// Immutable once its memory is filled, except what the first caller that needs it creates.
 class MirrorVersion {
  public:
-  // `arrays` is null if the snapshot has no rows. Device memory is left as it comes.
+  // `arrays` is null if the snapshot has no rows. Device memory is uninitialised.
   MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const SlotArrays> arrays, std::uint32_t num_slots,
                 std::shared_ptr<BufferPool> pool);
 
   bool has_rows() const { return ref_.height > 0; }
   // Without the order of the leaves.
   const MirrorRef& ref() const { return ref_; }
-  // With it. It is made for the first who asks, on `stream`, which is waited for. Throws OutOfDeviceMemory or
-  // CudaError.
+  // With the order. The first call creates it on `stream`, and waits. Throws OutOfDeviceMemory or CudaError.
   MirrorRef ref_with_order(const Snapshot& snapshot, cudaStream_t stream) const;
   // With both the order and the thresholds, likewise.
   MirrorRef ref_with_thresholds(const Snapshot& snapshot, cudaStream_t stream) const;
   const PlanBasis* basis() const { return at<PlanBasis>(0); }
   std::size_t device_bytes() const { return memory_.size() + (arrays_ ? arrays_->device_bytes() : 0); }
 
-  // For who makes it.
+  // For the creator.
   BoundsSlotsRef bounds_slots(const BoundLayout& layout) const;
   std::span<std::byte> memory() const { return {memory_.data(), offsets_.end}; }
-  static std::vector<std::byte> constants(const Snapshot& snapshot);  // that memory() begins with
+  static std::vector<std::byte> constants(const Snapshot& snapshot);  // the first bytes of memory()
 
  private:
   struct Offsets {
@@ -101,8 +100,8 @@ class MirrorVersion {
   mutable PooledBuffer thresholds_;  // smallest ids, then values
 };
 
-// What a search holds on to from its beginning to its end: as long as there is a view of it, the slots of a
-// version are not used for another, neither on the host nor here.
+// What a search holds from its beginning to its end: while there is a view of a version, its slots are not reused,
+// neither on the host nor on the device.
 struct MirrorView {
   std::shared_ptr<const MirrorVersion> mirror;
   std::shared_ptr<const Snapshot> snapshot;

@@ -1,4 +1,4 @@
-// What plans of queries take from a snapshot, in one piece that lies beside the mirror of it.
+// What plans of queries read of a snapshot, in one piece beside its mirror.
 #pragma once
 
 #include "base/host_device.h"

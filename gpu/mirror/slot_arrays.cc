@@ -9,7 +9,7 @@
 namespace culmen::gpu {
 namespace {
 
-// Part of the free memory stays free, for scratch and for others.
+// A part of the free memory is left for scratch and for others.
 bool fits(std::size_t num_bytes) {
   return num_bytes <= cuda::free_device_bytes() / 10 * 9;
 }
@@ -71,7 +71,7 @@ SlotArrays::SlotArrays(const Snapshot& snapshot, DeviceMemory wanted, std::size_
   if (memory_ == DeviceMemory::managed) {
     cuda::keep_on_device(values_.data(), values_.size());
     cuda::keep_on_device(ids_.data(), ids_.size());
-    cuda::check(cudaDeviceSynchronize());  // before streams that know nothing of it
+    cuda::check(cudaDeviceSynchronize());  // before uses on other streams
   }
 }
 

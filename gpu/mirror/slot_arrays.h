@@ -15,17 +15,17 @@ namespace culmen::gpu {
 
 class SlotArrays {
  public:
-  // On the current device, for the slots of a snapshot and one in `part_on_top` more of what cannot grow (0:
-  // none). Chooses the memory if that is automatic. Throws OutOfDeviceMemory or CudaError.
+  // On the current device, for the slots of a snapshot. Memory that cannot grow gets one slot in `part_on_top` more
+  // (0: none). Chooses the memory if that is automatic. Throws OutOfDeviceMemory or CudaError.
   SlotArrays(const Snapshot& snapshot, DeviceMemory wanted, std::size_t part_on_top);
 
-  // Makes room for the slots of a later version. False: they do not fit here.
+  // Makes room for the slots of a later version. Returns false if they do not fit in place.
   bool grow(const Snapshot& snapshot);
 
   DeviceMemory memory() const { return memory_; }  // never automatic
   bool rows_on_host() const { return memory_ == DeviceMemory::host; }
   std::size_t device_bytes() const;
-  SlotBytes sizes() const;  // of what is sent to the device
+  SlotBytes sizes() const;  // of what is copied to the device
   SlotArraysRef ref() const;
   std::byte* values() const { return values_.data(); }
   std::byte* ids() const { return ids_.data(); }

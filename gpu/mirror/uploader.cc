@@ -10,10 +10,10 @@
 namespace culmen::gpu {
 namespace {
 
-// Large enough that copies of pieces keep the bus busy, small enough that the first is soon on its way.
+// Large enough to keep the bus busy, small enough that the first copy starts soon.
 constexpr std::size_t kLargestPiece = 4 << 20;
 constexpr std::size_t kSmallestPiece = 256 << 10;
-// Leaves or nodes that one task gathers.
+// Leaves or nodes that a task gathers.
 constexpr std::size_t kGrain = 16;
 
 // The leaves and nodes of one piece.
@@ -21,7 +21,7 @@ struct Share {
   std::span<const std::uint32_t> leaves, nodes;
 };
 
-// Takes as many as fit into a piece off the fronts.
+// Removes as many from the fronts as fit into a piece.
 Share take_share(std::span<const std::uint32_t>& leaves, std::span<const std::uint32_t>& nodes,
                  const SlotBytes& sizes, std::size_t piece_bytes) {
   constexpr std::size_t kSlot = sizeof(std::uint32_t);
@@ -84,7 +84,7 @@ Uploader::~Uploader() {
 void Uploader::reserve(std::size_t piece_bytes) {
   piece_bytes = std::bit_ceil(std::max(piece_bytes, kSmallestPiece));
   if (piece_bytes <= piece_bytes_) return;
-  wait();  // what is there is still in use
+  wait();  // the old memory is still in use
   piece_bytes_ = 0;
   cuda::grow(on_host_, kNumPieces * piece_bytes, cuda::Memory::pinned);
   cuda::grow(on_device_, kNumPieces * piece_bytes, cuda::Memory::device);

@@ -1,6 +1,6 @@
-// Uploader: the way of leaves to a device. They lie scattered in memory that is not pinned, so threads gather
-// them in pieces of pinned memory; each piece is copied while the next is gathered, and a kernel puts its
-// leaves into their slots.
+// Uploader: copies leaves and nodes to a device. They are scattered in memory that is not pinned, so threads gather
+// them in pieces of pinned memory. Each piece is copied while the next is gathered, and a kernel writes its leaves to
+// their slots.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +18,21 @@ namespace culmen::gpu {
 class Uploader {
  public:
   Uploader() = default;  // on the current device
-  ~Uploader();           // waits for what a failed upload may have left on the stream
+  ~Uploader();           // waits for what a failed upload may have enqueued
   Uploader(const Uploader&) = delete;
   Uploader& operator=(const Uploader&) = delete;
 
-  // Enqueues leaves and nodes into their slots. Rows that the arrays keep in host memory are there on return.
-  // Throws OutOfDeviceMemory or CudaError.
+  // Enqueues the copy of leaves and nodes to their slots. Rows that the arrays keep in host memory are written on
+  // return. Throws OutOfDeviceMemory or CudaError.
   void send(const Snapshot& snapshot, const TreeChanges& changes, const SlotArrays& to);
-  // Enqueues a copy of `bytes`, which may go as soon as this returns.
+  // Enqueues a copy of `bytes`, which may be freed on return.
   void send(std::span<const std::byte> bytes, std::byte* to);
 
   const cuda::Stream& stream() const { return stream_; }
   void wait() const { stream_.synchronize(); }
 
  private:
-  // Pieces that may be on their way at once.
+  // Pieces in flight.
   static constexpr std::size_t kNumPieces = 4;
 
   struct Piece {

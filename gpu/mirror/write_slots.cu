@@ -20,7 +20,7 @@ __device__ std::byte* at(std::byte* array, std::uint32_t slot, std::uint32_t num
   return array + static_cast<std::size_t>(slot) * num_bytes;
 }
 
-// A thread block a leaf or node.
+// A thread block for each leaf or node.
 __global__ void __launch_bounds__(kThreads) write_slots(const PieceRef piece, const SlotArraysRef to) {
   const SlotBytes& sizes = piece.sizes;
   const std::uint32_t slot = piece.slots()[blockIdx.x];
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kThreads) write_slots(const PieceRef piece, co
   }
 }
 
-// A thread block a bounds slot.
+// A thread block for each bounds slot.
 __global__ void __launch_bounds__(kThreads)
     write_bounds_slots(const BoundsSlot* changes, const std::byte* nodes, std::size_t node_stride,
                        const BoundsSlotsRef to) {

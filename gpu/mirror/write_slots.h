@@ -1,5 +1,5 @@
-// Leaves and nodes that come to a device in pieces, and the kernels that write them into their slots, and the bounds of
-// level-1 nodes into their bounds slots.
+// Pieces of leaves and nodes, and the kernels that write them to their slots, and the bounds of level-1 nodes to
+// their bounds slots.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -50,21 +50,21 @@ struct PieceAccess {
 };
 using PieceRef = PieceAccess<const std::byte>;
 
-// Where a device keeps slots: each is [] of its SlotBytes.
+// A device's arrays of slots: each is [] of its SlotBytes.
 struct SlotArraysRef {
   std::byte *values, *ids, *leaves, *zone_map, *nodes;
 };
 
-// Enqueues that a piece in device memory comes into its slots. Throws CudaError.
+// Enqueues the copy of a piece, in device memory, to its slots. Throws CudaError.
 void launch_write_slots(const PieceRef& piece, const SlotArraysRef& to, cudaStream_t stream);
 
-// What is to be written for a bounds slot: the level-1 node that has it from now on.
+// A change of a bounds slot: the level-1 node that has it now.
 struct BoundsSlot {
   std::uint32_t slot;
   std::uint32_t node;  // its own slot; kNoNode: the slot is empty
 };
 
-// The arrays of bounds slots of MirrorRef, to be written.
+// The arrays of bounds slots of MirrorRef, writable.
 struct BoundsSlotsRef {
   Half* bounds;  // [num_rows][num_slots]
   std::uint32_t* nodes;
@@ -74,7 +74,7 @@ struct BoundsSlotsRef {
   std::uint32_t first_minimum_row;
 };
 
-// Enqueues that nodes' own bounds, taken together from those of their children, come into their bounds slots.
+// Enqueues the writes of nodes' own bounds, the extremes of their children's, to their bounds slots.
 //
 //   changes, nodes   device memory; nodes[slot] of node_stride bytes, all of level 1
 //

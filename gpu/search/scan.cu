@@ -2,8 +2,8 @@
 //
 //   1. Each warp scores one of the leaves with the best bounds, as `bounded` does; the k-th best row of them
 //      gives the first k-th score bound, so that few rows are appended whatever the order of the data.
-//   2. Every 32nd leaf is scored against that bound; the k-th best of the rows that reach it raises it, in case the seed
-//      phase found too little.
+//   2. Every 32nd leaf is scored against that bound; the k-th best of the rows that reach it raises it, in case the
+//      seed phase found too little.
 //   3. The other leaves follow, a warp for each, neighbours together.
 #include "gpu/cuda/launch.h"
 #include "gpu/search/answer.cuh"
