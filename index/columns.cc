@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 
+#include "base/exact_integer.h"
 #include "base/floating_point_scope.h"
 #include "base/number_text.h"
 #include "culmen/error.h"
@@ -17,8 +18,6 @@
 
 namespace culmen {
 namespace {
-
-constexpr double kMaxExactInteger = 0x1p53;
 
 template <typename T>
 const T& element(const ColumnView& column, std::uint64_t row) {
@@ -43,9 +42,7 @@ decltype(auto) visit_element_type(ElementType type, F&& f) {
 template <typename T>
 bool is_acceptable(T value) {
   if constexpr (std::is_floating_point_v<T>) return std::isfinite(value);
-  if constexpr (std::is_same_v<T, std::int64_t>)
-    return value >= -static_cast<std::int64_t>(kMaxExactInteger) &&
-           value <= static_cast<std::int64_t>(kMaxExactInteger);
+  if constexpr (std::is_same_v<T, std::int64_t>) return is_exact_in_float64(value);
   return true;
 }
 

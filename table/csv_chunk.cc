@@ -227,7 +227,8 @@ const char* CsvChunkParser::reason(const Target& target, NumberKind kind) {
 
 InputError::Remedy CsvChunkParser::remedy(const Target& target, NumberKind kind) const {
   if (kind == NumberKind::empty || kind == NumberKind::not_finite) return InputError::Remedy::drop_nulls;
-  const bool taken_unasked = target.use == Use::attribute && schema_.selection.took_all;
+  const bool taken_unasked =
+      target.use == Use::attribute && schema_.selection.took_all && schema_.selection.columns.size() > 1;
   return kind == NumberKind::not_a_number && taken_unasked ? InputError::Remedy::choose_columns
                                                            : InputError::Remedy::none;
 }

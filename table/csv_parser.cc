@@ -8,6 +8,7 @@
 
 #include "base/floating_point_scope.h"
 #include "culmen/error.h"
+#include "table/number.h"
 #include "table/text.h"
 
 namespace culmen::io {
@@ -63,6 +64,17 @@ std::vector<std::string> parse_header(const RecordSplitter& splitter, const std:
     }
   }
   return names;
+}
+
+// A file without a header would lose its first row. Names that are numbers can be quoted, or chosen.
+void require_names(const RecordSplitter& splitter, const std::string& name) {
+  const auto is_number = [](const CsvField& field) {
+    return !field.quoted && parse_number(field.text).kind == NumberKind::finite;
+  };
+  if (std::ranges::all_of(splitter.fields(), is_number))
+    throw_csv_fault(name, 1, 1,
+                    "expected a header line, found only numbers: put a line of names above them, or quotes "
+                    "around them if they are names");
 }
 
 // The first end of a record at or after `pos`. `in_quotes`: `pos` is within a quoted field.
@@ -158,6 +170,7 @@ std::string_view CsvParser::read_header() {
     throw_csv_fault(name_, lines_before + 1, fault.field + 1, fault.what);
   }
   schema_.names = parse_header(splitter, name_);
+  if (options_.attributes.empty()) require_names(splitter, name_);
   schema_.selection = select_columns(schema_.names, options_, name_);
   num_lines_ = splitter.num_lines();
   text.remove_prefix(static_cast<std::size_t>(splitter.next() - text.data()));

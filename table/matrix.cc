@@ -212,7 +212,7 @@ void MatrixReader<T>::throw_fault(std::size_t index) const {
                      InputError::Remedy::drop_nulls);
   }
   throw InputError(where + column +
-                   ": expected an integer of at most 2^53, which float64 holds exactly, found " +
+                   ": expected an integer that float64 holds exactly, as all up to 2^53, found " +
                    to_text(value));
 }
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <type_traits>
 
+#include "base/exact_integer.h"
 #include "culmen/table.h"
-#include "table/number.h"
 
 namespace culmen::io {
 
@@ -23,7 +23,7 @@ inline bool is_valid(std::int32_t) {
   return true;
 }
 inline bool is_valid(std::int64_t value) {
-  return value >= -kMaxExactInteger && value <= kMaxExactInteger;
+  return is_exact_in_float64(value);
 }
 
 // Replaces -0 by +0. Returns true if every value is valid. The loops have no branches, so they become SIMD code. They

@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <system_error>
 
 #include "table/text.h"
 
 namespace culmen::io {
 namespace {
+
+// The largest magnitude up to which float64 holds every integer.
+constexpr double kMaxExactInteger = 0x1p53;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -44,14 +49,19 @@ bool is_below_one(std::string_view text) {
   return distance + (negative ? -shift : shift) <= 0;
 }
 
+// Compares the digits of an integer literal other than 0 with all those of the float64 nearest to it.
+bool is_exact(std::string_view text, double value) {
+  char digits[std::numeric_limits<double>::max_exponent10 + 1];
+  const char* const end =
+      std::to_chars(digits, std::end(digits), std::abs(value), std::chars_format::fixed).ptr;
+  text.remove_prefix(text.find_first_of("123456789"));
+  return text == std::string_view(digits, end);
+}
+
 ParsedNumber classify(std::string_view text, double value) {
   if (!std::isfinite(value)) return {NumberKind::not_finite, 0};
-  if (std::abs(value) >= static_cast<double>(kMaxExactInteger) && is_integer_literal(text)) {
-    // 2^53 + 1 is already rounded to 2^53 here, so parse the digits again.
-    const ParsedInteger exact = parse_integer(text);
-    const bool fits = exact.kind == NumberKind::finite && exact.value >= -kMaxExactInteger &&
-                      exact.value <= kMaxExactInteger;
-    if (!fits) return {NumberKind::inexact_integer, 0};
+  if (std::abs(value) >= kMaxExactInteger && is_integer_literal(text)) {
+    if (!is_exact(text, value)) return {NumberKind::inexact_integer, 0};
   }
   return {NumberKind::finite, value + 0.0};  // no -0
 }
@@ -87,7 +97,7 @@ const char* parse_short_decimal(const char* pos, const char* end, double& value)
 const char* parse_leading_number(const char* begin, const char* end, double& value) {
   if (const char* const after = parse_short_decimal(begin, end, value)) return after;
   const auto [after, error] = std::from_chars(begin, end, value);
-  const bool is_plain = error == std::errc{} && std::abs(value) < static_cast<double>(kMaxExactInteger);
+  const bool is_plain = error == std::errc{} && std::abs(value) < kMaxExactInteger;
   value += 0.0;  // -0 + 0 is +0
   return is_plain ? after : nullptr;
 }

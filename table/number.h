@@ -6,16 +6,13 @@
 
 namespace culmen::io {
 
-// The largest magnitude up to which float64 holds every integer.
-inline constexpr std::int64_t kMaxExactInteger = std::int64_t{1} << 53;
-
 enum class NumberKind : std::uint8_t {
   finite,
   empty,            // nothing, or only blanks
   not_finite,       // nan, inf, infinity in any case
   not_a_number,     // text
   out_of_range,     // beyond the largest float64
-  inexact_integer,  // written as an integer and beyond 2^53
+  inexact_integer,  // written as an integer that float64 does not hold exactly
 };
 
 struct ParsedNumber {

@@ -1,12 +1,15 @@
 #include "table/output_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -20,38 +23,64 @@ namespace {
   throw IoError("cannot " + std::string(what) + " " + path + ": " + std::generic_category().message(error));
 }
 
+// Follows links also to a file that does not exist yet.
+std::string behind_links(const std::string& path) {
+  constexpr int kMaxLinks = 40;  // as the kernel
+  std::filesystem::path target = path;
+  std::error_code error;
+  for (int i = 0; i < kMaxLinks && std::filesystem::is_symlink(target, error); ++i)
+    target = target.parent_path() / std::filesystem::read_symlink(target, error);
+  return target.string();
+}
+
 }  // namespace
+
+bool is_pipe_or_device(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
 
 OutputFile::OutputFile(const std::string& path) : path_(path) {
   if (path_ == "-") {
     path_ = "standard output";
     descriptor_ = STDOUT_FILENO;
+  } else if (is_pipe_or_device(path_)) {
+    descriptor_ = above_standard_streams(::open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+    if (descriptor_ < 0) throw_io_error(path_, "write", errno);
   } else {
     open_temporary();
   }
 }
 
 OutputFile::~OutputFile() {
-  if (temporary_path_.empty()) return;
-  if (descriptor_ >= 0) ::close(descriptor_);
-  ::unlink(temporary_path_.c_str());
+  if (descriptor_ >= 0 && descriptor_ != STDOUT_FILENO) ::close(descriptor_);
+  if (!temporary_path_.empty()) ::unlink(temporary_path_.c_str());
 }
 
 void OutputFile::write(std::string_view bytes) {
+  if (const int error = append(bytes); error != 0) throw_io_error(path_, "write", error);
+}
+
+int OutputFile::append(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t num_written = ::write(descriptor_, bytes.data(), bytes.size());
     if (num_written >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(num_written));
+    } else if (errno == EAGAIN) {
+      pollfd waiting{descriptor_, POLLOUT, 0};
+      ::poll(&waiting, 1, -1);
     } else if (errno != EINTR) {
-      throw_io_error(path_, "write", errno);
+      return errno;
     }
   }
+  return 0;
 }
 
 void OutputFile::commit() {
-  if (temporary_path_.empty()) return;
+  if (descriptor_ == STDOUT_FILENO) return;
   if (::close(std::exchange(descriptor_, -1)) != 0) throw_io_error(path_, "write", errno);
-  if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) throw_io_error(path_, "write", errno);
+  if (temporary_path_.empty()) return;
+  if (std::rename(temporary_path_.c_str(), target_path_.c_str()) != 0) throw_io_error(path_, "write", errno);
   temporary_path_.clear();
 }
 
@@ -59,12 +88,22 @@ void OutputFile::commit() {
 // process with the same number left.
 void OutputFile::open_temporary() {
   static std::atomic<std::uint64_t> next_number{0};
+  target_path_ = behind_links(path_);
+  struct stat old {};
+  const bool replaces = ::stat(target_path_.c_str(), &old) == 0;
+  const mode_t mode = replaces ? old.st_mode & 0777 : 0666;
   do {
-    temporary_path_ = path_ + "." + std::to_string(::getpid()) + "-" + std::to_string(next_number++) + ".tmp";
+    temporary_path_ =
+        target_path_ + "." + std::to_string(::getpid()) + "-" + std::to_string(next_number++) + ".tmp";
     descriptor_ = above_standard_streams(
-        ::open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        ::open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   } while (descriptor_ < 0 && errno == EEXIST);
-  if (descriptor_ < 0) throw_io_error(path_, "create", errno);
+  if (descriptor_ < 0) {
+    const int error = errno;
+    temporary_path_.clear();
+    throw_io_error(path_, "create", error);
+  }
+  if (replaces) ::fchmod(descriptor_, mode);  // the umask may have removed bits
 }
 
 }  // namespace culmen::io

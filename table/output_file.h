@@ -1,4 +1,4 @@
-// OutputFile: standard output, or a file that appears under its name only when it is complete.
+// OutputFile: the target of every -o FILE. A regular file appears under its name only when it is complete.
 #pragma once
 
 #include <string>
@@ -6,8 +6,12 @@
 
 namespace culmen::io {
 
-// Writes a temporary file beside `path`, which commit() renames and the destructor otherwise removes. Data is passed to
-// the operating system, not synced to the disk. All calls throw IoError.
+// Returns true for an existing pipe or device, directly or behind a link: OutputFile writes it in place.
+bool is_pipe_or_device(const std::string& path);
+
+// Writes a temporary file beside `path`, which commit() renames and the destructor otherwise removes. The new file keeps
+// the permissions of the one that it replaces. A link stays a link: its target is replaced. Data is passed to the
+// operating system, not synced to the disk. All calls but append() throw IoError.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);  // "-": standard output
@@ -16,13 +20,16 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write(std::string_view bytes);
+  // As write(), but returns the errno of the write that failed, or 0.
+  [[nodiscard]] int append(std::string_view bytes);
   void commit();
 
  private:
   void open_temporary();
 
   std::string path_;            // as errors name it
-  std::string temporary_path_;  // empty: standard output, or committed
+  std::string target_path_;     // behind links
+  std::string temporary_path_;  // empty: nothing to rename
   int descriptor_ = -1;
 };
 

@@ -3,8 +3,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/exact_integer.h"
 #include "culmen/error.h"
-#include "table/number.h"
 #include "table/write_rows.h"
 
 namespace culmen::io {
@@ -25,10 +25,10 @@ double load_as_double(const Table& table, std::size_t column, std::size_t row) {
       break;
   }
   const std::int64_t value = load<std::int64_t>(view, row);
-  if (value < -kMaxExactInteger || value > kMaxExactInteger) {
+  if (!is_exact_in_float64(value)) {
     throw InvalidArgument("row " + std::to_string(row + 1) + ", attribute \"" +
                           table.attributes[column].name + "\": " + std::to_string(value) +
-                          " is beyond 2^53, which float64 cannot hold; write CSV");
+                          " is an integer that float64 cannot hold exactly; write CSV");
   }
   return static_cast<double>(value);
 }

@@ -7,6 +7,7 @@
 #include "tools/answers.h"
 #include "tools/column_titles.h"
 #include "tools/numbers.h"
+#include "tools/printable.h"
 #include "tools/weights.h"
 
 namespace culmen::tools {
@@ -39,12 +40,9 @@ std::size_t offset_of_code_point(std::string_view text, std::size_t count) {
   return offset;
 }
 
-// A name as one cell: line ends and terminal escapes become spaces, and long names are truncated.
+// A name as one cell: long names are truncated.
 std::string name_cell(std::string_view name) {
-  std::string cell(name);
-  std::replace_if(
-      cell.begin(), cell.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; },
-      ' ');
+  std::string cell = printable(std::string(name));
   if (num_code_points(cell) > kNameWidth)
     cell = cell.substr(0, offset_of_code_point(cell, kNameWidth - 1)) + "…";
   return cell;
@@ -104,7 +102,7 @@ void write_table(const Answers& answers, Output& out) {
     if (query != 0) out.write("\n");
     if (answers.batch)
       out.write("query " + std::to_string(query + 1) + ": " +
-                weights_text(answers.queries[query].weights, answers.info) + '\n');
+                printable(weights_text(answers.queries[query].weights, answers.info)) + '\n');
     write_columns(columns_of(answers, result), result.hits.size(), out);
   }
 }

@@ -115,6 +115,7 @@ std::string value_type_text(const Table& table, const IndexInfo& info, const std
     return fmt::format("stored as float32, as asked; values rounded: {}", grouped(info.rounded_values));
   if (type == "f64") return "stored as float64, as asked";
   if (info.value_type == ValueType::float32) return "stored as float32: every value is one exactly";
+  if (table.num_rows == 0) return "stored as float64: there is no value yet";
   return fmt::format("stored as float64: column {} has values that are not exact in float32",
                      column_beyond_float32(table).value_or("?"));
 }
@@ -126,7 +127,10 @@ Table read(const BuildArguments& arguments, ProgressBar& bar) try {
 }
 
 Index build(const Table& table, const BuildArguments& arguments, ProgressBar& bar) try {
-  return Index::build(table.view(), build_options(arguments, bar));
+  BuildOptions options = build_options(arguments, bar);
+  // Without a value to go by, a later insert must not be refused.
+  if (table.num_rows == 0 && arguments.type == "auto") options.value_type = ValueType::float64;
+  return Index::build(table.view(), options);
 } catch (const RowError& error) {
   throw InputError(fmt::format("{}: {}", table.location_of_row(error.row()), error.problem()));
 }

@@ -29,8 +29,9 @@ void add_verify(Program& program);
 void add_repair(Program& program);
 void add_help(Program& program);
 
-inline void add_quiet(CLI::App& command, Program& program) {
-  command.add_flag("-q,--quiet", program.quiet, "Write only errors to standard error");
+inline void add_quiet(CLI::App& command, Program& program,
+                      const char* what = "Write only errors to standard error") {
+  command.add_flag("-q,--quiet", program.quiet, what);
 }
 
 // An option of the commands that change an index.

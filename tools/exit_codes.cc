@@ -1,23 +1,22 @@
 #include "tools/exit_codes.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "culmen/error.h"
 #include "tools/interrupt.h"
 #include "tools/output.h"
+#include "tools/printable.h"
 #include "tools/streams.h"
 
 namespace culmen::tools {
 
 // A name from a hostile file may contain line ends or terminal escapes; an error must be one line.
 ExitCode report_error(std::string text, ExitCode code) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-  say("culmen: {}\n", text);
+  say("culmen: {}\n", printable(std::move(text)));
   return code;
 }
 

@@ -2,7 +2,9 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <system_error>
 
 #include "culmen/error.h"
 #include "culmen/table_io.h"
@@ -17,6 +19,7 @@ namespace {
 struct GenerateArguments {
   std::string kind;
   GenerateOptions options;
+  std::optional<int> num_attributes;
   std::string output;
 };
 
@@ -26,16 +29,27 @@ void check_ending(const std::string& path) {
   throw InvalidArgument(fmt::format("{}: name the file .csv or .npy, so that its format is known", path));
 }
 
+// A pipe has no size.
+std::string size_text(const std::string& path) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
+  return error ? "" : ", " + in_bytes(bytes);
+}
+
 ExitCode run(const GenerateArguments& arguments, bool quiet) {
   GenerateOptions options = arguments.options;
   options.kind = parse_table_kind(arguments.kind);
   check_ending(arguments.output);
+  if (arguments.num_attributes) {
+    if (options.kind == TableKind::hotels)
+      throw InvalidArgument("hotels has its own attributes: leave --dims out");
+    options.num_attributes = *arguments.num_attributes;
+  }
   const Table table = generate_table(options);
   write_table(table, arguments.output);
   if (!quiet)
-    say("{}: {}, {}, {}\n", arguments.output, counted(table.num_rows, "row"),
-        counted(table.attributes.size(), "attribute"),
-        in_bytes(std::filesystem::file_size(arguments.output)));
+    say("{}: {}, {}{}\n", arguments.output, counted(table.num_rows, "row"),
+        counted(table.attributes.size(), "attribute"), size_text(arguments.output));
   return ExitCode::ok;
 }
 
@@ -55,7 +69,7 @@ void add_generate(Program& program) {
       ->transform(whole_number<std::uint64_t>(0))
       ->type_name("N");
   command
-      .add_option("--dims", arguments->options.num_attributes,
+      .add_option("--dims", arguments->num_attributes,
                   "Number of attributes, 1 to 64, of anticorrelated to 32; hotels has its own (default 8)")
       ->transform(whole_number<int>(1, 64))
       ->type_name("D");

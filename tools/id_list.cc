@@ -39,7 +39,9 @@ std::vector<std::int64_t> read_ids(std::istream& in, const std::string& name) {
   std::uint64_t line_number = 0;
   while (in.getline(line.data(), line.size())) {
     ++line_number;
-    const std::string_view text = trimmed({line.data(), std::strlen(line.data())});
+    std::string_view text = trimmed({line.data(), std::strlen(line.data())});
+    if (line_number == 1 && text.starts_with("\xEF\xBB\xBF"))
+      text = trimmed(text.substr(3));  // a byte order mark
     if (text.empty()) continue;
     const std::optional<std::int64_t> id = parse_id(text);
     if (!id)

@@ -9,6 +9,7 @@
 #include "tools/commands.h"
 #include "tools/numbers.h"
 #include "tools/partitioning_names.h"
+#include "tools/printable.h"
 #include "tools/result.h"
 
 namespace culmen::tools {
@@ -65,8 +66,8 @@ std::string json_text(const IndexInfo& info, const RecoveryInfo& log) {
 std::string attributes_text(const IndexInfo& info) {
   std::string text;
   for (const AttributeInfo& attribute : info.attributes)
-    text += fmt::format("  {:<20} {:<4} is better   {} to {}\n", attribute.name, preference_name(attribute),
-                        recognisable(attribute.minimum, info.value_type),
+    text += fmt::format("  {:<20} {:<4} is better   {} to {}\n", printable(attribute.name),
+                        preference_name(attribute), recognisable(attribute.minimum, info.value_type),
                         recognisable(attribute.maximum, info.value_type));
   return text;
 }
@@ -89,7 +90,7 @@ std::string text(const IndexInfo& info, const RecoveryInfo& log, const std::stri
          fmt::format("labels      {}\n", info.has_labels ? "yes" : "no") +
          fmt::format("partitions  {}\n", partitions) +
          fmt::format("leaves      {} of up to {} rows\n", grouped(info.num_leaves), info.leaf_rows) +
-         fmt::format("tree        {} nodes, height {}\n", grouped(info.num_nodes), info.height) +
+         fmt::format("tree        {}, height {}\n", counted(info.num_nodes, "node"), info.height) +
          fmt::format("data        {}\n", in_bytes(info.data_bytes)) +
          fmt::format(
              "overhead    {} ({} of the data)\n", in_bytes(info.overhead_bytes),

@@ -82,7 +82,9 @@ void add_writing_options(CLI::App& command, InsertArguments& arguments) {
 
 constexpr std::string_view kBatches =
     "Rows are written in batches, in order; each batch is written completely or not at all. After an error\n"
-    "or Ctrl-C the command says how many rows of INPUT are in the index, and --skip continues after them.\n"
+    "or Ctrl-C the command says how many rows of INPUT are in the index, if it wrote any, and --skip "
+    "continues\n"
+    "after them; else start again with the same --skip.\n"
     "From a pipe a batch also ends when no data has arrived for a second.\n\n";
 
 void add_change(Program& program, Change change, CLI::App& command, std::string_view footer) {

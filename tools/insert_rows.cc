@@ -239,6 +239,8 @@ ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet
   bar.wipe();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   if (!quiet) writer.print_summary(totals.num_dropped_rows, elapsed.count());
+  if (!quiet && arguments.skip_rows > 0 && !writer.has_written())
+    say("  {} has no row after the first {} (--skip)\n", input_name(arguments), grouped(arguments.skip_rows));
   return ExitCode::ok;
 }
 

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "culmen/error.h"
+#include "table/number.h"
 
 namespace culmen::tools {
 
@@ -78,8 +79,11 @@ double parse_number(std::string_view text, std::string_view what) {
   double value = 0;
   const char* end = digits.data() + digits.size();
   const std::from_chars_result read = std::from_chars(digits.data(), end, value);
-  if (read.ec == std::errc::result_out_of_range)
+  if (read.ec == std::errc::result_out_of_range) {
+    if (io::parse_number(text).kind == io::NumberKind::finite)
+      return 0;  // below every denormal, as in a CSV file
     throw InvalidArgument(fmt::format("{}: {} is beyond the range of float64", what, text));
+  }
   if (read.ec != std::errc{} || read.ptr != end)
     throw InvalidArgument(fmt::format("{}: expected a number, found '{}'", what, text));
   if (!std::isfinite(value)) throw InvalidArgument(fmt::format("{}: {} is not a finite number", what, text));

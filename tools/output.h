@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "table/output_file.h"
 #include "tools/interrupt.h"
 
 namespace culmen::tools {
@@ -15,10 +17,8 @@ struct BrokenPipe {};
 
 class Output {
  public:
-  // `path`: the file; empty: standard output. A regular file is written beside `path` under a temporary name, and
-  // finish() renames it. A pipe or a device is written in place.
+  // `path`: as of io::OutputFile; empty: standard output.
   explicit Output(const std::string& path);
-  ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
@@ -26,14 +26,12 @@ class Output {
   void finish();
 
  private:
-  void open_temporary();
   void flush();
 
   std::string path_;
-  std::string temporary_;                  // empty: nothing to rename
   std::unique_ptr<InterruptGuard> guard_;  // Ctrl-C must not leave a temporary file
   std::string buffer_;
-  int file_ = -1;
+  std::optional<io::OutputFile> file_;  // none: standard output
 };
 
 }  // namespace culmen::tools

@@ -106,7 +106,7 @@ void add_query(Program& program) {
   add_query_options(command, *arguments);
   add_running_options(command, *arguments);
   add_answer_options(command, *arguments);
-  add_quiet(command, program);
+  add_quiet(command, program, "Write only errors, and what --profile asks for, to standard error");
   command.footer(
       "Score: the sum of weight * attribute. Higher scores come first, equal ones by smaller id.\n\n"
       "Examples:\n"

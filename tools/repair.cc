@@ -44,8 +44,9 @@ void add_repair(Program& program) {
   command.footer(
       "Reads every leaf and the log, and builds a new index of the rows with correct checksums. Prints a "
       "line\n"
-      "for each part that is lost, then what was kept. The exit code is 0 if nothing was lost, else 3, and\n"
-      "NEWDIR holds the rest. If nothing can be saved, NEWDIR is not created.\n\n"
+      "for each part that is lost, then what was kept. The exit code is 0 if nothing was left out, else 3\n"
+      "(also for bytes of batches that were never reported as done), and NEWDIR holds the rest. If nothing "
+      "can be saved, NEWDIR is not created.\n\n"
       "Examples:\n"
       "  culmen repair hotels.index -o mended.index\n"
       "  culmen verify mended.index --deep");

@@ -1,9 +1,12 @@
 #include <fmt/core.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "culmen/error.h"
 #include "culmen/index.h"
 #include "tools/commands.h"
 #include "tools/numbers.h"
@@ -28,12 +31,31 @@ std::string log_text(const std::string& directory, const RecoveryInfo& log) {
   return text;
 }
 
+constexpr std::string_view kRepairHint = "culmen repair DIR -o NEWDIR saves the intact rows\n";
+
+// Opening reads every byte, and stops at the first one that is wrong.
+std::string fault_at_opening(const VerifyArguments& arguments, std::optional<Index>& index) try {
+  index = Index::open(arguments.directory);
+  return {};
+} catch (const NoIndex&) {
+  throw;
+} catch (const FormatError& error) {
+  return error.what();
+} catch (const IoError& error) {  // such as a missing file
+  return error.what();
+}
+
 ExitCode run(const VerifyArguments& arguments) {
-  const Index index = Index::open(arguments.directory);
+  std::optional<Index> opened;
+  if (const std::string fault = fault_at_opening(arguments, opened); !fault.empty())
+    return print_result(fmt::format("{}\n{}", fault, kRepairHint), ExitCode::bad_data);
+  const Index& index = *opened;
   const std::vector<std::string> faults = index.verify(arguments.deep);
   std::string text;
   for (const std::string& fault : faults) text += fault + '\n';
-  if (faults.empty())
+  if (!faults.empty())
+    text += kRepairHint;
+  else
     text +=
         fmt::format("{}: no fault found in {}\n", arguments.directory, counted(index.info().num_rows, "row"));
   text += log_text(arguments.directory, index.recovery());
@@ -52,8 +74,8 @@ void add_verify(Program& program) {
       "Reads every byte, compares all checksums, and recomputes order, ids, bounds and counts; bounds of "
       "sums\n"
       "of several attributes in a leaf only with --deep. Prints one line per fault, and what the log holds:\n"
-      "changes newer than the snapshot. The exit code is 3 if there is a fault; culmen repair saves the\n"
-      "intact rows.\n\n"
+      "changes newer than the snapshot. Stops at the first wrong checksum or file that cannot be read;\n"
+      "culmen repair lists the others and saves the intact rows. The exit code is 3 if there is a fault.\n\n"
       "Examples:\n"
       "  culmen verify hotels.index\n"
       "  culmen verify hotels.index --deep");

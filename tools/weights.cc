@@ -102,6 +102,8 @@ void check_none_is_zero(const std::vector<std::vector<double>>& queries, const s
 }  // namespace
 
 std::vector<double> parse_weights(std::string_view text, const Index& index) {
+  if (text.starts_with('='))
+    throw InvalidArgument(fmt::format("weights: write -w {0} or --weights={0}", text.substr(1)));
   const std::vector<std::string_view> items = split_items(text);
   if (items.front().find('=') != std::string_view::npos) return parse_named_weights(items, index);
   std::vector<double> weights;

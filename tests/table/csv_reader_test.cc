@@ -162,6 +162,9 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
        "t.csv:3:2: a NUL byte (is the file UTF-16, or not text at all?)"},
       {"a,b,a\n1,2,3\n", "t.csv:1:3: the column name \"a\" appears twice"},
       {"a,\n1,2\n", "t.csv:1:2: expected a column name, found none"},
+      {"1,2.5\n3,4\n",
+       "t.csv:1:1: expected a header line, found only numbers: put a line of names above them, or quotes "
+       "around them if they are names"},
       {"a,\xC3\n1,2\n", "t.csv:1:2: expected a UTF-8 column name, found \"\\xc3\""},
       {"\"a\nb\",c\"\n",
        "t.csv:2:2: a quote within an unquoted field (quote the whole field and double the quote)"},
@@ -186,6 +189,14 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
   for (const Refusal& refusal : cases) EXPECT_EQ(error_in(refusal.text), refusal.error) << refusal.text;
 }
 
+TEST(CsvReader, ReadsNamesThatAreNumbersIfTheyAreQuotedOrChosen) {
+  EXPECT_EQ(parse_csv("\"1\",\"2\"\n3,4\n", "t.csv").num_rows, 1u);
+  EXPECT_EQ(parse_csv("1,b\n3,4\n", "t.csv").num_rows, 1u);
+  ReadOptions options;
+  options.attributes = {{"2"}};
+  EXPECT_EQ(parse_csv("1,2\n3,4\n", "t.csv", options).num_rows, 1u);
+}
+
 TEST(CsvReader, SaysWhatWouldHelp) {
   using Remedy = InputError::Remedy;
   const auto remedy_of = [](const std::string& text, const ReadOptions& options) {
@@ -205,6 +216,7 @@ TEST(CsvReader, SaysWhatWouldHelp) {
   }
   EXPECT_EQ(remedy_of("a,b\nx,1\n", {}), Remedy::choose_columns);
   EXPECT_EQ(remedy_of("a,b\nx,1\n", chosen), Remedy::none);
+  EXPECT_EQ(remedy_of("a;b\n1;2\n", {}), Remedy::none);  // no other column is left to choose
   EXPECT_EQ(remedy_of("a,\n1,1\n", {}), Remedy::choose_columns);
   EXPECT_EQ(remedy_of("a,b\n1e999,1\n", {}), Remedy::none);
   EXPECT_EQ(remedy_of("a,b\n1,\"\n", {}), Remedy::none);

@@ -63,6 +63,8 @@ TEST(NpyReader, ReadsEveryElementType) {
   const Table wide = parse_npy(npy<std::int64_t>("=i8", "(2, 1)", {-(1LL << 53), 1LL << 53}), "t");
   EXPECT_EQ(wide.columns[0].type, ElementType::int64);
   EXPECT_EQ(column_of(wide, 0), (std::vector<double>{-9007199254740992.0, 9007199254740992.0}));
+  const Table wider = parse_npy(npy<std::int64_t>("<i8", "(3, 1)", {INT64_MIN, 0, (1LL << 53) + 2}), "t");
+  EXPECT_EQ(column_of(wider, 0), (std::vector<double>{-0x1p63, 0, 9007199254740994.0}));
 }
 
 TEST(NpyReader, ReadsFortranOrder) {
@@ -145,11 +147,10 @@ TEST(NpyReader, NamesRowAndColumnOfValuesThatAreNotFinite) {
 
 TEST(NpyReader, RefusesIntegersThatAFloatCannotHold) {
   const std::int64_t beyond = (std::int64_t{1} << 53) + 1;
-  for (const std::int64_t value : {beyond, -beyond, std::numeric_limits<std::int64_t>::min()}) {
+  for (const std::int64_t value : {beyond, -beyond, std::numeric_limits<std::int64_t>::max()}) {
     EXPECT_EQ(error_in(npy<std::int64_t>("<i8", "(2, 1)", {1, value})),
-              "t.npy: row 2, column \"a0\": expected an integer of at most 2^53, which float64 "
-              "holds exactly, "
-              "found " +
+              "t.npy: row 2, column \"a0\": expected an integer that float64 holds exactly, as all up to "
+              "2^53, found " +
                   std::to_string(value));
   }
   ReadOptions drop;

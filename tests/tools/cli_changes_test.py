@@ -58,6 +58,11 @@ class InsertTest(IndexCase):
         self.write(name, text)
         return self.culmen("insert", "index", name, *options, **more)
 
+    def test_nothing_after_skip_is_reported(self):
+        self.build()
+        _, err = self.insert("a,b\n4,0\n", "--skip", 5)
+        self.assertIn("new.csv has no row after the first 5 (--skip)\n", err)
+
     def test_new_rows_are_found(self):
         self.build()
         out, err = self.insert("id,a,b\n-7,4,0\n9,0,5\n", "--id", "id")
@@ -399,7 +404,7 @@ class DeleteTest(IndexCase):
         self.build()
         self.write("ids.txt", "\n 3 \r\n\n1")
         self.assertEqual(self.delete("--ids-file", "ids.txt"), "index: 2 rows deleted\n")
-        self.assertEqual(self.delete("--ids-file", "-", stdin="2\n"), "index: 1 row deleted\n")
+        self.assertEqual(self.delete("--ids-file", "-", stdin="\ufeff2\n"), "index: 1 row deleted\n")
         self.assertEqual(self.table(), {})
 
     def test_an_empty_file_of_ids_deletes_nothing(self):

@@ -54,6 +54,9 @@ class GenerateTest(Case):
         self.assertEqual(len({row["id"] for row in rows}), 30)
         self.assertTrue(all(row["name"] for row in rows))
 
+    def test_hotels_have_their_own_attributes(self):
+        self.refused("generate", "hotels", "--rows", 3, "--dims", 8, "-o", "t.csv", code=2, says="leave --dims out")
+
     def test_same_seed_gives_same_bytes_and_another_seed_others(self):
         for name, seed in [("a.npy", 5), ("b.npy", 5), ("c.npy", 6)]:
             self.culmen("generate", "independent", "--rows", 50, "--seed", seed, "-o", name)
@@ -77,6 +80,26 @@ class GenerateTest(Case):
 
 
 class BuildTest(Case):
+    def test_a_header_alone_makes_an_index_that_takes_every_value(self):
+        self.write("empty.csv", "id,price\n")
+        _, err = self.culmen("build", "empty.csv", "-o", "index", "--id", "id")
+        self.assertIn("stored as float64: there is no value yet", err)
+        self.write("rows.csv", "id,price\n1,79.9\n")
+        self.culmen("insert", "index", "rows.csv", "--id", "id")
+        self.culmen("build", "empty.csv", "-o", "small", "--id", "id", "--type", "f32")
+
+    def test_a_file_without_a_header_is_refused(self):
+        self.write("plain.csv", "1,2\n3,4\n")
+        self.refused("build", "plain.csv", "-o", "index", code=3, says="plain.csv:1:1: expected a header line")
+        self.culmen("build", "plain.csv", "-o", "index", "--attributes", "1,2")
+
+    def test_its_own_rows_can_be_read_back(self):
+        values = [12345678901234567168, 9007199254740994, -(2**63), 10**22, 79.9]
+        self.build_numbers([[value] for value in values], ["a"])
+        self.culmen("get", "index", "--ids", "0,1,2,3,4", "-o", "rows.csv")
+        self.culmen("upsert", "index", "rows.csv", "--id", "id")
+        self.assertEqual([row["a"] for row in self.rows("-w", "a=1", "-k", 1)], ["1e+22"])
+
     def test_sums_up_on_stderr(self):
         self.write("hotels.csv", HOTELS)
         out, err = self.culmen("build", "hotels.csv", "-o", "index", "--id", "id", "--label", "name")
@@ -431,6 +454,15 @@ class QueryTest(Case):
 
 
 class WeightsTest(Case):
+    def test_a_weight_below_every_float64_is_zero(self):
+        self.build_hotels()
+        self.assertEqual(self.ids("-w", "price=1e-400,rating=1"), self.ids("-w", "rating=1"))
+        self.refused("query", "index", "-w", "price=1e400", code=2, says="beyond the range of float64")
+
+    def test_an_equals_sign_after_the_short_option(self):
+        self.build_hotels()
+        self.refused("query", "index", "-w=price=-1", code=2, says="write -w price=-1 or --weights=price=-1")
+
     def test_names_positions_and_signs(self):
         self.build_hotels()
         by_name = self.ids("-w", "price=-0.25,rating=8")
@@ -771,6 +803,35 @@ class FormatsTest(Case):
         self.output("-o", "/dev/null")
         self.assertFalse(Path("/dev/null").is_file())
 
+    def test_every_output_keeps_what_is_at_its_name(self):
+        for command in [
+            ["query", "index", "-w", "rating=1"],
+            ["get", "index", "--ids", "7"],
+            ["generate", "zipf", "--rows", "9", "-q"],
+        ]:
+            with self.subTest(command[0]):
+                for name in ["private.csv", "target.csv"]:
+                    self.write(name, "old")
+                    (self.dir / name).chmod(0o640)
+                os.symlink("target.csv", self.dir / "link.csv")
+                os.symlink("absent.csv", self.dir / "dangling.csv")
+                os.mkfifo(self.dir / "pipe.csv")
+                reader = os.open(self.dir / "pipe.csv", os.O_RDONLY | os.O_NONBLOCK)
+                before = self.listing()
+                for name in ["private.csv", "link.csv", "dangling.csv", "pipe.csv"]:
+                    self.assertEqual(self.culmen(*command, "-o", name), ("", ""))
+                self.assertEqual(self.listing(), sorted([*before, "absent.csv"]))
+                text = (self.dir / "private.csv").read_bytes()
+                self.assertGreater(len(text), 10)
+                self.assertEqual((self.dir / "private.csv").stat().st_mode & 0o777, 0o640)
+                self.assertEqual(os.read(reader, 1 << 16), text)
+                os.close(reader)
+                for link, target in [("link.csv", "target.csv"), ("dangling.csv", "absent.csv")]:
+                    self.assertTrue((self.dir / link).is_symlink())
+                    self.assertEqual((self.dir / target).read_bytes(), text)
+                for name in ["private.csv", "target.csv", "absent.csv", "link.csv", "dangling.csv", "pipe.csv"]:
+                    (self.dir / name).unlink()
+
     def test_says_so_when_the_file_cannot_be_written(self):
         ask = ["query", "index", "-w", "rating=1", "-o"]
         self.refused(*ask, "no/such/best.csv", code=1, says="no/such/best.csv")
@@ -846,6 +907,12 @@ class TerminalTest(Case):
 
 
 class InfoTest(Case):
+    def test_terminal_escapes_in_names_are_not_printed(self):
+        self.build_numbers([[1, 2]], ["a\x1b[31m", "b"])
+        out, _ = self.culmen("info", "index")
+        self.assertIn("  a [31m", out)
+        self.assertNotIn("\x1b", out)
+
     def test_tells_people_what_the_index_holds(self):
         self.build_hotels()
         out, err = self.culmen("info", "index")
@@ -913,15 +980,29 @@ class VerifyTest(Case):
                     damaged = bytearray(whole)
                     damaged[position] ^= 0x10
                     path.write_bytes(damaged)
-                    self.refused("verify", "index", code=3, says=path.name)
+                    out, err = self.culmen("verify", "index", code=3)
+                    self.assertRegex(out, f"{path.name}.*\\nculmen repair DIR -o NEWDIR saves the intact rows\\n")
+                    self.assertEqual(err, "")
                     path.write_bytes(whole)
         self.culmen("verify", "index", "--deep")
+
+    def test_a_missing_file_is_a_fault(self):
+        self.build_numbers([[i, -i, i % 3] for i in range(1000)])
+        for path in self.files("index"):
+            if path.name == "CURRENT":
+                continue
+            with self.subTest(file=path.name):
+                whole = path.read_bytes()
+                path.unlink()
+                self.assertIn(path.name, self.culmen("verify", "index", code=3)[0])
+                path.write_bytes(whole)
 
     def test_a_truncated_file_is_refused_by_every_reader(self):
         self.build_numbers([[i, -i, i % 3] for i in range(1000)])
         largest = max(self.files("index"), key=lambda path: path.stat().st_size)
         largest.write_bytes(largest.read_bytes()[:-100])
-        for command in [["verify", "index"], ["info", "index"], ["query", "index", "-w", "a=1"]]:
+        self.assertIn(largest.name, self.culmen("verify", "index", code=3)[0])
+        for command in [["info", "index"], ["query", "index", "-w", "a=1"]]:
             self.refused(*command, code=3, says=largest.name)
 
 
