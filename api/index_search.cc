@@ -1,4 +1,4 @@
-// Index: searches, and plans of searches. It checks arguments, resolves queries and calls engines and planner.
+// Index: its searches, explain and place. Checks arguments, resolves queries, and calls the engines and the planner.
 #include <chrono>
 
 #include "api/batch_answers.h"
@@ -21,14 +21,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of GPU 0, measured once. None if there is no GPU.
+// Returns the costs of GPU 0, measured once; nullopt if there is no GPU.
 std::optional<DeviceCosts> device_costs() {
   if (num_devices() == 0) return std::nullopt;
   static const DeviceCosts costs = [] {
     DeviceCosts measured;
     try {
       measured.speed = gpu::measure_device_speed(0);
-    } catch (const Error&) {  // its memory may be full: the built-in costs will do
+    } catch (const Error&) {  // for instance its memory is full: keep the built-in costs
     }
     return measured;
   }();

@@ -1,4 +1,5 @@
-// DeviceIndex in a build without CUDA: making one throws.
+// The GPU parts of the API in a build without CUDA: there are 0 devices, and making a DeviceIndex, building on a GPU
+// and measuring one throw CudaError.
 #include "api/device_index.h"
 
 #include <string>
@@ -40,7 +41,7 @@ gpu::DeviceSpeed gpu::measure_device_speed(int device) {
   throw_no_device(device);
 }
 
-// Unreachable: no DeviceIndex can be made, and so no DeviceContext.
+// Never called, but needed by the linker: without CUDA there is no DeviceIndex, and so no DeviceContext.
 SearchResult DeviceIndex::search(const Query& /*query*/, const SearchOptions& /*options*/) const {
   return {};
 }

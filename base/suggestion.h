@@ -1,4 +1,4 @@
-// What a mistyped word may have meant.
+// Suggestions for mistyped words.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace culmen {
 
-// Returns the nearest known word: one with a few letters wrong, missing, surplus or swapped, or one that begins with
-// `word`. Empty if none is near.
+// Returns the known word nearest to `word`: one that differs by a few wrong, missing, extra or swapped letters, or one
+// that begins with `word`. Empty if none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
-// ` (did you mean "query"?)`, or nothing.
+// Returns ` (did you mean "query"?)` with the nearest word, or an empty text if none is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace culmen

@@ -1,22 +1,22 @@
-// Latency and throughput on a GPU. Prints its own table instead of Google Benchmark's, because the worst case over many
-// queries counts.
+// Latency and throughput on a GPU. Prints its own tables instead of Google Benchmark's, because it has to show the
+// worst of many queries.
 //
 //   gpu_latency [--rows=N] [--dims=D] [--kinds=independent,ascending,...] [--memory=device|managed|host]
 //               [--only=warm,cold,scan,gta,batch,rivals] [--ks=1,16,...] [--repeats=R] [--splits=S]
 //
-// For each kind of table, with the time to read the columns in use once:
+// Measures, for each kind of table, and compares with the time to read the columns in use once:
 //
-//   rivals   no index: scores for all rows, then CUB's sort or DeviceTopK; gpu/rivals.h
-//   warm     bounded over families of weights (gpu/questions.h): each question R times, its median; then the
-//            median and the worst over a family's questions. `all`: all families but mixed signs
-//   cold     the same for two families, the L2 cache overwritten before each search; k = 16, 128
-//   scan     one random question: time, bytes, share of the speed of reading
-//   gta      likewise; k = 16, 256
+//   rivals   no index: scores all rows, then CUB's sort or DeviceTopK (gpu/rivals.h)
+//   warm     bounded over families of weights (gpu/questions.h): the median of R runs of each question, and the
+//            median and the worst of these medians in each family. `all`: all families but mixed signs
+//   cold     the same for two families, with the L2 cache overwritten before each search; k = 16, 128
+//   scan     one random question: time, bytes, and the speed of reading them relative to a plain read
+//   gta      the same; k = 16, 256
 //   batch    4,096 random questions in one call; k = 16, 128
 //
-// Splits: the GTA paper's grid instead of culmen's partitions. Times are of the whole call on the host, from
-// weights to hits there. Every answer is compared with the CPU's but those on mixed signs and most of a
-// batch; those of the rivals up to the rounding of float32.
+// --splits makes angle partitions in the GTA paper's grid instead of culmen's own partitions. Times are those of whole
+// calls on the host, from weights to hits, except for a second line per batch, from device to device. Answers are
+// compared with the CPU's: all but those on mixed signs and most of a batch, the rivals' up to the rounding of float32.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -73,7 +73,8 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
-// Rivals on the plain table. Run before the index is on the card, so that each has the card to itself.
+// Measures the rivals, which need only the table. Call it before the index is copied to the card: then either has the
+// card to itself.
 int measure_without_index(const Table& table, const Index& index, const Weights& weights,
                           const Settings& settings) {
   if (parse_device_memory(settings.memory) == DeviceMemory::host) {
@@ -105,7 +106,7 @@ int measure_table(const std::string& kind, const Settings& settings) {
               static_cast<unsigned long long>(settings.rows), settings.dims, (generated - start) * 1e-6,
               (now_us() - generated) * 1e-6);
   int wrong = settings.wants("rivals") ? measure_without_index(*table, index, weights, settings) : 0;
-  table.reset();  // the index has the values; this copy in pinned host memory needs the space
+  table.reset();  // the index holds the values, and its mirror may need the space for pinned memory
   const double copying = now_us();
   const DeviceIndex on_gpu = index.to_device({.memory = parse_device_memory(settings.memory)});
   const double copied = now_us();
@@ -119,7 +120,7 @@ int measure_table(const std::string& kind, const Settings& settings) {
 
 int run(const Settings& settings) {
   if (num_devices() == 0) throw CudaError("no GPU");
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // so that an interrupted run shows its results
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // by line, so that an interrupted run has printed its results
   print_card();
   int wrong = 0;
   for (const std::string& kind : settings.kinds) wrong += measure_table(kind, settings);

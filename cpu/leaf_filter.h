@@ -1,5 +1,5 @@
-// LeafFilter: which rows of a leaf pass a query's filter, for every CPU engine. The leaf's zone map decides first; only
-// if some rows may pass and others not, SIMD code makes a mask of them. One per thread and search.
+// LeafFilter: decides which rows of a leaf pass a query's filter, for every CPU engine. The leaf's zone map is asked
+// first; only if it leaves the question open, SIMD code computes a mask of the rows. One per thread and search.
 #pragma once
 
 #include <algorithm>
@@ -25,19 +25,21 @@ class LeafFilter {
 
   bool is_everything() const { return predicate_.is_everything(); }
 
-  // Whether to test rows before scores or codes are read: without a k-th score bound all rows would be candidates, and a
-  // filter that few rows pass leaves most of a leaf unread. Otherwise only rows that reach the k-th score bound are tested.
+  // Whether to test a leaf before anything in it is read for scoring. Without a k-th score bound every row would be a
+  // candidate, and if few rows pass, most of the leaf need not be read. Otherwise a leaf is tested late, and only if
+  // one of its rows reaches the k-th score bound.
   bool goes_first(double kth_bound, bool by_codes) const {
     constexpr std::uint64_t kBeforeScores = 64, kBeforeCodes = 256;
     return !is_everything() && (kth_bound == -std::numeric_limits<double>::infinity() ||
                                 passes_less_than(by_codes ? kBeforeCodes : kBeforeScores));
   }
-  // Whether to test rows that codes have left before they are scored.
+  // After codes have been read: whether to test the leaf before the remaining rows are scored.
   bool is_selective() const { return passes_less_than(2); }
   // Whether most leaves have no row that passes.
   bool passes_nearly_none() const { return passes_less_than(256); }
 
-  // Tests the rows of a leaf. passes() and list() are for a verdict of `some`, and for the last leaf tested.
+  // Tests the rows of a leaf. After a verdict of `some`, and until the next test, num_passing(), passes() and list()
+  // are those of this leaf.
   template <typename T>
   Verdict test(const Snapshot& snapshot, std::size_t leaf, SearchStats& stats) {
     const LeafRef<T> rows(snapshot, leaf);
@@ -70,7 +72,7 @@ class LeafFilter {
  private:
   using Mask = std::array<std::uint64_t, kMaxLeafRows / 64>;
 
-  // A leaf's rows and their zone.
+  // A leaf's rows and their zone map.
   template <typename T>
   struct LeafRef {
     LeafRef(const Snapshot& snapshot, std::size_t leaf)
@@ -93,9 +95,9 @@ class LeafFilter {
     const T *maxima, *minima;
   };
 
+  // Whether fewer than one in `one_of` of the rows tested so far have passed.
   bool passes_less_than(std::uint64_t one_of) const { return num_passed_ < num_tested_ / one_of; }
 
-  // Of the rows tested so far.
   static std::size_t num_words(std::size_t num_rows) { return (num_rows + 63) / 64; }
 
   template <typename T>
@@ -106,7 +108,7 @@ class LeafFilter {
       stats.bytes_touched += rows.num_rows * sizeof(std::int64_t);
       return write_mask_of(rows.ids, rows.num_rows, std::span(predicate.ids), mask);
     }
-    // What the zone decides of the whole is decided: each part that it decides is neutral.
+    // The zone map has left the whole undecided. So a part that it decides is neutral, and is skipped.
     const bool is_conjunction = predicate.kind == Predicate::Kind::all_of;
     bool is_first = true;
     for (const Predicate& part : predicate.parts) {
@@ -124,14 +126,14 @@ class LeafFilter {
                                    SearchStats& stats) {
     const T* values = rows.values + static_cast<std::size_t>(predicate.attribute) * rows.stride;
     stats.bytes_touched += rows.num_rows * sizeof(T);
-    // Those that the leaf reaches.
+    // The intervals that overlap the leaf's range of the attribute.
     const auto first = first_reaching(predicate.values, rows.minimum(predicate.attribute));
     auto last = first;
     while (last != predicate.values.end() && last->minimum <= rows.maximum(predicate.attribute)) ++last;
     write_mask_of(values, rows.num_rows, std::span(first, last), mask);
   }
 
-  // Intervals of double are exact for values of float, too, once their ends are rounded inwards.
+  // A float lies in an interval of doubles if and only if it lies in the same interval with its ends rounded inwards.
   template <typename T, typename Bound>
   static void write_mask_of(const T* numbers, std::size_t count, std::span<const Interval<Bound>> intervals,
                             Mask& mask) {

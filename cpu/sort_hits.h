@@ -1,5 +1,5 @@
-// Selects the k best of many hits, in order. Hits are first distributed over buckets by score, a few to a bucket, which
-// leaves little to compare: for millions of hits it takes half the time of a selection and a comparison sort.
+// Selects the k best of many hits, in order. Hits are first distributed over buckets by score, a few to a bucket, and
+// then sorted within buckets: for millions of hits this takes half the time of a selection and a comparison sort.
 #pragma once
 
 #include <tbb/blocked_range.h>
@@ -18,7 +18,7 @@
 
 namespace culmen {
 
-// Moves the k best to the front: the k-th best last of them, the others in no order.
+// Moves the k best hits to the front, the k-th best to position k - 1; otherwise in no order. 1 <= k <= hits.size().
 inline void select_hits(std::vector<Hit>& hits, std::size_t k) {
   std::nth_element(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(k) - 1, hits.end(), ranks_before);
 }
@@ -29,7 +29,7 @@ inline std::size_t num_hits_in(const std::vector<std::vector<Hit>>& parts) {
   return count;
 }
 
-// Distributes hits over buckets of equal score width, best first. Each part of the hits is a task.
+// Distributes hits over buckets of equal width in score, best first. Each part of the hits is a task of its own.
 class ScoreBuckets {
  public:
   explicit ScoreBuckets(const std::vector<std::vector<Hit>>& parts) : parts_(parts), begins_(parts.size()) {
@@ -44,10 +44,12 @@ class ScoreBuckets {
     add_up(num_hits);
   }
 
-  // False if one bucket holds more than a quarter of the hits, as with outliers: buckets would not pay.
+  // False if buckets would not pay: one would hold more than a quarter of the hits, as with outliers, or all scores are
+  // equal.
   bool is_usable() const { return is_usable_; }
 
-  // Returns the k best hits, in order, of at least k. Uses all threads of the caller's arena. Call it once.
+  // Returns the k best hits, in order; there must be at least k. Uses all threads of the caller's arena. Call it at
+  // most once: it uses up begins_.
   std::vector<Hit> take_best(std::size_t k) {
     // Buckets up to the one that holds the k-th best.
     const auto end = std::ranges::lower_bound(ends_, k);
@@ -69,15 +71,15 @@ class ScoreBuckets {
   }
 
  private:
-  static constexpr std::size_t kHitsEach = 16;         // on average
-  static constexpr std::size_t kMaxBuckets = 1 << 18;  // a table of them for each part stays small
+  static constexpr std::size_t kHitsEach = 16;         // per bucket, on average
+  static constexpr std::size_t kMaxBuckets = 1 << 18;  // each part counts in a table of them: at most 2 MiB
 
   template <typename F>
   void for_each_part(const F& f) const {
     tbb::parallel_for(std::size_t{0}, parts_.size(), f);
   }
 
-  // The range of the scores.
+  // Finds the range of the scores, and from it the width of a bucket.
   void measure() {
     double lowest = std::numeric_limits<double>::infinity();
     highest_ = -lowest;
@@ -105,7 +107,7 @@ class ScoreBuckets {
     is_usable_ = largest <= num_hits / 4;
   }
 
-  // Monotone in the score.
+  // A better score never gets a later bucket, even after rounding.
   std::size_t bucket_of(const Hit& hit) const {
     return static_cast<std::size_t>((highest_ - hit.score) * per_score_);
   }

@@ -1,7 +1,7 @@
-// LateSplits: splits partitions that have grown since the build in two, by one attribute each.
+// LateSplits: the splits of partitions that have grown since the build, each in two by one attribute.
 //
-// The rows from the cut on get a partition of their own, which has the next free number and follows the split one in
-// the tree's order. Cuts are unscaled values, since inserted rows may lie beyond the range that is scaled.
+// The rows at or above the cut form a new partition, which gets the next free number and directly follows the split one
+// in the tree's order. Cuts are unscaled values, since inserted rows may lie beyond the range that the build scaled.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace culmen {
 
-// Moves the rows of `partition`, as it is by then, whose attribute is `cut` or more to a new partition.
+// Moves those rows whose attribute is at least `cut` from `partition`, as earlier splits have left it, to a new one.
 struct LateSplit {
   std::uint32_t partition = 0;
   std::uint32_t attribute = 0;
@@ -25,31 +25,32 @@ class LateSplits {
   LateSplits() = default;
   explicit LateSplits(std::uint32_t num_built) : num_built_(num_built) {}
 
-  // Returns false, and changes nothing, if there is no such partition, if the cut is outside of it, or if splits are
-  // nested too deeply.
+  // Returns false, and changes nothing, if there is no such partition, if the cut is not finite or is outside the cuts
+  // around the partition, if there are kMaxPartitions already, or if splits would nest too deeply.
   bool add(const LateSplit& split);
 
   const std::vector<LateSplit>& all() const { return splits_; }  // in the order in which they were added
   std::size_t size() const { return splits_.size(); }
   bool empty() const { return splits_.empty(); }
-  // Partitions of the build, and one more for each split.
+  // The partitions of the build, and one more for each split.
   std::uint32_t num_partitions() const { return num_built_ + static_cast<std::uint32_t>(splits_.size()); }
-  // For each partition, the one of the build that it is a part of.
+  // For each partition, the partition of the build that contained its rows.
   std::vector<std::uint32_t> origins() const;
   // All partitions in the tree's order: each new one directly after the one that it was split from.
   std::vector<std::uint32_t> order() const;
 
-  // The partition of a row that is in `built` after the build. value(i) is attribute i.
+  // The partition of a row that the build's cuts put into `built`. value(i) is the row's attribute i, unscaled.
   template <typename Value>
   std::uint32_t partition_of(std::uint32_t built, const Value& value) const;
 
-  // Splits by different attributes that one split of a partition may nest: deeper ones would slow down partition_of.
+  // When a writer splits a partition, how many cuts by changing attributes it may nest. More would slow down
+  // partition_of.
   static constexpr int kMaxNesting = 32;
-  // Returns true if `partition` can take kMaxNesting nested splits more.
+  // Returns true if kMaxNesting more nested splits fit below `partition`.
   bool can_be_split(std::uint32_t partition) const;
 
  private:
-  // Successive splits by one attribute share a node. If a column always rises, it is always the last part that is split
+  // Successive splits by one attribute share a node. In a column that only ever rises the last part is split again and
   // again, and a binary tree would become a list.
   struct Node {
     std::uint32_t attribute;
@@ -68,9 +69,9 @@ class LateSplits {
   std::uint32_t num_built_ = 1;
   std::vector<LateSplit> splits_;
   std::vector<Node> nodes_;
-  // Indexes in nodes_, or kNone. Both are empty as long as there is no split.
-  std::vector<std::uint32_t> roots_;    // [num_built_] where partition_of begins
-  std::vector<std::uint32_t> parents_;  // [num_partitions()] the node that has the partition as a child
+  // Positions in nodes_, or kNone. Both vectors are empty as long as there is no split.
+  std::vector<std::uint32_t> roots_;    // [num_built_] the node where partition_of begins
+  std::vector<std::uint32_t> parents_;  // [num_partitions()] the node with the partition as a child
 };
 
 template <typename Value>

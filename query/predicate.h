@@ -1,9 +1,9 @@
-// Predicate: a filter as all CPU engines test it, compiled once per query.
+// Predicate: a filter compiled for a query, in the form that all CPU engines test.
 //
-// Negations are pushed down to the conditions, conditions on one column within one conjunction or disjunction are
-// merged into one set of intervals, and what the index's own minima and maxima decide is decided. So a predicate has
-// conjunctions and disjunctions of set tests only. In SQL's logic a condition on NULL, and its negation, are unknown;
-// without negations unknown and false can be treated alike, and a test fails for NULL.
+// Negations are pushed down to the conditions. Conditions on the same column within one conjunction or disjunction are
+// merged into one set of intervals. Tests that every value in the index passes, or none, are replaced by their result.
+// What remains are conjunctions and disjunctions of set tests. In SQL a condition on NULL is unknown, and so is its
+// negation; without negations, unknown can be treated as false, so every test simply fails for NULL.
 #pragma once
 
 #include <algorithm>
@@ -29,28 +29,29 @@ struct Predicate {
   enum class Kind : std::uint8_t { everything, nothing, attribute, id, all_of, any_of };
 
   Kind kind = Kind::everything;
-  // Of an attribute: oriented values, and for each interval its bound in the rows of maxima and minima.
+  // Kind::attribute: intervals of oriented values, the same in bound units, and the bounds rows to compare these with.
   std::int32_t attribute = 0;
   std::int32_t maximum_row = 0, minimum_row = 0;
   Intervals<double> values = {};
   std::vector<IntervalBound> bounds = {};
-  Intervals<std::int64_t> ids = {};   // of an id
-  std::vector<Predicate> parts = {};  // of all_of and any_of; at least two
+  Intervals<std::int64_t> ids = {};   // Kind::id
+  std::vector<Predicate> parts = {};  // Kind::all_of and any_of: at least two
 
   bool is_everything() const { return kind == Kind::everything; }
   bool is_nothing() const { return kind == Kind::nothing; }
   std::size_t num_tests() const;
-  // Whether it is a conjunction of one range per attribute, which is all that GPU engines test.
+  // Whether it is a conjunction of at most one range per attribute: GPU engines can test nothing else.
   bool is_ranges() const;
 };
 
-// Throws InvalidArgument for NaN, and for a column that is not there.
+// Throws InvalidArgument for NaN and for a column that the index does not have.
 Predicate compile_filter(const Filter& filter, const Snapshot& snapshot);
 
-// Ranges that every row that passes lies in, at most one per attribute. If predicate.is_ranges(), these are all of it.
+// Returns ranges, at most one per attribute, in which all passing rows lie. If predicate.is_ranges(), every row in all
+// of the ranges passes, too.
 std::vector<RangePredicate> implied_ranges(const Predicate& predicate);
 
-// Of some rows: whether none, some or all of them pass, as far as is known.
+// What is known of a set of rows: none of them passes, all pass, or neither is certain (`some`).
 enum class Verdict : std::uint8_t { none, some, all };
 
 template <typename T>
@@ -60,7 +61,7 @@ Verdict verdict_of(const Intervals<T>& intervals, T minimum, T maximum) {
   return first->minimum <= minimum && maximum <= first->maximum ? Verdict::all : Verdict::some;
 }
 
-// Zone: minimum(attribute) and maximum(attribute), oriented, and min_id(), of the rows.
+// `zone` describes a set of rows: minimum(attribute) and maximum(attribute), both oriented, and min_id().
 template <typename Zone>
 Verdict verdict_of(const Predicate& predicate, const Zone& zone) {
   switch (predicate.kind) {
@@ -84,7 +85,7 @@ Verdict verdict_of(const Predicate& predicate, const Zone& zone) {
   return verdict;
 }
 
-// Whether one row passes, for those who read row by row. value(i): oriented, of attribute i; id(): of the row.
+// Whether one row passes, for callers that read row by row. value(i): the row's attribute i, oriented; id(): its id.
 template <typename Value, typename Id>
 bool passes(const Predicate& predicate, const Value& value, const Id& id) {
   const auto part_passes = [&](const Predicate& part) { return passes(part, value, id); };

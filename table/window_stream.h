@@ -1,4 +1,5 @@
-// Splits a byte source into windows, and reads the next one while the current one is processed.
+// Splits a byte source into windows. With ReadPolicy::ahead another thread reads the next window while the caller
+// processes the current one.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +15,22 @@
 namespace culmen::io {
 
 enum class ReadPolicy : std::uint8_t {
-  when_asked,   // full windows
+  when_asked,   // full windows, read by next()
   ahead,        // full windows, the next one read by another thread
-  as_it_comes,  // from a pipe: a window is what has arrived
+  as_it_comes,  // for a pipe: a window holds what has arrived
 };
 
-// The rest of a window (`carry`, an incomplete record) is prepended to the next.
+// What the caller could not process (`carry`: an incomplete record at the end of a window) begins the next window.
 class WindowStream {
  public:
-  // `max_carry_bytes`: the maximum that next() will ever be given.
+  // `max_carry_bytes`: the longest carry that next() will ever be given.
   WindowStream(ByteSource& source, std::size_t window_bytes, std::size_t max_carry_bytes, ReadPolicy policy);
 
-  // For ReadPolicy::as_it_comes: called ten times a second while no data arrives. next() throws what it throws.
+  // For ReadPolicy::as_it_comes: next() calls it ten times a second while no data arrives, and passes on what it
+  // throws.
   void on_wait(std::function<void()> on_wait) { on_wait_ = std::move(on_wait); }
 
-  // `carry` must be a tail of the window that was returned last; that window is void afterwards.
+  // Returns the next window. `carry` must be a tail of the window that was returned last, which is invalid afterwards.
   std::string_view next(std::string_view carry);
 
   bool is_last() const { return is_last_; }        // the last window returned ends the stream
@@ -46,7 +48,7 @@ class WindowStream {
   std::function<void()> on_wait_;
   ByteSource& source_;
   std::unique_ptr<char[]> buffers_[2];  // each: space for the carry, then the window
-  int next_ = 0;                        // of the two
+  int next_ = 0;                        // the buffer that is filled next: 0 or 1
   bool is_last_ = false;
   Progress progress_;
   std::future<std::size_t> pending_read_;  // last member: it must finish before the buffers are freed

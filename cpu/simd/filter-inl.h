@@ -1,4 +1,4 @@
-// mask_of of cpu/simd/kernels.h: which numbers lie in one of a few intervals, a bit each.
+// mask_of of cpu/simd/kernels.h: sets a bit for each number that lies in one of a few intervals.
 // Compiled once per target (see cpu/simd/vectors-inl.h).
 #if defined(CULMEN_CPU_SIMD_FILTER_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CULMEN_CPU_SIMD_FILTER_INL_H_
@@ -17,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace culmen::simd::HWY_NAMESPACE {
 
-// x >= limit or x <= limit; Highway has no such comparison of integers.
+// x >= limit and x <= limit, of numbers that are not NaN. Highway 1.0 has no such comparison of integers.
 template <class Vec>
 HWY_INLINE auto NotBelow(Vec x, Vec limit) {
   return hn::Not(hn::Lt(x, limit));
@@ -27,7 +27,7 @@ HWY_INLINE auto NotAbove(Vec x, Vec limit) {
   return hn::Not(hn::Gt(x, limit));
 }
 
-// Reads whole vectors up to a multiple of 16 numbers.
+// Reads whole vectors, and so up to 15 numbers after the last.
 template <typename T>
 HWY_INLINE void MaskOf(const T* numbers, std::size_t count, std::span<const Interval<T>> intervals,
                        std::uint64_t* mask) {

@@ -1,5 +1,5 @@
-// score_rows and score_listed of cpu/simd/kernels.h: all rows of a leaf in groups of vectors, or listed rows one by
-// one. Compiled once per target (see cpu/simd/vectors-inl.h).
+// score_rows and score_listed of cpu/simd/kernels.h: score all rows of a leaf in groups of vectors, or listed rows one
+// by one. Compiled once per target (see cpu/simd/vectors-inl.h).
 #if defined(CULMEN_CPU_SIMD_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CULMEN_CPU_SIMD_ROWS_INL_H_
 #undef CULMEN_CPU_SIMD_ROWS_INL_H_
@@ -18,7 +18,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace culmen::simd::HWY_NAMESPACE {
 
-// Returns the rows of one vector, as bits, that reach the k-th score bound.
+// Returns a bit for each lane: 1 if the row's score reaches the k-th score bound.
 HWY_INLINE std::uint64_t ReachingRows(V score, double kth_bound) {
   const D d;
   std::uint8_t bits[8] = {};
@@ -26,9 +26,9 @@ HWY_INLINE std::uint64_t ReachingRows(V score, double kth_bound) {
   return bits[0];
 }
 
-// Scores kVectors vectors of rows at once: independent fma chains hide the latency of fma. Returns the rows that reach
-// the k-th score bound, as bits v * lanes + l. Writes `scores` only if a row reaches the bound,
-// which is rare.
+// Scores kVectors vectors of rows at once: independent fma chains hide the latency of fma. Sets bit
+// v * lanes + l of the result if the row in lane l of vector v reaches the k-th score bound. Writes `scores` only if
+// one does, which is rare.
 template <std::size_t kVectors, typename T>
 HWY_INLINE std::uint64_t ScoreGroup(const T* values, std::size_t stride, const ResolvedQuery& query,
                                     double kth_bound, double* scores) {
@@ -68,7 +68,7 @@ HWY_INLINE std::size_t ScoreRows(const T* values, std::size_t stride, std::uint3
                                    : ScoreGroup<1>(values + first, stride, query, kth_bound, scores);
     for (; reaching != 0; reaching &= reaching - 1) {
       const auto bit = static_cast<std::size_t>(hwy::Num0BitsBelowLS1Bit_Nonzero64(reaching));
-      if (first + bit >= num_rows) break;  // padding after the last row
+      if (first + bit >= num_rows) break;  // the rest is padding after the last row
       out[count++] = {scores[bit], static_cast<std::uint32_t>(first + bit)};
     }
     first += whole ? kVectors * lanes : lanes;
@@ -92,7 +92,7 @@ HWY_INLINE std::size_t ScoreListed(const T* values, std::size_t stride, std::spa
   const auto value = [&](std::int32_t attribute, std::uint32_t row) {
     return static_cast<double>(values[static_cast<std::size_t>(attribute) * stride + row]);
   };
-  for (const std::uint32_t row : rows)  // each row is on cache lines of its own
+  for (const std::uint32_t row : rows)  // a listed row rarely shares cache lines with the next
     for (const Term& term : query.terms)
       __builtin_prefetch(values + static_cast<std::size_t>(term.attribute) * stride + row);
   std::size_t count = 0;

@@ -1,7 +1,7 @@
-// The vector type that all kernels share: up to 8 doubles; its loads and its fma.
+// The vector of up to 8 doubles that all kernels of scores and bounds share, its loads and its fma.
 //
-// Compiled once per target. The guard toggles, so that each pass of hwy/foreach_target.h includes the file once (see
-// Highway's documentation).
+// Compiled once per target (instruction set). The include guard toggles, so that each pass of hwy/foreach_target.h
+// includes the file once (see Highway's documentation).
 #if defined(CULMEN_CPU_SIMD_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CULMEN_CPU_SIMD_VECTORS_INL_H_
 #undef CULMEN_CPU_SIMD_VECTORS_INL_H_
@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<double, 8>;
 using V = hn::Vec<D>;
 
-// Rounds once, as the contract demands: targets without fma compute it lane by lane.
+// a * b + c, rounded once, as the contract demands. Targets without an fma instruction call std::fma for each lane.
 HWY_INLINE V Fma(V a, V b, V c) {
 #if HWY_NATIVE_FMA
   return hn::MulAdd(a, b, c);

@@ -1,4 +1,5 @@
-// Upper bounds on the scores of the rows in a node or leaf, and whether they exclude it from the answer.
+// Upper bounds on the scores of the rows in a node or leaf, and the test whether a bound excludes it from the answer.
+// Parameters called `row` are numbers of bounds rows.
 #pragma once
 
 #include "gpu/cuda/half.cuh"
@@ -10,7 +11,7 @@
 
 namespace culmen::gpu {
 
-// The stored bounds of the node in a bounds slot, by row.
+// The stored bounds of the node in a bounds slot, indexed by bounds row.
 struct SlotColumn {
   const Half* first_row;
   std::size_t stride;
@@ -22,7 +23,7 @@ struct SlotColumn {
   }
 };
 
-// The stored bounds of a child of a node, by row.
+// The stored bounds of a child of a node, indexed by bounds row.
 struct NodeColumn {
   const BoundRow* rows;
   int child;
@@ -32,8 +33,8 @@ struct NodeColumn {
     const uint2 head = __ldg(reinterpret_cast<const uint2*>(&bounds));  // base and scale
     const std::uint8_t code = __ldg(&bounds.codes[child]);
     const bool is_linear = (head.y & BoundRow::kLinear) != 0;
-    // Reads the code as the bits of a binary16 number, which are 2^-24 or 2^-19 of its steps, as
-    // cpu/simd/child_bounds-inl.h does.
+    // A linear code is the bit pattern of the binary16 number 2^-24 * steps; any other code, shifted left by 5, that of
+    // 2^-19 * steps. The same as in cpu/simd/child_bounds-inl.h.
     const auto bits = static_cast<unsigned short>(code << (is_linear ? 0 : 5));
     const float step = BoundRow::signed_least_of(head.y) * (is_linear ? 0x1p24F : 0x1p19F);
     const float base = __uint_as_float(head.x);
@@ -42,10 +43,10 @@ struct NodeColumn {
   }
 };
 
-// base + sum of the terms. bounds: a SlotColumn or NodeColumn.
+// base + the sum of the terms. Column: SlotColumn or NodeColumn.
 template <typename Column>
 __device__ double chain_sum(double base, const PackedBoundTerm* terms, int num_terms, const Column& bounds) {
-  constexpr int kBatch = 8;  // loads in flight: without a branch between them
+  constexpr int kBatch = 8;  // loads in flight at once; a branch between them would serialize them
   for (int first = 0; first < num_terms; first += kBatch) {
     float loaded[kBatch];
 #pragma unroll
@@ -58,13 +59,13 @@ __device__ double chain_sum(double base, const PackedBoundTerm* terms, int num_t
   return base;
 }
 
-// The chain bound of a node or leaf: no row in it scores more. -infinity if all of its rows are outside a range of
-// the query, infinity if nothing is known. bounds: as for chain_sum.
+// The chain bound of a node or leaf: no row in it scores higher. -infinity if all of its rows are outside one of the
+// query's ranges, infinity if nothing is known. Column: as for chain_sum.
 template <typename Column>
 __device__ double chain_bound(QueryRef query, const Column& bounds) {
   const PackedHeader& header = query.header();
   double bound = chain_sum(header.base, query.bound_terms(), header.num_bound_terms, bounds);
-  if (header.capped_base < infinity())  // of a NaN, which says nothing, and a number fmin returns the number
+  if (header.capped_base < infinity())  // if one is NaN, fmin returns the other
     bound = fmin(bound, chain_sum(header.capped_base, query.capped_terms(), header.num_capped_terms, bounds));
   for (int r = 0; r < header.num_ranges; ++r) {
     const PackedRange& range = query.ranges()[r];
@@ -75,23 +76,23 @@ __device__ double chain_bound(QueryRef query, const Column& bounds) {
 }
 
 // Returns true if no row of a node or leaf with this bound can be in the answer. min_id() returns the smallest id in
-// it; called only if ids decide.
+// it, and is called only if ids decide.
 template <typename MinId>
 __device__ bool is_excluded(double bound, KthBound kth_bound, MinId&& min_id) {
   if (bound > kth_bound.score) return false;
   return bound < kth_bound.score || bound == -infinity() || min_id() > kth_bound.id;
 }
 
-// The same for a bound that includes an error bound, so that it never equals the score of a row that ties. zone_bound()
-// returns a bound without one; called only if ids would decide.
+// The same for a bound that includes an error bound, and so cannot equal the score of a row that ties. zone_bound()
+// returns a bound without one, and is called only if ids would then decide.
 template <typename MinId, typename ZoneBound>
 __device__ bool is_excluded(double bound, KthBound kth_bound, MinId&& min_id, ZoneBound&& zone_bound) {
   if (is_excluded(bound, kth_bound, min_id)) return true;
   return kth_bound.id != kNoId && min_id() > kth_bound.id && zone_bound() <= kth_bound.score;
 }
 
-// Rule A: the score's own chain over the maxima and minima of some rows. None of them scores more, with no error bound
-// (index/score.h).
+// Rule A: the score's own chain over the maxima and minima of some rows. None of these rows scores higher, and that
+// needs no error bound (index/score.h).
 template <typename T>
 __device__ double zone_score(QueryRef query, const T* highest, const T* lowest) {
   double score = query.header().offset;
@@ -109,8 +110,8 @@ __device__ double zone_score(const MirrorRef& mirror, QueryRef query, std::uint3
                     mirror.zone_vector<T>(leaf, Extreme::minimum));
 }
 
-// The same over the zone map that the stored bounds of a node or leaf give. These are rounded, so it is tight only
-// where values have few digits, as they do where many rows tie.
+// The same over the maxima and minima among the stored bounds of a node or leaf. These are rounded outwards, so the
+// result is tight only where values have few digits, as they usually have where many rows tie.
 template <typename Column>
 __device__ double zone_of_bounds(const MirrorRef& mirror, QueryRef query, const Column& bounds) {
   double score = query.header().offset;

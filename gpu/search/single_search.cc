@@ -34,12 +34,12 @@ void SingleSearch::search(const MirrorView& view, const ResolvedQuery& query, En
 
 GridPlan SingleSearch::make_plan(const MirrorView& view, Engine engine) const {
   const std::uint32_t num_slots = view.mirror->ref().num_slots;
-  if (engine == Engine::gta) return {};  // it walks partitions and reads no nodes
+  if (engine == Engine::gta) return {};  // gta walks partitions and reads no nodes
   return engine == Engine::scan ? plan_scan(num_slots, limits_) : plan_bounded(num_slots, limits_);
 }
 
-// No search has more candidates than rows. k can be huge and mean "no limit", as with min_score: the list then starts
-// at the usual size and grows only if it overflows.
+// A search has at most as many candidates as the index has rows. A huge k may just mean "no limit", as with min_score,
+// so the list starts at the usual size whatever k is, and grows only if it overflows. gta needs room for all its heaps.
 std::size_t SingleSearch::first_capacity(const MirrorView& view, const ResolvedQuery& query,
                                          Engine engine) const {
   const std::size_t heaps = engine == Engine::gta ? num_gta_blocks(limits_) * query.k : 0;
@@ -80,8 +80,9 @@ std::vector<Hit> SingleSearch::run(const MirrorView& view, const ResolvedQuery& 
       if (result.num_hits == 0) return {};
       return to_hits(workspace.best_candidates(result.num_candidates, result.num_hits));
     }
-    // The list overflowed. Rows that rank after the k-th of those in it are out, so the next pass starts with that as
-    // its bound and appends fewer. If the bound cannot rise, as where many rows share score and id, the list grows.
+    // The list overflowed. Rows that rank after the k-th row in the list are out, so the next pass starts with that row
+    // as its k-th score bound and appends fewer. If the bound does not rise, as where the list holds fewer than 2 k
+    // rows, the list grows.
     const KthBound before = kth_bound;
     if (state.capacity >= 2 * query.k) {
       const Candidate kth = workspace.kth_candidate(state.capacity, query.k);

@@ -12,11 +12,11 @@
 namespace culmen {
 namespace {
 
-// Pages that are repacked together because of one of them.
+// The most pages that are repacked together because one of them is overfull or underfull.
 constexpr std::size_t kMaxWindowPages = 8;
-// Partitions with more pages are split. A build makes partitions of 10 to 20 leaves on average, and of up to 70 in the
-// lowest shell, which are split once they have doubled (LeafPages). If a user's choice makes all partitions larger, the
-// limit is a quarter above the average.
+// A partition with more pages is split, one of the build not before it has doubled (LeafPages::room_of_partition). A
+// build makes partitions of 10 to 20 leaves on average, and of up to 70 in the lowest shell. If the user has chosen
+// larger partitions, the limit is a quarter above the average, if that is more.
 constexpr std::size_t kMaxPages = 32;
 
 std::size_t max_pages_of(const LeafPages& pages, const Snapshot& s) {
@@ -27,14 +27,14 @@ std::size_t max_pages_of(const LeafPages& pages, const Snapshot& s) {
 // The edited pages of one partition, in order.
 struct PartitionEdits {
   std::uint32_t partition = 0;
-  std::vector<std::size_t> positions;  // in the partition
+  std::vector<std::size_t> positions;  // of the pages in the partition
   std::vector<PageEdit> edits;
 };
 
 struct PartitionPlan {
   std::vector<Repack> repacks;
   std::vector<PageEdit> rewrites;
-  std::vector<LateSplit> splits;  // numbered as by PartitionSplit; the partition is one repack
+  std::vector<LateSplit> splits;  // numbered as by PartitionSplit; if any, one repack holds the partition
   bool cannot_split = false;
 };
 
@@ -62,7 +62,7 @@ class RebalancePlanner {
   }
 
  private:
-  // Pages [first, end) of a partition, and the number of their rows after the batch.
+  // Pages [first, end) of a partition, and how many rows they will have after the batch.
   struct Window {
     std::size_t first, end, num_rows;
   };
@@ -114,7 +114,7 @@ std::vector<PartitionEdits> RebalancePlanner::edits_by_partition() const {
 // ---- Splits
 
 bool RebalancePlanner::is_overgrown(const PartitionEdits& edited) const {
-  if (tree_.pages.num_partitions() > kMaxPartitions / 2) return false;  // one batch may add many
+  if (tree_.pages.num_partitions() > kMaxPartitions / 2) return false;  // a batch may add many more
   std::size_t num_added = 0;
   for (const PageEdit& edit : edited.edits) num_added += edit.added.size();
   const std::size_t num_pages =
@@ -123,7 +123,7 @@ bool RebalancePlanner::is_overgrown(const PartitionEdits& edited) const {
          tree_.next->partitioner->can_be_split(edited.partition);
 }
 
-// Returns false if the rows are too similar.
+// Returns false if the rows are too similar to be split.
 bool RebalancePlanner::split(const PartitionEdits& edited, PartitionPlan& plan) const {
   Repack repack;
   repack.pages = tree_.pages.in_partition(edited.partition);
@@ -139,7 +139,7 @@ bool RebalancePlanner::split(const PartitionEdits& edited, PartitionPlan& plan) 
   return true;
 }
 
-// Replaces the numbers that PartitionSplit gives by those of the tree.
+// Replaces the partition numbers of PartitionSplit, which begin at 0, by those of the tree.
 void RebalancePlanner::number_new_partitions(PartitionPlan& plan) {
   Repack& repack = plan.repacks.front();
   const std::uint32_t own = tree_.pages[repack.pages.front()].partition;
@@ -154,15 +154,15 @@ void RebalancePlanner::number_new_partitions(PartitionPlan& plan) {
     split.partition = number_of(split.partition);
     plan_.splits.push_back(split);
   }
-  for (std::uint32_t n = 0; n < num_parts.size(); ++n)  // what is still too large has similar rows
+  for (std::uint32_t n = 0; n < num_parts.size(); ++n)  // what is still too large has too similar rows
     if (num_parts[n] > max_pages_) plan_.deferred.push_back(number_of(n));
 }
 
 // ---- Windows
 
 void RebalancePlanner::plan_windows(const PartitionEdits& edited, PartitionPlan& plan) const {
-  std::size_t first_free = 0;  // pages before it are in a window
-  std::size_t first_edit = 0;  // edits before it are planned
+  std::size_t first_free = 0;  // no window has pages from here on
+  std::size_t first_edit = 0;  // edits before it are rewrites or in a window
   for (std::size_t e = 0; e < edited.edits.size(); ++e) {
     if (edited.positions[e] < first_free) continue;
     const std::size_t rows = pages_.num_rows(edited.edits[e]);
@@ -181,7 +181,8 @@ void RebalancePlanner::plan_windows(const PartitionEdits& edited, PartitionPlan&
             std::back_inserter(plan.rewrites));
 }
 
-// Grows alternately to either side until the rows fit into as many pages, or, around an underfull page, into one fewer.
+// Starts with one page and adds neighbours, alternately on either side, until the rows fit into as many pages as the
+// window has, or, around an underfull page, into one fewer. An emptied page is a window of its own.
 RebalancePlanner::Window RebalancePlanner::window_at(const PartitionEdits& edited, std::size_t edit,
                                                      std::size_t first_free) const {
   const std::size_t num_pages = tree_.pages.in_partition(edited.partition).size();
@@ -204,7 +205,7 @@ RebalancePlanner::Window RebalancePlanner::window_at(const PartitionEdits& edite
   return window;
 }
 
-// Divides the rows of the window evenly.
+// Divides the rows of the window evenly among as few pages as hold them.
 Repack RebalancePlanner::repack_of(const PartitionEdits& edited, const Window& window) const {
   Repack repack;
   std::vector<Run> runs;

@@ -1,4 +1,5 @@
-// fvecs and fbin: any input gives a valid table or an error.
+// Readers of fvecs and fbin: any input gives a valid table or a culmen::Error. The first byte of an input chooses the
+// format and the options, the rest is the file.
 #include "culmen/error.h"
 #include "culmen/table_io.h"
 #include "tests/fuzz/check_table.h"
@@ -39,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     check_table(choice & 1 ? culmen::parse_fbin(input, "fuzz", options)
                            : culmen::parse_fvecs(input, "fuzz", options));
-  } catch (const culmen::Error&) {  // that is an answer too
+  } catch (const culmen::Error&) {  // allowed
   }
   return 0;
 }
