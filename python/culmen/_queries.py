@@ -92,6 +92,8 @@ def as_matrix(weights: Any, names: tuple[str, ...]) -> np.ndarray:
     elif not hasattr(weights, "__arrow_c_stream__"):
         return _as_floats(weights)
     table = take_table(weights)
+    if not table.names:  # such a table has no number of rows
+        raise InvalidArgument("the weights name no attribute")
     matrix = np.zeros((table.num_rows, len(names)))
     for name, column in zip(table.names, table.columns):
         if name not in names:

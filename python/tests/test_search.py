@@ -325,6 +325,15 @@ def test_a_matrix_in_any_container():
         index.search(pandas.DataFrame({"stars": [1]}), 5)
 
 
+def test_queries_that_name_no_attribute_are_refused():
+    index, _ = index_of(10)
+    pandas = pytest.importorskip("pandas")
+    for weights in ([{}], [{}, {}], pandas.DataFrame(index=range(3)), pandas.DataFrame()):
+        with pytest.raises(culmen.InvalidArgument, match="name no attribute"):
+            index.search(weights, 1)
+    assert index.search(pandas.DataFrame({"a0": []}), 1).ids.shape == (0, 1)
+
+
 def test_rank_is_one_call():
     table = {"name": ["x", "y", "z"], "price": [3.0, 1.0, 2.0], "rating": [1, 2, 3]}
     result = culmen.rank(table, {"price": -1, "rating": 1}, 2, label="name")
