@@ -36,7 +36,7 @@ class shown:
 
     @contextlib.contextmanager
     def _drawing(self) -> Iterator[Any]:
-        """Disables a bar that cannot be drawn, for standard error is closed, full or a broken pipe. The build goes on."""
+        """Disables a bar that cannot be drawn: standard error is closed, full or a broken pipe."""
         try:
             yield self._bar
         except Exception:
