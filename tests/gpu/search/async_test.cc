@@ -342,7 +342,7 @@ TEST(Async, RefusesWhatTheHostCanSee) {
   refuses(bad, answers);
   bad.where = {{.attribute = 0, .minimum = kNan}};
   refuses(bad, answers);
-  bad.where = col(0) < 1 || col(1) < 1;
+  bad.where = col(0) < 0.5 || col(1) < 0.5;
   refuses(bad, answers);
   bad = good;
   bad.min_score = kNan;
