@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "culmen/error.h"
 #include "culmen/table_io.h"
@@ -28,6 +30,8 @@ bool take_suffix(std::string_view& name, std::string_view suffix) {
 }
 
 [[noreturn]] void throw_unknown_format(const std::string& path) {
+  std::error_code problem;
+  if (!std::filesystem::exists(path, problem)) const io::FileSource source(path);  // throws IoError
   throw InvalidArgument(
       "cannot tell the format of " + path +
       " by its name; known are .csv and .tsv (also with .gz or .zst after it), .npy, .fvecs, "

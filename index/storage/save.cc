@@ -44,7 +44,7 @@ Contents survey(const Directory& directory, bool overwrite) {
   if (!contents.has_index && has_foreign)
     throw InvalidArgument(directory.path() + " is not empty and holds no index: choose another directory");
   if (contents.has_index && !overwrite)
-    throw InvalidArgument(directory.path() + " holds an index, and overwriting was not requested");
+    throw InvalidArgument(directory.path() + " holds an index, and `overwrite` is not set");
   if (contents.has_index) contents.live_number = live_number(directory);
   contents.last_number = std::max(contents.last_number, contents.live_number);
   return contents;

@@ -24,6 +24,8 @@ class ArrowColumn:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if self._table.format(self._position) in ("u", "U", "vu", "dictionary"):
             return np.empty(len(self), dtype="U1")  # the caller refuses text by this type
+        if self._table.format(self._position) == "n":
+            return np.full(len(self), np.nan)  # only gaps
         values = np.asarray(self._table.numbers(self._position))
         if self._table.format(self._position) == "e":
             values = values.view(np.float16)
@@ -34,6 +36,8 @@ class ArrowColumn:
 
     def gaps(self) -> np.ndarray | None:
         """True where the value is missing; None if none is."""
+        if self._table.format(self._position) == "n":
+            return np.ones(len(self), dtype=bool)
         gaps = self._table.gaps(self._position)
         return None if gaps is None else np.asarray(gaps, dtype=bool)
 

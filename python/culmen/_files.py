@@ -23,6 +23,8 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Paths = Path | Sequence[Path]
 
 _FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc", ".csv": "csv"}
+#: Endings of files that the program does not read itself.
+READ_BY_PYARROW = frozenset(_FORMATS) - {".csv"}
 _BATCH_ROWS = 1 << 17
 
 
@@ -32,7 +34,7 @@ def read_files(paths: Paths, attributes: Attributes, id: str | None, label: str 
 
 
 def _read(files: Mapping[str, str], attributes: Attributes, id: str | None, label: str | None, nulls: str) -> Columns:
-    dataset = _open(files)
+    dataset = open_dataset(files)
     names = dataset.schema.names
     wanted = None if attributes is None else list(preferences_of(attributes, names))
     read = None if wanted is None else [*dict.fromkeys([*wanted, *(name for name in (id, label) if name)])]
@@ -66,13 +68,14 @@ def _expand(paths: Paths) -> list[str]:
 
 @contextlib.contextmanager
 def in_utf8(files: Iterable[str]) -> Iterator[dict[str, str]]:
-    """Maps names in UTF-8, which pyarrow requires, to the files' own names. Other files get a symbolic link."""
+    """Maps names in UTF-8, all different, which pyarrow requires, to the files' own names. Other files get a symbolic
+    link, and so does a file that is named again."""
     names: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
         folder = None
         for file in files:
             taken = file
-            if not _is_utf8(file):
+            if not _is_utf8(file) or file in names:
                 folder = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="culmen-"))
                 ending = os.path.splitext(file)[1]
                 taken = os.path.join(folder, f"{len(names)}{ending if _is_utf8(ending) else ''}")
@@ -89,11 +92,11 @@ def _is_utf8(name: str) -> bool:
     return True
 
 
-def _open(files: Mapping[str, str]) -> pyarrow.dataset.Dataset:
+def open_dataset(files: Mapping[str, str]) -> pyarrow.dataset.Dataset:
     try:
         import pyarrow.dataset
     except ImportError:
-        raise IoError("reading files takes pyarrow: pip install pyarrow") from None
+        raise IoError("this takes pyarrow: pip install pyarrow") from None
     endings = {os.path.splitext(file)[1].lower() for file in files.values()}
     if len(endings) != 1 or (ending := min(endings)) not in _FORMATS:
         found = ", ".join(map(repr, sorted(endings)))

@@ -98,7 +98,7 @@ class Index(Tabular):
             attributes: the columns to rank by: names, with ":low" after those whose small values are good, or
                 a dict of names to "high" or "low". It never changes an answer: it says which sign a weight
                 usually has, and makes that sign the fast one. Default: all columns but id and label.
-            id: the column of ids, or the ids: unique integers below 2^63 - 1. Default: the rows' numbers, from 0.
+            id: the column of ids, or the ids: unique int64. Default: the rows' numbers, from 0.
             label: the column of texts that come with the answers, or the texts.
             nulls: "error", or "drop" to leave out rows in which an attribute or the id is null, NaN or infinite;
                 `rows_dropped` says how many. The others keep their numbers.
@@ -144,7 +144,7 @@ class Index(Tabular):
 
         Args:
             paths: a path, a pattern such as "part-*.parquet", or several of either. The rows are those of the
-                files one after the other, in the order of the names that a pattern stands for.
+                files one after the other, those of a pattern by name. A file that is named twice is read twice.
             attributes: as for build; only the columns that are named are read.
 
         Memory: the columns that are kept, some batches of 131,072 rows, and what build needs. The other arguments
@@ -207,7 +207,8 @@ class Index(Tabular):
 
     @staticmethod
     def repair(source: Path, target: Path) -> RepairReport:
-        """Saves what is sound of a damaged index: writes a new one to `target`, which must not exist or be empty."""
+        """Saves what is sound of a damaged index: writes a new one to `target`, which must not exist or be empty. The
+        report says what was lost."""
         report = _core.repair(_path(source), _path(target))
         return RepairReport(**{**report, "dropped": tuple(report["dropped"])})
 
@@ -410,7 +411,7 @@ class Index(Tabular):
         _core.flush(self._handle)
 
     def checkpoint(self) -> None:
-        """Writes a snapshot to the directory, so that opening has no log to replay. Also happens in the background."""
+        """Writes a snapshot to the directory, so that opening has no log to replay. Also written in the background."""
         _core.checkpoint(self._handle)
 
     def compact(self) -> None:
@@ -482,7 +483,8 @@ class Index(Tabular):
         return self._roles.attributes
 
     def verify(self, deep: bool = True) -> list[str]:
-        """Recomputes order, ids, bounds and counts, and returns the faults, one line each."""
+        """Recomputes order, ids, bounds and counts, and returns the faults, one line each. Cost: reads everything;
+        `deep` also recomputes the subset maxima of every leaf."""
         return self._handle.verify(deep)
 
     def __len__(self) -> int:

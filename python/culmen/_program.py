@@ -6,52 +6,99 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
-import subprocess
+import shutil
+import signal
 import sys
 import tempfile
 import threading
-from typing import TYPE_CHECKING, BinaryIO
+import time
+from typing import TYPE_CHECKING, NoReturn
 
-from ._files import in_utf8
+from ._files import READ_BY_PYARROW, in_utf8, open_dataset
 
 if TYPE_CHECKING:
-    import pyarrow
+    import pyarrow.dataset
 
 _PROGRAM = pathlib.Path(__file__).with_name("culmen")
-_FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
 
 
 def main() -> None:
     arguments = sys.argv[1:]
-    if not any(map(_is_converted, arguments)):
+    files = [file for option, file in zip(["", *arguments], arguments) if _is_converted(option, file)]
+    try:
+        if files:
+            pipes = _pipes_from_converter(files)
+            arguments = [pipes.get(argument, argument) for argument in arguments]
         os.execv(_PROGRAM, ["culmen", *arguments])
-    with tempfile.TemporaryDirectory(prefix="culmen-") as folder:
-        status = subprocess.run([_PROGRAM, *(_through_pipe(argument, folder) for argument in arguments)]).returncode
-    sys.exit(status if status >= 0 else 128 - status)
+    except KeyboardInterrupt:  # the program answers it itself
+        _say("culmen: interrupted")
+        sys.exit(130)
 
 
-def _is_converted(argument: str) -> bool:
-    return pathlib.Path(argument).suffix.lower() in _FORMATS and os.path.isfile(argument)
+def _is_converted(option: str, file: str) -> bool:
+    is_output = option in ("-o", "--output")
+    return not is_output and os.path.splitext(file)[1].lower() in READ_BY_PYARROW and os.path.isfile(file)
 
 
-def _through_pipe(argument: str, folder: str) -> str:
-    if not _is_converted(argument):
-        return argument
-    pipe = os.path.join(folder, pathlib.Path(argument).stem + ".csv")  # the program's messages name it
-    os.mkfifo(pipe)
-    threading.Thread(target=_write, args=(argument, pipe), daemon=True).start()  # ends with the process at the latest
-    return pipe
+def _pipes_from_converter(files: list[str]) -> dict[str, str]:
+    """Forks a process that writes each file to a named pipe, and returns the pipes once it has opened all files. This
+    process becomes the program, so that signals and the terminal reach the program itself."""
+    # The program's messages name the pipe.
+    pipes = {file: os.path.join(tempfile.mkdtemp(prefix="culmen-"), os.path.basename(file) + ".csv") for file in files}
+    for pipe in pipes.values():
+        os.mkfifo(pipe)
+    program = os.getpid()
+    is_ready, ready = os.pipe()
+    converter = os.fork()
+    if converter == 0:
+        _serve(pipes, program, ready)
+    os.close(ready)
+    if not os.read(is_ready, 1):
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(converter, 0)[1]))
+    return pipes
 
 
-def _write(file: str, pipe: str) -> None:
+def _serve(pipes: dict[str, str], program: int, ready: int) -> NoReturn:
+    """Converts until the program ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program decides when to end
+    status = 0
+    try:
+        with in_utf8(pipes) as names:
+            datasets = {file: _opened(name, file) for name, file in names.items()}
+            for file, dataset in datasets.items():
+                threading.Thread(target=_write, args=(file, dataset, pipes[file]), daemon=True).start()
+            os.write(ready, b"!")
+            while os.getppid() == program:
+                time.sleep(0.02)
+    except SystemExit as end:
+        status = int(str(end.code))
+    finally:
+        for pipe in pipes.values():
+            shutil.rmtree(os.path.dirname(pipe), ignore_errors=True)
+        os._exit(status)  # threads may wait for a reader
+
+
+def _opened(name: str, file: str) -> pyarrow.dataset.Dataset:
+    try:
+        return open_dataset({name: file})
+    except (OSError, ValueError) as error:
+        _say(f"culmen: {file}: {error}")
+        sys.exit(1 if isinstance(error, OSError) else 3)
+
+
+def _write(file: str, dataset: pyarrow.dataset.Dataset, pipe: str) -> None:
+    import pyarrow.csv
+
     with open(pipe, "wb") as out:  # blocks until the program opens the other end
         try:
-            _convert(file, out)
+            schema = _in_numbers(dataset.schema)
+            with pyarrow.csv.CSVWriter(out, schema) as writer:
+                for batch in dataset.to_batches():
+                    writer.write(batch.cast(schema))
         except BrokenPipeError:
             pass  # the program has read enough, and says why
-        except (ImportError, OSError, ValueError) as error:
-            problem = "this takes pyarrow: pip install pyarrow" if isinstance(error, ImportError) else error
-            _say(f"culmen: {file}: {problem}")
+        except (OSError, ValueError) as error:
+            _say(f"culmen: {file}: {error}")
             out.write(b'\n"the rest could not be read')  # malformed on purpose, so the program refuses the part
 
 
@@ -62,21 +109,13 @@ def _say(message: str) -> None:
             os.write(sys.stderr.fileno(), (message + "\n").encode(errors="backslashreplace"))
 
 
-def _convert(file: str, out: BinaryIO) -> None:
-    import pyarrow.csv
-    import pyarrow.dataset
-
-    with in_utf8([file]) as names:
-        dataset = pyarrow.dataset.dataset(list(names), format=_FORMATS[pathlib.Path(file).suffix.lower()])
-        schema = _widened(dataset.schema)
-        with pyarrow.csv.CSVWriter(out, schema) as writer:
-            for batch in dataset.to_batches():
-                writer.write(batch.cast(schema))
-
-
-def _widened(schema: pyarrow.Schema) -> pyarrow.Schema:
-    """float32 becomes float64: the shortest digits of a float32 are those of a different float64."""
+def _in_numbers(schema: pyarrow.Schema) -> pyarrow.Schema:
+    """float32 becomes float64: the shortest digits of a float32 are those of a different float64. bool
+    becomes 0 or 1."""
     import pyarrow
 
-    narrow = (pyarrow.float16(), pyarrow.float32())
-    return pyarrow.schema([f.with_type(pyarrow.float64()) if f.type in narrow else f for f in schema])
+    narrow, boolean = (pyarrow.float16(), pyarrow.float32()), pyarrow.bool_()
+    return pyarrow.schema(
+        f.with_type(pyarrow.float64()) if f.type in narrow else f.with_type(pyarrow.int8()) if f.type == boolean else f
+        for f in schema
+    )

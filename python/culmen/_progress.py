@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 #: Called with the phase ("sorting") and the part of it that is done, 0 to 1.
@@ -18,24 +19,33 @@ class shown:
         self._bar: Any = None
         self._report = progress if callable(progress) else None
         if progress is True:
-            try:
+            with contextlib.suppress(Exception):  # no tqdm, or no standard error
                 from tqdm.auto import tqdm
-            except ImportError:
-                return
-            self._bar = tqdm(total=1.0, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}")
-            self._phase = ""
-            self._report = self._show
+
+                self._bar = tqdm(total=1.0, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}")
+                self._phase = ""
+                self._report = self._show
 
     def _show(self, phase: str, fraction: float) -> None:
-        if phase != self._phase:  # a new phase starts at 0
-            self._phase = phase
-            self._bar.set_description_str(phase, refresh=False)
-            self._bar.reset()
-        self._bar.update(fraction - self._bar.n)
+        with self._drawing() as bar:
+            if phase != self._phase:  # a new phase starts at 0
+                self._phase = phase
+                bar.set_description_str(phase, refresh=False)
+                bar.reset()
+            bar.update(fraction - bar.n)
+
+    @contextlib.contextmanager
+    def _drawing(self) -> Iterator[Any]:
+        """Disables a bar that cannot be drawn: standard error is closed, full or a broken pipe."""
+        try:
+            yield self._bar
+        except Exception:
+            self._bar.disable = True
 
     def __enter__(self) -> Progress | None:
         return self._report
 
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:
-            self._bar.close()
+            with self._drawing() as bar:
+                bar.close()

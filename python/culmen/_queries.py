@@ -11,7 +11,7 @@ import numpy as np
 from ._core import Filter
 from ._errors import InvalidArgument
 from ._result import BatchResult, Result
-from ._tables import real_number, take_table
+from ._tables import is_real_number, real_number, take_table
 
 #: The value of `threads` for all cores.
 ALL_CORES = 0
@@ -42,12 +42,22 @@ def search(
         kind = type(weights)
         if kind is not dict and not (kind is np.ndarray and weights.ndim == 1):  # the usual ones need no conversion
             if is_matrix(weights):
-                return BatchResult(handle.search_matrix(as_matrix(weights, names), k, *rest), names)
+                return BatchResult(_search_matrix(handle, as_matrix(weights, names), k, rest), names)
             weights = by_name(weights)
         return Result(handle.search(weights, k, *rest), names)
     except TypeError:
         check_types(k, *rest)
         raise
+
+
+def _search_matrix(handle: Any, matrix: np.ndarray, k: int | None, rest: tuple[Any, ...]) -> Any:
+    try:
+        return handle.search_matrix(matrix, k, *rest)
+    except InvalidArgument as error:
+        is_refused = ~np.isfinite(matrix).all(axis=1) | ~matrix.any(axis=1)
+        if matrix.shape[1] == 0 or not is_refused.any():
+            raise
+        raise InvalidArgument(f"query {is_refused.argmax()}: {error}") from None
 
 
 def in_numbers(k: Any, rest: tuple[Any, ...]) -> tuple[int | None, tuple[Any, ...]]:
@@ -67,12 +77,12 @@ def in_numbers(k: Any, rest: tuple[Any, ...]) -> tuple[int | None, tuple[Any, ..
 def is_matrix(weights: Any) -> bool:
     if isinstance(weights, (list, tuple)):
         return len(weights) > 0 and isinstance(weights[0], (list, tuple, np.ndarray, Mapping))
-    return getattr(weights, "ndim", 1) == 2 or (hasattr(weights, "__arrow_c_stream__") and hasattr(weights, "columns"))
+    return getattr(weights, "ndim", 1) >= 2 or (hasattr(weights, "__arrow_c_stream__") and hasattr(weights, "columns"))
 
 
 def by_name(weights: Any) -> Any:
     """A mapping, or a pandas Series with names, as a dict; anything else unchanged. Refuses what cannot be weights."""
-    if isinstance(weights, (str, bytes, bytearray, set, frozenset)) or np.ma.is_masked(weights):
+    if weights is None or isinstance(weights, (str, bytes, bytearray, set, frozenset)) or np.ma.is_masked(weights):
         raise InvalidArgument("weights are a dict of numbers by name, one number an attribute, or a matrix of them")
     if isinstance(weights, Mapping):
         return dict(weights)
@@ -86,14 +96,20 @@ def as_matrix(weights: Any, names: tuple[str, ...]) -> np.ndarray:
     """float64 [queries, attributes], row-major. Columns with names are matched by name; attributes not named get 0."""
     if np.ma.is_masked(weights):
         raise InvalidArgument("a weight has no value")
-    if isinstance(weights, (list, tuple)) and isinstance(weights[0], Mapping):
+    if isinstance(weights, (list, tuple)) and any(isinstance(row, Mapping) for row in weights):
+        if not all(isinstance(row, Mapping) for row in weights):
+            raise InvalidArgument("the queries of a list are all dicts, or all of one number an attribute")
         weights = {
-            name: [real_number("a weight", row.get(name, 0)) for row in weights]
+            name: [_weight(row.get(name, 0)) for row in weights]
             for name in dict.fromkeys(n for row in weights for n in row)
         }
     elif not hasattr(weights, "__arrow_c_stream__"):
         return _as_floats(weights)
-    table = take_table(weights)
+    table = take_table(weights, nulls="drop")
+    if not table.names:  # such a table has no number of rows
+        raise InvalidArgument("the weights name no attribute")
+    if table.dropped is not None:
+        raise InvalidArgument(f"query {table.dropped[0]}: a weight is not finite, or has no value")
     matrix = np.zeros((table.num_rows, len(names)))
     for name, column in zip(table.names, table.columns):
         if name not in names:
@@ -108,11 +124,21 @@ def _as_floats(weights: Any) -> np.ndarray:
     except ValueError:
         raise InvalidArgument("the rows of a matrix of weights are of one length") from None
     if given.dtype.kind == "O":
-        given = np.array([real_number("a weight", weight) for weight in given.flat]).reshape(given.shape)
+        given = np.array([_weight(weight) for weight in given.flat]).reshape(given.shape)
+    if given.dtype.kind == "c":
+        raise TypeError("a weight is a real number; these are complex")
     if given.dtype.kind not in "biuf":
-        what = "complex" if given.dtype.kind == "c" else str(given.dtype)
-        raise TypeError(f"a weight is a real number; these are {what}")
+        raise InvalidArgument(f"a weight is not a number; these are {given.dtype}")
+    if given.ndim != 2:
+        raise InvalidArgument(f"the weights have {given.ndim} dimensions; a matrix of them has two")
     return np.ascontiguousarray(given, dtype=np.float64)
+
+
+def _weight(value: Any) -> float:
+    """As the extension converts a weight."""
+    if not is_real_number(value) and not isinstance(value, (complex, np.ndarray, np.complexfloating)):
+        raise InvalidArgument(f"a weight is not a number: {value!r}")
+    return real_number("a weight", value)
 
 
 def check_types(k: int | None, where: Any, min_score: Any, scale: Any, engine: Any, threads: int = 0) -> None:

@@ -58,7 +58,7 @@ class IndexInfo:
     rounded_values: int  #: values changed by value_type="float32"
     uuid: str  #: of an index in a directory; else empty
     version: int
-    compact_advised: bool
+    compact_advised: bool  #: compact() would make the index smaller: it has 1.3 times the leaves of a fresh build
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,9 @@ class WriteResult:
     inserted: int  #: rows whose id was new
     replaced: int  #: rows that replaced one with the same id
     erased: int
-    first_id: int | None  #: row r of the table, dropped ones counted, was assigned first_id + r; None: no row was
+    #: Row r of the table was assigned first_id + r. Dropped rows are counted, so if row 0 was dropped, no row has this
+    #: id. None: no row was assigned one.
+    first_id: int | None
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,8 @@ class RecoveryInfo:
 @dataclass(frozen=True)
 class RepairReport:
     rows_kept: int
-    rows_lost: int
-    batches_applied: int
+    rows_lost: int  #: those of damaged leaves
+    batches_applied: int  #: of the log
     dropped: tuple[str, ...]  #: one line each: file, position, fault
 
 

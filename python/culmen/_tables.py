@@ -6,6 +6,7 @@ Tables are: a dict of arrays by name; a two-dimensional array, row by row; and a
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +29,9 @@ _WIDENED = {
     np.dtype("u2"): "i4",
     np.dtype("u4"): "i8",
 }
+
+#: The types of None, pandas.NA, pandas.NaT and numpy.ma.masked.
+_MISSING = frozenset({"NoneType", "NAType", "NaTType", "MaskedConstant"})
 
 
 @dataclass
@@ -85,17 +89,19 @@ def take_table(
     columns = {name: _numbers(column, name) for name, column in chosen.items()}
     ids = source.take(id, "the ids") if isinstance(id, str) else id
     labels = source.take(label, "the labels") if isinstance(label, str) else label
-    if ids is not None:
-        chosen[id if isinstance(id, str) else "the ids"] = ids
     gaps = {name: gap for name, column in chosen.items() if (gap := _gaps(column)) is not None}
     num_rows = _length(columns, ids)
+    if ids is not None and (gap := _gaps_of_ids(ids, num_rows)) is not None:
+        gaps[id if isinstance(id, str) else "the ids"] = gap
     keep = _rows_without_gaps(columns, gaps, num_rows, nulls, first_row)
     taken = Columns(
         num_rows,
         list(columns) if named else [],
         list(preferences.values()) if named else [],
         list(columns.values()),
-        None if ids is None else _ids(ids, num_rows),
+        None
+        if ids is None
+        else _ids(ids, keep, ": leave id out (rows are then numbered), and give texts as label=..."),
         None if labels is None else _texts(labels, num_rows),
     )
     return taken if keep is None else _only(taken, keep, first_row)
@@ -107,25 +113,26 @@ def _source_of(table: Any) -> _Source:
     if isinstance(table, list) and table and all(isinstance(row, Mapping) for row in table):
         names = list(dict.fromkeys(name for row in table for name in row))
         return _Source({str(name): [row.get(name) for row in table] for name in names})
+    if hasattr(table, "__arrow_c_stream__") and getattr(table, "ndim", 2) == 1:
+        raise _not_a_table(table)  # a Series
     if hasattr(table, "__arrow_c_stream__") and hasattr(table, "reset_index"):  # pandas
         levels = {str(n): table.index.get_level_values(n).to_numpy() for n in table.index.names if n is not None}
         return _Source(_columns_of_pandas(table), index=levels)
     if hasattr(table, "__arrow_c_stream__"):
         return _Source(arrow_columns(table))
-    matrix = table if isinstance(table, np.ma.MaskedArray) else np.asarray(table)
-    if matrix.ndim != 2:
-        raise InvalidArgument(
-            "a table is a dict of columns, a two-dimensional array (a row of it is a row of the table), or a DataFrame "
-            f"or Arrow table, not {_kind(table)}"
-        )
+    matrix: Any = None
+    with contextlib.suppress(ValueError):  # rows that differ in length
+        matrix = table if isinstance(table, np.ma.MaskedArray) else np.asarray(table)
+    if matrix is None or matrix.ndim != 2:
+        raise _not_a_table(table)
     return _Source({f"a{i}": matrix[:, i] for i in range(matrix.shape[1])}, has_names=False)
 
 
 def _columns_of_pandas(table: Any) -> dict[str, Any]:
+    refuse_repeated([str(name) for name in table])
     try:
         return arrow_columns(table.reset_index(drop=True))
     except ImportError:  # pandas exports Arrow streams only with pyarrow
-        refuse_repeated([str(name) for name in table])
         return {str(name): _values_of_pandas(column) for name, column in table.items()}
 
 
@@ -150,6 +157,13 @@ def column_names(table: Any) -> tuple[Any, list[str]]:
     source = _source_of(table)
     columns = {**source.index, **source.columns}
     return (columns if source.has_names else table), list(columns)
+
+
+def _not_a_table(given: Any) -> InvalidArgument:
+    return InvalidArgument(
+        "a table is a dict of columns, a two-dimensional array (a row of it is a row of the table), or a DataFrame "
+        f"or Arrow table, not {_kind(given)}"
+    )
 
 
 def _kind(table: Any) -> str:
@@ -196,11 +210,16 @@ def _gaps(column: Any) -> np.ndarray | None:
     if isinstance(column, ArrowColumn):
         return column.gaps()
     if isinstance(column, (list, tuple)) or getattr(getattr(column, "dtype", None), "kind", "") == "O":
-        mask = np.fromiter((value is None for value in column), dtype=bool, count=len(column))
-        return mask if mask.any() else None
+        if not any(kind.__name__ in _MISSING for kind in set(map(type, column))):
+            return None
+        return np.fromiter((_is_missing(value) for value in column), dtype=bool, count=len(column))
     if not isinstance(column, np.ma.MaskedArray) or not np.ma.is_masked(column):
         return None
     return np.ma.getmaskarray(column)
+
+
+def _is_missing(value: Any) -> bool:
+    return type(value).__name__ in _MISSING
 
 
 def _numbers(column: Any, name: str) -> np.ndarray:
@@ -237,9 +256,9 @@ def _from_objects(values: np.ndarray, name: str) -> np.ndarray:
             return np.array(values.tolist(), dtype=np.int64)
         except OverflowError:
             raise InputError(f"column {name!r} has integers beyond 2^63") from None
-    if not all(value is None or is_real_number(value) for value in values):
+    if not all(_is_missing(value) or is_real_number(value) for value in values):
         raise InputError(f"column {name!r} holds Python objects that are not numbers")
-    return np.array([np.nan if value is None else float(value) for value in values])
+    return np.array([np.nan if _is_missing(value) else float(value) for value in values])
 
 
 def is_real_number(value: Any) -> bool:
@@ -257,29 +276,48 @@ def real_number(name: str, value: Any) -> float:
         return value
     if not is_real_number(value):
         raise TypeError(f"{name} is a real number, not {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        if not isinstance(value, int):
+            raise
+        raise InvalidArgument(f"{name} is not a number that float64 can hold: {value!r}") from None
 
 
-def _ids(ids: Any, num_rows: int) -> np.ndarray:
+def _gaps_of_ids(ids: Any, num_rows: int) -> np.ndarray | None:
+    """NaN is a gap as well: pandas stores integers with gaps as float64."""
     values = np.asarray(ids)
-    if values.ndim == 1 and values.dtype.kind == "f" and ((values == np.floor(values)) & (abs(values) < 1 << 53)).all():
-        values = values.astype(np.int64)  # pandas stores integers with gaps so
-    if values.dtype.kind == "u" and len(values) and values.max() >= 1 << 63:
-        raise InputError("ids end below 2^63 - 1")
-    if values.dtype.kind not in "iu":
-        what = "texts" if values.dtype.kind in "OSUT" else str(values.dtype)
-        raise InputError(
-            f"ids are integers; these are {what}: leave id out (rows are then numbered), and give texts as label=..."
-        )
     if values.shape != (num_rows,):
         raise InvalidArgument(f"the ids have the shape {values.shape} for {num_rows} rows")
+    gaps = _gaps(ids)
+    if values.dtype.kind != "f":
+        return gaps
+    return ~np.isfinite(values) if gaps is None else gaps | ~np.isfinite(values)
+
+
+def _ids(ids: Any, keep: np.ndarray | None, advice_for_texts: str = "") -> np.ndarray:
+    """Of the rows to keep, or of all."""
+    values = np.asarray(ids) if keep is None else np.asarray(ids)[keep]
+    if values.dtype.kind == "O":
+        values = np.asarray(values.tolist())
+    if values.dtype.kind == "f":
+        if not (is_integer := values == np.floor(values)).all():
+            raise InputError(f"ids are integers; {values[~is_integer][0]} is not")
+        if (abs(values) >= 2.0 ** (np.finfo(values.dtype).nmant + 1)).any():
+            raise InputError(f"ids are integers; some of these are too large for {values.dtype} to hold exactly")
+        values = values.astype(np.int64)
+    if values.dtype.kind == "u" and len(values) and values.max() >= 1 << 63:
+        raise InputError(f"ids are below 2^63; {values.max()} is not")
+    if values.dtype.kind not in "iu":
+        is_text = values.dtype.kind in "SUT"
+        raise InputError(f"ids are integers; these are {f'texts{advice_for_texts}' if is_text else values.dtype}")
     return np.ascontiguousarray(values, dtype=np.int64)
 
 
 def _text(value: Any) -> str | None:
     if isinstance(value, str):
         return value
-    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType") or value != value:
+    if _is_missing(value) or value != value:
         return None
     if isinstance(value, bytes):
         raise InputError(f"a label is a text, not the bytes {value!r}")
@@ -324,12 +362,13 @@ def _rows_without_gaps(
 
 
 def _only(table: Columns, keep: np.ndarray, first_row: int) -> Columns:
+    """The rows to keep; the ids are already theirs."""
     return Columns(
         int(keep.sum()),
         table.names,
         table.preferences,
         [column[keep] for column in table.columns],
-        None if table.ids is None else table.ids[keep],
+        table.ids,
         None if table.labels is None else [text for text, kept in zip(table.labels, keep) if kept],
         (np.flatnonzero(~keep) + first_row).astype(np.uint64),
     )
@@ -339,6 +378,6 @@ def as_ids(ids: int | Iterable[int] | np.ndarray) -> np.ndarray:
     if np.ma.is_masked(ids):
         raise InputError("an id has no value")
     values = np.atleast_1d(np.asarray(ids if isinstance(ids, (int, np.integer, np.ndarray)) else list(ids)))
-    if values.size == 0:
-        return np.empty(0, dtype=np.int64)
-    return _ids(values, len(values))
+    if values.ndim != 1:
+        raise InvalidArgument(f"ids are one column, not an array of {values.ndim} dimensions")
+    return np.empty(0, dtype=np.int64) if values.size == 0 else _ids(values, None)

@@ -50,6 +50,16 @@ def test_gives_the_index_of_the_table(tmp_path, ending, num_files):
     assert index.info.value_type == ("float64" if ending == ".csv" else "float32")
 
 
+def test_a_file_that_is_named_twice_is_read_twice(tmp_path):
+    for ending in (".parquet", ".csv", ".feather"):
+        file = tmp_path / f"a{ending}"
+        write(pyarrow.table({"a": [1.0, None, 3.0]}), file)
+        index = culmen.Index.from_files([file, tmp_path / ".." / tmp_path.name / file.name, file], nulls="drop")
+        assert index.ids().tolist() == [0, 2, 3, 5, 6, 8]
+        with pytest.raises(culmen.InputError, match=f"no value in row 2|{file}"):
+            culmen.Index.from_files([file, file])
+
+
 def test_gaps_are_told_by_the_row_of_all_files_or_dropped(tmp_path):
     for i, values in enumerate([[1.0, 2.0], [3.0, None, 5.0]]):
         write(pyarrow.table({"a": values}), tmp_path / f"{i}.parquet")

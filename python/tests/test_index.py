@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import io
 import os
 import pickle
 import re
@@ -27,7 +28,7 @@ def table(first, count):
 def test_saves_opens_and_changes(tmp_path):
     directory = tmp_path / "index"
     culmen.Index.build(table(0, 100), ["a", "b"], id="id").save(directory)
-    with pytest.raises(culmen.InvalidArgument, match="overwrite|index"):
+    with pytest.raises(culmen.InvalidArgument, match="`overwrite`"):
         culmen.Index.build(table(0, 5), ["a", "b"], id="id").save(directory)
     reader = culmen.Index.open(directory)
     with culmen.Index.open(directory, writable=True) as index:
@@ -148,6 +149,22 @@ def test_a_bar_shows_progress_and_is_closed(fails, monkeypatch):
     with pytest.raises(culmen.RowError) if fails else contextlib.nullcontext():
         culmen.Index.build(matrix, progress=True)
     assert bars[0].is_closed and (fails or (bars[0].phases and bars[0].n == pytest.approx(1)))
+
+
+@pytest.mark.parametrize("broken", ["none", "closed", "full", "pipe"])
+def test_a_bar_that_cannot_be_drawn_does_not_stop_the_build(monkeypatch, broken):
+    pytest.importorskip("tqdm")
+    monkeypatch.setenv("TQDM_MININTERVAL", "0")
+    is_read, stream = os.pipe()
+    os.close(is_read)  # Python ignores SIGPIPE
+    if broken == "full":
+        os.close(stream)
+        stream = os.open("/dev/full", os.O_WRONLY)
+    stderr = io.TextIOWrapper(io.FileIO(stream, "w"), write_through=True)
+    if broken == "closed":
+        stderr.close()
+    monkeypatch.setattr(sys, "stderr", None if broken == "none" else stderr)
+    assert len(culmen.Index.build(np.random.default_rng(0).random((50_000, 4)), progress=True)) == 50_000
 
 
 @pytest.mark.parametrize("progress", [5, "x"])

@@ -1,8 +1,11 @@
 """The command that comes with the package, with files that the program itself does not read."""
 
 import os
+import pathlib
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -19,6 +22,13 @@ def run(*arguments, stderr=subprocess.PIPE):
     return subprocess.run(
         command, stdout=subprocess.PIPE, stderr=stderr, text=True, errors="surrogateescape", timeout=60
     )
+
+
+def wait_until(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_is_the_program():
@@ -61,7 +71,10 @@ def test_takes_paths_that_are_no_utf8(tmp_path):
 def test_says_what_is_wrong_and_does_not_hang(tmp_path):
     (tmp_path / "bad.parquet").write_bytes(b"nothing of the kind")
     failed = run("build", tmp_path / "bad.parquet", "-o", tmp_path / "index")
-    assert failed.returncode != 0 and "bad.parquet" in failed.stderr
+    assert failed.returncode == 3 and "bad.parquet" in failed.stderr and failed.stderr.count("culmen:") == 1
+    for name in ("none.parquet", "none.what"):
+        failed = run("build", tmp_path / name, "-o", tmp_path / "index")
+        assert failed.returncode == 1 and "No such file" in failed.stderr and name in failed.stderr
     pyarrow.parquet.write_table(
         pyarrow.table({"a": np.arange(500_000.0)}), tmp_path / "cut.parquet", row_group_size=9999
     )
@@ -75,8 +88,36 @@ def test_says_what_is_wrong_and_does_not_hang(tmp_path):
     assert not (tmp_path / "index").exists()
     pyarrow.parquet.write_table(pyarrow.table({"a": [1.0, None]}), tmp_path / "gap.parquet")
     failed = run("build", tmp_path / "gap.parquet", "-o", tmp_path / "index")
-    assert failed.returncode != 0 and "gap.csv:3" in failed.stderr
+    assert failed.returncode != 0 and "gap.parquet.csv:3" in failed.stderr
     assert run("build", tmp_path / "gap.parquet", "--no-such-option").returncode != 0
+
+
+def test_takes_bool_as_the_package_does(tmp_path):
+    table = pyarrow.table({"a": [1.0, 2.0], "b": [True, False]})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    built = run("build", tmp_path / "t.parquet", "-o", tmp_path / "index")
+    assert built.returncode == 0, built.stderr
+    assert (
+        culmen.Index.open(tmp_path / "index").to_dict()["b"].tolist()
+        == culmen.Index.build(table).to_dict()["b"].tolist()
+    )
+
+
+@pytest.mark.parametrize("whole_group", [False, True])  # kill -INT, and Ctrl-C in a terminal
+def test_an_interrupted_conversion_ends_as_the_program_does(tmp_path, whole_group):
+    table = pyarrow.table({f"a{i}": np.random.default_rng(i).random(1_000_000) for i in range(8)})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    command = [sys.executable, "-m", "culmen", "build", str(tmp_path / "t.parquet"), "-o", str(tmp_path / "index")]
+    (tmp_path / "pipes").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "pipes")}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, start_new_session=True, text=True)
+    wait_until(lambda: pathlib.Path(f"/proc/{process.pid}/exe").resolve().name == "culmen")
+    time.sleep(0.3)  # now it reads
+    (os.killpg if whole_group else os.kill)(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors.strip()) == (130, "culmen: interrupted")
+    wait_until(lambda: not os.listdir(tmp_path / "pipes"))
+    assert not (tmp_path / "index").exists()
 
 
 def test_a_table_with_gaps_gets_the_same_ids_through_every_door(tmp_path):

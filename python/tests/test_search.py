@@ -318,6 +318,14 @@ def test_explain_and_stats_tell_what_was_done():
         ([1, 1, 1], {"threads": 2**31}, "threads is 2147483648"),
         ([1, 1, 1], {"where": {5: 1}}, "names"),
         (5, {}, "a dict of numbers"),
+        (None, {}, "a dict of numbers"),
+        ([{"a0": 1}, [1, 2, 3]], {}, "all dicts"),
+        ([[1, 2, 3], {"a0": 1}], {}, "all dicts"),
+        (np.ones((1, 1, 3)), {}, "3 dimensions"),
+        ([[[1, 2, 3]]], {}, "3 dimensions"),
+        ([[1, 1, 1], [0, 0, 0]], {}, "query 1: all weights are zero"),
+        ([[1, 1, 1], [1, 1, 1], [1, float("nan"), 1]], {}, 'query 2: the weight of "a1"'),
+        ([{"a0": 1}, {"a1": 0}], {}, "query 1: all weights are zero"),
     ],
 )
 def test_refusals_say_why(weights, arguments, text):
@@ -376,6 +384,35 @@ def test_a_matrix_in_any_container():
         assert index.search(weights, 5).ids.tolist() == expected
     with pytest.raises(culmen.InvalidArgument, match="no attribute 'stars'"):
         index.search(pandas.DataFrame({"stars": [1]}), 5)
+
+
+def test_queries_that_name_no_attribute_are_refused():
+    index, _ = index_of(10)
+    pandas = pytest.importorskip("pandas")
+    for weights in ([{}], [{}, {}], pandas.DataFrame(index=range(3)), pandas.DataFrame()):
+        with pytest.raises(culmen.InvalidArgument, match="name no attribute"):
+            index.search(weights, 1)
+    assert index.search(pandas.DataFrame({"a0": []}), 1).ids.shape == (0, 1)
+
+
+@pytest.mark.parametrize("weight", [None, "x", 10**400])
+def test_a_weight_that_is_no_number_is_refused_alike_in_every_form(weight):
+    index, _ = index_of(10)
+    for weights in ({"a0": weight}, [weight, 1, 1], [[weight, 1, 1]], [{"a0": weight}]):
+        with pytest.raises(culmen.InvalidArgument, match="not a number"):
+            index.search(weights)
+
+
+def test_a_gap_in_weights_names_the_query():
+    pandas = pytest.importorskip("pandas")
+    index, _ = index_of(10)
+    for weights in (pandas.DataFrame({"a0": [1, None]}), pandas.DataFrame({"a0": [1, pandas.NA]}, dtype="Int64")):
+        with pytest.raises(culmen.InvalidArgument, match="query 1: a weight is not finite, or has no value") as raised:
+            index.search(weights)
+        assert "nulls" not in str(raised.value)
+    for weights in ({"a0": pandas.NA}, [pandas.NA, 1, 1], [[pandas.NA, 1, 1]], [{"a0": pandas.NA}]):
+        with pytest.raises(culmen.InvalidArgument, match="not a number"):
+            index.search(weights)
 
 
 def test_rank_is_one_call():

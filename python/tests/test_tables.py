@@ -247,3 +247,67 @@ def test_texts_that_are_none():
         culmen.Index.build({"\ud800": [1.0]})
     with pytest.raises(culmen.InputError, match="bytes"):
         culmen.Index.build({"a": [1.0]}, label=[b"x"])
+
+
+GAPS = {"list": [7, None, 9], "floats": np.array([7, np.nan, 9]), "objects": np.array([7, None, 9], dtype=object)}
+
+
+@pytest.mark.parametrize("kind", [*GAPS, "pandas", "pandas.Int64", "pandas.NA", "masked"])
+def test_rows_whose_id_is_missing_are_dropped_or_named(kind):
+    ids = GAPS.get(kind)
+    if kind.startswith("pandas"):
+        pandas = pytest.importorskip("pandas")
+        ids = [7, pandas.NA, 9] if kind == "pandas.NA" else pandas.Series([7, None, 9])
+        ids = ids.astype("Int64") if kind == "pandas.Int64" else ids
+    elif kind == "masked":
+        ids = np.ma.array([7, 8, 9], mask=[False, True, False])
+    table = {"id": ids, "a": [1.0, 2.0, 3.0]}
+    if kind in ("pandas", "pandas.Int64"):
+        table = pandas.DataFrame(table)
+    with pytest.raises(culmen.InputError, match="no value in row 2.*nulls='drop'"):
+        culmen.Index.build(table, id="id")
+    index = culmen.Index.build(table, id="id", nulls="drop")
+    assert index.to_dict()["id"].tolist() == [7, 9] and index.to_dict()["a"].tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("ids", "text"),
+    [
+        ([1.5], "1.5 is not"),
+        ([2**63], "below 2"),
+        ([2.0**53], "too large"),
+        (["a"], "texts$"),
+        ([[1, 2]], "2 dimensions"),
+    ],
+)
+def test_ids_to_erase_get_advice_that_fits(ids, text):
+    index = culmen.Index.build({"a": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=text) as raised:
+        index.erase(ids)
+    assert isinstance(raised.value, culmen.Error) and "label" not in str(raised.value)
+    assert index.erase(np.array([1], dtype=np.float32)) == 1
+    with pytest.raises(culmen.InputError, match="too large"):
+        index.erase(np.array([2**24], dtype=np.float32))
+
+
+def test_a_column_of_nulls_is_all_gaps():
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"a": pyarrow.nulls(3), "b": [1.0, 2.0, 3.0]})
+    with pytest.raises(culmen.InputError, match="'a' has no value in row 1"):
+        culmen.Index.build(table)
+    with pytest.raises(culmen.InputError, match="all 3 rows"):
+        culmen.Index.build(table, nulls="drop")
+    index = culmen.Index.build({"a": [1.0], "b": [1.0]})
+    assert index.insert(table, nulls="drop").inserted == 0
+
+
+def test_what_is_no_table_is_named():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1, 2]})
+    for given, text in ((frame["a"], "Series"), ([[1, 2], [3]], "list"), ([{"a": 1}, [1]], "list")):
+        with pytest.raises(culmen.InvalidArgument, match=f"a table is .*{text}"):
+            culmen.Index.build(given)
+        with pytest.raises(culmen.InvalidArgument, match=f"a table is .*{text}"):
+            culmen.Index.create(["a"]).insert(given)
+    with pytest.raises(culmen.InputError, match="two columns are called 'a'"):
+        culmen.Index.build(pandas.concat([frame, frame], axis=1))

@@ -162,6 +162,7 @@ class InsertTest(IndexCase):
     def test_refuses_wrong_options_and_changes_nothing(self):
         self.build()
         self.write("new.csv", "id,a,b\n4,1,1\n")
+        self.write("new.parquet", "PAR1")
         cases = [
             (["--id", "key"], '"key"'),
             (["--label", "b"], "no labels"),
@@ -181,7 +182,8 @@ class InsertTest(IndexCase):
                 self.refused_and_unchanged("insert", "index", "new.csv", *options, code=2, says=says)
         self.refused("insert", "index", "missing.csv", code=1, says="missing.csv")
         self.refused("insert", "missing", "new.csv", code=1, says="missing")
-        self.refused("insert", "index", "new.parquet", code=2, says="new.parquet")
+        self.refused("insert", "index", "missing.parquet", code=1, says="missing.parquet: No such file")
+        self.refused("insert", "index", "new.parquet", code=2, says="cannot tell the format of new.parquet")
         self.refused("insert", "index", code=2, says="INPUT")
 
     def test_drops_rows_with_nulls_only_when_asked(self):

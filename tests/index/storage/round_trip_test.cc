@@ -89,7 +89,7 @@ TEST(Save, ReplacesAnIndexOnlyWhenTold) {
     save(*new_one, system, "index", false);
     FAIL();
   } catch (const InvalidArgument& error) {
-    EXPECT_NE(std::string(error.what()).find("index holds an index, and overwriting was not requested"),
+    EXPECT_NE(std::string(error.what()).find("index holds an index, and `overwrite` is not set"),
               std::string::npos);
   }
   EXPECT_EQ(difference(*load(system, "index"), *old_one), "");
