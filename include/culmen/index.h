@@ -45,8 +45,8 @@ struct DeviceOptions;
 class Index {
  public:
   // Builds an index in memory. Cost: O(n log n) time, and during the call about twice the table's size in memory, in
-  // addition to the table. Throws InputError for a table that cannot be indexed (NaN, infinity, an integer that float64 rounds,
-  // an id twice, no attribute), InvalidArgument for options out of range; with a GPU also OutOfDeviceMemory, and
+  // addition to the table. Throws InputError for a table that cannot be indexed (NaN, infinity, an integer that
+  // float64 rounds, an id twice, no attribute), InvalidArgument for options out of range; with a GPU also OutOfDeviceMemory, and
   // CudaError if there is no such GPU or this culmen was built without CUDA. A table larger than the GPU's memory is
   // processed in parts.
   [[nodiscard]] static Index build(const TableView& table, const BuildOptions& options = {});

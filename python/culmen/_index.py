@@ -114,7 +114,7 @@ class Index(Tabular):
             progress: True shows a bar, with tqdm where it is installed; or a function.
 
         Raises:
-            InputError: for a table that cannot be indexed (NaN, infinity, an integer that float64 cannot hold, an id twice).
+            InputError: for a table that cannot be indexed (NaN, infinity, an integer float64 rounds, an id twice).
             InvalidArgument: for columns that are not there, and options out of range.
 
         Cost: O(n log n) time, and about twice the table's size of memory while it lasts.
