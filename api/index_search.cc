@@ -115,7 +115,6 @@ SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k,
   ResolvedQuery query;
   query.k = std::min(k, static_cast<std::size_t>(s.num_rows));
   resolve_filter(where, s, query);
-  query.bound.ranges = make_range_bounds(query.where, s);
   result.stats.engine = options.engine == Engine::scan ? Engine::scan : Engine::bounded;
   result.stats.rows_in_index = s.num_rows;
   if (s.num_rows > 0 && !query.filter.is_nothing()) {

@@ -22,9 +22,8 @@ RangeBound make_range_bound(const RangePredicate& range, const Snapshot& snapsho
 BoundPlan make_bound_plan(const ScoreChain& chain, std::span<const RangePredicate> where,
                           const Snapshot& snapshot) {
   BoundBasis basis = {&snapshot.layout, snapshot.units.data(), snapshot.stats.data(), snapshot.exact_sums};
-  BoundPlan plan{bound_start(chain, basis), {}, {}, {}};
+  BoundPlan plan{bound_start(chain, basis), {}, {}};
   append_bound_terms(chain, plan, basis, plan.terms);
-  plan.ranges = make_range_bounds(where, snapshot);
   basis.caps = where.data();
   basis.num_caps = static_cast<int>(where.size());
   if (!is_capped(chain, basis)) return plan;
@@ -32,12 +31,6 @@ BoundPlan make_bound_plan(const ScoreChain& chain, std::span<const RangePredicat
   append_bound_terms(chain, start, basis, plan.capped.emplace(BoundPlan::Capped{start.base, {}}).terms);
   plan.error_bound = std::fmax(plan.error_bound, start.error_bound);
   return plan;
-}
-
-std::vector<RangeBound> make_range_bounds(std::span<const RangePredicate> where, const Snapshot& snapshot) {
-  std::vector<RangeBound> bounds;
-  for (const RangePredicate& range : where) bounds.push_back(make_range_bound(range, snapshot));
-  return bounds;
 }
 
 }  // namespace culmen

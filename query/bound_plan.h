@@ -32,8 +32,7 @@ namespace culmen {
 BoundPlan make_bound_plan(const ScoreChain& chain, std::span<const RangePredicate> where,
                           const Snapshot& snapshot);
 
-// Ranges in bound units, rounded outwards.
+// A range in bound units, rounded outwards.
 RangeBound make_range_bound(const RangePredicate& range, const Snapshot& snapshot);
-std::vector<RangeBound> make_range_bounds(std::span<const RangePredicate> where, const Snapshot& snapshot);
 
 }  // namespace culmen

@@ -93,7 +93,8 @@ std::optional<int> attribute_of(const Column& column, const Snapshot& snapshot) 
 void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& query) {
   query.filter = compile_filter(filter, snapshot);
   query.where = implied_ranges(query.filter);
-  query.bound.ranges = make_range_bounds(query.where, snapshot);
+  for (const RangePredicate& range : query.where)
+    query.where_bounds.push_back(make_range_bound(range, snapshot));
 }
 
 std::size_t resolve_k(const Query& query, const Snapshot& snapshot) {

@@ -38,7 +38,6 @@ struct BoundPlan : BoundStart {
 
   BoundTerms terms;
   std::optional<Capped> capped;
-  std::vector<RangeBound> ranges;  // of ResolvedQuery::where, for GPU engines
 
   std::size_t num_terms() const { return terms.size() + (capped ? capped->terms.size() : 0); }
 };
@@ -60,7 +59,8 @@ struct ResolvedQuery {
   std::size_t k = 0;  // 1 .. number of rows
   double min_score = -std::numeric_limits<double>::infinity();
   Predicate filter;
-  std::vector<RangePredicate> where;  // implied by the filter, at most one per attribute
+  std::vector<RangePredicate> where;     // implied by the filter, at most one per attribute
+  std::vector<RangeBound> where_bounds;  // of `where`, for GPU engines
   BoundPlan bound;
   CodeTerms codes;
 

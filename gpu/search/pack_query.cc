@@ -14,7 +14,7 @@ PackedRanges packed_ranges(const ResolvedQuery& query) {
   PackedRanges packed;
   for (std::size_t r = 0; r < query.where.size(); ++r) {
     const RangePredicate& range = query.where[r];
-    const RangeBound& bound = query.bound.ranges[r];
+    const RangeBound& bound = query.where_bounds[r];
     packed.push_back({range.minimum, range.maximum, bound.lowest, bound.highest,
                       static_cast<std::int16_t>(range.attribute),
                       static_cast<std::int16_t>(bound.maximum_row),
