@@ -3,9 +3,12 @@
 #pragma once
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <string_view>
 
 namespace culmen {
 
@@ -18,6 +21,22 @@ inline int above_standard_streams(int fd) {
   ::close(fd);
   errno = error;
   return moved;
+}
+
+// Waits if the file is non-blocking. Returns 0, or the errno of the write that failed.
+[[nodiscard]] inline int write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t num_written = ::write(fd, bytes.data(), bytes.size());
+    if (num_written >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(num_written));
+    } else if (errno == EAGAIN) {
+      pollfd waiting{fd, POLLOUT, 0};
+      ::poll(&waiting, 1, -1);
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
 }
 
 }  // namespace culmen

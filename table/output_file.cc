@@ -1,7 +1,6 @@
 #include "table/output_file.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,18 +61,7 @@ void OutputFile::write(std::string_view bytes) {
 }
 
 int OutputFile::append(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t num_written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (num_written >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(num_written));
-    } else if (errno == EAGAIN) {
-      pollfd waiting{descriptor_, POLLOUT, 0};
-      ::poll(&waiting, 1, -1);
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
+  return write_all(descriptor_, bytes);
 }
 
 void OutputFile::commit() {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/descriptor.h"
 #include "culmen/error.h"
 #include "tools/streams.h"
 

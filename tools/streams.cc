@@ -1,22 +1,17 @@
 #include "tools/streams.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <system_error>
 
+#include "base/descriptor.h"
 #include "culmen/error.h"
 
 namespace culmen::tools {
 namespace {
-
-void wait_until_writable(int file) {
-  pollfd waiting{file, POLLOUT, 0};
-  ::poll(&waiting, 1, -1);
-}
 
 bool is_closed(int file) {
   return ::fcntl(file, F_GETFD) < 0 && errno == EBADF;
@@ -40,20 +35,6 @@ bool stdout_is_terminal() {
 }
 bool stderr_is_terminal() {
   return ::isatty(STDERR_FILENO) != 0;
-}
-
-int write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t num_written = ::write(file, bytes.data(), bytes.size());
-    if (num_written >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(num_written));
-    } else if (errno == EAGAIN) {
-      wait_until_writable(file);
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
 }
 
 void write_message(std::string_view text) noexcept {

@@ -18,9 +18,6 @@ void prepare_streams();
 bool stdout_is_terminal();
 bool stderr_is_terminal();
 
-// Waits if the file is non-blocking. Returns 0, or the errno of the write that failed.
-[[nodiscard]] int write_all(int file, std::string_view bytes);
-
 // Writes to standard error unchanged, in one piece.
 void write_message(std::string_view text) noexcept;
 
