@@ -9,7 +9,7 @@
 
 namespace culmen {
 
-// f(i) takes some microseconds, and works on a leaf or node of its own.
+// f(i) takes some microseconds and works on its own leaf or node.
 template <typename F>
 void for_each(std::size_t count, F&& f) {
   constexpr std::size_t kWorthThreads = 16;

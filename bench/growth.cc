@@ -5,7 +5,7 @@
 //
 // An index of N random rows in memory (1,000,000) grows by PERCENT (10) in batches of B (1,000). Orders: random, as the
 // first rows; rising or falling: the first attribute always rises or falls from the end of the first rows' range, as a
-// time or a serial number does, the others are random; clustered: each batch is around a point of its own; ids: random
+// time or a serial number does, the others are random; clustered: each batch is around another point; ids: random
 // rows with descending ids. A line for each: microseconds of a batch (median, 95 % quantile, worst), leaves, resident
 // memory and the microseconds of `bounded` (one thread, k = 16, mixed signs, median and 95 %) and of `scan` over those
 // of the fresh build.

@@ -1,5 +1,5 @@
-// LeafFilter: decides which rows of a leaf pass a query's filter, for every CPU engine. The leaf's zone map is asked
-// first; only if it leaves the question open, SIMD code computes a mask of the rows. One per thread and search.
+// LeafFilter: decides which rows of a leaf pass a query's filter, for every CPU engine. The leaf's zone map
+// decides first; if it cannot, SIMD code computes a mask of the rows. One per thread and search.
 #pragma once
 
 #include <algorithm>

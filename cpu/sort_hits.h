@@ -29,7 +29,7 @@ inline std::size_t num_hits_in(const std::vector<std::vector<Hit>>& parts) {
   return count;
 }
 
-// Distributes hits over buckets of equal width in score, best first. Each part of the hits is a task of its own.
+// Distributes hits over buckets of equal width in score, best first. Each part of the hits is one task.
 class ScoreBuckets {
  public:
   explicit ScoreBuckets(const std::vector<std::vector<Hit>>& parts) : parts_(parts), begins_(parts.size()) {

@@ -41,7 +41,7 @@ std::string fault_at_opening(const VerifyArguments& arguments, std::optional<Ind
   throw;
 } catch (const FormatError& error) {
   return error.what();
-} catch (const IoError& error) {  // such as a missing file
+} catch (const IoError& error) {  // a file of the index is missing or cannot be read
   return error.what();
 }
 

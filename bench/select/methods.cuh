@@ -1,4 +1,4 @@
-// The methods of k-selection, each in a file of its own, for all sources.
+// The methods of k-selection for all sources, one file per method.
 #pragma once
 
 #include "bench/select/select.h"
