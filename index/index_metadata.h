@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/uuid.h"
 #include "culmen/schema.h"
 #include "index/attribute_stats.h"
 #include "index/bound_layout.h"
+#include "index/dictionary.h"
 #include "index/partitioner.h"
 #include "index/slot_arena.h"
 
@@ -22,6 +24,11 @@ struct RowMetadata {
   std::uint64_t num_rows = 0;
   std::vector<AttributeStats> stats;  // [num_attributes]
   std::vector<BoundUnit> units;       // [num_attributes]
+  // [num_attributes] The stored values of rows that miss an attribute: finite, oriented. Determined by the first load
+  // that has rows, and kept by later ones.
+  std::vector<double> stand_ins;
+  std::vector<std::shared_ptr<const Dictionary>>
+      dictionaries;         // [num_fields] of filter columns of text; others null
   bool exact_sums = false;  // sums of unit values are exact in binary64: bounds carry no error bound
   std::shared_ptr<const Partitioner> partitioner;
 
@@ -32,6 +39,8 @@ struct RowMetadata {
 struct IndexMetadata : RowMetadata {
   // The table's schema.
   std::vector<Attribute> attributes;
+  std::vector<Field> fields;
+  std::string id_name, label_name;            // of the columns; may be empty
   ValueType value_type = ValueType::float32;  // float32 or float64, never automatic
   bool has_labels = false;
   int leaf_rows = 0;
@@ -52,7 +61,7 @@ struct IndexMetadata : RowMetadata {
     return value_type == ValueType::float32 ? sizeof(float) : sizeof(double);
   }
   LeafShape leaf_shape() const {
-    return {attributes.size(), static_cast<std::size_t>(leaf_rows), value_bytes(), has_labels};
+    return {attributes.size(), static_cast<std::size_t>(leaf_rows), value_bytes(), has_labels, fields.size()};
   }
 };
 

@@ -28,12 +28,15 @@ SlotArena::SlotArena(const LeafShape& shape, const BoundLayout& layout, std::siz
   nodes_ = PageBuffer<std::byte>(0, node_capacity_ * node_bytes_);
   node_zone_maps_ = PageBuffer<std::byte>(0, node_capacity_ * kZoneVectors * shape_.zone_vector_bytes());
   if (shape_.has_labels) labels_ = PageBuffer<std::byte*>(0, capacity);
+  fields_ = PageBuffer<std::byte*>(0, capacity);
+  child_zones_ = PageBuffer<std::byte>(0, node_capacity_ * child_zones_layout().node_bytes());
   grow_leaves(num_leaves);
   grow_nodes(num_nodes);
 }
 
 SlotArena::~SlotArena() {
   for (std::byte* labels : labels_.span()) delete[] labels;
+  for (std::byte* fields : fields_.span()) delete[] fields;
 }
 
 void SlotArena::grow_leaves(std::size_t num_leaves) {
@@ -42,12 +45,14 @@ void SlotArena::grow_leaves(std::size_t num_leaves) {
   zone_maps_.grow(num_leaves * kZoneVectors * shape_.zone_vector_bytes());
   codes_.grow(num_leaves * shape_.code_words() + kCodeWordsReadAtOnce);
   if (shape_.has_labels) labels_.grow(num_leaves);
+  fields_.grow(num_leaves);
   leaves_.grow(num_leaves);
 }
 
 void SlotArena::grow_nodes(std::size_t num_nodes) {
   nodes_.grow(num_nodes * node_bytes_);
   node_zone_maps_.grow(num_nodes * kZoneVectors * shape_.zone_vector_bytes());
+  child_zones_.grow(num_nodes * child_zones_layout().node_bytes());
   num_nodes_ = std::max(num_nodes_, num_nodes);
 }
 
@@ -69,6 +74,13 @@ std::span<std::byte> SlotArena::allocate_labels(std::size_t slot, std::size_t te
   delete[] labels_[slot];
   labels_[slot] = fresh;
   return {fresh, size};
+}
+
+void SlotArena::set_fields(std::size_t slot, std::span<const std::byte> bytes) {
+  std::byte* fresh = bytes.empty() ? nullptr : new std::byte[bytes.size()];
+  std::ranges::copy(bytes, fresh);
+  delete[] fields_[slot];
+  fields_[slot] = fresh;
 }
 
 void SlotArena::add_older_version(OlderVersion older) {

@@ -16,7 +16,9 @@
 
 #include "base/pages.h"
 #include "index/bound_layout.h"
+#include "index/child_zones.h"
 #include "index/leaf_codes.h"
+#include "index/leaf_fields.h"
 #include "index/node_layout.h"
 
 namespace culmen {
@@ -27,6 +29,7 @@ struct LeafShape {
   std::size_t leaf_rows = 0;
   std::size_t value_bytes = sizeof(float);
   bool has_labels = false;
+  std::size_t num_fields = 0;
 
   std::size_t leaf_bytes() const { return num_attributes * leaf_rows * value_bytes; }
   std::size_t zone_vector_bytes() const { return num_attributes * value_bytes; }
@@ -101,6 +104,19 @@ class SlotArena {
   // Replaces a leaf's labels by zeroed memory for labels with `text_bytes` of text, and returns it to be filled.
   std::span<std::byte> allocate_labels(std::size_t slot, std::size_t text_bytes);
 
+  // Gaps, filter and stored columns of a leaf; see index/leaf_fields.h. Empty bytes: there are none.
+  LeafFields fields(std::size_t slot) const { return LeafFields(fields_[slot]); }
+  void set_fields(std::size_t slot, std::span<const std::byte> bytes);
+
+  // Of a node: see index/child_zones.h.
+  ChildZonesLayout child_zones_layout() const { return {shape_.num_attributes, shape_.num_fields}; }
+  ChildZonesRef child_zones(std::size_t slot) const {
+    return {child_zones_.data() + slot * child_zones_layout().node_bytes(), child_zones_layout()};
+  }
+  std::byte* child_zones_bytes(std::size_t slot) {
+    return child_zones_.data() + slot * child_zones_layout().node_bytes();
+  }
+
   // For writers, of which there is one at a time: the versions before the newest that may still be read, oldest first.
   // They are here, and not in the writer, because its successor must not write to their slots either.
   struct OlderVersion {
@@ -122,10 +138,10 @@ class SlotArena {
   const std::size_t node_capacity_;
   std::size_t num_nodes_ = 0;
   PageBuffer<LeafHeader> leaves_;
-  PageBuffer<std::byte> values_, zone_maps_, nodes_, node_zone_maps_;
+  PageBuffer<std::byte> values_, zone_maps_, nodes_, node_zone_maps_, child_zones_;
   PageBuffer<std::int64_t> ids_;
   PageBuffer<std::uint16_t> codes_;
-  PageBuffer<std::byte*> labels_;  // owned
+  PageBuffer<std::byte*> labels_, fields_;  // owned
   std::vector<OlderVersion> older_versions_;
   std::size_t most_older_versions_ = 64;  // before those that nobody reads are erased
 };

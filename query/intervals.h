@@ -185,6 +185,7 @@ Intervals<T> numbers_that_satisfy(const Condition& condition) {
       return intersection(numbers_from<T>(value(0)), numbers_up_to<T>(value(1)));
     case Comparison::in:
       return numbers_in<T>(condition.values);
+    case Comparison::starts_with:
     case Comparison::is_null:
       return {};
     case Comparison::is_not_null:

@@ -20,12 +20,12 @@
 
 namespace culmen {
 
-// An attribute of the index, by its position (from 0) or by its name.
+// A column of the index: an attribute by its position (from 0), an attribute or a filter column by its name.
 using AttributeRef = std::variant<int, std::string>;
 
-// A number in a filter. Integers are not rounded: ids, and timestamps in nanoseconds, exceed what a double holds
-// exactly.
-using Literal = std::variant<double, std::int64_t>;
+// What a filter compares with. Integers are not rounded: ids, and timestamps in nanoseconds, exceed what a double holds
+// exactly. Texts compare with texts, by bytes, and as '2025-06-01' or '2025-06-01 12:30:00' with dates and timestamps.
+using Literal = std::variant<double, std::int64_t, std::string>;
 
 class Filter;
 
@@ -40,6 +40,7 @@ class Column {
 
   [[nodiscard]] Filter between(Literal minimum, Literal maximum) const;  // both ends included
   [[nodiscard]] Filter in(std::vector<Literal> values) const;            // of no values: no row
+  [[nodiscard]] Filter starts_with(std::string prefix) const;            // of texts: like 'prefix%'
   [[nodiscard]] Filter is_null() const;
   [[nodiscard]] Filter is_not_null() const;
 
@@ -65,6 +66,7 @@ enum class Comparison : std::uint8_t {
   greater_equal,
   between,
   in,
+  starts_with,
   is_null,
   is_not_null,
 };

@@ -122,6 +122,7 @@ class Index {
   static RepairReport repair(const std::filesystem::path& from, const std::filesystem::path& to);
 
   [[nodiscard]] IndexInfo info() const;
+  [[nodiscard]] Schema schema() const;
 
   // Converts named weights to the vector that Query takes; attributes not named get 0.
   // Throws InvalidArgument listing the known names.

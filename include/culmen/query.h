@@ -16,6 +16,12 @@ enum class Scale : std::uint8_t {
   minmax,  // weights apply to (a - min) / (max - min), with the index's own minimum and maximum
 };
 
+// What a query does with rows that miss an attribute whose weight is not 0.
+enum class Missing : std::uint8_t {
+  skip,  // they are not in the answer, as SQL ranks no NULL
+  fill,  // the attribute's stand-in is ranked (Attribute::stand_in)
+};
+
 struct Query {
   std::vector<double> weights;  // [num_attributes] finite, at least one not zero; 0 = attribute not used
   // The number of rows, 1 or more; if fewer pass, all of them. nullopt, only with min_score: every row that reaches it.
@@ -23,6 +29,7 @@ struct Query {
   Filter where = {};
   std::optional<double> min_score = {};  // only rows with score >= min_score
   Scale scale = Scale::none;
+  Missing missing = Missing::skip;
 };
 
 // Many queries that differ in their weights alone.
@@ -32,6 +39,7 @@ struct QueryBatch {
   Filter where = {};
   std::optional<double> min_score = {};
   Scale scale = Scale::none;
+  Missing missing = Missing::skip;
 };
 
 }  // namespace culmen

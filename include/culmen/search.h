@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "culmen/query.h"
@@ -81,11 +82,15 @@ struct Hit {
   friend bool operator==(const Hit&, const Hit&) = default;
 };
 
+// A value of a field: missing, a number as ColumnType says (floating: double, else int64), or a text.
+using FieldValue = std::variant<std::monostate, std::int64_t, double, std::string>;
+
 // A row as it was given to the index, except for rounding by ValueType::float32.
 struct Row {
   std::int64_t id = -1;
-  std::vector<double> values;  // [num_attributes]
-  std::string label;           // empty when the index has none
+  std::vector<double> values;           // [num_attributes]; missing ones are NaN
+  std::string label;                    // empty when the index has none
+  std::vector<FieldValue> fields = {};  // [num_fields]
 
   friend bool operator==(const Row&, const Row&) = default;
 };
@@ -103,8 +108,9 @@ struct SearchResult {
   // Whether rows of the index have labels, empty ones among them.
   [[nodiscard]] bool has_labels() const;
   // Of the hit at `rank`: one attribute, the label (empty if the index has none), or the whole row.
-  [[nodiscard]] double attribute(std::size_t rank, const AttributeRef& attribute) const;
+  [[nodiscard]] double attribute(std::size_t rank, const AttributeRef& attribute) const;  // NaN: missing
   [[nodiscard]] std::string_view label(std::size_t rank) const;
+  [[nodiscard]] FieldValue field(std::size_t rank, std::string_view name) const;
   [[nodiscard]] Row row(std::size_t rank) const;
 };
 

@@ -1,4 +1,5 @@
-// Input tables: named numeric columns, optional ids and optional labels.
+// Input tables: named columns, optional ids and optional labels. Values may be missing: NaN, or a value that is marked
+// as missing by its column's validity bitmap.
 //
 // TableView owns no memory: the caller's memory must live until the call that takes the view returns. Table owns its
 // memory; the readers in culmen/table_io.h return it.
@@ -16,18 +17,9 @@
 #include <variant>
 #include <vector>
 
+#include "culmen/schema.h"
+
 namespace culmen {
-
-// Which end of an attribute is usually good: high for positive weights, low for negative ones. It never changes an
-// answer; weights of that sign are faster.
-enum class Preference : std::uint8_t { high, low };
-
-struct Attribute {
-  std::string name;
-  Preference preference = Preference::high;
-
-  friend bool operator==(const Attribute&, const Attribute&) = default;
-};
 
 enum class ElementType : std::uint8_t { float32, float64, int32, int64 };
 
@@ -43,12 +35,24 @@ constexpr ElementType element_type_of() {
   if constexpr (std::is_same_v<T, std::int64_t>) return ElementType::int64;
 }
 
+// Which values of a column are there, as Arrow says it: value i is missing if bit offset + i is 0, counted from the least
+// significant bit of the first byte.
+struct Validity {
+  const std::uint8_t* bits = nullptr;  // null: none is missing
+  std::size_t offset = 0;
+
+  bool is_missing(std::size_t i) const {
+    return bits != nullptr && (bits[(offset + i) / 8] >> (offset + i) % 8 & 1) == 0;
+  }
+};
+
 // One column: value i is at data + i * stride_bytes. A column of a row-major matrix has a stride of its row size.
 struct ColumnView {
   const std::byte* data = nullptr;
   std::size_t size = 0;  // values
   std::ptrdiff_t stride_bytes = 0;
   ElementType type = ElementType::float32;
+  Validity validity = {};
 
   ColumnView() = default;
   // Views a vector, array or span.
@@ -77,6 +81,15 @@ struct LabelsView {
   }
 };
 
+// A column of texts.
+struct TextView {
+  LabelsView texts;  // [num_rows]
+  Validity validity = {};
+};
+
+// The values of a filter or stored column: numbers as Field's format says, or texts.
+using FieldView = std::variant<ColumnView, TextView>;
+
 // The number of a row, dropped rows counted. `dropped`: the numbers of the dropped rows, ascending.
 inline std::uint64_t row_number(std::uint64_t row, std::span<const std::uint64_t> dropped) {
   std::size_t num_before = 0;  // dropped rows before it; at most `most`
@@ -101,6 +114,8 @@ struct TableView {
   // Rows are numbered 0, 1, 2, ... in order, dropped rows included. These are the numbers of the dropped rows,
   // ascending; they matter only for a table without ids.
   std::span<const std::uint64_t> dropped_rows = {};
+  std::vector<Field> fields = {};           // names differ from each other's and the attributes'
+  std::vector<FieldView> field_views = {};  // [num_fields] of num_rows values
 
   // The number of ids that are assigned to the table if it has none, those of dropped rows included.
   std::uint64_t num_numbers() const { return num_rows + dropped_rows.size(); }
@@ -125,6 +140,14 @@ struct Labels {
   LabelsView view() const { return {bytes, offsets}; }
 };
 
+// Texts of a column, and which of them are missing.
+struct Texts {
+  Labels texts;
+  std::vector<std::uint8_t> validity;  // as in Validity; empty: none is missing
+
+  TextView view() const { return {texts.view(), {validity.empty() ? nullptr : validity.data()}}; }
+};
+
 // A table that owns its memory. The columns of a row-major file point into one matrix.
 struct Table {
   using Values = std::variant<std::vector<float>, std::vector<double>, std::vector<std::int32_t>,
@@ -132,10 +155,13 @@ struct Table {
 
   std::size_t num_rows = 0;
   std::vector<Attribute> attributes;
-  std::vector<Values> storage;      // the columns point into it
-  std::vector<ColumnView> columns;  // [num_attributes]
-  std::vector<std::int64_t> ids;    // empty: the rows' numbers
-  std::string label_name;           // the label column's name; empty: no labels
+  std::vector<Values> storage;                        // the columns point into it
+  std::vector<std::vector<std::uint8_t>> validities;  // the columns point into them
+  std::vector<ColumnView> columns;                    // [num_attributes]
+  std::vector<Field> fields;
+  std::vector<std::variant<ColumnView, Texts>> field_columns;  // [num_fields]; the views point into storage
+  std::vector<std::int64_t> ids;                               // empty: the rows' numbers
+  std::string label_name;                                      // the label column's name; empty: no labels
   Labels labels;
   std::uint64_t num_dropped_rows = 0;       // by NullPolicy::drop
   std::vector<std::uint64_t> dropped_rows;  // their numbers, ascending; empty in a table with an id column
@@ -149,7 +175,17 @@ struct Table {
   Table(const Table&) = delete;  // columns point into storage
   Table& operator=(const Table&) = delete;
 
-  TableView view() const { return {num_rows, attributes, columns, ids, labels.view(), dropped_rows}; }
+  TableView view() const {
+    TableView table = {num_rows, attributes, columns, ids, labels.view(), dropped_rows, fields};
+    for (const auto& column : field_columns) {
+      if (const Texts* texts = std::get_if<Texts>(&column)) {
+        table.field_views.emplace_back(texts->view());
+      } else {
+        table.field_views.emplace_back(std::get<ColumnView>(column));
+      }
+    }
+    return table;
+  }
 };
 
 }  // namespace culmen

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "culmen/build.h"
+#include "culmen/table.h"
 #include "index/snapshot.h"
 
 namespace culmen {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "culmen/build.h"
+#include "culmen/table.h"
 #include "index/columns.h"
 #include "index/snapshot.h"
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "culmen/build.h"
+#include "culmen/table.h"
 #include "index/snapshot.h"
 
 namespace culmen {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,10 +13,21 @@
 
 namespace culmen {
 
+// One field of a batch's rows.
+struct FieldChange {
+  std::vector<std::int64_t> keys;        // [num_rows]; 0 where missing; empty for stored texts
+  std::vector<std::uint64_t> text_ends;  // [num_rows] in text; only for stored texts
+  std::vector<char> text;
+  std::vector<std::uint8_t> missing;   // [num_rows] 0 or 1; empty: none is missing
+  std::vector<std::string> new_texts;  // of a dictionary, in the order of their codes
+};
+
 struct Change {
-  std::vector<std::int64_t> removed;      // in the index; each once
-  std::vector<std::int64_t> ids;          // of the inserted rows; not in the index once `removed` are erased
-  std::vector<std::byte> values;          // [num_attributes][num_rows] of the stored type, oriented
+  std::vector<std::int64_t> removed;  // in the index; each once
+  std::vector<std::int64_t> ids;      // of the inserted rows; not in the index once `removed` are erased
+  // [num_attributes][num_rows] of the stored type, oriented; missing values are NaN.
+  std::vector<std::byte> values;
+  std::vector<FieldChange> fields;        // [num_fields]
   std::vector<std::uint64_t> label_ends;  // [num_rows] in label_text; empty without labels
   std::vector<char> label_text;
   std::uint64_t rounded_values = 0;  // of the values above

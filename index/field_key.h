@@ -1,0 +1,26 @@
+// Field keys: the values of filter columns as int64, in the same order. So ranges, comparisons and packing know one
+// type. A boolean, integer, date or timestamp is its own key, a text's key is its code in the column's dictionary.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+namespace culmen {
+
+// Of a number that is not NaN. -0 and 0 have one key.
+inline std::int64_t key_of_double(double value) {
+  const auto bits = std::bit_cast<std::int64_t>(value + 0.0);
+  return bits ^ (bits >> 63 & std::numeric_limits<std::int64_t>::max());
+}
+
+inline double double_of_key(std::int64_t key) {
+  return std::bit_cast<double>(key ^ (key >> 63 & std::numeric_limits<std::int64_t>::max()));
+}
+
+// The bit of a key in the small set that a zone keeps. Neighbouring keys have different bits.
+inline std::uint64_t key_set_bit(std::int64_t key) {
+  return std::uint64_t{1} << (static_cast<std::uint64_t>(key) & 63);
+}
+
+}  // namespace culmen
