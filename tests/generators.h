@@ -500,7 +500,8 @@ inline Literal random_literal(Random& random, const Oracle& oracle, const Column
   if (n > 0 && !column.attribute()) literal = oracle.id(random.below(n));
   if (n > 0 && column.attribute())
     literal = oracle.value(random.below(n), static_cast<std::size_t>(std::get<int>(*column.attribute())));
-  const double value = std::visit([](auto number) { return static_cast<double>(number); }, literal);
+  const auto* integer = std::get_if<std::int64_t>(&literal);
+  const double value = integer != nullptr ? static_cast<double>(*integer) : std::get<double>(literal);
   if (random.chance(0.7)) return literal;
   if (random.chance(0.5)) return std::nextafter(value, random.sign() * kInfinity);
   if (std::fabs(value) >= 0x1p62) return value;
@@ -510,7 +511,10 @@ inline Literal random_literal(Random& random, const Oracle& oracle, const Column
 inline Filter random_condition(Random& random, const Oracle& oracle) {
   const auto attribute = static_cast<int>(random.below(oracle.num_attributes()));
   const Column column = random.chance(0.2) ? id_col() : col(attribute);
-  const auto comparison = static_cast<Comparison>(random.below(10));
+  const Comparison comparison =
+      random.pick({Comparison::equal, Comparison::not_equal, Comparison::less, Comparison::less_equal,
+                   Comparison::greater, Comparison::greater_equal, Comparison::between, Comparison::in,
+                   Comparison::is_null, Comparison::is_not_null});
   const bool is_null_test = comparison == Comparison::is_null || comparison == Comparison::is_not_null;
   std::size_t count = comparison == Comparison::between ? 2 : is_null_test ? 0 : 1;
   if (comparison == Comparison::in) count = random.below(random.chance(0.2) ? 40 : 6);

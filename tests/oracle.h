@@ -153,7 +153,9 @@ class Oracle {
                         ? static_cast<Exact>(value(row, static_cast<std::size_t>(std::get<int>(*attribute))))
                         : static_cast<Exact>(ids_[row]);
     const auto literal = [&](std::size_t i) {
-      return std::visit([](auto number) { return static_cast<Exact>(number); }, condition.values[i]);
+      if (const auto* integer = std::get_if<std::int64_t>(&condition.values[i]))
+        return static_cast<Exact>(*integer);
+      return static_cast<Exact>(std::get<double>(condition.values[i]));
     };
     switch (condition.comparison) {
       case Comparison::equal:
@@ -170,6 +172,7 @@ class Oracle {
         return x >= literal(0);
       case Comparison::between:
         return x >= literal(0) && x <= literal(1);
+      case Comparison::starts_with:
       case Comparison::is_null:
         return false;
       case Comparison::is_not_null:
