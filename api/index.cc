@@ -57,6 +57,12 @@ Index Index::create(const Schema& schema, const BuildOptions& options) {
   table.attributes = schema.attributes;
   table.columns.assign(schema.attributes.size(), std::span<const double>());
   if (schema.has_labels) table.labels.offsets = kNoLabel;
+  table.fields = schema.fields;
+  for (const Field& field : schema.fields)
+    table.field_views.push_back(field.is_text() ? FieldView(TextView{{{}, kNoLabel}})
+                                                : FieldView(ColumnView()));
+  table.id_name = schema.id_name;
+  table.label_name = schema.label_name;
   BuildOptions of_no_rows = options;
   if (options.value_type == ValueType::automatic) of_no_rows.value_type = ValueType::float64;
   return build(table, of_no_rows);
@@ -159,8 +165,14 @@ IndexInfo Index::info() const {
     info.attributes.push_back(
         {attribute.name, attribute.preference,
          oriented(low ? s.stats[i].maximum : s.stats[i].minimum, attribute.preference),
-         oriented(low ? s.stats[i].minimum : s.stats[i].maximum, attribute.preference)});
+         oriented(low ? s.stats[i].minimum : s.stats[i].maximum, attribute.preference), attribute.stand_in,
+         s.stand_ins.empty() ? 0.0 : oriented(s.stand_ins[i], attribute.preference), attribute.format,
+         s.height > 0 && s.arena->child_zones(s.root).gaps(i).some_missing != 0});
   }
+  for (std::size_t f = 0; f < s.fields.size(); ++f)
+    info.fields.push_back({s.fields[f],
+                           s.height > 0 && s.arena->child_zones(s.root).zones(f).gaps.some_missing != 0,
+                           s.dictionaries[f] == nullptr ? 0 : s.dictionaries[f]->size()});
   info.value_type = s.value_type;
   info.has_labels = s.has_labels;
   info.partitioning = s.partitioner->kind();
@@ -182,6 +194,11 @@ IndexInfo Index::info() const {
   const double leaves_of_a_build = 1 + 1.1 * static_cast<double>(s.num_rows) / s.leaf_rows;
   info.compact_advised = static_cast<double>(info.num_leaves) > 1.3 * leaves_of_a_build;
   return info;
+}
+
+Schema Index::schema() const {
+  const std::shared_ptr<const Snapshot> s = held_by(core_, kIndexHandle).snapshot();
+  return {s->attributes, s->has_labels, s->fields, s->id_name, s->label_name};
 }
 
 std::vector<double> Index::weights(std::span<const std::pair<std::string, double>> named) const {

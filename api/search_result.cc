@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "api/read_row.h"
@@ -41,9 +42,16 @@ bool SearchResult::has_labels() const {
 double SearchResult::attribute(std::size_t rank, const AttributeRef& attribute) const {
   const FloatingPointScope floating_point;
   const Snapshot& s = snapshot_of(*this);
-  const int position = position_of(attribute, s);
-  return oriented(s.value(row_of(*this, rank), position),
-                  s.attributes[static_cast<std::size_t>(position)].preference);
+  return read_attribute(s, row_of(*this, rank), static_cast<std::size_t>(position_of(attribute, s)));
+}
+
+FieldValue SearchResult::field(std::size_t rank, std::string_view name) const {
+  const Snapshot& s = snapshot_of(*this);
+  const auto found = std::ranges::find(s.fields, name, &Field::name);
+  if (found == s.fields.end()) throw InvalidArgument("the index has no field \"" + std::string(name) + "\"");
+  const std::uint64_t row = row_of(*this, rank);
+  const auto stride = static_cast<std::uint64_t>(s.leaf_rows);
+  return read_field_value(s, static_cast<std::size_t>(found - s.fields.begin()), row / stride, row % stride);
 }
 
 Row SearchResult::row(std::size_t rank) const {

@@ -37,6 +37,12 @@ struct AttributeStats {
   friend bool operator==(const AttributeStats&, const AttributeStats&) = default;
 };
 
+inline void add_value(AttributeStats& stats, double value) {
+  stats.minimum = std::min(stats.minimum, value);
+  stats.maximum = std::max(stats.maximum, value);
+  stats.quantum = std::min(stats.quantum, quantum_exponent(value));
+}
+
 // The units in which bounds measure an attribute: X = (a - origin) / 2^exponent, about 0..1. Bounds on sums of
 // attributes are tight only if the attributes are of similar size. A power of two makes the multiplication exact.
 struct BoundUnit {

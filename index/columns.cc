@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
 
@@ -13,31 +14,13 @@
 #include "base/floating_point_scope.h"
 #include "base/number_text.h"
 #include "culmen/error.h"
+#include "index/column_element.h"
+#include "index/field_rows.h"
 #include "index/snapshot.h"
 #include "index/table_shape.h"
 
 namespace culmen {
 namespace {
-
-template <typename T>
-const T& element(const ColumnView& column, std::uint64_t row) {
-  return *reinterpret_cast<const T*>(column.data + static_cast<std::ptrdiff_t>(row) * column.stride_bytes);
-}
-
-template <typename F>
-decltype(auto) visit_element_type(ElementType type, F&& f) {
-  switch (type) {
-    case ElementType::float32:
-      return f(float{});
-    case ElementType::float64:
-      return f(double{});
-    case ElementType::int32:
-      return f(std::int32_t{});
-    case ElementType::int64:
-      break;
-  }
-  return f(std::int64_t{});
-}
 
 template <typename T>
 bool is_acceptable(T value) {
@@ -51,6 +34,7 @@ void join(ColumnStats& stats, const ColumnStats& other) {
   stats.maximum = std::max(stats.maximum, other.maximum);
   stats.quantum = std::min(stats.quantum, other.quantum);
   stats.first_bad_row = std::min(stats.first_bad_row, other.first_bad_row);
+  stats.first_missing_row = std::min(stats.first_missing_row, other.first_missing_row);
   stats.not_float32 += other.not_float32;
 }
 
@@ -61,7 +45,11 @@ ColumnStats stats_of_rows(const ColumnView& column, bool round,
   const FloatingPointScope floating_point;
   ColumnStats stats;
   for (std::uint64_t row = rows.begin(); row < rows.end(); ++row) {
-    const T given = element<T>(column, row);
+    const T given = column_element<T>(column, row);
+    if (is_missing_element(column, row, given)) {
+      stats.first_missing_row = std::min(stats.first_missing_row, row);
+      continue;
+    }
     double value = static_cast<double>(given);
     const double rounded = static_cast<double>(static_cast<float>(value));
     if (!is_acceptable(given) || (round && !std::isfinite(rounded))) {
@@ -81,7 +69,7 @@ ColumnStats stats_of_column(const ColumnView& column, std::uint64_t num_rows, bo
   return tbb::parallel_reduce(
       tbb::blocked_range<std::uint64_t>(0, num_rows, 1 << 16), ColumnStats{},
       [&](const tbb::blocked_range<std::uint64_t>& rows, ColumnStats stats) {
-        join(stats, visit_element_type(column.type,
+        join(stats, visit_element_type(column,
                                        [&]<typename T>(T) { return stats_of_rows<T>(column, round, rows); }));
         return stats;
       },
@@ -92,11 +80,10 @@ ColumnStats stats_of_column(const ColumnView& column, std::uint64_t num_rows, bo
 }
 
 std::string describe_bad_value(const ColumnView& column, std::uint64_t row) {
-  return visit_element_type(column.type, [&]<typename T>(T) -> std::string {
-    const T value = element<T>(column, row);
+  return visit_element_type(column, [&]<typename T>(T) -> std::string {
+    const T value = column_element<T>(column, row);
     if constexpr (std::is_integral_v<T>)
       return std::to_string(value) + " is beyond 2^53 and would lose digits as float64";
-    if (std::isnan(value)) return "NaN is not a number to rank by";
     if (std::isinf(value)) return "infinity is not a number to rank by";
     return number_text(static_cast<double>(value)) + " is beyond the range of float32";
   });
@@ -115,6 +102,11 @@ AttributeStats oriented_stats(const ColumnStats& column, Preference preference) 
 
 void check_values(const TableView& table, std::size_t column, const ColumnStats& stats) {
   const std::uint64_t row = stats.first_bad_row;
+  const bool refuses = table.attributes[column].stand_in == StandIn::refuse;
+  if (refuses && stats.first_missing_row < row)
+    throw RowError(stats.first_missing_row,
+                   "column \"" + table.attributes[column].name +
+                       "\": the value is missing; drop the row, or choose what stands in");
   if (row != ColumnStats::kNoRow)
     throw RowError(row, "column \"" + table.attributes[column].name +
                             "\": " + describe_bad_value(table.columns[column], row));
@@ -122,6 +114,7 @@ void check_values(const TableView& table, std::size_t column, const ColumnStats&
 
 TableStats table_stats(const TableView& table, ValueType wanted) {
   check_shape(table);
+  check_fields(table);
   std::vector<ColumnStats> stats;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     stats.push_back(stats_of_column(table.columns[i], table.num_rows, wanted == ValueType::float32));
@@ -130,11 +123,28 @@ TableStats table_stats(const TableView& table, ValueType wanted) {
   return make_table_stats(table, stats, wanted);
 }
 
+bool misses_values(const TableView& table) {
+  return std::ranges::any_of(table.columns, [&](const ColumnView& column) {
+    return visit_element_type(column, [&]<typename T>(T) {
+      if (!std::is_floating_point_v<T> && column.validity.bits == nullptr) return false;
+      return tbb::parallel_reduce(
+          tbb::blocked_range<std::uint64_t>(0, table.num_rows, 1 << 16), false,
+          [&](const tbb::blocked_range<std::uint64_t>& rows, bool found) {
+            for (std::uint64_t row = rows.begin(); row < rows.end(); ++row)
+              found |= is_missing_element(column, row, column_element<T>(column, row));
+            return found;
+          },
+          std::logical_or<>());
+    });
+  });
+}
+
 TableStats make_table_stats(const TableView& table, std::span<const ColumnStats> columns, ValueType wanted) {
   TableStats result;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     result.attributes.push_back(oriented_stats(columns[i], table.attributes[i].preference));
     result.rounded_values += columns[i].not_float32;
+    result.has_gaps.push_back(columns[i].first_missing_row != ColumnStats::kNoRow);
   }
   if (wanted == ValueType::automatic)
     wanted = result.rounded_values == 0 ? ValueType::float32 : ValueType::float64;
@@ -146,10 +156,17 @@ TableStats make_table_stats(const TableView& table, std::span<const ColumnStats>
 template <typename T>
 void gather_column(const ColumnView& column, Preference preference, std::span<const std::uint64_t> rows,
                    T* out) {
-  visit_element_type(column.type, [&]<typename S>(S) {
+  visit_element_type(column, [&]<typename S>(S) {
     const T sign = preference == Preference::low ? T{-1} : T{1};
     for (std::size_t r = 0; r < rows.size(); ++r)
-      out[r] = static_cast<T>(element<S>(column, rows[r])) * sign + T{0};  // + 0: never -0
+      out[r] = static_cast<T>(column_element<S>(column, rows[r])) * sign + T{0};  // + 0: never -0
+    // NaN has many bit patterns, and logs compare bytes.
+    if constexpr (std::is_floating_point_v<S>)
+      for (std::size_t r = 0; r < rows.size(); ++r)
+        out[r] = std::isnan(out[r]) ? std::numeric_limits<T>::quiet_NaN() : out[r];
+    if (column.validity.bits == nullptr) return;
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      if (column.validity.is_missing(rows[r])) out[r] = std::numeric_limits<T>::quiet_NaN();
   });
 }
 

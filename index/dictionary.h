@@ -1,8 +1,12 @@
 // Dictionary: the distinct texts of a filter column, each with a code. Immutable: a version that needs more texts gets a
 // new dictionary, which shares the old one's memory. Codes never change, so leaves keep theirs; a load numbers all
 // again, in the order of the texts' bytes.
+//
+// Texts are in segments of consecutive codes: the base, whose texts are in order, and additions, each with its codes
+// sorted by text. Additions of similar size are merged, so that there are O(log size) of them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -25,7 +29,7 @@ class Dictionary {
   static constexpr std::uint32_t kMaxTexts = 1u << 31;
 
   Dictionary() = default;  // empty
-  // Distinct texts; text i gets code i.
+  // Distinct texts; text i gets code i. The base is as many of the first as are in ascending order.
   explicit Dictionary(std::span<const std::string_view> texts);
 
   std::uint32_t size() const { return size_; }
@@ -37,14 +41,23 @@ class Dictionary {
   [[nodiscard]] Dictionary with(std::span<const std::string_view> texts) const;
 
   // The codes of the texts in [first, last), by bytes; without last: from first on. Ascending ranges that do not touch.
-  // Cost: logarithmic in the texts of the last load, linear in the result among texts added since.
+  // Cost: logarithmic in the texts of the base, O(r log r) for r results among additions.
   [[nodiscard]] std::vector<CodeRange> codes_between(std::string_view first,
                                                      std::optional<std::string_view> last) const;
 
+  // Whether no text is there twice, for dictionaries that were read from files. Reads all texts.
+  [[nodiscard]] bool are_distinct() const;
+
  private:
-  struct Segment;
-  std::vector<std::shared_ptr<const Segment>> segments_;  // by codes
+  class Segment;
+
+  void append(std::shared_ptr<const Segment> segment);
+
+  std::vector<std::shared_ptr<const Segment>> segments_;  // by codes; the base, if there is one, first
   std::uint32_t size_ = 0;
 };
+
+// The first text after all texts that begin with `prefix`, by bytes; none: there is no text after them.
+std::optional<std::string> end_of_prefix(std::string_view prefix);
 
 }  // namespace culmen

@@ -3,6 +3,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -30,11 +31,92 @@ bool update(SlotArena& arena, std::size_t slot) {
   return true;
 }
 
+// The child zones of a node, written for one child after the other.
+class ChildZonesWriter {
+ public:
+  explicit ChildZonesWriter(const ChildZonesLayout& layout) : layout_(layout), bytes_(layout.node_bytes()) {}
+
+  void add_leaf(std::uint32_t child, const LeafFields& fields, std::uint32_t num_rows) {
+    for (std::size_t i = 0; i < layout_.num_attributes; ++i) set_present(gaps(i), child);
+    for (const AttributeGaps& one : fields.gaps()) {
+      gaps(one.attribute).some_missing |= bit(child);
+      if (one.num_missing == num_rows) gaps(one.attribute).some_present &= ~bit(child);
+    }
+    for (std::size_t f = 0; f < layout_.num_fields; ++f) {
+      const FieldZone& zone = fields.zone(f);
+      const ColumnSummary summary = {zone.minimum, zone.maximum, zone.set, zone.num_missing > 0,
+                                     zone.num_missing < num_rows};
+      add_field(child, f, summary);
+    }
+  }
+
+  void add_node(std::uint32_t child, const ChildZonesRef& below, std::uint32_t num_children) {
+    for (std::size_t i = 0; i < layout_.num_attributes; ++i) {
+      if (below.gaps(i).some_missing != 0) gaps(i).some_missing |= bit(child);
+      if (below.gaps(i).some_present != 0) set_present(gaps(i), child);
+    }
+    for (std::size_t f = 0; f < layout_.num_fields; ++f)
+      add_field(child, f, summary_of(below.zones(f), num_children));
+  }
+
+  // Returns false if they are the same as before.
+  bool write(std::byte* to) const {
+    if (std::equal(bytes_.begin(), bytes_.end(), to)) return false;
+    std::copy(bytes_.begin(), bytes_.end(), to);
+    return true;
+  }
+
+ private:
+  static std::uint32_t bit(std::uint32_t child) { return std::uint32_t{1} << child; }
+  static void set_present(ChildGaps& gaps, std::uint32_t child) { gaps.some_present |= bit(child); }
+
+  ChildGaps& gaps(std::size_t attribute) { return reinterpret_cast<ChildGaps*>(bytes_.data())[attribute]; }
+  void add_field(std::uint32_t child, std::size_t field, const ColumnSummary& summary) {
+    ChildZones& zones = reinterpret_cast<ChildZones*>(bytes_.data() + layout_.zones_offset())[field];
+    zones.minimum[child] = summary.minimum;
+    zones.maximum[child] = summary.maximum;
+    zones.set[child] = summary.set;
+    if (summary.some_missing) zones.gaps.some_missing |= bit(child);
+    if (summary.some_present) set_present(zones.gaps, child);
+  }
+
+  ChildZonesLayout layout_;
+  std::vector<std::byte> bytes_;
+};
+
+bool update_child_zones(SlotArena& arena, std::size_t slot) {
+  const NodeRef node = std::as_const(arena).node(slot);
+  ChildZonesWriter writer(arena.child_zones_layout());
+  for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
+    const std::uint32_t child = node.children()[c];
+    if (node.header().level == 1) {
+      writer.add_leaf(c, arena.fields(child), std::as_const(arena).leaf(child).num_rows);
+    } else {
+      writer.add_node(c, arena.child_zones(child), std::as_const(arena).node(child).header().num_children);
+    }
+  }
+  return writer.write(arena.child_zones_bytes(slot));
+}
+
 }  // namespace
 
+ColumnSummary summary_of(const ChildZones& zones, std::uint32_t num_children) {
+  ColumnSummary summary = {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(),
+                           0, zones.gaps.some_missing != 0, zones.gaps.some_present != 0};
+  for (std::uint32_t c = 0; c < num_children; ++c) {
+    if ((zones.gaps.some_present >> c & 1) == 0) continue;
+    summary.minimum = std::min(summary.minimum, zones.minimum[c]);
+    summary.maximum = std::max(summary.maximum, zones.maximum[c]);
+    summary.set |= zones.set[c];
+  }
+  return summary;
+}
+
 bool update_node_zone_map(SlotArena& arena, std::size_t slot) {
-  return arena.shape().value_bytes == sizeof(float) ? update<float>(arena, slot)
-                                                    : update<double>(arena, slot);
+  const bool zones_changed = update_child_zones(arena, slot);
+  const bool map_changed =
+      arena.shape().value_bytes == sizeof(float) ? update<float>(arena, slot) : update<double>(arena, slot);
+  return zones_changed || map_changed;
 }
 
 void write_node_zone_maps(const Snapshot& s) {

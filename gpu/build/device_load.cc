@@ -1,5 +1,7 @@
 #include "gpu/build/device_load.h"
 
+#include <tbb/parallel_sort.h>
+
 #include <algorithm>
 #include <iterator>
 #include <numeric>
@@ -22,8 +24,12 @@
 #include "gpu/build/transfer.h"
 #include "gpu/mirror/loaded_tree.h"
 #include "index/build/bulk_load.h"
+#include "index/build/filled_table.h"
+#include "index/build/load_fields.h"
 #include "index/build/load_steps.h"
 #include "index/build/partition_plan.h"
+#include "index/field_rows.h"
+#include "index/node_zone_map.h"
 #include "index/table_shape.h"
 
 namespace culmen {
@@ -49,8 +55,15 @@ std::uint64_t most_partitions(const TableView& table, const BuildOptions& option
 // The phases of a bulk load, in the order of run(). The table has rows, and a checked shape.
 class DeviceLoader {
  public:
-  DeviceLoader(const TableView& table, const BuildOptions& options, const LoadLimits& limits)
-      : table_(table), options_(options), limits_(limits), chunk_rows_(rows_of_a_chunk(table, limits)) {}
+  // `filled`: the table with its statistics, if they are known; then it misses no value, but its statistics may say
+  // that the original one did.
+  DeviceLoader(const TableView& table, const FilledTable* filled, const BuildOptions& options,
+               const LoadLimits& limits)
+      : table_(table),
+        filled_(filled),
+        options_(options),
+        limits_(limits),
+        chunk_rows_(rows_of_a_chunk(table, limits)) {}
 
   // Returns nothing if the load needs more device memory than there is.
   std::optional<DeviceLoad> run() {
@@ -98,6 +111,7 @@ class DeviceLoader {
   SpanLoad make_span_load(std::span<const std::uint64_t> first_rows);
 
   const TableView& table_;
+  const FilledTable* filled_;
   const BuildOptions& options_;
   const LoadLimits limits_;
   const std::uint32_t chunk_rows_;
@@ -131,8 +145,12 @@ void DeviceLoader::collect_stats() {
   ids_ascend_ = table_.ids.empty() || ids.is_unsorted == 0;
   if (!ids_ascend_) check_ids();
   const std::int64_t largest = table_.ids.empty() ? static_cast<std::int64_t>(n) - 1 : ids.largest;
-  snapshot_ = start_snapshot(table_, options_, make_table_stats(table_, columns, options_.value_type),
-                             id_after(largest));
+  if (filled_ != nullptr) {
+    snapshot_ = start_snapshot(*filled_, options_, id_after(largest));
+  } else {
+    const FilledTable table(table_, make_table_stats(table_, columns, options_.value_type), {});
+    snapshot_ = start_snapshot(table, options_, id_after(largest));
+  }
 }
 
 // Allocates the fewest leaves that can hold the rows: their number is known only after partitioning.
@@ -302,6 +320,30 @@ void DeviceLoader::collect(PartitionSpan span, OrderKey* keys, RowSelection& sel
   });
 }
 
+// The rows of a table by their ids.
+RowOfLeaf rows_by_id(const Snapshot& snapshot, const TableView& table) {
+  auto rows = std::make_shared<std::vector<std::pair<std::int64_t, std::uint64_t>>>();
+  for (std::uint64_t row = 0; row < table.ids.size(); ++row) rows->emplace_back(table.ids[row], row);
+  tbb::parallel_sort(rows->begin(), rows->end());
+  return [rows, &snapshot](std::size_t leaf, std::uint32_t position) {
+    const std::int64_t id = snapshot.leaf_ids(leaf)[position];
+    if (rows->empty()) return static_cast<std::uint64_t>(id);
+    return std::ranges::lower_bound(*rows, id, {}, &std::pair<std::int64_t, std::uint64_t>::first)->second;
+  };
+}
+
+// A table with gaps or fields: the device loads it with stand-ins in place, the host adds the rest.
+std::optional<DeviceLoad> load_filled(const TableView& table, const BuildOptions& options,
+                                      const LoadLimits& limits) {
+  const FilledTable filled(table, table_stats(table, options.value_type), {});
+  std::optional<DeviceLoad> loaded = DeviceLoader(filled.view(), &filled, options, limits).run();
+  if (!loaded) return loaded;
+  Snapshot& snapshot = *loaded->snapshot;
+  load_fields(snapshot, table, filled.stats().has_gaps, rows_by_id(snapshot, table));
+  write_node_zone_maps(snapshot);
+  return loaded;
+}
+
 }  // namespace
 }  // namespace gpu
 
@@ -311,8 +353,11 @@ DeviceLoad load_on_device(const TableView& table, const BuildOptions& options, c
   return with_threads(options.num_threads, [&]() -> DeviceLoad {
     checked_leaf_rows(options.leaf_rows);
     check_shape(table);
+    check_fields(table);
     if (table.num_rows > 0) {
-      std::optional<DeviceLoad> loaded = gpu::DeviceLoader(table, options, limits).run();
+      const bool is_plain = table.fields.empty() && !misses_values(table);
+      std::optional<DeviceLoad> loaded = is_plain ? gpu::DeviceLoader(table, nullptr, options, limits).run()
+                                                  : gpu::load_filled(table, options, limits);
       if (loaded) return *std::move(loaded);
     }
     // On the host: a table without rows, or with a partition that does not fit into device memory.

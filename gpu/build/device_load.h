@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "culmen/build.h"
+#include "culmen/table.h"
 #include "index/snapshot.h"
 
 namespace culmen {

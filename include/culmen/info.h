@@ -12,13 +12,24 @@ namespace culmen {
 struct AttributeInfo {
   std::string name;
   Preference preference = Preference::high;
-  double minimum = 0;  // over the index; 0 when it is empty
+  double minimum = 0;  // over the index, of the values that are not missing; 0 when there are none
   double maximum = 0;
+  StandIn stand_in = StandIn::worst;
+  double stand_in_value = 0;  // what Missing::fill ranks
+  ColumnFormat format = {};
+  bool has_missing = false;  // some row misses it
+};
+
+struct FieldInfo {
+  Field field;
+  bool has_missing = false;
+  std::uint64_t num_texts = 0;  // in the dictionary of a filter column of text
 };
 
 struct IndexInfo {
   std::uint64_t num_rows = 0;
   std::vector<AttributeInfo> attributes;
+  std::vector<FieldInfo> fields;
   ValueType value_type = ValueType::float32;
   bool has_labels = false;
   Partitioning partitioning = Partitioning::kd;

@@ -114,8 +114,9 @@ struct TableView {
   // Rows are numbered 0, 1, 2, ... in order, dropped rows included. These are the numbers of the dropped rows,
   // ascending; they matter only for a table without ids.
   std::span<const std::uint64_t> dropped_rows = {};
-  std::vector<Field> fields = {};           // names differ from each other's and the attributes'
-  std::vector<FieldView> field_views = {};  // [num_fields] of num_rows values
+  std::vector<Field> fields = {};             // names differ from each other's and the attributes'
+  std::vector<FieldView> field_views = {};    // [num_fields] of num_rows values
+  std::string id_name = {}, label_name = {};  // of the columns; an index keeps them (Index::schema)
 
   // The number of ids that are assigned to the table if it has none, those of dropped rows included.
   std::uint64_t num_numbers() const { return num_rows + dropped_rows.size(); }
@@ -160,6 +161,7 @@ struct Table {
   std::vector<ColumnView> columns;                    // [num_attributes]
   std::vector<Field> fields;
   std::vector<std::variant<ColumnView, Texts>> field_columns;  // [num_fields]; the views point into storage
+  std::string id_name;                                         // the id column's name; empty: no ids
   std::vector<std::int64_t> ids;                               // empty: the rows' numbers
   std::string label_name;                                      // the label column's name; empty: no labels
   Labels labels;
@@ -176,7 +178,8 @@ struct Table {
   Table& operator=(const Table&) = delete;
 
   TableView view() const {
-    TableView table = {num_rows, attributes, columns, ids, labels.view(), dropped_rows, fields};
+    TableView table = {num_rows,     attributes, columns, ids,     labels.view(),
+                       dropped_rows, fields,     {},      id_name, label_name};
     for (const auto& column : field_columns) {
       if (const Texts* texts = std::get_if<Texts>(&column)) {
         table.field_views.emplace_back(texts->view());

@@ -11,7 +11,9 @@
 #include "base/floating_point_scope.h"
 #include "base/ids.h"
 #include "base/with_threads.h"
+#include "index/build/filled_table.h"
 #include "index/build/leaf_cut.h"
+#include "index/build/load_fields.h"
 #include "index/build/load_steps.h"
 #include "index/build/partition_plan.h"
 #include "index/columns.h"
@@ -33,13 +35,18 @@ struct KeyedRow {
 
 class BulkLoader {
  public:
-  BulkLoader(const TableView& table, const BuildOptions& options) : table_(table), options_(options) {}
+  BulkLoader(const TableView& given, const FilledTable& filled, const BuildOptions& options)
+      : given_(given), filled_(filled), table_(filled.view()), options_(options) {}
 
   std::shared_ptr<Snapshot> run() {
-    collect_stats();
+    start();
     key_rows();
     cut_leaves();
     fill_leaves();
+    load_fields(*snapshot_, given_, filled_.stats().has_gaps,
+                [this](std::size_t leaf, std::uint32_t position) {
+                  return keyed_rows_[leaf_first_[leaf] + position].row;
+                });
     stack_levels(*snapshot_);
     copy_labels();
     report("done", 1);
@@ -70,7 +77,7 @@ class BulkLoader {
   }
   std::uint64_t num_slots() const { return static_cast<std::uint64_t>(snapshot_->leaf_rows); }
 
-  void collect_stats();
+  void start();
   void key_rows();
   void sort_rows();
   void cut_leaves();
@@ -80,7 +87,9 @@ class BulkLoader {
                  std::span<float> bound_rows);
   void copy_labels();
 
-  const TableView& table_;
+  const TableView& given_;
+  const FilledTable& filled_;
+  const TableView& table_;  // filled
   const BuildOptions& options_;
   std::shared_ptr<Snapshot> snapshot_;
   std::vector<KeyedRow> keyed_rows_;
@@ -96,13 +105,10 @@ std::int64_t largest_id(const TableView& table) {
                            : *std::max_element(table.ids.begin(), table.ids.end());
 }
 
-void BulkLoader::collect_stats() {
-  report("reading", 0);
-  checked_leaf_rows(options_.leaf_rows);  // fails before the table is read
-  TableStats stats = table_stats(table_, options_.value_type);
+void BulkLoader::start() {
   check_ids_unique(table_.ids);
   const std::int64_t next_id = table_.num_rows == 0 ? 0 : id_after(largest_id(table_));
-  snapshot_ = start_snapshot(table_, options_, std::move(stats), next_id);
+  snapshot_ = start_snapshot(filled_, options_, next_id);
   snapshot_->partitioner =
       make_partitioner(*snapshot_, table_, plan_partitions(*snapshot_, table_, options_));
 }
@@ -240,8 +246,14 @@ void BulkLoader::copy_labels() {
 
 }  // namespace
 
-std::shared_ptr<Snapshot> bulk_load(const TableView& table, const BuildOptions& options) {
-  return with_threads(options.num_threads, [&] { return BulkLoader(table, options).run(); });
+std::shared_ptr<Snapshot> bulk_load(const TableView& table, const BuildOptions& options,
+                                    std::span<const double> stand_ins) {
+  return with_threads(options.num_threads, [&] {
+    if (options.on_progress) options.on_progress("reading", 0);
+    checked_leaf_rows(options.leaf_rows);  // fails before the table is read
+    const FilledTable filled(table, table_stats(table, options.value_type), stand_ins);
+    return BulkLoader(table, filled, options).run();
+  });
 }
 
 }  // namespace culmen

@@ -28,21 +28,27 @@ int checked_leaf_rows(int wanted) {
   return wanted;
 }
 
-std::shared_ptr<Snapshot> start_snapshot(const TableView& table, const BuildOptions& options,
-                                         TableStats stats, std::int64_t next_id) {
+std::shared_ptr<Snapshot> start_snapshot(const FilledTable& filled, const BuildOptions& options,
+                                         std::int64_t next_id) {
+  const TableView& table = filled.view();
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->leaf_rows = checked_leaf_rows(options.leaf_rows);
   snapshot->attributes = table.attributes;
-  snapshot->value_type = stats.value_type;
-  snapshot->rounded_values = stats.rounded_values;
-  snapshot->stats = std::move(stats.attributes);
+  snapshot->fields = table.fields;
+  snapshot->id_name = table.id_name;
+  snapshot->label_name = table.label_name;
+  snapshot->dictionaries.resize(table.fields.size());
+  snapshot->value_type = filled.stats().value_type;
+  snapshot->rounded_values = filled.stats().rounded_values;
+  snapshot->stats = filled.stats().attributes;
+  snapshot->stand_ins = filled.stand_ins();
   snapshot->num_rows = table.num_rows;
   snapshot->next_id = next_id;
   snapshot->has_labels = !table.labels.empty();
   snapshot->layout = BoundLayout(snapshot->num_attributes());
   for (const AttributeStats& range : usual_ranges(*snapshot, table))
     snapshot->units.push_back(bound_unit(range));
-  snapshot->exact_sums = sums_are_exact(snapshot->stats, snapshot->units);
+  snapshot->exact_sums = sums_are_exact(filled.filled_stats(), snapshot->units);
   return snapshot;
 }
 

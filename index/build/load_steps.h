@@ -9,7 +9,7 @@
 
 #include "culmen/build.h"
 #include "culmen/table.h"
-#include "index/columns.h"
+#include "index/build/filled_table.h"
 #include "index/snapshot.h"
 
 namespace culmen {
@@ -17,9 +17,9 @@ namespace culmen {
 // `wanted`, or the default for 0. Throws InvalidArgument.
 int checked_leaf_rows(int wanted);
 
-// A snapshot that lacks the partitioner and the tree.
-std::shared_ptr<Snapshot> start_snapshot(const TableView& table, const BuildOptions& options,
-                                         TableStats stats, std::int64_t next_id);
+// A snapshot that lacks the partitioner, the tree and dictionaries.
+std::shared_ptr<Snapshot> start_snapshot(const FilledTable& table, const BuildOptions& options,
+                                         std::int64_t next_id);
 
 // The leaves of each partition. first_rows: [num_partitions + 1] the position of its first row in key order.
 std::vector<PartitionRange> partition_ranges(std::span<const std::uint64_t> first_rows, int leaf_rows);

@@ -1,0 +1,52 @@
+// Dates and timestamps as text: the proleptic Gregorian calendar, years 1 to 9999.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "culmen/schema.h"
+
+namespace culmen {
+
+// Parses YYYY-MM-DD as days since 1970-01-01. Returns nullopt for any other text, and for days that do not exist.
+std::optional<std::int64_t> parse_date(std::string_view text);
+
+struct ParsedTimestamp {
+  std::int64_t seconds = 0;       // since 1970-01-01T00:00:00, in UTC if there is a zone; rounded down
+  std::uint32_t nanoseconds = 0;  // 0 to 999'999'999, added to the seconds
+  int num_fraction_digits = 0;    // as written, 0 to 9
+  bool has_zone = false;
+  int offset_minutes = 0;  // of the zone, east of UTC
+};
+
+// Parses YYYY-MM-DD, T or a blank, HH:MM[:SS[.fraction]], and possibly a zone: Z, +HH, +HH:MM or +HHMM (or with -).
+// A fraction has 1 to 9 digits. Returns nullopt for any other text, and for times that do not exist.
+std::optional<ParsedTimestamp> parse_timestamp(std::string_view text);
+
+// A timestamp counted in a unit, rounded down.
+struct TimestampCount {
+  std::int64_t value = 0;
+  bool is_exact = true;  // nothing was cut off
+};
+
+// Returns nullopt beyond the range of int64: nanoseconds reach from 1677 to 2262.
+std::optional<TimestampCount> count_in_unit(const ParsedTimestamp& timestamp, TimeUnit unit);
+
+// The coarsest unit that holds this many digits of a second's fraction.
+TimeUnit unit_of_digits(int num_fraction_digits);
+
+// "+02:00"; "UTC" for 0.
+std::string zone_name(int offset_minutes);
+
+// Appends a date as YYYY-MM-DD. Days outside of the years 1 to 9999 are appended as a number.
+void append_date(std::int64_t days, std::string& text);
+
+// Appends a timestamp in the format's unit as "YYYY-MM-DD HH:MM:SS", with the 3, 6 or 9 digits of the fraction that are
+// not all zero. With an offset as time zone, it is the time there, and the offset follows; with another zone the time
+// in UTC, and Z. Timestamps outside of the years 1 to 9999 are appended as a number.
+void append_timestamp(std::int64_t value, const ColumnFormat& format, std::string& text,
+                      char separator = ' ');
+
+}  // namespace culmen

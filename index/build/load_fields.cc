@@ -1,0 +1,135 @@
+#include "index/build/load_fields.h"
+
+#include <tbb/blocked_range.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_sort.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "index/columns.h"
+#include "index/field_rows.h"
+
+namespace culmen {
+namespace {
+
+// The texts of a filter column as codes.
+struct CodedColumn {
+  std::shared_ptr<const Dictionary> dictionary;
+  std::vector<std::uint32_t> codes;  // of all rows; of missing ones 0
+};
+
+// Codes follow the order of the texts' bytes, whatever the order of the rows.
+CodedColumn code_texts(const TextView& column, std::uint64_t num_rows) {
+  constexpr std::uint64_t kGrain = 1 << 14;
+  const tbb::blocked_range<std::uint64_t> all(0, num_rows, kGrain);
+  tbb::enumerable_thread_specific<std::unordered_set<std::string_view>> seen;
+  tbb::parallel_for(all, [&](const tbb::blocked_range<std::uint64_t>& rows) {
+    std::unordered_set<std::string_view>& mine = seen.local();
+    for (std::uint64_t row = rows.begin(); row < rows.end(); ++row)
+      if (!column.validity.is_missing(row)) mine.insert(column.texts[row]);
+  });
+  std::vector<std::string_view> texts;
+  for (const auto& some : seen) texts.insert(texts.end(), some.begin(), some.end());
+  tbb::parallel_sort(texts.begin(), texts.end());
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+  std::unordered_map<std::string_view, std::uint32_t> codes(texts.size());
+  for (std::uint32_t code = 0; code < texts.size(); ++code) codes.emplace(texts[code], code);
+  CodedColumn result = {std::make_shared<const Dictionary>(texts), std::vector<std::uint32_t>(num_rows)};
+  tbb::parallel_for(all, [&](const tbb::blocked_range<std::uint64_t>& rows) {
+    for (std::uint64_t row = rows.begin(); row < rows.end(); ++row)
+      if (!column.validity.is_missing(row)) result.codes[row] = codes.find(column.texts[row])->second;
+  });
+  return result;
+}
+
+class FieldsLoader {
+ public:
+  FieldsLoader(Snapshot& snapshot, const TableView& table, const std::vector<bool>& has_gaps,
+               const RowOfLeaf& row_of)
+      : snapshot_(snapshot), table_(table), has_gaps_(has_gaps), row_of_(row_of) {}
+
+  void run() {
+    for (std::size_t f = 0; f < table_.fields.size(); ++f) {
+      coded_.emplace_back();
+      if (!has_dictionary(table_.fields[f])) continue;
+      coded_.back() = code_texts(std::get<TextView>(table_.field_views[f]), table_.num_rows);
+      snapshot_.dictionaries[f] = coded_.back().dictionary;
+    }
+    tbb::enumerable_thread_specific<LeafFieldsBuilder> builders{
+        [this] { return LeafFieldsBuilder(table_.fields); }};
+    tbb::parallel_for(std::uint64_t{0}, snapshot_.num_leaves, [&](std::uint64_t leaf) {
+      visit_value_type(snapshot_, [&]<typename T>(T) { write_leaf<T>(leaf, builders.local()); });
+    });
+  }
+
+ private:
+  template <typename T>
+  void write_leaf(std::uint64_t leaf, LeafFieldsBuilder& builder) {
+    std::vector<std::uint64_t> rows(snapshot_.leaf(leaf).num_rows);
+    for (std::uint32_t r = 0; r < rows.size(); ++r) rows[r] = row_of_(leaf, r);
+    builder.start(rows.size());
+    add_gaps(rows, builder);
+    for (std::size_t f = 0; f < table_.fields.size(); ++f) add_field(f, rows, builder);
+    const T* values = snapshot_.leaf_values<T>(leaf);
+    const auto stride = static_cast<std::size_t>(snapshot_.leaf_rows);
+    snapshot_.arena->set_fields(leaf, builder.finish([&](std::size_t attribute, std::size_t row) {
+      return static_cast<double>(values[attribute * stride + row]);
+    }));
+  }
+
+  void add_gaps(const std::vector<std::uint64_t>& rows, LeafFieldsBuilder& builder) const {
+    std::vector<double> values(rows.size());
+    for (std::size_t i = 0; i < has_gaps_.size(); ++i) {
+      if (!has_gaps_[i]) continue;
+      gather_column(table_.columns[i], Preference::high, rows, values.data());
+      for (std::size_t r = 0; r < rows.size(); ++r)
+        if (std::isnan(values[r])) builder.set_missing_attribute(i, r);
+    }
+  }
+
+  void add_field(std::size_t f, const std::vector<std::uint64_t>& rows, LeafFieldsBuilder& builder) const {
+    const Field& field = table_.fields[f];
+    if (has_dictionary(field)) {
+      const Validity& validity = std::get<TextView>(table_.field_views[f]).validity;
+      for (std::size_t r = 0; r < rows.size(); ++r)
+        if (validity.is_missing(rows[r])) {
+          builder.set_missing(f, r);
+        } else {
+          builder.set_key(f, r, coded_[f].codes[rows[r]]);
+        }
+      return;
+    }
+    const FieldRows read = read_field(field, table_.field_views[f], rows, nullptr);
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      if (!read.missing.empty() && read.missing[r]) {
+        builder.set_missing(f, r);
+      } else if (field.is_text()) {
+        builder.set_text(f, r, read.texts[r]);
+      } else {
+        builder.set_key(f, r, read.keys[r]);
+      }
+  }
+
+  Snapshot& snapshot_;
+  const TableView& table_;
+  const std::vector<bool>& has_gaps_;
+  const RowOfLeaf& row_of_;
+  std::vector<CodedColumn> coded_;  // [num_fields]
+};
+
+}  // namespace
+
+void load_fields(Snapshot& snapshot, const TableView& table, const std::vector<bool>& has_gaps,
+                 const RowOfLeaf& row_of) {
+  if (table.fields.empty() && std::ranges::find(has_gaps, true) == has_gaps.end()) return;
+  FieldsLoader(snapshot, table, has_gaps, row_of).run();
+}
+
+}  // namespace culmen

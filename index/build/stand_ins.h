@@ -1,0 +1,21 @@
+// Stand-ins: the values that attributes get where theirs are missing.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "culmen/table.h"
+#include "index/columns.h"
+
+namespace culmen {
+
+// Those of a table's attributes as stored: oriented, of the stored type. 0 for an attribute without any value. Throws
+// InvalidArgument for an Attribute::number that cannot be stored.
+std::vector<double> stand_ins_of(const TableView& table, const TableStats& stats);
+
+// The mean of finite numbers, exact, rounded once to float64, or to float32. At least one.
+double exact_mean(std::span<const double> values, bool to_float32);
+// The median; of an even number of values the mean of the two in the middle.
+double exact_median(std::vector<double> values, bool to_float32);
+
+}  // namespace culmen
