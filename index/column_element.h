@@ -25,7 +25,7 @@ bool is_missing_element(const ColumnView& column, std::uint64_t row, T value) {
 
 // Calls f with a value of the element type.
 template <typename F>
-decltype(auto) visit_element_type_of(const ColumnView& column, F&& f) {
+decltype(auto) visit_element_type(const ColumnView& column, F&& f) {
   switch (column.type) {
     case ElementType::float32:
       return f(float{});

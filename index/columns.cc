@@ -14,39 +14,13 @@
 #include "base/floating_point_scope.h"
 #include "base/number_text.h"
 #include "culmen/error.h"
+#include "index/column_element.h"
 #include "index/field_rows.h"
 #include "index/snapshot.h"
 #include "index/table_shape.h"
 
 namespace culmen {
 namespace {
-
-template <typename T>
-const T& element(const ColumnView& column, std::uint64_t row) {
-  return *reinterpret_cast<const T*>(column.data + static_cast<std::ptrdiff_t>(row) * column.stride_bytes);
-}
-
-template <typename F>
-decltype(auto) visit_element_type(ElementType type, F&& f) {
-  switch (type) {
-    case ElementType::float32:
-      return f(float{});
-    case ElementType::float64:
-      return f(double{});
-    case ElementType::int32:
-      return f(std::int32_t{});
-    case ElementType::int64:
-      break;
-  }
-  return f(std::int64_t{});
-}
-
-template <typename T>
-bool is_missing(const ColumnView& column, std::uint64_t row, T value) {
-  if constexpr (std::is_floating_point_v<T>)
-    if (std::isnan(value)) return true;
-  return column.validity.is_missing(row);
-}
 
 template <typename T>
 bool is_acceptable(T value) {
@@ -71,8 +45,8 @@ ColumnStats stats_of_rows(const ColumnView& column, bool round,
   const FloatingPointScope floating_point;
   ColumnStats stats;
   for (std::uint64_t row = rows.begin(); row < rows.end(); ++row) {
-    const T given = element<T>(column, row);
-    if (is_missing(column, row, given)) {
+    const T given = column_element<T>(column, row);
+    if (is_missing_element(column, row, given)) {
       stats.first_missing_row = std::min(stats.first_missing_row, row);
       continue;
     }
@@ -95,7 +69,7 @@ ColumnStats stats_of_column(const ColumnView& column, std::uint64_t num_rows, bo
   return tbb::parallel_reduce(
       tbb::blocked_range<std::uint64_t>(0, num_rows, 1 << 16), ColumnStats{},
       [&](const tbb::blocked_range<std::uint64_t>& rows, ColumnStats stats) {
-        join(stats, visit_element_type(column.type,
+        join(stats, visit_element_type(column,
                                        [&]<typename T>(T) { return stats_of_rows<T>(column, round, rows); }));
         return stats;
       },
@@ -106,8 +80,8 @@ ColumnStats stats_of_column(const ColumnView& column, std::uint64_t num_rows, bo
 }
 
 std::string describe_bad_value(const ColumnView& column, std::uint64_t row) {
-  return visit_element_type(column.type, [&]<typename T>(T) -> std::string {
-    const T value = element<T>(column, row);
+  return visit_element_type(column, [&]<typename T>(T) -> std::string {
+    const T value = column_element<T>(column, row);
     if constexpr (std::is_integral_v<T>)
       return std::to_string(value) + " is beyond 2^53 and would lose digits as float64";
     if (std::isinf(value)) return "infinity is not a number to rank by";
@@ -151,13 +125,13 @@ TableStats table_stats(const TableView& table, ValueType wanted) {
 
 bool misses_values(const TableView& table) {
   return std::ranges::any_of(table.columns, [&](const ColumnView& column) {
-    return visit_element_type(column.type, [&]<typename T>(T) {
+    return visit_element_type(column, [&]<typename T>(T) {
       if (!std::is_floating_point_v<T> && column.validity.bits == nullptr) return false;
       return tbb::parallel_reduce(
           tbb::blocked_range<std::uint64_t>(0, table.num_rows, 1 << 16), false,
           [&](const tbb::blocked_range<std::uint64_t>& rows, bool found) {
             for (std::uint64_t row = rows.begin(); row < rows.end(); ++row)
-              found |= is_missing(column, row, element<T>(column, row));
+              found |= is_missing_element(column, row, column_element<T>(column, row));
             return found;
           },
           std::logical_or<>());
@@ -182,10 +156,10 @@ TableStats make_table_stats(const TableView& table, std::span<const ColumnStats>
 template <typename T>
 void gather_column(const ColumnView& column, Preference preference, std::span<const std::uint64_t> rows,
                    T* out) {
-  visit_element_type(column.type, [&]<typename S>(S) {
+  visit_element_type(column, [&]<typename S>(S) {
     const T sign = preference == Preference::low ? T{-1} : T{1};
     for (std::size_t r = 0; r < rows.size(); ++r)
-      out[r] = static_cast<T>(element<S>(column, rows[r])) * sign + T{0};  // + 0: never -0
+      out[r] = static_cast<T>(column_element<S>(column, rows[r])) * sign + T{0};  // + 0: never -0
     // NaN has many bit patterns, and logs compare bytes.
     if constexpr (std::is_floating_point_v<S>)
       for (std::size_t r = 0; r < rows.size(); ++r)

@@ -6,7 +6,17 @@
 #include <cstdint>
 #include <limits>
 
+#include "culmen/schema.h"
+
 namespace culmen {
+
+// Texts that filters may test are codes of a dictionary; others are in the leaves.
+inline bool has_dictionary(const Field& field) {
+  return field.is_text() && field.role == FieldRole::filter;
+}
+inline bool is_stored_text(const Field& field) {
+  return field.is_text() && field.role == FieldRole::stored;
+}
 
 // Of a number that is not NaN. -0 and 0 have one key.
 inline std::int64_t key_of_double(double value) {

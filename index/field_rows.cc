@@ -115,7 +115,7 @@ void check_numbers(const Field& field, const ColumnView& column, std::size_t num
     throw InputError(quoted(field) + " is a null pointer, but the table has " + std::to_string(num_rows) +
                      " rows");
   const ColumnType type = field.format.type;
-  visit_element_type_of(column, [&]<typename T>(T) {
+  visit_element_type(column, [&]<typename T>(T) {
     const std::uint64_t bad = tbb::parallel_reduce(
         tbb::blocked_range<std::uint64_t>(0, num_rows, 1 << 16), kNoBadRow,
         [&](const tbb::blocked_range<std::uint64_t>& rows, std::uint64_t found) {
@@ -152,7 +152,7 @@ FieldRows read_numbers(const Field& field, const ColumnView& column, std::span<c
   const FloatingPointScope floating_point;
   FieldRows result;
   result.keys.resize(rows.size());
-  visit_element_type_of(column, [&]<typename T>(T) {
+  visit_element_type(column, [&]<typename T>(T) {
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const T value = column_element<T>(column, rows[r]);
       if (!is_missing_element(column, rows[r], value)) {
@@ -189,7 +189,7 @@ FieldRows read_field(const Field& field, const FieldView& view, std::span<const 
                      const Dictionary* dictionary) {
   const auto* texts = std::get_if<TextView>(&view);
   if (texts == nullptr) return read_numbers(field, std::get<ColumnView>(view), rows);
-  return read_texts(*texts, rows, field.role == FieldRole::filter ? dictionary : nullptr);
+  return read_texts(*texts, rows, has_dictionary(field) ? dictionary : nullptr);
 }
 
 }  // namespace culmen

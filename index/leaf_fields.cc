@@ -21,10 +21,6 @@ bool is_set(const std::vector<std::uint64_t>& bitmap, std::size_t row) {
   return (bitmap[row / 64] >> row % 64 & 1) != 0;
 }
 
-bool is_stored_text(const Field& field) {
-  return field.role == FieldRole::stored && field.is_text();
-}
-
 // Bytes that hold each difference to the smallest of some keys.
 std::uint32_t bytes_for(std::uint64_t largest_difference) {
   const auto bits = static_cast<int>(std::bit_width(largest_difference));

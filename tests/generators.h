@@ -511,9 +511,10 @@ inline Literal random_literal(Random& random, const Oracle& oracle, const Column
 inline Filter random_condition(Random& random, const Oracle& oracle) {
   const auto attribute = static_cast<int>(random.below(oracle.num_attributes()));
   const Column column = random.chance(0.2) ? id_col() : col(attribute);
-  const Comparison comparison = random.pick(
-      {Comparison::equal, Comparison::not_equal, Comparison::less, Comparison::less_equal, Comparison::greater,
-       Comparison::greater_equal, Comparison::between, Comparison::in, Comparison::is_null, Comparison::is_not_null});
+  const Comparison comparison =
+      random.pick({Comparison::equal, Comparison::not_equal, Comparison::less, Comparison::less_equal,
+                   Comparison::greater, Comparison::greater_equal, Comparison::between, Comparison::in,
+                   Comparison::is_null, Comparison::is_not_null});
   const bool is_null_test = comparison == Comparison::is_null || comparison == Comparison::is_not_null;
   std::size_t count = comparison == Comparison::between ? 2 : is_null_test ? 0 : 1;
   if (comparison == Comparison::in) count = random.below(random.chance(0.2) ? 40 : 6);

@@ -153,7 +153,8 @@ class Oracle {
                         ? static_cast<Exact>(value(row, static_cast<std::size_t>(std::get<int>(*attribute))))
                         : static_cast<Exact>(ids_[row]);
     const auto literal = [&](std::size_t i) {
-      if (const auto* integer = std::get_if<std::int64_t>(&condition.values[i])) return static_cast<Exact>(*integer);
+      if (const auto* integer = std::get_if<std::int64_t>(&condition.values[i]))
+        return static_cast<Exact>(*integer);
       return static_cast<Exact>(std::get<double>(condition.values[i]));
     };
     switch (condition.comparison) {

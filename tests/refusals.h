@@ -37,9 +37,12 @@ inline const std::vector<char> kThreeBytes = {'a', 'b', 'c'};
 
 inline std::vector<Refusal> refused_tables() {
   return {
-      Refusal{"nan",
-              [](TableView& t, BuildOptions&) { t.columns[1] = ColumnView(kWithNan); },
-              {"row 2", "stars", "NaN"}},
+      Refusal{"missing_value",
+              [](TableView& t, BuildOptions&) {
+                t.columns[1] = ColumnView(kWithNan);
+                t.attributes[1].stand_in = StandIn::refuse;
+              },
+              {"row 2", "stars", "missing"}},
       Refusal{"infinity",
               [](TableView& t, BuildOptions&) { t.columns[0] = ColumnView(kWithInfinity); },
               {"row 3", "price", "infinity"}},

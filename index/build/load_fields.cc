@@ -19,10 +19,6 @@
 namespace culmen {
 namespace {
 
-bool is_dictionary(const Field& field) {
-  return field.role == FieldRole::filter && field.is_text();
-}
-
 // The texts of a filter column as codes.
 struct CodedColumn {
   std::shared_ptr<const Dictionary> dictionary;
@@ -62,7 +58,7 @@ class FieldsLoader {
   void run() {
     for (std::size_t f = 0; f < table_.fields.size(); ++f) {
       coded_.emplace_back();
-      if (!is_dictionary(table_.fields[f])) continue;
+      if (!has_dictionary(table_.fields[f])) continue;
       coded_.back() = code_texts(std::get<TextView>(table_.field_views[f]), table_.num_rows);
       snapshot_.dictionaries[f] = coded_.back().dictionary;
     }
@@ -100,7 +96,7 @@ class FieldsLoader {
 
   void add_field(std::size_t f, const std::vector<std::uint64_t>& rows, LeafFieldsBuilder& builder) const {
     const Field& field = table_.fields[f];
-    if (is_dictionary(field)) {
+    if (has_dictionary(field)) {
       const Validity& validity = std::get<TextView>(table_.field_views[f]).validity;
       for (std::size_t r = 0; r < rows.size(); ++r)
         if (validity.is_missing(rows[r])) {

@@ -5,29 +5,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "culmen/schema.h"
 #include "index/slot_arena.h"
+#include "index/write/field_change.h"
 
 namespace culmen {
-
-// One field of a batch's rows.
-struct FieldChange {
-  std::vector<std::int64_t> keys;        // [num_rows]; 0 where missing; empty for stored texts
-  std::vector<std::uint64_t> text_ends;  // [num_rows] in text; only for stored texts
-  std::vector<char> text;
-  std::vector<std::uint8_t> missing;   // [num_rows] 0 or 1; empty: none is missing
-  std::vector<std::string> new_texts;  // of a dictionary, in the order of their codes
-};
 
 struct Change {
   std::vector<std::int64_t> removed;  // in the index; each once
   std::vector<std::int64_t> ids;      // of the inserted rows; not in the index once `removed` are erased
   // [num_attributes][num_rows] of the stored type, oriented; missing values are NaN.
   std::vector<std::byte> values;
-  std::vector<FieldChange> fields;        // [num_fields]
+  std::vector<FieldChange> fields;        // [num_fields]; may be empty if no rows are inserted
   std::vector<std::uint64_t> label_ends;  // [num_rows] in label_text; empty without labels
   std::vector<char> label_text;
   std::uint64_t rounded_values = 0;  // of the values above
@@ -48,16 +40,15 @@ struct Change {
   }
   std::string_view label(std::size_t row) const {
     if (label_ends.empty()) return {};
-    const std::uint64_t start = row == 0 ? 0 : label_ends[row - 1];
-    return {label_text.data() + start, static_cast<std::size_t>(label_ends[row] - start)};
+    return text_between(label_ends, label_text, row);
   }
 };
 
 // The body of a batch in the log (docs/format.md).
 std::vector<std::byte> encode(const Change& change);
 
-// Throws FormatError if the bytes are not a change of an index of this shape: lengths that do not add up, or a value
-// that is not finite. ChangeFold checks the ids.
-Change decode(std::span<const std::byte> body, const LeafShape& shape);
+// Throws FormatError if the bytes are not a change of an index of this shape with these fields: lengths that do not add
+// up, or a value that its column cannot have. ChangeFold checks the ids.
+Change decode(std::span<const std::byte> body, const LeafShape& shape, std::span<const Field> fields = {});
 
 }  // namespace culmen

@@ -73,6 +73,11 @@ Change ChangeFold::fold() const {
     folded.label_text.insert(folded.label_text.end(), label.begin(), label.end());
     folded.label_ends.push_back(folded.label_text.size());
   }
+  for (std::size_t f = 0; f < fields_.size() && !rows.empty(); ++f) {
+    FieldChangeBuilder field(fields_[f]);
+    for (const IdState& state : rows) field.add_row_of(changes_[state.change].fields[f], state.row);
+    folded.fields.push_back(field.take());
+  }
   return folded;
 }
 

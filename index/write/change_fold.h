@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,8 +17,12 @@ namespace culmen {
 class ChangeFold {
  public:
   // `next_id`, and whether the index contains an id, before the first change.
-  ChangeFold(const LeafShape& shape, std::int64_t next_id, std::function<bool(std::int64_t)> contains)
-      : shape_(shape), next_id_(next_id), contains_(std::move(contains)) {}
+  ChangeFold(const LeafShape& shape, std::int64_t next_id, std::function<bool(std::int64_t)> contains,
+             std::span<const Field> fields = {})
+      : shape_(shape),
+        fields_(fields.begin(), fields.end()),
+        next_id_(next_id),
+        contains_(std::move(contains)) {}
 
   // Throws FormatError if the change does not fit the index after the changes before it: it removes an id that is not
   // there, adds one that is, or its next id is not above all others. After that the fold may only be destroyed.
@@ -41,6 +46,7 @@ class ChangeFold {
   void require_next_id_above(const Change& change);
 
   LeafShape shape_;
+  std::vector<Field> fields_;
   std::int64_t next_id_;
   std::function<bool(std::int64_t)> contains_;
   std::vector<Change> changes_;

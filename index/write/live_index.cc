@@ -68,11 +68,12 @@ void LiveIndex::load() {
 storage::Store::UseBatch LiveIndex::replayer() {
   return [this](std::uint64_t version, std::span<const std::byte> body) {
     try {
-      const LeafShape shape = tree().current().leaf_shape();
+      const Snapshot& current = tree().current();
       if (!logged_)
-        logged_.emplace(shape, tree_->current().next_id,
-                        [this](std::int64_t id) { return tree_->contains(id); });
-      logged_->add(decode(body, shape));
+        logged_.emplace(
+            current.leaf_shape(), current.next_id, [this](std::int64_t id) { return tree_->contains(id); },
+            current.fields);
+      logged_->add(decode(body, current.leaf_shape(), current.fields));
     } catch (const FormatError& error) {
       throw FormatError(directory_ + ": version " + std::to_string(version) + " in the log: " + error.what());
     }

@@ -121,10 +121,11 @@ RepairReport repair(storage::FileSystem& file_system, const std::string& from, c
   report.batches_applied =
       storage::salvage_log(file_system, from, found, [&](std::uint64_t, std::span<const std::byte> body) {
         const LeafShape shape = tree.current().leaf_shape();
-        Change change = decode(body, shape);
+        const std::vector<Field>& fields = tree.current().fields;
+        Change change = decode(body, shape, fields);
         fit(change, tree);
-        ChangeFold checked(shape, tree.current().next_id,
-                           [&tree](std::int64_t id) { return tree.contains(id); });
+        ChangeFold checked(
+            shape, tree.current().next_id, [&tree](std::int64_t id) { return tree.contains(id); }, fields);
         checked.add(std::move(change));
         tree.apply(checked.fold());
       });

@@ -23,10 +23,10 @@ Dictionary with(const Dictionary& dictionary, const std::vector<std::string>& te
   return dictionary.with(views);
 }
 
-using Random = std::mt19937_64;
+using Generator = std::mt19937_64;
 
 // Of few letters, so that texts are each other's prefixes; some bytes are not ASCII.
-std::string random_text(Random& random) {
+std::string random_text(Generator& random) {
   constexpr std::string_view kLetters("ab\xff\0", 4);
   std::string text;
   for (std::uint64_t left = random() % 6; left > 0; --left) text += kLetters[random() % kLetters.size()];
@@ -79,7 +79,7 @@ TEST(Dictionary, SeesTextsThatAreThereTwice) {
 
 TEST(Dictionary, IsAMap) {
   for (std::uint64_t trial = 0; trial < 200; ++trial) {
-    Random random(trial);
+    Generator random(trial);
     std::map<std::string, std::uint32_t> model;
     std::vector<std::string> by_code;
     const auto new_texts = [&](std::uint64_t count) {
