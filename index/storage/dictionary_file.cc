@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/pages.h"
+#include "index/field_key.h"
 #include "index/storage/snapshot_files.h"
 
 namespace culmen::storage {
@@ -114,7 +115,7 @@ void read_dictionaries(const Manifest& manifest, FrameFileReader& file, Snapshot
       std::copy_n(payload, extents(frame).payload_bytes, bytes.data() + frames.start_of(frame));
     });
     s.dictionaries[f] = std::make_shared<const Dictionary>(read_dictionary(
-        bytes.span(), manifest.dictionary_sizes[f], file.path(), extents_start(frames, f)));
+        bytes.span(), manifest.dictionary_sizes[f], file.path(), frames.offset(f)));
   }
   file.check_digest();
 }

@@ -28,6 +28,7 @@ class DictionaryFrames {
   std::uint64_t last(std::size_t field) const { return runs_[field + 1].first_frame; }
   std::uint64_t size() const { return runs_.back().first_frame; }
   std::uint64_t end() const { return runs_.back().offset; }
+  std::uint64_t offset(std::size_t field) const { return runs_[field].offset; }  // of the first one
   std::size_t field_of(std::uint64_t frame) const;
   // Of a frame's payload in its dictionary's bytes.
   std::uint64_t start_of(std::uint64_t frame) const {
