@@ -41,6 +41,8 @@ std::string_view fault_of_gaps(const Snapshot& s, std::size_t leaf) {
     return "missing values in an index without stand-ins";
   return visit_value_type(s, [&]<typename T>(T) -> std::string_view {
     for (const AttributeGaps& gaps : fields.gaps()) {
+      if (s.attributes[gaps.attribute].stand_in == StandIn::refuse)
+        return "missing values of an attribute that refuses them";
       const T* column = s.leaf_values<T>(leaf) + gaps.attribute * static_cast<std::size_t>(s.leaf_rows);
       if (!is_gap_good(fields, gaps, column, s.leaf(leaf).num_rows, s.stand_ins[gaps.attribute]))
         return "missing values are not the attribute's stand-in, or the range of the others is wrong";

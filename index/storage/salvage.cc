@@ -276,7 +276,10 @@ class RowSalvager {
       const std::string_view fault = fault_of_leaf_fields(frame, record.num_rows, manifest_.attributes.size(),
                                                           manifest_.fields, sizes);
       if (!fault.empty()) throw_damaged(fields_->path(), record.fields.offset, std::string(fault));
-      return LeafFields(frame.data());
+      const LeafFields fields(frame.data());
+      if (std::ranges::any_of(fields.gaps(), [this](const auto& gaps) { return is_never_missing(gaps.attribute); }))
+        throw_damaged(fields_->path(), record.fields.offset, "missing values where the attribute refuses them");
+      return fields;
     } catch (const Error& error) {
       bad_fields_->add(std::string(error.what()) + " (" + std::to_string(record.num_rows) +
                        " rows without their fields)");
@@ -287,7 +290,10 @@ class RowSalvager {
   bool is_missing(const std::optional<LeafFields>& fields, std::size_t attribute, std::uint64_t row,
                   double value) const {
     if (fields) return fields->misses_attribute(attribute, row);
-    return manifest_.has_gaps && !manifest_.stand_ins.empty() && value == manifest_.stand_ins[attribute];
+    return manifest_.has_gaps && !is_never_missing(attribute) && value == manifest_.stand_ins[attribute];
+  }
+  bool is_never_missing(std::size_t attribute) const {
+    return manifest_.stand_ins.empty() || manifest_.attributes[attribute].stand_in == StandIn::refuse;
   }
 
   void add_field(const std::optional<LeafFields>& fields, std::size_t f, std::uint64_t row) {
@@ -296,7 +302,7 @@ class RowSalvager {
     const bool is_lost = has_dictionary(field) && manifest_.dictionaries[f] == nullptr;
     const bool is_missing = is_lost || !fields || fields->misses_field(f, row);
     saved.missing.push_back(is_missing ? 1 : 0);
-    if (field.is_text() && !has_dictionary(field)) {
+    if (is_stored_text(field)) {
       const std::string_view text = is_missing ? std::string_view() : fields->text(f, row);
       saved.text.insert(saved.text.end(), text.begin(), text.end());
       saved.text_ends.push_back(saved.text.size());
