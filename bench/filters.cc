@@ -276,7 +276,8 @@ class Filters {
 
   void write() const {
     std::filesystem::create_directories(settings_.write);
-    for (std::size_t i = 0; i < kDims; ++i) write_column("a" + std::to_string(i), column(i));
+    for (std::size_t i = 0; i < kDims; ++i)
+      write_column(std::string("a").append(std::to_string(i)), column(i));
     write_column("number", fields_.number);
     write_column("near", fields_.near);
     write_column("day", fields_.day);
