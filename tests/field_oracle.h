@@ -32,15 +32,23 @@ inline Truth operator!(Truth truth) {
   return truth == Truth::yes ? Truth::no : truth == Truth::no ? Truth::yes : Truth::unknown;
 }
 
-// Nanoseconds since 1970 of '2025-06-01', '2025-06-01 12:30' and '2025-06-01 12:30:05.25'.
+// Nanoseconds since 1970 of '2025-06-01', '2025-06-01 12:30:05.25' and '2025-06-01T12:30:05+02:00'.
 inline __int128 nanoseconds_of(const std::string& text) {
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
   std::sscanf(text.c_str(), "%d-%d-%d%*c%d:%d:%d", &year, &month, &day, &hour, &minute, &second);
   const std::chrono::sys_days days = std::chrono::year(year) / month / day;
   __int128 nanoseconds = days.time_since_epoch().count();
   nanoseconds = ((nanoseconds * 24 + hour) * 60 + minute) * 60 + second;
-  std::string digits = text.find('.') == std::string::npos ? "" : text.substr(text.find('.') + 1);
+  const std::string rest = text.size() > 19 ? text.substr(19) : "";  // fraction and zone
+  std::string digits;
+  if (rest.starts_with("."))
+    for (std::size_t i = 1; i < rest.size() && rest[i] >= '0' && rest[i] <= '9'; ++i) digits += rest[i];
   digits.resize(9, '0');
+  if (const std::size_t zone = rest.find_first_of("+-"); zone != std::string::npos) {
+    int hours = 0, minutes = 0;
+    std::sscanf(rest.c_str() + zone + 1, "%d:%d", &hours, &minutes);
+    nanoseconds -= (rest[zone] == '+' ? 1 : -1) * (hours * 3600 + minutes * 60);
+  }
   return nanoseconds * 1'000'000'000 + std::stoll(digits);
 }
 
