@@ -61,6 +61,7 @@ class LeafFields {
   explicit LeafFields(const std::byte* bytes) : bytes_(bytes) {}
 
   bool empty() const { return bytes_ == nullptr; }
+  const std::byte* data() const { return bytes_; }
   std::span<const std::byte> bytes() const {
     return empty() ? std::span<const std::byte>() : std::span(bytes_, header().num_bytes);
   }

@@ -1,0 +1,351 @@
+// The oracle for tables with fields and missing values: SQL's WHERE with its three-valued logic, evaluated on the tree of
+// the filter as it is written and on the rows as the user gave them. It shares only score() with the index.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <boost/multiprecision/cpp_int.hpp>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "culmen/query.h"
+#include "culmen/search.h"
+#include "index/score.h"
+#include "tests/oracle.h"
+
+namespace culmen::test {
+
+// SQL's.
+enum class Truth { no, unknown, yes };
+
+inline Truth operator!(Truth truth) {
+  return truth == Truth::yes ? Truth::no : truth == Truth::no ? Truth::yes : Truth::unknown;
+}
+
+// Nanoseconds since 1970 of '2025-06-01', '2025-06-01 12:30', '2025-06-01 12:30:05.25' and '2025-06-01T12:30:05+02:00'.
+// The text is well-formed.
+inline __int128 nanoseconds_of(const std::string& text) {
+  std::size_t at = 0;
+  const auto number = [&](std::size_t digits) {
+    int value = 0;
+    for (; digits > 0; --digits) value = value * 10 + (text[at++] - '0');
+    return value;
+  };
+  const auto takes = [&](char wanted) {
+    const bool is_next = at < text.size() && text[at] == wanted;
+    at += is_next ? 1 : 0;
+    return is_next;
+  };
+  const int year = number(4);
+  ++at;
+  const auto month = static_cast<unsigned>(number(2));
+  ++at;
+  const auto day = static_cast<unsigned>(number(2));
+  const std::chrono::sys_days days =
+      std::chrono::year(year) / static_cast<int>(month) / static_cast<int>(day);
+  __int128 seconds = __int128{days.time_since_epoch().count()} * 86'400;
+  std::string fraction;
+  if (takes('T') || takes(' ')) {
+    seconds += number(2) * 3600;
+    ++at;
+    seconds += number(2) * 60;
+    if (takes(':')) seconds += number(2);
+    if (takes('.'))
+      while (at < text.size() && text[at] >= '0' && text[at] <= '9') fraction += text[at++];
+    const int sign = takes('+') ? 1 : takes('-') ? -1 : 0;
+    if (sign != 0) {
+      seconds -= sign * number(2) * 3600;
+      if (takes(':') || at < text.size()) seconds -= sign * number(2) * 60;
+    }
+  }
+  fraction.resize(9, '0');
+  return seconds * 1'000'000'000 + std::stoll(fraction);
+}
+
+// The mean of the numbers as the nearest number of type T, of two the one whose last bit is 0.
+template <typename T>
+double exact_mean_of(std::span<const double> values) {
+  using boost::multiprecision::cpp_int;
+  using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  const auto exact = [](double value) {  // in units of 2^-1074
+    int exponent = 0;
+    const double mantissa = std::frexp(value, &exponent);
+    const auto digits = static_cast<std::int64_t>(std::ldexp(mantissa, 53));
+    const int shift = exponent - 53 + 1074;
+    return shift >= 0 ? cpp_int(cpp_int(digits) * (cpp_int(1) << shift))
+                      : cpp_int(digits / (std::int64_t{1} << -shift));
+  };
+  const auto count = static_cast<std::int64_t>(values.size());
+  cpp_int sum = 0;
+  for (const double value : values) sum += exact(value);
+  const bool is_negative = sum < 0;
+  if (is_negative) sum = -sum;
+  // The largest number that is not above the quotient. Numbers from 0 on are ordered as their bits.
+  const auto number = [](Bits bits) { return std::bit_cast<T>(bits); };
+  Bits low = 0, high = std::bit_cast<Bits>(std::numeric_limits<T>::max());
+  while (low < high) {
+    const Bits middle = low + (high - low + 1) / 2;
+    if (exact(static_cast<double>(number(middle))) * count <= sum) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  if (low < std::bit_cast<Bits>(std::numeric_limits<T>::max())) {
+    const cpp_int below = sum - exact(static_cast<double>(number(low))) * count;
+    const cpp_int above = exact(static_cast<double>(number(low + 1))) * count - sum;
+    if (above < below || (above == below && low % 2 != 0)) ++low;
+  }
+  const auto nearest = static_cast<double>(number(low));
+  return (is_negative ? -nearest : nearest) + 0.0;
+}
+
+// Of the first rows of an index: what its attributes' missing values are ranked as with Missing::fill.
+inline std::vector<double> stand_ins_of_rows(const std::vector<Attribute>& attributes,
+                                             const std::vector<Row>& rows, bool is_float32) {
+  std::vector<double> result;
+  for (std::size_t i = 0; i < attributes.size(); ++i) {
+    std::vector<double> values;
+    for (const Row& row : rows)
+      if (!std::isnan(row.values[i])) values.push_back(row.values[i]);
+    std::sort(values.begin(), values.end());
+    const auto mean = [is_float32](std::span<const double> of) {
+      return is_float32 ? exact_mean_of<float>(of) : exact_mean_of<double>(of);
+    };
+    double value = 0;
+    if (attributes[i].stand_in == StandIn::number) {
+      value =
+          is_float32 ? static_cast<double>(static_cast<float>(attributes[i].number)) : attributes[i].number;
+    } else if (!values.empty()) {
+      const std::size_t n = values.size();
+      if (attributes[i].stand_in == StandIn::mean) {
+        value = mean(values);
+      } else if (attributes[i].stand_in == StandIn::median) {
+        value = mean(std::span(values).subspan((n - 1) / 2, n % 2 == 1 ? 1 : 2));
+      } else {
+        value = attributes[i].preference == Preference::low ? values.back() : values.front();
+      }
+    }
+    result.push_back(value);
+  }
+  return result;
+}
+
+class FieldOracle {
+ public:
+  // stand_ins: [num_attributes] with the signs that the user gives them.
+  FieldOracle(Schema schema, std::vector<Row> rows, std::vector<double> stand_ins)
+      : schema_(std::move(schema)), rows_(std::move(rows)), stand_ins_(std::move(stand_ins)) {
+    stand_ins_.resize(num_attributes());
+  }
+
+  const Schema& schema() const { return schema_; }
+  const std::vector<Row>& rows() const { return rows_; }
+  std::size_t num_attributes() const { return schema_.attributes.size(); }
+
+  bool has_gaps(std::size_t attribute) const {
+    return std::any_of(rows_.begin(), rows_.end(),
+                       [attribute](const Row& row) { return std::isnan(row.values[attribute]); });
+  }
+
+  // Whether a score could overflow, which the contract refuses.
+  bool refuses(const Query& query) const {
+    const Weights weights = effective(query);
+    double size = std::fabs(weights.offset);
+    for (const Term& term : weights.terms) {
+      const auto i = static_cast<std::size_t>(term.attribute);
+      double largest = 0;
+      for (const Row& row : rows_) {
+        const double value =
+            std::isnan(row.values[i]) && query.missing == Missing::fill ? stand_ins_[i] : row.values[i];
+        if (!std::isnan(value)) largest = std::max(largest, std::fabs(value));
+      }
+      if (!rows_.empty()) size += std::fabs(term.weight) * largest;
+    }
+    return !std::isfinite(size);
+  }
+
+  double score_of(const Row& row, const Query& query) const { return score_of(row, effective(query)); }
+
+  bool passes(const Row& row, const Filter& filter) const { return evaluate(row, filter) == Truth::yes; }
+  // With Missing::skip, rows without a value that the query weighs have no score.
+  bool has_score(const Row& row, const Query& query) const {
+    if (query.missing == Missing::fill) return true;
+    for (std::size_t i = 0; i < num_attributes(); ++i)
+      if (query.weights[i] != 0 && std::isnan(row.values[i])) return false;
+    return true;
+  }
+
+  std::vector<Answer> search(const Query& query) const {
+    const Weights weights = effective(query);
+    std::vector<Answer> answers;
+    for (const Row& row : rows_) {
+      if (!has_score(row, query) || !passes(row, query.where)) continue;
+      const double score = score_of(row, weights);
+      if (!query.min_score || score >= *query.min_score) answers.push_back({row.id, score});
+    }
+    return best(std::move(answers), query.k);
+  }
+
+  static std::vector<Answer> best(std::vector<Answer> answers, std::optional<std::size_t> k) {
+    std::sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
+      return a.score != b.score ? a.score > b.score : a.id < b.id;
+    });
+    if (k && answers.size() > *k) answers.resize(*k);
+    return answers;
+  }
+
+  Truth evaluate(const Row& row, const Filter& filter) const {
+    const std::vector<Filter>& parts = filter.parts();
+    switch (filter.kind()) {
+      case Filter::Kind::everything:
+        return Truth::yes;
+      case Filter::Kind::condition:
+        return evaluate(row, filter.condition());
+      case Filter::Kind::negation:
+        return !evaluate(row, parts.front());
+      case Filter::Kind::all_of: {
+        Truth all = Truth::yes;
+        for (const Filter& part : parts) all = std::min(all, evaluate(row, part));
+        return all;
+      }
+      case Filter::Kind::any_of:
+        break;
+    }
+    Truth any = Truth::no;
+    for (const Filter& part : parts) any = std::max(any, evaluate(row, part));
+    return any;
+  }
+
+ private:
+  struct Weights {
+    std::vector<Term> terms;
+    double offset = 0;
+  };
+
+  // As Oracle's, with the minimum and maximum of the values that are there.
+  Weights effective(const Query& query) const {
+    Weights result;
+    for (std::size_t i = 0; i < num_attributes(); ++i) {
+      double weight = query.weights[i];
+      if (query.scale == Scale::minmax) {
+        double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+        for (const Row& row : rows_) {
+          if (std::isnan(row.values[i])) continue;
+          lowest = std::min(lowest, row.values[i]);
+          highest = std::max(highest, row.values[i]);
+        }
+        weight = highest > lowest ? weight / (highest - lowest) : 0;
+        if (weight != 0) result.offset = std::fma(-weight, lowest, result.offset);
+      }
+      if (weight != 0) result.terms.push_back({static_cast<std::int32_t>(i), weight});
+    }
+    return result;
+  }
+
+  double score_of(const Row& row, const Weights& weights) const {
+    return score(weights.terms, weights.offset, [&](int attribute) {
+      const auto i = static_cast<std::size_t>(attribute);
+      return std::isnan(row.values[i]) ? stand_ins_[i] : row.values[i];
+    });
+  }
+
+  // Holds every double and every int64 exactly.
+  using Exact = long double;
+  static_assert(std::numeric_limits<Exact>::digits >= 64);
+
+  struct Cell {
+    std::variant<std::monostate, Exact, std::string> value;
+    ColumnFormat format;
+  };
+
+  Cell attribute_cell(const Row& row, std::size_t i) const {
+    if (std::isnan(row.values[i])) return {std::monostate(), schema_.attributes[i].format};
+    return {static_cast<Exact>(row.values[i]), schema_.attributes[i].format};
+  }
+
+  Cell cell(const Row& row, const Column& column) const {
+    if (!column.attribute()) return {static_cast<Exact>(row.id), {ColumnType::integer}};
+    if (const int* position = std::get_if<int>(&*column.attribute()))
+      return attribute_cell(row, static_cast<std::size_t>(*position));
+    const std::string& name = std::get<std::string>(*column.attribute());
+    for (std::size_t i = 0; i < num_attributes(); ++i)
+      if (schema_.attributes[i].name == name) return attribute_cell(row, i);
+    for (std::size_t f = 0; f < schema_.fields.size(); ++f) {
+      if (schema_.fields[f].name != name) continue;
+      Cell found = {std::monostate(), schema_.fields[f].format};
+      const FieldValue& value = row.fields[f];
+      if (const auto* integer = std::get_if<std::int64_t>(&value)) found.value = static_cast<Exact>(*integer);
+      if (const auto* number = std::get_if<double>(&value)) found.value = static_cast<Exact>(*number);
+      if (const auto* text = std::get_if<std::string>(&value)) found.value = *text;
+      return found;
+    }
+    return {static_cast<Exact>(row.id), {ColumnType::integer}};  // "id"
+  }
+
+  // Of a value that is there: -1, 0 or 1.
+  static int compare(const Cell& cell, const Literal& literal) {
+    const auto order = [](const auto& a, const auto& b) { return a < b ? -1 : b < a ? 1 : 0; };
+    if (const auto* text = std::get_if<std::string>(&cell.value))
+      return order(*text, std::get<std::string>(literal));
+    const Exact number = std::get<Exact>(cell.value);
+    if (const auto* text = std::get_if<std::string>(&literal)) {
+      __int128 unit = 1;
+      for (int u = static_cast<int>(cell.format.unit); u < 3; ++u) unit *= 1000;
+      if (cell.format.type == ColumnType::date) unit = __int128{86'400} * 1'000'000'000;
+      return order(static_cast<__int128>(static_cast<std::int64_t>(number)) * unit, nanoseconds_of(*text));
+    }
+    if (const auto* integer = std::get_if<std::int64_t>(&literal))
+      return order(number, static_cast<Exact>(*integer));
+    return order(number, static_cast<Exact>(std::get<double>(literal)));
+  }
+
+  Truth evaluate(const Row& row, const Condition& condition) const {
+    const Cell found = cell(row, condition.column);
+    const bool is_missing = std::holds_alternative<std::monostate>(found.value);
+    const auto truth = [](bool yes) { return yes ? Truth::yes : Truth::no; };
+    if (condition.comparison == Comparison::is_null) return truth(is_missing);
+    if (condition.comparison == Comparison::is_not_null) return truth(!is_missing);
+    if (is_missing) return Truth::unknown;
+    const auto order = [&](std::size_t i) { return compare(found, condition.values[i]); };
+    switch (condition.comparison) {
+      case Comparison::equal:
+        return truth(order(0) == 0);
+      case Comparison::not_equal:
+        return truth(order(0) != 0);
+      case Comparison::less:
+        return truth(order(0) < 0);
+      case Comparison::less_equal:
+        return truth(order(0) <= 0);
+      case Comparison::greater:
+        return truth(order(0) > 0);
+      case Comparison::greater_equal:
+        return truth(order(0) >= 0);
+      case Comparison::between:
+        return truth(order(0) >= 0 && order(1) <= 0);
+      case Comparison::starts_with:
+        return truth(
+            std::get<std::string>(found.value).starts_with(std::get<std::string>(condition.values[0])));
+      default:
+        break;
+    }
+    for (std::size_t i = 0; i < condition.values.size(); ++i)
+      if (order(i) == 0) return Truth::yes;
+    return Truth::no;
+  }
+
+  Schema schema_;
+  std::vector<Row> rows_;
+  std::vector<double> stand_ins_;
+};
+
+}  // namespace culmen::test
