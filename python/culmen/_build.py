@@ -30,17 +30,12 @@ class BuildOptions:
 
 
 def build(columns: Columns, options: BuildOptions) -> _core.Index:
+    columns = columns.decided()
     if columns.num_dropped > 0 and columns.num_rows == 0:
         raise InputError(f"all {columns.num_dropped} rows have a gap in an attribute or the id: none is left")
     with shown(options.progress) as report:
         return _core.build(
-            columns.num_rows,
-            columns.names,
-            columns.preferences,
-            columns.columns,
-            columns.ids,
-            columns.labels,
-            columns.dropped,
+            *columns.arguments(),
             options.partitioning,
             options.num_partitions,
             options.leaf_rows,
