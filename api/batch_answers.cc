@@ -20,7 +20,8 @@ std::vector<Query> queries_of(const QueryBatch& batch, const Snapshot& snapshot)
                                                         .k = batch.k,
                                                         .where = batch.where,
                                                         .min_score = batch.min_score,
-                                                        .scale = batch.scale});
+                                                        .scale = batch.scale,
+                                                        .missing = batch.missing});
   for (std::size_t q = 0; q < queries.size(); ++q) {
     const std::span<const double> weights = batch.weights.subspan(q * d, d);
     queries[q].weights.assign(weights.begin(), weights.end());

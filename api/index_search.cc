@@ -114,7 +114,11 @@ SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k,
   const Snapshot& s = *result.snapshot;
   ResolvedQuery query;
   query.k = std::min(k, static_cast<std::size_t>(s.num_rows));
-  resolve_filter(where, s, query);
+  std::vector<std::int32_t> required;  // no function has a value where one of its attributes is missing
+  for (std::int32_t i = 0; i < s.num_attributes(); ++i)
+    if (function.direction(i) != Direction::unused && gaps_of_index(s, i).some_missing != 0)
+      required.push_back(i);
+  resolve_filter(where, s, query, required);
   result.stats.engine = options.engine == Engine::scan ? Engine::scan : Engine::bounded;
   result.stats.rows_in_index = s.num_rows;
   if (s.num_rows > 0 && !query.filter.is_nothing()) {

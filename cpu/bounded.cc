@@ -48,7 +48,8 @@ class BoundedSearch {
  private:
   void open(std::size_t slot) {
     const NodeRef node = snapshot_.node(slot);
-    frontier_.open(node, bounds_of_children(query_, node, stats_), children_to_visit(query_.filter, node));
+    frontier_.open(node, bounds_of_children(query_, node, stats_),
+                   children_to_visit(query_.filter, snapshot_, slot));
   }
 
   // The chain bound includes an error bound for rounding, so among full ties it never equals the k-th score. The zone
@@ -88,6 +89,7 @@ class BoundedSearch {
       prefetch_bytes(node.bytes, kNodeBoundsOffset);
       prefetch_rows(node, query_.bound.terms);
       if (query_.bound.capped) prefetch_rows(node, query_.bound.capped->terms);
+      prefetch_child_zones(query_.filter, snapshot_, slot);
     } else {
       prefetch_leaf<T>(snapshot_, query_, first_look_, slot, filter_, best_);
     }

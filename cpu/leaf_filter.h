@@ -1,5 +1,5 @@
-// LeafFilter: decides which rows of a leaf pass a query's filter, for every CPU engine. The leaf's zone map
-// decides first; if it cannot, SIMD code computes a mask of the rows. One per thread and search.
+// LeafFilter: decides which rows of a leaf pass a query's filter, for every CPU engine. The leaf's zone maps
+// decide first; if they cannot, SIMD code computes a mask of the rows. One per thread and search.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <vector>
@@ -21,9 +22,12 @@ namespace culmen {
 
 class LeafFilter {
  public:
-  explicit LeafFilter(const Predicate& predicate) : predicate_(predicate) {}
+  explicit LeafFilter(const Predicate& predicate)
+      : predicate_(predicate), reads_fields_(predicate.reads_fields()) {}
 
   bool is_everything() const { return predicate_.is_everything(); }
+  // Whether it may read LeafFields.
+  bool reads_fields() const { return reads_fields_; }
 
   // Whether to test a leaf before anything in it is read for scoring. Without a k-th score bound every row would be a
   // candidate, and if few rows pass, most of the leaf need not be read. Otherwise a leaf is tested late, and only if
@@ -72,22 +76,36 @@ class LeafFilter {
  private:
   using Mask = std::array<std::uint64_t, kMaxLeafRows / 64>;
 
-  // A leaf's rows and their zone map.
+  // A leaf's rows and their zones. Gaps and fields are only read for tests that need them.
   template <typename T>
   struct LeafRef {
-    LeafRef(const Snapshot& snapshot, std::size_t leaf)
-        : num_rows(snapshot.leaf(leaf).num_rows),
-          stride(static_cast<std::size_t>(snapshot.leaf_rows)),
-          values(snapshot.leaf_values<T>(leaf)),
-          ids(snapshot.leaf_ids(leaf)),
-          smallest_id(snapshot.leaf(leaf).min_id),
-          maxima(snapshot.zone_vector<T>(leaf, Extreme::maximum)),
-          minima(snapshot.zone_vector<T>(leaf, Extreme::minimum)) {}
+    LeafRef(const Snapshot& of, std::size_t which)
+        : snapshot(of),
+          leaf(which),
+          num_rows(of.leaf(which).num_rows),
+          stride(static_cast<std::size_t>(of.leaf_rows)),
+          values(of.leaf_values<T>(which)),
+          ids(of.leaf_ids(which)),
+          smallest_id(of.leaf(which).min_id),
+          maxima(of.zone_vector<T>(which, Extreme::maximum)),
+          minima(of.zone_vector<T>(which, Extreme::minimum)) {}
 
     double maximum(std::int32_t attribute) const { return maxima[attribute]; }
     double minimum(std::int32_t attribute) const { return minima[attribute]; }
     std::int64_t min_id() const { return smallest_id; }
+    AttributeSummary attribute(std::int32_t i) const {
+      const AttributeGaps* gaps = fields().gaps_of(static_cast<std::size_t>(i));
+      if (gaps == nullptr) return {minimum(i), maximum(i), false, true};
+      return {gaps->minimum, gaps->maximum, true, gaps->num_missing < num_rows};
+    }
+    ColumnSummary field(std::int32_t i) const {
+      const FieldZone& zone = fields().zone(static_cast<std::size_t>(i));
+      return {zone.minimum, zone.maximum, zone.set, zone.num_missing > 0, zone.num_missing < num_rows};
+    }
+    LeafFields fields() const { return snapshot.leaf_fields(leaf); }
 
+    const Snapshot& snapshot;
+    std::size_t leaf;
     std::size_t num_rows, stride;
     const T* values;
     const std::int64_t* ids;
@@ -100,15 +118,17 @@ class LeafFilter {
 
   static std::size_t num_words(std::size_t num_rows) { return (num_rows + 63) / 64; }
 
+  // Of a predicate that the zones leave undecided.
   template <typename T>
   static void write_mask(const Predicate& predicate, const LeafRef<T>& rows, Mask& mask, SearchStats& stats) {
     if (predicate.kind == Predicate::Kind::attribute)
       return write_attribute_mask(predicate, rows, mask, stats);
+    if (predicate.kind == Predicate::Kind::field) return write_field_mask(predicate, rows, mask, stats);
     if (predicate.kind == Predicate::Kind::id) {
       stats.bytes_touched += rows.num_rows * sizeof(std::int64_t);
-      return write_mask_of(rows.ids, rows.num_rows, std::span(predicate.ids), mask);
+      return write_mask_of(rows.ids, rows.num_rows, std::span(predicate.keys), mask);
     }
-    // The zone map has left the whole undecided. So a part that it decides is neutral, and is skipped.
+    // A part that the zones decide is neutral, and is skipped.
     const bool is_conjunction = predicate.kind == Predicate::Kind::all_of;
     bool is_first = true;
     for (const Predicate& part : predicate.parts) {
@@ -124,30 +144,116 @@ class LeafFilter {
   template <typename T>
   static void write_attribute_mask(const Predicate& predicate, const LeafRef<T>& rows, Mask& mask,
                                    SearchStats& stats) {
-    const T* values = rows.values + static_cast<std::size_t>(predicate.attribute) * rows.stride;
-    stats.bytes_touched += rows.num_rows * sizeof(T);
-    // The intervals that overlap the leaf's range of the attribute.
-    const auto first = first_reaching(predicate.values, rows.minimum(predicate.attribute));
-    auto last = first;
-    while (last != predicate.values.end() && last->minimum <= rows.maximum(predicate.attribute)) ++last;
-    write_mask_of(values, rows.num_rows, std::span(first, last), mask);
+    const auto column = static_cast<std::size_t>(predicate.column);
+    const LeafFields fields = predicate.may_miss ? rows.fields() : LeafFields();
+    const AttributeGaps* gaps = fields.gaps_of(column);
+    const Verdict of_present =
+        gaps == nullptr ? Verdict::some : verdict_of<double>(predicate.values, gaps->minimum, gaps->maximum);
+    if (of_present == Verdict::some) {
+      stats.bytes_touched += rows.num_rows * sizeof(T);
+      write_mask_of(rows.values + column * rows.stride, rows.num_rows,
+                    overlapping<double>(predicate.values, rows.minimum(predicate.column),
+                                        rows.maximum(predicate.column)),
+                    mask);
+    } else {
+      fill(of_present, rows.num_rows, mask);
+    }
+    if (gaps != nullptr) set_missing(fields.missing(*gaps), predicate.passes_missing, rows.num_rows, mask);
   }
+
+  template <typename T>
+  static void write_field_mask(const Predicate& predicate, const LeafRef<T>& rows, Mask& mask,
+                               SearchStats& stats) {
+    const LeafFields fields = rows.fields();
+    const FieldZone& zone = fields.zone(static_cast<std::size_t>(predicate.column));
+    const Verdict of_present = verdict_of_keys(predicate.keys, rows.field(predicate.column));
+    const std::byte* keys = fields.packed_keys(zone);
+    stats.bytes_touched += rows.num_rows * zone.key_bytes;
+    if (of_present != Verdict::some) {
+      fill(of_present, rows.num_rows, mask);
+    } else if (zone.key_bytes == 1) {
+      write_packed_mask<std::uint8_t>(keys, rows.num_rows, zone, predicate.keys, mask);
+    } else if (zone.key_bytes == 2) {
+      write_packed_mask<std::uint16_t>(keys, rows.num_rows, zone, predicate.keys, mask);
+    } else if (zone.key_bytes == 4) {
+      write_packed_mask<std::uint32_t>(keys, rows.num_rows, zone, predicate.keys, mask);
+    } else {
+      write_packed_mask<std::uint64_t>(keys, rows.num_rows, zone, predicate.keys, mask);
+    }
+    if (zone.missing != 0) set_missing(fields.missing(zone), predicate.passes_missing, rows.num_rows, mask);
+  }
+
+  // Keys are packed as their difference to the smallest: so are the intervals that they are compared with.
+  template <typename Packed>
+  static void write_packed_mask(const std::byte* keys, std::size_t count, const FieldZone& zone,
+                                std::span<const Interval<std::int64_t>> intervals, Mask& mask) {
+    const auto* numbers = reinterpret_cast<const Packed*>(keys);
+    const auto packed = [&](std::int64_t key) {
+      return static_cast<Packed>(static_cast<std::uint64_t>(key) - static_cast<std::uint64_t>(zone.minimum));
+    };
+    const auto packed_interval = [&](const Interval<std::int64_t>& interval) {
+      return Interval<Packed>{packed(std::max(interval.minimum, zone.minimum)),
+                              packed(std::min(interval.maximum, zone.maximum))};
+    };
+    intervals = overlapping(intervals, zone.minimum, zone.maximum);
+    if (intervals.size() <= kByVectors) {
+      std::array<Interval<Packed>, kByVectors> few;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+      std::ranges::transform(intervals, few.begin(), packed_interval);
+      simd::mask_of(numbers, count, std::span<const Interval<Packed>>(few.data(), intervals.size()),
+                    mask.data());
+    } else if constexpr (sizeof(Packed) == 1) {
+      std::array<bool, 256> is_inside{};
+      for (const Interval<std::int64_t>& interval : intervals) {
+        const Interval<Packed> range = packed_interval(interval);
+        std::fill(is_inside.begin() + range.minimum, is_inside.begin() + range.maximum + 1, true);
+      }
+      write_mask_by_row(count, mask, [&](std::size_t r) { return is_inside[numbers[r]]; });
+    } else {
+      std::vector<Interval<Packed>> many;
+      std::ranges::transform(intervals, std::back_inserter(many), packed_interval);
+      write_mask_by_row(count, mask, [&](std::size_t r) { return contains(many, numbers[r]); });
+    }
+  }
+
+  // The intervals that numbers from minimum to maximum can be in.
+  template <typename Number>
+  static std::span<const Interval<Number>> overlapping(std::span<const Interval<Number>> intervals,
+                                                       Number minimum, Number maximum) {
+    const auto first = first_reaching(intervals, minimum);
+    auto last = first;
+    while (last != intervals.end() && last->minimum <= maximum) ++last;
+    return {first, last};
+  }
+
+  static void fill(Verdict verdict, std::size_t count, Mask& mask) {
+    std::fill_n(mask.begin(), num_words(count), verdict == Verdict::all ? ~std::uint64_t{0} : 0);
+    if (count % 64 != 0) mask[count / 64] &= (std::uint64_t{1} << count % 64) - 1;
+  }
+
+  static void set_missing(const std::uint64_t* missing, bool passes, std::size_t count, Mask& mask) {
+    for (std::size_t w = 0; w < num_words(count); ++w)
+      mask[w] = passes ? mask[w] | missing[w] : mask[w] & ~missing[w];
+  }
+
+  template <typename Passes>
+  static void write_mask_by_row(std::size_t count, Mask& mask, const Passes& row_passes) {
+    std::fill_n(mask.begin(), num_words(count), 0);
+    for (std::size_t r = 0; r < count; ++r) mask[r / 64] |= std::uint64_t{row_passes(r)} << r % 64;
+  }
+
+  static constexpr std::size_t kByVectors = 8;  // intervals
 
   // A float lies in an interval of doubles if and only if it lies in the same interval with its ends rounded inwards.
   template <typename T, typename Bound>
   static void write_mask_of(const T* numbers, std::size_t count, std::span<const Interval<Bound>> intervals,
                             Mask& mask) {
-    constexpr std::size_t kByVectors = 8;
-    if (intervals.size() > kByVectors) {
-      std::fill_n(mask.begin(), num_words(count), 0);
-      for (std::size_t r = 0; r < count; ++r)
-        mask[r / 64] |= std::uint64_t{contains(intervals, static_cast<Bound>(numbers[r]))} << r % 64;
-    } else {
-      std::array<Interval<T>, kByVectors> rounded;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-      std::ranges::transform(intervals, rounded.begin(), rounded_inwards<T, Bound>);
-      simd::mask_of(numbers, count, std::span<const Interval<T>>(rounded.data(), intervals.size()),
-                    mask.data());
-    }
+    if (intervals.size() > kByVectors)
+      return write_mask_by_row(
+          count, mask, [&](std::size_t r) { return contains(intervals, static_cast<Bound>(numbers[r])); });
+    std::array<Interval<T>, kByVectors> rounded;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    std::ranges::transform(intervals, rounded.begin(), rounded_inwards<T, Bound>);
+    simd::mask_of(numbers, count, std::span<const Interval<T>>(rounded.data(), intervals.size()),
+                  mask.data());
   }
 
   template <typename T, typename Bound>
@@ -160,6 +266,7 @@ class LeafFilter {
   }
 
   const Predicate& predicate_;
+  const bool reads_fields_;
   Mask mask_{};
   std::size_t num_passing_ = 0;
   std::uint64_t num_tested_ = 0, num_passed_ = 0;  // rows of all leaves so far

@@ -8,19 +8,13 @@
 #include <span>
 
 #include "cpu/leaf_filter.h"
+#include "cpu/prefetch.h"
 #include "cpu/simd/kernels.h"
 #include "cpu/topk.h"
 #include "index/snapshot.h"
 #include "query/resolved_query.h"
 
 namespace culmen {
-
-inline void prefetch_bytes(const void* from, std::size_t num_bytes) {
-  constexpr std::size_t kCacheLine = 64;
-  const auto* first = static_cast<const std::byte*>(from);
-  for (std::size_t b = 0; b < num_bytes; b += kCacheLine) __builtin_prefetch(first + b);
-  __builtin_prefetch(first + num_bytes - 1);  // `from` may lie in the middle of a line
-}
 
 // What a visit reads first: all values; or codes, then the values of the rows that the codes leave. Codes need a k-th
 // score bound to exclude anything.
@@ -44,6 +38,13 @@ bool reads_codes(FirstLook look, const Best& best) {
   return look == FirstLook::codes && best.kth_bound() > -std::numeric_limits<double>::infinity();
 }
 
+// Their header and first zones: where the keys are is not known before these are read.
+inline void prefetch_fields(const Snapshot& snapshot, std::size_t leaf) {
+  constexpr std::size_t kBytes = 256;
+  const LeafFields fields = snapshot.leaf_fields(leaf);
+  if (!fields.empty()) prefetch_bytes(fields.data(), kBytes);
+}
+
 // Prefetches all that visit_leaf will read first.
 template <typename T, typename Best>
 void prefetch_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, std::size_t leaf,
@@ -63,6 +64,7 @@ void prefetch_leaf(const Snapshot& snapshot, const ResolvedQuery& query, FirstLo
     prefetch_bytes(snapshot.zone_vector<T>(leaf, Extreme::maximum),
                    2 * snapshot.attributes.size() * sizeof(T));
   if (filters_soon) prefetch_columns(query.where);
+  if (filters_soon && filter.reads_fields()) prefetch_fields(snapshot, leaf);
   if (filters_first && filter.passes_nearly_none()) return;  // most visits end there
   if (!by_codes) return prefetch_columns(query.terms);
   const std::size_t num_words = num_code_words(leaf_rows);

@@ -121,7 +121,7 @@ class MonotoneSearch {
     const NodeRef node = snapshot_.node(slot);
     Frontier::Bounds bounds{};
     for (std::uint32_t c = 0; c < node.header().num_children; ++c) bounds[c] = child_bound(node, c);
-    frontier_.open(node, bounds, children_to_visit(query_.filter, node));
+    frontier_.open(node, bounds, children_to_visit(query_.filter, snapshot_, slot));
     ++stats_.nodes_visited;
     stats_.bounds_computed += node.header().num_children;
     stats_.bytes_touched += scorer_.used().size() * sizeof(BoundRow);

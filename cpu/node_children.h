@@ -9,6 +9,7 @@
 #include <span>
 
 #include "cpu/frontier.h"
+#include "cpu/prefetch.h"
 #include "cpu/simd/kernels.h"
 #include "index/snapshot.h"
 #include "query/resolved_query.h"
@@ -76,45 +77,96 @@ inline Frontier::Children children_in_intervals(const BoundRow& maxima, const Bo
   return children;
 }
 
-// Returns the children of `node`, as bits, that may hold rows that pass, and bits of children that are not there.
-inline Frontier::Children children_that_may_pass(const Predicate& predicate, NodeRef node) {
-  constexpr auto kAll = static_cast<Frontier::Children>(-1);
+inline Frontier::Children children_with_values(const Predicate& predicate, NodeRef node) {
   constexpr std::size_t kFew = 4;
+  if (predicate.values == all_numbers<double>()) return static_cast<Frontier::Children>(-1);
+  const BoundRow &maxima = node.bounds()[predicate.maximum_row],
+                 &minima = node.bounds()[predicate.minimum_row];
+  if (predicate.bounds.size() > kFew) return children_in_intervals(maxima, minima, predicate.bounds);
+  Frontier::Children children = 0;
+  for (const IntervalBound& interval : predicate.bounds)
+    children |= children_in_interval(maxima, minima, interval);
+  return children;
+}
+
+inline Frontier::Children children_with_keys(const Predicate& predicate, const ChildZones& zones) {
+  constexpr std::size_t kFew = 8;
+  Frontier::Children children = 0;
+  if (predicate.keys.size() <= kFew) {
+    for (const Interval<std::int64_t>& interval : predicate.keys)
+      children |= simd::children_with_keys(zones, interval, set_bits(interval.minimum, interval.maximum));
+    return children;
+  }
+  for (std::uint32_t c = 0; c < kFanOut; ++c) {
+    const ColumnSummary zone = {zones.minimum[c], zones.maximum[c], zones.set[c], false, true};
+    const bool may_pass =
+        zone.minimum <= zone.maximum && verdict_of_keys(predicate.keys, zone) != Verdict::none;
+    children |= Frontier::Children{may_pass} << c;
+  }
+  return children;
+}
+
+// Of children whose values may pass, those with a value; and those with a missing one, if that passes.
+inline Frontier::Children with_gaps(Frontier::Children children, const ChildGaps& gaps, bool passes_missing) {
+  return (children & gaps.some_present) | (passes_missing ? gaps.some_missing : 0);
+}
+
+// Returns the children of a node, as bits, that may hold rows that pass, and bits of children that are not there.
+inline Frontier::Children children_that_may_pass(const Predicate& predicate, const Snapshot& snapshot,
+                                                 std::size_t slot) {
+  constexpr auto kAll = static_cast<Frontier::Children>(-1);
+  const NodeRef node = snapshot.node(slot);
+  const auto column = static_cast<std::size_t>(predicate.column);
   Frontier::Children children = 0;
   switch (predicate.kind) {
     case Predicate::Kind::everything:
       return kAll;
     case Predicate::Kind::nothing:
       return 0;
-    case Predicate::Kind::attribute: {
-      const BoundRow &maxima = node.bounds()[predicate.maximum_row],
-                     &minima = node.bounds()[predicate.minimum_row];
-      if (predicate.bounds.size() > kFew) return children_in_intervals(maxima, minima, predicate.bounds);
-      for (const IntervalBound& interval : predicate.bounds)
-        children |= children_in_interval(maxima, minima, interval);
-      return children;
+    case Predicate::Kind::attribute:
+      children = children_with_values(predicate, node);
+      return predicate.may_miss ? with_gaps(children, snapshot.arena->child_zones(slot).gaps(column),
+                                            predicate.passes_missing)
+                                : children;
+    case Predicate::Kind::field: {
+      const ChildZones& zones = snapshot.arena->child_zones(slot).zones(column);
+      return with_gaps(children_with_keys(predicate, zones), zones.gaps, predicate.passes_missing);
     }
     case Predicate::Kind::id:
       for (std::uint32_t c = 0; c < kFanOut; ++c)
-        children |= Frontier::Children{node.min_ids()[c] <= predicate.ids.back().maximum} << c;
+        children |= Frontier::Children{node.min_ids()[c] <= predicate.keys.back().maximum} << c;
       return children;
     case Predicate::Kind::all_of:
       children = kAll;
-      for (const Predicate& part : predicate.parts) children &= children_that_may_pass(part, node);
+      for (const Predicate& part : predicate.parts)
+        if (children != 0) children &= children_that_may_pass(part, snapshot, slot);
       return children;
     case Predicate::Kind::any_of:
       break;
   }
-  for (const Predicate& part : predicate.parts) children |= children_that_may_pass(part, node);
+  for (const Predicate& part : predicate.parts) children |= children_that_may_pass(part, snapshot, slot);
   return children;
 }
 
-// Returns the children of `node`, as bits, that may hold rows that pass the filter.
-inline Frontier::Children children_to_visit(const Predicate& filter, NodeRef node) {
+// Prefetches what children_that_may_pass reads besides the node, of a filter's first tests.
+inline void prefetch_child_zones(const Predicate& predicate, const Snapshot& snapshot, std::size_t slot) {
+  constexpr std::size_t kParts = 4;
+  const auto column = static_cast<std::size_t>(predicate.column);
+  if (predicate.kind == Predicate::Kind::field)
+    prefetch_bytes(&snapshot.arena->child_zones(slot).zones(column), sizeof(ChildZones));
+  if (predicate.may_miss && predicate.kind == Predicate::Kind::attribute)
+    prefetch_bytes(&snapshot.arena->child_zones(slot).gaps(column), sizeof(ChildGaps));
+  for (std::size_t i = 0; i < std::min(predicate.parts.size(), kParts); ++i)
+    prefetch_child_zones(predicate.parts[i], snapshot, slot);
+}
+
+// Returns the children of a node, as bits, that may hold rows that pass the filter.
+inline Frontier::Children children_to_visit(const Predicate& filter, const Snapshot& snapshot,
+                                            std::size_t slot) {
   constexpr auto kAll = static_cast<Frontier::Children>(-1);
-  const std::uint32_t num_children = node.header().num_children;
+  const std::uint32_t num_children = snapshot.node(slot).header().num_children;
   return (num_children == kFanOut ? kAll : (Frontier::Children{1} << num_children) - 1) &
-         children_that_may_pass(filter, node);
+         children_that_may_pass(filter, snapshot, slot);
 }
 
 }  // namespace culmen

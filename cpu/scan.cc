@@ -34,10 +34,37 @@ void share_out(std::size_t count, std::size_t of_a_task, ParallelTopK<Best>& sea
                     });
 }
 
+std::vector<std::uint32_t> children_that_may_pass(const Snapshot& snapshot, const Predicate& filter,
+                                                  const std::vector<std::uint32_t>& nodes) {
+  std::vector<std::uint32_t> children;
+  for (const std::uint32_t slot : nodes)
+    for (auto left = children_to_visit(filter, snapshot, slot); left != 0; left &= left - 1)
+      children.push_back(snapshot.node(slot).children()[std::countr_zero(left)]);
+  return children;
+}
+
+// The level-1 nodes below which rows may pass the filter.
+std::vector<std::uint32_t> nodes_that_may_pass(const Snapshot& snapshot, const Predicate& filter) {
+  std::vector<std::uint32_t> nodes;
+  if (snapshot.height > 0) nodes.push_back(snapshot.root);
+  for (int level = snapshot.height; level > 1; --level)
+    nodes = children_that_may_pass(snapshot, filter, nodes);
+  return nodes;
+}
+
+// In memory order.
+std::vector<std::uint32_t> leaves_that_may_pass(const Snapshot& snapshot, const Predicate& filter) {
+  std::vector<std::uint32_t> leaves =
+      children_that_may_pass(snapshot, filter, nodes_that_may_pass(snapshot, filter));
+  std::ranges::sort(leaves);
+  return leaves;
+}
+
 // Visits the leaves of a level-1 node that can hold a row for `search`.
 template <typename T, typename Best>
-void visit_within_bound(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look, NodeRef node,
-                        PrivateSearch<Best>& search) {
+void visit_within_bound(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look,
+                        std::uint32_t slot, PrivateSearch<Best>& search) {
+  const NodeRef node = snapshot.node(slot);
   const Frontier::Bounds bounds = bounds_of_children(query, node, search.stats);
   const auto reaches = [&](std::uint32_t child) {
     return !search.best.excludes(bounds[child], node.min_ids()[child]);
@@ -45,7 +72,7 @@ void visit_within_bound(const Snapshot& snapshot, const ResolvedQuery& query, Fi
   search.share_kth_bound();
   std::array<std::uint32_t, kFanOut> reaching;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   std::size_t count = 0;
-  for (auto left = children_to_visit(query.filter, node); left != 0; left &= left - 1) {
+  for (auto left = children_to_visit(query.filter, snapshot, slot); left != 0; left &= left - 1) {
     const auto child = static_cast<std::uint32_t>(std::countr_zero(left));
     if (reaches(child)) reaching[count++] = child;
   }
@@ -63,7 +90,10 @@ template <typename T, typename Best>
 std::vector<Hit> scan_all(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
   ParallelTopK<Best> searches(query);
   const FirstLook look = first_look_of_scan(snapshot, query);
-  const std::vector<std::uint32_t>& leaves = snapshot.order().ascending_leaves;
+  const bool has_filter = !query.filter.is_everything();
+  const std::vector<std::uint32_t> passing =
+      has_filter ? leaves_that_may_pass(snapshot, query.filter) : std::vector<std::uint32_t>();
+  const std::vector<std::uint32_t>& leaves = has_filter ? passing : snapshot.order().ascending_leaves;
   share_out(leaves.size(), kLeavesPerTask, searches,
             [&](std::size_t begin, std::size_t end, PrivateSearch<Best>& mine) {
               for (std::size_t i = begin; i < end; ++i) {
@@ -80,13 +110,11 @@ template <typename T, typename Best>
 std::vector<Hit> pruned_scan(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
   ParallelTopK<Best> searches(query);
   const FirstLook look = first_look_of_scan(snapshot, query);
-  const std::vector<std::uint32_t>& nodes = snapshot.order().nodes;
+  const std::vector<std::uint32_t> nodes = nodes_that_may_pass(snapshot, query.filter);
   share_out(nodes.size(), kNodesPerTask, searches,
             [&](std::size_t begin, std::size_t end, PrivateSearch<Best>& mine) {
-              for (std::size_t i = begin; i < end; ++i) {
-                const NodeRef node = snapshot.node(nodes[i]);
-                if (node.header().level == 1) visit_within_bound<T>(snapshot, query, look, node, mine);
-              }
+              for (std::size_t i = begin; i < end; ++i)
+                visit_within_bound<T>(snapshot, query, look, nodes[i], mine);
             });
   return searches.merge(stats);
 }

@@ -61,6 +61,7 @@ class LeafFields {
   explicit LeafFields(const std::byte* bytes) : bytes_(bytes) {}
 
   bool empty() const { return bytes_ == nullptr; }
+  const std::byte* data() const { return bytes_; }
   std::span<const std::byte> bytes() const {
     return empty() ? std::span<const std::byte>() : std::span(bytes_, header().num_bytes);
   }
@@ -95,6 +96,9 @@ class LeafFields {
   std::int64_t key(std::size_t field, std::size_t row) const;
   std::string_view text(std::size_t field,
                         std::size_t row) const;  // of a stored text; empty if it is missing
+
+  // Returns true if a node above sees no difference to another leaf's.
+  bool has_zones_of(const LeafFields& other) const;
 
  private:
   const LeafFieldsHeader& header() const { return *reinterpret_cast<const LeafFieldsHeader*>(bytes_); }

@@ -20,8 +20,8 @@ RangeBound make_range_bound(const RangePredicate& range, const Snapshot& snapsho
 }
 
 BoundPlan make_bound_plan(const ScoreChain& chain, std::span<const RangePredicate> where,
-                          const Snapshot& snapshot) {
-  BoundBasis basis = {&snapshot.layout, snapshot.units.data(), snapshot.stats.data(), snapshot.exact_sums};
+                          const Snapshot& snapshot, std::span<const AttributeStats> stats) {
+  BoundBasis basis = {&snapshot.layout, snapshot.units.data(), stats.data(), snapshot.exact_sums};
   BoundPlan plan{bound_start(chain, basis), {}, {}};
   append_bound_terms(chain, plan, basis, plan.terms);
   basis.caps = where.data();

@@ -29,8 +29,9 @@
 
 namespace culmen {
 
+// `stats` cover the rows that the query ranks: the snapshot's, or with stand-ins.
 BoundPlan make_bound_plan(const ScoreChain& chain, std::span<const RangePredicate> where,
-                          const Snapshot& snapshot);
+                          const Snapshot& snapshot, std::span<const AttributeStats> stats);
 
 // A range in bound units, rounded outwards.
 RangeBound make_range_bound(const RangePredicate& range, const Snapshot& snapshot);

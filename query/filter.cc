@@ -34,6 +34,7 @@ Filter range_filter(const Range& range) {
 }
 
 std::string literal_text(const Literal& literal) {
+  if (const auto* text = std::get_if<std::string>(&literal)) return quoted_text(*text);
   if (const auto* integer = std::get_if<std::int64_t>(&literal)) return std::to_string(*integer);
   return number_text(std::get<double>(literal) + 0.0);  // not -0, which would read back as another number
 }
@@ -44,6 +45,19 @@ std::string column_text(const Column& column) {
   if (const int* position = std::get_if<int>(&*attribute)) return "attribute " + std::to_string(*position);
   const std::string& name = std::get<std::string>(*attribute);
   return is_plain_name(name) ? name : quoted_name(name);
+}
+
+// For `like`. Wildcards in the prefix are escaped.
+std::string prefix_pattern(const std::string& prefix) {
+  constexpr char kEscape = '\\';
+  const bool has_escape = prefix.find_first_of(kPatternWildcards) != std::string::npos;
+  std::string pattern;
+  for (const char c : prefix) {
+    if (has_escape && (c == kEscape || kPatternWildcards.find(c) != std::string_view::npos))
+      pattern += kEscape;
+    pattern += c;
+  }
+  return quoted_text(pattern + '%') + (has_escape ? " escape " + quoted_text(std::string(1, kEscape)) : "");
 }
 
 std::string condition_text(const Condition& condition) {
@@ -64,6 +78,8 @@ std::string condition_text(const Condition& condition) {
       return column + " >= " + value(0);
     case Comparison::between:
       return column + " between " + value(0) + " and " + value(1);
+    case Comparison::starts_with:
+      return column + " like " + prefix_pattern(std::get<std::string>(condition.values[0]));
     case Comparison::is_null:
       return column + " is null";
     case Comparison::is_not_null:
@@ -90,6 +106,9 @@ Filter Column::between(Literal minimum, Literal maximum) const {
 }
 Filter Column::in(std::vector<Literal> values) const {
   return compare(*this, Comparison::in, std::move(values));
+}
+Filter Column::starts_with(std::string prefix) const {
+  return compare(*this, Comparison::starts_with, {std::move(prefix)});
 }
 Filter Column::is_null() const {
   return compare(*this, Comparison::is_null, {});
@@ -143,6 +162,8 @@ Filter::Filter(Condition condition)
   if (c.comparison != Comparison::in && c.values.size() != wanted)
     throw InvalidArgument("a condition of a filter has " + std::to_string(c.values.size()) +
                           " values; it takes " + std::to_string(wanted));
+  if (c.comparison == Comparison::starts_with && !std::holds_alternative<std::string>(c.values[0]))
+    throw InvalidArgument("only texts start with something: starts_with takes a text");
 }
 
 Filter::Filter(const Range& range) : Filter(range_filter(range)) {}

@@ -9,8 +9,11 @@
 
 namespace culmen {
 
-inline constexpr std::array<std::string_view, 7> kFilterKeywords = {"and", "between", "in", "is",
-                                                                    "not", "null",    "or"};
+inline constexpr std::array<std::string_view, 10> kFilterKeywords = {
+    "and", "between", "false", "in", "is", "like", "not", "null", "or", "true"};
+
+// What stands for other characters in the patterns of `like`.
+inline constexpr std::string_view kPatternWildcards = "%_";
 
 inline bool is_name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || (c & 0x80) != 0;
@@ -30,10 +33,17 @@ inline bool is_plain_name(std::string_view name) {
                               [&](std::string_view word) { return are_same_word(name, word); });
 }
 
+// In quotes, those in the text doubled.
+inline std::string quoted(std::string_view text, char quote) {
+  std::string result(1, quote);
+  for (const char c : text) result.append(c == quote ? 2 : 1, c);
+  return result + quote;
+}
 inline std::string quoted_name(std::string_view name) {
-  std::string quoted = "\"";
-  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
+  return quoted(name, '"');
+}
+inline std::string quoted_text(std::string_view text) {
+  return quoted(text, '\'');
 }
 
 }  // namespace culmen

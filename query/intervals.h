@@ -1,6 +1,6 @@
-// Sets of numbers as closed intervals: of double, the values of an attribute, or of int64, ids. Both are discrete, so
-// that `x < 5` is the interval up to the number before 5, and the complement of closed intervals is closed intervals
-// again.
+// Sets of numbers as closed intervals: of double, the values of an attribute, or of int64, ids and keys of fields. Both
+// are discrete, so that `x < 5` is the interval up to the number before 5, and the complement of closed intervals is
+// closed intervals again.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -131,26 +133,35 @@ bool contains(const Set& intervals, T x) {
   return found != intervals.end() && found->minimum <= x;
 }
 
+// Where a literal is among the numbers: the largest that is not above it, and the smallest that is not below it. None: no
+// number is so small, or so large.
 template <typename T>
-Intervals<T> numbers_up_to(const Literal& literal) {
-  const std::optional<T> end = IntervalDomain<T>::at_most(literal);
-  return end ? Intervals<T>{{IntervalDomain<T>::kLowest, *end}} : Intervals<T>{};
-}
+struct Limits {
+  std::optional<T> at_most, at_least;
+};
+
+// Of a literal that is a number.
 template <typename T>
-Intervals<T> numbers_from(const Literal& literal) {
-  const std::optional<T> begin = IntervalDomain<T>::at_least(literal);
-  return begin ? Intervals<T>{{*begin, IntervalDomain<T>::kHighest}} : Intervals<T>{};
-}
-template <typename T>
-Intervals<T> numbers_equal_to(const Literal& literal) {
-  return intersection(numbers_up_to<T>(literal), numbers_from<T>(literal));
+Limits<T> limits_of_number(const Literal& literal) {
+  return {IntervalDomain<T>::at_most(literal), IntervalDomain<T>::at_least(literal)};
 }
 
 template <typename T>
-Intervals<T> numbers_in(const std::vector<Literal>& literals) {
-  std::vector<T> numbers;
-  for (const Literal& literal : literals)
-    for (const Interval<T>& point : numbers_equal_to<T>(literal)) numbers.push_back(point.minimum + T{0});
+Intervals<T> numbers_up_to(const Limits<T>& literal) {
+  return literal.at_most ? Intervals<T>{{IntervalDomain<T>::kLowest, *literal.at_most}} : Intervals<T>{};
+}
+template <typename T>
+Intervals<T> numbers_from(const Limits<T>& literal) {
+  return literal.at_least ? Intervals<T>{{*literal.at_least, IntervalDomain<T>::kHighest}} : Intervals<T>{};
+}
+template <typename T>
+Intervals<T> numbers_equal_to(const Limits<T>& literal) {
+  return intersection(numbers_up_to(literal), numbers_from(literal));
+}
+
+// Of numbers in any order.
+template <typename T>
+Intervals<T> points(std::vector<T> numbers) {
   std::ranges::sort(numbers);
   Intervals<T> result;
   for (const T number : numbers) {
@@ -164,27 +175,34 @@ Intervals<T> numbers_in(const std::vector<Literal>& literals) {
   return result;
 }
 
-// The numbers that satisfy a condition. There are no gaps yet, so none satisfies `is null`.
 template <typename T>
-Intervals<T> numbers_that_satisfy(const Condition& condition) {
-  const auto value = [&](std::size_t i) -> const Literal& { return condition.values[i]; };
-  switch (condition.comparison) {
+Intervals<T> numbers_in(std::span<const Limits<T>> literals) {
+  std::vector<T> numbers;
+  for (const Limits<T>& literal : literals)
+    for (const Interval<T>& point : numbers_equal_to(literal)) numbers.push_back(point.minimum + T{0});
+  return points(std::move(numbers));
+}
+
+// The numbers that satisfy a comparison with literals. None satisfies `is null`.
+template <typename T>
+Intervals<T> numbers_that_satisfy(Comparison comparison, std::span<const Limits<T>> literals) {
+  switch (comparison) {
     case Comparison::equal:
-      return numbers_equal_to<T>(value(0));
+      return numbers_equal_to(literals[0]);
     case Comparison::not_equal:
-      return complement(numbers_equal_to<T>(value(0)));
+      return complement(numbers_equal_to(literals[0]));
     case Comparison::less:
-      return complement(numbers_from<T>(value(0)));
+      return complement(numbers_from(literals[0]));
     case Comparison::less_equal:
-      return numbers_up_to<T>(value(0));
+      return numbers_up_to(literals[0]);
     case Comparison::greater:
-      return complement(numbers_up_to<T>(value(0)));
+      return complement(numbers_up_to(literals[0]));
     case Comparison::greater_equal:
-      return numbers_from<T>(value(0));
+      return numbers_from(literals[0]);
     case Comparison::between:
-      return intersection(numbers_from<T>(value(0)), numbers_up_to<T>(value(1)));
+      return intersection(numbers_from(literals[0]), numbers_up_to(literals[1]));
     case Comparison::in:
-      return numbers_in<T>(condition.values);
+      return numbers_in(literals);
     case Comparison::starts_with:
     case Comparison::is_null:
       return {};

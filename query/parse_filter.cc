@@ -1,10 +1,12 @@
-// parse_filter: "price <= 200 and not stars in (1, 2)". A recursive descent over
+// parse_filter: "price <= 200 and not brand in ('Sony', 'Canon')". A recursive descent over
 //
 //   any    = all {"or" all}            all       = not {"and" not}
 //   not    = "not" not | "(" any ")" | condition
-//   condition = column op number | number op column | column ["not"] "between" number "and" number
-//             | column ["not"] "in" "(" number {"," number} ")" | column "is" ["not"] "null"
-//   op     = "=" | "==" | "!=" | "<>" | "<" | "<=" | ">" | ">="
+//   condition = column op literal | literal op column | column ["not"] "between" literal "and" literal
+//             | column ["not"] "in" "(" literal {"," literal} ")" | column ["not"] "like" text ["escape" text]
+//             | column "is" ["not"] "null"
+//   op      = "=" | "==" | "!=" | "<>" | "<" | "<=" | ">" | ">="
+//   literal = number | text | "true" | "false"           text: in single quotes, a quote in it is doubled
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -13,10 +15,9 @@
 #include <variant>
 #include <vector>
 
-#include "base/suggestion.h"
 #include "culmen/error.h"
-#include "culmen/schema.h"
 #include "index/snapshot.h"
+#include "query/filter_column.h"
 #include "query/filter_words.h"
 #include "query/resolve.h"
 
@@ -36,15 +37,16 @@ class FilterParser {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
-    throw InvalidArgument("filter \"" + shown_text() + "\", position " + std::to_string(position_ + 1) +
-                          ": " + what);
+  [[noreturn]] void fail(const std::string& what) const { fail_at(position_, what); }
+  [[noreturn]] void fail_at(std::size_t position, const std::string& what) const {
+    throw InvalidArgument("filter \"" + shown_text(position) + "\", position " +
+                          std::to_string(position + 1) + ": " + what);
   }
 
   // The text, or what is around the position in a long one, without what a terminal could take for a command.
-  std::string shown_text() const {
+  std::string shown_text(std::size_t position) const {
     constexpr std::size_t kShown = 200;
-    const std::size_t first = position_ > kShown ? position_ - kShown / 2 : 0;
+    const std::size_t first = position > kShown ? position - kShown / 2 : 0;
     std::string shown(text_.substr(first, first + 2 * kShown < text_.size() ? 2 * kShown : text_.size()));
     for (char& c : shown)
       if (std::iscntrl(static_cast<unsigned char>(c)) != 0) c = ' ';
@@ -57,7 +59,6 @@ class FilterParser {
     if (next == '&') return "write `and`";
     if (next == '|') return "write `or`";
     if (next == '!') return "write `not`";
-    if (next == '\'') return "texts cannot be compared, only numbers";
     return "expected " + expected;
   }
 
@@ -91,11 +92,9 @@ class FilterParser {
     return true;
   }
 
-  bool is_attribute(std::string_view name) const {
-    return std::ranges::find(snapshot_.attributes, name, &Attribute::name) != snapshot_.attributes.end();
-  }
+  bool is_column(std::string_view name) const { return find_filter_column(name, snapshot_).has_value(); }
 
-  // An attribute may be called like a keyword: "not < 3".
+  // A column may be called like a keyword: "not < 3".
   bool take_not() {
     const std::size_t before = position_;
     skip_space();
@@ -104,7 +103,7 @@ class FilterParser {
     skip_space();
     const bool compares =
         position_ < text_.size() && std::string_view("<>=!").find(text_[position_]) != std::string_view::npos;
-    if (!compares || !is_attribute(spelled)) return true;
+    if (!compares || !is_column(spelled)) return true;
     position_ = before;
     return false;
   }
@@ -148,20 +147,29 @@ class FilterParser {
     return filter;
   }
 
+  // A column as written, and what it is.
+  struct Operand {
+    Column column;
+    FilterColumn found;
+  };
+
   Filter condition() {
     skip_space();
-    if (const std::optional<Literal> literal = leading_number()) {
+    if (const std::optional<Value> value = leading_value()) {
       const Comparison comparison = comparison_sign();
-      return Filter(Condition{column(), turned(comparison), {*literal}});
+      const Operand right = column();
+      return Filter(Condition{right.column, turned(comparison), {checked(*value, right)}});
     }
-    const Column left = column();
-    if (take_keyword("is")) return null_test(left);
+    const Operand left = column();
+    if (take_keyword("is")) return null_test(left.column);
     const bool negated = take_keyword("not");
     if (take_keyword("between")) return unless(negated, range_of(left));
-    if (take_keyword("in")) return unless(negated, left.in(list()));
-    if (negated) fail("expected `between` or `in`");
+    if (take_keyword("in")) return unless(negated, left.column.in(list(left)));
+    const std::size_t start = position_;
+    if (take_keyword("like")) return unless(negated, pattern_of(left, start));
+    if (negated) fail("expected `between`, `in` or `like`");
     const Comparison comparison = comparison_sign();
-    return Filter(Condition{left, comparison, {number()}});
+    return Filter(Condition{left.column, comparison, {literal(left)}});
   }
 
   static Filter unless(bool negated, const Filter& filter) { return negated ? !filter : filter; }
@@ -172,20 +180,48 @@ class FilterParser {
     return negated ? column.is_not_null() : column.is_null();
   }
 
-  Filter range_of(const Column& column) {
-    const Literal minimum = number();
+  Filter range_of(const Operand& left) {
+    const Literal minimum = literal(left);
     if (!take_keyword("and")) fail("expected `and`, as in `between 1 and 5`");
-    return column.between(minimum, number());
+    return left.column.between(minimum, literal(left));
   }
 
-  std::vector<Literal> list() {
+  std::vector<Literal> list(const Operand& left) {
     require('(');
     std::vector<Literal> values;
     do {
-      values.push_back(number());
+      values.push_back(literal(left));
     } while (take(','));
     require(')');
     return values;
+  }
+
+  // A text, and possibly one wildcard at its end. `start`: where `like` is.
+  Filter pattern_of(const Operand& left, std::size_t start) {
+    if (const std::string fault = fault_of_comparison(left.found, Comparison::starts_with, snapshot_);
+        !fault.empty())
+      fail_at(start, fault);
+    skip_space();
+    start = position_;
+    const std::string pattern = text("a pattern in single quotes, such as 'abc%'");
+    std::string escape;
+    if (take_keyword("escape")) {
+      const std::size_t start_of_escape = position_;
+      escape = text("a character in single quotes");
+      if (escape.size() != 1) fail_at(start_of_escape, "`escape` takes one character");
+    }
+    std::string prefix;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+      const bool is_escaped = !escape.empty() && pattern[i] == escape[0];
+      if (!is_escaped && pattern[i] == '%' && i + 1 == pattern.size()) return left.column.starts_with(prefix);
+      if (!is_escaped && kPatternWildcards.find(pattern[i]) != std::string_view::npos)
+        fail_at(start,
+                "of patterns, only those with one % at their end are known, such as 'abc%'; "
+                "write `escape '\\'` and a \\ before a % or _ that stands for itself");
+      if (is_escaped && ++i == pattern.size()) fail_at(start, "nothing is behind the last escape character");
+      prefix += pattern[i];
+    }
+    return left.column == prefix;
   }
 
   Comparison comparison_sign() {
@@ -198,7 +234,7 @@ class FilterParser {
       return Comparison::equal;
     }
     if (take('!') && next_is('=')) return Comparison::not_equal;
-    fail("expected a comparison: = != < <= > >=, between, in or is null");
+    fail("expected a comparison: = != < <= > >=, between, in, like or is null");
   }
 
   bool next_is(char c) {
@@ -226,15 +262,9 @@ class FilterParser {
   std::string name() {
     skip_space();
     std::string result;
+    const std::size_t start = position_;
     if (take('"')) {
-      for (bool is_open = true; is_open;) {
-        const std::size_t end = text_.find('"', position_);
-        if (end == std::string_view::npos) fail("the quote is not closed");
-        result += text_.substr(position_, end - position_);
-        position_ = end + 1;
-        is_open = next_is('"');  // a quote in the name is doubled
-        if (is_open) result += '"';
-      }
+      result = rest_of_quoted('"', start);
     } else {
       result = word();
       position_ += result.size();
@@ -243,36 +273,109 @@ class FilterParser {
     return result;
   }
 
-  Column column() {
+  Operand column() {
     skip_space();
     const std::size_t start = position_;
     const std::string wanted = name();
-    if (is_attribute(wanted)) return Column(wanted);
-    if (wanted == kIdName) return Column::id();
-    position_ = start;
-    fail(unknown_attribute(wanted, snapshot_) + "; id is that of the row");
+    const std::optional<FilterColumn> found = find_filter_column(wanted, snapshot_);
+    if (!found) fail_at(start, unknown_filter_column(wanted, snapshot_));
+    if (const std::string fault = fault_of_column(*found, snapshot_); !fault.empty()) fail_at(start, fault);
+    return {found->kind == FilterColumn::Kind::id ? Column::id() : Column(wanted), *found};
+  }
+
+  // A literal whose column is not known yet.
+  struct Value {
+    Literal literal;
+    std::size_t start;
+    bool is_truth = false;  // true or false
+  };
+
+  Literal checked(const Value& value, const Operand& column) const {
+    const bool takes_truth = format_of(column.found, snapshot_).type == ColumnType::boolean;
+    const std::string fault = value.is_truth && !takes_truth
+                                  ? type_clash(column.found, snapshot_)
+                                  : fault_of_literal(column.found, value.literal, snapshot_);
+    if (!fault.empty()) fail_at(value.start, fault);
+    return value.literal;
+  }
+
+  Literal literal(const Operand& left) {
+    skip_space();
+    const std::size_t start = position_;
+    if (position_ < text_.size() && text_[position_] == '\'') return checked({text(""), start}, left);
+    if (const std::optional<Value> value = truth()) return checked(*value, left);
+    if (const std::optional<Literal> value = number()) return checked({*value, start}, left);
+    fail(no_literal(left));
+  }
+
+  // What is there instead of a literal.
+  std::string no_literal(const Operand& left) const {
+    const std::string_view found = word();
+    const bool holds_numbers = format_of(left.found, snapshot_).type <= ColumnType::integer;
+    if (are_same_word(found, "null")) return "write `is null`";
+    if (position_ < text_.size() && text_[position_] == '"')
+      return "texts are in single quotes; double quotes are for the names of columns";
+    if (is_column(found)) return "a column is compared with a value, not with another column";
+    if (!found.empty() && !holds_numbers)
+      return "texts and dates are in single quotes: " + quoted_text(found);
+    return found_instead(holds_numbers ? "a finite number" : std::string(literal_of(left.found, snapshot_)));
   }
 
   // A name may begin with digits, or be nothing else.
-  std::optional<Literal> leading_number() {
+  std::optional<Value> leading_value() {
     const std::string_view first = word();
-    if (is_attribute(first) || position_ >= text_.size()) return {};
-    if (std::string_view("+-.0123456789").find(text_[position_]) == std::string_view::npos) return {};
+    if (is_column(first) || position_ >= text_.size()) return {};
     const std::size_t start = position_;
-    const Literal literal = number();
-    if (position_ == text_.size() || !is_name_character(text_[position_])) return literal;
+    if (text_[position_] == '\'') return Value{text(""), start};
+    if (std::optional<Value> value = truth()) return value;
+    if (std::string_view("+-.0123456789").find(text_[position_]) == std::string_view::npos) return {};
+    const std::optional<Literal> value = number();
+    if (!value) fail(found_instead("a finite number"));
+    if (position_ == text_.size() || !is_name_character(text_[position_])) return Value{*value, start};
     position_ = start;
     return {};
   }
 
-  Literal number() {
+  std::optional<Value> truth() {
+    const std::size_t start = position_;
+    if (take_keyword("true")) return Value{std::int64_t{1}, start, true};
+    if (take_keyword("false")) return Value{std::int64_t{0}, start, true};
+    return {};
+  }
+
+  std::string text(const std::string& expected) {
     skip_space();
+    const std::size_t start = position_;
+    if (!take('\'')) fail("expected " + expected);
+    return rest_of_quoted('\'', start);
+  }
+
+  // What follows a quote that begins at `start`. Quotes in it are doubled.
+  std::string rest_of_quoted(char quote, std::size_t start) {
+    std::string result;
+    for (bool is_open = true; is_open;) {
+      const std::size_t end = text_.find(quote, position_);
+      if (end == std::string_view::npos) fail_at(start, "the quote is not closed");
+      result += text_.substr(position_, end - position_);
+      position_ = end + 1;
+      is_open = next_is(quote);
+      if (is_open) result += quote;
+    }
+    return result;
+  }
+
+  // None: there is none, or it is not finite.
+  std::optional<Literal> number() {
     // from_chars knows no plus sign; one before a minus sign is no number.
+    const std::size_t start = position_;
     if (position_ + 1 < text_.size() && text_[position_] == '+' && text_[position_ + 1] != '-') ++position_;
     const char *const first = text_.data() + position_, *const last = text_.data() + text_.size();
     double value = 0;
     const auto [end, error] = std::from_chars(first, last, value);
-    if (error != std::errc() || !std::isfinite(value)) fail(found_instead("a finite number"));
+    if (error != std::errc() || !std::isfinite(value)) {
+      position_ = start;
+      return {};
+    }
     position_ += static_cast<std::size_t>(end - first);
     std::int64_t integer = 0;
     const auto [integer_end, integer_error] = std::from_chars(first, last, integer);

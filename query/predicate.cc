@@ -1,25 +1,105 @@
 #include "query/predicate.h"
 
-#include <cmath>
+#include <bit>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "culmen/error.h"
+#include "index/field_key.h"
+#include "index/node_zone_map.h"
 #include "query/bound_plan.h"
-#include "query/resolve.h"
+#include "query/filter_column.h"
 
 namespace culmen {
 namespace {
 
 using Kind = Predicate::Kind;
 
-void check_values(const Condition& condition) {
-  for (const Literal& literal : condition.values)
-    if (const double* value = std::get_if<double>(&literal); value != nullptr && std::isnan(*value))
-      throw InvalidArgument("a filter compares with NaN");
+using Keys = Intervals<std::int64_t>;
+
+void check(const Condition& condition, const FilterColumn& column, const Snapshot& snapshot) {
+  std::string fault = fault_of_comparison(column, condition.comparison, snapshot);
+  for (std::size_t i = 0; fault.empty() && i < condition.values.size(); ++i)
+    fault = fault_of_literal(column, condition.values[i], snapshot);
+  if (!fault.empty()) throw InvalidArgument(fault);
 }
+
+template <typename T>
+Intervals<T> numbers_of(const Condition& condition, const ColumnFormat& format) {
+  std::vector<Limits<T>> literals;
+  for (const Literal& literal : condition.values) literals.push_back(limits_of<T>(literal, format));
+  return numbers_that_satisfy<T>(condition.comparison, literals);
+}
+
+// The same set, as keys of numbers.
+Keys keys_of(const Intervals<double>& numbers) {
+  Keys keys;
+  for (const Interval<double>& interval : numbers) {
+    const bool has_start = interval.minimum != IntervalDomain<double>::kLowest;
+    const bool has_end = interval.maximum != IntervalDomain<double>::kHighest;
+    keys.push_back({has_start ? key_of_double(interval.minimum) : IntervalDomain<std::int64_t>::kLowest,
+                    has_end ? key_of_double(interval.maximum) : IntervalDomain<std::int64_t>::kHighest});
+  }
+  return keys;
+}
+
+// The codes of texts that satisfy comparisons with a text. A text that no row has is not in the dictionary.
+class TextComparison {
+ public:
+  TextComparison(const Condition& condition, const Dictionary& texts)
+      : condition_(condition), texts_(texts) {}
+
+  Keys codes() const {
+    switch (condition_.comparison) {
+      case Comparison::equal:
+      case Comparison::in:
+        return equal_codes();
+      case Comparison::not_equal:
+        return complement(equal_codes());
+      case Comparison::less:
+        return between("", text(0));
+      case Comparison::less_equal:
+        return between("", after(text(0)));
+      case Comparison::greater:
+        return between(after(text(0)), {});
+      case Comparison::greater_equal:
+        return between(text(0), {});
+      case Comparison::between:
+        return between(text(0), after(text(1)));
+      case Comparison::starts_with:
+        return between(text(0), end_of_prefix(text(0)));
+      case Comparison::is_null:
+        return {};
+      case Comparison::is_not_null:
+        break;
+    }
+    return all_numbers<std::int64_t>();
+  }
+
+ private:
+  const std::string& text(std::size_t i) const { return std::get<std::string>(condition_.values[i]); }
+  // The next text, by bytes.
+  static std::string after(const std::string& text) { return text + '\0'; }
+
+  Keys equal_codes() const {
+    std::vector<std::int64_t> codes;
+    for (std::size_t i = 0; i < condition_.values.size(); ++i)
+      if (const std::optional<std::uint32_t> code = texts_.find(text(i))) codes.push_back(*code);
+    return points(std::move(codes));
+  }
+  Keys between(const std::string& first, const std::optional<std::string>& last) const {
+    Keys keys;
+    for (const CodeRange& range : texts_.codes_between(first, last))
+      keys.push_back({range.first, range.last});
+    return keys;
+  }
+
+  const Condition& condition_;
+  const Dictionary& texts_;
+};
 
 // Values of Preference::low are stored negated.
 Intervals<double> negated(const Intervals<double>& intervals) {
@@ -48,16 +128,32 @@ class FilterCompiler {
     return combine(filter.parts(), negate ? Kind::all_of : Kind::any_of, negate);
   }
 
-  // Decides tests that hold, or fail, for every value in the index, and works out bounds of the others.
-  Predicate finish(Predicate predicate) const {
+  // The predicate, and that an attribute is not missing.
+  static void require(Predicate& predicate, std::int32_t attribute) {
+    add(predicate, Kind::all_of,
+        {.kind = Kind::attribute, .column = attribute, .values = all_numbers<double>()});
+  }
+
+  // Replaces tests that hold, or fail, for every row of the index, and merges what is left.
+  Predicate decide(Predicate predicate) const {
     if (predicate.kind == Kind::attribute) {
-      finish_attribute(predicate);
+      decide_attribute(predicate);
+    } else if (predicate.kind == Kind::field) {
+      decide_field(predicate);
     } else if (!predicate.parts.empty()) {
       Predicate result = neutral(predicate.kind);
-      for (Predicate& part : predicate.parts) add(result, predicate.kind, finish(std::move(part)));
+      for (Predicate& part : predicate.parts) add(result, predicate.kind, decide(std::move(part)));
       return result;
     }
     return predicate;
+  }
+
+  // Sets what engines need to know of each test. Afterwards tests must not be merged.
+  void bind(Predicate& predicate) const {
+    if (predicate.kind == Kind::attribute) bind_attribute(predicate);
+    if (predicate.kind == Kind::field) predicate.may_miss = summary_of_index(predicate.column).some_missing;
+    predicate.passes_missing = predicate.passes_missing && predicate.may_miss;
+    for (Predicate& part : predicate.parts) bind(part);
   }
 
  private:
@@ -66,30 +162,50 @@ class FilterCompiler {
   }
 
   Predicate test(const Condition& condition, bool negate) const {
-    check_values(condition);
-    const std::optional<int> attribute = attribute_of(condition.column, snapshot_);
+    const FilterColumn column = filter_column(condition.column, snapshot_);
+    check(condition, column, snapshot_);
     Predicate predicate;
-    if (attribute) {
-      const auto i = static_cast<std::size_t>(*attribute);
+    predicate.column = column.position;
+    const bool tests_missing =
+        condition.comparison == Comparison::is_null || condition.comparison == Comparison::is_not_null;
+    predicate.passes_missing = tests_missing && negate == (condition.comparison == Comparison::is_not_null);
+    if (column.kind == FilterColumn::Kind::attribute) {
       predicate.kind = Kind::attribute;
-      predicate.attribute = *attribute;
-      predicate.values = numbers_that_satisfy<double>(condition);
-      if (negate) predicate.values = complement(predicate.values);
-      if (snapshot_.attributes[i].preference == Preference::low) predicate.values = negated(predicate.values);
+      predicate.values = values_of(condition, column, negate);
     } else {
-      predicate.kind = Kind::id;
-      predicate.ids = numbers_that_satisfy<std::int64_t>(condition);
-      if (negate) predicate.ids = complement(predicate.ids);
+      predicate.kind = column.kind == FilterColumn::Kind::id ? Kind::id : Kind::field;
+      predicate.keys = keys_that_satisfy(condition, column);
+      if (negate) predicate.keys = complement(predicate.keys);
     }
     return simplified(std::move(predicate));
   }
 
-  // Tests that no number, or every number, passes.
+  Intervals<double> values_of(const Condition& condition, const FilterColumn& column, bool negate) const {
+    const Attribute& attribute = snapshot_.attributes[static_cast<std::size_t>(column.position)];
+    Intervals<double> values = numbers_of<double>(condition, attribute.format);
+    if (negate) values = complement(values);
+    return attribute.preference == Preference::low ? negated(values) : values;
+  }
+
+  Keys keys_that_satisfy(const Condition& condition, const FilterColumn& column) const {
+    const ColumnFormat& format = format_of(column, snapshot_);
+    if (format.type == ColumnType::text) {
+      const auto& texts = snapshot_.dictionaries[static_cast<std::size_t>(column.position)];
+      return TextComparison(condition, texts == nullptr ? Dictionary() : *texts).codes();
+    }
+    if (format.type == ColumnType::floating) return keys_of(numbers_of<double>(condition, format));
+    return numbers_of<std::int64_t>(condition, format);
+  }
+
+  // Tests that nothing, or everything, passes.
   static Predicate simplified(Predicate predicate) {
-    if (predicate.kind == Kind::attribute && predicate.values.empty()) return {.kind = Kind::nothing};
-    if (predicate.kind == Kind::attribute && predicate.values == all_numbers<double>()) return {};
-    if (predicate.kind == Kind::id && predicate.ids.empty()) return {.kind = Kind::nothing};
-    if (predicate.kind == Kind::id && predicate.ids == all_numbers<std::int64_t>()) return {};
+    const bool is_attribute = predicate.kind == Kind::attribute;
+    const bool takes_none = is_attribute ? predicate.values.empty() : predicate.keys.empty();
+    const bool takes_all = is_attribute ? predicate.values == all_numbers<double>()
+                                        : predicate.keys == all_numbers<std::int64_t>();
+    const bool is_id = predicate.kind == Kind::id;  // never missing
+    if (takes_none && (is_id || !predicate.passes_missing)) return {.kind = Kind::nothing};
+    if (takes_all && (is_id || predicate.passes_missing)) return {};
     return predicate;
   }
 
@@ -132,21 +248,25 @@ class FilterCompiler {
 
   // Adds a part, merged with a test of the same column. Returns false if that decides all.
   static bool merge(std::vector<Predicate>& parts, Kind kind, Predicate& part) {
-    const bool is_test = part.kind == Kind::attribute || part.kind == Kind::id;
+    const bool is_test = part.parts.empty();
     const auto same = !is_test ? parts.end() : std::ranges::find_if(parts, [&](const Predicate& other) {
-      return other.kind == part.kind && other.attribute == part.attribute;
+      return other.kind == part.kind && other.column == part.column;
     });
     if (same == parts.end()) {
       parts.push_back(std::move(part));
       return true;
     }
-    const bool is_conjunction = kind == Kind::all_of;
-    same->values =
-        is_conjunction ? intersection(same->values, part.values) : set_union(same->values, part.values);
-    same->ids = is_conjunction ? intersection(same->ids, part.ids) : set_union(same->ids, part.ids);
+    if (kind == Kind::all_of) {
+      same->values = intersection(same->values, part.values);
+      same->keys = intersection(same->keys, part.keys);
+      same->passes_missing = same->passes_missing && part.passes_missing;
+    } else {
+      same->values = set_union(same->values, part.values);
+      same->keys = set_union(same->keys, part.keys);
+      same->passes_missing = same->passes_missing || part.passes_missing;
+    }
     const Kind merged = simplified(*same).kind;
-    if (merged == Kind::nothing || merged == Kind::everything) return false;
-    return true;
+    return merged != Kind::nothing && merged != Kind::everything;
   }
 
   static void unwrap(Predicate& result, Kind kind) {
@@ -155,24 +275,54 @@ class FilterCompiler {
     result = std::move(only);
   }
 
-  void finish_attribute(Predicate& predicate) const {
-    const auto i = static_cast<std::size_t>(predicate.attribute);
-    const AttributeStats& stats = snapshot_.stats[i];
-    const Verdict verdict = verdict_of(predicate.values, stats.minimum, stats.maximum);
-    if (verdict != Verdict::some) {
-      predicate = {.kind = verdict == Verdict::all ? Kind::everything : Kind::nothing};
-      return;
-    }
-    std::erase_if(predicate.values, [&](const Interval<double>& interval) {
-      return interval.maximum < stats.minimum || interval.minimum > stats.maximum;
+  // Replaces a test by its verdict for the whole index. Returns false if that is open.
+  static bool is_decided(Predicate& predicate, Verdict verdict) {
+    if (verdict == Verdict::some) return false;
+    predicate = {.kind = verdict == Verdict::all ? Kind::everything : Kind::nothing};
+    return true;
+  }
+
+  template <typename T>
+  static void trim(Intervals<T>& intervals, T minimum, T maximum) {
+    std::erase_if(intervals, [&](const Interval<T>& interval) {
+      return interval.maximum < minimum || interval.minimum > maximum;
     });
-    predicate.maximum_row = snapshot_.layout.maximum_row(predicate.attribute);
-    predicate.minimum_row = snapshot_.layout.minimum_row(predicate.attribute);
+  }
+
+  void decide_attribute(Predicate& predicate) const {
+    const AttributeStats& stats = snapshot_.stats[static_cast<std::size_t>(predicate.column)];
+    const ChildGaps gaps = gaps_of_index(snapshot_, predicate.column);
+    const Verdict of_present = verdict_of<double>(predicate.values, stats.minimum, stats.maximum);
+    if (!is_decided(predicate, with_missing(of_present, gaps.some_present != 0, gaps.some_missing != 0,
+                                            predicate.passes_missing)))
+      trim(predicate.values, stats.minimum, stats.maximum);
+  }
+
+  void decide_field(Predicate& predicate) const {
+    const ColumnSummary of = summary_of_index(predicate.column);
+    const Verdict of_present = of.some_present ? verdict_of_keys(predicate.keys, of) : Verdict::none;
+    if (!is_decided(predicate,
+                    with_missing(of_present, of.some_present, of.some_missing, predicate.passes_missing)))
+      trim(predicate.keys, of.minimum, of.maximum);
+  }
+
+  void bind_attribute(Predicate& predicate) const {
+    const auto i = static_cast<std::size_t>(predicate.column);
+    predicate.may_miss = gaps_of_index(snapshot_, predicate.column).some_missing != 0 &&
+                         contains(predicate.values, snapshot_.stand_ins[i]) != predicate.passes_missing;
+    predicate.maximum_row = snapshot_.layout.maximum_row(predicate.column);
+    predicate.minimum_row = snapshot_.layout.minimum_row(predicate.column);
     for (const Interval<double>& interval : predicate.values) {
       const RangeBound bound =
-          make_range_bound({predicate.attribute, interval.minimum, interval.maximum}, snapshot_);
+          make_range_bound({predicate.column, interval.minimum, interval.maximum}, snapshot_);
       predicate.bounds.push_back({bound.lowest, bound.highest});
     }
+  }
+
+  ColumnSummary summary_of_index(std::int32_t field) const {
+    if (snapshot_.height == 0) return {0, 0, 0, false, false};
+    return summary_of(snapshot_.arena->child_zones(snapshot_.root).zones(static_cast<std::size_t>(field)),
+                      snapshot_.node(snapshot_.root).header().num_children);
   }
 
   const Snapshot& snapshot_;
@@ -204,16 +354,19 @@ void narrow(Ranges& ranges, const Ranges& others) {
 }
 
 bool is_range(const Predicate& predicate) {
-  return predicate.kind == Kind::attribute && predicate.values.size() == 1;
+  return predicate.kind == Kind::attribute && predicate.values.size() == 1 && !predicate.may_miss;
 }
 
 }  // namespace
 
 std::size_t Predicate::num_tests() const {
-  if (kind == Kind::attribute || kind == Kind::id) return 1;
-  std::size_t count = 0;
+  std::size_t count = kind == Kind::attribute || kind == Kind::field || kind == Kind::id ? 1 : 0;
   for (const Predicate& part : parts) count += part.num_tests();
   return count;
+}
+
+bool Predicate::reads_fields() const {
+  return kind == Kind::field || may_miss || std::ranges::any_of(parts, &Predicate::reads_fields);
 }
 
 bool Predicate::is_ranges() const {
@@ -221,18 +374,25 @@ bool Predicate::is_ranges() const {
   return is_everything() || is_nothing() || is_range(*this);
 }
 
-Predicate compile_filter(const Filter& filter, const Snapshot& snapshot) {
+Predicate compile_filter(const Filter& filter, const Snapshot& snapshot,
+                         std::span<const std::int32_t> required) {
   const FilterCompiler compiler(snapshot);
-  return compiler.finish(compiler.compile(filter, false));
+  Predicate predicate = compiler.compile(filter, false);
+  for (const std::int32_t attribute : required) FilterCompiler::require(predicate, attribute);
+  predicate = compiler.decide(std::move(predicate));
+  compiler.bind(predicate);
+  return predicate;
 }
 
 std::vector<RangePredicate> implied_ranges(const Predicate& predicate) {
   switch (predicate.kind) {
     case Kind::nothing:  // no number is in this range
       return {{0, IntervalDomain<double>::kHighest, IntervalDomain<double>::kLowest}};
-    case Kind::attribute:
-      return {{predicate.attribute, predicate.values.front().minimum, predicate.values.back().maximum}};
+    case Kind::attribute:  // rows that miss the value have a stand-in, which may be any number
+      if (predicate.passes_missing) return {};
+      return {{predicate.column, predicate.values.front().minimum, predicate.values.back().maximum}};
     case Kind::everything:
+    case Kind::field:
     case Kind::id:
       return {};
     default:
@@ -242,6 +402,60 @@ std::vector<RangePredicate> implied_ranges(const Predicate& predicate) {
   for (std::size_t i = 1; i < predicate.parts.size(); ++i)
     (predicate.kind == Kind::all_of ? narrow : widen)(ranges, implied_ranges(predicate.parts[i]));
   return ranges;
+}
+
+ChildGaps gaps_of_index(const Snapshot& snapshot, std::int32_t attribute) {
+  if (snapshot.height == 0) return {};
+  ChildGaps gaps = snapshot.arena->child_zones(snapshot.root).gaps(static_cast<std::size_t>(attribute));
+  if (gaps.some_missing == 0) gaps.some_present = ~std::uint32_t{0};
+  return gaps;
+}
+
+std::uint64_t set_bits(std::int64_t first, std::int64_t last) {
+  const std::uint64_t distance = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
+  if (distance >= 63) return ~std::uint64_t{0};
+  return std::rotl((std::uint64_t{2} << distance) - 1,
+                   static_cast<int>(static_cast<std::uint64_t>(first) & 63));
+}
+
+Verdict verdict_of_keys(std::span<const Interval<std::int64_t>> keys, const ColumnSummary& zone) {
+  const Verdict by_range = verdict_of(keys, zone.minimum, zone.maximum);
+  if (by_range != Verdict::some) return by_range;
+  std::uint64_t covered = 0;  // by intervals within the zone
+  for (auto i = first_reaching(keys, zone.minimum); i != keys.end() && i->minimum <= zone.maximum; ++i)
+    covered |= set_bits(std::max(i->minimum, zone.minimum), std::min(i->maximum, zone.maximum));
+  if ((covered & zone.set) == 0) return Verdict::none;
+  const bool tells_apart = set_bits(zone.minimum, zone.maximum) != ~std::uint64_t{0};  // one key a bit
+  return tells_apart && (zone.set & ~covered) == 0 ? Verdict::all : Verdict::some;
+}
+
+bool passes(const Snapshot& snapshot, const Predicate& predicate, std::uint64_t row) {
+  const auto leaf_rows = static_cast<std::uint64_t>(snapshot.leaf_rows);
+  const auto column = static_cast<std::size_t>(predicate.column);
+  const auto part_passes = [&](const Predicate& part) { return passes(snapshot, part, row); };
+  switch (predicate.kind) {
+    case Kind::everything:
+      return true;
+    case Kind::nothing:
+      return false;
+    case Kind::attribute:
+      if (predicate.may_miss &&
+          snapshot.leaf_fields(row / leaf_rows).misses_attribute(column, row % leaf_rows))
+        return predicate.passes_missing;
+      return contains(predicate.values, snapshot.value(row, predicate.column));
+    case Kind::field: {
+      const LeafFields fields = snapshot.leaf_fields(row / leaf_rows);
+      if (fields.misses_field(column, row % leaf_rows)) return predicate.passes_missing;
+      return contains(predicate.keys, fields.key(column, row % leaf_rows));
+    }
+    case Kind::id:
+      return contains(predicate.keys, snapshot.id(row));
+    case Kind::all_of:
+      return std::ranges::all_of(predicate.parts, part_passes);
+    case Kind::any_of:
+      break;
+  }
+  return std::ranges::any_of(predicate.parts, part_passes);
 }
 
 }  // namespace culmen

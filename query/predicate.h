@@ -1,14 +1,16 @@
 // Predicate: a filter compiled for a query, in the form that all CPU engines test.
 //
-// Negations are pushed down to the conditions. Conditions on the same column within one conjunction or disjunction are
-// merged into one set of intervals. Tests that every value in the index passes, or none, are replaced by their result.
-// What remains are conjunctions and disjunctions of set tests. In SQL a condition on NULL is unknown, and so is its
-// negation; without negations, unknown can be treated as false, so every test simply fails for NULL.
+// Conditions are tests of one column: a set of values, as intervals, and whether a missing value passes. In SQL a
+// comparison with NULL is unknown, and so is its negation. So negations are pushed down to the conditions, where they
+// complement the set and missing values still fail; only `is null` and its negation decide about them. Without
+// negations, unknown can be treated as false. Tests of the same column within one conjunction or disjunction are merged.
+// Tests that every value in the index passes, or none, are replaced by their result.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "culmen/filter.h"
@@ -26,42 +28,75 @@ struct IntervalBound {
 };
 
 struct Predicate {
-  enum class Kind : std::uint8_t { everything, nothing, attribute, id, all_of, any_of };
+  enum class Kind : std::uint8_t { everything, nothing, attribute, field, id, all_of, any_of };
 
   Kind kind = Kind::everything;
+  // Of attributes and fields. Rows that miss the value pass. If no row of the index misses it, or if stand-ins pass or
+  // fail as missing values should, may_miss is false, and engines need not ask which values are missing.
+  bool passes_missing = false;
+  bool may_miss = false;
+  std::int32_t column = 0;  // the attribute or field
   // Kind::attribute: intervals of oriented values, the same in bound units, and the bounds rows to compare these with.
-  std::int32_t attribute = 0;
   std::int32_t maximum_row = 0, minimum_row = 0;
   Intervals<double> values = {};
   std::vector<IntervalBound> bounds = {};
-  Intervals<std::int64_t> ids = {};   // Kind::id
+  Intervals<std::int64_t> keys = {};  // Kind::field: of keys (index/field_key.h); Kind::id: of ids
   std::vector<Predicate> parts = {};  // Kind::all_of and any_of: at least two
 
   bool is_everything() const { return kind == Kind::everything; }
   bool is_nothing() const { return kind == Kind::nothing; }
   std::size_t num_tests() const;
-  // Whether it is a conjunction of at most one range per attribute: GPU engines can test nothing else.
+  // Whether rows are tested by their fields or gaps.
+  bool reads_fields() const;
+  // Whether it is a conjunction of at most one range per attribute, which stored values alone decide: GPU engines can
+  // test nothing else.
   bool is_ranges() const;
 };
 
-// Throws InvalidArgument for NaN and for a column that the index does not have.
-Predicate compile_filter(const Filter& filter, const Snapshot& snapshot);
+// The filter, and that none of the `required` attributes is missing. Throws InvalidArgument for NaN, for a column that
+// the index does not have or filters cannot test, and for a literal of another type than its column.
+Predicate compile_filter(const Filter& filter, const Snapshot& snapshot,
+                         std::span<const std::int32_t> required = {});
 
 // Returns ranges, at most one per attribute, in which all passing rows lie. If predicate.is_ranges(), every row in all
 // of the ranges passes, too.
 std::vector<RangePredicate> implied_ranges(const Predicate& predicate);
 
+// Which rows of the whole index miss an attribute.
+ChildGaps gaps_of_index(const Snapshot& snapshot, std::int32_t attribute);
+
 // What is known of a set of rows: none of them passes, all pass, or neither is certain (`some`).
 enum class Verdict : std::uint8_t { none, some, all };
 
+// Of numbers that lie between minimum and maximum.
 template <typename T>
-Verdict verdict_of(const Intervals<T>& intervals, T minimum, T maximum) {
+Verdict verdict_of(std::span<const Interval<T>> intervals, T minimum, T maximum) {
   const auto first = first_reaching(intervals, minimum);
   if (first == intervals.end() || first->minimum > maximum) return Verdict::none;
   return first->minimum <= minimum && maximum <= first->maximum ? Verdict::all : Verdict::some;
 }
 
-// `zone` describes a set of rows: minimum(attribute) and maximum(attribute), both oriented, and min_id().
+// The bits of keys `first` to `last`, as in FieldZone::set.
+std::uint64_t set_bits(std::int64_t first, std::int64_t last);
+
+// Of keys in a zone that has some.
+Verdict verdict_of_keys(std::span<const Interval<std::int64_t>> keys, const ColumnSummary& zone);
+
+// Of rows of which some may miss the value, from the verdict of those that have one.
+inline Verdict with_missing(Verdict of_present, bool some_present, bool some_missing, bool passes_missing) {
+  if (!some_missing) return some_present ? of_present : Verdict::none;
+  const Verdict of_missing = passes_missing ? Verdict::all : Verdict::none;
+  return !some_present || of_present == of_missing ? of_missing : Verdict::some;
+}
+
+// An attribute in a set of rows. Extremes are of the rows that have a value, oriented.
+struct AttributeSummary {
+  double minimum, maximum;
+  bool some_missing, some_present;
+};
+
+// `zone` describes a set of rows: minimum(attribute) and maximum(attribute) of the stored values, min_id(), and, for
+// columns that may miss values and for fields, attribute(i) as AttributeSummary and field(i) as ColumnSummary.
 template <typename Zone>
 Verdict verdict_of(const Predicate& predicate, const Zone& zone) {
   switch (predicate.kind) {
@@ -69,11 +104,21 @@ Verdict verdict_of(const Predicate& predicate, const Zone& zone) {
       return Verdict::all;
     case Predicate::Kind::nothing:
       return Verdict::none;
-    case Predicate::Kind::attribute:
-      return verdict_of(predicate.values, zone.minimum(predicate.attribute),
-                        zone.maximum(predicate.attribute));
+    case Predicate::Kind::attribute: {
+      if (!predicate.may_miss)
+        return verdict_of<double>(predicate.values, zone.minimum(predicate.column),
+                                  zone.maximum(predicate.column));
+      const AttributeSummary of = zone.attribute(predicate.column);
+      return with_missing(verdict_of<double>(predicate.values, of.minimum, of.maximum), of.some_present,
+                          of.some_missing, predicate.passes_missing);
+    }
+    case Predicate::Kind::field: {
+      const ColumnSummary of = zone.field(predicate.column);
+      return with_missing(of.some_present ? verdict_of_keys(predicate.keys, of) : Verdict::none,
+                          of.some_present, of.some_missing, predicate.passes_missing);
+    }
     case Predicate::Kind::id:  // the largest id is not known
-      return verdict_of(predicate.ids, zone.min_id(), IntervalDomain<std::int64_t>::kHighest);
+      return verdict_of<std::int64_t>(predicate.keys, zone.min_id(), IntervalDomain<std::int64_t>::kHighest);
     default:
       break;
   }
@@ -85,31 +130,7 @@ Verdict verdict_of(const Predicate& predicate, const Zone& zone) {
   return verdict;
 }
 
-// Whether one row passes, for callers that read row by row. value(i): the row's attribute i, oriented; id(): its id.
-template <typename Value, typename Id>
-bool passes(const Predicate& predicate, const Value& value, const Id& id) {
-  const auto part_passes = [&](const Predicate& part) { return passes(part, value, id); };
-  switch (predicate.kind) {
-    case Predicate::Kind::everything:
-      return true;
-    case Predicate::Kind::nothing:
-      return false;
-    case Predicate::Kind::attribute:
-      return contains(predicate.values, static_cast<double>(value(predicate.attribute)));
-    case Predicate::Kind::id:
-      return contains(predicate.ids, id());
-    case Predicate::Kind::all_of:
-      return std::ranges::all_of(predicate.parts, part_passes);
-    case Predicate::Kind::any_of:
-      break;
-  }
-  return std::ranges::any_of(predicate.parts, part_passes);
-}
-
-inline bool passes(const Snapshot& snapshot, const Predicate& predicate, std::uint64_t row) {
-  return passes(
-      predicate, [&](std::int32_t attribute) { return snapshot.value(row, attribute); },
-      [&] { return snapshot.id(row); });
-}
+// Whether one row passes, for callers that read row by row.
+bool passes(const Snapshot& snapshot, const Predicate& predicate, std::uint64_t row);
 
 }  // namespace culmen

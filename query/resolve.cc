@@ -41,6 +41,17 @@ std::vector<double> minmax_weights(const std::vector<double>& weights, const Sna
   return scaled;
 }
 
+// The attributes with a weight that some row misses.
+std::vector<std::int32_t> ranked_gaps(const std::vector<double>& weights, const Snapshot& snapshot) {
+  std::vector<std::int32_t> attributes;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const auto attribute = static_cast<std::int32_t>(i);
+    if (weights[i] != 0 && gaps_of_index(snapshot, attribute).some_missing != 0)
+      attributes.push_back(attribute);
+  }
+  return attributes;
+}
+
 }  // namespace
 
 CodeTerms::CodeTerms(std::span<const Term> terms) {
@@ -79,19 +90,21 @@ int position_of(const AttributeRef& attribute, const Snapshot& snapshot) {
   return static_cast<int>(found - snapshot.attributes.begin());
 }
 
-std::optional<int> attribute_of(const Column& column, const Snapshot& snapshot) {
-  const std::optional<AttributeRef>& attribute = column.attribute();
-  if (!attribute) return {};
-  const std::string* name = std::get_if<std::string>(&*attribute);
-  const bool may_be_id = name != nullptr && *name == kIdName;
-  if (may_be_id &&
-      std::ranges::find(snapshot.attributes, *name, &Attribute::name) == snapshot.attributes.end())
-    return {};
-  return position_of(*attribute, snapshot);
+std::vector<AttributeStats> filled_stats(const Snapshot& snapshot) {
+  std::vector<AttributeStats> stats = snapshot.stats;
+  for (std::size_t i = 0; i < stats.size(); ++i) {
+    const ChildGaps gaps = gaps_of_index(snapshot, static_cast<std::int32_t>(i));
+    if (gaps.some_missing == 0) continue;
+    const double stand_in = snapshot.stand_ins[i];
+    if (gaps.some_present == 0) stats[i] = {stand_in, stand_in, kNoQuantum};
+    add_value(stats[i], stand_in);
+  }
+  return stats;
 }
 
-void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& query) {
-  query.filter = compile_filter(filter, snapshot);
+void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& query,
+                    std::span<const std::int32_t> required) {
+  query.filter = compile_filter(filter, snapshot, required);
   query.where = implied_ranges(query.filter);
   for (const RangePredicate& range : query.where)
     query.where_bounds.push_back(make_range_bound(range, snapshot));
@@ -126,11 +139,16 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot) {
   // Scale::minmax over constant attributes only: every score is the offset. One term that adds nothing spares
   // the engines a special case.
   if (result.terms.empty()) result.terms.push_back({0, 0.0});
-  if (!std::isfinite(largest_score(result.chain(), snapshot.stats.data())))
+  // Weights that minmax drops count here: a row without the value has no score.
+  const std::vector<std::int32_t> gaps = ranked_gaps(query.weights, snapshot);
+  const bool fills = query.missing == Missing::fill && !gaps.empty();
+  const std::vector<AttributeStats> filled = fills ? filled_stats(snapshot) : std::vector<AttributeStats>();
+  const std::vector<AttributeStats>& stats = fills ? filled : snapshot.stats;
+  if (!std::isfinite(largest_score(result.chain(), stats.data())))
     throw InvalidArgument("the weights are so large that a score could overflow");
   result.codes = CodeTerms(result.score_terms());
-  resolve_filter(query.where, snapshot, result);
-  result.bound = make_bound_plan(result.chain(), result.where, snapshot);
+  resolve_filter(query.where, snapshot, result, fills ? std::span<const std::int32_t>() : gaps);
+  result.bound = make_bound_plan(result.chain(), result.where, snapshot, stats);
   return result;
 }
 

@@ -1,8 +1,12 @@
 // Turns a user's query into the form that engines read: checks it, orients and scales its weights, and plans its bound.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "culmen/query.h"
 #include "index/snapshot.h"
@@ -19,11 +23,13 @@ inline constexpr std::string_view kIdName = "id";
 // The position of an attribute. Throws InvalidArgument, for an unknown name with the names that are known.
 int position_of(const AttributeRef& attribute, const Snapshot& snapshot);
 
-// The position of a filter's attribute; none: the column is the id. Throws as position_of.
-std::optional<int> attribute_of(const Column& column, const Snapshot& snapshot);
+// The statistics of stored values, stand-ins included.
+std::vector<AttributeStats> filled_stats(const Snapshot& snapshot);
 
-// Sets the query's filter and the ranges that it implies. Throws InvalidArgument for NaN or a column that is not there.
-void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& query);
+// Sets the query's filter, which also demands a value of each `required` attribute, and the ranges that it implies.
+// Throws as compile_filter.
+void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& query,
+                    std::span<const std::int32_t> required = {});
 
 // Parses a filter in the syntax of Index::filter. Throws InvalidArgument.
 Filter parse_filter(std::string_view where, const Snapshot& snapshot);

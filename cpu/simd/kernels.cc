@@ -36,6 +36,11 @@ HWY_EXPORT(RowsByCodesDouble);
 HWY_EXPORT(MaskOfFloats);
 HWY_EXPORT(MaskOfDoubles);
 HWY_EXPORT(MaskOfIds);
+HWY_EXPORT(MaskOfKeys8);
+HWY_EXPORT(MaskOfKeys16);
+HWY_EXPORT(MaskOfKeys32);
+HWY_EXPORT(MaskOfKeys64);
+HWY_EXPORT(ChildrenWithKeys);
 HWY_EXPORT(ChildBounds);
 HWY_EXPORT(HighestChildren);
 HWY_EXPORT(TargetName);
@@ -92,6 +97,35 @@ template <>
 void mask_of(const std::int64_t* numbers, std::size_t count,
              std::span<const Interval<std::int64_t>> intervals, std::uint64_t* mask) {
   HWY_DYNAMIC_DISPATCH(MaskOfIds)(numbers, count, intervals, mask);
+}
+
+template <>
+void mask_of(const std::uint8_t* numbers, std::size_t count,
+             std::span<const Interval<std::uint8_t>> intervals, std::uint64_t* mask) {
+  HWY_DYNAMIC_DISPATCH(MaskOfKeys8)(numbers, count, intervals, mask);
+}
+
+template <>
+void mask_of(const std::uint16_t* numbers, std::size_t count,
+             std::span<const Interval<std::uint16_t>> intervals, std::uint64_t* mask) {
+  HWY_DYNAMIC_DISPATCH(MaskOfKeys16)(numbers, count, intervals, mask);
+}
+
+template <>
+void mask_of(const std::uint32_t* numbers, std::size_t count,
+             std::span<const Interval<std::uint32_t>> intervals, std::uint64_t* mask) {
+  HWY_DYNAMIC_DISPATCH(MaskOfKeys32)(numbers, count, intervals, mask);
+}
+
+template <>
+void mask_of(const std::uint64_t* numbers, std::size_t count,
+             std::span<const Interval<std::uint64_t>> intervals, std::uint64_t* mask) {
+  HWY_DYNAMIC_DISPATCH(MaskOfKeys64)(numbers, count, intervals, mask);
+}
+
+std::uint32_t children_with_keys(const ChildZones& zones, const Interval<std::int64_t>& interval,
+                                 std::uint64_t set) {
+  return HWY_DYNAMIC_DISPATCH(ChildrenWithKeys)(zones, interval, set);
 }
 
 void child_bounds(const BoundRow* bounds, double base, const BoundTerms& terms, double* out) {

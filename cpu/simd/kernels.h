@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "index/bound_row.h"
+#include "index/child_zones.h"
 #include "query/intervals.h"
 #include "query/resolved_query.h"
 
@@ -53,13 +54,18 @@ template <typename T>
 std::size_t rows_by_codes(const LeafCodes<T>& leaf, const ResolvedQuery& query, double kth_bound,
                           std::uint32_t* rows);
 
-// Sets bit i % 64 of mask[i / 64] if number i lies in one of the intervals; T: float, double, or int64 for ids. Bits of
-// the last word after `count` are 0.
+// Sets bit i % 64 of mask[i / 64] if number i lies in one of the intervals; T: float, double, int64 for ids, unsigned
+// integers for packed keys. Bits of the last word after `count` are 0.
 //
-//   numbers  [count], and readable up to a multiple of 16
+//   numbers  [count], readable up to a multiple of 64 bytes
 template <typename T>
 void mask_of(const T* numbers, std::size_t count, std::span<const Interval<T>> intervals,
              std::uint64_t* mask);
+
+// Returns the children, as bits, whose zone overlaps the interval and shares a bit with `set`, that of the interval's
+// keys.
+std::uint32_t children_with_keys(const ChildZones& zones, const Interval<std::int64_t>& interval,
+                                 std::uint64_t set);
 
 // Computes the bounds of all kFanOut children of a node: out[c] = base + sum of coefficient * bounds[row][c].
 // Entries of children that the node does not have are meaningless.

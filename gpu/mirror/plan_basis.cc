@@ -1,8 +1,10 @@
 #include "gpu/mirror/plan_basis.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "index/snapshot.h"
+#include "query/resolve.h"
 
 namespace culmen::gpu {
 
@@ -13,7 +15,9 @@ PlanBasis make_plan_basis(const Snapshot& snapshot) {
                      .preferences = {},
                      .exact_sums = snapshot.exact_sums};
   std::copy(snapshot.units.begin(), snapshot.units.end(), basis.units);
-  std::copy(snapshot.stats.begin(), snapshot.stats.end(), basis.stats);
+  // Queries that skip rows with gaps are not for a GPU.
+  const std::vector<AttributeStats> stats = filled_stats(snapshot);
+  std::copy(stats.begin(), stats.end(), basis.stats);
   std::transform(snapshot.attributes.begin(), snapshot.attributes.end(), basis.preferences,
                  [](const Attribute& attribute) { return attribute.preference; });
   return basis;

@@ -80,6 +80,11 @@ void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, cons
 }
 
 PlanOptions AsyncSearch::plan_options(const Snapshot& snapshot, const DeviceBatch& batch) {
+  for (std::int32_t i = 0; i < snapshot.num_attributes() && batch.missing == Missing::skip; ++i)
+    if (gaps_of_index(snapshot, i).some_missing != 0)
+      throw InvalidArgument("some rows miss the attribute \"" +
+                            snapshot.attributes[static_cast<std::size_t>(i)].name +
+                            "\"; on a GPU a batch of weights in its memory has to fill gaps (Missing::fill)");
   ResolvedQuery filter;
   resolve_filter(batch.where, snapshot, filter);
   const PackedRanges ranges = packed_ranges(filter);

@@ -8,9 +8,10 @@ namespace culmen::gpu {
 PackedRanges packed_ranges(const ResolvedQuery& query) {
   if (!query.filter.is_ranges())
     throw InvalidArgument(
-        "on a GPU a filter is ranges of attributes joined by `and`; conditions on ids, `or`, `in` and `!=` "
-        "are for the "
-        "CPU");
+        "on a GPU a filter is ranges of attributes joined by `and`; conditions on other columns and ids, "
+        "`or`, "
+        "`in` and `!=` are for the CPU, and so are filters and weights of attributes that some row misses; "
+        "Missing::fill ranks these rows by their stand-ins, on a GPU, too");
   PackedRanges packed;
   for (std::size_t r = 0; r < query.where.size(); ++r) {
     const RangePredicate& range = query.where[r];

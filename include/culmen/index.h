@@ -149,8 +149,9 @@ class Index {
   [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
 
   // Top-k under any monotone function (culmen/scoring.h) instead of a weighted sum. Prunes by the function's value at
-  // each leaf's attribute maxima (minima where it falls). Of equal scores the smaller id comes first, as always. Throws
-  // InvalidArgument as search() does, and for a function whose score is not finite or that proves not to be monotone.
+  // each leaf's attribute maxima (minima where it falls). Rows that miss an attribute that the function reads are not in
+  // the answer. Of equal scores the smaller id comes first, as always. Throws InvalidArgument as search() does, and for
+  // a function whose score is not finite or that proves not to be monotone.
   [[nodiscard]] SearchResult search_monotone(MonotoneFunctionRef function, std::size_t k,
                                              const Filter& where = {},
                                              const SearchOptions& options = {}) const;

@@ -280,7 +280,7 @@ TEST_P(Bounds, OfFiltersNeverExcludeARowThatPasses) {
           const std::uint32_t child = s->node(n).children()[c];
           const bool has_passing = s->node(n).header().level == 1 ? leaf_passes[child] : node_passes[child];
           if (has_passing) node_passes[n] = true;
-          const bool misses = (children_to_visit(query.filter, s->node(n)) >> c & 1) == 0;
+          const bool misses = (children_to_visit(query.filter, *s, n) >> c & 1) == 0;
           excluded += misses ? 1 : 0;
           EXPECT_FALSE(has_passing && misses)
               << filter.text() << "; "
