@@ -57,8 +57,8 @@ std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manife
   if (file(FileKind::fields)) read_fields(manifest, frames.fields, *file(FileKind::fields), *snapshot);
   check_ranges(manifest, *file(FileKind::leaves), *snapshot);
   read_nodes(manifest, *file(FileKind::nodes), *snapshot);
-  check_exact_sums(manifest, filled_stats(*snapshot), path);
   write_node_zone_maps(*snapshot);
+  check_exact_sums(manifest, filled_stats(*snapshot), path);
   return snapshot;
 }
 
