@@ -24,7 +24,7 @@ inline constexpr std::string_view kIdName = "id";
 int position_of(const AttributeRef& attribute, const Snapshot& snapshot);
 
 // The statistics of stored values, stand-ins included.
-std::vector<AttributeStats> filled_stats(const Snapshot& snapshot);
+std::vector<AttributeStats> stats_with_stand_ins(const Snapshot& snapshot);
 
 // Sets the query's filter, which also demands a value of each `required` attribute, and the ranges that it implies.
 // Throws as compile_filter.

@@ -16,7 +16,8 @@ namespace {
 void check_float32(const std::string& path, double value) {
   if (std::fabs(value) > std::numeric_limits<float>::max() ||
       static_cast<double>(static_cast<float>(value)) != value)
-    throw FormatError(path + ": a float32 attribute has a minimum, maximum or stand-in that is not a float32");
+    throw FormatError(path +
+                      ": a float32 attribute has a minimum, maximum or stand-in that is not a float32");
 }
 
 void check_stats(const Manifest& manifest, const std::string& path) {
