@@ -8,6 +8,7 @@
 #include "base/suggestion.h"
 #include "culmen/error.h"
 #include "index/leaf_codes.h"
+#include "index/snapshot_fields.h"
 #include "query/bound_plan.h"
 
 namespace culmen {
@@ -90,15 +91,6 @@ int position_of(const AttributeRef& attribute, const Snapshot& snapshot) {
   return static_cast<int>(found - snapshot.attributes.begin());
 }
 
-std::vector<AttributeStats> stats_with_stand_ins(const Snapshot& snapshot) {
-  std::vector<AttributeStats> stats = snapshot.stats;
-  for (std::size_t i = 0; i < stats.size(); ++i) {
-    const ChildGaps gaps = gaps_of_index(snapshot, static_cast<std::int32_t>(i));
-    if (gaps.some_missing != 0) add_value(stats[i], snapshot.stand_ins[i]);
-  }
-  return stats;
-}
-
 void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& query,
                     std::span<const std::int32_t> required) {
   query.filter = compile_filter(filter, snapshot, required);
@@ -139,8 +131,7 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot) {
   // Weights that minmax drops count here: a row without the value has no score.
   const std::vector<std::int32_t> gaps = ranked_gaps(query.weights, snapshot);
   const bool fills = query.missing == Missing::fill && !gaps.empty();
-  const std::vector<AttributeStats> filled =
-      fills ? stats_with_stand_ins(snapshot) : std::vector<AttributeStats>();
+  const std::vector<AttributeStats> filled = fills ? filled_stats(snapshot) : std::vector<AttributeStats>();
   const std::vector<AttributeStats>& stats = fills ? filled : snapshot.stats;
   if (!std::isfinite(largest_score(result.chain(), stats.data())))
     throw InvalidArgument("the weights are so large that a score could overflow");

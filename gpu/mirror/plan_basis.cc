@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "index/snapshot.h"
-#include "query/resolve.h"
+#include "index/snapshot_fields.h"
 
 namespace culmen::gpu {
 
@@ -16,7 +16,7 @@ PlanBasis make_plan_basis(const Snapshot& snapshot) {
                      .exact_sums = snapshot.exact_sums};
   std::copy(snapshot.units.begin(), snapshot.units.end(), basis.units);
   // Queries that skip rows with gaps are not for a GPU.
-  const std::vector<AttributeStats> stats = stats_with_stand_ins(snapshot);
+  const std::vector<AttributeStats> stats = filled_stats(snapshot);
   std::copy(stats.begin(), stats.end(), basis.stats);
   std::transform(snapshot.attributes.begin(), snapshot.attributes.end(), basis.preferences,
                  [](const Attribute& attribute) { return attribute.preference; });
