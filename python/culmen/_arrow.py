@@ -31,7 +31,8 @@ class ArrowColumn:
             return Column(Format("null"), np.zeros(len(self), dtype="i4"), np.ones(len(self), dtype=bool))
         if self._format in ("u", "U", "vu"):
             return Column(Format("text"), self._table.texts(self._position))
-        values, gaps = self._numbers(name), self._table.gaps(self._position)
+        values = self._numbers(name)
+        gaps: Any = self._table.gaps(self._position)
         refuse_beyond_int64(values, gaps, name)
         return Column(self._number_format(), as_elements(values, name), gaps)
 

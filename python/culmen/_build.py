@@ -36,11 +36,11 @@ def build(columns: Columns, options: BuildOptions) -> _core.Index:
     with shown(options.progress) as report:
         return _core.build(
             *columns.arguments(),
-            options.partitioning,
-            options.num_partitions,
-            options.leaf_rows,
-            options.value_type,
-            options.threads,
-            device_number(options.device),
-            report,
+            partitioning=options.partitioning,
+            num_partitions=options.num_partitions,
+            leaf_rows=options.leaf_rows,
+            value_type=options.value_type,
+            num_threads=options.threads,
+            device=device_number(options.device),
+            on_progress=report,
         )

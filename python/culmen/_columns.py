@@ -198,7 +198,7 @@ def _family(kind: type) -> str:
         (datetime.date, "date"),
         ((complex, np.complexfloating, np.ndarray), "other"),
     ):
-        if issubclass(kind, bases):  # type: ignore[arg-type]
+        if issubclass(kind, bases):
             return family
     if hasattr(kind, "__float__"):
         return "float"
@@ -207,7 +207,7 @@ def _family(kind: type) -> str:
 
 def _from_objects(values: Sequence[Any], name: str) -> Column:
     families = {kind: _family(kind) for kind in set(map(type, values))}
-    found = set(families.values())
+    kinds = found = set(families.values())
     if "other" in found:
         kind = next(kind for kind, family in families.items() if family == "other")
         what = "bytes" if kind in (bytes, bytearray) else f"Python objects of the type {kind.__name__}"
@@ -223,7 +223,9 @@ def _from_objects(values: Sequence[Any], name: str) -> Column:
         found = {"float"}
     if len(found) > 1:
         raise _mixed(values, families, name)
-    if not found:  # no value
+    if not found and "float" in kinds:
+        found = {"float"}
+    elif not found:  # no value
         return Column(Format("null"), np.zeros(len(values), dtype="i4"), np.ones(len(values), dtype=bool))
     [family] = found
     return _READERS[family](values, gaps if gaps is not None and gaps.any() else None, name)
@@ -290,7 +292,7 @@ def _date_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) -> 
 
 def _timestamp_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) -> Column:
     zones: set[str | None] = set()
-    moments = []
+    moments: list[Any] = []
     for row, value in enumerate(values):
         if gaps is not None and gaps[row]:
             moments.append(np.datetime64("NaT"))
@@ -305,7 +307,7 @@ def _timestamp_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str
     return replace(column, format=column.format._replace(zone=zone or ""), gaps=gaps)
 
 
-def _in_utc(value: Any) -> np.datetime64:
+def _in_utc(value: Any) -> Any:
     if hasattr(value, "to_datetime64"):
         return value.to_datetime64()  # pandas': in UTC
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:

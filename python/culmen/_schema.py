@@ -60,8 +60,8 @@ class Schema:
     def of(cls, handle: _core.Index) -> Schema:
         report = handle.schema()
         return cls(
-            tuple(Attribute(*parts[:4], Format(*parts[4])) for parts in report["attributes"]),
-            tuple(Field(*parts[:2], Format(*parts[2])) for parts in report["fields"]),
+            tuple(Attribute(*others, Format(*format)) for *others, format in report["attributes"]),
+            tuple(Field(name, role, Format(*format)) for name, role, format in report["fields"]),
             report["has_labels"],
             report["id_name"],
             report["label_name"],
@@ -123,7 +123,8 @@ class Schema:
 
     def _refuse_misspelt(self, source: Source, id: Any, label: Any) -> None:
         """A table may lack fields, or have columns that the index has not, but not both."""
-        known = {*self.names, *(field.name for field in self.fields), self.id_name, self.label_name, id, label} - {None}
+        roles = [role for role in (id, label) if isinstance(role, str)]
+        known = {*self.names, *(field.name for field in self.fields), self.id_name, self.label_name, *roles}
         lacking = [field.name for field in self.fields if field.name not in source.columns]
         unknown = [name for name in source.columns if name not in known]
         if lacking and unknown:

@@ -175,7 +175,13 @@ def _kept(choice: Choice, source: Source, preferences: Mapping[str, str] | None)
 
 def _ranked_by_default(columns: Mapping[str, Column], choice: Choice) -> dict[str, str]:
     stored = set(map(str, choice.stored or ()))
-    return {name: "high" for name, column in columns.items() if column.format.is_number and name not in stored}
+    ranked = {name: "high" for name, column in columns.items() if column.format.is_number and name not in stored}
+    if columns and not ranked:
+        raise InputError(
+            "no column holds numbers to rank by: name others, or columns of booleans, dates or timestamps, with "
+            f"attributes=[...]; there are {', '.join(f'{n!r} ({column.format})' for n, column in columns.items())}"
+        )
+    return ranked
 
 
 def _as_numbers(column: Column, name: str) -> Column:

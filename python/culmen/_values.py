@@ -121,7 +121,8 @@ def reader_of(format: Format) -> Callable[[Any], Any]:
     nanoseconds without pandas, and years beyond 9999."""
     if format.type == "timestamp":
         return _timestamp_reader(format)
-    return {"int": int, "bool": bool, "date": _date}.get(format.type, float)
+    readers: dict[str, Callable[[Any], Any]] = {"int": int, "bool": bool, "date": _date}
+    return readers.get(format.type, float)
 
 
 def _date(days: float) -> Any:
@@ -144,7 +145,7 @@ def _timestamp_reader(format: Format) -> Callable[[Any], Any]:
         try:
             moment = _EPOCH + datetime.timedelta(microseconds=int(value) * _MICROSECONDS[format.unit])
         except OverflowError:
-            return np.datetime64(int(value), format.unit)
+            return np.int64(value).astype(f"M8[{format.unit}]")
         return moment if zone is None else moment.replace(tzinfo=datetime.timezone.utc).astimezone(zone)
 
     return read

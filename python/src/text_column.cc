@@ -1,5 +1,7 @@
 #include "text_column.h"
 
+#include <nanobind/stl/unique_ptr.h>
+
 #include <memory>
 #include <string>
 #include <unordered_set>
