@@ -36,12 +36,14 @@ void CellKinds::add(std::string_view text, bool quoted) {
   if (trimmed.empty() || is_null_word(trimmed)) return add_missing(text, quoted);
   if (begins_like_a_date(trimmed)) {
     if (parse_date(trimmed)) {
+      set_first(CellType::date);
       has_dates_ = true;
       return;
     }
     if (const auto timestamp = parse_timestamp(trimmed)) return add_timestamp(*timestamp);
   }
   if (parse_boolean(trimmed)) {
+    set_first(CellType::boolean);
     has_booleans_ = true;
     return;
   }
@@ -54,16 +56,18 @@ void CellKinds::add(std::string_view text, bool quoted) {
         has_wide_integers_ = true;
         return add_number(!is_integer_literal(trimmed));
       }
+      set_first(CellType::text);
       has_texts_ = true;  // more digits than any number type holds
       return;
     case NumberKind::infinite:
     case NumberKind::out_of_range:
-      has_numbers_ = has_fractions_ = has_refused_ = true;
-      return;
+      has_refused_ = true;
+      return add_number(true);
     case NumberKind::empty:
     case NumberKind::nan:
       return add_missing(text, quoted);
     case NumberKind::not_a_number:
+      set_first(CellType::text);
       has_texts_ = true;
   }
 }
@@ -73,6 +77,7 @@ void CellKinds::add_missing(std::string_view text, bool quoted) {
 }
 
 void CellKinds::add_timestamp(const ParsedTimestamp& timestamp) {
+  set_first(CellType::timestamp);
   if (timestamp.has_zone) {
     min_offset_ =
         has_zoned_times_ ? std::min(min_offset_, timestamp.offset_minutes) : timestamp.offset_minutes;
@@ -87,6 +92,7 @@ void CellKinds::add_timestamp(const ParsedTimestamp& timestamp) {
 }
 
 void CellKinds::merge(const CellKinds& other) {
+  if (is_empty()) first_ = other.first_;
   if (other.has_zoned_times_) {
     min_offset_ = has_zoned_times_ ? std::min(min_offset_, other.min_offset_) : other.min_offset_;
     max_offset_ = has_zoned_times_ ? std::max(max_offset_, other.max_offset_) : other.max_offset_;

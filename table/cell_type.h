@@ -38,6 +38,7 @@ class CellKinds {
   void add_missing(std::string_view text,
                    bool quoted);  // what is a missing value unless the column holds texts
   void add_number(bool has_fraction) {
+    set_first(CellType::number);
     has_numbers_ = true;
     has_fractions_ |= has_fraction;
   }
@@ -48,12 +49,18 @@ class CellKinds {
   bool is_empty() const;                                       // nothing but missing values
   bool is_blank() const { return is_empty() && !has_words_; }  // and these are empty cells
   CellType type() const;                                       // text if it is empty
-  ColumnFormat format() const;                                 // of the type
+  CellType first_type() const { return first_; }  // of the first cell that is not missing; number
+  ColumnFormat format() const;                    // of the type
   // True if a cell cannot be kept, unless the column holds texts: an infinity, or an integer that float64 does not hold
   // exactly among numbers that are not integers.
   bool has_refused() const { return has_refused_ || (has_wide_integers_ && has_fractions_); }
 
  private:
+  void set_first(CellType type) {
+    if (is_empty()) first_ = type;
+  }
+
+  CellType first_ = CellType::number;
   bool has_numbers_ = false;
   bool has_fractions_ = false;      // numbers that are not written as integers
   bool has_wide_integers_ = false;  // that float64 does not hold exactly, but int64 does

@@ -1,5 +1,6 @@
 #include "table/csv_reader.h"
 
+#include <exception>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -157,6 +158,16 @@ std::vector<CsvColumn> columns_to_read_again(const CsvParser& parser, bool has_r
   return settled;
 }
 
+// Returns the fault that ended the parsing. Cells before it may be faults, too, that only the types of columns tell.
+std::exception_ptr parse_until_fault(CsvParser& parser, TableSink& sink) {
+  try {
+    parser.parse(sink);
+  } catch (const InputError&) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 void check_csv_ids(std::span<const std::int64_t> ids, const RowLines& lines, const std::string& name,
@@ -179,20 +190,26 @@ Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& o
   Table table;
   with_threads(options.num_threads, [&] {
     const ReadPolicy policy = options.num_threads == 1 ? ReadPolicy::when_asked : ReadPolicy::ahead;
-    TableSink sink(source.num_bytes());
-    CsvParser parser(source, name, options, delimiter, tuning, policy, false);
-    parser.parse(sink);
-    std::vector<CsvColumn> columns = columns_to_read_again(parser, sink.has_seen_rows());
-    if (columns.empty()) {
-      table = sink.finish(name, options, parser.kinds());
-      return;
+    std::vector<CsvColumn> columns;
+    std::vector<CellKinds> kinds;
+    {
+      TableSink sink(source.num_bytes());
+      CsvParser parser(source, name, options, delimiter, tuning, policy, false);
+      const std::exception_ptr fault = parse_until_fault(parser, sink);
+      columns = columns_to_read_again(parser, sink.has_seen_rows());
+      if (columns.empty()) {
+        if (fault) std::rethrow_exception(fault);
+        table = sink.finish(name, options, parser.kinds());
+        return;
+      }
+      kinds = parser.kinds();
     }
     source.rewind();
-    sink = TableSink(source.num_bytes());
-    CsvParser again(source, name, options, delimiter, tuning, policy, true);
-    again.set_columns(std::move(columns));
-    again.parse(sink);
-    table = sink.finish(name, options, parser.kinds());
+    TableSink sink(source.num_bytes());
+    CsvParser parser(source, name, options, delimiter, tuning, policy, true);
+    parser.set_columns(std::move(columns));
+    parser.parse(sink);
+    table = sink.finish(name, options, kinds);
   });
   return table;
 }

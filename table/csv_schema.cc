@@ -34,10 +34,9 @@ void set_type(CsvColumn& column, CellType type, const ColumnFormat& format) {
   column.has_zone = !format.time_zone.empty();
 }
 
-// An attribute must hold numbers, or what can be ranked as numbers.
+// An attribute must hold numbers, or what can be ranked as numbers: what its first value is.
 CellType attribute_type(const CellKinds& kinds) {
-  const CellType type = kinds.type();
-  return type == CellType::text || type == CellType::integer ? CellType::number : type;
+  return kinds.first_type() == CellType::text ? CellType::number : kinds.first_type();
 }
 
 bool is_number(CellType type) {

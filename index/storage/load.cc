@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include "culmen/error.h"
 #include "index/node_zone_map.h"
@@ -13,6 +14,11 @@
 namespace culmen::storage {
 namespace {
 
+void check_exact_sums(const Manifest& manifest, std::span<const AttributeStats> stats, const std::string& path) {
+  if (manifest.exact_sums && !sums_are_exact(stats, manifest.units))
+    throw FormatError(path + ": sums are marked as exact, but can round");
+}
+
 void check_float32(const std::string& path, double value) {
   if (std::fabs(value) > std::numeric_limits<float>::max() ||
       static_cast<double>(static_cast<float>(value)) != value)
@@ -20,6 +26,7 @@ void check_float32(const std::string& path, double value) {
 }
 
 void check_stats(const Manifest& manifest, const std::string& path) {
+  check_exact_sums(manifest, manifest.stats, path);
   if (manifest.value_type == ValueType::float64) return;
   for (const AttributeStats& stats : manifest.stats) {
     check_float32(path, stats.minimum);
@@ -50,9 +57,8 @@ std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manife
   if (file(FileKind::fields)) read_fields(manifest, frames.fields, *file(FileKind::fields), *snapshot);
   check_ranges(manifest, *file(FileKind::leaves), *snapshot);
   read_nodes(manifest, *file(FileKind::nodes), *snapshot);
-  if (manifest.exact_sums && !sums_are_exact(filled_stats(*snapshot), manifest.units))
-    throw FormatError(path + ": sums are marked as exact, but can round");
   write_node_zone_maps(*snapshot);
+  check_exact_sums(manifest, filled_stats(*snapshot), path);
   return snapshot;
 }
 
