@@ -100,7 +100,7 @@ class Index(Tabular):
                 usually has, and makes that sign the fast one. Default: all columns but id and label.
             id: the column of ids, or the ids: unique int64. Default: the rows' numbers, from 0.
             label: the column of texts that come with the answers, or the texts.
-            nulls: "error", or "drop" to leave out rows in which an attribute or the id is null, NaN or infinite;
+            nulls: "error", or "drop" to skip rows in which an attribute or the id is null, NaN or infinite;
                 `rows_dropped` says how many. The others keep their numbers.
             value_type: "automatic" keeps float32 where every value is exactly one, else float64; "float32"
                 rounds; "float64".
@@ -474,7 +474,7 @@ class Index(Tabular):
 
     @property
     def rows_dropped(self) -> int:
-        """Rows that the build left out because of gaps (nulls="drop")."""
+        """Rows that the build skipped because of gaps (nulls="drop")."""
         return self._dropped
 
     @property
