@@ -332,9 +332,6 @@ inline Query random_field_query(Random& random, const FieldOracle& oracle, bool 
   query.k = std::max<std::size_t>(random.pick<std::size_t>({1, 1, 2, 3, 10, 16, 100, n / 2, n, n + 1}), 1);
   if (random.chance(0.2)) query.scale = Scale::minmax;
   if (random.chance(0.4) || (plain_ranges && random.chance(0.7))) query.missing = Missing::fill;
-    query.missing = Missing::fill;
-    return query;
-  }
   FilterGenerator filters(random, oracle);
   if (plain_ranges) {
     query.where = filters.ranges();
