@@ -203,9 +203,9 @@ std::string edited(std::string_view input) {
     // An edit moves the positions after it: only values still at their position are replaced.
     const std::string_view old =
         std::string_view(base.manifest).substr(position.start, position.end - position.start);
-    const std::size_t behind = base.manifest.size() - position.end;
-    if (text.size() < behind + old.size()) continue;
-    const std::size_t at = text.size() - behind - old.size();
+    const std::size_t after = base.manifest.size() - position.end;
+    if (text.size() < after + old.size()) continue;
+    const std::size_t at = text.size() - after - old.size();
     if (text.compare(at, old.size(), old) == 0) text.replace(at, old.size(), by);
   }
   return text;
