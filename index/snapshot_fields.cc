@@ -69,13 +69,22 @@ AttributeStats present_range(const Snapshot& s, std::size_t leaf, std::size_t at
   return range;
 }
 
-std::vector<AttributeStats> filled_stats(const Snapshot& s) {
-  std::vector<bool> has_gaps(s.attributes.size());
-  for (const std::uint32_t leaf : s.order().leaves)
-    for (const AttributeGaps& gaps : s.leaf_fields(leaf).gaps()) has_gaps[gaps.attribute] = true;
-  std::vector<AttributeStats> stats = s.stats;
-  for (std::size_t i = 0; i < stats.size(); ++i)
-    if (has_gaps[i]) add_value(stats[i], s.stand_ins[i]);
+ChildGaps gaps_of_index(const Snapshot& snapshot, std::int32_t attribute) {
+  if (snapshot.height == 0) return {};
+  ChildGaps gaps = snapshot.arena->child_zones(snapshot.root).gaps(static_cast<std::size_t>(attribute));
+  if (gaps.some_missing == 0) gaps.some_present = ~std::uint32_t{0};
+  return gaps;
+}
+
+std::vector<AttributeStats> filled_stats(const Snapshot& snapshot) {
+  std::vector<AttributeStats> stats = snapshot.stats;
+  for (std::size_t i = 0; i < stats.size(); ++i) {
+    const ChildGaps gaps = gaps_of_index(snapshot, static_cast<std::int32_t>(i));
+    if (gaps.some_missing == 0) continue;
+    const double stand_in = snapshot.stand_ins[i];
+    if (gaps.some_present == 0) stats[i] = {stand_in, stand_in, kNoQuantum};
+    add_value(stats[i], stand_in);
+  }
   return stats;
 }
 

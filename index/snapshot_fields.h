@@ -20,6 +20,9 @@ std::string_view fault_of_gaps(const Snapshot& snapshot, std::size_t leaf);
 // The range of the values of an attribute that a leaf does not miss; minimum > maximum: all are.
 AttributeStats present_range(const Snapshot& snapshot, std::size_t leaf, std::size_t attribute);
 
+// Which rows of the whole index miss an attribute.
+ChildGaps gaps_of_index(const Snapshot& snapshot, std::int32_t attribute);
+
 // [num_attributes] The statistics, with stand-ins counted as values where some row has them: what exact sums depend on.
 std::vector<AttributeStats> filled_stats(const Snapshot& snapshot);
 
