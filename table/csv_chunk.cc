@@ -163,7 +163,8 @@ const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* c
     bool has_fraction = false;
     const char* const after = parse_leading_number(cell, end, row_values_[target.slot], has_fraction);
     if (after == nullptr) return parse_plain_gap(target, cell, end, rows);
-    if (ends_cell(after, end)) seen_numbers_[target.column] |= static_cast<std::uint8_t>(has_fraction ? 3 : 1);
+    if (ends_cell(after, end))
+      seen_numbers_[target.column] |= static_cast<std::uint8_t>(has_fraction ? 3 : 1);
     return after;
   }
   if (target.use == Use::id) {

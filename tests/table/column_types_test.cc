@@ -371,9 +371,8 @@ TEST(ColumnTypes, InBatchesWithoutASchemaAreThoseOfTheFirstRows) {
   for (int row = 0; row < 2'000; ++row) text_at_last += "1\n";
   text_at_last += "x\n";
   MemorySource late(text_at_last);
-  EXPECT_EQ(error_of<InputError>([&] {
-              read_csv_in_batches(late, "t.csv", {}, ',', {}, [](const TableBatch&) {});
-            }),
+  EXPECT_EQ(error_of<InputError>(
+                [&] { read_csv_in_batches(late, "t.csv", {}, ',', {}, [](const TableBatch&) {}); }),
             "t.csv:2002:1: expected a number in column \"a\", found \"x\"");
 }
 
