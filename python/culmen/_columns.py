@@ -73,6 +73,10 @@ class Column:
     def __len__(self) -> int:
         return len(self.values)
 
+    def read_column(self, name: str) -> Column:
+        """It is read."""
+        return self
+
     def argument(self) -> tuple[Any, ...]:
         return self.values, self.gaps
 
@@ -84,6 +88,18 @@ class Column:
     def copy(self) -> Column:
         """Of the caller's memory. Texts and gaps are copies already, or arrays that nobody changes."""
         return replace(self, values=self.values.copy()) if isinstance(self.values, np.ndarray) else self
+
+    @property
+    def is_exact_in_float64(self) -> bool:
+        """Whether float64 holds all integers exactly, as it must where they are ranked."""
+        if not isinstance(self.values, np.ndarray) or self.values.dtype != np.int64 or len(self.values) == 0:
+            return True
+        if -(1 << 53) <= self.values.min() and self.values.max() <= 1 << 53:
+            return True
+        values = self.values if self.gaps is None else self.values[~self.gaps]
+        magnitude = np.abs(values).astype(np.uint64)
+        lowest_bit = magnitude & (~magnitude + np.uint64(1))
+        return bool((magnitude >> np.uint64(53) <= lowest_bit - np.uint64(1)).all())
 
     def missing(self) -> np.ndarray | None:
         """bool, True where a number is missing or infinite; None if none is."""

@@ -17,7 +17,8 @@ import numpy as np
 from . import _core
 from ._columns import Column
 from ._errors import Error, InputError, InvalidArgument, IoError, RowError, row_error
-from ._tables import Choice, Columns, preferences_of, take_table
+from ._sources import Source, source_of
+from ._tables import Choice
 
 if TYPE_CHECKING:
     import pyarrow.dataset
@@ -35,29 +36,29 @@ _BATCH_ROWS = 1 << 17
 _NULLS = [""]
 
 
-def read_files(paths: Paths, choice: Choice) -> Columns:
+def read_files(paths: Paths, choice: Choice) -> Source:
     with in_utf8(_expand(paths)) as files, _translated(files):
         return _read(files, choice)
 
 
-def _read(files: Mapping[str, str], choice: Choice) -> Columns:
+def _read(files: Mapping[str, str], choice: Choice) -> Source:
     dataset = open_dataset(files)
     names = dataset.schema.names
-    wanted = choice.names()
-    if choice.columns is not None and choice.attributes is not None:
-        wanted = list(dict.fromkeys([*preferences_of(choice.attributes, names), *wanted]))
+    wanted = choice.named_columns(names)
     for name in wanted:
         if name not in names:
             raise InvalidArgument(f"no column {name!r}; there are {', '.join(map(repr, names))}")
     read = None if choice.columns is None else wanted
     _refuse_differing(dataset, read or names, files)
-    columns = _Growing(dataset.count_rows())
+    num_rows = dataset.count_rows()
+    columns = {name: _Growing(num_rows) for name in read or names}
     for first_row, batch in _batches(dataset, read):
         try:
-            columns.add(take_table(batch, choice, first_row=first_row))
+            for name, column in source_of(batch).columns.items():
+                columns[name].add(column.read_column(name))
         except RowError as error:
             raise row_error(first_row + error.row, str(error).partition(": ")[2]) from None
-    return columns.taken()
+    return Source({name: column.whole() for name, column in columns.items()})
 
 
 def _expand(paths: Paths) -> list[str]:
@@ -127,7 +128,9 @@ def _csv_dataset(files: Mapping[str, str], *, ignore_empty_lines: bool) -> pyarr
 
     format = pyarrow.dataset.CsvFileFormat(
         pyarrow.csv.ParseOptions(ignore_empty_lines=ignore_empty_lines),
-        convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True, null_values=_NULLS),
+        convert_options=pyarrow.csv.ConvertOptions(
+            strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=_NULLS
+        ),
     )
     return pyarrow.dataset.dataset(list(files), format=format)
 
@@ -189,67 +192,33 @@ def _batches(dataset: pyarrow.dataset.Dataset, columns: list[str] | None) -> Ite
 
 
 class _Growing:
-    """Columns that batches fill from the front."""
+    """A column that batches fill from the front."""
 
     def __init__(self, num_rows: int) -> None:
         self._num_rows = num_rows
         self._size = 0
-        self._dropped: list[np.ndarray] = []
-        self._table: Columns | None = None
+        self._column: Column | None = None
 
-    def add(self, part: Columns) -> None:
-        if self._table is None:
-            self._table = replace(
-                part,
-                columns=list(map(self._empty, part.columns)),
-                field_columns=list(map(self._empty, part.field_columns)),
-                ids=None if part.ids is None else np.empty(self._num_rows, dtype=np.int64),
-                labels=None if part.labels is None else _core.TextColumn(),
-            )
-        rows = slice(self._size, self._size + part.num_rows)
-        whole = self._table
-        pairs = zip([*whole.columns, *whole.field_columns], [*part.columns, *part.field_columns])
-        for column, more in pairs:
-            self._fill(column, more, rows)
-        if whole.ids is not None and part.ids is not None:
-            whole.ids[rows] = part.ids
-        if whole.labels is not None and part.labels is not None:
-            whole.labels.append(part.labels)
-        self._size += part.num_rows
-        if part.dropped is not None:
-            self._dropped.append(part.dropped)
-
-    def _empty(self, column: Column) -> Column:
-        if isinstance(column.values, _core.TextColumn):
-            return replace(column, values=_core.TextColumn())
-        return replace(column, values=np.empty(self._num_rows, dtype=column.values.dtype), gaps=None)
-
-    def _fill(self, column: Column, part: Column, rows: slice) -> None:
-        if isinstance(column.values, _core.TextColumn):
+    def add(self, part: Column) -> None:
+        if self._column is None:
+            self._column = self._empty(part)
+        whole, rows = self._column, slice(self._size, self._size + len(part))
+        self._size += len(part)
+        if isinstance(whole.values, _core.TextColumn):
             assert isinstance(part.values, _core.TextColumn)
-            column.values.append(part.values)
+            whole.values.append(part.values)
             return
-        column.values[rows] = part.values
+        whole.values[rows] = part.values
         if part.gaps is not None:
-            if column.gaps is None:
-                column.gaps = np.zeros(self._num_rows, dtype=bool)
-            column.gaps[rows] = part.gaps
+            if whole.gaps is None:
+                whole.gaps = np.zeros(self._num_rows, dtype=bool)
+            whole.gaps[rows] = part.gaps
 
-    def taken(self) -> Columns:
-        """The rows that were added: fewer than there was room for, if some were dropped."""
-        assert self._table is not None
-        table, size = self._table, self._size
-        return replace(
-            table,
-            num_rows=size,
-            columns=[_shortened(column, size) for column in table.columns],
-            field_columns=[_shortened(column, size) for column in table.field_columns],
-            ids=None if table.ids is None else table.ids[:size],
-            dropped=np.concatenate(self._dropped) if self._dropped else None,
-        )
+    def _empty(self, like: Column) -> Column:
+        if isinstance(like.values, _core.TextColumn):
+            return replace(like, values=_core.TextColumn())
+        return replace(like, values=np.empty(self._num_rows, dtype=like.values.dtype), gaps=None)
 
-
-def _shortened(column: Column, size: int) -> Column:
-    if isinstance(column.values, _core.TextColumn):
-        return column
-    return replace(column, values=column.values[:size], gaps=None if column.gaps is None else column.gaps[:size])
+    def whole(self) -> Column:
+        assert self._column is not None and self._size == self._num_rows
+        return self._column
