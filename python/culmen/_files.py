@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import glob
-import math
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from . import _core
-from ._columns import Column
+from ._columns import Column, Format, joined
 from ._errors import Error, InputError, InvalidArgument, IoError, RowError, row_error
 from ._sources import Source, source_of
-from ._tables import Choice
+from ._tables import Choice, preferences_of
 
 if TYPE_CHECKING:
     import pyarrow.dataset
@@ -28,17 +26,45 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 #: A path, a pattern such as "part-*.parquet", or several of either.
 Paths = Path | Sequence[Path]
 
-_FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc", ".csv": "csv"}
+_FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
 #: Endings of files that the program does not read itself.
-READ_BY_PYARROW = frozenset(_FORMATS) - {".csv"}
+READ_BY_PYARROW = frozenset(_FORMATS)
+_CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
 _BATCH_ROWS = 1 << 17
-#: Cells of CSV files without a value, as the program reads them.
-_NULLS = [""]
 
 
 def read_files(paths: Paths, choice: Choice) -> Source:
-    with in_utf8(_expand(paths)) as files, _translated(files):
+    expanded = _expand(paths)
+    if all(file.lower().endswith(_CSV) for file in expanded):
+        return _read_csv(expanded, choice)
+    with in_utf8(expanded) as files, _translated(files):
         return _read(files, choice)
+
+
+def _read_csv(files: list[str], choice: Choice) -> Source:
+    """As the program reads them. Types are those of all cells, of all files."""
+    ranked = [] if choice.attributes is None else list(preferences_of(choice.attributes, ()))
+    stored = list(map(str, choice.stored or ()))
+    columns = None if choice.columns is None else list(dict.fromkeys([*map(str, choice.columns), *stored]))
+    id, label = (role if isinstance(role, str) else "" for role in (choice.id, choice.label))
+    parts: dict[str, list[Column]] = {}
+    ids, dropped, num_rows = [], [], 0
+    for file in files:
+        read = _core.read_csv(os.fsencode(file), ranked, id, label, columns, stored, choice.nulls == "drop")
+        found = {name: Column(Format(*format), values, gaps) for name, format, values, gaps in read[0]}
+        for name in parts.keys() ^ found.keys() if parts else ():
+            lacking, other = (file, files[0]) if name in parts else (files[0], file)
+            raise InputError(f"{lacking} has no column {name!r}, which {other} has")
+        for name, column in found.items():
+            parts.setdefault(name, []).append(column)
+        ids.append(read[1])
+        dropped.append(np.asarray(read[2]) + np.uint64(num_rows))
+        num_rows += len(next(iter(found.values()), ())) + len(dropped[-1])
+    source = Source({name: joined(several, name) for name, several in parts.items()})
+    if id:
+        source.columns[id] = np.concatenate(ids)
+    source.dropped = np.concatenate(dropped) if any(map(len, dropped)) else None
+    return source
 
 
 def _read(files: Mapping[str, str], choice: Choice) -> Source:
@@ -113,44 +139,10 @@ def open_dataset(files: Mapping[str, str]) -> pyarrow.dataset.Dataset:
     endings = {os.path.splitext(file)[1].lower() for file in files.values()}
     if len(endings) != 1 or (ending := min(endings)) not in _FORMATS:
         found = ", ".join(map(repr, sorted(endings)))
-        raise InvalidArgument(f"files end with one of {', '.join(_FORMATS)}; these end with {found}")
-    if ending != ".csv":
-        return pyarrow.dataset.dataset(list(files), format=_FORMATS[ending])
-    for taken, file in files.items():
-        _refuse_missing_header(taken, file)
-    dataset = _csv_dataset(files, ignore_empty_lines=True)
-    # In a file of one column an empty line is a row with a missing value.
-    return dataset if len(dataset.schema.names) > 1 else _csv_dataset(files, ignore_empty_lines=False)
-
-
-def _csv_dataset(files: Mapping[str, str], *, ignore_empty_lines: bool) -> pyarrow.dataset.Dataset:
-    import pyarrow.csv
-
-    format = pyarrow.dataset.CsvFileFormat(
-        pyarrow.csv.ParseOptions(ignore_empty_lines=ignore_empty_lines),
-        convert_options=pyarrow.csv.ConvertOptions(
-            strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=_NULLS
-        ),
-    )
-    return pyarrow.dataset.dataset(list(files), format=format)
-
-
-def _refuse_missing_header(taken: str, file: str) -> None:
-    """pyarrow would take the first row for the names."""
-    with open(taken, encoding="utf-8-sig", errors="replace") as opened:
-        names = next(csv.reader(opened, quoting=csv.QUOTE_NONE), [])
-    if names and all(map(_is_number, names)):
-        raise InputError(
-            f"{file}:1:1: expected a header line, found only numbers: put a line of names above them, or quotes around "
-            "them if they are names"
+        raise InvalidArgument(
+            f"files end with one of {', '.join([*_FORMATS, *_CSV])}, all alike; these end with {found}"
         )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
+    return pyarrow.dataset.dataset(list(files), format=_FORMATS[ending])
 
 
 @contextlib.contextmanager

@@ -140,7 +140,9 @@ def with_rows(taken: Columns, source: Source, id: Any, label: Any, nulls: str) -
         num_rows=num_rows,
         ids=None if given_ids is None else in_int64(given_ids if keep is None else given_ids[keep], _ADVICE_FOR_TEXTS),
         labels=None if labels is None else read_labels(labels, num_rows),
+        dropped=source.dropped,
     )
+    # A reader that has dropped rows has dropped all.
     return whole if keep is None else _only(whole, keep)
 
 

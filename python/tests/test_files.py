@@ -1,6 +1,7 @@
 """Files: the same index as from the table that they hold."""
 
 import datetime
+import gzip
 import os
 
 import numpy as np
@@ -165,3 +166,32 @@ def test_columns_of_every_type_are_kept(tmp_path, ending):
     index = culmen.Index.from_files(tmp_path / f"*{ending}", ["n"], columns=["day"], nulls="drop")
     assert index.ids().tolist() == [0, 2, 3, 5] and dict(index.get(5)) == {"n": 3, "day": day}
     index.insert(table)
+
+
+def test_csv_files_are_read_as_the_program_reads_them(tmp_path):
+    (tmp_path / "1.csv").write_text('a,n,t,day,e\n1,5,NA,2025-06-01,\nNA,,"",,\n')
+    (tmp_path / "2.csv").write_text("a,n,t,day,e\n2.5,,x,2025-06-02 12:00,7\n,6,,NULL,\n")
+    index = culmen.Index.from_files(tmp_path / "*.csv")
+    first, noon = datetime.datetime(2025, 6, 1), datetime.datetime(2025, 6, 2, 12)
+    assert [dict(index.get(i)) for i in range(4)] == [
+        {"a": 1.0, "n": 5, "e": None, "t": "NA", "day": first},
+        {"a": None, "n": None, "e": None, "t": "", "day": None},
+        {"a": 2.5, "n": None, "e": 7, "t": "x", "day": noon},
+        {"a": None, "n": 6, "e": None, "t": None, "day": None},
+    ]
+    assert culmen.Index.from_files(tmp_path / "*.csv", ["a"], columns=["t"], nulls="drop").ids().tolist() == [0, 2]
+    (tmp_path / "2.csv").write_text("a,n,t,day,e\n2.5,x,x,2025-06-02,7\n")
+    with pytest.raises(culmen.InputError, match="'n' holds integers and texts"):
+        culmen.Index.from_files(tmp_path / "*.csv", ["a"])
+    (tmp_path / "2.csv").write_text("a,n\n1,1\n")
+    with pytest.raises(culmen.InputError, match="2.csv has no column"):
+        culmen.Index.from_files(tmp_path / "*.csv")
+    (tmp_path / "2.csv").write_text("a,n\ninf,1\n")
+    with pytest.raises(culmen.InputError, match="2.csv:2:1.*inf"):
+        culmen.Index.from_files(tmp_path / "*.csv", ["a"], columns=[])
+    index = culmen.Index.from_files(tmp_path / "*.csv", ["a"], columns=[], nulls="drop")
+    assert index.ids().tolist() == [0] and index.rows_dropped == 2
+    with gzip.open(tmp_path / "3.tsv.gz", "wt") as file:
+        file.write("id\tname\ta\n9007199254740993\tx\t1\n")
+    index = culmen.Index.from_files(tmp_path / "3.tsv.gz", id="id", label="name")
+    assert index.get(2**53 + 1).label == "x" and [c.name for c in index.schema] == ["id", "name", "a"]

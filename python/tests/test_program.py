@@ -88,7 +88,7 @@ def test_says_what_is_wrong_and_does_not_hang(tmp_path):
         assert run("build", tmp_path / "cut.parquet", "-o", tmp_path / "index", stderr=full).returncode == 3
     assert not (tmp_path / "index").exists()
     pyarrow.parquet.write_table(pyarrow.table({"a": [1.0, None]}), tmp_path / "gap.parquet")
-    failed = run("build", tmp_path / "gap.parquet", "-o", tmp_path / "index")
+    failed = run("build", tmp_path / "gap.parquet", "-o", tmp_path / "index", "--nulls", "reject")
     assert failed.returncode != 0 and "gap.parquet.csv:3" in failed.stderr
     assert run("build", tmp_path / "gap.parquet", "--no-such-option").returncode != 0
 
@@ -96,7 +96,7 @@ def test_says_what_is_wrong_and_does_not_hang(tmp_path):
 def test_takes_types_as_the_package_does(tmp_path):
     noon = datetime.datetime(2025, 6, 1, 12, 0, 0, 5)
     columns = {
-        "a": [1.0, None],
+        "a": [1.5, None],
         "flag": [True, None],
         "day": [noon.date(), None],
         "local": [noon, None],
