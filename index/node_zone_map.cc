@@ -18,8 +18,8 @@ std::vector<T> zone_map_below(const SlotArena& arena, std::size_t slot) {
   std::vector<T> zone_map(2 * d);
   for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
     const std::uint32_t child = node.children()[c];
-    const auto* below = reinterpret_cast<const T*>(
-        node.header().level == 1 ? arena.zone_map(child) : arena.node_zone_map(child));
+    const auto* below = reinterpret_cast<const T*>(node.header().level == 1 ? arena.zone_map(child)
+                                                                            : arena.node_zone_map(child));
     if (c == 0) std::copy_n(below, 2 * d, zone_map.data());
     for (std::size_t i = 0; i < d; ++i) {
       zone_map[i] = std::max(zone_map[i], below[i]);
@@ -138,8 +138,8 @@ bool update_node_zone_map(SlotArena& arena, std::size_t slot) {
 
 bool is_node_zone_map(const SlotArena& arena, std::size_t slot) {
   const bool is_map = arena.shape().value_bytes == sizeof(float)
-      ? is_zone_map(zone_map_below<float>(arena, slot), arena, slot)
-      : is_zone_map(zone_map_below<double>(arena, slot), arena, slot);
+                          ? is_zone_map(zone_map_below<float>(arena, slot), arena, slot)
+                          : is_zone_map(zone_map_below<double>(arena, slot), arena, slot);
   return is_map && are_child_zones(child_zones_below(arena, slot), arena, slot);
 }
 

@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "base/floating_point_scope.h"
-#include "index/leaf_bounds.h"
 #include "index/field_key.h"
+#include "index/leaf_bounds.h"
 #include "index/leaf_codes.h"
 #include "index/node_zone_map.h"
 #include "index/snapshot_fields.h"
@@ -126,7 +126,8 @@ void Verifier::check_ids() {
 void Verifier::check_dictionaries() {
   if (!s_.stand_ins.empty() && s_.stand_ins.size() != s_.attributes.size())
     fault("index", "not every attribute has a stand-in");
-  if (s_.dictionaries.size() != s_.fields.size()) return fault("index", "not every field has room for a dictionary");
+  if (s_.dictionaries.size() != s_.fields.size())
+    return fault("index", "not every field has room for a dictionary");
   for (std::size_t f = 0; f < s_.fields.size(); ++f) {
     const std::string name = "\"" + s_.fields[f].name + "\"";
     if (has_dictionary(s_.fields[f]) != (s_.dictionaries[f] != nullptr)) {
@@ -143,8 +144,8 @@ void Verifier::check_fields() {
     const std::uint32_t leaf = leaves_[position];
     const LeafFields fields = s_.leaf_fields(leaf);
     if (fields.empty() && s_.fields.empty()) return;
-    const std::string_view of_fields = fault_of_leaf_fields(fields.bytes(), s_.leaf(leaf).num_rows,
-                                                            s_.attributes.size(), s_.fields, sizes);
+    const std::string_view of_fields =
+        fault_of_leaf_fields(fields.bytes(), s_.leaf(leaf).num_rows, s_.attributes.size(), s_.fields, sizes);
     if (!of_fields.empty()) return fault(leaf_name(leaf), std::string(of_fields));
     const std::string_view of_gaps = fault_of_gaps(s_, leaf);
     if (!of_gaps.empty()) fault(leaf_name(leaf), std::string(of_gaps));
@@ -192,8 +193,8 @@ void Verifier::check_links() {
     }
   }
   if (s_.num_nodes > 0 && num_links != s_.num_leaves + s_.num_nodes - 1)
-    fault("index",
-          "the nodes have " + std::to_string(num_links) + " children; a leaf or node is left out or twice");
+    fault("index", "the nodes have " + std::to_string(num_links) +
+                       " children; a leaf or node is missing or linked twice");
 }
 
 template <typename T>
@@ -217,7 +218,8 @@ void Verifier::check_rows(std::size_t leaf, const T* highest, const T* lowest) {
     const std::string& name = s_.attributes[i].name;
     for (std::uint32_t r = 0; r < num_rows; ++r) {
       const auto value = static_cast<double>(column[r]);
-      if (s_.leaf_fields(leaf).misses_attribute(i, r)) continue;  // check_fields has compared it to the stand-in
+      if (s_.leaf_fields(leaf).misses_attribute(i, r))
+        continue;  // check_fields has compared it to the stand-in
       if (!(value >= s_.stats[i].minimum && value <= s_.stats[i].maximum))
         fault(leaf_name(leaf),
               "row " + std::to_string(r) + ": \"" + name + "\" is outside the index's own range");

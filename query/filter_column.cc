@@ -13,8 +13,6 @@
 namespace culmen {
 namespace {
 
-
-
 constexpr std::int64_t kSecondsOfDay = 86400;
 
 bool is_number(const Literal& literal) {
@@ -86,11 +84,14 @@ std::string list_of(const std::vector<std::string>& names) {
 std::optional<FilterColumn> find_filter_column(std::string_view name, const Snapshot& snapshot) {
   const auto attribute = std::ranges::find(snapshot.attributes, name, &Attribute::name);
   if (attribute != snapshot.attributes.end())
-    return FilterColumn{FilterColumn::Kind::attribute, static_cast<std::int32_t>(attribute - snapshot.attributes.begin())};
+    return FilterColumn{FilterColumn::Kind::attribute,
+                        static_cast<std::int32_t>(attribute - snapshot.attributes.begin())};
   const auto field = std::ranges::find(snapshot.fields, name, &Field::name);
   if (field != snapshot.fields.end())
-    return FilterColumn{FilterColumn::Kind::field, static_cast<std::int32_t>(field - snapshot.fields.begin())};
-  if (name == kIdName || (!name.empty() && name == snapshot.id_name)) return FilterColumn{FilterColumn::Kind::id, 0};
+    return FilterColumn{FilterColumn::Kind::field,
+                        static_cast<std::int32_t>(field - snapshot.fields.begin())};
+  if (name == kIdName || (!name.empty() && name == snapshot.id_name))
+    return FilterColumn{FilterColumn::Kind::id, 0};
   return {};
 }
 
@@ -188,7 +189,7 @@ std::string shown_column(const FilterColumn& column, const Snapshot& snapshot) {
   const auto position = static_cast<std::size_t>(column.position);
   if (column.kind == FilterColumn::Kind::id) return std::string(kIdName);
   return quoted_name(column.kind == FilterColumn::Kind::attribute ? snapshot.attributes[position].name
-                                                    : snapshot.fields[position].name);
+                                                                  : snapshot.fields[position].name);
 }
 
 }  // namespace culmen

@@ -135,7 +135,7 @@ inline std::vector<double> stand_ins_of_rows(const std::vector<Attribute>& attri
         value = attributes[i].preference == Preference::low ? values.back() : values.front();
       }
     }
-    result.push_back(value);
+    result.push_back(is_float32 ? static_cast<double>(static_cast<float>(value)) : value);
   }
   return result;
 }

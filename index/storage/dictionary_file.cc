@@ -17,7 +17,8 @@ std::vector<std::uint64_t> ends_of(const Dictionary& dictionary) {
   std::vector<std::uint64_t> ends;
   ends.reserve(dictionary.size());
   std::uint64_t end = 0;
-  for (std::uint32_t code = 0; code < dictionary.size(); ++code) ends.push_back(end += dictionary[code].size());
+  for (std::uint32_t code = 0; code < dictionary.size(); ++code)
+    ends.push_back(end += dictionary[code].size());
   return ends;
 }
 
@@ -68,7 +69,8 @@ ExtentOf DictionaryFrames::extents() const {
     const Run& run = runs_[field_of(frame)];
     const std::uint64_t number = frame - run.first_frame;
     const std::uint64_t offset = run.offset + number * aligned(sizeof(FrameHeader) + kDictionaryFrameBytes);
-    return FrameExtent{offset, std::min(kDictionaryFrameBytes, run.bytes - number * kDictionaryFrameBytes), 0};
+    return FrameExtent{offset, std::min(kDictionaryFrameBytes, run.bytes - number * kDictionaryFrameBytes),
+                       0};
   };
 }
 
@@ -114,8 +116,8 @@ void read_dictionaries(const Manifest& manifest, FrameFileReader& file, Snapshot
     file.read(frames.first(f), frames.last(f), extents, [&](std::uint64_t frame, const std::byte* payload) {
       std::copy_n(payload, extents(frame).payload_bytes, bytes.data() + frames.start_of(frame));
     });
-    s.dictionaries[f] = std::make_shared<const Dictionary>(read_dictionary(
-        bytes.span(), manifest.dictionary_sizes[f], file.path(), frames.offset(f)));
+    s.dictionaries[f] = std::make_shared<const Dictionary>(
+        read_dictionary(bytes.span(), manifest.dictionary_sizes[f], file.path(), frames.offset(f)));
   }
   file.check_digest();
 }

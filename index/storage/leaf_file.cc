@@ -155,7 +155,8 @@ class LeafReader {
     for (std::size_t i = 0; i < kZoneVectors * d; ++i) {
       const AttributeStats& stats = manifest_.stats[i % d];
       const double stand_in = manifest_.stand_ins.empty() ? stats.minimum : manifest_.stand_ins[i % d];
-      good &= zone_map[i] >= std::min(stats.minimum, stand_in) && zone_map[i] <= std::max(stats.maximum, stand_in);
+      good &= zone_map[i] >= std::min(stats.minimum, stand_in) &&
+              zone_map[i] <= std::max(stats.maximum, stand_in);
     }
     if (!good) fail(leaf, layout_.zone_map_offset(), "a zone map outside its attribute's range");
   }
@@ -270,9 +271,9 @@ void check_ranges(const Manifest& manifest, const FrameFileReader& leaves, const
     }
     const AttributeStats& stats = manifest.stats[i];
     if (range.minimum <= range.maximum && (range.minimum != stats.minimum || range.maximum != stats.maximum))
-      throw_damaged(leaves.path(), 0,
-                    "the values of \"" + manifest.attributes[i].name +
-                        "\" have another range than the manifest says");
+      throw_damaged(
+          leaves.path(), 0,
+          "the values of \"" + manifest.attributes[i].name + "\" have another range than the manifest says");
   });
 }
 

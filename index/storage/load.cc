@@ -14,7 +14,8 @@
 namespace culmen::storage {
 namespace {
 
-void check_exact_sums(const Manifest& manifest, std::span<const AttributeStats> stats, const std::string& path) {
+void check_exact_sums(const Manifest& manifest, std::span<const AttributeStats> stats,
+                      const std::string& path) {
   if (manifest.exact_sums && !sums_are_exact(stats, manifest.units))
     throw FormatError(path + ": sums are marked as exact, but can round");
 }
@@ -22,7 +23,8 @@ void check_exact_sums(const Manifest& manifest, std::span<const AttributeStats> 
 void check_float32(const std::string& path, double value) {
   if (std::fabs(value) > std::numeric_limits<float>::max() ||
       static_cast<double>(static_cast<float>(value)) != value)
-    throw FormatError(path + ": a float32 attribute has a minimum, maximum or stand-in that is not a float32");
+    throw FormatError(path +
+                      ": a float32 attribute has a minimum, maximum or stand-in that is not a float32");
 }
 
 void check_stats(const Manifest& manifest, const std::string& path) {

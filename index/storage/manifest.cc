@@ -57,11 +57,12 @@ constexpr EnumNames<TimeUnit, 4> kTimeUnits = {"time unit",
                                                  {"millisecond", TimeUnit::millisecond},
                                                  {"microsecond", TimeUnit::microsecond},
                                                  {"nanosecond", TimeUnit::nanosecond}}}};
-constexpr EnumNames<FieldRole, 2> kFieldRoles = {"role of a field",
-                                                 {{{"filter", FieldRole::filter}, {"stored", FieldRole::stored}}}};
+constexpr EnumNames<FieldRole, 2> kFieldRoles = {
+    "role of a field", {{{"filter", FieldRole::filter}, {"stored", FieldRole::stored}}}};
 
 void add_format(JsonPairs& members, const ColumnFormat& format) {
-  if (format.type == ColumnType::timestamp) members.emplace_back("time_unit", json_string(kTimeUnits, format.unit));
+  if (format.type == ColumnType::timestamp)
+    members.emplace_back("time_unit", json_string(kTimeUnits, format.unit));
   if (format.type == ColumnType::timestamp) members.emplace_back("time_zone", json_string(format.time_zone));
   members.emplace_back("type", json_string(kColumnTypes, format.type));
 }
@@ -83,7 +84,8 @@ std::string attribute_text(const Manifest& manifest, std::size_t i) {
   members.emplace_back("minimum", json_string(to_hex_float(stats.minimum)));
   members.emplace_back("missing", json_string(kStandIns, attribute.stand_in));
   members.emplace_back("name", json_string(attribute.name));
-  if (attribute.stand_in == StandIn::number) members.emplace_back("number", json_string(to_hex_float(attribute.number)));
+  if (attribute.stand_in == StandIn::number)
+    members.emplace_back("number", json_string(to_hex_float(attribute.number)));
   members.emplace_back("preference", json_string(kPreferences, attribute.preference));
   members.emplace_back("quantum", json_number(stats.quantum));
   add_format(members, attribute.format);

@@ -131,8 +131,8 @@ class RowSalvager {
       try {
         found_.manifest.dictionaries[f] = std::make_shared<const Dictionary>(read_dictionary(f, frames));
       } catch (const Error& error) {
-        found_.dropped.push_back(std::string(error.what()) + " (all rows without \"" + manifest_.fields[f].name +
-                                 "\")");
+        found_.dropped.push_back(std::string(error.what()) + " (all rows without \"" +
+                                 manifest_.fields[f].name + "\")");
       }
     }
   }
@@ -161,7 +161,8 @@ class RowSalvager {
     bad_labels_.emplace(found_.dropped, "frames of labels");
     bad_fields_.emplace(found_.dropped, "frames of fields");
     for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves;) leaf = take_leaf_at(leaf);
-    for (std::optional<DroppedLines>* lines : {&bad_leaves_, &bad_rows_, &bad_labels_, &bad_fields_}) (*lines)->finish();
+    for (std::optional<DroppedLines>* lines : {&bad_leaves_, &bad_rows_, &bad_labels_, &bad_fields_})
+      (*lines)->finish();
   }
 
   // Returns the number of the next leaf to try.
@@ -211,8 +212,8 @@ class RowSalvager {
       for (std::size_t i = 0; i < found_.columns.size(); ++i) {
         const T value = values[i * leaf_rows + row];
         const T saved = is_missing(fields, i, row, static_cast<double>(value))
-            ? std::numeric_limits<T>::quiet_NaN()
-            : value;
+                            ? std::numeric_limits<T>::quiet_NaN()
+                            : value;
         const auto bytes = std::as_bytes(std::span(&saved, 1));
         found_.columns[i].insert(found_.columns[i].end(), bytes.begin(), bytes.end());
       }
@@ -273,12 +274,14 @@ class RowSalvager {
       std::vector<std::uint32_t> sizes;
       for (const DictionarySize& size : manifest_.dictionary_sizes)
         sizes.push_back(static_cast<std::uint32_t>(size.num_texts));
-      const std::string_view fault = fault_of_leaf_fields(frame, record.num_rows, manifest_.attributes.size(),
-                                                          manifest_.fields, sizes);
+      const std::string_view fault =
+          fault_of_leaf_fields(frame, record.num_rows, manifest_.attributes.size(), manifest_.fields, sizes);
       if (!fault.empty()) throw_damaged(fields_->path(), record.fields.offset, std::string(fault));
       const LeafFields fields(frame.data());
-      if (std::ranges::any_of(fields.gaps(), [this](const auto& gaps) { return is_never_missing(gaps.attribute); }))
-        throw_damaged(fields_->path(), record.fields.offset, "missing values where the attribute refuses them");
+      if (std::ranges::any_of(fields.gaps(),
+                              [this](const auto& gaps) { return is_never_missing(gaps.attribute); }))
+        throw_damaged(fields_->path(), record.fields.offset,
+                      "missing values where the attribute refuses them");
       return fields;
     } catch (const Error& error) {
       bad_fields_->add(std::string(error.what()) + " (" + std::to_string(record.num_rows) +

@@ -23,13 +23,13 @@ struct SavedField {
 
 // The rows in sound frames of the snapshot, and what was dropped.
 struct Salvage {
-  Manifest manifest;                            // with the dictionaries that can be read, others null
-  LogBound bound;                               // of CURRENT; all zero if it is damaged
-  std::vector<std::int64_t> ids;                // each once
+  Manifest manifest;              // with the dictionaries that can be read, others null
+  LogBound bound;                 // of CURRENT; all zero if it is damaged
+  std::vector<std::int64_t> ids;  // each once
   // [num_attributes] of the stored type, oriented; finite, or NaN where missing.
   std::vector<std::vector<std::byte>> columns;
-  std::vector<SavedField> fields;               // [num_fields]; keys are codes of the dictionaries above
-  std::vector<std::uint64_t> label_ends;        // [num_rows] in label_text; empty without labels
+  std::vector<SavedField> fields;         // [num_fields]; keys are codes of the dictionaries above
+  std::vector<std::uint64_t> label_ends;  // [num_rows] in label_text; empty without labels
   std::vector<char> label_text;
   std::vector<std::string> dropped;  // one line each: file, byte, fault
 };

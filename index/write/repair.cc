@@ -59,7 +59,8 @@ std::shared_ptr<Snapshot> empty_index(const storage::Manifest& manifest) {
 
 FieldChange take_field(const Field& field, const Dictionary* dictionary, storage::SavedField& saved) {
   if (dictionary == nullptr)
-    return {std::move(saved.keys), std::move(saved.text_ends), std::move(saved.text), std::move(saved.missing)};
+    return {std::move(saved.keys), std::move(saved.text_ends), std::move(saved.text),
+            std::move(saved.missing)};
   FieldChangeBuilder rows(field);
   for (std::size_t row = 0; row < saved.keys.size(); ++row)
     if (saved.missing[row] != 0) {

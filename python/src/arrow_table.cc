@@ -88,7 +88,8 @@ std::string_view kind_of(std::string_view format) {
   if (format.starts_with("tt")) return "times of day";
   if (format.starts_with("tD")) return "durations";
   if (format.starts_with("ti")) return "intervals";
-  if (format.starts_with("+l") || format.starts_with("+L") || format.starts_with("+v") || format.starts_with("+w"))
+  if (format.starts_with("+l") || format.starts_with("+L") || format.starts_with("+v") ||
+      format.starts_with("+w"))
     return "lists";
   if (format.starts_with("+s")) return "structs";
   if (format == "z" || format == "Z" || format == "vz" || format.starts_with("w:")) return "bytes";
@@ -129,7 +130,8 @@ std::optional<double> decimal_value(const std::uint8_t* bytes, DecimalFormat for
   constexpr std::int64_t kTooLarge = 1'000'000'000'000'000;
   __int128 value = 0;
   const int used = std::min(format.bytes, 16);
-  for (int i = 0; i < used; ++i) value |= static_cast<__int128>(static_cast<unsigned __int128>(bytes[i]) << 8 * i);
+  for (int i = 0; i < used; ++i)
+    value |= static_cast<__int128>(static_cast<unsigned __int128>(bytes[i]) << 8 * i);
   const int unused_bits = 128 - 8 * used;
   value = static_cast<__int128>(static_cast<unsigned __int128>(value) << unused_bits) >> unused_bits;
   for (int i = used; i < format.bytes; ++i)
@@ -139,7 +141,8 @@ std::optional<double> decimal_value(const std::uint8_t* bytes, DecimalFormat for
     --format.scale;
   }
   if (value >= kTooLarge || value <= -kTooLarge) return {};
-  const std::string text = std::to_string(static_cast<std::int64_t>(value)) + "e" + std::to_string(-format.scale);
+  const std::string text =
+      std::to_string(static_cast<std::int64_t>(value)) + "e" + std::to_string(-format.scale);
   double result = 0;
   std::from_chars(text.data(), text.data() + text.size(), result);
   return result;
@@ -245,9 +248,10 @@ nb::object ArrowTable::decimals(std::size_t column, std::string_view name) const
         from == nullptr ? std::optional(0.0)
                         : decimal_value(buffer<std::uint8_t>(*from, 1) + i * decimal.bytes, decimal);
     if (!value)
-      throw RowError(values.size(), "column '" + std::string(name) +
-                                        "' has a decimal of more than 15 digits, which float64 would round: cast the "
-                                        "column to float64 if that is fine");
+      throw RowError(values.size(),
+                     "column '" + std::string(name) +
+                         "' has a decimal of more than 15 digits, which float64 would round: cast the "
+                         "column to float64 if that is fine");
     values.push_back(*value);
   });
   return nb::cast(to_numpy(std::move(values)));
@@ -294,8 +298,8 @@ nb::object ArrowTable::gaps(std::size_t column) const {
   if (!any) return nb::none();
   std::vector<std::uint8_t> gaps;
   gaps.reserve(num_rows());
-  for_each_value(column,
-                 [&](const ArrowArray* from, std::int64_t /*i*/) { gaps.push_back(from == nullptr ? 1 : 0); });
+  for_each_value(
+      column, [&](const ArrowArray* from, std::int64_t /*i*/) { gaps.push_back(from == nullptr ? 1 : 0); });
   if (std::ranges::find(gaps, 1) == gaps.end()) return nb::none();
   return nb::cast(to_numpy(std::move(gaps))).attr("view")("?");
 }

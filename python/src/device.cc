@@ -29,8 +29,8 @@ DeviceContext make_context(const DeviceCopy& copy, std::uintptr_t stream) {
 }
 
 SearchResult search(const DeviceCopy& copy, nb::handle weights, std::optional<std::size_t> k,
-                    nb::handle where, std::optional<double> min_score, std::string_view scale, std::string_view missing,
-                    std::string_view engine) {
+                    nb::handle where, std::optional<double> min_score, std::string_view scale,
+                    std::string_view missing, std::string_view engine) {
   const Query query = query_of(copy.index, weights, k, where, min_score, scale, missing);
   const GilReleased released;
   return copy.on_gpu.search(query, {.engine = parse_engine(engine)});
@@ -47,8 +47,8 @@ BatchAnswers search_on_gpu(const DeviceCopy& copy, const MatrixQuery& query, con
 }
 
 ManyAnswers search_matrix(const DeviceCopy& copy, const Matrix& weights, std::optional<std::size_t> k,
-                          nb::handle where, std::optional<double> min_score, std::string_view scale, std::string_view missing,
-                          std::string_view engine) {
+                          nb::handle where, std::optional<double> min_score, std::string_view scale,
+                          std::string_view missing, std::string_view engine) {
   const MatrixQuery query = matrix_query_of(copy.index, weights, k, where, min_score, scale, missing);
   const GilReleased released;
   for (;;) {  // again if a change was published between the two

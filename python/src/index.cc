@@ -88,8 +88,8 @@ Index open(const nb::bytes& directory, bool writable, std::string_view durabilit
 }
 
 SearchResult search(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
-                    std::optional<double> min_score, std::string_view scale, std::string_view missing, std::string_view engine,
-                    int num_threads) {
+                    std::optional<double> min_score, std::string_view scale, std::string_view missing,
+                    std::string_view engine, int num_threads) {
   const Query query = query_of(index, weights, k, where, min_score, scale, missing);
   const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
   const GilReleased released;
@@ -97,15 +97,15 @@ SearchResult search(const Index& index, nb::handle weights, std::optional<std::s
 }
 
 ManyAnswers search_matrix(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
-                          nb::handle where, std::optional<double> min_score, std::string_view scale, std::string_view missing,
-                          std::string_view engine, int num_threads) {
+                          nb::handle where, std::optional<double> min_score, std::string_view scale,
+                          std::string_view missing, std::string_view engine, int num_threads) {
   return search_many(index, matrix_query_of(index, weights, k, where, min_score, scale, missing),
                      {.engine = parse_engine(engine), .num_threads = num_threads});
 }
 
 nb::dict explain(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
-                 std::optional<double> min_score, std::string_view scale, std::string_view missing, std::string_view engine,
-                 int num_threads) {
+                 std::optional<double> min_score, std::string_view scale, std::string_view missing,
+                 std::string_view engine, int num_threads) {
   const Query query = query_of(index, weights, k, where, min_score, scale, missing);
   const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
   return report(without_gil([&] { return index.explain(query, options); }));
@@ -125,10 +125,11 @@ nb::tuple get(const Index& index, const Ids& ids, std::string_view field_kinds) 
 }  // namespace
 
 void bind_index(nb::module_& module) {
-  module.def("build", build, nb::arg("num_rows"), nb::arg("attributes"), nb::arg("columns"), nb::arg("fields"),
-             nb::arg("field_columns"), nb::arg("ids").none(), nb::arg("labels").none(),
-             nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"), nb::arg("partitioning"), nb::arg("num_partitions"), nb::arg("leaf_rows"), nb::arg("value_type"),
-             nb::arg("num_threads"), nb::arg("device"), nb::arg("on_progress").none());
+  module.def("build", build, nb::arg("num_rows"), nb::arg("attributes"), nb::arg("columns"),
+             nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(), nb::arg("labels").none(),
+             nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"), nb::arg("partitioning"),
+             nb::arg("num_partitions"), nb::arg("leaf_rows"), nb::arg("value_type"), nb::arg("num_threads"),
+             nb::arg("device"), nb::arg("on_progress").none());
   module.def("create", create);
   module.def("open", open);
   module.def("repair", [](const nb::bytes& source, const nb::bytes& target) {
@@ -137,11 +138,14 @@ void bind_index(nb::module_& module) {
   });
   nb::class_<Index>(module, "Index")
       .def("search", search, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"), nb::arg("num_threads"))
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
+           nb::arg("num_threads"))
       .def("search_matrix", search_matrix, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"), nb::arg("num_threads"))
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
+           nb::arg("num_threads"))
       .def("explain", explain, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"), nb::arg("num_threads"))
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
+           nb::arg("num_threads"))
       .def("get", get)
       .def("contains", [](const Index& index,
                           std::int64_t id) { return without_gil([&] { return index.contains(id); }); })

@@ -72,7 +72,8 @@ inline constexpr Names<TimeUnit, 4> kTimeUnits = {"the unit of timestamps",
 inline constexpr Names<FieldRole, 2> kFieldRoles = {
     "the role of a column", {{{"filter", FieldRole::filter}, {"stored", FieldRole::stored}}}};
 
-inline constexpr Names<Missing, 2> kMissing = {"missing", {{{"skip", Missing::skip}, {"fill", Missing::fill}}}};
+inline constexpr Names<Missing, 2> kMissing = {"missing",
+                                               {{{"skip", Missing::skip}, {"fill", Missing::fill}}}};
 
 inline constexpr Names<Scale, 2> kScales = {"scale", {{{"none", Scale::none}, {"minmax", Scale::minmax}}}};
 

@@ -57,7 +57,8 @@ Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t
 }
 
 MatrixQuery matrix_query_of(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
-                            nb::handle where, std::optional<double> min_score, std::string_view scale, std::string_view missing) {
+                            nb::handle where, std::optional<double> min_score, std::string_view scale,
+                            std::string_view missing) {
   const std::size_t width = index.info().attributes.size();
   if (weights.shape(1) != width)
     throw InvalidArgument("the matrix of weights has " + std::to_string(weights.shape(1)) + " columns for " +
@@ -67,7 +68,7 @@ MatrixQuery matrix_query_of(const Index& index, const Matrix& weights, std::opti
            .where = filter_of(index, where),
            .min_score = min_score,
            .scale = kScales.parse(scale),
-          .missing = kMissing.parse(missing)},
+           .missing = kMissing.parse(missing)},
           k.has_value()};
 }
 

@@ -57,8 +57,8 @@ auto taking_rows(Add add) {
                const nb::list& fields, const nb::list& field_columns, const nb::object& ids,
                const nb::object& labels, const nb::object& dropped, std::string_view id_name,
                std::string_view label_name) {
-    (steps.*add)(std::make_unique<HeldTable>(num_rows, attributes, columns, fields, field_columns, ids, labels,
-                                             dropped, id_name, label_name));
+    (steps.*add)(std::make_unique<HeldTable>(num_rows, attributes, columns, fields, field_columns, ids,
+                                             labels, dropped, id_name, label_name));
   };
 }
 

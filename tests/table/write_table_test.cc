@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class WriteTable : public testing::Test {
+class WriteTable : public ::testing::Test {
  protected:
   WriteTable() {
     std::string pattern = (fs::temp_directory_path() / "culmen-write-XXXXXX").string();
@@ -248,7 +248,8 @@ TEST_F(WriteTable, ReadsValuesThroughStrides) {
 
 TEST_F(WriteTable, WritesATableWithoutRowsAsItsHeader) {
   const Table table = generate_table({.kind = TableKind::hotels, .num_rows = 0});
-  EXPECT_EQ(written(table, "t.csv"), "name,price,rating,stars,distance,reviews,breakfast,noise,renovated\n");
+  EXPECT_EQ(written(table, "t.csv"),
+            "name,price,rating,stars,distance,reviews,breakfast,noise,renovated,city,opened\n");
   EXPECT_EQ(
       npy_values(written(table, "t.npy"), "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 8), }"), "");
 }
@@ -339,9 +340,9 @@ TEST_F(WriteTable, DoesNotReplaceAFolder) {
 TEST_F(WriteTable, WritesCsvToStandardOutputForADash) {
   Table table;
   add_column<std::int32_t>(table, "x", {1, 2});
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   write_table(table, "-");
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "x\n1\n2\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "x\n1\n2\n");
   EXPECT_TRUE(files().empty());
 }
 
