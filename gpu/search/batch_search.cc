@@ -19,9 +19,14 @@ constexpr std::size_t kMaxHits = 1 << 20;
 
 // Room for any of the queries, packed.
 std::size_t stride_of(std::span<const Query> queries, std::span<const std::size_t> positions,
-                      int num_attributes) {
+                      const Snapshot& snapshot) {
+  const int num_attributes = snapshot.num_attributes();
+  bool has_gaps = false;
+  for (std::int32_t i = 0; i < num_attributes; ++i)
+    has_gaps = has_gaps || gaps_of_index(snapshot, i).some_missing != 0;
   std::size_t num_ranges = 0;
-  for (const std::size_t q : positions) num_ranges = std::max(num_ranges, max_ranges_of(queries[q].where));
+  for (const std::size_t q : positions)
+    num_ranges = std::max(num_ranges, max_ranges_of(queries[q].where, has_gaps));
   return packed_stride(num_attributes,
                        static_cast<int>(std::min(num_ranges, static_cast<std::size_t>(num_attributes))));
 }
@@ -45,7 +50,7 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
   std::unique_ptr<Workspace> workspace = pool_.take();
   const cudaStream_t stream = workspace->stream().get();
   const std::size_t count = positions.size();
-  const std::size_t stride = stride_of(queries, positions, snapshot.num_attributes());
+  const std::size_t stride = stride_of(queries, positions, snapshot);
   const MirrorRef& mirror = view.mirror->ref();
   const std::size_t most_swept = most_to_sweep(mirror, count, k);
   Workspace::Batch& memory =

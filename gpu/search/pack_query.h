@@ -15,9 +15,11 @@ namespace culmen::gpu {
 using PackedRanges = boost::container::static_vector<PackedRange, kMaxPackedAttributes>;
 PackedRanges packed_ranges(const ResolvedQuery& query);
 
-// No query with this filter has more packed ranges; one, that no row is in, if no row can pass.
-inline std::size_t max_ranges_of(const Filter& filter) {
-  return filter.kind() == Filter::Kind::everything ? 0 : std::max<std::size_t>(filter.num_conditions(), 1);
+// No query with this filter has more packed ranges; one, that no row is in, if no row can pass, as where an attribute
+// has only gaps.
+inline std::size_t max_ranges_of(const Filter& filter, bool has_gaps) {
+  if (filter.kind() == Filter::Kind::everything && !has_gaps) return 0;
+  return std::max<std::size_t>(filter.num_conditions(), 1);
 }
 
 // Bytes that pack_query will write.
