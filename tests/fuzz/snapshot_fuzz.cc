@@ -417,7 +417,7 @@ std::pair<Filter, Passes> some_filter(const Snapshot& s, std::uint64_t random) {
   const Field& field = s.fields[f];
   const Column it = col(field.name);
   const auto misses = [&s, f](const PlacedRow& at) { return s.leaf_fields(at.leaf).misses_field(f, at.row); };
-  if (random % 4 == 0 || field.role == FieldRole::stored) return {it.is_null(), misses};
+  if (random % 4 == 0 || field.role == FieldRole::stored) return {it.is_null(), misses};  // stored: refused
   if (has_dictionary(field)) {
     const std::string text = "text " + std::to_string(random / 512 % 40);
     const auto has_text = [&s, f, misses, text](const PlacedRow& at, bool whole) {
