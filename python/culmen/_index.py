@@ -154,15 +154,17 @@ class Index(Tabular):
         device: str | None = None,
         progress: Progress | bool | None = None,
     ) -> Index:
-        """Builds an index of Parquet, Arrow (IPC, Feather) or CSV files, all of the same columns. Needs pyarrow.
+        """Builds an index of Parquet, Arrow (IPC, Feather) or CSV files, all of the same columns.
 
         Args:
             paths: a path, a pattern such as "part-*.parquet", or several of either. The rows are those of the
                 files one after the other, those of a pattern by name. A file that is named twice is read twice.
             columns: as for build; the others are not read.
 
-        Memory: the columns that are kept, some batches of 131,072 rows, and what build needs. The other arguments
-        and errors are those of build; IoError for files that cannot be read.
+        Parquet and Arrow files need pyarrow, and memory for the columns that are kept, some batches of 131,072 rows,
+        and what build needs. CSV files (.csv, .tsv, also .gz and .zst) are read as the program reads them; several of
+        them take the memory of their columns twice for a while. The other arguments and errors are those of build;
+        IoError for files that cannot be read.
         """
         choice = Choice(attributes, id, label, columns, stored, missing, nulls)
         taken = take_table(read_files(paths, choice), choice)
