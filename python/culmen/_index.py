@@ -32,7 +32,7 @@ from ._result import BatchResult, Result, Row, Tabular
 from ._rows import AllRows
 from ._schema import Schema, declared
 from ._tables import Attributes, Choice, Columns, Missing, preferences_of, take_table
-from ._values import Values, columns_of_rows, rows_of
+from ._values import Values, named_rows
 from ._writes import Batch, written
 
 if TYPE_CHECKING:
@@ -361,9 +361,8 @@ class Index(Tabular):
         taken = self._handle.get(as_ids(number), self._schema.field_kinds)
         if not taken[1]:
             return None
-        columns = columns_of_rows(self._schema, taken, 1)
-        [values] = rows_of(list(columns.values()))
-        return Row(number, float("nan"), dict(zip(columns, values)), taken[1][0])
+        [columns] = named_rows(self._schema, taken)
+        return Row(number, float("nan"), columns, taken[1][0])
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, (int, np.integer)) and abs(int(id)) < 1 << 63 and self._handle.contains(int(id))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -180,6 +180,14 @@ def _of_field(format: Format, column: Any) -> Values:
     return Values(format, values, gaps)
 
 
-def rows_of(columns: Sequence[Values]) -> list[tuple[Any, ...]]:
+def rows_of(columns: Iterable[Values]) -> list[tuple[Any, ...]]:
     """Python's objects, row by row."""
     return list(zip(*(column.to_list() for column in columns)))
+
+
+def named_rows(schema: Schema, taken: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """Attributes and fields of each row, of what the extension's RowColumns has taken."""
+    if schema.has_only_floats and not np.isnan(taken[0]).any():  # the quick case
+        return [dict(zip(schema.names, values)) for values in taken[0].tolist()]
+    columns = columns_of_rows(schema, taken, len(taken[1]))
+    return [dict(zip(columns, values)) for values in rows_of(columns.values())]
