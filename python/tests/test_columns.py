@@ -313,6 +313,7 @@ def test_decimals_of_up_to_15_digits_are_numbers(library):
         (np.array([b"x", b"y"]), "bytes"),
         (np.array([1, 2], dtype="m8[D]"), "durations"),
         ([{"x": 1}, None], "dict"),
+        (["x", "\ud800"], "row 2.*Unicode"),
     ],
 )
 def test_what_is_not_kept_is_named_with_its_place(column, text):
@@ -324,6 +325,21 @@ def test_what_is_not_kept_is_named_with_its_place(column, text):
     index = culmen.Index.create(["a"], fields={"odd": "int"})
     with pytest.raises(culmen.InputError, match="row 2|odd"):
         index.insert(table)
+
+
+def test_pandas_has_columns_that_are_not_kept():
+    pandas = pytest.importorskip("pandas")
+    for column in (
+        pandas.Series(["x", 1.5]),
+        pandas.Series(pandas.period_range("2020", "2021", freq="Y")),
+        pandas.Series(pandas.interval_range(0, 2)),
+        pandas.Series(pandas.to_timedelta([1, 2])),
+        pandas.Series([1j, 2]),
+    ):
+        frame = pandas.DataFrame({"a": [1.0, 2.0], "odd": column})
+        with pytest.raises(culmen.InputError, match="'odd' holds .*columns="):
+            culmen.Index.build(frame)
+        assert culmen.Index.build(frame, columns=["a"]).attributes == ("a",)
 
 
 def test_infinity_is_no_value_of_a_field():
