@@ -90,6 +90,12 @@ Intervals<T> all_numbers() {
 }
 
 template <typename T>
+bool is_all(const Intervals<T>& intervals) {
+  return intervals.size() == 1 && intervals[0].minimum == IntervalDomain<T>::kLowest &&
+         intervals[0].maximum == IntervalDomain<T>::kHighest;
+}
+
+template <typename T>
 Intervals<T> complement(const Intervals<T>& intervals) {
   using Domain = IntervalDomain<T>;
   Intervals<T> result;
@@ -125,6 +131,15 @@ template <typename Set, typename T>
 auto first_reaching(const Set& intervals, T x) {
   return std::partition_point(intervals.begin(), intervals.end(),
                               [x](const Interval<T>& interval) { return interval.maximum < x; });
+}
+
+// The intervals that numbers from minimum to maximum can be in.
+template <typename T>
+std::span<const Interval<T>> overlapping(std::span<const Interval<T>> intervals, T minimum, T maximum) {
+  const auto first = first_reaching(intervals, minimum);
+  const auto last = std::partition_point(
+      first, intervals.end(), [maximum](const Interval<T>& interval) { return interval.minimum <= maximum; });
+  return {first, last};
 }
 
 template <typename Set, typename T>

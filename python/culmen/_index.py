@@ -32,7 +32,7 @@ from ._result import BatchResult, Result, Row, Tabular
 from ._rows import AllRows
 from ._schema import Schema, declared
 from ._tables import Attributes, Choice, Columns, Missing, preferences_of, take_table
-from ._values import Values, columns_of_rows, rows_of
+from ._values import Values, named_rows
 from ._writes import Batch, written
 
 if TYPE_CHECKING:
@@ -154,17 +154,20 @@ class Index(Tabular):
         device: str | None = None,
         progress: Progress | bool | None = None,
     ) -> Index:
-        """Builds an index of Parquet, Arrow (IPC, Feather) or CSV files, all of the same columns. Needs pyarrow.
+        """Builds an index of Parquet, Arrow (IPC, Feather) or CSV files, all of the same columns.
 
         Args:
             paths: a path, a pattern such as "part-*.parquet", or several of either. The rows are those of the
                 files one after the other, those of a pattern by name. A file that is named twice is read twice.
             columns: as for build; the others are not read.
 
-        Memory: the columns that are kept, some batches of 131,072 rows, and what build needs. The other arguments
-        and errors are those of build; IoError for files that cannot be read.
+        Parquet and Arrow files need pyarrow, and memory for the columns that are kept, some batches of 131,072 rows,
+        and what build needs. CSV files (.csv, .tsv, also .gz and .zst) are read as the program reads them; several of
+        them take the memory of their columns twice for a while. The other arguments and errors are those of build;
+        IoError for files that cannot be read.
         """
-        taken = read_files(paths, Choice(attributes, id, label, columns, stored, missing, nulls))
+        choice = Choice(attributes, id, label, columns, stored, missing, nulls)
+        taken = take_table(read_files(paths, choice), choice)
         options = BuildOptions(value_type, partitioning, num_partitions, leaf_rows, threads, device, progress)
         return cls._of_columns(taken, options)
 
@@ -358,9 +361,8 @@ class Index(Tabular):
         taken = self._handle.get(as_ids(number), self._schema.field_kinds)
         if not taken[1]:
             return None
-        columns = columns_of_rows(self._schema, taken, 1)
-        [values] = rows_of(list(columns.values()))
-        return Row(number, float("nan"), dict(zip(columns, values)), taken[1][0])
+        [columns] = named_rows(self._schema, taken)
+        return Row(number, float("nan"), columns, taken[1][0])
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, (int, np.integer)) and abs(int(id)) < 1 << 63 and self._handle.contains(int(id))
@@ -419,7 +421,7 @@ class Index(Tabular):
             RowError: for an id that is in the index already, NaN, a value that float32 cannot hold, ...
         """
         steps = _core.Steps()
-        steps.insert(*self._schema.rows_of(table, id, label, nulls, needs_ids=False).arguments())
+        steps.insert(**self._schema.rows_of(table, id, label, nulls, needs_ids=False).arguments())
         return written(self._handle, steps, round_to_float32)
 
     def upsert(
@@ -427,7 +429,7 @@ class Index(Tabular):
     ) -> WriteResult:
         """Adds rows, and replaces those with the same id: whole rows, labels too. Otherwise as insert."""
         steps = _core.Steps()
-        steps.upsert(*self._schema.rows_of(table, id, label, nulls, needs_ids=True).arguments())
+        steps.upsert(**self._schema.rows_of(table, id, label, nulls, needs_ids=True).arguments())
         return written(self._handle, steps, round_to_float32)
 
     def erase(self, ids: int | Iterable[int]) -> int:
