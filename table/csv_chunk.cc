@@ -418,6 +418,7 @@ bool CsvChunkParser::take_other(const Target& target, NumberKind kind, std::stri
   const CsvColumn& column = schema_.columns[target.column];
   set_missing(target, rows);
   if (kind == NumberKind::infinite && schema_.nulls == NullPolicy::drop) {
+    rows.kinds[target.column].add_number(true);
     row_has_null_ = true;
     return true;
   }
