@@ -407,18 +407,19 @@ class Index(Tabular):
     def insert(
         self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep", round_to_float32: bool = False
     ) -> WriteResult:
-        """Adds rows, all or none. Columns are matched by name, those of an array by position. A dict of numbers is
-        one row.
+        """Adds rows, all or none. Columns are matched by name (`schema` has them), those of an array by position. A
+        dict of values is one row. A table may lack fields, or have columns that the index has not, but not both.
 
         Args:
-            id, label, nulls: as for build. If the index was built in this process from columns of ids and labels,
-                columns of the same names are used by default. An index that was opened does not know them: if a
-                table has more columns than the attributes, name these two, or pass False for none. Rows without ids
-                get the next free id plus their number, rows without labels empty ones.
+            id, label: the columns of ids and labels, or these themselves. Default: the columns that the index calls
+                so, if the table has them; False for none. Rows without ids get the next free id plus their number,
+                rows without labels empty ones.
+            nulls: as for build.
             round_to_float32: an index of float32 rounds values instead of refusing those that float32 cannot hold.
 
         Raises:
-            RowError: for an id that is in the index already, NaN, a value that float32 cannot hold, ...
+            RowError: for an id that is in the index already, infinity, a value that float32 cannot hold, ...
+            InputError: for a column of another type than the index's, if its values do not fit.
         """
         steps = _core.Steps()
         steps.insert(**self._schema.rows_of(table, id, label, nulls, needs_ids=False).arguments())

@@ -36,6 +36,21 @@ class Values:
     def __len__(self) -> int:
         return len(self.values)
 
+    def empty(self, size: int) -> Values:
+        """A column of this type for `size` values."""
+        return Values(self.format, [] if isinstance(self.values, list) else np.empty(size, dtype=self.values.dtype))
+
+    def fill(self, rows: slice, part: Values) -> None:
+        """Puts a part in its place. Texts are appended."""
+        if isinstance(self.values, list):
+            self.values.extend(part.values)
+            return
+        self.values[rows] = part.values
+        if part.gaps is not None:
+            if self.gaps is None:
+                self.gaps = np.zeros(len(self), dtype=bool)
+            self.gaps[rows] = part.gaps
+
     def to_numpy(self) -> Any:
         """Dates and timestamps (in UTC) as datetime64 with NaT, other numbers that have gaps as a masked array, texts
         as a list."""

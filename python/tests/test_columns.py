@@ -170,7 +170,8 @@ def test_a_messy_table_comes_out_as_it_went_in(source):
 
 
 @pytest.mark.parametrize("source", ["dict", "arrow", "pandas", "polars"])
-def test_answers_are_tables_that_can_be_read_again(source):
+def test_answers_are_tables_that_can_be_read_again(source, monkeypatch):
+    monkeypatch.setattr("culmen._rows._PART_ROWS", 2)
     index = culmen.Index.build(SOURCES[source](), RANKED, id="id")
     everything = [index, index.search({"score": 1}, missing="fill")]
     for library in ("to_dict", "to_arrow", "to_pandas", "to_polars"):
