@@ -132,8 +132,8 @@ void CsvChunkParser::parse(const char* begin, const char* end, bool at_end_of_fi
 }
 
 // Returns the end of the cell, or nullptr. `seen` is for seen_numbers_, if the cell ends there.
-const char* CsvChunkParser::parse_plain_number(const Target& target, const char* cell, const char* end, CsvRows& rows,
-                                               std::uint8_t& seen) {
+const char* CsvChunkParser::parse_plain_number(const Target& target, const char* cell, const char* end,
+                                               CsvRows& rows, std::uint8_t& seen) {
   bool has_fraction = false;
   const char* const after = parse_leading_number(cell, end, row_values_[target.slot], has_fraction);
   if (after == nullptr) return parse_plain_gap(target, cell, end, rows);
@@ -418,6 +418,7 @@ bool CsvChunkParser::take_other(const Target& target, NumberKind kind, std::stri
   const CsvColumn& column = schema_.columns[target.column];
   set_missing(target, rows);
   if (kind == NumberKind::infinite && schema_.nulls == NullPolicy::drop) {
+    rows.kinds[target.column].add_number(true);
     row_has_null_ = true;
     return true;
   }

@@ -93,8 +93,8 @@ class CsvChunkParser {
   };
 
   const char* parse_plain_row(const char* record, const char* end, CsvRows& rows);
-  inline const char* parse_plain_number(const Target& target, const char* cell, const char* end, CsvRows& rows,
-                                 std::uint8_t& seen);
+  inline const char* parse_plain_number(const Target& target, const char* cell, const char* end,
+                                        CsvRows& rows, std::uint8_t& seen);
   const char* parse_plain_cell(const Target& target, const char* cell, const char* end, CsvRows& rows);
   const char* parse_plain_gap(const Target& target, const char* cell, const char* end, CsvRows& rows);
   const char* parse_any_row(const char* record, const char* end, bool at_end_of_file, CsvRows& rows);

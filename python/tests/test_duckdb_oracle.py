@@ -326,7 +326,7 @@ def test_flights_are_taken_without_an_option(by, tmp_path):
     connection.execute("set timezone to 'UTC'")
     numbers = "year month day dep_time sched_dep_time dep_delay arr_time sched_arr_time arr_delay flight air_time"
     ranked = [*numbers.split(), "distance", "hour", "minute"]
-    connection.execute(f"create table t as select row_number() over () - 1 as id, * from read_csv('{path}')")
+    connection.execute(f"create table t as select row_number() over () - 1 as id, * from read_csv('{path}', nullstr = 'NA')")
     if by == "csv":
         index = culmen.Index.from_files(path)
     elif by == "program":
@@ -337,10 +337,10 @@ def test_flights_are_taken_without_an_option(by, tmp_path):
         index = culmen.Index.open(tmp_path / "index")
     elif by == "pandas":
         pandas = pytest.importorskip("pandas")
-        index = culmen.Index.build(pandas.read_csv(path))
+        index = culmen.Index.build(pandas.read_csv(path, parse_dates=["time_hour"]))
     elif by == "polars":
         polars = pytest.importorskip("polars")
-        index = culmen.Index.build(polars.read_csv(path))
+        index = culmen.Index.build(polars.read_csv(path, null_values="NA", try_parse_dates=True))
     else:
         connection.execute(f"copy (select * exclude (id) from t) to '{tmp_path}/flights.parquet'")
         index = culmen.Index.from_files(tmp_path / "flights.parquet")
