@@ -89,7 +89,8 @@ nb::list columns_of(const SharedTable& table) {
   return columns;
 }
 
-// The columns, the ids or None, and the numbers of dropped rows; of a table with ids, as many numbers after the last row.
+// The columns, the ids or None, and the numbers of dropped rows; of a table with ids, as many numbers after the last
+// row.
 nb::tuple read_csv(const nb::bytes& path, const std::vector<std::string>& attributes, const std::string& id,
                    const std::string& label, std::optional<std::vector<std::string>> columns,
                    std::vector<std::string> stored, bool drops_nulls) {
