@@ -88,9 +88,11 @@ class FieldTrial {
 
   // The first rows determine the stand-ins.
   void add(State& state, const std::vector<Row>& given, bool is_float32) const {
-    if (state.stand_ins.empty() && !given.empty())
-      state.stand_ins = stand_ins_of_rows(source_.schema().attributes, given, is_float32);
-    for (const Row& row : given) state.rows[row.id] = stored(row);
+    std::vector<Row> rows;
+    for (const Row& row : given) rows.push_back(stored(row));
+    if (state.stand_ins.empty() && !rows.empty())
+      state.stand_ins = stand_ins_of_rows(source_.schema().attributes, rows, is_float32);
+    for (const Row& row : rows) state.rows[row.id] = row;
   }
 
   BuildOptions build_options(Partitioning partitioning) {
@@ -257,6 +259,10 @@ class FieldTrial {
     if (!faults.empty()) return "verify: " + faults.front();
     if (index.info().num_rows != state_.rows.size())
       return std::to_string(index.info().num_rows) + " rows, expected " + std::to_string(state_.rows.size());
+    for (std::size_t i = 0; i < state_.stand_ins.size(); ++i)
+      if (const double found = index.info().attributes[i].stand_in_value; found != state_.stand_ins[i])
+        return "stand-in of attribute " + std::to_string(i) + " is " + std::to_string(found) + ", expected " +
+               std::to_string(state_.stand_ins[i]);
     std::vector<Row> rows;
     for (const auto& [id, row] : state_.rows) rows.push_back(row);
     const FieldOracle oracle(source_.schema(), std::move(rows), state_.stand_ins);
