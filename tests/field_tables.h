@@ -363,9 +363,9 @@ class RowTable {
         {};  // [num_fields] of fields that the table does not have; empty: it has all
   };
 
-  RowTable(Random& random, const Schema& schema, const std::vector<FieldRow>& rows)
+  RowTable(Random& random, const Schema& schema, const std::vector<culmen::Row>& rows)
       : RowTable(random, schema, rows, Shape()) {}
-  RowTable(Random& random, const Schema& schema, const std::vector<FieldRow>& rows, const Shape& shape)
+  RowTable(Random& random, const Schema& schema, const std::vector<culmen::Row>& rows, const Shape& shape)
       : random_(random), rows_(rows) {
     view_.num_rows = rows.size();
     std::vector<std::size_t> order = positions(schema.attributes.size(), shape.shuffles_columns);
