@@ -329,6 +329,8 @@ def test_flights_are_taken_without_an_option(by, tmp_path):
     connection.execute(
         f"create table t as select row_number() over () - 1 as id, * from read_csv('{path}', nullstr = 'NA')"
     )
+    if by in ("csv", "program"):  # in a column of texts NA is a text
+        connection.execute("update t set tailnum = coalesce(tailnum, 'NA')")
     if by == "csv":
         index = culmen.Index.from_files(path)
     elif by == "program":
