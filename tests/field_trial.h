@@ -107,7 +107,8 @@ class FieldTrial {
 
   std::string build_and_check() {
     stage_ = "building";
-    const std::vector<Row> rows = source_.draw_many(random_num_rows(random_));
+    const std::vector<Row> rows =
+        source_.draw_many(random_.chance(0.01) ? 17'000 + random_.below(8'000) : random_num_rows(random_));
     const RowTable table(random_, source_.schema(), rows);
     for (const Partitioning partitioning :
          {random_.chance(0.6) ? Partitioning::kd : Partitioning::angle, Partitioning::random}) {
@@ -238,20 +239,36 @@ class FieldTrial {
         }
     }
     if (kind == 2 || kind == 4) erased = some_ids(random_.chance(0.05) ? 2 * state_.rows.size() : count);
-    const RowTable::Shape shape{.has_ids = true, .shuffles_columns = random_.chance(0.3)};
+    RowTable::Shape shape{.has_ids = true, .shuffles_columns = random_.chance(0.3)};
+    if (random_.chance(0.15)) leave_out_fields(shape, inserted, upserted);
+    shape.has_ids = !(kind == 0 && source_.leaves_ids() && random_.chance(0.2));
     const RowTable insert_table(random_, source_.schema(), inserted, shape);
+    shape.has_ids = true;
     const RowTable upsert_table(random_, source_.schema(), upserted, shape);
     if (!inserted.empty()) batch.insert(insert_table.view());
     if (!upserted.empty()) batch.upsert(upsert_table.view());
     if (!erased.empty()) batch.erase(erased);
     doing_ = " (a batch that inserts " + std::to_string(inserted.size()) + ", upserts " +
              std::to_string(upserted.size()) + ", erases " + std::to_string(erased.size()) + ")";
-    index_->write(batch, write_options());
+    const WriteResult result = index_->write(batch, write_options());
     doing_.clear();
+    if (insert_table.view().ids.empty())
+      for (std::size_t row = 0; row < inserted.size(); ++row)
+        inserted[row].id = result.first_id + static_cast<std::int64_t>(row);
     std::vector<Row> added = inserted;
     added.insert(added.end(), upserted.begin(), upserted.end());
     add(state_, added, is_float32());
     for (const std::int64_t id : erased) state_.rows.erase(id);
+  }
+
+  // Rows of a table without a field miss it.
+  void leave_out_fields(RowTable::Shape& shape, std::vector<Row>& inserted, std::vector<Row>& upserted) {
+    for (std::size_t f = 0; f < source_.schema().fields.size(); ++f) {
+      shape.left_out.push_back(random_.chance(0.4));
+      if (!shape.left_out.back()) continue;
+      for (std::vector<Row>* rows : {&inserted, &upserted})
+        for (Row& row : *rows) row.fields[f] = std::monostate();
+    }
   }
 
   std::string check(const Index& index) {

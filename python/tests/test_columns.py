@@ -328,6 +328,11 @@ def test_what_is_not_kept_is_named_with_its_place(column, text):
         index.insert(table)
 
 
+def test_integers_beyond_2_to_63_may_be_masked():
+    largest = np.ma.array([1, 2**63 + 5], mask=[False, True], dtype="u8")
+    assert culmen.Index.build({"a": largest}).get(1)["a"] is None
+
+
 def test_pandas_has_columns_that_are_not_kept():
     pandas = pytest.importorskip("pandas")
     for column in (

@@ -16,7 +16,8 @@ const Snapshot& old_index() {
   return *snapshot;
 }
 const Snapshot& new_index() {
-  static const auto snapshot = make_snapshot({.rows = 50, .attributes = 2, .seed = 2});
+  static const auto snapshot =
+      make_snapshot({.rows = 50, .attributes = 2, .seed = 2, .fields = 3, .gaps = true});
   return *snapshot;
 }
 const Snapshot& third_index() {
