@@ -145,6 +145,10 @@ class FieldTrial {
     if (kind == 0) {  // in memory
       stage_ = "changed in memory";
       if (std::string fault = change_and_check(); !fault.empty()) return fault;
+      stage_ = "saved with changes";
+      const TemporaryDirectory temporary;
+      index_->save(temporary.path() / "index");
+      if (std::string fault = check(Index::open(temporary.path() / "index")); !fault.empty()) return fault;
       stage_ = "compacted in memory";
       index_->compact();
       if (std::string fault = check(*index_); !fault.empty()) return fault;
@@ -177,12 +181,21 @@ class FieldTrial {
     if (std::string fault = check(*index_); !fault.empty()) return fault;
     if (kind == 1) {
       stage_ = "compacted";
+      const Index old_codes = index_->snapshot();
       index_->compact();
       if (std::string fault = check(*index_); !fault.empty()) return fault;
+      stage_ = "a snapshot from before compact";
+      if (std::string fault = check(old_codes); !fault.empty()) return fault;
+      stage_ = "a reader refreshed after compact";
+      reader.refresh();
+      if (std::string fault = check(reader); !fault.empty()) return fault;
     }
     stage_ = "changed again";
     if (std::string fault = change_and_check(); !fault.empty()) return fault;
     index_->close();
+    stage_ = "a reader refreshed again";
+    reader.refresh();
+    if (std::string fault = check(reader); !fault.empty()) return fault;
     stage_ = "opened again";
     if (std::string fault = check(Index::open(directory)); !fault.empty()) return fault;
     if (!random_.chance(0.2)) return "";
