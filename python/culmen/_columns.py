@@ -352,12 +352,18 @@ _READERS: dict[str, Callable[[Sequence[Any], np.ndarray | None, str], Column]] =
 # ---- columns for an index that is there
 
 
+def _is_empty(column: Column) -> bool:
+    """Whether no row has a value: NumPy and pandas call such a column one of floats, whatever it is."""
+    is_float = isinstance(column.values, np.ndarray) and column.values.dtype.kind == "f"
+    return is_float and bool(np.isnan(column.values).all())
+
+
 def fitted(column: Column, wanted: Format, name: str) -> Column:
     """The column as one of the index's, which has the format `wanted`. The library checks that numbers fit."""
     have = column.format
     if have == wanted:
         return column
-    if have.type == "null":
+    if have.type == "null" or _is_empty(column):
         return missing_column(wanted, len(column))
     numbers = ("int", "float", "bool")
     if have.type in numbers and wanted.type in numbers:

@@ -181,9 +181,17 @@ def _of_attribute(format: Format, values: np.ndarray) -> Values:
     if format.type == "float":
         return Values(format, values)
     gaps = np.isnan(values)
-    if not gaps.any():
-        return Values(format, values.astype("i8"))
-    return Values(format, np.where(gaps, 0, values).astype("i8"), gaps)
+    whole = np.where(gaps, 0, values)
+    if not _are_of(format, whole):
+        return Values(FLOAT, values)
+    return Values(format, whole.astype("i8"), gaps if gaps.any() else None)
+
+
+def _are_of(format: Format, values: np.ndarray) -> bool:
+    """Attributes are numbers: later rows may have others than the first ones, such as fractions."""
+    if format.type == "bool":
+        return bool(((values == 0) | (values == 1)).all())
+    return bool(((values == np.rint(values)) & (np.abs(values) < 2.0**63)).all())
 
 
 def _of_field(format: Format, column: Any) -> Values:
