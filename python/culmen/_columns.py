@@ -354,8 +354,9 @@ _READERS: dict[str, Callable[[Sequence[Any], np.ndarray | None, str], Column]] =
 
 def _is_empty(column: Column) -> bool:
     """Whether no row has a value: NumPy and pandas call such a column one of floats, whatever it is."""
-    is_float = isinstance(column.values, np.ndarray) and column.values.dtype.kind == "f"
-    return is_float and bool(np.isnan(column.values).all())
+    if not isinstance(column.values, np.ndarray) or column.values.dtype.kind != "f":
+        return False
+    return bool(np.isnan(column.values).all())
 
 
 def fitted(column: Column, wanted: Format, name: str) -> Column:
