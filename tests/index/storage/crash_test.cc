@@ -295,7 +295,7 @@ TEST(PowerCut, AfterAFailedSyncOfTheSwitchStillLosesNothing) {
     };
     if (run_to(2 * num_calls) == nullptr) continue;
     ++num_uncertain;
-    const std::uint64_t step = test::kSanitized ? 6 : 1;  // they make each state some 20 times slower
+    const std::uint64_t step = test::kSanitized ? 24 : 4;  // sanitizers make each state some 20 times slower
     for (std::uint64_t call = num_uncertain % step; call <= num_calls; call += step) {
       for_each_crash_state(*run_to(call), "index", random, [&](const std::optional<Files>& files) {
         MemoryFileSystem after;
