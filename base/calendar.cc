@@ -170,7 +170,7 @@ std::optional<ParsedTimestamp> parse_timestamp(std::string_view text) {
   const int minutes = rest.take_number(2, 59);
   if (minutes < 0) return std::nullopt;
   ParsedTimestamp timestamp;
-  timestamp.seconds = *days * kSecondsPerDay + (60 * hours + minutes) * 60;
+  timestamp.seconds = *days * kSecondsPerDay + (std::int64_t{60} * hours + minutes) * 60;
   if (!take_seconds(rest, timestamp) || !take_zone(rest, timestamp)) return std::nullopt;
   return timestamp;
 }
