@@ -107,7 +107,7 @@ class _PandasColumn:
 
     def _through_arrow(self) -> ArrowColumn | None:
         """None where pandas cannot export it: without pyarrow, or of a type that pyarrow refuses."""
-        if not _is_safe_in_arrow(self._column.dtype):
+        if not _is_for_arrow(self._column):
             return None
         frame = self._column.reset_index(drop=True).to_frame("x")  # pandas 2 exports only tables
         with contextlib.suppress(ImportError, ValueError, TypeError, NotImplementedError):
@@ -120,13 +120,22 @@ class _PandasColumn:
         return self._column.to_numpy() if is_exact else self._column.to_numpy(dtype=object)
 
 
-def _is_safe_in_arrow(dtype: Any) -> bool:
-    """Not objects, which pyarrow makes all of one type: it cuts the time off a timestamp beside a date, and digits off
-    an integer beside a fraction. Nor periods and intervals, which are integers and structs to it."""
+def _is_for_arrow(column: Any) -> bool:
+    """Not numbers of NumPy, which need no conversion, nor objects but texts: pyarrow makes them all of one type, and
+    cuts the time off a timestamp beside a date, or digits off an integer beside a fraction. Nor periods and intervals,
+    which are integers and structs to it."""
+    dtype = column.dtype
     if hasattr(dtype, "categories"):
-        categories = dtype.categories
-        return _is_safe_in_arrow(categories.dtype) or all(isinstance(category, str) for category in categories)
-    return getattr(dtype, "kind", "") != "O" and not str(dtype).startswith(("period", "interval"))
+        return dtype.categories.dtype.kind in "biufM" or all(isinstance(value, str) for value in dtype.categories)
+    if isinstance(dtype, np.dtype):
+        return dtype.kind == "O" and _holds_texts(column)
+    return not str(dtype).startswith(("period", "interval"))
+
+
+def _holds_texts(column: Any) -> bool:
+    import pandas
+
+    return pandas.api.types.infer_dtype(column) == "string"  # and gaps
 
 
 def _columns_of(table: Mapping[Any, Any]) -> dict[str, Any]:
