@@ -157,8 +157,9 @@ class Searchable(Tabular):
         return AllRows(self._handle, self._schema).ids
 
     def to_dict(self) -> dict[str, Any]:
-        """All rows of this version, by id: `id`, `label` if the index has labels, and each attribute and field, as
-        columns [n]. to_arrow, to_pandas and to_polars make a table of the same columns.
+        """All rows of this version, by id: the ids and labels, called as `schema` calls them, each attribute and field,
+        as columns [n]. to_arrow, to_pandas and to_polars make a table of the same columns. insert and upsert take it
+        as it is, build with the name of the ids.
 
         >>> import culmen
         >>> culmen.Index.build({"price": [80.5, 120], "stars": [4, None]}, id=[7, 3], columns=["price"]).to_dict()

@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import fractions
+import itertools
 import math
 import zoneinfo
 
@@ -192,6 +193,65 @@ def test_answers_are_tables_that_can_be_read_again(source, monkeypatch):
     names = ["query", "rank", "id", "score", "attribute.score", *[name for name in TYPES if name != "score"]]
     for table in (batch.to_dict(), batch.to_arrow().to_pydict(), batch.to_pandas(), batch.to_polars().to_dict()):
         assert list(table) == names and len(table["id"]) == 6
+
+
+TRIPS = {
+    "named": (MESSY, {"attributes": RANKED, "id": "id", "label": "kind"}),
+    "other names": (
+        {{"id": "key", "kind": "score", "score": "rating"}.get(name, name): values for name, values in MESSY.items()},
+        {"attributes": ["rating", "small:low"], "id": "key", "label": "score"},
+    ),
+    "no ids": ({name: MESSY[name] for name in MESSY if name != "id"}, {"attributes": RANKED}),
+    "given": (MESSY, {"attributes": RANKED, "id": [5, 4, 3, 2, 1], "label": ["p", "q", "r", "s", "t"]}),
+    "names of answers": (
+        {"score": [1.0, None, 3.0], "id": [4, 4, 6], "label": ["x", None, "z"], "rank": [7, 8, 9], "query": [1, 2, 3]},
+        {"attributes": ["score", "rank", "id"], "label": ["p", "q", "r"]},
+    ),
+    "ranked ids": ({"k": [3, 1, 2], "a": [1.0, 2.0, 3.0]}, {"attributes": ["a", "k"], "id": "k"}),
+}
+
+
+@pytest.mark.parametrize("trip", TRIPS)
+@pytest.mark.parametrize(
+    ("what", "library"),
+    [
+        *itertools.product(["index", "answer", "answers"], ["to_dict", "to_arrow", "to_pandas", "to_polars"]),
+        ("index", "to_batches"),
+    ],
+)
+def test_what_comes_out_goes_in_again_without_options(trip, what, library):
+    for module in {"to_pandas": ["pandas"], "to_polars": ["polars"], "to_dict": []}.get(library, ["pyarrow"]):
+        pytest.importorskip(module)
+    table, options = TRIPS[trip]
+    index = culmen.Index.build(table, **options)
+    ids = index.ids().tolist()
+    first = {index.attributes[0]: 1}
+    given = {"index": index, "answer": index.search(first, missing="fill")}
+    given["answers"] = index.search([first], missing="fill")
+
+    def rows():
+        return [(id, index.get(id).label, [as_written(v) for v in index.get(id).values()]) for id in index.ids()]
+
+    before = rows()
+    assert index.upsert(getattr(given[what], library)()).replaced == len(ids)
+    assert rows() == before
+    again = getattr(given[what], library)()
+    index.erase(ids)
+    assert index.insert(again).inserted == len(ids) and rows() == before
+    with index.batch() as batch:
+        batch.upsert(getattr(given[what], library)())
+    assert rows() == before and index.verify() == []
+
+
+@pytest.mark.parametrize("library", ["to_dict", "to_arrow", "to_pandas", "to_polars"])
+def test_a_column_that_looks_renamed_is_none(library):
+    table = {"a": [1.0, 2.0], "attribute.a": [5.0, 6.0], "attribute.b": ["x", "y"]}
+    index = culmen.Index.build(table, ["a"])
+    assert index.upsert(getattr(index, library)()).replaced == 2
+    assert dict(index.get(1)) == {"a": 2.0, "attribute.a": 6.0, "attribute.b": "y"}
+    other = culmen.Index.create(["a"])
+    other.insert({"a": [1.0], "attribute.a": [7.0]})
+    assert other.get(0)["a"] == 1.0
 
 
 def test_types_of_other_libraries_are_kept():
