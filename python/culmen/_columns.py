@@ -420,14 +420,18 @@ def fitted(column: Column, wanted: Format, name: str) -> Column:
     raise InputError(f"column {name!r} holds {CALLED[have.type]}; the index has {CALLED[wanted.type]} there")
 
 
-def joined(parts: list[Column], name: str) -> Column:
-    """Columns one after the other, as one of a type that holds them all."""
+def joined(parts: list[Column], name: str, files: list[str]) -> Column:
+    """The columns of several files one after the other, as one of a type that holds them all."""
     if len(parts) == 1:
         return parts[0]
     known = [nothing(len(part)) if _misses_all(part) else part for part in parts]
-    format = _common({part.format for part in known if part.format.type != "null"}, name)
-    if format.type == "float" and not all(part.is_exact_in_float64 for part in known):
-        raise InputError(f"column {name!r} has fractions, and integers that float64 does not hold")
+    format = _common([(part.format, file) for part, file in zip(known, files) if part.format.type != "null"], name)
+    for part, file in zip(known, files):
+        if format.type == "float" and not part.is_exact_in_float64:
+            raise InputError(
+                f"column {name!r} has fractions, and in {file} integers that float64 would round: make the column "
+                "float there if that is fine, or name the columns to keep with columns=[...]"
+            )
     fits = [fitted(part, format, name) for part in known]
     if format.type == "text":
         texts = _core.TextColumn()
@@ -445,19 +449,32 @@ def _misses_all(column: Column) -> bool:
     return isinstance(column.values, _core.TextColumn) and column.values.misses_all()
 
 
-def _common(formats: set[Format], name: str) -> Format:
+def _common(found: list[tuple[Format, str]], name: str) -> Format:
+    """A format that holds the values of all; each comes with the file that it is of."""
+    formats = {format for format, _ in found}
     types = {format.type for format in formats}
     if len(formats) <= 1:
-        return formats.pop() if formats else Format("text")
+        return next(iter(formats), Format("text"))
     if types == {"int", "float"}:
         return Format("float")
     zones = {format.zone for format in formats if format.type == "timestamp"}
     if types <= {"date", "timestamp"} and ("" not in zones or zones == {""}) and ("date" not in types or zones == {""}):
         finest = max((format.unit for format in formats), key=lambda unit: _PER_SECOND.get(unit, 0))
         return Format("timestamp", finest, zones.pop() if len(zones) == 1 else "UTC")
+    first: dict[str, str] = {}
+    for format, file in found:
+        first.setdefault(_kind(format), file)
+    shown = ", ".join(f"{kind} in {file}" for kind, file in first.items())
     raise InputError(
-        f"column {name!r} holds {' and '.join(sorted(CALLED[type] for type in types))}, in different files"
+        f"column {name!r} holds {shown}: make it of one type, or name the columns to keep with columns=[...]"
     )
+
+
+def _kind(format: Format) -> str:
+    """For messages about columns that do not fit each other."""
+    if format.type != "timestamp":
+        return CALLED[format.type]
+    return f"timestamps {f'of the zone {format.zone}' if format.zone else 'without a zone'}"
 
 
 def _ratio(a: int, b: int) -> tuple[int, int]:
