@@ -15,7 +15,7 @@ _MILLISECONDS_A_DAY = 86_400_000
 
 
 class ArrowColumn:
-    """One column. `np.asarray` reads it as numbers, iteration as texts."""
+    """One column."""
 
     def __init__(self, table: _core.ArrowTable, position: int) -> None:
         self._table = table
@@ -49,7 +49,9 @@ class ArrowColumn:
             return Format("date")
         if self._format == "b":
             return Format("bool")
-        return Format("float" if self._format[0] in "efgd" else "int")
+        if self._format.startswith("d:"):  # d:precision,scale: integers without digits after the point
+            return Format("float" if int(self._format.split(",")[1]) > 0 else "int")
+        return Format("float" if self._format[0] in "efg" else "int")
 
 
 def refuse_repeated(names: list[str]) -> None:
@@ -60,19 +62,15 @@ def refuse_repeated(names: list[str]) -> None:
         seen.add(name)
 
 
-def arrow_columns(table: Any) -> dict[str, ArrowColumn]:
-    read = _core.ArrowTable(table.__arrow_c_stream__())
-    refuse_repeated(read.names)
-    return {name: ArrowColumn(read, i) for i, name in enumerate(read.names)}
+def arrow_columns(table: _core.ArrowTable) -> dict[str, ArrowColumn]:
+    refuse_repeated(table.names)
+    return {name: ArrowColumn(table, i) for i, name in enumerate(table.names)}
 
 
 def arrow_column(column: Any) -> ArrowColumn | None:
-    """A Series of pandas or polars, or an array of pyarrow; None for what is none of these."""
+    """A Series of polars, or an array of pyarrow; None for what is none of these."""
     if hasattr(column, "__arrow_c_stream__"):
-        try:
-            return ArrowColumn(_core.ArrowTable(column.__arrow_c_stream__()), 0)
-        except (ImportError, ValueError, TypeError):  # pandas exports only with pyarrow, which refuses mixed objects
-            return None
+        return ArrowColumn(_core.ArrowTable(column.__arrow_c_stream__()), 0)
     if hasattr(column, "__arrow_c_array__"):
         import pyarrow
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 import contextlib
 import datetime
 import decimal
-from collections.abc import Callable, Sequence
+import numbers
+from collections import deque
+from collections.abc import Callable, KeysView, Sequence, ValuesView
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -34,8 +36,11 @@ _WIDENED = {
 #: The types of None, pandas.NA, pandas.NaT and numpy.ma.masked.
 _MISSING = frozenset({"NoneType", "NAType", "NaTType", "MaskedConstant"})
 
+#: Types that a column may have beside each other.
+_NUMBERS = {"bool", "int", "float"}
+
 #: Of messages.
-_CALLED = {
+CALLED = {
     "int": "integers",
     "float": "numbers",
     "bool": "booleans",
@@ -123,8 +128,8 @@ def read_column(given: Any, name: str) -> Column:
     if isinstance(given, np.ma.MaskedArray):
         gaps = np.ma.getmaskarray(given) if np.ma.is_masked(given) else None
         return _marked(_from_array(np.ma.getdata(given), name, gaps), gaps)
-    if isinstance(given, (list, tuple)):
-        return _from_objects(given, name)
+    if isinstance(given, (list, tuple, deque, KeysView, ValuesView)):
+        return _from_objects(given if isinstance(given, (list, tuple)) else list(given), name)
     return _from_array(np.asarray(given), name)
 
 
@@ -138,6 +143,8 @@ def _marked(column: Column, gaps: np.ndarray | None) -> Column:
 
 
 def _from_array(values: np.ndarray, name: str, gaps: np.ndarray | None = None) -> Column:
+    if values.ndim == 0:
+        raise InvalidArgument(f"column {name!r} is a {type(values.item()).__name__}; a column is a list or an array")
     if values.ndim != 1:
         raise InvalidArgument(f"column {name!r} has {values.ndim} dimensions; a column has one")
     if values.dtype.kind in "OUT":
@@ -239,13 +246,13 @@ def _from_objects(values: Sequence[Any], name: str) -> Column:
         what = "bytes" if kind in (bytes, bytearray) else f"Python objects of the type {kind.__name__}"
         raise _refused(name, what)
     gaps = None
-    if "missing" in found or len(found) > 1:  # NaN marks gaps of any column of objects
+    if "missing" in found or len(found) > 1 or decimal.Decimal in families:  # NaN marks gaps of any column of objects
         gaps = np.fromiter((is_missing(value) or _is_nan(value) for value in values), dtype=bool, count=len(values))
         families = {kind: families[kind] for kind in {type(v) for v, gap in zip(values, gaps) if not gap}}
         found = set(families.values())
-    if found == {"bool", "int"}:
+    if found == {"bool", "int"} or _are_whole(values, gaps, families):
         found = {"int"}
-    elif found and found <= {"bool", "int", "float"} and "float" in found:
+    elif found <= _NUMBERS and "float" in found:
         found = {"float"}
     if len(found) > 1:
         raise _mixed(values, families, name)
@@ -258,7 +265,30 @@ def _from_objects(values: Sequence[Any], name: str) -> Column:
 
 
 def _is_nan(value: Any) -> bool:
+    if isinstance(value, decimal.Decimal):
+        return value.is_nan()
     return isinstance(value, (float, np.floating)) and bool(value != value)
+
+
+def _are_whole(values: Sequence[Any], gaps: np.ndarray | None, families: dict[type, str]) -> bool:
+    """Whether there are decimals or fractions, all without digits after the point, and other integers at most."""
+    broken = [kind for kind, family in families.items() if family == "float"]
+    if not broken or not all(issubclass(kind, (decimal.Decimal, numbers.Rational)) for kind in broken):
+        return False
+    return set(families.values()) <= _NUMBERS and all(
+        _is_whole(value) for row, value in enumerate(values) if gaps is None or not gaps[row]
+    )
+
+
+def _is_whole(value: Any) -> bool:
+    if isinstance(value, (np.integer, np.bool_)):
+        return True
+    if isinstance(value, decimal.Decimal):
+        exponent = value.as_tuple().exponent
+        has_digits = not isinstance(exponent, int) or exponent < 0  # of infinity it is a letter
+    else:
+        has_digits = value.denominator != 1
+    return not has_digits and -(1 << 63) <= value < 1 << 63
 
 
 def _mixed(values: Sequence[Any], families: dict[type, str], name: str) -> InputError:
@@ -266,7 +296,7 @@ def _mixed(values: Sequence[Any], families: dict[type, str], name: str) -> Input
     row = next(i for i, value in enumerate(values) if families.get(type(value), first) != first)
     return row_error(
         row,
-        f"column {name!r} holds {_CALLED[first]}, but {values[row]!r} here: convert the column to one type, or name "
+        f"column {name!r} holds {CALLED[first]}, but {values[row]!r} here: convert the column to one type, or name "
         "the columns to keep with columns=[...]",
     )
 
@@ -297,16 +327,26 @@ def _float_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) ->
 
 
 def _as_float(value: Any, row: int, name: str) -> float:
+    if type(value) is float:
+        return value
     try:
         number = float(value)
     except OverflowError:
         raise row_error(row, f"column {name!r}: {value} is not a number that float64 can hold") from None
-    if isinstance(value, decimal.Decimal) and value.is_finite() and decimal.Decimal(repr(number)) != value:
+    if _is_rounded(value, number):
         raise row_error(
-            row,
-            f"column {name!r}: {value} is a decimal that float64 would round: make the column float if that is fine",
+            row, f"column {name!r}: float64 would round {value} to {number!r}: make the column float if that is fine"
         )
     return number
+
+
+def _is_rounded(value: Any, number: float) -> bool:
+    """Decimals are those that float64 gives back, other numbers are exact."""
+    if isinstance(value, decimal.Decimal):
+        return value.is_finite() and decimal.Decimal(repr(number)) != value
+    if isinstance(value, numbers.Rational):  # integers among them
+        return (int(value) if isinstance(value, np.integer) else value) != number
+    return isinstance(value, np.longdouble) and bool(value == value and np.longdouble(number) != value)
 
 
 def _date_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) -> Column:
@@ -366,8 +406,7 @@ def fitted(column: Column, wanted: Format, name: str) -> Column:
         return column
     if have.type == "null" or _is_empty(column):
         return missing_column(wanted, len(column))
-    numbers = ("int", "float", "bool")
-    if have.type in numbers and wanted.type in numbers:
+    if have.type in _NUMBERS and wanted.type in _NUMBERS:
         return replace(column, format=wanted)
     if have.type == "date" and wanted.type == "timestamp" and not wanted.zone:
         return _in_unit(column, wanted, _PER_DAY[wanted.unit], 1, name)
@@ -378,17 +417,21 @@ def fitted(column: Column, wanted: Format, name: str) -> Column:
     if have.type == wanted.type:
         zone = "a time zone" if have.zone else "no time zone"
         raise InputError(f"column {name!r} holds timestamps of {zone}; those of the index are {wanted}")
-    raise InputError(f"column {name!r} holds {_CALLED[have.type]}; the index has {_CALLED[wanted.type]} there")
+    raise InputError(f"column {name!r} holds {CALLED[have.type]}; the index has {CALLED[wanted.type]} there")
 
 
-def joined(parts: list[Column], name: str) -> Column:
-    """Columns one after the other, as one of a type that holds them all."""
+def joined(parts: list[Column], name: str, files: list[str]) -> Column:
+    """The columns of several files one after the other, as one of a type that holds them all."""
     if len(parts) == 1:
         return parts[0]
     known = [nothing(len(part)) if _misses_all(part) else part for part in parts]
-    format = _common({part.format for part in known if part.format.type != "null"}, name)
-    if format.type == "float" and not all(part.is_exact_in_float64 for part in known):
-        raise InputError(f"column {name!r} has fractions, and integers that float64 does not hold")
+    format = _common([(part.format, file) for part, file in zip(known, files) if part.format.type != "null"], name)
+    for part, file in zip(known, files):
+        if format.type == "float" and not part.is_exact_in_float64:
+            raise InputError(
+                f"column {name!r} has fractions, and in {file} integers that float64 would round: make the column "
+                "float there if that is fine, or name the columns to keep with columns=[...]"
+            )
     fits = [fitted(part, format, name) for part in known]
     if format.type == "text":
         texts = _core.TextColumn()
@@ -406,19 +449,32 @@ def _misses_all(column: Column) -> bool:
     return isinstance(column.values, _core.TextColumn) and column.values.misses_all()
 
 
-def _common(formats: set[Format], name: str) -> Format:
+def _common(found: list[tuple[Format, str]], name: str) -> Format:
+    """A format that holds the values of all; each comes with the file that it is of."""
+    formats = {format for format, _ in found}
     types = {format.type for format in formats}
     if len(formats) <= 1:
-        return formats.pop() if formats else Format("text")
+        return next(iter(formats), Format("text"))
     if types == {"int", "float"}:
         return Format("float")
     zones = {format.zone for format in formats if format.type == "timestamp"}
     if types <= {"date", "timestamp"} and ("" not in zones or zones == {""}) and ("date" not in types or zones == {""}):
         finest = max((format.unit for format in formats), key=lambda unit: _PER_SECOND.get(unit, 0))
         return Format("timestamp", finest, zones.pop() if len(zones) == 1 else "UTC")
+    first: dict[str, str] = {}
+    for format, file in found:
+        first.setdefault(_kind(format), file)
+    shown = ", ".join(f"{kind} in {file}" for kind, file in first.items())
     raise InputError(
-        f"column {name!r} holds {' and '.join(sorted(_CALLED[type] for type in types))}, in different files"
+        f"column {name!r} holds {shown}: make it of one type, or name the columns to keep with columns=[...]"
     )
+
+
+def _kind(format: Format) -> str:
+    """For messages about columns that do not fit each other."""
+    if format.type != "timestamp":
+        return CALLED[format.type]
+    return f"timestamps {f'of the zone {format.zone}' if format.zone else 'without a zone'}"
 
 
 def _ratio(a: int, b: int) -> tuple[int, int]:

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from . import _core
+from ._arrow import refuse_repeated
 from ._columns import Column, Format, joined
 from ._errors import Error, InputError, InvalidArgument, IoError, RowError, row_error
 from ._sources import Source, source_of
 from ._tables import Choice, preferences_of
 
 if TYPE_CHECKING:
+    import pyarrow
     import pyarrow.dataset
 
 #: Bytes are the name that the system uses, as from os.fsencode.
@@ -60,7 +62,7 @@ def _read_csv(files: list[str], choice: Choice) -> Source:
         ids.append(read[1])
         dropped.append(np.asarray(read[2]) + np.uint64(num_rows))
         num_rows += len(next(iter(found.values()), ())) + len(dropped[-1])
-    source = Source({name: joined(several, name) for name, several in parts.items()})
+    source = Source({name: joined(several, name, files) for name, several in parts.items()})
     if id:
         source.columns[id] = np.concatenate(ids)
     source.dropped = np.concatenate(dropped) if any(map(len, dropped)) else None
@@ -70,21 +72,42 @@ def _read_csv(files: list[str], choice: Choice) -> Source:
 def _read(files: Mapping[str, str], choice: Choice) -> Source:
     dataset = open_dataset(files)
     names = dataset.schema.names
+    refuse_repeated(names)
     wanted = choice.named_columns(names)
     for name in wanted:
         if name not in names:
             raise InvalidArgument(f"no column {name!r}; there are {', '.join(map(repr, names))}")
-    read = None if choice.columns is None else wanted
-    _refuse_differing(dataset, read or names, files)
-    num_rows = dataset.count_rows()
-    columns = {name: _Growing(num_rows) for name in read or names}
-    for first_row, batch in _batches(dataset, read):
+    read = names if choice.columns is None else wanted
+    fragments = list(dataset.get_fragments())
+    _refuse_lacking(fragments, read, files)
+    if all(_has_types_of(fragment.physical_schema, dataset.schema, read) for fragment in fragments):
+        return Source(_columns_of(dataset, dataset.schema, read, 0))
+    parts: dict[str, list[Column]] = {name: [] for name in read}
+    num_rows = 0
+    for fragment in fragments:
+        for name, column in _columns_of(fragment, fragment.physical_schema, read, num_rows).items():
+            parts[name].append(column)
+        num_rows += fragment.count_rows()
+    paths = [files.get(fragment.path, fragment.path) for fragment in fragments]
+    return Source({name: joined(several, name, paths) for name, several in parts.items()})
+
+
+def _has_types_of(schema: pyarrow.Schema, other: pyarrow.Schema, columns: list[str]) -> bool:
+    return all(schema.field(name).type == other.field(name).type for name in columns)
+
+
+def _columns_of(
+    rows: pyarrow.dataset.Dataset | pyarrow.dataset.Fragment, schema: pyarrow.Schema, names: list[str], first_row: int
+) -> dict[str, Column]:
+    """Of a dataset, or of one of its files, whose first row has this number in the dataset."""
+    columns = {name: _Growing(rows.count_rows()) for name in names}
+    for row, batch in _batches(rows, schema, names):
         try:
             for name, column in source_of(batch).columns.items():
                 columns[name].add(column.read_column(name))
         except RowError as error:
-            raise row_error(first_row + error.row, str(error).partition(": ")[2]) from None
-    return Source({name: column.whole() for name, column in columns.items()})
+            raise row_error(first_row + row + error.row, str(error).partition(": ")[2]) from None
+    return {name: column.whole() for name, column in columns.items()}
 
 
 def _expand(paths: Paths) -> list[str]:
@@ -142,7 +165,24 @@ def open_dataset(files: Mapping[str, str]) -> pyarrow.dataset.Dataset:
         raise InvalidArgument(
             f"files end with one of {', '.join([*_FORMATS, *_CSV])}, all alike; these end with {found}"
         )
-    return pyarrow.dataset.dataset(list(files), format=_FORMATS[ending])
+    try:
+        return pyarrow.dataset.dataset(list(files), format=_FORMATS[ending])
+    except pyarrow.ArrowInvalid:
+        _refuse_repeated_columns(files, _FORMATS[ending])
+        raise
+
+
+def _refuse_repeated_columns(files: Mapping[str, str], format: str) -> None:
+    """pyarrow's message names neither."""
+    from pyarrow.dataset import IpcFileFormat, ParquetFileFormat
+    from pyarrow.fs import LocalFileSystem
+
+    reader = ParquetFileFormat() if format == "parquet" else IpcFileFormat()
+    for taken, file in files.items():
+        try:
+            refuse_repeated(reader.inspect(taken, LocalFileSystem()).names)
+        except InputError as error:
+            raise InputError(f"{file}: {error}: rename one") from None
 
 
 @contextlib.contextmanager
@@ -159,9 +199,9 @@ def _translated(files: Mapping[str, str]) -> Iterator[None]:
         raise (IoError if isinstance(error, OSError) else InputError)(text) from error
 
 
-def _refuse_differing(dataset: pyarrow.dataset.Dataset, columns: list[str], files: Mapping[str, str]) -> None:
+def _refuse_lacking(fragments: list[pyarrow.dataset.Fragment], columns: list[str], files: Mapping[str, str]) -> None:
     """pyarrow would fill a column that a file lacks with nulls."""
-    for fragment in dataset.get_fragments():
+    for fragment in fragments:
         missing = [name for name in columns if name not in fragment.physical_schema.names]
         if missing:
             raise InputError(
@@ -169,18 +209,19 @@ def _refuse_differing(dataset: pyarrow.dataset.Dataset, columns: list[str], file
             )
 
 
-def _batches(dataset: pyarrow.dataset.Dataset, columns: list[str] | None) -> Iterator[tuple[int, Any]]:
+def _batches(
+    rows: pyarrow.dataset.Dataset | pyarrow.dataset.Fragment, schema: pyarrow.Schema, columns: list[str]
+) -> Iterator[tuple[int, Any]]:
     """Yields the number of rows before a batch, and the batch as a table; one empty batch if there are no rows."""
     import pyarrow
 
     first_row = 0
-    for batch in dataset.to_batches(columns=columns, batch_size=_BATCH_ROWS):
+    for batch in rows.to_batches(columns=columns, batch_size=_BATCH_ROWS):
         if batch.num_rows > 0:
             yield first_row, pyarrow.Table.from_batches([batch])
             first_row += batch.num_rows
     if first_row == 0:
-        schema = dataset.schema
-        yield 0, (schema if columns is None else pyarrow.schema([schema.field(c) for c in columns])).empty_table()
+        yield 0, pyarrow.schema([schema.field(name) for name in columns]).empty_table()
 
 
 class _Growing:

@@ -8,35 +8,29 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._columns import is_missing
+from ._columns import CALLED, is_missing, read_column
 from ._errors import InputError, InvalidArgument
+
+_ADVICE_FOR_TEXTS = ": leave id out (rows are then numbered), and give texts as label=..."
 
 
 def read_ids(given: Any, num_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
     """The ids as they are, and bool, True where one is missing; None if none is. NaN is a gap: pandas stores
     integers with gaps as float64."""
-    if hasattr(given, "read_column"):  # of a table of another library
-        column = given.read_column("the ids")
-        is_text = isinstance(column.values, _core.TextColumn)
-        values, gaps = (np.empty(num_rows, dtype="U1") if is_text else column.values), column.gaps
-    else:
-        values, gaps = np.asarray(given), _gaps_of(given)
-    if values.shape != (num_rows,):
-        raise InvalidArgument(f"the ids have the shape {values.shape} for {num_rows} rows")
+    column = read_column(given, "the ids")
+    if not column.format.is_number and column.format.type != "null":
+        advice = _ADVICE_FOR_TEXTS if column.format.type == "text" else ""
+        raise InputError(f"ids are integers; these are {CALLED[column.format.type]}{advice}")
+    if len(column) != num_rows:
+        raise InvalidArgument(f"there are {len(column)} ids for {num_rows} rows")
+    values, gaps = column.values, column.gaps
+    assert isinstance(values, np.ndarray)
     if values.dtype.kind == "f":
         gaps = ~np.isfinite(values) if gaps is None else gaps | ~np.isfinite(values)
     return values, gaps if gaps is not None and gaps.any() else None
 
 
-def _gaps_of(given: Any) -> np.ndarray | None:
-    if isinstance(given, np.ma.MaskedArray):
-        return np.ma.getmaskarray(given)
-    if isinstance(given, (list, tuple)) or getattr(getattr(given, "dtype", None), "kind", "") == "O":
-        return np.fromiter((is_missing(value) for value in given), dtype=bool, count=len(given))
-    return None
-
-
-def in_int64(values: np.ndarray, advice_for_texts: str = "") -> np.ndarray:
+def in_int64(values: np.ndarray) -> np.ndarray:
     """Ids without gaps."""
     if values.dtype.kind == "O":
         values = np.asarray(values.tolist())
@@ -49,8 +43,7 @@ def in_int64(values: np.ndarray, advice_for_texts: str = "") -> np.ndarray:
     if values.dtype.kind == "u" and len(values) and values.max() >= 1 << 63:
         raise InputError(f"ids are below 2^63; {values.max()} is not")
     if values.dtype.kind not in "iu":
-        is_text = values.dtype.kind in "SUT"
-        raise InputError(f"ids are integers; these are {f'texts{advice_for_texts}' if is_text else values.dtype}")
+        raise InputError(f"ids are integers; these are {'texts' if values.dtype.kind in 'SUT' else values.dtype}")
     return np.ascontiguousarray(values, dtype=np.int64)
 
 

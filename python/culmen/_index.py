@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, overload
-
-import numpy as np
+from typing import Any
 
 from . import _core
 from ._build import BuildOptions, build
@@ -17,29 +14,15 @@ from ._errors import InvalidArgument
 from ._files import Path, Paths, read_files
 from ._ids import as_ids
 from ._progress import Progress
-from ._queries import ALL_CORES, TEN_OR_ALL, Where, by_name, check_integer, check_types, in_numbers, search
-from ._reports import (
-    AttributeInfo,
-    ColumnInfo,
-    Explanation,
-    IndexInfo,
-    Prediction,
-    RecoveryInfo,
-    RepairReport,
-    WriteResult,
-)
-from ._result import BatchResult, Result, Row, Tabular
-from ._rows import AllRows
+from ._queries import ALL_CORES, check_integer
+from ._reports import RecoveryInfo, RepairReport, WriteResult
 from ._schema import Schema, declared
+from ._searchable import Searchable
 from ._tables import Attributes, Choice, Columns, Missing, preferences_of, take_table
-from ._values import Values, named_rows
 from ._writes import Batch, written
 
-if TYPE_CHECKING:
-    import pyarrow
 
-
-class Index(Tabular):
+class Index(Searchable):
     """An index of a table: exact top-k under weights that come with each query.
 
     It is a handle: copies of it share one index. Each batch of changes publishes the next version; a search sees one
@@ -53,9 +36,7 @@ class Index(Tabular):
     [1, 2]
     """
 
-    __slots__ = ("_handle", "_schema", "_dropped", "__weakref__")
-    _handle: _core.Index
-    _schema: Schema
+    __slots__ = ("_dropped",)
     _dropped: int
 
     def __init__(self) -> None:
@@ -248,160 +229,6 @@ class Index(Tabular):
         the new one, whole. Raises InvalidArgument if an index is there and overwrite is false."""
         self._handle.save(_path(directory), overwrite)
 
-    # ---- queries
-
-    @overload
-    def search(
-        self,
-        weights: Mapping[str, float] | Sequence[float],
-        k: int | None = ...,
-        *,
-        where: Where = ...,
-        min_score: float | None = ...,
-        scale: str = ...,
-        missing: str = ...,
-        engine: str = ...,
-        threads: int = ...,
-    ) -> Result: ...
-
-    @overload
-    def search(
-        self,
-        weights: Sequence[Sequence[float]] | Sequence[Mapping[str, float]],
-        k: int | None = ...,
-        *,
-        where: Where = ...,
-        min_score: float | None = ...,
-        scale: str = ...,
-        missing: str = ...,
-        engine: str = ...,
-        threads: int = ...,
-    ) -> BatchResult: ...
-
-    @overload
-    def search(
-        self,
-        weights: Any,  # an array, Series or DataFrame: one query or many
-        k: int | None = ...,
-        *,
-        where: Where = ...,
-        min_score: float | None = ...,
-        scale: str = ...,
-        missing: str = ...,
-        engine: str = ...,
-        threads: int = ...,
-    ) -> Result | BatchResult: ...
-
-    def search(
-        self,
-        weights: Any,
-        k: int | None = TEN_OR_ALL,
-        *,
-        where: Where = None,
-        min_score: float | None = None,
-        scale: str = "none",
-        missing: str = "skip",
-        engine: str = "auto",
-        threads: int = ALL_CORES,
-    ) -> Result | BatchResult:
-        """The k rows with the highest weighted sums, exactly; equal scores go to the smaller id.
-
-        Args:
-            weights: a dict of numbers by name (attributes not named get 0), one number an attribute, or a
-                matrix [queries, attributes], also as a DataFrame whose columns are attributes: many
-                queries in one call, on all cores.
-            k: how many rows. Without it 10, or with min_score all that reach it, as with None; the answers to a
-                matrix are then as wide as the longest.
-            where: only rows that pass: a text, "price<=200 and brand='Sony'"; an expression, (culmen.col("price") <=
-                200) & ~culmen.col("stars").isin([1, 2]); or a dict by name, of a pair (least, most), a list or set of
-                values, a value, or None for rows without one.
-            min_score: only rows with at least this score.
-            scale: "minmax": the weights apply to attributes scaled to 0..1 by their range in the index.
-            missing: "skip" leaves out rows that miss an attribute whose weight is not 0; "fill" ranks them by what
-                the build has chosen to stand in for it.
-            engine: "auto", "bounded", "scan", "gta" or "ta". The answer is the same.
-            threads: that share a scan, or the queries of a matrix.
-
-        Returns:
-            A Result; a BatchResult for a matrix.
-
-        Raises:
-            InvalidArgument: k = 0, weights of the wrong count, not finite or all zero, unknown attributes.
-        """
-        return search(self._handle, self._schema, weights, k, (where, min_score, scale, missing, engine, threads))
-
-    def explain(
-        self,
-        weights: Mapping[str, float] | Sequence[float] | np.ndarray,
-        k: int | None = TEN_OR_ALL,
-        *,
-        where: Where = None,
-        min_score: float | None = None,
-        scale: str = "none",
-        missing: str = "skip",
-        engine: str = "auto",
-        threads: int = ALL_CORES,
-    ) -> Explanation:
-        """The engine that search would use, why, and how long each engine would take. With the engine "auto" it costs
-        as much as the search until a scan would begin."""
-        k, rest = in_numbers(k, (where, min_score, scale, missing, engine, threads))
-        try:
-            report = self._handle.explain(by_name(weights), k, *rest)
-        except TypeError:
-            check_types(k, *rest)
-            raise
-        predictions = tuple(Prediction(**prediction) for prediction in report["predictions"])
-        return Explanation(**{**report, "predictions": predictions})
-
-    def get(self, id: int) -> Row | None:
-        """The row with this id; None if there is none. Its score is NaN. Cost: reads the ids of all rows."""
-        number = operator.index(id)
-        if abs(number) >= 1 << 63:
-            return None  # no id is as large
-        taken = self._handle.get(as_ids(number), self._schema.field_kinds)
-        if not taken[1]:
-            return None
-        [columns] = named_rows(self._schema, taken)
-        return Row(number, float("nan"), columns, taken[1][0])
-
-    def __contains__(self, id: object) -> bool:
-        return isinstance(id, (int, np.integer)) and abs(int(id)) < 1 << 63 and self._handle.contains(int(id))
-
-    # ---- all rows
-
-    def ids(self) -> np.ndarray:
-        """The ids of all rows, int64 [n], from the smallest.
-
-        Cost, also of the next calls: a scan, a sort, and some 50 bytes per row in addition to what is returned.
-        """
-        return AllRows(self._handle, self._schema).ids
-
-    def to_dict(self) -> dict[str, Any]:
-        """All rows of this version, by id: `id`, `label` if the index has labels, and each attribute and field, as
-        columns [n]. to_arrow, to_pandas and to_polars make a table of the same columns.
-
-        >>> Index.build({"price": [80.5, 120], "stars": [4, None]}, id=[7, 3], columns=["price"]).to_dict()
-        {'id': array([3, 7]), 'price': array([120. ,  80.5])}
-        """
-        return super().to_dict()
-
-    def _columns(self) -> dict[str, Values]:
-        return AllRows(self._handle, self._schema).columns()
-
-    def to_batches(self) -> pyarrow.RecordBatchReader:
-        """All rows of this version, as of to_dict, in batches: for tables that do not fit into memory twice. Needs
-        pyarrow.
-
-        >>> index = Index.build({"price": [80, 120]})
-        >>> sum(batch.num_rows for batch in index.to_batches())
-        2
-        """
-        return AllRows(self._handle, self._schema).batches()
-
-    def to_arrow(self) -> pyarrow.Table:
-        """All rows as a pyarrow table. Needs pyarrow."""
-        return self.to_batches().read_all()
-
     # ---- changes
 
     def insert(
@@ -500,18 +327,6 @@ class Index(Tabular):
             raise InvalidArgument('an index is on the CPU; to() copies it to a GPU, "cuda:0"')
         return DeviceIndex._of(self._handle.to_device(number, memory), self._schema)
 
-    # ---- properties
-
-    @property
-    def version(self) -> int:
-        return self._handle.version()
-
-    @property
-    def info(self) -> IndexInfo:
-        report = self._handle.info()
-        attributes = tuple(AttributeInfo(**attribute) for attribute in report["attributes"])
-        return IndexInfo(**{**report, "attributes": attributes})
-
     @property
     def recovery(self) -> RecoveryInfo:
         """What opening found in the log."""
@@ -522,28 +337,10 @@ class Index(Tabular):
         """Rows that the build skipped because of gaps (nulls="drop")."""
         return self._dropped
 
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """The names, in the order of weights that are given without names."""
-        return self._schema.names
-
-    @property
-    def schema(self) -> tuple[ColumnInfo, ...]:
-        """All columns: ids, labels, attributes, then the others.
-
-        >>> index = Index.build({"price": [80, None], "brand": ["Sony", "LG"]}, ["price:low"], missing="median")
-        >>> [(column.name, column.role, column.type) for column in index.schema]
-        [('id', 'id', 'int'), ('price', 'attribute', 'int'), ('brand', 'filter', 'text')]
-        """
-        return self._schema.columns()
-
     def verify(self, deep: bool = True) -> list[str]:
         """Recomputes order, ids, bounds and counts, and returns the faults, one line each. Cost: reads everything;
         `deep` also recomputes the subset maxima of every leaf."""
         return self._handle.verify(deep)
-
-    def __len__(self) -> int:
-        return self._handle.info()["num_rows"]
 
     def __repr__(self) -> str:
         info = self.info

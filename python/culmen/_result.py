@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _core
 from ._reports import SearchStats
-from ._schema import Schema
+from ._schema import Schema, renamed
 from ._values import FLOAT, INT, TEXT, Values, columns_of_rows, named_rows, rows_of
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ T = TypeVar("T")
 def with_columns(columns: dict[str, T], others: Iterable[tuple[str, T]]) -> dict[str, T]:
     """Adds attributes and fields. One with the name of an existing column becomes "attribute.NAME"."""
     for name, values in others:
-        columns[f"attribute.{name}" if name in columns else name] = values
+        columns[renamed(name) if name in columns else name] = values
     return columns
 
 

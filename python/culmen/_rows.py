@@ -38,16 +38,16 @@ class AllRows:
         for first in range(0, max(1, len(self.ids)), _PART_ROWS):
             part = slice(first, first + _PART_ROWS)
             taken = self._found.rows_at(self._ranks[part], self._schema.field_kinds)
-            columns = {"id": Values(INT, self.ids[part])}
+            columns = {self._schema.id_column: Values(INT, self.ids[part])}
             if self._schema.has_labels:
-                columns["label"] = Values(TEXT, taken[1])
+                columns[self._schema.label_column] = Values(TEXT, taken[1])
             yield with_columns(columns, columns_of_rows(self._schema, taken, len(taken[1])).items())
 
     def columns(self) -> dict[str, Values]:
         whole: dict[str, Values] = {}
         first = 0
         for part in self.parts():
-            rows = slice(first, first + len(part["id"]))
+            rows = slice(first, first + len(part[self._schema.id_column]))
             for name, values in part.items():
                 if name not in whole:
                     whole[name] = values.empty(len(self.ids))

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from . import _core
-from ._columns import UNITS, Format, fitted, missing_column, read_column
+from ._columns import UNITS, Column, Format, fitted, missing_column, read_column
 from ._errors import InputError, InvalidArgument
 from ._reports import ColumnInfo
 from ._sources import Source, source_of
 from ._tables import Attribute, Columns, Field, Missing, check_nulls, stand_ins_of, with_rows
 
 _KINDS = {"text": "t", "float": "f"}
+
+#: Columns of answers besides ids, labels and those of the index.
+_OF_ANSWERS = ("score", "query", "rank")
 
 
 def _given(attribute: Attribute) -> str | float:
@@ -45,6 +50,19 @@ def _format_of(text: str) -> Format:
     raise InvalidArgument(
         f'a field is "text", "int", "float", "bool", "date", "timestamp[us]" or "timestamp[us, UTC]", not {text!r}'
     )
+
+
+def renamed(name: str) -> str:
+    """A column of the index in a table where its name is taken."""
+    return f"attribute.{name}"
+
+
+def _read_as(given: Any, wanted: Format, name: str) -> Column:
+    column = read_column(given, name)
+    is_of_numpy = isinstance(given, np.ndarray) and given.dtype.kind == "M"
+    if wanted.zone and column.format.type == "timestamp" and is_of_numpy:  # as to_dict has them: in UTC
+        column = replace(column, format=column.format._replace(zone="UTC"))
+    return fitted(column, wanted, name)
 
 
 @dataclass(frozen=True)
@@ -80,6 +98,14 @@ class Schema:
     def has_only_floats(self) -> bool:
         return not self.fields and all(attribute.format.type == "float" for attribute in self.attributes)
 
+    @property
+    def id_column(self) -> str:
+        return self.id_name or "id"
+
+    @property
+    def label_column(self) -> str:
+        return self.label_name or "label"
+
     @cached_property
     def field_kinds(self) -> str:
         """As the extension's RowColumns takes them."""
@@ -89,8 +115,8 @@ class Schema:
         def info(name: str, role: str, format: Format, **more: Any) -> ColumnInfo:
             return ColumnInfo(name, role, format.type, format.unit, format.zone, **more)
 
-        ids = [info(self.id_name or "id", "id", Format("int"))]
-        labels = [info(self.label_name or "label", "label", Format("text"))] if self.has_labels else []
+        ids = [info(self.id_column, "id", Format("int"))]
+        labels = [info(self.label_column, "label", Format("text"))] if self.has_labels else []
         ranked = [
             info(a.name, "attribute", a.format, preference=a.preference, missing=_given(a)) for a in self.attributes
         ]
@@ -100,12 +126,9 @@ class Schema:
         """The rows of a table with the columns of the index. `id` and `label` may be False, for none."""
         check_nulls(nulls)
         source = source_of(table)
-        known = {**source.index, **source.columns} if source.has_names else {}
-        if id is None and self.id_name in known:
-            id = self.id_name
-        if label is None and self.label_name in known:
-            label = self.label_name
-        id, label = (None if role is False else role for role in (id, label))
+        replaced = self._undo_renaming(source)
+        id = self._role(id, source, replaced, self.id_name, "id")
+        label = self._role(label, source, replaced, self.label_name, "label" if self.has_labels else "")
         if id is None and needs_ids:
             raise InvalidArgument("upsert needs the ids of the rows: name their column, or give them, with id=...")
         if source.has_names:
@@ -113,16 +136,44 @@ class Schema:
             given = {name: source.take(name, "an attribute") for name in self.names}
         else:
             given = self._by_position(source)
-        columns = [fitted(read_column(given[a.name], a.name), a.format, a.name) for a in self.attributes]
+        columns = [_read_as(given[a.name], a.format, a.name) for a in self.attributes]
         num_rows = len(columns[0])
         fields = [
-            fitted(read_column(source.columns[f.name], f.name), f.format, f.name)
+            _read_as(source.columns[f.name], f.format, f.name)
             if source.has_names and f.name in source.columns
             else missing_column(f.format, num_rows)
             for f in self.fields
         ]
         taken = Columns(num_rows, list(self.attributes), columns, list(self.fields), fields)
         return with_rows(taken, source, id, label, nulls)
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return frozenset([*self.names, *(field.name for field in self.fields)])
+
+    def _undo_renaming(self, source: Source) -> dict[str, Any]:
+        """Tables of answers call a column "attribute.NAME" where the ids, labels or scores have its name. Renames it,
+        and returns what has taken the names."""
+        replaced = {}
+        taken = {self.id_column, self.label_column, "id", "label", *_OF_ANSWERS}
+        for name in taken & self._own if source.has_names else ():
+            alias = renamed(name)
+            if alias in source.columns and alias not in self._own:
+                replaced[name] = source.columns.get(name)
+                source.columns[name] = source.columns.pop(alias)
+        return replaced
+
+    def _role(self, given: Any, source: Source, replaced: Mapping[str, Any], name: str, usual: str) -> Any:
+        """Ids or labels: as given, or the column that the index or tables of answers call so; None for none."""
+        if given is not None:
+            return None if given is False else source.role(given)
+        for wanted in filter(None, (usual, name) if name in _OF_ANSWERS else (name, usual)):
+            if wanted in replaced:
+                return replaced[wanted]
+            is_there = source.has_names and (wanted in source.columns or wanted in source.index)
+            if is_there and (wanted == name or wanted not in self._own):
+                return wanted
+        return None
 
     def _by_position(self, source: Source) -> dict[str, Any]:
         if len(source.columns) != len(self.attributes):
@@ -132,7 +183,7 @@ class Schema:
     def _refuse_misspelt(self, source: Source, id: Any, label: Any) -> None:
         """A table may lack fields, or have columns that the index has not, but not both."""
         roles = [role for role in (id, label) if isinstance(role, str)]
-        known = {*self.names, *(field.name for field in self.fields), self.id_name, self.label_name, *roles}
+        known = {*self._own, self.id_name, self.label_name, *roles}
         lacking = [field.name for field in self.fields if field.name not in source.columns]
         unknown = [name for name in source.columns if name not in known]
         if lacking and unknown:

@@ -7,15 +7,17 @@ Tables are: a dict of arrays by name; a two-dimensional array, row by row; and a
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ._arrow import arrow_column, arrow_columns, refuse_repeated
+from . import _core
+from ._arrow import ArrowColumn, arrow_column, arrow_columns, refuse_repeated
 from ._columns import Column, read_column
-from ._errors import InputError, InvalidArgument
+from ._errors import InvalidArgument
 from ._times import zone_name
 
 
@@ -27,6 +29,12 @@ class Source:
     has_names: bool = True
     index: dict[str, Any] = field(default_factory=dict)  # of a pandas table: used only if named
     dropped: np.ndarray | None = None  # the numbers of rows that were left out, ascending
+
+    def role(self, given: Any) -> Any:
+        """The name of a column of ids or labels as a text, as pandas may have others; the ids or labels themselves as
+        they are."""
+        is_name = not hasattr(given, "__len__") or (isinstance(given, tuple) and str(given) in self.columns)
+        return str(given) if given is not None and is_name else given
 
     def take(self, name: str, what: str) -> Any:
         if name in self.index and name not in self.columns:
@@ -48,31 +56,38 @@ def source_of(table: Any) -> Source:
         levels = {str(n): table.index.get_level_values(n).to_numpy() for n in table.index.names if n is not None}
         return Source(_columns_of_pandas(table), index=levels)
     if hasattr(table, "__arrow_c_stream__"):
-        return Source(arrow_columns(table))
-    matrix: Any = None
-    with contextlib.suppress(ValueError):  # rows that differ in length
-        matrix = table if isinstance(table, np.ma.MaskedArray) else np.asarray(table)
+        read = _core.ArrowTable(table.__arrow_c_stream__())
+        if read.is_one_column:
+            raise _not_a_table(table)
+        return Source(arrow_columns(read))
+    if isinstance(table, np.ndarray) and table.dtype.names:  # records
+        return Source({name: table[name] for name in table.dtype.names})
+    matrix = _matrix_of(table)
     if matrix is None or matrix.ndim != 2:
         raise _not_a_table(table)
     return Source({f"a{i}": matrix[:, i] for i in range(matrix.shape[1])}, has_names=False)
 
 
+def _matrix_of(table: Any) -> np.ndarray | None:
+    """None for rows that differ in length."""
+    if isinstance(table, np.ma.MaskedArray):
+        return table
+    try:
+        matrix = np.asarray(table)
+    except ValueError:
+        return None
+    if isinstance(table, (list, tuple)) and matrix.dtype.kind == "f" and (abs(matrix) >= 1 << 53).any():
+        return np.array(table, dtype=object)  # whose integers nothing has rounded yet
+    return matrix
+
+
 def _columns_of_pandas(table: Any) -> dict[str, Any]:
     refuse_repeated([str(name) for name in table])
-    without_arrow = {str(name): _PandasColumn(column) for name, column in table.items()}
-    try:
-        columns = arrow_columns(table.reset_index(drop=True))
-    except InputError:
-        raise
-    except (ImportError, ValueError, TypeError, NotImplementedError):
-        # pandas exports Arrow streams only with pyarrow, which refuses columns of several types.
-        return without_arrow
-    periods = [str(name) for name, column in table.items() if str(column.dtype).startswith("period")]
-    return {**columns, **{name: without_arrow[name] for name in periods}}  # to Arrow they are integers
+    return {str(name): _PandasColumn(column) for name, column in table.items()}
 
 
 class _PandasColumn:
-    """A column that is read without Arrow."""
+    """A column, read through Arrow where that changes no value."""
 
     def __init__(self, column: Any) -> None:
         self._column = column
@@ -80,24 +95,59 @@ class _PandasColumn:
     def __len__(self) -> int:
         return len(self._column)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def read_column(self, name: str) -> Column:
+        through_arrow = self._through_arrow()
+        if through_arrow is not None:
+            return through_arrow.read_column(name)
+        zone = getattr(self._column.dtype, "tz", None)
+        if zone is None:
+            return read_column(self._to_numpy(), name)
+        column = read_column(self._column.to_numpy(dtype=f"M8[{self._column.dtype.unit}]"), name)
+        return replace(column, format=column.format._replace(zone=zone_name(zone)))
+
+    def _through_arrow(self) -> ArrowColumn | None:
+        """None where pandas cannot export it: without pyarrow, or of a type that pyarrow refuses."""
+        if not _is_for_arrow(self._column):
+            return None
+        frame = self._column.reset_index(drop=True).to_frame("x")  # pandas 2 exports only tables
+        with contextlib.suppress(ImportError, ValueError, TypeError, NotImplementedError):
+            return ArrowColumn(_core.ArrowTable(frame.__arrow_c_stream__()), 0)
+        return None
+
+    def _to_numpy(self) -> np.ndarray:
         """As pandas converts it, of objects if an array of numbers cannot hold its gaps."""
         is_exact = isinstance(self._column.dtype, np.dtype) or not self._column.hasnans
         return self._column.to_numpy() if is_exact else self._column.to_numpy(dtype=object)
 
-    def read_column(self, name: str) -> Column:
-        zone = getattr(self._column.dtype, "tz", None)
-        if zone is None:
-            return read_column(self.__array__(), name)
-        column = read_column(self._column.to_numpy(dtype=f"M8[{self._column.dtype.unit}]"), name)
-        return replace(column, format=column.format._replace(zone=zone_name(zone)))
+
+def _is_for_arrow(column: Any) -> bool:
+    """Not numbers of NumPy, which need no conversion, nor objects but texts: pyarrow makes them all of one type, and
+    cuts the time off a timestamp beside a date, or digits off an integer beside a fraction. Nor periods and intervals,
+    which are integers and structs to it."""
+    dtype = column.dtype
+    if hasattr(dtype, "categories"):
+        return dtype.categories.dtype.kind in "biufM" or all(isinstance(value, str) for value in dtype.categories)
+    if isinstance(dtype, np.dtype):
+        return dtype.kind == "O" and _holds_texts(column)
+    return not str(dtype).startswith(("period", "interval"))
+
+
+def _holds_texts(column: Any) -> bool:
+    import pandas
+
+    return pandas.api.types.infer_dtype(column) == "string"  # and gaps
 
 
 def _columns_of(table: Mapping[Any, Any]) -> dict[str, Any]:
     """A dict of numbers and texts instead of columns is one row."""
     is_row = len(table) > 0 and all(map(_is_scalar, table.values()))
     refuse_repeated([str(name) for name in table])
-    return {str(name): [given] if is_row else arrow_column(given) or given for name, given in table.items()}
+    return {str(name): [given] if is_row else _column_of(given) for name, given in table.items()}
+
+
+def _column_of(given: Any) -> Any:
+    is_of_pandas = hasattr(given, "reset_index") and hasattr(given, "dtype")
+    return _PandasColumn(given) if is_of_pandas else arrow_column(given) or given
 
 
 def _is_scalar(value: Any) -> bool:
@@ -112,9 +162,14 @@ def column_names(table: Any) -> tuple[Any, list[str]]:
 
 
 def _not_a_table(given: Any) -> InvalidArgument:
+    advice = ""
+    if isinstance(given, (str, bytes, os.PathLike)):
+        advice = ": Index.from_files reads files"
+    elif hasattr(given, "collect"):  # polars' LazyFrame
+        advice = ": collect() it first"
     return InvalidArgument(
         "a table is a dict of columns, a two-dimensional array (a row of it is a row of the table), or a DataFrame "
-        f"or Arrow table, not {_kind(given)}"
+        f"or Arrow table, not {_kind(given)}{advice}"
     )
 
 

@@ -15,8 +15,6 @@ from ._ids import in_int64, read_ids, read_labels
 from ._numbers import is_real_number, real_number
 from ._sources import Source, source_of
 
-_ADVICE_FOR_TEXTS = ": leave id out (rows are then numbered), and give texts as label=..."
-
 #: Names, with ":low" if small values are good, or a mapping of names to "high" or "low".
 Attributes = Sequence[str] | Mapping[str, str] | None
 
@@ -102,8 +100,12 @@ def check_nulls(nulls: str) -> None:
 
 def take_table(table: Any, choice: Choice) -> Columns:
     source = table if isinstance(table, Source) else source_of(table)
+    choice = replace(choice, id=source.role(choice.id), label=source.role(choice.label))
     preferences = _preferences(choice, source)
-    columns = {name: read_column(source.take(name, "a column"), name) for name in _kept(choice, source, preferences)}
+    kept = _kept(choice, source, preferences)
+    if "" in kept:
+        raise InputError("a column has an empty name: rename it, or name the columns to keep with columns=[...]")
+    columns = {name: read_column(source.take(name, "a column"), name) for name in kept}
     if preferences is None:
         preferences = _ranked_by_default(columns, choice)
     stand_ins = stand_ins_of(choice.missing, preferences)
@@ -138,7 +140,7 @@ def with_rows(taken: Columns, source: Source, id: Any, label: Any, nulls: str) -
     whole = replace(
         taken,
         num_rows=num_rows,
-        ids=None if given_ids is None else in_int64(given_ids if keep is None else given_ids[keep], _ADVICE_FOR_TEXTS),
+        ids=None if given_ids is None else in_int64(given_ids if keep is None else given_ids[keep]),
         labels=None if labels is None else read_labels(labels, num_rows),
         dropped=source.dropped,
     )
@@ -203,6 +205,7 @@ def _as_kept(column: Column) -> Column:
 def stand_ins_of(missing: Missing, attributes: Collection[str]) -> dict[str, tuple[str, float]]:
     if not isinstance(missing, Mapping):
         return dict.fromkeys(attributes, _stand_in(missing))
+    missing = {str(name): given for name, given in missing.items()}
     for name in missing:
         if name not in attributes:
             raise InvalidArgument(
@@ -239,12 +242,12 @@ def preferences_of(attributes: Attributes, known: Container[str]) -> dict[str, s
     if attributes is None or isinstance(attributes, str):
         raise InvalidArgument(f"attributes is a list of names, or a dict, not the text {attributes!r}")
     if isinstance(attributes, Mapping):
-        return dict(attributes)
+        return {str(name): preference for name, preference in attributes.items()}
     preferences: dict[str, str] = {}
     for given in attributes:
-        if not isinstance(given, (str, int, np.integer)):
-            raise InvalidArgument(f"attributes are named by texts, not by {given!r}")
         attribute = str(given)
+        if not isinstance(given, (str, int, np.integer)) and attribute not in known:
+            raise InvalidArgument(f"attributes are named by texts, not by {given!r}")
         name, _, preference = (attribute, "", "") if attribute in known else attribute.rpartition(":")
         if not name:
             name, preference = preference, ""

@@ -91,6 +91,10 @@ std::string_view kind_of(std::string_view format) {
   if (format.starts_with("+l") || format.starts_with("+L") || format.starts_with("+v") ||
       format.starts_with("+w"))
     return "lists";
+  if (format == "+m") return "maps";
+  if (format == "+r") return "run-end encoded values";
+  if (format.starts_with("+u")) return "values of several types (a union)";
+  if (format.starts_with("_pli128") || format.starts_with("_plu128")) return "integers of 128 bits";
   if (format.starts_with("+s")) return "structs";
   if (format == "z" || format == "Z" || format == "vz" || format.starts_with("w:")) return "bytes";
   return {};
@@ -98,7 +102,8 @@ std::string_view kind_of(std::string_view format) {
 
 std::string_view advice_for(std::string_view format) {
   if (format.starts_with("tt") || format.starts_with("tD")) return "turn them into numbers";
-  if (format == "z" || format == "Z" || format == "vz") return "decode them";
+  if (format == "z" || format == "Z" || format == "vz" || format == "+r") return "decode them";
+  if (format.starts_with("_pl")) return "cast the column to Int64 or Float64";
   return "turn them into columns of numbers or texts";
 }
 
@@ -125,27 +130,43 @@ DecimalFormat decimal_format(std::string_view format) {
   return result;
 }
 
-// Of up to 15 digits, which float64 gives back; nullopt for more.
-std::optional<double> decimal_value(const std::uint8_t* bytes, DecimalFormat format) {
-  constexpr std::int64_t kTooLarge = 1'000'000'000'000'000;
+// Without its scale; nullopt beyond 128 bits.
+std::optional<__int128> decimal_digits(const std::uint8_t* bytes, int size) {
   __int128 value = 0;
-  const int used = std::min(format.bytes, 16);
+  const int used = std::min(size, 16);
   for (int i = 0; i < used; ++i)
     value |= static_cast<__int128>(static_cast<unsigned __int128>(bytes[i]) << 8 * i);
   const int unused_bits = 128 - 8 * used;
   value = static_cast<__int128>(static_cast<unsigned __int128>(value) << unused_bits) >> unused_bits;
-  for (int i = used; i < format.bytes; ++i)
+  for (int i = used; i < size; ++i)
     if (bytes[i] != (value < 0 ? 0xff : 0)) return {};
-  while (format.scale > 0 && (value >= kTooLarge || value <= -kTooLarge) && value % 10 == 0) {
-    value /= 10;
+  return value;
+}
+
+// Of up to 15 digits, which float64 gives back; nullopt for more.
+std::optional<double> decimal_number(const std::uint8_t* bytes, DecimalFormat format) {
+  constexpr std::int64_t kTooLarge = 1'000'000'000'000'000;
+  std::optional<__int128> value = decimal_digits(bytes, format.bytes);
+  if (!value) return {};
+  while (format.scale > 0 && (*value >= kTooLarge || *value <= -kTooLarge) && *value % 10 == 0) {
+    *value /= 10;
     --format.scale;
   }
-  if (value >= kTooLarge || value <= -kTooLarge) return {};
+  if (*value >= kTooLarge || *value <= -kTooLarge) return {};
   const std::string text =
-      std::to_string(static_cast<std::int64_t>(value)) + "e" + std::to_string(-format.scale);
+      std::to_string(static_cast<std::int64_t>(*value)) + "e" + std::to_string(-format.scale);
   double result = 0;
   std::from_chars(text.data(), text.data() + text.size(), result);
   return result;
+}
+
+// Of a type without digits after the point; nullopt beyond 64 bits.
+std::optional<std::int64_t> decimal_integer(const std::uint8_t* bytes, DecimalFormat format) {
+  std::optional<__int128> value = decimal_digits(bytes, format.bytes);
+  const auto fits = [&] { return value && *value == static_cast<std::int64_t>(*value); };
+  for (; format.scale < 0 && fits(); ++format.scale) *value *= 10;
+  if (!fits()) return {};
+  return static_cast<std::int64_t>(*value);
 }
 
 }  // namespace
@@ -239,22 +260,29 @@ nb::object ArrowTable::booleans(std::size_t column) const {
   return nb::cast(to_numpy(std::move(values)));
 }
 
-nb::object ArrowTable::decimals(std::size_t column, std::string_view name) const {
+template <typename T, typename Read>
+nb::object ArrowTable::decimals_of(std::size_t column, std::string_view name, Read read,
+                                   std::string_view problem) const {
   const DecimalFormat decimal = decimal_format(format(column));
-  std::vector<double> values;
+  std::vector<T> values;
   values.reserve(num_rows());
   for_each_value(column, [&](const ArrowArray* from, std::int64_t i) {
-    const std::optional<double> value =
-        from == nullptr ? std::optional(0.0)
-                        : decimal_value(buffer<std::uint8_t>(*from, 1) + i * decimal.bytes, decimal);
+    const std::optional<T> value = from == nullptr
+                                       ? std::optional(T{})
+                                       : read(buffer<std::uint8_t>(*from, 1) + i * decimal.bytes, decimal);
     if (!value)
-      throw RowError(values.size(),
-                     "column '" + std::string(name) +
-                         "' has a decimal of more than 15 digits, which float64 would round: cast the "
-                         "column to float64 if that is fine");
+      throw RowError(values.size(), "column '" + std::string(name) + "' has " + std::string(problem) +
+                                        ": cast the column to float64 if that is fine");
     values.push_back(*value);
   });
   return nb::cast(to_numpy(std::move(values)));
+}
+
+nb::object ArrowTable::decimals(std::size_t column, std::string_view name) const {
+  if (decimal_format(format(column)).scale <= 0)
+    return decimals_of<std::int64_t>(column, name, decimal_integer, "an integer beyond 2^63");
+  return decimals_of<double>(column, name, decimal_number,
+                             "a decimal of more than 15 digits, which float64 would round");
 }
 
 nb::object ArrowTable::numbers(std::size_t column, std::string_view name) const {
@@ -309,6 +337,7 @@ void bind_arrow(nb::module_& module) {
       .def(nb::init<const nb::capsule&>())
       .def_prop_ro("num_rows", &ArrowTable::num_rows)
       .def_prop_ro("names", &ArrowTable::names)
+      .def_prop_ro("is_one_column", &ArrowTable::is_one_column)
       .def("format", &ArrowTable::format)
       .def("numbers", &ArrowTable::numbers)
       .def("texts", &ArrowTable::texts)

@@ -23,12 +23,14 @@ class ArrowTable {
   // InputError for what the stream reports.
   explicit ArrowTable(const nb::capsule& stream);
 
+  bool is_one_column() const { return std::string_view(schema_->format) != "+s"; }
   std::size_t num_rows() const;
   std::vector<std::string> names() const;
   // Arrow's name for the type of a column, or of the values of its dictionary: "l" is int64, "u" text, ...
   std::string format(std::size_t column) const;
-  // The values of a column of numbers, booleans, dates or timestamps, unspecified where there is none. Throws
-  // InputError for others, RowError for a decimal that float64 does not hold. Messages call the column `name`.
+  // The values of a column of numbers, booleans, dates or timestamps, unspecified where there is none. Decimals are int64
+  // if their type has no digits after the point, else float64. Throws InputError for other types, RowError for a decimal
+  // that does not fit. Messages call the column `name`.
   nb::object numbers(std::size_t column, std::string_view name) const;
   std::unique_ptr<TextColumn> texts(std::size_t column) const;  // of a column of texts
   // NumPy's bool, true where there is no value; None if there is one everywhere.
@@ -50,7 +52,6 @@ class ArrowTable {
     }
   };
 
-  bool is_one_column() const { return std::string_view(schema_->format) != "+s"; }
   const ArrowSchema& schema(std::size_t column) const {
     return is_one_column() ? *schema_ : *schema_->children[column];
   }
@@ -66,6 +67,10 @@ class ArrowTable {
   nb::object numbers_of(std::size_t column) const;
   nb::object booleans(std::size_t column) const;
   nb::object decimals(std::size_t column, std::string_view name) const;
+  // `read` gives nothing for a value that T does not hold, which has this problem.
+  template <typename T, typename Read>
+  nb::object decimals_of(std::size_t column, std::string_view name, Read read,
+                         std::string_view problem) const;
   // Calls use(values, position) for each row: the array that holds the value, a dictionary say, and where; null if the
   // value is missing.
   template <typename Use>

@@ -32,7 +32,7 @@ def test_everything_public_is_described():
         thing = getattr(culmen, name)
         assert inspect.getdoc(thing), name
         if inspect.isclass(thing) and thing.__module__ in ("culmen._index", "culmen._writes", "culmen._device"):
-            for member, value in vars(thing).items():
+            for member, value in inspect.getmembers(thing):
                 if not member.startswith("_") and not isinstance(value, property):
                     assert inspect.getdoc(getattr(thing, member)), f"{name}.{member}"
 

@@ -181,11 +181,11 @@ def test_csv_files_are_read_as_the_program_reads_them(tmp_path):
     ]
     assert culmen.Index.from_files(tmp_path / "*.csv", ["a"], columns=["t"], nulls="drop").ids().tolist() == [0, 2]
     (tmp_path / "2.csv").write_text("a,n,t,day,e\n2.5,x,x,2025-06-02,7\n")
-    with pytest.raises(culmen.InputError, match="'n' holds integers and texts"):
+    with pytest.raises(culmen.InputError, match="'n' holds integers in .*1.csv, texts in .*2.csv: make.*columns="):
         culmen.Index.from_files(tmp_path / "*.csv", ["a"])
     (tmp_path / "2.csv").write_text("a,n,t,day,e\n2.5,9007199254740993,x,2025-06-02,7\n")
     (tmp_path / "3.csv").write_text("a,n,t,day,e\n2.5,1.5,x,2025-06-02,7\n")
-    with pytest.raises(culmen.InputError, match="'n' has fractions, and integers that float64"):
+    with pytest.raises(culmen.InputError, match="'n' has fractions, and in .*2.csv integers that .*columns="):
         culmen.Index.from_files(tmp_path / "*.csv", ["a"])
     (tmp_path / "3.csv").unlink()
     (tmp_path / "2.csv").write_text("a,n\n1,1\n")
@@ -200,3 +200,70 @@ def test_csv_files_are_read_as_the_program_reads_them(tmp_path):
         file.write("id\tname\ta\n9007199254740993\tx\t1\n")
     index = culmen.Index.from_files(tmp_path / "3.tsv.gz", id="id", label="name")
     assert index.get(2**53 + 1).label == "x" and [c.name for c in index.schema] == ["id", "name", "a"]
+
+
+NOON = datetime.datetime(2025, 6, 1, 12)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".feather"])
+@pytest.mark.parametrize(
+    ("types", "values", "kept"),
+    [
+        (["int8", "int64", "uint8"], [[1, None], [2**60, 3], [255]], "int"),
+        (["int64", "int8"], [[2**53 + 1, 3], [None, 4]], "int"),
+        (["int32", "float64"], [[1, None], [0.1, 2.5]], "float"),
+        (["float32", "float64"], [[1.5, None], [0.1, 2.5]], "float"),
+        (["date32", "timestamp[us]"], [[NOON.date(), None], [NOON]], "timestamp[us]"),
+        (["timestamp[s]", "timestamp[us]"], [[NOON, None], [NOON.replace(microsecond=5)]], "timestamp[us]"),
+        (["string", "large_string"], [["x", None], ["y"]], "text"),
+        (["null", "int8"], [[None], [5]], "int"),
+        (["int8", "null", "int16"], [[5], [None, None], [300]], "int"),
+        (["null", "string"], [[None, None], ["x"]], "text"),
+        (["int64", "string"], [[1], ["x"]], "column 'x' holds integers in .*0{0}, texts in .*1{0}: .*columns="),
+        (["string", "string", "bool"], [["x"], ["y"], [True]], "'x' holds texts in .*0{0}, booleans in .*2{0}:"),
+        (["float64", "int64"], [[0.5], [2**53 + 1]], "column 'x' has fractions, and in .*1{0} integers that float64"),
+        (
+            ["timestamp[us]", "timestamp[us, tz=UTC]"],
+            [[NOON], [NOON]],
+            "'x' holds timestamps without a zone in .*0{0}, timestamps of the zone UTC in .*1{0}:",
+        ),
+    ],
+)
+def test_files_may_differ_in_the_types_of_a_column(tmp_path, ending, types, values, kept):
+    known = {"timestamp[us, tz=UTC]": pyarrow.timestamp("us", "UTC")}
+    for i, (type, column) in enumerate(zip(types, values)):
+        x = pyarrow.array(column, known.get(type) or pyarrow.type_for_alias(type))
+        write(pyarrow.table({"a": np.ones(len(column)), "x": x}), tmp_path / f"{i}{ending}")
+    files = tmp_path / f"*{ending}"
+    if "'x'" in kept:
+        with pytest.raises(culmen.InputError, match=kept.format(ending)):
+            culmen.Index.from_files(files)
+        assert culmen.Index.from_files(files, columns=["a"]).attributes == ("a",)
+        return
+    index = culmen.Index.from_files(files, ["a"])
+    expected = [value for column in values for value in column]
+    if kept.startswith("timestamp"):
+        expected = [value if value is None else datetime.datetime.combine(value, NOON.time().min) for value in expected]
+        expected[-1] = values[-1][-1]
+        expected[0] = NOON if types[0].startswith("timestamp") else expected[0]
+    assert [index.get(i)["x"] for i in range(len(index))] == expected
+    column = index.schema[-1]
+    assert kept == column.type + (f"[{column.unit}]" if column.unit else "")
+
+
+def test_ids_of_several_widths_and_the_place_of_an_infinity(tmp_path):
+    for i, (type, ids, a) in enumerate([("int16", [1, 2], [1.0, 2.0]), ("int64", [2**60, 3], [3.0, np.inf])]):
+        table = pyarrow.table({"id": pyarrow.array(ids, pyarrow.type_for_alias(type)), "a": a})
+        write(table, tmp_path / f"{i}.parquet")
+    with pytest.raises(culmen.RowError, match="row 4.*infinity"):
+        culmen.Index.from_files(tmp_path / "*.parquet", id="id")
+    index = culmen.Index.from_files(tmp_path / "*.parquet", id="id", nulls="drop")
+    assert index.ids().tolist() == [1, 2, 2**60]
+    write(pyarrow.table({"id": pyarrow.array([7], pyarrow.uint64()), "a": [1.0]}), tmp_path / "2.parquet")
+    large = pyarrow.array([2**63], pyarrow.uint64())
+    write(pyarrow.table({"id": large, "a": [1.0]}), tmp_path / "3.parquet")
+    with pytest.raises(culmen.RowError, match="row 6: column 'id'"):
+        culmen.Index.from_files(tmp_path / "*.parquet", id="id")
+    write(pyarrow.table([[1.0], [2.0]], names=["a", "a"]), tmp_path / "twice.feather")
+    with pytest.raises(culmen.InputError, match="twice.feather: two columns are called 'a'"):
+        culmen.Index.from_files(tmp_path / "twice.feather")

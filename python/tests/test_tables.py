@@ -162,7 +162,7 @@ def test_nan_is_missing_and_infinity_is_refused():
         ({"a": [1, 2]}, {"attributes": {"a": "good"}}, culmen.InvalidArgument, "high"),
         ({"a": [1, 2]}, {"id": [1, 1]}, culmen.InputError, "unique"),
         ({"a": [1, 2]}, {"id": [1.5, 2]}, culmen.InputError, "integers"),
-        ({"a": [1, 2]}, {"id": [1]}, culmen.InvalidArgument, "shape"),
+        ({"a": [1, 2]}, {"id": [1]}, culmen.InvalidArgument, "1 ids for 2 rows"),
         ({"a": [1, 2]}, {"label": ["x"]}, culmen.InvalidArgument, "1 labels for 2 rows"),
         ({"a": [1, 2]}, {"nulls": "error"}, culmen.InvalidArgument, "nulls.*refuse"),
         ({"a": [1, 2]}, {"missing": "best"}, culmen.InvalidArgument, "'best'"),
@@ -178,13 +178,19 @@ def test_nan_is_missing_and_infinity_is_refused():
         ({"a": [1, 2], "b": ["x", 3]}, {}, culmen.RowError, "row 2: column 'b' holds texts, but 3 here"),
         ({"a": [1], "b": [b"x"]}, {}, culmen.InputError, "'b' holds bytes"),
         ({"a": [1], "b": [[1]]}, {}, culmen.InputError, "'b' holds .*list"),
-        ({"a": [decimal.Decimal("0.1234567890123456789")]}, {}, culmen.RowError, "row 1.*decimal"),
+        ({"a": [decimal.Decimal("0.1234567890123456789")]}, {}, culmen.RowError, "row 1.*float64 would round"),
         ({"a": [(1 << 53) + 1]}, {"attributes": ["a"]}, culmen.InputError, "2\\^53"),
         ({"a": [1 << 70]}, {}, culmen.InputError, "2\\^63"),
         ({"a": [object()]}, {}, culmen.InputError, "objects"),
         ({"a": np.zeros((2, 2))}, {}, culmen.InvalidArgument, "dimensions"),
         (np.zeros(3), {}, culmen.InvalidArgument, "1 dimensions"),
-        ("hotels.csv", {}, culmen.InvalidArgument, "builtins.str|dimensions"),
+        ("hotels.csv", {}, culmen.InvalidArgument, "builtins.str: Index.from_files reads files"),
+        ({"": [1, 2]}, {}, culmen.InputError, "empty name: rename it"),
+        ({"a": {1, 2}}, {}, culmen.InvalidArgument, "column 'a' is a set"),
+        ({"a": [1, 2]}, {"id": [True, False]}, culmen.InputError, "ids are integers; these are booleans"),
+        ({"a": [1, 2]}, {"id": [datetime.date(2025, 6, 1)] * 2}, culmen.InputError, "integers; these are dates"),
+        ({"a": [1, 2]}, {"id": ["x", "y"]}, culmen.InputError, "these are texts: leave id out"),
+        ({"a": [1, 2]}, {"id": 0}, culmen.InvalidArgument, "no column '0' for the ids; there are 'a'"),
         ({}, {}, culmen.InputError, "no attribute"),
         (np.zeros((2, 3)), {"attributes": ["a", "b"]}, culmen.InvalidArgument, "2 attributes for the 3 columns"),
     ],
@@ -259,6 +265,54 @@ def test_the_index_of_a_pandas_table_is_no_column():
     assert culmen.Index.build(frame, id="key").search([1]).ids.tolist() == [9, 5, 3]
     index = culmen.Index.build(frame, id="key")
     assert index.upsert(frame).replaced == 3
+
+
+def test_names_of_every_kind():
+    """Names that are no texts are the texts that str makes of them."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([[1, 2, "p"], [3, None, "q"]])
+    index = culmen.Index.build(frame, {1: "low"}, id=0, label=2, missing={1: "mean"}, columns=[])
+    assert [(c.name, c.role) for c in index.schema] == [("0", "id"), ("2", "label"), ("1", "attribute")]
+    assert index.upsert(frame).replaced == 2
+    day = pandas.Timestamp("2025-06-01")
+    nested = pandas.DataFrame({("x", "y"): [1.0, 2.0], ("x", "z"): [4, 3], day: [5, 6], None: [7, 8]})
+    index = culmen.Index.build(nested, [("x", "y"), day], id=("x", "z"))
+    assert [c.name for c in index.schema] == ["('x', 'z')", "('x', 'y')", "2025-06-01 00:00:00", "None"]
+    assert index.search({"('x', 'y')": 1}).ids.tolist() == [3, 4]
+    names = ["a b", 'q"x', "p'y", "čau", "a\nb", "and", "1x", "x.y", "%", "(", "a:low"]
+    index = culmen.Index.build(dict.fromkeys(names, [1.0, 2.0, None]))
+    for name in names:
+        quoted = '"' + name.replace('"', '""') + '"'
+        for where in (f"{quoted} > 1", culmen.col(name) > 1, {name: (2, None)}, f"not {quoted} <= 1"):
+            assert index.search({name: 1}, where=where).ids.tolist() == [1], (name, where)
+        assert index.search({name: 1}, where=str(culmen.col(name) > 1)).ids.tolist() == [1]
+
+
+def test_records_are_columns_by_name():
+    records = np.array([(1.5, 7, "x"), (2.5, 8, "y")], dtype=[("a", "f8"), ("n", "i2"), ("t", "U1")])
+    for table in (records, np.rec.array(records), np.ma.array(records)):
+        index = culmen.Index.build(table, ["a"], id="n")
+        assert [dict(index.get(i)) for i in (7, 8)] == [{"a": 1.5, "t": "x"}, {"a": 2.5, "t": "y"}]
+
+
+def test_columns_of_pandas_are_read_one_by_one():
+    """A column that is not kept, or that pyarrow refuses, does not change how the others are read."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {
+            "a": [1.0, 2.0],
+            "t": pandas.Categorical(["x", None]),
+            "n": pandas.array([2**60 + 1, None], dtype="Int64"),
+            "odd": pandas.Series(["x", 1.5], dtype=object),
+            "complex": [1j, 2],
+        }
+    )
+    index = culmen.Index.build(frame, columns=["a", "t", "n"])
+    assert [dict(index.get(i)) for i in range(2)] == [
+        {"a": 1.0, "t": "x", "n": 2**60 + 1},
+        {"a": 2.0, "t": None, "n": None},
+    ]
+    assert [column.type for column in index.schema] == ["int", "float", "text", "int"]
 
 
 def test_columns_of_one_name_are_refused():
@@ -353,7 +407,15 @@ def test_a_column_of_nulls_is_all_gaps():
 def test_what_is_no_table_is_named():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": [1, 2]})
-    for given, text in ((frame["a"], "Series"), ([[1, 2], [3]], "list"), ([{"a": 1}, [1]], "list")):
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    for given, text in (
+        (frame["a"], "Series"),
+        (polars.Series("a", [1, 2]), "Series"),
+        (pyarrow.chunked_array([[1, 2]]), "ChunkedArray"),
+        (polars.LazyFrame({"a": [1, 2]}), "LazyFrame.*collect"),
+        ([[1, 2], [3]], "list"),
+        ([{"a": 1}, [1]], "list"),
+    ):
         with pytest.raises(culmen.InvalidArgument, match=f"a table is .*{text}"):
             culmen.Index.build(given)
         with pytest.raises(culmen.InvalidArgument, match=f"a table is .*{text}"):

@@ -1,0 +1,220 @@
+"""What an index answers: searches, rows by id, all rows, and what it holds."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from . import _core
+from ._ids import as_ids
+from ._queries import ALL_CORES, TEN_OR_ALL, Where, by_name, check_types, in_numbers, search
+from ._reports import AttributeInfo, ColumnInfo, Explanation, IndexInfo, Prediction
+from ._result import BatchResult, Result, Row, Tabular
+from ._rows import AllRows
+from ._schema import Schema
+from ._values import Values, named_rows
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+class Searchable(Tabular):
+    """The part of Index that reads."""
+
+    __slots__ = ("_handle", "_schema", "__weakref__")
+    _handle: _core.Index
+    _schema: Schema
+
+    # ---- queries
+
+    @overload
+    def search(
+        self,
+        weights: Mapping[str, float] | Sequence[float],
+        k: int | None = ...,
+        *,
+        where: Where = ...,
+        min_score: float | None = ...,
+        scale: str = ...,
+        missing: str = ...,
+        engine: str = ...,
+        threads: int = ...,
+    ) -> Result: ...
+
+    @overload
+    def search(
+        self,
+        weights: Sequence[Sequence[float]] | Sequence[Mapping[str, float]],
+        k: int | None = ...,
+        *,
+        where: Where = ...,
+        min_score: float | None = ...,
+        scale: str = ...,
+        missing: str = ...,
+        engine: str = ...,
+        threads: int = ...,
+    ) -> BatchResult: ...
+
+    @overload
+    def search(
+        self,
+        weights: Any,  # an array, Series or DataFrame: one query or many
+        k: int | None = ...,
+        *,
+        where: Where = ...,
+        min_score: float | None = ...,
+        scale: str = ...,
+        missing: str = ...,
+        engine: str = ...,
+        threads: int = ...,
+    ) -> Result | BatchResult: ...
+
+    def search(
+        self,
+        weights: Any,
+        k: int | None = TEN_OR_ALL,
+        *,
+        where: Where = None,
+        min_score: float | None = None,
+        scale: str = "none",
+        missing: str = "skip",
+        engine: str = "auto",
+        threads: int = ALL_CORES,
+    ) -> Result | BatchResult:
+        """The k rows with the highest weighted sums, exactly; equal scores go to the smaller id.
+
+        Args:
+            weights: a dict of numbers by name (attributes not named get 0), one number an attribute, or a
+                matrix [queries, attributes], also as a DataFrame whose columns are attributes: many
+                queries in one call, on all cores.
+            k: how many rows. Without it 10, or with min_score all that reach it, as with None; the answers to a
+                matrix are then as wide as the longest.
+            where: only rows that pass: a text, "price<=200 and brand='Sony'"; an expression, (culmen.col("price") <=
+                200) & ~culmen.col("stars").isin([1, 2]); or a dict by name, of a pair (least, most), a list or set of
+                values, a value, or None for rows without one.
+            min_score: only rows with at least this score.
+            scale: "minmax": the weights apply to attributes scaled to 0..1 by their range in the index.
+            missing: "skip" leaves out rows that miss an attribute whose weight is not 0; "fill" ranks them by what
+                the build has chosen to stand in for it.
+            engine: "auto", "bounded", "scan", "gta" or "ta". The answer is the same.
+            threads: that share a scan, or the queries of a matrix.
+
+        Returns:
+            A Result; a BatchResult for a matrix.
+
+        Raises:
+            InvalidArgument: k = 0, weights of the wrong count, not finite or all zero, unknown attributes.
+        """
+        return search(self._handle, self._schema, weights, k, (where, min_score, scale, missing, engine, threads))
+
+    def explain(
+        self,
+        weights: Mapping[str, float] | Sequence[float] | np.ndarray,
+        k: int | None = TEN_OR_ALL,
+        *,
+        where: Where = None,
+        min_score: float | None = None,
+        scale: str = "none",
+        missing: str = "skip",
+        engine: str = "auto",
+        threads: int = ALL_CORES,
+    ) -> Explanation:
+        """The engine that search would use, why, and how long each engine would take. With the engine "auto" it costs
+        as much as the search until a scan would begin."""
+        k, rest = in_numbers(k, (where, min_score, scale, missing, engine, threads))
+        try:
+            report = self._handle.explain(by_name(weights), k, *rest)
+        except TypeError:
+            check_types(k, *rest)
+            raise
+        predictions = tuple(Prediction(**prediction) for prediction in report["predictions"])
+        return Explanation(**{**report, "predictions": predictions})
+
+    def get(self, id: int) -> Row | None:
+        """The row with this id; None if there is none. Its score is NaN. Cost: reads the ids of all rows."""
+        number = operator.index(id)
+        if abs(number) >= 1 << 63:
+            return None  # no id is as large
+        taken = self._handle.get(as_ids(number), self._schema.field_kinds)
+        if not taken[1]:
+            return None
+        [columns] = named_rows(self._schema, taken)
+        return Row(number, float("nan"), columns, taken[1][0])
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, (int, np.integer)) and abs(int(id)) < 1 << 63 and self._handle.contains(int(id))
+
+    # ---- all rows
+
+    def ids(self) -> np.ndarray:
+        """The ids of all rows, int64 [n], from the smallest.
+
+        Cost, also of the next calls: a scan, a sort, and some 50 bytes per row in addition to what is returned.
+        """
+        return AllRows(self._handle, self._schema).ids
+
+    def to_dict(self) -> dict[str, Any]:
+        """All rows of this version, by id: the ids and labels, called as `schema` calls them, each attribute and field,
+        as columns [n]. to_arrow, to_pandas and to_polars make a table of the same columns. insert and upsert take it
+        as it is, build with the name of the ids.
+
+        >>> import culmen
+        >>> culmen.Index.build({"price": [80.5, 120], "stars": [4, None]}, id=[7, 3], columns=["price"]).to_dict()
+        {'id': array([3, 7]), 'price': array([120. ,  80.5])}
+        """
+        return super().to_dict()
+
+    def _columns(self) -> dict[str, Values]:
+        return AllRows(self._handle, self._schema).columns()
+
+    def to_batches(self) -> pyarrow.RecordBatchReader:
+        """All rows of this version, as of to_dict, in batches: for tables that do not fit into memory twice. Needs
+        pyarrow.
+
+        >>> import culmen
+        >>> index = culmen.Index.build({"price": [80, 120]})
+        >>> sum(batch.num_rows for batch in index.to_batches())
+        2
+        """
+        return AllRows(self._handle, self._schema).batches()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """All rows as a pyarrow table. Needs pyarrow."""
+        return self.to_batches().read_all()
+
+    # ---- what it holds
+
+    @property
+    def version(self) -> int:
+        """A number that grows with each batch of changes."""
+        return self._handle.version()
+
+    @property
+    def info(self) -> IndexInfo:
+        """What the index is, how large, and of each attribute the range and what stands in for missing values."""
+        report = self._handle.info()
+        attributes = tuple(AttributeInfo(**attribute) for attribute in report["attributes"])
+        return IndexInfo(**{**report, "attributes": attributes})
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names, in the order of weights that are given without names."""
+        return self._schema.names
+
+    @property
+    def schema(self) -> tuple[ColumnInfo, ...]:
+        """All columns: ids, labels, attributes, then the others.
+
+        >>> import culmen
+        >>> table = {"price": [80, None], "brand": ["Sony", "LG"]}
+        >>> index = culmen.Index.build(table, ["price:low"], missing="median")
+        >>> [(column.name, column.role, column.type) for column in index.schema]
+        [('id', 'id', 'int'), ('price', 'attribute', 'int'), ('brand', 'filter', 'text')]
+        """
+        return self._schema.columns()
+
+    def __len__(self) -> int:
+        return self._handle.info()["num_rows"]
