@@ -8,8 +8,8 @@
 
 namespace culmen {
 
-std::vector<Query> queries_of(const QueryBatch& batch, const Snapshot& snapshot) {
-  const std::size_t d = snapshot.attributes.size();
+std::vector<Query> queries_of(const QueryBatch& batch, std::size_t num_attributes) {
+  const std::size_t d = num_attributes;
   if (batch.k == 0) throw InvalidArgument("k is 0; ask for at least one row");
   if (batch.weights.size() % d != 0)
     throw InvalidArgument(std::to_string(batch.weights.size()) + " weights are no whole number of rows of " +
@@ -29,14 +29,15 @@ std::vector<Query> queries_of(const QueryBatch& batch, const Snapshot& snapshot)
   return queries;
 }
 
-BatchAnswers make_answers(const QueryBatch& batch, std::size_t num_queries, const Snapshot& snapshot) {
+BatchAnswers make_answers(const QueryBatch& batch, std::size_t num_queries, std::uint64_t num_rows,
+                          std::uint64_t version) {
   BatchAnswers answers;
   answers.num_queries = num_queries;
-  answers.k = std::min<std::size_t>(batch.k, snapshot.num_rows);
+  answers.k = std::min<std::size_t>(batch.k, num_rows);
   answers.ids.assign(num_queries * answers.k, -1);
   answers.scores.assign(num_queries * answers.k, -std::numeric_limits<double>::infinity());
   answers.counts.assign(num_queries, 0);
-  answers.version = snapshot.version;
+  answers.version = version;
   return answers;
 }
 

@@ -1,19 +1,21 @@
 // Converts a QueryBatch to queries, and their hits to the flat arrays of BatchAnswers.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "culmen/search.h"
-#include "index/snapshot.h"
 
 namespace culmen {
 
 // Throws InvalidArgument for k = 0 and weights that are not a whole number of rows.
-std::vector<Query> queries_of(const QueryBatch& batch, const Snapshot& snapshot);
+std::vector<Query> queries_of(const QueryBatch& batch, std::size_t num_attributes);
 
-// Allocates the arrays and fills them with empty answers.
-BatchAnswers make_answers(const QueryBatch& batch, std::size_t num_queries, const Snapshot& snapshot);
+// Allocates the arrays and fills them with empty answers. num_rows and version: of the index.
+BatchAnswers make_answers(const QueryBatch& batch, std::size_t num_queries, std::uint64_t num_rows,
+                          std::uint64_t version);
 void set_answer(std::span<const Hit> hits, std::size_t query, BatchAnswers& answers);
 
 }  // namespace culmen

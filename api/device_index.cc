@@ -78,8 +78,9 @@ class DeviceIndex::Impl {
     const FloatingPointScope floating_point;
     const cuda::DeviceScope scope(device_);
     const MirrorView view = mirror_.latest();
-    const std::vector<Query> queries = queries_of(batch, *view.snapshot);
-    BatchAnswers answers = make_answers(batch, queries.size(), *view.snapshot);
+    const std::vector<Query> queries = queries_of(batch, view.snapshot->attributes.size());
+    BatchAnswers answers =
+        make_answers(batch, queries.size(), view.snapshot->num_rows, view.snapshot->version);
     const std::vector<SearchResult> results = search(view, queries, engine);
     for (std::size_t q = 0; q < results.size(); ++q) set_answer(results[q].hits, q, answers);
     return answers;
@@ -170,19 +171,29 @@ DeviceIndex make_device_index(std::shared_ptr<const Published> index, const Devi
   return DeviceIndex(std::make_shared<const DeviceIndex::Impl>(std::move(index), options, loaded.get()));
 }
 
-SearchResult DeviceIndex::search(const Query& query, const SearchOptions& options) const {
+namespace {
+
+void check_options(const SearchOptions& options) {
   check_num_threads(options.num_threads);
+  if (options.statistics != nullptr)
+    throw InvalidArgument("a copy on a GPU goes by its own statistics: search parts of a table on the CPU");
+}
+
+}  // namespace
+
+SearchResult DeviceIndex::search(const Query& query, const SearchOptions& options) const {
+  check_options(options);
   return held_by(impl_, kKind).search(query, options.engine);
 }
 
 std::vector<SearchResult> DeviceIndex::search(std::span<const Query> queries,
                                               const SearchOptions& options) const {
-  check_num_threads(options.num_threads);
+  check_options(options);
   return held_by(impl_, kKind).search(queries, options.engine);
 }
 
 BatchAnswers DeviceIndex::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
-  check_num_threads(options.num_threads);
+  check_options(options);
   return held_by(impl_, kKind).search_batch(batch, options.engine);
 }
 

@@ -1,6 +1,7 @@
 // Index: builds, opens and saves, changes, and reads rows. It checks arguments and calls loader, storage and writer.
 #include "culmen/index.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "api/handle.h"
@@ -100,6 +101,10 @@ WriteResult Index::write(const WriteBatch& batch, const WriteOptions& options) {
   return held_by(core_, kIndexHandle).live().write(batch, options);
 }
 
+void Index::check(const WriteBatch& batch, const WriteOptions& options) const {
+  held_by(core_, kIndexHandle).live().check(batch, options);
+}
+
 void Index::flush() {
   held_by(core_, kIndexHandle).live().flush();
 }
@@ -122,6 +127,10 @@ Refreshed Index::refresh() {
 
 Index Index::snapshot() const {
   return Index(std::make_shared<Core>(held_by(core_, kIndexHandle).snapshot()));
+}
+
+std::shared_ptr<const Snapshot> snapshot_of(const Index& index) {
+  return held_by(index.core_, kIndexHandle).snapshot();
 }
 
 std::uint64_t Index::version() const {
@@ -188,6 +197,7 @@ IndexInfo Index::info() const {
   info.data_bytes = s.num_rows * (s.attributes.size() * s.value_bytes() + sizeof(std::int64_t));
   info.overhead_bytes = s.tree_bytes() - info.data_bytes;
   info.code_bytes = s.num_leaves * s.leaf_shape().code_words() * sizeof(std::uint16_t);
+  info.next_id = std::max<std::int64_t>(s.next_id, 0);
   info.rounded_values = s.rounded_values;
   if (s.index_uuid != Uuid{}) info.uuid = hex_of(s.index_uuid);
   info.version = s.version;
@@ -195,6 +205,24 @@ IndexInfo Index::info() const {
   const double leaves_of_a_build = 1 + 1.1 * static_cast<double>(s.num_rows) / s.leaf_rows;
   info.compact_advised = static_cast<double>(info.num_leaves) > 1.3 * leaves_of_a_build;
   return info;
+}
+
+TableStatistics Index::statistics() const {
+  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
+  const Snapshot& s = *snapshot;
+  TableStatistics statistics = {.num_rows = s.num_rows, .attributes = {}};
+  for (std::size_t i = 0; i < s.attributes.size(); ++i) {
+    const Preference preference = s.attributes[i].preference;
+    const double a = oriented(s.stats[i].minimum, preference), b = oriented(s.stats[i].maximum, preference);
+    const ChildGaps gaps = gaps_of_index(s, static_cast<std::int32_t>(i));
+    AttributeStatistics& of = statistics.attributes.emplace_back();
+    of = {.minimum = std::min(a, b),
+          .maximum = std::max(a, b),
+          .has_values = s.num_rows > 0 && gaps.some_present != 0,
+          .has_missing = gaps.some_missing != 0};
+    if (!s.stand_ins.empty()) of.stand_in = oriented(s.stand_ins[i], preference);
+  }
+  return statistics;
 }
 
 Schema Index::schema() const {

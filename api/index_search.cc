@@ -1,5 +1,6 @@
 // Index: its searches, explain and place. Checks arguments, resolves queries, and calls the engines and the planner.
 #include <chrono>
+#include <limits>
 
 #include "api/batch_answers.h"
 #include "api/handle.h"
@@ -48,7 +49,7 @@ SearchResult Index::Core::search(std::shared_ptr<const Snapshot> snapshot, const
   SearchResult result;
   result.snapshot = std::move(snapshot);
   const Snapshot& s = *result.snapshot;
-  const ResolvedQuery resolved = resolve(query, s);
+  const ResolvedQuery resolved = resolve(query, s, options.statistics);
   result.stats.engine = options.engine == Engine::automatic ? Engine::bounded : options.engine;
   result.stats.rows_in_index = s.num_rows;
   if (s.num_rows > 0 && !resolved.filter.is_nothing()) result.hits = run_engine(resolved, result, options);
@@ -92,8 +93,8 @@ std::vector<SearchResult> Index::search(std::span<const Query> queries, const Se
 BatchAnswers Index::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
   Core& core = held_by(core_, kIndexHandle);
   const std::shared_ptr<const Snapshot> snapshot = core.snapshot();
-  const std::vector<Query> queries = queries_of(batch, *snapshot);
-  BatchAnswers answers = make_answers(batch, queries.size(), *snapshot);
+  const std::vector<Query> queries = queries_of(batch, snapshot->attributes.size());
+  BatchAnswers answers = make_answers(batch, queries.size(), snapshot->num_rows, snapshot->version);
   core.search_each(snapshot, queries, options,
                    [&](std::size_t q, const SearchResult& result) { set_answer(result.hits, q, answers); });
   return answers;
@@ -131,6 +132,15 @@ SearchResult Index::search_monotone(MonotoneFunctionRef function, std::size_t k,
   return result;
 }
 
+double Index::score_bound(const Query& query, const SearchOptions& options) const {
+  const FloatingPointScope floating_point;
+  check_num_threads(options.num_threads);
+  const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
+  const ResolvedQuery resolved = resolve(query, *snapshot, options.statistics);
+  const double bound = cpu::bound_of_root(*snapshot, resolved);
+  return bound < resolved.min_score ? -std::numeric_limits<double>::infinity() : bound;
+}
+
 Filter Index::filter(std::string_view where) const {
   const FloatingPointScope floating_point;
   return parse_filter(where, *held_by(core_, kIndexHandle).snapshot());
@@ -140,7 +150,7 @@ Explanation Index::explain(const Query& query, const SearchOptions& options) con
   const FloatingPointScope floating_point;
   check_num_threads(options.num_threads);
   const std::shared_ptr<const Snapshot> snapshot = held_by(core_, kIndexHandle).snapshot();
-  const ResolvedQuery resolved = resolve(query, *snapshot);
+  const ResolvedQuery resolved = resolve(query, *snapshot, options.statistics);
   return explain_plan(*snapshot, resolved,
                       make_plan(*snapshot, resolved, options, CostsNs(), speed_factor(), device_costs()));
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "api/read_row.h"
@@ -16,12 +17,19 @@ const Snapshot& snapshot_of(const SearchResult& result) {
   return *result.snapshot;
 }
 
+const Snapshot& snapshot_of(const SearchResult& result, std::size_t rank) {
+  if (result.shard_snapshots.empty()) return snapshot_of(result);
+  if (rank >= result.shards.size() || result.shards[rank] >= result.shard_snapshots.size())
+    throw InvalidArgument("hit " + std::to_string(rank) + " is not of an index that was searched");
+  return *result.shard_snapshots[result.shards[rank]];
+}
+
 // Checks the row, because callers may modify hits.
 std::uint64_t row_of(const SearchResult& result, std::size_t rank) {
   if (rank >= result.hits.size())
     throw InvalidArgument("there is no hit " + std::to_string(rank) + ": the answer has " +
                           std::to_string(result.hits.size()) + ", counted from 0");
-  const Snapshot& s = snapshot_of(result);
+  const Snapshot& s = snapshot_of(result, rank);
   const std::uint64_t row = result.hits[rank].row;
   const auto slots = static_cast<std::uint64_t>(s.leaf_rows);
   if (row / slots >= s.leaf_slots || row % slots >= s.leaf(row / slots).num_rows)
@@ -32,7 +40,15 @@ std::uint64_t row_of(const SearchResult& result, std::size_t rank) {
 }  // namespace
 
 std::uint64_t SearchResult::version() const {
-  return snapshot_of(*this).version;
+  const std::vector<std::uint64_t> all = versions();
+  return std::accumulate(all.begin(), all.end(), std::uint64_t{0});
+}
+
+std::vector<std::uint64_t> SearchResult::versions() const {
+  std::vector<std::uint64_t> versions;
+  for (const std::shared_ptr<const Snapshot>& shard : shard_snapshots) versions.push_back(shard->version);
+  if (versions.empty()) versions.push_back(snapshot_of(*this).version);
+  return versions;
 }
 
 bool SearchResult::has_labels() const {
@@ -41,26 +57,29 @@ bool SearchResult::has_labels() const {
 
 double SearchResult::attribute(std::size_t rank, const AttributeRef& attribute) const {
   const FloatingPointScope floating_point;
-  const Snapshot& s = snapshot_of(*this);
-  return read_attribute(s, row_of(*this, rank), static_cast<std::size_t>(position_of(attribute, s)));
+  const std::uint64_t row = row_of(*this, rank);
+  const Snapshot& s = snapshot_of(*this, rank);
+  return read_attribute(s, row, static_cast<std::size_t>(position_of(attribute, s)));
 }
 
 FieldValue SearchResult::field(std::size_t rank, std::string_view name) const {
-  const Snapshot& s = snapshot_of(*this);
+  const std::uint64_t row = row_of(*this, rank);
+  const Snapshot& s = snapshot_of(*this, rank);
   const auto found = std::ranges::find(s.fields, name, &Field::name);
   if (found == s.fields.end()) throw InvalidArgument("the index has no field \"" + std::string(name) + "\"");
-  const std::uint64_t row = row_of(*this, rank);
   const auto stride = static_cast<std::uint64_t>(s.leaf_rows);
   return read_field_value(s, static_cast<std::size_t>(found - s.fields.begin()), row / stride, row % stride);
 }
 
 Row SearchResult::row(std::size_t rank) const {
   const FloatingPointScope floating_point;
-  return read_row(snapshot_of(*this), row_of(*this, rank));
+  const std::uint64_t row = row_of(*this, rank);
+  return read_row(snapshot_of(*this, rank), row);
 }
 
 std::string_view SearchResult::label(std::size_t rank) const {
-  return snapshot_of(*this).label(row_of(*this, rank));
+  const std::uint64_t row = row_of(*this, rank);
+  return snapshot_of(*this, rank).label(row);
 }
 
 }  // namespace culmen

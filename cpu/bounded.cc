@@ -123,6 +123,16 @@ std::vector<Hit> search_bounded(const Snapshot& snapshot, const ResolvedQuery& q
   return search_monitored(snapshot, query, nullptr, stats).hits;
 }
 
+double bound_of_root(const Snapshot& snapshot, const ResolvedQuery& query) {
+  double highest = -std::numeric_limits<double>::infinity();
+  if (snapshot.height == 0) return highest;
+  const Frontier::Bounds bounds = bounds_of_children(query.bound, snapshot.node(snapshot.root));
+  const Frontier::Children children = children_to_visit(query.filter, snapshot, snapshot.root);
+  for (std::uint32_t c = 0; c < kFanOut; ++c)
+    if ((children >> c & 1) != 0) highest = std::max(highest, bounds[c]);
+  return highest;
+}
+
 MonitoredAnswer search_bounded(const Snapshot& snapshot, const ResolvedQuery& query, SearchMonitor& monitor,
                                SearchStats& stats) {
   return search_monitored(snapshot, query, &monitor, stats);

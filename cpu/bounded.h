@@ -44,6 +44,9 @@ class SearchMonitor {
 
 std::vector<Hit> search_bounded(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats);
 
+// The highest bound of the root's children that may have a row that passes the filter; -infinity if none has.
+double bound_of_root(const Snapshot& snapshot, const ResolvedQuery& query);
+
 // The same search, monitored. If `monitor` ends it, `finished` is false and `hits` are the best so far: once there are
 // k of them, no other row that scores less than the last one can be in the answer.
 struct MonitoredAnswer {

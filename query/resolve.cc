@@ -29,10 +29,10 @@ void check_weights(const std::vector<double>& weights, const Snapshot& snapshot)
 // Weights for (a - min) / (max - min): w / (max - min) each; adds the constant part to `offset`. A constant attribute
 // is 0 when scaled, so its weight becomes 0.
 std::vector<double> minmax_weights(const std::vector<double>& weights, const Snapshot& snapshot,
-                                   double& offset) {
+                                   const std::vector<AttributeStats>& ranges, double& offset) {
   std::vector<double> scaled(weights.size(), 0.0);
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    const AttributeStats& stats = snapshot.stats[i];
+    const AttributeStats& stats = ranges[i];
     const double range = stats.maximum - stats.minimum;  // negated values have the same range
     if (weights[i] == 0 || !(range > 0)) continue;
     scaled[i] = weights[i] / range;
@@ -40,6 +40,27 @@ std::vector<double> minmax_weights(const std::vector<double>& weights, const Sna
     offset = std::fma(-scaled[i], low ? -stats.maximum : stats.minimum, offset);
   }
   return scaled;
+}
+
+// The oriented ranges of a whole table, without quanta. `fills`: with stand-ins counted where some row has them.
+std::vector<AttributeStats> ranges_of(const TableStatistics& table, const Snapshot& snapshot, bool fills) {
+  if (table.attributes.size() != snapshot.attributes.size())
+    throw InvalidArgument("statistics of " + std::to_string(table.attributes.size()) +
+                          " attributes for an index of " + std::to_string(snapshot.attributes.size()));
+  std::vector<AttributeStats> ranges;
+  for (std::size_t i = 0; i < table.attributes.size(); ++i) {
+    const AttributeStatistics& given = table.attributes[i];
+    const Preference preference = snapshot.attributes[i].preference;
+    const double a = oriented(given.minimum, preference), b = oriented(given.maximum, preference);
+    AttributeStats range = {std::min(a, b), std::max(a, b), kNoQuantum};
+    if (fills && given.has_missing && given.stand_in) {
+      const double stand_in = oriented(*given.stand_in, preference);
+      if (!given.has_values) range = {stand_in, stand_in, kNoQuantum};
+      add_value(range, stand_in);
+    }
+    ranges.push_back(range);
+  }
+  return ranges;
 }
 
 // The attributes with a weight that some row misses.
@@ -113,13 +134,17 @@ double resolve_min_score(const std::optional<double>& min_score) {
   return *min_score;
 }
 
-ResolvedQuery resolve(const Query& query, const Snapshot& snapshot) {
+ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableStatistics* table) {
   check_weights(query.weights, snapshot);
+  std::vector<AttributeStats> of_table;
+  if (table != nullptr) of_table = ranges_of(*table, snapshot, false);
   ResolvedQuery result;
   result.k = resolve_k(query, snapshot);
   result.min_score = resolve_min_score(query.min_score);
   std::vector<double> weights = query.weights;
-  if (query.scale == Scale::minmax) weights = minmax_weights(query.weights, snapshot, result.offset);
+  if (query.scale == Scale::minmax)
+    weights =
+        minmax_weights(query.weights, snapshot, table == nullptr ? snapshot.stats : of_table, result.offset);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] == 0) continue;
     const bool low = snapshot.attributes[i].preference == Preference::low;
@@ -133,7 +158,8 @@ ResolvedQuery resolve(const Query& query, const Snapshot& snapshot) {
   const bool fills = query.missing == Missing::fill && !gaps.empty();
   const std::vector<AttributeStats> filled = fills ? filled_stats(snapshot) : std::vector<AttributeStats>();
   const std::vector<AttributeStats>& stats = fills ? filled : snapshot.stats;
-  if (!std::isfinite(largest_score(result.chain(), stats.data())))
+  if (table != nullptr && query.missing == Missing::fill) of_table = ranges_of(*table, snapshot, true);
+  if (!std::isfinite(largest_score(result.chain(), table == nullptr ? stats.data() : of_table.data())))
     throw InvalidArgument("the weights are so large that a score could overflow");
   result.codes = CodeTerms(result.score_terms());
   resolve_filter(query.where, snapshot, result, fills ? std::span<const std::int32_t>() : gaps);

@@ -9,13 +9,15 @@
 #include <vector>
 
 #include "culmen/query.h"
+#include "culmen/statistics.h"
 #include "index/snapshot.h"
 #include "query/resolved_query.h"
 
 namespace culmen {
 
-// Throws InvalidArgument as documented at Index::search.
-ResolvedQuery resolve(const Query& query, const Snapshot& snapshot);
+// `table`: of the table that the index holds a part of; null: the index's own. Throws InvalidArgument as documented at
+// Index::search.
+ResolvedQuery resolve(const Query& query, const Snapshot& snapshot, const TableStatistics* table = nullptr);
 
 // How a filter names the id of a row.
 inline constexpr std::string_view kIdName = "id";

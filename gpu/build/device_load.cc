@@ -148,7 +148,8 @@ void DeviceLoader::collect_stats() {
   if (filled_ != nullptr) {
     snapshot_ = start_snapshot(*filled_, options_, id_after(largest));
   } else {
-    const FilledTable table(table_, make_table_stats(table_, columns, options_.value_type), {});
+    const FilledTable table(table_, make_table_stats(table_, columns, options_.value_type),
+                            options_.stand_ins);
     snapshot_ = start_snapshot(table, options_, id_after(largest));
   }
 }
@@ -335,7 +336,7 @@ RowOfLeaf rows_by_id(const Snapshot& snapshot, const TableView& table) {
 // A table with gaps or fields: the device loads it with stand-ins in place, the host adds the rest.
 std::optional<DeviceLoad> load_filled(const TableView& table, const BuildOptions& options,
                                       const LoadLimits& limits) {
-  const FilledTable filled(table, table_stats(table, options.value_type), {});
+  const FilledTable filled(table, table_stats(table, options.value_type), options.stand_ins);
   std::optional<DeviceLoad> loaded = DeviceLoader(filled.view(), &filled, options, limits).run();
   if (!loaded) return loaded;
   Snapshot& snapshot = *loaded->snapshot;

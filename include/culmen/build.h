@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "culmen/resources.h"
 #include "culmen/schema.h"
@@ -16,6 +17,9 @@ struct BuildOptions {
   int num_partitions = 0;  // random: how many; kd, angle: about how many, unless num_splits is set. 0: chosen
   int leaf_rows = 0;       // rows per leaf, a multiple of 16 up to 4096; 0: 96
   ValueType value_type = ValueType::automatic;
+  // What stands in for missing values, [num_attributes], whatever the table's own values are: for a part of a table, of
+  // which all determines it (AttributeStatistics::stand_in). Empty: the table's rows determine it.
+  std::vector<double> stand_ins = {};
   int num_threads = kAllCores;  // never changes a byte of the index
   // The GPU that builds, by its CUDA number (culmen/device.h); kNoDevice: the CPU. It never changes a byte of the index
   // either. Fastest from columns, or from a row-major matrix, in pinned host memory.

@@ -34,6 +34,7 @@
 #include "culmen/schema.h"
 #include "culmen/scoring.h"
 #include "culmen/search.h"
+#include "culmen/statistics.h"
 #include "culmen/table.h"
 #include "culmen/write.h"
 
@@ -79,6 +80,9 @@ class Index {
   WriteResult upsert(const TableView& rows, const WriteOptions& options = {});
   std::uint64_t erase(std::span<const std::int64_t> ids);  // returns the number of rows erased
   WriteResult write(const WriteBatch& batch, const WriteOptions& options = {});
+
+  // Throws what write() would throw for this batch, and changes nothing.
+  void check(const WriteBatch& batch, const WriteOptions& options = {}) const;
 
   // Makes all changes so far durable, whatever OpenOptions::durability says.
   void flush();
@@ -148,6 +152,13 @@ class Index {
   // Throws as search(), and for weights that are not a whole number of rows.
   [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
 
+  // An upper bound on the score of every row that may be in the answer; -infinity if there is none. Reads one node: 0.5 us or so.
+  // Throws as search().
+  [[nodiscard]] double score_bound(const Query& query, const SearchOptions& options = {}) const;
+
+  // What other parts of the same table must know of this one (culmen/statistics.h).
+  [[nodiscard]] TableStatistics statistics() const;
+
   // Top-k under any monotone function (culmen/scoring.h) instead of a weighted sum. Prunes by the function's value at
   // each leaf's attribute maxima (minima where it falls). Rows that miss an attribute that the function reads are not in
   // the answer. Of equal scores the smaller id comes first, as always. Throws InvalidArgument as search() does, and for
@@ -175,6 +186,8 @@ class Index {
   [[nodiscard]] std::vector<std::string> verify(bool deep = true) const;
 
  private:
+  friend std::shared_ptr<const Snapshot> snapshot_of(const Index& index);  // internal
+
   class Core;
   explicit Index(std::shared_ptr<Core> core);
 

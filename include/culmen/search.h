@@ -12,6 +12,7 @@
 
 #include "culmen/query.h"
 #include "culmen/resources.h"
+#include "culmen/statistics.h"
 
 namespace culmen {
 
@@ -34,6 +35,9 @@ struct SearchOptions {
   // Threads for a scan (also if automatic falls back to one), for gta, and for the queries of a batch. bounded and ta
   // answer a single query on one thread. No effect on a GPU.
   int num_threads = kAllCores;
+  // Of the table that the index holds a part of (culmen/statistics.h). Ranges, and the refusal of overflow, are then the
+  // table's. Null: the index's own. It must live until the call returns.
+  const TableStatistics* statistics = nullptr;
 };
 
 // What a search did. Counts are exact. Work that is repeated counts again: a leaf that a search by bounds has
@@ -102,9 +106,14 @@ struct SearchResult {
   std::vector<Hit> hits;
   SearchStats stats;
   std::shared_ptr<const Snapshot> snapshot;
+  // Of a ShardedIndex: what was searched of each shard, and the shard of each hit. Empty otherwise.
+  std::vector<std::shared_ptr<const Snapshot>> shard_snapshots;
+  std::vector<std::uint32_t> shards;  // [hits.size()]
 
   // The version of the index that was searched.
   [[nodiscard]] std::uint64_t version() const;
+  // That of each shard; of an Index, its only one.
+  [[nodiscard]] std::vector<std::uint64_t> versions() const;
   // Whether rows of the index have labels, empty ones among them.
   [[nodiscard]] bool has_labels() const;
   // Of the hit at `rank`: one attribute, the label (empty if the index has none), or the whole row.

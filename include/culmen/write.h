@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -47,6 +48,9 @@ struct WriteOptions {
   // An index of float32 refuses values that float32 cannot hold exactly. If this is set, it rounds them instead and
   // counts them in IndexInfo::rounded_values.
   bool round_to_float32 = false;
+  // The version that the index must be at. If it is at the next one, the batch was written before: nothing changes, and
+  // WriteResult::repeated is set. Otherwise throws InvalidArgument. For callers who repeat a call whose answer was lost.
+  std::optional<std::uint64_t> expected_version = {};
 };
 
 struct WriteResult {
@@ -58,6 +62,7 @@ struct WriteResult {
   // r. The ids of a later such table follow those of the previous one, unless a step between them names a larger id.
   // Assigned ids are never negative. -1: no row was assigned an id.
   std::int64_t first_id = -1;
+  bool repeated = false;  // WriteOptions::expected_version: the batch was there; the counts are 0
 };
 
 }  // namespace culmen

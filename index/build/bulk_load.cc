@@ -246,12 +246,11 @@ void BulkLoader::copy_labels() {
 
 }  // namespace
 
-std::shared_ptr<Snapshot> bulk_load(const TableView& table, const BuildOptions& options,
-                                    std::span<const double> stand_ins) {
+std::shared_ptr<Snapshot> bulk_load(const TableView& table, const BuildOptions& options) {
   return with_threads(options.num_threads, [&] {
     if (options.on_progress) options.on_progress("reading", 0);
     checked_leaf_rows(options.leaf_rows);  // fails before the table is read
-    const FilledTable filled(table, table_stats(table, options.value_type), stand_ins);
+    const FilledTable filled(table, table_stats(table, options.value_type), options.stand_ins);
     return BulkLoader(table, filled, options).run();
   });
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 
 #include "culmen/build.h"
 #include "culmen/table.h"
@@ -11,9 +10,7 @@
 
 namespace culmen {
 
-// Writes the same bytes with any number of threads. stand_ins: of an earlier load, as Snapshot::stand_ins; empty: the
-// table determines them. Throws InputError and InvalidArgument as documented at Index::build.
-std::shared_ptr<Snapshot> bulk_load(const TableView& table, const BuildOptions& options,
-                                    std::span<const double> stand_ins = {});
+// Writes the same bytes with any number of threads. Throws InputError and InvalidArgument as documented at Index::build.
+std::shared_ptr<Snapshot> bulk_load(const TableView& table, const BuildOptions& options);
 
 }  // namespace culmen

@@ -31,8 +31,12 @@ std::vector<double> filled_column(const ColumnView& column, std::uint64_t num_ro
 }  // namespace
 
 FilledTable::FilledTable(const TableView& table, TableStats stats, std::span<const double> stand_ins)
-    : stats_(std::move(stats)), stand_ins_(stand_ins.begin(), stand_ins.end()), filled_(table) {
-  if (stand_ins_.empty() && table.num_rows > 0) stand_ins_ = stand_ins_of(table, stats_);
+    : stats_(std::move(stats)), filled_(table) {
+  if (!stand_ins.empty()) {
+    stand_ins_ = stored_stand_ins(table, stats_.value_type, stand_ins);
+  } else if (table.num_rows > 0) {
+    stand_ins_ = stand_ins_of(table, stats_);
+  }
   columns_.reserve(table.columns.size());
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (!stats_.has_gaps[i]) continue;

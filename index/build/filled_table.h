@@ -13,13 +13,13 @@ namespace culmen {
 
 class FilledTable {
  public:
-  // The stats are the table's. stand_ins: [num_attributes] as stored, or empty: they are computed if there are rows.
-  // The table must outlive this. Copies only columns with gaps.
+  // The stats are the table's. stand_ins: as BuildOptions has them; empty: they are computed if there are rows. The table
+  // must outlive this. Copies only columns with gaps. Throws InvalidArgument for stand-ins that cannot be stored.
   FilledTable(const TableView& table, TableStats stats, std::span<const double> stand_ins);
 
   const TableView& view() const { return filled_; }
   const TableStats& stats() const { return stats_; }
-  // [num_attributes]; empty while no rows have determined them.
+  // [num_attributes] as stored; empty while no rows have determined them.
   const std::vector<double>& stand_ins() const { return stand_ins_; }
   // The statistics of the attributes with the stand-ins that are in use counted as values.
   std::vector<AttributeStats> filled_stats() const;

@@ -128,6 +128,21 @@ double exact_median(std::vector<double> values, bool to_float32) {
   return exact_mean(two, to_float32);
 }
 
+std::vector<double> stored_stand_ins(const TableView& table, ValueType type, std::span<const double> given) {
+  if (given.size() != table.attributes.size())
+    throw InvalidArgument(std::to_string(given.size()) + " stand-ins for " +
+                          std::to_string(table.attributes.size()) + " attributes");
+  std::vector<double> result;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const double stored = type == ValueType::float32 ? static_cast<float>(given[i]) : given[i];
+    if (!std::isfinite(given[i]) || stored != given[i])
+      throw InvalidArgument("attribute \"" + table.attributes[i].name + "\": " + number_text(given[i]) +
+                            " cannot stand in for missing values");
+    result.push_back(oriented(stored, table.attributes[i].preference));
+  }
+  return result;
+}
+
 std::vector<double> stand_ins_of(const TableView& table, const TableStats& stats) {
   std::vector<double> result;
   for (std::size_t i = 0; i < table.attributes.size(); ++i) result.push_back(stand_in(table, i, stats));

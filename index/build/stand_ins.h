@@ -13,6 +13,10 @@ namespace culmen {
 // InvalidArgument for an Attribute::number that cannot be stored.
 std::vector<double> stand_ins_of(const TableView& table, const TableStats& stats);
 
+// `given`, as BuildOptions::stand_ins, as stored. Throws InvalidArgument unless there is one for each attribute that its type
+// holds exactly.
+std::vector<double> stored_stand_ins(const TableView& table, ValueType type, std::span<const double> given);
+
 // The mean of finite numbers, exact, rounded once to float64, or to float32. At least one.
 double exact_mean(std::span<const double> values, bool to_float32);
 // The median; of an even number of values the mean of the two in the middle.

@@ -162,6 +162,23 @@ WriteResult LiveIndex::write(const WriteBatch& batch, const WriteOptions& option
   return request.result;
 }
 
+void LiveIndex::check(const WriteBatch& batch, const WriteOptions& options) {
+  lock_isolated(writer_mutex_, [&] {
+    const FloatingPointScope floating_point;
+    require_writable();
+    with_threads(options_.num_threads, [&] { static_cast<void>(normalize(batch, options, tree())); });
+  });
+}
+
+// Returns true if a request for `expected` was committed before. Throws if the index is at another version.
+bool LiveIndex::is_repeated(std::uint64_t version, std::uint64_t expected) const {
+  if (version == expected) return false;
+  if (version == expected + 1) return true;
+  throw InvalidArgument((is_in_memory() ? "the index" : directory_) + " is at version " +
+                        std::to_string(version) + ", and the batch expects version " +
+                        std::to_string(expected));
+}
+
 // Never throws: each request gets its result or its error.
 void LiveIndex::commit_locked(std::span<CommitRequest* const> group) {
   const FloatingPointScope floating_point;
@@ -183,10 +200,16 @@ void LiveIndex::commit_locked(std::span<CommitRequest* const> group) {
 
 void LiveIndex::apply(CommitRequest& request, std::vector<Applied>& applied) {
   try {
+    const std::uint64_t before = newest_->version + applied.size();
+    const std::optional<std::uint64_t>& expected = request.options.expected_version;
+    if (expected && is_repeated(before, *expected)) {
+      request.result = {.version = before, .repeated = true};
+      return;
+    }
     NormalizedBatch batch = normalize(request.batch, request.options, tree());
     request.result = batch.result;
     if (batch.change.changes_nothing(tree().current().next_id)) return;
-    const std::uint64_t version = newest_->version + applied.size() + 1;
+    const std::uint64_t version = before + 1;
     applied.push_back({&request, std::move(batch.change), version});
     tree().apply(applied.back().change);
     request.result.version = version;

@@ -40,6 +40,7 @@ class LiveIndex {
 
   // All as in culmen/index.h.
   WriteResult write(const WriteBatch& batch, const WriteOptions& options);
+  void check(const WriteBatch& batch, const WriteOptions& options);
   void flush();
   void checkpoint();
   void compact();
@@ -62,6 +63,7 @@ class LiveIndex {
   // Under writer_mutex_.
   void commit_locked(std::span<CommitRequest* const> group);
   void flush_locked();
+  bool is_repeated(std::uint64_t version, std::uint64_t expected) const;
   void apply(CommitRequest& request, std::vector<Applied>& applied);
   void apply_again(std::vector<Applied>& applied);
   void commit_applied(const std::vector<Applied>& applied);

@@ -159,6 +159,7 @@ BuildOptions options_of(const Snapshot& s) {
   options.partitioning = s.partitioner->kind();
   options.leaf_rows = s.leaf_rows;
   options.value_type = s.value_type;
+  options.stand_ins = s.stand_ins;
   return options;
 }
 
@@ -172,7 +173,7 @@ std::shared_ptr<Snapshot> reload_rows(const Snapshot& s, std::span<const std::ui
     Rows<T> rows(s);
     for (const std::uint32_t leaf : leaves) rows.add_leaf(s, leaf, removed);
     rows.add_change(s, change);
-    return bulk_load(rows.view(s), options_of(s), s.stand_ins);
+    return bulk_load(rows.view(s), options_of(s));
   });
   IndexMetadata metadata = s.metadata();
   metadata.row_metadata() = loaded->row_metadata();

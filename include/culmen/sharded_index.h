@@ -1,0 +1,131 @@
+// ShardedIndex: one table in several indexes (shards), each an ordinary index in a directory of its own. Its answers are
+// those of one index of all rows: the same ids and the same score bits.
+//
+//   culmen::ShardedIndex::build(table.view(), "hotels.shards", {.num_shards = 4});
+//   culmen::ShardedIndex index = culmen::ShardedIndex::open("hotels.shards");
+//   culmen::SearchResult best = index.search({.weights = {-0.4, 1.2}, .k = 10});
+//
+// A row is in the shard that the hash of its id chooses (shard_of). A manifest in the directory lists the shards; it is
+// replaced atomically. Each search sees one version of every shard, and scales by the statistics of exactly these.
+//
+// Thread safety and handles: as Index.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "culmen/build.h"
+#include "culmen/index.h"
+#include "culmen/statistics.h"
+
+namespace culmen {
+
+// The shard of a row: the high half of mix(id) * num_shards, where mix is the finalizer of SplitMix64 on the id's 64
+// bits: x ^= x >> 30; x *= 0xbf58476d1ce4e5b9; x ^= x >> 27; x *= 0x94d049bb133111eb; x ^= x >> 31.
+[[nodiscard]] std::uint32_t shard_of(std::int64_t id, std::uint32_t num_shards);
+
+inline constexpr std::uint32_t kMaxShards = 4096;
+
+struct ShardedBuildOptions {
+  std::uint32_t num_shards = 1;
+  BuildOptions build = {};  // of each shard; stays_on_device has no effect
+  bool overwrite = false;   // replace a sharded index that is already in the directory
+};
+
+// One shard, as the manifest lists it or as it was opened.
+struct ShardInfo {
+  std::string directory;  // its name in the directory of the sharded index
+  std::string uuid;       // of its index
+  std::uint64_t version = 0;
+  TableStatistics statistics;  // of this version
+};
+
+class ShardedIndex {
+ public:
+  // Returns true if there is the manifest of a sharded index in the directory, whatever it holds.
+  [[nodiscard]] static bool is_at(const std::filesystem::path& directory);
+
+  // Builds the shards of a table with rows in `directory`, which it creates. Stand-ins and the type of values come from the whole
+  // table; rows without ids get their numbers. Atomic: after a crash or an error the directory holds the old sharded
+  // index or the new one. Throws as Index::build and Index::save; row numbers in messages are the table's.
+  static void build(const TableView& table, const std::filesystem::path& directory,
+                    const ShardedBuildOptions& options);
+
+  // Opens all shards. An error names the shard that is missing, damaged, or not the one that the manifest lists.
+  [[nodiscard]] static ShardedIndex open(const std::filesystem::path& directory,
+                                         const OpenOptions& options = {});
+
+  // What the manifest lists, without opening a shard. Versions and statistics are of the time when it was written: a
+  // shard may have changed since.
+  [[nodiscard]] static std::vector<ShardInfo> listed(const std::filesystem::path& directory);
+
+  // Distributes all rows over another number of shards: writes these, then replaces the manifest, then removes the old
+  // ones. Readers that have the old shards open keep them. Takes the writer's lock.
+  static void rebalance(const std::filesystem::path& directory, std::uint32_t num_shards,
+                        const BuildOptions& options = {});
+
+  // ---- Searches. As those of Index. The best shard is asked first; its k-th score is the least that others have to
+  // return, and a shard whose score_bound is below it is not asked. SearchResult::version() is the sum of the shards'
+  // versions.
+  [[nodiscard]] SearchResult search(const Query& query, const SearchOptions& options = {}) const;
+  [[nodiscard]] std::vector<SearchResult> search(std::span<const Query> queries,
+                                                 const SearchOptions& options = {}) const;
+  [[nodiscard]] BatchAnswers search_batch(const QueryBatch& batch, const SearchOptions& options = {}) const;
+  [[nodiscard]] double score_bound(const Query& query, const SearchOptions& options = {}) const;
+  [[nodiscard]] std::optional<Row> get(std::int64_t id) const;
+  [[nodiscard]] std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const;
+  [[nodiscard]] bool contains(std::int64_t id) const;
+
+  // ---- Changes, for an index that was opened as writable; they go to the shards of their ids. All shards check their
+  // part before any is changed, so rows that are refused change nothing. Searches of this handle see a batch whole or
+  // not at all. The disk is atomic by shard only: if the process ends in the middle, some shards have their part of the
+  // batch; an error of the operating system says which. Ids that a batch assigns are reserved in the manifest first.
+  WriteResult insert(const TableView& rows, const WriteOptions& options = {});
+  WriteResult upsert(const TableView& rows, const WriteOptions& options = {});
+  std::uint64_t erase(std::span<const std::int64_t> ids);
+  WriteResult write(const WriteBatch& batch, const WriteOptions& options = {});
+
+  // Reserves `count` consecutive ids, durably, for rows that another process writes to the shards. Returns the first.
+  std::int64_t reserve_ids(std::uint64_t count);
+
+  void flush();
+  void checkpoint();  // also writes the manifest
+  void compact();
+  void close();
+
+  // Loads what the writers of the shards have published since. `replaced` if the directory holds another sharded index,
+  // or other shards of the same one.
+  Refreshed refresh();
+
+  // A handle to these versions of the shards.
+  [[nodiscard]] ShardedIndex snapshot() const;
+
+  [[nodiscard]] std::uint64_t version() const;                // the sum of versions()
+  [[nodiscard]] std::vector<std::uint64_t> versions() const;  // [num_shards]
+  [[nodiscard]] TableStatistics statistics() const;           // of all rows
+  [[nodiscard]] std::vector<ShardInfo> shards() const;
+  // Of all shards: counts and bytes are sums, uuid is the sharded index's, height the largest.
+  [[nodiscard]] IndexInfo info() const;
+  [[nodiscard]] Schema schema() const;
+  [[nodiscard]] RecoveryInfo recovery() const;  // counts are sums
+  // One line per fault, which names the shard: those of Index::verify, and rows in a shard that is not theirs.
+  [[nodiscard]] std::vector<std::string> verify(bool deep = true) const;
+
+  [[nodiscard]] std::uint32_t num_shards() const;
+  // This version of one shard. Names of attributes and columns are those of all shards, so it also serves to make
+  // weights and filters.
+  [[nodiscard]] Index shard(std::uint32_t number) const;
+
+ private:
+  class Core;
+  explicit ShardedIndex(std::shared_ptr<Core> core);
+
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace culmen
