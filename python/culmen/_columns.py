@@ -16,6 +16,7 @@ import numpy as np
 
 from . import _core
 from ._errors import InputError, InvalidArgument, row_error
+from ._numbers import as_integer
 from ._times import zone_name
 
 UNITS = ("s", "ms", "us", "ns")
@@ -281,14 +282,7 @@ def _are_whole(values: Sequence[Any], gaps: np.ndarray | None, families: dict[ty
 
 
 def _is_whole(value: Any) -> bool:
-    if isinstance(value, (np.integer, np.bool_)):
-        return True
-    if isinstance(value, decimal.Decimal):
-        exponent = value.as_tuple().exponent
-        has_digits = not isinstance(exponent, int) or exponent < 0  # of infinity it is a letter
-    else:
-        has_digits = value.denominator != 1
-    return not has_digits and -(1 << 63) <= value < 1 << 63
+    return isinstance(value, (np.integer, np.bool_)) or as_integer(value) is not None
 
 
 def _mixed(values: Sequence[Any], families: dict[type, str], name: str) -> InputError:

@@ -127,6 +127,7 @@ class DeviceIndex:
 
     @property
     def device(self) -> str:
+        """The GPU, as "cuda:0"."""
         return f"cuda:{self._handle.device()}"
 
     @property
@@ -136,6 +137,7 @@ class DeviceIndex:
 
     @property
     def device_bytes(self) -> int:
+        """Memory on the GPU that the copy takes."""
         return self._handle.device_bytes()
 
     def __repr__(self) -> str:

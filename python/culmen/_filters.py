@@ -52,6 +52,8 @@ class Column:
 
     def startswith(self, prefix: str) -> Filter:
         """Texts that begin with these letters."""
+        if not isinstance(prefix, str):
+            raise TypeError(f"startswith takes one text, not {prefix!r}; | joins several filters")
         return self._column.startswith(prefix)
 
     def is_null(self) -> Filter:

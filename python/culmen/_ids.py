@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._arrow import arrow_column
 from ._columns import CALLED, is_missing, read_column
 from ._errors import InputError, InvalidArgument
 
@@ -47,6 +48,12 @@ def in_int64(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values, dtype=np.int64)
 
 
+def _without_gaps(values: np.ndarray, gaps: np.ndarray | None) -> np.ndarray:
+    if gaps is not None:
+        raise InputError("an id has no value")
+    return in_int64(values)
+
+
 def read_labels(given: Any, num_rows: int) -> _core.TextColumn:
     if hasattr(given, "read_column"):
         column = given.read_column("the labels")
@@ -80,7 +87,12 @@ def _text(value: Any) -> str | None:
 def as_ids(ids: int | Iterable[int] | np.ndarray) -> np.ndarray:
     if np.ma.is_masked(ids):
         raise InputError("an id has no value")
+    column = arrow_column(ids)
+    if column is not None:
+        return _without_gaps(*read_ids(column, len(column)))
     values = np.atleast_1d(np.asarray(ids if isinstance(ids, (int, np.integer, np.ndarray)) else list(ids)))
+    if values.dtype.kind == "O" and values.ndim == 1:
+        return _without_gaps(*read_ids(values, len(values)))
     if values.ndim != 1:
         raise InvalidArgument(f"ids are one column, not an array of {values.ndim} dimensions")
     return np.empty(0, dtype=np.int64) if values.size == 0 else in_int64(values)

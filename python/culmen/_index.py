@@ -239,8 +239,8 @@ class Index(Searchable):
 
         Args:
             id, label: the columns of ids and labels, or these themselves. Default: the columns that the index calls
-                so, if the table has them; False for none. Rows without ids get the next free id plus their number,
-                rows without labels empty ones.
+                so, if the table has them, else those that to_pandas and the like call so, "id" and "label"; False for
+                none. Rows without ids get the next free id plus their number, rows without labels empty ones.
             nulls: as for build.
             round_to_float32: an index of float32 rounds values instead of refusing those that float32 cannot hold.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import decimal
+import numbers
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,17 @@ def is_real_number(value: Any) -> bool:
     if isinstance(value, (complex, np.complexfloating)):
         return False
     return hasattr(type(value), "__float__") or hasattr(type(value), "__index__")
+
+
+def as_integer(value: Any) -> int | None:
+    """A decimal or a fraction without digits after the point as an integer of 64 bits; None for all others."""
+    if isinstance(value, decimal.Decimal):
+        exponent = value.as_tuple().exponent
+        if not isinstance(exponent, int) or exponent < 0:  # of infinity it is a letter
+            return None
+    elif not isinstance(value, numbers.Rational) or value.denominator != 1:
+        return None
+    return int(value) if -(1 << 63) <= value < 1 << 63 else None
 
 
 def real_number(name: str, value: Any) -> float:

@@ -32,6 +32,8 @@ class SearchStats:
 
 @dataclass(frozen=True)
 class AttributeInfo:
+    """The values of an attribute."""
+
     name: str
     preference: str  #: "high" or "low": which end is good
     minimum: float  #: over the index, of the values that are not missing; 0 when there are none
@@ -78,6 +80,8 @@ class IndexInfo:
 
 @dataclass(frozen=True)
 class WriteResult:
+    """What a batch of changes did."""
+
     version: int  #: the first version of the index that holds the batch
     inserted: int  #: rows whose id was new
     replaced: int  #: rows that replaced one with the same id
@@ -98,6 +102,8 @@ class RecoveryInfo:
 
 @dataclass(frozen=True)
 class RepairReport:
+    """What Index.repair kept and lost."""
+
     rows_kept: int
     rows_lost: int  #: those of damaged leaves
     batches_applied: int  #: of the log
@@ -106,6 +112,8 @@ class RepairReport:
 
 @dataclass(frozen=True)
 class Prediction:
+    """How long an engine would take, as the planner estimates."""
+
     engine: str
     elapsed_us: float
     device: str | None

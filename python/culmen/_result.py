@@ -116,12 +116,6 @@ class Result(Tabular):
 
     It holds the version of the index that answered, so attributes and labels stay readable whatever happens to
     the index. `len(result)`, iteration over its `Row`s, and `result[rank]` work as for a sequence.
-
-    Attributes:
-        ids: int64 [n], the ids of the rows.
-        scores: float64 [n], in the same order; equal scores go to the smaller id.
-        counts: n.
-        version: the version of the index that was searched.
     """
 
     __slots__ = ("_answer", "_schema", "_rows")
@@ -133,14 +127,17 @@ class Result(Tabular):
 
     @property
     def ids(self) -> np.ndarray:
+        """int64 [n], the ids of the rows."""
         return self._answer.ids.view(np.int64)
 
     @property
     def scores(self) -> np.ndarray:
+        """float64 [n], in the same order; equal scores go to the smaller id."""
         return self._answer.scores
 
     @property
     def counts(self) -> int:
+        """n."""
         return len(self._answer)
 
     @property
@@ -150,6 +147,7 @@ class Result(Tabular):
 
     @property
     def version(self) -> int:
+        """Of the index that was searched."""
         return self._answer.version
 
     @property
@@ -225,7 +223,6 @@ class BatchResult(Tabular):
         ids: int64 [q, k], best first, -1 after the last row of an answer. The arrays are read-only.
         scores: float64 [q, k] in the same order, -infinity after the last row.
         counts: uint32 [q], rows of each answer.
-        version: the version of the index that was searched.
     """
 
     __slots__ = ("_many", "_schema", "_found", "ids", "scores", "counts")
@@ -242,6 +239,7 @@ class BatchResult(Tabular):
 
     @property
     def version(self) -> int:
+        """Of the index that was searched."""
         return self._many.version
 
     @property
@@ -326,6 +324,7 @@ class _AnswerOfMany:
 
     @property
     def ids(self) -> np.ndarray:
+        """int64 [n], the ids of the rows."""
         return self._batch.ids[self._q, : self._count].copy()
 
     @property

@@ -107,6 +107,14 @@ class Searchable(Tabular):
 
         Raises:
             InvalidArgument: k = 0, weights of the wrong count, not finite or all zero, unknown attributes.
+
+        >>> import culmen
+        >>> phones = {"price": [300, None, 500], "rating": [7, 9, 8.5], "brand": ["Sony", "LG", "Sony"]}
+        >>> index = culmen.Index.build(phones, ["price:low", "rating"], missing={"price": "median"})
+        >>> index.search({"price": -0.01, "rating": 1}, where="brand = 'Sony'").ids
+        array([0, 2])
+        >>> index.search({"price": -0.01, "rating": 1}, missing="fill").ids
+        array([1, 0, 2])
         """
         return search(self._handle, self._schema, weights, k, (where, min_score, scale, missing, engine, threads))
 

@@ -40,7 +40,8 @@ class Source:
         if name in self.index and name not in self.columns:
             return self.index[name]
         if name not in self.columns:
-            raise InvalidArgument(f"no column {name!r} for {what}; there are {', '.join(map(repr, self.columns))}")
+            known = f"there are {', '.join(map(repr, self.columns))}" if self.columns else "the table has no columns"
+            raise InvalidArgument(f"no column {name!r} for {what}; {known}")
         return self.columns[name]
 
 

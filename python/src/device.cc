@@ -75,7 +75,8 @@ void search_async(const DeviceCopy& copy, std::uintptr_t weights, std::size_t nu
 }  // namespace
 
 void bind_device(nb::module_& module) {
-  module.def("num_devices", num_devices);
+  module.def("num_devices", num_devices,
+             "How many GPUs there are: 0 also without a driver, or if culmen was built without CUDA.");
   nb::class_<DeviceContext>(module, "DeviceContext").def("synchronize", [](const DeviceContext& context) {
     const GilReleased released;
     context.synchronize();

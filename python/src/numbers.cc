@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include <optional>
+#include <string_view>
 
 #include "culmen/error.h"
 
@@ -34,6 +35,21 @@ std::optional<std::string> text_of_time(nb::handle value) {
   return nb::cast<std::string>(text);
 }
 
+// A decimal or a fraction that is an integer of 64 bits.
+std::optional<std::int64_t> whole_number(nb::handle value) {
+  const nb::object integer = nb::module_::import_("culmen._numbers").attr("as_integer")(value);
+  if (integer.is_none()) return {};
+  return nb::cast<std::int64_t>(integer);
+}
+
+void refuse_what_is_no_value(nb::handle value, const char* what) {
+  if (value.is_none() || std::string_view(Py_TYPE(value.ptr())->tp_name).ends_with("NAType"))
+    throw InvalidArgument(std::string(what) + " is " + shown(value) +
+                          ": is_null() finds the rows without a value");
+  if (nb::isinstance(value, nb::module_::import_("culmen._filters").attr("Column")))
+    throw InvalidArgument(std::string(what) + " is a column: columns are compared with values");
+}
+
 }  // namespace
 
 std::string shown(nb::handle value) {
@@ -52,13 +68,16 @@ double number(nb::handle value, const char* what) {
 
 Literal literal(nb::handle value, const char* what) {
   if (PyUnicode_Check(value.ptr())) return nb::cast<std::string>(value);
-  if (value.is_none())
-    throw InvalidArgument(std::string(what) + " is None: is_null() finds the rows without a value");
+  if (PyFloat_CheckExact(value.ptr())) return number(value, what);
+  if (!PyLong_Check(value.ptr())) refuse_what_is_no_value(value, what);
   if (const std::optional<std::string> time = text_of_time(value)) return *time;
   const bool is_int =
       PyLong_Check(value.ptr()) ||
       (!PyFloat_Check(value.ptr()) && nb::isinstance(value, nb::module_::import_("numpy").attr("integer")));
-  if (!is_int) return number(value, what);
+  if (!is_int) {
+    if (const std::optional<std::int64_t> whole = whole_number(value)) return *whole;
+    return number(value, what);
+  }
   const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
   if (!index.is_valid()) throw nb::python_error();
   int overflow = 0;

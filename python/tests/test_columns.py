@@ -567,6 +567,12 @@ def test_filters_with_values_of_every_type():
 
     noon = MESSY["local"][0]
     for where, expected in (
+        (col("wide") == decimal.Decimal(2**62 + 1), [11]),
+        (col("wide") == fractions.Fraction(2**62 + 1), [11]),
+        (col("wide").isin([decimal.Decimal(2**62), decimal.Decimal(1)]), [15]),
+        (col("small") > fractions.Fraction(4, 3), [12, 15]),
+        (col("score") == decimal.Decimal("3.25"), [13]),
+        (col("wide") < decimal.Decimal("1E+30"), [11, 13, 14, 15]),
         (col("brand") == "Sony", [11]),
         ("brand = 'Sony''s'", [14]),
         (col("brand") != "Sony", [12, 14, 15]),
@@ -630,6 +636,8 @@ def test_filters_with_values_of_every_type():
         (lambda: col("day") == np.datetime64("NaT"), r"is_null\(\)"),
         (lambda: col("brand") == b"x", "not a number"),
         (lambda: col("brand") == [1], "not a number"),
+        (lambda: col("small") < col("score"), "a value of a filter is a column"),
+        (lambda: {"small": (None, col("score"))}, "a limit of a filter is a column"),
         (lambda: "brand = Sony", "position"),
     ],
 )
@@ -637,6 +645,14 @@ def test_filters_that_make_no_sense_say_why(where, text):
     index = culmen.Index.build(MESSY, RANKED, id="id")
     with pytest.raises(culmen.InvalidArgument, match=text):
         index.search({"score": 1}, where=where())
+
+
+def test_na_of_pandas_is_no_value_of_a_filter():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(culmen.InvalidArgument, match=r"is <NA>: is_null\(\)"):
+        _ = col("brand") == pandas.NA
+    with pytest.raises(TypeError, match="startswith takes one text"):
+        col("brand").startswith(("x", "y"))
 
 
 def test_missing_is_skip_or_fill():

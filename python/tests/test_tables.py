@@ -392,6 +392,23 @@ def test_ids_to_erase_get_advice_that_fits(ids, text):
         index.erase(np.array([2**24], dtype=np.float32))
 
 
+@pytest.mark.parametrize("kind", ["pyarrow", "pyarrow chunks", "polars", "pandas Int64", "objects", "decimals"])
+def test_ids_to_erase_of_other_libraries(kind):
+    if kind in ("objects", "decimals"):
+        ids = [np.array([1, 3], dtype=object), [decimal.Decimal(1), decimal.Decimal(3)]][kind == "decimals"]
+        with_gap = [1, None]
+    else:
+        library = pytest.importorskip(kind.split()[0])
+        make = library.array if kind == "pyarrow" else getattr(library, "Series", None)
+        make = {"pyarrow chunks": lambda ids: library.chunked_array([ids, ids])}.get(kind, make)
+        make = {"pandas Int64": lambda ids: library.Series(ids, dtype="Int64")}.get(kind, make)
+        ids, with_gap = make([1, 3]), make([1, None])
+    index = culmen.Index.build({"a": [1.0, 2.0, 3.0, 4.0]})
+    with pytest.raises(culmen.InputError, match="an id has no value|integers"):
+        index.erase(with_gap)
+    assert index.erase(ids) == 2 and index.ids().tolist() == [0, 2]
+
+
 def test_a_column_of_nulls_is_all_gaps():
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table({"a": pyarrow.nulls(3), "b": [1.0, 2.0, 3.0]})
