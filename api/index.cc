@@ -186,6 +186,7 @@ IndexInfo Index::info() const {
   info.value_type = s.value_type;
   info.has_labels = s.has_labels;
   info.partitioning = s.partitioner->kind();
+  info.cluster = s.cluster_name();
   const std::vector<std::int32_t>& splits = s.partitioner->splits();
   info.num_splits =
       splits.size() > 1 && splits[0] == 1 ? splits[1] : 0;  // with shells there is no single number

@@ -1,7 +1,7 @@
 // Filters on columns that are not ranked: an integer, a text of 1,000 values (Zipf), a date, one of each that follows
 // the score, and a column with one gap.
 //
-//   filters [--rows=N] [--repeats=R] [--kind=independent] [--write=FOLDER]
+//   filters [--rows=N] [--repeats=R] [--kind=independent] [--cluster=COLUMN] [--write=FOLDER]
 //
 // A line for each filter: how many rows pass, and medians in microseconds on one thread, k = 16, over five questions of
 // positive weights and five of both signs: `auto`, `bounded`, `scan` (a pass over the codes), and a plain loop over
@@ -38,6 +38,7 @@ struct Settings {
   std::uint64_t rows = 16'000'000;
   int repeats = 3;
   std::string kind = "independent";
+  std::string cluster;
   std::string write;
 };
 
@@ -47,7 +48,9 @@ Settings parse(int argc, char** argv) {
     const std::string_view argument = argv[i];
     if (!take_flag(argument, "--rows=", settings.rows) &&
         !take_flag(argument, "--repeats=", settings.repeats) &&
-        !take_flag(argument, "--kind=", settings.kind) && !take_flag(argument, "--write=", settings.write))
+        !take_flag(argument, "--kind=", settings.kind) &&
+        !take_flag(argument, "--cluster=", settings.cluster) &&
+        !take_flag(argument, "--write=", settings.write))
       throw InvalidArgument("unknown argument " + std::string(argument) +
                             "; see the top of bench/filters.cc");
   }
@@ -160,7 +163,7 @@ class Filters {
                         rare,
                         brands.view(),
                         towns.view()};
-    return Index::build(view);
+    return Index::build(view, {.cluster = settings_.cluster});
   }
 
   void make_filters() {

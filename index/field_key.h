@@ -28,6 +28,12 @@ inline double double_of_key(std::int64_t key) {
   return std::bit_cast<double>(key ^ (key >> 63 & std::numeric_limits<std::int64_t>::max()));
 }
 
+// A key as a number that partitions are cut by. In the order of the keys, though integers beyond 2^53 are rounded.
+inline double cut_value(const Field& field, std::int64_t key) {
+  return field.format.type == ColumnType::floating ? double_of_key(key) : static_cast<double>(key);
+}
+inline constexpr double kMissingCutValue = -std::numeric_limits<double>::infinity();
+
 // The bit of a key in the small set that a zone keeps. Neighbouring keys have different bits.
 inline std::uint64_t key_set_bit(std::int64_t key) {
   return std::uint64_t{1} << (static_cast<std::uint64_t>(key) & 63);

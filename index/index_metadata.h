@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,15 @@ struct IndexMetadata : RowMetadata {
   IndexMetadata& metadata() { return *this; }
   const IndexMetadata& metadata() const { return *this; }
 
+  // Of a column as partitioners number them: attributes, then fields (Partitioner::cluster).
+  const std::string& column_name(std::uint32_t column) const {
+    return column < attributes.size() ? attributes[column].name : fields[column - attributes.size()].name;
+  }
+  // Of the column that the index is clustered by; empty: none.
+  std::string cluster_name() const {
+    const std::optional<std::uint32_t> column = partitioner->cluster();
+    return column ? column_name(*column) : std::string();
+  }
   int num_attributes() const { return static_cast<int>(attributes.size()); }
   std::size_t value_bytes() const {
     return value_type == ValueType::float32 ? sizeof(float) : sizeof(double);

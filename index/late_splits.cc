@@ -36,7 +36,7 @@ bool LateSplits::add(const LateSplit& split) {
     *std::ranges::find(nodes_[parent].children, split.partition) = kIsNode | index;
     depth = nodes_[parent].depth + 1;
   }
-  nodes_.push_back({split.attribute, depth, {split.cut}, {split.partition, fresh}});
+  nodes_.push_back({split.column, depth, {split.cut}, {split.partition, fresh}});
   parents_[split.partition] = index;
   parents_.push_back(index);
   return true;
@@ -48,7 +48,7 @@ bool LateSplits::fits(const LateSplit& split) const {
   const std::uint32_t parent = parent_of(split.partition);
   if (parent == kNone) return true;
   const Node& node = nodes_[parent];
-  if (node.attribute != split.attribute) return node.depth < kMaxSplitDepth;
+  if (node.column != split.column) return node.depth < kMaxSplitDepth;
   // The cut lies between those on either side of the partition.
   const auto after = std::ranges::upper_bound(node.cuts, split.cut);
   return node.children[static_cast<std::size_t>(after - node.cuts.begin())] == split.partition &&
@@ -57,7 +57,7 @@ bool LateSplits::fits(const LateSplit& split) const {
 }
 
 bool LateSplits::fits_into_parent(const LateSplit& split, const Node& parent) const {
-  return parent.attribute == split.attribute && parent.cuts.size() < kMaxCutsPerNode;
+  return parent.column == split.column && parent.cuts.size() < kMaxCutsPerNode;
 }
 
 bool LateSplits::can_be_split(std::uint32_t partition) const {

@@ -1,7 +1,9 @@
-// LateSplits: the splits of partitions that have grown since the build, each in two by one attribute.
+// LateSplits: splits of single partitions, each in two by one column: of those that have grown since the build, and all
+// of a clustered build (index/build/cluster_cuts.h).
 //
 // The rows at or above the cut form a new partition, which gets the next free number and directly follows the split one
-// in the tree's order. Cuts are unscaled values, since inserted rows may lie beyond the range that the build scaled.
+// in the tree's order. Cuts are unscaled values, since inserted rows may lie beyond the range that the build scaled. Columns
+// are numbered as in Partitioner::cluster.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +13,10 @@
 
 namespace culmen {
 
-// Moves those rows whose attribute is at least `cut` from `partition`, as earlier splits have left it, to a new one.
+// Moves those rows whose value is at least `cut` from `partition`, as earlier splits have left it, to a new one.
 struct LateSplit {
   std::uint32_t partition = 0;
-  std::uint32_t attribute = 0;
+  std::uint32_t column = 0;
   double cut = 0;
 
   friend bool operator==(const LateSplit&, const LateSplit&) = default;
@@ -39,21 +41,21 @@ class LateSplits {
   // All partitions in the tree's order: each new one directly after the one that it was split from.
   std::vector<std::uint32_t> order() const;
 
-  // The partition of a row that the build's cuts put into `built`. value(i) is the row's attribute i, unscaled.
+  // The partition of a row that the build's cuts put into `built`. value(i) is the row's value in column i, unscaled.
   template <typename Value>
   std::uint32_t partition_of(std::uint32_t built, const Value& value) const;
 
-  // When a writer splits a partition, how many cuts by changing attributes it may nest. More would slow down
+  // When a writer splits a partition, how many cuts by changing columns it may nest. More would slow down
   // partition_of.
   static constexpr int kMaxNesting = 32;
   // Returns true if kMaxNesting more nested splits fit below `partition`.
   bool can_be_split(std::uint32_t partition) const;
 
  private:
-  // Successive splits by one attribute share a node. In a column that only ever rises the last part is split again and
+  // Successive splits by one column share a node. In a column that only ever rises the last part is split again and
   // again, and a binary tree would become a list.
   struct Node {
-    std::uint32_t attribute;
+    std::uint32_t column;
     std::uint32_t depth;
     std::vector<double> cuts;             // ascending
     std::vector<std::uint32_t> children;  // [cuts.size() + 1] partitions, or kIsNode | index in nodes_
@@ -80,7 +82,7 @@ std::uint32_t LateSplits::partition_of(std::uint32_t built, const Value& value) 
   if (next == kNone) return built;
   while (true) {
     const Node& node = nodes_[next];
-    const auto after = std::upper_bound(node.cuts.begin(), node.cuts.end(), value(node.attribute));
+    const auto after = std::upper_bound(node.cuts.begin(), node.cuts.end(), value(node.column));
     const std::uint32_t child = node.children[static_cast<std::size_t>(after - node.cuts.begin())];
     if ((child & kIsNode) == 0) return child;
     next = child & ~kIsNode;

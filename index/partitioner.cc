@@ -81,10 +81,18 @@ Partitioner Partitioner::restore(Partitioning kind, std::vector<double> minimum,
   return result;
 }
 
+Partitioner Partitioner::clustered_by(std::uint32_t column) const {
+  if (kind_ == Partitioning::random)
+    throw InvalidArgument("random partitions cannot be clustered by a column");
+  Partitioner result = *this;
+  result.cluster_ = column;
+  return result;
+}
+
 Partitioner Partitioner::with(std::span<const LateSplit> splits) const {
   Partitioner result = *this;
   for (const LateSplit& split : splits)
-    if (kind_ == Partitioning::random || split.attribute >= minimum_.size() ||
+    if (kind_ == Partitioning::random || (split.column >= minimum_.size() && split.column != cluster_) ||
         !result.late_splits_.add(split))
       throw InvalidArgument("a late split of the partitioner does not fit");
   return result;
@@ -99,7 +107,7 @@ RowChunk Partitioner::scaled(const RowChunk& chunk) const {
 }
 
 void Partitioner::keys(const RowChunk& chunk, std::uint64_t first_row, std::uint64_t num_rows,
-                       std::span<OrderKey> out) const {
+                       std::span<OrderKey> out, std::span<const double> cluster_values) const {
   const RowCoordinates coordinates(scaled(chunk), kind_);
   const std::size_t rows = chunk.num_rows();
   std::vector<std::uint32_t> partition(rows, 0);
@@ -111,7 +119,9 @@ void Partitioner::keys(const RowChunk& chunk, std::uint64_t first_row, std::uint
   for (const PartitionLevel& level : levels()) coordinates.refine(level, cuts_, own_coordinates_, partition);
   if (!late_splits_.empty())
     for (std::size_t r = 0; r < rows; ++r)
-      partition[r] = late_splits_.partition_of(partition[r], [&](std::size_t i) { return chunk(r, i); });
+      partition[r] = late_splits_.partition_of(partition[r], [&](std::size_t column) {
+        return column < chunk.num_attributes() ? chunk(r, column) : cluster_values[r];
+      });
   std::vector<double> largest(rows, 0.0);
   for (std::size_t i = 0; i < chunk.num_attributes(); ++i) {
     const std::span<const double> values = chunk.attribute(i);

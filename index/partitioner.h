@@ -13,11 +13,13 @@
 // into the same partition.
 // random cuts by position in the table.
 //
-// Partitions that have grown since the build are split further (index/late_splits.h).
+// Partitions that have grown since the build are split further (index/late_splits.h). A clustered build begins with one
+// partition, and splits it first by the cluster column.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,13 +45,15 @@ class Partitioner {
   static Partitioner restore(Partitioning kind, std::vector<double> minimum, std::vector<double> maximum,
                              std::vector<std::int32_t> splits, std::vector<double> cuts,
                              std::vector<std::uint8_t> own_coordinates, std::uint32_t num_partitions);
+  // A copy whose late splits may cut by `column` as well. Throws InvalidArgument if it is random.
+  Partitioner clustered_by(std::uint32_t column) const;
   // A copy with more late splits, in this order. Throws InvalidArgument if one of them does not fit.
   Partitioner with(std::span<const LateSplit> splits) const;
 
   // The keys of the chunk's rows. Only `random` uses first_row, the chunk's position in the table, and num_rows, the
-  // table's.
-  void keys(const RowChunk& chunk, std::uint64_t first_row, std::uint64_t num_rows,
-            std::span<OrderKey> out) const;
+  // table's. cluster_values: [rows of the chunk], if has_cluster_field(), as cut_value gives them (index/field_key.h).
+  void keys(const RowChunk& chunk, std::uint64_t first_row, std::uint64_t num_rows, std::span<OrderKey> out,
+            std::span<const double> cluster_values = {}) const;
 
   // The bits of a row's key below the partition. value(i) is attribute i.
   template <typename Value>
@@ -66,6 +70,11 @@ class Partitioner {
   bool can_be_split(std::uint32_t partition) const {
     return kind_ != Partitioning::random && late_splits_.can_be_split(partition);
   }
+
+  // The column that partitions are cut by first: attribute i, or field i - num_attributes. None unless the build is
+  // clustered.
+  std::optional<std::uint32_t> cluster() const { return cluster_; }
+  bool has_cluster_field() const { return cluster_ && *cluster_ >= minimum_.size(); }
 
   const std::vector<double>& minimum() const { return minimum_; }
   const std::vector<double>& maximum() const { return maximum_; }
@@ -85,6 +94,7 @@ class Partitioner {
   std::vector<double> cuts_;          // level by level, part by part: splits[level] - 1 ascending cuts
   std::vector<std::uint8_t> own_coordinates_;  // kd: of each cut, see kOwnCoordinate; 0 for shells
   LateSplits late_splits_;
+  std::optional<std::uint32_t> cluster_;
 };
 
 template <typename Value>

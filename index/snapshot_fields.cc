@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "index/field_key.h"
+
 namespace culmen {
 namespace {
 
@@ -49,6 +51,14 @@ std::string_view fault_of_gaps(const Snapshot& s, std::size_t leaf) {
     }
     return {};
   });
+}
+
+double cut_value(const Snapshot& s, std::size_t leaf, std::size_t row, std::uint32_t column) {
+  if (column < s.attributes.size())
+    return s.value(leaf * static_cast<std::uint64_t>(s.leaf_rows) + row, static_cast<int>(column));
+  const std::size_t f = column - s.attributes.size();
+  const LeafFields fields = s.leaf_fields(leaf);
+  return fields.misses_field(f, row) ? kMissingCutValue : cut_value(s.fields[f], fields.key(f, row));
 }
 
 AttributeStats present_range(const Snapshot& s, std::size_t leaf, std::size_t attribute) {

@@ -17,6 +17,9 @@ std::vector<std::uint32_t> dictionary_sizes(const IndexMetadata& metadata);
 // values must be stored as the stand-in, and AttributeGaps have the exact range of the others.
 std::string_view fault_of_gaps(const Snapshot& snapshot, std::size_t leaf);
 
+// The value of a row in a column that partitions are cut by (Partitioner::cluster).
+double cut_value(const Snapshot& snapshot, std::size_t leaf, std::size_t row, std::uint32_t column);
+
 // The range of the values of an attribute that a leaf does not miss; minimum > maximum: all are.
 AttributeStats present_range(const Snapshot& snapshot, std::size_t leaf, std::size_t attribute);
 

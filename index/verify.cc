@@ -244,7 +244,10 @@ void Verifier::check_order(std::size_t position) {
   const bool has_before = position > 0 && s_.leaf(before).partition == s_.leaf(leaf).partition;
   RowChunk chunk(s_.leaf(leaf).num_rows + (has_before ? 1U : 0U), s_.attributes.size());
   std::vector<std::int64_t> ids;
+  std::vector<double> clusters;
   const auto read = [&](std::size_t from, std::size_t row) {
+    if (s_.partitioner->has_cluster_field())
+      clusters.push_back(cut_value(s_, from, row, *s_.partitioner->cluster()));
     for (int i = 0; i < s_.num_attributes(); ++i)
       chunk(ids.size(), static_cast<std::size_t>(i)) = s_.value(from * leaf_rows() + row, i);
     ids.push_back(s_.leaf_ids(from)[row]);
@@ -252,7 +255,7 @@ void Verifier::check_order(std::size_t position) {
   if (has_before) read(before, s_.leaf(before).num_rows - 1);
   for (std::uint32_t r = 0; r < s_.leaf(leaf).num_rows; ++r) read(leaf, r);
   std::vector<OrderKey> keys(ids.size());
-  s_.partitioner->keys(chunk, 0, 1 + ids.size() * std::uint64_t{kMaxPartitions}, keys);
+  s_.partitioner->keys(chunk, 0, 1 + ids.size() * std::uint64_t{kMaxPartitions}, keys, clusters);
   for (std::size_t r = 0; r < ids.size(); ++r) {
     if (s_.partitioner->kind() != Partitioning::random && partition_of(keys[r]) != s_.leaf(leaf).partition)
       fault(leaf_name(leaf), "id " + std::to_string(ids[r]) + " belongs to another partition");

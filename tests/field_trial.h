@@ -102,7 +102,18 @@ class FieldTrial {
     BuildOptions options =
         random_build_options(random_, partitioning, type, source_.schema().attributes.size());
     if (random_.chance(0.5)) options.leaf_rows = 16;
+    const bool can_cluster = partitioning == Partitioning::kd || partitioning == Partitioning::automatic;
+    options.cluster = cluster_ = can_cluster && random_.chance(0.5) ? draw_cluster() : "";
+    if (!cluster_.empty()) options.num_partitions = random_.pick({0, 3, 20, 100});
     return options;
+  }
+
+  std::string draw_cluster() {
+    std::vector<std::string> names;
+    for (const Attribute& attribute : source_.schema().attributes) names.push_back(attribute.name);
+    for (const Field& field : source_.schema().fields)
+      if (field.role == FieldRole::filter) names.push_back(field.name);
+    return names[random_.below(names.size())];
   }
 
   std::string build_and_check() {
@@ -287,6 +298,7 @@ class FieldTrial {
   std::string check(const Index& index) {
     const std::vector<std::string> faults = index.verify();
     if (!faults.empty()) return "verify: " + faults.front();
+    if (index.info().cluster != cluster_) return "clustered by \"" + index.info().cluster + '"';
     if (index.info().num_rows != state_.rows.size())
       return std::to_string(index.info().num_rows) + " rows, expected " + std::to_string(state_.rows.size());
     for (std::size_t i = 0; i < state_.stand_ins.size(); ++i)
@@ -470,6 +482,7 @@ class FieldTrial {
   Precision precision_;
   RowSource source_;
   AlsoCheck also_check_;
+  std::string cluster_;  // as built
   std::optional<Index> index_;
   State state_;
   std::string stage_, doing_;

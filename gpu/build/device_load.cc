@@ -340,7 +340,7 @@ std::optional<DeviceLoad> load_filled(const TableView& table, const BuildOptions
   std::optional<DeviceLoad> loaded = DeviceLoader(filled.view(), &filled, options, limits).run();
   if (!loaded) return loaded;
   Snapshot& snapshot = *loaded->snapshot;
-  load_fields(snapshot, table, filled.stats().has_gaps, rows_by_id(snapshot, table));
+  load_fields(snapshot, table, code_fields(table), filled.stats().has_gaps, rows_by_id(snapshot, table));
   write_node_zone_maps(snapshot);
   return loaded;
 }
@@ -355,13 +355,13 @@ DeviceLoad load_on_device(const TableView& table, const BuildOptions& options, c
     checked_leaf_rows(options.leaf_rows);
     check_shape(table);
     check_fields(table);
-    if (table.num_rows > 0) {
+    if (table.num_rows > 0 && options.cluster.empty()) {
       const bool is_plain = table.fields.empty() && !misses_values(table);
       std::optional<DeviceLoad> loaded = is_plain ? gpu::DeviceLoader(table, nullptr, options, limits).run()
                                                   : gpu::load_filled(table, options, limits);
       if (loaded) return *std::move(loaded);
     }
-    // On the host: a table without rows, or with a partition that does not fit into device memory.
+    // On the host: a table without rows, clustered, or with a partition that does not fit into device memory.
     return {bulk_load(table, options), nullptr};
   });
 }

@@ -33,7 +33,8 @@ struct IndexInfo {
   ValueType value_type = ValueType::float32;
   bool has_labels = false;
   Partitioning partitioning = Partitioning::kd;
-  int num_splits = 0;  // 0 for random partitions
+  std::string cluster;  // the column that rows are clustered by; empty: none
+  int num_splits = 0;   // 0 for random partitions
   std::uint64_t num_partitions = 0;
   int leaf_rows = 0;
   std::uint64_t num_leaves = 0;

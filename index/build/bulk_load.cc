@@ -11,6 +11,7 @@
 #include "base/floating_point_scope.h"
 #include "base/ids.h"
 #include "base/with_threads.h"
+#include "index/build/cluster_cuts.h"
 #include "index/build/filled_table.h"
 #include "index/build/leaf_cut.h"
 #include "index/build/load_fields.h"
@@ -43,7 +44,7 @@ class BulkLoader {
     key_rows();
     cut_leaves();
     fill_leaves();
-    load_fields(*snapshot_, given_, filled_.stats().has_gaps,
+    load_fields(*snapshot_, given_, coded_, filled_.stats().has_gaps,
                 [this](std::size_t leaf, std::uint32_t position) {
                   return keyed_rows_[leaf_first_[leaf] + position].row;
                 });
@@ -92,11 +93,12 @@ class BulkLoader {
   const TableView& table_;  // filled
   const BuildOptions& options_;
   std::shared_ptr<Snapshot> snapshot_;
+  std::vector<CodedColumn> coded_;
+  std::vector<double> cluster_values_;  // [num_rows] if the build is clustered
   std::vector<KeyedRow> keyed_rows_;
   std::vector<std::uint64_t> partition_first_;  // [num_partitions + 1] position in keyed_rows_
   std::vector<LeafHeader> leaves_;
-  std::vector<std::uint64_t> leaf_first_;   // position in keyed_rows_ of each leaf's first row
-  std::vector<PartitionRange> partitions_;  // in leaves_
+  std::vector<std::uint64_t> leaf_first_;  // position in keyed_rows_ of each leaf's first row
 };
 
 // A table without ids has its row numbers as ids.
@@ -109,8 +111,15 @@ void BulkLoader::start() {
   check_ids_unique(table_.ids);
   const std::int64_t next_id = table_.num_rows == 0 ? 0 : id_after(largest_id(table_));
   snapshot_ = start_snapshot(filled_, options_, next_id);
-  snapshot_->partitioner =
-      make_partitioner(*snapshot_, table_, plan_partitions(*snapshot_, table_, options_));
+  coded_ = code_fields(given_);
+  const PartitionPlan plan = plan_partitions(*snapshot_, table_, options_);
+  if (plan.cluster) {
+    cluster_values_ = read_cut_values(*snapshot_, table_, coded_, *plan.cluster);
+    snapshot_->partitioner =
+        std::make_shared<const Partitioner>(cut_clusters(*snapshot_, table_, plan, cluster_values_));
+  } else {
+    snapshot_->partitioner = make_partitioner(*snapshot_, table_, plan);
+  }
 }
 
 void BulkLoader::key_rows() {
@@ -124,8 +133,10 @@ void BulkLoader::key_rows() {
       rows.resize(std::min(kChunkRows, table_.num_rows - first_row));
       keys.resize(rows.size());
       std::iota(rows.begin(), rows.end(), first_row);
+      std::span<const double> clusters = cluster_values_;
+      if (!clusters.empty()) clusters = clusters.subspan(first_row, rows.size());
       snapshot_->partitioner->keys(read_rows(table_, snapshot_->value_type, rows), first_row, table_.num_rows,
-                                   keys);
+                                   keys, clusters);
       for (std::size_t r = 0; r < rows.size(); ++r) keyed_rows_[first_row + r] = {keys[r], rows[r]};
     }
   });
@@ -153,10 +164,10 @@ void BulkLoader::sort_rows() {
 }
 
 void BulkLoader::cut_leaves() {
-  partitions_ = partition_ranges(partition_first_, snapshot_->leaf_rows);
-  for (std::uint32_t p = 0; p < partitions_.size(); ++p) {
-    const std::uint64_t num_leaves = partitions_[p].num_leaves;
+  for (const std::uint32_t p : snapshot_->partitioner->order()) {
     const std::uint64_t num_rows = partition_first_[p + std::size_t{1}] - partition_first_[p];
+    const std::uint64_t num_leaves =
+        num_leaves_for(num_rows, static_cast<std::uint64_t>(snapshot_->leaf_rows));
     for (std::uint64_t leaf = 0; leaf < num_leaves; ++leaf) {
       const std::uint64_t start = first_row_of_leaf(num_rows, leaf, num_leaves);
       const std::uint64_t end = first_row_of_leaf(num_rows, leaf + 1, num_leaves);

@@ -19,13 +19,6 @@
 namespace culmen {
 namespace {
 
-// The texts of a filter column as codes.
-struct CodedColumn {
-  std::shared_ptr<const Dictionary> dictionary;
-  std::vector<std::uint32_t> codes;  // of all rows; of missing ones 0
-};
-
-// Codes follow the order of the texts' bytes, whatever the order of the rows.
 CodedColumn code_texts(const TextView& column, std::uint64_t num_rows) {
   constexpr std::uint64_t kGrain = 1 << 14;
   const tbb::blocked_range<std::uint64_t> all(0, num_rows, kGrain);
@@ -51,17 +44,12 @@ CodedColumn code_texts(const TextView& column, std::uint64_t num_rows) {
 
 class FieldsLoader {
  public:
-  FieldsLoader(Snapshot& snapshot, const TableView& table, const std::vector<bool>& has_gaps,
-               const RowOfLeaf& row_of)
-      : snapshot_(snapshot), table_(table), has_gaps_(has_gaps), row_of_(row_of) {}
+  FieldsLoader(Snapshot& snapshot, const TableView& table, std::span<const CodedColumn> coded,
+               const std::vector<bool>& has_gaps, const RowOfLeaf& row_of)
+      : snapshot_(snapshot), table_(table), coded_(coded), has_gaps_(has_gaps), row_of_(row_of) {}
 
   void run() {
-    for (std::size_t f = 0; f < table_.fields.size(); ++f) {
-      coded_.emplace_back();
-      if (!has_dictionary(table_.fields[f])) continue;
-      coded_.back() = code_texts(std::get<TextView>(table_.field_views[f]), table_.num_rows);
-      snapshot_.dictionaries[f] = coded_.back().dictionary;
-    }
+    for (std::size_t f = 0; f < coded_.size(); ++f) snapshot_.dictionaries[f] = coded_[f].dictionary;
     tbb::enumerable_thread_specific<LeafFieldsBuilder> builders{
         [this] { return LeafFieldsBuilder(table_.fields); }};
     tbb::parallel_for(std::uint64_t{0}, snapshot_.num_leaves, [&](std::uint64_t leaf) {
@@ -95,22 +83,11 @@ class FieldsLoader {
   }
 
   void add_field(std::size_t f, const std::vector<std::uint64_t>& rows, LeafFieldsBuilder& builder) const {
-    const Field& field = table_.fields[f];
-    if (has_dictionary(field)) {
-      const Validity& validity = std::get<TextView>(table_.field_views[f]).validity;
-      for (std::size_t r = 0; r < rows.size(); ++r)
-        if (validity.is_missing(rows[r])) {
-          builder.set_missing(f, r);
-        } else {
-          builder.set_key(f, r, coded_[f].codes[rows[r]]);
-        }
-      return;
-    }
-    const FieldRows read = read_field(field, table_.field_views[f], rows, nullptr);
+    const FieldRows read = read_coded_field(table_, f, coded_[f], rows);
     for (std::size_t r = 0; r < rows.size(); ++r)
       if (!read.missing.empty() && read.missing[r]) {
         builder.set_missing(f, r);
-      } else if (field.is_text()) {
+      } else if (is_stored_text(table_.fields[f])) {
         builder.set_text(f, r, read.texts[r]);
       } else {
         builder.set_key(f, r, read.keys[r]);
@@ -119,17 +96,38 @@ class FieldsLoader {
 
   Snapshot& snapshot_;
   const TableView& table_;
+  const std::span<const CodedColumn> coded_;  // [num_fields]
   const std::vector<bool>& has_gaps_;
   const RowOfLeaf& row_of_;
-  std::vector<CodedColumn> coded_;  // [num_fields]
 };
 
 }  // namespace
 
-void load_fields(Snapshot& snapshot, const TableView& table, const std::vector<bool>& has_gaps,
-                 const RowOfLeaf& row_of) {
+std::vector<CodedColumn> code_fields(const TableView& table) {
+  std::vector<CodedColumn> coded(table.fields.size());
+  for (std::size_t f = 0; f < coded.size(); ++f)
+    if (has_dictionary(table.fields[f]))
+      coded[f] = code_texts(std::get<TextView>(table.field_views[f]), table.num_rows);
+  return coded;
+}
+
+FieldRows read_coded_field(const TableView& table, std::size_t f, const CodedColumn& coded,
+                           std::span<const std::uint64_t> rows) {
+  if (!has_dictionary(table.fields[f]))
+    return read_field(table.fields[f], table.field_views[f], rows, nullptr);
+  FieldRows read;
+  const Validity& validity = std::get<TextView>(table.field_views[f]).validity;
+  for (const std::uint64_t row : rows) {
+    read.keys.push_back(coded.codes[row]);
+    read.missing.push_back(validity.is_missing(row));
+  }
+  return read;
+}
+
+void load_fields(Snapshot& snapshot, const TableView& table, std::span<const CodedColumn> coded,
+                 const std::vector<bool>& has_gaps, const RowOfLeaf& row_of) {
   if (table.fields.empty() && std::ranges::find(has_gaps, true) == has_gaps.end()) return;
-  FieldsLoader(snapshot, table, has_gaps, row_of).run();
+  FieldsLoader(snapshot, table, coded, has_gaps, row_of).run();
 }
 
 }  // namespace culmen

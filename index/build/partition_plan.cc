@@ -32,8 +32,15 @@ std::uint32_t num_partitions_of(const Snapshot& snapshot, const BuildOptions& op
 }
 
 // Beyond one group of attributes, angles prune better than halves by single attributes
-// (docs/decisions/0020-kd-partitions.md).
+// (docs/decisions/0020-kd-partitions.md). Clusters are halved.
 Partitioning kind_of(const BuildOptions& options, int num_attributes) {
+  if (!options.cluster.empty()) {
+    const bool is_kd =
+        options.partitioning == Partitioning::automatic || options.partitioning == Partitioning::kd;
+    if (!is_kd || options.num_splits > 0)
+      throw InvalidArgument("rows are clustered by a column into k-d partitions only");
+    return Partitioning::kd;
+  }
   if (options.partitioning != Partitioning::automatic) return options.partitioning;
   return options.num_splits > 0 || num_attributes > kMaxGroupSize ? Partitioning::angle : Partitioning::kd;
 }
@@ -51,6 +58,20 @@ std::vector<std::int32_t> splits_of(Partitioning kind, int num_attributes, std::
   return splits;
 }
 
+std::optional<std::uint32_t> cluster_column(const Snapshot& s, const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  const auto attribute = std::ranges::find(s.attributes, name, &Attribute::name);
+  if (attribute != s.attributes.end()) return static_cast<std::uint32_t>(attribute - s.attributes.begin());
+  const auto field = std::ranges::find(s.fields, name, &Field::name);
+  if (field == s.fields.end())
+    throw InvalidArgument("no attribute and no filter column is called \"" + name + "\", to cluster by");
+  if (field->role == FieldRole::stored)
+    throw InvalidArgument("column \"" + name +
+                          "\" is only shown; rows are clustered by an attribute or a filter column");
+  return static_cast<std::uint32_t>(s.attributes.size()) +
+         static_cast<std::uint32_t>(field - s.fields.begin());
+}
+
 }  // namespace
 
 PartitionPlan plan_partitions(const Snapshot& snapshot, const TableView& table, const BuildOptions& options) {
@@ -58,10 +79,12 @@ PartitionPlan plan_partitions(const Snapshot& snapshot, const TableView& table, 
   const Partitioning kind = kind_of(options, snapshot.num_attributes());
   if (kind != Partitioning::angle && options.num_splits != 0)
     throw InvalidArgument("num_splits goes with angle partitions only");
-  if (kind == Partitioning::random) return {kind, usual_ranges(snapshot, table), partitions, {}, 0};
-  return {kind, usual_ranges(snapshot, table), partitions,
-          splits_of(kind, snapshot.num_attributes(), partitions, options.num_splits),
-          std::min(snapshot.num_rows, std::max(kSampleRows, kSampleRowsPerPartition * partitions))};
+  PartitionPlan plan{kind, usual_ranges(snapshot, table), partitions, {}, 0, {}};
+  if (kind == Partitioning::random) return plan;
+  plan.cluster = cluster_column(snapshot, options.cluster);
+  if (!plan.cluster) plan.splits = splits_of(kind, snapshot.num_attributes(), partitions, options.num_splits);
+  plan.sample_rows = std::min(snapshot.num_rows, std::max(kSampleRows, kSampleRowsPerPartition * partitions));
+  return plan;
 }
 
 std::shared_ptr<const Partitioner> make_partitioner(const Snapshot& snapshot, const TableView& table,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "culmen/build.h"
@@ -12,15 +13,17 @@
 namespace culmen {
 
 struct PartitionPlan {
-  Partitioning kind;                   // never automatic
-  std::vector<AttributeStats> ranges;  // see usual_ranges
-  std::uint32_t num_partitions;        // random only
-  std::vector<std::int32_t> splits;    // kd, angle: of each level
-  std::uint64_t sample_rows;           // kd, angle
+  Partitioning kind;                     // never automatic
+  std::vector<AttributeStats> ranges;    // see usual_ranges
+  std::uint32_t num_partitions;          // about; random: exactly
+  std::vector<std::int32_t> splits;      // kd, angle: of each level
+  std::uint64_t sample_rows;             // kd, angle
+  std::optional<std::uint32_t> cluster;  // see Partitioner::cluster. Then `splits` is empty
 };
 
 // For a snapshot from start_snapshot. Throws InvalidArgument.
 PartitionPlan plan_partitions(const Snapshot& snapshot, const TableView& table, const BuildOptions& options);
+// Of a plan without a cluster column (index/build/cluster_cuts.h).
 std::shared_ptr<const Partitioner> make_partitioner(const Snapshot& snapshot, const TableView& table,
                                                     PartitionPlan plan);
 

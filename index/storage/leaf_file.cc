@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "index/field_key.h"
 #include "index/leaf_codes.h"
 #include "index/row_orders.h"
 #include "index/snapshot_fields.h"
@@ -57,7 +58,6 @@ class LeafReader {
     file_.check_digest();
     take_headers();
     check_partitions();
-    visit_value_type(snapshot_, [this]<typename T>(T) { check_late_splits<T>(); });
     return {frames(FileKind::labels, &LeafRecord::labels), frames(FileKind::fields, &LeafRecord::fields)};
   }
 
@@ -193,24 +193,6 @@ class LeafReader {
         fail(leaf, layout_.ids_offset(), "the leaves are not in key order");
   }
 
-  // Rows must be on their partition's side of every late split. Each split tests one attribute, so if the minima and
-  // the maxima of a leaf are, all of its rows are.
-  template <typename T>
-  void check_late_splits() const {
-    const LateSplits& splits = snapshot_.partitioner->late_splits();
-    if (splits.empty()) return;
-    const std::vector<std::uint32_t> origins = splits.origins();
-    tbb::parallel_for(std::uint64_t{0}, manifest_.num_leaves, [&](std::uint64_t leaf) {
-      const std::uint32_t partition = records_[leaf].partition;
-      for (const Extreme which : {Extreme::minimum, Extreme::maximum}) {
-        const T* zone_vector = snapshot_.zone_vector<T>(leaf, which);
-        const auto value = [zone_vector](std::size_t i) { return static_cast<double>(zone_vector[i]); };
-        if (splits.partition_of(origins[partition], value) != partition)
-          fail(leaf, layout_.values_offset(), "rows on the wrong side of a late split");
-      }
-    });
-  }
-
   // The frames of the leaves in another file, which are contiguous.
   LeafFrames frames(FileKind kind, LeafFrame LeafRecord::*own) const {
     LeafFrames frames;
@@ -234,6 +216,18 @@ class LeafReader {
   PageBuffer<LeafRecord> records_;
   PageBuffer<RowKey> first_rows_, last_rows_;  // of each leaf
 };
+
+// The least or the greatest value of a leaf's rows in a column that partitions are cut by.
+double extreme_cut_value(const Snapshot& s, std::uint64_t leaf, std::size_t column, Extreme which) {
+  const std::size_t d = s.attributes.size();
+  if (column < d)
+    return visit_value_type(
+        s, [&]<typename T>(T) { return static_cast<double>(s.zone_vector<T>(leaf, which)[column]); });
+  const FieldZone& zone = s.leaf_fields(leaf).zone(column - d);
+  const bool has_value = zone.num_missing < s.leaf(leaf).num_rows;
+  if (!has_value || (which == Extreme::minimum && zone.num_missing > 0)) return kMissingCutValue;
+  return cut_value(s.fields[column - d], which == Extreme::minimum ? zone.minimum : zone.maximum);
+}
 
 }  // namespace
 
@@ -274,6 +268,24 @@ void check_ranges(const Manifest& manifest, const FrameFileReader& leaves, const
       throw_damaged(
           leaves.path(), 0,
           "the values of \"" + manifest.attributes[i].name + "\" have another range than the manifest says");
+  });
+}
+
+// Each split tests one column, so if the minima and the maxima of a leaf are on their partition's side, all rows are.
+void check_late_splits(const Manifest& manifest, const FrameFileReader& leaves, const Snapshot& s) {
+  const LateSplits& splits = s.partitioner->late_splits();
+  if (splits.empty()) return;
+  const std::vector<std::uint32_t> origins = splits.origins();
+  const LeafLayout layout(manifest.leaf_shape());
+  tbb::parallel_for(std::uint64_t{0}, manifest.num_leaves, [&](std::uint64_t leaf) {
+    const std::uint32_t partition = s.leaf(leaf).partition;
+    for (const Extreme which : {Extreme::minimum, Extreme::maximum}) {
+      const auto value = [&](std::size_t column) { return extreme_cut_value(s, leaf, column, which); };
+      if (splits.partition_of(origins[partition], value) != partition)
+        throw_damaged(leaves.path(),
+                      leaf_extents(layout)(leaf).offset + sizeof(FrameHeader) + layout.values_offset(),
+                      "rows on the wrong side of a late split");
+    }
   });
 }
 

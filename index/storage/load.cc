@@ -58,6 +58,7 @@ std::shared_ptr<Snapshot> read_snapshot(const Directory& directory, const Manife
   if (file(FileKind::dictionaries)) read_dictionaries(manifest, *file(FileKind::dictionaries), *snapshot);
   if (file(FileKind::fields)) read_fields(manifest, frames.fields, *file(FileKind::fields), *snapshot);
   check_ranges(manifest, *file(FileKind::leaves), *snapshot);
+  check_late_splits(manifest, *file(FileKind::leaves), *snapshot);
   read_nodes(manifest, *file(FileKind::nodes), *snapshot);
   write_node_zone_maps(*snapshot);
   check_exact_sums(manifest, filled_stats(*snapshot), path);

@@ -186,11 +186,13 @@ std::string files_text(const Manifest& manifest) {
 std::string partitioning_text(const Manifest& manifest) {
   std::vector<std::string> splits;
   for (std::int32_t split : manifest.splits) splits.push_back(json_number(split));
-  return json_object({{"cuts", json_number(manifest.num_cuts)},
-                      {"kind", json_string(kPartitionings, manifest.partitioning)},
-                      {"partitions", json_number(manifest.num_partitions)},
-                      {"splits", json_array(splits, 2)}},
-                     1);
+  JsonPairs members;
+  if (manifest.cluster) members.push_back({"cluster", json_string(manifest.column_name(*manifest.cluster))});
+  members.push_back({"cuts", json_number(manifest.num_cuts)});
+  members.push_back({"kind", json_string(kPartitionings, manifest.partitioning)});
+  members.push_back({"partitions", json_number(manifest.num_partitions)});
+  members.push_back({"splits", json_array(splits, 2)});
+  return json_object(members, 1);
 }
 
 std::string log_text(const LogName& log) {
@@ -233,6 +235,17 @@ void parse_levels(const JsonMembers& all, const std::string& path, Manifest& man
   if (!is_rooted || manifest.num_nodes() > kMaxLeaves) all.fail_on("levels", "do not form a tree");
 }
 
+std::uint32_t parse_cluster(const JsonMembers& members, const Manifest& manifest) {
+  const std::size_t num_attributes = manifest.attributes.size();
+  const auto num_columns = static_cast<std::uint32_t>(num_attributes + manifest.fields.size());
+  for (std::uint32_t column = 0; column < num_columns; ++column) {
+    const bool can_cut =
+        column < num_attributes || manifest.fields[column - num_attributes].role == FieldRole::filter;
+    if (can_cut && manifest.column_name(column) == members.text("cluster")) return column;
+  }
+  members.fail_on("cluster", "is neither an attribute nor a filter column");
+}
+
 void parse_partitioning(const JsonMembers& members, Manifest& manifest) {
   manifest.partitioning = members.choice("kind", kPartitionings);
   for (std::int64_t split : members.integers("splits", kMaxAttributes, 1, kMaxPartitions))
@@ -244,6 +257,7 @@ void parse_partitioning(const JsonMembers& members, Manifest& manifest) {
   // Each cut adds a partition.
   if (manifest.partitioning != Partitioning::random && manifest.num_cuts + 1 > manifest.num_partitions)
     members.fail("has more cuts than its partitions need");
+  if (members.has("cluster")) manifest.cluster = parse_cluster(members, manifest);
 }
 
 void check_format(const JsonMembers& all) {
@@ -315,6 +329,7 @@ Manifest describe(const Snapshot& snapshot) {
   manifest.splits = snapshot.partitioner->splits();
   manifest.num_partitions = snapshot.partitioner->num_partitions();
   manifest.num_cuts = snapshot.partitioner->cuts().size();
+  manifest.cluster = snapshot.partitioner->cluster();
   manifest.has_gaps = std::ranges::any_of(snapshot.order().leaves, [&](std::uint32_t leaf) {
     return !snapshot.leaf_fields(leaf).gaps().empty();
   });

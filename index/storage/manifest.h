@@ -33,6 +33,7 @@ struct Manifest : IndexMetadata {
   std::vector<std::int32_t> splits;
   std::uint64_t num_partitions = 0;
   std::uint64_t num_cuts = 0;
+  std::optional<std::uint32_t> cluster;  // as Partitioner::cluster
 
   bool has_gaps = false;                         // some row misses an attribute
   std::vector<DictionarySize> dictionary_sizes;  // [num_fields]; all zero of fields without a dictionary

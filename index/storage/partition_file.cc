@@ -10,7 +10,7 @@ namespace culmen::storage {
 namespace {
 
 // The only frame of this file. As float64: minima and maxima [num_attributes], cuts [num_cuts], cuts of late splits. As
-// uint32: the number of leaves of each partition, the partition and the attribute of each late split. As uint8, for k-d
+// uint32: the number of leaves of each partition, the partition and the column of each late split. As uint8, for k-d
 // partitions: the own coordinate of each cut.
 struct PartitionSections {
   std::uint64_t num_attributes, num_cuts, num_partitions, num_late_splits, num_own_coordinates;
@@ -43,10 +43,12 @@ Partitioner restore_partitioner(const Manifest& manifest, const double* doubles,
     good &= std::isfinite(doubles[i]) && std::isfinite(doubles[d + i]) && doubles[i] <= doubles[d + i];
   if (!good) throw_damaged(path, kFirstFrameOffset, "a range or a cut of the partitioner is invalid");
   try {
-    return Partitioner::restore(manifest.partitioning, {doubles, doubles + d}, {doubles + d, cuts},
-                                manifest.splits, {cuts, cuts + manifest.num_cuts}, std::move(own_coordinates),
-                                static_cast<std::uint32_t>(manifest.num_partitions - late_splits.size()))
-        .with(late_splits);
+    Partitioner built =
+        Partitioner::restore(manifest.partitioning, {doubles, doubles + d}, {doubles + d, cuts},
+                             manifest.splits, {cuts, cuts + manifest.num_cuts}, std::move(own_coordinates),
+                             static_cast<std::uint32_t>(manifest.num_partitions - late_splits.size()));
+    if (manifest.cluster) built = built.clustered_by(*manifest.cluster);
+    return built.with(late_splits);
   } catch (const InvalidArgument& error) {
     throw_damaged(path, kFirstFrameOffset, error.what());
   }
@@ -68,7 +70,7 @@ void write_partitions(const Snapshot& s, FrameFileWriter& file) {
     auto* words = reinterpret_cast<std::uint32_t*>(doubles);
     for (const PartitionRange& range : s.order().partitions) *words++ = range.num_leaves;
     for (const LateSplit& cut : later) *words++ = cut.partition;
-    for (const LateSplit& cut : later) *words++ = cut.attribute;
+    for (const LateSplit& cut : later) *words++ = cut.column;
     std::ranges::copy(p.own_coordinates(), reinterpret_cast<std::uint8_t*>(words));
   });
 }

@@ -45,6 +45,8 @@ void read_fields(const Manifest& manifest, const LeafFrames& frames, FrameFileRe
                  Snapshot& snapshot);
 // Reads nothing, but needs leaves and fields: the ranges of the attributes must be exactly those of their values.
 void check_ranges(const Manifest& manifest, const FrameFileReader& leaves, const Snapshot& snapshot);
+// The same: rows must be on their partition's side of every late split.
+void check_late_splits(const Manifest& manifest, const FrameFileReader& leaves, const Snapshot& snapshot);
 void read_nodes(const Manifest& manifest, FrameFileReader& file, Snapshot& snapshot);
 
 // Reads all of them: the snapshot that the manifest describes.

@@ -35,6 +35,7 @@ std::vector<std::int64_t> codes_of(const FieldChange& change, std::shared_ptr<co
 
 BatchRows::BatchRows(const Change& change, Snapshot& snapshot)
     : change_(change),
+      fields_(snapshot.fields),
       num_attributes_(snapshot.attributes.size()),
       value_bytes_(snapshot.value_bytes()),
       values_(change.values.data()),
@@ -56,6 +57,17 @@ void BatchRows::fill(std::span<const double> stand_ins) {
     std::replace_if(column, column + num_rows(), is_missing, static_cast<T>(stand_ins[i]));
 }
 
+std::int64_t BatchRows::key(std::size_t row, std::size_t field) const {
+  const std::int64_t key = change_.fields[field].keys[row];
+  return codes_[field].empty() ? key : codes_[field][static_cast<std::size_t>(key)];
+}
+
+double BatchRows::cut_value(std::size_t row, std::uint32_t column) const {
+  if (column < num_attributes_) return number(row, column);
+  const std::size_t f = column - num_attributes_;
+  return change_.fields[f].is_missing(row) ? kMissingCutValue : culmen::cut_value(fields_[f], key(row, f));
+}
+
 void BatchRows::copy_row(std::size_t row, LeafFieldsBuilder& leaf, std::size_t row_of_leaf) const {
   if (have_gaps())
     for (std::size_t i = 0; i < num_attributes_; ++i)
@@ -66,10 +78,8 @@ void BatchRows::copy_row(std::size_t row, LeafFieldsBuilder& leaf, std::size_t r
       leaf.set_missing(f, row_of_leaf);
     } else if (field.keys.empty()) {
       leaf.set_text(f, row_of_leaf, field.text_at(row));
-    } else if (codes_[f].empty()) {
-      leaf.set_key(f, row_of_leaf, field.keys[row]);
     } else {
-      leaf.set_key(f, row_of_leaf, codes_[f][static_cast<std::size_t>(field.keys[row])]);
+      leaf.set_key(f, row_of_leaf, key(row, f));
     }
   }
 }

@@ -15,7 +15,7 @@ namespace culmen {
 class BatchRows {
  public:
   // Adds the batch's new texts to the dictionaries of `snapshot`, the version that is being made, which has rows. The
-  // change must outlive this.
+  // change and the fields of the version must outlive this.
   BatchRows(const Change& change, Snapshot& snapshot);
   BatchRows(const BatchRows&) = delete;
   BatchRows& operator=(const BatchRows&) = delete;
@@ -35,6 +35,9 @@ class BatchRows {
     return have_gaps() && std::isnan(change_.number(row, attribute, value_bytes_));
   }
 
+  // In a column that partitions are cut by (Partitioner::cluster).
+  double cut_value(std::size_t row, std::uint32_t column) const;
+
   // Copies gaps and fields to a row of a leaf.
   void copy_row(std::size_t row, LeafFieldsBuilder& leaf, std::size_t row_of_leaf) const;
 
@@ -42,7 +45,10 @@ class BatchRows {
   template <typename T>
   void fill(std::span<const double> stand_ins);
 
+  std::int64_t key(std::size_t row, std::size_t field) const;  // not missing, not a stored text
+
   const Change& change_;
+  const std::vector<Field>& fields_;
   const std::size_t num_attributes_, value_bytes_;
   std::vector<std::byte> filled_;  // empty: no value is missing
   const std::byte* values_;

@@ -48,7 +48,11 @@ std::vector<OrderKey> keys_of(const BatchRows& rows, const Snapshot& s) {
   for (std::size_t i = 0; i < chunk.num_attributes(); ++i)
     for (std::size_t r = 0; r < keys.size(); ++r) chunk(r, i) = rows.number(r, i);
   const Partitioner& partitioner = *s.partitioner;
-  partitioner.keys(chunk, 0, keys.size(), keys);
+  std::vector<double> clusters;
+  if (partitioner.has_cluster_field())
+    for (std::size_t r = 0; r < keys.size(); ++r)
+      clusters.push_back(rows.cut_value(r, *partitioner.cluster()));
+  partitioner.keys(chunk, 0, keys.size(), keys, clusters);
   if (partitioner.kind() == Partitioning::random)
     for (std::size_t r = 0; r < keys.size(); ++r)
       keys[r] = key_in(random_partition(rows.change().ids[r], partitioner.num_partitions()), keys[r]);

@@ -1,9 +1,8 @@
-// PartitionSplit: halves a partition that has grown far beyond the others, as a build forms k-d partitions. Each part
-// becomes a partition.
+// PartitionSplit: halves a partition that has grown far beyond the others (index/build/kd_halves.h). Each part becomes a
+// partition.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,21 +30,15 @@ class PartitionSplit {
     std::uint32_t slot;  // or kOfBatch
     std::uint32_t position;
   };
-  struct Half {
-    std::uint32_t partition;
-    std::span<Row> rows;
-  };
-  void halve(const Half& part, std::size_t max_rows, int depth);
-  std::optional<LateSplit> find_cut(std::span<const Row> rows) const;
-  std::vector<Repack::Part> leaves_of(const Half& part, std::size_t leaf_rows) const;
-  double value(const Row& row, std::size_t attribute) const;
+  std::vector<Repack::Part> leaves_of(std::uint32_t partition, std::span<const Row> rows,
+                                      std::size_t leaf_rows) const;
+  double value(const Row& row, std::uint32_t column) const;
   std::int64_t id(const Row& row) const;
 
   const WorkingTree& tree_;
   const LocatedChange& located_;
   std::vector<Row> rows_;
   std::vector<LateSplit> cuts_;
-  std::vector<Half> halves_;  // in the tree's order
   std::vector<Repack::Part> parts_;
 };
 

@@ -157,6 +157,7 @@ struct Rows {
 BuildOptions options_of(const Snapshot& s) {
   BuildOptions options;
   options.partitioning = s.partitioner->kind();
+  options.cluster = s.cluster_name();
   options.leaf_rows = s.leaf_rows;
   options.value_type = s.value_type;
   options.stand_ins = s.stand_ins;

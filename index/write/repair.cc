@@ -49,6 +49,7 @@ std::shared_ptr<Snapshot> empty_index(const storage::Manifest& manifest) {
   table.label_name = manifest.label_name;
   BuildOptions options;
   options.partitioning = manifest.partitioning;
+  if (manifest.cluster) options.cluster = manifest.column_name(*manifest.cluster);
   options.leaf_rows = manifest.leaf_rows;
   options.value_type = manifest.value_type;
   std::shared_ptr<Snapshot> snapshot = bulk_load(table, options);

@@ -16,6 +16,7 @@
 #include "culmen/error.h"
 #include "culmen/filter.h"
 #include "index/field_key.h"
+#include "index/snapshot_fields.h"
 #include "index/storage/manifest.h"
 #include "index/storage/snapshot_files.h"
 #include "index/storage/store.h"
@@ -392,7 +393,9 @@ void check_partitions(const Snapshot& s) {
   RowChunk row(1, s.attributes.size());
   for (std::size_t i = 0; i < s.attributes.size(); ++i) row(0, i) = s.value(0, static_cast<int>(i));
   OrderKey key = 0;
-  s.partitioner->keys(row, 0, s.num_rows, {&key, 1});
+  const double cluster =
+      s.partitioner->has_cluster_field() ? cut_value(s, 0, 0, *s.partitioner->cluster()) : 0;
+  s.partitioner->keys(row, 0, s.num_rows, {&key, 1}, {&cluster, 1});
   require(partition_of(key) < s.partitioner->num_partitions(), "partition");
 }
 

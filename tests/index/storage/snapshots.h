@@ -30,6 +30,7 @@ struct Shape {
   std::uint32_t late_splits = 0;  // of partition 0 and its parts, at values above all others
   int fields = 0;                 // one of each kind, then again
   bool gaps = false;              // a fifth of all values are missing, of attributes and of fields
+  const char* cluster = "";       // with kd partitions
 };
 
 // Fields of every kind, and their values.
@@ -134,6 +135,7 @@ inline std::shared_ptr<Snapshot> make_snapshot(const Shape& shape) {
   options.partitioning = shape.partitioning;
   options.num_partitions = shape.partitions;
   options.leaf_rows = shape.leaf_rows;
+  options.cluster = shape.cluster;
   std::shared_ptr<Snapshot> snapshot = bulk_load(table, options);
   snapshot->partitioner =
       std::make_shared<const Partitioner>(with_late_splits(*snapshot->partitioner, shape.late_splits));
@@ -150,7 +152,8 @@ bool same_bytes(const A& a, const B& b) {
 inline bool same_partitioner(const Partitioner& a, const Partitioner& b) {
   return a.kind() == b.kind() && a.num_partitions() == b.num_partitions() && a.minimum() == b.minimum() &&
          a.maximum() == b.maximum() && a.splits() == b.splits() && a.cuts() == b.cuts() &&
-         a.own_coordinates() == b.own_coordinates() && a.late_splits().all() == b.late_splits().all();
+         a.own_coordinates() == b.own_coordinates() && a.late_splits().all() == b.late_splits().all() &&
+         a.cluster() == b.cluster();
 }
 
 inline bool same_nodes(const Snapshot& a, const Snapshot& b) {

@@ -1,0 +1,25 @@
+// Clustered partitions: cut by the values of one column first, so that a filter on it meets few other rows, then by
+// halving as k-d partitions. All cuts are late splits of one partition.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "culmen/table.h"
+#include "index/build/load_fields.h"
+#include "index/build/partition_plan.h"
+#include "index/partitioner.h"
+#include "index/snapshot.h"
+
+namespace culmen {
+
+// A column of a table, numbered as in Partitioner::cluster, as partitions are cut by it. `table` is filled.
+std::vector<double> read_cut_values(const Snapshot& snapshot, const TableView& table,
+                                    std::span<const CodedColumn> coded, std::uint32_t column);
+
+// values: of plan.cluster, row by row.
+Partitioner cut_clusters(const Snapshot& snapshot, const TableView& table, const PartitionPlan& plan,
+                         std::span<const double> values);
+
+}  // namespace culmen
