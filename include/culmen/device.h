@@ -100,8 +100,7 @@ struct DeviceBatch {
   std::size_t k = 10;  // 1 .. kMaxDeviceK; the same for all queries, like the next two
   Filter where = {};
   std::optional<double> min_score = {};  // only rows with score >= min_score
-  // As in Query. If the index has gaps, `skip` is refused: weights are not known before the device reads them.
-  Missing missing = Missing::skip;
+  Missing missing = Missing::skip;       // as in Query
 };
 
 // Where the answers go: the caller's device memory. Every element is written.
