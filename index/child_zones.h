@@ -37,6 +37,7 @@ class ChildZonesRef {
  public:
   ChildZonesRef(const std::byte* bytes, const ChildZonesLayout& layout) : bytes_(bytes), layout_(layout) {}
 
+  const std::byte* bytes() const { return bytes_; }
   const ChildGaps& gaps(std::size_t attribute) const {
     return reinterpret_cast<const ChildGaps*>(bytes_)[attribute];
   }

@@ -108,6 +108,25 @@ std::string_view LeafFields::text(std::size_t field, std::size_t row) const {
   return {texts + start, ends[row] - start};
 }
 
+bool LeafFields::has_zones_of(const LeafFields& other) const {
+  if (empty() || other.empty()) return empty() == other.empty();
+  const auto is_full = [](std::uint32_t num_missing, const LeafFields& of) {
+    return num_missing == of.header().num_rows;
+  };
+  const auto same_gaps = [&](const AttributeGaps& a, const AttributeGaps& b) {
+    return a.attribute == b.attribute && is_full(a.num_missing, *this) == is_full(b.num_missing, other);
+  };
+  if (!std::ranges::equal(gaps(), other.gaps(), same_gaps)) return false;
+  for (std::size_t f = 0; f < num_fields(); ++f) {
+    const FieldZone &a = zone(f), &b = other.zone(f);
+    if (a.minimum != b.minimum || a.maximum != b.maximum || a.set != b.set ||
+        (a.num_missing > 0) != (b.num_missing > 0) ||
+        is_full(a.num_missing, *this) != is_full(b.num_missing, other))
+      return false;
+  }
+  return true;
+}
+
 LeafFieldsBuilder::LeafFieldsBuilder(std::span<const Field> fields) {
   for (const Field& field : fields) columns_.push_back({is_stored_text(field), {}, {}, {}, 0});
 }

@@ -120,6 +120,9 @@ class LeafFields {
   std::string_view text(std::size_t field,
                         std::size_t row) const;  // of a stored text; empty if it is missing
 
+  // Returns true if a node above sees no difference to another leaf's.
+  bool has_zones_of(const LeafFields& other) const;
+
  private:
   CULMEN_HOST_DEVICE const LeafFieldsHeader& header() const {
     return *reinterpret_cast<const LeafFieldsHeader*>(bytes_);

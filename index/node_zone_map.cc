@@ -10,24 +10,35 @@
 namespace culmen {
 namespace {
 
+// [kZoneVectors][num_attributes]
 template <typename T>
-bool update(SlotArena& arena, std::size_t slot) {
-  const NodeRef node = std::as_const(arena).node(slot);
+std::vector<T> zone_map_below(const SlotArena& arena, std::size_t slot) {
+  const NodeRef node = arena.node(slot);
   const std::size_t d = arena.shape().num_attributes;
   std::vector<T> zone_map(2 * d);
   for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
     const std::uint32_t child = node.children()[c];
-    const auto* below = reinterpret_cast<const T*>(
-        node.header().level == 1 ? std::as_const(arena).zone_map(child) : arena.node_zone_map(child));
+    const auto* below = reinterpret_cast<const T*>(node.header().level == 1 ? arena.zone_map(child)
+                                                                            : arena.node_zone_map(child));
     if (c == 0) std::copy_n(below, 2 * d, zone_map.data());
     for (std::size_t i = 0; i < d; ++i) {
       zone_map[i] = std::max(zone_map[i], below[i]);
       zone_map[d + i] = std::min(zone_map[d + i], below[d + i]);
     }
   }
-  T* own = reinterpret_cast<T*>(arena.node_zone_map(slot));
-  if (std::equal(zone_map.begin(), zone_map.end(), own)) return false;
-  std::copy(zone_map.begin(), zone_map.end(), own);
+  return zone_map;
+}
+
+template <typename T>
+bool is_zone_map(const std::vector<T>& zone_map, const SlotArena& arena, std::size_t slot) {
+  return std::equal(zone_map.begin(), zone_map.end(), reinterpret_cast<const T*>(arena.node_zone_map(slot)));
+}
+
+template <typename T>
+bool update(SlotArena& arena, std::size_t slot) {
+  const std::vector<T> zone_map = zone_map_below<T>(arena, slot);
+  if (is_zone_map(zone_map, arena, slot)) return false;
+  std::ranges::copy(zone_map, reinterpret_cast<T*>(arena.node_zone_map(slot)));
   return true;
 }
 
@@ -59,12 +70,7 @@ class ChildZonesWriter {
       add_field(child, f, summary_of(below.zones(f), num_children));
   }
 
-  // Returns false if they are the same as before.
-  bool write(std::byte* to) const {
-    if (std::equal(bytes_.begin(), bytes_.end(), to)) return false;
-    std::copy(bytes_.begin(), bytes_.end(), to);
-    return true;
-  }
+  std::vector<std::byte> take() { return std::move(bytes_); }
 
  private:
   static std::uint32_t bit(std::uint32_t child) { return std::uint32_t{1} << child; }
@@ -84,18 +90,29 @@ class ChildZonesWriter {
   std::vector<std::byte> bytes_;
 };
 
-bool update_child_zones(SlotArena& arena, std::size_t slot) {
-  const NodeRef node = std::as_const(arena).node(slot);
+std::vector<std::byte> child_zones_below(const SlotArena& arena, std::size_t slot) {
+  const NodeRef node = arena.node(slot);
   ChildZonesWriter writer(arena.child_zones_layout());
   for (std::uint32_t c = 0; c < node.header().num_children; ++c) {
     const std::uint32_t child = node.children()[c];
     if (node.header().level == 1) {
-      writer.add_leaf(c, arena.fields(child), std::as_const(arena).leaf(child).num_rows);
+      writer.add_leaf(c, arena.fields(child), arena.leaf(child).num_rows);
     } else {
-      writer.add_node(c, arena.child_zones(child), std::as_const(arena).node(child).header().num_children);
+      writer.add_node(c, arena.child_zones(child), arena.node(child).header().num_children);
     }
   }
-  return writer.write(arena.child_zones_bytes(slot));
+  return writer.take();
+}
+
+bool are_child_zones(const std::vector<std::byte>& zones, const SlotArena& arena, std::size_t slot) {
+  return std::equal(zones.begin(), zones.end(), arena.child_zones(slot).bytes());
+}
+
+bool update_child_zones(SlotArena& arena, std::size_t slot) {
+  const std::vector<std::byte> zones = child_zones_below(arena, slot);
+  if (are_child_zones(zones, arena, slot)) return false;
+  std::ranges::copy(zones, arena.child_zones_bytes(slot));
+  return true;
 }
 
 }  // namespace
@@ -117,6 +134,13 @@ bool update_node_zone_map(SlotArena& arena, std::size_t slot) {
   const bool map_changed =
       arena.shape().value_bytes == sizeof(float) ? update<float>(arena, slot) : update<double>(arena, slot);
   return zones_changed || map_changed;
+}
+
+bool is_node_zone_map(const SlotArena& arena, std::size_t slot) {
+  const bool is_map = arena.shape().value_bytes == sizeof(float)
+                          ? is_zone_map(zone_map_below<float>(arena, slot), arena, slot)
+                          : is_zone_map(zone_map_below<double>(arena, slot), arena, slot);
+  return is_map && are_child_zones(child_zones_below(arena, slot), arena, slot);
 }
 
 void write_node_zone_maps(const Snapshot& s) {

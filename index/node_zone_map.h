@@ -12,6 +12,9 @@ namespace culmen {
 // Computes the zone map and the child zones of a node from its children's. Returns true if either has changed.
 bool update_node_zone_map(SlotArena& arena, std::size_t slot);
 
+// Returns true if the node has what update_node_zone_map would compute.
+bool is_node_zone_map(const SlotArena& arena, std::size_t slot);
+
 // What the children have together.
 ColumnSummary summary_of(const ChildZones& zones, std::uint32_t num_children);
 

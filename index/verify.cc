@@ -10,8 +10,11 @@
 #include <optional>
 
 #include "base/floating_point_scope.h"
+#include "index/field_key.h"
 #include "index/leaf_bounds.h"
 #include "index/leaf_codes.h"
+#include "index/node_zone_map.h"
+#include "index/snapshot_fields.h"
 #include "index/tree_height.h"
 
 namespace culmen {
@@ -27,7 +30,9 @@ class Verifier {
   std::vector<std::string> run() {
     check_counts();
     check_ids();
-    check_units();
+    check_dictionaries();
+    if (faults_.empty()) check_fields();  // the rest relies on these
+    if (faults_.empty()) check_units();
     if (faults_.empty()) {  // the rest relies on these
       visit_value_type(s_, [this]<typename T>(T) {
         tbb::parallel_for(std::size_t{0}, leaves_.size(),
@@ -53,6 +58,8 @@ class Verifier {
   void check_counts();
   void check_partition_order();
   void check_ids();
+  void check_dictionaries();
+  void check_fields();
   void check_units();
   void check_range(std::size_t attribute);
   void check_links();
@@ -62,6 +69,7 @@ class Verifier {
   void check_rows(std::size_t leaf, const T* highest, const T* lowest);
   void check_order(std::size_t position);
   void check_node(std::size_t node);
+  void check_zones(std::size_t node);
   void check_child_bounds(NodeRef node, std::uint32_t child, const std::string& where);
   void check_leaf_bounds(NodeRef node, std::uint32_t child, const std::string& where);
   std::optional<std::size_t> uncovered_row(NodeRef node, std::uint32_t child,
@@ -115,26 +123,56 @@ void Verifier::check_ids() {
     fault("index", "the next id to be given, " + std::to_string(s_.next_id) + ", is not above all ids");
 }
 
+void Verifier::check_dictionaries() {
+  if (!s_.stand_ins.empty() && s_.stand_ins.size() != s_.attributes.size())
+    fault("index", "not every attribute has a stand-in");
+  if (s_.dictionaries.size() != s_.fields.size())
+    return fault("index", "not every field has room for a dictionary");
+  for (std::size_t f = 0; f < s_.fields.size(); ++f) {
+    const std::string name = "\"" + s_.fields[f].name + "\"";
+    if (has_dictionary(s_.fields[f]) != (s_.dictionaries[f] != nullptr)) {
+      fault("index", name + " lacks a dictionary, or has one that it does not need");
+    } else if (s_.dictionaries[f] != nullptr && !s_.dictionaries[f]->are_distinct()) {
+      fault("index", "the dictionary of " + name + " has a text twice");
+    }
+  }
+}
+
+void Verifier::check_fields() {
+  const std::vector<std::uint32_t> sizes = dictionary_sizes(s_);
+  tbb::parallel_for(std::size_t{0}, leaves_.size(), [&](std::size_t position) {
+    const std::uint32_t leaf = leaves_[position];
+    const LeafFields fields = s_.leaf_fields(leaf);
+    if (fields.empty() && s_.fields.empty()) return;
+    const std::string_view of_fields =
+        fault_of_leaf_fields(fields.bytes(), s_.leaf(leaf).num_rows, s_.attributes.size(), s_.fields, sizes);
+    if (!of_fields.empty()) return fault(leaf_name(leaf), std::string(of_fields));
+    const std::string_view of_gaps = fault_of_gaps(s_, leaf);
+    if (!of_gaps.empty()) fault(leaf_name(leaf), std::string(of_gaps));
+  });
+}
+
 void Verifier::check_units() {
   for (std::size_t i = 0; i < s_.units.size(); ++i) {
     const BoundUnit& unit = s_.units[i];
     if (unit.unit != std::ldexp(1.0, unit.exponent) || unit.inverse != std::ldexp(1.0, -unit.exponent))
       fault("index", "the bound unit of \"" + s_.attributes[i].name + "\" is not the power of two it says");
   }
-  if (s_.exact_sums && !sums_are_exact(s_.stats, s_.units))
+  if (s_.exact_sums && !sums_are_exact(filled_stats(s_), s_.units))
     fault("index", "sums are said to be exact, but can round");
 }
 
-// Scale::minmax needs the exact minimum and maximum, not only bounds on them.
+// Scale::minmax needs the exact minimum and maximum, not only bounds on them. Stand-ins do not count.
 void Verifier::check_range(std::size_t attribute) {
   double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
   for (const std::uint32_t leaf : leaves_)
     for (std::uint32_t r = 0; r < s_.leaf(leaf).num_rows; ++r) {
+      if (s_.leaf_fields(leaf).misses_attribute(attribute, r)) continue;
       const double value = s_.value(leaf * leaf_rows() + r, static_cast<int>(attribute));
       lowest = std::min(lowest, value);
       highest = std::max(highest, value);
     }
-  if (s_.num_rows > 0 && (lowest != s_.stats[attribute].minimum || highest != s_.stats[attribute].maximum))
+  if (lowest <= highest && (lowest != s_.stats[attribute].minimum || highest != s_.stats[attribute].maximum))
     fault("index", "the range of \"" + s_.attributes[attribute].name + "\" is not that of its values");
 }
 
@@ -180,6 +218,8 @@ void Verifier::check_rows(std::size_t leaf, const T* highest, const T* lowest) {
     const std::string& name = s_.attributes[i].name;
     for (std::uint32_t r = 0; r < num_rows; ++r) {
       const auto value = static_cast<double>(column[r]);
+      if (s_.leaf_fields(leaf).misses_attribute(i, r))
+        continue;  // check_fields has compared it to the stand-in
       if (!(value >= s_.stats[i].minimum && value <= s_.stats[i].maximum))
         fault(leaf_name(leaf),
               "row " + std::to_string(r) + ": \"" + name + "\" is outside the index's own range");
@@ -239,6 +279,16 @@ void Verifier::check_node(std::size_t index) {
     if (node.min_ids()[c] != min_id || header.min_id > min_id) fault(where, "its smallest id is wrong");
     if (above_leaves ? deep_ : true) check_child_bounds(node, c, where);
   }
+  check_zones(index);
+}
+
+// They are not in files. Engines and writers rely on them.
+void Verifier::check_zones(std::size_t index) {
+  const NodeRef node = s_.node(index);
+  for (std::uint32_t c = 0; c < node.header().num_children; ++c)
+    if (node.children()[c] >= (node.header().level == 1 ? s_.leaf_slots : s_.node_slots)) return;  // reported
+  if (!is_node_zone_map(*s_.arena, index))
+    fault("node " + std::to_string(index), "its zone map or the zones of its children are wrong");
 }
 
 // Stored bounds must be at least (minima: at most) those of the child itself.

@@ -13,8 +13,6 @@
 namespace culmen {
 namespace {
 
-using Kind = FilterColumn::Kind;
-
 constexpr std::int64_t kSecondsOfDay = 86400;
 
 bool is_number(const Literal& literal) {
@@ -86,18 +84,21 @@ std::string list_of(const std::vector<std::string>& names) {
 std::optional<FilterColumn> find_filter_column(std::string_view name, const Snapshot& snapshot) {
   const auto attribute = std::ranges::find(snapshot.attributes, name, &Attribute::name);
   if (attribute != snapshot.attributes.end())
-    return FilterColumn{Kind::attribute, static_cast<std::int32_t>(attribute - snapshot.attributes.begin())};
+    return FilterColumn{FilterColumn::Kind::attribute,
+                        static_cast<std::int32_t>(attribute - snapshot.attributes.begin())};
   const auto field = std::ranges::find(snapshot.fields, name, &Field::name);
   if (field != snapshot.fields.end())
-    return FilterColumn{Kind::field, static_cast<std::int32_t>(field - snapshot.fields.begin())};
-  if (name == kIdName || (!name.empty() && name == snapshot.id_name)) return FilterColumn{Kind::id, 0};
+    return FilterColumn{FilterColumn::Kind::field,
+                        static_cast<std::int32_t>(field - snapshot.fields.begin())};
+  if (name == kIdName || (!name.empty() && name == snapshot.id_name))
+    return FilterColumn{FilterColumn::Kind::id, 0};
   return {};
 }
 
 FilterColumn filter_column(const Column& column, const Snapshot& snapshot) {
-  if (!column.attribute()) return {Kind::id, 0};
+  if (!column.attribute()) return {FilterColumn::Kind::id, 0};
   const std::string* name = std::get_if<std::string>(&*column.attribute());
-  if (name == nullptr) return {Kind::attribute, position_of(*column.attribute(), snapshot)};
+  if (name == nullptr) return {FilterColumn::Kind::attribute, position_of(*column.attribute(), snapshot)};
   const std::optional<FilterColumn> found = find_filter_column(*name, snapshot);
   if (!found) throw InvalidArgument(unknown_filter_column(*name, snapshot));
   if (const std::string fault = fault_of_column(*found, snapshot); !fault.empty())
@@ -118,7 +119,7 @@ std::string unknown_filter_column(std::string_view name, const Snapshot& snapsho
 }
 
 std::string fault_of_column(const FilterColumn& column, const Snapshot& snapshot) {
-  if (column.kind != Kind::field ||
+  if (column.kind != FilterColumn::Kind::field ||
       snapshot.fields[static_cast<std::size_t>(column.position)].role == FieldRole::filter)
     return {};
   return shown_column(column, snapshot) + " is a stored column: answers show it, filters cannot test it";
@@ -158,11 +159,11 @@ const ColumnFormat& format_of(const FilterColumn& column, const Snapshot& snapsh
   static const ColumnFormat id_format = {.type = ColumnType::integer};
   const auto position = static_cast<std::size_t>(column.position);
   switch (column.kind) {
-    case Kind::attribute:
+    case FilterColumn::Kind::attribute:
       return snapshot.attributes[position].format;
-    case Kind::field:
+    case FilterColumn::Kind::field:
       return snapshot.fields[position].format;
-    case Kind::id:
+    case FilterColumn::Kind::id:
       break;
   }
   return id_format;
@@ -186,9 +187,9 @@ Limits<double> limits_of(const Literal& literal, const ColumnFormat& format) {
 
 std::string shown_column(const FilterColumn& column, const Snapshot& snapshot) {
   const auto position = static_cast<std::size_t>(column.position);
-  if (column.kind == Kind::id) return std::string(kIdName);
-  return quoted_name(column.kind == Kind::attribute ? snapshot.attributes[position].name
-                                                    : snapshot.fields[position].name);
+  if (column.kind == FilterColumn::Kind::id) return std::string(kIdName);
+  return quoted_name(column.kind == FilterColumn::Kind::attribute ? snapshot.attributes[position].name
+                                                                  : snapshot.fields[position].name);
 }
 
 }  // namespace culmen

@@ -404,13 +404,6 @@ std::vector<RangePredicate> implied_ranges(const Predicate& predicate) {
   return ranges;
 }
 
-ChildGaps gaps_of_index(const Snapshot& snapshot, std::int32_t attribute) {
-  if (snapshot.height == 0) return {};
-  ChildGaps gaps = snapshot.arena->child_zones(snapshot.root).gaps(static_cast<std::size_t>(attribute));
-  if (gaps.some_missing == 0) gaps.some_present = ~std::uint32_t{0};
-  return gaps;
-}
-
 std::uint64_t set_bits(std::int64_t first, std::int64_t last) {
   const std::uint64_t distance = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
   if (distance >= 63) return ~std::uint64_t{0};

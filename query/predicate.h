@@ -15,6 +15,7 @@
 
 #include "culmen/filter.h"
 #include "index/snapshot.h"
+#include "index/snapshot_fields.h"
 #include "query/chain.h"
 #include "query/intervals.h"
 
@@ -60,9 +61,6 @@ Predicate compile_filter(const Filter& filter, const Snapshot& snapshot,
 // Returns ranges, at most one per attribute, in which all passing rows lie. If predicate.is_ranges(), every row in all
 // of the ranges passes, too.
 std::vector<RangePredicate> implied_ranges(const Predicate& predicate);
-
-// Which rows of the whole index miss an attribute.
-ChildGaps gaps_of_index(const Snapshot& snapshot, std::int32_t attribute);
 
 // What is known of a set of rows: none of them passes, all pass, or neither is certain (`some`).
 enum class Verdict : std::uint8_t { none, some, all };

@@ -8,6 +8,7 @@
 #include "base/suggestion.h"
 #include "culmen/error.h"
 #include "index/leaf_codes.h"
+#include "index/snapshot_fields.h"
 #include "query/bound_plan.h"
 
 namespace culmen {
@@ -88,18 +89,6 @@ int position_of(const AttributeRef& attribute, const Snapshot& snapshot) {
   const auto found = std::ranges::find(snapshot.attributes, name, &Attribute::name);
   if (found == snapshot.attributes.end()) throw InvalidArgument(unknown_attribute(name, snapshot));
   return static_cast<int>(found - snapshot.attributes.begin());
-}
-
-std::vector<AttributeStats> filled_stats(const Snapshot& snapshot) {
-  std::vector<AttributeStats> stats = snapshot.stats;
-  for (std::size_t i = 0; i < stats.size(); ++i) {
-    const ChildGaps gaps = gaps_of_index(snapshot, static_cast<std::int32_t>(i));
-    if (gaps.some_missing == 0) continue;
-    const double stand_in = snapshot.stand_ins[i];
-    if (gaps.some_present == 0) stats[i] = {stand_in, stand_in, kNoQuantum};
-    add_value(stats[i], stand_in);
-  }
-  return stats;
 }
 
 void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& query,

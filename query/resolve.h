@@ -23,9 +23,6 @@ inline constexpr std::string_view kIdName = "id";
 // The position of an attribute. Throws InvalidArgument, for an unknown name with the names that are known.
 int position_of(const AttributeRef& attribute, const Snapshot& snapshot);
 
-// The statistics of stored values, stand-ins included.
-std::vector<AttributeStats> filled_stats(const Snapshot& snapshot);
-
 // Sets the query's filter, which also demands a value of each `required` attribute, and the ranges that it implies.
 // Throws as compile_filter.
 void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& query,

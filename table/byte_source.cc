@@ -29,6 +29,11 @@ std::size_t MemorySource::read(char* out, std::size_t num_bytes) {
   return count;
 }
 
+bool MemorySource::rewind() {
+  position_ = 0;
+  return true;
+}
+
 FileSource::FileSource(const std::string& path)
     : FileSource(::open(path.c_str(), O_RDONLY | O_CLOEXEC), path) {}
 
@@ -47,8 +52,8 @@ FileSource::FileSource(int descriptor, std::string name) : descriptor_(descripto
   }
   if (!S_ISREG(status.st_mode)) return;
   // Another process may already have read part of standard input.
-  const off_t start = std::max<off_t>(::lseek(descriptor_, 0, SEEK_CUR), 0);
-  size_ = static_cast<std::uint64_t>(std::max<off_t>(status.st_size - start, 0));
+  start_ = std::max<off_t>(::lseek(descriptor_, 0, SEEK_CUR), 0);
+  size_ = static_cast<std::uint64_t>(std::max<off_t>(status.st_size - start_, 0));
 }
 
 FileSource::~FileSource() {
@@ -68,6 +73,12 @@ std::size_t FileSource::read(char* out, std::size_t num_bytes) {
   return count;
 }
 
+bool FileSource::rewind() {
+  if (!size_ || ::lseek(descriptor_, start_, SEEK_SET) < 0) return false;
+  position_ = 0;
+  return true;
+}
+
 std::optional<std::size_t> FileSource::read_available(char* out, std::size_t num_bytes) {
   constexpr int kPatienceMilliseconds = 100;
   pollfd waiting{descriptor_, POLLIN, 0};
@@ -79,6 +90,20 @@ std::optional<std::size_t> FileSource::read_available(char* out, std::size_t num
   if (got < 0) throw_io_error("read", name_, errno);
   position_ += static_cast<std::size_t>(got);
   return static_cast<std::size_t>(got);
+}
+
+std::size_t RecordedSource::read(char* out, std::size_t num_bytes) {
+  const std::size_t num_kept = std::min(num_bytes, bytes_.size() - position_);
+  if (num_kept > 0) std::memcpy(out, bytes_.data() + position_, num_kept);
+  const std::size_t num_fresh = num_kept < num_bytes ? pipe_.read(out + num_kept, num_bytes - num_kept) : 0;
+  bytes_.append(out + num_kept, num_fresh);
+  position_ += num_kept + num_fresh;
+  return num_kept + num_fresh;
+}
+
+bool RecordedSource::rewind() {
+  position_ = 0;
+  return true;
 }
 
 }  // namespace culmen::io

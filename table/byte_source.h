@@ -31,6 +31,9 @@ class ByteSource {
   // The total that read() returns; nullopt if it is unknown before the end (pipes, compressed files).
   virtual std::optional<std::uint64_t> num_bytes() const = 0;
 
+  // Begins again at the first byte. Returns false if that is impossible (pipes).
+  virtual bool rewind() { return false; }
+
   // In bytes of the file itself, compressed or not.
   virtual Progress progress() const = 0;
 };
@@ -41,6 +44,7 @@ class MemorySource : public ByteSource {
 
   std::size_t read(char* out, std::size_t num_bytes) override;
   std::optional<std::uint64_t> num_bytes() const override { return bytes_.size(); }
+  bool rewind() override;
   Progress progress() const override { return {position_, bytes_.size()}; }
 
  private:
@@ -60,6 +64,7 @@ class FileSource : public ByteSource {
   std::size_t read(char* out, std::size_t num_bytes) override;
   std::optional<std::size_t> read_available(char* out, std::size_t num_bytes) override;
   std::optional<std::uint64_t> num_bytes() const override { return size_; }
+  bool rewind() override;
   Progress progress() const override { return {position_, size_.value_or(0)}; }
 
  private:
@@ -68,7 +73,24 @@ class FileSource : public ByteSource {
   int descriptor_ = -1;
   std::string name_;
   std::optional<std::uint64_t> size_;  // regular files
+  std::int64_t start_ = 0;             // of a regular file
   std::uint64_t position_ = 0;
+};
+
+// Keeps the bytes of a pipe, so that they can be read again.
+class RecordedSource : public ByteSource {
+ public:
+  explicit RecordedSource(ByteSource& pipe) : pipe_(pipe) {}
+
+  std::size_t read(char* out, std::size_t num_bytes) override;
+  std::optional<std::uint64_t> num_bytes() const override { return pipe_.num_bytes(); }
+  bool rewind() override;
+  Progress progress() const override { return pipe_.progress(); }
+
+ private:
+  ByteSource& pipe_;
+  std::string bytes_;
+  std::size_t position_ = 0;  // in them
 };
 
 }  // namespace culmen::io

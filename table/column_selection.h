@@ -12,18 +12,33 @@ namespace culmen::io {
 
 inline constexpr std::size_t kMaxColumns = 4096;
 
-struct ColumnSelection {
-  std::vector<Attribute> attributes;
-  std::vector<std::size_t> columns;  // [num_attributes] position of each in the file
-  std::optional<std::size_t> id;
-  std::optional<std::size_t> label;
-  bool took_all = false;  // no attributes were named, so all other columns are
+// A column that becomes an attribute or a field.
+struct KeptColumn {
+  std::size_t position = 0;  // in the file
+  std::string name;          // in the table: with a schema its name in the index
+  bool is_attribute = false;
+  bool is_undecided = false;                // an attribute if it holds numbers
+  Attribute attribute = {};                 // of an attribute
+  std::optional<FieldRole> role = {};       // of a field; nullopt: depends on what it holds
+  std::optional<ColumnFormat> format = {};  // as the schema says
 };
 
-// `names`: those of the file, unique except for empty ones. Throws InvalidArgument for a name that is unknown (the text
-// lists the known ones) or given twice, InputError if no attribute is left or one has no name.
+struct ColumnSelection {
+  std::vector<KeptColumn> columns;  // attributes in their order, then the others
+  std::optional<std::size_t> id;
+  std::optional<std::size_t> label;
+  bool has_choice = false;  // ReadOptions::columns says what is kept
+};
+
+// `names`: those of the file, unique except for empty ones. `by_position`: the file has no names, and these are
+// default_column_names(). Throws InvalidArgument for a name that is unknown (the text lists the known ones) or given
+// twice, InputError for a column without a name or one that the schema does not have.
 ColumnSelection select_columns(const std::vector<std::string>& names, const ReadOptions& options,
-                               const std::string& file);
+                               const std::string& file, bool by_position = false);
+
+// Throws InputError if there are no attributes, or too many attributes or fields. `chosen`: the attributes were named.
+void check_column_counts(std::size_t num_attributes, std::size_t num_fields, bool chosen,
+                         const std::string& file);
 
 // a0, a1, ...: names for files that have none.
 std::vector<std::string> default_column_names(std::size_t num_columns);

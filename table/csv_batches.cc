@@ -1,10 +1,11 @@
 #include "table/csv_batches.h"
 
-#include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/with_threads.h"
 #include "culmen/error.h"
+#include "table/csv_columns.h"
 #include "table/csv_reader.h"
 
 namespace culmen::io {
@@ -16,18 +17,18 @@ class BatchSink : public CsvRowSink {
             const std::function<void(const TableBatch&)>& take)
       : name_(name), options_(options), batches_(batches), take_(take) {}
 
-  void begin(const CsvSchema& schema) override;
+  void begin(const CsvSchema& schema, const std::vector<CellKinds>& first_rows) override;
   void take(const CsvWindow& window) override;
   void wait() override;
   BatchTotals finish();
 
  private:
   void take_chunk(const CsvRows& chunk, std::uint64_t num_lines_before);
-  void take_row(const CsvRows& chunk, std::size_t row, std::size_t label_begin,
-                std::uint64_t num_lines_before);
+  void take_row(const CsvRows& chunk, std::size_t row, std::uint64_t num_lines_before);
   void drop_row();
   void hand_out();
   TableView view() const;
+  ColumnView values_view(std::size_t column) const;
 
   const std::string& name_;
   const ReadOptions& options_;
@@ -40,18 +41,24 @@ class BatchSink : public CsvRowSink {
 
   // The batch that is being filled.
   std::uint64_t first_row_ = 0;
-  std::size_t num_rows_ = 0;
-  std::vector<std::vector<double>> columns_;
+  TableLayout layout_;
+  CsvColumns columns_;
+  std::size_t next_missing_ = 0;  // in the chunk
   std::vector<std::int64_t> ids_;
   std::vector<std::uint64_t> dropped_rows_;
   RowLines lines_;
   Labels labels_;
 };
 
-void BatchSink::begin(const CsvSchema& schema) {
+void BatchSink::begin(const CsvSchema& schema, const std::vector<CellKinds>& first_rows) {
   schema_ = &schema;
-  columns_.resize(schema.selection.columns.size());
-  if (schema.selection.label) labels_.offsets.push_back(0);
+  columns_.begin(schema);
+  std::vector<CellKinds> kinds = first_rows;
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    if (schema.columns[i].type == CellType::number)
+      kinds[i].add_number(true);  // later rows may have fractions
+  layout_ = layout_of(schema.columns, kinds, name_);
+  if (schema.label) labels_.offsets.push_back(0);
 }
 
 void BatchSink::take(const CsvWindow& window) {
@@ -65,31 +72,28 @@ void BatchSink::take(const CsvWindow& window) {
 
 void BatchSink::take_chunk(const CsvRows& chunk, std::uint64_t num_lines_before) {
   auto dropped = chunk.dropped_at.begin();
-  std::size_t label_begin = 0;
+  next_missing_ = 0;
   for (std::size_t row = 0; row < chunk.num_rows; ++row) {
     for (; dropped != chunk.dropped_at.end() && *dropped == row; ++dropped) drop_row();
-    take_row(chunk, row, label_begin, num_lines_before);
-    if (schema_->selection.label) label_begin += chunk.label_sizes[row];
+    take_row(chunk, row, num_lines_before);
   }
   for (; dropped != chunk.dropped_at.end(); ++dropped) drop_row();
 }
 
-void BatchSink::take_row(const CsvRows& chunk, std::size_t row, std::size_t label_begin,
-                         std::uint64_t num_lines_before) {
+void BatchSink::take_row(const CsvRows& chunk, std::size_t row, std::uint64_t num_lines_before) {
   if (num_seen_++ < batches_.skip_rows) {
     first_row_ = num_seen_;
     return;
   }
-  const std::size_t width = columns_.size();
-  for (std::size_t slot = 0; slot < width; ++slot) columns_[slot].push_back(chunk.values[row * width + slot]);
-  if (schema_->selection.id) ids_.push_back(chunk.ids[row]);
-  lines_.add(num_rows_, num_lines_before + 1 + chunk.lines.line_of(row));
-  if (schema_->selection.label) {
-    const std::span<const char> label(chunk.label_bytes.data() + label_begin, chunk.label_sizes[row]);
+  if (schema_->id) ids_.push_back(chunk.ids[row]);
+  lines_.add(columns_.num_rows(), num_lines_before + 1 + chunk.lines.line_of(row));
+  if (schema_->label) {
+    const std::string_view label = chunk.labels[row];
     labels_.bytes.insert(labels_.bytes.end(), label.begin(), label.end());
     labels_.offsets.push_back(labels_.bytes.size());
   }
-  if (++num_rows_ == batches_.batch_rows) hand_out();
+  columns_.append_row(chunk, row, next_missing_);
+  if (columns_.num_rows() == batches_.batch_rows) hand_out();
 }
 
 void BatchSink::drop_row() {
@@ -98,42 +102,61 @@ void BatchSink::drop_row() {
     return;
   }
   ++totals_.num_dropped_rows;
-  if (!schema_->selection.id) dropped_rows_.push_back(num_seen_ - 1 - first_row_);
+  if (!schema_->id) dropped_rows_.push_back(num_seen_ - 1 - first_row_);
 }
 
 void BatchSink::wait() {
   constexpr int kMaxWaits = 10;
-  if (++num_waits_ == kMaxWaits && num_rows_ > 0) hand_out();
+  if (++num_waits_ == kMaxWaits && columns_.num_rows() > 0) hand_out();
 }
 
 void BatchSink::hand_out() {
-  if (options_.unique_ids && schema_->selection.id) check_csv_ids(ids_, lines_, name_, *schema_);
+  if (options_.unique_ids && schema_->id) check_csv_ids(ids_, lines_, name_, *schema_);
   take_({view(), first_row_, num_seen_ - first_row_,
          [this](std::size_t row) { return place_of_line(name_, lines_.line_of(row)); }});
-  totals_.num_rows += num_rows_;
+  totals_.num_rows += columns_.num_rows();
   first_row_ = num_seen_;
-  num_rows_ = 0;
-  for (std::vector<double>& column : columns_) column.clear();
+  columns_.clear();
   ids_.clear();
   dropped_rows_.clear();
   lines_.clear();
   labels_.bytes.clear();
-  if (schema_->selection.label) labels_.offsets.resize(1);
+  if (schema_->label) labels_.offsets.resize(1);
 }
 
 TableView BatchSink::view() const {
   TableView view;
-  view.num_rows = num_rows_;
-  view.attributes = schema_->selection.attributes;
-  for (const std::vector<double>& column : columns_) view.columns.emplace_back(column);
+  view.num_rows = columns_.num_rows();
+  view.attributes = layout_.attributes;
+  for (const std::size_t column : layout_.attribute_columns) view.columns.push_back(values_view(column));
+  view.fields = layout_.fields;
+  for (const std::size_t column : layout_.field_columns) {
+    const CollectedColumn& collected = columns_[column];
+    if (const Labels* const texts = std::get_if<Labels>(&collected.values)) {
+      view.field_views.emplace_back(TextView{texts->view(), collected.validity_view()});
+    } else {
+      view.field_views.emplace_back(values_view(column));
+    }
+  }
   view.ids = ids_;
   view.labels = labels_.view();
   view.dropped_rows = dropped_rows_;
+  if (schema_->id) view.id_name = schema_->names[*schema_->id];
+  if (schema_->label) view.label_name = schema_->names[*schema_->label];
+  return view;
+}
+
+ColumnView BatchSink::values_view(std::size_t column) const {
+  const CollectedColumn& collected = columns_[column];
+  const auto* const numbers = std::get_if<std::vector<double>>(&collected.values);
+  ColumnView view = numbers != nullptr ? ColumnView(*numbers)
+                                       : ColumnView(std::get<std::vector<std::int64_t>>(collected.values));
+  view.validity = collected.validity_view();
   return view;
 }
 
 BatchTotals BatchSink::finish() {
-  if (num_rows_ > 0 || !dropped_rows_.empty()) hand_out();
+  if (columns_.num_rows() > 0 || !dropped_rows_.empty()) hand_out();
   return totals_;
 }
 
@@ -145,7 +168,7 @@ BatchTotals read_csv_in_batches(ByteSource& source, const std::string& name, con
   BatchTotals totals;
   with_threads(options.num_threads, [&] {
     BatchSink sink(name, options, batches, take);
-    CsvParser parser(source, name, options, delimiter, tuning, ReadPolicy::as_it_comes);
+    CsvParser parser(source, name, options, delimiter, tuning, ReadPolicy::as_it_comes, true);
     parser.parse(sink);
     totals = sink.finish();
   });

@@ -2,61 +2,133 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <system_error>
 #include <utility>
 
 #include "table/text.h"
 
 namespace culmen::io {
+namespace {
 
-void CsvRows::clear() {
+constexpr double kMissingNumber = std::numeric_limits<double>::quiet_NaN();
+
+std::string_view expected_text(const CsvColumn& column) {
+  switch (column.type) {
+    case CellType::number:
+      return "a number";
+    case CellType::integer:
+      return "an integer";
+    case CellType::boolean:
+      return "true or false";
+    case CellType::date:
+      return "a date as in 2025-06-01";
+    case CellType::timestamp:
+      return column.has_zone ? "a timestamp with a zone, as in 2025-06-01 12:30:00Z"
+                             : "a timestamp without a zone, as in 2025-06-01 12:30:00";
+    case CellType::text:
+      break;
+  }
+  return "UTF-8 text";
+}
+
+std::string_view unit_name(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::second:
+      return "seconds";
+    case TimeUnit::millisecond:
+      return "milliseconds";
+    case TimeUnit::microsecond:
+      return "microseconds";
+    case TimeUnit::nanosecond:
+      break;
+  }
+  return "nanoseconds";
+}
+
+// Why a cell of the right kind is refused.
+std::string reason_of(const CsvColumn& column, NumberKind kind, std::string_view text) {
+  if (column.type == CellType::timestamp) {
+    const auto timestamp = parse_timestamp(trim_blanks(text));
+    if (!timestamp || timestamp->has_zone != column.has_zone) return "";
+    return std::string(", and the column counts in ").append(unit_name(column.unit));
+  }
+  if (kind == NumberKind::out_of_range)
+    return column.type == CellType::integer ? ", beyond the range of int64" : ", beyond the range of float64";
+  if (kind == NumberKind::inexact_integer) return ", an integer beyond 2^53 that float64 cannot hold exactly";
+  return "";
+}
+
+// An integer, also one written as 7.0.
+std::optional<std::int64_t> parse_whole(std::string_view text) {
+  const ParsedInteger integer = parse_integer(text);
+  if (integer.kind == NumberKind::finite) return integer.value;
+  const ParsedNumber number = parse_number(text);
+  if (number.kind != NumberKind::finite || !is_in_int64(number.value) ||
+      number.value != std::trunc(number.value))
+    return std::nullopt;
+  return static_cast<std::int64_t>(number.value);
+}
+
+}  // namespace
+
+void CsvRows::clear(const CsvSchema& schema) {
   num_rows = 0;
   dropped_at.clear();
   num_lines = 0;
   next = nullptr;
   values.clear();
+  texts.resize(schema.num_texts);
+  for (TextCells& cells : texts) cells.cut(0);
+  missing.clear();
   ids.clear();
   lines.clear();
-  label_bytes.clear();
-  label_sizes.clear();
+  labels.cut(0);
+  kinds.assign(schema.columns.size(), {});
   fault.reset();
 }
 
 CsvChunkParser::CsvChunkParser(const CsvSchema& schema)
-    : schema_(schema), splitter_(schema.delimiter, schema.names.size()) {
-  const ColumnSelection& selection = schema.selection;
-  for (std::size_t slot = 0; slot < selection.columns.size(); ++slot) {
-    targets_.push_back({selection.columns[slot], slot, Use::attribute});
+    : schema_(schema),
+      splitter_(schema.delimiter, schema.names.size()),
+      seen_numbers_(schema.columns.size()) {
+  for (std::size_t i = 0; i < schema.columns.size(); ++i) {
+    const CsvColumn& column = schema.columns[i];
+    const Use use = column.is_text() ? Use::text : column.type == CellType::number ? Use::number : Use::value;
+    targets_.push_back({column.kept.position, use, i, column.slot});
   }
-  if (selection.id) targets_.push_back({*selection.id, 0, Use::id});
-  if (selection.label) targets_.push_back({*selection.label, 0, Use::label});
+  if (schema.id) targets_.push_back({*schema.id, Use::id, 0, 0});
+  if (schema.label) targets_.push_back({*schema.label, Use::label, 0, 0});
   std::stable_sort(targets_.begin(), targets_.end(),
-                   [](const Target& a, const Target& b) { return a.column < b.column; });
-  std::vector<Target> by_column;
-  for (std::size_t column = 0; column < schema.names.size(); ++column) {
-    by_column.push_back({column, 0, Use::none});
+                   [](const Target& a, const Target& b) { return a.position < b.position; });
+  std::vector<Target> by_position;
+  for (std::size_t position = 0; position < schema.names.size(); ++position) {
+    by_position.push_back({position, Use::none, 0, 0});
   }
   for (const Target& target : targets_) {
-    if (by_column[target.column].use != Use::none) return;
-    by_column[target.column] = target;
+    if (by_position[target.position].use != Use::none) return;
+    by_position[target.position] = target;
   }
-  plain_targets_ = std::move(by_column);
+  plain_targets_ = std::move(by_position);
 }
 
 void CsvChunkParser::parse(const char* begin, const char* end, bool at_end_of_file, CsvRows& rows) {
   // In a file where most rows have a quoted cell, say, the fast path would only cost time.
   constexpr std::size_t kMaxMisses = 8;
   constexpr std::size_t kRetryPeriod = 16;
-  rows.clear();
+  rows.clear(schema_);
   rows.next = begin;
   while (rows.next != end) {
     const bool try_plain = num_misses_ < kMaxMisses || num_misses_ % kRetryPeriod == 0;
     const char* next = try_plain ? parse_plain_row(rows.next, end, rows) : nullptr;
     num_misses_ = next ? 0 : num_misses_ + 1;
     if (!next) next = parse_any_row(rows.next, end, at_end_of_file, rows);
-    if (!next) return;
+    if (!next) break;
     rows.next = next;
   }
+  for (std::size_t column = 0; column < seen_numbers_.size(); ++column)
+    if (seen_numbers_[column] != 0) rows.kinds[column].add_number(seen_numbers_[column] != 1);
 }
 
 // The fast path: parses a row without quotes, blanks or other rare characters in one pass. Returns the end of the row,
@@ -66,8 +138,8 @@ const char* CsvChunkParser::parse_plain_row(const char* record, const char* end,
   begin_row(rows);
   const char* pos = record;
   for (const Target& target : plain_targets_) {
-    const bool is_last = target.column + 1 == plain_targets_.size();
-    if (target.column > 0) ++pos;
+    const bool is_last = target.position + 1 == plain_targets_.size();
+    if (target.position > 0) ++pos;
     pos = parse_plain_cell(target, pos, end, rows);
     if (pos && is_last && pos != end && *pos == '\r') ++pos;
     if (pos && pos != end && *pos == (is_last ? '\n' : schema_.delimiter)) continue;
@@ -87,7 +159,13 @@ const char* CsvChunkParser::parse_plain_row(const char* record, const char* end,
 // Returns the end of the cell, or nullptr.
 const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* cell, const char* end,
                                              CsvRows& rows) {
-  if (target.use == Use::attribute) return parse_leading_number(cell, end, row_values_[target.slot]);
+  if (target.use == Use::number) {
+    bool has_fraction = false;
+    const char* const after = parse_leading_number(cell, end, row_values_[target.slot], has_fraction);
+    if (after == nullptr) return parse_plain_gap(target, cell, end, rows);
+    seen_numbers_[target.column] |= static_cast<std::uint8_t>(has_fraction ? 3 : 1);
+    return after;
+  }
   if (target.use == Use::id) {
     rows.ids.push_back(0);
     const auto [after, error] = std::from_chars(cell, end, rows.ids.back());
@@ -95,10 +173,32 @@ const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* c
   }
   const char* const after = splitter_.find_special(cell, end);
   if (target.use == Use::none) return after;
-  const std::string_view label(cell, static_cast<std::size_t>(after - cell));
-  rows.label_bytes.insert(rows.label_bytes.end(), label.begin(), label.end());
-  rows.label_sizes.push_back(static_cast<std::uint32_t>(label.size()));
-  return find_invalid_utf8(label) == std::string_view::npos ? after : nullptr;
+  const std::string_view text(cell, static_cast<std::size_t>(after - cell));
+  if (target.use == Use::value) {
+    if (text.empty()) return parse_plain_gap(target, cell, end, rows);
+    const auto value = parse_value(schema_.columns[target.column], text, rows.kinds[target.column]);
+    if (!value) return nullptr;
+    row_values_[target.slot] = std::bit_cast<double>(*value);
+    return after;
+  }
+  if (find_invalid_utf8(text) != std::string_view::npos) return nullptr;
+  if (target.use == Use::label) {
+    rows.labels.add(text);
+    return after;
+  }
+  rows.texts[target.slot].add(text);
+  if (text.empty()) rows.missing.push_back({rows.num_rows, target.column});
+  return after;
+}
+
+// An empty cell where nothing speaks against a missing value.
+const char* CsvChunkParser::parse_plain_gap(const Target& target, const char* cell, const char* end,
+                                            CsvRows& rows) {
+  const bool is_kept = schema_.nulls == NullPolicy::keep || !schema_.columns[target.column].is_ranked();
+  const bool is_empty = cell != end && (*cell == schema_.delimiter || *cell == '\n' || *cell == '\r');
+  if (!is_kept || !is_empty) return nullptr;
+  set_missing(target, rows);
+  return cell;
 }
 
 // Returns the end of the row, or nullptr if the row is incomplete or faulty (rows.fault).
@@ -133,10 +233,9 @@ bool CsvChunkParser::parse_cells(CsvRows& rows) {
 }
 
 void CsvChunkParser::begin_row(CsvRows& rows) {
-  const std::size_t width = schema_.selection.columns.size();
+  const std::size_t width = schema_.num_values;
   rows.values.resize((rows.num_rows + 1) * width);
   row_values_ = rows.values.data() + rows.num_rows * width;
-  label_bytes_before_ = rows.label_bytes.size();
   row_has_null_ = false;
 }
 
@@ -152,16 +251,21 @@ void CsvChunkParser::end_row(std::uint64_t num_lines, CsvRows& rows) const {
 }
 
 void CsvChunkParser::undo_row(CsvRows& rows) const {
-  rows.values.resize(rows.num_rows * schema_.selection.columns.size());
-  rows.label_bytes.resize(label_bytes_before_);
-  if (schema_.selection.id) rows.ids.resize(rows.num_rows);
-  if (schema_.selection.label) rows.label_sizes.resize(rows.num_rows);
+  rows.values.resize(rows.num_rows * schema_.num_values);
+  for (TextCells& cells : rows.texts) cells.cut(rows.num_rows);
+  while (!rows.missing.empty() && rows.missing.back().row == rows.num_rows) rows.missing.pop_back();
+  rows.labels.cut(rows.num_rows);
+  if (schema_.id) rows.ids.resize(rows.num_rows);
 }
 
 bool CsvChunkParser::parse_cell(const Target& target, CsvRows& rows) {
   switch (target.use) {
-    case Use::attribute:
-      return parse_attribute(target);
+    case Use::number:
+      return parse_number_cell(target, rows);
+    case Use::value:
+      return parse_value_cell(target, rows);
+    case Use::text:
+      return parse_text_cell(target, rows);
     case Use::id:
       return parse_id(target, rows);
     case Use::label:
@@ -172,65 +276,164 @@ bool CsvChunkParser::parse_cell(const Target& target, CsvRows& rows) {
   return true;
 }
 
-bool CsvChunkParser::parse_attribute(const Target& target) {
-  const std::string_view text = field_value(splitter_.fields()[target.column], scratch_);
+bool CsvChunkParser::parse_number_cell(const Target& target, CsvRows& rows) {
+  const std::string_view text = field_value(splitter_.fields()[target.position], scratch_);
   const ParsedNumber number = parse_number(text);
-  row_values_[target.slot] = number.value;
-  return number.kind == NumberKind::finite || take_null(number.kind) ||
-         refuse(target, "a number", number.kind, text);
-}
-
-bool CsvChunkParser::parse_id(const Target& target, CsvRows& rows) {
-  const std::string_view text = field_value(splitter_.fields()[target.column], scratch_);
-  const ParsedInteger id = parse_integer(text);
-  rows.ids.push_back(id.value);
-  return id.kind == NumberKind::finite || take_null(id.kind) ||
-         refuse(target, "a 64-bit integer", id.kind, text);
-}
-
-bool CsvChunkParser::parse_label(const Target& target, CsvRows& rows) {
-  const std::string_view text = field_value(splitter_.fields()[target.column], scratch_);
-  if (find_invalid_utf8(text) != std::string_view::npos) {
-    return refuse(target, "UTF-8 text", NumberKind::finite, text);
+  if (number.kind == NumberKind::finite) {
+    row_values_[target.slot] = number.value;
+    rows.kinds[target.column].add_number(!is_integer_literal(trim_blanks(text)) ||
+                                         !is_in_int64(number.value));
+    return true;
   }
-  rows.label_bytes.insert(rows.label_bytes.end(), text.begin(), text.end());
-  rows.label_sizes.push_back(static_cast<std::uint32_t>(text.size()));
+  const bool is_missing = number.kind == NumberKind::empty || number.kind == NumberKind::nan;
+  if (is_missing || is_null_word(trim_blanks(text))) return take_missing(target, text, rows);
+  return take_other(target, number.kind, text, rows);
+}
+
+bool CsvChunkParser::parse_value_cell(const Target& target, CsvRows& rows) {
+  const std::string_view text = field_value(splitter_.fields()[target.position], scratch_);
+  const std::string_view trimmed = trim_blanks(text);
+  if (trimmed.empty() || is_null_word(trimmed)) return take_missing(target, text, rows);
+  const CsvColumn& column = schema_.columns[target.column];
+  const auto value = parse_value(column, trimmed, rows.kinds[target.column]);
+  if (!value) {
+    const NumberKind kind =
+        column.type == CellType::integer ? parse_integer(text).kind : NumberKind::not_a_number;
+    return take_other(target, kind, text, rows);
+  }
+  row_values_[target.slot] = std::bit_cast<double>(*value);
   return true;
 }
 
-// Returns true if the cell is a null and its row is to be dropped.
-bool CsvChunkParser::take_null(NumberKind kind) {
-  const bool is_null = kind == NumberKind::empty || kind == NumberKind::not_finite;
-  const bool drop = is_null && schema_.nulls == NullPolicy::drop;
-  row_has_null_ |= drop;
-  return drop;
+// The value of a cell without blanks around it; nullopt if it does not fit the column.
+std::optional<std::int64_t> CsvChunkParser::parse_value(const CsvColumn& column, std::string_view text,
+                                                        CellKinds& kinds) {
+  switch (column.type) {
+    case CellType::integer: {
+      if (column.is_fixed) return parse_whole(text);
+      const ParsedInteger integer = parse_integer(text);
+      if (integer.kind != NumberKind::finite || !is_integer_literal(text)) return std::nullopt;
+      return integer.value;
+    }
+    case CellType::boolean:
+      return parse_boolean(text);
+    case CellType::date:
+      return parse_date(text);
+    case CellType::timestamp:
+      return parse_time(column, text, kinds);
+    case CellType::number:
+    case CellType::text:
+      break;
+  }
+  return std::nullopt;
 }
 
-bool CsvChunkParser::refuse(const Target& target, const char* expected, NumberKind kind,
-                            std::string_view text) {
-  fault_.position = splitter_.fields()[target.column].text.data();
-  fault_.field = target.column;
-  fault_.what = std::string("expected ") + expected + " in column " +
-                quote_excerpt(schema_.names[target.column]) + ", found " +
-                (kind == NumberKind::empty ? "an empty cell" : quote_excerpt(text)) + reason(target, kind);
-  remedy_ = remedy(target, kind);
+std::optional<std::int64_t> CsvChunkParser::parse_time(const CsvColumn& column, std::string_view text,
+                                                       CellKinds& kinds) {
+  std::optional<ParsedTimestamp> timestamp = parse_timestamp(text);
+  if (!timestamp && !column.has_zone) {
+    constexpr std::int64_t kSecondsPerDay = 86'400;
+    if (const auto days = parse_date(text)) timestamp = ParsedTimestamp{*days * kSecondsPerDay};
+  }
+  if (!timestamp || timestamp->has_zone != column.has_zone) return std::nullopt;
+  kinds.add_timestamp(*timestamp);
+  const auto count = count_in_unit(*timestamp, column.unit);
+  return count && count->is_exact ? std::optional(count->value) : std::nullopt;
+}
+
+bool CsvChunkParser::parse_text_cell(const Target& target, CsvRows& rows) {
+  const CsvField& field = splitter_.fields()[target.position];
+  const std::string_view text = field_value(field, scratch_);
+  if (find_invalid_utf8(text) != std::string_view::npos) {
+    return refuse(target.position, "UTF-8 text", text, "",
+                  schema_.has_choice ? InputError::Remedy::none : InputError::Remedy::choose_columns);
+  }
+  if (text.empty() && !field.quoted) {
+    set_missing(target, rows);
+  } else {
+    rows.texts[target.slot].add(text);
+  }
+  return true;
+}
+
+bool CsvChunkParser::parse_id(const Target& target, CsvRows& rows) {
+  const std::string_view text = field_value(splitter_.fields()[target.position], scratch_);
+  const ParsedInteger id = parse_integer(text);
+  rows.ids.push_back(id.value);
+  if (id.kind == NumberKind::finite) return true;
+  const bool drops = id.kind == NumberKind::empty && schema_.nulls == NullPolicy::drop;
+  row_has_null_ |= drops;
+  return drops ||
+         refuse(target.position, "a 64-bit integer", text,
+                id.kind == NumberKind::out_of_range ? ", beyond the range of int64" : "",
+                id.kind == NumberKind::empty ? InputError::Remedy::drop_nulls : InputError::Remedy::none);
+}
+
+bool CsvChunkParser::parse_label(const Target& target, CsvRows& rows) {
+  const std::string_view text = field_value(splitter_.fields()[target.position], scratch_);
+  if (find_invalid_utf8(text) != std::string_view::npos)
+    return refuse(target.position, "UTF-8 text", text, "", InputError::Remedy::none);
+  rows.labels.add(text);
+  return true;
+}
+
+void CsvChunkParser::set_missing(const Target& target, CsvRows& rows) {
+  if (target.use == Use::number) {
+    row_values_[target.slot] = kMissingNumber;
+    return;
+  }
+  if (target.use == Use::text) {
+    rows.texts[target.slot].add("");
+  } else {
+    row_values_[target.slot] = 0;
+  }
+  rows.missing.push_back({rows.num_rows, target.column});
+}
+
+// A cell that is a missing value, and of no other type than text. Returns false if it is refused.
+bool CsvChunkParser::take_missing(const Target& target, std::string_view text, CsvRows& rows) {
+  const CsvColumn& column = schema_.columns[target.column];
+  set_missing(target, rows);
+  CellKinds& kinds = rows.kinds[target.column];
+  kinds.add_missing(text, splitter_.fields()[target.position].quoted);
+  if (!column.is_ranked() || schema_.nulls == NullPolicy::keep) return true;
+  if (schema_.nulls == NullPolicy::drop) {
+    row_has_null_ = true;
+    return true;
+  }
+  kinds.add_refused();
+  return !column.is_fixed || refuse_cell(target, NumberKind::empty, text);
+}
+
+// A cell that does not fit its column. Returns false if it is refused.
+bool CsvChunkParser::take_other(const Target& target, NumberKind kind, std::string_view text, CsvRows& rows) {
+  const CsvColumn& column = schema_.columns[target.column];
+  set_missing(target, rows);
+  if (kind == NumberKind::infinite && schema_.nulls == NullPolicy::drop) {
+    row_has_null_ = true;
+    return true;
+  }
+  rows.kinds[target.column].add(text, splitter_.fields()[target.position].quoted);
+  return !column.is_fixed || refuse_cell(target, kind, text);
+}
+
+bool CsvChunkParser::refuse_cell(const Target& target, NumberKind kind, std::string_view text) {
+  const CsvColumn& column = schema_.columns[target.column];
+  const bool drop_helps = kind == NumberKind::empty || kind == NumberKind::infinite;
+  return refuse(target.position, expected_text(column), text, reason_of(column, kind, text),
+                drop_helps ? InputError::Remedy::drop_nulls : InputError::Remedy::none);
+}
+
+bool CsvChunkParser::refuse(std::size_t position, std::string_view expected, std::string_view found,
+                            std::string_view reason, InputError::Remedy remedy) {
+  fault_.position = splitter_.fields()[position].text.data();
+  fault_.field = position;
+  fault_.what = std::string("expected ").append(expected) + " in column " +
+                quote_excerpt(schema_.names[position]) + ", found " +
+                (trim_blanks(found).empty() ? "an empty cell" : quote_excerpt(found));
+  fault_.what.append(reason);
+  remedy_ = remedy;
   return false;
-}
-
-// The end of the text about a number that is too large.
-const char* CsvChunkParser::reason(const Target& target, NumberKind kind) {
-  if (kind == NumberKind::out_of_range)
-    return target.use == Use::id ? ", beyond the range of int64" : ", beyond the range of float64";
-  if (kind == NumberKind::inexact_integer) return ", an integer beyond 2^53 that float64 cannot hold exactly";
-  return "";
-}
-
-InputError::Remedy CsvChunkParser::remedy(const Target& target, NumberKind kind) const {
-  if (kind == NumberKind::empty || kind == NumberKind::not_finite) return InputError::Remedy::drop_nulls;
-  const bool taken_unasked =
-      target.use == Use::attribute && schema_.selection.took_all && schema_.selection.columns.size() > 1;
-  return kind == NumberKind::not_a_number && taken_unasked ? InputError::Remedy::choose_columns
-                                                           : InputError::Remedy::none;
 }
 
 void CsvChunkParser::refuse_ragged(CsvRows& rows) const {

@@ -1,6 +1,7 @@
 // Parses a chunk of complete CSV records into rows. Chunks are parsed in parallel, each by its own parser.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,19 +11,12 @@
 
 #include "culmen/error.h"
 #include "culmen/table_io.h"
-#include "table/column_selection.h"
 #include "table/csv_record.h"
+#include "table/csv_schema.h"
 #include "table/number.h"
 #include "table/row_lines.h"
 
 namespace culmen::io {
-
-struct CsvSchema {
-  std::vector<std::string> names;  // of all columns of the file
-  ColumnSelection selection;
-  char delimiter = ',';
-  NullPolicy nulls = NullPolicy::reject;
-};
 
 struct CsvFault {
   std::uint64_t line = 0;  // from 0, counted from the chunk's first line
@@ -31,20 +25,48 @@ struct CsvFault {
   InputError::Remedy remedy = InputError::Remedy::none;
 };
 
+// The cells of a column of texts.
+struct TextCells {
+  std::vector<char> bytes;
+  std::vector<std::uint32_t> ends;  // [num_rows] of each cell in the bytes
+
+  std::size_t begin(std::size_t row) const { return row == 0 ? 0 : ends[row - 1]; }
+  std::string_view operator[](std::size_t row) const {
+    return {bytes.data() + begin(row), ends[row] - begin(row)};
+  }
+  void add(std::string_view text) {
+    bytes.insert(bytes.end(), text.begin(), text.end());
+    ends.push_back(static_cast<std::uint32_t>(bytes.size()));
+  }
+  void cut(std::size_t num_rows) {
+    if (ends.size() <= num_rows) return;
+    bytes.resize(begin(num_rows));
+    ends.resize(num_rows);
+  }
+};
+
+struct MissingCell {
+  std::size_t row = 0;
+  std::size_t column = 0;  // of CsvSchema::columns
+};
+
 // The rows of a chunk. Objects are refilled, so their memory is reused.
 struct CsvRows {
   std::size_t num_rows = 0;
   std::vector<std::size_t> dropped_at;  // for each dropped row: the number of rows before it
   std::uint64_t num_lines = 0;
-  const char* next = nullptr;     // first byte not parsed: the end of the input, or an incomplete record
-  std::vector<double> values;     // [num_rows, num_attributes] row-major
-  std::vector<std::int64_t> ids;  // [num_rows], or empty
-  RowLines lines;                 // [num_rows]; from 0
-  std::vector<char> label_bytes;
-  std::vector<std::uint32_t> label_sizes;  // [num_rows], or empty
-  std::optional<CsvFault> fault;           // the first fault; rows after it are not parsed
+  const char* next = nullptr;  // first byte not parsed: the end of the input, or an incomplete record
+  // [num_rows, num_values] row-major: numbers as they are, NaN if missing, and the bits of an int64 in other columns.
+  std::vector<double> values;
+  std::vector<TextCells> texts;      // [num_texts]
+  std::vector<MissingCell> missing;  // of columns that are not CellType::number, ascending by row
+  std::vector<std::int64_t> ids;     // [num_rows], or empty
+  RowLines lines;                    // [num_rows]; from 0
+  TextCells labels;                  // [num_rows], or empty
+  std::vector<CellKinds> kinds;      // [num_columns] of those cells that may change a column's type or format
+  std::optional<CsvFault> fault;     // the first fault; rows after it are not parsed
 
-  void clear();
+  void clear(const CsvSchema& schema);
 };
 
 class CsvChunkParser {
@@ -55,28 +77,43 @@ class CsvChunkParser {
   void parse(const char* begin, const char* end, bool at_end_of_file, CsvRows& rows);
 
  private:
-  enum class Use : std::uint8_t { none, attribute, id, label };
+  enum class Use : std::uint8_t {
+    none,
+    number,
+    value,
+    text,
+    id,
+    label
+  };  // value: neither a number nor a text
   struct Target {
-    std::size_t column;
-    std::size_t slot;  // of an attribute: its position in the row
+    std::size_t position;  // in the file
     Use use;
+    std::size_t column;  // of the schema
+    std::size_t slot;
   };
 
   const char* parse_plain_row(const char* record, const char* end, CsvRows& rows);
   const char* parse_plain_cell(const Target& target, const char* cell, const char* end, CsvRows& rows);
+  const char* parse_plain_gap(const Target& target, const char* cell, const char* end, CsvRows& rows);
   const char* parse_any_row(const char* record, const char* end, bool at_end_of_file, CsvRows& rows);
   bool parse_cells(CsvRows& rows);
   bool parse_cell(const Target& target, CsvRows& rows);
   void begin_row(CsvRows& rows);
   void end_row(std::uint64_t num_lines, CsvRows& rows) const;
   void undo_row(CsvRows& rows) const;
-  bool parse_attribute(const Target& target);
+  bool parse_number_cell(const Target& target, CsvRows& rows);
+  bool parse_value_cell(const Target& target, CsvRows& rows);
+  std::optional<std::int64_t> parse_value(const CsvColumn& column, std::string_view text, CellKinds& kinds);
+  std::optional<std::int64_t> parse_time(const CsvColumn& column, std::string_view text, CellKinds& kinds);
+  bool parse_text_cell(const Target& target, CsvRows& rows);
   bool parse_id(const Target& target, CsvRows& rows);
   bool parse_label(const Target& target, CsvRows& rows);
-  bool take_null(NumberKind kind);
-  bool refuse(const Target& target, const char* expected, NumberKind kind, std::string_view text);
-  static const char* reason(const Target& target, NumberKind kind);
-  InputError::Remedy remedy(const Target& target, NumberKind kind) const;
+  void set_missing(const Target& target, CsvRows& rows);
+  bool take_missing(const Target& target, std::string_view text, CsvRows& rows);
+  bool take_other(const Target& target, NumberKind kind, std::string_view text, CsvRows& rows);
+  bool refuse(std::size_t position, std::string_view expected, std::string_view found,
+              std::string_view reason, InputError::Remedy remedy);
+  bool refuse_cell(const Target& target, NumberKind kind, std::string_view text);
   void refuse_ragged(CsvRows& rows) const;
 
   const CsvSchema& schema_;
@@ -85,10 +122,11 @@ class CsvChunkParser {
   std::size_t num_misses_ = 0;         // rows since the last plain one
   RecordSplitter splitter_;
   std::string scratch_;
+  // [num_columns] 1: a number was seen; 3: one that is not written as an integer, too.
+  std::vector<std::uint8_t> seen_numbers_;
 
   // The current row.
   double* row_values_ = nullptr;
-  std::size_t label_bytes_before_ = 0;
   bool row_has_null_ = false;
   RecordFault fault_;
   InputError::Remedy remedy_ = InputError::Remedy::none;  // for the fault

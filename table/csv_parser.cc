@@ -122,11 +122,12 @@ void throw_csv_fault(const std::string& name, std::uint64_t line, std::size_t co
 }
 
 CsvParser::CsvParser(ByteSource& source, const std::string& name, const ReadOptions& options, char delimiter,
-                     const CsvTuning& tuning, ReadPolicy policy)
+                     const CsvTuning& tuning, ReadPolicy policy, bool once)
     : name_(name),
       options_(options),
       tuning_(tuning),
-      windows_(source, tuning.window_bytes, kMaxLineBytes, policy) {
+      windows_(source, tuning.window_bytes, kMaxLineBytes, policy),
+      once_(once) {
   constexpr std::string_view kDelimiters = ",\t;|";
   if (kDelimiters.find(delimiter) == std::string_view::npos) {
     throw InvalidArgument("expected a comma, tab, semicolon or bar as the delimiter, found " +
@@ -141,8 +142,8 @@ void CsvParser::parse(CsvRowSink& sink) {
     report_progress();
     sink.wait();
   });
-  std::string_view rest = read_header();
-  sink.begin(schema_);
+  std::string_view rest = determine_columns(read_header());
+  sink.begin(schema_, kinds_);
   for (;;) {
     rest = parse_window(rest, sink);
     report_progress();
@@ -170,11 +171,50 @@ std::string_view CsvParser::read_header() {
     throw_csv_fault(name_, lines_before + 1, fault.field + 1, fault.what);
   }
   schema_.names = parse_header(splitter, name_);
-  if (options_.attributes.empty()) require_names(splitter, name_);
-  schema_.selection = select_columns(schema_.names, options_, name_);
+  if (options_.attributes.empty() && !options_.schema) require_names(splitter, name_);
+  selection_ = select_columns(schema_.names, options_, name_);
+  schema_.id = selection_.id;
+  schema_.label = selection_.label;
+  schema_.has_choice = selection_.has_choice;
   num_lines_ = splitter.num_lines();
   text.remove_prefix(static_cast<std::size_t>(splitter.next() - text.data()));
   return text;
+}
+
+// Returns `text`, the rest of the window after the header, or of a later one if that holds no complete record.
+std::string_view CsvParser::determine_columns(std::string_view text) {
+  kinds_.assign(selection_.columns.size(), {});
+  if (!known_columns_.empty()) {
+    schema_.set_columns(known_columns_);
+    return text;
+  }
+  if (!options_.schema)
+    while (add_kinds_of_first_rows(text) == 0 && !windows_.is_last()) text = windows_.next(text);
+  std::vector<CsvColumn> columns;
+  for (std::size_t i = 0; i < selection_.columns.size(); ++i)
+    columns.push_back(guess_column(selection_.columns[i], kinds_[i], once_));
+  schema_.set_columns(std::move(columns));
+  return text;
+}
+
+// Returns the number of records it looked at; 1 if the first one is faulty, which the parser reports.
+std::size_t CsvParser::add_kinds_of_first_rows(std::string_view text) {
+  constexpr std::size_t kMaxRecords = 1'000;
+  RecordSplitter splitter(schema_.delimiter, schema_.names.size());
+  std::string scratch;
+  std::size_t num_records = 0;
+  for (const char* pos = text.data(); pos != text.data() + text.size() && num_records < kMaxRecords;) {
+    const RecordState state = splitter.split(pos, text.data() + text.size(), windows_.is_last());
+    if (state == RecordState::incomplete) break;
+    ++num_records;
+    if (state == RecordState::refused || splitter.num_fields() != schema_.names.size()) break;
+    for (std::size_t i = 0; i < kinds_.size(); ++i) {
+      const CsvField& field = splitter.fields()[selection_.columns[i].position];
+      kinds_[i].add(field_value(field, scratch), field.quoted);
+    }
+    pos = splitter.next();
+  }
+  return num_records;
 }
 
 // Passes the window's complete records to the sink and returns the rest, the beginning of a record. It is no longer
@@ -184,6 +224,8 @@ std::string_view CsvParser::parse_window(std::string_view window, CsvRowSink& si
   const std::size_t num_chunks = parse_chunks(cut_at_records(window, tuning_.chunk_bytes));
   const CsvRows& last = chunks_[num_chunks - 1];
   const auto num_bytes_used = static_cast<std::size_t>(last.next - window.data());
+  for (std::size_t chunk = 0; chunk < num_chunks; ++chunk)
+    for (std::size_t i = 0; i < kinds_.size(); ++i) kinds_[i].merge(chunks_[chunk].kinds[i]);
   sink.take({{chunks_.data(), num_chunks}, num_lines_, num_bytes_used});
   for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) {
     const std::optional<CsvFault>& fault = chunks_[chunk].fault;
@@ -201,7 +243,7 @@ std::size_t CsvParser::parse_chunks(const std::vector<const char*>& cuts) {
   std::atomic<std::size_t> first_faulty{num_chunks};
   tbb::parallel_for(std::size_t{0}, num_chunks, [&](std::size_t chunk) {
     const FloatingPointScope floating_point;
-    chunks_[chunk].clear();
+    chunks_[chunk].clear(schema_);
     if (chunk > first_faulty.load(std::memory_order_relaxed)) return;  // the fault hides it
     const bool at_end_of_file = windows_.is_last() && chunk + 1 == num_chunks;
     CsvChunkParser(schema_).parse(cuts[chunk], cuts[chunk + 1], at_end_of_file, chunks_[chunk]);

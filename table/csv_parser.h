@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "culmen/error.h"
@@ -36,7 +37,8 @@ struct CsvWindow {
 class CsvRowSink {
  public:
   virtual ~CsvRowSink() = default;
-  virtual void begin(const CsvSchema& schema) = 0;  // it lives as long as the parser
+  // They live as long as the parser.
+  virtual void begin(const CsvSchema& schema, const std::vector<CellKinds>& first_rows) = 0;
   virtual void take(const CsvWindow& window) = 0;
   // Called ten times a second while a pipe has no data.
   virtual void wait() {}
@@ -48,15 +50,25 @@ class CsvRowSink {
 
 class CsvParser {
  public:
-  // Throws InvalidArgument for a delimiter that cannot be one.
+  // Throws InvalidArgument for a delimiter that cannot be one. The first rows suggest the types of the columns; `once`:
+  // they determine them, as the source will not be read again.
   CsvParser(ByteSource& source, const std::string& name, const ReadOptions& options, char delimiter,
-            const CsvTuning& tuning, ReadPolicy policy);
+            const CsvTuning& tuning, ReadPolicy policy, bool once);
+
+  // Says what the columns are, as an earlier pass over the source has found.
+  void set_columns(std::vector<CsvColumn> columns) { known_columns_ = std::move(columns); }
 
   // Runs in the caller's task arena. Throws for the first faulty record, after the sink got the rows before it.
   void parse(CsvRowSink& sink);
 
+  const CsvSchema& schema() const { return schema_; }
+  // [CsvSchema::columns] of the cells so far.
+  const std::vector<CellKinds>& kinds() const { return kinds_; }
+
  private:
   std::string_view read_header();
+  std::string_view determine_columns(std::string_view text);
+  std::size_t add_kinds_of_first_rows(std::string_view text);
   std::string_view parse_window(std::string_view window, CsvRowSink& sink);
   std::size_t parse_chunks(const std::vector<const char*>& cuts);
   void report_progress() const;
@@ -65,7 +77,11 @@ class CsvParser {
   const ReadOptions& options_;
   const CsvTuning tuning_;
   WindowStream windows_;
+  const bool once_;
   CsvSchema schema_;
+  ColumnSelection selection_;
+  std::vector<CsvColumn> known_columns_;
+  std::vector<CellKinds> kinds_;
   std::vector<CsvRows> chunks_;
   std::uint64_t num_lines_ = 0;  // before the window
 };

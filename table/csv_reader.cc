@@ -1,12 +1,12 @@
 #include "table/csv_reader.h"
 
-#include <tbb/parallel_for.h>
-
+#include <exception>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/with_threads.h"
+#include "table/csv_columns.h"
 #include "table/text.h"
 #include "table/unique_ids.h"
 
@@ -15,70 +15,56 @@ namespace {
 
 class TableSink : public CsvRowSink {
  public:
-  TableSink(const std::string& name, const ReadOptions& options, std::optional<std::uint64_t> num_input_bytes)
-      : name_(name), options_(options), num_input_bytes_(num_input_bytes) {}
+  explicit TableSink(std::optional<std::uint64_t> num_input_bytes) : num_input_bytes_(num_input_bytes) {}
 
-  void begin(const CsvSchema& schema) override;
+  void begin(const CsvSchema& schema, const std::vector<CellKinds>& first_rows) override;
   void take(const CsvWindow& window) override;
-  Table finish();
+  bool has_seen_rows() const { return num_rows_ > 0 || table_.num_dropped_rows > 0; }
+  Table finish(const std::string& name, const ReadOptions& options, const std::vector<CellKinds>& kinds);
 
  private:
-  void take_labels(const CsvRows& rows);
   void take_dropped(const CsvRows& rows);
   void reserve_for_whole_input(std::size_t num_bytes_used);
+  void settle_columns(const std::vector<CellKinds>& kinds);
+  void add_columns(TableLayout layout);
+  ColumnView add_values(CollectedColumn& column);
 
-  const std::string& name_;
-  const ReadOptions& options_;
-  const std::optional<std::uint64_t> num_input_bytes_;
+  std::optional<std::uint64_t> num_input_bytes_;
   const CsvSchema* schema_ = nullptr;
-  std::size_t num_rows_ = 0;
   std::size_t num_windows_ = 0;
-  std::vector<std::vector<double>> columns_;
+  std::size_t num_rows_ = 0;
+  std::vector<CsvColumn> settled_;
+  CsvColumns columns_;
   RowLines lines_;
   Table table_;
 };
 
-void TableSink::begin(const CsvSchema& schema) {
+void TableSink::begin(const CsvSchema& schema, const std::vector<CellKinds>&) {
   schema_ = &schema;
-  columns_.resize(schema.selection.columns.size());
-  if (schema.selection.label) table_.labels.offsets.push_back(0);
+  columns_.begin(schema);
+  if (schema.label) table_.labels.offsets.push_back(0);
 }
 
 void TableSink::take(const CsvWindow& window) {
-  const std::size_t num_chunks = window.chunks.size();
-  std::vector<std::size_t> first_rows(num_chunks);
   std::uint64_t num_lines = window.num_lines_before;
-  for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) {
-    const CsvRows& rows = window.chunks[chunk];
-    first_rows[chunk] = num_rows_;
+  Labels& labels = table_.labels;
+  for (const CsvRows& rows : window.chunks) {
     table_.ids.insert(table_.ids.end(), rows.ids.begin(), rows.ids.end());
     lines_.append(rows.lines, num_rows_, num_lines + 1);
-    take_labels(rows);
+    const std::uint64_t label_begin = labels.bytes.size();
+    labels.bytes.insert(labels.bytes.end(), rows.labels.bytes.begin(), rows.labels.bytes.end());
+    for (const std::uint32_t end : rows.labels.ends) labels.offsets.push_back(label_begin + end);
     take_dropped(rows);
     num_rows_ += rows.num_rows;
     num_lines += rows.num_lines;
   }
-  for (std::vector<double>& column : columns_) column.resize(num_rows_);
-  tbb::parallel_for(std::size_t{0}, num_chunks, [&](std::size_t chunk) {
-    const CsvRows& rows = window.chunks[chunk];
-    const std::size_t width = columns_.size();
-    for (std::size_t slot = 0; slot < width; ++slot) {
-      double* const out = columns_[slot].data() + first_rows[chunk];
-      for (std::size_t row = 0; row < rows.num_rows; ++row) out[row] = rows.values[row * width + slot];
-    }
-  });
+  columns_.append(window.chunks);
   if (num_windows_++ == 0) reserve_for_whole_input(window.num_bytes);
-}
-
-void TableSink::take_labels(const CsvRows& rows) {
-  Labels& labels = table_.labels;
-  labels.bytes.insert(labels.bytes.end(), rows.label_bytes.begin(), rows.label_bytes.end());
-  for (const std::uint32_t size : rows.label_sizes) labels.offsets.push_back(labels.offsets.back() + size);
 }
 
 // Called once the rows of the previous chunks are counted.
 void TableSink::take_dropped(const CsvRows& rows) {
-  if (!schema_->selection.id) {
+  if (!schema_->id) {
     for (const std::size_t row : rows.dropped_at)
       table_.dropped_rows.push_back(num_rows_ + row + table_.dropped_rows.size());
   }
@@ -90,23 +76,96 @@ void TableSink::reserve_for_whole_input(std::size_t num_bytes_used) {
   if (!num_input_bytes_ || num_rows_ == 0) return;
   constexpr double kRoom = 1.05;
   const double rows_per_byte = static_cast<double>(num_rows_) / static_cast<double>(num_bytes_used);
-  const double num_rows = rows_per_byte * static_cast<double>(*num_input_bytes_) * kRoom;
-  for (std::vector<double>& column : columns_) column.reserve(static_cast<std::size_t>(num_rows));
+  columns_.reserve(static_cast<std::size_t>(rows_per_byte * static_cast<double>(*num_input_bytes_) * kRoom));
 }
 
-Table TableSink::finish() {
-  if (options_.unique_ids) check_csv_ids(table_.ids, lines_, name_, *schema_);
+Table TableSink::finish(const std::string& name, const ReadOptions& options,
+                        const std::vector<CellKinds>& kinds) {
+  if (options.unique_ids) check_csv_ids(table_.ids, lines_, name, *schema_);
   table_.num_rows = num_rows_;
-  table_.attributes = schema_->selection.attributes;
-  table_.label_name = options_.label_column;
-  for (std::vector<double>& column : columns_) {
-    table_.columns.emplace_back(column);
-    table_.storage.emplace_back(std::move(column));
-  }
-  table_.location_of_row = [name = name_, lines = std::move(lines_)](std::size_t row) {
+  if (schema_->id) table_.id_name = schema_->names[*schema_->id];
+  if (schema_->label) table_.label_name = schema_->names[*schema_->label];
+  settle_columns(kinds);
+  add_columns(layout_of(settled_, kinds, name));
+  table_.location_of_row = [name, lines = std::move(lines_)](std::size_t row) {
     return place_of_line(name, lines.line_of(row));
   };
   return std::move(table_);
+}
+
+// Where a guess was not wrong, but not quite right.
+void TableSink::settle_columns(const std::vector<CellKinds>& kinds) {
+  settled_ = schema_->columns;
+  for (std::size_t i = 0; i < settled_.size(); ++i) {
+    const CsvColumn settled = settle_column(settled_[i], kinds[i], has_seen_rows());
+    if (settled.is_text() && !settled_[i].is_text()) make_missing_texts(columns_[i]);
+    settled_[i] = settled;
+  }
+}
+
+void TableSink::add_columns(TableLayout layout) {
+  for (const std::size_t column : layout.attribute_columns)
+    table_.columns.push_back(add_values(columns_[column]));
+  for (std::size_t i = 0; i < layout.fields.size(); ++i) {
+    Field& field = layout.fields[i];
+    const CsvColumn& column = settled_[layout.field_columns[i]];
+    CollectedColumn& collected = columns_[layout.field_columns[i]];
+    if (column.is_text()) {
+      Texts texts = {std::move(std::get<Labels>(collected.values)), std::move(collected.validity)};
+      if (!column.kept.role && is_nearly_unique(texts.texts.view())) field.role = FieldRole::stored;
+      table_.field_columns.emplace_back(std::move(texts));
+    } else {
+      if (field.format.type == ColumnType::integer && column.type == CellType::number)
+        make_integers(collected);
+      table_.field_columns.emplace_back(add_values(collected));
+    }
+  }
+  table_.attributes = std::move(layout.attributes);
+  table_.fields = std::move(layout.fields);
+}
+
+// Moves values into the table, which does not move the elements of vectors.
+ColumnView TableSink::add_values(CollectedColumn& column) {
+  ColumnView view;
+  if (auto* const numbers = std::get_if<std::vector<double>>(&column.values)) {
+    view = ColumnView(*numbers);
+    table_.storage.emplace_back(std::move(*numbers));
+  } else {
+    auto& integers = std::get<std::vector<std::int64_t>>(column.values);
+    view = ColumnView(integers);
+    table_.storage.emplace_back(std::move(integers));
+  }
+  view.validity = column.validity_view();
+  if (!column.validity.empty()) table_.validities.push_back(std::move(column.validity));
+  return view;
+}
+
+// The columns as they are to be read again; none if what was read is right.
+std::vector<CsvColumn> columns_to_read_again(const CsvParser& parser, bool has_rows) {
+  const CsvSchema& schema = parser.schema();
+  std::vector<CsvColumn> settled;
+  bool is_wrong = false;
+  for (std::size_t i = 0; i < schema.columns.size(); ++i) {
+    const CsvColumn& guess = schema.columns[i];
+    const CellKinds& kinds = parser.kinds()[i];
+    settled.push_back(settle_column(guess, kinds, has_rows));
+    // Rows without a number were dropped, and it is no column of numbers.
+    const bool dropped_for_nothing =
+        schema.nulls == NullPolicy::drop && kinds.is_empty() && guess.kept.is_undecided && !guess.is_fixed;
+    is_wrong |= dropped_for_nothing || must_read_again(guess, settled.back(), kinds);
+  }
+  if (!is_wrong) settled.clear();
+  return settled;
+}
+
+// Returns the fault that ended the parsing. Cells before it may be faults, too, that only the types of columns tell.
+std::exception_ptr parse_until_fault(CsvParser& parser, TableSink& sink) {
+  try {
+    parser.parse(sink);
+  } catch (const InputError&) {
+    return std::current_exception();
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -115,7 +174,7 @@ void check_csv_ids(std::span<const std::int64_t> ids, const RowLines& lines, con
                    const CsvSchema& schema) {
   const std::optional<RepeatedId> repeated = find_repeated_id(ids);
   if (!repeated) return;
-  const std::size_t column = *schema.selection.id;
+  const std::size_t column = *schema.id;
   throw_csv_fault(name, lines.line_of(repeated->second_row), column + 1,
                   "expected unique ids in column " + quote_excerpt(schema.names[column]) + ", found " +
                       std::to_string(ids[repeated->second_row]) + " again (first on line " +
@@ -124,13 +183,33 @@ void check_csv_ids(std::span<const std::int64_t> ids, const RowLines& lines, con
 
 Table read_csv(ByteSource& source, const std::string& name, const ReadOptions& options, char delimiter,
                const CsvTuning& tuning) {
+  if (!options.schema && !source.rewind()) {
+    RecordedSource recorded(source);
+    return read_csv(recorded, name, options, delimiter, tuning);
+  }
   Table table;
   with_threads(options.num_threads, [&] {
     const ReadPolicy policy = options.num_threads == 1 ? ReadPolicy::when_asked : ReadPolicy::ahead;
-    TableSink sink(name, options, source.num_bytes());
-    CsvParser parser(source, name, options, delimiter, tuning, policy);
+    std::vector<CsvColumn> columns;
+    std::vector<CellKinds> kinds;
+    {
+      TableSink sink(source.num_bytes());
+      CsvParser parser(source, name, options, delimiter, tuning, policy, false);
+      const std::exception_ptr fault = parse_until_fault(parser, sink);
+      columns = columns_to_read_again(parser, sink.has_seen_rows());
+      if (columns.empty()) {
+        if (fault) std::rethrow_exception(fault);
+        table = sink.finish(name, options, parser.kinds());
+        return;
+      }
+      kinds = parser.kinds();
+    }
+    source.rewind();
+    TableSink sink(source.num_bytes());
+    CsvParser parser(source, name, options, delimiter, tuning, policy, true);
+    parser.set_columns(std::move(columns));
     parser.parse(sink);
-    table = sink.finish();
+    table = sink.finish(name, options, kinds);
   });
   return table;
 }

@@ -34,6 +34,12 @@ class CompressedInput {
   }
   void use(std::size_t num_bytes) { begin_ += num_bytes; }
 
+  bool rewind() {
+    begin_ = end_ = 0;
+    offset_ = 0;
+    return source_->rewind();
+  }
+
   Progress progress() const { return {offset_ - (end_ - begin_), source_->progress().total_bytes}; }
 
   [[noreturn]] void refuse(const std::string& what) const {
@@ -73,6 +79,10 @@ class GzipSource : public ByteSource {
     return done;
   }
   std::optional<std::uint64_t> num_bytes() const override { return std::nullopt; }
+  bool rewind() override {
+    within_member_ = true;
+    return inflateReset(&stream_) == Z_OK && input_.rewind();
+  }
   Progress progress() const override { return input_.progress(); }
 
  private:
@@ -130,6 +140,10 @@ class ZstdSource : public ByteSource {
     return target.pos;
   }
   std::optional<std::uint64_t> num_bytes() const override { return std::nullopt; }
+  bool rewind() override {
+    within_frame_ = true;
+    return ZSTD_isError(ZSTD_DCtx_reset(stream_.get(), ZSTD_reset_session_only)) == 0 && input_.rewind();
+  }
   Progress progress() const override { return input_.progress(); }
 
  private:

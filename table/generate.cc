@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -131,6 +132,41 @@ void add_names(const HotelGenerator& hotels, Table& table) {
   });
 }
 
+void add_cities(const HotelGenerator& hotels, Table& table) {
+  Texts cities;
+  cities.texts.offsets.push_back(0);
+  for (std::size_t row = 0; row < table.num_rows; ++row) {
+    const std::string_view city = hotels.city(row);
+    cities.texts.bytes.insert(cities.texts.bytes.end(), city.begin(), city.end());
+    cities.texts.offsets.push_back(cities.texts.bytes.size());
+  }
+  table.fields.push_back({"city", FieldRole::filter, {ColumnType::text}});
+  table.field_columns.emplace_back(std::move(cities));
+}
+
+void add_opening_days(const HotelGenerator& hotels, Table& table) {
+  constexpr std::size_t kBits = 8;
+  std::vector<std::int64_t> days(table.num_rows);
+  std::vector<std::uint8_t> validity((table.num_rows + kBits - 1) / kBits);
+  // A task fills whole bytes of the bitmap.
+  const tbb::blocked_range<std::size_t> all_bytes(0, validity.size(), kGrainRows / kBits);
+  tbb::parallel_for(all_bytes, [&](const tbb::blocked_range<std::size_t>& bytes) {
+    const FloatingPointScope floating_point;
+    for (std::size_t row = kBits * bytes.begin(); row < std::min(kBits * bytes.end(), table.num_rows);
+         ++row) {
+      const std::optional<std::int64_t> day = hotels.opening_day(row);
+      days[row] = day.value_or(0);
+      if (day) validity[row / kBits] |= static_cast<std::uint8_t>(1u << row % kBits);
+    }
+  });
+  ColumnView view(days);
+  view.validity.bits = validity.data();
+  table.fields.push_back({"opened", FieldRole::filter, {ColumnType::date}});
+  table.field_columns.emplace_back(view);
+  table.storage.emplace_back(std::move(days));
+  table.validities.push_back(std::move(validity));
+}
+
 Table generate_hotels(const GenerateOptions& options) {
   const HotelGenerator hotels(options.seed, stream_of(TableKind::hotels));
   Table table = make_empty_table<double>(options.num_rows, HotelGenerator::attributes());
@@ -140,7 +176,10 @@ Table generate_hotels(const GenerateOptions& options) {
   for (std::size_t row = 0; row < table.num_rows; ++row) {
     table.ids[row] = HotelGenerator::kFirstId + static_cast<std::int64_t>(row);
   }
+  table.id_name = "id";
   add_names(hotels, table);
+  add_cities(hotels, table);
+  add_opening_days(hotels, table);
   return table;
 }
 

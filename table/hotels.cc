@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <string_view>
@@ -104,6 +105,19 @@ int draw_stars(RowRandom& random) {
   return 1 + (percent >= 6) + (percent >= 22) + (percent >= 60) + (percent >= 90);
 }
 
+enum : std::size_t {
+  kPrice,
+  kRating,
+  kStars,
+  kDistance,
+  kReviews,
+  kBreakfast,
+  kNoise,
+  kRenovated,
+  kNumAttributes,
+};
+constexpr int kThisYear = 2025;
+
 // Whole tenths within [low, high], as the double nearest to the decimal number.
 double in_tenths(double value, int low, int high) {
   const double tenths = std::floor(value * 10 + 0.5);
@@ -149,9 +163,13 @@ HotelGenerator::HotelGenerator(std::uint64_t seed, std::uint32_t stream) : seed_
 }
 
 std::vector<Attribute> HotelGenerator::attributes() {
-  return {{"price", Preference::low},    {"rating", Preference::high},   {"stars", Preference::high},
-          {"distance", Preference::low}, {"reviews", Preference::high},  {"breakfast", Preference::high},
-          {"noise", Preference::low},    {"renovated", Preference::high}};
+  std::vector<Attribute> attributes = {{"price", Preference::low},    {"rating", Preference::high},
+                                       {"stars", Preference::high},   {"distance", Preference::low},
+                                       {"reviews", Preference::high}, {"breakfast", Preference::high},
+                                       {"noise", Preference::low},    {"renovated", Preference::high}};
+  for (const std::size_t whole : {kStars, kReviews, kRenovated})
+    attributes[whole].format.type = ColumnType::integer;
+  return attributes;
 }
 
 void HotelGenerator::make_row(std::uint64_t row, std::span<double> values) const {
@@ -163,14 +181,29 @@ void HotelGenerator::make_row(std::uint64_t row, std::span<double> values) const
   const int years_since_renovation = static_cast<int>(50 * age * age);
   const double rating = draw_rating(random, stars, years_since_renovation);
 
-  values[0] = draw_price(random, stars, distance_km, name_parts(name_number(row)).city.price_percent);
-  values[1] = rating;
-  values[2] = stars;
-  values[3] = distance_km;
-  values[4] = draw_reviews(random, distance_km);
-  values[5] = in_tenths(2 + 0.5 * rating + 0.4 * stars + random.peak(-2, 2, 3), 10, 100);
-  values[6] = in_tenths(58 - 1.2 * distance_km - stars + random.peak(-12, 12, 3), 200, 800);  // decibels
-  values[7] = 2025 - years_since_renovation;
+  values[kPrice] = draw_price(random, stars, distance_km, name_parts(name_number(row)).city.price_percent);
+  values[kRating] = rating;
+  values[kStars] = stars;
+  values[kDistance] = distance_km;
+  values[kReviews] = draw_reviews(random, distance_km);
+  values[kBreakfast] = in_tenths(2 + 0.5 * rating + 0.4 * stars + random.peak(-2, 2, 3), 10, 100);
+  values[kNoise] = in_tenths(58 - 1.2 * distance_km - stars + random.peak(-12, 12, 3), 200, 800);  // decibels
+  values[kRenovated] = kThisYear - years_since_renovation;
+}
+
+std::string_view HotelGenerator::city(std::uint64_t row) const {
+  return name_parts(name_number(row)).city.name;
+}
+
+std::optional<std::int64_t> HotelGenerator::opening_day(std::uint64_t row) const {
+  constexpr std::uint32_t kOpeningStream = 0x40000000u;  // disjoint from the others
+  RowRandom random(seed_, stream_ | kOpeningStream, row);
+  if (random.below(8) == 0) return std::nullopt;
+  std::array<double, kNumAttributes> values{};
+  make_row(row, values);
+  const int year = static_cast<int>(values[kRenovated]) - static_cast<int>(random.below(61));
+  const std::chrono::sys_days new_year = std::chrono::year(year) / std::chrono::January / 1;
+  return new_year.time_since_epoch().count() + static_cast<std::int64_t>(random.below(365));
 }
 
 std::uint32_t HotelGenerator::name_number(std::uint64_t row) const {

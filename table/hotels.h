@@ -1,9 +1,12 @@
-// The hotel table of the demo: eight plausible, correlated attributes, and a unique name for each row.
+// The hotel table of the demo: eight plausible, correlated attributes, the city, the day of the opening, which is not
+// always known, and a unique name for each row.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "culmen/table.h"
@@ -20,6 +23,12 @@ class HotelGenerator {
 
   // Writes one value per attribute; each is the double nearest to a short decimal number.
   void make_row(std::uint64_t row, std::span<double> values) const;
+
+  std::string_view city(std::uint64_t row) const;
+
+  // The day when the hotel opened, of one hotel in eight unknown: days since 1970-01-01, and 0 to 60 years before the
+  // renovation that make_row writes.
+  std::optional<std::int64_t> opening_day(std::uint64_t row) const;
 
   // Appends a unique UTF-8 name: "Hotel Aurora Kraków" or, once all combinations are used, "Hotel Aurora Kraków 2".
   void append_name(std::uint64_t row, std::string& text) const;

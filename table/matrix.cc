@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
@@ -66,12 +67,15 @@ class MatrixReader {
   }
 
  private:
+  enum class Use : std::uint8_t { none, attribute, field };
+  enum class Verdict : std::uint8_t { keep, drop_row, refuse };
   struct Cell {
     std::size_t row;
     std::size_t column;
   };
 
   void select();
+  Verdict judge(T value, Use use) const;
   void read_window(std::size_t pos, std::size_t count);
   void check_window(std::size_t pos, std::size_t count);
   std::size_t check_block(std::size_t pos, std::size_t count, std::vector<std::uint64_t>& null_rows);
@@ -101,7 +105,7 @@ class MatrixReader {
   const std::size_t num_stored_columns_;
   ColumnSelection selection_;
   std::vector<std::string> names_;
-  std::vector<bool> is_attribute_;  // [num_stored_columns]
+  std::vector<Use> uses_;  // [num_stored_columns]
   std::vector<T> values_;
   std::vector<std::uint64_t> null_rows_;  // to be dropped; sorted once everything is read
 };
@@ -112,13 +116,34 @@ void MatrixReader<T>::select() {
     throw InvalidArgument(name_ + ": this format has no labels; read them from CSV");
   }
   names_ = default_column_names(num_stored_columns_ - num_prefix_);
-  selection_ = select_columns(names_, options_, name_);
+  selection_ = select_columns(names_, options_, name_, true);
   if (selection_.id && std::is_floating_point_v<T>) {
     throw InvalidArgument(name_ + ": column " + quote_excerpt(options_.id_column) +
                           " cannot hold ids: expected integers, found floats");
   }
-  is_attribute_.resize(num_stored_columns_);
-  for (const std::size_t column : selection_.columns) is_attribute_[column + num_prefix_] = true;
+  uses_.resize(num_stored_columns_);
+  std::size_t num_attributes = 0;
+  for (KeptColumn& column : selection_.columns) {
+    column.is_attribute |= column.is_undecided;  // all columns of a matrix are numbers
+    Use& use = uses_[column.position + num_prefix_];
+    if (use != Use::attribute) use = column.is_attribute ? Use::attribute : Use::field;
+    num_attributes += column.is_attribute ? 1 : 0;
+  }
+  const bool chosen = !options_.attributes.empty() || options_.schema;
+  check_column_counts(num_attributes, selection_.columns.size() - num_attributes, chosen, name_);
+}
+
+template <Element T>
+auto MatrixReader<T>::judge(T value, Use use) const -> Verdict {
+  if (use == Use::none || is_valid(value)) return Verdict::keep;
+  if constexpr (std::is_floating_point_v<T>) {
+    const bool drops = options_.nulls == NullPolicy::drop;
+    if (std::isinf(value)) return drops ? Verdict::drop_row : Verdict::refuse;
+    if (use == Use::field || options_.nulls == NullPolicy::keep) return Verdict::keep;
+    return drops ? Verdict::drop_row : Verdict::refuse;
+  } else {
+    return use == Use::attribute ? Verdict::refuse : Verdict::keep;
+  }
 }
 
 template <Element T>
@@ -159,15 +184,15 @@ std::size_t MatrixReader<T>::check_block(std::size_t pos, std::size_t count,
 template <Element T>
 std::size_t MatrixReader<T>::check_each(std::size_t pos, std::size_t count,
                                         std::vector<std::uint64_t>& null_rows) const {
-  const bool drop = options_.nulls == NullPolicy::drop && std::is_floating_point_v<T>;
   for (std::size_t index = pos; index < pos + count; ++index) {
     const Cell cell = cell_of(index);
     if (cell.column < num_prefix_) {
       if (!is_right_prefix(index)) return index;
-    } else if (is_attribute_[cell.column] && !is_valid(values_[index])) {
-      if (!drop) return index;
-      null_rows.push_back(cell.row);
+      continue;
     }
+    const Verdict verdict = judge(values_[index], uses_[cell.column]);
+    if (verdict == Verdict::refuse) return index;
+    if (verdict == Verdict::drop_row) null_rows.push_back(cell.row);
   }
   return kNoFault;
 }
@@ -264,13 +289,25 @@ template <Element T>
 Table MatrixReader<T>::finish() {
   Table table;
   table.num_rows = num_rows_;
-  table.attributes = selection_.attributes;
   table.num_dropped_rows = null_rows_.size();
   table.dropped_rows = null_rows_;
-  if (selection_.id) take_ids(table);
-  for (const std::size_t column : selection_.columns) {
-    const T* const first = values_.empty() ? nullptr : values_.data() + column_offset(column);
-    table.columns.emplace_back(first, table.num_rows, static_cast<std::ptrdiff_t>(row_stride()));
+  if (selection_.id) {
+    table.id_name = names_[*selection_.id];
+    take_ids(table);
+  }
+  const ColumnFormat own_format = {std::is_floating_point_v<T> ? ColumnType::floating : ColumnType::integer};
+  for (const KeptColumn& column : selection_.columns) {
+    const T* const first = values_.empty() ? nullptr : values_.data() + column_offset(column.position);
+    const ColumnView view(first, table.num_rows, static_cast<std::ptrdiff_t>(row_stride()));
+    const ColumnFormat format = column.format.value_or(own_format);
+    if (column.is_attribute) {
+      table.columns.push_back(view);
+      table.attributes.push_back(column.attribute);
+      table.attributes.back().format = format;
+    } else {
+      table.field_columns.emplace_back(view);
+      table.fields.push_back({column.name, column.role.value_or(FieldRole::filter), format});
+    }
   }
   table.storage.emplace_back(std::move(values_));  // moving a vector does not move its elements
   table.location_of_row = [name = name_, first_row = format_.first_row,

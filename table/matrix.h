@@ -29,8 +29,9 @@ using MatrixReading = std::function<void(ByteSource& values, const MatrixFormat&
 void check_matrix_size(const MatrixFormat& format, std::uint64_t header_bytes, const ByteSource& source,
                        const std::string& name);
 
-// Reads a whole matrix. The columns are a0, a1, ...; a row-major matrix stays one block with strided columns. Throws
-// InputError naming row and column for NaN, an infinity or an integer beyond 2^53 in an attribute.
+// Reads a whole matrix. The columns are a0, a1, ...; a row-major matrix stays one block with strided columns. NaN is a
+// missing value. Throws InputError naming row and column for an infinity, and for an integer beyond 2^53 in an
+// attribute.
 Table read_matrix(ByteSource& source, const MatrixFormat& format, const std::string& name,
                   const ReadOptions& options);
 

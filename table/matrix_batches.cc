@@ -33,10 +33,12 @@ BatchTotals read_row_major(ByteSource& source, const MatrixFormat& format, const
 TableView rows_of(const TableView& whole, std::size_t first_row, std::size_t num_rows) {
   TableView rows = whole;
   rows.num_rows = num_rows;
-  for (ColumnView& column : rows.columns) {
+  const auto cut = [&](ColumnView& column) {
     column.data += static_cast<std::ptrdiff_t>(first_row) * column.stride_bytes;
     column.size = num_rows;
-  }
+  };
+  for (ColumnView& column : rows.columns) cut(column);
+  for (FieldView& field : rows.field_views) cut(std::get<ColumnView>(field));  // a matrix has no texts
   if (!whole.ids.empty()) rows.ids = whole.ids.subspan(first_row, num_rows);
   return rows;
 }

@@ -25,11 +25,6 @@ std::string_view drop_plus(std::string_view text) {
   return plus_then_number ? text.substr(1) : text;
 }
 
-bool is_integer_literal(std::string_view text) {
-  if (!text.empty() && text[0] == '-') text.remove_prefix(1);
-  return std::all_of(text.begin(), text.end(), is_digit);
-}
-
 // std::from_chars does not distinguish overflow from underflow. The value is below 1 if its first digit other than 0 is
 // after the decimal point once the exponent has moved the point.
 bool is_below_one(std::string_view text) {
@@ -59,7 +54,8 @@ bool is_exact(std::string_view text, double value) {
 }
 
 ParsedNumber classify(std::string_view text, double value) {
-  if (!std::isfinite(value)) return {NumberKind::not_finite, 0};
+  if (std::isnan(value)) return {NumberKind::nan, 0};
+  if (std::isinf(value)) return {NumberKind::infinite, 0};
   if (std::abs(value) >= kMaxExactInteger && is_integer_literal(text)) {
     if (!is_exact(text, value)) return {NumberKind::inexact_integer, 0};
   }
@@ -75,7 +71,7 @@ std::size_t read_digits(const char*& pos, const char* end, std::uint64_t& mantis
 
 // Parses [-]digits[.digits] of at most 15 digits: mantissa and power of ten are exact, so one division gives the
 // nearest float64 (Clinger 1990). Twice as fast as std::from_chars, which accepts more.
-const char* parse_short_decimal(const char* pos, const char* end, double& value) {
+const char* parse_short_decimal(const char* pos, const char* end, double& value, bool& has_fraction) {
   constexpr double kPowersOfTen[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                      1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
   constexpr std::size_t kMaxDigits = 15;
@@ -84,20 +80,28 @@ const char* parse_short_decimal(const char* pos, const char* end, double& value)
   std::uint64_t mantissa = 0;  // wraps around for long literals, which are rejected below
   const std::size_t num_whole = read_digits(pos, end, mantissa);
   std::size_t num_fraction = 0;
-  if (pos != end && *pos == '.') num_fraction = read_digits(++pos, end, mantissa);
+  const bool has_point = pos != end && *pos == '.';
+  if (has_point) num_fraction = read_digits(++pos, end, mantissa);
   const bool has_exponent = pos != end && (*pos == 'e' || *pos == 'E');
   if (num_whole == 0 || num_whole + num_fraction > kMaxDigits || has_exponent) return nullptr;
   const double magnitude = static_cast<double>(mantissa) / kPowersOfTen[num_fraction];
   value = is_negative ? 0.0 - magnitude : magnitude;  // 0 - 0 is +0
+  has_fraction |= has_point;
   return pos;
 }
 
 }  // namespace
 
-const char* parse_leading_number(const char* begin, const char* end, double& value) {
-  if (const char* const after = parse_short_decimal(begin, end, value)) return after;
+bool is_integer_literal(std::string_view text) {
+  if (!text.empty() && text[0] == '-') text.remove_prefix(1);
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+const char* parse_leading_number(const char* begin, const char* end, double& value, bool& has_fraction) {
+  if (const char* const after = parse_short_decimal(begin, end, value, has_fraction)) return after;
   const auto [after, error] = std::from_chars(begin, end, value);
   const bool is_plain = error == std::errc{} && std::abs(value) < kMaxExactInteger;
+  has_fraction |= !is_integer_literal({begin, static_cast<std::size_t>(after - begin)});
   value += 0.0;  // -0 + 0 is +0
   return is_plain ? after : nullptr;
 }

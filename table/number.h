@@ -9,7 +9,8 @@ namespace culmen::io {
 enum class NumberKind : std::uint8_t {
   finite,
   empty,            // nothing, or only blanks
-  not_finite,       // nan, inf, infinity in any case
+  nan,              // in any case
+  infinite,         // inf, infinity in any case
   not_a_number,     // text
   out_of_range,     // beyond the largest float64
   inexact_integer,  // written as an integer that float64 does not hold exactly
@@ -26,8 +27,11 @@ ParsedNumber parse_number(std::string_view text);
 
 // The fast path: parses the number at the front of [begin, end), up to a delimiter or a line end, and returns its end.
 // Returns nullptr if it cannot tell: parse_number then parses the cell, accepts more, and reports errors. What both
-// accept has the same value.
-const char* parse_leading_number(const char* begin, const char* end, double& value);
+// accept has the same value. Sets has_fraction if the text is not one of an integer, and leaves it alone otherwise.
+const char* parse_leading_number(const char* begin, const char* end, double& value, bool& has_fraction);
+
+// True for text that is written as an integer: digits, possibly behind a minus sign.
+bool is_integer_literal(std::string_view text);
 
 struct ParsedInteger {
   NumberKind kind = NumberKind::not_a_number;  // finite, empty, not_a_number or out_of_range

@@ -6,8 +6,11 @@
 #include <cstdlib>
 #include <string_view>
 #include <unordered_set>
+#include <variant>
 
+#include "base/calendar.h"
 #include "culmen/error.h"
+#include "table/cell_type.h"
 #include "table/write_rows.h"
 
 namespace culmen::io {
@@ -44,18 +47,44 @@ void append_number(double value, std::string& text) {
   append_digits(value, text);
 }
 
-// Writes a float32 as the float64 it equals: readers parse float64, and the shorter "0.1" would read back as a number
-// other than 0.1f.
-void append_cell(const ColumnView& column, std::size_t row, std::string& text) {
+// A whole number of a column that has other types than floating.
+void append_whole(std::int64_t value, const ColumnFormat& format, std::string& text) {
+  switch (format.type) {
+    case ColumnType::boolean:
+      text.append(value != 0 ? "true" : "false");
+      return;
+    case ColumnType::date:
+      return append_date(value, text);
+    case ColumnType::timestamp:
+      return append_timestamp(value, format, text);
+    case ColumnType::floating:
+    case ColumnType::integer:
+    case ColumnType::text:
+      break;
+  }
+  append_digits(value, text);
+}
+
+void append_float(double value, const ColumnFormat& format, std::string& text) {
+  if (std::isnan(value)) return;
+  const bool is_whole = is_in_int64(value) && value == std::trunc(value);
+  if (format.type == ColumnType::floating || !is_whole) return append_number(value, text);
+  append_whole(static_cast<std::int64_t>(value), format, text);
+}
+
+// Leaves the cell of a missing value empty. Writes a float32 as the float64 it equals: readers parse float64, and the
+// shorter "0.1" would read back as a number other than 0.1f.
+void append_cell(const ColumnView& column, const ColumnFormat& format, std::size_t row, std::string& text) {
+  if (column.validity.is_missing(row)) return;
   switch (column.type) {
     case ElementType::float32:
-      return append_number(load<float>(column, row), text);
+      return append_float(load<float>(column, row), format, text);
     case ElementType::float64:
-      return append_number(load<double>(column, row), text);
+      return append_float(load<double>(column, row), format, text);
     case ElementType::int32:
-      return append_digits(load<std::int32_t>(column, row), text);
+      return append_whole(load<std::int32_t>(column, row), format, text);
     case ElementType::int64:
-      return append_digits(load<std::int64_t>(column, row), text);
+      return append_whole(load<std::int64_t>(column, row), format, text);
   }
 }
 
@@ -76,11 +105,23 @@ void append_field(std::string_view field, std::string& text) {
   text.push_back('"');
 }
 
+// A missing text is an empty cell, and an empty text one of two quotes.
+void append_text(const TextView& column, std::size_t row, std::string& text) {
+  if (column.validity.is_missing(row)) return;
+  const std::string_view value = column.texts[row];
+  if (value.empty()) {
+    text.append("\"\"");
+  } else {
+    append_field(value, text);
+  }
+}
+
 std::vector<std::string> csv_column_names(const Table& table) {
   std::vector<std::string> names;
-  if (!table.ids.empty()) names.emplace_back("id");
+  if (!table.ids.empty()) names.push_back(table.id_name.empty() ? "id" : table.id_name);
   if (!table.labels.offsets.empty()) names.push_back(table.label_name.empty() ? "label" : table.label_name);
   for (const Attribute& attribute : table.attributes) names.push_back(attribute.name);
+  for (const Field& field : table.fields) names.push_back(field.name);
 
   std::unordered_set<std::string_view> seen;
   for (const std::string& name : names) {
@@ -92,7 +133,7 @@ std::vector<std::string> csv_column_names(const Table& table) {
 
 void append_csv_rows(const TableView& table, std::size_t first, std::size_t end, std::string& text) {
   constexpr std::size_t kUsualCellBytes = 20;
-  text.reserve((end - first) * (table.columns.size() + 2) * kUsualCellBytes);
+  text.reserve((end - first) * (table.columns.size() + table.fields.size() + 2) * kUsualCellBytes);
   for (std::size_t row = first; row < end; ++row) {
     if (!table.ids.empty()) {
       append_digits(table.ids[row], text);
@@ -102,8 +143,16 @@ void append_csv_rows(const TableView& table, std::size_t first, std::size_t end,
       append_field(table.labels[row], text);
       text.push_back(',');
     }
-    for (const ColumnView& column : table.columns) {
-      append_cell(column, row, text);
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      append_cell(table.columns[i], table.attributes[i].format, row, text);
+      text.push_back(',');
+    }
+    for (std::size_t i = 0; i < table.fields.size(); ++i) {
+      if (const TextView* const texts = std::get_if<TextView>(&table.field_views[i])) {
+        append_text(*texts, row, text);
+      } else {
+        append_cell(std::get<ColumnView>(table.field_views[i]), table.fields[i].format, row, text);
+      }
       text.push_back(',');
     }
     text.back() = '\n';
@@ -125,7 +174,7 @@ void write_csv(const Table& table, OutputFile& output) {
   const auto format = [&](std::size_t first, std::size_t end, std::string& text) {
     append_csv_rows(view, first, end, text);
   };
-  write_rows(view.num_rows, view.columns.size(), format, output);
+  write_rows(view.num_rows, view.columns.size() + view.fields.size(), format, output);
 }
 
 }  // namespace culmen::io

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 
 #include "base/exact_integer.h"
 #include "culmen/error.h"
@@ -14,6 +15,7 @@ static_assert(std::endian::native == std::endian::little, "NPY values are writte
 
 double load_as_double(const Table& table, std::size_t column, std::size_t row) {
   const ColumnView& view = table.columns[column];
+  if (view.validity.is_missing(row)) return std::numeric_limits<double>::quiet_NaN();
   switch (view.type) {
     case ElementType::float32:
       return load<float>(view, row);
@@ -41,8 +43,9 @@ void append_bytes(T value, std::string& bytes) {
 }
 
 bool all_float32(const Table& table) {
-  return std::all_of(table.columns.begin(), table.columns.end(),
-                     [](const ColumnView& column) { return column.type == ElementType::float32; });
+  return std::all_of(table.columns.begin(), table.columns.end(), [](const ColumnView& column) {
+    return column.type == ElementType::float32 && column.validity.bits == nullptr;
+  });
 }
 
 // Version 1.0: magic, 16-bit length of the text, and the text, padded so that the values start at a multiple of 64.

@@ -1,6 +1,7 @@
 // write_table: checks the table, and chooses the format by the name of the file.
 #include <algorithm>
 #include <string>
+#include <variant>
 
 #include "culmen/error.h"
 #include "culmen/table_io.h"
@@ -10,18 +11,29 @@
 namespace culmen {
 namespace {
 
+bool has_rows(const std::variant<ColumnView, Texts>& column, std::size_t num_rows) {
+  if (const Texts* const texts = std::get_if<Texts>(&column))
+    return texts->texts.offsets.size() == num_rows + 1;
+  const ColumnView& values = std::get<ColumnView>(column);
+  return values.size == num_rows && (num_rows == 0 || values.data != nullptr);
+}
+
 void check_shape(const Table& table) {
   if (table.attributes.empty()) throw InvalidArgument("a table without attributes cannot be written");
   const bool fits =
       table.columns.size() == table.attributes.size() &&
       std::ranges::all_of(table.columns, [&](const ColumnView& c) { return c.size == table.num_rows; }) &&
       (table.ids.empty() || table.ids.size() == table.num_rows) &&
-      (table.labels.offsets.empty() || table.labels.offsets.size() == table.num_rows + 1);
+      (table.labels.offsets.empty() || table.labels.offsets.size() == table.num_rows + 1) &&
+      table.field_columns.size() == table.fields.size() &&
+      std::ranges::all_of(table.field_columns,
+                          [&](const auto& column) { return has_rows(column, table.num_rows); });
   const bool is_there =
       table.num_rows == 0 || std::all_of(table.columns.begin(), table.columns.end(),
                                          [](const ColumnView& c) { return c.data != nullptr; });
   if (!is_there) throw InvalidArgument("a column of the table is a null pointer");
-  if (!fits) throw InvalidArgument("the table's attributes, columns, ids and labels do not fit together");
+  if (!fits)
+    throw InvalidArgument("the table's attributes, fields, columns, ids and labels do not fit together");
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <optional>
 #include <span>
@@ -32,16 +31,44 @@ inline Truth operator!(Truth truth) {
   return truth == Truth::yes ? Truth::no : truth == Truth::no ? Truth::yes : Truth::unknown;
 }
 
-// Nanoseconds since 1970 of '2025-06-01', '2025-06-01 12:30' and '2025-06-01 12:30:05.25'.
+// Nanoseconds since 1970 of '2025-06-01', '2025-06-01 12:30', '2025-06-01 12:30:05.25' and '2025-06-01T12:30:05+02:00'.
+// The text is well-formed.
 inline __int128 nanoseconds_of(const std::string& text) {
-  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
-  std::sscanf(text.c_str(), "%d-%d-%d%*c%d:%d:%d", &year, &month, &day, &hour, &minute, &second);
-  const std::chrono::sys_days days = std::chrono::year(year) / month / day;
-  __int128 nanoseconds = days.time_since_epoch().count();
-  nanoseconds = ((nanoseconds * 24 + hour) * 60 + minute) * 60 + second;
-  std::string digits = text.find('.') == std::string::npos ? "" : text.substr(text.find('.') + 1);
-  digits.resize(9, '0');
-  return nanoseconds * 1'000'000'000 + std::stoll(digits);
+  std::size_t at = 0;
+  const auto number = [&](std::size_t digits) {
+    int value = 0;
+    for (; digits > 0; --digits) value = value * 10 + (text[at++] - '0');
+    return value;
+  };
+  const auto takes = [&](char wanted) {
+    const bool is_next = at < text.size() && text[at] == wanted;
+    at += is_next ? 1 : 0;
+    return is_next;
+  };
+  const int year = number(4);
+  ++at;
+  const auto month = static_cast<unsigned>(number(2));
+  ++at;
+  const auto day = static_cast<unsigned>(number(2));
+  const std::chrono::sys_days days =
+      std::chrono::year(year) / static_cast<int>(month) / static_cast<int>(day);
+  __int128 seconds = __int128{days.time_since_epoch().count()} * 86'400;
+  std::string fraction;
+  if (takes('T') || takes(' ')) {
+    seconds += number(2) * 3600;
+    ++at;
+    seconds += number(2) * 60;
+    if (takes(':')) seconds += number(2);
+    if (takes('.'))
+      while (at < text.size() && text[at] >= '0' && text[at] <= '9') fraction += text[at++];
+    const int sign = takes('+') ? 1 : takes('-') ? -1 : 0;
+    if (sign != 0) {
+      seconds -= sign * number(2) * 3600;
+      if (takes(':') || at < text.size()) seconds -= sign * number(2) * 60;
+    }
+  }
+  fraction.resize(9, '0');
+  return seconds * 1'000'000'000 + std::stoll(fraction);
 }
 
 // The mean of the numbers as the nearest number of type T, of two the one whose last bit is 0.
@@ -108,7 +135,7 @@ inline std::vector<double> stand_ins_of_rows(const std::vector<Attribute>& attri
         value = attributes[i].preference == Preference::low ? values.back() : values.front();
       }
     }
-    result.push_back(value);
+    result.push_back(is_float32 ? static_cast<double>(static_cast<float>(value)) : value);
   }
   return result;
 }

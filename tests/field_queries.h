@@ -163,8 +163,18 @@ class FilterGenerator {
     constexpr __int128 kYear = __int128{365} * 86'400 * 1'000'000'000;
     if (nanoseconds < -1900 * kYear || nanoseconds > 7900 * kYear) return std::nullopt;
     if (random_.chance(0.3)) nanoseconds += random_.sign() > 0 ? unit : -unit;
-    if (format.type == ColumnType::timestamp && random_.chance(0.2)) nanoseconds += random_.between(-1, 1);
-    return time_text(random_, nanoseconds, format.type == ColumnType::timestamp && random_.chance(0.8));
+    if (format.type == ColumnType::date)
+      return time_text(random_, nanoseconds + (random_.chance(0.2) ? unit / 3 : 0), random_.chance(0.2));
+    if (random_.chance(0.2)) nanoseconds += random_.between(-1, 1);
+    if (random_.chance(0.03))
+      return random_.pick<std::string>({"0001-01-01", "9999-12-31 23:59:59.999999999"});
+    if (format.time_zone.empty() || random_.chance(0.5))
+      return time_text(random_, nanoseconds, random_.chance(0.8));
+    constexpr __int128 kMinute = __int128{60} * 1'000'000'000;
+    const int minutes = random_.pick({0, 120, -330});
+    std::string text = time_text(random_, nanoseconds + minutes * kMinute, true);
+    if (random_.chance(0.5)) text[10] = 'T';
+    return text + (minutes == 0 ? "Z" : minutes > 0 ? "+02:00" : "-05:30");
   }
 
   Filter of_texts(std::size_t f) {

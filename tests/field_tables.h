@@ -329,7 +329,7 @@ class RowSource {
 
  private:
   std::string name(const char* letter, int number) {
-    const std::string plain = letter + std::to_string(number);
+    const std::string plain = std::string(letter).append(std::to_string(number));
     if (random_.chance(0.9)) return plain;
     return random_.pick<std::string>({plain + " b", plain + "\"q\"", plain + "é", "1" + plain, plain + "'s"});
   }

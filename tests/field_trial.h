@@ -416,7 +416,7 @@ class FieldTrial {
     for (const Row& row : oracle.rows()) {
       bool has_score = true;
       for (std::size_t i = 0; i < row.values.size(); ++i)
-        has_score = has_score && !std::isnan(row.values[i]);
+        has_score = has_score && (!function.uses(static_cast<int>(i)) || !std::isnan(row.values[i]));
       if (has_score && oracle.passes(row, where)) expected.push_back({row.id, function(row.values) + 0.0});
     }
     expected = FieldOracle::best(std::move(expected), k);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "index/snapshot.h"
-#include "query/resolve.h"
+#include "index/snapshot_fields.h"
 
 namespace culmen::gpu {
 

@@ -31,8 +31,9 @@ class InputError : public Error {
   // An option of the readers of files that would help. The text does not name it: programs call it by their own names.
   enum class Remedy : std::uint8_t {
     none,
-    drop_nulls,      // NullPolicy::drop leaves such rows out
-    choose_columns,  // the column was read only because ReadOptions::attributes named none
+    drop_nulls,         // NullPolicy::drop leaves such rows out
+    choose_attributes,  // ReadOptions::attributes chooses what is ranked
+    choose_columns,     // the column was read only because ReadOptions::columns did not leave it out
   };
 
   using Error::Error;

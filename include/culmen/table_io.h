@@ -13,15 +13,29 @@
 
 namespace culmen {
 
-// What to do with a row that has an empty cell, NaN or an infinity in a column that is read. If rows are dropped, the
-// others keep their numbers, and so the ids that are assigned.
-enum class NullPolicy : std::uint8_t { reject, drop };
+// What to do with a row that misses the value of an attribute (an empty cell, NaN). An infinity is an error, or with
+// `drop` drops the row. If rows are dropped, the others keep their numbers, and so the ids that are assigned.
+enum class NullPolicy : std::uint8_t { keep, reject, drop };
 
 struct ReadOptions {
-  std::vector<Attribute> attributes = {};  // columns, in this order; empty: every column but id and label
-  std::string id_column = {};              // int64; empty: ids are assigned, by the rows' numbers
-  std::string label_column = {};           // UTF-8 text; empty: no labels
-  NullPolicy nulls = NullPolicy::reject;
+  // The columns to rank, in this order. Empty: all columns of numbers, at most kMaxAttributes. What else is kept becomes
+  // fields, in the order of the file.
+  std::vector<Attribute> attributes = {};
+  std::string id_column = {};     // int64; empty: ids are assigned, by the rows' numbers
+  std::string label_column = {};  // UTF-8 text; empty: no labels
+  bool assign_ids = false;        // leave out the column of ids that the schema names
+  // What is kept besides attributes, id and label. nullopt: every column.
+  std::optional<std::vector<std::string>> columns = {};
+  // Fields that are only shown. Others can be tested by filters, but for texts that nearly all differ: a column of more
+  // than 1,000 rows is stored if more than half of its texts are distinct.
+  std::vector<std::string> stored = {};
+  // Of an index that takes the rows: which columns are attributes and fields, and what they hold. A field may be absent
+  // from the file; a column that the index does not have is an error unless `columns` leaves it out. Ids and labels are
+  // read from the columns that the schema names, unless id_column and label_column name others. `attributes` then
+  // renames: it has the file's columns for the index's attributes, in their order. Columns of a file without names are
+  // matched by position.
+  std::optional<Schema> schema = {};
+  NullPolicy nulls = NullPolicy::keep;
   bool unique_ids = true;  // false: ids may repeat, as in rows for Index::upsert
   int num_threads = 0;     // 0: all cores
   // total_bytes is 0 where the length is unknown.
@@ -31,8 +45,13 @@ struct ReadOptions {
 // Reads a table. The format follows the name: .csv or .tsv (also .csv.gz, .tsv.zst and so on), .npy, .fvecs,
 // .fbin; "-" reads CSV from standard input. Columns of files without names are called a0, a1, ...
 //
-// CSV numbers are read as the nearest float64. NPY columns keep the element type of the file. Messages count
-// lines, rows and columns from 1.
+// A column of CSV is what all of its cells are: integers, other numbers (read as the nearest float64), true and false,
+// dates (YYYY-MM-DD), timestamps (a date, T or a blank, HH:MM, possibly seconds, a fraction and a zone), or else text.
+// Timestamps count in the unit of the finest fraction; either all have a zone or none. An empty cell is a missing
+// value; quoted, in a column of text, it is an empty text. In other columns than text, NA, N/A, NULL, null and NaN are
+// missing values, too. The type of a column may depend on its last cell: then the file is read twice, or kept in memory
+// if it is a pipe. NPY columns keep the element type of the file, and NaN is a missing value. Messages count lines, rows
+// and columns from 1.
 // Throws IoError when the file cannot be read, InputError naming file, line and column when a value or the
 // shape is refused, InvalidArgument for an unknown format or column (the text lists the known ones).
 Table read_table(const std::string& path, const ReadOptions& options = {});
@@ -58,7 +77,7 @@ struct BatchTotals {
 // Reads a table in batches, for tables larger than memory and endless streams. Calls `take` in this thread with full
 // batches in order, and with the rest at the end; an exception from it stops the reading and propagates. Ids are
 // checked to be unique only within a batch. All full batches before a faulty row are delivered before the error is
-// thrown.
+// thrown. Without a schema, the types of CSV columns are those of the first rows.
 //
 // Standard input, if it is a pipe, is read as data arrives: after a pause of a second, the rows read so far are
 // delivered as a batch. Memory: the batch, and some MB of the file; an NPY file in Fortran order is read as a whole.
@@ -109,8 +128,8 @@ Table generate_table(const GenerateOptions& options);
 // "anticorrelated" -> TableKind; throws InvalidArgument listing the kinds.
 TableKind parse_table_kind(std::string_view name);
 
-// Writes a table as CSV (.csv, numbers in the shortest form that reads back to the same bits) or NPY (.npy, float32 or
-// float64, row-major, attributes only). Throws IoError and leaves no partial file.
+// Writes a table as CSV (.csv, numbers in the shortest form that reads back to the same bits, missing values as empty
+// cells) or NPY (.npy, float32 or float64, row-major, attributes only, missing values as NaN). Throws IoError and leaves no partial file.
 void write_table(const Table& table, const std::string& path);
 
 }  // namespace culmen

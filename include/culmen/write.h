@@ -11,9 +11,13 @@
 namespace culmen {
 
 // Several changes that become visible together, or not at all. Tables and ids are not copied: they must live until the
-// batch is written. Columns are matched to the index by name, in any order; without names (no attributes in the view),
-// by position. Rows without ids get the next free id plus their number in the table. Rows without labels get empty ones
-// if the index has labels.
+// batch is written. Rows without ids get the next free id plus their number in the table. Rows without labels get empty
+// ones if the index has labels.
+//
+// Columns are matched to the index by name, in any order, whether the table has them as attributes or as fields;
+// without names (no attributes in the view), attributes are matched by position. A field of the index that the table
+// lacks is missing in its rows; an attribute that it lacks, and a column that the index lacks, is an error. Bare numbers
+// are taken as what the index has, if its type holds them exactly; of timestamps the unit is converted.
 class WriteBatch {
  public:
   // New rows. An id that is in the index, or twice in the batch, makes the whole batch fail.

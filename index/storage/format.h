@@ -18,7 +18,7 @@ namespace culmen::storage {
 static_assert(std::endian::native == std::endian::little,
               "index files are little-endian and are read without conversion");
 
-inline constexpr std::uint32_t kFormatVersion = 6;
+inline constexpr std::uint32_t kFormatVersion = 7;
 // The alignment of frames, and of the sections of a leaf: a cache line, any vector.
 inline constexpr std::uint64_t kAlignment = 64;
 
@@ -26,14 +26,24 @@ constexpr std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-enum class FileKind : std::uint16_t { leaves = 1, nodes = 2, labels = 3, partitions = 4 };
-inline constexpr std::array kFileKinds = {FileKind::leaves, FileKind::nodes, FileKind::labels,
-                                          FileKind::partitions};
-inline constexpr EnumNames<FileKind, 4> kFileKindNames = {"kind of file",
-                                                          {{{"leaves", FileKind::leaves},
-                                                            {"nodes", FileKind::nodes},
-                                                            {"labels", FileKind::labels},
-                                                            {"partitions", FileKind::partitions}}}};
+enum class FileKind : std::uint16_t {
+  leaves = 1,
+  nodes = 2,
+  labels = 3,
+  partitions = 4,
+  fields = 5,
+  dictionaries = 6
+};
+inline constexpr std::array kFileKinds = {FileKind::leaves,     FileKind::nodes,  FileKind::labels,
+                                          FileKind::partitions, FileKind::fields, FileKind::dictionaries};
+inline constexpr EnumNames<FileKind, kFileKinds.size()> kFileKindNames = {
+    "kind of file",
+    {{{"leaves", FileKind::leaves},
+      {"nodes", FileKind::nodes},
+      {"labels", FileKind::labels},
+      {"partitions", FileKind::partitions},
+      {"fields", FileKind::fields},
+      {"dictionaries", FileKind::dictionaries}}}};
 
 inline constexpr std::uint32_t kFrameMagic = 0x4b4c4243;  // "CBLK"
 inline constexpr std::uint16_t kFileHeaderLevel = 0xffff;
@@ -65,14 +75,20 @@ static_assert(sizeof(FileHeader) == 64);
 
 inline constexpr std::uint64_t kFirstFrameOffset = sizeof(FrameHeader) + sizeof(FileHeader);
 
+// A leaf's frame in a file that has one of its own size for each leaf.
+struct LeafFrame {
+  std::uint64_t offset = 0;  // 0  0 if the index has no such file
+  std::uint64_t bytes = 0;   // 8  of payload
+};
+
 // First section of a leaf's payload.
 struct LeafRecord {
-  std::uint32_t num_rows = 0;       //  0
-  std::uint32_t partition = 0;      //  4
-  std::int64_t min_id = 0;          //  8
-  std::uint64_t labels_offset = 0;  // 16  of the leaf's frame in the labels file; 0 without labels
-  std::uint64_t label_bytes = 0;    // 24  of text in it
-  std::uint64_t reserved[4] = {};   // 32
+  std::uint32_t num_rows = 0;      //  0
+  std::uint32_t partition = 0;     //  4
+  std::int64_t min_id = 0;         //  8
+  LeafFrame labels = {};           // 16
+  LeafFrame fields = {};           // 32
+  std::uint64_t reserved[2] = {};  // 48
 };
 static_assert(sizeof(LeafRecord) == 64);
 

@@ -23,7 +23,7 @@ std::string json_string(std::string_view text) {
   try {
     return nlohmann::json(text).dump();
   } catch (const nlohmann::json::type_error&) {
-    throw InvalidArgument("the name of an attribute is not UTF-8");
+    throw InvalidArgument("the name of a column is not UTF-8");
   }
 }
 
@@ -31,8 +31,7 @@ std::string json_array(const std::vector<std::string>& items, std::size_t indent
   return block_text('[', ']', items, indent);
 }
 
-std::string json_object(std::initializer_list<std::pair<const char*, std::string>> members,
-                        std::size_t indent) {
+std::string json_object(const JsonPairs& members, std::size_t indent) {
   std::vector<std::string> items;
   for (const auto& [key, value] : members) items.push_back(std::string("\"") + key + "\": " + value);
   return block_text('{', '}', items, indent);

@@ -4,7 +4,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,7 +13,7 @@
 
 namespace culmen::storage {
 
-// A string with quotes and escapes. Throws InvalidArgument if it is not UTF-8, which only an attribute's name can be.
+// A string with quotes and escapes. Throws InvalidArgument if it is not UTF-8, which only names can be.
 std::string json_string(std::string_view text);
 
 template <typename Enum, std::size_t N>
@@ -32,7 +31,7 @@ inline std::string json_boolean(bool value) {
 
 // Items and values are JSON text. `indent`: of the line on which the array or object begins.
 std::string json_array(const std::vector<std::string>& items, std::size_t indent);
-std::string json_object(std::initializer_list<std::pair<const char*, std::string>> members,
-                        std::size_t indent);
+using JsonPairs = std::vector<std::pair<const char*, std::string>>;
+std::string json_object(const JsonPairs& members, std::size_t indent);
 
 }  // namespace culmen::storage

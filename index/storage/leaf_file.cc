@@ -8,6 +8,7 @@
 
 #include "index/leaf_codes.h"
 #include "index/row_orders.h"
+#include "index/snapshot_fields.h"
 #include "index/storage/snapshot_files.h"
 
 namespace culmen::storage {
@@ -38,7 +39,7 @@ class LeafReader {
         file_(file),
         snapshot_(snapshot) {}
 
-  std::vector<std::uint64_t> run() {
+  FramesOfLeaves run() {
     const std::uint64_t num_leaves = manifest_.num_leaves;
     const ExtentOf extents = leaf_extents(layout_);
     file_.require_end(extents(num_leaves).offset);
@@ -56,11 +57,8 @@ class LeafReader {
     file_.check_digest();
     take_headers();
     check_partitions();
-    visit_value_type(snapshot_, [this]<typename T>(T) {
-      check_ranges<T>();
-      check_late_splits<T>();
-    });
-    return manifest_.has_labels ? label_bytes() : std::vector<std::uint64_t>();
+    visit_value_type(snapshot_, [this]<typename T>(T) { check_late_splits<T>(); });
+    return {frames(FileKind::labels, &LeafRecord::labels), frames(FileKind::fields, &LeafRecord::fields)};
   }
 
  private:
@@ -147,7 +145,8 @@ class LeafReader {
     last_rows_[leaf] = before;
   }
 
-  // Engines rely on the minima and maxima of the index to exclude overflow.
+  // Engines rely on the minima and maxima of the index to exclude overflow. Which rows have stand-ins is known once the
+  // fields are read; check_ranges is exact.
   template <typename T>
   void check_zone_map(std::uint64_t leaf, const std::byte* payload) const {
     const std::size_t d = manifest_.attributes.size();
@@ -155,7 +154,9 @@ class LeafReader {
     bool good = true;
     for (std::size_t i = 0; i < kZoneVectors * d; ++i) {
       const AttributeStats& stats = manifest_.stats[i % d];
-      good &= zone_map[i] >= stats.minimum && zone_map[i] <= stats.maximum;
+      const double stand_in = manifest_.stand_ins.empty() ? stats.minimum : manifest_.stand_ins[i % d];
+      good &= zone_map[i] >= std::min(stats.minimum, stand_in) &&
+              zone_map[i] <= std::max(stats.maximum, stand_in);
     }
     if (!good) fail(leaf, layout_.zone_map_offset(), "a zone map outside its attribute's range");
   }
@@ -192,24 +193,6 @@ class LeafReader {
         fail(leaf, layout_.ids_offset(), "the leaves are not in key order");
   }
 
-  // Scale::minmax needs the exact range of each attribute.
-  template <typename T>
-  void check_ranges() const {
-    if (manifest_.num_leaves == 0) return;
-    tbb::parallel_for(std::size_t{0}, manifest_.attributes.size(), [this](std::size_t i) {
-      const AttributeStats& stats = manifest_.stats[i];
-      double lowest = stats.maximum, highest = stats.minimum;
-      for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves; ++leaf) {
-        lowest = std::min(lowest, static_cast<double>(snapshot_.zone_vector<T>(leaf, Extreme::minimum)[i]));
-        highest = std::max(highest, static_cast<double>(snapshot_.zone_vector<T>(leaf, Extreme::maximum)[i]));
-      }
-      if (lowest != stats.minimum || highest != stats.maximum)
-        throw_damaged(file_.path(), 0,
-                      "the values of \"" + manifest_.attributes[i].name +
-                          "\" have another range than the manifest says");
-    });
-  }
-
   // Rows must be on their partition's side of every late split. Each split tests one attribute, so if the minima and
   // the maxima of a leaf are, all of its rows are.
   template <typename T>
@@ -228,17 +211,19 @@ class LeafReader {
     });
   }
 
-  std::vector<std::uint64_t> label_bytes() const {
-    std::vector<std::uint64_t> bytes(manifest_.num_leaves);
-    std::uint64_t offset = kFirstFrameOffset;
+  // The frames of the leaves in another file, which are contiguous.
+  LeafFrames frames(FileKind kind, LeafFrame LeafRecord::*own) const {
+    LeafFrames frames;
+    if (!manifest_.has_file(kind)) return frames;
+    const std::uint64_t file_bytes = manifest_.file(kind).bytes;
     for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves; ++leaf) {
-      const LeafRecord& record = records_[leaf];
-      if (record.labels_offset != offset || record.label_bytes > std::numeric_limits<std::uint32_t>::max())
-        fail(leaf, offsetof(LeafRecord, labels_offset), "the leaf's labels are at the wrong offset");
-      offset += aligned(sizeof(FrameHeader) + manifest_.leaf_shape().label_end_bytes() + record.label_bytes);
-      bytes[leaf] = record.label_bytes;
+      const LeafFrame& frame = records_[leaf].*own;
+      // Larger numbers could overflow.
+      if (frame.offset != frames.end() || frame.bytes > file_bytes || frame.offset > file_bytes)
+        fail(leaf, 0, "the leaf's " + std::string(kFileKindNames.name(kind)) + " are at the wrong offset");
+      frames.add(frame.bytes);
     }
-    return bytes;
+    return frames;
   }
 
   const Manifest& manifest_;
@@ -252,18 +237,15 @@ class LeafReader {
 
 }  // namespace
 
-void write_leaves(const Snapshot& s, const std::vector<std::uint64_t>& label_offsets, FrameFileWriter& file) {
+void write_leaves(const Snapshot& s, const FramesOfLeaves& frames, FrameFileWriter& file) {
   const LeafLayout layout(s.leaf_shape());
   const std::vector<std::uint32_t>& leaves = s.order().leaves;
   const SlotArena& arena = *s.arena;
   file.write(leaf_extents(layout), [&](std::uint64_t number, std::byte* payload) {
     const std::uint32_t leaf = leaves[number];
     const LeafHeader& header = s.leaf(leaf);
-    LeafRecord record{header.num_rows, header.partition, header.min_id};
-    if (s.has_labels) {
-      record.labels_offset = label_offsets[number];
-      record.label_bytes = arena.labels(leaf).size() - arena.shape().label_end_bytes();
-    }
+    const LeafRecord record{header.num_rows, header.partition, header.min_id, frames.labels[number],
+                            frames.fields[number]};
     std::memcpy(payload, &record, sizeof record);
     std::memcpy(payload + layout.zone_map_offset(), arena.zone_map(leaf), layout.zone_map_bytes);
     std::memcpy(payload + layout.values_offset(), arena.values(leaf), layout.value_bytes);
@@ -271,10 +253,28 @@ void write_leaves(const Snapshot& s, const std::vector<std::uint64_t>& label_off
   });
 }
 
-std::vector<std::uint64_t> read_leaves(const Manifest& manifest,
-                                       std::span<const std::uint32_t> leaves_of_partition,
-                                       FrameFileReader& file, Snapshot& snapshot) {
+FramesOfLeaves read_leaves(const Manifest& manifest, std::span<const std::uint32_t> leaves_of_partition,
+                           FrameFileReader& file, Snapshot& snapshot) {
   return LeafReader(manifest, leaves_of_partition, file, snapshot).run();
+}
+
+// Scale::minmax needs the exact range of each attribute. One whose values are all missing has none.
+void check_ranges(const Manifest& manifest, const FrameFileReader& leaves, const Snapshot& s) {
+  tbb::parallel_for(std::size_t{0}, manifest.attributes.size(), [&](std::size_t i) {
+    AttributeStats range;
+    range.minimum = std::numeric_limits<double>::infinity();
+    range.maximum = -range.minimum;
+    for (std::uint64_t leaf = 0; leaf < manifest.num_leaves; ++leaf) {
+      const AttributeStats of_leaf = present_range(s, leaf, i);
+      range.minimum = std::min(range.minimum, of_leaf.minimum);
+      range.maximum = std::max(range.maximum, of_leaf.maximum);
+    }
+    const AttributeStats& stats = manifest.stats[i];
+    if (range.minimum <= range.maximum && (range.minimum != stats.minimum || range.maximum != stats.maximum))
+      throw_damaged(
+          leaves.path(), 0,
+          "the values of \"" + manifest.attributes[i].name + "\" have another range than the manifest says");
+  });
 }
 
 }  // namespace culmen::storage

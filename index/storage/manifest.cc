@@ -11,6 +11,7 @@
 
 #include "base/enum_names.h"
 #include "culmen/error.h"
+#include "index/field_key.h"
 #include "index/storage/directory_files.h"
 #include "index/storage/hex.h"
 #include "index/storage/json_members.h"
@@ -28,6 +29,7 @@ constexpr std::uint64_t kMaxLeaves = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMaxRows = kMaxLeaves * kMaxLeafRows;
 constexpr int kMaxUnitExponent = 1000;
 constexpr std::uint64_t kMaxRoundedValues = std::uint64_t{1} << 62;
+constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 40;  // of a dictionary
 
 constexpr EnumNames<Preference, 2> kPreferences = {"preference",
                                                    {{{"high", Preference::high}, {"low", Preference::low}}}};
@@ -37,21 +39,67 @@ constexpr EnumNames<Partitioning, 3> kPartitionings = {
 constexpr EnumNames<ValueType, 2> kValueTypes = {
     "value type", {{{"float32", ValueType::float32}, {"float64", ValueType::float64}}}};
 
+constexpr EnumNames<StandIn, 5> kStandIns = {"stand-in",
+                                             {{{"worst", StandIn::worst},
+                                               {"median", StandIn::median},
+                                               {"mean", StandIn::mean},
+                                               {"number", StandIn::number},
+                                               {"refuse", StandIn::refuse}}}};
+constexpr EnumNames<ColumnType, 6> kColumnTypes = {"column type",
+                                                   {{{"floating", ColumnType::floating},
+                                                     {"integer", ColumnType::integer},
+                                                     {"boolean", ColumnType::boolean},
+                                                     {"date", ColumnType::date},
+                                                     {"timestamp", ColumnType::timestamp},
+                                                     {"text", ColumnType::text}}}};
+constexpr EnumNames<TimeUnit, 4> kTimeUnits = {"time unit",
+                                               {{{"second", TimeUnit::second},
+                                                 {"millisecond", TimeUnit::millisecond},
+                                                 {"microsecond", TimeUnit::microsecond},
+                                                 {"nanosecond", TimeUnit::nanosecond}}}};
+constexpr EnumNames<FieldRole, 2> kFieldRoles = {
+    "role of a field", {{{"filter", FieldRole::filter}, {"stored", FieldRole::stored}}}};
+
+void add_format(JsonPairs& members, const ColumnFormat& format) {
+  if (format.type == ColumnType::timestamp)
+    members.emplace_back("time_unit", json_string(kTimeUnits, format.unit));
+  if (format.type == ColumnType::timestamp) members.emplace_back("time_zone", json_string(format.time_zone));
+  members.emplace_back("type", json_string(kColumnTypes, format.type));
+}
+
+ColumnFormat parse_format(const JsonMembers& members) {
+  ColumnFormat format;
+  format.type = members.choice("type", kColumnTypes);
+  if (format.type != ColumnType::timestamp) return format;
+  format.unit = members.choice("time_unit", kTimeUnits);
+  format.time_zone = members.text("time_zone");
+  return format;
+}
+
 std::string attribute_text(const Manifest& manifest, std::size_t i) {
   const AttributeStats& stats = manifest.stats[i];
   const Attribute& attribute = manifest.attributes[i];
-  return json_object({{"maximum", json_string(to_hex_float(stats.maximum))},
-                      {"minimum", json_string(to_hex_float(stats.minimum))},
-                      {"name", json_string(attribute.name)},
-                      {"preference", json_string(kPreferences, attribute.preference)},
-                      {"quantum", json_number(stats.quantum)},
-                      {"unit_exponent", json_number(manifest.units[i].exponent)},
-                      {"unit_origin", json_string(to_hex_float(manifest.units[i].origin))}},
-                     2);
+  JsonPairs members;
+  members.emplace_back("maximum", json_string(to_hex_float(stats.maximum)));
+  members.emplace_back("minimum", json_string(to_hex_float(stats.minimum)));
+  members.emplace_back("missing", json_string(kStandIns, attribute.stand_in));
+  members.emplace_back("name", json_string(attribute.name));
+  if (attribute.stand_in == StandIn::number)
+    members.emplace_back("number", json_string(to_hex_float(attribute.number)));
+  members.emplace_back("preference", json_string(kPreferences, attribute.preference));
+  members.emplace_back("quantum", json_number(stats.quantum));
+  add_format(members, attribute.format);
+  members.emplace_back("unit_exponent", json_number(manifest.units[i].exponent));
+  members.emplace_back("unit_origin", json_string(to_hex_float(manifest.units[i].origin)));
+  return json_object(members, 2);
 }
 
 void parse_attribute(const JsonMembers& members, Manifest& manifest) {
   Attribute attribute{members.text("name"), members.choice("preference", kPreferences)};
+  attribute.stand_in = members.choice("missing", kStandIns);
+  if (attribute.stand_in == StandIn::number) attribute.number = members.hex_float("number");
+  attribute.format = parse_format(members);
+  if (attribute.format.type == ColumnType::text) members.fail("is of text, which is not ranked");
   AttributeStats stats;
   stats.minimum = members.hex_float("minimum");
   stats.maximum = members.hex_float("maximum");
@@ -66,6 +114,42 @@ void parse_attribute(const JsonMembers& members, Manifest& manifest) {
   manifest.attributes.push_back(std::move(attribute));
   manifest.stats.push_back(stats);
   manifest.units.push_back(unit);
+}
+
+std::string field_text(const Manifest& manifest, std::size_t f) {
+  const Field& field = manifest.fields[f];
+  JsonPairs members;
+  members.emplace_back("name", json_string(field.name));
+  members.emplace_back("role", json_string(kFieldRoles, field.role));
+  if (has_dictionary(field)) {
+    members.emplace_back("text_bytes", json_number(manifest.dictionary_sizes[f].text_bytes));
+    members.emplace_back("texts", json_number(manifest.dictionary_sizes[f].num_texts));
+  }
+  add_format(members, field.format);
+  return json_object(members, 2);
+}
+
+void parse_field(const JsonMembers& members, Manifest& manifest) {
+  Field field{members.text("name"), members.choice("role", kFieldRoles), parse_format(members)};
+  if (field.name.empty()) members.fail("has an empty name");
+  DictionarySize size;
+  if (has_dictionary(field))
+    size = {members.count("texts", Dictionary::kMaxTexts), members.count("text_bytes", kMaxTextBytes)};
+  manifest.fields.push_back(std::move(field));
+  manifest.dictionary_sizes.push_back(size);
+}
+
+// All finite; one for each attribute, or none while there are no rows.
+void parse_stand_ins(const JsonMembers& all, Manifest& manifest) {
+  for (const JsonValue& stand_in : all.array("stand_ins", manifest.attributes.size())) {
+    double value = 0;
+    if (stand_in.kind != JsonValue::Kind::string || !from_hex_float(stand_in.text, value))
+      all.fail_on("stand_ins", "has an entry that is not a finite hexadecimal float");
+    manifest.stand_ins.push_back(value + 0.0);  // never -0
+  }
+  const bool is_complete = manifest.stand_ins.size() == manifest.attributes.size();
+  if (!is_complete && (!manifest.stand_ins.empty() || manifest.num_rows > 0))
+    all.fail_on("stand_ins", "does not have one for each attribute");
 }
 
 // The offset of the first node above the levels that the manifest has.
@@ -88,7 +172,7 @@ std::string levels_text(const Manifest& manifest) {
 std::string files_text(const Manifest& manifest) {
   std::vector<std::string> files;
   for (FileKind kind : kFileKinds) {
-    if (kind == FileKind::labels && !manifest.has_labels) continue;
+    if (!manifest.has_file(kind)) continue;
     const FileEntry& entry = manifest.file(kind);
     files.push_back(json_object({{"bytes", json_number(entry.bytes)},
                                  {"digest", json_string(to_hex(entry.digest))},
@@ -123,9 +207,9 @@ void parse_files(const std::vector<JsonValue>& files, const std::string& path, M
     if (members.text("name") != file_name(kind, manifest.snapshot.number)) members.fail("has the wrong name");
     manifest.file(kind) = {members.count("bytes", std::uint64_t{1} << 62), members.hex<Digest>("digest")};
   }
-  if (seen.size() != kFileKinds.size() - (manifest.has_labels ? 0 : 1) ||
-      (!manifest.has_labels && seen.count(FileKind::labels)))
-    throw FormatError(path + ": the list of files is incomplete");
+  for (const FileKind kind : kFileKinds)
+    if (manifest.has_file(kind) != seen.contains(kind))
+      throw FormatError(path + ": the list of files lacks one, or has one that the index has not");
 }
 
 // Each level has enough nodes to hold the level below, and at most one per child. The last level is the root. The
@@ -177,12 +261,27 @@ void check_format(const JsonMembers& all) {
 
 void check_names(const Manifest& manifest, const JsonMembers& all) {
   std::set<std::string> names;
-  for (const Attribute& attribute : manifest.attributes)
-    if (!names.insert(attribute.name).second)
-      all.fail("has two attributes called \"" + attribute.name + "\"");
+  const auto add = [&](const std::string& name) {
+    if (!names.insert(name).second) all.fail("has two columns called \"" + name + "\"");
+  };
+  for (const Attribute& attribute : manifest.attributes) add(attribute.name);
+  for (const Field& field : manifest.fields) add(field.name);
 }
 
 }  // namespace
+
+bool Manifest::has_file(FileKind kind) const {
+  switch (kind) {
+    case FileKind::labels:
+      return has_labels;
+    case FileKind::fields:
+      return has_gaps || !fields.empty();
+    case FileKind::dictionaries:
+      return std::ranges::any_of(fields, has_dictionary);
+    default:
+      return true;
+  }
+}
 
 std::uint64_t Manifest::num_nodes() const {
   return std::accumulate(level_nodes.begin(), level_nodes.end(), std::uint64_t{0});
@@ -193,19 +292,34 @@ std::uint64_t Manifest::file_bytes() const {
                          [](std::uint64_t sum, const FileEntry& file) { return sum + file.bytes; });
 }
 
+static DictionarySize size_of(const Dictionary& dictionary) {
+  DictionarySize size{dictionary.size(), 0};
+  for (std::uint32_t code = 0; code < dictionary.size(); ++code) size.text_bytes += dictionary[code].size();
+  return size;
+}
+
+std::vector<std::uint64_t> level_nodes(const Snapshot& snapshot) {
+  std::vector<std::uint64_t> nodes(static_cast<std::size_t>(snapshot.height));
+  for (const std::uint32_t node : snapshot.order().nodes) ++nodes[snapshot.node(node).header().level - 1];
+  return nodes;
+}
+
 Manifest describe(const Snapshot& snapshot) {
   Manifest manifest;
   manifest.metadata() = snapshot.metadata();
   // A log may claim any number.
   manifest.rounded_values = std::min(manifest.rounded_values, kMaxRoundedValues);
   manifest.num_leaves = snapshot.num_leaves;
-  manifest.level_nodes.resize(static_cast<std::size_t>(snapshot.height));
-  for (std::uint32_t node : snapshot.order().nodes)
-    ++manifest.level_nodes[snapshot.node(node).header().level - 1];
+  manifest.level_nodes = level_nodes(snapshot);
   manifest.partitioning = snapshot.partitioner->kind();
   manifest.splits = snapshot.partitioner->splits();
   manifest.num_partitions = snapshot.partitioner->num_partitions();
   manifest.num_cuts = snapshot.partitioner->cuts().size();
+  manifest.has_gaps = std::ranges::any_of(snapshot.order().leaves, [&](std::uint32_t leaf) {
+    return !snapshot.leaf_fields(leaf).gaps().empty();
+  });
+  for (const auto& dictionary : snapshot.dictionaries)
+    manifest.dictionary_sizes.push_back(dictionary == nullptr ? DictionarySize{} : size_of(*dictionary));
   return manifest;
 }
 
@@ -213,15 +327,22 @@ std::string to_text(const Manifest& manifest) {
   std::vector<std::string> attributes;
   for (std::size_t i = 0; i < manifest.attributes.size(); ++i)
     attributes.push_back(attribute_text(manifest, i));
+  std::vector<std::string> fields, stand_ins;
+  for (std::size_t f = 0; f < manifest.fields.size(); ++f) fields.push_back(field_text(manifest, f));
+  for (const double stand_in : manifest.stand_ins) stand_ins.push_back(json_string(to_hex_float(stand_in)));
   return json_object({{"attributes", json_array(attributes, 1)},
                       {"byte_order", json_string("little")},
                       {"exact_sums", json_boolean(manifest.exact_sums)},
                       {"fan_out", json_number(kFanOut)},
                       {"features", json_array({}, 1)},
+                      {"fields", json_array(fields, 1)},
                       {"files", files_text(manifest)},
                       {"format", json_string(kFormatName)},
                       {"format_version", json_number(kFormatVersion)},
+                      {"gaps", json_boolean(manifest.has_gaps)},
+                      {"id_name", json_string(manifest.id_name)},
                       {"index_uuid", json_string(hex_of(manifest.index_uuid))},
+                      {"label_name", json_string(manifest.label_name)},
                       {"labels", json_boolean(manifest.has_labels)},
                       {"leaf_rows", json_number(manifest.leaf_rows)},
                       {"leaves", json_number(manifest.num_leaves)},
@@ -232,6 +353,7 @@ std::string to_text(const Manifest& manifest) {
                       {"rounded_values", json_number(manifest.rounded_values)},
                       {"rows", json_number(manifest.num_rows)},
                       {"snapshot", json_number(manifest.snapshot.number)},
+                      {"stand_ins", json_array(stand_ins, 1)},
                       {"uuid", json_string(hex_of(manifest.snapshot.uuid))},
                       {"value_type", json_string(kValueTypes, manifest.value_type)},
                       {"version", json_number(manifest.version)}},
@@ -255,7 +377,13 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
   for (const JsonValue& attribute : all.array("attributes", kMaxAttributes))
     parse_attribute(JsonMembers(attribute, path, "an attribute"), manifest);
   if (manifest.attributes.empty()) all.fail_on("attributes", "are missing");
+  for (const JsonValue& field : all.array("fields", kMaxFields))
+    parse_field(JsonMembers(field, path, "a field"), manifest);
+  manifest.dictionaries.resize(manifest.fields.size());
   check_names(manifest, all);
+  manifest.id_name = all.text("id_name");
+  manifest.label_name = all.text("label_name");
+  manifest.has_gaps = all.boolean("gaps");
   manifest.value_type = all.choice("value_type", kValueTypes);
   manifest.has_labels = all.boolean("labels");
   manifest.exact_sums = all.boolean("exact_sums");
@@ -264,6 +392,7 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
   if (manifest.leaf_rows % 16 != 0) all.fail_on("leaf_rows", "is not a multiple of 16");
   all.integer("fan_out", kFanOut, kFanOut);
   manifest.num_rows = all.count("rows", kMaxRows);
+  parse_stand_ins(all, manifest);
   manifest.rounded_values = all.count("rounded_values", kMaxRoundedValues);
   manifest.num_leaves = all.count("leaves", kMaxLeaves);
   if (manifest.num_rows < manifest.num_leaves ||

@@ -13,20 +13,33 @@
 
 namespace culmen::storage {
 
-// The partitioner has a file of its own; here are only its kind and sizes.
+// The texts of one dictionary.
+struct DictionarySize {
+  std::uint64_t num_texts = 0, text_bytes = 0;
+
+  std::uint64_t bytes() const { return num_texts * sizeof(std::uint64_t) + text_bytes; }
+  friend bool operator==(const DictionarySize&, const DictionarySize&) = default;
+};
+
+// The partitioner and the dictionaries have files of their own; here are only their kind and sizes.
 struct Manifest : IndexMetadata {
   SnapshotName snapshot;
   LogName log;  // the first log after the snapshot
 
   std::uint64_t num_leaves = 0;
-  std::vector<std::uint64_t> level_nodes;  // number of inner nodes, level 1 first
+  std::vector<std::uint64_t> level_nodes;  // as below
 
   Partitioning partitioning = Partitioning::random;
   std::vector<std::int32_t> splits;
   std::uint64_t num_partitions = 0;
   std::uint64_t num_cuts = 0;
 
-  std::array<FileEntry, kFileKinds.size()> files;  // by FileKind; labels are all zero if there are none
+  bool has_gaps = false;                         // some row misses an attribute
+  std::vector<DictionarySize> dictionary_sizes;  // [num_fields]; all zero of fields without a dictionary
+
+  std::array<FileEntry, kFileKinds.size()> files;  // by FileKind; all zero if the index has no such file
+
+  bool has_file(FileKind kind) const;
 
   FileEntry& file(FileKind kind) { return files[static_cast<std::size_t>(kind) - 1]; }
   const FileEntry& file(FileKind kind) const { return files[static_cast<std::size_t>(kind) - 1]; }
@@ -34,10 +47,13 @@ struct Manifest : IndexMetadata {
   std::uint64_t file_bytes() const;  // of all files
 };
 
+// The number of inner nodes, level 1 first.
+std::vector<std::uint64_t> level_nodes(const Snapshot& snapshot);
+
 // Everything except the names of the snapshot and the log, and the files.
 Manifest describe(const Snapshot& snapshot);
 
-// Throws InvalidArgument if an attribute's name is not UTF-8.
+// Throws InvalidArgument if the name of a column is not UTF-8.
 std::string to_text(const Manifest& manifest);
 
 // Checks the range of every number. Whether the files match is checked by their readers. Throws FormatError; `path` is

@@ -148,7 +148,7 @@ class NodeReader {
 // Numbers nodes in the tree's order, whatever their slots in memory.
 void write_nodes(const Snapshot& s, FrameFileWriter& file) {
   const std::size_t node_bytes = s.arena->node_bytes();
-  const std::vector<std::uint64_t> starts = level_starts(describe(s).level_nodes);
+  const std::vector<std::uint64_t> starts = level_starts(level_nodes(s));
   const std::vector<std::uint32_t>& nodes = s.order().nodes;
   std::vector<std::uint32_t> first_child(nodes.size());  // on level 1 a leaf, above a node
   std::uint32_t next = 0;

@@ -5,10 +5,13 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "culmen/error.h"
+#include "index/field_key.h"
 #include "index/storage/current.h"
 #include "index/storage/directory_files.h"
 #include "index/storage/snapshot_files.h"
@@ -92,9 +95,12 @@ class RowSalvager {
         manifest_(found.manifest),
         layout_(manifest_.leaf_shape()),
         leaves_(open(directory, FileKind::leaves)),
-        labels_(manifest_.has_labels ? open(directory, FileKind::labels) : std::nullopt) {}
+        labels_(open(directory, FileKind::labels)),
+        fields_(open(directory, FileKind::fields)),
+        dictionaries_(open(directory, FileKind::dictionaries)) {}
 
   void run() {
+    take_dictionaries();
     const std::size_t num_lines = found_.dropped.size();
     take_leaves();
     find_repeated_ids();
@@ -107,7 +113,9 @@ class RowSalvager {
  private:
   std::size_t leaf_rows() const { return manifest_.leaf_shape().leaf_rows; }
 
+  // Nothing if the index has no such file, or it cannot be opened.
   std::optional<LoneFrameReader> open(const Directory& directory, FileKind kind) {
+    if (!manifest_.has_file(kind)) return std::nullopt;
     try {
       return LoneFrameReader(directory, kind, manifest_.snapshot);
     } catch (const Error& error) {
@@ -116,18 +124,45 @@ class RowSalvager {
     }
   }
 
+  void take_dictionaries() {
+    const DictionaryFrames frames(manifest_);
+    for (std::size_t f = 0; f < manifest_.fields.size(); ++f) {
+      if (!has_dictionary(manifest_.fields[f]) || !dictionaries_) continue;
+      try {
+        found_.manifest.dictionaries[f] = std::make_shared<const Dictionary>(read_dictionary(f, frames));
+      } catch (const Error& error) {
+        found_.dropped.push_back(std::string(error.what()) + " (all rows without \"" +
+                                 manifest_.fields[f].name + "\")");
+      }
+    }
+  }
+
+  Dictionary read_dictionary(std::size_t field, const DictionaryFrames& frames) {
+    std::vector<std::byte> bytes;  // grows by frames that are whole
+    for (std::uint64_t frame = frames.first(field); frame < frames.last(field); ++frame) {
+      const FrameExtent extent = frames.extents()(frame);
+      const std::byte* payload = dictionaries_->read(frame, extent);
+      bytes.insert(bytes.end(), payload, payload + extent.payload_bytes);
+    }
+    return storage::read_dictionary(bytes, manifest_.dictionary_sizes[field], dictionaries_->path(),
+                                    frames.offset(field));
+  }
+
   void take_leaves() {
     found_.ids.clear();
     found_.label_ends.clear();
     found_.label_text.clear();
     found_.columns.assign(manifest_.attributes.size(), {});
+    found_.fields.assign(manifest_.fields.size(), {});
     if (!leaves_) return;
     const std::string path = leaves_->path();
     bad_leaves_.emplace(found_.dropped, "frames of " + path);
     bad_rows_.emplace(found_.dropped, "frames of " + path + " with such rows");
     bad_labels_.emplace(found_.dropped, "frames of labels");
+    bad_fields_.emplace(found_.dropped, "frames of fields");
     for (std::uint64_t leaf = 0; leaf < manifest_.num_leaves;) leaf = take_leaf_at(leaf);
-    for (std::optional<DroppedLines>* lines : {&bad_leaves_, &bad_rows_, &bad_labels_}) (*lines)->finish();
+    for (std::optional<DroppedLines>* lines : {&bad_leaves_, &bad_rows_, &bad_labels_, &bad_fields_})
+      (*lines)->finish();
   }
 
   // Returns the number of the next leaf to try.
@@ -161,6 +196,7 @@ class RowSalvager {
     if (record.num_rows == 0 || record.num_rows > leaf_rows)
       throw_damaged(leaves_->path(), extent.offset, "a leaf of " + std::to_string(record.num_rows) + " rows");
     const std::byte* label_frame = manifest_.has_labels ? read_label_frame(leaf, record) : nullptr;
+    const std::optional<LeafFields> fields = read_fields(leaf, record);
     const T* values = reinterpret_cast<const T*>(payload + layout_.values_offset());
     const std::int64_t* ids = reinterpret_cast<const std::int64_t*>(payload + layout_.ids_offset());
     std::uint64_t num_bad = 0;
@@ -174,10 +210,15 @@ class RowSalvager {
       }
       found_.ids.push_back(ids[row]);
       for (std::size_t i = 0; i < found_.columns.size(); ++i) {
-        const auto bytes = std::as_bytes(std::span(values + i * leaf_rows + row, 1));
+        const T value = values[i * leaf_rows + row];
+        const T saved = is_missing(fields, i, row, static_cast<double>(value))
+                            ? std::numeric_limits<T>::quiet_NaN()
+                            : value;
+        const auto bytes = std::as_bytes(std::span(&saved, 1));
         found_.columns[i].insert(found_.columns[i].end(), bytes.begin(), bytes.end());
       }
       if (manifest_.has_labels) add_label(label_frame, row);
+      for (std::size_t f = 0; f < found_.fields.size(); ++f) add_field(fields, f, row);
     }
     if (num_bad > 0)
       bad_rows_->add(leaves_->path() + ", byte " + std::to_string(extent.offset) + ": " +
@@ -201,23 +242,75 @@ class RowSalvager {
     return std::exchange(has_occurred_[static_cast<std::size_t>(found - repeated_.begin())], 1) != 0;
   }
 
+  static std::span<const std::byte> read_frame(LoneFrameReader& file, std::uint64_t leaf,
+                                               const LeafFrame& frame) {
+    if (frame.offset % kAlignment != 0 || !file.reaches(frame.offset) || !file.reaches(frame.bytes))
+      throw_damaged(file.path(), frame.offset, "there is no frame at the leaf's offset");
+    return {file.read(leaf, {frame.offset, frame.bytes, 0}), frame.bytes};
+  }
+
   // Returns null and adds a line if the frame is damaged.
   const std::byte* read_label_frame(std::uint64_t leaf, const LeafRecord& record) {
     if (!labels_) return nullptr;
     try {
-      const std::uint64_t end_bytes = manifest_.leaf_shape().label_end_bytes();
-      if (record.label_bytes > std::numeric_limits<std::uint32_t>::max() ||
-          record.labels_offset % kAlignment != 0 || !labels_->reaches(record.labels_offset))
-        throw_damaged(labels_->path(), record.labels_offset, "there are no labels at the leaf's offset");
-      const std::byte* frame = labels_->read(leaf, {record.labels_offset, end_bytes + record.label_bytes, 0});
-      if (!label_ends_are_good(reinterpret_cast<const std::uint32_t*>(frame), leaf_rows(),
-                               record.label_bytes))
-        throw_damaged(labels_->path(), record.labels_offset, "the labels overlap or exceed their frame");
-      return frame;
+      const std::span<const std::byte> frame = read_frame(*labels_, leaf, record.labels);
+      if (!label_ends_are_good(frame, leaf_rows()))
+        throw_damaged(labels_->path(), record.labels.offset, "the labels overlap or exceed their frame");
+      return frame.data();
     } catch (const Error& error) {
       bad_labels_->add(std::string(error.what()) + " (" + std::to_string(record.num_rows) +
                        " rows without their labels)");
       return nullptr;
+    }
+  }
+
+  // Nothing, and a line, if the frame is damaged. Valid until the next call.
+  std::optional<LeafFields> read_fields(std::uint64_t leaf, const LeafRecord& record) {
+    if (!manifest_.has_file(FileKind::fields)) return LeafFields();
+    if (!fields_) return std::nullopt;
+    try {
+      const std::span<const std::byte> frame = read_frame(*fields_, leaf, record.fields);
+      if (frame.empty() && manifest_.fields.empty()) return LeafFields();
+      std::vector<std::uint32_t> sizes;
+      for (const DictionarySize& size : manifest_.dictionary_sizes)
+        sizes.push_back(static_cast<std::uint32_t>(size.num_texts));
+      const std::string_view fault =
+          fault_of_leaf_fields(frame, record.num_rows, manifest_.attributes.size(), manifest_.fields, sizes);
+      if (!fault.empty()) throw_damaged(fields_->path(), record.fields.offset, std::string(fault));
+      const LeafFields fields(frame.data());
+      if (std::ranges::any_of(fields.gaps(),
+                              [this](const auto& gaps) { return is_never_missing(gaps.attribute); }))
+        throw_damaged(fields_->path(), record.fields.offset,
+                      "missing values where the attribute refuses them");
+      return fields;
+    } catch (const Error& error) {
+      bad_fields_->add(std::string(error.what()) + " (" + std::to_string(record.num_rows) +
+                       " rows without their fields)");
+      return std::nullopt;
+    }
+  }
+
+  bool is_missing(const std::optional<LeafFields>& fields, std::size_t attribute, std::uint64_t row,
+                  double value) const {
+    if (fields) return fields->misses_attribute(attribute, row);
+    return manifest_.has_gaps && !is_never_missing(attribute) && value == manifest_.stand_ins[attribute];
+  }
+  bool is_never_missing(std::size_t attribute) const {
+    return manifest_.stand_ins.empty() || manifest_.attributes[attribute].stand_in == StandIn::refuse;
+  }
+
+  void add_field(const std::optional<LeafFields>& fields, std::size_t f, std::uint64_t row) {
+    SavedField& saved = found_.fields[f];
+    const Field& field = manifest_.fields[f];
+    const bool is_lost = has_dictionary(field) && manifest_.dictionaries[f] == nullptr;
+    const bool is_missing = is_lost || !fields || fields->misses_field(f, row);
+    saved.missing.push_back(is_missing ? 1 : 0);
+    if (is_stored_text(field)) {
+      const std::string_view text = is_missing ? std::string_view() : fields->text(f, row);
+      saved.text.insert(saved.text.end(), text.begin(), text.end());
+      saved.text_ends.push_back(saved.text.size());
+    } else {
+      saved.keys.push_back(is_missing ? 0 : fields->key(f, row));
     }
   }
 
@@ -234,8 +327,8 @@ class RowSalvager {
   Salvage& found_;
   const Manifest& manifest_;
   const LeafLayout layout_;
-  std::optional<LoneFrameReader> leaves_, labels_;
-  std::optional<DroppedLines> bad_leaves_, bad_rows_, bad_labels_;
+  std::optional<LoneFrameReader> leaves_, labels_, fields_, dictionaries_;
+  std::optional<DroppedLines> bad_leaves_, bad_rows_, bad_labels_, bad_fields_;
   std::vector<std::int64_t> repeated_;  // ids that occur more than once, ascending
   std::vector<char> has_occurred_;      // whether each of them has
 };

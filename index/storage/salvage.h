@@ -13,19 +13,32 @@
 
 namespace culmen::storage {
 
+// A field of the rows that were saved.
+struct SavedField {
+  std::vector<std::int64_t> keys;        // [num_rows]; 0 where missing; empty for stored texts
+  std::vector<std::uint64_t> text_ends;  // [num_rows] in text; only for stored texts
+  std::vector<char> text;
+  std::vector<std::uint8_t> missing;  // [num_rows] 0 or 1
+};
+
 // The rows in sound frames of the snapshot, and what was dropped.
 struct Salvage {
-  Manifest manifest;
-  LogBound bound;                               // of CURRENT; all zero if it is damaged
-  std::vector<std::int64_t> ids;                // each once
-  std::vector<std::vector<std::byte>> columns;  // [num_attributes] of the stored type, oriented, finite
-  std::vector<std::uint64_t> label_ends;        // [num_rows] in label_text; empty without labels
+  Manifest manifest;              // with the dictionaries that can be read, others null
+  LogBound bound;                 // of CURRENT; all zero if it is damaged
+  std::vector<std::int64_t> ids;  // each once
+  // [num_attributes] of the stored type, oriented; finite, or NaN where missing.
+  std::vector<std::vector<std::byte>> columns;
+  std::vector<SavedField> fields;         // [num_fields]; keys are codes of the dictionaries above
+  std::vector<std::uint64_t> label_ends;  // [num_rows] in label_text; empty without labels
   std::vector<char> label_text;
   std::vector<std::string> dropped;  // one line each: file, byte, fault
 };
 
 // Throws FormatError if no manifest can be read, IoError if there is no such directory. Cost: one thread reads all
-// leaves and labels.
+// leaves, labels and fields.
+//
+// Without the fields of a leaf its rows miss all of them. Which attributes they missed is unknown, too: values equal to
+// the stand-in count as missing.
 Salvage salvage(FileSystem& file_system, const std::string& directory);
 
 // Calls `use` for every batch after the snapshot, in order of version. Stops and adds a line to `salvage.dropped` where

@@ -111,7 +111,7 @@ void save_in(const Snapshot& snapshot, FileSystem& file_system, Directory& direc
 // Rejects what could be written but not read again.
 void check_savable(const Snapshot& snapshot) {
   if (to_text(describe(snapshot)).size() + 4096 > kMaxManifestBytes)
-    throw InvalidArgument("the names of the attributes are too long: at most 16 MiB in all");
+    throw InvalidArgument("the names of the columns are too long: at most 16 MiB in all");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The four frame files of a snapshot: how each is written, and what is checked when it is read.
+// The frame files of a snapshot: how each is written, and what is checked when it is read.
 //
 // Readers trust nothing. They compare sizes with the file's before they allocate memory, and check everything that
 // engines and writers need to stay within arrays, to terminate and to keep scores finite. Two things they do not check:
@@ -12,34 +12,39 @@
 #include <vector>
 
 #include "index/snapshot.h"
+#include "index/storage/dictionary_file.h"
 #include "index/storage/frame_file.h"
+#include "index/storage/leaf_frames.h"
 #include "index/storage/manifest.h"
 
 namespace culmen::storage {
 
-// Offsets of the frames of the labels file, then its end. Empty without labels.
-std::vector<std::uint64_t> label_offsets(const Snapshot& snapshot);
+// Those that the index has.
+struct FramesOfLeaves {
+  LeafFrames labels, fields;
+};
 
-// Returns true if the ends of the labels ascend and the last one is the end of the text.
-bool label_ends_are_good(const std::uint32_t* ends, std::uint64_t leaf_rows, std::uint64_t text_bytes);
+// Returns true if the ends of a leaf's labels ascend and the last one is the end of the text.
+bool label_ends_are_good(std::span<const std::byte> payload, std::uint64_t leaf_rows);
 
-void write_leaves(const Snapshot& snapshot, const std::vector<std::uint64_t>& label_offsets,
-                  FrameFileWriter& file);
+void write_leaves(const Snapshot& snapshot, const FramesOfLeaves& frames, FrameFileWriter& file);
 void write_nodes(const Snapshot& snapshot, FrameFileWriter& file);
-void write_labels(const Snapshot& snapshot, const std::vector<std::uint64_t>& label_offsets,
-                  FrameFileWriter& file);
+void write_dictionaries(const Snapshot& snapshot, const DictionaryFrames& frames, FrameFileWriter& file);
 void write_partitions(const Snapshot& snapshot, FrameFileWriter& file);
 
 // Each fills its part of `snapshot`, in this order, and throws FormatError.
 // Returns the number of leaves of each partition.
 std::vector<std::uint32_t> read_partitions(const Manifest& manifest, FrameFileReader& file,
                                            Snapshot& snapshot);
-// Creates the arena and fills the leaves. Returns the bytes of label text of each leaf, if there are labels.
-std::vector<std::uint64_t> read_leaves(const Manifest& manifest,
-                                       std::span<const std::uint32_t> leaves_of_partition,
-                                       FrameFileReader& file, Snapshot& snapshot);
-void read_labels(const Manifest& manifest, const std::vector<std::uint64_t>& label_bytes,
-                 FrameFileReader& file, Snapshot& snapshot);
+// Creates the arena and fills the leaves.
+FramesOfLeaves read_leaves(const Manifest& manifest, std::span<const std::uint32_t> leaves_of_partition,
+                           FrameFileReader& file, Snapshot& snapshot);
+void read_labels(const LeafFrames& frames, FrameFileReader& file, Snapshot& snapshot);
+void read_dictionaries(const Manifest& manifest, FrameFileReader& file, Snapshot& snapshot);
+void read_fields(const Manifest& manifest, const LeafFrames& frames, FrameFileReader& file,
+                 Snapshot& snapshot);
+// Reads nothing, but needs leaves and fields: the ranges of the attributes must be exactly those of their values.
+void check_ranges(const Manifest& manifest, const FrameFileReader& leaves, const Snapshot& snapshot);
 void read_nodes(const Manifest& manifest, FrameFileReader& file, Snapshot& snapshot);
 
 // Reads all of them: the snapshot that the manifest describes.

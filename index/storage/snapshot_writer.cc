@@ -24,30 +24,40 @@ SnapshotWriter::~SnapshotWriter() {
 
 void SnapshotWriter::run(const LogBound& log) {
   const FloatingPointScope floating_point;  // keeps subnormal numbers
-  write_frame_file();
+  write_frame_files();
   write_manifest();
   current_.log = log;
   switch_current(directory_, current_, switched_);
 }
 
 template <typename Write>
-void SnapshotWriter::write_frame_file(FileKind kind, std::uint64_t num_leaves, Write&& write) {
-  FrameFileWriter file(directory_, kind, manifest_.snapshot, num_leaves);
+void SnapshotWriter::write_frame_file(FileKind kind, std::uint64_t num_frames, Write&& write) {
+  FrameFileWriter file(directory_, kind, manifest_.snapshot, num_frames);
   write(file);
   manifest_.file(kind) = file.finish();
 }
 
-void SnapshotWriter::write_frame_file() {
-  const std::vector<std::uint64_t> offsets = label_offsets(snapshot_);
+void SnapshotWriter::write_frame_files() {
+  FramesOfLeaves frames;
+  const auto write_of_leaves = [&](FileKind kind, LeafFrames& own) {
+    if (!manifest_.has_file(kind)) return;
+    own = leaf_frames(snapshot_, kind);
+    write_frame_file(kind, manifest_.num_leaves,
+                     [&](FrameFileWriter& file) { write_leaf_frames(snapshot_, kind, own, file); });
+  };
+  write_of_leaves(FileKind::labels, frames.labels);
+  write_of_leaves(FileKind::fields, frames.fields);
+  if (manifest_.has_file(FileKind::dictionaries)) {
+    const DictionaryFrames texts(manifest_);
+    write_frame_file(FileKind::dictionaries, texts.size(),
+                     [&](FrameFileWriter& file) { write_dictionaries(snapshot_, texts, file); });
+  }
   write_frame_file(FileKind::leaves, manifest_.num_leaves,
-                   [&](FrameFileWriter& file) { write_leaves(snapshot_, offsets, file); });
+                   [&](FrameFileWriter& file) { write_leaves(snapshot_, frames, file); });
   write_frame_file(FileKind::nodes, manifest_.num_nodes(),
                    [&](FrameFileWriter& file) { write_nodes(snapshot_, file); });
   write_frame_file(FileKind::partitions, 1,
                    [&](FrameFileWriter& file) { write_partitions(snapshot_, file); });
-  if (snapshot_.has_labels)
-    write_frame_file(FileKind::labels, manifest_.num_leaves,
-                     [&](FrameFileWriter& file) { write_labels(snapshot_, offsets, file); });
 }
 
 void SnapshotWriter::write_manifest() {

@@ -28,8 +28,8 @@ class SnapshotWriter {
 
  private:
   template <typename Write>
-  void write_frame_file(FileKind kind, std::uint64_t num_leaves, Write&& write);
-  void write_frame_file();
+  void write_frame_file(FileKind kind, std::uint64_t num_frames, Write&& write);
+  void write_frame_files();
   void write_manifest();
 
   const Snapshot& snapshot_;

@@ -14,6 +14,12 @@
 
 namespace culmen {
 
+// One stored value.
+inline double stored_number(const std::byte* at, std::size_t value_bytes) {
+  return value_bytes == sizeof(float) ? static_cast<double>(*reinterpret_cast<const float*>(at))
+                                      : *reinterpret_cast<const double*>(at);
+}
+
 struct Change {
   std::vector<std::int64_t> removed;  // in the index; each once
   std::vector<std::int64_t> ids;      // of the inserted rows; not in the index once `removed` are erased
@@ -34,9 +40,7 @@ struct Change {
     return values.data() + (attribute * num_rows() + row) * value_bytes;
   }
   double number(std::size_t row, std::size_t attribute, std::size_t value_bytes) const {
-    const std::byte* at = value(row, attribute, value_bytes);
-    return value_bytes == sizeof(float) ? static_cast<double>(*reinterpret_cast<const float*>(at))
-                                        : *reinterpret_cast<const double*>(at);
+    return stored_number(value(row, attribute, value_bytes), value_bytes);
   }
   std::string_view label(std::size_t row) const {
     if (label_ends.empty()) return {};

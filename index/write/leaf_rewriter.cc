@@ -38,7 +38,7 @@ void LeafRewriter::run(std::vector<PageEdit> edits) {
   std::vector<std::uint32_t> slots;
   for (std::size_t e = 0; e < edits.size(); ++e) slots.push_back(tree_.leaf_slots.take());
   tbb::enumerable_thread_specific<Tools> tools([&] {
-    return Tools{LeafWriter(*tree_.next, located_.change()), StaleBounds(*tree_.next)};
+    return Tools{LeafWriter(*tree_.next, located_.rows()), StaleBounds(*tree_.next)};
   });
   std::vector<NodeBounds::Edited> edited(nodes.size());
   tree_.nodes.make_writable(parents, [&](std::size_t n) {
@@ -70,7 +70,10 @@ bool LeafRewriter::rewrite_leaf(const PageEdit& edit, std::uint32_t slot, Tools&
   const std::vector<Run> runs = pages_.runs(edit);
   writer.write(slot, page.partition, runs);
   const SlotArena& arena = *tree_.arena;
-  edited.has_new_zone_map |= std::memcmp(arena.zone_map(slot), arena.zone_map(page.slot),
+  // A page without rows was added for this batch, and has no zone map yet.
+  edited.has_new_zone_map |= arena.leaf(page.slot).num_rows == 0 ||
+                             !arena.fields(slot).has_zones_of(arena.fields(page.slot)) ||
+                             std::memcmp(arena.zone_map(slot), arena.zone_map(page.slot),
                                          kZoneVectors * arena.shape().zone_vector_bytes()) != 0;
   const MutableNode node = tree_.nodes.writable(page.parent);
   const std::uint32_t child = position_of({node.bytes}, page.slot);

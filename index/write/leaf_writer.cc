@@ -16,11 +16,12 @@ static T* zone_vector_of(SlotArena& arena, std::uint32_t slot, Extreme which) {
          static_cast<std::size_t>(which) * arena.shape().num_attributes;
 }
 
-LeafWriter::LeafWriter(Snapshot& snapshot, const Change& change)
+LeafWriter::LeafWriter(Snapshot& snapshot, const BatchRows& rows)
     : snapshot_(snapshot),
       arena_(*snapshot.arena),
-      change_(change),
-      bounds_(snapshot.layout, snapshot.units, snapshot.exact_sums, snapshot.leaf_rows) {}
+      rows_(rows),
+      bounds_(snapshot.layout, snapshot.units, snapshot.exact_sums, snapshot.leaf_rows),
+      fields_(snapshot.fields) {}
 
 void LeafWriter::write(std::uint32_t slot, std::uint32_t partition, std::span<const Run> runs) {
   LeafHeader& header = arena_.leaf(slot);
@@ -33,11 +34,12 @@ void LeafWriter::write(std::uint32_t slot, std::uint32_t partition, std::span<co
   visit_value_type(snapshot_, [&]<typename T>(T) { write_zone_map<T>(slot); });
   write_leaf_codes(arena_, slot, header.num_rows);
   if (snapshot_.has_labels) copy_labels(slot, runs);
+  copy_fields(slot, runs);
 }
 
 const std::byte* LeafWriter::column(const Run& run, std::size_t attribute) const {
   const LeafShape& shape = arena_.shape();
-  if (run.slot == kOfBatch) return change_.value(run.first, attribute, shape.value_bytes);
+  if (run.slot == kOfBatch) return rows_.value(run.first, attribute);
   return arena_.values(run.slot) + (attribute * shape.leaf_rows + run.first) * shape.value_bytes;
 }
 
@@ -55,7 +57,7 @@ void LeafWriter::copy_rows(std::uint32_t slot, std::span<const Run> runs) {
   }
   std::int64_t* ids = arena_.ids(slot);
   for (const Run& run : runs) {
-    const std::int64_t* from = run.slot == kOfBatch ? change_.ids.data() : arena_.ids(run.slot);
+    const std::int64_t* from = run.slot == kOfBatch ? rows_.change().ids.data() : arena_.ids(run.slot);
     ids = std::copy_n(from + run.first, run.count, ids);
   }
   std::fill(ids, arena_.ids(slot) + shape.leaf_rows, 0);
@@ -65,8 +67,28 @@ void LeafWriter::copy_labels(std::uint32_t slot, std::span<const Run> runs) {
   std::vector<std::string_view> labels;
   for (const Run& run : runs)
     for (std::uint32_t r = run.first; r < run.first + run.count; ++r)
-      labels.push_back(run.slot == kOfBatch ? change_.label(r) : arena_.label(run.slot, r));
+      labels.push_back(run.slot == kOfBatch ? rows_.change().label(r) : arena_.label(run.slot, r));
   write_labels(arena_, slot, labels.size(), [&labels](std::size_t r) { return labels[r]; });
+}
+
+void LeafWriter::copy_fields(std::uint32_t slot, std::span<const Run> runs) {
+  const bool has_any = !snapshot_.fields.empty() || std::ranges::any_of(runs, [this](const Run& run) {
+    return run.slot == kOfBatch ? rows_.have_gaps() : !arena_.fields(run.slot).empty();
+  });
+  if (!has_any) return arena_.set_fields(slot, {});
+  fields_.start(arena_.leaf(slot).num_rows);
+  std::size_t at = 0;
+  for (const Run& run : runs)
+    for (std::uint32_t r = run.first; r < run.first + run.count; ++r, ++at)
+      if (run.slot == kOfBatch) {
+        rows_.copy_row(r, fields_, at);
+      } else {
+        fields_.copy_row(at, arena_.fields(run.slot), r);
+      }
+  const std::uint64_t first = std::uint64_t{slot} * arena_.shape().leaf_rows;
+  arena_.set_fields(slot, fields_.finish([&](std::size_t attribute, std::size_t row) {
+    return snapshot_.value(first + row, static_cast<int>(attribute));
+  }));
 }
 
 template <typename T>

@@ -7,7 +7,7 @@
 
 #include "index/leaf_bounds.h"
 #include "index/snapshot.h"
-#include "index/write/change.h"
+#include "index/write/batch_rows.h"
 
 namespace culmen {
 
@@ -32,7 +32,7 @@ inline void append(std::vector<Run>& runs, const Run& run) {
 class LeafWriter {
  public:
   // `snapshot`: the version that is being made.
-  LeafWriter(Snapshot& snapshot, const Change& change);
+  LeafWriter(Snapshot& snapshot, const BatchRows& rows);
 
   // Writes the whole leaf. Its bounds belong to the parent node.
   void write(std::uint32_t slot, std::uint32_t partition, std::span<const Run> runs);
@@ -46,13 +46,15 @@ class LeafWriter {
   const std::byte* column(const Run& run, std::size_t attribute) const;
   void copy_rows(std::uint32_t slot, std::span<const Run> runs);
   void copy_labels(std::uint32_t slot, std::span<const Run> runs);
+  void copy_fields(std::uint32_t slot, std::span<const Run> runs);
   template <typename T>
   void write_zone_map(std::uint32_t slot);
 
   Snapshot& snapshot_;
   SlotArena& arena_;
-  const Change& change_;
+  const BatchRows& rows_;
   LeafBounds bounds_;
+  LeafFieldsBuilder fields_;
 };
 
 }  // namespace culmen

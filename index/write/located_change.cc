@@ -17,6 +17,13 @@ std::uint32_t random_partition(std::int64_t id, std::uint32_t num_partitions) {
   return static_cast<std::uint32_t>((hash * num_partitions) >> 32);
 }
 
+// The slot may have been another leaf's.
+void clear_fields(SlotArena& arena, std::uint32_t slot, const std::vector<Field>& fields) {
+  LeafFieldsBuilder of_no_rows(fields);
+  of_no_rows.start(0);
+  arena.set_fields(slot, of_no_rows.finish([](std::size_t, std::size_t) { return 0.0; }));
+}
+
 void add_page(std::uint32_t partition, WorkingTree& tree) {
   const auto [neighbour, is_before] = tree.pages.neighbour_of_partition(partition);
   const std::uint32_t slot = tree.leaf_slots.take();
@@ -24,6 +31,7 @@ void add_page(std::uint32_t partition, WorkingTree& tree) {
   header = {};
   header.partition = partition;
   header.version = tree.next->version;
+  clear_fields(*tree.arena, slot, tree.next->fields);
   LeafPage page;
   page.slot = slot;
   page.partition = partition;
@@ -34,16 +42,16 @@ void add_page(std::uint32_t partition, WorkingTree& tree) {
 
 }  // namespace
 
-std::vector<OrderKey> keys_of(const Change& change, const Snapshot& s) {
-  std::vector<OrderKey> keys(change.num_rows());
+std::vector<OrderKey> keys_of(const BatchRows& rows, const Snapshot& s) {
+  std::vector<OrderKey> keys(rows.num_rows());
   RowChunk chunk(keys.size(), s.attributes.size());
   for (std::size_t i = 0; i < chunk.num_attributes(); ++i)
-    for (std::size_t r = 0; r < keys.size(); ++r) chunk(r, i) = change.number(r, i, s.value_bytes());
+    for (std::size_t r = 0; r < keys.size(); ++r) chunk(r, i) = rows.number(r, i);
   const Partitioner& partitioner = *s.partitioner;
   partitioner.keys(chunk, 0, keys.size(), keys);
   if (partitioner.kind() == Partitioning::random)
     for (std::size_t r = 0; r < keys.size(); ++r)
-      keys[r] = key_in(random_partition(change.ids[r], partitioner.num_partitions()), keys[r]);
+      keys[r] = key_in(random_partition(rows.change().ids[r], partitioner.num_partitions()), keys[r]);
   return keys;
 }
 
@@ -53,9 +61,9 @@ void add_missing_pages(std::span<const OrderKey> keys, WorkingTree& tree) {
     if (tree.pages.in_partition(partition_of(key)).empty()) add_page(partition_of(key), tree);
 }
 
-LocatedChange::LocatedChange(const Change& change, std::vector<OrderKey> keys, const WorkingTree& tree)
-    : change_(change), tree_(tree), keys_(std::move(keys)) {
-  operations_.reserve(change.removed.size() + change.num_rows());
+LocatedChange::LocatedChange(const BatchRows& rows, std::vector<OrderKey> keys, const WorkingTree& tree)
+    : rows_(rows), change_(rows.change()), tree_(tree), keys_(std::move(keys)) {
+  operations_.reserve(change_.removed.size() + change_.num_rows());
   locate_removed();
   locate_added();
   group_by_page();

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "index/order_key.h"
-#include "index/write/change.h"
+#include "index/write/batch_rows.h"
 #include "index/write/working_tree.h"
 
 namespace culmen {
@@ -29,12 +29,13 @@ struct PageEdit {
 
 class LocatedChange {
  public:
-  // Each partition that receives rows must have a page (add_missing_pages). The change and the tree must outlive this.
-  LocatedChange(const Change& change, std::vector<OrderKey> keys, const WorkingTree& tree);
+  // Each partition that receives rows must have a page (add_missing_pages). The rows and the tree must outlive this.
+  LocatedChange(const BatchRows& rows, std::vector<OrderKey> keys, const WorkingTree& tree);
   LocatedChange(const LocatedChange&) = delete;
   LocatedChange& operator=(const LocatedChange&) = delete;
 
   const Change& change() const { return change_; }
+  const BatchRows& rows() const { return rows_; }
   OrderKey order(std::uint32_t row) const { return keys_[row] & kOrderMask; }  // within its partition
   std::span<const PageEdit> edits() const { return edits_; }                   // one for each page
 
@@ -44,6 +45,7 @@ class LocatedChange {
   std::vector<PageNumber> pages_of_added() const;
   void group_by_page();
 
+  const BatchRows& rows_;
   const Change& change_;
   const WorkingTree& tree_;
   std::vector<OrderKey> keys_;  // of the change's rows
@@ -51,8 +53,8 @@ class LocatedChange {
   std::vector<PageEdit> edits_;
 };
 
-// The partition and the order key of each row of the change.
-std::vector<OrderKey> keys_of(const Change& change, const Snapshot& snapshot);
+// The partition and the order key of each row.
+std::vector<OrderKey> keys_of(const BatchRows& rows, const Snapshot& snapshot);
 
 // Adds an empty page to each partition that has none and receives one of these rows.
 void add_missing_pages(std::span<const OrderKey> keys, WorkingTree& tree);

@@ -64,6 +64,7 @@ void NodeBalancer::split(PageNumber page) {
   bounds_.update_zone_map(fresh);
   insert_child(nodes_.parent(page), nodes_.position_in_parent(page) + 1, nodes_.slot(fresh),
                right.header().min_id, bounds_.aggregate({right.bytes}));
+  bounds_.update_zone_map(nodes_.parent(page));  // its children have moved
 }
 
 // Puts a new root above the old one.

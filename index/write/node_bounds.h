@@ -19,7 +19,7 @@ class NodeBounds {
     // The node, or one below it, has other children than before: all bounds rows are updated up to the root. Otherwise
     // only changed_rows are, as far up as they change anything.
     bool is_reshaped = false;
-    bool has_new_zone_map = false;  // the zone map of a child has changed
+    bool has_new_zone_map = false;  // the zone map, gaps or zones of a child have changed
     RowNumbers changed_rows;
   };
   // Propagates the changes of writable level-1 nodes up to the root.
@@ -30,7 +30,7 @@ class NodeBounds {
 
   // The bounds of all rows below a node.
   BoundRows aggregate(NodeRef node) const;
-  // Computes the zone map of a node from those of its children. Returns true if it has changed.
+  // Computes the zone map and the child zones of a node from its children's. Returns true if either has changed.
   bool update_zone_map(PageNumber page) const;
   // Updates the zone map of a node, then its entry in its parent.
   void update_entry(PageNumber page);

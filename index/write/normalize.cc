@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -11,47 +12,12 @@
 #include "base/number_text.h"
 #include "culmen/error.h"
 #include "index/columns.h"
+#include "index/field_rows.h"
 #include "index/table_shape.h"
+#include "index/write/arranged_table.h"
 
 namespace culmen {
 namespace {
-
-std::string names_of(const std::vector<Attribute>& attributes) {
-  std::string names;
-  for (const Attribute& attribute : attributes) names += (names.empty() ? "" : ", ") + attribute.name;
-  return names;
-}
-
-// The table with the attributes of the index, in their order.
-TableView arrange(const TableView& table, const Snapshot& s) {
-  TableView arranged = table;
-  arranged.attributes = s.attributes;
-  if (table.attributes.empty()) {
-    if (table.columns.size() != s.attributes.size())
-      throw InvalidArgument(std::to_string(table.columns.size()) + " columns; the index has " +
-                            std::to_string(s.attributes.size()) + ": " + names_of(s.attributes));
-    return arranged;
-  }
-  if (table.attributes.size() != table.columns.size())
-    throw InvalidArgument(std::to_string(table.attributes.size()) + " attributes but " +
-                          std::to_string(table.columns.size()) + " columns");
-  for (std::size_t i = 0; i < s.attributes.size(); ++i) {
-    const std::string& name = s.attributes[i].name;
-    const auto found = std::find_if(table.attributes.begin(), table.attributes.end(),
-                                    [&name](const Attribute& given) { return given.name == name; });
-    if (found == table.attributes.end())
-      throw InvalidArgument("no column \"" + name + "\"; the index has " + names_of(s.attributes));
-    arranged.columns.resize(s.attributes.size());
-    arranged.columns[i] = table.columns[static_cast<std::size_t>(found - table.attributes.begin())];
-  }
-  if (table.attributes.size() == s.attributes.size()) return arranged;
-  for (const Attribute& given : table.attributes)
-    if (std::none_of(s.attributes.begin(), s.attributes.end(),
-                     [&given](const Attribute& known) { return known.name == given.name; }))
-      throw InvalidArgument("the index has no attribute \"" + given.name + "\"; it has " +
-                            names_of(s.attributes));
-  throw InvalidArgument("an attribute is given twice");
-}
 
 [[noreturn]] void throw_not_float32(const TableView& table) {
   std::vector<double> values(table.num_rows);
@@ -60,7 +26,7 @@ TableView arrange(const TableView& table, const Snapshot& s) {
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     gather_column(table.columns[i], Preference::high, rows, values.data());
     for (std::size_t r = 0; r < values.size(); ++r)
-      if (static_cast<double>(static_cast<float>(values[r])) != values[r])
+      if (!std::isnan(values[r]) && static_cast<double>(static_cast<float>(values[r])) != values[r])
         throw RowError(r, "column \"" + table.attributes[i].name +
                               "\": float32, the value type of this index, does not represent " +
                               number_text(values[r]) +
@@ -137,9 +103,9 @@ class Folder {
   }
 
   void add(const TableView& given, bool replace) {
-    const TableView table = check(given);
     const std::size_t t = tables_.size();
-    tables_.push_back(table);
+    tables_.push_back(check(given));
+    const TableView& table = tables_[t].view();
     if (table.ids.empty()) return add_assigned(t);
     for (std::size_t row = 0; row < table.num_rows; ++row) {
       add_given(table.ids[row], t, row, replace);
@@ -150,7 +116,7 @@ class Folder {
   // Assigned ids are above every id that was ever in the index or in a row of the batch, so the index need not be
   // searched. Still, an earlier step may have named one of them, to erase it.
   void add_assigned(std::size_t t) {
-    const TableView& table = tables_[t];
+    const TableView& table = tables_[t].view();
     if (table.num_numbers() == 0) return;
     next_id_ = std::max<std::int64_t>(next_id_, 0);
     if (static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) -
@@ -186,8 +152,9 @@ class Folder {
     next_id_ = std::max(next_id_, id_after(id));
   }
 
-  TableView check(const TableView& given) {
-    TableView table = arrange(given, s_);
+  ArrangedTable check(const TableView& given) {
+    ArrangedTable arranged(given, s_);
+    const TableView& table = arranged.view();
     if (!table.labels.empty() && !s_.has_labels)
       throw InvalidArgument("the rows have labels, but the index has none");
     const bool is_float32 = s_.value_type == ValueType::float32;
@@ -197,7 +164,7 @@ class Folder {
     const TableStats stats = table_stats(table, wanted);
     if (stats.value_type != s_.value_type && table.num_rows > 0) throw_not_float32(table);
     change_.rounded_values += stats.rounded_values;
-    return table;
+    return arranged;
   }
 
   // Gathers the rows that remain, table by table, each in its order.
@@ -209,37 +176,68 @@ class Folder {
       return !state.lives || !state.is_new || state.table != added.table || state.row != added.row;
     });
     for (const Added& added : added_) change_.ids.push_back(added.id);
-    visit_value_type(s_, [&]<typename T>(T) { gather_values<T>(); });
+    const std::vector<TableRows> tables = rows_by_table();
+    visit_value_type(s_, [&]<typename T>(T) { gather_values<T>(tables); });
+    for (std::size_t f = 0; f < s_.fields.size() && !added_.empty(); ++f)
+      change_.fields.push_back(gather_field(f, tables));
     if (s_.has_labels)
       for (const Added& added : added_) {
-        const LabelsView& labels = tables_[added.table].labels;
+        const LabelsView& labels = tables_[added.table].view().labels;
         const std::string_view label = labels.empty() ? std::string_view() : labels[added.row];
         change_.label_text.insert(change_.label_text.end(), label.begin(), label.end());
         change_.label_ends.push_back(change_.label_text.size());
       }
   }
 
+  // Rows of one table that follow one another in added_.
+  struct TableRows {
+    std::size_t table, first;  // first: in added_
+    std::vector<std::uint64_t> rows;
+  };
+
+  std::vector<TableRows> rows_by_table() const {
+    std::vector<TableRows> tables;
+    for (std::size_t a = 0; a < added_.size(); ++a) {
+      if (tables.empty() || tables.back().table != added_[a].table)
+        tables.push_back({added_[a].table, a, {}});
+      tables.back().rows.push_back(added_[a].row);
+    }
+    return tables;
+  }
+
   template <typename T>
-  void gather_values() {
+  void gather_values(std::span<const TableRows> tables) {
     const std::size_t d = s_.attributes.size();
     change_.values.resize(d * added_.size() * sizeof(T));
-    std::vector<std::uint64_t> rows;
-    for (std::size_t first = 0; first < added_.size(); first += rows.size()) {
-      rows.clear();
-      const std::size_t t = added_[first].table;
-      for (std::size_t a = first; a < added_.size() && added_[a].table == t; ++a)
-        rows.push_back(added_[a].row);
+    for (const TableRows& from : tables)
       for (std::size_t i = 0; i < d; ++i)
-        gather_column(tables_[t].columns[i], s_.attributes[i].preference, rows,
-                      reinterpret_cast<T*>(change_.values.data()) + i * added_.size() + first);
+        gather_column(tables_[from.table].view().columns[i], s_.attributes[i].preference, from.rows,
+                      reinterpret_cast<T*>(change_.values.data()) + i * added_.size() + from.first);
+  }
+
+  FieldChange gather_field(std::size_t f, std::span<const TableRows> tables) const {
+    FieldChangeBuilder builder(s_.fields[f]);
+    for (const TableRows& from : tables) {
+      const FieldView* view = tables_[from.table].field(f);
+      const FieldRows rows =
+          view == nullptr ? FieldRows{} : read_field(s_.fields[f], *view, from.rows, nullptr);
+      for (std::size_t r = 0; r < from.rows.size(); ++r)
+        if (view == nullptr || (!rows.missing.empty() && rows.missing[r])) {
+          builder.add_missing();
+        } else if (s_.fields[f].is_text()) {
+          builder.add_text(rows.texts[r]);
+        } else {
+          builder.add_key(rows.keys[r]);
+        }
     }
+    return builder.take();
   }
 
   const WriteOptions& options_;
   const TreeWriter& tree_;
   const Snapshot& s_;
   std::int64_t next_id_;
-  std::vector<TableView> tables_;
+  std::vector<ArrangedTable> tables_;
   std::vector<Added> added_;
   IdTable<IdState> states_;              // of the ids that a step has named
   std::vector<AssignedRange> assigned_;  // ascending

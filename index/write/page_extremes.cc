@@ -64,9 +64,19 @@ void PageExtremes::compute_from_pages(const Snapshot& s, const LeafPages& pages,
       if (page.parent == kNoPage) continue;  // a free number
       const T* lowest = s.zone_vector<T>(page.slot, Extreme::minimum);
       const T* highest = s.zone_vector<T>(page.slot, Extreme::maximum);
+      const auto cover = [&](std::size_t i, double minimum, double maximum) {
+        extremes[2 * i] = std::min(extremes[2 * i], minimum);
+        extremes[2 * i + 1] = std::max(extremes[2 * i + 1], maximum);
+      };
+      const std::span<const AttributeGaps> gaps = s.leaf_fields(page.slot).gaps();
+      std::size_t next_gap = 0;  // zone maps cover stand-ins
       for (std::size_t i = 0; i < num_attributes_; ++i) {
-        extremes[2 * i] = std::min(extremes[2 * i], static_cast<double>(lowest[i]));
-        extremes[2 * i + 1] = std::max(extremes[2 * i + 1], static_cast<double>(highest[i]));
+        if (next_gap == gaps.size() || gaps[next_gap].attribute != i) {
+          cover(i, lowest[i], highest[i]);
+          continue;
+        }
+        const AttributeGaps& gap = gaps[next_gap++];
+        if (gap.num_missing < s.leaf(page.slot).num_rows) cover(i, gap.minimum, gap.maximum);
       }
     }
   });

@@ -1,5 +1,5 @@
-// PageExtremes: the exact minimum and maximum of each attribute over all pages, for Scale::minmax. It is a tree of its
-// own, because bounds of nodes stay loose for a while after erases. Computes nothing before a row with an extreme value
+// PageExtremes: the exact minimum and maximum of each attribute over all pages, for Scale::minmax, without stand-ins. It is
+// a tree of its own, because bounds of nodes stay loose for a while after erases. Computes nothing before a row with an extreme value
 // is erased, and after that only what has changed.
 #pragma once
 
@@ -20,7 +20,7 @@ class PageExtremes {
   // Cost: the zone maps of up to 32 leaves for each page that has changed since the last call. There must be rows.
   void update(const Snapshot& snapshot, const LeafPages& pages);
 
-  // As of the last update.
+  // As of the last update; the minimum exceeds the maximum if no row has a value.
   double minimum(std::size_t attribute) const { return levels_.back().extremes[2 * attribute]; }
   double maximum(std::size_t attribute) const { return levels_.back().extremes[2 * attribute + 1]; }
 

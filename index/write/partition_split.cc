@@ -105,7 +105,7 @@ std::vector<Repack::Part> PartitionSplit::leaves_of(const Half& part, std::size_
 
 double PartitionSplit::value(const Row& row, std::size_t attribute) const {
   const Snapshot& s = *tree_.next;
-  if (row.slot == kOfBatch) return located_.change().number(row.position, attribute, s.value_bytes());
+  if (row.slot == kOfBatch) return located_.rows().number(row.position, attribute);
   const std::uint64_t index =
       std::uint64_t{row.slot} * static_cast<std::uint64_t>(s.leaf_rows) + row.position;
   return s.value(index, static_cast<int>(attribute));

@@ -25,7 +25,7 @@ void RepackWriter::run(std::span<Repack> repacks) {
   std::sort(changed.begin(), changed.end());
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
   tbb::enumerable_thread_specific<LeafWriter> writers(
-      [&] { return LeafWriter(*tree_.next, located_.change()); });
+      [&] { return LeafWriter(*tree_.next, located_.rows()); });
   for_each(changed.size(), [&](std::size_t n) {
     const MutableNode node = tree_.nodes.writable(changed[n]);
     if (has_coarse_row(tree_.next->layout, {node.bytes})) writers.local().recode(node);
@@ -45,7 +45,7 @@ void RepackWriter::write_leaves(std::span<Repack> repacks) {
       parts.push_back(&part);
     }
   tbb::enumerable_thread_specific<LeafWriter> writers(
-      [&] { return LeafWriter(*tree_.next, located_.change()); });
+      [&] { return LeafWriter(*tree_.next, located_.rows()); });
   for_each(parts.size(), [&](std::size_t p) {
     Repack::Part& part = *parts[p];
     writers.local().write(part.slot, part.partition, part.runs);

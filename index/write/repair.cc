@@ -41,13 +41,34 @@ std::shared_ptr<Snapshot> empty_index(const storage::Manifest& manifest) {
   TableView table{0, manifest.attributes, {}, {}, {}};
   for (std::size_t i = 0; i < manifest.attributes.size(); ++i)
     table.columns.emplace_back(std::span<const double>());
+  table.fields = manifest.fields;
+  for (const Field& field : manifest.fields)
+    table.field_views.push_back(field.is_text() ? FieldView(TextView{})
+                                                : FieldView(ColumnView(std::span<const double>())));
+  table.id_name = manifest.id_name;
+  table.label_name = manifest.label_name;
   BuildOptions options;
   options.partitioning = manifest.partitioning;
   options.leaf_rows = manifest.leaf_rows;
   options.value_type = manifest.value_type;
   std::shared_ptr<Snapshot> snapshot = bulk_load(table, options);
   snapshot->has_labels = manifest.has_labels;
+  snapshot->stand_ins = manifest.stand_ins;
   return snapshot;
+}
+
+FieldChange take_field(const Field& field, const Dictionary* dictionary, storage::SavedField& saved) {
+  if (dictionary == nullptr)
+    return {std::move(saved.keys), std::move(saved.text_ends), std::move(saved.text),
+            std::move(saved.missing)};
+  FieldChangeBuilder rows(field);
+  for (std::size_t row = 0; row < saved.keys.size(); ++row)
+    if (saved.missing[row] != 0) {
+      rows.add_missing();
+    } else {
+      rows.add_text((*dictionary)[static_cast<std::uint32_t>(saved.keys[row])]);
+    }
+  return rows.take();
 }
 
 // Moves all rows of `found` into one batch.
@@ -61,6 +82,9 @@ Change take_rows(storage::Salvage& found) {
     change.values.insert(change.values.end(), column.begin(), column.end());
     column = {};
   }
+  for (std::size_t f = 0; f < found.fields.size(); ++f)
+    change.fields.push_back(
+        take_field(found.manifest.fields[f], found.manifest.dictionaries[f].get(), found.fields[f]));
   change.rounded_values = found.manifest.rounded_values;
   change.next_id = found.manifest.next_id;
   if (!change.ids.empty()) {  // the next id of the manifest may be damaged

@@ -4,18 +4,41 @@
 
 namespace culmen {
 
-void StatsUpdate::add_rows(const Change& change) {
+namespace {
+
+// What the tree misses of an attribute, and has, before the batch.
+const ChildGaps& gaps_below_root(const Snapshot& s, std::size_t attribute) {
+  return s.arena->child_zones(s.root).gaps(attribute);
+}
+
+}  // namespace
+
+void StatsUpdate::add_rows(const BatchRows& rows) {
   Snapshot& s = *tree_.next;
   for (std::size_t i = 0; i < s.stats.size(); ++i) {
     AttributeStats& stats = s.stats[i];
-    for (std::size_t r = 0; r < change.num_rows(); ++r) {
-      const double value = change.number(r, i, s.value_bytes());
-      stats.minimum = std::min(stats.minimum, value);
-      stats.maximum = std::max(stats.maximum, value);
-      stats.quantum = std::min(stats.quantum, quantum_exponent(value));
+    bool has_values = gaps_below_root(s, i).some_present != 0;
+    for (std::size_t r = 0; r < rows.num_rows(); ++r) {
+      if (rows.misses(r, i)) continue;
+      const double value = rows.number(r, i);
+      if (!has_values) stats = {value, value, kNoQuantum};
+      has_values = true;
+      add_value(stats, value);
     }
   }
-  if (s.exact_sums && !sums_are_exact(s.stats, s.units)) loosen_all_bounds();
+  if (s.exact_sums && !sums_stay_exact(rows)) loosen_all_bounds();
+}
+
+bool StatsUpdate::sums_stay_exact(const BatchRows& rows) const {
+  const Snapshot& s = *tree_.next;
+  std::vector<AttributeStats> filled = s.stats;
+  for (std::size_t i = 0; i < filled.size(); ++i) {
+    bool has_gaps = gaps_below_root(s, i).some_missing != 0;
+    for (std::size_t r = 0; rows.have_gaps() && r < rows.num_rows() && !has_gaps; ++r)
+      has_gaps = rows.misses(r, i);
+    if (has_gaps) add_value(filled[i], s.stand_ins[i]);
+  }
+  return sums_are_exact(filled, s.units);
 }
 
 // While sums were exact, bounds were stored without an error bound. Now sums may round, so each bound is widened by the
@@ -31,8 +54,10 @@ void StatsUpdate::note_removed_row(std::uint32_t slot, std::uint32_t position) {
   const std::uint64_t row = slot * static_cast<std::uint64_t>(s.leaf_rows) + position;
   for (std::size_t i = 0; i < s.stats.size(); ++i) {
     const double value = s.value(row, static_cast<int>(i));
-    if (value == s.stats[i].minimum) lost_[i].minimum = true;
-    if (value == s.stats[i].maximum) lost_[i].maximum = true;
+    const bool is_minimum = value == s.stats[i].minimum, is_maximum = value == s.stats[i].maximum;
+    if ((!is_minimum && !is_maximum) || s.leaf_fields(slot).misses_attribute(i, position)) continue;
+    lost_[i].minimum |= is_minimum;
+    lost_[i].maximum |= is_maximum;
   }
 }
 
@@ -42,8 +67,10 @@ void StatsUpdate::find_lost_extremes() {
   Snapshot& s = *tree_.next;
   tree_.extremes.update(s, tree_.pages);
   for (std::size_t i = 0; i < s.stats.size(); ++i) {
-    if (lost_[i].minimum) s.stats[i].minimum = tree_.extremes.minimum(i);
-    if (lost_[i].maximum) s.stats[i].maximum = tree_.extremes.maximum(i);
+    const double minimum = tree_.extremes.minimum(i), maximum = tree_.extremes.maximum(i);
+    const bool has_values = minimum <= maximum;
+    if (lost_[i].minimum) s.stats[i].minimum = has_values ? minimum : 0;
+    if (lost_[i].maximum) s.stats[i].maximum = has_values ? maximum : 0;
   }
 }
 

@@ -87,8 +87,11 @@ void TreeNodes::copy_node(const Copy& copy) const {
   __builtin_prefetch(next_->arena->node_zone_map(copy.from));
   std::memcpy(to.bytes, next_->node(copy.from).bytes, next_->arena->node_bytes());
   to.header().version = next_->version;
-  std::memcpy(next_->arena->node_zone_map(copy.to), next_->arena->node_zone_map(copy.from),
-              kZoneVectors * next_->arena->shape().zone_vector_bytes());
+  SlotArena& arena = *next_->arena;
+  std::memcpy(arena.node_zone_map(copy.to), arena.node_zone_map(copy.from),
+              kZoneVectors * arena.shape().zone_vector_bytes());
+  std::memcpy(arena.child_zones_bytes(copy.to), arena.child_zones_bytes(copy.from),
+              arena.child_zones_layout().node_bytes());
 }
 
 // Makes the parent, which is linked itself, refer to the page's new slot.

@@ -50,11 +50,12 @@ void TreeWriter::apply(const Change& change) {
   begin_version();
   if (wants_reload(change) || !has_room_for_pages(change)) return reload(change);
   tree_->ids.reserve(tree_->ids.size() + change.num_rows());
+  const BatchRows rows(change, *next_);
   StatsUpdate stats(*tree_);
-  stats.add_rows(change);
-  std::vector<OrderKey> keys = keys_of(change, *next_);
+  stats.add_rows(rows);
+  std::vector<OrderKey> keys = keys_of(rows, *next_);
   add_missing_pages(keys, *tree_);
-  const LocatedChange located(change, std::move(keys), *tree_);
+  const LocatedChange located(rows, std::move(keys), *tree_);
   RebalancePlan plan = plan_rebalance(*tree_, located);
   if (!has_room_for(located, plan)) return reload(change);
   erase_ids(located, stats);

@@ -28,6 +28,7 @@ from ._index import Index
 from ._rank import rank
 from ._reports import (
     AttributeInfo,
+    ColumnInfo,
     Explanation,
     IndexInfo,
     Prediction,
@@ -47,6 +48,7 @@ __all__ = [
     "Batch",
     "BatchResult",
     "Column",
+    "ColumnInfo",
     "CudaError",
     "DeviceAnswers",
     "DeviceIndex",

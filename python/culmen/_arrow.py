@@ -2,44 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from . import _core
+from ._columns import Column, Format, as_elements, refuse_beyond_int64
 from ._errors import InputError
+
+_UNITS = {"s": "s", "m": "ms", "u": "us", "n": "ns"}
+_MILLISECONDS_A_DAY = 86_400_000
 
 
 class ArrowColumn:
-    """One column. `np.asarray` reads it as numbers, iteration as texts; each raises InputError for the other kind."""
+    """One column. `np.asarray` reads it as numbers, iteration as texts."""
 
     def __init__(self, table: _core.ArrowTable, position: int) -> None:
         self._table = table
         self._position = position
+        self._format = table.format(position)
 
     def __len__(self) -> int:
         return self._table.num_rows
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if self._table.format(self._position) in ("u", "U", "vu", "dictionary"):
-            return np.empty(len(self), dtype="U1")  # the caller refuses text by this type
-        if self._table.format(self._position) == "n":
-            return np.full(len(self), np.nan)  # only gaps
-        values = np.asarray(self._table.numbers(self._position))
-        if self._table.format(self._position) == "e":
-            values = values.view(np.float16)
-        return values if dtype is None else values.astype(dtype)
+    def read_column(self, name: str) -> Column:
+        """Raises InputError for a type that culmen does not keep."""
+        if self._format == "n":
+            return Column(Format("null"), np.zeros(len(self), dtype="i4"), np.ones(len(self), dtype=bool))
+        if self._format in ("u", "U", "vu"):
+            return Column(Format("text"), self._table.texts(self._position))
+        values = self._numbers(name)
+        gaps: Any = self._table.gaps(self._position)
+        refuse_beyond_int64(values, gaps, name)
+        return Column(self._number_format(), as_elements(values, name), gaps)
 
-    def __iter__(self) -> Iterator[str | None]:
-        return iter(self._table.texts(self._position))
+    def _numbers(self, name: str) -> np.ndarray:
+        values = np.asarray(self._table.numbers(self._position, name))
+        if self._format == "e":
+            return values.view(np.float16)
+        return values // _MILLISECONDS_A_DAY if self._format == "tdm" else values
 
-    def gaps(self) -> np.ndarray | None:
-        """True where the value is missing; None if none is."""
-        if self._table.format(self._position) == "n":
-            return np.ones(len(self), dtype=bool)
-        gaps = self._table.gaps(self._position)
-        return None if gaps is None else np.asarray(gaps, dtype=bool)
+    def _number_format(self) -> Format:
+        if self._format.startswith("ts"):
+            return Format("timestamp", _UNITS[self._format[2]], self._format[4:])
+        if self._format.startswith("td"):
+            return Format("date")
+        if self._format == "b":
+            return Format("bool")
+        return Format("float" if self._format[0] in "efgd" else "int")
 
 
 def refuse_repeated(names: list[str]) -> None:
@@ -54,3 +64,17 @@ def arrow_columns(table: Any) -> dict[str, ArrowColumn]:
     read = _core.ArrowTable(table.__arrow_c_stream__())
     refuse_repeated(read.names)
     return {name: ArrowColumn(read, i) for i, name in enumerate(read.names)}
+
+
+def arrow_column(column: Any) -> ArrowColumn | None:
+    """A Series of pandas or polars, or an array of pyarrow; None for what is none of these."""
+    if hasattr(column, "__arrow_c_stream__"):
+        try:
+            return ArrowColumn(_core.ArrowTable(column.__arrow_c_stream__()), 0)
+        except (ImportError, ValueError, TypeError):  # pandas exports only with pyarrow, which refuses mixed objects
+            return None
+    if hasattr(column, "__arrow_c_array__"):
+        import pyarrow
+
+        return arrow_column(pyarrow.chunked_array([column]))
+    return None

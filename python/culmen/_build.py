@@ -30,22 +30,17 @@ class BuildOptions:
 
 
 def build(columns: Columns, options: BuildOptions) -> _core.Index:
+    columns = columns.decided()
     if columns.num_dropped > 0 and columns.num_rows == 0:
         raise InputError(f"all {columns.num_dropped} rows have a gap in an attribute or the id: none is left")
     with shown(options.progress) as report:
         return _core.build(
-            columns.num_rows,
-            columns.names,
-            columns.preferences,
-            columns.columns,
-            columns.ids,
-            columns.labels,
-            columns.dropped,
-            options.partitioning,
-            options.num_partitions,
-            options.leaf_rows,
-            options.value_type,
-            options.threads,
-            device_number(options.device),
-            report,
+            *columns.arguments(),
+            partitioning=options.partitioning,
+            num_partitions=options.num_partitions,
+            leaf_rows=options.leaf_rows,
+            value_type=options.value_type,
+            num_threads=options.threads,
+            device=device_number(options.device),
+            on_progress=report,
         )

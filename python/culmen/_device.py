@@ -13,6 +13,7 @@ from ._errors import InvalidArgument
 from ._queries import TEN_OR_ALL, Where, in_numbers, search
 from ._reports import RefreshStats
 from ._result import BatchResult, Result
+from ._schema import Schema
 
 _LEGACY_STREAM = 1  # cudaStreamLegacy, which libraries call 0
 _CUDA = 2  # kDLCUDA
@@ -46,18 +47,18 @@ class DeviceIndex:
     it. All methods may be called from any number of threads.
     """
 
-    __slots__ = ("_handle", "_names", "_contexts", "__weakref__")
+    __slots__ = ("_handle", "_schema", "_contexts", "__weakref__")
     _handle: _core.DeviceIndex
-    _names: tuple[str, ...]
+    _schema: Schema
     _contexts: dict[tuple[int, int], _core.DeviceContext]
 
     def __init__(self) -> None:
         raise TypeError('a copy on a GPU comes from index.to("cuda:0")')
 
     @classmethod
-    def _of(cls, handle: _core.DeviceIndex, names: tuple[str, ...]) -> DeviceIndex:
+    def _of(cls, handle: _core.DeviceIndex, schema: Schema) -> DeviceIndex:
         copy = object.__new__(cls)
-        copy._handle, copy._names, copy._contexts = handle, names, {}
+        copy._handle, copy._schema, copy._contexts = handle, schema, {}
         return copy
 
     def __del__(self) -> None:
@@ -71,28 +72,29 @@ class DeviceIndex:
         where: Where = None,
         min_score: float | None = None,
         scale: str = "none",
+        missing: str = "skip",
         engine: str = "auto",
     ) -> Result | BatchResult | DeviceAnswers:
         """As Index.search. An array of weights in device memory, of torch or CuPy, [attributes] or [queries,
-        attributes], is answered there (k up to 1,024, which min_score does not replace, no scale, no engine): the
-        call enqueues on the library's current stream and returns DeviceAnswers without waiting.
+        attributes], is answered there (k up to 1,024, which min_score does not replace, no scale, missing and
+        engine): the call enqueues on the library's current stream and returns DeviceAnswers without waiting.
 
         Raises:
             OutOfDeviceMemory, CudaError: in addition to what Index.search raises.
         """
         if _is_on_gpu(weights):
-            if scale != "none" or engine != "auto":
-                raise InvalidArgument("weights in device memory are answered without scale and engine")
+            if scale != "none" or missing != "skip" or engine != "auto":
+                raise InvalidArgument("weights in device memory are answered without scale, missing and engine")
             return self._search_there(weights, k, where, min_score)
-        return search(self._handle, self._names, weights, k, (where, min_score, scale, engine))
+        return search(self._handle, self._schema, weights, k, (where, min_score, scale, missing, engine))
 
     def _search_there(self, weights: Any, k: int | None, where: Where, min_score: float | None) -> DeviceAnswers:
         library = _library_of(weights)
         matrix = library.matrix(weights)
         num_queries, width = matrix.shape
-        if width != len(self._names):
-            raise InvalidArgument(f"{width} weights for the {len(self._names)} attributes")
-        k, (_, min_score, *_) = in_numbers(k, (where, min_score, "none", "auto"))
+        if width != len(self._schema.attributes):
+            raise InvalidArgument(f"{width} weights for the {len(self._schema.attributes)} attributes")
+        k, (_, min_score, *_) = in_numbers(k, (where, min_score, "none", "skip", "auto"))
         if k is None:
             raise InvalidArgument("weights in device memory need a k: it is the width of their answers")
         ids, scores, counts = library.answers(num_queries, k)

@@ -10,13 +10,19 @@ class InvalidArgument(Error, ValueError):
 
 
 class InputError(Error, ValueError):
-    """A table cannot be indexed: NaN, an id twice, text in place of a number, ..."""
+    """A table cannot be indexed: an infinity, an id twice, a column of lists, ..."""
 
 
 class RowError(InputError):
     """A row of a table cannot be stored. The text counts rows from 1."""
 
     row: int  #: The row, counted from 0.
+
+
+def row_error(row: int, problem: str) -> RowError:
+    error = RowError(f"row {row + 1}: {problem}")
+    error.row = row
+    return error
 
 
 class FormatError(Error, ValueError):

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import glob
+import math
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from ._errors import Error, InputError, InvalidArgument, IoError
-from ._tables import Attributes, Columns, preferences_of, take_table
+from . import _core
+from ._columns import Column
+from ._errors import Error, InputError, InvalidArgument, IoError, RowError, row_error
+from ._tables import Choice, Columns, preferences_of, take_table
 
 if TYPE_CHECKING:
     import pyarrow.dataset
@@ -26,25 +31,32 @@ _FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "
 #: Endings of files that the program does not read itself.
 READ_BY_PYARROW = frozenset(_FORMATS) - {".csv"}
 _BATCH_ROWS = 1 << 17
+#: Cells of CSV files without a value, as the program reads them.
+_NULLS = [""]
 
 
-def read_files(paths: Paths, attributes: Attributes, id: str | None, label: str | None, nulls: str) -> Columns:
+def read_files(paths: Paths, choice: Choice) -> Columns:
     with in_utf8(_expand(paths)) as files, _translated(files):
-        return _read(files, attributes, id, label, nulls)
+        return _read(files, choice)
 
 
-def _read(files: Mapping[str, str], attributes: Attributes, id: str | None, label: str | None, nulls: str) -> Columns:
+def _read(files: Mapping[str, str], choice: Choice) -> Columns:
     dataset = open_dataset(files)
     names = dataset.schema.names
-    wanted = None if attributes is None else list(preferences_of(attributes, names))
-    read = None if wanted is None else [*dict.fromkeys([*wanted, *(name for name in (id, label) if name)])]
-    for name in read or []:
+    wanted = choice.names()
+    if choice.columns is not None and choice.attributes is not None:
+        wanted = list(dict.fromkeys([*preferences_of(choice.attributes, names), *wanted]))
+    for name in wanted:
         if name not in names:
             raise InvalidArgument(f"no column {name!r}; there are {', '.join(map(repr, names))}")
+    read = None if choice.columns is None else wanted
     _refuse_differing(dataset, read or names, files)
     columns = _Growing(dataset.count_rows())
     for first_row, batch in _batches(dataset, read):
-        columns.add(take_table(batch, attributes, id, label, nulls, first_row=first_row))
+        try:
+            columns.add(take_table(batch, choice, first_row=first_row))
+        except RowError as error:
+            raise row_error(first_row + error.row, str(error).partition(": ")[2]) from None
     return columns.taken()
 
 
@@ -101,14 +113,41 @@ def open_dataset(files: Mapping[str, str]) -> pyarrow.dataset.Dataset:
     if len(endings) != 1 or (ending := min(endings)) not in _FORMATS:
         found = ", ".join(map(repr, sorted(endings)))
         raise InvalidArgument(f"files end with one of {', '.join(_FORMATS)}; these end with {found}")
-    dataset = pyarrow.dataset.dataset(list(files), format=_FORMATS[ending])
-    if ending != ".csv" or len(dataset.schema.names) != 1:
-        return dataset
+    if ending != ".csv":
+        return pyarrow.dataset.dataset(list(files), format=_FORMATS[ending])
+    for taken, file in files.items():
+        _refuse_missing_header(taken, file)
+    dataset = _csv_dataset(files, ignore_empty_lines=True)
+    # In a file of one column an empty line is a row with a missing value.
+    return dataset if len(dataset.schema.names) > 1 else _csv_dataset(files, ignore_empty_lines=False)
+
+
+def _csv_dataset(files: Mapping[str, str], *, ignore_empty_lines: bool) -> pyarrow.dataset.Dataset:
     import pyarrow.csv
 
-    # In a file of one column an empty line is a row with a missing value.
-    parse_options = pyarrow.csv.ParseOptions(ignore_empty_lines=False)
-    return pyarrow.dataset.dataset(list(files), format=pyarrow.dataset.CsvFileFormat(parse_options))
+    format = pyarrow.dataset.CsvFileFormat(
+        pyarrow.csv.ParseOptions(ignore_empty_lines=ignore_empty_lines),
+        convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True, null_values=_NULLS),
+    )
+    return pyarrow.dataset.dataset(list(files), format=format)
+
+
+def _refuse_missing_header(taken: str, file: str) -> None:
+    """pyarrow would take the first row for the names."""
+    with open(taken, encoding="utf-8-sig", errors="replace") as opened:
+        names = next(csv.reader(opened, quoting=csv.QUOTE_NONE), [])
+    if names and all(map(_is_number, names)):
+        raise InputError(
+            f"{file}:1:1: expected a header line, found only numbers: put a line of names above them, or quotes around "
+            "them if they are names"
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 @contextlib.contextmanager
@@ -156,39 +195,61 @@ class _Growing:
         self._num_rows = num_rows
         self._size = 0
         self._dropped: list[np.ndarray] = []
-        self._columns: Columns | None = None
+        self._table: Columns | None = None
 
     def add(self, part: Columns) -> None:
-        if self._columns is None:
-            self._columns = Columns(
-                0,
-                part.names,
-                part.preferences,
-                [np.empty(self._num_rows, dtype=column.dtype) for column in part.columns],
-                None if part.ids is None else np.empty(self._num_rows, dtype=np.int64),
-                None if part.labels is None else [],
+        if self._table is None:
+            self._table = replace(
+                part,
+                columns=list(map(self._empty, part.columns)),
+                field_columns=list(map(self._empty, part.field_columns)),
+                ids=None if part.ids is None else np.empty(self._num_rows, dtype=np.int64),
+                labels=None if part.labels is None else _core.TextColumn(),
             )
         rows = slice(self._size, self._size + part.num_rows)
-        for column, values in zip(self._columns.columns, part.columns):
-            column[rows] = values
-        if self._columns.ids is not None and part.ids is not None:
-            self._columns.ids[rows] = part.ids
-        if self._columns.labels is not None and part.labels is not None:
-            self._columns.labels.extend(part.labels)
+        whole = self._table
+        pairs = zip([*whole.columns, *whole.field_columns], [*part.columns, *part.field_columns])
+        for column, more in pairs:
+            self._fill(column, more, rows)
+        if whole.ids is not None and part.ids is not None:
+            whole.ids[rows] = part.ids
+        if whole.labels is not None and part.labels is not None:
+            whole.labels.append(part.labels)
         self._size += part.num_rows
         if part.dropped is not None:
             self._dropped.append(part.dropped)
 
+    def _empty(self, column: Column) -> Column:
+        if isinstance(column.values, _core.TextColumn):
+            return replace(column, values=_core.TextColumn())
+        return replace(column, values=np.empty(self._num_rows, dtype=column.values.dtype), gaps=None)
+
+    def _fill(self, column: Column, part: Column, rows: slice) -> None:
+        if isinstance(column.values, _core.TextColumn):
+            assert isinstance(part.values, _core.TextColumn)
+            column.values.append(part.values)
+            return
+        column.values[rows] = part.values
+        if part.gaps is not None:
+            if column.gaps is None:
+                column.gaps = np.zeros(self._num_rows, dtype=bool)
+            column.gaps[rows] = part.gaps
+
     def taken(self) -> Columns:
         """The rows that were added: fewer than there was room for, if some were dropped."""
-        assert self._columns is not None
-        table = self._columns
-        return Columns(
-            self._size,
-            table.names,
-            table.preferences,
-            [column[: self._size] for column in table.columns],
-            None if table.ids is None else table.ids[: self._size],
-            table.labels,
-            np.concatenate(self._dropped) if self._dropped else None,
+        assert self._table is not None
+        table, size = self._table, self._size
+        return replace(
+            table,
+            num_rows=size,
+            columns=[_shortened(column, size) for column in table.columns],
+            field_columns=[_shortened(column, size) for column in table.field_columns],
+            ids=None if table.ids is None else table.ids[:size],
+            dropped=np.concatenate(self._dropped) if self._dropped else None,
         )
+
+
+def _shortened(column: Column, size: int) -> Column:
+    if isinstance(column.values, _core.TextColumn):
+        return column
+    return replace(column, values=column.values[:size], gaps=None if column.gaps is None else column.gaps[:size])

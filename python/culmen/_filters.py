@@ -10,7 +10,8 @@ from ._core import Filter
 
 
 class Column:
-    """What a filter compares: an attribute, or the id of a row. Comparisons with a number are filters.
+    """What a filter compares: a column, or the id of a row. Comparisons with a number, a text, a date or a timestamp
+    (of Python, NumPy or pandas) are filters.
 
     >>> (col("price") <= 200) & ~col("stars").isin([1, 2.5])
     <culmen.Filter price <= 200 and not stars in (1, 2.5)>
@@ -49,8 +50,12 @@ class Column:
         """Equal to one of the values; no row is, if there are none."""
         return self._column.isin(values)
 
+    def startswith(self, prefix: str) -> Filter:
+        """Texts that begin with these letters."""
+        return self._column.startswith(prefix)
+
     def is_null(self) -> Filter:
-        """Rows without a value. Attributes and ids always have one."""
+        """Rows without a value."""
         return self._column.is_null()
 
     def is_not_null(self) -> Filter:
@@ -58,9 +63,10 @@ class Column:
         return self._column.is_not_null()
 
 
-def col(attribute: str | int) -> Column:
-    """An attribute in a filter, by its name or its position. "id" is the row's id, unless an attribute is called so."""
-    return Column(_core.col(attribute))
+def col(name: str | int) -> Column:
+    """A column in a filter, by its name, or an attribute by its position. "id" is the row's id, unless a column has
+    this name."""
+    return Column(_core.col(name))
 
 
 def id_col() -> Column:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
@@ -15,10 +15,12 @@ from ._build import BuildOptions, build
 from ._device import DeviceIndex, device_number
 from ._errors import InvalidArgument
 from ._files import Path, Paths, read_files
+from ._ids import as_ids
 from ._progress import Progress
 from ._queries import ALL_CORES, TEN_OR_ALL, Where, by_name, check_integer, check_types, in_numbers, search
 from ._reports import (
     AttributeInfo,
+    ColumnInfo,
     Explanation,
     IndexInfo,
     Prediction,
@@ -27,9 +29,10 @@ from ._reports import (
     WriteResult,
 )
 from ._result import BatchResult, Result, Row, Tabular
-from ._roles import Roles
 from ._rows import AllRows
-from ._tables import Attributes, Columns, as_ids, preferences_of, take_table
+from ._schema import Schema, declared
+from ._tables import Attributes, Choice, Columns, Missing, preferences_of, take_table
+from ._values import Values, columns_of_rows, rows_of
 from ._writes import Batch, written
 
 if TYPE_CHECKING:
@@ -50,23 +53,19 @@ class Index(Tabular):
     [1, 2]
     """
 
-    __slots__ = ("_handle", "_roles", "_dropped", "__weakref__")
+    __slots__ = ("_handle", "_schema", "_dropped", "__weakref__")
     _handle: _core.Index
-    _roles: Roles
+    _schema: Schema
     _dropped: int
 
     def __init__(self) -> None:
         raise TypeError("an index comes from Index.build, Index.create or Index.open")
 
     @classmethod
-    def _of(cls, handle: _core.Index, *, id: Any = None, label: Any = None, is_opened: bool = False) -> Index:
-        """`id` and `label`: as given to the build; only names of columns are kept."""
-        info = handle.info()
-        names = tuple(attribute["name"] for attribute in info["attributes"])
-        id, label = (role if isinstance(role, str) else None for role in (id, label))
+    def _of(cls, handle: _core.Index) -> Index:
         index = object.__new__(cls)
         index._handle = handle
-        index._roles = Roles(names, info["has_labels"], id, label, is_opened)
+        index._schema = Schema.of(handle)
         index._dropped = 0
         return index
 
@@ -80,7 +79,10 @@ class Index(Tabular):
         *,
         id: str | Any | None = None,
         label: str | Any | None = None,
-        nulls: str = "error",
+        columns: Collection[str] | None = None,
+        stored: Collection[str] | None = None,
+        missing: Missing = None,
+        nulls: str = "keep",
         value_type: str = "automatic",
         partitioning: str = "automatic",
         num_partitions: int = 0,
@@ -94,13 +96,21 @@ class Index(Tabular):
         Args:
             table: a dict of columns by name, an array [rows, attributes], or a table of pyarrow, polars, pandas or
                 DuckDB (anything that exports an Arrow stream). Columns of float32, float64, int32 and int64 are
-                read in place; others are widened, which copies them.
+                read in place; others are converted, which copies them. None, NaN, NA, NaT and masked values are
+                missing.
             attributes: the columns to rank by: names, with ":low" after those whose small values are good, or
                 a dict of names to "high" or "low". It never changes an answer: it says which sign a weight
-                usually has, and makes that sign the fast one. Default: all columns but id and label.
+                usually has, and makes that sign the fast one. Default: all columns of numbers but id and label.
+                All other columns are kept as well: filters test them, and answers show them.
             id: the column of ids, or the ids: unique int64. Default: the rows' numbers, from 0.
             label: the column of texts that come with the answers, or the texts.
-            nulls: "error", or "drop" to leave out rows in which an attribute or the id is null, NaN or infinite;
+            columns: keeps only these columns, and those named by the other arguments.
+            stored: columns that answers show and filters do not test. Default: those of more than 1,000 texts of
+                which more than half differ; with [] none.
+            missing: what is ranked for a missing value of an attribute when a query fills gaps: "worst" (the default:
+                the smallest value, of a ":low" attribute the largest), "median", "mean", or a number; "refuse"
+                raises for it instead. Or a dict of these by name. It is computed once, from the first rows.
+            nulls: "keep", or "drop" to leave out rows in which an attribute or the id is missing or infinite;
                 `rows_dropped` says how many. The others keep their numbers.
             value_type: "automatic" keeps float32 where every value is exactly one, else float64; "float32"
                 rounds; "float64".
@@ -114,14 +124,15 @@ class Index(Tabular):
             progress: True shows a bar, with tqdm where it is installed; or a function.
 
         Raises:
-            InputError: for a table that cannot be indexed (NaN, infinity, an integer float64 rounds, an id twice).
+            InputError: for a table that cannot be indexed (infinity, an integer that float64 rounds, an id twice, a
+                column of lists).
             InvalidArgument: for columns that are not there, and options out of range.
 
         Cost: O(n log n) time, and about twice the table's size of memory while it lasts.
         """
-        columns = take_table(table, attributes, id, label, nulls)
+        taken = take_table(table, Choice(attributes, id, label, columns, stored, missing, nulls))
         options = BuildOptions(value_type, partitioning, num_partitions, leaf_rows, threads, device, progress)
-        return cls._of_columns(columns, id, label, options)
+        return cls._of_columns(taken, options)
 
     @classmethod
     def from_files(
@@ -131,7 +142,10 @@ class Index(Tabular):
         *,
         id: str | None = None,
         label: str | None = None,
-        nulls: str = "error",
+        columns: Collection[str] | None = None,
+        stored: Collection[str] | None = None,
+        missing: Missing = None,
+        nulls: str = "keep",
         value_type: str = "automatic",
         partitioning: str = "automatic",
         num_partitions: int = 0,
@@ -145,20 +159,20 @@ class Index(Tabular):
         Args:
             paths: a path, a pattern such as "part-*.parquet", or several of either. The rows are those of the
                 files one after the other, those of a pattern by name. A file that is named twice is read twice.
-            attributes: as for build; only the columns that are named are read.
+            columns: as for build; the others are not read.
 
         Memory: the columns that are kept, some batches of 131,072 rows, and what build needs. The other arguments
         and errors are those of build; IoError for files that cannot be read.
         """
-        columns = read_files(paths, attributes, id, label, nulls)
+        taken = read_files(paths, Choice(attributes, id, label, columns, stored, missing, nulls))
         options = BuildOptions(value_type, partitioning, num_partitions, leaf_rows, threads, device, progress)
-        return cls._of_columns(columns, id, label, options)
+        return cls._of_columns(taken, options)
 
     from_parquet = from_files  # the name under which people look for it
 
     @classmethod
-    def _of_columns(cls, columns: Columns, id: Any, label: Any, options: BuildOptions) -> Index:
-        index = cls._of(build(columns, options), id=id, label=label)
+    def _of_columns(cls, columns: Columns, options: BuildOptions) -> Index:
+        index = cls._of(build(columns, options))
         index._dropped = columns.num_dropped
         return index
 
@@ -167,19 +181,33 @@ class Index(Tabular):
         cls,
         attributes: Sequence[str] | Mapping[str, str],
         *,
+        fields: Mapping[str, str] | None = None,
+        stored: Collection[str] = (),
+        id: str | None = None,
+        label: str | None = None,
         has_labels: bool = False,
+        missing: Missing = None,
         value_type: str = "automatic",
         leaf_rows: int = 0,
     ) -> Index:
         """An empty index in memory, to be filled by changes; "automatic" is float64 here.
 
-        >>> index = Index.create(["price:low", "rating"])
-        >>> index.insert({"price": [80, 120], "rating": [7.9, 9.1]}).inserted
+        Args:
+            attributes, missing: as for build.
+            fields: the other columns: names to "text", "int", "float", "bool", "date", "timestamp[us]" (or s, ms,
+                ns) or "timestamp[us, Europe/Paris]".
+            stored: those of the fields that filters do not test.
+            id, label: the columns of the tables to come that hold these.
+            has_labels: rows have labels; not needed with `label`.
+
+        >>> index = Index.create(["price:low", "rating"], fields={"brand": "text"})
+        >>> index.insert({"price": [80, 120], "rating": [7.9, None], "brand": ["Sony", None]}).inserted
         2
         """
         leaf_rows = check_integer("leaf_rows", leaf_rows)
-        named = preferences_of(attributes, ())
-        return cls._of(_core.create(list(named), list(named.values()), has_labels, value_type, leaf_rows))
+        ranked, others = declared(preferences_of(attributes, ()), fields or {}, stored, missing)
+        has_labels = has_labels or label is not None
+        return cls._of(_core.create(ranked, others, id or "", label or "", has_labels, value_type, leaf_rows))
 
     @classmethod
     def open(
@@ -203,7 +231,7 @@ class Index(Tabular):
             IoError: if a file cannot be read, or another process has the lock. It is an OSError.
         """
         threads = check_integer("threads", threads)
-        return cls._of(_core.open(_path(directory), writable, durability, threads), is_opened=True)
+        return cls._of(_core.open(_path(directory), writable, durability, threads))
 
     @staticmethod
     def repair(source: Path, target: Path) -> RepairReport:
@@ -228,6 +256,7 @@ class Index(Tabular):
         where: Where = ...,
         min_score: float | None = ...,
         scale: str = ...,
+        missing: str = ...,
         engine: str = ...,
         threads: int = ...,
     ) -> Result: ...
@@ -241,6 +270,7 @@ class Index(Tabular):
         where: Where = ...,
         min_score: float | None = ...,
         scale: str = ...,
+        missing: str = ...,
         engine: str = ...,
         threads: int = ...,
     ) -> BatchResult: ...
@@ -254,6 +284,7 @@ class Index(Tabular):
         where: Where = ...,
         min_score: float | None = ...,
         scale: str = ...,
+        missing: str = ...,
         engine: str = ...,
         threads: int = ...,
     ) -> Result | BatchResult: ...
@@ -266,6 +297,7 @@ class Index(Tabular):
         where: Where = None,
         min_score: float | None = None,
         scale: str = "none",
+        missing: str = "skip",
         engine: str = "auto",
         threads: int = ALL_CORES,
     ) -> Result | BatchResult:
@@ -277,11 +309,13 @@ class Index(Tabular):
                 queries in one call, on all cores.
             k: how many rows. Without it 10, or with min_score all that reach it, as with None; the answers to a
                 matrix are then as wide as the longest.
-            where: only rows that pass: a text, "price<=200 and not stars in (1, 2)"; an expression,
-                (culmen.col("price") <= 200) & ~culmen.col("stars").isin([1, 2]); or a dict by name, of a pair (least,
-                most), a list or set of numbers, or a number.
+            where: only rows that pass: a text, "price<=200 and brand='Sony'"; an expression, (culmen.col("price") <=
+                200) & ~culmen.col("stars").isin([1, 2]); or a dict by name, of a pair (least, most), a list or set of
+                values, a value, or None for rows without one.
             min_score: only rows with at least this score.
             scale: "minmax": the weights apply to attributes scaled to 0..1 by their range in the index.
+            missing: "skip" leaves out rows that miss an attribute whose weight is not 0; "fill" ranks them by what
+                the build has chosen to stand in for it.
             engine: "auto", "bounded", "scan", "gta" or "ta". The answer is the same.
             threads: that share a scan, or the queries of a matrix.
 
@@ -291,7 +325,7 @@ class Index(Tabular):
         Raises:
             InvalidArgument: k = 0, weights of the wrong count, not finite or all zero, unknown attributes.
         """
-        return search(self._handle, self._roles.attributes, weights, k, (where, min_score, scale, engine, threads))
+        return search(self._handle, self._schema, weights, k, (where, min_score, scale, missing, engine, threads))
 
     def explain(
         self,
@@ -301,12 +335,13 @@ class Index(Tabular):
         where: Where = None,
         min_score: float | None = None,
         scale: str = "none",
+        missing: str = "skip",
         engine: str = "auto",
         threads: int = ALL_CORES,
     ) -> Explanation:
         """The engine that search would use, why, and how long each engine would take. With the engine "auto" it costs
         as much as the search until a scan would begin."""
-        k, rest = in_numbers(k, (where, min_score, scale, engine, threads))
+        k, rest = in_numbers(k, (where, min_score, scale, missing, engine, threads))
         try:
             report = self._handle.explain(by_name(weights), k, *rest)
         except TypeError:
@@ -320,8 +355,12 @@ class Index(Tabular):
         number = operator.index(id)
         if abs(number) >= 1 << 63:
             return None  # no id is as large
-        row = self._handle.get(as_ids(number))[0]
-        return None if row is None else Row(row[0], float("nan"), dict(zip(self._roles.attributes, row[1])), row[2])
+        taken = self._handle.get(as_ids(number), self._schema.field_kinds)
+        if not taken[1]:
+            return None
+        columns = columns_of_rows(self._schema, taken, 1)
+        [values] = rows_of(list(columns.values()))
+        return Row(number, float("nan"), dict(zip(columns, values)), taken[1][0])
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, (int, np.integer)) and abs(int(id)) < 1 << 63 and self._handle.contains(int(id))
@@ -333,16 +372,19 @@ class Index(Tabular):
 
         Cost, also of the next calls: a scan, a sort, and some 50 bytes per row in addition to what is returned.
         """
-        return AllRows(self._handle, self._roles.attributes).ids
+        return AllRows(self._handle, self._schema).ids
 
     def to_dict(self) -> dict[str, Any]:
-        """All rows of this version, by id: `id`, `label` if the index has labels, and each attribute, as columns [n].
-        to_arrow, to_pandas and to_polars make a table of the same columns.
+        """All rows of this version, by id: `id`, `label` if the index has labels, and each attribute and field, as
+        columns [n]. to_arrow, to_pandas and to_polars make a table of the same columns.
 
-        >>> Index.build({"price": [80, 120]}, id=[7, 3]).to_dict()
-        {'id': array([3, 7]), 'price': array([120.,  80.])}
+        >>> Index.build({"price": [80.5, 120], "stars": [4, None]}, id=[7, 3], columns=["price"]).to_dict()
+        {'id': array([3, 7]), 'price': array([120. ,  80.5])}
         """
-        return AllRows(self._handle, self._roles.attributes).columns()
+        return super().to_dict()
+
+    def _columns(self) -> dict[str, Values]:
+        return AllRows(self._handle, self._schema).columns()
 
     def to_batches(self) -> pyarrow.RecordBatchReader:
         """All rows of this version, as of to_dict, in batches: for tables that do not fit into memory twice. Needs
@@ -352,7 +394,7 @@ class Index(Tabular):
         >>> sum(batch.num_rows for batch in index.to_batches())
         2
         """
-        return AllRows(self._handle, self._roles.attributes).batches()
+        return AllRows(self._handle, self._schema).batches()
 
     def to_arrow(self) -> pyarrow.Table:
         """All rows as a pyarrow table. Needs pyarrow."""
@@ -361,7 +403,7 @@ class Index(Tabular):
     # ---- changes
 
     def insert(
-        self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "error", round_to_float32: bool = False
+        self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep", round_to_float32: bool = False
     ) -> WriteResult:
         """Adds rows, all or none. Columns are matched by name, those of an array by position. A dict of numbers is
         one row.
@@ -377,15 +419,15 @@ class Index(Tabular):
             RowError: for an id that is in the index already, NaN, a value that float32 cannot hold, ...
         """
         steps = _core.Steps()
-        steps.insert(*self._roles.rows_of(table, id, label, nulls, needs_ids=False).arguments())
+        steps.insert(*self._schema.rows_of(table, id, label, nulls, needs_ids=False).arguments())
         return written(self._handle, steps, round_to_float32)
 
     def upsert(
-        self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "error", round_to_float32: bool = False
+        self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep", round_to_float32: bool = False
     ) -> WriteResult:
         """Adds rows, and replaces those with the same id: whole rows, labels too. Otherwise as insert."""
         steps = _core.Steps()
-        steps.upsert(*self._roles.rows_of(table, id, label, nulls, needs_ids=True).arguments())
+        steps.upsert(*self._schema.rows_of(table, id, label, nulls, needs_ids=True).arguments())
         return written(self._handle, steps, round_to_float32)
 
     def erase(self, ids: int | Iterable[int]) -> int:
@@ -404,7 +446,7 @@ class Index(Tabular):
         >>> len(index)
         2
         """
-        return Batch(self._handle, self._roles, round_to_float32)
+        return Batch(self._handle, self._schema, round_to_float32)
 
     def flush(self) -> None:
         """Makes all changes so far durable, whatever durability the index was opened with."""
@@ -453,7 +495,7 @@ class Index(Tabular):
         number = device_number(device)
         if number < 0:
             raise InvalidArgument('an index is on the CPU; to() copies it to a GPU, "cuda:0"')
-        return DeviceIndex._of(self._handle.to_device(number, memory), self._roles.attributes)
+        return DeviceIndex._of(self._handle.to_device(number, memory), self._schema)
 
     # ---- properties
 
@@ -480,7 +522,17 @@ class Index(Tabular):
     @property
     def attributes(self) -> tuple[str, ...]:
         """The names, in the order of weights that are given without names."""
-        return self._roles.attributes
+        return self._schema.names
+
+    @property
+    def schema(self) -> tuple[ColumnInfo, ...]:
+        """All columns: ids, labels, attributes, then the others.
+
+        >>> index = Index.build({"price": [80, None], "brand": ["Sony", "LG"]}, ["price:low"], missing="median")
+        >>> [(column.name, column.role, column.type) for column in index.schema]
+        [('id', 'id', 'int'), ('price', 'attribute', 'int'), ('brand', 'filter', 'text')]
+        """
+        return self._schema.columns()
 
     def verify(self, deep: bool = True) -> list[str]:
         """Recomputes order, ids, bounds and counts, and returns the faults, one line each. Cost: reads everything;

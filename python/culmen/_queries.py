@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from ._columns import Column, read_column
 from ._core import Filter
 from ._errors import InvalidArgument
+from ._numbers import is_real_number, real_number
 from ._result import BatchResult, Result
-from ._tables import is_real_number, real_number, take_table
+from ._schema import Schema
+from ._sources import source_of
 
 #: The value of `threads` for all cores.
 ALL_CORES = 0
@@ -28,23 +32,22 @@ class _TenOrAll:
 #: The k of a query without one: 10, or with min_score all rows that reach it.
 TEN_OR_ALL: Any = _TenOrAll()
 
-#: "price<=200 and stars>=4", or col("price") <= 200, or {"price": (None, 200), "stars": [4, 5]}: pairs (least, most),
-#: lists and sets of numbers, or a number.
+#: "price<=200 and brand='Sony'", or col("price") <= 200, or {"price": (None, 200), "stars": [4, 5], "brand": "Sony"}:
+#: pairs (least, most), lists and sets of values, or a value.
 Where = str | Filter | Mapping[str, Any] | None
 
 
-def search(
-    handle: Any, names: tuple[str, ...], weights: Any, k: int | None, rest: tuple[Any, ...]
-) -> Result | BatchResult:
-    """Searches an index, or its copy on a GPU. The rest: where, min_score, scale, engine; and threads for an index."""
+def search(handle: Any, schema: Schema, weights: Any, k: int | None, rest: tuple[Any, ...]) -> Result | BatchResult:
+    """Searches an index, or its copy on a GPU. The rest: where, min_score, scale, missing, engine; and threads for an
+    index."""
     k, rest = in_numbers(k, rest)
     try:
         kind = type(weights)
         if kind is not dict and not (kind is np.ndarray and weights.ndim == 1):  # the usual ones need no conversion
             if is_matrix(weights):
-                return BatchResult(_search_matrix(handle, as_matrix(weights, names), k, rest), names)
+                return BatchResult(_search_matrix(handle, as_matrix(weights, schema.names), k, rest), schema)
             weights = by_name(weights)
-        return Result(handle.search(weights, k, *rest), names)
+        return Result(handle.search(weights, k, *rest), schema)
     except TypeError:
         check_types(k, *rest)
         raise
@@ -64,14 +67,16 @@ def in_numbers(k: Any, rest: tuple[Any, ...]) -> tuple[int | None, tuple[Any, ..
     """Converts to Python's own numbers. The extension takes only these: it would hide what other types raise."""
     if type(k) is int and k <= MOST_ROWS and rest[1] is None and type(rest[-1]) in (int, str):
         return k, rest  # the usual case
-    where, min_score, scale, engine, *threads = rest
+    where, min_score, scale, missing, engine, *threads = rest
     if k is TEN_OR_ALL:
         k = 10 if min_score is None else None
     elif k is not None:
         k = min(integer("k", k), MOST_ROWS)  # k has no upper limit
     if min_score is not None:
         min_score = real_number("min_score", min_score)
-    return k, (where, min_score, scale, engine, *(integer("threads", count) for count in threads))
+        if math.isinf(min_score):
+            raise InvalidArgument(f"min_score: {min_score} is not a finite number")
+    return k, (where, min_score, scale, missing, engine, *(integer("threads", count) for count in threads))
 
 
 def is_matrix(weights: Any) -> bool:
@@ -105,17 +110,24 @@ def as_matrix(weights: Any, names: tuple[str, ...]) -> np.ndarray:
         }
     elif not hasattr(weights, "__arrow_c_stream__"):
         return _as_floats(weights)
-    table = take_table(weights, nulls="drop")
-    if not table.names:  # such a table has no number of rows
+    columns = {name: read_column(given, name) for name, given in source_of(weights).columns.items()}
+    if not columns:  # such a table has no number of rows
         raise InvalidArgument("the weights name no attribute")
-    if table.dropped is not None:
-        raise InvalidArgument(f"query {table.dropped[0]}: a weight is not finite, or has no value")
-    matrix = np.zeros((table.num_rows, len(names)))
-    for name, column in zip(table.names, table.columns):
+    matrix = np.zeros((len(next(iter(columns.values()))), len(names)))
+    for name, column in columns.items():
         if name not in names:
             raise InvalidArgument(f"no attribute {name!r}; there are {', '.join(names)}")
-        matrix[:, names.index(name)] = column
+        matrix[:, names.index(name)] = _weights_of(column, name)
     return matrix
+
+
+def _weights_of(column: Column, name: str) -> np.ndarray:
+    if column.format.type not in ("int", "float", "bool", "null"):
+        raise InvalidArgument(f"the weights of {name!r} are not numbers")
+    missing = column.missing()
+    if missing is not None:
+        raise InvalidArgument(f"query {missing.argmax()}: a weight is not finite, or has no value")
+    return np.asarray(column.values)
 
 
 def _as_floats(weights: Any) -> np.ndarray:
@@ -141,9 +153,11 @@ def _weight(value: Any) -> float:
     return real_number("a weight", value)
 
 
-def check_types(k: int | None, where: Any, min_score: Any, scale: Any, engine: Any, threads: int = 0) -> None:
+def check_types(
+    k: int | None, where: Any, min_score: Any, scale: Any, missing: Any, engine: Any, threads: int = 0
+) -> None:
     """Raises for the argument of a search that has the wrong type."""
-    for name, value in (("scale", scale), ("engine", engine)):
+    for name, value in (("scale", scale), ("missing", missing), ("engine", engine)):
         if not isinstance(value, str):
             raise TypeError(f"{name} is a text, not {value!r}")
     if k is not None:

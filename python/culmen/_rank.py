@@ -9,7 +9,8 @@ from ._core import Filter
 from ._index import Index
 from ._queries import TEN_OR_ALL, Where, by_name
 from ._result import Result
-from ._tables import Attributes, column_names
+from ._sources import column_names
+from ._tables import Attributes, Missing
 
 
 def rank(
@@ -20,22 +21,30 @@ def rank(
     attributes: Attributes = None,
     id: Any = None,
     label: Any = None,
-    nulls: str = "error",
+    nulls: str = "keep",
     where: Where = None,
     min_score: float | None = None,
     scale: str = "none",
+    missing: Missing = "skip",
 ) -> Result:
     """The k best rows of a table, for a one-off query: builds an index, searches it and drops it. Without attributes,
-    the columns that the weights and the filter name are read.
+    those that the weights name are ranked, and the columns that the filter names are read.
+
+    missing: "skip" leaves out rows that miss a value of a weighted attribute; otherwise what stands in for it, as for
+    Index.build.
 
     >>> rank({"price": [80, 120, 60], "rating": [7.9, 9.1, 6.0]}, {"price": -0.05, "rating": 1}, k=1).ids
     array([0])
     """
     weights = by_name(weights)
+    columns = None
     if attributes is None and isinstance(weights, Mapping):
-        table, columns = column_names(table)
+        table, known = column_names(table)
         named = str(where) if isinstance(where, Filter) else where
-        attributes = [name for name in columns if name in weights or (named is not None and name in named)]
-        attributes += [name for name in weights if name not in columns]  # the build refuses them
-    index = Index.build(table, attributes, id=id, label=label, nulls=nulls)
-    return index.search(weights, k, where=where, min_score=min_score, scale=scale)
+        columns = [name for name in known if named is not None and name in named]
+        attributes = list(weights)
+    is_skipped = isinstance(missing, str) and missing == "skip"
+    stand_in = None if is_skipped else missing
+    index = Index.build(table, attributes, id=id, label=label, columns=columns, missing=stand_in, nulls=nulls)
+    how = "skip" if is_skipped else "fill"
+    return index.search(weights, k, where=where, min_score=min_score, scale=scale, missing=how)

@@ -34,8 +34,23 @@ class SearchStats:
 class AttributeInfo:
     name: str
     preference: str  #: "high" or "low": which end is good
-    minimum: float  #: over the index; 0 when it is empty
+    minimum: float  #: over the index, of the values that are not missing; 0 when there are none
     maximum: float
+    stand_in: float  #: what stands in for missing values with missing="fill"
+    has_missing: bool  #: some row misses it
+
+
+@dataclass(frozen=True)
+class ColumnInfo:
+    """A column of an index."""
+
+    name: str  #: of the table's column; "id" and "label" where these were given without a name
+    role: str  #: "id", "label", "attribute" (ranked), "filter" or "stored" (only shown)
+    type: str  #: "float", "int", "bool", "date", "timestamp" or "text"
+    unit: str = ""  #: of timestamps: "s", "ms", "us" or "ns"
+    time_zone: str = ""  #: of timestamps; empty: local times of no known zone
+    preference: str | None = None  #: of attributes: "high" or "low"
+    missing: str | float | None = None  #: of attributes: what stands in for missing values, as build was told
 
 
 @dataclass(frozen=True)

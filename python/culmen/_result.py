@@ -6,12 +6,14 @@ import html
 import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from . import _core
 from ._reports import SearchStats
+from ._schema import Schema
+from ._values import FLOAT, INT, TEXT, Values, columns_of_rows, rows_of
 
 if TYPE_CHECKING:
     import pandas
@@ -23,39 +25,40 @@ _SHOWN_ROWS = 20  # in notebooks
 
 
 @dataclass(frozen=True)
-class Row(Mapping[str, float]):
-    """A row of an answer: a mapping of its attributes by name, besides its id, score and label.
+class Row(Mapping[str, Any]):
+    """A row of an answer: a mapping of its columns by name, besides its id, score and label. Values are int, float,
+    bool, str, datetime.date or datetime.datetime (pandas.Timestamp for nanoseconds), and None where there is none.
 
-    >>> row = Row(7, 9.5, {"price": 80.0, "rating": 9.0}, "Bellevue")
+    >>> row = Row(7, 9.5, {"price": 80.0, "brand": "Sony"}, "Bellevue")
     >>> row["price"], row.get("stars"), dict(row)
-    (80.0, None, {'price': 80.0, 'rating': 9.0})
+    (80.0, None, {'price': 80.0, 'brand': 'Sony'})
     """
 
     id: int
     score: float
-    attributes: Mapping[str, float]
+    columns: Mapping[str, Any]
     label: str = ""
 
-    def __getitem__(self, name: str) -> float:
-        if name not in self.attributes:
-            raise KeyError(f"no attribute {name!r}; there are {', '.join(self.attributes)}")
-        return self.attributes[name]
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.columns:
+            raise KeyError(f"no column {name!r}; there are {', '.join(self.columns)}")
+        return self.columns[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.attributes)
+        return iter(self.columns)
 
     def __len__(self) -> int:
-        return len(self.attributes)
+        return len(self.columns)
 
     def __hash__(self) -> int:
         return hash((self.id, self.score))
 
     def to_dict(self) -> dict[str, Any]:
-        """`id`, `score`, `label` if there is one, and each attribute."""
+        """`id`, `score`, `label` if there is one, and each column."""
         columns: dict[str, Any] = {"id": self.id, "score": self.score}
         if self.label:
             columns["label"] = self.label
-        return with_attributes(columns, self.attributes.items())
+        return with_columns(columns, self.columns.items())
 
 
 class Tabular:
@@ -63,44 +66,49 @@ class Tabular:
 
     __slots__ = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Columns by name."""
+    def _columns(self) -> dict[str, Values]:
         raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Columns by name: NumPy arrays, of texts lists. Missing numbers are NaN or, of integers and booleans, masked;
+        missing dates and timestamps NaT, missing texts None."""
+        return {name: values.to_numpy() for name, values in self._columns().items()}
 
     def to_arrow(self) -> pyarrow.Table:
         """As a pyarrow table. Needs pyarrow."""
         import pyarrow
 
-        columns = self.to_dict()
-        texts = {
-            name: pyarrow.array(texts, pyarrow.string()) for name, texts in columns.items() if isinstance(texts, list)
-        }
-        return pyarrow.table(columns | texts)
+        return pyarrow.table({name: values.to_arrow() for name, values in self._columns().items()})
 
     def to_pandas(self) -> pandas.DataFrame:
         """As a pandas DataFrame. Needs pandas."""
         import pandas
 
-        return pandas.DataFrame(self.to_dict())
+        return pandas.DataFrame({name: values.to_pandas() for name, values in self._columns().items()})
 
     def to_polars(self) -> polars.DataFrame:
         """As a polars DataFrame. Needs polars."""
         import polars
 
-        columns = self.to_dict()
-        texts = {name: polars.String for name, values in columns.items() if isinstance(values, list)}
-        return polars.DataFrame(columns, schema_overrides=texts)
+        return polars.DataFrame({name: values.to_polars() for name, values in self._columns().items()})
 
 
-def with_attributes(columns: dict[str, Any], attributes: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Adds attributes to columns. One with the name of an existing column becomes "attribute.NAME"."""
-    for name, values in attributes:
+T = TypeVar("T")
+
+
+def with_columns(columns: dict[str, T], others: Iterable[tuple[str, T]]) -> dict[str, T]:
+    """Adds attributes and fields. One with the name of an existing column becomes "attribute.NAME"."""
+    for name, values in others:
         columns[f"attribute.{name}" if name in columns else name] = values
     return columns
 
 
 def _html_row(kind: str, cells: Iterable[str]) -> str:
     return "<tr>" + "".join(f"<{kind}>{html.escape(cell)}</{kind}>" for cell in cells) + "</tr>"
+
+
+def _shown(cell: Any) -> str:
+    return "" if cell is None else f"{cell:.10g}" if isinstance(cell, float) else str(cell)
 
 
 class Result(Tabular):
@@ -116,11 +124,11 @@ class Result(Tabular):
         version: the version of the index that was searched.
     """
 
-    __slots__ = ("_answer", "_names", "_rows")
+    __slots__ = ("_answer", "_schema", "_rows")
 
-    def __init__(self, answer: _core.Answer | _AnswerOfMany, names: tuple[str, ...]) -> None:
+    def __init__(self, answer: _core.Answer | _AnswerOfMany, schema: Schema) -> None:
         self._answer = answer
-        self._names = names
+        self._schema = schema
         self._rows: list[Row] | None = None
 
     @property
@@ -150,12 +158,10 @@ class Result(Tabular):
         return SearchStats(**self._answer.stats)
 
     def attribute(self, name: str) -> np.ndarray:
-        """One attribute of all rows, float64 [n]. Raises KeyError for an unknown name."""
-        if name not in self._names:
-            raise KeyError(f"no attribute {name!r}; there are {', '.join(self._names)}")
-        if len(self) == 0:
-            return np.empty(0)
-        return self._answer.values[:, self._names.index(name)]
+        """One attribute of all rows, float64 [n], with NaN where it is missing. Raises KeyError for an unknown name."""
+        if name not in self._schema.names:
+            raise KeyError(f"no attribute {name!r}; there are {', '.join(self._schema.names)}")
+        return self._answer.attribute(self._schema.names.index(name))
 
     def __len__(self) -> int:
         return len(self._answer)
@@ -172,24 +178,27 @@ class Result(Tabular):
         return self._rows
 
     def _first(self, count: int) -> list[Row]:
-        values, labels = self._answer.rows_at(np.arange(min(count, len(self))))
+        taken = self._rows_at(min(count, len(self)))
+        columns = columns_of_rows(self._schema, taken, len(taken[1]))
         return [
-            Row(id, score, dict(zip(self._names, of_row)), label)
-            for id, score, of_row, label in zip(self.ids.tolist(), self.scores.tolist(), values.tolist(), labels)
+            Row(id, score, dict(zip(columns, of_row)), label)
+            for id, score, of_row, label in zip(
+                self.ids.tolist(), self.scores.tolist(), rows_of(list(columns.values())), taken[1]
+            )
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """`id`, `score`, `label` if the index has labels, and each attribute, as columns [n]."""
-        return self._columns(len(self))
+    def _rows_at(self, count: int) -> tuple[Any, ...]:
+        """Of the first rows, as the extension's RowColumns has them."""
+        return self._answer.rows_at(np.arange(count), self._schema.field_kinds)
 
-    def _columns(self, count: int) -> dict[str, Any]:
-        """The columns of the first rows."""
-        ranks = np.arange(min(count, len(self)))
-        values, labels = self._answer.rows_at(ranks)
-        columns: dict[str, Any] = {"id": self.ids[ranks], "score": self.scores[ranks]}
-        if self._answer.has_labels:
-            columns["label"] = labels
-        return with_attributes(columns, zip(self._names, values.reshape(len(ranks), len(self._names)).T))
+    def _columns(self, count: int | None = None) -> dict[str, Values]:
+        """`id`, `score`, `label` if the index has labels, and each attribute and field, of the first rows."""
+        taken = self._rows_at(len(self) if count is None else min(count, len(self)))
+        size = len(taken[1])
+        columns = {"id": Values(INT, self.ids[:size]), "score": Values(FLOAT, self.scores[:size])}
+        if self._schema.has_labels:
+            columns["label"] = Values(TEXT, taken[1])
+        return with_columns(columns, columns_of_rows(self._schema, taken, size).items())
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{row.label or row.id}: {row.score:.6g}" for row in self._first(5))
@@ -199,8 +208,8 @@ class Result(Tabular):
         """A small table, for notebooks."""
         columns = self._columns(_SHOWN_ROWS)
         lines = [_html_row("th", columns)]
-        for row in zip(*columns.values()):
-            lines.append(_html_row("td", (f"{cell:.10g}" if isinstance(cell, float) else str(cell) for cell in row)))
+        for row in rows_of(list(columns.values())):
+            lines.append(_html_row("td", map(_shown, row)))
         more = f"<p>{len(self) - _SHOWN_ROWS} more rows</p>" if len(self) > _SHOWN_ROWS else ""
         return "<table>" + "\n".join(lines) + "</table>" + more
 
@@ -224,11 +233,11 @@ class BatchResult(Tabular):
         version: the version of the index that was searched.
     """
 
-    __slots__ = ("_many", "_names", "_found", "ids", "scores", "counts")
+    __slots__ = ("_many", "_schema", "_found", "ids", "scores", "counts")
 
-    def __init__(self, many: _core.ManyAnswers, names: tuple[str, ...]) -> None:
+    def __init__(self, many: _core.ManyAnswers, schema: Schema) -> None:
         self._many = many
-        self._names = names
+        self._schema = schema
         self.ids: np.ndarray = many.ids.view(np.int64)
         self.scores: np.ndarray = many.scores
         self.counts: np.ndarray = many.counts
@@ -257,7 +266,7 @@ class BatchResult(Tabular):
         number = operator.index(q)
         if not -len(self) <= number < len(self):
             raise IndexError(f"no answer {number}; there are {len(self)}")
-        return Result(_AnswerOfMany(self, number % len(self)), self._names)
+        return Result(_AnswerOfMany(self, number % len(self)), self._schema)
 
     def _is_row(self) -> np.ndarray:
         """bool [q, k]; not by the ids, since a row may have the id -1."""
@@ -265,36 +274,48 @@ class BatchResult(Tabular):
 
     def _lookup(self) -> _Found:
         if self._found is None:
-            self._found = _Found(self._many.index, np.unique(self.ids[self._is_row()]), len(self._names))
+            self._found = _Found(self._many.index, np.unique(self.ids[self._is_row()]), self._schema)
         return self._found
 
-    def to_dict(self) -> dict[str, Any]:
-        """`query`, `rank` (both from 0), `id`, `score`, `label` if the index has labels, and each attribute."""
+    def _columns(self) -> dict[str, Values]:
+        """`query`, `rank` (both from 0), `id`, `score`, `label` if the index has labels, attributes and fields."""
         query, rank = np.nonzero(self._is_row())
         ids = self.ids[query, rank]
-        columns: dict[str, Any] = {"query": query, "rank": rank, "id": ids, "score": self.scores[query, rank]}
-        values, labels = self._lookup().rows(ids)
-        if self._lookup().has_labels:
-            columns["label"] = labels
-        return with_attributes(columns, zip(self._names, values.T))
+        columns = {
+            "query": Values(INT, query),
+            "rank": Values(INT, rank),
+            "id": Values(INT, ids),
+            "score": Values(FLOAT, self.scores[query, rank]),
+        }
+        taken = self._lookup().rows(ids)
+        if self._schema.has_labels:
+            columns["label"] = Values(TEXT, taken[1])
+        return with_columns(columns, columns_of_rows(self._schema, taken, len(ids)).items())
 
     def __repr__(self) -> str:
         return f"<culmen.BatchResult: {self.ids.shape[0]} answers of up to {self.ids.shape[1]} rows>"
 
 
 class _Found:
-    """Attributes and labels of the rows of many answers, from one lookup, which reads the ids of the whole index."""
+    """The rows of many answers, from one lookup, which reads the ids of the whole index."""
 
-    def __init__(self, index: _core.Index, ids: np.ndarray, width: int) -> None:
-        rows = index.get(ids)
+    def __init__(self, index: _core.Index, ids: np.ndarray, schema: Schema) -> None:
         self._ids = ids
-        self._values = np.array([row[1] for row in rows]).reshape(len(rows), width)
-        self._labels = [row[2] for row in rows]
-        self.has_labels = index.info()["has_labels"]
+        values, self._labels, self._fields = index.get(ids, schema.field_kinds)
+        self._values = values.reshape(len(ids), len(schema.attributes))
 
-    def rows(self, ids: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    def rows(self, ids: np.ndarray) -> tuple[np.ndarray, list[str], list[Any]]:
+        """As the extension's RowColumns has them."""
         where = np.searchsorted(self._ids, ids)
-        return self._values[where], [self._labels[i] for i in where]
+        fields = [_selected(field, where) for field in self._fields]
+        return self._values[where], [self._labels[i] for i in where], fields
+
+
+def _selected(field: Any, where: np.ndarray) -> Any:
+    if isinstance(field, list):
+        return [field[i] for i in where]
+    values, gaps = field
+    return values[where], None if gaps is None else gaps[where]
 
 
 class _AnswerOfMany:
@@ -316,19 +337,14 @@ class _AnswerOfMany:
     def scores(self) -> np.ndarray:
         return self._batch.scores[self._q, : self._count].copy()
 
-    @property
-    def values(self) -> np.ndarray:
-        return self._batch._lookup().rows(self.ids)[0]
+    def attribute(self, position: int) -> np.ndarray:
+        return self._batch._lookup().rows(self.ids)[0][:, position]
 
     @property
     def labels(self) -> list[str]:
         return self._batch._lookup().rows(self.ids)[1]
 
-    @property
-    def has_labels(self) -> bool:
-        return self._batch._lookup().has_labels
-
-    def rows_at(self, ranks: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    def rows_at(self, ranks: np.ndarray, field_kinds: str) -> tuple[Any, ...]:
         return self._batch._lookup().rows(self.ids[ranks])
 
     @property

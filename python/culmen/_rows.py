@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from . import _core
 from ._queries import ALL_CORES
-from ._result import with_attributes
+from ._result import with_columns
+from ._schema import Schema
+from ._values import INT, TEXT, Values, columns_of_rows
 
 if TYPE_CHECKING:
     import pyarrow
@@ -21,50 +24,46 @@ _PART_ROWS = 1 << 17
 class AllRows:
     """The rows of one version, found by a search: every row reaches a score of -infinity."""
 
-    def __init__(self, index: _core.Index, names: tuple[str, ...]) -> None:
-        weights = np.zeros(len(names))
+    def __init__(self, index: _core.Index, schema: Schema) -> None:
+        weights = np.zeros(len(schema.attributes))
         weights[0] = 1  # any attribute: the score is its value, which cannot overflow
         kept = index.snapshot()
-        self._found = kept.search(weights, None, None, float("-inf"), "none", "scan", ALL_CORES)
-        self._has_labels = kept.info()["has_labels"]
-        self._names = names
+        self._found = kept.search(weights, None, None, float("-inf"), "none", "fill", "scan", ALL_CORES)
+        self._schema = schema
         ids = self._found.ids.view(np.int64)
         self._ranks = np.argsort(ids)
         self.ids = ids[self._ranks]
 
-    def parts(self) -> Iterator[dict[str, Any]]:
+    def parts(self) -> Iterator[dict[str, Values]]:
         """Yields batches of columns by name; one empty batch for an index without rows."""
         for first in range(0, max(1, len(self.ids)), _PART_ROWS):
             part = slice(first, first + _PART_ROWS)
-            values, labels = self._found.rows_at(self._ranks[part])
-            columns: dict[str, Any] = {"id": self.ids[part]}
-            if self._has_labels:
-                columns["label"] = labels
-            yield with_attributes(columns, zip(self._names, values.reshape(len(labels), len(self._names)).T))
+            taken = self._found.rows_at(self._ranks[part], self._schema.field_kinds)
+            columns = {"id": Values(INT, self.ids[part])}
+            if self._schema.has_labels:
+                columns["label"] = Values(TEXT, taken[1])
+            yield with_columns(columns, columns_of_rows(self._schema, taken, len(taken[1])).items())
 
-    def columns(self) -> dict[str, Any]:
-        whole: dict[str, Any] = {}
-        first = 0
-        for part in self.parts():
-            end = first + len(part["id"])
-            for name, values in part.items():
-                if isinstance(values, list):
-                    whole.setdefault(name, []).extend(values)
-                    continue
-                if name not in whole:
-                    whole[name] = np.empty(len(self.ids), dtype=values.dtype)
-                whole[name][first:end] = values
-            first = end
-        return whole
+    def columns(self) -> dict[str, Values]:
+        parts = list(self.parts())
+        return {name: _joined([part[name] for part in parts]) for name in parts[0]}
 
     def batches(self) -> pyarrow.RecordBatchReader:
         import pyarrow
 
-        parts = self.parts()
-        first = next(parts)
-        schema = pyarrow.schema(
-            (name, pyarrow.string() if isinstance(values, list) else pyarrow.from_numpy_dtype(values.dtype))
-            for name, values in first.items()
+        batches = (
+            pyarrow.record_batch({name: values.to_arrow() for name, values in part.items()}) for part in self.parts()
         )
-        batches = (pyarrow.record_batch(part, schema=schema) for part in chain([first], parts))
-        return pyarrow.RecordBatchReader.from_batches(schema, batches)
+        first = next(batches)
+        return pyarrow.RecordBatchReader.from_batches(first.schema, chain([first], batches))
+
+
+def _joined(parts: list[Values]) -> Values:
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(parts[0].values, list):
+        return replace(parts[0], values=list(chain.from_iterable(part.values for part in parts)))
+    gaps = None
+    if any(part.gaps is not None for part in parts):
+        gaps = np.concatenate([np.zeros(len(p), dtype=bool) if p.gaps is None else p.gaps for p in parts])
+    return replace(parts[0], values=np.concatenate([part.values for part in parts]), gaps=gaps)

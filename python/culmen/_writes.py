@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
 from . import _core
 from ._errors import InvalidArgument
+from ._ids import as_ids
 from ._reports import WriteResult
-from ._roles import Roles
-from ._tables import Columns, as_ids
+from ._schema import Schema
+from ._tables import Columns
 
 
 def written(index: _core.Index, steps: _core.Steps, round_to_float32: bool = False) -> WriteResult:
@@ -20,18 +22,18 @@ def written(index: _core.Index, steps: _core.Steps, round_to_float32: bool = Fal
 class Batch:
     """Changes that Index.batch collects. `result` says what they did, after the with statement."""
 
-    def __init__(self, index: _core.Index, roles: Roles, round_to_float32: bool) -> None:
+    def __init__(self, index: _core.Index, schema: Schema, round_to_float32: bool) -> None:
         self._index = index
-        self._roles = roles
+        self._schema = schema
         self._round_to_float32 = round_to_float32
         self._steps: _core.Steps | None = None  # within the with statement
         self.result: WriteResult | None = None
 
-    def insert(self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "error") -> None:
+    def insert(self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep") -> None:
         """As Index.insert, when the with statement ends."""
         self._open_steps().insert(*self._rows(table, id, label, nulls, needs_ids=False))
 
-    def upsert(self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "error") -> None:
+    def upsert(self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep") -> None:
         """As Index.upsert, when the with statement ends."""
         self._open_steps().upsert(*self._rows(table, id, label, nulls, needs_ids=True))
 
@@ -40,7 +42,7 @@ class Batch:
         self._open_steps().erase(as_ids(ids).copy())
 
     def _rows(self, table: Any, id: Any, label: Any, nulls: str, *, needs_ids: bool) -> tuple[Any, ...]:
-        return _copied(self._roles.rows_of(table, id, label, nulls, needs_ids=needs_ids)).arguments()
+        return _copied(self._schema.rows_of(table, id, label, nulls, needs_ids=needs_ids)).arguments()
 
     def _open_steps(self) -> _core.Steps:
         if self._steps is None:
@@ -62,6 +64,9 @@ class Batch:
 
 def _copied(rows: Columns) -> Columns:
     """A batch keeps its rows until it ends, and its caller may reuse the arrays before that."""
-    ids = None if rows.ids is None else rows.ids.copy()
-    columns = [column.copy() for column in rows.columns]
-    return Columns(rows.num_rows, rows.names, rows.preferences, columns, ids, rows.labels, rows.dropped)
+    return replace(
+        rows,
+        columns=[column.copy() for column in rows.columns],
+        field_columns=[column.copy() for column in rows.field_columns],
+        ids=None if rows.ids is None else rows.ids.copy(),
+    )

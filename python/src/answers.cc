@@ -14,6 +14,7 @@
 #include "gil.h"
 #include "interrupt.h"
 #include "reports.h"
+#include "row_columns.h"
 #include "tables.h"
 
 namespace culmen::python {
@@ -27,18 +28,13 @@ nb::ndarray<nb::numpy, T> of_hits(const SearchResult& result, Get get) {
   return to_numpy(std::move(values));
 }
 
-std::size_t num_attributes_of(const SearchResult& result) {
-  return result.hits.empty() ? 0 : result.row(0).values.size();
-}
-
-// [hits][num_attributes]
-nb::ndarray<nb::numpy, double> values_of(const SearchResult& result) {
-  const std::size_t width = num_attributes_of(result);
+// Of one attribute, NaN where it is missing.
+nb::ndarray<nb::numpy, double> attribute_of(const SearchResult& result, int attribute) {
   std::vector<double> values;
-  values.reserve(result.hits.size() * width);
+  values.reserve(result.hits.size());
   for (std::size_t rank = 0; rank < result.hits.size(); ++rank)
-    for (std::size_t i = 0; i < width; ++i) values.push_back(result.attribute(rank, static_cast<int>(i)));
-  return to_numpy(std::move(values), {result.hits.size(), width});
+    values.push_back(result.attribute(rank, attribute));
+  return to_numpy(std::move(values));
 }
 
 nb::list labels_of(const SearchResult& result) {
@@ -47,23 +43,14 @@ nb::list labels_of(const SearchResult& result) {
   return labels;
 }
 
-// Values [ranks][num_attributes], and labels, of the hits at these ranks.
-nb::tuple rows_at(const SearchResult& result, const Ids& ranks) {
-  std::vector<double> values;
-  std::vector<std::string_view> texts;
+// As RowColumns has them, of the hits at these ranks.
+nb::tuple rows_at(const SearchResult& result, const Ids& ranks, std::string_view field_kinds) {
+  RowColumns columns(field_kinds);
   {
     const GilReleased released;
-    values.reserve(ranks.size() * num_attributes_of(result));
-    texts.reserve(ranks.size());
-    for (const std::int64_t rank : ids_view(ranks)) {
-      const Row row = result.row(static_cast<std::size_t>(rank));
-      values.insert(values.end(), row.values.begin(), row.values.end());
-      texts.push_back(result.label(static_cast<std::size_t>(rank)));
-    }
+    for (const std::int64_t rank : ids_view(ranks)) columns.add(result.row(static_cast<std::size_t>(rank)));
   }
-  nb::list labels;
-  for (const std::string_view text : texts) labels.append(text);
-  return nb::make_tuple(to_numpy(std::move(values), {ranks.size(), num_attributes_of(result)}), labels);
+  return columns.taken();
 }
 
 void append(const BatchAnswers& part, BatchAnswers& all) {
@@ -152,7 +139,8 @@ std::vector<Query> queries_without_k(const QueryBatch& batch, std::size_t width)
                        .k = std::nullopt,
                        .where = batch.where,
                        .min_score = batch.min_score,
-                       .scale = batch.scale});
+                       .scale = batch.scale,
+                       .missing = batch.missing});
   }
   return queries;
 }
@@ -173,7 +161,7 @@ void bind_answers(nb::module_& module) {
             return of_hits<double>(result, [](const Hit& hit) { return hit.score; });
           },
           nb::rv_policy::automatic)
-      .def_prop_ro("values", values_of, nb::rv_policy::automatic)
+      .def("attribute", attribute_of, nb::rv_policy::automatic)
       .def_prop_ro("labels", labels_of)
       .def_prop_ro("has_labels", &SearchResult::has_labels)
       .def("rows_at", rows_at)

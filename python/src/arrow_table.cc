@@ -2,11 +2,14 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdint>
-#include <cstring>
-#include <functional>
+#include <optional>
 #include <string_view>
 
 #include "arrays.h"
@@ -80,35 +83,69 @@ std::int64_t index_at(const ArrowArray& array, std::string_view format, std::int
   }
 }
 
-nb::str to_str(std::string_view text) {
-  PyObject* const object = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr);
-  if (object == nullptr) throw nb::python_error();
-  return nb::steal<nb::str>(object);
+// A column's type, for messages.
+std::string_view kind_of(std::string_view format) {
+  if (format.starts_with("tt")) return "times of day";
+  if (format.starts_with("tD")) return "durations";
+  if (format.starts_with("ti")) return "intervals";
+  if (format.starts_with("+l") || format.starts_with("+L") || format.starts_with("+v") ||
+      format.starts_with("+w"))
+    return "lists";
+  if (format.starts_with("+s")) return "structs";
+  if (format == "z" || format == "Z" || format == "vz" || format.starts_with("w:")) return "bytes";
+  return {};
 }
 
-void append_texts(const ArrowArray& batch, const ArrowArray& array, const ArrowSchema& schema,
-                  nb::list& texts) {
-  const bool is_dictionary = schema.dictionary != nullptr;
-  const TextAt read = text_reader(is_dictionary ? schema.dictionary->format : schema.format);
-  const std::int64_t first = batch.offset + array.offset;
-  for (std::int64_t i = first; i < first + batch.length; ++i) {
-    if (!has_value(array, i)) {
-      texts.append(nb::none());
-    } else if (is_dictionary) {
-      texts.append(
-          to_str(read(*array.dictionary, array.dictionary->offset + index_at(array, schema.format, i))));
-    } else {
-      texts.append(to_str(read(array, i)));
-    }
+std::string_view advice_for(std::string_view format) {
+  if (format.starts_with("tt") || format.starts_with("tD")) return "turn them into numbers";
+  if (format == "z" || format == "Z" || format == "vz") return "decode them";
+  return "turn them into columns of numbers or texts";
+}
+
+[[noreturn]] void refuse(std::string_view name, std::string_view format) {
+  const std::string_view kind = kind_of(format);
+  throw InputError("column '" + std::string(name) + "' holds " +
+                   (kind.empty() ? "Arrow's type \"" + std::string(format) + "\"" : std::string(kind)) +
+                   ", which culmen does not keep: " + std::string(advice_for(format)) +
+                   ", or name the columns to keep with columns=[...]");
+}
+
+struct DecimalFormat {
+  int scale = 0;
+  int bytes = 16;
+};
+
+// "d:precision,scale" or "d:precision,scale,bits"
+DecimalFormat decimal_format(std::string_view format) {
+  DecimalFormat result;
+  const std::size_t comma = format.find(',');
+  const std::size_t second = format.find(',', comma + 1);
+  result.scale = std::stoi(std::string(format.substr(comma + 1, second - comma - 1)));
+  if (second != std::string_view::npos) result.bytes = std::stoi(std::string(format.substr(second + 1))) / 8;
+  return result;
+}
+
+// Of up to 15 digits, which float64 gives back; nullopt for more.
+std::optional<double> decimal_value(const std::uint8_t* bytes, DecimalFormat format) {
+  constexpr std::int64_t kTooLarge = 1'000'000'000'000'000;
+  __int128 value = 0;
+  const int used = std::min(format.bytes, 16);
+  for (int i = 0; i < used; ++i)
+    value |= static_cast<__int128>(static_cast<unsigned __int128>(bytes[i]) << 8 * i);
+  const int unused_bits = 128 - 8 * used;
+  value = static_cast<__int128>(static_cast<unsigned __int128>(value) << unused_bits) >> unused_bits;
+  for (int i = used; i < format.bytes; ++i)
+    if (bytes[i] != (value < 0 ? 0xff : 0)) return {};
+  while (format.scale > 0 && (value >= kTooLarge || value <= -kTooLarge) && value % 10 == 0) {
+    value /= 10;
+    --format.scale;
   }
-}
-
-// What to do with a column of a type that is not taken.
-std::string advice(std::string_view format) {
-  if (format.starts_with("t"))
-    return "turn dates and times into numbers, or leave them out with attributes=[...]";
-  if (format.starts_with("d:")) return "cast decimals to float64, or leave them out with attributes=[...]";
-  return "name the columns to rank by with attributes=[...]";
+  if (value >= kTooLarge || value <= -kTooLarge) return {};
+  const std::string text =
+      std::to_string(static_cast<std::int64_t>(value)) + "e" + std::to_string(-format.scale);
+  double result = 0;
+  std::from_chars(text.data(), text.data() + text.size(), result);
+  return result;
 }
 
 }  // namespace
@@ -121,7 +158,6 @@ ArrowTable::ArrowTable(const nb::capsule& capsule) {
     throw InputError(text != nullptr ? text : "the Arrow stream failed");
   };
   check(stream->get_schema(stream, schema_.get()));
-  if (std::string_view(schema_->format) != "+s") throw InvalidArgument("the Arrow stream has no columns");
   for (;;) {
     auto batch = std::make_shared<Batch>();
     check(stream->get_next(stream, batch.get()));
@@ -138,84 +174,134 @@ std::size_t ArrowTable::num_rows() const {
 
 std::vector<std::string> ArrowTable::names() const {
   std::vector<std::string> names;
+  if (is_one_column()) return {""};
   for (std::int64_t i = 0; i < schema_->n_children; ++i) names.emplace_back(schema_->children[i]->name);
   return names;
 }
 
 std::string ArrowTable::format(std::size_t column) const {
-  return schema(column).dictionary != nullptr ? "dictionary" : schema(column).format;
+  const ArrowSchema& type = schema(column);
+  return type.dictionary != nullptr ? type.dictionary->format : type.format;
+}
+
+template <typename Use>
+void ArrowTable::for_each_value(std::size_t column, Use use) const {
+  const ArrowSchema& type = schema(column);
+  for (const auto& batch : batches_) {
+    const ArrowArray& values = array(*batch, column);
+    const std::int64_t first = first_of(*batch, column);
+    for (std::int64_t i = first; i < first + batch->length; ++i) {
+      if (!has_value(values, i)) {
+        use(nullptr, std::int64_t{0});
+      } else if (type.dictionary == nullptr) {
+        use(&values, i);
+      } else {
+        const std::int64_t at = values.dictionary->offset + index_at(values, type.format, i);
+        use(has_value(*values.dictionary, at) ? values.dictionary : nullptr, at);
+      }
+    }
+  }
 }
 
 template <typename T>
 nb::object ArrowTable::numbers_of(std::size_t column) const {
-  if (batches_.size() == 1) {
-    const ArrowArray& array = *batches_[0]->children[column];
+  const bool is_dictionary = schema(column).dictionary != nullptr;
+  if (batches_.size() == 1 && !is_dictionary) {
+    const Batch& batch = *batches_[0];
     auto kept = std::make_unique<std::shared_ptr<Batch>>(batches_[0]);
     const nb::capsule owner(kept.release(),
                             [](void* p) noexcept { delete static_cast<std::shared_ptr<Batch>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, const T>(buffer<T>(array, 1) + batches_[0]->offset + array.offset,
-                                                    {static_cast<std::size_t>(batches_[0]->length)}, owner));
+    return nb::cast(
+        nb::ndarray<nb::numpy, const T>(buffer<T>(array(batch, column), 1) + first_of(batch, column),
+                                        {static_cast<std::size_t>(batch.length)}, owner));
   }
   std::vector<T> values;
   values.reserve(num_rows());
+  if (is_dictionary) {
+    for_each_value(column, [&](const ArrowArray* from, std::int64_t i) {
+      values.push_back(from == nullptr ? T{} : buffer<T>(*from, 1)[i]);
+    });
+    return nb::cast(to_numpy(std::move(values)));
+  }
   for (const auto& batch : batches_) {
-    const ArrowArray& array = *batch->children[column];
-    const T* const first = buffer<T>(array, 1) + batch->offset + array.offset;
+    const T* const first = buffer<T>(array(*batch, column), 1) + first_of(*batch, column);
     values.insert(values.end(), first, first + batch->length);
   }
   return nb::cast(to_numpy(std::move(values)));
 }
 
-nb::object ArrowTable::numbers(std::size_t column) const {
-  if (schema(column).dictionary == nullptr) {
-    const std::string_view format = schema(column).format;
-    if (format == "c") return numbers_of<std::int8_t>(column);
-    if (format == "C") return numbers_of<std::uint8_t>(column);
-    if (format == "s") return numbers_of<std::int16_t>(column);
-    if (format == "S") return numbers_of<std::uint16_t>(column);
-    if (format == "i") return numbers_of<std::int32_t>(column);
-    if (format == "I") return numbers_of<std::uint32_t>(column);
-    if (format == "l") return numbers_of<std::int64_t>(column);
-    if (format == "L") return numbers_of<std::uint64_t>(column);
-    if (format == "e") return numbers_of<std::uint16_t>(column);  // the bits
-    if (format == "f") return numbers_of<float>(column);
-    if (format == "g") return numbers_of<double>(column);
-    if (format == "b") {
-      std::vector<std::int32_t> values;
-      for (const auto& batch : batches_) {
-        const ArrowArray& array = *batch->children[column];
-        for (std::int64_t i = 0; i < batch->length; ++i)
-          values.push_back(is_set(array.buffers[1], batch->offset + array.offset + i) ? 1 : 0);
-      }
-      return nb::cast(to_numpy(std::move(values)));
-    }
-  }
-  throw InputError("the column \"" + std::string(schema(column).name) + "\" has Arrow's type \"" +
-                   format(column) + "\", which is no number: " + advice(format(column)));
+nb::object ArrowTable::booleans(std::size_t column) const {
+  std::vector<std::int32_t> values;
+  values.reserve(num_rows());
+  for_each_value(column, [&](const ArrowArray* from, std::int64_t i) {
+    values.push_back(from != nullptr && is_set(from->buffers[1], i) ? 1 : 0);
+  });
+  return nb::cast(to_numpy(std::move(values)));
 }
 
-nb::list ArrowTable::texts(std::size_t column) const {
-  const ArrowSchema& type = schema(column);
-  if (text_reader(type.dictionary != nullptr ? type.dictionary->format : type.format) == nullptr)
-    throw InputError("the column \"" + std::string(type.name) + "\" has Arrow's type \"" + format(column) +
-                     "\", which is no text");
-  nb::list texts;
-  for (const auto& batch : batches_) append_texts(*batch, *batch->children[column], type, texts);
+nb::object ArrowTable::decimals(std::size_t column, std::string_view name) const {
+  const DecimalFormat decimal = decimal_format(format(column));
+  std::vector<double> values;
+  values.reserve(num_rows());
+  for_each_value(column, [&](const ArrowArray* from, std::int64_t i) {
+    const std::optional<double> value =
+        from == nullptr ? std::optional(0.0)
+                        : decimal_value(buffer<std::uint8_t>(*from, 1) + i * decimal.bytes, decimal);
+    if (!value)
+      throw RowError(values.size(),
+                     "column '" + std::string(name) +
+                         "' has a decimal of more than 15 digits, which float64 would round: cast the "
+                         "column to float64 if that is fine");
+    values.push_back(*value);
+  });
+  return nb::cast(to_numpy(std::move(values)));
+}
+
+nb::object ArrowTable::numbers(std::size_t column, std::string_view name) const {
+  const std::string format = this->format(column);
+  if (format == "c") return numbers_of<std::int8_t>(column);
+  if (format == "C") return numbers_of<std::uint8_t>(column);
+  if (format == "s") return numbers_of<std::int16_t>(column);
+  if (format == "S") return numbers_of<std::uint16_t>(column);
+  if (format == "i" || format == "tdD") return numbers_of<std::int32_t>(column);
+  if (format == "I") return numbers_of<std::uint32_t>(column);
+  if (format == "l" || format == "tdm" || format.starts_with("ts")) return numbers_of<std::int64_t>(column);
+  if (format == "L") return numbers_of<std::uint64_t>(column);
+  if (format == "e") return numbers_of<std::uint16_t>(column);  // the bits
+  if (format == "f") return numbers_of<float>(column);
+  if (format == "g") return numbers_of<double>(column);
+  if (format == "b") return booleans(column);
+  if (format.starts_with("d:")) return decimals(column, name);
+  refuse(name, format);
+}
+
+std::unique_ptr<TextColumn> ArrowTable::texts(std::size_t column) const {
+  const TextAt read = text_reader(format(column));
+  if (read == nullptr) throw InvalidArgument("a column of texts holds something else");
+  auto texts = std::make_unique<TextColumn>();
+  for_each_value(column, [&](const ArrowArray* from, std::int64_t i) {
+    if (from == nullptr) {
+      texts->add_missing();
+    } else {
+      texts->add(read(*from, i));
+    }
+  });
   return texts;
 }
 
 nb::object ArrowTable::gaps(std::size_t column) const {
-  bool any = false;
-  for (const auto& batch : batches_) any |= batch->children[column]->null_count != 0;
+  const auto may_miss = [](const ArrowArray& values) { return values.null_count != 0; };
+  const bool any = std::ranges::any_of(batches_, [&](const auto& batch) {
+    const ArrowArray& values = array(*batch, column);
+    return may_miss(values) || (values.dictionary != nullptr && may_miss(*values.dictionary));
+  });
   if (!any) return nb::none();
   std::vector<std::uint8_t> gaps;
   gaps.reserve(num_rows());
-  for (const auto& batch : batches_) {
-    const ArrowArray& array = *batch->children[column];
-    for (std::int64_t i = 0; i < batch->length; ++i)
-      gaps.push_back(has_value(array, batch->offset + array.offset + i) ? 0 : 1);
-  }
-  return nb::cast(to_numpy(std::move(gaps)));
+  for_each_value(
+      column, [&](const ArrowArray* from, std::int64_t /*i*/) { gaps.push_back(from == nullptr ? 1 : 0); });
+  if (std::ranges::find(gaps, 1) == gaps.end()) return nb::none();
+  return nb::cast(to_numpy(std::move(gaps))).attr("view")("?");
 }
 
 void bind_arrow(nb::module_& module) {

@@ -30,8 +30,8 @@ DeviceContext make_context(const DeviceCopy& copy, std::uintptr_t stream) {
 
 SearchResult search(const DeviceCopy& copy, nb::handle weights, std::optional<std::size_t> k,
                     nb::handle where, std::optional<double> min_score, std::string_view scale,
-                    std::string_view engine) {
-  const Query query = query_of(copy.index, weights, k, where, min_score, scale);
+                    std::string_view missing, std::string_view engine) {
+  const Query query = query_of(copy.index, weights, k, where, min_score, scale, missing);
   const GilReleased released;
   return copy.on_gpu.search(query, {.engine = parse_engine(engine)});
 }
@@ -48,8 +48,8 @@ BatchAnswers search_on_gpu(const DeviceCopy& copy, const MatrixQuery& query, con
 
 ManyAnswers search_matrix(const DeviceCopy& copy, const Matrix& weights, std::optional<std::size_t> k,
                           nb::handle where, std::optional<double> min_score, std::string_view scale,
-                          std::string_view engine) {
-  const MatrixQuery query = matrix_query_of(copy.index, weights, k, where, min_score, scale);
+                          std::string_view missing, std::string_view engine) {
+  const MatrixQuery query = matrix_query_of(copy.index, weights, k, where, min_score, scale, missing);
   const GilReleased released;
   for (;;) {  // again if a change was published between the two
     ManyAnswers many{{}, copy.index.snapshot()};
@@ -82,9 +82,9 @@ void bind_device(nb::module_& module) {
   });
   nb::class_<DeviceCopy>(module, "DeviceIndex")
       .def("search", search, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"))
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"))
       .def("search_matrix", search_matrix, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"))
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"))
       .def("make_context", make_context)
       .def("search_async", search_async, nb::arg("weights"), nb::arg("num_queries"), nb::arg("k"),
            nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("ids"), nb::arg("scores"),

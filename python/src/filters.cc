@@ -5,6 +5,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
 
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -22,22 +23,31 @@ std::vector<Literal> literals(nb::handle values) {
   return result;
 }
 
+// Numbers and texts have no order: whether they fit the column is checked when it is known.
+bool is_above(const Literal& a, const Literal& b) {
+  const auto *text = std::get_if<std::string>(&a), *other = std::get_if<std::string>(&b);
+  if (text != nullptr && other != nullptr) return *text > *other;
+  if (text != nullptr || other != nullptr) return false;
+  const auto number = [](const Literal& value) {
+    const auto* integer = std::get_if<std::int64_t>(&value);
+    return integer != nullptr ? static_cast<double>(*integer) : std::get<double>(value);
+  };
+  return number(a) > number(b);
+}
+
 Filter pair_filter(const Column& column, nb::handle pair) {
   if (nb::len(pair) != 2)
     throw InvalidArgument(
-        "a condition of a filter is a number, a pair (least, most) with None for no limit, or a list or set "
-        "of numbers");
+        "a condition of a filter is a value, a pair (least, most) with None for no limit, or a list or set "
+        "of values");
   const nb::object least = pair[0], most = pair[1];
   const auto limit = [](nb::handle value) { return literal(value, "a limit of a filter"); };
   if (least.is_none() && most.is_none()) return column.is_not_null();
   if (least.is_none()) return column <= limit(most);
   if (most.is_none()) return column >= limit(least);
   const Literal minimum = limit(least), maximum = limit(most);
-  const auto as_double = [](const Literal& value) {
-    return std::visit([](auto x) { return static_cast<double>(x); }, value);
-  };
-  if (as_double(minimum) > as_double(maximum))
-    throw InvalidArgument("no number is in the range of a filter, " + shown(pair) +
+  if (is_above(minimum, maximum))
+    throw InvalidArgument("no value is in the range of a filter, " + shown(pair) +
                           ": it is a pair (least, most)");
   return column.between(minimum, maximum);
 }
@@ -45,6 +55,7 @@ Filter pair_filter(const Column& column, nb::handle pair) {
 Filter condition_of(nb::handle name, nb::handle condition) {
   if (!nb::isinstance<nb::str>(name)) throw InvalidArgument("a filter names attributes, that is by text");
   const Column column = col(nb::cast<std::string>(name));
+  if (condition.is_none()) return column.is_null();
   if (nb::isinstance<nb::tuple>(condition)) return pair_filter(column, condition);
   const bool is_values = nb::isinstance<nb::list>(condition) || PyAnySet_Check(condition.ptr());
   return is_values ? column.in(literals(condition)) : column == literal(condition, "a condition of a filter");
@@ -113,6 +124,7 @@ void bind_filters(nb::module_& module) {
   column.def(
       "isin", [](const Column& self, nb::handle values) { return self.in(literals(values)); },
       nb::arg("values"));
+  column.def("startswith", &Column::starts_with, nb::arg("prefix"));
   column.def("is_null", &Column::is_null);
   column.def("is_not_null", &Column::is_not_null);
   module.def("col", &col, nb::arg("attribute"));

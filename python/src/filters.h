@@ -7,8 +7,8 @@
 
 namespace culmen::python {
 
-// None, a Filter, a text for Index::filter, or a dict by name: of a number, of a pair (least, most) with None for no
-// limit, or of a list or set of numbers.
+// None, a Filter, a text for Index::filter, or a dict by name: of a value, of a pair (least, most) with None for no
+// limit, of a list or set of values, or of None for rows without a value.
 Filter filter_of(const Index& index, nanobind::handle where);
 
 }  // namespace culmen::python

@@ -19,6 +19,7 @@
 #include "names.h"
 #include "queries.h"
 #include "reports.h"
+#include "row_columns.h"
 #include "tables.h"
 #include "text.h"
 
@@ -49,11 +50,13 @@ BuildOptions build_options(std::string_view partitioning, int num_partitions, in
   return options;
 }
 
-Index build(std::size_t num_rows, const nb::list& names, const nb::list& preferences, const nb::list& columns,
-            const nb::object& ids, const nb::object& labels, const nb::object& dropped,
+Index build(std::size_t num_rows, const nb::list& attributes, const nb::list& columns, const nb::list& fields,
+            const nb::list& field_columns, const nb::object& ids, const nb::object& labels,
+            const nb::object& dropped, std::string_view id_name, std::string_view label_name,
             std::string_view partitioning, int num_partitions, int leaf_rows, std::string_view value_type,
             int num_threads, int device, const nb::object& on_progress) {
-  const HeldTable table(num_rows, names, preferences, columns, ids, labels, dropped);
+  const HeldTable table(num_rows, attributes, columns, fields, field_columns, ids, labels, dropped, id_name,
+                        label_name);
   const BuildOptions options =
       build_options(partitioning, num_partitions, leaf_rows, value_type, num_threads, device, on_progress);
   const GilReleased released;
@@ -64,13 +67,17 @@ Index build(std::size_t num_rows, const nb::list& names, const nb::list& prefere
   }
 }
 
-Index create(const nb::list& names, const nb::list& preferences, bool has_labels, std::string_view value_type,
-             int leaf_rows) {
-  const HeldTable columns(0, names, preferences, nb::list(), nb::none(), nb::none(), nb::none());
+Index create(const nb::list& attributes, const nb::list& fields, std::string_view id_name,
+             std::string_view label_name, bool has_labels, std::string_view value_type, int leaf_rows) {
   BuildOptions options;
   options.value_type = kValueTypes.parse(value_type);
   options.leaf_rows = leaf_rows;
-  return Index::create({columns.view().attributes, has_labels}, options);
+  return Index::create({.attributes = attributes_of(attributes),
+                        .has_labels = has_labels,
+                        .fields = fields_of(fields),
+                        .id_name = std::string(id_name),
+                        .label_name = std::string(label_name)},
+                       options);
 }
 
 Index open(const nb::bytes& directory, bool writable, std::string_view durability, int num_threads) {
@@ -81,9 +88,9 @@ Index open(const nb::bytes& directory, bool writable, std::string_view durabilit
 }
 
 SearchResult search(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
-                    std::optional<double> min_score, std::string_view scale, std::string_view engine,
-                    int num_threads) {
-  const Query query = query_of(index, weights, k, where, min_score, scale);
+                    std::optional<double> min_score, std::string_view scale, std::string_view missing,
+                    std::string_view engine, int num_threads) {
+  const Query query = query_of(index, weights, k, where, min_score, scale, missing);
   const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
   const GilReleased released;
   return index.search(query, options);
@@ -91,40 +98,38 @@ SearchResult search(const Index& index, nb::handle weights, std::optional<std::s
 
 ManyAnswers search_matrix(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
                           nb::handle where, std::optional<double> min_score, std::string_view scale,
-                          std::string_view engine, int num_threads) {
-  return search_many(index, matrix_query_of(index, weights, k, where, min_score, scale),
+                          std::string_view missing, std::string_view engine, int num_threads) {
+  return search_many(index, matrix_query_of(index, weights, k, where, min_score, scale, missing),
                      {.engine = parse_engine(engine), .num_threads = num_threads});
 }
 
 nb::dict explain(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
-                 std::optional<double> min_score, std::string_view scale, std::string_view engine,
-                 int num_threads) {
-  const Query query = query_of(index, weights, k, where, min_score, scale);
+                 std::optional<double> min_score, std::string_view scale, std::string_view missing,
+                 std::string_view engine, int num_threads) {
+  const Query query = query_of(index, weights, k, where, min_score, scale, missing);
   const SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
   return report(without_gil([&] { return index.explain(query, options); }));
 }
 
-// (id, values, label) of each, or None.
-nb::list get(const Index& index, const Ids& ids) {
-  const std::vector<std::optional<Row>> rows = without_gil([&] { return index.get(ids_view(ids)); });
-  nb::list out;
-  for (const std::optional<Row>& row : rows) {
-    if (row) {
-      out.append(nb::make_tuple(row->id, row->values, row->label));
-    } else {
-      out.append(nb::none());
-    }
+// Values, labels and fields, as RowColumns has them, of those rows that are in the index.
+nb::tuple get(const Index& index, const Ids& ids, std::string_view field_kinds) {
+  RowColumns columns(field_kinds);
+  {
+    const GilReleased released;
+    for (const std::optional<Row>& row : index.get(ids_view(ids)))
+      if (row) columns.add(*row);
   }
-  return out;
+  return columns.taken();
 }
 
 }  // namespace
 
 void bind_index(nb::module_& module) {
-  module.def("build", build, nb::arg("num_rows"), nb::arg("names"), nb::arg("preferences"),
-             nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none(), nb::arg("dropped").none(),
-             nb::arg("partitioning"), nb::arg("num_partitions"), nb::arg("leaf_rows"), nb::arg("value_type"),
-             nb::arg("num_threads"), nb::arg("device"), nb::arg("on_progress").none());
+  module.def("build", build, nb::arg("num_rows"), nb::arg("attributes"), nb::arg("columns"),
+             nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(), nb::arg("labels").none(),
+             nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"), nb::arg("partitioning"),
+             nb::arg("num_partitions"), nb::arg("leaf_rows"), nb::arg("value_type"), nb::arg("num_threads"),
+             nb::arg("device"), nb::arg("on_progress").none());
   module.def("create", create);
   module.def("open", open);
   module.def("repair", [](const nb::bytes& source, const nb::bytes& target) {
@@ -133,11 +138,14 @@ void bind_index(nb::module_& module) {
   });
   nb::class_<Index>(module, "Index")
       .def("search", search, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"), nb::arg("num_threads"))
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
+           nb::arg("num_threads"))
       .def("search_matrix", search_matrix, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"), nb::arg("num_threads"))
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
+           nb::arg("num_threads"))
       .def("explain", explain, nb::arg("weights"), nb::arg("k").none(), nb::arg("where").none(),
-           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("engine"), nb::arg("num_threads"))
+           nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"),
+           nb::arg("num_threads"))
       .def("get", get)
       .def("contains", [](const Index& index,
                           std::int64_t id) { return without_gil([&] { return index.contains(id); }); })
@@ -152,6 +160,7 @@ void bind_index(nb::module_& module) {
            [](Index& index) { return kRefreshed.name(without_gil([&] { return index.refresh(); })); })
       .def("recovery", [](const Index& index) { return report(index.recovery()); })
       .def("info", [](const Index& index) { return report(without_gil([&] { return index.info(); })); })
+      .def("schema", [](const Index& index) { return report(index.schema()); })
       .def("verify",
            [](const Index& index, bool deep) { return without_gil([&] { return index.verify(deep); }); })
       .def("to_device", [](const Index& index, int device, std::string_view memory) {

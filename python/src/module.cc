@@ -7,6 +7,7 @@
 #include "culmen/version.h"
 #include "errors.h"
 #include "gil.h"
+#include "text_column.h"
 
 NB_MODULE(_core, module) {
   namespace python = culmen::python;
@@ -19,5 +20,6 @@ NB_MODULE(_core, module) {
   python::bind_writes(module);
   python::bind_index(module);
   python::bind_device(module);
+  python::bind_text_column(module);
   python::bind_arrow(module);
 }

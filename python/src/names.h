@@ -48,6 +48,33 @@ inline constexpr Names<Partitioning, 4> kPartitionings = {"partitioning",
 inline constexpr Names<Preference, 2> kPreferences = {
     "the preference of an attribute", {{{"high", Preference::high}, {"low", Preference::low}}}};
 
+inline constexpr Names<StandIn, 5> kStandIns = {"what stands in for missing values",
+                                                {{{"worst", StandIn::worst},
+                                                  {"median", StandIn::median},
+                                                  {"mean", StandIn::mean},
+                                                  {"refuse", StandIn::refuse},
+                                                  {"number", StandIn::number}}}};
+
+inline constexpr Names<ColumnType, 6> kColumnTypes = {"the type of a column",
+                                                      {{{"float", ColumnType::floating},
+                                                        {"int", ColumnType::integer},
+                                                        {"bool", ColumnType::boolean},
+                                                        {"date", ColumnType::date},
+                                                        {"timestamp", ColumnType::timestamp},
+                                                        {"text", ColumnType::text}}}};
+
+inline constexpr Names<TimeUnit, 4> kTimeUnits = {"the unit of timestamps",
+                                                  {{{"s", TimeUnit::second},
+                                                    {"ms", TimeUnit::millisecond},
+                                                    {"us", TimeUnit::microsecond},
+                                                    {"ns", TimeUnit::nanosecond}}}};
+
+inline constexpr Names<FieldRole, 2> kFieldRoles = {
+    "the role of a column", {{{"filter", FieldRole::filter}, {"stored", FieldRole::stored}}}};
+
+inline constexpr Names<Missing, 2> kMissing = {"missing",
+                                               {{{"skip", Missing::skip}, {"fill", Missing::fill}}}};
+
 inline constexpr Names<Scale, 2> kScales = {"scale", {{{"none", Scale::none}, {"minmax", Scale::minmax}}}};
 
 inline constexpr Names<Refreshed, 3> kRefreshed = {"what refresh found",

@@ -2,6 +2,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include <optional>
+
 #include "culmen/error.h"
 
 namespace culmen::python {
@@ -24,6 +26,14 @@ double converted(nb::handle value, const char* what) {
   return result;
 }
 
+// Of a date or timestamp, of Python, NumPy or pandas.
+std::optional<std::string> text_of_time(nb::handle value) {
+  if (PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr())) return {};
+  const nb::object text = nb::module_::import_("culmen._times").attr("text_of_time")(value);
+  if (text.is_none()) return {};
+  return nb::cast<std::string>(text);
+}
+
 }  // namespace
 
 std::string shown(nb::handle value) {
@@ -41,6 +51,10 @@ double number(nb::handle value, const char* what) {
 }
 
 Literal literal(nb::handle value, const char* what) {
+  if (PyUnicode_Check(value.ptr())) return nb::cast<std::string>(value);
+  if (value.is_none())
+    throw InvalidArgument(std::string(what) + " is None: is_null() finds the rows without a value");
+  if (const std::optional<std::string> time = text_of_time(value)) return *time;
   const bool is_int =
       PyLong_Check(value.ptr()) ||
       (!PyFloat_Check(value.ptr()) && nb::isinstance(value, nb::module_::import_("numpy").attr("integer")));

@@ -17,7 +17,7 @@ std::string shown(nb::handle value);
 // A real number. Passes on what the conversion of its type raises.
 double number(nb::handle value, const char* what);
 
-// The same for filters: integers that int64 holds are not rounded.
+// For filters: a number, of which integers that int64 holds are not rounded, a text, a date or a timestamp.
 Literal literal(nb::handle value, const char* what);
 
 // Calls of users' code may change the dict meanwhile.

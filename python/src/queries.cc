@@ -47,16 +47,18 @@ std::vector<double> weights_of(const Index& index, nb::handle weights) {
 }
 
 Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
-               std::optional<double> min_score, std::string_view scale) {
+               std::optional<double> min_score, std::string_view scale, std::string_view missing) {
   return {.weights = weights_of(index, weights),
           .k = k,
           .where = filter_of(index, where),
           .min_score = min_score,
-          .scale = kScales.parse(scale)};
+          .scale = kScales.parse(scale),
+          .missing = kMissing.parse(missing)};
 }
 
 MatrixQuery matrix_query_of(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
-                            nb::handle where, std::optional<double> min_score, std::string_view scale) {
+                            nb::handle where, std::optional<double> min_score, std::string_view scale,
+                            std::string_view missing) {
   const std::size_t width = index.info().attributes.size();
   if (weights.shape(1) != width)
     throw InvalidArgument("the matrix of weights has " + std::to_string(weights.shape(1)) + " columns for " +
@@ -65,7 +67,8 @@ MatrixQuery matrix_query_of(const Index& index, const Matrix& weights, std::opti
            .k = k.value_or(0),
            .where = filter_of(index, where),
            .min_score = min_score,
-           .scale = kScales.parse(scale)},
+           .scale = kScales.parse(scale),
+           .missing = kMissing.parse(missing)},
           k.has_value()};
 }
 

@@ -19,7 +19,7 @@ namespace nb = nanobind;
 std::vector<double> weights_of(const Index& index, nb::handle weights);
 
 Query query_of(const Index& index, nb::handle weights, std::optional<std::size_t> k, nb::handle where,
-               std::optional<double> min_score, std::string_view scale);
+               std::optional<double> min_score, std::string_view scale, std::string_view missing);
 
 struct MatrixQuery {
   QueryBatch batch;
@@ -29,6 +29,7 @@ struct MatrixQuery {
 // One query per row of a matrix [queries, attributes]. The result points into the matrix.
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 MatrixQuery matrix_query_of(const Index& index, const Matrix& weights, std::optional<std::size_t> k,
-                            nb::handle where, std::optional<double> min_score, std::string_view scale);
+                            nb::handle where, std::optional<double> min_score, std::string_view scale,
+                            std::string_view missing);
 
 }  // namespace culmen::python

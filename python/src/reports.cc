@@ -14,6 +14,13 @@ nb::object device_of(int device) {
   return nb::str(("cuda:" + std::to_string(device)).c_str());
 }
 
+// As format_of takes it.
+nb::tuple format_tuple(const ColumnFormat& format) {
+  const bool is_time = format.type == ColumnType::timestamp;
+  return nb::make_tuple(kColumnTypes.name(format.type),
+                        is_time ? kTimeUnits.name(format.unit) : std::string_view(), format.time_zone);
+}
+
 }  // namespace
 
 nb::dict report(const SearchStats& stats) {
@@ -43,6 +50,8 @@ nb::dict report(const IndexInfo& info) {
     entry["preference"] = kPreferences.name(attribute.preference);
     entry["minimum"] = attribute.minimum;
     entry["maximum"] = attribute.maximum;
+    entry["stand_in"] = attribute.stand_in_value;
+    entry["has_missing"] = attribute.has_missing;
     attributes.append(entry);
   }
   nb::dict out;
@@ -63,6 +72,24 @@ nb::dict report(const IndexInfo& info) {
   out["uuid"] = info.uuid;
   out["version"] = info.version;
   out["compact_advised"] = info.compact_advised;
+  return out;
+}
+
+// As attributes_of and fields_of take them.
+nb::dict report(const Schema& schema) {
+  nb::list attributes, fields;
+  for (const Attribute& attribute : schema.attributes)
+    attributes.append(nb::make_tuple(attribute.name, kPreferences.name(attribute.preference),
+                                     kStandIns.name(attribute.stand_in), attribute.number,
+                                     format_tuple(attribute.format)));
+  for (const Field& field : schema.fields)
+    fields.append(nb::make_tuple(field.name, kFieldRoles.name(field.role), format_tuple(field.format)));
+  nb::dict out;
+  out["attributes"] = attributes;
+  out["fields"] = fields;
+  out["has_labels"] = schema.has_labels;
+  out["id_name"] = schema.id_name;
+  out["label_name"] = schema.label_name;
   return out;
 }
 

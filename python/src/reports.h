@@ -12,6 +12,7 @@ namespace nb = nanobind;
 
 nb::dict report(const SearchStats& stats);
 nb::dict report(const IndexInfo& info);
+nb::dict report(const Schema& schema);
 nb::dict report(const WriteResult& result);
 nb::dict report(const RecoveryInfo& info);
 nb::dict report(const RepairReport& repair);

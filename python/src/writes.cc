@@ -1,5 +1,6 @@
 // Changes of an index.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
@@ -52,10 +53,12 @@ class Steps {
 
 template <typename Add>
 auto taking_rows(Add add) {
-  return [add](Steps& steps, std::size_t num_rows, const nb::list& names, const nb::list& preferences,
-               const nb::list& columns, const nb::object& ids, const nb::object& labels,
-               const nb::object& dropped) {
-    (steps.*add)(std::make_unique<HeldTable>(num_rows, names, preferences, columns, ids, labels, dropped));
+  return [add](Steps& steps, std::size_t num_rows, const nb::list& attributes, const nb::list& columns,
+               const nb::list& fields, const nb::list& field_columns, const nb::object& ids,
+               const nb::object& labels, const nb::object& dropped, std::string_view id_name,
+               std::string_view label_name) {
+    (steps.*add)(std::make_unique<HeldTable>(num_rows, attributes, columns, fields, field_columns, ids,
+                                             labels, dropped, id_name, label_name));
   };
 }
 
@@ -77,12 +80,12 @@ auto released(Call call) {
 void bind_writes(nb::module_& module) {
   nb::class_<Steps>(module, "Steps")
       .def(nb::init<>())
-      .def("insert", taking_rows(&Steps::insert), nb::arg("num_rows"), nb::arg("names"),
-           nb::arg("preferences"), nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none(),
-           nb::arg("dropped").none())
-      .def("upsert", taking_rows(&Steps::upsert), nb::arg("num_rows"), nb::arg("names"),
-           nb::arg("preferences"), nb::arg("columns"), nb::arg("ids").none(), nb::arg("labels").none(),
-           nb::arg("dropped").none())
+      .def("insert", taking_rows(&Steps::insert), nb::arg("num_rows"), nb::arg("attributes"),
+           nb::arg("columns"), nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(),
+           nb::arg("labels").none(), nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"))
+      .def("upsert", taking_rows(&Steps::upsert), nb::arg("num_rows"), nb::arg("attributes"),
+           nb::arg("columns"), nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(),
+           nb::arg("labels").none(), nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"))
       .def("erase", &Steps::erase);
   module.def("write", write);
   module.def("flush", released(&Index::flush));

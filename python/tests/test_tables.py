@@ -1,5 +1,8 @@
 """What a table may be, and what is said of those that cannot be taken."""
 
+import datetime
+import decimal
+
 import numpy as np
 import pytest
 
@@ -20,8 +23,11 @@ def test_every_type_of_numbers(dtype):
     assert order({name: np.array(column, dtype=dtype) for name, column in COLUMNS.items()}) == EXPECTED
 
 
-def test_bool_is_0_and_1():
-    assert order({"a": np.array([False, True, True]), "b": np.array([5, 5, 4])}) == [1, 0, 2]
+def test_bool_is_ranked_as_0_and_1_if_it_is_named():
+    table = {"a": np.array([False, True, True]), "b": np.array([5, 5, 4])}
+    assert culmen.Index.build(table).attributes == ("b",)
+    index = culmen.Index.build(table, ["a", "b"])
+    assert index.search([1, 1]).ids.tolist() == [1, 0, 2] and index.get(1)["a"] is True
 
 
 @pytest.mark.parametrize("make", [np.ascontiguousarray, np.asfortranarray, lambda m: np.repeat(m, 2, axis=1)[:, ::2]])
@@ -91,46 +97,64 @@ def test_arrow_in_pieces_with_offsets_and_dictionaries():
 
 def test_what_is_read_in_place_is_not_copied():
     matrix = np.random.default_rng(0).random((1000, 4), dtype=np.float32)
-    from culmen._tables import take_table
+    from culmen._tables import Choice, take_table
 
-    for columns in (take_table(matrix).columns, take_table({"a": matrix[:, 1]}).columns):
-        assert all(np.shares_memory(column, matrix) for column in columns)
+    for table in (matrix, {"a": matrix[:, 1]}):
+        assert all(np.shares_memory(column.values, matrix) for column in take_table(table, Choice()).columns)
     pyarrow = pytest.importorskip("pyarrow")
     array = pyarrow.array(np.arange(10.0))
-    column = take_table(pyarrow.table({"a": array})).columns[0]
+    column = take_table(pyarrow.table({"a": array}), Choice()).columns[0].values
     assert column.__array_interface__["data"][0] == array.buffers()[1].address
 
 
-@pytest.mark.parametrize("nulls", ["error", "drop"])
-def test_gaps(nulls):
+@pytest.mark.parametrize("missing", ["worst", "median", "mean", 0, "refuse", "drop"])
+def test_gaps(missing):
     pyarrow = pytest.importorskip("pyarrow")
-    rows = {"a": [1.0, None, 3.0, 4.0], "b": [1, 2, None, 4]}
+    rows = {"a": [1.0, None, 3.0, 5.0], "b": [1, 2, None, 6]}
     tables = [
         pyarrow.table(rows),
         {name: np.ma.masked_equal([v or 0 for v in column], 0) for name, column in rows.items()},
+        rows,
     ]
+    options = {"id": [10, 11, 12, 13], "label": ["p", "q", "r", "s"]}
     for table in tables:
-        if nulls == "error":
-            with pytest.raises(culmen.InputError, match=r"no value in row 2 \(1 of 4 rows\)"):
-                culmen.Index.build(table)
-        else:
-            index = culmen.Index.build(table, id=[10, 11, 12, 13], label=["p", "q", "r", "s"], nulls="drop")
-            assert index.search([1, 1]).ids.tolist() == [13, 10]
+        if missing == "refuse":
+            with pytest.raises(culmen.RowError, match='row 2: column "a"'):
+                culmen.Index.build(table, missing="refuse", **options)
+        elif missing == "drop":
+            index = culmen.Index.build(table, nulls="drop", **options)
+            assert index.search([1, 1], missing="fill").ids.tolist() == [13, 10] and index.rows_dropped == 2
             assert index.search([1, 1]).labels == ["s", "p"]
+        else:
+            index = culmen.Index.build(table, missing={"a": missing, "b": missing}, **options)
+            a, b = {"worst": (1, 1), "median": (3, 2), "mean": (3, 3), 0: (0, 0)}[missing]
+            assert [attribute.stand_in for attribute in index.info.attributes] == [a, b]
+            filled = dict(zip([10, 11, 12, 13], [2, a + 2, 3 + b, 11]))
+            expected = sorted(filled.items(), key=lambda item: (-item[1], item[0]))
+            result = index.search([1, 1], missing="fill")
+            assert list(zip(result.ids.tolist(), result.scores.tolist())) == expected
+            assert index.search([1, 1]).ids.tolist() == [13, 10]
+            assert index.search([1, 0]).ids.tolist() == [13, 12, 10]
+            assert np.isnan(result.attribute("a")[result.ids == 11]) and index.get(11)["a"] is None
+            batch = index.search([[1, 1], [1, 0]], missing="fill")
+            assert batch.ids[0].tolist() == result.ids.tolist() and index.search([[1, 1]], 4).counts.tolist() == [2]
 
 
-def test_nan_is_named_or_dropped():
+def test_nan_is_missing_and_infinity_is_refused():
     table = {"a": [1.0, float("nan"), float("inf")]}
-    with pytest.raises(culmen.RowError, match="row 2") as raised:
+    with pytest.raises(culmen.RowError, match="row 3.*infinity") as raised:
         culmen.Index.build(table)
-    assert raised.value.row == 1
+    assert raised.value.row == 2
     assert len(culmen.Index.build(table, nulls="drop")) == 1
+    with pytest.raises(culmen.RowError, match="row 3.*infinity"):
+        culmen.Index.build({**table, "b": [1, 2, 3]}, ["b"])
 
 
 @pytest.mark.parametrize(
     ("table", "arguments", "error", "text"),
     [
-        ({"a": ["x", "y"]}, {}, culmen.InputError, "'a' holds text.*attributes="),
+        ({"a": ["x", "y"]}, {}, culmen.InputError, r"attributes=.*'a' \(text\)"),
+        ({"a": ["x", "y"]}, {"attributes": ["a"]}, culmen.InputError, "'a' holds texts.*attributes="),
         ({"a": [1, 2], "b": [1, 2, 3]}, {}, culmen.InvalidArgument, "differ in length"),
         ({"a": [1, 2]}, {"attributes": ["b"]}, culmen.InvalidArgument, "no column 'b'.*'a'"),
         ({"a": [1, 2]}, {"attributes": "a"}, culmen.InvalidArgument, "list of names"),
@@ -140,11 +164,21 @@ def test_nan_is_named_or_dropped():
         ({"a": [1, 2]}, {"id": [1.5, 2]}, culmen.InputError, "integers"),
         ({"a": [1, 2]}, {"id": [1]}, culmen.InvalidArgument, "shape"),
         ({"a": [1, 2]}, {"label": ["x"]}, culmen.InvalidArgument, "1 labels for 2 rows"),
-        ({"a": [1, 2]}, {"nulls": "keep"}, culmen.InvalidArgument, "nulls"),
+        ({"a": [1, 2]}, {"nulls": "error"}, culmen.InvalidArgument, "nulls.*refuse"),
+        ({"a": [1, 2]}, {"missing": "best"}, culmen.InvalidArgument, "'best'"),
+        ({"a": [1, 2]}, {"missing": {"b": "mean"}}, culmen.InvalidArgument, "no attribute 'b'"),
+        ({"a": [1, 2]}, {"columns": "a"}, culmen.InvalidArgument, "list of names"),
+        ({"a": [1, 2]}, {"columns": ["b"]}, culmen.InvalidArgument, "no column 'b'"),
+        ({"a": [1, 2]}, {"stored": ["b"]}, culmen.InvalidArgument, "no column 'b'"),
         ({"a": [1, 2]}, {"value_type": "half"}, culmen.InvalidArgument, "value_type"),
         ({"a": [1, 2]}, {"device": "gpu"}, culmen.InvalidArgument, "cuda:0"),
-        ({"a": np.array(["2020-01-01"], dtype="M8[D]")}, {}, culmen.InputError, "dates"),
-        ({"a": np.array([1 << 63], dtype="u8")}, {}, culmen.InputError, "2\\^63"),
+        ({"a": np.array(["2020-01-01"], dtype="M8[D]")}, {}, culmen.InputError, r"'a' \(date\)"),
+        ({"a": np.array([1, 1 << 63], dtype="u8")}, {}, culmen.RowError, "row 2.*2\\^63"),
+        ({"a": [1], "b": np.array([1], dtype="m8[s]")}, {}, culmen.InputError, "'b' holds durations.*columns="),
+        ({"a": [1, 2], "b": ["x", 3]}, {}, culmen.RowError, "row 2: column 'b' holds texts, but 3 here"),
+        ({"a": [1], "b": [b"x"]}, {}, culmen.InputError, "'b' holds bytes"),
+        ({"a": [1], "b": [[1]]}, {}, culmen.InputError, "'b' holds .*list"),
+        ({"a": [decimal.Decimal("0.1234567890123456789")]}, {}, culmen.RowError, "row 1.*decimal"),
         ({"a": [(1 << 53) + 1]}, {}, culmen.InputError, "2\\^53"),
         ({"a": [1 << 70]}, {}, culmen.InputError, "2\\^63"),
         ({"a": [object()]}, {}, culmen.InputError, "objects"),
@@ -160,14 +194,24 @@ def test_refusals_say_what_to_do(table, arguments, error, text):
         culmen.Index.build(table, **arguments)
 
 
-def test_text_in_arrow_is_refused_by_name():
+def test_what_arrow_has_and_culmen_does_not_keep_is_named():
     pyarrow = pytest.importorskip("pyarrow")
-    for array in (pyarrow.array(["x"]), pyarrow.array(["x"]).dictionary_encode(), pyarrow.array([[1]])):
-        with pytest.raises(culmen.InputError, match="name"):
-            culmen.Index.build(pyarrow.table({"a": [1.0], "name": array}))
+    one = datetime.timedelta(seconds=1)
+    for values, what in (
+        (pyarrow.array([[1]]), "lists"),
+        (pyarrow.array([{"x": 1}]), "structs"),
+        (pyarrow.array([b"x"]), "bytes"),
+        (pyarrow.array([datetime.time(1)]), "times of day"),
+        (pyarrow.array([one]), "durations"),
+    ):
+        table = pyarrow.table({"a": [1.0], "odd": values})
+        with pytest.raises(culmen.InputError, match=f"column 'odd' holds {what}.*columns="):
+            culmen.Index.build(table)
+        assert culmen.Index.build(table, columns=["a"]).attributes == ("a",)
 
 
-def test_pandas_without_pyarrow(monkeypatch):
+@pytest.mark.parametrize("attributes", [["whole:low", "single", "few"], ["whole"]])
+def test_pandas_without_pyarrow(monkeypatch, attributes):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(
         {
@@ -176,26 +220,32 @@ def test_pandas_without_pyarrow(monkeypatch):
             "single": np.array([1, 2, 3, 4], dtype=np.float32),
             "few": np.array([1, 0, 1, 0], dtype=bool),
             "text": ["a", None, "ü", ""],
+            "kind": pandas.Categorical(["x", "y", None, "x"]),
+            "day": [datetime.date(2025, 6, 1), None, datetime.date(1960, 1, 1), datetime.date(2025, 6, 2)],
+            "local": pandas.to_datetime(["2025-06-01 12:30", None, "1969-12-31 23:59", "2025-06-01 00:00"]),
+            "zoned": pandas.to_datetime(["2025-06-01 12:30", None, "2025-01-01 00:00", "2025-06-01 00:00"]).tz_localize(
+                "Europe/Paris"
+            ),
         }
     )
-    options = {"attributes": ["whole:low", "single", "few"], "id": "id", "label": "text", "nulls": "drop"}
-    expected = culmen.Index.build(frame, **options).to_dict()
+    options = {"attributes": attributes, "id": "id", "label": "text"}
+    expected = culmen.Index.build(frame, **options)
 
     def refuse(*_):
         raise ImportError("no pyarrow")
 
     monkeypatch.setattr(pandas.DataFrame, "__arrow_c_stream__", refuse)
-    found = culmen.Index.build(frame, **options).to_dict()
-    assert {name: list(column) for name, column in found.items()} == {
-        name: list(column) for name, column in expected.items()
-    }
-    with pytest.raises(culmen.InputError, match="'whole' has no value in row 2"):
-        culmen.Index.build(frame, **{**options, "nulls": "error"})
-    with pytest.raises(culmen.InputError, match="'text'"):
+    found = culmen.Index.build(frame, **options)
+    assert found.schema == expected.schema
+    for id in (5, 3, 9, 7):
+        assert dict(found.get(id)) == dict(expected.get(id)) and found.get(id).label == expected.get(id).label
+    with pytest.raises(culmen.RowError, match="row 2"):
+        culmen.Index.build(frame, **options, missing="refuse")
+    with pytest.raises(culmen.InputError, match="'text' holds texts"):
         culmen.Index.build(frame, ["text"])
     with pytest.raises(culmen.InputError, match="two columns are called 'few'"):
         culmen.Index.build(frame[["few", "few"]])
-    index = culmen.Index.build(frame[["single", "few"]])
+    index = culmen.Index.build(frame[["single", "few"]], ["single", "few"])
     assert index.search(pandas.DataFrame({"few": [1.0, 0.0], "single": [0.0, 1.0]}), 1).ids.tolist() == [[0], [3]]
 
 
@@ -220,12 +270,10 @@ def test_columns_of_one_name_are_refused():
 
 def test_masks_are_gaps_wherever_they_are():
     matrix = np.ma.array([[1.0, -999], [2, 3]], mask=[[0, 1], [0, 0]])
-    with pytest.raises(culmen.InputError, match="no value in row 1"):
-        culmen.Index.build(matrix)
+    assert culmen.Index.build(matrix).search([1, 1]).ids.tolist() == [1]
     index = culmen.Index.build(matrix, nulls="drop")
     assert index.search([1, 1]).ids.tolist() == [1]
-    with pytest.raises(culmen.InputError, match="no value"):
-        index.insert(matrix)
+    assert index.insert(matrix).inserted == 2 and index.search([0, 1]).ids.tolist() == [1, 3]
     with pytest.raises(culmen.InvalidArgument):
         index.search(np.ma.array([1.0, 100], mask=[0, 1]))
     assert culmen.Index.build({"a": [1, 2]}, label=np.ma.array(["x", "y"], mask=[0, 1])).search([1]).labels == ["", "x"]
@@ -293,10 +341,11 @@ def test_ids_to_erase_get_advice_that_fits(ids, text):
 def test_a_column_of_nulls_is_all_gaps():
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table({"a": pyarrow.nulls(3), "b": [1.0, 2.0, 3.0]})
-    with pytest.raises(culmen.InputError, match="'a' has no value in row 1"):
-        culmen.Index.build(table)
+    index = culmen.Index.build(table)
+    assert index.attributes == ("b",) and index.search([1])[0]["a"] is None
+    assert culmen.Index.build(table, ["a", "b"]).search([1, 1]).ids.tolist() == []
     with pytest.raises(culmen.InputError, match="all 3 rows"):
-        culmen.Index.build(table, nulls="drop")
+        culmen.Index.build(table, ["a"], nulls="drop")
     index = culmen.Index.build({"a": [1.0], "b": [1.0]})
     assert index.insert(table, nulls="drop").inserted == 0
 

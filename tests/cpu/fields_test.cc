@@ -57,6 +57,7 @@ TEST(FieldOracle, ReadsTimes) {
   EXPECT_TRUE(nanoseconds_of("1970-01-02") == __int128{86'400'000'000'000});
   EXPECT_TRUE(nanoseconds_of("1969-12-31 23:59:59.5") == -500'000'000);
   Random random(1);
+  EXPECT_TRUE(nanoseconds_of("1970-01-01T02:00:01.25+02:00") == 1'250'000'000);
   EXPECT_EQ(time_text(random, -500'000'000, true).substr(0, 21), "1969-12-31 23:59:59.5");
 }
 

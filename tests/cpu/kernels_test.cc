@@ -74,8 +74,8 @@ T random_number(Random& random) {
 template <typename T>
 void expect_masks_of_plain_code(Random& random) {
   for (std::size_t count = 1; count <= 200; ++count) {
-    std::vector<T> numbers((count + 15) / 16 *
-                           16);  // all of which lie in some interval: no bit after count is set
+    std::vector<T> numbers((count + 63) / 64 *
+                           64);  // all may lie in some interval: no bit after count is set
     for (T& number : numbers) number = random_number<T>(random);
     std::vector<Interval<T>> intervals;
     for (std::uint64_t i = random.below(5); i > 0; --i)
@@ -98,6 +98,37 @@ TEST(Kernels, MaskNumbersInIntervalsAsPlainCodeDoesOnEveryTarget) {
     expect_masks_of_plain_code<float>(random);
     expect_masks_of_plain_code<double>(random);
     expect_masks_of_plain_code<std::int64_t>(random);
+    expect_masks_of_plain_code<std::uint8_t>(random);
+    expect_masks_of_plain_code<std::uint16_t>(random);
+    expect_masks_of_plain_code<std::uint32_t>(random);
+    expect_masks_of_plain_code<std::uint64_t>(random);
+  }
+}
+
+TEST(Kernels, FindChildrenWithKeysAsPlainCodeDoesOnEveryTarget) {
+  for (const std::string& target : simd::available_targets()) {
+    const ForcedTarget forced(target);
+    Random random(5);
+    const auto key = [&] {
+      return random.chance(0.1) ? static_cast<std::int64_t>(random.next())
+                                : std::int64_t{random.between(-9, 9)};
+    };
+    for (int trial = 0; trial < 1000; ++trial) {
+      ChildZones zones;
+      for (std::size_t c = 0; c < kFanOut; ++c) {
+        zones.minimum[c] = key();
+        zones.maximum[c] = key();
+        zones.set[c] = random.next() & random.next() & random.next();
+      }
+      const Interval<std::int64_t> interval = {key(), key()};
+      const std::uint64_t set = random.chance(0.2) ? ~std::uint64_t{0} : random.next() & random.next();
+      std::uint32_t wanted = 0;
+      for (std::size_t c = 0; c < kFanOut; ++c)
+        if (zones.minimum[c] <= interval.maximum && zones.maximum[c] >= interval.minimum &&
+            (zones.set[c] & set) != 0)
+          wanted |= std::uint32_t{1} << c;
+      ASSERT_EQ(simd::children_with_keys(zones, interval, set), wanted);
+    }
   }
 }
 

@@ -159,17 +159,24 @@ TEST(Filter, SaysWhereTheFaultIsAndWhatIsKnown) {
             {"no attribute \"prize\" (did you mean \"price\"?)", "price, stars", "position 14", "id is"}},
            {"stars>=4 or (price<=200 price", {"position 25", "`and`, `or` or `)`"}},
            {"stars>=4 price", {"position 10", "`and`, `or` or the end"}},
-           {"stars ~ 4", {"position 7", "between, in or is null"}},
+           {"stars ~ 4", {"position 7", "between, in, like or is null"}},
            {"stars = 4 && price = 2", {"position 11", "write `and`"}},
            {"stars = 4 || price = 2", {"position 11", "write `or`"}},
            {"! stars = 4", {"position 1", "write `not`"}},
-           {"stars = 'four'", {"position 9", "texts cannot be compared"}},
+           {"stars = 'four'", {"position 9", "\"stars\" holds numbers: compare it with a number"}},
+           {"'four' = stars", {"position 1", "\"stars\" holds numbers: compare it with a number"}},
+           {"stars in (1, true)", {"position 14", "\"stars\" holds numbers"}},
+           {"stars like 'f%'", {"position 7", "\"stars\" holds numbers, and only texts have prefixes"}},
+           {"stars = null", {"position 9", "write `is null`"}},
+           {"stars = price", {"position 9", "not with another column"}},
+           {"stars = \"four\"", {"position 9", "texts are in single quotes; double quotes are for"}},
+           {"stars < 4 and \"price < 3", {"position 15", "the quote is not closed"}},
            {"stars = four", {"position 9", "expected a finite number"}},
            {"stars between 1, 2", {"position 16", "`between 1 and 5`"}},
            {"stars in 1", {"position 10", "expected `(`"}},
            {"stars in (1; 2)", {"position 12", "expected `)`"}},
            {"stars is 4", {"position 10", "expected `null`"}},
-           {"stars not 4", {"position 11", "expected `between` or `in`"}}}) {
+           {"stars not 4", {"position 11", "expected `between`, `in` or `like`"}}}) {
     try {
       static_cast<void>(index.filter(fault.text));
       ADD_FAILURE() << "taken: " << fault.text;

@@ -142,6 +142,8 @@ TEST_P(PredicateVerdicts, HoldForEveryRow) {
           double minimum(std::int32_t i) const { return value(i, Extreme::minimum); }
           double maximum(std::int32_t i) const { return value(i, Extreme::maximum); }
           std::int64_t min_id() const { return s.leaf(leaf).min_id; }
+          AttributeSummary attribute(std::int32_t i) const { return {minimum(i), maximum(i), false, true}; }
+          ColumnSummary field(std::int32_t /*i*/) const { return {}; }
         };
         const Verdict verdict = verdict_of(predicate, Zone{*s, leaf});
         decided += verdict == Verdict::some ? 0 : 1;

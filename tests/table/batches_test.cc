@@ -201,7 +201,9 @@ TEST(Batches, InFrontOfAFaultyRowAreHandedOut) {
 TEST(Batches, OfAChunkWithAFaultHaveNothingOfTheFaultyRow) {
   io::CsvSchema schema;
   schema.names = {"id", "name", "a"};
-  schema.selection = {.attributes = {{"a"}}, .columns = {2}, .id = 0, .label = 1};
+  schema.id = 0;
+  schema.label = 1;
+  schema.set_columns({{.kept = {.position = 2, .name = "a", .is_attribute = true}}});
   const std::string_view text = "1,x,2\n3,yy,z\n";
   io::CsvRows rows;
   io::CsvChunkParser(schema).parse(text.data(), text.data() + text.size(), true, rows);
@@ -209,8 +211,8 @@ TEST(Batches, OfAChunkWithAFaultHaveNothingOfTheFaultyRow) {
   EXPECT_EQ(rows.num_rows, 1u);
   EXPECT_EQ(rows.values.size(), 1u);
   EXPECT_EQ(rows.ids.size(), 1u);
-  EXPECT_EQ(rows.label_sizes.size(), 1u);
-  EXPECT_EQ(rows.label_bytes.size(), 1u);
+  EXPECT_EQ(rows.labels.ends.size(), 1u);
+  EXPECT_EQ(rows.labels.bytes.size(), 1u);
 }
 
 TEST(Batches, RefuseAnIdThatComesAgainWithinOneUnlessToldThatItMay) {

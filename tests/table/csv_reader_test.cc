@@ -47,11 +47,14 @@ TEST(CsvReader, ReadsNamedColumnsInTheOrderAskedForWithIdsAndLabels) {
   options.attributes = {{"stars"}, {"price", Preference::low}};
   options.id_column = "key";
   options.label_column = "name";
+  options.columns.emplace();  // none besides
   const Table table =
-      parse_csv("name,price,key,note,stars\nRitz,900,7,\xFF,5\n,80,-3,,2\n", "t.csv", options);
+      parse_csv("name,price,key,note,stars\nRitz,900,7,\xFF,5.5\n,80.25,-3,,2\n", "t.csv", options);
   EXPECT_EQ(table.attributes, options.attributes);
-  EXPECT_EQ(column_of(table, 0), (std::vector<double>{5, 2}));
-  EXPECT_EQ(column_of(table, 1), (std::vector<double>{900, 80}));
+  EXPECT_TRUE(table.fields.empty());
+  EXPECT_EQ(column_of(table, 0), (std::vector<double>{5.5, 2}));
+  EXPECT_EQ(column_of(table, 1), (std::vector<double>{900, 80.25}));
+  EXPECT_EQ(table.id_name, "key");
   EXPECT_EQ(table.ids, (std::vector<std::int64_t>{7, -3}));
   EXPECT_EQ(labels_of(table), (Strings{"Ritz", ""}));
   EXPECT_EQ(table.label_name, "name");
@@ -138,20 +141,9 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
       {"a,b\n1,2\n3,4,5\n", "t.csv:3:3: " + ragged + "3"},
       {"a,b\n1,2\n\n", "t.csv:3:2: " + ragged + "1"},
       {"a,b\nx,2,3\n", "t.csv:2:3: " + ragged + "3"},
-      {"a,b\n1,x\n", "t.csv:2:2: expected a number in column \"b\", found \"x\""},
-      {"a,b\r\n1,2\r\n1,1.2.3\r\n", "t.csv:3:2: expected a number in column \"b\", found \"1.2.3\""},
-      {"a,b\n1,\n", "t.csv:2:2: expected a number in column \"b\", found an empty cell"},
-      {"a,b\n 1,\"\"\n", "t.csv:2:2: expected a number in column \"b\", found an empty cell"},
-      {"a,b\nNaN,2\n", "t.csv:2:1: expected a number in column \"a\", found \"NaN\""},
       {"a,b\n1,-inf\n", "t.csv:2:2: expected a number in column \"b\", found \"-inf\""},
       {"a,b\n1,1e999\n",
        "t.csv:2:2: expected a number in column \"b\", found \"1e999\", beyond the range of float64"},
-      {"a,b\n9007199254740993,1\n",
-       "t.csv:2:1: expected a number in column \"a\", found \"9007199254740993\", an integer beyond 2^53 "
-       "that "
-       "float64 cannot hold exactly"},
-      {"a,b\n\"1\n2\n\n3\",y\n",
-       "t.csv:2:1: expected a number in column \"a\", found \"1\\x0a2\\x0a\\x0a3\""},
       {"a,b\n1,2\n1,2\r3,4\n",
        "t.csv:3:2: a carriage return without a line feed after it (expected LF or CRLF line ends)"},
       {"a,b\n1,2\n1,3\"\n",
@@ -189,6 +181,27 @@ TEST(CsvReader, NamesFileLineAndColumnOfWhatItRefuses) {
   for (const Refusal& refusal : cases) EXPECT_EQ(error_in(refusal.text), refusal.error) << refusal.text;
 }
 
+TEST(CsvReader, NamesTheCellOfAnAttributeThatIsNoNumber) {
+  ReadOptions options;
+  options.attributes = {{"a"}, {"b"}};
+  options.nulls = NullPolicy::reject;
+  const Refusal cases[] = {
+      {"a,b\n1,x\n", "t.csv:2:2: expected a number in column \"b\", found \"x\""},
+      {"a,b\r\n1,2\r\n1,1.2.3\r\n", "t.csv:3:2: expected a number in column \"b\", found \"1.2.3\""},
+      {"a,b\n1,\n", "t.csv:2:2: expected a number in column \"b\", found an empty cell"},
+      {"a,b\n 1,\"\"\n", "t.csv:2:2: expected a number in column \"b\", found an empty cell"},
+      {"a,b\nNaN,2\n", "t.csv:2:1: expected a number in column \"a\", found \"NaN\""},
+      {"a,b\n9007199254740993,1\n",
+       "t.csv:2:1: expected a number in column \"a\", found \"9007199254740993\", an integer beyond 2^53 "
+       "that "
+       "float64 cannot hold exactly"},
+      {"a,b\n\"1\n2\n\n3\",y\n",
+       "t.csv:2:1: expected a number in column \"a\", found \"1\\x0a2\\x0a\\x0a3\""},
+  };
+  for (const Refusal& refusal : cases)
+    EXPECT_EQ(error_in(refusal.text, options), refusal.error) << refusal.text;
+}
+
 TEST(CsvReader, ReadsNamesThatAreNumbersIfTheyAreQuotedOrChosen) {
   EXPECT_EQ(parse_csv("\"1\",\"2\"\n3,4\n", "t.csv").num_rows, 1u);
   EXPECT_EQ(parse_csv("1,b\n3,4\n", "t.csv").num_rows, 1u);
@@ -208,15 +221,17 @@ TEST(CsvReader, SaysWhatWouldHelp) {
     ADD_FAILURE() << "accepted: " << text;
     return Remedy::none;
   };
-  ReadOptions chosen;
+  ReadOptions all, chosen;
   chosen.attributes = {{"a"}};
+  all.nulls = chosen.nulls = NullPolicy::reject;
   for (const char* null : {"", "nan", "inf"}) {
-    EXPECT_EQ(remedy_of("a,b\n" + std::string(null) + ",1\n", {}), Remedy::drop_nulls) << null;
-    EXPECT_EQ(remedy_of("a,b\n" + std::string(null) + ",1\n", chosen), Remedy::drop_nulls) << null;
+    EXPECT_EQ(remedy_of("a,b\n" + std::string(null) + ",1\n1,1\n", all), Remedy::drop_nulls) << null;
+    EXPECT_EQ(remedy_of("a,b\n" + std::string(null) + ",1\n1,1\n", chosen), Remedy::drop_nulls) << null;
   }
-  EXPECT_EQ(remedy_of("a,b\nx,1\n", {}), Remedy::choose_columns);
+  EXPECT_EQ(remedy_of("a,b\ninf,1\n1,1\n", {}), Remedy::drop_nulls);
+  EXPECT_EQ(remedy_of("a,b\n1,\xFF\n", {}), Remedy::choose_columns);
   EXPECT_EQ(remedy_of("a,b\nx,1\n", chosen), Remedy::none);
-  EXPECT_EQ(remedy_of("a;b\n1;2\n", {}), Remedy::none);  // no other column is left to choose
+  EXPECT_EQ(remedy_of("a;b\n1;2\n", {}), Remedy::none);
   EXPECT_EQ(remedy_of("a,\n1,1\n", {}), Remedy::choose_columns);
   EXPECT_EQ(remedy_of("a,b\n1e999,1\n", {}), Remedy::none);
   EXPECT_EQ(remedy_of("a,b\n1,\"\n", {}), Remedy::none);
@@ -311,6 +326,7 @@ TEST(CsvReader, KnowsTheNumbersOfDroppedRowsWhereNoColumnHasIds) {
 TEST(CsvReader, RefusesTextEvenInRowsThatAreDropped) {
   ReadOptions options;
   options.nulls = NullPolicy::drop;
+  options.attributes = {{"a"}, {"b"}};
   EXPECT_EQ(error_in("a,b\n,x\n", options).substr(0, 12), "t.csv:2:2: e");
   EXPECT_EQ(error_in("a,b\n,1e999\n", options).substr(0, 12), "t.csv:2:2: e");
 }
@@ -340,7 +356,10 @@ TEST(CsvReader, RefusesColumnsThatCannotBeChosen) {
 TEST(CsvReader, CapsTheNumberOfColumns) {
   std::string header = "c0";
   for (int i = 1; i < 4096; ++i) header += ",c" + std::to_string(i);
-  EXPECT_EQ(parse_csv(header + "\n", "t.csv").columns.size(), 4096u);
+  ReadOptions options;
+  options.attributes = {{"c4095"}};
+  options.columns.emplace();
+  EXPECT_EQ(parse_csv(header + "\n", "t.csv", options).columns.size(), 1u);
   EXPECT_EQ(error_in(header + ",one_more\n"), "t.csv:1:4097: expected at most 4096 columns, found 4097");
 }
 

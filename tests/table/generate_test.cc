@@ -341,10 +341,11 @@ class Hotels : public testing::Test {
 };
 
 TEST_F(Hotels, HaveNamedAttributesWithTheirPreference) {
-  const std::vector<Attribute> expected = {{"price", Preference::low},    {"rating", Preference::high},
-                                           {"stars", Preference::high},   {"distance", Preference::low},
-                                           {"reviews", Preference::high}, {"breakfast", Preference::high},
-                                           {"noise", Preference::low},    {"renovated", Preference::high}};
+  std::vector<Attribute> expected = {{"price", Preference::low},    {"rating", Preference::high},
+                                     {"stars", Preference::high},   {"distance", Preference::low},
+                                     {"reviews", Preference::high}, {"breakfast", Preference::high},
+                                     {"noise", Preference::low},    {"renovated", Preference::high}};
+  for (const std::size_t whole : {2, 4, 7}) expected[whole].format.type = ColumnType::integer;
   EXPECT_EQ(table().attributes, expected);
   EXPECT_EQ(table().columns[0].type, ElementType::float64);
 }
@@ -370,6 +371,26 @@ TEST_F(Hotels, HaveUniqueNamesSomeBeyondAscii) {
   EXPECT_EQ(unique.size(), table().num_rows);
   EXPECT_GT(num_beyond_ascii, table().num_rows / 10);
   EXPECT_LT(num_beyond_ascii, table().num_rows / 2);
+}
+
+TEST_F(Hotels, HaveTheCityOfTheirNameAndUsuallyADayOfOpening) {
+  ASSERT_EQ(table().fields, (std::vector<Field>{{"city", FieldRole::filter, {ColumnType::text}},
+                                                {"opened", FieldRole::filter, {ColumnType::date}}}));
+  const TableView view = table().view();
+  const auto& cities = std::get<TextView>(view.field_views[0]);
+  const auto& opened = std::get<ColumnView>(view.field_views[1]);
+  const auto* const days = reinterpret_cast<const std::int64_t*>(opened.data);
+  const std::vector<double> renovated = column_of(table(), "renovated");
+  std::size_t num_unknown = 0;
+  for (std::size_t row = 0; row < table().num_rows; ++row) {
+    ASSERT_NE(table().labels.view()[row].find(cities.texts[row]), std::string_view::npos);
+    num_unknown += opened.validity.is_missing(row);
+    if (opened.validity.is_missing(row)) continue;
+    const double year = 1970 + static_cast<double>(days[row]) / 365.2425;
+    ASSERT_LT(year, renovated[row] + 1.01);
+    ASSERT_GT(year, renovated[row] - 60.01);
+  }
+  EXPECT_NEAR(static_cast<double>(num_unknown), static_cast<double>(table().num_rows) / 8, 1000);
 }
 
 TEST_F(Hotels, HaveValuesInBelievableRanges) {

@@ -53,10 +53,10 @@ TEST(ParseNumber, SaysWhyTextIsNotANumber) {
   const std::pair<const char*, NumberKind> cases[] = {
       {"", NumberKind::empty},
       {"  \t", NumberKind::empty},
-      {"nan", NumberKind::not_finite},
-      {"NaN", NumberKind::not_finite},
-      {"-inf", NumberKind::not_finite},
-      {"+Infinity", NumberKind::not_finite},
+      {"nan", NumberKind::nan},
+      {"NaN", NumberKind::nan},
+      {"-inf", NumberKind::infinite},
+      {"+Infinity", NumberKind::infinite},
       {"abc", NumberKind::not_a_number},
       {"12x", NumberKind::not_a_number},
       {"1,5", NumberKind::not_a_number},
@@ -132,8 +132,10 @@ TEST(ParseLeadingNumber, GivesTheNearestFloatOrLeavesTheCellToParseNumber) {
     const std::string text = random_decimal(random);
     const std::string row = text + ",1";
     double value = 0;
-    const char* const after = parse_leading_number(row.data(), row.data() + row.size(), value);
+    bool has_fraction = false;
+    const char* const after = parse_leading_number(row.data(), row.data() + row.size(), value, has_fraction);
     if (!after || *after != ',') continue;
+    ASSERT_EQ(has_fraction, !is_integer_literal(text)) << row;
     ++num_read;
     ASSERT_EQ(after - row.data(), static_cast<std::ptrdiff_t>(text.size())) << row;
     const double nearest = std::strtod(text.c_str(), nullptr) + 0.0;
@@ -147,7 +149,9 @@ TEST(ParseLeadingNumber, LeavesEverythingElseToParseNumber) {
   for (const std::string text :
        {"", "-", "x", " 1", "+1", "\"1\"", "nan", "inf", "1e999", "9007199254740993", ","}) {
     double value = 0;
-    EXPECT_EQ(parse_leading_number(text.data(), text.data() + text.size(), value), nullptr) << text;
+    bool has_fraction = false;
+    EXPECT_EQ(parse_leading_number(text.data(), text.data() + text.size(), value, has_fraction), nullptr)
+        << text;
   }
 }
 

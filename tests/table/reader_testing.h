@@ -3,12 +3,14 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "culmen/table.h"
@@ -67,6 +69,38 @@ inline std::vector<std::string> labels_of(const Table& table) {
   std::vector<std::string> labels;
   for (std::size_t row = 0; row < table.num_rows; ++row) labels.emplace_back(table.labels.view()[row]);
   return labels;
+}
+
+// The fields of a table, a row a line, cells as in CSV; missing ones are a dash.
+inline std::vector<std::string> fields_of(const TableView& view) {
+  std::vector<std::string> lines(view.num_rows);
+  for (std::size_t i = 0; i < view.fields.size(); ++i) {
+    for (std::size_t row = 0; row < view.num_rows; ++row) {
+      std::string cell;
+      if (const TextView* const texts = std::get_if<TextView>(&view.field_views[i])) {
+        cell = texts->validity.is_missing(row) ? "-" : "'" + std::string(texts->texts[row]) + "'";
+      } else {
+        const ColumnView& column = std::get<ColumnView>(view.field_views[i]);
+        const std::byte* const place = column.data + static_cast<std::ptrdiff_t>(row) * column.stride_bytes;
+        if (column.type == ElementType::int64) {
+          std::int64_t value = 0;
+          std::memcpy(&value, place, sizeof(value));
+          cell = std::to_string(value);
+        } else {
+          const double value =
+              column.type == ElementType::float64 ? element_at<double>(place) : element_at<float>(place);
+          cell = std::isnan(value) ? "-" : std::to_string(value);
+        }
+        if (column.validity.is_missing(row)) cell = "-";
+      }
+      lines[row] += (i == 0 ? "" : "|") + cell;
+    }
+  }
+  return lines;
+}
+
+inline std::vector<std::string> fields_of(const Table& table) {
+  return fields_of(table.view());
 }
 
 inline void append_value(std::string& bytes, const auto& value) {

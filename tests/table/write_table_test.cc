@@ -18,6 +18,7 @@
 
 #include "culmen/error.h"
 #include "culmen/table_io.h"
+#include "tests/table/reader_testing.h"
 
 namespace culmen {
 namespace {
@@ -223,6 +224,8 @@ TEST_F(WriteTable, WritesHotelsThatReadTableReadsBackBitForBit) {
   EXPECT_EQ(back.labels.bytes, hotels.labels.bytes);
   EXPECT_EQ(back.labels.offsets, hotels.labels.offsets);
   EXPECT_EQ(values_of(back), values_of(hotels));
+  EXPECT_EQ(back.fields, hotels.fields);
+  EXPECT_EQ(culmen::testing::fields_of(back), culmen::testing::fields_of(hotels));
 }
 
 TEST_F(WriteTable, WritesNpyThatReadTableReadsBackBitForBit) {

@@ -39,13 +39,13 @@ bool names_a_file(const std::string& complaint) {
 // Two levels of nodes, every kind of file.
 const Snapshot& sample() {
   static const auto snapshot =
-      make_snapshot({.rows = num_kib(30) * 53 / 3, .attributes = 2, .partitions = 1});
+      make_snapshot({.rows = num_kib(30) * 53 / 3, .attributes = 2, .partitions = 1, .fields = 3, .gaps = true});
   return *snapshot;
 }
 
 TEST(Corruption, IsSeenForEveryFlippedBitOfEveryFile) {
   const Files files = published(sample());
-  ASSERT_EQ(files.size(), 7u);
+  ASSERT_EQ(files.size(), 9u);
   ASSERT_EQ(complaint(files), "");
   for (const auto& entry : files) {
     const std::string& name = entry.first;
@@ -97,7 +97,7 @@ TEST(Corruption, IsSeenForEveryMissingFile) {
 TEST(Corruption, IsSeenForFilesOfAnotherIndexOfTheSameShape) {
   const Files ours = published(sample(), 1);
   const Files theirs =
-      published(*make_snapshot({.rows = 530, .attributes = 2, .partitions = 1, .seed = 2}), 2);
+      published(*make_snapshot({.rows = 530, .attributes = 2, .partitions = 1, .seed = 2, .fields = 3, .gaps = true}), 2);
   const Files twin = published(sample(), 3);  // the same table, saved again
   for (const auto& [name, bytes] : ours) {
     for (const Files* other : {&theirs, &twin}) {
@@ -141,8 +141,9 @@ TEST(Corruption, IsSeenForFramesThatWereMoved) {
 
 TEST(Corruption, IsSeenForAFrameOfAnotherTableUnderTheSameUuid) {
   // Cannot happen by accident: the uuid is random. The digest in the manifest holds even then.
-  const auto other = make_snapshot({.rows = 530, .attributes = 2, .partitions = 1});
-  other->arena->ids(0)[0] += 1;  // they are seven apart
+  const auto other = make_snapshot({.rows = 530, .attributes = 2, .partitions = 1, .fields = 3, .gaps = true});
+  std::int64_t* const ids = other->arena->ids(0);
+  ids[ids[0] == other->leaf(0).min_id ? 1 : 0] += 1;  // they are seven apart
   Files mixed = published(sample());
   mixed["SNAP-1-leaves"] = published(*other).at("SNAP-1-leaves");
   const std::string text = complaint(mixed);
@@ -156,7 +157,7 @@ TEST(Corruption, IsSeenForAnOlderStateOfTheSameFile) {
   const Files before = system.files("index");
   save(sample(), system, "index", true);
   Files mixed = system.files("index");
-  for (const char* kind : {"leaves", "nodes", "labels", "partitions"}) {
+  for (const char* kind : {"leaves", "nodes", "labels", "partitions", "fields", "dictionaries"}) {
     Files stale = mixed;
     stale[std::string("SNAP-2-") + kind] = before.at(std::string("SNAP-1-") + kind);
     EXPECT_TRUE(names_a_file(complaint(stale))) << kind;

@@ -5,13 +5,19 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <limits>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "culmen/error.h"
+#include "index/field_key.h"
 #include "index/storage/manifest.h"
 #include "index/storage/store.h"
 #include "index/tree_height.h"
@@ -229,6 +235,77 @@ std::vector<Lie> lies_about_bounds() {
   };
 }
 
+constexpr Shape kFieldShape{
+    .rows = 700, .attributes = 2, .labels = false, .partitions = 1, .fields = 8, .gaps = true};
+// As FieldColumns makes them.
+constexpr std::size_t kBrand = 0, kStock = 1, kNote = 2, kBoolean = 5, kSize = 6;
+
+std::byte* field_bytes(Snapshot& s, std::size_t leaf) {
+  return const_cast<std::byte*>(s.leaf_fields(leaf).bytes().data());
+}
+AttributeGaps& gaps_of(Snapshot& s, std::size_t leaf, std::size_t number) {
+  return const_cast<AttributeGaps&>(s.leaf_fields(leaf).gaps()[number]);
+}
+FieldZone& zone_of(Snapshot& s, std::size_t leaf, std::size_t field) {
+  return const_cast<FieldZone&>(s.leaf_fields(leaf).zone(field));
+}
+std::shared_ptr<const Dictionary> dictionary_of(std::initializer_list<std::string_view> texts) {
+  return std::make_shared<const Dictionary>(std::span(texts.begin(), texts.size()));
+}
+
+std::vector<Lie> lies_about_fields() {
+  const std::string gaps = "missing values are the stand-in, and the range of the others is known";
+  const std::string wrong_gaps = "missing values are not the attribute's stand-in";
+  const std::string bitmaps = "bitmaps have as many bits as values are missing";
+  const std::string zones = "zones of fields are exact", wrong_values = "the values of a field are wrong";
+  const auto lie = [](const std::string& rule, const std::string& words, std::function<void(Snapshot&)> tell) {
+    return Lie{rule, std::move(tell), words, Finder::open, kFieldShape};
+  };
+  return {
+      lie(gaps, wrong_gaps, [](Snapshot& s) { s.stand_ins[0] = s.stats[0].minimum + 1; }),
+      lie(gaps, wrong_gaps, [](Snapshot& s) { gaps_of(s, 3, 0).minimum -= 1; }),
+      lie(gaps, wrong_gaps, [](Snapshot& s) { gaps_of(s, 3, 0).maximum += 1; }),
+      lie(gaps, "refuses them", [](Snapshot& s) { s.attributes[1].stand_in = StandIn::refuse; }),
+      lie(gaps, "\"stand_ins\"", [](Snapshot& s) { s.stand_ins.clear(); }),
+      lie(gaps, "not a float32", [](Snapshot& s) { s.stand_ins[0] = 0.1; }),
+      lie("stand-ins do not count in the range of an attribute", "another range",
+          [](Snapshot& s) { s.stats[0].maximum += 1; }),
+      lie(bitmaps, "the gaps of an attribute", [](Snapshot& s) { ++gaps_of(s, 3, 0).num_missing; }),
+      lie(bitmaps, "the gaps of an attribute",
+          [](Snapshot& s) { gaps_of(s, 3, 0).missing = std::numeric_limits<std::uint32_t>::max() - 7; }),
+      lie(bitmaps, "the gaps of an attribute", [](Snapshot& s) {
+            std::size_t leaf = 0;
+            while (s.leaf_fields(leaf).gaps().size() < 2) ++leaf;
+            gaps_of(s, leaf, 1).attribute = 0;
+          }),
+      lie(bitmaps, "missing values of a field", [](Snapshot& s) { ++zone_of(s, 3, kStock).num_missing; }),
+      lie(zones, wrong_values, [](Snapshot& s) { --zone_of(s, 3, kStock).minimum; }),
+      lie(zones, wrong_values, [](Snapshot& s) { ++zone_of(s, 3, kStock).maximum; }),
+      lie(zones, wrong_values, [](Snapshot& s) { zone_of(s, 3, kStock).set = ~std::uint64_t{0}; }),
+      lie(zones, wrong_values, [](Snapshot& s) { zone_of(s, 3, kStock).key_bytes = 8; }),
+      lie(zones, wrong_values, [](Snapshot& s) { zone_of(s, 3, kStock).values = 1 << 30; }),
+      lie(zones, wrong_values, [](Snapshot& s) { zone_of(s, 3, kNote).minimum = 1; }),
+      lie("booleans are 0 or 1", wrong_values,
+          [](Snapshot& s) {
+            for (FieldZone& zone = zone_of(s, 3, kBoolean); zone.minimum < 2; ++zone.maximum) ++zone.minimum;
+          }),
+      lie("floating fields are numbers", wrong_values,
+          [](Snapshot& s) {
+            FieldZone& zone = zone_of(s, 3, kSize);
+            zone.maximum += key_of_double(HUGE_VAL) - zone.minimum;
+            zone.minimum = key_of_double(HUGE_VAL);
+          }),
+      lie("texts lie within their leaf", wrong_values,
+          [](Snapshot& s) { field_bytes(s, 3)[zone_of(s, 3, kNote).values + 3] = std::byte{0x7f}; }),
+      lie("codes have texts", wrong_values,
+          [](Snapshot& s) { s.dictionaries[kBrand] = dictionary_of({"a", "b"}); }),
+      lie("a dictionary has each text once", "a text twice",
+          [](Snapshot& s) { s.dictionaries[kBrand] = dictionary_of({"a", "b", "c", "d", "b"}); }),
+      lie("fields have their leaf's rows", "another number of rows",
+          [](Snapshot& s) { field_bytes(s, 3)[offsetof(LeafFieldsHeader, num_rows)] ^= std::byte{64}; }),
+  };
+}
+
 // Batches on a lying index succeed or fail; after those that succeed the index can still be opened.
 void expect_that_it_opens_after_changes(MemoryFileSystem& system) {
   const OpenOptions options{.writable = true, .num_threads = 1};
@@ -266,7 +343,7 @@ std::string complaint_of(Finder finder, MemoryFileSystem& system) {
 }
 
 TEST(LyingIndex, IsFoundOutWhateverWritersRelyOn) {
-  for (const auto& lies : {lies_about_rows, lies_about_ids, lies_about_extremes, lies_about_bounds})
+  for (const auto& lies : {lies_about_rows, lies_about_ids, lies_about_extremes, lies_about_bounds, lies_about_fields})
     for (const Lie& lie : lies()) {
       SCOPED_TRACE(lie.rule);
       ASSERT_EQ(verify_snapshot(*make_snapshot(lie.shape), true), std::vector<std::string>{});
@@ -279,6 +356,22 @@ TEST(LyingIndex, IsFoundOutWhateverWritersRelyOn) {
       if (lie.finder == Finder::verify || lie.finder == Finder::deep_verify)
         expect_that_it_opens_after_changes(system);
     }
+}
+
+TEST(LyingIndex, OfSumsThatStandInsMakeRoundIsRefused) {
+  std::vector<double> values(64);
+  for (std::size_t row = 0; row < values.size(); ++row) values[row] = static_cast<double>(row);
+  values[17] = std::numeric_limits<double>::quiet_NaN();
+  TableView table{values.size(), {{"a"}}, {values}, {}, {}};
+  table.attributes[0].stand_in = StandIn::number;
+  table.attributes[0].number = 0x1p-60;
+  const std::shared_ptr<Snapshot> snapshot = bulk_load(table, {});
+  EXPECT_FALSE(snapshot->exact_sums);
+  snapshot->exact_sums = true;
+  EXPECT_EQ(verify_snapshot(*snapshot, false).size(), 1u);
+  MemoryFileSystem system;
+  save(*snapshot, system, "index", false);
+  EXPECT_NE(complaint_of(Finder::open, system).find("can round"), std::string::npos);
 }
 
 TEST(LyingIndex, OfNoFurtherIdsIsOpened) {

@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 json sample() {
-  Manifest manifest = describe(*make_snapshot({.partitions = 3}));
+  Manifest manifest = describe(*make_snapshot({.partitions = 3, .fields = 8, .gaps = true}));
   manifest.snapshot = {Uuid{}, 7};
   manifest.log = {3, Uuid{}};
   return json::parse(to_text(manifest));
@@ -47,6 +47,7 @@ TEST(Manifest, RefusesAMissingOrMistypedMemberByName) {
          {json(nullptr), json(-1), json(1.5), json("x"), json(json::array({json::object()})),
           json(std::numeric_limits<std::uint64_t>::max())}) {
       if (key == "next_id" && wrong == -1) continue;  // ids may be negative
+      if ((key == "id_name" || key == "label_name") && wrong == "x") continue;
       changed[key] = wrong;
       EXPECT_NE(complaint(changed.dump()), "") << key << " = " << wrong;
     }
@@ -55,7 +56,8 @@ TEST(Manifest, RefusesAMissingOrMistypedMemberByName) {
 
 TEST(Manifest, RefusesAMissingOrMistypedMemberOfItsParts) {
   const json whole = sample();
-  for (const char* pointer : {"/attributes/0", "/levels/0", "/files/1", "/log", "/partitioning"}) {
+  for (const char* pointer : {"/attributes/0", "/fields/0", "/fields/4", "/levels/0", "/files/1", "/log",
+                              "/partitioning"}) {
     const json part = whole.at(json::json_pointer(pointer));
     for (const auto& [key, value] : part.items()) {
       json changed = whole;
@@ -97,6 +99,30 @@ TEST(Manifest, RefusesValuesOutOfRange) {
       {"/attributes/0/minimum", "1p+30"},
       {"/attributes/0/quantum", -1075},
       {"/attributes/0/unit_exponent", 1001},
+      {"/attributes/0/missing", "best"},
+      {"/attributes/0/missing", "number"},  // without it
+      {"/attributes/0/type", "text"},
+      {"/attributes/0/type", "decimal"},
+      {"/attributes/0/type", "timestamp"},  // without unit and zone
+      {"/fields/1/name", ""},
+      {"/fields/1/name", "a1"},
+      {"/fields/1/name", "brand0"},
+      {"/fields/1/role", "ranked"},
+      {"/fields/1/type", "text"},  // without the sizes of a dictionary
+      {"/fields/1/type", "decimal"},
+      {"/fields/2/role", "filter"},
+      {"/fields/0/texts", -1},
+      {"/fields/0/texts", (std::uint64_t{1} << 31) + 1},
+      {"/fields/0/text_bytes", (std::uint64_t{1} << 40) + 1},
+      {"/fields/4/time_unit", "minute"},
+      {"/fields/4/time_zone", 1},
+      {"/fields/0", 1},
+      {"/gaps", 1},
+      {"/id_name", nullptr},
+      {"/stand_ins", json::array()},
+      {"/stand_ins", {"0p+0", "0p+0"}},
+      {"/stand_ins/1", 0},
+      {"/stand_ins/1", "nan"},
       {"/value_type", "float16"},
       {"/partitioning/splits", json::array({0})},
       {"/partitioning/kind", "random"},  // with splits
@@ -114,6 +140,17 @@ TEST(Manifest, RefusesValuesOutOfRange) {
     changed.at(json::json_pointer(pointer)) = value;
     EXPECT_NE(complaint(changed.dump()), "") << pointer << " = " << value;
   }
+  json no_fields = sample();  // and yet a file of dictionaries
+  no_fields["fields"] = json::array();
+  EXPECT_NE(complaint(no_fields.dump()), "");
+  json many_fields = sample();
+  for (int f = 0; f < kMaxFields; ++f) {
+    many_fields["fields"].push_back(many_fields["fields"][1]);
+    many_fields["fields"].back()["name"] = "more " + std::to_string(f);
+  }
+  EXPECT_NE(complaint(many_fields.dump()), "");
+  many_fields["fields"].erase(many_fields["fields"].begin() + kMaxFields, many_fields["fields"].end());
+  EXPECT_EQ(complaint(many_fields.dump()), "");
   json too_many = sample();
   for (int i = 0; i < kMaxAttributes; ++i) too_many["attributes"].push_back(too_many["attributes"][0]);
   EXPECT_NE(complaint(too_many.dump()), "");
@@ -123,7 +160,7 @@ TEST(Manifest, SaysWhichVersionItIsAndWhichOneIsRead) {
   json changed = sample();
   changed["format_version"] = 5;
   EXPECT_EQ(complaint(changed.dump()),
-            "index/MANIFEST-7: \"format_version\" of the manifest is 5; this program reads version 6: use "
+            "index/MANIFEST-7: \"format_version\" of the manifest is 5; this program reads version 7: use "
             "the program "
             "that wrote it, or build the index again from its table");
 }

@@ -1,5 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "index/storage/store.h"
 #include "tests/index/storage/memory_file_system.h"
 #include "tests/index/storage/snapshots.h"
@@ -29,6 +34,55 @@ TEST(RoundTrip, KeepsEveryPartOfASnapshotOfAnyShape) {
       EXPECT_EQ(difference(*after_round_trip(*snapshot), *snapshot), "") << rows << " rows, " << attributes;
     }
   }
+}
+
+TEST(RoundTrip, KeepsGapsAndFieldsOfAnyShape) {
+  for (std::size_t rows : {0, 1, 15, 17, 500, 1500})
+    for (const int fields : {0, 1, 3, 8, 17})
+      for (const bool gaps : {false, true}) {
+        const auto snapshot = make_snapshot({.rows = rows,
+                                             .attributes = fields % 4 + 1,
+                                             .float64 = fields % 2 == 0,
+                                             .labels = rows % 2 == 0,
+                                             .fields = fields,
+                                             .gaps = gaps});
+        EXPECT_EQ(difference(*after_round_trip(*snapshot), *snapshot), "") << rows << " rows, " << fields;
+      }
+}
+
+TEST(RoundTrip, KeepsAnAttributeWithoutValues) {
+  const auto empty_column = [](TableView table) {
+    static const std::vector<double> missing(100, std::numeric_limits<double>::quiet_NaN());
+    table.columns[1] = missing;
+    return bulk_load(table, {.leaf_rows = 16});
+  };
+  std::vector<double> values(100);
+  for (std::size_t row = 0; row < values.size(); ++row) values[row] = static_cast<double>(row);
+  TableView table{100, {{"a"}, {"b"}}, {values, values}, {}, {}};
+  table.attributes[0].stand_in = StandIn::refuse;
+  table.attributes[1].stand_in = StandIn::number;
+  table.attributes[1].number = -7.5;
+  table.attributes[1].format = {ColumnType::timestamp, TimeUnit::second, "UTC"};
+  table.id_name = "nr";
+  table.label_name = "who";
+  const auto snapshot = empty_column(table);
+  EXPECT_EQ(snapshot->stand_ins[1], -7.5);
+  EXPECT_EQ(difference(*after_round_trip(*snapshot), *snapshot), "");
+}
+
+// Beyond one frame: the ends of the texts, then the texts, are cut in the middle.
+TEST(RoundTrip, KeepsALargeDictionaryWithAdditions) {
+  const auto snapshot = make_snapshot({.rows = 40, .fields = 4});
+  std::vector<std::string> texts;
+  for (int i = 0; i < 200'000; ++i) texts.push_back("another text " + std::to_string(i * 7919 % 200'000));
+  texts.push_back("");
+  texts.push_back(std::string(3 << 20, 'x'));
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  auto& dictionary = snapshot->dictionaries[0];
+  dictionary = std::make_shared<const Dictionary>(dictionary->with(views));
+  const auto after = after_round_trip(*snapshot);
+  EXPECT_EQ(difference(*after, *snapshot), "");
+  EXPECT_EQ(after->dictionaries[0]->find("another text 17"), dictionary->find("another text 17"));
 }
 
 TEST(RoundTrip, KeepsLateSplits) {

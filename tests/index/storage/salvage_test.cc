@@ -140,7 +140,7 @@ TEST_F(SalvageTest, SaysThatATornEndWasLeftOut) {
 }
 
 TEST_F(SalvageTest, LosesTheRowsOfADamagedLeafOnly) {
-  const FrameExtent first = fixed_extent(0, LeafLayout({2, 16, sizeof(float), false}).payload_bytes(), 0);
+  const FrameExtent first = fixed_extent(0, LeafLayout({2, 16, sizeof(float), false, 0}).payload_bytes(), 0);
   const std::size_t stride = first.end() - first.offset;
   std::uint64_t lost = 0;
   for (std::size_t at = first.offset; at < files_.at(name_of("leaves")).size(); at += stride) {

@@ -138,7 +138,8 @@ TEST_F(SparseTest, AFrameOfLabelsThatClaimsToBeLongIsReadInPieces) {
                     last = leaves.size() - stride;
   LeafRecord record;
   std::memcpy(&record, leaves.data() + last + sizeof(FrameHeader), sizeof record);
-  record.label_bytes = kLong;
+  const std::uint64_t payload_bytes = manifest_.leaf_shape().label_end_bytes() + kLong;
+  record.labels.bytes = payload_bytes;
   put(leaves, last + sizeof(FrameHeader), record);
   make_checksum_good(leaves, last, stride);
   std::vector<std::uint64_t> checksums;
@@ -147,15 +148,13 @@ TEST_F(SparseTest, AFrameOfLabelsThatClaimsToBeLongIsReadInPieces) {
     std::memcpy(&checksums.back(), leaves.data() + at, sizeof checksums.back());
   }
   manifest_.file(FileKind::leaves).digest = digest_of(std::as_bytes(std::span(checksums)));
-  const std::uint64_t block_bytes =
-      aligned(sizeof(FrameHeader) + manifest_.leaf_shape().label_end_bytes() + kLong);
-  lengthen(FileKind::labels, record.labels_offset + block_bytes);
+  lengthen(FileKind::labels, record.labels.offset + aligned(sizeof(FrameHeader) + payload_bytes));
   expect_refused("belongs to another index");  // its header contains the length, too
   FrameHeader header;
   Bytes& labels = file(FileKind::labels);
-  std::memcpy(&header, labels.data() + record.labels_offset, sizeof header);
-  header.payload_bytes = manifest_.leaf_shape().label_end_bytes() + kLong;
-  put(labels, record.labels_offset, header);
+  std::memcpy(&header, labels.data() + record.labels.offset, sizeof header);
+  header.payload_bytes = payload_bytes;
+  put(labels, record.labels.offset, header);
   expect_refused("checksum of this frame");
 }
 

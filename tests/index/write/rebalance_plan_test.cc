@@ -25,9 +25,10 @@ class PlannedBatch {
         change_(batch.make(shape.num_attributes, shape.labels)) {
     ++next_->version;
     tree_.begin_version(*next_);
-    std::vector<OrderKey> keys = keys_of(change_, *next_);
+    rows_.emplace(change_, *next_);
+    std::vector<OrderKey> keys = keys_of(*rows_, *next_);
     add_missing_pages(keys, tree_);
-    located_.emplace(change_, std::move(keys), tree_);
+    located_.emplace(*rows_, std::move(keys), tree_);
     plan = plan_rebalance(tree_, *located_);
   }
 
@@ -63,6 +64,7 @@ class PlannedBatch {
   std::shared_ptr<Snapshot> next_;
   WorkingTree tree_;
   Change change_;
+  std::optional<BatchRows> rows_;
   std::optional<LocatedChange> located_;
 };
 

@@ -1,0 +1,91 @@
+#include "index/snapshot_fields.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace culmen {
+namespace {
+
+// `column`: the stored values of the attribute.
+template <typename T>
+bool is_gap_good(const LeafFields& fields, const AttributeGaps& gaps, const T* column, std::uint32_t num_rows,
+                 double stand_in) {
+  AttributeGaps real = gaps;
+  real.minimum = real.maximum = 0;
+  bool has_value = false;
+  for (std::uint32_t row = 0; row < num_rows; ++row) {
+    const auto value = static_cast<double>(column[row]);
+    if (fields.misses_attribute(gaps.attribute, row)) {
+      if (value != stand_in) return false;
+      continue;
+    }
+    real.minimum = has_value ? std::min(real.minimum, value) : value;
+    real.maximum = has_value ? std::max(real.maximum, value) : value;
+    has_value = true;
+  }
+  return real == gaps;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> dictionary_sizes(const IndexMetadata& metadata) {
+  std::vector<std::uint32_t> sizes;
+  for (const auto& dictionary : metadata.dictionaries)
+    sizes.push_back(dictionary == nullptr ? 0 : dictionary->size());
+  return sizes;
+}
+
+std::string_view fault_of_gaps(const Snapshot& s, std::size_t leaf) {
+  const LeafFields fields = s.leaf_fields(leaf);
+  if (!fields.gaps().empty() && s.stand_ins.size() != s.attributes.size())
+    return "missing values in an index without stand-ins";
+  return visit_value_type(s, [&]<typename T>(T) -> std::string_view {
+    for (const AttributeGaps& gaps : fields.gaps()) {
+      if (s.attributes[gaps.attribute].stand_in == StandIn::refuse)
+        return "missing values of an attribute that refuses them";
+      const T* column = s.leaf_values<T>(leaf) + gaps.attribute * static_cast<std::size_t>(s.leaf_rows);
+      if (!is_gap_good(fields, gaps, column, s.leaf(leaf).num_rows, s.stand_ins[gaps.attribute]))
+        return "missing values are not the attribute's stand-in, or the range of the others is wrong";
+    }
+    return {};
+  });
+}
+
+AttributeStats present_range(const Snapshot& s, std::size_t leaf, std::size_t attribute) {
+  AttributeStats range;
+  const AttributeGaps* gaps = s.leaf_fields(leaf).gaps_of(attribute);
+  if (gaps == nullptr) {
+    visit_value_type(s, [&]<typename T>(T) {
+      range.minimum = static_cast<double>(s.zone_vector<T>(leaf, Extreme::minimum)[attribute]);
+      range.maximum = static_cast<double>(s.zone_vector<T>(leaf, Extreme::maximum)[attribute]);
+    });
+  } else if (gaps->num_missing == s.leaf(leaf).num_rows) {
+    range.minimum = std::numeric_limits<double>::infinity();
+    range.maximum = -range.minimum;
+  } else {
+    range.minimum = gaps->minimum;
+    range.maximum = gaps->maximum;
+  }
+  return range;
+}
+
+ChildGaps gaps_of_index(const Snapshot& snapshot, std::int32_t attribute) {
+  if (snapshot.height == 0) return {};
+  ChildGaps gaps = snapshot.arena->child_zones(snapshot.root).gaps(static_cast<std::size_t>(attribute));
+  if (gaps.some_missing == 0) gaps.some_present = ~std::uint32_t{0};
+  return gaps;
+}
+
+std::vector<AttributeStats> filled_stats(const Snapshot& snapshot) {
+  std::vector<AttributeStats> stats = snapshot.stats;
+  for (std::size_t i = 0; i < stats.size(); ++i) {
+    const ChildGaps gaps = gaps_of_index(snapshot, static_cast<std::int32_t>(i));
+    if (gaps.some_missing == 0) continue;
+    const double stand_in = snapshot.stand_ins[i];
+    if (gaps.some_present == 0) stats[i] = {stand_in, stand_in, kNoQuantum};
+    add_value(stats[i], stand_in);
+  }
+  return stats;
+}
+
+}  // namespace culmen

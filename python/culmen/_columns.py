@@ -1,0 +1,372 @@
+"""One column of a table, converted to what culmen reads: numbers, in place where it can, or texts, and where there are
+none."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _core
+from ._errors import InputError, InvalidArgument, row_error
+from ._times import zone_name
+
+UNITS = ("s", "ms", "us", "ns")
+_PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
+_PER_DAY = {unit: 86_400 * count for unit, count in _PER_SECOND.items()}
+
+_READ_IN_PLACE = {np.dtype(t) for t in ("f4", "f8", "i4", "i8")}
+_WIDENED = {
+    np.dtype("f2"): "f4",
+    np.dtype("b1"): "i4",
+    np.dtype("i1"): "i4",
+    np.dtype("u1"): "i4",
+    np.dtype("i2"): "i4",
+    np.dtype("u2"): "i4",
+    np.dtype("u4"): "i8",
+}
+
+#: The types of None, pandas.NA, pandas.NaT and numpy.ma.masked.
+_MISSING = frozenset({"NoneType", "NAType", "NaTType", "MaskedConstant"})
+
+#: Of messages.
+_CALLED = {
+    "int": "integers",
+    "float": "numbers",
+    "bool": "booleans",
+    "date": "dates",
+    "timestamp": "timestamps",
+    "text": "texts",
+}
+
+
+class Format(NamedTuple):
+    """What the values of a column are."""
+
+    type: str  #: "float", "int", "bool", "date", "timestamp", "text"; of a table's column also "null": all are missing
+    unit: str = ""  #: of timestamps: "s", "ms", "us" or "ns"
+    zone: str = ""  #: of timestamps: "UTC", "Europe/Paris"; empty: local times of no known zone
+
+    @property
+    def is_number(self) -> bool:
+        return self.type in ("float", "int")
+
+    def __str__(self) -> str:
+        if self.type != "timestamp":
+            return self.type
+        return f"timestamp[{self.unit}, {self.zone}]" if self.zone else f"timestamp[{self.unit}]"
+
+
+@dataclass
+class Column:
+    """Numbers are float32, float64, int32 or int64, of any stride, in native byte order. Dates are days, timestamps
+    units, since 1970. Numbers that are missing are marked in `gaps`, or NaN."""
+
+    format: Format
+    values: np.ndarray | _core.TextColumn
+    gaps: np.ndarray | None = None  #: bool, True where a number is missing
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def argument(self) -> tuple[Any, ...]:
+        return self.values, self.gaps
+
+    def selected(self, keep: np.ndarray) -> Column:
+        if isinstance(self.values, _core.TextColumn):
+            return replace(self, values=self.values.selected(keep))
+        return replace(self, values=self.values[keep], gaps=None if self.gaps is None else self.gaps[keep])
+
+    def copy(self) -> Column:
+        """Of the caller's memory. Texts and gaps are copies already, or arrays that nobody changes."""
+        return replace(self, values=self.values.copy()) if isinstance(self.values, np.ndarray) else self
+
+    def missing(self) -> np.ndarray | None:
+        """bool, True where a number is missing or infinite; None if none is."""
+        if not isinstance(self.values, np.ndarray) or self.values.dtype.kind != "f":
+            return self.gaps
+        gaps = ~np.isfinite(self.values)
+        gaps = gaps if self.gaps is None else gaps | self.gaps
+        return gaps if gaps.any() else None
+
+
+def read_column(given: Any, name: str) -> Column:
+    """Of a list, an array, or a column of another library. Raises InputError for what culmen does not keep."""
+    if hasattr(given, "read_column"):  # an ArrowColumn
+        return given.read_column(name)
+    if isinstance(given, np.ma.MaskedArray):
+        gaps = np.ma.getmaskarray(given) if np.ma.is_masked(given) else None
+        return _marked(_from_array(np.ma.getdata(given), name, gaps), gaps)
+    if isinstance(given, (list, tuple)):
+        return _from_objects(given, name)
+    return _from_array(np.asarray(given), name)
+
+
+def _marked(column: Column, gaps: np.ndarray | None) -> Column:
+    if gaps is None:
+        return column
+    if isinstance(column.values, _core.TextColumn):
+        kept = [None if gap else text for text, gap in zip(column.values.to_list(), gaps)]
+        return _texts(kept)
+    return replace(column, gaps=gaps if column.gaps is None else gaps | column.gaps)
+
+
+def _from_array(values: np.ndarray, name: str, gaps: np.ndarray | None = None) -> Column:
+    if values.ndim != 1:
+        raise InvalidArgument(f"column {name!r} has {values.ndim} dimensions; a column has one")
+    if values.dtype.kind in "OUT":
+        return _from_objects(values.tolist(), name)
+    if values.dtype.kind == "M":
+        return _from_datetimes(values, name)
+    refuse_beyond_int64(values, gaps, name)
+    format = Format("float" if values.dtype.kind == "f" else "bool" if values.dtype.kind == "b" else "int")
+    return Column(format, as_elements(values, name))
+
+
+def as_elements(values: np.ndarray, name: str) -> np.ndarray:
+    """Numbers of a type that culmen reads: the same memory where it can."""
+    if values.itemsize > 0 and values.strides[0] % values.itemsize != 0:
+        values = values.copy()  # a field of a packed record
+    kind = values.dtype.newbyteorder("=")
+    if kind in _READ_IN_PLACE:
+        return values if values.dtype == kind else values.astype(kind)
+    if kind in _WIDENED:
+        return values.astype(_WIDENED[kind])
+    if kind == np.dtype("u8"):
+        return values.astype("i8")
+    what = {"S": "bytes", "V": "records", "m": "durations", "c": "complex numbers"}.get(kind.kind, str(kind))
+    raise _refused(name, what)
+
+
+def _refused(name: str, what: str) -> InputError:
+    return InputError(
+        f"column {name!r} holds {what}, which culmen does not keep: turn them into numbers or texts, or name the "
+        "columns to keep with columns=[...]"
+    )
+
+
+def refuse_beyond_int64(values: np.ndarray, gaps: np.ndarray | None, name: str) -> None:
+    if values.dtype.kind != "u" or values.dtype.itemsize < 8:
+        return
+    is_beyond = values >= np.uint64(1 << 63)
+    if gaps is not None:
+        is_beyond &= ~gaps
+    if is_beyond.any():
+        row = int(is_beyond.argmax())
+        raise row_error(row, f"column {name!r}: {values[row]} is beyond 2^63 - 1: make the column float64")
+
+
+def _from_datetimes(values: np.ndarray, name: str) -> Column:
+    unit, count = np.datetime_data(values.dtype)
+    if unit in ("Y", "M", "W", "D"):
+        format, wanted = Format("date"), "M8[D]"
+    elif unit in UNITS or unit in ("h", "m", "generic"):
+        kept = unit if unit in UNITS else "s"
+        format, wanted = Format("timestamp", kept), f"M8[{kept}]"
+    else:
+        raise _refused(name, f"timestamps in {unit}, below nanoseconds")
+    gaps = np.isnat(values)
+    return Column(format, values.astype(wanted, copy=False).view("i8"), gaps if gaps.any() else None)
+
+
+# ---- Python's objects
+
+
+def is_missing(value: Any) -> bool:
+    return type(value).__name__ in _MISSING
+
+
+def _texts(texts: Sequence[str | None]) -> Column:
+    column = _core.TextColumn()
+    column.append_list(texts if isinstance(texts, list) else list(texts))
+    return Column(Format("text"), column)
+
+
+def _family(kind: type) -> str:
+    """What values of a Python type are: a Format's type, "missing", or "other"."""
+    if kind.__name__ in _MISSING:
+        return "missing"
+    for bases, family in (
+        (str, "text"),
+        ((bool, np.bool_), "bool"),
+        ((int, np.integer), "int"),
+        ((datetime.datetime, np.datetime64), "timestamp"),
+        (datetime.date, "date"),
+        ((complex, np.complexfloating, np.ndarray), "other"),
+    ):
+        if issubclass(kind, bases):
+            return family
+    if hasattr(kind, "__float__"):
+        return "float"
+    return "int" if hasattr(kind, "__index__") else "other"
+
+
+def _from_objects(values: Sequence[Any], name: str) -> Column:
+    families = {kind: _family(kind) for kind in set(map(type, values))}
+    kinds = found = set(families.values())
+    if "other" in found:
+        kind = next(kind for kind, family in families.items() if family == "other")
+        what = "bytes" if kind in (bytes, bytearray) else f"Python objects of the type {kind.__name__}"
+        raise _refused(name, what)
+    gaps = None
+    if "missing" in found or len(found) > 1:  # NaN marks gaps of any column of objects
+        gaps = np.fromiter((is_missing(value) or _is_nan(value) for value in values), dtype=bool, count=len(values))
+        families = {kind: families[kind] for kind in {type(v) for v, gap in zip(values, gaps) if not gap}}
+        found = set(families.values())
+    if found == {"bool", "int"}:
+        found = {"int"}
+    elif found and found <= {"bool", "int", "float"} and "float" in found:
+        found = {"float"}
+    if len(found) > 1:
+        raise _mixed(values, families, name)
+    if not found and "float" in kinds:
+        found = {"float"}
+    elif not found:  # no value
+        return Column(Format("null"), np.zeros(len(values), dtype="i4"), np.ones(len(values), dtype=bool))
+    [family] = found
+    return _READERS[family](values, gaps if gaps is not None and gaps.any() else None, name)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, (float, np.floating)) and bool(value != value)
+
+
+def _mixed(values: Sequence[Any], families: dict[type, str], name: str) -> InputError:
+    first = next(families[type(value)] for value in values if type(value) in families)
+    row = next(i for i, value in enumerate(values) if families.get(type(value), first) != first)
+    return row_error(
+        row,
+        f"column {name!r} holds {_CALLED[first]}, but {values[row]!r} here: convert the column to one type, or name "
+        "the columns to keep with columns=[...]",
+    )
+
+
+def _text_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) -> Column:
+    return _texts(values if gaps is None else [None if gap else value for value, gap in zip(values, gaps)])
+
+
+def _integer_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) -> Column:
+    whole = values if gaps is None else [0 if gap else value for value, gap in zip(values, gaps)]
+    try:
+        return Column(Format("int"), np.array([int(value) for value in whole], dtype=np.int64), gaps)
+    except OverflowError:
+        row = next(i for i, value in enumerate(whole) if not -(1 << 63) <= int(value) < 1 << 63)
+        raise row_error(row, f"column {name!r}: {whole[row]} is beyond 2^63: make the column float") from None
+
+
+def _boolean_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) -> Column:
+    flags = values if gaps is None else [False if gap else value for value, gap in zip(values, gaps)]
+    return Column(Format("bool"), np.array(flags, dtype=bool).astype("i4"), gaps)
+
+
+def _float_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) -> Column:
+    if gaps is None and all(type(value) is float for value in values):
+        return Column(Format("float"), np.array(values, dtype=np.float64))
+    numbers = np.empty(len(values))
+    for row, value in enumerate(values):
+        numbers[row] = np.nan if gaps is not None and gaps[row] else _as_float(value, row, name)
+    return Column(Format("float"), numbers)
+
+
+def _as_float(value: Any, row: int, name: str) -> float:
+    try:
+        number = float(value)
+    except OverflowError:
+        raise row_error(row, f"column {name!r}: {value} is not a number that float64 can hold") from None
+    if isinstance(value, decimal.Decimal) and value.is_finite() and decimal.Decimal(repr(number)) != value:
+        raise row_error(
+            row,
+            f"column {name!r}: {value} is a decimal that float64 would round: make the column float if that is fine",
+        )
+    return number
+
+
+def _date_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) -> Column:
+    dates = values if gaps is None else [None if gap else value for value, gap in zip(values, gaps)]
+    return replace(_from_datetimes(np.array(dates, dtype="M8[D]"), name), gaps=gaps)
+
+
+def _timestamp_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) -> Column:
+    zones: set[str | None] = set()
+    moments: list[Any] = []
+    for row, value in enumerate(values):
+        if gaps is not None and gaps[row]:
+            moments.append(np.datetime64("NaT"))
+            continue
+        zone = getattr(value, "tzinfo", None)
+        zones.add(None if zone is None else zone_name(zone))
+        if len(zones) > 1 and None in zones:
+            raise row_error(row, f"column {name!r} holds timestamps with and without a time zone")
+        moments.append(_in_utc(value))
+    column = _from_datetimes(np.array(moments), name)
+    zone = "" if None in zones else zones.pop() if len(zones) == 1 else "UTC"
+    return replace(column, format=column.format._replace(zone=zone or ""), gaps=gaps)
+
+
+def _in_utc(value: Any) -> Any:
+    if hasattr(value, "to_datetime64"):
+        return value.to_datetime64()  # pandas': in UTC
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    return np.datetime64(value)
+
+
+_READERS: dict[str, Callable[[Sequence[Any], np.ndarray | None, str], Column]] = {
+    "text": _text_objects,
+    "int": _integer_objects,
+    "bool": _boolean_objects,
+    "float": _float_objects,
+    "date": _date_objects,
+    "timestamp": _timestamp_objects,
+}
+
+
+# ---- columns for an index that is there
+
+
+def fitted(column: Column, wanted: Format, name: str) -> Column:
+    """The column as one of the index's, which has the format `wanted`. The library checks that numbers fit."""
+    have = column.format
+    if have == wanted:
+        return column
+    if have.type == "null":
+        return missing_column(wanted, len(column))
+    numbers = ("int", "float", "bool")
+    if have.type in numbers and wanted.type in numbers:
+        return replace(column, format=wanted)
+    if have.type == "date" and wanted.type == "timestamp" and not wanted.zone:
+        return _in_unit(column, wanted, _PER_DAY[wanted.unit], 1, name)
+    if have.type == "timestamp" and wanted.type == "date" and not have.zone:
+        return _in_unit(column, wanted, 1, _PER_DAY[have.unit], name)
+    if have.type == wanted.type == "timestamp" and bool(have.zone) == bool(wanted.zone):
+        return _in_unit(column, wanted, *_ratio(_PER_SECOND[wanted.unit], _PER_SECOND[have.unit]), name)
+    if have.type == wanted.type:
+        zone = "a time zone" if have.zone else "no time zone"
+        raise InputError(f"column {name!r} holds timestamps of {zone}; those of the index are {wanted}")
+    raise InputError(f"column {name!r} holds {_CALLED[have.type]}; the index has {_CALLED[wanted.type]} there")
+
+
+def _ratio(a: int, b: int) -> tuple[int, int]:
+    return (a // b, 1) if a >= b else (1, b // a)
+
+
+def missing_column(format: Format, num_rows: int) -> Column:
+    if format.type == "text":
+        return _texts([None] * num_rows)
+    return Column(format, np.zeros(num_rows, dtype="i4"), np.ones(num_rows, dtype=bool))
+
+
+def _in_unit(column: Column, wanted: Format, factor: int, divisor: int, name: str) -> Column:
+    assert isinstance(column.values, np.ndarray)
+    values = column.values.astype("i8")
+    if column.gaps is not None:
+        values = np.where(column.gaps, 0, values)
+    is_lost = (values % divisor != 0) | (abs(values // divisor) > ((1 << 63) - 1) // factor)
+    if is_lost.any():
+        row = int(is_lost.argmax())
+        raise row_error(row, f"column {name!r}: the index's {wanted} does not hold this {column.format} exactly")
+    return Column(wanted, values // divisor * factor, column.gaps)

@@ -1,0 +1,93 @@
+"""Ids and labels of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._columns import is_missing
+from ._errors import InputError, InvalidArgument
+
+
+def read_ids(given: Any, num_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """The ids as they are, and bool, True where one is missing; None if none is. NaN is a gap: pandas stores
+    integers with gaps as float64."""
+    if hasattr(given, "read_column"):  # of a table of another library
+        column = given.read_column("the ids")
+        is_text = isinstance(column.values, _core.TextColumn)
+        values, gaps = (np.empty(num_rows, dtype="U1") if is_text else column.values), column.gaps
+    else:
+        values, gaps = np.asarray(given), _gaps_of(given)
+    if values.shape != (num_rows,):
+        raise InvalidArgument(f"the ids have the shape {values.shape} for {num_rows} rows")
+    if values.dtype.kind == "f":
+        gaps = ~np.isfinite(values) if gaps is None else gaps | ~np.isfinite(values)
+    return values, gaps if gaps is not None and gaps.any() else None
+
+
+def _gaps_of(given: Any) -> np.ndarray | None:
+    if isinstance(given, np.ma.MaskedArray):
+        return np.ma.getmaskarray(given)
+    if isinstance(given, (list, tuple)) or getattr(getattr(given, "dtype", None), "kind", "") == "O":
+        return np.fromiter((is_missing(value) for value in given), dtype=bool, count=len(given))
+    return None
+
+
+def in_int64(values: np.ndarray, advice_for_texts: str = "") -> np.ndarray:
+    """Ids without gaps."""
+    if values.dtype.kind == "O":
+        values = np.asarray(values.tolist())
+    if values.dtype.kind == "f":
+        if not (is_integer := values == np.floor(values)).all():
+            raise InputError(f"ids are integers; {values[~is_integer][0]} is not")
+        if (abs(values) >= 2.0 ** (np.finfo(values.dtype).nmant + 1)).any():
+            raise InputError(f"ids are integers; some of these are too large for {values.dtype} to hold exactly")
+        values = values.astype(np.int64)
+    if values.dtype.kind == "u" and len(values) and values.max() >= 1 << 63:
+        raise InputError(f"ids are below 2^63; {values.max()} is not")
+    if values.dtype.kind not in "iu":
+        is_text = values.dtype.kind in "SUT"
+        raise InputError(f"ids are integers; these are {f'texts{advice_for_texts}' if is_text else values.dtype}")
+    return np.ascontiguousarray(values, dtype=np.int64)
+
+
+def read_labels(given: Any, num_rows: int) -> _core.TextColumn:
+    if hasattr(given, "read_column"):
+        column = given.read_column("the labels")
+        if isinstance(column.values, _core.TextColumn):
+            return _of_all_rows(column.values, num_rows)
+        if column.format.type != "int":
+            raise InputError(f"labels are texts; these are of the type {column.format}")
+        gaps = np.zeros(len(column), dtype=bool) if column.gaps is None else column.gaps
+        given = [None if gap else value for value, gap in zip(column.values.tolist(), gaps)]
+    labels = _core.TextColumn()
+    labels.append_list([_text(value) for value in given])
+    return _of_all_rows(labels, num_rows)
+
+
+def _of_all_rows(labels: _core.TextColumn, num_rows: int) -> _core.TextColumn:
+    if len(labels) != num_rows:
+        raise InvalidArgument(f"there are {len(labels)} labels for {num_rows} rows; one column of texts comes along")
+    return labels
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value
+    if is_missing(value) or value != value:
+        return None
+    if isinstance(value, bytes):
+        raise InputError(f"a label is a text, not the bytes {value!r}")
+    return str(value)
+
+
+def as_ids(ids: int | Iterable[int] | np.ndarray) -> np.ndarray:
+    if np.ma.is_masked(ids):
+        raise InputError("an id has no value")
+    values = np.atleast_1d(np.asarray(ids if isinstance(ids, (int, np.integer, np.ndarray)) else list(ids)))
+    if values.ndim != 1:
+        raise InvalidArgument(f"ids are one column, not an array of {values.ndim} dimensions")
+    return np.empty(0, dtype=np.int64) if values.size == 0 else in_int64(values)

@@ -1,0 +1,78 @@
+#include "row_columns.h"
+
+#include <cstddef>
+#include <utility>
+#include <variant>
+
+#include "arrays.h"
+
+namespace culmen::python {
+namespace {
+
+template <typename T>
+T value_or_nothing(const FieldValue& value) {
+  const T* const held = std::get_if<T>(&value);
+  return held == nullptr ? T{} : *held;
+}
+
+nb::str to_str(const std::string& text) {
+  return nb::str(text.data(), text.size());
+}
+
+}  // namespace
+
+RowColumns::RowColumns(std::string_view field_kinds) {
+  for (const char kind : field_kinds) fields_.push_back({kind, {}, {}, {}, {}});
+}
+
+void RowColumns::add(const Row& row) {
+  ++num_rows_;
+  values_.insert(values_.end(), row.values.begin(), row.values.end());
+  labels_.push_back(row.label);
+  for (std::size_t f = 0; f < fields_.size(); ++f) add(fields_[f], row.fields[f]);
+}
+
+void RowColumns::add(FieldColumn& column, const FieldValue& value) {
+  const bool is_missing = std::holds_alternative<std::monostate>(value);
+  column.gaps.push_back(is_missing ? 1 : 0);
+  column.has_gaps |= is_missing;
+  switch (column.kind) {
+    case 't':
+      column.texts.push_back(value_or_nothing<std::string>(value));
+      break;
+    case 'f':
+      column.numbers.push_back(value_or_nothing<double>(value));
+      break;
+    default:
+      column.integers.push_back(value_or_nothing<std::int64_t>(value));
+  }
+}
+
+nb::object RowColumns::taken(FieldColumn& column) {
+  if (column.kind == 't') {
+    nb::list texts;
+    for (std::size_t i = 0; i < column.texts.size(); ++i) {
+      if (column.gaps[i] != 0) {
+        texts.append(nb::none());
+      } else {
+        texts.append(to_str(column.texts[i]));
+      }
+    }
+    return texts;
+  }
+  const nb::object gaps =
+      column.has_gaps ? nb::cast(to_numpy(std::move(column.gaps))).attr("view")("?") : nb::none();
+  const nb::object values = column.kind == 'f' ? nb::cast(to_numpy(std::move(column.numbers)))
+                                               : nb::cast(to_numpy(std::move(column.integers)));
+  return nb::make_tuple(values, gaps);
+}
+
+nb::tuple RowColumns::taken() {
+  const std::size_t width = num_rows_ == 0 ? 0 : values_.size() / num_rows_;
+  nb::list labels, fields;
+  for (const std::string& label : labels_) labels.append(to_str(label));
+  for (FieldColumn& column : fields_) fields.append(taken(column));
+  return nb::make_tuple(to_numpy(std::move(values_), {num_rows_, width}), labels, fields);
+}
+
+}  // namespace culmen::python

@@ -1,0 +1,46 @@
+// Rows of an index turned into columns, for NumPy.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "culmen/search.h"
+
+namespace culmen::python {
+
+namespace nb = nanobind;
+
+class RowColumns {
+ public:
+  // One letter per field: 't' a text, 'f' floating, 'i' anything else.
+  explicit RowColumns(std::string_view field_kinds);
+
+  void add(const Row& row);  // needs no GIL
+  // A tuple, for the extension's Python files: values [rows][num_attributes] with NaN where they are missing; labels;
+  // and for each field a list of texts and None, or a pair of its values and of NumPy's bool, true where they are
+  // missing, or None if none is. Numbers are unspecified where they are missing.
+  nb::tuple taken();
+
+ private:
+  struct FieldColumn {
+    char kind;
+    std::vector<std::int64_t> integers;
+    std::vector<double> numbers;
+    std::vector<std::string> texts;
+    std::vector<std::uint8_t> gaps;
+    bool has_gaps = false;
+  };
+  void add(FieldColumn& column, const FieldValue& value);
+  static nb::object taken(FieldColumn& column);
+
+  std::size_t num_rows_ = 0;
+  std::vector<double> values_;
+  std::vector<std::string> labels_;
+  std::vector<FieldColumn> fields_;
+};
+
+}  // namespace culmen::python

@@ -1,0 +1,124 @@
+#include "text_column.h"
+
+#include <nanobind/stl/unique_ptr.h>
+
+#include <memory>
+#include <string>
+#include <unordered_set>
+
+#include "bindings.h"
+#include "culmen/error.h"
+
+namespace culmen::python {
+namespace {
+
+// Whether most texts appear once, so that a dictionary of them would save nothing: such columns are stored, by default.
+bool is_nearly_unique(const TextColumn& column) {
+  constexpr std::size_t kFewRows = 1000;
+  const std::size_t num_rows = column.size();
+  if (num_rows <= kFewRows) return false;
+  const TextView view = column.view();
+  std::unordered_set<std::string_view> distinct;
+  std::size_t num_others = 0;  // rows that repeat a text, or miss theirs
+  for (std::size_t row = 0; row < num_rows && 2 * num_others < num_rows; ++row) {
+    if (view.validity.is_missing(row) || !distinct.insert(view.texts[row]).second) ++num_others;
+    if (2 * distinct.size() > num_rows) return true;
+  }
+  return false;
+}
+
+nb::list to_list(const TextColumn& column) {
+  const TextView view = column.view();
+  nb::list texts;
+  for (std::size_t row = 0; row < column.size(); ++row) {
+    if (view.validity.is_missing(row)) {
+      texts.append(nb::none());
+    } else {
+      const std::string_view text = view.texts[row];
+      texts.append(nb::str(text.data(), text.size()));
+    }
+  }
+  return texts;
+}
+
+}  // namespace
+
+TextColumn::TextColumn() {
+  texts_.texts.offsets.push_back(0);
+}
+
+void TextColumn::add(std::string_view text) {
+  Labels& texts = texts_.texts;
+  texts.bytes.insert(texts.bytes.end(), text.begin(), text.end());
+  const std::size_t row = size();
+  texts.offsets.push_back(texts.bytes.size());
+  if (texts_.validity.empty()) return;
+  texts_.validity.resize(row / 8 + 1);
+  texts_.validity[row / 8] |= static_cast<std::uint8_t>(1 << row % 8);
+}
+
+void TextColumn::add_missing() {
+  const std::size_t row = size();
+  if (texts_.validity.empty()) {
+    texts_.validity.assign(row / 8, 0xff);
+    if (row % 8 != 0) texts_.validity.push_back(static_cast<std::uint8_t>((1 << row % 8) - 1));
+  }
+  texts_.validity.resize(row / 8 + 1);
+  texts_.texts.offsets.push_back(texts_.texts.bytes.size());
+}
+
+void TextColumn::append(const TextColumn& other) {
+  const TextView view = other.view();
+  for (std::size_t row = 0; row < other.size(); ++row) {
+    if (view.validity.is_missing(row)) {
+      add_missing();
+    } else {
+      add(view.texts[row]);
+    }
+  }
+}
+
+void TextColumn::append_selected(const TextColumn& other, const Flags& keep) {
+  if (keep.size() != other.size()) throw InvalidArgument("the rows to keep are not those of the column");
+  const TextView view = other.view();
+  for (std::size_t row = 0; row < other.size(); ++row) {
+    if (!keep(row)) continue;
+    if (view.validity.is_missing(row)) {
+      add_missing();
+    } else {
+      add(view.texts[row]);
+    }
+  }
+}
+
+void append_list(TextColumn& column, const nb::list& texts) {
+  for (const nb::handle text : texts) {
+    if (text.is_none()) {
+      column.add_missing();
+      continue;
+    }
+    if (!PyUnicode_Check(text.ptr())) throw InvalidArgument("a text column holds something else");
+    Py_ssize_t size = 0;
+    const char* const bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (bytes == nullptr) throw nb::python_error();
+    column.add({bytes, static_cast<std::size_t>(size)});
+  }
+}
+
+void bind_text_column(nb::module_& module) {
+  nb::class_<TextColumn>(module, "TextColumn")
+      .def(nb::init<>())
+      .def("__len__", &TextColumn::size)
+      .def("append_list", append_list)
+      .def("append", &TextColumn::append)
+      .def("selected",
+           [](const TextColumn& column, const Flags& keep) {
+             auto kept = std::make_unique<TextColumn>();
+             kept->append_selected(column, keep);
+             return kept;
+           })
+      .def("to_list", to_list)
+      .def("is_nearly_unique", is_nearly_unique);
+}
+
+}  // namespace culmen::python

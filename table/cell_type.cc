@@ -1,0 +1,153 @@
+#include "table/cell_type.h"
+
+#include <algorithm>
+
+#include "table/number.h"
+#include "table/text.h"
+
+namespace culmen::io {
+namespace {
+
+bool equals_in_any_case(std::string_view text, std::string_view lower) {
+  return std::ranges::equal(text, lower,
+                            [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
+}
+
+// Whether most texts can be told from a date at once.
+bool begins_like_a_date(std::string_view text) {
+  constexpr std::size_t kYearDigits = 4;
+  return text.size() > kYearDigits && text[kYearDigits] == '-' && text[0] >= '0' && text[0] <= '9';
+}
+
+}  // namespace
+
+bool is_null_word(std::string_view text) {
+  return text == "NA" || text == "N/A" || text == "NULL" || text == "null" || equals_in_any_case(text, "nan");
+}
+
+std::optional<bool> parse_boolean(std::string_view text) {
+  if (equals_in_any_case(text, "true")) return true;
+  if (equals_in_any_case(text, "false")) return false;
+  return std::nullopt;
+}
+
+void CellKinds::add(std::string_view text, bool quoted) {
+  const std::string_view trimmed = trim_blanks(text);
+  if (trimmed.empty() || is_null_word(trimmed)) return add_missing(text, quoted);
+  if (begins_like_a_date(trimmed)) {
+    if (parse_date(trimmed)) {
+      set_first(CellType::date);
+      has_dates_ = true;
+      return;
+    }
+    if (const auto timestamp = parse_timestamp(trimmed)) return add_timestamp(*timestamp);
+  }
+  if (parse_boolean(trimmed)) {
+    set_first(CellType::boolean);
+    has_booleans_ = true;
+    return;
+  }
+  const ParsedNumber number = parse_number(text);
+  switch (number.kind) {
+    case NumberKind::finite:
+      return add_number(!is_integer_literal(trimmed) || !is_in_int64(number.value));
+    case NumberKind::inexact_integer:
+      if (parse_integer(text).kind == NumberKind::finite) {
+        has_wide_integers_ = true;
+        return add_number(!is_integer_literal(trimmed));
+      }
+      set_first(CellType::text);
+      has_texts_ = true;  // more digits than any number type holds
+      return;
+    case NumberKind::infinite:
+    case NumberKind::out_of_range:
+      has_refused_ = true;
+      return add_number(true);
+    case NumberKind::empty:
+    case NumberKind::nan:
+      return add_missing(text, quoted);
+    case NumberKind::not_a_number:
+      set_first(CellType::text);
+      has_texts_ = true;
+  }
+}
+
+void CellKinds::add_missing(std::string_view text, bool quoted) {
+  has_words_ |= quoted || !text.empty();
+}
+
+void CellKinds::add_timestamp(const ParsedTimestamp& timestamp) {
+  set_first(CellType::timestamp);
+  if (timestamp.has_zone) {
+    min_offset_ =
+        has_zoned_times_ ? std::min(min_offset_, timestamp.offset_minutes) : timestamp.offset_minutes;
+    max_offset_ =
+        has_zoned_times_ ? std::max(max_offset_, timestamp.offset_minutes) : timestamp.offset_minutes;
+    has_zoned_times_ = true;
+  } else {
+    has_local_times_ = true;
+  }
+  num_fraction_digits_ = std::max(num_fraction_digits_, timestamp.num_fraction_digits);
+  is_beyond_nanoseconds_ |= !count_in_unit(timestamp, TimeUnit::nanosecond);
+}
+
+void CellKinds::merge(const CellKinds& other) {
+  if (is_empty()) first_ = other.first_;
+  if (other.has_zoned_times_) {
+    min_offset_ = has_zoned_times_ ? std::min(min_offset_, other.min_offset_) : other.min_offset_;
+    max_offset_ = has_zoned_times_ ? std::max(max_offset_, other.max_offset_) : other.max_offset_;
+  }
+  has_numbers_ |= other.has_numbers_;
+  has_fractions_ |= other.has_fractions_;
+  has_wide_integers_ |= other.has_wide_integers_;
+  has_refused_ |= other.has_refused_;
+  has_words_ |= other.has_words_;
+  has_booleans_ |= other.has_booleans_;
+  has_dates_ |= other.has_dates_;
+  has_local_times_ |= other.has_local_times_;
+  has_zoned_times_ |= other.has_zoned_times_;
+  is_beyond_nanoseconds_ |= other.is_beyond_nanoseconds_;
+  has_texts_ |= other.has_texts_;
+  num_fraction_digits_ = std::max(num_fraction_digits_, other.num_fraction_digits_);
+}
+
+bool CellKinds::is_empty() const {
+  return !has_numbers_ && !has_booleans_ && !has_dates_ && !has_local_times_ && !has_zoned_times_ &&
+         !has_texts_;
+}
+
+CellType CellKinds::type() const {
+  const bool has_times = has_local_times_ || has_zoned_times_;
+  const int num_kinds = (has_numbers_ ? 1 : 0) + (has_booleans_ ? 1 : 0) + (has_dates_ || has_times ? 1 : 0);
+  if (has_texts_ || num_kinds != 1) return CellType::text;
+  if (has_numbers_) return has_wide_integers_ && !has_fractions_ ? CellType::integer : CellType::number;
+  if (has_booleans_) return CellType::boolean;
+  if (!has_times) return CellType::date;
+  const bool mixes_zones = has_zoned_times_ && (has_local_times_ || has_dates_);
+  const bool is_out_of_range =
+      unit_of_digits(num_fraction_digits_) == TimeUnit::nanosecond && is_beyond_nanoseconds_;
+  return mixes_zones || is_out_of_range ? CellType::text : CellType::timestamp;
+}
+
+ColumnFormat CellKinds::format() const {
+  switch (type()) {
+    case CellType::number:
+      return {has_fractions_ ? ColumnType::floating : ColumnType::integer};
+    case CellType::integer:
+      return {ColumnType::integer};
+    case CellType::boolean:
+      return {ColumnType::boolean};
+    case CellType::date:
+      return {ColumnType::date};
+    case CellType::timestamp: {
+      ColumnFormat format = {ColumnType::timestamp, unit_of_digits(num_fraction_digits_)};
+      if (has_zoned_times_) format.time_zone = zone_name(min_offset_ == max_offset_ ? min_offset_ : 0);
+      return format;
+    }
+    case CellType::text:
+      break;
+  }
+  return {ColumnType::text};
+}
+
+}  // namespace culmen::io

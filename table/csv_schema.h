@@ -1,0 +1,73 @@
+// What a CSV file's columns are read as.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "culmen/table_io.h"
+#include "table/cell_type.h"
+#include "table/column_selection.h"
+
+namespace culmen::io {
+
+// A column that is kept, besides id and label.
+struct CsvColumn {
+  KeptColumn kept;
+  CellType type = CellType::number;
+  TimeUnit unit = TimeUnit::second;  // of timestamps
+  bool has_zone = false;             // of timestamps
+  // A cell of another type is an error. Otherwise the type is a guess, such a cell counts as missing, and the kinds of
+  // all cells tell the type with which to read the file again.
+  bool is_fixed = true;
+  std::size_t slot = 0;  // among the columns of numbers, or among those of texts
+
+  bool is_text() const { return type == CellType::text; }
+  // NullPolicy is about columns that are ranked.
+  bool is_ranked() const { return kept.is_attribute || (kept.is_undecided && type == CellType::number); }
+};
+
+struct CsvSchema {
+  std::vector<std::string> names;  // of all columns of the file
+  std::vector<CsvColumn> columns;  // in the order of the selection
+  std::size_t num_values = 0;      // columns that are not text
+  std::size_t num_texts = 0;
+  std::optional<std::size_t> id;  // positions in the file
+  std::optional<std::size_t> label;
+  std::string id_name = {}, label_name = {};
+  bool has_choice = false;  // ReadOptions::columns says what is kept
+  char delimiter = ',';
+  NullPolicy nulls = NullPolicy::keep;
+
+  // Sets the columns, and their slots.
+  void set_columns(std::vector<CsvColumn> new_columns);
+};
+
+// The column as the first rows suggest it. `once`: the file is read only once, so every type is fixed.
+CsvColumn guess_column(const KeptColumn& kept, const CellKinds& first_rows, bool once);
+
+// The guessed column as all of its cells are. Its type is fixed.
+CsvColumn settle_column(const CsvColumn& guess, const CellKinds& kinds, bool has_rows);
+
+// Whether the file must be read again because a column is not what it was guessed to be, or because the cell must be
+// found that is an error.
+bool must_read_again(const CsvColumn& guess, const CsvColumn& settled, const CellKinds& kinds);
+
+// How the columns of a file become those of a table.
+struct TableLayout {
+  std::vector<Attribute> attributes;
+  std::vector<std::size_t> attribute_columns;  // positions among CsvSchema::columns
+  std::vector<Field> fields;
+  std::vector<std::size_t> field_columns;
+};
+
+// `kinds`: of each column's cells; they give the formats that no schema does. Throws InputError if there are no
+// attributes, or too many columns. Fields of texts become filter columns.
+TableLayout layout_of(const std::vector<CsvColumn>& columns, const std::vector<CellKinds>& kinds,
+                      const std::string& file);
+
+// Whether a filter column of these texts would mostly be a list of its rows. Looks at a sample first.
+bool is_nearly_unique(const LabelsView& texts);
+
+}  // namespace culmen::io
