@@ -4,27 +4,35 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "culmen/index.h"
 #include "tools/output.h"
+#include "tools/value_text.h"
 
 namespace culmen::tools {
 
 struct Answers {
   const IndexInfo& info;
+  const std::vector<ShownColumn>& columns;
   std::span<const Query> queries;         // [num_queries]
   std::span<const SearchResult> results;  // [num_queries]
   bool batch;  // the queries are from a file: rows then have the number of their query, from 1
 };
 
+// Columns of answers, besides those of the index.
+inline const std::vector<std::string> kAnswerColumns = {"query", "rank", "id", "score", "label"};
+
 // Aligned columns for people; integers up to 2^53 in full, other numbers rounded.
 void write_table(const Answers& answers, Output& out);
 
-// Header query,rank,id,score,label,attributes... (query: batches only; label: if the index has labels; attributes:
-// their attribute_titles). Numbers read back to the same bits; text is quoted as in RFC 4180.
+// Header query,rank,id,score,label,columns... (query: batches only; label: if the index has labels). Numbers read back to
+// the same bits; text is quoted as in RFC 4180; the cell of a missing value is empty.
 void write_csv(const Answers& answers, Output& out);
 
-// {"queries":[...]} with one object per query. Numbers read back to the same bits.
+// {"queries":[...]} with one object per query. Numbers read back to the same bits; dates and timestamps are ISO text;
+// missing values are null.
 void write_json(const Answers& answers, Output& out);
 
 // The same objects, one per line.

@@ -1,7 +1,6 @@
 #include <string>
 
 #include "tools/answers.h"
-#include "tools/column_titles.h"
 #include "tools/csv_cell.h"
 #include "tools/numbers.h"
 
@@ -11,18 +10,19 @@ namespace {
 std::string header(const Answers& answers) {
   std::string line = answers.batch ? "query,rank,id,score" : "rank,id,score";
   if (answers.info.has_labels) line += ",label";
-  for (const std::string& title : attribute_titles(answers.info)) line += ',' + quoted_if_needed(title);
+  for (const ShownColumn& column : answers.columns) line += ',' + quoted_if_needed(column.title);
   return line + '\n';
 }
 
-std::string row(const Answers& answers, std::size_t query, std::size_t rank) {
+std::string line_of(const Answers& answers, std::size_t query, std::size_t rank) {
   const SearchResult& result = answers.results[query];
+  const Row row = result.row(rank);
   std::string line = answers.batch ? std::to_string(query + 1) + ',' : "";
-  line += std::to_string(rank + 1) + ',' + std::to_string(result.hits[rank].id);
+  line += std::to_string(rank + 1) + ',' + std::to_string(row.id);
   line += ',' + shortest(result.hits[rank].score);
-  if (answers.info.has_labels) line += ',' + quoted_if_needed(result.label(rank));
-  for (std::size_t i = 0; i < answers.info.attributes.size(); ++i)
-    line += ',' + shortest(result.attribute(rank, static_cast<int>(i)));
+  if (answers.info.has_labels) line += ',' + quoted_if_needed(row.label);
+  for (const ShownColumn& column : answers.columns)
+    line += ',' + csv_cell(value_of(row, column), column.format);
   return line + '\n';
 }
 
@@ -32,7 +32,7 @@ void write_csv(const Answers& answers, Output& out) {
   out.write(header(answers));
   for (std::size_t query = 0; query < answers.results.size(); ++query)
     for (std::size_t rank = 0; rank < answers.results[query].hits.size(); ++rank)
-      out.write(row(answers, query, rank));
+      out.write(line_of(answers, query, rank));
 }
 
 }  // namespace culmen::tools

@@ -1,6 +1,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
+#include <variant>
 
+#include "base/calendar.h"
 #include "tools/answers.h"
 
 namespace culmen::tools {
@@ -20,12 +22,29 @@ Json weights_json(const Query& query, const IndexInfo& info) {
   return weights;
 }
 
-Json hit_json(const SearchResult& result, std::size_t rank, const IndexInfo& info) {
-  Json hit = {{"rank", rank + 1}, {"id", result.hits[rank].id}, {"score", result.hits[rank].score}};
-  if (info.has_labels) hit["label"] = result.label(rank);
-  Json& attributes = hit["attributes"] = Json::object();
-  for (std::size_t i = 0; i < info.attributes.size(); ++i)
-    attributes[info.attributes[i].name] = result.attribute(rank, static_cast<int>(i));
+Json value_json(const FieldValue& value, const ColumnFormat& format) {
+  if (const auto* const number = std::get_if<double>(&value)) return *number;
+  if (const auto* const text = std::get_if<std::string>(&value)) return *text;
+  const auto* const whole = std::get_if<std::int64_t>(&value);
+  if (whole == nullptr) return nullptr;
+  if (format.type == ColumnType::boolean) return *whole != 0;
+  if (format.type == ColumnType::date) return exact_text(value, format);
+  if (format.type != ColumnType::timestamp) return *whole;
+  std::string time;
+  append_timestamp(*whole, format, time, 'T');
+  return time;
+}
+
+// Values by their columns' names, attributes and fields apart.
+Json hit_json(const SearchResult& result, std::size_t rank, const Answers& answers) {
+  const Row row = result.row(rank);
+  Json hit = {{"rank", rank + 1}, {"id", row.id}, {"score", result.hits[rank].score}};
+  if (answers.info.has_labels) hit["label"] = row.label;
+  hit["attributes"] = Json::object();
+  if (!answers.info.fields.empty()) hit["fields"] = Json::object();
+  for (const ShownColumn& column : answers.columns)
+    hit[column.is_attribute ? "attributes" : "fields"][column.name] =
+        value_json(value_of(row, column), column.format);
   return hit;
 }
 
@@ -50,7 +69,7 @@ void write_query(const Answers& answers, std::size_t query, Output& out) {
   out.write("{\"weights\":" + text(weights_json(answers.queries[query], answers.info)) + ",\"results\":[");
   for (std::size_t rank = 0; rank < result.hits.size(); ++rank) {
     if (rank != 0) out.write(",");
-    out.write(text(hit_json(result, rank, answers.info)));
+    out.write(text(hit_json(result, rank, answers)));
   }
   out.write("],\"stats\":" + text(stats_json(result.stats)) + '}');
 }

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "tools/answers.h"
-#include "tools/column_titles.h"
 #include "tools/numbers.h"
 #include "tools/printable.h"
 #include "tools/weights.h"
@@ -50,21 +49,24 @@ std::string name_cell(std::string_view name) {
 
 std::vector<Column> columns_of(const Answers& answers, const SearchResult& result) {
   Column rank{"rank", false, {}}, id{"id", false, {}}, score{"score", false, {}}, label{"label", true, {}};
-  std::vector<Column> attributes;
-  for (const std::string& title : attribute_titles(answers.info))
-    attributes.push_back({name_cell(title), false, {}});
+  std::vector<Column> values;
+  for (const ShownColumn& column : answers.columns)
+    values.push_back({name_cell(column.title), column.format.type == ColumnType::text, {}});
   const ValueType type = answers.info.value_type;
   for (std::size_t i = 0; i < result.hits.size(); ++i) {
+    const Row row = result.row(i);
     rank.cells.push_back(std::to_string(i + 1));
-    id.cells.push_back(std::to_string(result.hits[i].id));
+    id.cells.push_back(std::to_string(row.id));
     score.cells.push_back(recognisable(result.hits[i].score, type));
-    if (answers.info.has_labels) label.cells.push_back(name_cell(result.label(i)));
-    for (std::size_t a = 0; a < attributes.size(); ++a)
-      attributes[a].cells.push_back(recognisable(result.attribute(i, static_cast<int>(a)), type));
+    if (answers.info.has_labels) label.cells.push_back(name_cell(row.label));
+    for (std::size_t c = 0; c < values.size(); ++c) {
+      const ShownColumn& column = answers.columns[c];
+      values[c].cells.push_back(name_cell(readable_text(value_of(row, column), column.format, type)));
+    }
   }
   std::vector<Column> columns = {std::move(rank), std::move(id), std::move(score)};
   if (answers.info.has_labels) columns.push_back(std::move(label));
-  columns.insert(columns.end(), attributes.begin(), attributes.end());
+  columns.insert(columns.end(), values.begin(), values.end());
   return columns;
 }
 

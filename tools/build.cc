@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -15,11 +16,15 @@
 #include "tools/commands.h"
 #include "tools/device_number.h"
 #include "tools/interrupt.h"
+#include "tools/item_list.h"
+#include "tools/missing.h"
 #include "tools/numbers.h"
 #include "tools/partitioning_names.h"
+#include "tools/printable.h"
 #include "tools/progress_bar.h"
 #include "tools/streams.h"
 #include "tools/table_hints.h"
+#include "tools/value_text.h"
 #include "tools/whole_number.h"
 
 namespace culmen::tools {
@@ -33,9 +38,12 @@ struct BuildArguments {
   std::string attributes;
   std::string id_column;
   std::string label_column;
+  std::optional<std::string> columns;
+  std::string stored;
+  std::string missing;
   std::string partition = "auto";
   std::string type = "auto";
-  std::string nulls = "reject";
+  std::string nulls = "keep";
   std::string device = "cpu";
   BuildOptions build;  // splits, partitions, leaf rows and threads
   bool force = false;
@@ -80,7 +88,9 @@ ReadOptions read_options(const BuildArguments& arguments, ProgressBar& bar) {
   if (!arguments.attributes.empty()) options.attributes = parse_attributes(arguments.attributes);
   options.id_column = arguments.id_column;
   options.label_column = arguments.label_column;
-  options.nulls = arguments.nulls == "drop" ? NullPolicy::drop : NullPolicy::reject;
+  if (arguments.columns) options.columns = split_names(*arguments.columns);
+  options.stored = split_names(arguments.stored);
+  options.nulls = parse_null_policy(arguments.nulls);
   options.num_threads = arguments.build.num_threads;
   options.on_progress = [&bar](std::uint64_t done, std::uint64_t total) {
     throw_if_interrupted();
@@ -106,7 +116,9 @@ BuildOptions build_options(const BuildArguments& arguments, ProgressBar& bar) {
 std::optional<std::string> column_beyond_float32(const Table& table) {
   for (std::size_t column = 0; column < table.columns.size(); ++column)
     for (std::size_t row = 0; row < table.num_rows; ++row)
-      if (!is_float32(column_value(table.columns[column], row))) return table.attributes[column].name;
+      if (const double value = column_value(table.columns[column], row);
+          !std::isnan(value) && !is_float32(value))
+        return table.attributes[column].name;
   return std::nullopt;
 }
 
@@ -121,7 +133,12 @@ std::string value_type_text(const Table& table, const IndexInfo& info, const std
 }
 
 Table read(const BuildArguments& arguments, ProgressBar& bar) try {
-  return read_table(arguments.input, read_options(arguments, bar));
+  Table table = read_table(arguments.input, read_options(arguments, bar));
+  if (table.num_rows == 0 && table.num_dropped_rows > 0)
+    throw InputError(fmt::format("{}: no row is left: all {} miss a value or hold an infinity",
+                                 arguments.input, grouped(table.num_dropped_rows)));
+  if (!arguments.missing.empty()) set_stand_ins(arguments.missing, table.attributes);
+  return table;
 } catch (const InputError& error) {
   throw_with_hint(error);
 }
@@ -135,12 +152,37 @@ Index build(const Table& table, const BuildArguments& arguments, ProgressBar& ba
   throw InputError(fmt::format("{}: {}", table.location_of_row(error.row()), error.problem()));
 }
 
+// "city (text), opened (date)": the fields of a role.
+std::string field_list(const IndexInfo& info, FieldRole role) {
+  std::string list;
+  for (const FieldInfo& field : info.fields) {
+    if (field.field.role != role) continue;
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", printable(field.field.name),
+                        format_text(field.field.format));
+  }
+  return list;
+}
+
+void print_columns(const IndexInfo& info) {
+  if (const std::string filters = field_list(info, FieldRole::filter); !filters.empty())
+    say("  filters may also test {}\n", filters);
+  if (const std::string stored = field_list(info, FieldRole::stored); !stored.empty())
+    say("  only shown: {}\n", stored);
+  std::string gaps;
+  for (const AttributeInfo& attribute : info.attributes)
+    if (attribute.has_missing) gaps.append(gaps.empty() ? "" : ", ").append(printable(attribute.name));
+  if (!gaps.empty())
+    say("  some rows miss {}: queries that rank it leave them out, or fill the gaps with --missing fill\n",
+        gaps);
+}
+
 void print_build_summary(const BuildArguments& arguments, const Table& table, const IndexInfo& info,
                          const Seconds& seconds) {
   say("{}: {}, {}{}\n", arguments.directory, counted(info.num_rows, "row"),
       counted(info.attributes.size(), "attribute"), info.has_labels ? ", labels" : "");
   if (table.num_dropped_rows > 0)
-    say("  {} dropped for empty or infinite values\n", counted(table.num_dropped_rows, "row"));
+    say("  {} dropped for missing or infinite values\n", counted(table.num_dropped_rows, "row"));
+  print_columns(info);
   say("  {}\n", value_type_text(table, info, arguments.type));
   say("  {} by {}, {} of up to {} rows\n", counted(info.num_partitions, "partition"),
       partitioning_name(info.partitioning), counted(info.num_leaves, "leaf", "leaves"), info.leaf_rows);
@@ -181,7 +223,8 @@ void add_table_options(CLI::App& command, BuildArguments& arguments) {
   command
       .add_option("--attributes", arguments.attributes,
                   "Columns to rank by, as in price:low,rating; :low says that low is usually better.\n"
-                  "Weights of either sign remain possible. Default: every column but id and label")
+                  "Weights of either sign remain possible. Default: every column of numbers. The other\n"
+                  "columns are kept for filters and answers")
       ->type_name("A,B:low,...")
       ->group("Table");
   command.add_option("--id", arguments.id_column, "Column of int64 ids, unique (default: 0, 1, 2, ...)")
@@ -191,9 +234,31 @@ void add_table_options(CLI::App& command, BuildArguments& arguments) {
       ->type_name("COLUMN")
       ->group("Table");
   command
-      .add_option("--nulls", arguments.nulls,
-                  "Rows with empty cells, NaN or infinities: reject the table, or drop them (default reject)")
-      ->check(CLI::IsMember({"reject", "drop"}))
+      .add_option("--columns", arguments.columns,
+                  "Columns to keep besides attributes, id and label (default: all)")
+      ->type_name("A,B,...")
+      ->group("Table");
+  command
+      .add_option(
+          "--stored", arguments.stored,
+          "Columns that are only shown, and take less memory than those that filters test. Text that\n"
+          "differs in most rows always is")
+      ->type_name("A,B,...")
+      ->group("Table");
+  command
+      .add_option(
+          "--missing", arguments.missing,
+          "What stands in for missing values if a query asks to fill them (query --missing fill): worst,\n"
+          "median, mean, a number, or refuse such a table; for all attributes or for some, as in\n"
+          "price=median,rating=0 (default worst)")
+      ->type_name("POLICY")
+      ->group("Table");
+  command
+      .add_option(
+          "--nulls", arguments.nulls,
+          "Rows that miss a value of an attribute: keep them, reject the table, or drop the rows, those\n"
+          "with infinities too (default keep)")
+      ->check(CLI::IsMember({"keep", "reject", "drop"}))
       ->group("Table");
 }
 
@@ -253,6 +318,7 @@ void add_build(Program& program) {
       "A build that fails or is interrupted leaves no files, and an old index unchanged.\n\n"
       "Examples:\n"
       "  culmen build hotels.csv -o hotels.index --id id --label name --attributes price:low,rating,stars\n"
+      "  culmen build cars.csv -o cars.index --attributes price:low,km:low --missing median --stored url\n"
       "  culmen build points.npy -o points.index --type f32 --partition random\n"
       "  cat hotels.csv | culmen build - -o hotels.index --id id --label name --force");
   command.callback([&program, arguments] {

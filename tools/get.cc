@@ -8,13 +8,13 @@
 
 #include "culmen/error.h"
 #include "culmen/index.h"
-#include "tools/column_titles.h"
 #include "tools/commands.h"
 #include "tools/csv_cell.h"
 #include "tools/id_list.h"
 #include "tools/numbers.h"
 #include "tools/output.h"
 #include "tools/streams.h"
+#include "tools/value_text.h"
 
 namespace culmen::tools {
 namespace {
@@ -22,19 +22,28 @@ namespace {
 struct GetArguments {
   std::string directory;
   IdArguments rows;
+  std::optional<std::string> show;
   std::string output;
 };
 
-std::string header(const IndexInfo& info) {
-  std::string line = info.has_labels ? "id,label" : "id";
-  for (const std::string& title : attribute_titles(info)) line += ',' + quoted_if_needed(title);
+// Ids and labels have the names that they had in the table, so that insert and upsert recognise them.
+std::vector<std::string> own_columns(const Schema& schema) {
+  std::vector<std::string> names = {schema.id_name.empty() ? "id" : schema.id_name};
+  if (schema.has_labels) names.push_back(schema.label_name.empty() ? "label" : schema.label_name);
+  return names;
+}
+
+std::string header(const std::vector<std::string>& own, const std::vector<ShownColumn>& columns) {
+  std::string line;
+  for (const std::string& name : own) line += (line.empty() ? "" : ",") + quoted_if_needed(name);
+  for (const ShownColumn& column : columns) line += ',' + quoted_if_needed(column.title);
   return line + '\n';
 }
 
-std::string line_of(const Row& row, bool has_labels) {
+std::string line_of(const Row& row, bool has_labels, const std::vector<ShownColumn>& columns) {
   std::string line = std::to_string(row.id);
   if (has_labels) line += ',' + quoted_if_needed(row.label);
-  for (const double value : row.values) line += ',' + shortest(value);
+  for (const ShownColumn& column : columns) line += ',' + csv_cell(value_of(row, column), column.format);
   return line + '\n';
 }
 
@@ -47,12 +56,14 @@ ExitCode run(const GetArguments& arguments, bool quiet) {
   const std::vector<std::int64_t> ids = arguments.rows.read();
   const Index index = Index::open(arguments.directory);
   const IndexInfo info = index.info();
+  const std::vector<std::string> own = own_columns(index.schema());
+  const std::vector<ShownColumn> columns = shown_columns(info, arguments.show, own);
   Output out(arguments.output);
-  out.write(header(info));
+  out.write(header(own, columns));
   std::uint64_t num_missing = 0;
   for (const std::optional<Row>& row : index.get(ids)) {
     if (row) {
-      out.write(line_of(*row, info.has_labels));
+      out.write(line_of(*row, info.has_labels, columns));
     } else {
       ++num_missing;
     }
@@ -70,12 +81,15 @@ void add_get(Program& program) {
   const auto arguments = std::make_shared<GetArguments>();
   command.add_option("DIR", arguments->directory, "The index")->required();
   add_id_options(command, arguments->rows);
+  command.add_option("--show", arguments->show, "Columns to print, in this order (default: all)")
+      ->type_name("A,B,...");
   command.add_option("-o,--output", arguments->output, "File to write (default: standard output)")
       ->type_name("FILE");
   add_quiet(command, program);
   command.footer(
-      "Writes CSV with every digit, a row per id in the order of the ids. Ids that are not in the index are\n"
-      "skipped, and counted on standard error.\n\n"
+      "Writes CSV with every digit, a row per id in the order of the ids; culmen upsert reads it back. Ids "
+      "that\n"
+      "are not in the index are skipped, and counted on standard error.\n\n"
       "Examples:\n"
       "  culmen get hotels.index --ids 1000001,1000002\n"
       "  culmen get hotels.index --ids 1000003 -o row.csv");

@@ -4,13 +4,16 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "culmen/index.h"
 #include "tools/commands.h"
+#include "tools/missing.h"
 #include "tools/numbers.h"
 #include "tools/partitioning_names.h"
 #include "tools/printable.h"
 #include "tools/result.h"
+#include "tools/value_text.h"
 
 namespace culmen::tools {
 namespace {
@@ -22,24 +25,53 @@ struct InfoArguments {
   bool json = false;
 };
 
-std::string_view type_name(const IndexInfo& info) {
+std::string_view role_name(FieldRole role) {
+  return role == FieldRole::filter ? "filter" : "stored";
+}
+std::string_view value_type_name(const IndexInfo& info) {
   return info.value_type == ValueType::float32 ? "float32" : "float64";
 }
 std::string_view preference_name(const AttributeInfo& attribute) {
   return attribute.preference == Preference::high ? "high" : "low";
 }
 
+void add_format(const ColumnFormat& format, Json& column) {
+  column["type"] = type_name(format.type);
+  if (format.type != ColumnType::timestamp) return;
+  column["unit"] = unit_name(format.unit);
+  column["time_zone"] = format.time_zone;
+}
+
 Json attributes_json(const IndexInfo& info) {
   Json attributes = Json::array();
-  for (const AttributeInfo& attribute : info.attributes)
-    attributes.push_back({{"name", attribute.name},
-                          {"prefer", preference_name(attribute)},
-                          {"minimum", attribute.minimum},
-                          {"maximum", attribute.maximum}});
+  for (const AttributeInfo& attribute : info.attributes) {
+    Json json = {{"name", attribute.name},
+                 {"prefer", preference_name(attribute)},
+                 {"minimum", attribute.minimum},
+                 {"maximum", attribute.maximum},
+                 {"has_missing", attribute.has_missing},
+                 {"stand_in", stand_in_name(attribute.stand_in)}};
+    if (attribute.stand_in != StandIn::refuse) json["stand_in_value"] = attribute.stand_in_value;
+    add_format(attribute.format, json);
+    attributes.push_back(std::move(json));
+  }
   return attributes;
 }
 
-std::string json_text(const IndexInfo& info, const RecoveryInfo& log) {
+Json fields_json(const IndexInfo& info) {
+  Json fields = Json::array();
+  for (const FieldInfo& field : info.fields) {
+    Json json = {{"name", field.field.name},
+                 {"role", role_name(field.field.role)},
+                 {"has_missing", field.has_missing}};
+    if (field.field.is_text() && field.field.role == FieldRole::filter) json["texts"] = field.num_texts;
+    add_format(field.field.format, json);
+    fields.push_back(std::move(json));
+  }
+  return fields;
+}
+
+std::string json_text(const IndexInfo& info, const Schema& schema, const RecoveryInfo& log) {
   const Json json = {{"uuid", info.uuid},
                      {"version", info.version},
                      {"log_batches", log.num_batches},
@@ -47,8 +79,11 @@ std::string json_text(const IndexInfo& info, const RecoveryInfo& log) {
                      {"compact_advised", info.compact_advised},
                      {"rows", info.num_rows},
                      {"attributes", attributes_json(info)},
+                     {"fields", fields_json(info)},
                      {"labels", info.has_labels},
-                     {"value_type", type_name(info)},
+                     {"id_column", schema.id_name},
+                     {"label_column", schema.label_name},
+                     {"value_type", value_type_name(info)},
                      {"rounded_values", info.rounded_values},
                      {"partitioning", partitioning_name(info.partitioning)},
                      {"splits", info.num_splits},
@@ -65,11 +100,43 @@ std::string json_text(const IndexInfo& info, const RecoveryInfo& log) {
 
 std::string attributes_text(const IndexInfo& info) {
   std::string text;
-  for (const AttributeInfo& attribute : info.attributes)
-    text += fmt::format("  {:<20} {:<4} is better   {} to {}\n", printable(attribute.name),
-                        preference_name(attribute), recognisable(attribute.minimum, info.value_type),
-                        recognisable(attribute.maximum, info.value_type));
+  for (const AttributeInfo& attribute : info.attributes) {
+    const auto shown = [&](double value) {
+      return readable_text(attribute_value(value, attribute.format), attribute.format, info.value_type);
+    };
+    text += fmt::format("  {:<20} {:<4} is better   {} to {}", printable(attribute.name),
+                        preference_name(attribute), shown(attribute.minimum), shown(attribute.maximum));
+    if (attribute.format.type != ColumnType::floating)
+      text += fmt::format(", {}", format_text(attribute.format));
+    if (attribute.stand_in == StandIn::refuse) {
+      text += "; missing values are refused";
+    } else if (attribute.has_missing) {
+      text += fmt::format("; some are missing, stand-in {} ({})", shown(attribute.stand_in_value),
+                          stand_in_name(attribute.stand_in));
+    }
+    text += '\n';
+  }
   return text;
+}
+
+std::string fields_text(const IndexInfo& info) {
+  if (info.fields.empty()) return "";
+  std::string text = fmt::format("fields      {}\n", info.fields.size());
+  for (const FieldInfo& field : info.fields) {
+    text += fmt::format("  {:<20} {:<11} {}", printable(field.field.name),
+                        field.field.role == FieldRole::filter ? "for filters" : "only shown",
+                        format_text(field.field.format));
+    if (field.field.is_text() && field.field.role == FieldRole::filter)
+      text += fmt::format(", {}", counted(field.num_texts, "distinct text"));
+    text += field.has_missing ? "; some are missing\n" : "\n";
+  }
+  return text;
+}
+
+// "yes, from the column name".
+std::string column_text(bool is_there, const std::string& column) {
+  if (!is_there) return "no";
+  return column.empty() ? "yes" : fmt::format("yes, from the column {}", printable(column));
 }
 
 std::string log_text(const RecoveryInfo& log) {
@@ -80,14 +147,18 @@ std::string log_text(const RecoveryInfo& log) {
   return text;
 }
 
-std::string text(const IndexInfo& info, const RecoveryInfo& log, const std::string& directory) {
+std::string text(const IndexInfo& info, const Schema& schema, const RecoveryInfo& log,
+                 const std::string& directory) {
   std::string partitions =
       fmt::format("{} by {}", grouped(info.num_partitions), partitioning_name(info.partitioning));
   if (info.num_splits > 0) partitions += fmt::format(", {} splits an angle", info.num_splits);
-  std::string values{type_name(info)};
+  std::string values{value_type_name(info)};
   if (info.rounded_values > 0) values += fmt::format("; values rounded: {}", grouped(info.rounded_values));
   return fmt::format("rows        {}\n", grouped(info.num_rows)) + fmt::format("values      {}\n", values) +
-         fmt::format("labels      {}\n", info.has_labels ? "yes" : "no") +
+         (schema.id_name.empty()
+              ? ""
+              : fmt::format("ids         from the column {}\n", printable(schema.id_name))) +
+         fmt::format("labels      {}\n", column_text(info.has_labels, schema.label_name)) +
          fmt::format("partitions  {}\n", partitions) +
          fmt::format("leaves      {} of up to {} rows\n", grouped(info.num_leaves), info.leaf_rows) +
          fmt::format("tree        {}, height {}\n", counted(info.num_nodes, "node"), info.height) +
@@ -102,14 +173,16 @@ std::string text(const IndexInfo& info, const RecoveryInfo& log, const std::stri
                                              "{} would make it smaller\n",
                                              directory)
                                : "") +
-         fmt::format("attributes  {}\n", info.attributes.size()) + attributes_text(info);
+         fmt::format("attributes  {}\n", info.attributes.size()) + attributes_text(info) + fields_text(info);
 }
 
 ExitCode run(const InfoArguments& arguments) {
   const Index index = Index::open(arguments.directory);
   const IndexInfo info = index.info();
   const RecoveryInfo log = index.recovery();
-  return print_result(arguments.json ? json_text(info, log) : text(info, log, arguments.directory));
+  const Schema schema = index.schema();
+  return print_result(arguments.json ? json_text(info, schema, log)
+                                     : text(info, schema, log, arguments.directory));
 }
 
 }  // namespace

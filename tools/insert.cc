@@ -22,12 +22,20 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
   command
       .add_option("--id", arguments.id_column,
                   change == Change::insert
-                      ? "Column of int64 ids (default: the next free id + the row's number)"
-                      : "Column of int64 ids; rows with the same ids are replaced")
+                      ? "Column of int64 ids (default: the column that build --id named; if INPUT has none,\n"
+                        "the next free id + the row's number)"
+                      : "Column of int64 ids; rows with the same ids are replaced (default: the column that\n"
+                        "build --id named)")
       ->type_name("COLUMN")
       ->group("Table");
+  if (change == Change::insert)
+    command.add_flag("--new-ids", arguments.new_ids, "Give the rows the next free ids, though INPUT has ids")
+        ->excludes(command.get_option("--id"))
+        ->group("Table");
   CLI::Option* label =
-      command.add_option("--label", arguments.label_column, "Column of labels, if the index has labels")
+      command
+          .add_option("--label", arguments.label_column,
+                      "Column of labels, if the index has labels (default: the one that build --label named)")
           ->type_name("COLUMN")
           ->group("Table");
   command.add_flag("--no-labels", arguments.no_labels, "The rows have no labels, though the index has")
@@ -36,14 +44,24 @@ void add_table_options(CLI::App& command, InsertArguments& arguments, Change cha
   command
       .add_option(
           "--attributes", arguments.attributes,
-          "Columns to read, one per attribute of the index, in its order. Default: those of the same\n"
-          "names, or in .npy, .fvecs and .fbin all but the id, by position")
+          "Columns of INPUT that hold the attributes of the index, in its order. Default: those of the\n"
+          "same names, or in .npy, .fvecs and .fbin all but the id, by position")
       ->type_name("A,B,...")
       ->group("Table");
   command
-      .add_option("--nulls", arguments.nulls,
-                  "Rows with empty cells, NaN or infinities: reject the input, or drop them (default reject)")
-      ->check(CLI::IsMember({"reject", "drop"}))
+      .add_option(
+          "--columns", arguments.columns,
+          "Columns to read besides attributes, id and label (default: all). A column that the index\n"
+          "does not have is an error unless this leaves it out; one that INPUT does not have is missing\n"
+          "in its rows")
+      ->type_name("A,B,...")
+      ->group("Table");
+  command
+      .add_option(
+          "--nulls", arguments.nulls,
+          "Rows that miss a value of an attribute: keep them, reject the input, or drop the rows, those\n"
+          "with infinities too (default keep)")
+      ->check(CLI::IsMember({"keep", "reject", "drop"}))
       ->group("Table");
   command
       .add_option("--type", arguments.type,
@@ -106,8 +124,8 @@ void add_insert(Program& program) {
              "An id that is in the index already is an error; culmen upsert replaces its row.\n\n"
              "Examples:\n"
              "  culmen generate hotels --rows 500 --seed 2 -o new.csv\n"
-             "  culmen insert hotels.index new.csv --label name\n"
-             "  cat new.csv | culmen insert hotels.index - --label name --batch 100");
+             "  culmen insert hotels.index new.csv --new-ids\n"
+             "  cat new.csv | culmen insert hotels.index - --new-ids --batch 100");
 }
 
 void add_upsert(Program& program) {
@@ -117,8 +135,8 @@ void add_upsert(Program& program) {
              "A row replaces the one with the same id, if there is one. Of several rows with one id the last "
              "wins.\n\n"
              "Examples:\n"
-             "  culmen upsert hotels.index new.csv --id id --label name\n"
-             "  culmen upsert hotels.index new.csv --id id --no-labels --atomic");
+             "  culmen upsert hotels.index new.csv\n"
+             "  culmen upsert hotels.index new.csv --id key --no-labels --atomic");
 }
 
 }  // namespace culmen::tools

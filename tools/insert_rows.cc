@@ -4,16 +4,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/table_io.h"
-#include "tools/column_names.h"
-#include "tools/column_titles.h"
 #include "tools/column_value.h"
 #include "tools/interrupt.h"
+#include "tools/item_list.h"
 #include "tools/numbers.h"
 #include "tools/progress_bar.h"
 #include "tools/streams.h"
@@ -26,22 +26,9 @@ std::string input_name(const InsertArguments& arguments) {
   return arguments.input == "-" ? "standard input" : arguments.input;
 }
 
-void check_count(std::size_t num_columns, const InsertArguments& arguments, const IndexInfo& info) {
-  if (num_columns == info.attributes.size()) return;
-  throw InvalidArgument(fmt::format("{}: {} for the {} of {} ({}); --attributes names the columns to take",
-                                    input_name(arguments), counted(num_columns, "column"),
-                                    counted(info.attributes.size(), "attribute"), arguments.directory,
-                                    known_names(info)));
-}
-
 // Refuses options that do not match the index.
 void check_options(const InsertArguments& arguments, const IndexInfo& info) {
   const std::string& directory = arguments.directory;
-  if (info.has_labels && arguments.label_column.empty() && !arguments.no_labels)
-    throw InvalidArgument(
-        fmt::format("{} keeps a label a row: name the column with --label COLUMN, or give --no-labels for "
-                    "rows without",
-                    directory));
   if (!info.has_labels && !arguments.label_column.empty())
     throw InvalidArgument(fmt::format("{} keeps no labels: leave --label out", directory));
   if (info.value_type == ValueType::float64 && !arguments.type.empty())
@@ -50,18 +37,17 @@ void check_options(const InsertArguments& arguments, const IndexInfo& info) {
 }
 
 // Reads columns in the index's order: by name if the file has names, else by position.
-ReadOptions read_options(const InsertArguments& arguments, Change change, const IndexInfo& info,
+ReadOptions read_options(const InsertArguments& arguments, Change change, const Schema& schema,
                          ProgressBar& bar) {
   ReadOptions options;
-  if (!arguments.attributes.empty()) {
-    options.attributes = parse_attributes(arguments.attributes);
-    check_count(options.attributes.size(), arguments, info);
-  } else if (has_column_names(arguments.input)) {
-    for (const AttributeInfo& attribute : info.attributes) options.attributes.push_back({attribute.name});
-  }
+  options.schema = schema;
+  if (arguments.no_labels) options.schema->has_labels = false;
+  if (!arguments.attributes.empty()) options.attributes = parse_attributes(arguments.attributes);
+  if (arguments.columns) options.columns = split_names(*arguments.columns);
+  options.assign_ids = arguments.new_ids;
   options.id_column = arguments.id_column;
   options.label_column = arguments.label_column;
-  options.nulls = arguments.nulls == "drop" ? NullPolicy::drop : NullPolicy::reject;
+  options.nulls = parse_null_policy(arguments.nulls);
   options.unique_ids = change == Change::insert;
   options.num_threads = arguments.num_threads;
   options.on_progress = [&bar](std::uint64_t done, std::uint64_t total) {
@@ -83,15 +69,16 @@ class Writer {
         before_(index_.info()) {}
 
   const IndexInfo& info() const { return before_; }
+  Schema schema() const { return index_.schema(); }
 
   void write(const TableBatch& batch) {
     throw_if_interrupted();
-    check_count(batch.rows.columns.size(), arguments_, before_);
     const bool exact_only = before_.value_type == ValueType::float32 && arguments_.type.empty();
     if (exact_only) check_float32(batch);
     TableView rows = batch.rows;
     rows.attributes.clear();  // the columns are in the index's order already
-    if (before_.has_labels && arguments_.no_labels) {
+    if (before_.has_labels && rows.labels.empty()) {
+      if (!arguments_.no_labels) throw InvalidArgument(no_labels_text());
       no_labels_.resize(rows.num_rows + 1);
       rows.labels.offsets = no_labels_;
     }
@@ -112,6 +99,7 @@ class Writer {
   void print_summary(std::uint64_t num_dropped_rows, double seconds) const;
 
  private:
+  std::string no_labels_text() const;
   void check_float32(const TableBatch& batch) const;
   WriteResult change_rows(const TableView& rows, const TableBatch& batch);
 
@@ -143,13 +131,22 @@ class Writer {
   std::int64_t last_id_ = -1;
 };
 
+std::string Writer::no_labels_text() const {
+  const std::string name = index_.schema().label_name;
+  return fmt::format(
+      "{} keeps a label a row{}: name the column with --label COLUMN, or give --no-labels for rows "
+      "without",
+      arguments_.directory,
+      name.empty() ? "" : fmt::format(", and {} has no column {}", input_name(arguments_), name));
+}
+
 // The library refuses such a value too, but cannot name the options of this program.
 void Writer::check_float32(const TableBatch& batch) const {
   const TableView& rows = batch.rows;
   for (std::size_t column = 0; column < rows.columns.size(); ++column) {
     for (std::size_t row = 0; row < rows.num_rows; ++row) {
       const double value = column_value(rows.columns[column], row);
-      if (is_float32(value)) continue;
+      if (std::isnan(value) || is_float32(value)) continue;
       throw InputError(fmt::format(
           "{}: column {}: {} is no float32, and {} keeps float32: --type f32 rounds such "
           "values, and an index built with --type f64 holds them",
@@ -176,7 +173,7 @@ void Writer::print_summary(std::uint64_t num_dropped_rows, double seconds) const
   if (change_ == Change::upsert) changes += fmt::format(", {} replaced", grouped(replaced_));
   say("{}: {}\n", arguments_.directory, changes);
   if (num_dropped_rows > 0)
-    say("  {} dropped for empty or infinite values\n", counted(num_dropped_rows, "row"));
+    say("  {} dropped for missing or infinite values\n", counted(num_dropped_rows, "row"));
   if (first_id_ >= 0) say("  ids assigned: {} to {}\n", first_id_, last_id_);
   const std::uint64_t num_rounded = after.rounded_values - before_.rounded_values;
   if (num_rounded > 0) say("  values rounded to float32: {}\n", grouped(num_rounded));
@@ -230,7 +227,7 @@ ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet
   check_options(arguments, writer.info());
   BatchTotals totals;
   try {
-    totals = read_and_write(arguments, read_options(arguments, change, writer.info(), bar), writer);
+    totals = read_and_write(arguments, read_options(arguments, change, writer.schema(), bar), writer);
     writer.close();
   } catch (...) {
     bar.wipe();

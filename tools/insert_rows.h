@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "tools/exit_codes.h"
@@ -14,10 +15,12 @@ struct InsertArguments {
   std::string directory;
   std::string input;
   std::string attributes;
+  std::optional<std::string> columns;
   std::string id_column;
   std::string label_column;
   bool no_labels = false;
-  std::string nulls = "reject";
+  bool new_ids = false;
+  std::string nulls = "keep";
   std::string type;
   std::string durability = "sync";
   std::uint64_t batch_rows = 10'000;

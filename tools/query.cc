@@ -32,8 +32,9 @@ void add_query_options(CLI::App& command, QueryArguments& arguments) {
   command
       .add_option(
           "--where", arguments.where,
-          "Only rows that pass, as in \"price<=200 and not stars in (1, 2)\": = != < <= > >=, between,\n"
-          "in and is null, joined by and, or and not, with parentheses; id is the row's id")
+          "Only rows that pass, as in \"price<=200 and not city in ('Roma', 'Paris')\": = != < <= > >=,\n"
+          "between, in, like 'prefix%' and is null, joined by and, or and not, with parentheses; id is the\n"
+          "row's id")
       ->type_name("FILTER")
       ->group("Query");
   command.add_option("--min-score", arguments.min_score, "Only rows with at least this score")
@@ -44,6 +45,13 @@ void add_query_options(CLI::App& command, QueryArguments& arguments) {
                   "minmax: weights apply to attributes scaled to 0..1 by their range in the index (default\n"
                   "none: to the attributes as they are)")
       ->check(CLI::IsMember({"none", "minmax"}))
+      ->group("Query");
+  command
+      .add_option(
+          "--missing", arguments.missing,
+          "Rows that miss a value that is ranked: skip leaves them out, fill ranks the stand-ins that\n"
+          "build --missing has chosen (default skip)")
+      ->check(CLI::IsMember({"skip", "fill"}))
       ->group("Query");
 }
 
@@ -87,9 +95,12 @@ void add_answer_options(CLI::App& command, QueryArguments& arguments) {
       .add_option(
           "--format", arguments.format,
           "Default: by the extension of -o; without -o, table on a terminal and csv elsewhere. All but\n"
-          "table keep every digit; npy holds ids and scores. In table and csv an attribute called\n"
-          "query, rank, id, score or label gets the prefix \"attribute.\"")
+          "table keep every digit; npy holds ids and scores. In table and csv a column called query, rank,\n"
+          "id, score or label gets the prefix \"attribute.\" or \"field.\"")
       ->check(CLI::IsMember({"table", "csv", "json", "jsonl", "npy"}))
+      ->group("Answer");
+  command.add_option("--show", arguments.show, "Columns to print, in this order (default: all)")
+      ->type_name("A,B,...")
       ->group("Answer");
   command
       .add_option("-o,--output", arguments.output,
@@ -111,7 +122,7 @@ void add_query(Program& program) {
       "Score: the sum of weight * attribute. Higher scores come first, equal ones by smaller id.\n\n"
       "Examples:\n"
       "  culmen query hotels.index -w price=-1,rating=2 -k 5 --scale minmax\n"
-      "  culmen query hotels.index -w rating=1 --where \"price<=200 and stars>=4\" --format json\n"
+      "  culmen query hotels.index -w rating=1 --where \"price<=200 and city='Roma'\" --format json\n"
       "  culmen query hotels.index -w price=-0.4,rating=1.2 -k 100 --profile -o best.csv");
   command.callback([&program, arguments] {
     program.run = [&program, arguments] { return run_query(*arguments, program.quiet); };

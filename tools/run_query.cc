@@ -59,6 +59,7 @@ Query common_query(const QueryArguments& arguments, const Index& index) {
   if (!arguments.where.empty()) query.where = index.filter(arguments.where);
   if (arguments.min_score) query.min_score = parse_number(*arguments.min_score, "--min-score");
   query.scale = arguments.scale == "minmax" ? Scale::minmax : Scale::none;
+  query.missing = arguments.missing == "fill" ? Missing::fill : Missing::skip;
   return query;
 }
 
@@ -154,6 +155,7 @@ ExitCode run_query(QueryArguments arguments, bool quiet) {
   const SearchOptions options = {parse_engine(arguments.engine), arguments.num_threads};
   const Index index = Index::open(arguments.directory);
   const std::vector<Query> queries = make_queries(arguments, index);
+  const std::vector<ShownColumn> columns = shown_columns(index.info(), arguments.show, kAnswerColumns);
   const bool batch = !arguments.weights_file.empty();
   if (arguments.explain) {
     Output out(arguments.output);
@@ -168,7 +170,7 @@ ExitCode run_query(QueryArguments arguments, bool quiet) {
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
   const IndexInfo info = index.info();
   Output out(arguments.output);  // after the search: a query that is refused touches no file
-  write_answers({info, queries, results, batch}, chosen_format(arguments), out);
+  write_answers({info, columns, queries, results, batch}, chosen_format(arguments), out);
   out.finish();
   if (arguments.profile) {
     print_profile(results, elapsed.count());

@@ -17,10 +17,12 @@ struct QueryArguments {
   std::string where;
   std::optional<std::string> min_score;
   std::string scale = "none";
+  std::string missing = "skip";
   std::string engine = "auto";
   int num_threads = 0;
   std::string device = "auto";
   std::string memory = "auto";
+  std::optional<std::string> show;
   std::string format;
   std::string output;
   bool explain = false;

@@ -4,13 +4,20 @@
 
 namespace culmen::tools {
 
+NullPolicy parse_null_policy(std::string_view name) {
+  if (name == "drop") return NullPolicy::drop;
+  return name == "reject" ? NullPolicy::reject : NullPolicy::keep;
+}
+
 void throw_with_hint(const InputError& error) {
   const std::string text = error.what();
   switch (error.remedy()) {
     case InputError::Remedy::drop_nulls:
       throw InputError(text + " (--nulls drop leaves such rows out)");
+    case InputError::Remedy::choose_attributes:
+      throw InputError(text + " (--attributes names the columns to rank)");
     case InputError::Remedy::choose_columns:
-      throw InputError(text + " (name the columns to read with --attributes)");
+      throw InputError(text + " (--columns names the columns to keep)");
     case InputError::Remedy::none:
       break;
   }

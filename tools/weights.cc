@@ -8,54 +8,19 @@
 #include "culmen/error.h"
 #include "culmen/table_io.h"
 #include "tools/column_names.h"
-#include "tools/column_titles.h"
 #include "tools/column_value.h"
+#include "tools/item_list.h"
+#include "tools/known_names.h"
 #include "tools/numbers.h"
 
 namespace culmen::tools {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-// Removes the next item from `rest`: the text up to a comma outside of quoted names.
-std::string_view next_item(std::string_view& rest) {
-  bool quoted = false;
-  std::size_t end = 0;
-  for (; end < rest.size() && (quoted || rest[end] != ','); ++end)
-    if (rest[end] == '"') quoted = !quoted;
-  const std::string_view item = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return trimmed(item);
-}
-
-std::vector<std::string_view> split_items(std::string_view text) {
-  std::vector<std::string_view> items;
-  std::string_view rest = text;
-  while (!rest.empty()) items.push_back(next_item(rest));
-  if (text.empty() || text.back() == ',') items.emplace_back();  // refused below as "expected a number"
-  return items;
-}
-
-std::string unquoted(std::string_view name) {
-  if (name.size() < 2 || name.front() != '"' || name.back() != '"') return std::string(name);
-  std::string plain;
-  for (std::size_t i = 1; i + 1 < name.size(); ++i) {
-    plain += name[i];
-    if (name[i] == '"') ++i;  // a doubled quote is an escaped quote
-  }
-  return plain;
-}
-
 std::pair<std::string, double> parse_named_weight(std::string_view item) {
-  const std::size_t equals = item.rfind('=');  // names may contain =, numbers cannot
-  if (equals == std::string_view::npos)
+  if (item.find('=') == std::string_view::npos)
     throw InvalidArgument(fmt::format("weights: expected name=value like the others, found '{}'", item));
-  std::string name = unquoted(trimmed(item.substr(0, equals)));
-  const double value = parse_number(trimmed(item.substr(equals + 1)), fmt::format("weight of {}", name));
+  auto [name, number] = split_setting(item);
+  const double value = parse_number(number, fmt::format("weight of {}", name));
   return {std::move(name), value};
 }
 
@@ -76,6 +41,21 @@ void check_count(std::size_t count, const std::string& what, const IndexInfo& in
   if (count == info.attributes.size()) return;
   throw InvalidArgument(fmt::format("{}: {} weights for {} attributes; by position they are {}", what, count,
                                     info.attributes.size(), known_names(info)));
+}
+
+// A column that does not hold numbers becomes a field. Reading it as an attribute names the cell that is wrong.
+Table read_numbers(const std::string& path) {
+  ReadOptions options;
+  options.nulls = NullPolicy::reject;
+  Table table = read_table(path, options);
+  if (table.fields.empty()) return table;
+  if (path != "-") {
+    options.attributes = {{table.fields.front().name}};
+    options.columns.emplace();
+    table = read_table(path, options);  // throws
+  }
+  throw InputError(fmt::format("{}: the weights of {} are no numbers", path == "-" ? "standard input" : path,
+                               table.fields.front().name));
 }
 
 // For each column of the file, the position of its attribute in the index.
@@ -115,7 +95,7 @@ std::vector<double> parse_weights(std::string_view text, const Index& index) {
 
 std::vector<std::vector<double>> read_weights_file(const std::string& path, const Index& index) {
   const IndexInfo info = index.info();
-  const Table table = read_table(path);
+  const Table table = read_numbers(path);
   std::vector<std::size_t> positions;
   if (has_column_names(path)) {
     positions = match_columns(table, path, info);

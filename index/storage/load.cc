@@ -14,7 +14,8 @@
 namespace culmen::storage {
 namespace {
 
-void check_exact_sums(const Manifest& manifest, std::span<const AttributeStats> stats, const std::string& path) {
+void check_exact_sums(const Manifest& manifest, std::span<const AttributeStats> stats,
+                      const std::string& path) {
   if (manifest.exact_sums && !sums_are_exact(stats, manifest.units))
     throw FormatError(path + ": sums are marked as exact, but can round");
 }

@@ -188,10 +188,12 @@ TEST(Batches, InFrontOfAFaultyRowAreHandedOut) {
   for (const io::CsvTuning tuning : {io::kBatchTuning, io::CsvTuning{1, 1}, io::CsvTuning{5, 2}}) {
     Collected found;
     io::MemorySource source(text);
+    ReadOptions options;
+    options.attributes = {{"a"}};
     const std::string error = error_of<InputError>([&] {
       io::read_csv_in_batches(
-          source, "t.csv", {}, ',', {.batch_rows = 2}, [&](const TableBatch& batch) { found.take(batch); },
-          tuning);
+          source, "t.csv", options, ',', {.batch_rows = 2},
+          [&](const TableBatch& batch) { found.take(batch); }, tuning);
     });
     EXPECT_EQ(error.find("t.csv:7:1: expected a number"), 0u) << error;
     EXPECT_EQ(found.columns[0], (std::vector<double>{1, 2, 3, 4}));
@@ -307,7 +309,10 @@ TEST(Batches, OfMatricesNameTheRowOfTheFile) {
     const std::string path = folder.write("t.npy", matrix_file(fortran, 9));
     Collected found;
     const std::string error = error_of<InputError>([&] {
-      read_table_in_batches(path, {}, {.batch_rows = 2}, [&](const TableBatch& batch) { found.take(batch); });
+      ReadOptions options;
+      options.nulls = NullPolicy::reject;
+      read_table_in_batches(path, options, {.batch_rows = 2},
+                            [&](const TableBatch& batch) { found.take(batch); });
     });
     EXPECT_NE(error.find("row 4, column \"a1\""), std::string::npos) << error;
     EXPECT_EQ(found.sizes, fortran ? Sizes{} : Sizes{2});

@@ -105,11 +105,13 @@ TEST(NpyReader, ChoosesColumnsByTheirNumberedNames) {
   const Table table = parse_npy(npy<float>("<f4", "(2, 3)", {1, 2, 3, 4, 5, 6}), "t.npy", options);
   EXPECT_EQ(table.attributes, options.attributes);
   EXPECT_EQ(column_of(table, 0), (std::vector<double>{3, 6}));
+  EXPECT_EQ(table.fields, std::vector<Field>{{"a1"}});
+  EXPECT_EQ(culmen::testing::fields_of(table), (std::vector<std::string>{"2.000000", "5.000000"}));
   options.attributes = {{"a3"}};
   EXPECT_EQ(error_of<InvalidArgument>([&] {
               parse_npy(npy<float>("<f4", "(2, 3)", {1, 2, 3, 4, 5, 6}), "t.npy", options);
             }),
-            "t.npy: no column \"a3\"; the columns are \"a0\", \"a1\", \"a2\"");
+            "t.npy: no column \"a3\" (did you mean \"a0\"?); the columns are \"a0\", \"a1\", \"a2\"");
 }
 
 TEST(NpyReader, TakesIdsFromAnIntegerColumn) {
@@ -139,10 +141,33 @@ TEST(NpyReader, HasNoLabels) {
 TEST(NpyReader, NamesRowAndColumnOfValuesThatAreNotFinite) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const double inf = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(error_in(npy<float>("<f4", "(2, 3)", {1, 2, 3, 4, nan, nan})),
+  ReadOptions reject;
+  reject.nulls = NullPolicy::reject;
+  EXPECT_EQ(error_in(npy<float>("<f4", "(2, 3)", {1, 2, 3, 4, nan, nan}), reject),
             "t.npy: row 2, column \"a1\": expected a finite number, found nan");
   EXPECT_EQ(error_in(npy<double>("<f8", "(2, 2)", {1, 2, -inf, 4}, true)),
             "t.npy: row 1, column \"a1\": expected a finite number, found -inf");
+}
+
+TEST(NpyReader, TakesNanForAMissingValue) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Table table = parse_npy(npy<float>("<f4", "(2, 2)", {1, nan, nan, 4}), "t.npy");
+  EXPECT_EQ(table.num_rows, 2u);
+  EXPECT_TRUE(std::isnan(column_of(table, 0)[1]));
+  ReadOptions options;
+  options.attributes = {{"a0"}};
+  options.nulls = NullPolicy::drop;
+  const Table dropped = parse_npy(npy<float>("<f4", "(2, 2)", {1, nan, nan, 4}), "t.npy", options);
+  EXPECT_EQ(dropped.num_dropped_rows, 1u);
+  EXPECT_EQ(culmen::testing::fields_of(dropped), std::vector<std::string>{"-"});
+}
+
+TEST(NpyReader, KeepsIntegersOfFieldsThatAFloatCannotHold) {
+  ReadOptions options;
+  options.attributes = {{"a0"}};
+  const Table table = parse_npy(npy<std::int64_t>("<i8", "(1, 2)", {1, 9007199254740993}), "t.npy", options);
+  EXPECT_EQ(table.fields[0].format.type, ColumnType::integer);
+  EXPECT_EQ(culmen::testing::fields_of(table), std::vector<std::string>{"9007199254740993"});
 }
 
 TEST(NpyReader, RefusesIntegersThatAFloatCannotHold) {

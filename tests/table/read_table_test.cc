@@ -77,7 +77,8 @@ TEST_F(ReadTable, ReadsCsvFromStandardInput) {
   options.attributes = {{"a"}};
   EXPECT_EQ(column_of(read_table("-", options), 0), (std::vector<double>{1, 3}));
   ::lseek(STDIN_FILENO, 0, SEEK_SET);
-  EXPECT_EQ(error_of<InputError>([] { read_table("-"); }).substr(0, 20), "standard input:3:2: ");
+  options.attributes = {{"b"}};
+  EXPECT_EQ(error_of<InputError>([&] { read_table("-", options); }).substr(0, 20), "standard input:3:2: ");
   ::dup2(saved, STDIN_FILENO);
   ::close(saved);
   ::close(file);

@@ -73,7 +73,9 @@ TEST(FvecsReader, ChecksRowLengthsAcrossBlocks) {
 TEST(FvecsReader, RefusesOrDropsRowsThatAreNotFinite) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::string bytes = fvecs({{1, 2}, {3, nan}, {5, 6}});
-  EXPECT_EQ(fvecs_error(bytes).substr(0, 41), "t.fvecs: row 2, column \"a1\": expected a f");
+  ReadOptions reject;
+  reject.nulls = NullPolicy::reject;
+  EXPECT_EQ(fvecs_error(bytes, reject).substr(0, 41), "t.fvecs: row 2, column \"a1\": expected a f");
   ReadOptions drop;
   drop.nulls = NullPolicy::drop;
   const Table table = parse_fvecs(bytes, "t.fvecs", drop);

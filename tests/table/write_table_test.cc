@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class WriteTable : public testing::Test {
+class WriteTable : public ::testing::Test {
  protected:
   WriteTable() {
     std::string pattern = (fs::temp_directory_path() / "culmen-write-XXXXXX").string();
@@ -339,7 +339,7 @@ TEST_F(WriteTable, DoesNotReplaceAFolder) {
 TEST_F(WriteTable, WritesCsvToStandardOutputForADash) {
   Table table;
   add_column<std::int32_t>(table, "x", {1, 2});
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   write_table(table, "-");
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "x\n1\n2\n");
   EXPECT_TRUE(files().empty());

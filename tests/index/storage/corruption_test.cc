@@ -38,8 +38,8 @@ bool names_a_file(const std::string& complaint) {
 
 // Two levels of nodes, every kind of file.
 const Snapshot& sample() {
-  static const auto snapshot =
-      make_snapshot({.rows = num_kib(30) * 53 / 3, .attributes = 2, .partitions = 1, .fields = 3, .gaps = true});
+  static const auto snapshot = make_snapshot(
+      {.rows = num_kib(30) * 53 / 3, .attributes = 2, .partitions = 1, .fields = 3, .gaps = true});
   return *snapshot;
 }
 
@@ -96,8 +96,9 @@ TEST(Corruption, IsSeenForEveryMissingFile) {
 
 TEST(Corruption, IsSeenForFilesOfAnotherIndexOfTheSameShape) {
   const Files ours = published(sample(), 1);
-  const Files theirs =
-      published(*make_snapshot({.rows = 530, .attributes = 2, .partitions = 1, .seed = 2, .fields = 3, .gaps = true}), 2);
+  const Files theirs = published(
+      *make_snapshot({.rows = 530, .attributes = 2, .partitions = 1, .seed = 2, .fields = 3, .gaps = true}),
+      2);
   const Files twin = published(sample(), 3);  // the same table, saved again
   for (const auto& [name, bytes] : ours) {
     for (const Files* other : {&theirs, &twin}) {
@@ -141,7 +142,8 @@ TEST(Corruption, IsSeenForFramesThatWereMoved) {
 
 TEST(Corruption, IsSeenForAFrameOfAnotherTableUnderTheSameUuid) {
   // Cannot happen by accident: the uuid is random. The digest in the manifest holds even then.
-  const auto other = make_snapshot({.rows = 530, .attributes = 2, .partitions = 1, .fields = 3, .gaps = true});
+  const auto other =
+      make_snapshot({.rows = 530, .attributes = 2, .partitions = 1, .fields = 3, .gaps = true});
   std::int64_t* const ids = other->arena->ids(0);
   ids[ids[0] == other->leaf(0).min_id ? 1 : 0] += 1;  // they are seven apart
   Files mixed = published(sample());

@@ -258,7 +258,8 @@ std::vector<Lie> lies_about_fields() {
   const std::string wrong_gaps = "missing values are not the attribute's stand-in";
   const std::string bitmaps = "bitmaps have as many bits as values are missing";
   const std::string zones = "zones of fields are exact", wrong_values = "the values of a field are wrong";
-  const auto lie = [](const std::string& rule, const std::string& words, std::function<void(Snapshot&)> tell) {
+  const auto lie = [](const std::string& rule, const std::string& words,
+                      std::function<void(Snapshot&)> tell) {
     return Lie{rule, std::move(tell), words, Finder::open, kFieldShape};
   };
   return {
@@ -273,7 +274,8 @@ std::vector<Lie> lies_about_fields() {
       lie(bitmaps, "the gaps of an attribute", [](Snapshot& s) { ++gaps_of(s, 3, 0).num_missing; }),
       lie(bitmaps, "the gaps of an attribute",
           [](Snapshot& s) { gaps_of(s, 3, 0).missing = std::numeric_limits<std::uint32_t>::max() - 7; }),
-      lie(bitmaps, "the gaps of an attribute", [](Snapshot& s) {
+      lie(bitmaps, "the gaps of an attribute",
+          [](Snapshot& s) {
             std::size_t leaf = 0;
             while (s.leaf_fields(leaf).gaps().size() < 2) ++leaf;
             gaps_of(s, leaf, 1).attribute = 0;
@@ -298,9 +300,13 @@ std::vector<Lie> lies_about_fields() {
       lie("texts lie within their leaf", wrong_values,
           [](Snapshot& s) { field_bytes(s, 3)[zone_of(s, 3, kNote).values + 3] = std::byte{0x7f}; }),
       lie("codes have texts", wrong_values,
-          [](Snapshot& s) { s.dictionaries[kBrand] = dictionary_of({"a", "b"}); }),
+          [](Snapshot& s) {
+            s.dictionaries[kBrand] = dictionary_of({"a", "b"});
+          }),
       lie("a dictionary has each text once", "a text twice",
-          [](Snapshot& s) { s.dictionaries[kBrand] = dictionary_of({"a", "b", "c", "d", "b"}); }),
+          [](Snapshot& s) {
+            s.dictionaries[kBrand] = dictionary_of({"a", "b", "c", "d", "b"});
+          }),
       lie("fields have their leaf's rows", "another number of rows",
           [](Snapshot& s) { field_bytes(s, 3)[offsetof(LeafFieldsHeader, num_rows)] ^= std::byte{64}; }),
   };
@@ -343,7 +349,8 @@ std::string complaint_of(Finder finder, MemoryFileSystem& system) {
 }
 
 TEST(LyingIndex, IsFoundOutWhateverWritersRelyOn) {
-  for (const auto& lies : {lies_about_rows, lies_about_ids, lies_about_extremes, lies_about_bounds, lies_about_fields})
+  for (const auto& lies :
+       {lies_about_rows, lies_about_ids, lies_about_extremes, lies_about_bounds, lies_about_fields})
     for (const Lie& lie : lies()) {
       SCOPED_TRACE(lie.rule);
       ASSERT_EQ(verify_snapshot(*make_snapshot(lie.shape), true), std::vector<std::string>{});

@@ -56,8 +56,8 @@ TEST(Manifest, RefusesAMissingOrMistypedMemberByName) {
 
 TEST(Manifest, RefusesAMissingOrMistypedMemberOfItsParts) {
   const json whole = sample();
-  for (const char* pointer : {"/attributes/0", "/fields/0", "/fields/4", "/levels/0", "/files/1", "/log",
-                              "/partitioning"}) {
+  for (const char* pointer :
+       {"/attributes/0", "/fields/0", "/fields/4", "/levels/0", "/files/1", "/log", "/partitioning"}) {
     const json part = whole.at(json::json_pointer(pointer));
     for (const auto& [key, value] : part.items()) {
       json changed = whole;

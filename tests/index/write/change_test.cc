@@ -72,8 +72,10 @@ TEST(Change, OfAnotherShapeIsRefused) {
 }
 
 TEST(Change, WithAValueThatIsNoNumberIsRefused) {
-  for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
-                            -std::numeric_limits<float>::infinity(), -0.0F}) {
+  // Only one NaN means that a value is missing.
+  for (const float value :
+       {-std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::signaling_NaN(),
+        std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(), -0.0F}) {
     Change change = example_change(false);
     std::memcpy(change.values.data() + 8, &value, sizeof value);
     EXPECT_THROW(decode(encode(change), kShape), FormatError) << value;
@@ -86,6 +88,148 @@ TEST(Change, WithLabelsOutOfOrderIsRefused) {
     Change change = example_change(true);
     change.label_ends = ends;
     EXPECT_THROW(decode(encode(change), kShape), FormatError);
+  }
+}
+
+// ---- Fields
+
+const std::vector<Field> kFields = {{"brand", FieldRole::filter, {ColumnType::text}},
+                                    {"note", FieldRole::stored, {ColumnType::text}},
+                                    {"new", FieldRole::filter, {ColumnType::boolean}},
+                                    {"weight"},
+                                    {"day", FieldRole::stored, {ColumnType::date}}};
+constexpr LeafShape kShapeWithFields{2, 16, sizeof(float), true, 5};
+
+// Three rows, of which the second misses everything.
+Change change_with_fields() {
+  Change change = example_change(true);
+  const float missing = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(change.values.data() + 4, &missing, sizeof missing);
+  for (const Field& field : kFields) {
+    FieldChangeBuilder builder(field);
+    for (int row = 0; row < 3; ++row) {
+      if (row == 1) {
+        builder.add_missing();
+      } else if (field.is_text()) {
+        builder.add_text(row == 0 ? "first" : "third");
+      } else {
+        builder.add_key(row == 0 ? 0 : 1);
+      }
+    }
+    change.fields.push_back(builder.take());
+  }
+  return change;
+}
+
+bool is_refused(const Change& change) {
+  try {
+    decode(encode(change), kShapeWithFields, kFields);
+  } catch (const FormatError&) {
+    return true;
+  }
+  return false;
+}
+
+TEST(Change, ComesBackWithItsFields) {
+  const Change before = change_with_fields();
+  const Change after = decode(encode(before), kShapeWithFields, kFields);
+  EXPECT_EQ(after.values, before.values);
+  ASSERT_EQ(after.fields.size(), kFields.size());
+  for (std::size_t f = 0; f < kFields.size(); ++f) {
+    EXPECT_EQ(after.fields[f].keys, before.fields[f].keys);
+    EXPECT_EQ(after.fields[f].text_ends, before.fields[f].text_ends);
+    EXPECT_EQ(after.fields[f].text, before.fields[f].text);
+    EXPECT_EQ(after.fields[f].missing, before.fields[f].missing);
+    EXPECT_TRUE(after.fields[f].is_missing(1));
+  }
+  EXPECT_EQ(after.fields[0].keys, (std::vector<std::int64_t>{0, 0, 1}));
+  EXPECT_EQ(after.fields[0].text_at(1), "third");
+  EXPECT_EQ(after.fields[1].text_at(2), "third");
+  EXPECT_TRUE(decode(encode(Change{}), kShapeWithFields, kFields).fields.empty());
+}
+
+TEST(Change, WithFieldsIsRefusedWhenItsBytesAreTooFewOrTooMany) {
+  std::vector<std::byte> body = encode(change_with_fields());
+  for (std::size_t size = 0; size < body.size(); ++size)
+    EXPECT_THROW(decode(std::span(body).first(size), kShapeWithFields, kFields), FormatError) << size;
+  EXPECT_THROW(decode(body, kShape), FormatError);
+  body.push_back(std::byte{0});
+  EXPECT_THROW(decode(body, kShapeWithFields, kFields), FormatError);
+  EXPECT_THROW(decode(encode(example_change(true)), kShapeWithFields, kFields), FormatError);
+}
+
+TEST(Change, WithFieldsThatTheirColumnsCannotHaveIsRefused) {
+  using Spoil = void (*)(std::vector<FieldChange>&);
+  const Spoil spoils[] = {
+      [](auto& fields) { fields[0].keys[0] = 1; },  // the second text before the first
+      [](auto& fields) { fields[0].keys[2] = 0; },  // nothing has the second text
+      [](auto& fields) { fields[0].keys[2] = 2; },  // no such text
+      [](auto& fields) { fields[0].keys[2] = -1; },
+      [](auto& fields) { fields[0].keys[1] = 1; },  // a missing one
+      [](auto& fields) { fields[0].text_ends[0] = 11; },
+      [](auto& fields) { fields[0].text.pop_back(); },
+      [](auto& fields) { fields[0].missing[0] = 2; },
+      [](auto& fields) {
+        fields[0].missing[1] = 0;
+        fields[0].keys[2] = 0;
+      },
+      [](auto& fields) { fields[1].text_ends[1] = 7; },  // the text of a missing value
+      [](auto& fields) { fields[2].keys[0] = 2; },
+      [](auto& fields) {
+        fields[2].missing = {0, 0, 0};
+      },                                             // then it would not be there
+      [](auto& fields) { fields[3].keys[0] = -1; },  // -0
+      [](auto& fields) { fields[3].keys[0] = std::numeric_limits<std::int64_t>::max(); },  // NaN
+      [](auto& fields) { fields[3].keys[0] = std::int64_t{0x7ff} << 52; },                 // infinity
+      [](auto& fields) { fields[4].text_ends = {0}; },
+      [](auto& fields) { std::swap(fields[0], fields[1]); },
+      [](auto& fields) { fields.pop_back(); }};
+  for (const Spoil& spoil : spoils) {
+    Change change = change_with_fields();
+    ASSERT_FALSE(is_refused(change));
+    spoil(change.fields);
+    EXPECT_TRUE(is_refused(change)) << &spoil - spoils;
+  }
+}
+
+// Texts that two batches have in common are one again.
+TEST(ChangeFold, FoldsFields) {
+  const Change first = change_with_fields();
+  Change second = change_with_fields();
+  second.removed = {1};
+  second.ids = {10, 11, 1};
+  ChangeFold fold(
+      kShapeWithFields, 0, [](std::int64_t id) { return id < 0 || id == 5; }, kFields);
+  fold.add(first);
+  fold.add(second);
+  const Change folded = fold.fold();
+  ASSERT_EQ(folded.ids.size(), 5u);
+  EXPECT_EQ(folded.ids[0], 2);
+  EXPECT_EQ(folded.fields[0].missing, (std::vector<std::uint8_t>{1, 0, 0, 1, 0}));
+  EXPECT_EQ(folded.fields[0].keys, (std::vector<std::int64_t>{0, 0, 1, 0, 0}));
+  EXPECT_EQ(folded.fields[0].text_at(0), "third");
+  EXPECT_EQ(folded.fields[0].text_at(1), "first");
+  EXPECT_EQ(folded.fields[1].text_at(1), "third");
+  EXPECT_EQ(folded.fields[2].keys, (std::vector<std::int64_t>{0, 1, 0, 0, 1}));
+  EXPECT_FALSE(is_refused(folded));
+}
+
+TEST(Change, WithFieldsFromAnyBytesIsTakenOrRefused) {
+  std::mt19937_64 random(4);
+  const std::vector<std::byte> good = encode(change_with_fields());
+  for (int i = 0; i < (kSanitized ? 20'000 : 200'000); ++i) {
+    std::vector<std::byte> body = good;
+    for (std::uint64_t changes = 1 + random() % 3; changes > 0; --changes) {
+      std::byte& at = body[random() % body.size()];
+      at = random() % 2 == 0 ? static_cast<std::byte>(random() % 4) : static_cast<std::byte>(random());
+    }
+    try {
+      const Change change = decode(body, kShapeWithFields, kFields);
+      if (change.num_rows() > 0) {
+        ASSERT_EQ(encode(change), body);
+      }
+    } catch (const FormatError&) {
+    }
   }
 }
 

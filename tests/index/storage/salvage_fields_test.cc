@@ -1,0 +1,188 @@
+// Repair keeps fields and gaps where they can be read, loses no row with them, and never invents a value.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "culmen/error.h"
+#include "index/field_key.h"
+#include "index/storage/store.h"
+#include "index/verify.h"
+#include "index/write/live_index.h"
+#include "index/write/repair.h"
+#include "tests/index/storage/memory_file_system.h"
+#include "tests/index/storage/snapshots.h"
+
+namespace culmen::storage {
+namespace {
+
+constexpr Shape kSavedShape{.rows = 530, .attributes = 2, .partitions = 1, .fields = 8, .gaps = true};
+constexpr std::int64_t kInserted = 100'000, kReplaced = -36;
+const char* const kMissing = "-";
+
+// Attributes, then fields, as text.
+using Cells = std::vector<std::string>;
+using CellsById = std::map<std::int64_t, Cells>;
+
+std::string text_of(const Snapshot& s, std::uint32_t leaf, std::size_t row, std::size_t field) {
+  const LeafFields fields = s.leaf_fields(leaf);
+  if (fields.misses_field(field, row)) return kMissing;
+  if (is_stored_text(s.fields[field])) return std::string(fields.text(field, row));
+  const std::int64_t key = fields.key(field, row);
+  if (!has_dictionary(s.fields[field])) return std::to_string(key);
+  return std::string((*s.dictionaries[field])[static_cast<std::uint32_t>(key)]);
+}
+
+CellsById rows_with_fields(const Snapshot& s) {
+  CellsById rows;
+  for (const std::uint32_t leaf : s.order().leaves)
+    for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
+      const std::uint64_t row = leaf * static_cast<std::uint64_t>(s.leaf_rows) + r;
+      Cells& cells = rows[s.id(row)];
+      for (int i = 0; i < s.num_attributes(); ++i)
+        cells.push_back(s.leaf_fields(leaf).misses_attribute(static_cast<std::size_t>(i), r)
+                            ? kMissing
+                            : std::to_string(s.value(row, i)));
+      for (std::size_t f = 0; f < s.fields.size(); ++f) cells.push_back(text_of(s, leaf, r, f));
+    }
+  return rows;
+}
+
+// A row whose texts no dictionary has, and one that misses all it can.
+void write_two_rows(LiveIndex& index) {
+  const std::shared_ptr<const Snapshot> s = index.published()->get();
+  const double missing = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> values = {missing, 2.5};
+  const std::vector<std::int64_t> ids = {kReplaced, kInserted};
+  const std::string text = "new text";
+  const std::vector<char> bytes(text.begin(), text.end());
+  const std::vector<std::uint64_t> offsets = {0, 0, text.size()};
+  const std::vector<std::int64_t> numbers = {0, 1};
+  const std::uint8_t second_is_there = 2;
+  TableView table{2, s->attributes, {values, values}, ids, {bytes, offsets}};
+  table.fields = s->fields;
+  for (const Field& field : s->fields) {
+    ColumnView column(numbers);
+    column.validity = {&second_is_there};
+    table.field_views.push_back(field.is_text() ? FieldView(TextView{{bytes, offsets}, {&second_is_there}})
+                                                : FieldView(column));
+  }
+  index.write(WriteBatch().upsert(table), {});
+}
+
+class SalvageFields : public testing::Test {
+ protected:
+  SalvageFields() {
+    MemoryFileSystem system;
+    save(*make_snapshot(kSavedShape), system, "index", false);
+    LiveIndex index(system, "index", {.writable = true, .num_threads = 1});
+    write_two_rows(index);
+    whole_ = rows_with_fields(*index.published()->get());
+    index.close();
+    files_ = system.files("index");
+  }
+
+  Bytes& file(const std::string& kind) { return files_.at("SNAP-1-" + kind); }
+
+  void expect_sound_repair() {
+    MemoryFileSystem system;
+    system.put("index", files_);
+    report_ = repair(system, "index", "mended");
+    const LiveIndex mended(system, "mended", {});
+    const auto snapshot = mended.published()->get();
+    EXPECT_EQ(verify_snapshot(*snapshot, true), std::vector<std::string>());
+    EXPECT_EQ(snapshot->fields, make_snapshot(kSavedShape)->fields);
+    EXPECT_EQ(snapshot->stand_ins, make_snapshot(kSavedShape)->stand_ins);
+    rows_ = rows_with_fields(*snapshot);
+  }
+
+  // Cells that are missing now and were not; fails if one has another value.
+  std::size_t num_lost(std::size_t column) const {
+    std::size_t lost = 0;
+    for (const auto& [id, cells] : rows_) {
+      const std::string& before = whole_.at(id).at(column);
+      if (cells.at(column) == before) continue;
+      EXPECT_EQ(cells.at(column), kMissing) << id << ", column " << column;
+      ++lost;
+    }
+    return lost;
+  }
+
+  Files files_;
+  CellsById whole_, rows_;
+  RepairReport report_;
+};
+
+TEST_F(SalvageFields, KeepsAllOfASoundIndex) {
+  expect_sound_repair();
+  EXPECT_EQ(rows_, whole_);
+  EXPECT_EQ(rows_.at(kInserted)[2], "new text");
+  EXPECT_EQ(rows_.at(kReplaced), Cells(10, kMissing));
+}
+
+TEST_F(SalvageFields, KeepsAllWithoutTheNodes) {
+  file("nodes").at(300) ^= std::byte{1};
+  expect_sound_repair();
+  EXPECT_EQ(rows_, whole_);
+  EXPECT_EQ(report_.dropped.size(), 1u);
+}
+
+TEST_F(SalvageFields, KeepsRowsWithoutTheirDamagedFields) {
+  file("fields").at(kFirstFrameOffset + sizeof(FrameHeader) + 70) ^= std::byte{1};
+  expect_sound_repair();
+  ASSERT_EQ(rows_.size(), whole_.size());
+  EXPECT_EQ(report_.rows_lost, 0u);
+  ASSERT_EQ(report_.dropped.size(), 1u);
+  EXPECT_NE(report_.dropped[0].find("rows without their fields"), std::string::npos) << report_.dropped[0];
+  for (std::size_t column = 2; column < 10; ++column) {
+    EXPECT_GT(num_lost(column), 0u);
+    EXPECT_LE(num_lost(column), 16u);
+  }
+  // At most a row whose value is the stand-in.
+  EXPECT_LE(num_lost(0) + num_lost(1), 3u);
+}
+
+TEST_F(SalvageFields, KeepsRowsWithoutTheFileOfFields) {
+  files_.erase("SNAP-1-fields");
+  expect_sound_repair();
+  ASSERT_EQ(rows_.size(), whole_.size());
+  EXPECT_EQ(rows_.at(kInserted), whole_.at(kInserted)) << "from the log";
+  EXPECT_GT(num_lost(9), 400u);
+}
+
+TEST_F(SalvageFields, LosesOnlyTextsWithADamagedDictionary) {
+  const auto expect_lost_texts = [this] {
+    expect_sound_repair();
+    ASSERT_EQ(rows_.size(), whole_.size());
+    ASSERT_EQ(report_.dropped.size(), 1u);
+    EXPECT_NE(report_.dropped[0].find("SNAP-1-dictionaries"), std::string::npos) << report_.dropped[0];
+    EXPECT_EQ(rows_.at(kInserted)[2], "new text");
+    for (std::size_t column = 0; column < 10; ++column)
+      EXPECT_EQ(num_lost(column) > 0, column == 2) << column;
+    EXPECT_GT(num_lost(2), 400u);
+  };
+  file("dictionaries").at(kFirstFrameOffset + sizeof(FrameHeader) + 5) ^= std::byte{1};
+  expect_lost_texts();
+  files_.erase("SNAP-1-dictionaries");
+  expect_lost_texts();
+}
+
+TEST_F(SalvageFields, WhateverByteIsDamagedNothingIsInvented) {
+  for (const char* kind : {"fields", "dictionaries", "leaves"}) {
+    const std::size_t size = file(kind).size();
+    for (std::size_t at = 0; at < size; at += 397) {
+      SCOPED_TRACE(std::string(kind) + " byte " + std::to_string(at));
+      file(kind).at(at) ^= std::byte{4};
+      expect_sound_repair();
+      for (std::size_t column = 0; column < 10; ++column) num_lost(column);
+      EXPECT_GE(rows_.size() + report_.rows_lost, whole_.size());
+      file(kind).at(at) ^= std::byte{4};
+    }
+  }
+}
+
+}  // namespace
+}  // namespace culmen::storage

@@ -1,0 +1,16 @@
+// The names of an index's columns, for messages.
+#pragma once
+
+#include <string>
+
+#include "culmen/index.h"
+
+namespace culmen::tools {
+
+// "price, rating, stars": the attributes.
+std::string known_names(const IndexInfo& info);
+
+// The attributes and the fields.
+std::string known_columns(const IndexInfo& info);
+
+}  // namespace culmen::tools

@@ -1,0 +1,18 @@
+// The option --missing of build: what stands in for missing values of attributes.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "culmen/schema.h"
+
+namespace culmen::tools {
+
+// "median" for all attributes, "price=median,rating=0" for some; the last of several counts. Throws InvalidArgument for
+// an unknown policy or attribute.
+void set_stand_ins(std::string_view text, std::vector<Attribute>& attributes);
+
+// "worst", "median", ...
+std::string_view stand_in_name(StandIn stand_in);
+
+}  // namespace culmen::tools
