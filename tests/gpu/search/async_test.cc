@@ -95,7 +95,13 @@ INSTANTIATE_TEST_SUITE_P(AllValueClasses, AsyncBatches, testing::ValuesIn(all_va
 std::vector<std::byte> plan_on_device(const Snapshot& snapshot,
                                       const std::vector<std::vector<double>>& weights,
                                       const ResolvedQuery& common, std::size_t stride) {
-  gpu::PlanOptions options = {.min_score = common.min_score, .num_ranges = 0, .ranges = {}};
+  gpu::PlanOptions options = {.min_score = common.min_score,
+                              .predicate = nullptr,
+                              .ranked_predicate = nullptr,
+                              .gaps = 0,
+                              .fills = false,
+                              .num_ranges = 0,
+                              .ranges = {}};
   for (const gpu::PackedRange& range : gpu::packed_ranges(common))
     options.ranges[options.num_ranges++] = range;
   const cuda::Buffer<gpu::PlanBasis> basis = to_device(std::vector{gpu::make_plan_basis(snapshot)});
@@ -137,7 +143,7 @@ TEST(AsyncPlans, AreThoseOfTheHostToTheBit) {
       const std::vector<std::vector<double>> weights =
           random_weight_vectors(random, 100, table.columns.size());
       const std::size_t stride = gpu::packed_stride(static_cast<int>(table.columns.size()),
-                                                    static_cast<int>(gpu::max_ranges_of(query.where)));
+                                                    static_cast<int>(gpu::max_ranges_of(query.where, false)));
       const std::vector<std::byte> planned = plan_on_device(*snapshot, weights, common, stride);
       for (std::size_t q = 0; q < weights.size(); ++q) {
         query.weights = weights[q];
