@@ -118,7 +118,7 @@ struct RefreshStats {
   std::uint64_t version = 0;  // the one that the copy has now
   std::uint64_t leaves = 0;   // copied
   std::uint64_t nodes = 0;    // copied, inner ones
-  std::uint64_t bytes = 0;    // of both
+  std::uint64_t bytes = 0;    // of both, with their fields
   bool is_whole = false;      // nothing of the previous version could be reused
   double find_us = 0;         // finding what is new
   double copy_us = 0;         // copying it, until it was on the device
