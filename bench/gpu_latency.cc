@@ -78,7 +78,7 @@ Settings parse(int argc, char** argv) {
 int measure_without_index(const Table& table, const Index& index, const Weights& weights,
                           const Settings& settings) {
   if (parse_device_memory(settings.memory) == DeviceMemory::host) {
-    std::printf("rivals left out: the rows are to be in host memory\n");
+    std::printf("rivals skipped: the rows are in host memory\n");
     return 0;
   }
   const Reading reading = measure_reading(DeviceMemory::device, settings.rows, settings.dims);

@@ -4,7 +4,7 @@
     bench/torch_topk.py [--rows N] [--dims D]
     bench/torch_topk.py --keys N               torch.topk of N random float32 alone, beside gpu_select
 
-Columns lie one behind the other on the card. Microseconds, the median of 11 runs after one that does not count: on the
+The columns are contiguous in device memory. Microseconds, the median of 11 runs after one that does not count: on the
 device (CUDA events), and on the host, from the weights there to the k scores and rows there. "x reading" is the time on
 the host against that to read the columns once, by a copy on the card that reads as much as it writes.
 """

@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <span>
 #include <vector>
@@ -126,6 +125,9 @@ class LeafFilter {
     if (predicate.kind == Predicate::Kind::field) return write_field_mask(predicate, rows, mask, stats);
     if (predicate.kind == Predicate::Kind::id) {
       stats.bytes_touched += rows.num_rows * sizeof(std::int64_t);
+      if (!predicate.key_bits.empty())
+        return write_mask_by_row(rows.num_rows, mask,
+                                 [&](std::size_t r) { return is_in(predicate, rows.ids[r]); });
       return write_mask_of(rows.ids, rows.num_rows, std::span(predicate.keys), mask);
     }
     // A part that the zones decide is neutral, and is skipped.
@@ -172,47 +174,44 @@ class LeafFilter {
     if (of_present != Verdict::some) {
       fill(of_present, rows.num_rows, mask);
     } else if (zone.key_bytes == 1) {
-      write_packed_mask<std::uint8_t>(keys, rows.num_rows, zone, predicate.keys, mask);
+      write_packed_mask<std::uint8_t>(keys, rows.num_rows, zone, predicate, mask);
     } else if (zone.key_bytes == 2) {
-      write_packed_mask<std::uint16_t>(keys, rows.num_rows, zone, predicate.keys, mask);
+      write_packed_mask<std::uint16_t>(keys, rows.num_rows, zone, predicate, mask);
     } else if (zone.key_bytes == 4) {
-      write_packed_mask<std::uint32_t>(keys, rows.num_rows, zone, predicate.keys, mask);
+      write_packed_mask<std::uint32_t>(keys, rows.num_rows, zone, predicate, mask);
     } else {
-      write_packed_mask<std::uint64_t>(keys, rows.num_rows, zone, predicate.keys, mask);
+      write_packed_mask<std::uint64_t>(keys, rows.num_rows, zone, predicate, mask);
     }
     if (zone.missing != 0) set_missing(fields.missing(zone), predicate.passes_missing, rows.num_rows, mask);
   }
 
-  // Keys are packed as their difference to the smallest: so are the intervals that they are compared with.
+  // Keys are packed as their difference to the smallest: so are the few intervals that they are compared with.
   template <typename Packed>
   static void write_packed_mask(const std::byte* keys, std::size_t count, const FieldZone& zone,
-                                std::span<const Interval<std::int64_t>> intervals, Mask& mask) {
+                                const Predicate& predicate, Mask& mask) {
     const auto* numbers = reinterpret_cast<const Packed*>(keys);
+    const std::span<const Interval<std::int64_t>> intervals =
+        overlapping<std::int64_t>(predicate.keys, zone.minimum, zone.maximum);
+    if (intervals.size() > kFewIntervals)
+      return write_mask_by_row(count, mask, [&](std::size_t r) {
+        const std::uint64_t key = static_cast<std::uint64_t>(zone.minimum) + numbers[r];
+        return is_in(predicate, static_cast<std::int64_t>(key));
+      });
     const auto packed = [&](std::int64_t key) {
       return static_cast<Packed>(static_cast<std::uint64_t>(key) - static_cast<std::uint64_t>(zone.minimum));
     };
-    const auto packed_interval = [&](const Interval<std::int64_t>& interval) {
+    std::array<Interval<Packed>, kFewIntervals> few;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    std::ranges::transform(intervals, few.begin(), [&](const Interval<std::int64_t>& interval) {
       return Interval<Packed>{packed(std::max(interval.minimum, zone.minimum)),
                               packed(std::min(interval.maximum, zone.maximum))};
-    };
-    intervals = overlapping(intervals, zone.minimum, zone.maximum);
-    if (intervals.size() <= kByVectors) {
-      std::array<Interval<Packed>, kByVectors> few;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-      std::ranges::transform(intervals, few.begin(), packed_interval);
-      simd::mask_of(numbers, count, std::span<const Interval<Packed>>(few.data(), intervals.size()),
-                    mask.data());
-    } else if constexpr (sizeof(Packed) == 1) {
-      std::array<bool, 256> is_inside{};
-      for (const Interval<std::int64_t>& interval : intervals) {
-        const Interval<Packed> range = packed_interval(interval);
-        std::fill(is_inside.begin() + range.minimum, is_inside.begin() + range.maximum + 1, true);
-      }
-      write_mask_by_row(count, mask, [&](std::size_t r) { return is_inside[numbers[r]]; });
-    } else {
-      std::vector<Interval<Packed>> many;
-      std::ranges::transform(intervals, std::back_inserter(many), packed_interval);
-      write_mask_by_row(count, mask, [&](std::size_t r) { return contains(many, numbers[r]); });
-    }
+    });
+    simd::mask_of(numbers, count, std::span<const Interval<Packed>>(few.data(), intervals.size()),
+                  mask.data());
+  }
+
+  static bool is_in(const Predicate& predicate, std::int64_t key) {
+    return (predicate.key_bits.empty() || predicate.key_bits.may_contain(key)) &&
+           contains(predicate.keys, key);
   }
 
   // The intervals that numbers from minimum to maximum can be in.
@@ -241,16 +240,14 @@ class LeafFilter {
     for (std::size_t r = 0; r < count; ++r) mask[r / 64] |= std::uint64_t{row_passes(r)} << r % 64;
   }
 
-  static constexpr std::size_t kByVectors = 8;  // intervals
-
   // A float lies in an interval of doubles if and only if it lies in the same interval with its ends rounded inwards.
   template <typename T, typename Bound>
   static void write_mask_of(const T* numbers, std::size_t count, std::span<const Interval<Bound>> intervals,
                             Mask& mask) {
-    if (intervals.size() > kByVectors)
+    if (intervals.size() > kFewIntervals)
       return write_mask_by_row(
           count, mask, [&](std::size_t r) { return contains(intervals, static_cast<Bound>(numbers[r])); });
-    std::array<Interval<T>, kByVectors> rounded;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    std::array<Interval<T>, kFewIntervals> rounded;  // NOLINT(cppcoreguidelines-pro-type-member-init)
     std::ranges::transform(intervals, rounded.begin(), rounded_inwards<T, Bound>);
     simd::mask_of(numbers, count, std::span<const Interval<T>>(rounded.data(), intervals.size()),
                   mask.data());

@@ -90,9 +90,8 @@ inline Frontier::Children children_with_values(const Predicate& predicate, NodeR
 }
 
 inline Frontier::Children children_with_keys(const Predicate& predicate, const ChildZones& zones) {
-  constexpr std::size_t kFew = 8;
   Frontier::Children children = 0;
-  if (predicate.keys.size() <= kFew) {
+  if (predicate.keys.size() <= kFewIntervals) {
     for (const Interval<std::int64_t>& interval : predicate.keys)
       children |= simd::children_with_keys(zones, interval, set_bits(interval.minimum, interval.maximum));
     return children;

@@ -52,14 +52,6 @@ std::vector<std::uint32_t> nodes_that_may_pass(const Snapshot& snapshot, const P
   return nodes;
 }
 
-// In memory order.
-std::vector<std::uint32_t> leaves_that_may_pass(const Snapshot& snapshot, const Predicate& filter) {
-  std::vector<std::uint32_t> leaves =
-      children_that_may_pass(snapshot, filter, nodes_that_may_pass(snapshot, filter));
-  std::ranges::sort(leaves);
-  return leaves;
-}
-
 // Visits the leaves of a level-1 node that can hold a row for `search`.
 template <typename T, typename Best>
 void visit_within_bound(const Snapshot& snapshot, const ResolvedQuery& query, FirstLook look,
@@ -163,6 +155,13 @@ class Seeds {
 };
 
 }  // namespace
+
+std::vector<std::uint32_t> leaves_that_may_pass(const Snapshot& snapshot, const Predicate& filter) {
+  std::vector<std::uint32_t> leaves =
+      children_that_may_pass(snapshot, filter, nodes_that_may_pass(snapshot, filter));
+  std::ranges::sort(leaves);
+  return leaves;
+}
 
 double kth_bound_of_scan(const Snapshot& snapshot, const ResolvedQuery& query, SearchStats& stats) {
   constexpr std::uint64_t kMinLeaves = 16, kWorthIt = 64;  // a small part of all leaves

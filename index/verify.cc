@@ -193,8 +193,8 @@ void Verifier::check_links() {
     }
   }
   if (s_.num_nodes > 0 && num_links != s_.num_leaves + s_.num_nodes - 1)
-    fault("index",
-          "the nodes have " + std::to_string(num_links) + " children; a leaf or node is left out or twice");
+    fault("index", "the nodes have " + std::to_string(num_links) +
+                       " children; a leaf or node is missing or linked twice");
 }
 
 template <typename T>

@@ -48,7 +48,8 @@ class ScanFallback : public cpu::SearchMonitor {
   double scan_us(const Work& work) const { return culmen::scan_us(work, costs_, threads_); }
 
   bool is_hopeless(const cpu::Progress& progress) {
-    Work reading = estimate_scan(snapshot_, query_, 1, threads_);
+    if (leaves_ < 0) leaves_ = estimate_leaves(snapshot_, query_.filter);
+    Work reading = estimate_scan(snapshot_, query_, 1, leaves_, threads_);
     reading.candidates = reading.replacements = reading.hits = 0;
     const double least_us = scan_us(reading);
     const Work work_so_far = counted_work(snapshot_, query_, progress.stats, static_cast<double>(query_.k));
@@ -57,7 +58,7 @@ class ScanFallback : public cpu::SearchMonitor {
     expected_ = estimate_bounded(snapshot_, query_, progress);
     const double left = bounded_us(expected_, costs_) - so_far;
     if (left < least_us) return false;
-    Work scan = estimate_scan(snapshot_, query_, selectivity(progress), threads_);
+    Work scan = estimate_scan(snapshot_, query_, selectivity(progress), leaves_, threads_);
     // The scan starts with the same k-th score bound, so codes exclude as many rows.
     scan.lines = expected_.lines - work_so_far.lines;
     return left > scan_us(scan);
@@ -77,6 +78,7 @@ class ScanFallback : public cpu::SearchMonitor {
   const ResolvedQuery& query_;
   const int threads_;
   const CostsNs costs_;
+  double leaves_ = -1;  // that a scan reads; negative: not yet estimated
   Work expected_;
 };
 

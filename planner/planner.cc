@@ -117,7 +117,8 @@ Placement place_queries(const Snapshot& snapshot, std::span<const ResolvedQuery>
   double probed = 0;
   for (std::size_t q = 0; q < queries.size(); q += step, ++probed) {
     const Probe probe(snapshot, queries[q]);
-    const Work scan = estimate_scan(snapshot, queries[q], 1, sharing);
+    const Work scan =
+        estimate_scan(snapshot, queries[q], 1, estimate_leaves(snapshot, queries[q].filter), sharing);
     load.cpu_us += std::min(bounded_us(probe.work(), costs), scan_us(scan, costs, sharing));
     load.bounded.leaves += probe.work().leaves;
     load.bounded.hits += probe.work().hits;

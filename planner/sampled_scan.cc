@@ -42,11 +42,15 @@ Work sample_scan(const Snapshot& snapshot, const ResolvedQuery& asked, double se
   ResolvedQuery query = asked;
   query.min_score = cpu::kth_bound_of_scan(snapshot, asked, ignored);
   constexpr std::size_t kLeaves = 512;
-  const std::span<const std::uint32_t> leaves = snapshot.order().leaves;
+  const std::vector<std::uint32_t> passing = query.filter.is_everything()
+                                                 ? std::vector<std::uint32_t>()
+                                                 : cpu::leaves_that_may_pass(snapshot, query.filter);
+  const std::span<const std::uint32_t> leaves =
+      query.filter.is_everything() ? snapshot.order().leaves : passing;
   const std::size_t step = std::max<std::size_t>(1, leaves.size() / kLeaves);
   const std::size_t k = std::max<std::size_t>(1, (query.k + step / 2) / step);
   const double larger = static_cast<double>(query.k) / static_cast<double>(k);
-  Work work = estimate_scan(snapshot, query, selectivity, threads);
+  Work work = estimate_scan(snapshot, query, selectivity, static_cast<double>(leaves.size()), threads);
   double first = 0;
   work.replacements = work.candidates = 0;
   const auto num_threads = static_cast<std::size_t>(threads);

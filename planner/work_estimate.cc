@@ -8,6 +8,7 @@
 
 #include "cpu/frontier.h"
 #include "cpu/leaf_visit.h"
+#include "cpu/node_children.h"
 #include "cpu/topk.h"
 #include "query/predicate.h"
 
@@ -114,14 +115,33 @@ double part_until_sure(const cpu::Progress& progress, double before, double k, d
   return std::min(1.0, wanted / std::max(leaves, 1.0));
 }
 
+std::uint64_t random_below(std::uint64_t count, std::uint64_t& state) {
+  state = state * 6364136223846793005U + 1442695040888963407U;
+  return (state >> 33) % count;
+}
+
 // Follows a random path from the root to a leaf.
 std::uint32_t random_leaf(const Snapshot& snapshot, std::uint64_t& state) {
   std::uint32_t slot = snapshot.root;
   for (;;) {
     const NodeRef node = snapshot.node(slot);
-    state = state * 6364136223846793005U + 1442695040888963407U;
-    slot = node.children()[(state >> 33) % node.header().num_children];
+    slot = node.children()[random_below(node.header().num_children, state)];
     if (node.header().level == 1) return slot;
+  }
+}
+
+// Follows a random path among children that may pass. The product of their shares estimates that of the leaves.
+double part_that_may_pass(const Snapshot& snapshot, const Predicate& filter, std::uint64_t& state) {
+  std::uint32_t slot = snapshot.root;
+  for (double part = 1;;) {
+    const NodeRef node = snapshot.node(slot);
+    Frontier::Children children = children_to_visit(filter, snapshot, slot);
+    const int count = std::popcount(children);
+    part *= static_cast<double>(count) / node.header().num_children;
+    if (count == 0 || node.header().level == 1) return part;
+    for (auto skipped = random_below(static_cast<std::uint64_t>(count), state); skipped > 0; --skipped)
+      children &= children - 1;
+    slot = node.children()[std::countr_zero(children)];
   }
 }
 
@@ -199,14 +219,25 @@ Work estimate_bounded(const Snapshot& snapshot, const ResolvedQuery& query, cons
   return work;
 }
 
-Work estimate_scan(const Snapshot& snapshot, const ResolvedQuery& query, double selectivity, int threads) {
+double estimate_leaves(const Snapshot& snapshot, const Predicate& filter) {
+  const auto num_leaves = static_cast<double>(snapshot.num_leaves);
+  if (filter.is_everything() || snapshot.height == 0) return num_leaves;
+  constexpr int kPaths = 16;
+  std::uint64_t state = 1;
+  double sum = 0;
+  for (int i = 0; i < kPaths; ++i) sum += part_that_may_pass(snapshot, filter, state);
+  return num_leaves * sum / kPaths;
+}
+
+Work estimate_scan(const Snapshot& snapshot, const ResolvedQuery& query, double selectivity, double leaves,
+                   int threads) {
   const auto n = static_cast<double>(snapshot.num_rows);
   const auto k = static_cast<double>(query.k);
   const double matches = n * selectivity;
   Work work;
   const bool is_full = matches >= k;
-  add_leaves(snapshot, query, is_full ? cpu::first_look_of_scan(snapshot, query) : FirstLook::values,
-             static_cast<double>(snapshot.num_leaves), compared_ranges(query, is_full), work);
+  add_leaves(snapshot, query, is_full ? cpu::first_look_of_scan(snapshot, query) : FirstLook::values, leaves,
+             compared_ranges(query, is_full), work);
   work.hits = std::min(k, matches);
   work.replacements = threads * expected_replacements(k, matches / threads);
   work.candidates = work.replacements + std::min(matches, threads * k);

@@ -94,8 +94,8 @@ struct Coverage {
 
 // Units date from the build, values may have changed since, and weights are arbitrary. An attribute is in the chain
 // only if unit_weight is a normal number and w * extent is finite: then no stored number can make the bound too low,
-// -infinity or NaN. It is also left out if all values are within kHalfMinimum units of the origin, since a mirror's
-// binary16 bounds could not tell them apart, and if a cap applies. The anchor of an attribute that is left out is its
+// -infinity or NaN. It is also skipped if all values are within kHalfMinimum units of the origin, since a mirror's
+// binary16 bounds could not tell them apart, and if a cap applies. The anchor of a skipped attribute is its
 // best value over the index, within the caps.
 CULMEN_HOST_DEVICE inline Coverage coverage(const Term& term, const BoundBasis& basis) {
   const AttributeStats& stats = basis.stats[term.attribute];

@@ -153,6 +153,7 @@ class FilterCompiler {
     if (predicate.kind == Kind::attribute) bind_attribute(predicate);
     if (predicate.kind == Kind::field) predicate.may_miss = summary_of_index(predicate.column).some_missing;
     predicate.passes_missing = predicate.passes_missing && predicate.may_miss;
+    predicate.key_bits = KeyBits(predicate.keys);
     for (Predicate& part : predicate.parts) bind(part);
   }
 
@@ -353,11 +354,32 @@ void narrow(Ranges& ranges, const Ranges& others) {
   }
 }
 
+std::uint64_t distance_of(std::int64_t first, std::int64_t last) {
+  return static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
+}
+
 bool is_range(const Predicate& predicate) {
   return predicate.kind == Kind::attribute && predicate.values.size() == 1 && !predicate.may_miss;
 }
 
 }  // namespace
+
+KeyBits::KeyBits(std::span<const Interval<std::int64_t>> keys) {
+  constexpr std::uint64_t kBitsOfKey = 16, kMinBits = 4096, kMaxKeys = 1 << 16;
+  if (keys.size() <= kFewIntervals) return;
+  std::uint64_t num_keys = 0;
+  for (const Interval<std::int64_t>& interval : keys) {
+    const std::uint64_t distance = distance_of(interval.minimum, interval.maximum);
+    if (distance >= kMaxKeys || (num_keys += distance + 1) > kMaxKeys) return;
+  }
+  words_.resize(std::bit_ceil(std::max(kMinBits, kBitsOfKey * num_keys)) / 64);
+  for (const Interval<std::int64_t>& interval : keys)
+    for (std::int64_t key = interval.minimum;; ++key) {
+      const std::uint64_t bit = static_cast<std::uint64_t>(key) & (64 * words_.size() - 1);
+      words_[bit / 64] |= std::uint64_t{1} << bit % 64;
+      if (key == interval.maximum) break;
+    }
+}
 
 std::size_t Predicate::num_tests() const {
   std::size_t count = kind == Kind::attribute || kind == Kind::field || kind == Kind::id ? 1 : 0;
@@ -405,7 +427,7 @@ std::vector<RangePredicate> implied_ranges(const Predicate& predicate) {
 }
 
 std::uint64_t set_bits(std::int64_t first, std::int64_t last) {
-  const std::uint64_t distance = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
+  const std::uint64_t distance = distance_of(first, last);
   if (distance >= 63) return ~std::uint64_t{0};
   return std::rotl((std::uint64_t{2} << distance) - 1,
                    static_cast<int>(static_cast<std::uint64_t>(first) & 63));
@@ -415,7 +437,8 @@ Verdict verdict_of_keys(std::span<const Interval<std::int64_t>> keys, const Colu
   const Verdict by_range = verdict_of(keys, zone.minimum, zone.maximum);
   if (by_range != Verdict::some) return by_range;
   std::uint64_t covered = 0;  // by intervals within the zone
-  for (auto i = first_reaching(keys, zone.minimum); i != keys.end() && i->minimum <= zone.maximum; ++i)
+  const auto is_open = [&](auto i) { return i != keys.end() && i->minimum <= zone.maximum; };
+  for (auto i = first_reaching(keys, zone.minimum); is_open(i) && covered != ~std::uint64_t{0}; ++i)
     covered |= set_bits(std::max(i->minimum, zone.minimum), std::min(i->maximum, zone.maximum));
   if ((covered & zone.set) == 0) return Verdict::none;
   const bool tells_apart = set_bits(zone.minimum, zone.maximum) != ~std::uint64_t{0};  // one key a bit

@@ -28,6 +28,26 @@ struct IntervalBound {
   float highest;
 };
 
+// Bits of the keys in a set, modulo a power of two: tells most other keys at once.
+class KeyBits {
+ public:
+  KeyBits() = default;
+  // Empty if the set has few intervals, or too many keys.
+  explicit KeyBits(std::span<const Interval<std::int64_t>> keys);
+
+  bool empty() const { return words_.empty(); }
+  bool may_contain(std::int64_t key) const {
+    const std::uint64_t bit = static_cast<std::uint64_t>(key) & (64 * words_.size() - 1);
+    return (words_[bit / 64] >> bit % 64 & 1) != 0;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;  // a power of two of them
+};
+
+// Sets of more intervals are not tested by comparing with each.
+inline constexpr std::size_t kFewIntervals = 8;
+
 struct Predicate {
   enum class Kind : std::uint8_t { everything, nothing, attribute, field, id, all_of, any_of };
 
@@ -41,7 +61,9 @@ struct Predicate {
   std::int32_t maximum_row = 0, minimum_row = 0;
   Intervals<double> values = {};
   std::vector<IntervalBound> bounds = {};
-  Intervals<std::int64_t> keys = {};  // Kind::field: of keys (index/field_key.h); Kind::id: of ids
+  // Kind::field: of keys (index/field_key.h); Kind::id: of ids.
+  Intervals<std::int64_t> keys = {};
+  KeyBits key_bits = {};
   std::vector<Predicate> parts = {};  // Kind::all_of and any_of: at least two
 
   bool is_everything() const { return kind == Kind::everything; }

@@ -6,7 +6,7 @@
 
 namespace culmen::io {
 
-// Returns true for an existing pipe or device, directly or behind a link: OutputFile writes it in place.
+// Returns true for an existing pipe or device, directly or through a link: OutputFile writes it in place.
 bool is_pipe_or_device(const std::string& path);
 
 // Writes a temporary file beside `path`, which commit() renames and the destructor otherwise removes. The new file keeps
@@ -28,7 +28,7 @@ class OutputFile {
   void open_temporary();
 
   std::string path_;            // as errors name it
-  std::string target_path_;     // behind links
+  std::string target_path_;     // with links followed
   std::string temporary_path_;  // empty: nothing to rename
   int descriptor_ = -1;
 };

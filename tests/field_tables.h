@@ -311,18 +311,18 @@ class RowSource {
   }
 
   // With an id that no row has had.
-  Row draw() { return draw(next_id()); }
-  Row draw(std::int64_t id) {
+  culmen::Row draw() { return draw(next_id()); }
+  culmen::Row draw(std::int64_t id) {
     const double latent = random_.unit();
-    Row row;
+    culmen::Row row;
     row.id = id;
     for (AttributeSource& attribute : attributes_) row.values.push_back(attribute.draw(random_, latent));
     for (FieldSource& field : fields_) row.fields.push_back(field.draw(random_, latent));
     if (schema_.has_labels && random_.chance(0.9)) row.label = "Zeile № " + std::to_string(id);
     return row;
   }
-  std::vector<Row> draw_many(std::size_t count) {
-    std::vector<Row> rows;
+  std::vector<culmen::Row> draw_many(std::size_t count) {
+    std::vector<culmen::Row> rows;
     while (rows.size() < count) rows.push_back(draw());
     return rows;
   }
@@ -359,7 +359,7 @@ class RowTable {
     bool shuffles_columns = false;
   };
 
-  RowTable(Random& random, const Schema& schema, const std::vector<Row>& rows, Shape shape = {true, false})
+  RowTable(Random& random, const Schema& schema, const std::vector<culmen::Row>& rows, Shape shape = {true, false})
       : random_(random), rows_(rows) {
     view_.num_rows = rows.size();
     std::vector<std::size_t> order = positions(schema.attributes.size(), shape.shuffles_columns);
@@ -377,7 +377,7 @@ class RowTable {
       }
     }
     labels_.offsets.push_back(0);
-    for (const Row& row : rows) {
+    for (const culmen::Row& row : rows) {
       ids_.push_back(row.id);
       append(labels_, row.label);
     }
@@ -462,7 +462,7 @@ class RowTable {
 
   ColumnView attribute_column(std::size_t i) {
     std::vector<double> values;
-    for (const Row& row : rows_) values.push_back(row.values[i]);
+    for (const culmen::Row& row : rows_) values.push_back(row.values[i]);
     return any_number_column(values);
   }
 
@@ -481,7 +481,7 @@ class RowTable {
     std::vector<bool> missing;
     bool has_gaps = random_.chance(0.1), is_small = true;
     std::vector<double> numbers;
-    for (const Row& row : rows_) {
+    for (const culmen::Row& row : rows_) {
       const FieldValue& value = row.fields[f];
       missing.push_back(std::holds_alternative<std::monostate>(value));
       has_gaps |= missing.back();
@@ -503,7 +503,7 @@ class RowTable {
     Labels& labels = texts_.emplace_back();
     labels.offsets.push_back(0);
     std::vector<bool> missing;
-    for (const Row& row : rows_) {
+    for (const culmen::Row& row : rows_) {
       const std::string* text = std::get_if<std::string>(&row.fields[f]);
       missing.push_back(text == nullptr);
       append(labels, text != nullptr ? *text : random_.chance(0.3) ? "rubbish" : "");
@@ -515,7 +515,7 @@ class RowTable {
   }
 
   Random& random_;
-  const std::vector<Row>& rows_;
+  const std::vector<culmen::Row>& rows_;
   std::deque<Table::Values> storage_;
   std::deque<std::vector<std::uint8_t>> bitmaps_;
   std::deque<Labels> texts_;

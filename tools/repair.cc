@@ -24,7 +24,7 @@ ExitCode run(const RepairArguments& arguments) {
   if (report.rows_lost > 0) kept_text += fmt::format(", {} lost", grouped(report.rows_lost));
   if (report.batches_applied > 0)
     kept_text += fmt::format("; {} of the log applied", counted(report.batches_applied, "batch", "batches"));
-  if (report.dropped.empty()) kept_text += "; nothing was left out";
+  if (report.dropped.empty()) kept_text += "; nothing was skipped";
   const bool is_whole = report.dropped.empty() && report.rows_lost == 0;
   return print_result(dropped_text + kept_text + '\n', is_whole ? ExitCode::ok : ExitCode::bad_data,
                       kept_text);
@@ -44,7 +44,7 @@ void add_repair(Program& program) {
   command.footer(
       "Reads every leaf and the log, and builds a new index of the rows with correct checksums. Prints a "
       "line\n"
-      "for each part that is lost, then what was kept. The exit code is 0 if nothing was left out, else 3\n"
+      "for each part that is lost, then what was kept. The exit code is 0 if nothing was skipped, else 3\n"
       "(also for bytes of batches that were never reported as done), and NEWDIR holds the rest. If nothing "
       "can be saved, NEWDIR is not created.\n\n"
       "Examples:\n"

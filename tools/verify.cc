@@ -26,7 +26,7 @@ std::string log_text(const std::string& directory, const RecoveryInfo& log) {
     text +=
         fmt::format("{}: {} of the log applied\n", directory, counted(log.num_batches, "batch", "batches"));
   if (log.dropped_bytes > 0)
-    text += fmt::format("{}: {}: {} at its end left out, of changes that were never reported as done\n",
+    text += fmt::format("{}: {}: {} at its end skipped, of changes that were never reported as done\n",
                         directory, log.dropped_from, in_bytes(log.dropped_bytes));
   return text;
 }

@@ -61,7 +61,7 @@ int measure_rivals(const TableView& table, const Index& index, const Weights& we
   if (!has_top_k) std::printf("scores + DeviceTopK: not in this CUB\n");
   return wrong;
 } catch (const OutOfDeviceMemory&) {
-  std::printf("rivals left out: columns and scores do not fit on the card\n");
+  std::printf("rivals skipped: columns and scores do not fit on the card\n");
   return 0;
 }
 

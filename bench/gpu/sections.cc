@@ -38,7 +38,7 @@ void append(Figures& to, const Figures& from) {
 void print_heading(const char* what) {
   std::printf("bounded, %s; x read: times faster than reading the columns in use\n", what);
   std::printf("%8s %-13s %9s %9s %8s %8s %8s %8s %8s\n", "k", "questions", "us", "worst", "x read", "worst",
-              "blocks", "most", "KB");
+              "leaves", "most", "KB");
 }
 
 void print_figures(std::size_t k, const std::string& questions, const Figures& figures) {
@@ -185,13 +185,13 @@ int measure_batch(const Subject& subject, const Ks& ks) {
     std::vector<SearchResult> results;
     print_batch("batch", k,
                 median(times_us(kLongRepeats, [&] { results = subject.on_gpu.search(queries); })));
-    std::vector<double> blocks, nodes;
+    std::vector<double> leaves, nodes;
     for (const SearchResult& result : results) {
-      blocks.push_back(static_cast<double>(result.stats.leaves_visited));
+      leaves.push_back(static_cast<double>(result.stats.leaves_visited));
       nodes.push_back(static_cast<double>(result.stats.nodes_visited));
     }
-    std::printf(", blocks a query median %.0f, most %.0f; nodes median %.0f, most %.0f\n",
-                quantile(blocks, 0.5), quantile(blocks, 1), quantile(nodes, 0.5), quantile(nodes, 1));
+    std::printf(", leaves per query median %.0f, most %.0f; nodes median %.0f, most %.0f\n",
+                quantile(leaves, 0.5), quantile(leaves, 1), quantile(nodes, 0.5), quantile(nodes, 1));
     for (std::size_t q = 0; q < kBatch; q += kBatch / kCheckedOfBatch)
       if (results[q].hits != subject.index.search(queries[q]).hits) ++wrong;
     wrong += measure_on_device(subject, queries, results);

@@ -1,11 +1,11 @@
-// bitonic: bitonic top-k (Shanbhag, Pirk, Madden 2018), for 64-bit and 128-bit ranks. Each thread sorts what
-// it reads by a network in registers; runs of k over several threads are sorted by exchanges between them; of
-// a new run and the best so far, a bitonic sequence, the larger of each pair of places are the k best, and
-// bitonic again. Which ranks are compared does not depend on any of them: as fast whatever the input.
+// bitonic: bitonic top-k (Shanbhag, Pirk, Madden 2018), for 64-bit and 128-bit ranks. Each thread sorts the ranks that it
+// reads by a network in registers, and threads exchange ranks to sort runs of k. A new run and the best run so far form a
+// bitonic sequence; the larger ranks of its pairs are the k best of both, and bitonic again. The comparisons do not
+// depend on the data, so the time does not either.
 //
-// The paper keeps runs in shared memory and halves a tile to one run before it writes that. Here a block has
-// its best run in registers from its first row to its last; bench/ladder/select has the steps between, and
-// what comes of passing over rows that cannot be among the k best.
+// The paper keeps runs in shared memory and reduces each tile to one run, which it writes. Here a thread block keeps its
+// best run in registers from its first row to its last. bench/ladder/select has the steps in between, and a variant that
+// skips rows that cannot be among the k best.
 #include <bit>
 
 #include "bench/select/bitonic_step.cuh"

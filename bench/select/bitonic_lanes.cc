@@ -25,7 +25,7 @@ HWY_INLINE void Order(Rank128* larger, Rank128* smaller) {
     if (larger[lane] < smaller[lane]) std::swap(larger[lane], smaller[lane]);
 }
 
-// Sorts bitonic pieces of `piece` rows; in turn larger first and smaller first, or all alike.
+// Sorts bitonic pieces of `piece` rows. If `piece` < `length`, they alternate between larger first and smaller first.
 template <typename Rank>
 HWY_INLINE void SortBitonicPieces(Rank* rows, std::size_t length, std::size_t piece, bool larger_first) {
   for (std::size_t stride = piece / 2; stride > 0; stride /= 2)
@@ -39,8 +39,8 @@ HWY_INLINE void SortBitonicPieces(Rank* rows, std::size_t length, std::size_t pi
     }
 }
 
-// Sorted smallest first, the chunk makes a bitonic sequence with the best: the larger of each two rows are
-// the best of both, and bitonic again.
+// `best` is sorted largest first and the chunk smallest first, so the larger rank of each pair of rows is among the best
+// of both, and these again form a bitonic sequence.
 template <typename Rank>
 HWY_INLINE void Merge(Rank* best, Rank* chunk, std::size_t length) {
   for (std::size_t piece = 2; piece <= length; piece *= 2) SortBitonicPieces(chunk, length, piece, false);

@@ -1,5 +1,4 @@
-// Bitonic top-k in the lanes of vectors: kLanes selections beside each other, so that no step moves a rank
-// from one lane to another.
+// Bitonic top-k in vector lanes: kLanes independent selections, so that no step moves a rank between lanes.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +10,8 @@ namespace culmen::select {
 
 inline constexpr std::size_t kLanes = 8;
 
-// best, chunk: [length][kLanes], length a power of two. `best` has each lane's best so far, best first; it
-// has those of both afterwards. What is in `chunk` is used up.
+// Merges `chunk` into `best`; both are [length][kLanes], length a power of two. `best` holds the best ranks of each
+// lane, best first. Overwrites `chunk`.
 void merge_chunk(Rank64* best, Rank64* chunk, std::size_t length);
 void merge_chunk(Rank128* best, Rank128* chunk, std::size_t length);
 

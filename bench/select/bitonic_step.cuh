@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(kThreads)
     order_pair(ranks, i, length, stride);
 }
 
-// The steps that sort bitonic pieces of `length`.
+// Sorts bitonic pieces of `length`.
 template <typename Rank>
 void sort_bitonic_pieces(Rank* ranks, std::uint64_t size, std::uint64_t length, cudaStream_t stream) {
   const cuda::Shape shape = {.num_blocks = 2 * num_blocks_of_grid(), .num_threads = kThreads};
@@ -26,17 +26,17 @@ void sort_bitonic_pieces(Rank* ranks, std::uint64_t size, std::uint64_t length, 
     cuda::launch(bitonic_step<Rank>, shape, stream, ranks, size, length, stride);
 }
 
-// Sorts pieces of `length`, in turn larger first and smaller first.
+// Sorts pieces of `length`, alternately larger first and smaller first.
 template <typename Rank>
 void sort_pieces(Rank* ranks, std::uint64_t size, std::uint64_t length, cudaStream_t stream) {
   for (std::uint64_t sorted = 2; sorted <= length; sorted *= 2)
     sort_bitonic_pieces(ranks, size, sorted, stream);
 }
 
-// The larger of each two neighbouring runs' places.
+// Returns the i-th item of a half as long sequence: of each pair of neighbouring runs, the larger items at each offset.
 template <typename Rank>
-__device__ Rank larger_of_runs(const Rank* items, std::uint64_t place, std::uint64_t length) {
-  const std::uint64_t first = 2 * place - (place & (length - 1));
+__device__ Rank larger_of_runs(const Rank* items, std::uint64_t i, std::uint64_t length) {
+  const std::uint64_t first = 2 * i - (i & (length - 1));
   return items[first] < items[first + length] ? items[first + length] : items[first];
 }
 
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreads)
     out[i] = larger_of_runs(ranks, i, length);
 }
 
-// The best run of `length`, a power of two: every step of the network is a pass over memory.
+// Returns the best run of `length`, a power of two. Every step of the network is a pass over memory.
 template <typename Source>
 const typename Source::Rank* best_run_in_memory(const Source& source,
                                                 const Selection<typename Source::Rank>& selection,

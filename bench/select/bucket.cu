@@ -1,4 +1,4 @@
-// bucket: as radix11, but the first buckets divide what lies between the smallest and the largest rank.
+// bucket: like radix11, but the first buckets divide the interval from the smallest to the largest rank.
 #include "bench/select/methods.cuh"
 #include "select/extremes.cuh"
 
@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     if (rank > 0) extremes = wider(extremes, {rank, rank});
   });
   extremes = grid_extremes(extremes, of_blocks);
-  if (extremes.highest == 0) extremes = {1, 1};  // no row is taken
+  if (extremes.highest == 0) extremes = {1, 1};  // no row passes the filter
   std::uint32_t(*bins)[kMaxBins] = counters->bins;
   const auto best = find_threshold<kMaxDigitBits>(source, k, most_to_sort(k), interval_of(extremes), bins);
   take(source, source, best.rank, k, *counters, taken);

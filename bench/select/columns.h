@@ -1,4 +1,4 @@
-// What tests and benchmarks select from.
+// The inputs of a k-selection in tests and benchmarks.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,23 @@
 
 namespace culmen::select {
 
-// Arrays, all of num_rows < 2^32 - 1 values: on the card for selections there.
+// Arrays of num_rows < 2^32 - 1 values each, in device memory for selections on the GPU.
 struct KeyColumns {
   KeyType type = KeyType::float32;
   const void* keys = nullptr;
-  // Keys that decide between equal first ones, or null. Both then have 32 bits.
+  // Break ties between equal keys; may be null. If set, both types have 32 bits.
   KeyType second_type = KeyType::float32;
   const void* second_keys = nullptr;
-  const std::int64_t* ids = nullptr;  // all different, none the largest there is; null: a row's own number
+  const std::int64_t* ids = nullptr;  // distinct, and below the largest int64; null: the row numbers
   std::uint32_t num_rows = 0;
-  // From a row's key to the next row's, in keys, and from id to id in ids: more where they are members of a
+  // Distance between the keys of neighbouring rows, in keys, and between their ids, in ids: above 1 for members of a
   // struct.
   std::uint32_t stride = 1;
 };
 
 inline constexpr int kMaxScoredColumns = 16;
 
-// Keys made on the fly: score = fma(weights[c], values[c][row], ...) in float64, in the order of the columns.
+// Keys computed on the fly: score = fma(weights[c], values[c][row], ...) in float64, in the order of the columns.
 struct ScoredColumns {
   const float* values[kMaxScoredColumns] = {};
   double weights[kMaxScoredColumns] = {};

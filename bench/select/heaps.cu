@@ -1,5 +1,5 @@
-// heaps: every thread keeps the k best of its share of the rows in a heap, the worst on top. Threads of a
-// warp lie side by side: place j of all their heaps is one piece of memory.
+// heaps: every thread keeps the k best of its share of the rows in a heap, the worst on top. The heaps of a warp are
+// interleaved: entry j of all of them is contiguous.
 #include <algorithm>
 
 #include "bench/select/methods.cuh"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kMaxHeapRanks = std::uint64_t{1} << 28;
 
-// Puts `rank` in the place of the worst, which it beats, and returns the worst of all then.
+// Replaces the worst rank by `rank`, which is better, and returns the new worst.
 template <typename Rank>
 __device__ Rank replace_worst(Rank* heap, std::uint64_t stride, std::uint32_t k, Rank rank) {
   std::uint32_t hole = 0;
@@ -51,7 +51,7 @@ template <typename Source>
 void select_by_heaps(const Source& source, const Selection<typename Source::Rank>& selection) {
   const cuda::Shape shape = cooperative_shape(selection.workspace.most_blocks);
   const std::uint64_t num_threads = std::uint64_t{shape.num_blocks} * kThreads;
-  // Fewer, the larger k is; and none that would see less than k rows, but for one.
+  // The larger k, the fewer heaps; each but a single one gets at least k rows.
   const auto num_heaps = static_cast<std::uint32_t>(std::max<std::uint64_t>(
       1,
       std::min({num_threads, kMaxHeapRanks / selection.k, std::uint64_t{selection.num_rows / selection.k}})));

@@ -16,20 +16,20 @@ namespace {
 
 constexpr std::uint32_t kRowsPerTask = 1 << 16;
 
-// Calls use(thread's own, rank) for every taken row; `own` is copied for each thread. Returns all of them.
-template <typename Own, typename Source, typename Use>
-tbb::enumerable_thread_specific<Own> for_each_rank(const Source& source, const Own& own, const Use& use) {
-  tbb::enumerable_thread_specific<Own> of_threads(own);
+// Calls use(state, rank) for every row that passes the filter. Each thread has its own copy of `initial` as state;
+// returns all of them.
+template <typename State, typename Source, typename Use>
+tbb::enumerable_thread_specific<State> for_each_rank(const Source& source, const State& initial,
+                                                     const Use& use) {
+  tbb::enumerable_thread_specific<State> of_threads(initial);
   tbb::parallel_for(tbb::blocked_range<std::uint32_t>(0, source.size(), kRowsPerTask),
                     [&](const auto& range) {
-                      Own& mine = of_threads.local();
+                      State& mine = of_threads.local();
                       for (std::uint32_t i = range.begin(); i < range.end(); ++i)
                         if (const auto rank = source.rank(i); rank > 0) use(mine, rank);
                     });
   return of_threads;
 }
-
-// ---- heap
 
 template <typename Rank>
 class Heap {
@@ -53,8 +53,6 @@ class Heap {
   std::size_t k_;
 };
 
-// ---- bitonic
-
 template <typename Rank>
 class BitonicBest {
  public:
@@ -71,19 +69,17 @@ class BitonicBest {
     num_waiting_ = 0;
   }
 
-  std::vector<Rank> ranks;  // [length][kLanes], 0 where there was none
+  std::vector<Rank> ranks;  // [length][kLanes]; 0: no row
 
  private:
   std::vector<Rank> chunk_;
   std::size_t length_, num_waiting_ = 0;
 };
 
-// ---- radix
-
 constexpr int kDigitBits = 11;
 using Bins = std::vector<std::uint32_t>;
 
-// The k-th best rank, or 1 if there are fewer taken rows.
+// Returns the k-th best rank, or 1 if fewer than k rows pass the filter.
 template <typename Source>
 typename Source::Rank kth_rank(const Source& source, std::uint32_t k) {
   using Rank = typename Source::Rank;
@@ -111,9 +107,7 @@ typename Source::Rank kth_rank(const Source& source, std::uint32_t k) {
   return low;
 }
 
-// ---- all of them
-
-// All ranks that may be among the k best.
+// Returns a superset of the k best ranks.
 template <typename Source>
 std::vector<typename Source::Rank> candidates(HostMethod method, const Source& source, std::uint32_t k) {
   using Rank = typename Source::Rank;

@@ -1,4 +1,4 @@
-// The methods of k-selection for all sources, one file per method.
+// Declares the methods of k-selection. Each is defined in a file of its own, which instantiates it for all sources.
 #pragma once
 
 #include "bench/select/select.h"

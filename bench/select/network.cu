@@ -1,4 +1,4 @@
-// network: a bitonic sort of everything, a pass over memory a step.
+// network: a bitonic sort of all rows, one pass over memory per step.
 #include <bit>
 
 #include "bench/select/bitonic_step.cuh"

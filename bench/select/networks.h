@@ -1,16 +1,15 @@
-// Networks of compare-exchanges (Batcher 1968), in two sizes:
+// Sorting networks (Batcher 1968), in two sizes:
 //
-// - over an array of one thread, every index known when it is compiled, so that a GPU keeps it in registers;
-// - over threads, of which each has such an array, as steps that someone else takes: threads of a GPU on the
-//   card, a simulation of them in tests.
+// - over the array of one thread, with every index known at compile time, so that a GPU keeps the array in registers;
+// - over threads with one such array each. `Threads` executes the steps: the threads of a GPU, or a simulation in tests.
 //
-// Items of equal rank may change places.
+// They are not stable.
 #pragma once
 
 #include "base/host_device.h"
 #include "select/rank.h"
 
-// A host's compiler does not know the pragma, and has no need of it.
+// Host compilers do not know the pragma.
 #ifdef __CUDA_ARCH__
 #define CULMEN_UNROLL _Pragma("unroll")
 #else
@@ -26,8 +25,8 @@ CULMEN_HOST_DEVICE bool is_less(const T& a, const T& b) {
   return a < b;
 }
 #ifdef __CUDA_ARCH__
-// Where the compiler sees that both ends of an exchange hang on `a < b`, it makes a minimum and a maximum of
-// them, and 8 instructions of those: each compares for itself. This comes to 6.
+// If nvcc sees that both results of an exchange depend on `a < b`, it compiles them to a minimum and a maximum, each with
+// a comparison of its own: 8 instructions. The asm hides that, which leaves 6.
 __device__ inline bool is_less(const Rank64& a, const Rank64& b) {
   int less = 0;
   asm("{ .reg .pred p; setp.lt.u64 p, %1, %2; selp.s32 %0, 1, 0, p; }" : "=r"(less) : "l"(a), "l"(b));
@@ -43,7 +42,7 @@ CULMEN_HOST_DEVICE void put_in_order(T& first, T& second, Direction direction) {
   second = other;
 }
 
-// Merges two sorted halves of items[kFirst], items[kFirst + kStep], .. that span kCount.
+// Merges the two sorted halves of items[kFirst], items[kFirst + kStep], ..., which span kCount items.
 template <int kFirst, int kCount, int kStep, typename T, int kItems>
 CULMEN_HOST_DEVICE void merge_odd_even(T (&items)[kItems]) {
   if constexpr (2 * kStep < kCount) {
@@ -57,8 +56,7 @@ CULMEN_HOST_DEVICE void merge_odd_even(T (&items)[kItems]) {
   }
 }
 
-// Sorts kCount items, a power of two, smaller first: 16 by 63 compare-exchanges, where a bitonic sort
-// needs 80.
+// Sorts kCount items, a power of two, smaller first. 16 items take 63 compare-exchanges; a bitonic sort takes 80.
 template <int kFirst, int kCount, typename T, int kItems>
 CULMEN_HOST_DEVICE void sort_odd_even(T (&items)[kItems]) {
   if constexpr (kCount > 1) {
@@ -88,16 +86,15 @@ CULMEN_HOST_DEVICE void sort_runs(T (&items)[kItems]) {
   if constexpr (kFirst + kRun < kCount) sort_runs<kFirst + kRun, kCount, kRun>(items);
 }
 
-// Keeps the kRun largest of kCount items, which stand in sorted runs of kRun, smaller first, as the first
-// run. Where one of two runs is read backwards, the larger item of each pair of places makes the larger half
-// of both, and that is bitonic.
+// Moves the kRun largest of kCount items to the first run. The items are sorted runs of kRun, smaller first. With one of
+// two runs reversed, the larger items of all pairs are the larger half of both runs, and form a bitonic sequence.
 template <int kRun, int kCount, typename T, int kItems>
 CULMEN_HOST_DEVICE void keep_best_run(T (&items)[kItems]) {
   if constexpr (kCount > kRun) {
     CULMEN_UNROLL
     for (int i = 0; i < kCount / 2; ++i) {
-      const int run = i / kRun, place = i % kRun;
-      const T a = items[2 * run * kRun + place], b = items[2 * (run + 1) * kRun - 1 - place];
+      const int run = i / kRun, offset = i % kRun;
+      const T a = items[2 * run * kRun + offset], b = items[2 * (run + 1) * kRun - 1 - offset];
       items[i] = a < b ? b : a;
     }
     sort_bitonic<kRun, kCount / 2>(items, Direction::smaller_first);
@@ -105,13 +102,13 @@ CULMEN_HOST_DEVICE void keep_best_run(T (&items)[kItems]) {
   }
 }
 
-// The two below need threads.exchange<kDirection, Pairing>(mask): each thread compares each item with one of
-// the thread `mask` away and keeps the one that is due to it (see keeps_larger); and
-// threads.sort_bitonic<kDirection>(): each thread sorts its own, which are bitonic. A run goes from thread to
-// thread: first all items of one.
-enum class Pairing { same_place, mirrored };  // item i with the other's item i, or with its i-th last
+// The two functions below call threads.exchange<kDirection, Pairing>(mask), in which each thread compares each of its
+// items with one of the thread whose number differs by `mask`, and keeps the larger or the smaller (see keeps_larger);
+// and threads.sort_bitonic<kDirection>(), in which each thread sorts its own items, a bitonic sequence. A run consists
+// of all items of one thread, then all items of the next.
+enum class Pairing { same_index, mirrored };  // item i with the other thread's item i, or with its i-th last
 
-// `mask` has the distance of the two as its highest bit.
+// The highest bit of `mask` is the distance of the two threads.
 CULMEN_HOST_DEVICE inline bool keeps_larger(Direction direction, unsigned thread, unsigned mask) {
   const bool is_second = (thread ^ mask) < thread;
   return is_second == (direction == Direction::smaller_first);
@@ -121,12 +118,12 @@ CULMEN_HOST_DEVICE inline bool keeps_larger(Direction direction, unsigned thread
 template <Direction kDirection, typename Threads>
 CULMEN_HOST_DEVICE void sort_bitonic_across(Threads& threads, unsigned num_threads) {
   for (unsigned distance = num_threads / 2; distance > 0; distance /= 2)
-    threads.template exchange<kDirection, Pairing::same_place>(distance);
+    threads.template exchange<kDirection, Pairing::same_index>(distance);
   threads.template sort_bitonic<kDirection>();
 }
 
-// Sorts runs of num_threads threads each, of which each has sorted its own items, all in the same order: two
-// runs in the same order are a bitonic one if the second is read backwards.
+// Sorts runs of num_threads threads each, all in the same order. Each thread has sorted its own items. Two runs in the
+// same order form a bitonic sequence if the second is reversed.
 template <Direction kDirection, typename Threads>
 CULMEN_HOST_DEVICE void sort_across(Threads& threads, unsigned num_threads) {
   for (unsigned sorted = 2; sorted <= num_threads; sorted *= 2) {

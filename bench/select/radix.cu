@@ -1,5 +1,5 @@
-// radix8, radix11: the threshold by passes over the input, a digit each, then one pass that takes what
-// reaches it.
+// radix8, radix11: find the k-th rank by passes over the input, one per digit; one more pass collects the rows that
+// reach it.
 #include "bench/select/methods.cuh"
 
 namespace culmen::select {

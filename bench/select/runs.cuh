@@ -1,6 +1,6 @@
-// The best run of all that a thread block reads, in registers: each thread owns a few ranks, a run of k goes
-// over one thread or several next to each other, and steps that compare ranks of two threads exchange them
-// within the warp, or through shared memory where they are of different warps.
+// The best run of all rows that a thread block reads, in registers. Each thread owns a few ranks, and a run of k spans one
+// thread or several neighbours. Ranks of two threads are exchanged within the warp, or through shared memory between
+// warps.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace culmen::select {
 inline constexpr unsigned kRunThreads = 256;  // of a thread block
 inline constexpr unsigned kWarpThreads = 32;
 
-// Ranks that a thread takes at a time, in 32 registers; its part of the best run needs as many again.
+// Ranks that a thread loads at a time, in 32 registers; its part of the best run takes as many again.
 template <typename Rank>
 inline constexpr int kOwned = 128 / sizeof(Rank);
 template <typename Rank>
 inline constexpr std::uint32_t kTileRanks = kOwned<Rank>* kRunThreads;
-// Shared memory to exchange them, every thread at a bank of its own.
+// Shared memory for exchanges, without bank conflicts.
 inline constexpr std::size_t kExchangeBytes = kRunThreads * 128;
 
 __device__ inline Rank64 of_lane(Rank64 rank, unsigned mask) {
@@ -31,7 +31,7 @@ __device__ inline Rank128 of_lane(Rank128 rank, unsigned mask) {
   return Rank128{high} << 64 | of_lane(static_cast<Rank64>(rank), mask);
 }
 
-// What networks.h asks of threads. All threads of the block have to call, with the same mask.
+// The `Threads` of networks.h. All threads of the block must call with the same mask.
 template <typename Rank, int kItems>
 struct BlockThreads {
   Rank (&items)[kItems];
@@ -46,7 +46,7 @@ struct BlockThreads {
   __device__ void sort_bitonic() {
     select::sort_bitonic<kItems, kItems>(items, kDirection);
   }
-  // Both of two sorted runs next to each other, of num_threads threads each, get the better half of the two.
+  // Of two neighbouring sorted runs of num_threads threads each, both get the better half of the two.
   __device__ void keep_better_half(unsigned num_threads) {
     meet<Pairing::mirrored>(2 * num_threads - 1, [](Rank& mine, Rank other) {
       if (mine < other) mine = other;
@@ -59,7 +59,8 @@ struct BlockThreads {
     constexpr bool kMirrored = kPairing == Pairing::mirrored;
     if (mask < kWarpThreads) {
 #pragma unroll
-      for (int i = 0; i < (kItems + 1) / 2; ++i) {  // from both ends: the other still needs what is replaced
+      for (int i = 0; i < (kItems + 1) / 2;
+           ++i) {  // from both ends, since the other thread needs the old ranks
         const int j = kItems - 1 - i;
         const Rank a = of_lane(items[i], mask), b = of_lane(items[j], mask);
         use(items[i], kMirrored ? b : a);
@@ -67,7 +68,7 @@ struct BlockThreads {
       }
       return;
     }
-    __syncthreads();  // who has read the room before is done
+    __syncthreads();  // all have read the previous exchange
 #pragma unroll
     for (int i = 0; i < kItems; ++i) room[i * kRunThreads + threadIdx.x] = items[i];
     __syncthreads();  // all have written
@@ -77,7 +78,7 @@ struct BlockThreads {
   }
 };
 
-// Rows first, .. first + kTileRanks - 1 of `size`, in any order that reads whole lines; 0 behind the last.
+// Loads rows first ... first + kTileRanks - 1 of `size`, in an order that reads whole lines; 0 past the end.
 template <typename Source>
 __device__ void load_tile(const Source& source, std::uint64_t first, std::uint64_t size,
                           typename Source::Rank (&items)[kOwned<typename Source::Rank>]) {
@@ -95,9 +96,8 @@ __device__ void load_tile(const Source& source, std::uint64_t first, std::uint64
   }
 }
 
-// The best run of a block so far, larger first: kRun ranks in each of num_threads threads, both powers of
-// two, and more than one thread only if a thread's run is all that it takes at a time. As many runs side by
-// side as fit into the block, each of its own rows.
+// The best run of a block so far, larger first: kRun ranks in each of num_threads threads, both powers of two. A run of
+// several threads has kRun == kOwned. The block keeps as many runs as it has room for, each over rows of its own.
 template <typename Rank, int kRun>
 class BestRuns {
  public:
@@ -106,7 +106,7 @@ class BestRuns {
   __device__ explicit BestRuns(unsigned num_threads)
       : best_{}, num_threads_(num_threads), room_(shared_room<Rank>()) {}
 
-  // Sorted the other way round, what comes and what is there make a bitonic sequence.
+  // The new ranks, sorted in the opposite order, form a bitonic sequence with the best run.
   __device__ void take(Rank (&items)[kItems]) {
     sort_runs<0, kItems, kRun>(items);
     keep_best_run<kRun, kItems>(items);
@@ -120,12 +120,12 @@ class BestRuns {
     sort_again();
   }
 
-  // Smaller than no rank of the thread's run; 0 from all but the one thread of a run that knows.
+  // Returns the smallest rank of the run in its last thread, and 0 in the others.
   __device__ Rank smallest() const {
     return (threadIdx.x + 1) % num_threads_ == 0 ? best_[kRun - 1] : Rank{0};
   }
 
-  // The best of all, written by the threads that have it first.
+  // Merges all runs of the block; the first threads write the result.
   __device__ void finish(Rank* out) {
     for (unsigned joined = num_threads_; joined < kRunThreads; joined *= 2) {
       BlockThreads<Rank, kRun>{best_, room_}.keep_better_half(joined);
@@ -147,7 +147,7 @@ class BestRuns {
   Rank* room_;
 };
 
-// Fewer registers: more blocks at once, as short runs are limited by memory and not by what they compare.
+// Short runs are bound by memory, not by comparisons, so they trade registers for more resident blocks.
 constexpr unsigned blocks_per_multiprocessor(int run, int owned) {
   return run < owned ? 4 : 2;
 }
@@ -167,14 +167,14 @@ __global__ void __launch_bounds__(kRunThreads, blocks_per_multiprocessor(kRun, k
   best.finish(out + std::size_t{blockIdx.x} * num_threads * kRun);
 }
 
-// The parameter Kernel below: which kernel, and of how many blocks, leaves a run of each block.
+// A `Kernel` for the functions below: which kernel leaves one run per block, and how many blocks it has.
 struct BestOfAll {
   static constexpr std::size_t kSharedBytes = kExchangeBytes;
 
   template <int kRun, typename Source>
   static constexpr auto* kernel = &keep_best_of_all<kRun, Source>;
 
-  // All that run at once, and 8 tiles or more each, so that at most 1/8 is left for the next launch.
+  // All that can be resident, but at least 8 tiles each, so that at most 1/8 is left for the next launch.
   template <int kRun, typename Rank>
   static unsigned num_blocks(std::uint32_t size) {
     return std::min(blocks_per_multiprocessor(kRun, kOwned<Rank>) * num_blocks_of_grid(),
@@ -182,7 +182,7 @@ struct BestOfAll {
   }
 };
 
-// Returns how many ranks are in `out` then.
+// Returns the number of ranks written to `out`.
 template <typename Kernel, int kRun, typename Source>
 std::uint32_t launch_runs(const Source& source, std::uint32_t size, unsigned num_threads,
                           typename Source::Rank* out, cudaStream_t stream) {
@@ -210,7 +210,7 @@ const typename Source::Rank* best_run_of(const Source& source,
   return to;
 }
 
-// The best run of `length`, a power of two up to kTileRanks.
+// Returns the best run of `length`, a power of two up to kTileRanks.
 template <typename Kernel, typename Source>
 const typename Source::Rank* best_run(const Source& source, const Selection<typename Source::Rank>& selection,
                                       std::uint32_t length) {

@@ -1,4 +1,5 @@
-// The sources of tests and benchmarks beside Keys64Ids (select/source.h), and those that columns describe.
+// The sources that only tests and benchmarks select from (Keys64Ids is in select/source.h), and the choice of a source
+// for given columns.
 #pragma once
 
 #include <cmath>
@@ -17,7 +18,7 @@ CULMEN_HOST_DEVICE inline std::uint64_t bits_of(double value) {
   return bits;
 }
 
-// 32-bit keys, aligned to 16 bytes, whose ids are their places.
+// 32-bit keys, aligned to 16 bytes, with row numbers as ids.
 struct Keys32 {
   using Rank = Rank64;
   static constexpr int kRun = 4;
@@ -43,7 +44,7 @@ struct Keys32 {
   }
 };
 
-// 32-bit keys, then second ones if there are any, with ids or without.
+// 32-bit keys, optionally with second keys and with ids.
 struct Keys32Ids {
   using Rank = Rank128;
   static constexpr int kRun = 1;
@@ -71,8 +72,7 @@ struct Keys32Ids {
   }
 };
 
-// Scores that are made on the fly: a weighted sum of columns, of the rows that a range of one column lets
-// through.
+// Scores computed on the fly: a weighted sum of columns, for the rows in a range of one column.
 struct Scores {
   using Rank = Rank128;
   static constexpr int kRun = 1;
@@ -100,7 +100,7 @@ struct Scores {
 
 using AnySource = std::variant<Keys32, Keys32Ids, Keys64Ids>;
 
-// Throws InvalidArgument for second keys beside keys of 64 bits, or of 64 bits themselves.
+// Throws InvalidArgument if there are second keys and either type has 64 bits.
 AnySource source_of(const KeyColumns& columns);
 Scores source_of(const ScoredColumns& columns);
 

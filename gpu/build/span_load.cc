@@ -16,7 +16,7 @@
 namespace culmen::gpu {
 namespace {
 
-// The nodes above the leaves are complete up to this one, exclusively.
+// The nodes above the leaves are complete before this one.
 std::uint32_t end_of_complete_nodes(std::uint32_t end_leaf, std::uint64_t num_leaves) {
   return end_leaf == num_leaves ? (end_leaf + kFanOut - 1) / kFanOut : end_leaf / kFanOut;
 }

@@ -70,12 +70,15 @@ double rounded_quotient(cpp_int numerator, std::uint64_t count, bool to_float32)
   }
 }
 
-std::vector<double> present_values(const ColumnView& column, std::uint64_t num_rows) {
+// As stored.
+std::vector<double> present_values(const ColumnView& column, std::uint64_t num_rows, bool to_float32) {
   std::vector<double> values(num_rows);
   std::vector<std::uint64_t> rows(num_rows);
   std::iota(rows.begin(), rows.end(), std::uint64_t{0});
   gather_column(column, Preference::high, rows, values.data());
   std::erase_if(values, [](double value) { return std::isnan(value); });
+  if (to_float32)
+    for (double& value : values) value = static_cast<float>(value);
   return values;
 }
 
@@ -95,7 +98,7 @@ double stand_in(const TableView& table, std::size_t i, const TableStats& stats) 
       return oriented(given_number(attribute, stats.value_type), attribute.preference);
     case StandIn::median:
     case StandIn::mean: {
-      std::vector<double> values = present_values(table.columns[i], table.num_rows);
+      std::vector<double> values = present_values(table.columns[i], table.num_rows, to_float32);
       if (values.empty()) return 0;
       const double value = attribute.stand_in == StandIn::mean ? exact_mean(values, to_float32)
                                                                : exact_median(std::move(values), to_float32);

@@ -28,6 +28,9 @@ double widest_tail(double growth, std::uint64_t num_rows) {
 // divides all values, because the lower one becomes an origin.
 void narrow(std::span<double> sample, std::uint64_t num_rows, AttributeStats& range) {
   std::sort(sample.begin(), sample.end());
+  // Stand-ins, which the range does not cover, are values here.
+  range.minimum = std::min(range.minimum, sample.front());
+  range.maximum = std::max(range.maximum, sample.back());
   const std::size_t tail = sample.size() * kRangeTailRows / kRangeSampleRows;
   const auto from_below = [&](std::size_t rank) { return sample[rank]; };
   const auto from_above = [&](std::size_t rank) { return sample[sample.size() - 1 - rank]; };

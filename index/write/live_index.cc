@@ -77,7 +77,8 @@ storage::Store::UseBatch LiveIndex::replayer() {
     } catch (const FormatError& error) {
       throw FormatError(directory_ + ": version " + std::to_string(version) + " in the log: " + error.what());
     }
-    if (logged_->num_steps() >= kFoldedSteps) apply_logged();
+    // The first batch with rows alone determines the stand-ins.
+    if (logged_->num_steps() >= kFoldedSteps || tree_->current().stand_ins.empty()) apply_logged();
   };
 }
 

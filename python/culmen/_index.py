@@ -110,7 +110,7 @@ class Index(Tabular):
             missing: what is ranked for a missing value of an attribute when a query fills gaps: "worst" (the default:
                 the smallest value, of a ":low" attribute the largest), "median", "mean", or a number; "refuse"
                 raises for it instead. Or a dict of these by name. It is computed once, from the first rows.
-            nulls: "keep", or "drop" to leave out rows in which an attribute or the id is missing or infinite;
+            nulls: "keep", or "drop" to skip rows in which an attribute or the id is missing or infinite;
                 `rows_dropped` says how many. The others keep their numbers.
             value_type: "automatic" keeps float32 where every value is exactly one, else float64; "float32"
                 rounds; "float64".
@@ -516,7 +516,7 @@ class Index(Tabular):
 
     @property
     def rows_dropped(self) -> int:
-        """Rows that the build left out because of gaps (nulls="drop")."""
+        """Rows that the build skipped because of gaps (nulls="drop")."""
         return self._dropped
 
     @property

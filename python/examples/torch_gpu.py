@@ -22,8 +22,8 @@ def main() -> None:
     for _ in range(3):
         torch.cuda.synchronize()
         start = time.perf_counter()
-        answers = on_gpu.search((users @ to_weights).abs(), k=16)  # enqueued behind the product
-        mean = answers.scores.mean()  # and this behind the search
+        answers = on_gpu.search((users @ to_weights).abs(), k=16)  # enqueued after the product
+        mean = answers.scores.mean()  # and this after the search
         torch.cuda.synchronize()
         seconds = time.perf_counter() - start
         print(f"{len(users)} questions, {1e3 * seconds:.2f} ms, {len(users) / seconds:,.0f} a second, mean {mean:.4f}")

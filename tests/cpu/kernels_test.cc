@@ -52,7 +52,7 @@ void expect_scores_of_plain_code(Random& random) {
         ++expected;
       }
       EXPECT_EQ(count, expected);
-      EXPECT_EQ(found[num_rows].score, kPoison) << "written behind the last row";
+      EXPECT_EQ(found[num_rows].score, kPoison) << "written past the last row";
     }
   }
 }

@@ -33,7 +33,7 @@ struct Edit {
 static_assert(sizeof(Edit) == 3);
 constexpr std::uint8_t kOfName = 128;
 
-constexpr std::array<std::string_view, 48> kValues = {
+constexpr std::array<std::string_view, 62> kValues = {
     "0",
     "1",
     "2",
@@ -81,6 +81,20 @@ constexpr std::array<std::string_view, 48> kValues = {
     "\"1p-1074\"",
     "\"inf\"",
     "\"random\"",
+    "\"text\"",
+    "\"boolean\"",
+    "\"timestamp\"",
+    "\"floating\"",
+    "\"stored\"",
+    "\"filter\"",
+    "\"number\"",
+    "\"refuse\"",
+    "\"second\"",
+    "\"a0\"",
+    "[\"0p+0\"]",
+    "[\"0p+0\",\"-0p+0\"]",
+    "2147483649",
+    "1099511627777",
     "\"00000000000000000000000000000000\"",
 };
 
@@ -111,6 +125,9 @@ void check_manifest(const std::string& text) {
   require(manifest.leaf_rows >= 16 && manifest.leaf_rows % 16 == 0, "rows of a leaf");
   require(manifest.stats.size() == manifest.attributes.size(), "stats of each attribute");
   require(manifest.units.size() == manifest.attributes.size(), "a unit of each attribute");
+  require(manifest.dictionaries.size() == manifest.fields.size(), "room for the dictionary of each field");
+  require(manifest.dictionary_sizes.size() == manifest.fields.size(), "sizes of the dictionary of each field");
+  require(manifest.stand_ins.empty() || manifest.stand_ins.size() == manifest.attributes.size(), "stand-ins");
   if (checksum_of(std::as_bytes(std::span(text))) % kOneWrittenIn != 0) return;
   const std::string written = to_text(manifest);
   require(to_text(parse_manifest(written, "MANIFEST-1")) == written, "a manifest says what was read");
@@ -152,6 +169,8 @@ const std::vector<Base>& bases() {
         {.rows = 3, .attributes = 1, .labels = false},
         {.rows = 3, .attributes = 1, .float64 = true},
         {.rows = 300, .attributes = 2, .partitioning = Partitioning::random, .partitions = 2},
+        {.rows = 30, .attributes = 2, .labels = false, .fields = 8, .gaps = true},
+        {.rows = 30, .attributes = 1, .gaps = true},
     };
     std::vector<Base> made;
     for (const Shape& shape : shapes) {
@@ -183,9 +202,9 @@ std::string edited(std::string_view input) {
     // An edit moves the positions after it: only values still at their position are replaced.
     const std::string_view old =
         std::string_view(base.manifest).substr(position.start, position.end - position.start);
-    const std::size_t behind = base.manifest.size() - position.end;
-    if (text.size() < behind + old.size()) continue;
-    const std::size_t at = text.size() - behind - old.size();
+    const std::size_t after = base.manifest.size() - position.end;
+    if (text.size() < after + old.size()) continue;
+    const std::size_t at = text.size() - after - old.size();
     if (text.compare(at, old.size(), old) == 0) text.replace(at, old.size(), by);
   }
   return text;
@@ -265,7 +284,9 @@ std::vector<std::string> tokens() {
         "version", "next_id",        "log",        "number",     "attributes", "value_type",
         "labels",  "leaf_rows",      "fan_out",    "rows",       "leaves",     "levels",
         "nodes",   "partitioning",   "splits",     "partitions", "cuts",       "files",
-        "kind",    "bytes",          "digest",     "quantum",    "minimum",    "unit_exponent"})
+        "kind",    "bytes",          "digest",     "quantum",    "minimum",    "unit_exponent",
+        "fields",  "role",           "type",       "texts",      "text_bytes", "time_unit",
+        "gaps",    "stand_ins",      "missing",    "id_name",    "time_zone",  "label_name"})
     all.push_back("\"" + std::string(name) + "\":");
   for (std::size_t position = 0; position < 64; ++position)
     all.push_back(edit_bytes(position, 7 * position % kOfName));

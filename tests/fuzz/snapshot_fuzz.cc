@@ -5,11 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <map>
 #include <random>
+#include <string>
+#include <utility>
 
 #include "cpu/bounded.h"
 #include "culmen/error.h"
+#include "culmen/filter.h"
+#include "index/field_key.h"
 #include "index/storage/manifest.h"
 #include "index/storage/snapshot_files.h"
 #include "index/storage/store.h"
@@ -32,7 +38,7 @@ using storage::FileKind;
 // An input of this target: one byte that chooses the index, then changes of 8 bytes.
 struct Edit {
   std::uint8_t target;  // modulo 64, 4: a member of the manifest; 5: a byte of its text; 6 to 9: a Lie, of
-                        // which 8 and 9 are covered up; else a frame file
+                        // which 8 and 9 are covered up; else a frame file, modulo their number
   std::uint8_t width;   // of the value written, in bytes: 1, 2, 4 or 8
   std::uint16_t frame;
   std::uint16_t offset;
@@ -41,6 +47,7 @@ struct Edit {
 static_assert(sizeof(Edit) == 8);
 constexpr std::uint8_t kManifestMember = 4, kManifestText = 5, kFirstLie = 6, kFirstCoveredLie = 8,
                        kLastLie = 9;
+constexpr std::array<std::uint8_t, storage::kFileKinds.size()> kFileTargets = {0, 1, 2, 3, 10, 11};
 constexpr std::size_t kOneIndexIn = 512;  // a whole index costs as much as many snapshots
 
 bool is_of(std::uint8_t target, const Edit& change) {
@@ -125,7 +132,7 @@ Base make_base(const storage::Shape& shape) {
 }
 
 // Small ones first, which are quick to read; larger ones from kNumSmall on.
-constexpr std::size_t kNumSmall = 5;
+constexpr std::size_t kNumSmall = 7;
 const std::vector<Base>& bases() {
   static const std::vector<Base> all = {
       make_base({.rows = 20, .attributes = 2, .partitioning = Partitioning::kd, .partitions = 2}),
@@ -137,6 +144,8 @@ const std::vector<Base>& bases() {
                  .partitioning = Partitioning::random,
                  .partitions = 2}),
       make_base({.rows = 0, .attributes = 3}),
+      make_base({.rows = 20, .attributes = 2, .labels = false, .gaps = true}),
+      make_base({.rows = 24, .attributes = 1, .labels = false, .fields = 3, .gaps = true}),
       make_base({.rows = 100, .attributes = 2, .partitions = 3}),
       make_base({.rows = 400, .attributes = 3, .partitioning = Partitioning::kd, .partitions = 15}),
       make_base({.rows = 60, .attributes = 2, .partitions = 3, .late_splits = 5}),
@@ -146,9 +155,30 @@ const std::vector<Base>& bases() {
                  .partitioning = Partitioning::random,
                  .partitions = 2}),
       make_base({.rows = 40, .attributes = 9, .float64 = true}),
+      make_base({.rows = 100, .attributes = 3, .float64 = true, .fields = 8, .gaps = true}),
+      make_base({.rows = 600, .attributes = 2, .labels = false, .partitions = 2, .fields = 9}),
   };
   return all;
 }
+
+// To what the manifest's text could say.
+void change_field(storage::Manifest& manifest, const Edit& change, std::uint64_t value) {
+  if (manifest.fields.empty()) return;
+  const std::size_t f = change.frame % manifest.fields.size();
+  Field& field = manifest.fields[f];
+  storage::DictionarySize& size = manifest.dictionary_sizes[f];
+  if (change.width % 4 == 0) field.format.type = static_cast<ColumnType>(value % 6);
+  if (change.width % 4 == 1) field.role = static_cast<FieldRole>(value % 2);
+  if (!has_dictionary(field)) {
+    size = {};
+  } else if (change.width % 4 == 2) {
+    size.num_texts = value % Dictionary::kMaxTexts;
+  } else {
+    size.text_bytes = value % (std::uint64_t{1} << 40);
+  }
+}
+
+constexpr std::uint16_t kNumMembers = 19;
 
 void change_member(storage::Manifest& manifest, const Edit& change, std::uint64_t value) {
   const auto number = static_cast<double>(value);
@@ -157,7 +187,17 @@ void change_member(storage::Manifest& manifest, const Edit& change, std::uint64_
                                    &manifest.snapshot.number};
   AttributeStats& stats = manifest.stats[change.frame % manifest.stats.size()];
   BoundUnit& unit = manifest.units[change.frame % manifest.units.size()];
-  switch (change.offset % 16) {
+  switch (change.offset % kNumMembers) {
+    case 16:
+      manifest.has_gaps ^= value % 2 == 0;
+      break;
+    case 17:
+      if (!manifest.stand_ins.empty()) manifest.stand_ins[change.frame % manifest.stand_ins.size()] = number;
+      manifest.attributes[change.frame % manifest.attributes.size()].stand_in = static_cast<StandIn>(value % 5);
+      break;
+    case 18:
+      change_field(manifest, change, value);
+      break;
     case 7:
       manifest.leaf_rows = static_cast<int>(value);
       break;
@@ -181,7 +221,7 @@ void change_member(storage::Manifest& manifest, const Edit& change, std::uint64_
       unit.exponent = static_cast<int>(value), unit.origin = number;
       break;
     case 14:
-      manifest.files[change.frame % 4].bytes = value;
+      manifest.files[change.frame % kNumFiles].bytes = value;
       break;
     case 15:
       manifest.has_labels ^= value % 2 == 0;
@@ -189,7 +229,7 @@ void change_member(storage::Manifest& manifest, const Edit& change, std::uint64_
       if (value % 5 == 0) manifest.partitioning = Partitioning::random;
       break;
     default:
-      *counts[change.offset % 16] = value;
+      *counts[change.offset % kNumMembers] = value;
   }
 }
 
@@ -224,7 +264,7 @@ class Changed {
     for (const Edit& change : changes)
       if (is_lie(change)) lie(change);
     for (const Edit& change : changes) {
-      const std::size_t f = change.target % kNumFiles;
+      const std::size_t f = change.target % 64 % kNumFiles;
       if (is_of_manifest(change) || is_lie(change) || !base.has(f)) continue;
       if (files_[f].empty()) files_[f] = base.files[f];
       change_frame(base.frame_starts[f], files_[f], change, value_of(change));
@@ -309,16 +349,32 @@ void check_tree(const Snapshot& s) {
           "reached once");
 }
 
+std::string text_of_field(const Snapshot& s, std::uint32_t leaf, std::uint32_t row, std::size_t f) {
+  const LeafFields fields = s.leaf_fields(leaf);
+  if (fields.misses_field(f, row)) return "";
+  if (is_stored_text(s.fields[f])) return std::string(fields.text(f, row));
+  const std::int64_t key = fields.key(f, row);
+  if (has_dictionary(s.fields[f])) return std::string((*s.dictionaries[f])[static_cast<std::uint32_t>(key)]);
+  return std::to_string(key);
+}
+
 std::uint64_t check_rows(const Snapshot& s) {
   std::uint64_t sum = 0, num_rows = 0;
   for (const std::uint32_t leaf : s.order().leaves) {
     num_rows += s.leaf(leaf).num_rows;
     for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) {
       const std::uint64_t row = leaf * static_cast<std::uint64_t>(s.leaf_rows) + r;
-      for (int i = 0; i < s.num_attributes(); ++i) {
-        const AttributeStats& stats = s.stats[static_cast<std::size_t>(i)];
-        require(s.value(row, i) >= stats.minimum && s.value(row, i) <= stats.maximum, "value range");
+      for (std::size_t i = 0; i < s.attributes.size(); ++i) {
+        const AttributeStats& stats = s.stats[i];
+        const double value = s.value(row, static_cast<int>(i));
+        if (s.leaf_fields(leaf).misses_attribute(i, r)) {
+          require(value == s.stand_ins.at(i), "stand-in");
+        } else {
+          require(value >= stats.minimum && value <= stats.maximum, "value range");
+        }
       }
+      for (std::size_t f = 0; f < s.fields.size(); ++f)
+        for (const char c : text_of_field(s, leaf, r, f)) sum += static_cast<unsigned char>(c);
       for (char c : s.label(row)) sum += static_cast<unsigned char>(c);
       sum += static_cast<std::uint64_t>(s.leaf_ids(leaf)[r]);
     }
@@ -339,6 +395,69 @@ void check_partitions(const Snapshot& s) {
   require(partition_of(key) < s.partitioner->num_partitions(), "partition");
 }
 
+// A row in its leaf.
+struct PlacedRow {
+  std::uint32_t leaf, row;
+};
+using Passes = std::function<bool(const PlacedRow&)>;
+
+// A filter over some column, and what it says of a row.
+std::pair<Filter, Passes> some_filter(const Snapshot& s, std::uint64_t random) {
+  const std::size_t column = random / 8 % (s.attributes.size() + s.fields.size());
+  if (column < s.attributes.size()) {
+    const Column it = col(static_cast<int>(column));
+    const bool wants_missing = random % 2 == 0;
+    return {wants_missing ? it.is_null() : it.is_not_null(), [&s, column, wants_missing](const PlacedRow& at) {
+              return s.leaf_fields(at.leaf).misses_attribute(column, at.row) == wants_missing;
+            }};
+  }
+  const std::size_t f = column - s.attributes.size();
+  const Field& field = s.fields[f];
+  const Column it = col(field.name);
+  const auto misses = [&s, f](const PlacedRow& at) { return s.leaf_fields(at.leaf).misses_field(f, at.row); };
+  if (random % 4 == 0 || field.role == FieldRole::stored) return {it.is_null(), misses};
+  if (has_dictionary(field)) {
+    const std::string text = "text " + std::to_string(random / 512 % 40);
+    const auto has_text = [&s, f, misses, text](const PlacedRow& at, bool whole) {
+      const std::string here = text_of_field(s, at.leaf, at.row, f);
+      return !misses(at) && (whole ? here == text : here.starts_with(text));
+    };
+    const bool whole = random % 4 == 1;
+    return {whole ? it == text : it.starts_with(text), [=](const PlacedRow& at) { return has_text(at, whole); }};
+  }
+  if (field.format.type != ColumnType::integer) return {it.is_null(), misses};
+  const auto most = static_cast<std::int64_t>(random / 512 % 1024);
+  return {it <= Literal(most), [&s, f, misses, most](const PlacedRow& at) {
+            return !misses(at) && s.leaf_fields(at.leaf).key(f, at.row) <= most;
+          }};
+}
+
+std::map<std::int64_t, PlacedRow> rows_by_id(const Snapshot& s) {
+  std::map<std::int64_t, PlacedRow> rows;
+  for (const std::uint32_t leaf : s.order().leaves)
+    for (std::uint32_t r = 0; r < s.leaf(leaf).num_rows; ++r) rows[s.leaf_ids(leaf)[r]] = {leaf, r};
+  return rows;
+}
+
+// Bounds may be lies and ids may be there twice, so rows may be left out.
+void search_with_filter(const Snapshot& s, std::vector<double> weights, std::uint64_t random) {
+  const auto [filter, passes] = some_filter(s, next_random(random));
+  const Missing missing = random % 2 == 0 ? Missing::skip : Missing::fill;
+  const bool negates = random % 8 == 1;
+  const ResolvedQuery query =
+      resolve({.weights = weights, .k = 50, .where = negates ? !filter : filter, .missing = missing}, s);
+  SearchStats stats;
+  const std::map<std::int64_t, PlacedRow> rows = rows_by_id(s);
+  if (rows.size() != s.num_rows) return;
+  for (const Hit& hit : cpu::search_bounded(s, query, stats)) {
+    const PlacedRow& at = rows.at(hit.id);
+    if (!negates) require(passes(at), "a row that the filter lets pass");
+    if (negates) require(!passes(at), "a row that the filter does not let pass");
+    for (std::size_t i = 0; missing == Missing::skip && i < weights.size(); ++i)
+      require(weights[i] == 0 || !s.leaf_fields(at.leaf).misses_attribute(i, at.row), "no gap is ranked");
+  }
+}
+
 void search(const std::shared_ptr<const Snapshot>& s, std::uint64_t random) {
   std::vector<double> weights;
   for (int i = 0; i < s->num_attributes(); ++i)
@@ -348,6 +467,7 @@ void search(const std::shared_ptr<const Snapshot>& s, std::uint64_t random) {
   SearchStats stats;
   const std::vector<Hit> hits = cpu::search_bounded(*s, query, stats);
   require(hits.size() <= query.k, "k rows at most");
+  search_with_filter(*s, weights, random);
 }
 
 void check_snapshot(const std::shared_ptr<const Snapshot>& s, std::uint64_t random) {
@@ -377,6 +497,11 @@ void insert_into(LiveIndex& index, std::uint64_t& random) {
       columns.back().push_back(static_cast<double>(next_random(random) % 1024) / 4);
   TableView table{ids.size(), s->attributes, {}, ids, {}};
   for (const std::vector<double>& column : columns) table.columns.emplace_back(column);
+  const storage::FieldColumns fields({.rows = ids.size(),
+                                      .seed = random,
+                                      .fields = static_cast<int>(s->fields.size()),
+                                      .gaps = random % 2 == 0},
+                                     table);
   index.write(WriteBatch().upsert(table), {});
   for (std::int64_t& id : ids) id = id * 7 - 50;
   index.write(WriteBatch().erase(ids), {});
@@ -408,8 +533,8 @@ std::string change_bytes(const Edit& change) {
 }  // namespace
 
 static std::size_t num_seeds_of(std::size_t base, std::uint8_t target) {
-  if (target >= kFirstLie) return 12;
-  return base < kNumSmall && target < kNumFiles ? 16 : 1;
+  if (target >= kFirstLie && target <= kLastLie) return 12;
+  return base < kNumSmall && std::ranges::find(kFileTargets, target) != kFileTargets.end() ? 16 : 1;
 }
 
 std::vector<std::string> seed_inputs() {
@@ -418,7 +543,7 @@ std::vector<std::string> seed_inputs() {
   for (std::size_t base = 0; base < bases().size(); ++base) {
     const std::string start(1, static_cast<char>(base));
     seeds.push_back(start);
-    for (std::uint8_t target = 0; target <= kLastLie; ++target)
+    for (std::uint8_t target = 0; target <= kFileTargets.back(); ++target)
       for (std::size_t i = 0; i < num_seeds_of(base, target); ++i)
         seeds.push_back(start + change_bytes({target, static_cast<std::uint8_t>(random() % 4),
                                               static_cast<std::uint16_t>(random() % 8),
@@ -430,11 +555,11 @@ std::vector<std::string> seed_inputs() {
 
 std::vector<std::string> tokens() {
   std::vector<std::string> all;
-  for (std::uint8_t target = 0; target < kNumFiles; ++target)
+  for (const std::uint8_t target : kFileTargets)
     for (std::uint16_t offset = 0; offset < 640; offset = static_cast<std::uint16_t>(offset + 4))
       for (std::uint16_t value = 0; value < kValues.size(); ++value)
         all.push_back(change_bytes({target, 2, static_cast<std::uint16_t>(value % 5 + 1), offset, value}));
-  for (std::uint16_t member = 0; member < 16; ++member)
+  for (std::uint16_t member = 0; member < kNumMembers; ++member)
     for (std::uint16_t value = 0; value < kValues.size(); ++value)
       all.push_back(change_bytes({kManifestMember, 2, static_cast<std::uint16_t>(value % 5), member, value}));
   return all;

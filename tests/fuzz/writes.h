@@ -3,11 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "index/storage/hash.h"
@@ -42,6 +44,7 @@ class SomeChange {
       if (!is_there || draw % 3 == 0) change_.ids.push_back(id);
     }
     add_values();
+    if (!change_.ids.empty()) add_fields();
     change_.next_id = s_.next_id;
     for (const std::int64_t id : change_.ids)
       if (id >= change_.next_id && id < std::numeric_limits<std::int64_t>::max()) change_.next_id = id + 1;
@@ -64,6 +67,7 @@ class SomeChange {
         double value = s_.num_leaves > 0 ? s_.value(some_row(draw), i) : static_cast<double>(draw % 100);
         if (draw % 16 == 0) value = draw % 32 == 0 ? 1e30 : -1e30;
         if (draw % 16 == 1) value = 0;
+        if (draw % 16 == 2 && may_miss(i)) value = std::numeric_limits<double>::quiet_NaN();
         add_value(value);
       }
     if (!s_.has_labels) return;
@@ -72,6 +76,28 @@ class SomeChange {
       change_.label_ends.push_back(change_.label_text.size());
     }
   }
+  bool may_miss(int attribute) const {
+    return s_.attributes[static_cast<std::size_t>(attribute)].stand_in != StandIn::refuse;
+  }
+
+  void add_fields() {
+    for (const Field& field : s_.fields) {
+      FieldChangeBuilder rows(field);
+      for (std::size_t r = 0; r < change_.ids.size(); ++r) {
+        const std::uint64_t draw = next_random(random_);
+        if (draw % 8 == 0) {
+          rows.add_missing();
+        } else if (field.is_text()) {
+          rows.add_text(kTexts[draw / 8 % kTexts.size()]);
+        } else {
+          rows.add_key(field.format.type == ColumnType::boolean ? 1 : static_cast<std::int64_t>(draw / 8 % 4096));
+        }
+      }
+      change_.fields.push_back(rows.take());
+    }
+  }
+  static constexpr std::array<std::string_view, 5> kTexts = {"", "text 7", "text 1", "a new text", "\xff"};
+
   void add_value(double value) {
     const auto narrow = static_cast<float>(value);
     const auto bytes = s_.value_type == ValueType::float32 ? std::as_bytes(std::span(&narrow, 1))
@@ -90,8 +116,9 @@ inline std::shared_ptr<const Snapshot> write_some(std::shared_ptr<const Snapshot
                                                   std::uint64_t random) {
   TreeWriter tree(snapshot);
   for (std::uint64_t left = 1 + random % 2; left > 0; --left) {
-    ChangeFold fold(snapshot->leaf_shape(), snapshot->next_id,
-                    [&tree](std::int64_t id) { return tree.contains(id); });
+    ChangeFold fold(
+        snapshot->leaf_shape(), snapshot->next_id, [&tree](std::int64_t id) { return tree.contains(id); },
+        snapshot->fields);
     Change change = SomeChange(*snapshot, random).make(tree);
     if (change.removed.empty() && change.ids.empty()) continue;
     const std::uint64_t num_rows = snapshot->num_rows + change.ids.size() - change.removed.size();

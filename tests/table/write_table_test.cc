@@ -341,7 +341,7 @@ TEST_F(WriteTable, WritesCsvToStandardOutputForADash) {
   add_column<std::int32_t>(table, "x", {1, 2});
   ::testing::internal::CaptureStdout();
   write_table(table, "-");
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "x\n1\n2\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "x\n1\n2\n");
   EXPECT_TRUE(files().empty());
 }
 

@@ -631,7 +631,7 @@ class LogTest(IndexCase):
             file.write(b"\x01" * 100)
         out, _ = self.culmen("verify", "index")
         self.assertIn("no fault found in 4 rows", out)
-        self.assertIn(f"{log.name}: 100 bytes at its end left out", out)
+        self.assertIn(f"{log.name}: 100 bytes at its end skipped", out)
         self.assertEqual(self.info()["log_dropped_bytes"], 100)
         self.culmen("insert", "index", "new.csv")  # which truncates them
         self.assertEqual((self.info()["log_dropped_bytes"], len(self.table())), (0, 5))
@@ -757,7 +757,7 @@ class RepairTest(IndexCase):
         rows = self.build_changed()
         before = self.snapshot("index")
         out, err = self.culmen("repair", "index", "-o", "mended")
-        self.assertEqual(out, "mended: 317 rows kept; 5 batches of the log applied; nothing was left out\n")
+        self.assertEqual(out, "mended: 317 rows kept; 5 batches of the log applied; nothing was skipped\n")
         self.assertEqual((err, self.snapshot("index")), ("", before))
         self.assertEqual(self.table(directory="mended"), rows)
         self.verify("mended")
@@ -785,7 +785,7 @@ class RepairTest(IndexCase):
                         self.verify("mended")
                         self.assertTrue(set(kept.items()) <= set(rows.items()) or self.is_of_an_earlier_time(kept))
                         self.assertEqual(
-                            done.returncode, 0 if kept == rows and b"nothing was left out" in done.stdout else 3
+                            done.returncode, 0 if kept == rows and b"nothing was skipped" in done.stdout else 3
                         )
                         num_saved += 1
                         shutil.rmtree(self.dir / "mended")

@@ -841,7 +841,7 @@ class FormatsTest(Case):
 
 class TerminalTest(Case):
     def on_terminal(self, *arguments, stdout=False, stderr=False, feed=None):
-        """Runs the program with a terminal behind stdout or stderr; returns what the terminal got, and the rest."""
+        """Runs the program with a terminal as stdout or stderr; returns what the terminal got, and the rest."""
         main, worker = pty.openpty()
         process = subprocess.Popen(
             [PROGRAM, *arguments],

@@ -8,7 +8,7 @@ namespace {
 
 using Plan = MergedOperators;
 
-// Sorts pieces of first_length, twice that, .. length. `size` ranks are written, behind the last row 0.
+// Sorts pieces of first_length, twice that, ... length. Writes `size` ranks, 0 past the last row.
 template <typename Source>
 __global__ void __launch_bounds__(kTileThreads)
     sort_in_tiles(const Source source, std::uint64_t num_rows, std::uint64_t size, unsigned first_length,

@@ -48,7 +48,7 @@ std::optional<std::vector<Hit>> hits_of_cpu(const Snapshot& snapshot, const Quer
 }
 
 // The rows of a tree as a table, for the oracle.
-Oracle oracle_of(const std::map<std::int64_t, Row>& rows, int num_attributes) {
+Oracle oracle_of(const std::map<std::int64_t, ModelRow>& rows, int num_attributes) {
   std::vector<std::vector<double>> columns(static_cast<std::size_t>(num_attributes));
   std::vector<std::int64_t> ids;
   for (const auto& [id, row] : rows) {

@@ -14,7 +14,7 @@
 namespace culmen::test {
 namespace {
 
-using Rows = std::map<std::int64_t, Row>;
+using Rows = std::map<std::int64_t, ModelRow>;
 
 Change example_change(bool labels) {
   Change change;
@@ -281,7 +281,7 @@ TEST(ChangeFold, IsWhatItsChangesComeTo) {
       float values[2];
       for (std::size_t i = 0; i < 2; ++i)
         std::memcpy(&values[i], folded.value(row, i, sizeof(float)), sizeof(float));
-      ASSERT_TRUE(before.emplace(folded.ids[row], Row{values[0], values[1]}).second);
+      ASSERT_TRUE(before.emplace(folded.ids[row], ModelRow{values[0], values[1]}).second);
     }
     ASSERT_EQ(before, rows);
   }

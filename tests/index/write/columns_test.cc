@@ -26,7 +26,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-using RowsById = std::map<std::int64_t, Row>;
+using RowsById = std::map<std::int64_t, culmen::Row>;
 
 bool same_numbers(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -34,7 +34,7 @@ bool same_numbers(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 std::string fault_of_row(const Snapshot& s, std::uint64_t position, const RowsById& rows) {
-  const Row found = read_row(s, position);
+  const culmen::Row found = read_row(s, position);
   const std::string name = "id " + std::to_string(found.id);
   const auto row = rows.find(found.id);
   if (row == rows.end()) return name + " should not be there";
@@ -89,7 +89,7 @@ std::string fault_of_snapshot(const Snapshot& s, const RowsById& rows, Random& r
     if (!same_range(s.stats[i], range_of(rows, i, s.attributes[i].preference)))
       return "the range of " + s.attributes[i].name;
   if (rows.empty()) return "";
-  std::vector<Row> list;
+  std::vector<culmen::Row> list;
   for (const auto& [id, row] : rows) list.push_back(row);
   const RowTable table(random, {s.attributes, s.has_labels, s.fields}, list);
   const std::shared_ptr<Snapshot> fresh =
@@ -110,9 +110,9 @@ class ChangingIndex {
       : random_(seed),
         precision_(random_.pick({Precision::float32, Precision::float64})),
         source_(random_, precision_) {
-    const std::vector<Row> rows = source_.draw_many(random_.pick<std::size_t>({0, 1, 40, 500, 3000}));
+    const std::vector<culmen::Row> rows = source_.draw_many(random_.pick<std::size_t>({0, 1, 40, 500, 3000}));
     const RowTable table(random_, source_.schema(), rows);
-    for (const Row& row : rows) rows_[row.id] = row;
+    for (const culmen::Row& row : rows) rows_[row.id] = row;
     const BuildOptions options{
         .partitioning = random_.pick({Partitioning::automatic, Partitioning::angle, Partitioning::random}),
         .num_partitions = random_.pick({0, 1, 40}),
@@ -169,12 +169,12 @@ class ChangingIndex {
   }
 
   // Sometimes the table lacks fields.
-  TableView without_fields(TableView table, std::vector<Row>& rows) {
+  TableView without_fields(TableView table, std::vector<culmen::Row>& rows) {
     for (std::size_t f = table.fields.size(); f-- > 0;) {
       if (!random_.chance(0.1)) continue;
       for (std::size_t known = 0; known < source_.schema().fields.size(); ++known)
         if (source_.schema().fields[known].name == table.fields[f].name)
-          for (Row& row : rows) row.fields[known] = std::monostate();
+          for (culmen::Row& row : rows) row.fields[known] = std::monostate();
       table.fields.erase(table.fields.begin() + static_cast<std::ptrdiff_t>(f));
       table.field_views.erase(table.field_views.begin() + static_cast<std::ptrdiff_t>(f));
     }
@@ -185,9 +185,9 @@ class ChangingIndex {
     source_.grow();
     const std::size_t most = random_.pick<std::size_t>({2, 10, 100, rows_.size() + 2});
     const std::size_t count = 1 + random_.below(most);
-    std::vector<Row> inserted, upserted;
+    std::vector<culmen::Row> inserted, upserted;
     for (std::size_t i = 0; i < count; ++i)
-      if (Row row = source_.draw(); rows_.count(row.id) == 0) inserted.push_back(std::move(row));
+      if (culmen::Row row = source_.draw(); rows_.count(row.id) == 0) inserted.push_back(std::move(row));
     for (const std::int64_t id : some_ids(count / 2)) upserted.push_back(source_.draw(id));
     const std::vector<std::int64_t> erased = some_ids(random_.chance(0.1)   ? 2 * rows_.size()
                                                       : random_.chance(0.3) ? 2 * count
@@ -199,8 +199,8 @@ class ChangingIndex {
     batch.upsert(without_fields(second.view(), upserted));
     batch.erase(erased);
     index_->write(batch, {});
-    for (const Row& row : inserted) rows_[row.id] = row;
-    for (const Row& row : upserted) rows_[row.id] = row;
+    for (const culmen::Row& row : inserted) rows_[row.id] = row;
+    for (const culmen::Row& row : upserted) rows_[row.id] = row;
     for (const std::int64_t id : erased) rows_.erase(id);
   }
 
@@ -274,7 +274,7 @@ struct Goods {
 
 class WriteColumnsOf : public testing::Test {
  protected:
-  Row row(std::int64_t id) const {
+  culmen::Row row(std::int64_t id) const {
     const std::shared_ptr<const Snapshot> s = index.published()->get();
     for (const std::uint32_t leaf : s->order().leaves)
       for (std::uint32_t r = 0; r < s->leaf(leaf).num_rows; ++r)

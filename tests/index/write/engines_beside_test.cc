@@ -35,7 +35,7 @@ constexpr int kBatches = 8;
 constexpr std::uint64_t kQueriesOfATrial = 40;  // about
 
 struct UserRow {
-  Row values;  // as given by the user
+  ModelRow values;  // as given by the user
   std::string label;
 };
 using UserRows = std::map<std::int64_t, UserRow>;
@@ -245,7 +245,7 @@ INSTANTIATE_TEST_SUITE_P(AllValueClasses, EnginesBesideTheTree, testing::ValuesI
 
 // ---- Readers in other threads
 
-using Rows = std::map<std::int64_t, Row>;
+using Rows = std::map<std::int64_t, ModelRow>;
 
 std::vector<Answer> best_of(const Rows& rows, std::span<const double> weights, std::size_t k) {
   std::vector<Answer> answers;
@@ -265,7 +265,7 @@ TEST(Readers, SeeTheRowsOfTheirVersionWhileTheWriterGoesOn) {
   const std::uint64_t num_batches = num_cases(kSanitized ? 30'000 : 4000) / 10;
   std::mt19937_64 random(77);
   const auto row = [&random] {
-    Row values;
+    ModelRow values;
     for (int i = 0; i < 3; ++i) values.push_back(static_cast<double>(random() % 1000) / 1024);
     return values;
   };

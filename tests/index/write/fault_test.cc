@@ -12,12 +12,12 @@
 namespace culmen::test {
 namespace {
 
-using Rows = std::map<std::int64_t, Row>;
+using Rows = std::map<std::int64_t, ModelRow>;
 
 class Faults : public testing::Test {
  protected:
-  Row row() {
-    Row values;
+  ModelRow row() {
+    ModelRow values;
     for (int i = 0; i < 2; ++i) values.push_back(static_cast<double>(random_() % 500) / 64);
     return values;
   }

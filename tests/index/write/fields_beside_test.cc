@@ -29,8 +29,8 @@ std::string epoch_name(std::int64_t epoch) {
 }
 
 // Of every epoch one row misses "b", and one its place.
-std::vector<Row> epoch_rows(std::int64_t epoch) {
-  std::vector<Row> rows;
+std::vector<culmen::Row> epoch_rows(std::int64_t epoch) {
+  std::vector<culmen::Row> rows;
   for (std::int64_t place = 0; place < kEpochRows; ++place) {
     const auto b = place == 3 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(epoch % 7);
     rows.push_back({epoch * kEpochRows + place,
@@ -68,9 +68,9 @@ TEST(Readers, SeeTheTextsAndGapsOfTheirVersionWhileTheWriterGoesOn) {
   const Schema schema = epoch_schema();
   Index index = Index::create(schema, {.leaf_rows = 16});
   Random random(1);
-  std::vector<Row> first;
+  std::vector<culmen::Row> first;
   for (std::int64_t epoch = 0; epoch < kEpochs; ++epoch)
-    for (const Row& row : epoch_rows(epoch)) first.push_back(row);
+    for (const culmen::Row& row : epoch_rows(epoch)) first.push_back(row);
   index.insert(RowTable(random, schema, first).view());
   std::atomic<bool> done = false;
   std::atomic<int> num_checks = 0;
@@ -85,10 +85,10 @@ TEST(Readers, SeeTheTextsAndGapsOfTheirVersionWhileTheWriterGoesOn) {
   std::vector<std::thread> readers;
   for (std::size_t reader = 0; reader < faults.size(); ++reader) readers.emplace_back(read, reader);
   for (std::int64_t epoch = kEpochs; epoch < kEpochs + num_batches; ++epoch) {
-    const std::vector<Row> rows = epoch_rows(epoch);
+    const std::vector<culmen::Row> rows = epoch_rows(epoch);
     const RowTable table(random, schema, rows);
     std::vector<std::int64_t> erased;
-    for (const Row& row : epoch_rows(epoch - kEpochs)) erased.push_back(row.id);
+    for (const culmen::Row& row : epoch_rows(epoch - kEpochs)) erased.push_back(row.id);
     WriteBatch batch;
     index.write(batch.insert(table.view()).erase(erased));
   }

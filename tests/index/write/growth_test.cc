@@ -18,7 +18,7 @@
 namespace culmen::test {
 namespace {
 
-using Rows = std::map<std::int64_t, Row>;
+using Rows = std::map<std::int64_t, ModelRow>;
 
 constexpr int kColumns = 3;
 constexpr std::size_t kMaxPagesOfSplit = 32;  // index/write/rebalance_plan.cc
@@ -54,8 +54,8 @@ class Growth : public testing::TestWithParam<RowOrder> {
   Growth() {
     for (int r = 0; r < kBuilt; ++r) rows_[r] = row(random_.uniform(0, 1), 1);
   }
-  Row row(double first, double width) {
-    Row row{first};
+  ModelRow row(double first, double width) {
+    ModelRow row{first};
     while (row.size() < kColumns) row.push_back(random_.uniform(0, width));
     for (double& value : row) value = static_cast<float>(value);
     return row;
@@ -128,7 +128,7 @@ struct GrownColumns {
   std::vector<std::vector<double>> columns{kColumns};
   std::vector<std::int64_t> ids;
 
-  void add(std::int64_t id, const Row& row) {
+  void add(std::int64_t id, const ModelRow& row) {
     ids.push_back(id);
     for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(row[i]);
   }
@@ -150,7 +150,7 @@ TEST_P(Growth, AnswersAsTheOracleAndGoesOnWhenOpenedAgain) {
     for (const int num_rows : {2500, 1, 300}) {
       GrownColumns batch;
       for (int r = 0; r < num_rows; ++r, ++num_added_) {
-        const Row next = row(GetParam().first(random_, num_added_), 0.125);
+        const ModelRow next = row(GetParam().first(random_, num_added_), 0.125);
         batch.add(GetParam().id(num_added_), next);
         all.add(GetParam().id(num_added_), next);
       }
@@ -174,8 +174,8 @@ TEST_P(Growth, AnswersAsTheOracleAndGoesOnWhenOpenedAgain) {
   }
 }
 
-Row random_row(Random& random) {
-  Row row;
+ModelRow random_row(Random& random) {
+  ModelRow row;
   while (row.size() < kColumns) row.push_back(static_cast<float>(random.uniform(0, 1)));
   return row;
 }

@@ -43,7 +43,7 @@ class Metadata : public testing::Test {
     EXPECT_EQ(after.stats[0].maximum, 900);
   }
 
-  std::map<std::int64_t, Row> rows_;
+  std::map<std::int64_t, ModelRow> rows_;
   std::shared_ptr<Snapshot> before_;
   Change change_;
 };

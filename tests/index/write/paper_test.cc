@@ -15,7 +15,7 @@
 namespace culmen::test {
 namespace {
 
-using Rows = std::map<std::int64_t, Row>;
+using Rows = std::map<std::int64_t, ModelRow>;
 
 class PaperTest : public testing::Test {
  protected:
@@ -40,10 +40,10 @@ class PaperTest : public testing::Test {
     for (int copy = 4; copy < 10; ++copy) batch.erase(id_of(6, copy));
     apply(batch);
   }
-  void put(int number, int count, const Row& row) {
+  void put(int number, int count, const ModelRow& row) {
     for_copies(number, count, [&](std::int64_t id) { rows_[id] = row; });
   }
-  void insert(int number, int count, const Row& row) {
+  void insert(int number, int count, const ModelRow& row) {
     ChangeMaker batch(rows_);
     for_copies(number, count, [&](std::int64_t id) { batch.upsert(id, row); });
     apply(batch);
@@ -59,7 +59,8 @@ class PaperTest : public testing::Test {
     batch.apply_to(rows_);
     now_ = writer_->finish_version(writer_->current().version);
     EXPECT_EQ(fault_in(*now_, rows_), "");
-    for (const Row& weights : {Row{0, 0, 1}, Row{1, 1, 1}, Row{1, 0, 0}, Row{0, 1, 2}, Row{1, 0, -1}})
+    for (const ModelRow& weights :
+         {ModelRow{0, 0, 1}, ModelRow{1, 1, 1}, ModelRow{1, 0, 0}, ModelRow{0, 1, 2}, ModelRow{1, 0, -1}})
       for (std::size_t k = 1; k <= rows_.size(); ++k) {
         SearchStats stats;
         const std::vector<Hit> found =
@@ -67,7 +68,7 @@ class PaperTest : public testing::Test {
         EXPECT_EQ(difference(found, best_of(weights, k)), "") << "k " << k;
       }
   }
-  std::vector<Answer> best_of(const Row& weights, std::size_t k) const {
+  std::vector<Answer> best_of(const ModelRow& weights, std::size_t k) const {
     std::vector<Answer> answers;
     for (const auto& [id, row] : rows_)
       answers.push_back({id, weights[0] * row[0] + weights[1] * row[1] + weights[2] * row[2]});
@@ -79,18 +80,18 @@ class PaperTest : public testing::Test {
   }
 
   // How often each row is in a leaf.
-  std::map<Row, int> leaf(std::size_t position) const {
+  std::map<ModelRow, int> leaf(std::size_t position) const {
     const std::uint32_t leaf = now_->order().leaves.at(position);
-    std::map<Row, int> rows;
+    std::map<ModelRow, int> rows;
     for (std::uint32_t r = 0; r < now_->leaf(leaf).num_rows; ++r) ++rows[rows_.at(now_->leaf_ids(leaf)[r])];
     return rows;
   }
-  Row threshold(std::size_t position) const {
+  ModelRow threshold(std::size_t position) const {
     const float* maxima = now_->thresholds().maximum<float>(position);
     return {maxima[0], maxima[1], maxima[2]};
   }
 
-  const Row t01{7, 1, 5}, t03{10, 8, 6}, t05{4, 3, 5}, t06{5, 6, 3}, t07{6, 5, 5}, t08{5, 4, 6};
+  const ModelRow t01{7, 1, 5}, t03{10, 8, 6}, t05{4, 3, 5}, t06{5, 6, 3}, t07{6, 5, 5}, t08{5, 4, 6};
   Rows rows_;
   std::unique_ptr<TreeWriter> writer_;
   std::shared_ptr<const Snapshot> now_;
@@ -98,30 +99,30 @@ class PaperTest : public testing::Test {
 
 TEST_F(PaperTest, LeavesAreThoseBeforeTheInsertion) {
   EXPECT_EQ(now_->num_leaves, 3u);
-  EXPECT_EQ(leaf(1), (std::map<Row, int>{{t01, 6}, {t06, 4}}));
-  EXPECT_EQ(threshold(0), (Row{7, 6, 5}));
-  EXPECT_EQ(threshold(1), (Row{4, 3, 5}));
+  EXPECT_EQ(leaf(1), (std::map<ModelRow, int>{{t01, 6}, {t06, 4}}));
+  EXPECT_EQ(threshold(0), (ModelRow{7, 6, 5}));
+  EXPECT_EQ(threshold(1), (ModelRow{4, 3, 5}));
 }
 
 TEST_F(PaperTest, InsertionSplitsTheLeafAndRaisesEarlierThresholds) {
   insert(7, 3, t07);
   EXPECT_EQ(now_->num_leaves, 3u);
-  EXPECT_EQ(leaf(1), (std::map<Row, int>{{t01, 6}, {t07, 3}, {t06, 4}}));
-  EXPECT_EQ(threshold(0), (Row{7, 6, 5}));
+  EXPECT_EQ(leaf(1), (std::map<ModelRow, int>{{t01, 6}, {t07, 3}, {t06, 4}}));
+  EXPECT_EQ(threshold(0), (ModelRow{7, 6, 5}));
   insert(8, 5, t08);
   EXPECT_EQ(now_->num_leaves, 4u);
-  EXPECT_EQ(leaf(1), (std::map<Row, int>{{t03, 4}, {t01, 6}, {t07, 3}}));
-  EXPECT_EQ(leaf(2), (std::map<Row, int>{{t08, 5}, {t06, 4}, {t05, 3}}));
-  EXPECT_EQ(threshold(0), (Row{10, 8, 6}));
-  EXPECT_EQ(threshold(1), (Row{5, 6, 6}));
-  EXPECT_EQ(threshold(2), (Row{4, 3, 5}));
+  EXPECT_EQ(leaf(1), (std::map<ModelRow, int>{{t03, 4}, {t01, 6}, {t07, 3}}));
+  EXPECT_EQ(leaf(2), (std::map<ModelRow, int>{{t08, 5}, {t06, 4}, {t05, 3}}));
+  EXPECT_EQ(threshold(0), (ModelRow{10, 8, 6}));
+  EXPECT_EQ(threshold(1), (ModelRow{5, 6, 6}));
+  EXPECT_EQ(threshold(2), (ModelRow{4, 3, 5}));
 }
 
 TEST_F(PaperTest, InsertionRaisesTheThresholdsOfEarlierLeaves) {
   erase(1, 3);
   insert(8, 5, t08);
   EXPECT_EQ(now_->num_leaves, 3u);
-  EXPECT_EQ(threshold(0), (Row{7, 6, 6}));  // the paper leaves 5 there, which t08 exceeds
+  EXPECT_EQ(threshold(0), (ModelRow{7, 6, 6}));  // the paper leaves 5 there, which t08 exceeds
 }
 
 TEST_F(PaperTest, DeletionMergesTheLeafThatIsLeft) {
@@ -132,9 +133,9 @@ TEST_F(PaperTest, DeletionMergesTheLeafThatIsLeft) {
   for_copies(6, 4, [&](std::int64_t id) { batch.erase(id); });
   apply(batch);
   EXPECT_EQ(now_->num_leaves, 3u);
-  EXPECT_EQ(leaf(1), (std::map<Row, int>{{t03, 3}, {t07, 3}, {t08, 5}, {t05, 3}}));
-  EXPECT_EQ(threshold(1), (Row{4, 3, 5}));  // of the last merged leaf
-  const Row first = threshold(0);
+  EXPECT_EQ(leaf(1), (std::map<ModelRow, int>{{t03, 3}, {t07, 3}, {t08, 5}, {t05, 3}}));
+  EXPECT_EQ(threshold(1), (ModelRow{4, 3, 5}));  // of the last merged leaf
+  const ModelRow first = threshold(0);
   EXPECT_TRUE(first[0] >= 10 && first[1] >= 8 && first[2] >= 6);
 }
 

@@ -436,7 +436,7 @@ TEST(PageExtremes, AreTheSmallestAndTheLargest) {
 
 // Many pages. The one with the extremes is erased, again and again, and splits add pages.
 TEST(PageExtremes, FollowTheirPages) {
-  std::map<std::int64_t, Row> rows;
+  std::map<std::int64_t, ModelRow> rows;
   for (std::int64_t id = 0; id < 40'000; ++id)
     rows[id] = {static_cast<double>(id), -static_cast<double>(id % 977)};
   TreeWriter writer(load_tree(rows, {.num_attributes = 2}));

@@ -13,7 +13,7 @@
 namespace culmen::test {
 namespace {
 
-using Rows = std::map<std::int64_t, Row>;
+using Rows = std::map<std::int64_t, ModelRow>;
 
 // Plans a batch on the tree of these rows.
 class PlannedBatch {
@@ -91,7 +91,7 @@ TEST(RebalancePlan, PlansEachPageOnce) {
   for (int round = 0; round < 50; ++round) {
     SCOPED_TRACE(round);
     ChangeMaker batch(rows);
-    const Row near = {static_cast<double>(random() % 1000), static_cast<double>(random() % 1000)};
+    const ModelRow near = {static_cast<double>(random() % 1000), static_cast<double>(random() % 1000)};
     for (int i = 0; i < 100; ++i) batch.erase(static_cast<std::int64_t>(random() % 2000));
     for (int i = 0; i < 100; ++i) batch.upsert(2000 + i, {near[0] + i % 10, near[1] + i / 10});
     const PlannedBatch planned(rows, {.num_attributes = 2, .num_partitions = 4}, batch);

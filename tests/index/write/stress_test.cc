@@ -21,7 +21,7 @@
 namespace culmen::test {
 namespace {
 
-using Rows = std::map<std::int64_t, Row>;
+using Rows = std::map<std::int64_t, ModelRow>;
 
 Change change_of(const ChangeMaker& batch, const TreeShape& shape) {
   return batch.make(shape.num_attributes, shape.labels);
@@ -65,7 +65,7 @@ Rows random_rows(std::int64_t count, int num_attributes, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   Rows rows;
   for (std::int64_t id = 0; id < count; ++id) {
-    Row& row = rows[id];
+    ModelRow& row = rows[id];
     for (int i = 0; i < num_attributes; ++i) row.push_back(static_cast<double>(random() % 100'000) / 0x1p17);
   }
   return rows;
@@ -378,7 +378,7 @@ TEST(TreeWriter, LoosensBoundsOnceSumsMayRound) {
 // An outlier in one attribute is inserted and erased again.
 TEST(TreeWriter, KeepsBoundsOfALeafTightWhenAnExtremeIsErased) {
   Tree tree(random_rows(3000, 2, 20), {.num_attributes = 2, .num_partitions = 1});
-  for (const Row& far : {Row{0.5, 1.75}, Row{-0.5, 0.5}, Row{1e9, 1e9}}) {
+  for (const ModelRow& far : {ModelRow{0.5, 1.75}, ModelRow{-0.5, 0.5}, ModelRow{1e9, 1e9}}) {
     for (const bool is_there : {true, false}) {
       ChangeMaker batch = tree.batch();
       is_there ? batch.upsert(9999, far) : batch.erase(9999);
@@ -512,7 +512,7 @@ TEST(TreeWriter, MindsNoFloatingPointRulesOfTheHost) {
   for (const unsigned rules : {0x2000u, 0x4000u, 0x6000u, 0x8040u}) {  // rounding; flush to zero
     ChangeMaker batch(rows);
     for (int step = 0; step < 200; ++step) {
-      Row row;
+      ModelRow row;
       for (int i = 0; i < 5; ++i)
         row.push_back(random() % 9 == 0 ? 0x1p-140 : static_cast<float>(random()) * 0x1p-64F);
       batch.upsert(static_cast<std::int64_t>(random() % 4000), row);

@@ -18,7 +18,7 @@
 
 namespace culmen::test {
 
-using Row = std::vector<double>;
+using ModelRow = std::vector<double>;
 
 struct TreeShape {
   int num_attributes = 3;
@@ -31,13 +31,13 @@ struct TreeShape {
 // Folds the steps of a batch into one change.
 class ChangeMaker {
  public:
-  explicit ChangeMaker(const std::map<std::int64_t, Row>& rows) : rows_(rows) {}
+  explicit ChangeMaker(const std::map<std::int64_t, ModelRow>& rows) : rows_(rows) {}
 
   void erase(std::int64_t id) {
     if (added_.erase(id) > 0) return;
     if (rows_.count(id) > 0) removed_[id] = true;
   }
-  void upsert(std::int64_t id, Row row) {
+  void upsert(std::int64_t id, ModelRow row) {
     if (rows_.count(id) > 0) removed_[id] = true;
     added_[id] = std::move(row);
   }
@@ -65,7 +65,7 @@ class ChangeMaker {
     return change;
   }
 
-  void apply_to(std::map<std::int64_t, Row>& rows) const {
+  void apply_to(std::map<std::int64_t, ModelRow>& rows) const {
     for (const auto& [id, unused] : removed_) rows.erase(id);
     for (const auto& [id, row] : added_) rows[id] = row;
   }
@@ -74,12 +74,12 @@ class ChangeMaker {
   static std::string label_of(std::int64_t id) { return "row " + std::to_string(id); }
 
  private:
-  const std::map<std::int64_t, Row>& rows_;
+  const std::map<std::int64_t, ModelRow>& rows_;
   std::map<std::int64_t, bool> removed_;
-  std::map<std::int64_t, Row> added_;
+  std::map<std::int64_t, ModelRow> added_;
 };
 
-inline std::shared_ptr<const Snapshot> load_tree(const std::map<std::int64_t, Row>& rows,
+inline std::shared_ptr<const Snapshot> load_tree(const std::map<std::int64_t, ModelRow>& rows,
                                                  const TreeShape& shape) {
   std::vector<std::vector<float>> columns(static_cast<std::size_t>(shape.num_attributes));
   std::vector<std::int64_t> ids;
@@ -105,7 +105,7 @@ inline std::shared_ptr<const Snapshot> load_tree(const std::map<std::int64_t, Ro
 
 // Empty if the snapshot holds exactly these rows, verify finds no fault, and the smallest ids of nodes are exact.
 // Searches would accept smaller ones.
-inline std::string fault_in(const Snapshot& s, const std::map<std::int64_t, Row>& rows) {
+inline std::string fault_in(const Snapshot& s, const std::map<std::int64_t, ModelRow>& rows) {
   const std::vector<std::string> faults = verify_snapshot(s, true);
   if (!faults.empty()) return faults.front();
   for (const std::uint32_t slot : s.order().nodes) {

@@ -12,7 +12,7 @@
 namespace culmen::test {
 namespace {
 
-using Rows = std::map<std::int64_t, Row>;
+using Rows = std::map<std::int64_t, ModelRow>;
 
 struct Course {
   std::string name;
@@ -36,7 +36,7 @@ TEST_P(TreeWriterCourse, HoldsWhatAMapHolds) {
   std::mt19937_64 random(course.name.size() * 1000 + 7);
   double offset = 0;
   const auto row = [&] {
-    Row values;
+    ModelRow values;
     for (int i = 0; i < course.shape.num_attributes; ++i)
       values.push_back(static_cast<float>(offset + static_cast<double>(random() % course.num_values) / 1024));
     return values;

@@ -54,7 +54,7 @@ class WrittenTree {
   }
 
   const std::shared_ptr<const Snapshot>& version() const { return version_; }
-  const std::map<std::int64_t, Row>& rows() const { return rows_; }
+  const std::map<std::int64_t, ModelRow>& rows() const { return rows_; }
   Random& random() { return random_; }
 
   // The version after one more batch.
@@ -78,8 +78,8 @@ class WrittenTree {
   }
 
  private:
-  Row random_row() {
-    Row row;
+  ModelRow random_row() {
+    ModelRow row;
     for (int i = 0; i < writes_.shape.num_attributes; ++i)
       row.push_back(static_cast<float>(
           offset_ +
@@ -89,7 +89,7 @@ class WrittenTree {
 
   Writes writes_;
   Random random_;
-  std::map<std::int64_t, Row> rows_;
+  std::map<std::int64_t, ModelRow> rows_;
   std::int64_t next_id_ = 0;
   double offset_ = 0;
   std::shared_ptr<const Snapshot> version_;
