@@ -14,8 +14,8 @@ __device__ inline bool passes(double score, std::int64_t id, KthBound kth_bound)
   return score > kth_bound.score || (score == kth_bound.score && id <= kth_bound.id);
 }
 
-// By a lane: the score of one row of a leaf. Returns false, with any score, if the row does not pass the query's filter,
-// or if it has a predicate and the score is below `least`. kFiltered: the query may have a predicate.
+// By a lane: the score of one row of a leaf. Returns false, with any score, if the row does not pass the query's
+// filter, or if there is a predicate and the score is below `least`. kFiltered: the query may have a predicate.
 template <typename T, bool kFiltered>
 __device__ bool score_row(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, std::uint32_t index,
                           double least, double& score) {

@@ -99,8 +99,8 @@ __device__ __noinline__ unsigned passing_rows(const PackedPredicate* predicate, 
   return passing;
 }
 
-// By a lane: which of the rows first + 32 j of a leaf, for the bits j of `candidates`, pass the query's predicate, which
-// is not null.
+// By a lane: which of the rows first + 32 j of a leaf, for the bits j of `candidates`, pass the query's predicate.
+// There must be one.
 template <typename T>
 __device__ unsigned passing_rows(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf,
                                  std::uint32_t first, unsigned candidates) {

@@ -32,8 +32,8 @@ class Workspace {
   // of shared memory (GridPlan). Throws OutOfDeviceMemory.
   void reserve(std::size_t k, std::size_t num_candidates, std::size_t num_bounds_outside);
 
-  // The query as a kernel's argument, with this predicate (pack_predicate.h), of which it enqueues a copy to the device,
-  // as it does of a query that is too large for a parameter.
+  // The query as a kernel's argument, with this predicate (pack_predicate.h). Enqueues the copy of the predicate to the
+  // device, and that of a query that is too large for a parameter.
   QueryArgument argument(const ResolvedQuery& query, std::span<const std::byte> predicate);
   // Enqueues the copy of predicates, one after the other, to the device, and returns their address.
   const std::byte* send_predicates(std::span<const std::byte> predicates);

@@ -1,5 +1,5 @@
-// Tables with fields and missing values on a GPU, against the oracle: any filter, every engine, batches and contexts, for
-// copies that follow an index through its life.
+// Tables with fields and missing values on a GPU, against the oracle: any filter, every engine, batches and contexts.
+// Copies follow an index through its life.
 //
 // CULMEN_TEST_CASES=N    so many tables, divided by 40
 // CULMEN_TEST_SEED=N     one table again, as a failure prints it
