@@ -19,8 +19,8 @@ static_assert(kMaxDeviceK == kMaxSortedHits);
 // Queries of a part, at most; more at once are not faster.
 constexpr std::size_t kMaxPartQueries = 1 << 20;
 
-// Scratch memory: the predicates of the batch. Then, of a part, the counters; for each query its packed form, its result
-// and k hits; then sweep_bytes_each() for as many queries as there is room for.
+// Scratch memory: the predicates of the batch. Then, of a part, the counters; for each query its packed form,
+// its result and k hits; then sweep_bytes_each() for as many queries as there is room for.
 constexpr std::size_t kCounterBytes = (sizeof(BatchCounters) + 7) / 8 * 8;  // aligns what follows to 8
 constexpr std::size_t bytes_each(std::size_t query_stride, std::size_t k) {
   return query_stride + sizeof(ResultHeader) + k * sizeof(Candidate);
