@@ -154,8 +154,8 @@ class LeafFilter {
     if (of_present == Verdict::some) {
       stats.bytes_touched += rows.num_rows * sizeof(T);
       write_mask_of(rows.values + column * rows.stride, rows.num_rows,
-                    overlapping<double>(predicate.values, rows.minimum(predicate.column),
-                                        rows.maximum(predicate.column)),
+                    overlapping(std::span(predicate.values), rows.minimum(predicate.column),
+                                rows.maximum(predicate.column)),
                     mask);
     } else {
       fill(of_present, rows.num_rows, mask);
@@ -191,7 +191,7 @@ class LeafFilter {
                                 const Predicate& predicate, Mask& mask) {
     const auto* numbers = reinterpret_cast<const Packed*>(keys);
     const std::span<const Interval<std::int64_t>> intervals =
-        overlapping<std::int64_t>(predicate.keys, zone.minimum, zone.maximum);
+        overlapping(std::span(predicate.keys), zone.minimum, zone.maximum);
     if (intervals.size() > kFewIntervals)
       return write_mask_by_row(count, mask, [&](std::size_t r) {
         const std::uint64_t key = static_cast<std::uint64_t>(zone.minimum) + numbers[r];
@@ -212,16 +212,6 @@ class LeafFilter {
   static bool is_in(const Predicate& predicate, std::int64_t key) {
     return (predicate.key_bits.empty() || predicate.key_bits.may_contain(key)) &&
            contains(predicate.keys, key);
-  }
-
-  // The intervals that numbers from minimum to maximum can be in.
-  template <typename Number>
-  static std::span<const Interval<Number>> overlapping(std::span<const Interval<Number>> intervals,
-                                                       Number minimum, Number maximum) {
-    const auto first = first_reaching(intervals, minimum);
-    auto last = first;
-    while (last != intervals.end() && last->minimum <= maximum) ++last;
-    return {first, last};
   }
 
   static void fill(Verdict verdict, std::size_t count, Mask& mask) {

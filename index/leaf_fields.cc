@@ -249,7 +249,7 @@ class Checker {
     for (std::size_t i = 0; i < header.num_gaps; ++i) {
       const auto gaps = read<AttributeGaps>(sizeof(LeafFieldsHeader) + i * sizeof(AttributeGaps));
       if (gaps.attribute >= num_attributes || std::int64_t{gaps.attribute} <= before ||
-          gaps.num_missing == 0 || !is_bitmap(gaps.missing, gaps.num_missing))
+          gaps.num_missing == 0 || gaps.reserved != 0 || !is_bitmap(gaps.missing, gaps.num_missing))
         return "the gaps of an attribute are wrong";
       before = gaps.attribute;
     }
@@ -303,7 +303,7 @@ class Checker {
     std::uint32_t before = 0;
     for (std::size_t row = 0; row < num_rows_; ++row) {
       const auto end = read<std::uint32_t>(zone.values + row * sizeof(std::uint32_t));
-      if (end < before) return false;
+      if (end < before || (end > before && is_missing(zone, row))) return false;
       before = end;
     }
     return has_section(zone.values, ends_bytes + before);
@@ -312,8 +312,8 @@ class Checker {
   // The zone is exactly that of the keys: engines and writers rely on it.
   bool keys_are_good(const FieldZone& zone, const Field& field, std::uint32_t dictionary_size) const {
     if (zone.num_missing == num_rows_)
-      return zone.minimum > zone.maximum && zone.set == 0 && zone.key_bytes == 0;
-    if (zone.minimum > zone.maximum) return false;
+      return zone.minimum > zone.maximum && zone.set == 0 && zone.key_bytes == 0 && zone.values == 0;
+    if (zone.minimum > zone.maximum || (zone.key_bytes == 0 && zone.values != 0)) return false;
     if (zone.key_bytes != bytes_for(difference(zone.maximum, zone.minimum))) return false;
     if (zone.key_bytes > 0 && !has_section(zone.values, num_rows_ * zone.key_bytes)) return false;
     FieldZone real = zone;

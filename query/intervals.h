@@ -127,6 +127,15 @@ auto first_reaching(const Set& intervals, T x) {
                               [x](const Interval<T>& interval) { return interval.maximum < x; });
 }
 
+// The intervals that numbers from minimum to maximum can be in.
+template <typename T>
+std::span<const Interval<T>> overlapping(std::span<const Interval<T>> intervals, T minimum, T maximum) {
+  const auto first = first_reaching(intervals, minimum);
+  const auto last = std::partition_point(
+      first, intervals.end(), [maximum](const Interval<T>& interval) { return interval.minimum <= maximum; });
+  return {first, last};
+}
+
 template <typename Set, typename T>
 bool contains(const Set& intervals, T x) {
   const auto found = first_reaching(intervals, x);

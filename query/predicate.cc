@@ -434,12 +434,14 @@ std::uint64_t set_bits(std::int64_t first, std::int64_t last) {
 }
 
 Verdict verdict_of_keys(std::span<const Interval<std::int64_t>> keys, const ColumnSummary& zone) {
+  constexpr std::ptrdiff_t kLooked = 32;  // into intervals: of many, some key is in nearly every zone
   const Verdict by_range = verdict_of(keys, zone.minimum, zone.maximum);
   if (by_range != Verdict::some) return by_range;
-  std::uint64_t covered = 0;  // by intervals within the zone
-  const auto is_open = [&](auto i) { return i != keys.end() && i->minimum <= zone.maximum; };
-  for (auto i = first_reaching(keys, zone.minimum); is_open(i) && covered != ~std::uint64_t{0}; ++i)
-    covered |= set_bits(std::max(i->minimum, zone.minimum), std::min(i->maximum, zone.maximum));
+  const std::span<const Interval<std::int64_t>> within = overlapping(keys, zone.minimum, zone.maximum);
+  if (std::ssize(within) > kLooked) return Verdict::some;
+  std::uint64_t covered = 0;
+  for (const Interval<std::int64_t>& interval : within)
+    covered |= set_bits(std::max(interval.minimum, zone.minimum), std::min(interval.maximum, zone.maximum));
   if ((covered & zone.set) == 0) return Verdict::none;
   const bool tells_apart = set_bits(zone.minimum, zone.maximum) != ~std::uint64_t{0};  // one key a bit
   return tells_apart && (zone.set & ~covered) == 0 ? Verdict::all : Verdict::some;

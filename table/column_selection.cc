@@ -18,10 +18,11 @@ class Selector {
       : names_(names), options_(options), file_(file), is_taken_(names.size()) {}
 
   ColumnSelection select(bool by_position) {
+    by_position_ = by_position;
     selection_.has_choice = options_.columns.has_value();
     take_id_and_label();
     if (options_.schema) {
-      take_schema(*options_.schema, by_position);
+      take_schema(*options_.schema);
     } else {
       take_named_attributes();
       take_others();
@@ -97,6 +98,10 @@ class Selector {
         column.role = FieldRole::stored;
       column.is_undecided = !column.role && options_.attributes.empty();
       column.attribute.name = column.name;
+      if (options_.numbers_only && column.is_undecided) {
+        column.is_attribute = true;
+        column.format.emplace();
+      }
       take(std::move(column));
     }
   }
@@ -113,9 +118,9 @@ class Selector {
     }
   }
 
-  void take_schema(const Schema& schema, bool by_position) {
+  void take_schema(const Schema& schema) {
     check_chosen();
-    const std::vector<std::size_t> positions = schema_attributes(schema, by_position);
+    const std::vector<std::size_t> positions = schema_attributes(schema);
     for (std::size_t i = 0; i < positions.size(); ++i)
       take_attribute(positions[i], schema.attributes[i], true);
     for (const Field& field : schema.fields) {
@@ -127,20 +132,21 @@ class Selector {
   }
 
   // The columns of the file that hold the schema's attributes.
-  std::vector<std::size_t> schema_attributes(const Schema& schema, bool by_position) const {
+  std::vector<std::size_t> schema_attributes(const Schema& schema) const {
     std::vector<std::size_t> positions;
     if (!options_.attributes.empty()) {
       for (const Attribute& attribute : options_.attributes) positions.push_back(require(attribute.name));
-    } else if (by_position && !has_all_names(schema)) {
+    } else if (by_position_ && !has_all_names(schema)) {
       for (std::size_t position = 0; position < names_.size(); ++position)
         if (!is_taken_[position]) positions.push_back(position);
     } else {
       for (const Attribute& attribute : schema.attributes) positions.push_back(require(attribute.name));
     }
     if (positions.size() == schema.attributes.size()) return positions;
-    throw InvalidArgument(file_ + ": " + std::to_string(positions.size()) + " columns for the " +
+    throw InvalidArgument(file_ + ": " + std::to_string(positions.size()) +
+                          (positions.size() == 1 ? " column" : " columns") + " for the " +
                           std::to_string(schema.attributes.size()) + " attributes of the index (" +
-                          attribute_list(schema) + "); name the columns to take");
+                          attribute_list(schema) + "): name the columns to take");
   }
 
   bool has_all_names(const Schema& schema) const {
@@ -154,7 +160,9 @@ class Selector {
     return quote_list(names);
   }
 
+  // Names that are only positions are left out once others have been chosen.
   void refuse_unknown(const Schema& schema) const {
+    if (by_position_ && !options_.attributes.empty()) return;
     std::vector<std::string> known;
     for (const Attribute& attribute : schema.attributes) known.push_back(attribute.name);
     for (const Field& field : schema.fields) known.push_back(field.name);
@@ -171,6 +179,7 @@ class Selector {
   const std::vector<std::string>& names_;
   const ReadOptions& options_;
   const std::string& file_;
+  bool by_position_ = false;
   std::vector<bool> is_taken_;  // by attribute, field, id or label
   ColumnSelection selection_;
 };

@@ -163,7 +163,8 @@ const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* c
     bool has_fraction = false;
     const char* const after = parse_leading_number(cell, end, row_values_[target.slot], has_fraction);
     if (after == nullptr) return parse_plain_gap(target, cell, end, rows);
-    seen_numbers_[target.column] |= static_cast<std::uint8_t>(has_fraction ? 3 : 1);
+    if (ends_cell(after, end))
+      seen_numbers_[target.column] |= static_cast<std::uint8_t>(has_fraction ? 3 : 1);
     return after;
   }
   if (target.use == Use::id) {
@@ -195,8 +196,7 @@ const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* c
 const char* CsvChunkParser::parse_plain_gap(const Target& target, const char* cell, const char* end,
                                             CsvRows& rows) {
   const bool is_kept = schema_.nulls == NullPolicy::keep || !schema_.columns[target.column].is_ranked();
-  const bool is_empty = cell != end && (*cell == schema_.delimiter || *cell == '\n' || *cell == '\r');
-  if (!is_kept || !is_empty) return nullptr;
+  if (!is_kept || !ends_cell(cell, end)) return nullptr;
   set_missing(target, rows);
   return cell;
 }

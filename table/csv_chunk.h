@@ -95,6 +95,9 @@ class CsvChunkParser {
   const char* parse_plain_row(const char* record, const char* end, CsvRows& rows);
   const char* parse_plain_cell(const Target& target, const char* cell, const char* end, CsvRows& rows);
   const char* parse_plain_gap(const Target& target, const char* cell, const char* end, CsvRows& rows);
+  bool ends_cell(const char* pos, const char* end) const {
+    return pos != end && (*pos == schema_.delimiter || *pos == '\n' || *pos == '\r');
+  }
   const char* parse_any_row(const char* record, const char* end, bool at_end_of_file, CsvRows& rows);
   bool parse_cells(CsvRows& rows);
   bool parse_cell(const Target& target, CsvRows& rows);

@@ -359,7 +359,8 @@ class RowTable {
     bool shuffles_columns = false;
   };
 
-  RowTable(Random& random, const Schema& schema, const std::vector<culmen::Row>& rows, Shape shape = {true, false})
+  RowTable(Random& random, const Schema& schema, const std::vector<culmen::Row>& rows,
+           Shape shape = {true, false})
       : random_(random), rows_(rows) {
     view_.num_rows = rows.size();
     std::vector<std::size_t> order = positions(schema.attributes.size(), shape.shuffles_columns);

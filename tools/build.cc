@@ -318,7 +318,8 @@ void add_build(Program& program) {
       "A build that fails or is interrupted leaves no files, and an old index unchanged.\n\n"
       "Examples:\n"
       "  culmen build hotels.csv -o hotels.index --id id --label name --attributes price:low,rating,stars\n"
-      "  culmen build cars.csv -o cars.index --attributes price:low,km:low --missing median --stored url\n"
+      "  culmen build hotels.csv -o other.index --attributes price:low,rating --missing median --stored "
+      "opened\n"
       "  culmen build points.npy -o points.index --type f32 --partition random\n"
       "  cat hotels.csv | culmen build - -o hotels.index --id id --label name --force");
   command.callback([&program, arguments] {

@@ -136,7 +136,7 @@ void add_upsert(Program& program) {
              "wins.\n\n"
              "Examples:\n"
              "  culmen upsert hotels.index new.csv\n"
-             "  culmen upsert hotels.index new.csv --id key --no-labels --atomic");
+             "  culmen upsert hotels.index new.csv --id id --no-labels --atomic");
 }
 
 }  // namespace culmen::tools

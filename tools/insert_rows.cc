@@ -73,6 +73,9 @@ class Writer {
 
   void write(const TableBatch& batch) {
     throw_if_interrupted();
+    if (change_ == Change::upsert && batch.rows.num_rows > 0 && batch.rows.ids.empty())
+      throw InvalidArgument(fmt::format("{} has no column {}: name the column of ids with --id COLUMN",
+                                        input_name(arguments_), index_.schema().id_name));
     const bool exact_only = before_.value_type == ValueType::float32 && arguments_.type.empty();
     if (exact_only) check_float32(batch);
     TableView rows = batch.rows;
@@ -218,13 +221,13 @@ BatchTotals read_and_write(const InsertArguments& arguments, const ReadOptions& 
 }  // namespace
 
 ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet) {
-  if (change == Change::upsert && arguments.id_column.empty())
-    throw InvalidArgument("upsert replaces rows by their ids: name their column with --id COLUMN");
   const InterruptGuard guard;
   ProgressBar bar(quiet);
   const auto start = std::chrono::steady_clock::now();
   Writer writer(arguments, change);
   check_options(arguments, writer.info());
+  if (change == Change::upsert && arguments.id_column.empty() && writer.schema().id_name.empty())
+    throw InvalidArgument("upsert replaces rows by their ids: name their column with --id COLUMN");
   BatchTotals totals;
   try {
     totals = read_and_write(arguments, read_options(arguments, change, writer.schema(), bar), writer);

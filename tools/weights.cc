@@ -43,21 +43,6 @@ void check_count(std::size_t count, const std::string& what, const IndexInfo& in
                                     info.attributes.size(), known_names(info)));
 }
 
-// A column that does not hold numbers becomes a field. Reading it as an attribute names the cell that is wrong.
-Table read_numbers(const std::string& path) {
-  ReadOptions options;
-  options.nulls = NullPolicy::reject;
-  Table table = read_table(path, options);
-  if (table.fields.empty()) return table;
-  if (path != "-") {
-    options.attributes = {{table.fields.front().name}};
-    options.columns.emplace();
-    table = read_table(path, options);  // throws
-  }
-  throw InputError(fmt::format("{}: the weights of {} are no numbers", path == "-" ? "standard input" : path,
-                               table.fields.front().name));
-}
-
 // For each column of the file, the position of its attribute in the index.
 std::vector<std::size_t> match_columns(const Table& table, const std::string& path, const IndexInfo& info) {
   std::vector<std::size_t> positions;
@@ -95,7 +80,10 @@ std::vector<double> parse_weights(std::string_view text, const Index& index) {
 
 std::vector<std::vector<double>> read_weights_file(const std::string& path, const Index& index) {
   const IndexInfo info = index.info();
-  const Table table = read_numbers(path);
+  ReadOptions options;
+  options.numbers_only = true;
+  options.nulls = NullPolicy::reject;
+  const Table table = read_table(path, options);
   std::vector<std::size_t> positions;
   if (has_column_names(path)) {
     positions = match_columns(table, path, info);

@@ -21,6 +21,8 @@ struct ReadOptions {
   // The columns to rank, in this order. Empty: all columns of numbers, at most kMaxAttributes. What else is kept becomes
   // fields, in the order of the file.
   std::vector<Attribute> attributes = {};
+  // Without attributes: all columns are attributes, and must be numbers.
+  bool numbers_only = false;
   std::string id_column = {};     // int64; empty: ids are assigned, by the rows' numbers
   std::string label_column = {};  // UTF-8 text; empty: no labels
   bool assign_ids = false;        // leave out the column of ids that the schema names

@@ -4,6 +4,7 @@
 //   MANIFEST-n        describes the snapshot; names, sizes and digests of its files; the first log
 //   SNAP-n-leaves     one frame per leaf          SNAP-n-nodes        one frame per inner node
 //   SNAP-n-labels     one frame per leaf          SNAP-n-partitions   one frame
+//   SNAP-n-fields     one frame per leaf          SNAP-n-dictionaries frames of bounded size
 //   WAL-m             batches, in order; ends with a seal if another log follows
 //   LOCK              locked by the process that writes
 #pragma once

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._columns import Column, Format, as_elements, refuse_beyond_int64
+from ._columns import Column, Format, as_elements, nothing, refuse_beyond_int64
 from ._errors import InputError
 
 _UNITS = {"s": "s", "m": "ms", "u": "us", "n": "ns"}
@@ -28,7 +28,7 @@ class ArrowColumn:
     def read_column(self, name: str) -> Column:
         """Raises InputError for a type that culmen does not keep."""
         if self._format == "n":
-            return Column(Format("null"), np.zeros(len(self), dtype="i4"), np.ones(len(self), dtype=bool))
+            return nothing(len(self))
         if self._format in ("u", "U", "vu"):
             return Column(Format("text"), self._table.texts(self._position))
         values = self._numbers(name)

@@ -30,12 +30,11 @@ class BuildOptions:
 
 
 def build(columns: Columns, options: BuildOptions) -> _core.Index:
-    columns = columns.decided()
     if columns.num_dropped > 0 and columns.num_rows == 0:
         raise InputError(f"all {columns.num_dropped} rows have a gap in an attribute or the id: none is left")
     with shown(options.progress) as report:
         return _core.build(
-            *columns.arguments(),
+            **columns.arguments(),
             partitioning=options.partitioning,
             num_partitions=options.num_partitions,
             leaf_rows=options.leaf_rows,

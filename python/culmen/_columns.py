@@ -73,6 +73,10 @@ class Column:
     def __len__(self) -> int:
         return len(self.values)
 
+    def read_column(self, name: str) -> Column:
+        """It is read."""
+        return self
+
     def argument(self) -> tuple[Any, ...]:
         return self.values, self.gaps
 
@@ -85,6 +89,18 @@ class Column:
         """Of the caller's memory. Texts and gaps are copies already, or arrays that nobody changes."""
         return replace(self, values=self.values.copy()) if isinstance(self.values, np.ndarray) else self
 
+    @property
+    def is_exact_in_float64(self) -> bool:
+        """Whether float64 holds all integers exactly, as it must where they are ranked."""
+        if not isinstance(self.values, np.ndarray) or self.values.dtype != np.int64 or len(self.values) == 0:
+            return True
+        if -(1 << 53) <= self.values.min() and self.values.max() <= 1 << 53:
+            return True
+        values = self.values if self.gaps is None else self.values[~self.gaps]
+        magnitude = np.abs(values).astype(np.uint64)
+        lowest_bit = magnitude & (~magnitude + np.uint64(1))
+        return bool((magnitude >> np.uint64(53) <= lowest_bit - np.uint64(1)).all())
+
     def missing(self) -> np.ndarray | None:
         """bool, True where a number is missing or infinite; None if none is."""
         if not isinstance(self.values, np.ndarray) or self.values.dtype.kind != "f":
@@ -92,6 +108,11 @@ class Column:
         gaps = ~np.isfinite(self.values)
         gaps = gaps if self.gaps is None else gaps | self.gaps
         return gaps if gaps.any() else None
+
+
+def nothing(num_rows: int) -> Column:
+    """A column without any value, which says no type."""
+    return Column(Format("null"), np.zeros(num_rows, dtype="i4"), np.ones(num_rows, dtype=bool))
 
 
 def read_column(given: Any, name: str) -> Column:
@@ -226,7 +247,7 @@ def _from_objects(values: Sequence[Any], name: str) -> Column:
     if not found and "float" in kinds:
         found = {"float"}
     elif not found:  # no value
-        return Column(Format("null"), np.zeros(len(values), dtype="i4"), np.ones(len(values), dtype=bool))
+        return nothing(len(values))
     [family] = found
     return _READERS[family](values, gaps if gaps is not None and gaps.any() else None, name)
 
@@ -348,6 +369,46 @@ def fitted(column: Column, wanted: Format, name: str) -> Column:
         zone = "a time zone" if have.zone else "no time zone"
         raise InputError(f"column {name!r} holds timestamps of {zone}; those of the index are {wanted}")
     raise InputError(f"column {name!r} holds {_CALLED[have.type]}; the index has {_CALLED[wanted.type]} there")
+
+
+def joined(parts: list[Column], name: str) -> Column:
+    """Columns one after the other, as one of a type that holds them all."""
+    if len(parts) == 1:
+        return parts[0]
+    known = [nothing(len(part)) if _misses_all(part) else part for part in parts]
+    format = _common({part.format for part in known if part.format.type != "null"}, name)
+    if format.type == "float" and not all(part.is_exact_in_float64 for part in known):
+        raise InputError(f"column {name!r} has fractions, and integers that float64 does not hold")
+    fits = [fitted(part, format, name) for part in known]
+    if format.type == "text":
+        texts = _core.TextColumn()
+        for part in fits:
+            assert isinstance(part.values, _core.TextColumn)
+            texts.append(part.values)
+        return Column(format, texts)
+    gaps = None
+    if any(part.gaps is not None for part in fits):
+        gaps = np.concatenate([np.zeros(len(p), dtype=bool) if p.gaps is None else p.gaps for p in fits])
+    return Column(format, np.concatenate([part.values for part in fits]), gaps)
+
+
+def _misses_all(column: Column) -> bool:
+    return isinstance(column.values, _core.TextColumn) and column.values.misses_all()
+
+
+def _common(formats: set[Format], name: str) -> Format:
+    types = {format.type for format in formats}
+    if len(formats) <= 1:
+        return formats.pop() if formats else Format("text")
+    if types == {"int", "float"}:
+        return Format("float")
+    zones = {format.zone for format in formats if format.type == "timestamp"}
+    if types <= {"date", "timestamp"} and ("" not in zones or zones == {""}) and ("date" not in types or zones == {""}):
+        finest = max((format.unit for format in formats), key=lambda unit: _PER_SECOND.get(unit, 0))
+        return Format("timestamp", finest, zones.pop() if len(zones) == 1 else "UTC")
+    raise InputError(
+        f"column {name!r} holds {' and '.join(sorted(_CALLED[type] for type in types))}, in different files"
+    )
 
 
 def _ratio(a: int, b: int) -> tuple[int, int]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import glob
-import math
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from . import _core
-from ._columns import Column
+from ._columns import Column, Format, joined
 from ._errors import Error, InputError, InvalidArgument, IoError, RowError, row_error
-from ._tables import Choice, Columns, preferences_of, take_table
+from ._sources import Source, source_of
+from ._tables import Choice, preferences_of
 
 if TYPE_CHECKING:
     import pyarrow.dataset
@@ -27,37 +26,65 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 #: A path, a pattern such as "part-*.parquet", or several of either.
 Paths = Path | Sequence[Path]
 
-_FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc", ".csv": "csv"}
+_FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
 #: Endings of files that the program does not read itself.
-READ_BY_PYARROW = frozenset(_FORMATS) - {".csv"}
+READ_BY_PYARROW = frozenset(_FORMATS)
+_CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
 _BATCH_ROWS = 1 << 17
-#: Cells of CSV files without a value, as the program reads them.
-_NULLS = [""]
 
 
-def read_files(paths: Paths, choice: Choice) -> Columns:
-    with in_utf8(_expand(paths)) as files, _translated(files):
+def read_files(paths: Paths, choice: Choice) -> Source:
+    expanded = _expand(paths)
+    if all(file.lower().endswith(_CSV) for file in expanded):
+        return _read_csv(expanded, choice)
+    with in_utf8(expanded) as files, _translated(files):
         return _read(files, choice)
 
 
-def _read(files: Mapping[str, str], choice: Choice) -> Columns:
+def _read_csv(files: list[str], choice: Choice) -> Source:
+    """As the program reads them. Types are those of all cells, of all files."""
+    ranked = [] if choice.attributes is None else list(preferences_of(choice.attributes, ()))
+    stored = list(map(str, choice.stored or ()))
+    columns = None if choice.columns is None else list(dict.fromkeys([*map(str, choice.columns), *stored]))
+    id, label = (role if isinstance(role, str) else "" for role in (choice.id, choice.label))
+    parts: dict[str, list[Column]] = {}
+    ids, dropped, num_rows = [], [], 0
+    for file in files:
+        read = _core.read_csv(os.fsencode(file), ranked, id, label, columns, stored, choice.nulls == "drop")
+        found = {name: Column(Format(*format), values, gaps) for name, format, values, gaps in read[0]}
+        for name in parts.keys() ^ found.keys() if parts else ():
+            lacking, other = (file, files[0]) if name in parts else (files[0], file)
+            raise InputError(f"{lacking} has no column {name!r}, which {other} has")
+        for name, column in found.items():
+            parts.setdefault(name, []).append(column)
+        ids.append(read[1])
+        dropped.append(np.asarray(read[2]) + np.uint64(num_rows))
+        num_rows += len(next(iter(found.values()), ())) + len(dropped[-1])
+    source = Source({name: joined(several, name) for name, several in parts.items()})
+    if id:
+        source.columns[id] = np.concatenate(ids)
+    source.dropped = np.concatenate(dropped) if any(map(len, dropped)) else None
+    return source
+
+
+def _read(files: Mapping[str, str], choice: Choice) -> Source:
     dataset = open_dataset(files)
     names = dataset.schema.names
-    wanted = choice.names()
-    if choice.columns is not None and choice.attributes is not None:
-        wanted = list(dict.fromkeys([*preferences_of(choice.attributes, names), *wanted]))
+    wanted = choice.named_columns(names)
     for name in wanted:
         if name not in names:
             raise InvalidArgument(f"no column {name!r}; there are {', '.join(map(repr, names))}")
     read = None if choice.columns is None else wanted
     _refuse_differing(dataset, read or names, files)
-    columns = _Growing(dataset.count_rows())
+    num_rows = dataset.count_rows()
+    columns = {name: _Growing(num_rows) for name in read or names}
     for first_row, batch in _batches(dataset, read):
         try:
-            columns.add(take_table(batch, choice, first_row=first_row))
+            for name, column in source_of(batch).columns.items():
+                columns[name].add(column.read_column(name))
         except RowError as error:
             raise row_error(first_row + error.row, str(error).partition(": ")[2]) from None
-    return columns.taken()
+    return Source({name: column.whole() for name, column in columns.items()})
 
 
 def _expand(paths: Paths) -> list[str]:
@@ -112,42 +139,10 @@ def open_dataset(files: Mapping[str, str]) -> pyarrow.dataset.Dataset:
     endings = {os.path.splitext(file)[1].lower() for file in files.values()}
     if len(endings) != 1 or (ending := min(endings)) not in _FORMATS:
         found = ", ".join(map(repr, sorted(endings)))
-        raise InvalidArgument(f"files end with one of {', '.join(_FORMATS)}; these end with {found}")
-    if ending != ".csv":
-        return pyarrow.dataset.dataset(list(files), format=_FORMATS[ending])
-    for taken, file in files.items():
-        _refuse_missing_header(taken, file)
-    dataset = _csv_dataset(files, ignore_empty_lines=True)
-    # In a file of one column an empty line is a row with a missing value.
-    return dataset if len(dataset.schema.names) > 1 else _csv_dataset(files, ignore_empty_lines=False)
-
-
-def _csv_dataset(files: Mapping[str, str], *, ignore_empty_lines: bool) -> pyarrow.dataset.Dataset:
-    import pyarrow.csv
-
-    format = pyarrow.dataset.CsvFileFormat(
-        pyarrow.csv.ParseOptions(ignore_empty_lines=ignore_empty_lines),
-        convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True, null_values=_NULLS),
-    )
-    return pyarrow.dataset.dataset(list(files), format=format)
-
-
-def _refuse_missing_header(taken: str, file: str) -> None:
-    """pyarrow would take the first row for the names."""
-    with open(taken, encoding="utf-8-sig", errors="replace") as opened:
-        names = next(csv.reader(opened, quoting=csv.QUOTE_NONE), [])
-    if names and all(map(_is_number, names)):
-        raise InputError(
-            f"{file}:1:1: expected a header line, found only numbers: put a line of names above them, or quotes around "
-            "them if they are names"
+        raise InvalidArgument(
+            f"files end with one of {', '.join([*_FORMATS, *_CSV])}, all alike; these end with {found}"
         )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
+    return pyarrow.dataset.dataset(list(files), format=_FORMATS[ending])
 
 
 @contextlib.contextmanager
@@ -189,67 +184,33 @@ def _batches(dataset: pyarrow.dataset.Dataset, columns: list[str] | None) -> Ite
 
 
 class _Growing:
-    """Columns that batches fill from the front."""
+    """A column that batches fill from the front."""
 
     def __init__(self, num_rows: int) -> None:
         self._num_rows = num_rows
         self._size = 0
-        self._dropped: list[np.ndarray] = []
-        self._table: Columns | None = None
+        self._column: Column | None = None
 
-    def add(self, part: Columns) -> None:
-        if self._table is None:
-            self._table = replace(
-                part,
-                columns=list(map(self._empty, part.columns)),
-                field_columns=list(map(self._empty, part.field_columns)),
-                ids=None if part.ids is None else np.empty(self._num_rows, dtype=np.int64),
-                labels=None if part.labels is None else _core.TextColumn(),
-            )
-        rows = slice(self._size, self._size + part.num_rows)
-        whole = self._table
-        pairs = zip([*whole.columns, *whole.field_columns], [*part.columns, *part.field_columns])
-        for column, more in pairs:
-            self._fill(column, more, rows)
-        if whole.ids is not None and part.ids is not None:
-            whole.ids[rows] = part.ids
-        if whole.labels is not None and part.labels is not None:
-            whole.labels.append(part.labels)
-        self._size += part.num_rows
-        if part.dropped is not None:
-            self._dropped.append(part.dropped)
-
-    def _empty(self, column: Column) -> Column:
-        if isinstance(column.values, _core.TextColumn):
-            return replace(column, values=_core.TextColumn())
-        return replace(column, values=np.empty(self._num_rows, dtype=column.values.dtype), gaps=None)
-
-    def _fill(self, column: Column, part: Column, rows: slice) -> None:
-        if isinstance(column.values, _core.TextColumn):
+    def add(self, part: Column) -> None:
+        if self._column is None:
+            self._column = self._empty(part)
+        whole, rows = self._column, slice(self._size, self._size + len(part))
+        self._size += len(part)
+        if isinstance(whole.values, _core.TextColumn):
             assert isinstance(part.values, _core.TextColumn)
-            column.values.append(part.values)
+            whole.values.append(part.values)
             return
-        column.values[rows] = part.values
+        whole.values[rows] = part.values
         if part.gaps is not None:
-            if column.gaps is None:
-                column.gaps = np.zeros(self._num_rows, dtype=bool)
-            column.gaps[rows] = part.gaps
+            if whole.gaps is None:
+                whole.gaps = np.zeros(self._num_rows, dtype=bool)
+            whole.gaps[rows] = part.gaps
 
-    def taken(self) -> Columns:
-        """The rows that were added: fewer than there was room for, if some were dropped."""
-        assert self._table is not None
-        table, size = self._table, self._size
-        return replace(
-            table,
-            num_rows=size,
-            columns=[_shortened(column, size) for column in table.columns],
-            field_columns=[_shortened(column, size) for column in table.field_columns],
-            ids=None if table.ids is None else table.ids[:size],
-            dropped=np.concatenate(self._dropped) if self._dropped else None,
-        )
+    def _empty(self, like: Column) -> Column:
+        if isinstance(like.values, _core.TextColumn):
+            return replace(like, values=_core.TextColumn())
+        return replace(like, values=np.empty(self._num_rows, dtype=like.values.dtype), gaps=None)
 
-
-def _shortened(column: Column, size: int) -> Column:
-    if isinstance(column.values, _core.TextColumn):
-        return column
-    return replace(column, values=column.values[:size], gaps=None if column.gaps is None else column.gaps[:size])
+    def whole(self) -> Column:
+        assert self._column is not None and self._size == self._num_rows
+        return self._column

@@ -164,7 +164,8 @@ class Index(Tabular):
         Memory: the columns that are kept, some batches of 131,072 rows, and what build needs. The other arguments
         and errors are those of build; IoError for files that cannot be read.
         """
-        taken = read_files(paths, Choice(attributes, id, label, columns, stored, missing, nulls))
+        choice = Choice(attributes, id, label, columns, stored, missing, nulls)
+        taken = take_table(read_files(paths, choice), choice)
         options = BuildOptions(value_type, partitioning, num_partitions, leaf_rows, threads, device, progress)
         return cls._of_columns(taken, options)
 
@@ -419,7 +420,7 @@ class Index(Tabular):
             RowError: for an id that is in the index already, NaN, a value that float32 cannot hold, ...
         """
         steps = _core.Steps()
-        steps.insert(*self._schema.rows_of(table, id, label, nulls, needs_ids=False).arguments())
+        steps.insert(**self._schema.rows_of(table, id, label, nulls, needs_ids=False).arguments())
         return written(self._handle, steps, round_to_float32)
 
     def upsert(
@@ -427,7 +428,7 @@ class Index(Tabular):
     ) -> WriteResult:
         """Adds rows, and replaces those with the same id: whole rows, labels too. Otherwise as insert."""
         steps = _core.Steps()
-        steps.upsert(*self._schema.rows_of(table, id, label, nulls, needs_ids=True).arguments())
+        steps.upsert(**self._schema.rows_of(table, id, label, nulls, needs_ids=True).arguments())
         return written(self._handle, steps, round_to_float32)
 
     def erase(self, ids: int | Iterable[int]) -> int:

@@ -91,7 +91,7 @@ def _write(file: str, dataset: pyarrow.dataset.Dataset, pipe: str) -> None:
 
     with open(pipe, "wb") as out:  # blocks until the program opens the other end
         try:
-            schema = _in_numbers(dataset.schema)
+            schema = _for_csv(dataset.schema)
             with pyarrow.csv.CSVWriter(out, schema) as writer:
                 for batch in dataset.to_batches():
                     writer.write(batch.cast(schema))
@@ -109,13 +109,18 @@ def _say(message: str) -> None:
             os.write(sys.stderr.fileno(), (message + "\n").encode(errors="backslashreplace"))
 
 
-def _in_numbers(schema: pyarrow.Schema) -> pyarrow.Schema:
-    """float32 becomes float64: the shortest digits of a float32 are those of a different float64. bool
-    becomes 0 or 1."""
+def _for_csv(schema: pyarrow.Schema) -> pyarrow.Schema:
+    """float32 becomes float64: the shortest digits of a float32 are those of a different float64. Zones become UTC, as
+    which the program reads timestamps. Dictionaries and views of texts become texts."""
     import pyarrow
 
-    narrow, boolean = (pyarrow.float16(), pyarrow.float32()), pyarrow.bool_()
-    return pyarrow.schema(
-        f.with_type(pyarrow.float64()) if f.type in narrow else f.with_type(pyarrow.int8()) if f.type == boolean else f
-        for f in schema
-    )
+    def written(kind: pyarrow.DataType) -> pyarrow.DataType:
+        if kind in (pyarrow.float16(), pyarrow.float32()):
+            return pyarrow.float64()
+        if pyarrow.types.is_timestamp(kind) and kind.tz is not None:
+            return pyarrow.timestamp(kind.unit, "UTC")
+        if pyarrow.types.is_dictionary(kind):
+            return written(kind.value_type)
+        return pyarrow.string() if str(kind) == "string_view" else kind
+
+    return pyarrow.schema(field.with_type(written(field.type)) for field in schema)

@@ -60,7 +60,10 @@ class Schema:
     def of(cls, handle: _core.Index) -> Schema:
         report = handle.schema()
         return cls(
-            tuple(Attribute(*others, Format(*format)) for *others, format in report["attributes"]),
+            tuple(
+                Attribute(name, preference, stand_in, number, Format(*format))
+                for name, preference, stand_in, number, format in report["attributes"]
+            ),
             tuple(Field(name, role, Format(*format)) for name, role, format in report["fields"]),
             report["has_labels"],
             report["id_name"],

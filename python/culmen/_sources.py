@@ -26,6 +26,7 @@ class Source:
     columns: dict[str, Any]
     has_names: bool = True
     index: dict[str, Any] = field(default_factory=dict)  # of a pandas table: used only if named
+    dropped: np.ndarray | None = None  # the numbers of rows that were left out, ascending
 
     def take(self, name: str, what: str) -> Any:
         if name in self.index and name not in self.columns:

@@ -38,7 +38,7 @@ class Field(NamedTuple):
     """Any other column, as the extension takes it."""
 
     name: str
-    role: str  # "filter" or "stored"; empty: not decided yet
+    role: str  # "filter" or "stored"
     format: Format
 
 
@@ -61,29 +61,12 @@ class Columns:
     def num_dropped(self) -> int:
         return 0 if self.dropped is None else len(self.dropped)
 
-    def arguments(self) -> tuple[Any, ...]:
-        return (
-            self.num_rows,
-            self.attributes,
-            [column.argument() for column in self.columns],
-            self.fields,
-            [column.argument() for column in self.field_columns],
-            self.ids,
-            self.labels,
-            self.dropped,
-            self.id_name,
-            self.label_name,
-        )
-
-    def decided(self) -> Columns:
-        """With a role for each field: columns of text in which nearly each row has its own are stored."""
-
-        def role_of(field: Field, column: Column) -> str:
-            is_stored = isinstance(column.values, _core.TextColumn) and column.values.is_nearly_unique()
-            return field.role or ("stored" if is_stored else "filter")
-
-        roles = map(role_of, self.fields, self.field_columns)
-        return replace(self, fields=[field._replace(role=role) for field, role in zip(self.fields, roles)])
+    def arguments(self) -> dict[str, Any]:
+        return {
+            **vars(self),
+            "columns": [column.argument() for column in self.columns],
+            "field_columns": [column.argument() for column in self.field_columns],
+        }
 
 
 @dataclass(frozen=True)
@@ -104,10 +87,11 @@ class Choice:
             if isinstance(getattr(self, name), str):
                 raise InvalidArgument(f"{name} is a list of names, not the text {getattr(self, name)!r}")
 
-    def names(self) -> list[str]:
-        """Of the columns to read, if it says so."""
+    def named_columns(self, known: Collection[str]) -> list[str]:
+        """All columns that it names. `known`: those of the table."""
+        attributes = [] if self.attributes is None else list(preferences_of(self.attributes, known))
         roles = [role for role in (self.id, self.label) if isinstance(role, str)]
-        return [*dict.fromkeys([*map(str, self.columns or ()), *map(str, self.stored or ()), *roles])]
+        return [*dict.fromkeys([*attributes, *map(str, self.columns or ()), *map(str, self.stored or ()), *roles])]
 
 
 def check_nulls(nulls: str) -> None:
@@ -116,34 +100,29 @@ def check_nulls(nulls: str) -> None:
         raise InvalidArgument(f'nulls is "keep" or "drop", not {nulls!r}{advice}')
 
 
-def take_table(table: Any, choice: Choice, first_row: int = 0) -> Columns:
-    """Messages and the numbers of dropped rows count from `first_row`, which is 0 for a whole table."""
-    source = source_of(table)
+def take_table(table: Any, choice: Choice) -> Columns:
+    source = table if isinstance(table, Source) else source_of(table)
     preferences = _preferences(choice, source)
     columns = {name: read_column(source.take(name, "a column"), name) for name in _kept(choice, source, preferences)}
     if preferences is None:
         preferences = _ranked_by_default(columns, choice)
     stand_ins = stand_ins_of(choice.missing, preferences)
     ranked = {name: _as_numbers(columns.pop(name), name) for name in preferences}
-    roles = {str(name): "stored" for name in choice.stored or ()}
-    default_role = "" if choice.stored is None else "filter"
     taken = Columns(
         0,
         [Attribute(name, preferences[name], *stand_ins[name], column.format) for name, column in ranked.items()],
         list(ranked.values()),
-        [Field(name, roles.get(name, default_role), _kept_format(column)) for name, column in columns.items()],
+        [Field(name, _role_of(name, column, choice), _kept_format(column)) for name, column in columns.items()],
         [_as_kept(column) for column in columns.values()],
         id_name=choice.id if isinstance(choice.id, str) else "",
         label_name=choice.label if isinstance(choice.label, str) else "",
     )
-    return with_rows(taken, source, choice.id, choice.label, choice.nulls, first_row)
+    return with_rows(taken, source, choice.id, choice.label, choice.nulls)
 
 
-def with_rows(
-    taken: Columns, source: Source, id: Any, label: Any, nulls: str, first_row: int = 0, names: Iterable[str] = ()
-) -> Columns:
-    """Adds ids and labels, and drops rows. `names`: of the attributes, where the columns are matched by position."""
-    attributes = [attribute.name for attribute in taken.attributes] or list(names)
+def with_rows(taken: Columns, source: Source, id: Any, label: Any, nulls: str) -> Columns:
+    """Adds ids and labels, and drops rows."""
+    attributes = [attribute.name for attribute in taken.attributes]
     ids = source.take(id, "the ids") if isinstance(id, str) else id
     labels = source.take(label, "the labels") if isinstance(label, str) else label
     fields = [field.name for field in taken.fields]
@@ -153,7 +132,7 @@ def with_rows(
     if keep is None and id_gaps is not None:
         raise InputError(
             f"column {id if isinstance(id, str) else 'the ids'!r} has no value in row "
-            f"{first_row + int(id_gaps.argmax()) + 1} ({int(id_gaps.sum())} of {num_rows} rows): fill the gaps, or "
+            f"{int(id_gaps.argmax()) + 1} ({int(id_gaps.sum())} of {num_rows} rows): fill the gaps, or "
             "leave such rows out with nulls='drop'"
         )
     whole = replace(
@@ -161,8 +140,10 @@ def with_rows(
         num_rows=num_rows,
         ids=None if given_ids is None else in_int64(given_ids if keep is None else given_ids[keep], _ADVICE_FOR_TEXTS),
         labels=None if labels is None else read_labels(labels, num_rows),
+        dropped=source.dropped,
     )
-    return whole if keep is None else _only(whole, keep, first_row)
+    # A reader that has dropped rows has dropped all.
+    return whole if keep is None else _only(whole, keep)
 
 
 def _kept(choice: Choice, source: Source, preferences: Mapping[str, str] | None) -> list[str]:
@@ -174,14 +155,26 @@ def _kept(choice: Choice, source: Source, preferences: Mapping[str, str] | None)
 
 
 def _ranked_by_default(columns: Mapping[str, Column], choice: Choice) -> dict[str, str]:
+    """Numbers, but for integers that float64 does not hold: ids of other tables, say."""
     stored = set(map(str, choice.stored or ()))
-    ranked = {name: "high" for name, column in columns.items() if column.format.is_number and name not in stored}
+    ranked = {
+        name: "high"
+        for name, column in columns.items()
+        if column.format.is_number and name not in stored and column.is_exact_in_float64
+    }
     if columns and not ranked:
         raise InputError(
             "no column holds numbers to rank by: name others, or columns of booleans, dates or timestamps, with "
             f"attributes=[...]; there are {', '.join(f'{n!r} ({column.format})' for n, column in columns.items())}"
         )
     return ranked
+
+
+def _role_of(name: str, column: Column, choice: Choice) -> str:
+    if choice.stored is not None:
+        return "stored" if name in map(str, choice.stored) else "filter"
+    is_stored = isinstance(column.values, _core.TextColumn) and column.values.is_nearly_unique()
+    return "stored" if is_stored else "filter"
 
 
 def _as_numbers(column: Column, name: str) -> Column:
@@ -273,7 +266,7 @@ def _rows_to_keep(columns: Iterable[Column], id_gaps: np.ndarray | None, nulls: 
     return ~np.logical_or.reduce(gaps) if gaps else None
 
 
-def _only(table: Columns, keep: np.ndarray, first_row: int) -> Columns:
+def _only(table: Columns, keep: np.ndarray) -> Columns:
     """The rows to keep; the ids are already theirs."""
     return replace(
         table,
@@ -281,5 +274,5 @@ def _only(table: Columns, keep: np.ndarray, first_row: int) -> Columns:
         columns=[column.selected(keep) for column in table.columns],
         field_columns=[column.selected(keep) for column in table.field_columns],
         labels=None if table.labels is None else table.labels.selected(keep),
-        dropped=(np.flatnonzero(~keep) + first_row).astype(np.uint64),
+        dropped=np.flatnonzero(~keep).astype(np.uint64),
     )

@@ -31,17 +31,17 @@ class Batch:
 
     def insert(self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep") -> None:
         """As Index.insert, when the with statement ends."""
-        self._open_steps().insert(*self._rows(table, id, label, nulls, needs_ids=False))
+        self._open_steps().insert(**self._rows(table, id, label, nulls, needs_ids=False))
 
     def upsert(self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep") -> None:
         """As Index.upsert, when the with statement ends."""
-        self._open_steps().upsert(*self._rows(table, id, label, nulls, needs_ids=True))
+        self._open_steps().upsert(**self._rows(table, id, label, nulls, needs_ids=True))
 
     def erase(self, ids: int | Iterable[int]) -> None:
         """As Index.erase, when the with statement ends."""
         self._open_steps().erase(as_ids(ids).copy())
 
-    def _rows(self, table: Any, id: Any, label: Any, nulls: str, *, needs_ids: bool) -> tuple[Any, ...]:
+    def _rows(self, table: Any, id: Any, label: Any, nulls: str, *, needs_ids: bool) -> dict[str, Any]:
         return _copied(self._schema.rows_of(table, id, label, nulls, needs_ids=needs_ids)).arguments()
 
     def _open_steps(self) -> _core.Steps:

@@ -10,5 +10,6 @@ void bind_filters(nanobind::module_& module);
 void bind_index(nanobind::module_& module);
 void bind_writes(nanobind::module_& module);
 void bind_device(nanobind::module_& module);
+void bind_csv(nanobind::module_& module);
 
 }  // namespace culmen::python

@@ -22,4 +22,5 @@ NB_MODULE(_core, module) {
   python::bind_device(module);
   python::bind_text_column(module);
   python::bind_arrow(module);
+  python::bind_csv(module);
 }

@@ -14,14 +14,13 @@ nb::object device_of(int device) {
   return nb::str(("cuda:" + std::to_string(device)).c_str());
 }
 
-// As format_of takes it.
+}  // namespace
+
 nb::tuple format_tuple(const ColumnFormat& format) {
   const bool is_time = format.type == ColumnType::timestamp;
   return nb::make_tuple(kColumnTypes.name(format.type),
                         is_time ? kTimeUnits.name(format.unit) : std::string_view(), format.time_zone);
 }
-
-}  // namespace
 
 nb::dict report(const SearchStats& stats) {
   nb::dict out;

@@ -10,6 +10,9 @@ namespace culmen::python {
 
 namespace nb = nanobind;
 
+// (type, unit, time zone), as format_of takes it.
+nb::tuple format_tuple(const ColumnFormat& format);
+
 nb::dict report(const SearchStats& stats);
 nb::dict report(const IndexInfo& info);
 nb::dict report(const Schema& schema);

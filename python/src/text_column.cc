@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 #include "bindings.h"
 #include "culmen/error.h"
@@ -27,6 +28,13 @@ bool is_nearly_unique(const TextColumn& column) {
   return false;
 }
 
+bool misses_all(const TextColumn& column) {
+  const TextView view = column.view();
+  for (std::size_t row = 0; row < column.size(); ++row)
+    if (!view.validity.is_missing(row)) return false;
+  return true;
+}
+
 nb::list to_list(const TextColumn& column) {
   const TextView view = column.view();
   nb::list texts;
@@ -45,6 +53,10 @@ nb::list to_list(const TextColumn& column) {
 
 TextColumn::TextColumn() {
   texts_.texts.offsets.push_back(0);
+}
+
+TextColumn::TextColumn(Texts texts) : texts_(std::move(texts)) {
+  if (texts_.texts.offsets.empty()) texts_.texts.offsets.push_back(0);  // of no rows
 }
 
 void TextColumn::add(std::string_view text) {
@@ -118,6 +130,7 @@ void bind_text_column(nb::module_& module) {
              return kept;
            })
       .def("to_list", to_list)
+      .def("misses_all", misses_all)
       .def("is_nearly_unique", is_nearly_unique);
 }
 

@@ -20,6 +20,7 @@ using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu
 class TextColumn {
  public:
   TextColumn();
+  explicit TextColumn(Texts texts);
 
   void add(std::string_view text);
   void add_missing();

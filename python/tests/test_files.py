@@ -1,5 +1,7 @@
 """Files: the same index as from the table that they hold."""
 
+import datetime
+import gzip
 import os
 
 import numpy as np
@@ -56,15 +58,14 @@ def test_a_file_that_is_named_twice_is_read_twice(tmp_path):
         write(pyarrow.table({"a": [1.0, None, 3.0]}), file)
         index = culmen.Index.from_files([file, tmp_path / ".." / tmp_path.name / file.name, file], nulls="drop")
         assert index.ids().tolist() == [0, 2, 3, 5, 6, 8]
-        with pytest.raises(culmen.InputError, match=f"no value in row 2|{file}"):
-            culmen.Index.from_files([file, file])
+        assert [row["a"] for row in map(culmen.Index.from_files([file, file]).get, range(6))] == [1, None, 3] * 2
 
 
 def test_gaps_are_told_by_the_row_of_all_files_or_dropped(tmp_path):
     for i, values in enumerate([[1.0, 2.0], [3.0, None, 5.0]]):
         write(pyarrow.table({"a": values}), tmp_path / f"{i}.parquet")
-    with pytest.raises(culmen.InputError, match="no value in row 4"):
-        culmen.Index.from_parquet([tmp_path / "0.parquet", tmp_path / "1.parquet"])
+    with pytest.raises(culmen.RowError, match="row 4.*missing"):
+        culmen.Index.from_parquet([tmp_path / "0.parquet", tmp_path / "1.parquet"], missing="refuse")
     index = culmen.Index.from_parquet(tmp_path / "*.parquet", nulls="drop")
     assert index.search([1.0], 2).scores.tolist() == [5.0, 3.0]
     assert index.ids().tolist() == [0, 1, 2, 4]
@@ -73,8 +74,7 @@ def test_gaps_are_told_by_the_row_of_all_files_or_dropped(tmp_path):
 def test_an_empty_line_of_one_column_is_a_row(tmp_path):
     (tmp_path / "a.csv").write_text("a\n1\n\n2\n")
     assert culmen.Index.from_files(tmp_path / "a.csv", nulls="drop").ids().tolist() == [0, 2]
-    with pytest.raises(culmen.InputError, match="no value in row 2"):
-        culmen.Index.from_files(tmp_path / "a.csv")
+    assert len(culmen.Index.from_files(tmp_path / "a.csv")) == 3
 
 
 def test_a_file_without_rows_is_an_index_without_rows(tmp_path):
@@ -92,7 +92,8 @@ def test_refusals_say_what_to_do(tmp_path):
         (tmp_path / "bad.parquet", {}, culmen.InputError, "bad.parquet"),
         ([], {}, culmen.InvalidArgument, "no file"),
         ([tmp_path / "a.parquet", tmp_path / "a.csv"], {}, culmen.InvalidArgument, "end with"),
-        (tmp_path / "a.parquet", {}, culmen.InputError, "'name' holds text"),
+        (tmp_path / "a.parquet", {"attributes": ["name"]}, culmen.InputError, "'name' holds text"),
+        (tmp_path / "a.parquet", {"columns": ["price", "stars"]}, culmen.InvalidArgument, "no column 'stars'.*'price'"),
         (tmp_path / "a.parquet", {"attributes": ["stars"]}, culmen.InvalidArgument, "no column 'stars'.*'price'"),
         (tmp_path / "a.parquet", {"attributes": ["price"], "id": "key"}, culmen.InvalidArgument, "no column 'key'"),
     ]:
@@ -131,3 +132,66 @@ def test_files_may_have_names_that_are_no_utf8(tmp_path, ending):
     with pytest.raises(culmen.InputError) as raised:
         culmen.Index.from_files(first)
     assert os.fsdecode(first) in str(raised.value)
+
+
+def test_a_csv_file_without_a_header_is_refused(tmp_path):
+    for content in ("1,2\n3,4\n", "\ufeff1\n2\n", "1.5, -2e3\n"):
+        (tmp_path / "a.csv").write_text(content)
+        with pytest.raises(culmen.InputError, match="a.csv:1:1: expected a header line, found only numbers.*quotes"):
+            culmen.Index.from_files(tmp_path / "a.csv")
+    for content in ('"1","2"\n3,4\n', "a,1\n3,4\n", "nan,2\n3,4\n"):
+        (tmp_path / "a.csv").write_text(content)
+        assert len(culmen.Index.from_files(tmp_path / "a.csv")) == 1
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".feather", ".csv"])
+def test_columns_of_every_type_are_kept(tmp_path, ending):
+    day, noon = datetime.date(2025, 6, 1), datetime.datetime(2025, 6, 1, 12)
+    columns = {
+        "a": [1.5, None, 3.0],
+        "n": [1, None, 3],
+        "flag": [True, False, None],
+        "day": [day, None, day],
+        "at": [noon, None, noon],
+        "text": ["NA", "", None],
+        "none": pyarrow.nulls(3, pyarrow.string()),
+    }
+    table = pyarrow.table(columns)
+    for i in range(2):
+        write(table, tmp_path / f"{i}{ending}")
+    index = culmen.Index.from_files(tmp_path / f"*{ending}")
+    expected = [dict(zip(columns, row)) for row in zip(*table.to_pydict().values())]
+    assert [dict(index.get(i)) for i in range(6)] == 2 * expected
+    assert index.attributes == ("a", "n")
+    index = culmen.Index.from_files(tmp_path / f"*{ending}", ["n"], columns=["day"], nulls="drop")
+    assert index.ids().tolist() == [0, 2, 3, 5] and dict(index.get(5)) == {"n": 3, "day": day}
+    index.insert(table)
+
+
+def test_csv_files_are_read_as_the_program_reads_them(tmp_path):
+    (tmp_path / "1.csv").write_text('a,n,t,day,e\n1,5,NA,2025-06-01,\nNA,,"",,\n')
+    (tmp_path / "2.csv").write_text("a,n,t,day,e\n2.5,,x,2025-06-02 12:00,7\n,6,,NULL,\n")
+    index = culmen.Index.from_files(tmp_path / "*.csv")
+    first, noon = datetime.datetime(2025, 6, 1), datetime.datetime(2025, 6, 2, 12)
+    assert [dict(index.get(i)) for i in range(4)] == [
+        {"a": 1.0, "n": 5, "e": None, "t": "NA", "day": first},
+        {"a": None, "n": None, "e": None, "t": "", "day": None},
+        {"a": 2.5, "n": None, "e": 7, "t": "x", "day": noon},
+        {"a": None, "n": 6, "e": None, "t": None, "day": None},
+    ]
+    assert culmen.Index.from_files(tmp_path / "*.csv", ["a"], columns=["t"], nulls="drop").ids().tolist() == [0, 2]
+    (tmp_path / "2.csv").write_text("a,n,t,day,e\n2.5,x,x,2025-06-02,7\n")
+    with pytest.raises(culmen.InputError, match="'n' holds integers and texts"):
+        culmen.Index.from_files(tmp_path / "*.csv", ["a"])
+    (tmp_path / "2.csv").write_text("a,n\n1,1\n")
+    with pytest.raises(culmen.InputError, match="2.csv has no column"):
+        culmen.Index.from_files(tmp_path / "*.csv")
+    (tmp_path / "2.csv").write_text("a,n\ninf,1\n")
+    with pytest.raises(culmen.InputError, match="2.csv:2:1.*inf"):
+        culmen.Index.from_files(tmp_path / "*.csv", ["a"], columns=[])
+    index = culmen.Index.from_files(tmp_path / "*.csv", ["a"], columns=[], nulls="drop")
+    assert index.ids().tolist() == [0] and index.rows_dropped == 2
+    with gzip.open(tmp_path / "3.tsv.gz", "wt") as file:
+        file.write("id\tname\ta\n9007199254740993\tx\t1\n")
+    index = culmen.Index.from_files(tmp_path / "3.tsv.gz", id="id", label="name")
+    assert index.get(2**53 + 1).label == "x" and [c.name for c in index.schema] == ["id", "name", "a"]

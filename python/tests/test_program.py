@@ -1,5 +1,6 @@
 """The command that comes with the package, with files that the program itself does not read."""
 
+import datetime
 import os
 import pathlib
 import signal
@@ -87,20 +88,31 @@ def test_says_what_is_wrong_and_does_not_hang(tmp_path):
         assert run("build", tmp_path / "cut.parquet", "-o", tmp_path / "index", stderr=full).returncode == 3
     assert not (tmp_path / "index").exists()
     pyarrow.parquet.write_table(pyarrow.table({"a": [1.0, None]}), tmp_path / "gap.parquet")
-    failed = run("build", tmp_path / "gap.parquet", "-o", tmp_path / "index")
+    failed = run("build", tmp_path / "gap.parquet", "-o", tmp_path / "index", "--nulls", "reject")
     assert failed.returncode != 0 and "gap.parquet.csv:3" in failed.stderr
     assert run("build", tmp_path / "gap.parquet", "--no-such-option").returncode != 0
 
 
-def test_takes_bool_as_the_package_does(tmp_path):
-    table = pyarrow.table({"a": [1.0, 2.0], "b": [True, False]})
-    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
-    built = run("build", tmp_path / "t.parquet", "-o", tmp_path / "index")
+def test_takes_types_as_the_package_does(tmp_path):
+    noon = datetime.datetime(2025, 6, 1, 12, 0, 0, 5)
+    columns = {
+        "a": [1.5, None],
+        "flag": [True, None],
+        "day": [noon.date(), None],
+        "local": [noon, None],
+        "zoned": pyarrow.array([noon, None], pyarrow.timestamp("us", "Europe/Paris")),
+        "text": ["NA", None],
+        "kind": pyarrow.array(["x", ""]).dictionary_encode(),
+        "view": pyarrow.array(["x", None]).cast(pyarrow.string_view()),
+    }
+    table = pyarrow.table(columns)
+    pyarrow.feather.write_feather(table, tmp_path / "t.feather")
+    built = run("build", tmp_path / "t.feather", "-o", tmp_path / "index")
     assert built.returncode == 0, built.stderr
-    assert (
-        culmen.Index.open(tmp_path / "index").to_dict()["b"].tolist()
-        == culmen.Index.build(table).to_dict()["b"].tolist()
-    )
+    index, expected = culmen.Index.open(tmp_path / "index"), culmen.Index.build(table)
+    assert [(c.name, c.role, c.type) for c in index.schema] == [(c.name, c.role, c.type) for c in expected.schema]
+    for id in (0, 1):
+        assert dict(index.get(id)) == dict(expected.get(id))
 
 
 @pytest.mark.parametrize("whole_group", [False, True])  # kill -INT, and Ctrl-C in a terminal

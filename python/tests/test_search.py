@@ -307,7 +307,7 @@ def test_explain_and_stats_tell_what_was_done():
         ([1, 1, 1], {"scale": "log"}, "scale"),
         ([1, 1, 1], {"where": 7}, "filter"),
         ([1, 1, 1], {"where": {"a0": (1, 2, 3)}}, "pair"),
-        ([1, 1, 1], {"where": {"a0": {"x"}}}, "not a number"),
+        ([1, 1, 1], {"where": {"a0": {"x"}}}, "holds numbers: compare it with a number"),
         ([1, 1, 1], {"where": {"a0": float("nan")}}, "NaN"),
         ([1, 1, 1], {"where": col("a9") > 1}, "did you mean"),
         ([1, 1, 1], {"where": "a0 < 1 or a1 << 2"}, "position 15"),

@@ -179,7 +179,7 @@ def test_nan_is_missing_and_infinity_is_refused():
         ({"a": [1], "b": [b"x"]}, {}, culmen.InputError, "'b' holds bytes"),
         ({"a": [1], "b": [[1]]}, {}, culmen.InputError, "'b' holds .*list"),
         ({"a": [decimal.Decimal("0.1234567890123456789")]}, {}, culmen.RowError, "row 1.*decimal"),
-        ({"a": [(1 << 53) + 1]}, {}, culmen.InputError, "2\\^53"),
+        ({"a": [(1 << 53) + 1]}, {"attributes": ["a"]}, culmen.InputError, "2\\^53"),
         ({"a": [1 << 70]}, {}, culmen.InputError, "2\\^63"),
         ({"a": [object()]}, {}, culmen.InputError, "objects"),
         ({"a": np.zeros((2, 2))}, {}, culmen.InvalidArgument, "dimensions"),

@@ -126,7 +126,8 @@ void check_manifest(const std::string& text) {
   require(manifest.stats.size() == manifest.attributes.size(), "stats of each attribute");
   require(manifest.units.size() == manifest.attributes.size(), "a unit of each attribute");
   require(manifest.dictionaries.size() == manifest.fields.size(), "room for the dictionary of each field");
-  require(manifest.dictionary_sizes.size() == manifest.fields.size(), "sizes of the dictionary of each field");
+  require(manifest.dictionary_sizes.size() == manifest.fields.size(),
+          "sizes of the dictionary of each field");
   require(manifest.stand_ins.empty() || manifest.stand_ins.size() == manifest.attributes.size(), "stand-ins");
   if (checksum_of(std::as_bytes(std::span(text))) % kOneWrittenIn != 0) return;
   const std::string written = to_text(manifest);

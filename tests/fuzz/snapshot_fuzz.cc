@@ -193,7 +193,8 @@ void change_member(storage::Manifest& manifest, const Edit& change, std::uint64_
       break;
     case 17:
       if (!manifest.stand_ins.empty()) manifest.stand_ins[change.frame % manifest.stand_ins.size()] = number;
-      manifest.attributes[change.frame % manifest.attributes.size()].stand_in = static_cast<StandIn>(value % 5);
+      manifest.attributes[change.frame % manifest.attributes.size()].stand_in =
+          static_cast<StandIn>(value % 5);
       break;
     case 18:
       change_field(manifest, change, value);
@@ -407,7 +408,8 @@ std::pair<Filter, Passes> some_filter(const Snapshot& s, std::uint64_t random) {
   if (column < s.attributes.size()) {
     const Column it = col(static_cast<int>(column));
     const bool wants_missing = random % 2 == 0;
-    return {wants_missing ? it.is_null() : it.is_not_null(), [&s, column, wants_missing](const PlacedRow& at) {
+    return {wants_missing ? it.is_null() : it.is_not_null(),
+            [&s, column, wants_missing](const PlacedRow& at) {
               return s.leaf_fields(at.leaf).misses_attribute(column, at.row) == wants_missing;
             }};
   }
@@ -415,7 +417,7 @@ std::pair<Filter, Passes> some_filter(const Snapshot& s, std::uint64_t random) {
   const Field& field = s.fields[f];
   const Column it = col(field.name);
   const auto misses = [&s, f](const PlacedRow& at) { return s.leaf_fields(at.leaf).misses_field(f, at.row); };
-  if (random % 4 == 0 || field.role == FieldRole::stored) return {it.is_null(), misses};
+  if (random % 4 == 0 || field.role == FieldRole::stored) return {it.is_null(), misses};  // stored: refused
   if (has_dictionary(field)) {
     const std::string text = "text " + std::to_string(random / 512 % 40);
     const auto has_text = [&s, f, misses, text](const PlacedRow& at, bool whole) {
@@ -423,7 +425,8 @@ std::pair<Filter, Passes> some_filter(const Snapshot& s, std::uint64_t random) {
       return !misses(at) && (whole ? here == text : here.starts_with(text));
     };
     const bool whole = random % 4 == 1;
-    return {whole ? it == text : it.starts_with(text), [=](const PlacedRow& at) { return has_text(at, whole); }};
+    return {whole ? it == text : it.starts_with(text),
+            [=](const PlacedRow& at) { return has_text(at, whole); }};
   }
   if (field.format.type != ColumnType::integer) return {it.is_null(), misses};
   const auto most = static_cast<std::int64_t>(random / 512 % 1024);

@@ -90,7 +90,8 @@ class SomeChange {
         } else if (field.is_text()) {
           rows.add_text(kTexts[draw / 8 % kTexts.size()]);
         } else {
-          rows.add_key(field.format.type == ColumnType::boolean ? 1 : static_cast<std::int64_t>(draw / 8 % 4096));
+          rows.add_key(field.format.type == ColumnType::boolean ? 1
+                                                                : static_cast<std::int64_t>(draw / 8 % 4096));
         }
       }
       change_.fields.push_back(rows.take());

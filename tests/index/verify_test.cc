@@ -3,7 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "index/build/bulk_load.h"
 #include "tests/generators.h"
@@ -119,6 +127,70 @@ std::vector<Damage> damages() {
 
 INSTANTIATE_TEST_SUITE_P(Parts, Verify, testing::ValuesIn(damages()),
                          [](const auto& suite) { return suite.param.name; });
+
+// Of a snapshot with a gap in each column but the last, a text filter.
+std::shared_ptr<Snapshot> sound_snapshot_with_fields() {
+  std::vector<double> values(600);
+  std::vector<std::int64_t> numbers(values.size());
+  Labels texts;
+  texts.offsets.push_back(0);
+  for (std::size_t row = 0; row < values.size(); ++row) {
+    values[row] =
+        row % 7 == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(row * 37 % 601);
+    numbers[row] = static_cast<std::int64_t>(row % 50);
+    texts.bytes.push_back(static_cast<char>('a' + row % 26));
+    texts.offsets.push_back(texts.bytes.size());
+  }
+  const std::vector<std::uint8_t> validity(values.size() / 8 + 1, 0x7f);
+  TableView table{values.size(), {{"a"}, {"b"}}, {values, values}, {}, {}};
+  ColumnView column(numbers);
+  column.validity = {validity.data()};
+  table.fields = {{"n", FieldRole::filter, {ColumnType::integer}},
+                  {"t", FieldRole::filter, {ColumnType::text}}};
+  table.field_views = {column, TextView{texts.view(), {}}};
+  return bulk_load(table, {.num_partitions = 2, .leaf_rows = 16, .value_type = ValueType::float32});
+}
+
+TEST(Verify, SeesDamagedFields) {
+  const auto gaps = [](Snapshot& s) { return const_cast<AttributeGaps*>(s.leaf_fields(5).gaps().data()); };
+  const auto zone = [](Snapshot& s, std::size_t f) {
+    return const_cast<FieldZone*>(&s.leaf_fields(5).zone(f));
+  };
+  const std::pair<std::string, std::function<void(Snapshot&)>> damages[] = {
+      {"stand-in", [&](Snapshot& s) { s.stand_ins[0] += 1; }},
+      {"range of the others", [&](Snapshot& s) { gaps(s)->minimum -= 1; }},
+      {"gaps of an attribute", [&](Snapshot& s) { gaps(s)->num_missing += 1; }},
+      {"values of a field", [&](Snapshot& s) { zone(s, 0)->set ^= 1; }},
+      {"values of a field", [&](Snapshot& s) { zone(s, 1)->maximum += 26; }},
+      {"missing values of a field", [&](Snapshot& s) { zone(s, 0)->num_missing += 1; }},
+      {"too short", [](Snapshot& s) { s.arena->set_fields(5, {}); }},
+      {"dictionary", [](Snapshot& s) { s.dictionaries[1] = nullptr; }},
+      {"dictionary", [](Snapshot& s) { s.dictionaries[0] = std::make_shared<const Dictionary>(); }},
+      {"a text twice",
+       [](Snapshot& s) {
+         std::vector<std::string_view> texts(26, "x");
+         s.dictionaries[1] = std::make_shared<const Dictionary>(texts);
+       }},
+      {"the zones of its children",
+       [](Snapshot& s) { s.arena->child_zones_bytes(0)[offsetof(ChildGaps, some_missing)] ^= std::byte{1}; }},
+      {"the zones of its children",
+       [](Snapshot& s) {
+         s.arena->child_zones_bytes(s.root)[s.arena->child_zones_layout().zones_offset()] ^= std::byte{1};
+       }},
+      {"its zone map", [](Snapshot& s) { s.arena->node_zone_map(s.root)[3] ^= std::byte{1}; }},
+      {"is not that of its values", [](Snapshot& s) { s.stats[0].minimum -= 1; }},
+  };
+  ASSERT_EQ(verify_snapshot(*sound_snapshot_with_fields(), true), std::vector<std::string>());
+  for (const auto& [words, inflict] : damages) {
+    const std::shared_ptr<Snapshot> s = sound_snapshot_with_fields();
+    inflict(*s);
+    const std::vector<std::string> faults = verify_snapshot(*s, false);
+    ASSERT_FALSE(faults.empty()) << words;
+    EXPECT_TRUE(std::ranges::any_of(
+        faults, [&word = words](const std::string& fault) { return fault.find(word) != std::string::npos; }))
+        << words << ": " << faults.front();
+  }
+}
 
 TEST(Verify, SeesAFalseClaimThatNoSumRounds) {
   Random random(3);

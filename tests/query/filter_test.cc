@@ -188,6 +188,131 @@ TEST(Filter, SaysWhereTheFaultIsAndWhatIsKnown) {
   }
 }
 
+// Columns of every type.
+Index shop() {
+  static const std::vector<double> prices = {5, 6};
+  static const std::vector<std::int64_t> days = {20'000, 20'001}, flags = {0, 1};
+  static const Labels brands = {{'S', 'o', 'n', 'y', 'a', '\'', '%'}, {0, 4, 7}};
+  TableView table;
+  table.num_rows = 2;
+  table.attributes = {{"price"}};
+  table.columns = {ColumnView(prices)};
+  const ColumnFormat zoned = {ColumnType::timestamp, TimeUnit::millisecond, "UTC"};
+  table.fields = {{"brand", FieldRole::filter, {ColumnType::text}},
+                  {"day", FieldRole::filter, {ColumnType::date}},
+                  {"sold", FieldRole::filter, {ColumnType::timestamp, TimeUnit::second, ""}},
+                  {"seen", FieldRole::filter, zoned},
+                  {"new", FieldRole::filter, {ColumnType::boolean}},
+                  {"like", FieldRole::filter, {ColumnType::integer}},
+                  {"true", FieldRole::filter, {ColumnType::boolean}},
+                  {"note", FieldRole::stored, {ColumnType::text}}};
+  table.field_views = {
+      TextView{brands.view(), {}}, ColumnView(days),  ColumnView(days),  ColumnView(days),
+      ColumnView(flags),           ColumnView(flags), ColumnView(flags), TextView{brands.view(), {}}};
+  table.id_name = "sku";
+  table.label_name = "title";
+  return Index::build(table);
+}
+
+TEST(Filter, ReadsTextsAndTimes) {
+  const Index index = shop();
+  const Column brand = col("brand");
+  const std::int64_t yes = 1, no = 0;
+  for (const Parsed& parsed : std::vector<Parsed>{
+           {"brand = 'Sony'", brand == "Sony"},
+           {"'Sony' = brand", brand == "Sony"},
+           {"'Sony'<brand", brand > "Sony"},
+           {"brand != 'it''s'", brand != "it's"},
+           {"brand in ('a','', 'b c')", brand.in({"a", "", "b c"})},
+           {"brand between 'a' and 'b'", brand.between("a", "b")},
+           {"brand like 'So%'", brand.starts_with("So")},
+           {"brand not like 'So%' and price < 3", !brand.starts_with("So") && col("price") < 3},
+           {"brand LIKE '%'", brand.starts_with("")},
+           {"brand like 'Sony'", brand == "Sony"},
+           {"brand like '100!%!!%' escape '!'", brand.starts_with("100%!")},
+           {"brand like 'a\\%' escape '\\'", brand == "a%"},
+           {"day >= '2025-06-01'", col("day") >= "2025-06-01"},
+           {"day = 20000", col("day") == 20'000},
+           {"sold < '2025-06-01 12:30:00.25'", col("sold") < "2025-06-01 12:30:00.25"},
+           {"seen < '2025-06-01T12:30:00+02:00'", col("seen") < "2025-06-01T12:30:00+02:00"},
+           {"new = true", col("new") == yes},
+           {"FALSE = new", col("new") == no},
+           {"new in (true, false)", col("new").in({yes, no})},
+           {"\"like\" = 1", col("like") == 1},
+           {"\"true\" = true", col("true") == yes},
+           {"sku = 5 or id = 6", id_col() == 5 || id_col() == 6}})
+    EXPECT_EQ(index.filter(parsed.text), parsed.filter)
+        << parsed.text << "\nis " << index.filter(parsed.text).text();
+}
+
+TEST(Filter, WritesTextsThatItReads) {
+  const Index index = shop();
+  const Column brand = col("brand");
+  for (const std::string& text : {"", "'", "''", "So", "%", "a_b", "100%\\", "\\", "\"", "\n\xff", "--"}) {
+    for (const Filter& filter : {brand == text, brand.starts_with(text), !brand.in({text, "x"}),
+                                 brand.between(text, "z") && col("like") == 1, col("true") != 1})
+      EXPECT_EQ(index.filter(filter.text()), filter) << filter.text();
+  }
+  EXPECT_EQ((brand.starts_with("a%") && brand != "it's").text(),
+            "brand like 'a\\%%' escape '\\' and brand != 'it''s'");
+}
+
+TEST(Filter, SaysWhatAColumnIsComparedWith) {
+  const Index index = shop();
+  for (const Fault& fault : std::vector<Fault>{
+           {"brand = 5", {"position 9", "\"brand\" holds texts: compare it with a text in single quotes"}},
+           {"5 = brand", {"position 1", "\"brand\" holds texts"}},
+           {"brand = Sony", {"position 9", "in single quotes: 'Sony'"}},
+           {"brand = \"Sony\"", {"position 9", "double quotes are for the names of columns"}},
+           {"brand = null", {"position 9", "write `is null`"}},
+           {"brand = 'Sony", {"position 9", "the quote is not closed"}},
+           {"brand = true", {"position 9", "\"brand\" holds texts"}},
+           {"brand like '%ny'", {"position 12", "one % at their end", "escape"}},
+           {"brand like 'S_ny%'", {"position 12", "one % at their end"}},
+           {"brand like 'a%' escape 'ab'", {"position 24", "one character"}},
+           {"brand like 'a!' escape '!'", {"position 12", "behind the last escape"}},
+           {"brand like 5", {"position 12", "expected a pattern in single quotes"}},
+           {"price like '5%'", {"position 7", "\"price\" holds numbers"}},
+           {"price = '5'", {"position 9", "\"price\" holds numbers: compare it with a number"}},
+           {"day = 'Monday'",
+            {"position 7", "\"day\" holds dates: compare it with a date such as '2025-06-01'"}},
+           {"day = 2025-06-01", {"position 11", "`and`, `or` or the end"}},
+           {"day = Monday", {"position 7", "'Monday'"}},
+           {"sold = '2025-06-01 12:00Z'", {"position 8", "\"sold\" holds timestamps"}},
+           {"new = 'yes'", {"position 7", "\"new\" holds true and false: compare it with true or false"}},
+           {"note = 'x'", {"position 1", "\"note\" is a stored column"}},
+           {"title = 'x'", {"position 1", "\"title\" holds the labels"}},
+           {"brnd = 'x'",
+            {"position 1", "no column \"brnd\" (did you mean \"brand\"?)", "price, brand, day"}}}) {
+    try {
+      static_cast<void>(index.filter(fault.text));
+      ADD_FAILURE() << "taken: " << fault.text;
+    } catch (const InvalidArgument& error) {
+      for (const std::string& word : fault.said)
+        EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
+            << fault.text << ": " << error.what() << "\nlacks " << word;
+    }
+  }
+}
+
+TEST(Filter, ComparesWithTimesExactly) {
+  const Index index = shop();  // days and seconds 20,000 and 20,001; milliseconds, too
+  const auto num_found = [&](const std::string& where) {
+    return index.search({.weights = {1}, .where = index.filter(where)}).hits.size();
+  };
+  EXPECT_EQ(num_found("day = '2024-10-04'"), 1U);
+  EXPECT_EQ(num_found("day > '2024-10-04 00:00:00.000000001'"), 1U);
+  EXPECT_EQ(num_found("day = '2024-10-04 00:00:00.000000001'"), 0U);
+  EXPECT_EQ(num_found("day != '2024-10-04 00:00:00.000000001'"), 2U);
+  EXPECT_EQ(num_found("sold = '1970-01-01 05:33:20'"), 1U);
+  EXPECT_EQ(num_found("sold >= '1970-01-01 05:33:20.5'"), 1U);
+  EXPECT_EQ(num_found("sold <= '1970-01-01 05:33:20.5'"), 1U);
+  EXPECT_EQ(num_found("sold < '1970-01-02'"), 2U);
+  EXPECT_EQ(num_found("seen = '1970-01-01 01:00:20+01:00'"), 1U);
+  EXPECT_EQ(num_found("seen = '1970-01-01 00:00:20.0005Z'"), 0U);
+  EXPECT_EQ(num_found("seen between '1970-01-01 00:00:20Z' and '1970-01-01 00:00:20.0015Z'"), 2U);
+}
+
 TEST(Filter, ShowsLittleOfALongText) {
   const Index index = hotels();
   std::string text = "stars=1";

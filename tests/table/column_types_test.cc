@@ -367,12 +367,13 @@ TEST(ColumnTypes, InBatchesWithoutASchemaAreThoseOfTheFirstRows) {
   read_csv_in_batches(source, "t.csv", {}, ',', {},
                       [&](const TableBatch& batch) { lines = fields_of(batch.rows); });
   EXPECT_EQ(lines, (Strings{"'x'", "-"}));
-  MemorySource late("a\n1\nx\n");
-  EXPECT_EQ(error_of<InputError>([&] {
-              read_csv_in_batches(
-                  late, "t.csv", {}, ',', {}, [](const TableBatch&) {}, kTiny);
-            }),
-            "t.csv:3:1: expected a number in column \"a\", found \"x\"");
+  std::string text_at_last = "a\n";
+  for (int row = 0; row < 2'000; ++row) text_at_last += "1\n";
+  text_at_last += "x\n";
+  MemorySource late(text_at_last);
+  EXPECT_EQ(error_of<InputError>(
+                [&] { read_csv_in_batches(late, "t.csv", {}, ',', {}, [](const TableBatch&) {}); }),
+            "t.csv:2002:1: expected a number in column \"a\", found \"x\"");
 }
 
 TEST(ColumnTypes, ComeOutAsTheyWentIn) {

@@ -336,7 +336,7 @@ TEST(CsvReader, RefusesColumnsThatCannotBeChosen) {
   ReadOptions options;
   options.attributes = {{"c"}};
   EXPECT_EQ(error_of<InvalidArgument>([&] { parse_csv(text, "t.csv", options); }),
-            "t.csv: no column \"c\"; the columns are \"a\", \"b\"");
+            "t.csv: no column \"c\" (did you mean \"a\"?); the columns are \"a\", \"b\"");
   options.attributes = {{"a"}, {"a", Preference::low}};
   EXPECT_EQ(error_of<InvalidArgument>([&] { parse_csv(text, "t.csv", options); }),
             "attribute \"a\" is named twice");

@@ -248,7 +248,8 @@ TEST_F(WriteTable, ReadsValuesThroughStrides) {
 
 TEST_F(WriteTable, WritesATableWithoutRowsAsItsHeader) {
   const Table table = generate_table({.kind = TableKind::hotels, .num_rows = 0});
-  EXPECT_EQ(written(table, "t.csv"), "name,price,rating,stars,distance,reviews,breakfast,noise,renovated\n");
+  EXPECT_EQ(written(table, "t.csv"),
+            "name,price,rating,stars,distance,reviews,breakfast,noise,renovated,city,opened\n");
   EXPECT_EQ(
       npy_values(written(table, "t.npy"), "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 8), }"), "");
 }

@@ -91,14 +91,18 @@ class InsertTest(IndexCase):
 
     def test_columns_are_found_by_name_in_any_order(self):
         self.build()
-        self.insert("b,c,id,a\n5,x,9,6\n", "--id", "id")
+        self.insert("b,id,a\n5,9,6\n")
         self.assertEqual(self.table()[9], (6, 5))
+        self.write("new.csv", "b,c,id,a\n5,x,10,6\n")
+        self.refused_and_unchanged("insert", "index", "new.csv", code=3, says='no column "c"')
+        self.culmen("insert", "index", "new.csv", "--columns", "")
+        self.assertEqual(self.table()[10], (6, 5))
 
     def test_columns_of_other_names_are_named(self):
         self.build()
         self.insert("id,height,weight\n9,6,5\n", "--id", "id", "--attributes", "weight,height")
         self.assertEqual(self.table()[9], (5, 6))
-        self.refused_and_unchanged("insert", "index", "new.csv", "--attributes", "weight", code=2, says="a, b")
+        self.refused_and_unchanged("insert", "index", "new.csv", "--attributes", "weight", code=2, says='"a", "b"')
 
     def test_reads_what_build_reads(self):
         self.build()
@@ -140,8 +144,7 @@ class InsertTest(IndexCase):
         cases = {
             "an empty file": ("", 3, "empty file"),
             "an unknown column": ("id,a,c\n4,1,2\n", 2, '"c"'),
-            "NaN": ("id,a,b\n4,nan,1\n", 3, "new.csv:2:2"),
-            "an empty cell": ("id,a,b\n4,,1\n", 3, "--nulls drop"),
+            "infinity": ("id,a,b\n4,inf,1\n", 3, "new.csv:2:2"),
             "text": ("id,a,b\n4,x,1\n", 3, "new.csv:2:2"),
             "a ragged row": ("id,a,b\n4,1\n", 3, "new.csv:2"),
             "an id twice": ("id,a,b\n4,1,1\n5,1,1\n4,2,2\n", 3, "new.csv:4:1"),
@@ -173,7 +176,8 @@ class InsertTest(IndexCase):
             (["--atomic", "--batch", "5"], "--"),
             (["--durability", "maybe"], "sync"),
             (["--type", "f64"], "f32"),
-            (["--nulls", "keep"], "keep"),
+            (["--nulls", "skip"], "skip"),
+            (["--new-ids", "--id", "id"], "--id"),
             (["--threads", "-1"], "--threads"),
             (["--attributes", "a,a"], "twice"),
         ]
@@ -270,12 +274,15 @@ class InsertTest(IndexCase):
 
     def test_labels_are_asked_for_where_the_index_keeps_them(self):
         self.build_labels()
+        self.write("new.csv", "a,id\n3,3\n")
+        self.refused(
+            "insert", "index", "new.csv", code=2, says="new.csv has no column name: name the column with --label"
+        )
         self.write("new.csv", "name,a,id\nthree,3,3\n")
-        self.refused("insert", "index", "new.csv", "--id", "id", code=2, says="--label COLUMN")
         self.refused("insert", "index", "new.csv", "--label", "name", "--no-labels", code=2, says="--no-labels")
         self.refused("insert", "index", "new.csv", "--label", "title", code=2, says='"title"')
-        self.culmen("insert", "index", "new.csv", "--id", "id", "--label", "name")
-        self.culmen("insert", "index", "new.csv", "--no-labels")
+        self.culmen("insert", "index", "new.csv")
+        self.culmen("insert", "index", "new.csv", "--no-labels", "--new-ids")
         self.assertEqual(self.labels(), {1: "one", 2: "two", 3: "three", 4: ""})
 
     def test_labels_stay_with_their_rows_over_batches(self):
@@ -325,8 +332,10 @@ class InsertTest(IndexCase):
         write_npy(self.dir / "new.npy", [[1, 2], [float("nan"), 2], [3, 4], [5, 0.1]])
         for options in [[], ["--atomic"], ["--batch", 3]]:
             _, err = self.culmen("insert", "index", "new.npy", "--nulls", "drop", *options, code=3)
-            self.assertTrue(err.startswith("culmen: new.npy: row 4: column a1: 0.1 is no float32"), err)
-        self.refused_and_unchanged("insert", "index", "new.npy", code=3, says="new.npy: row 2, column")
+            self.assertTrue(err.startswith("culmen: new.npy: row 4: column b: 0.1 is no float32"), err)
+        self.refused_and_unchanged(
+            "insert", "index", "new.npy", "--nulls", "reject", code=3, says="new.npy: row 2, column"
+        )
 
     def test_every_durability_is_durable_when_the_command_ends(self):
         self.build()

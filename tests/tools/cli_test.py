@@ -142,20 +142,24 @@ class BuildTest(Case):
             "t.csv",
             "-o",
             "index",
+            "--nulls",
+            "reject",
             code=3,
             says='t.csv:3:1: expected a number in column "a", found an empty cell (--nulls drop leaves such rows out)',
         )
+        self.refused("build", "t.csv", "-o", "index", "--attributes", "b", code=3, says='column "b", found "x"\n')
+        self.write("t.csv", "a,\n1,2\n")
         self.refused(
             "build",
             "t.csv",
             "-o",
             "index",
-            "--nulls",
-            "drop",
             code=3,
-            says='found "x" (name the columns to read with --attributes)',
+            says="expected a column name, found none (--columns names the columns to keep)",
         )
-        self.refused("build", "t.csv", "-o", "index", "--attributes", "b", code=3, says='column "b", found "x"\n')
+        names = ",".join(f"a{i}" for i in range(65))
+        self.write("t.csv", f"{names}\n{names.replace('a', '')}\n")
+        self.refused("build", "t.csv", "-o", "index", code=3, says="(--attributes names the columns to rank)")
 
     def test_names_the_line_of_a_value_beyond_the_type(self):
         self.write("t.csv", 'a,name\n1,"two\nlines"\n1e300,x\n')
@@ -197,7 +201,7 @@ class BuildTest(Case):
 
     def test_drops_rows_with_nulls_only_when_asked(self):
         self.write("t.csv", "a,b\n1,2\n,3\n4,nan\n5,6\n")
-        self.refused("build", "t.csv", "-o", "index", code=3, says="t.csv")
+        self.refused("build", "t.csv", "-o", "index", "--nulls", "reject", code=3, says="t.csv:3:1")
         _, err = self.culmen("build", "t.csv", "-o", "index", "--nulls", "drop")
         self.assertIn("2 rows dropped", err)
         self.assertIn("2 rows, 2 attributes", err)
@@ -207,13 +211,21 @@ class BuildTest(Case):
         cases = {
             "ragged": ("a,b\n1,2\n3\n", "3"),
             "text": ("a,b\n1,2\n3,four\n", "four"),
+            "infinity": ("a,b\n1,2\n3,inf\n", "t.csv:3:2"),
+            "no row left": ("a,b\n1,\n,2\n", "no row is left: all 2"),
+            "refused": ("a,b\n1,2\n3,\n", "b"),
             "empty": ("", "t.csv"),
             "id twice": ("id,a\n1,2\n1,3\n", ""),
         }
         for name, (text, says) in cases.items():
             with self.subTest(name):
                 self.write("t.csv", text)
-                options = ["--id", "id"] if name == "id twice" else []
+                options = {
+                    "id twice": ["--id", "id"],
+                    "text": ["--attributes", "a,b"],
+                    "no row left": ["--nulls", "drop", "--attributes", "a,b"],
+                    "refused": ["--missing", "refuse"],
+                }.get(name, [])
                 self.refused("build", "t.csv", "-o", "index", *options, code=3, says=says)
                 self.assertEqual(self.listing(), ["t.csv"])
 
@@ -228,7 +240,12 @@ class BuildTest(Case):
             (["--splits", "2", "--partitions", "3"], "--"),
             (["--partition", "radius"], "radius"),
             (["--threads", "-1"], "--threads"),
-            (["--nulls", "keep"], "keep"),
+            (["--nulls", "skip"], "skip"),
+            (["--columns", "a,bb"], '"bb" (did you mean "b"?)'),
+            (["--stored", "c"], '"c"'),
+            (["--attributes", "a", "--stored", "a"], "cannot be stored"),
+            (["--missing", "best"], "median"),
+            (["--missing", "c=1"], "'c'"),
             (["--partition", "random", "--splits", "2"], "split"),
             (["--device", "auto"], "cuda:N"),
             (["--device", "cuda:"], "cuda:N"),
@@ -386,11 +403,11 @@ class QueryTest(Case):
         self.write("t.csv", 'id,a,name,score\n5,0.1,"x, y",1\n-7,2,z,1e300\n')
         self.culmen("build", "t.csv", "-o", "index", "--id", "id", "--label", "name")
         out, err = self.culmen("get", "index", "--ids", "-7,6,5,-7")
-        self.assertEqual(out, 'id,label,a,attribute.score\n-7,z,2,1e+300\n5,"x, y",0.1,1\n-7,z,2,1e+300\n')
+        self.assertEqual(out, 'id,name,a,score\n-7,z,2,1e+300\n5,"x, y",0.1,1\n-7,z,2,1e+300\n')
         self.assertEqual(err, "1 of 4 ids not in index\n")
         self.write("ids.txt", "5\n")
         self.culmen("get", "index", "--ids-file", "ids.txt", "-o", "out.csv")
-        self.assertEqual((self.dir / "out.csv").read_text(), 'id,label,a,attribute.score\n5,"x, y",0.1,1\n')
+        self.assertEqual((self.dir / "out.csv").read_text(), 'id,name,a,score\n5,"x, y",0.1,1\n')
         self.refused("get", "index", code=2, says="--ids")
         self.refused("get", "index", "--ids", "x", code=2, says="x")
         self.refused("get", "index", "--ids", "5", "-o", "rows.json", code=2, says=".csv")
@@ -925,7 +942,18 @@ class InfoTest(Case):
         self.build_hotels()
         info = json.loads(self.culmen("info", "index", "--json")[0])
         self.assertEqual((info["rows"], info["labels"], info["value_type"]), (4, True, "float64"))
-        self.assertEqual(info["attributes"][0], {"name": "price", "prefer": "low", "minimum": 60.1, "maximum": 200})
+        price = {
+            "name": "price",
+            "prefer": "low",
+            "minimum": 60.1,
+            "maximum": 200,
+            "has_missing": False,
+            "stand_in": "worst",
+            "stand_in_value": 200,
+            "type": "number",
+        }
+        self.assertEqual(info["attributes"][0], price)
+        self.assertEqual((info["id_column"], info["label_column"], info["fields"]), ("id", "name", []))
         self.assertEqual((info["partitioning"], info["rounded_values"]), ("kd", 0))
 
     def test_shows_the_options_of_the_build(self):

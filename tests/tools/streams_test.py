@@ -36,9 +36,9 @@ COMMANDS = [
     ("query damaged -w rating=1", 3, 3),
     ("get index --ids 7,8", 0, 1),
     ("get index --ids 7,8 -o row.csv", 0, 0),
-    ("insert index more.csv --label name", 0, 0),
-    ("insert index more.csv --label name --durability batch --batch 1", 0, 0),
-    ("insert index half.csv --label name --batch 1", 3, 3),
+    ("insert index more.csv --new-ids", 0, 0),
+    ("insert index more.csv --new-ids --durability batch --batch 1", 0, 0),
+    ("insert index half.csv --new-ids --batch 1", 3, 3),
     ("upsert index more.csv --id id --label name", 0, 0),
     ("delete index --ids 7,8", 0, 1),
     ("delete index --ids 7,8 --dry-run", 0, 1),
@@ -59,7 +59,7 @@ COMMANDS = [
 # Command, its exit code, its exit code if standard input is closed or a directory.
 READERS = [
     (f"build - -o built {BUILD}", 0, 1),
-    ("insert index - --label name", 0, 1),
+    ("insert index - --new-ids", 0, 1),
     ("query index --weights-file -", 0, 1),
     ("get index --ids-file -", 0, 1),
     ("delete index --ids-file -", 0, 1),

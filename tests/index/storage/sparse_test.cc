@@ -85,9 +85,9 @@ void put(Bytes& bytes, std::size_t at, const T& value) {
 
 class SparseTest : public testing::Test {
  protected:
-  SparseTest() {
+  explicit SparseTest(const Shape& shape = {.rows = 100, .attributes = 2, .partitions = 1}) {
     MemoryFileSystem system;
-    save(*make_snapshot({.rows = 100, .attributes = 2, .partitions = 1}), system, "index", false);
+    save(*make_snapshot(shape), system, "index", false);
     directory_.files = system.files("index");
     const Bytes& text = directory_.files.at("MANIFEST-1");
     manifest_ = parse_manifest({reinterpret_cast<const char*>(text.data()), text.size()}, "");
@@ -100,6 +100,18 @@ class SparseTest : public testing::Test {
   // Recomputes a frame's own checksum after its payload was changed.
   static void make_checksum_good(Bytes& bytes, std::size_t at, std::size_t size) {
     put(bytes, at, checksum_of(std::span<const std::byte>(bytes).subspan(at + 8, size - 8)));
+  }
+  // Of the leaf whose frame is at this offset; makes the digest of the file good, too.
+  void change_record(std::size_t at, std::size_t stride, const LeafRecord& record) {
+    Bytes& leaves = file(FileKind::leaves);
+    put(leaves, at + sizeof(FrameHeader), record);
+    make_checksum_good(leaves, at, stride);
+    std::vector<std::uint64_t> checksums;
+    for (std::size_t frame = 0; frame < leaves.size(); frame += frame == 0 ? kFirstFrameOffset : stride) {
+      checksums.emplace_back();
+      std::memcpy(&checksums.back(), leaves.data() + frame, sizeof checksums.back());
+    }
+    manifest_.file(FileKind::leaves).digest = digest_of(std::as_bytes(std::span(checksums)));
   }
   void expect_refused(const std::string& why) {
     try {
@@ -140,14 +152,7 @@ TEST_F(SparseTest, AFrameOfLabelsThatClaimsToBeLongIsReadInPieces) {
   std::memcpy(&record, leaves.data() + last + sizeof(FrameHeader), sizeof record);
   const std::uint64_t payload_bytes = manifest_.leaf_shape().label_end_bytes() + kLong;
   record.labels.bytes = payload_bytes;
-  put(leaves, last + sizeof(FrameHeader), record);
-  make_checksum_good(leaves, last, stride);
-  std::vector<std::uint64_t> checksums;
-  for (std::size_t at = 0; at < leaves.size(); at += at == 0 ? kFirstFrameOffset : stride) {
-    checksums.emplace_back();
-    std::memcpy(&checksums.back(), leaves.data() + at, sizeof checksums.back());
-  }
-  manifest_.file(FileKind::leaves).digest = digest_of(std::as_bytes(std::span(checksums)));
+  change_record(last, stride, record);
   lengthen(FileKind::labels, record.labels.offset + aligned(sizeof(FrameHeader) + payload_bytes));
   expect_refused("belongs to another index");  // its header contains the length, too
   FrameHeader header;
@@ -156,6 +161,45 @@ TEST_F(SparseTest, AFrameOfLabelsThatClaimsToBeLongIsReadInPieces) {
   header.payload_bytes = payload_bytes;
   put(labels, record.labels.offset, header);
   expect_refused("checksum of this frame");
+}
+
+class SparseFields : public SparseTest {
+ protected:
+  SparseFields() : SparseTest({.rows = 100, .attributes = 2, .partitions = 1, .fields = 3}) {}
+};
+
+TEST_F(SparseFields, DictionariesThatClaimToBeLongAreReadInPieces) {
+  for (const DictionarySize& size :
+       {DictionarySize{Dictionary::kMaxTexts, 0}, DictionarySize{40, std::uint64_t{1} << 40}}) {
+    manifest_.dictionary_sizes[0] = size;
+    lengthen(FileKind::dictionaries, DictionaryFrames(manifest_).end());
+    expect_refused("contradicts the manifest");  // the number of frames
+    FileHeader header;
+    Bytes& file = this->file(FileKind::dictionaries);
+    std::memcpy(&header, file.data() + sizeof(FrameHeader), sizeof header);
+    header.num_frames = DictionaryFrames(manifest_).size();
+    put(file, sizeof(FrameHeader), header);
+    make_checksum_good(file, 0, kFirstFrameOffset);
+    expect_refused("checksum of this frame");
+  }
+  manifest_.dictionary_sizes[0] = {40, 300};
+  expect_refused("its frames end at byte");
+}
+
+TEST_F(SparseFields, AFrameOfFieldsThatClaimsToBeLongIsReadInPieces) {
+  const std::uint64_t before = manifest_.file(FileKind::fields).bytes;
+  Bytes& leaves = file(FileKind::leaves);
+  const std::size_t stride =
+                        aligned(sizeof(FrameHeader) + LeafLayout(manifest_.leaf_shape()).payload_bytes()),
+                    last = leaves.size() - stride;
+  LeafRecord record;
+  std::memcpy(&record, leaves.data() + last + sizeof(FrameHeader), sizeof record);
+  EXPECT_EQ(record.fields.offset + aligned(sizeof(FrameHeader) + record.fields.bytes), before);
+  record.fields.bytes = kLong;
+  change_record(last, stride, record);
+  expect_refused("at the wrong offset");  // beyond the file
+  lengthen(FileKind::fields, record.fields.offset + aligned(sizeof(FrameHeader) + kLong));
+  expect_refused("belongs to another index");
 }
 
 TEST_F(SparseTest, PartitionsThatSayThatTheyAreManyAreReadInPieces) {

@@ -1,0 +1,123 @@
+// CSV files, as the program reads them.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "arrays.h"
+#include "bindings.h"
+#include "culmen/error.h"
+#include "culmen/table_io.h"
+#include "gil.h"
+#include "interrupt.h"
+#include "reports.h"
+#include "text.h"
+#include "text_column.h"
+
+namespace culmen::python {
+namespace {
+
+using SharedTable = std::shared_ptr<Table>;
+
+// Keeps the table as long as the array.
+template <typename T>
+nb::object array_of(const ColumnView& column, const SharedTable& table) {
+  const nb::capsule owner(new SharedTable(table),
+                          [](void* p) noexcept { delete static_cast<SharedTable*>(p); });
+  const auto stride = column.stride_bytes / static_cast<std::ptrdiff_t>(sizeof(T));
+  return nb::cast(nb::ndarray<nb::numpy, const T>(reinterpret_cast<const T*>(column.data), {column.size}, owner,
+                                                  {static_cast<std::int64_t>(stride)}));
+}
+
+nb::object values_of(const ColumnView& column, const SharedTable& table) {
+  switch (column.type) {
+    case ElementType::float32:
+      return array_of<float>(column, table);
+    case ElementType::float64:
+      return array_of<double>(column, table);
+    case ElementType::int32:
+      return array_of<std::int32_t>(column, table);
+    case ElementType::int64:
+      break;
+  }
+  return array_of<std::int64_t>(column, table);
+}
+
+nb::object gaps_of(const ColumnView& column) {
+  if (column.validity.bits == nullptr) return nb::none();
+  std::vector<std::uint8_t> gaps(column.size);
+  for (std::size_t row = 0; row < gaps.size(); ++row) gaps[row] = column.validity.is_missing(row) ? 1 : 0;
+  return nb::cast(to_numpy(std::move(gaps))).attr("view")("?");
+}
+
+nb::tuple column_of(const std::string& name, const ColumnFormat& format, const ColumnView& column,
+                    const SharedTable& table) {
+  return nb::make_tuple(name, format_tuple(format), values_of(column, table), gaps_of(column));
+}
+
+nb::tuple text_column_of(const std::string& name, Texts texts) {
+  return nb::make_tuple(name, format_tuple({ColumnType::text}), std::make_unique<TextColumn>(std::move(texts)),
+                        nb::none());
+}
+
+// As Columns in _columns.py: (name, format, values, gaps) of each column, attributes first.
+nb::list columns_of(const SharedTable& table) {
+  nb::list columns;
+  for (std::size_t i = 0; i < table->columns.size(); ++i)
+    columns.append(
+        column_of(table->attributes[i].name, table->attributes[i].format, table->columns[i], table));
+  for (std::size_t i = 0; i < table->fields.size(); ++i) {
+    auto& column = table->field_columns[i];
+    if (Texts* const texts = std::get_if<Texts>(&column)) {
+      columns.append(text_column_of(table->fields[i].name, std::move(*texts)));
+    } else {
+      columns.append(
+          column_of(table->fields[i].name, table->fields[i].format, std::get<ColumnView>(column), table));
+    }
+  }
+  if (!table->label_name.empty())
+    columns.append(text_column_of(table->label_name, {std::move(table->labels), {}}));
+  return columns;
+}
+
+// The columns, the ids or None, and the numbers of dropped rows; of a table with ids, as many numbers after the last row.
+nb::tuple read_csv(const nb::bytes& path, const std::vector<std::string>& attributes, const std::string& id,
+                   const std::string& label, std::optional<std::vector<std::string>> columns,
+                   std::vector<std::string> stored, bool drops_nulls) {
+  ReadOptions options;
+  for (const std::string& name : attributes) options.attributes.push_back({.name = name});
+  options.id_column = id;
+  options.label_column = label;
+  options.columns = std::move(columns);
+  options.stored = std::move(stored);
+  options.nulls = drops_nulls ? NullPolicy::drop : NullPolicy::keep;
+  options.on_progress = [](std::uint64_t /*done*/, std::uint64_t /*total*/) {
+    const GilAcquired acquired;
+    check_signals();
+  };
+  const std::string file = path_of(path);
+  const auto table = std::make_shared<Table>(without_gil([&] { return read_table(file, options); }));
+  std::vector<std::uint64_t> dropped = std::move(table->dropped_rows);
+  for (std::uint64_t row = dropped.size(); row < table->num_dropped_rows; ++row)
+    dropped.push_back(table->num_rows + row);
+  const nb::object ids = id.empty() ? nb::none() : nb::cast(to_numpy(std::move(table->ids)));
+  return nb::make_tuple(columns_of(table), ids, to_numpy(std::move(dropped)));
+}
+
+}  // namespace
+
+void bind_csv(nb::module_& module) {
+  module.def("read_csv", read_csv, nb::arg("path"), nb::arg("attributes"), nb::arg("id"), nb::arg("label"),
+             nb::arg("columns").none(), nb::arg("stored"), nb::arg("drops_nulls"));
+}
+
+}  // namespace culmen::python
