@@ -206,6 +206,7 @@ class FilterParser {
     const std::string pattern = text("a pattern in single quotes, such as 'abc%'");
     std::string escape;
     if (take_keyword("escape")) {
+      skip_space();
       const std::size_t start_of_escape = position_;
       escape = text("a character in single quotes");
       if (escape.size() != 1) fail_at(start_of_escape, "`escape` takes one character");

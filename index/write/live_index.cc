@@ -77,8 +77,9 @@ storage::Store::UseBatch LiveIndex::replayer() {
     } catch (const FormatError& error) {
       throw FormatError(directory_ + ": version " + std::to_string(version) + " in the log: " + error.what());
     }
-    // The first batch with rows alone determines the stand-ins.
-    if (logged_->num_steps() >= kFoldedSteps || tree_->current().stand_ins.empty()) apply_logged();
+    // The first rows alone determine the stand-ins.
+    const bool may_be_first = tree_->current().stand_ins.empty();
+    if (may_be_first || logged_->num_steps() >= kFoldedSteps) apply_logged();
   };
 }
 
