@@ -9,6 +9,7 @@
 #include "base/floating_point_scope.h"
 #include "index/build/bulk_load.h"
 #include "index/find_rows.h"
+#include "index/snapshot_fields.h"
 #include "index/storage/store.h"
 #include "index/table_shape.h"
 #include "index/verify.h"
@@ -167,7 +168,7 @@ IndexInfo Index::info() const {
          oriented(low ? s.stats[i].maximum : s.stats[i].minimum, attribute.preference),
          oriented(low ? s.stats[i].minimum : s.stats[i].maximum, attribute.preference), attribute.stand_in,
          s.stand_ins.empty() ? 0.0 : oriented(s.stand_ins[i], attribute.preference), attribute.format,
-         s.height > 0 && s.arena->child_zones(s.root).gaps(i).some_missing != 0});
+         gaps_of_index(s, static_cast<std::int32_t>(i)).some_missing != 0});
   }
   for (std::size_t f = 0; f < s.fields.size(); ++f)
     info.fields.push_back({s.fields[f],

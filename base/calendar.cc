@@ -170,7 +170,7 @@ std::optional<ParsedTimestamp> parse_timestamp(std::string_view text) {
   const int minutes = rest.take_number(2, 59);
   if (minutes < 0) return std::nullopt;
   ParsedTimestamp timestamp;
-  timestamp.seconds = *days * kSecondsPerDay + (60 * hours + minutes) * 60;
+  timestamp.seconds = *days * kSecondsPerDay + (std::int64_t{60} * hours + minutes) * 60;
   if (!take_seconds(rest, timestamp) || !take_zone(rest, timestamp)) return std::nullopt;
   return timestamp;
 }
@@ -226,7 +226,9 @@ void append_timestamp(std::int64_t value, const ColumnFormat& format, std::strin
   append_digits(of_day / 60 % 60, 2, text);
   text.push_back(':');
   append_digits(of_day % 60, 2, text);
-  const auto rest = static_cast<std::uint64_t>(value - whole_seconds * ticks);
+  // Unsigned: the first second of all begins before the smallest value.
+  const auto rest = static_cast<std::uint64_t>(value) -
+                    static_cast<std::uint64_t>(whole_seconds) * static_cast<std::uint64_t>(ticks);
   append_fraction(rest * static_cast<std::uint64_t>(ticks_per_second(TimeUnit::nanosecond) / ticks), text);
   if (format.time_zone.empty()) return;
   if (offset == 0) {

@@ -79,7 +79,7 @@ inline Frontier::Children children_in_intervals(const BoundRow& maxima, const Bo
 
 inline Frontier::Children children_with_values(const Predicate& predicate, NodeRef node) {
   constexpr std::size_t kFew = 4;
-  if (predicate.values == all_numbers<double>()) return static_cast<Frontier::Children>(-1);
+  if (is_all(predicate.values)) return static_cast<Frontier::Children>(-1);
   const BoundRow &maxima = node.bounds()[predicate.maximum_row],
                  &minima = node.bounds()[predicate.minimum_row];
   if (predicate.bounds.size() > kFew) return children_in_intervals(maxima, minima, predicate.bounds);

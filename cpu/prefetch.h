@@ -1,3 +1,4 @@
+// Prefetches a piece of memory, all of its cache lines.
 #pragma once
 
 #include <cstddef>

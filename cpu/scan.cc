@@ -9,7 +9,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <numeric>
 
 #include "base/floating_point_scope.h"
 #include "cpu/buffered_topk.h"
@@ -120,18 +119,20 @@ class Seeds {
       : snapshot_(snapshot), query_(query), stats_(stats), best_(query.k, query.min_score) {}
 
   double kth_bound(std::size_t num_leaves) {
-    const NodeRef root = snapshot_.node(snapshot_.root);
     const std::size_t of_each = num_leaves / kDescents;
-    for (const std::uint32_t child : best_children(root, kDescents)) visit_below(root, child, of_each);
+    for (const std::uint32_t child : best_children(snapshot_.root, kDescents))
+      visit_below(snapshot_.root, child, of_each);
     return best_.kth_bound();
   }
   static constexpr std::size_t kDescents = 4;
 
  private:
-  std::vector<std::uint32_t> best_children(NodeRef node, std::size_t count) {
-    const Frontier::Bounds bounds = bounds_of_children(query_, node, stats_);
-    std::vector<std::uint32_t> children(node.header().num_children);
-    std::iota(children.begin(), children.end(), 0);
+  // Of those that may have rows that pass the filter.
+  std::vector<std::uint32_t> best_children(std::uint32_t slot, std::size_t count) {
+    const Frontier::Bounds bounds = bounds_of_children(query_, snapshot_.node(slot), stats_);
+    std::vector<std::uint32_t> children;
+    for (auto left = children_to_visit(query_.filter, snapshot_, slot); left != 0; left &= left - 1)
+      children.push_back(static_cast<std::uint32_t>(std::countr_zero(left)));
     const auto bound_of = [&](std::uint32_t child) {
       return std::isnan(bounds[child]) ? std::numeric_limits<double>::infinity() : bounds[child];
     };
@@ -139,12 +140,17 @@ class Seeds {
     children.resize(std::min(children.size(), count));
     return children;
   }
-  void visit_below(NodeRef node, std::uint32_t child, std::size_t num_leaves) {
-    for (; node.header().level > 2; child = best_children(node, 1).front())
-      node = snapshot_.node(node.children()[child]);
-    if (node.header().level == 2) node = snapshot_.node(node.children()[child]);
-    for (const std::uint32_t leaf : best_children(node, num_leaves))
-      visit_leaf<T>(snapshot_, query_, FirstLook::values, node.children()[leaf], filter_, best_, stats_);
+  void visit_below(std::uint32_t slot, std::uint32_t child, std::size_t num_leaves) {
+    while (snapshot_.node(slot).header().level > 1) {
+      slot = snapshot_.node(slot).children()[child];
+      if (snapshot_.node(slot).header().level == 1) break;
+      const std::vector<std::uint32_t> best = best_children(slot, 1);
+      if (best.empty()) return;
+      child = best.front();
+    }
+    for (const std::uint32_t leaf : best_children(slot, num_leaves))
+      visit_leaf<T>(snapshot_, query_, FirstLook::values, snapshot_.node(slot).children()[leaf], filter_,
+                    best_, stats_);
   }
 
   const Snapshot& snapshot_;

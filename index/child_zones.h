@@ -19,9 +19,9 @@ struct ChildGaps {
 
 // Of one filter column: [child].
 struct ChildZones {
-  std::int64_t minimum[kFanOut];  // of the keys; minimum > maximum: no row has a value
-  std::int64_t maximum[kFanOut];
-  std::uint64_t set[kFanOut];  // as FieldZone::set
+  std::int64_t minimum[kFanOut] = {};  // of the keys; minimum > maximum: no row has a value
+  std::int64_t maximum[kFanOut] = {};
+  std::uint64_t set[kFanOut] = {};  // as FieldZone::set
   ChildGaps gaps;
 };
 

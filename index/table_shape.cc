@@ -72,6 +72,8 @@ void check_shape(const TableView& table) {
     if (attribute.name.empty()) throw InputError("an attribute has an empty name");
     if (!names.insert(attribute.name).second)
       throw InputError("two attributes are called \"" + attribute.name + "\"");
+    if (attribute.format.type == ColumnType::text)
+      throw InputError("attribute \"" + attribute.name + "\" has the type of texts, which cannot be ranked");
   }
   check_memory(table);
   check_dropped_rows(table);

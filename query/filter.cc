@@ -102,7 +102,7 @@ std::string part_text(const Filter& part) {
 }  // namespace
 
 Filter Column::between(Literal minimum, Literal maximum) const {
-  return compare(*this, Comparison::between, {minimum, maximum});
+  return compare(*this, Comparison::between, {std::move(minimum), std::move(maximum)});
 }
 Filter Column::in(std::vector<Literal> values) const {
   return compare(*this, Comparison::in, std::move(values));
@@ -118,40 +118,40 @@ Filter Column::is_not_null() const {
 }
 
 Filter operator==(const Column& column, Literal value) {
-  return compare(column, Comparison::equal, {value});
+  return compare(column, Comparison::equal, {std::move(value)});
 }
 Filter operator!=(const Column& column, Literal value) {
-  return compare(column, Comparison::not_equal, {value});
+  return compare(column, Comparison::not_equal, {std::move(value)});
 }
 Filter operator<(const Column& column, Literal value) {
-  return compare(column, Comparison::less, {value});
+  return compare(column, Comparison::less, {std::move(value)});
 }
 Filter operator<=(const Column& column, Literal value) {
-  return compare(column, Comparison::less_equal, {value});
+  return compare(column, Comparison::less_equal, {std::move(value)});
 }
 Filter operator>(const Column& column, Literal value) {
-  return compare(column, Comparison::greater, {value});
+  return compare(column, Comparison::greater, {std::move(value)});
 }
 Filter operator>=(const Column& column, Literal value) {
-  return compare(column, Comparison::greater_equal, {value});
+  return compare(column, Comparison::greater_equal, {std::move(value)});
 }
 Filter operator==(Literal value, const Column& column) {
-  return column == value;
+  return column == std::move(value);
 }
 Filter operator!=(Literal value, const Column& column) {
-  return column != value;
+  return column != std::move(value);
 }
 Filter operator<(Literal value, const Column& column) {
-  return column > value;
+  return column > std::move(value);
 }
 Filter operator<=(Literal value, const Column& column) {
-  return column >= value;
+  return column >= std::move(value);
 }
 Filter operator>(Literal value, const Column& column) {
-  return column < value;
+  return column < std::move(value);
 }
 Filter operator>=(Literal value, const Column& column) {
-  return column <= value;
+  return column <= std::move(value);
 }
 
 Filter::Filter(Condition condition)

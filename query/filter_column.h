@@ -15,8 +15,8 @@ namespace culmen {
 struct FilterColumn {
   enum class Kind : std::uint8_t { attribute, field, id };
 
-  Kind kind;
-  std::int32_t position;  // among the attributes, or the fields
+  Kind kind = Kind::id;
+  std::int32_t position = 0;  // among the attributes, or the fields
 };
 
 // The column of that name; an attribute or field called like the id is the attribute or field. None: there is none.

@@ -90,6 +90,12 @@ Intervals<T> all_numbers() {
 }
 
 template <typename T>
+bool is_all(const Intervals<T>& intervals) {
+  return intervals.size() == 1 && intervals[0].minimum == IntervalDomain<T>::kLowest &&
+         intervals[0].maximum == IntervalDomain<T>::kHighest;
+}
+
+template <typename T>
 Intervals<T> complement(const Intervals<T>& intervals) {
   using Domain = IntervalDomain<T>;
   Intervals<T> result;

@@ -202,8 +202,7 @@ class FilterCompiler {
   static Predicate simplified(Predicate predicate) {
     const bool is_attribute = predicate.kind == Kind::attribute;
     const bool takes_none = is_attribute ? predicate.values.empty() : predicate.keys.empty();
-    const bool takes_all = is_attribute ? predicate.values == all_numbers<double>()
-                                        : predicate.keys == all_numbers<std::int64_t>();
+    const bool takes_all = is_attribute ? is_all(predicate.values) : is_all(predicate.keys);
     const bool is_id = predicate.kind == Kind::id;  // never missing
     if (takes_none && (is_id || !predicate.passes_missing)) return {.kind = Kind::nothing};
     if (takes_all && (is_id || predicate.passes_missing)) return {};

@@ -33,7 +33,11 @@ heading() { printf '\n== %s\n\n' "$1"; }
 show() {
   local argument line='$ culmen'
   for argument in "$@"; do
-    [[ "$argument" =~ ^[[:alnum:]_.,:=/-]+$ ]] || argument="'$argument'"
+    if [[ "$argument" == *"'"* ]]; then
+      argument="\"$argument\""
+    elif [[ ! "$argument" =~ ^[[:alnum:]_.,:=/-]+$ ]]; then
+      argument="'$argument'"
+    fi
     line+=" $argument"
   done
   printf '%s\n' "$line"
@@ -77,7 +81,7 @@ ask "A student: cheap above all, then near the centre and decently rated" \
   -w price=-6,distance=-2,rating=2
 ask "A family: quiet, well rated, with breakfast, recently renovated, at a fair price" \
   -w noise=-3,rating=3,breakfast=1,renovated=1,price=-1
-ask "A weekend in the city: close by, much reviewed, three stars or more for at most 120 a night" \
-  -w distance=-4,rating=2,reviews=1 --where 'price<=120 and stars>=3'
+ask "A weekend in Roma or Wien: close by, much reviewed, three stars or more for at most 120 a night" \
+  -w distance=-4,rating=2,reviews=1 --where "city in ('Roma', 'Wien') and price<=120 and stars>=3"
 
 printf '\nThe program is build/%s/tools/culmen.\n' "$preset"

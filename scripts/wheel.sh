@@ -64,9 +64,8 @@ for preset in json.load(open("CMakePresets.json"))["configurePresets"]:
         print(preset["cacheVariables"]["CMAKE_CUDA_ARCHITECTURES"])')
   cuda=(-Ccmake.define.CULMEN_CUDA=ON "-Ccmake.define.CMAKE_CUDA_ARCHITECTURES=$cards")
 fi
-# Of the tree, where ccache knows the files by their paths. auditwheel takes zlib for a part of every Linux, and would leave
-# it outside.
-"$python" -m build -q --no-isolation --sdist --wheel "${cuda[@]}" -Ccmake.define.ZLIB_USE_STATIC_LIBS=ON -o "$work/dist" python
+# Of the tree, where ccache knows the files by their paths.
+"$python" -m build -q --no-isolation --sdist --wheel "${cuda[@]}" -o "$work/dist" python
 
 heading "The source distribution"
 tar -C "$work" -xzf "$work"/dist/culmen-*.tar.gz
@@ -95,8 +94,9 @@ cd "$work"
 site=$("$try/bin/python" -c 'import culmen, pathlib; print(pathlib.Path(culmen.__file__).parents[1])')
 [[ "$site" == "$try"/* ]] || fail "culmen is imported from $site, not from the wheel"
 
-# Nothing but what comes with every Linux and its C++ may lie outside of the wheel, whatever this machine has.
-outside='^(linux-vdso|ld-linux-[a-z0-9-]*|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s)\.so(\.|$)'
+# Nothing but what comes with every Linux and its C++ may lie outside of the wheel, whatever this machine has; and zlib,
+# which auditwheel leaves outside because Python itself needs it.
+outside='^(linux-vdso|ld-linux-[a-z0-9-]*|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|libz)\.so(\.|$)'
 binaries=0
 while read -r file; do
   readelf -h "$file" >/dev/null 2>&1 || continue

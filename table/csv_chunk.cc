@@ -92,7 +92,7 @@ void CsvRows::clear(const CsvSchema& schema) {
 CsvChunkParser::CsvChunkParser(const CsvSchema& schema)
     : schema_(schema),
       splitter_(schema.delimiter, schema.names.size()),
-      seen_numbers_(schema.columns.size()) {
+      seen_numbers_(schema.columns.size() + 1) {
   for (std::size_t i = 0; i < schema.columns.size(); ++i) {
     const CsvColumn& column = schema.columns[i];
     const Use use = column.is_text() ? Use::text : column.type == CellType::number ? Use::number : Use::value;
@@ -127,8 +127,18 @@ void CsvChunkParser::parse(const char* begin, const char* end, bool at_end_of_fi
     if (!next) break;
     rows.next = next;
   }
-  for (std::size_t column = 0; column < seen_numbers_.size(); ++column)
+  for (std::size_t column = 0; column < schema_.columns.size(); ++column)
     if (seen_numbers_[column] != 0) rows.kinds[column].add_number(seen_numbers_[column] != 1);
+}
+
+// Returns the end of the cell, or nullptr. `seen` is for seen_numbers_, if the cell ends there.
+const char* CsvChunkParser::parse_plain_number(const Target& target, const char* cell, const char* end,
+                                               CsvRows& rows, std::uint8_t& seen) {
+  bool has_fraction = false;
+  const char* const after = parse_leading_number(cell, end, row_values_[target.slot], has_fraction);
+  if (after == nullptr) return parse_plain_gap(target, cell, end, rows);
+  seen = has_fraction ? 3 : 1;
+  return after;
 }
 
 // The fast path: parses a row without quotes, blanks or other rare characters in one pass. Returns the end of the row,
@@ -140,9 +150,14 @@ const char* CsvChunkParser::parse_plain_row(const char* record, const char* end,
   for (const Target& target : plain_targets_) {
     const bool is_last = target.position + 1 == plain_targets_.size();
     if (target.position > 0) ++pos;
-    pos = parse_plain_cell(target, pos, end, rows);
+    std::uint8_t seen = 0;
+    pos = target.use == Use::number ? parse_plain_number(target, pos, end, rows, seen)
+                                    : parse_plain_cell(target, pos, end, rows);
     if (pos && is_last && pos != end && *pos == '\r') ++pos;
-    if (pos && pos != end && *pos == (is_last ? '\n' : schema_.delimiter)) continue;
+    if (pos && pos != end && *pos == (is_last ? '\n' : schema_.delimiter)) {
+      seen_numbers_[target.column] |= seen;
+      continue;
+    }
     undo_row(rows);
     return nullptr;
   }
@@ -156,17 +171,9 @@ const char* CsvChunkParser::parse_plain_row(const char* record, const char* end,
   return pos;
 }
 
-// Returns the end of the cell, or nullptr.
+// A cell of another use. Returns its end, or nullptr.
 const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* cell, const char* end,
                                              CsvRows& rows) {
-  if (target.use == Use::number) {
-    bool has_fraction = false;
-    const char* const after = parse_leading_number(cell, end, row_values_[target.slot], has_fraction);
-    if (after == nullptr) return parse_plain_gap(target, cell, end, rows);
-    if (ends_cell(after, end))
-      seen_numbers_[target.column] |= static_cast<std::uint8_t>(has_fraction ? 3 : 1);
-    return after;
-  }
   if (target.use == Use::id) {
     rows.ids.push_back(0);
     const auto [after, error] = std::from_chars(cell, end, rows.ids.back());
@@ -196,7 +203,8 @@ const char* CsvChunkParser::parse_plain_cell(const Target& target, const char* c
 const char* CsvChunkParser::parse_plain_gap(const Target& target, const char* cell, const char* end,
                                             CsvRows& rows) {
   const bool is_kept = schema_.nulls == NullPolicy::keep || !schema_.columns[target.column].is_ranked();
-  if (!is_kept || !ends_cell(cell, end)) return nullptr;
+  const bool is_empty = cell != end && (*cell == schema_.delimiter || *cell == '\n' || *cell == '\r');
+  if (!is_kept || !is_empty) return nullptr;
   set_missing(target, rows);
   return cell;
 }
@@ -410,6 +418,7 @@ bool CsvChunkParser::take_other(const Target& target, NumberKind kind, std::stri
   const CsvColumn& column = schema_.columns[target.column];
   set_missing(target, rows);
   if (kind == NumberKind::infinite && schema_.nulls == NullPolicy::drop) {
+    rows.kinds[target.column].add_number(true);
     row_has_null_ = true;
     return true;
   }

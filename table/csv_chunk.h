@@ -93,11 +93,10 @@ class CsvChunkParser {
   };
 
   const char* parse_plain_row(const char* record, const char* end, CsvRows& rows);
+  inline const char* parse_plain_number(const Target& target, const char* cell, const char* end,
+                                        CsvRows& rows, std::uint8_t& seen);
   const char* parse_plain_cell(const Target& target, const char* cell, const char* end, CsvRows& rows);
   const char* parse_plain_gap(const Target& target, const char* cell, const char* end, CsvRows& rows);
-  bool ends_cell(const char* pos, const char* end) const {
-    return pos != end && (*pos == schema_.delimiter || *pos == '\n' || *pos == '\r');
-  }
   const char* parse_any_row(const char* record, const char* end, bool at_end_of_file, CsvRows& rows);
   bool parse_cells(CsvRows& rows);
   bool parse_cell(const Target& target, CsvRows& rows);
@@ -125,7 +124,7 @@ class CsvChunkParser {
   std::size_t num_misses_ = 0;         // rows since the last plain one
   RecordSplitter splitter_;
   std::string scratch_;
-  // [num_columns] 1: a number was seen; 3: one that is not written as an integer, too.
+  // [num_columns + 1] 1: a number was seen; 3: one that is not written as an integer, too.
   std::vector<std::uint8_t> seen_numbers_;
 
   // The current row.

@@ -304,6 +304,8 @@ class RowSource {
 
   const Schema& schema() const { return schema_; }
   const TextPool& pool(std::size_t field) const { return fields_[field].pool(); }
+  // Whether ids above all of the rows' are there to be assigned.
+  bool leaves_ids() const { return id_kind_ != 3; }
 
   // More texts to draw from.
   void grow() {
@@ -357,10 +359,13 @@ class RowTable {
   struct Shape {
     bool has_ids = true;
     bool shuffles_columns = false;
+    std::vector<bool> left_out =
+        {};  // [num_fields] of fields that the table does not have; empty: it has all
   };
 
-  RowTable(Random& random, const Schema& schema, const std::vector<culmen::Row>& rows,
-           Shape shape = {true, false})
+  RowTable(Random& random, const Schema& schema, const std::vector<culmen::Row>& rows)
+      : RowTable(random, schema, rows, Shape()) {}
+  RowTable(Random& random, const Schema& schema, const std::vector<culmen::Row>& rows, const Shape& shape)
       : random_(random), rows_(rows) {
     view_.num_rows = rows.size();
     std::vector<std::size_t> order = positions(schema.attributes.size(), shape.shuffles_columns);
@@ -370,6 +375,7 @@ class RowTable {
     }
     order = positions(schema.fields.size(), shape.shuffles_columns);
     for (const std::size_t f : order) {
+      if (!shape.left_out.empty() && shape.left_out[f]) continue;
       view_.fields.push_back(schema.fields[f]);
       if (schema.fields[f].is_text()) {
         view_.field_views.emplace_back(text_column(f));

@@ -88,9 +88,11 @@ class FieldTrial {
 
   // The first rows determine the stand-ins.
   void add(State& state, const std::vector<Row>& given, bool is_float32) const {
-    if (state.stand_ins.empty() && !given.empty())
-      state.stand_ins = stand_ins_of_rows(source_.schema().attributes, given, is_float32);
-    for (const Row& row : given) state.rows[row.id] = stored(row);
+    std::vector<Row> rows;
+    for (const Row& row : given) rows.push_back(stored(row));
+    if (state.stand_ins.empty() && !rows.empty())
+      state.stand_ins = stand_ins_of_rows(source_.schema().attributes, rows, is_float32);
+    for (const Row& row : rows) state.rows[row.id] = row;
   }
 
   BuildOptions build_options(Partitioning partitioning) {
@@ -105,7 +107,8 @@ class FieldTrial {
 
   std::string build_and_check() {
     stage_ = "building";
-    const std::vector<Row> rows = source_.draw_many(random_num_rows(random_));
+    const std::vector<Row> rows =
+        source_.draw_many(random_.chance(0.01) ? 17'000 + random_.below(8'000) : random_num_rows(random_));
     const RowTable table(random_, source_.schema(), rows);
     for (const Partitioning partitioning :
          {random_.chance(0.6) ? Partitioning::kd : Partitioning::angle, Partitioning::random}) {
@@ -142,6 +145,10 @@ class FieldTrial {
     if (kind == 0) {  // in memory
       stage_ = "changed in memory";
       if (std::string fault = change_and_check(); !fault.empty()) return fault;
+      stage_ = "saved with changes";
+      const TemporaryDirectory temporary;
+      index_->save(temporary.path() / "index");
+      if (std::string fault = check(Index::open(temporary.path() / "index")); !fault.empty()) return fault;
       stage_ = "compacted in memory";
       index_->compact();
       if (std::string fault = check(*index_); !fault.empty()) return fault;
@@ -174,12 +181,21 @@ class FieldTrial {
     if (std::string fault = check(*index_); !fault.empty()) return fault;
     if (kind == 1) {
       stage_ = "compacted";
+      const Index old_codes = index_->snapshot();
       index_->compact();
       if (std::string fault = check(*index_); !fault.empty()) return fault;
+      stage_ = "a snapshot from before compact";
+      if (std::string fault = check(old_codes); !fault.empty()) return fault;
+      stage_ = "a reader refreshed after compact";
+      reader.refresh();
+      if (std::string fault = check(reader); !fault.empty()) return fault;
     }
     stage_ = "changed again";
     if (std::string fault = change_and_check(); !fault.empty()) return fault;
     index_->close();
+    stage_ = "a reader refreshed again";
+    reader.refresh();
+    if (std::string fault = check(reader); !fault.empty()) return fault;
     stage_ = "opened again";
     if (std::string fault = check(Index::open(directory)); !fault.empty()) return fault;
     if (!random_.chance(0.2)) return "";
@@ -236,20 +252,36 @@ class FieldTrial {
         }
     }
     if (kind == 2 || kind == 4) erased = some_ids(random_.chance(0.05) ? 2 * state_.rows.size() : count);
-    const RowTable::Shape shape{.has_ids = true, .shuffles_columns = random_.chance(0.3)};
+    RowTable::Shape shape{.has_ids = true, .shuffles_columns = random_.chance(0.3)};
+    if (random_.chance(0.15)) leave_out_fields(shape, inserted, upserted);
+    shape.has_ids = !(kind == 0 && source_.leaves_ids() && random_.chance(0.2));
     const RowTable insert_table(random_, source_.schema(), inserted, shape);
+    shape.has_ids = true;
     const RowTable upsert_table(random_, source_.schema(), upserted, shape);
     if (!inserted.empty()) batch.insert(insert_table.view());
     if (!upserted.empty()) batch.upsert(upsert_table.view());
     if (!erased.empty()) batch.erase(erased);
     doing_ = " (a batch that inserts " + std::to_string(inserted.size()) + ", upserts " +
              std::to_string(upserted.size()) + ", erases " + std::to_string(erased.size()) + ")";
-    index_->write(batch, write_options());
+    const WriteResult result = index_->write(batch, write_options());
     doing_.clear();
+    if (insert_table.view().ids.empty())
+      for (std::size_t row = 0; row < inserted.size(); ++row)
+        inserted[row].id = result.first_id + static_cast<std::int64_t>(row);
     std::vector<Row> added = inserted;
     added.insert(added.end(), upserted.begin(), upserted.end());
     add(state_, added, is_float32());
     for (const std::int64_t id : erased) state_.rows.erase(id);
+  }
+
+  // Rows of a table without a field miss it.
+  void leave_out_fields(RowTable::Shape& shape, std::vector<Row>& inserted, std::vector<Row>& upserted) {
+    for (std::size_t f = 0; f < source_.schema().fields.size(); ++f) {
+      shape.left_out.push_back(random_.chance(0.4));
+      if (!shape.left_out.back()) continue;
+      for (std::vector<Row>* rows : {&inserted, &upserted})
+        for (Row& row : *rows) row.fields[f] = std::monostate();
+    }
   }
 
   std::string check(const Index& index) {
@@ -257,6 +289,10 @@ class FieldTrial {
     if (!faults.empty()) return "verify: " + faults.front();
     if (index.info().num_rows != state_.rows.size())
       return std::to_string(index.info().num_rows) + " rows, expected " + std::to_string(state_.rows.size());
+    for (std::size_t i = 0; i < state_.stand_ins.size(); ++i)
+      if (const double found = index.info().attributes[i].stand_in_value; found != state_.stand_ins[i])
+        return "stand-in of attribute " + std::to_string(i) + " is " + std::to_string(found) + ", expected " +
+               std::to_string(state_.stand_ins[i]);
     std::vector<Row> rows;
     for (const auto& [id, row] : state_.rows) rows.push_back(row);
     const FieldOracle oracle(source_.schema(), std::move(rows), state_.stand_ins);

@@ -1,9 +1,9 @@
-// Filters: which rows may be in an answer, as a tree of conditions on attributes and ids.
+// Filters: which rows may be in an answer, as a tree of conditions on attributes, filter columns and ids.
 //
-//   const culmen::Filter cheap_or_good = culmen::col("price") <= 200 || culmen::col("stars").in({4, 5});
+//   const culmen::Filter cheap_or_good = culmen::col("price") <= 200 || culmen::col("city") == "Prague";
 //   index.search({.weights = weights, .k = 10, .where = cheap_or_good && !culmen::id_col().between(1, 99)});
 //
-// Index::filter reads the same from text, "(price <= 200 or stars in (4, 5)) and not id between 1 and 99". Comparisons
+// Index::filter reads the same from text, "(price <= 200 or city = 'Prague') and not id between 1 and 99". Comparisons
 // are exact and follow SQL's three-valued logic (docs/contract.md).
 #pragma once
 
@@ -24,15 +24,16 @@ namespace culmen {
 using AttributeRef = std::variant<int, std::string>;
 
 // What a filter compares with. Integers are not rounded: ids, and timestamps in nanoseconds, exceed what a double holds
-// exactly. Texts compare with texts, by bytes, and as '2025-06-01' or '2025-06-01 12:30:00' with dates and timestamps.
+// exactly. Texts compare with texts, by bytes, and as '2025-06-01' or '2025-06-01 12:30:00' with dates and timestamps; a
+// date is its midnight. A zone, 'Z' or '+02:00', is for columns that have one; without it, the text is in UTC.
 using Literal = std::variant<double, std::int64_t, std::string>;
 
 class Filter;
 
-// What a condition compares: an attribute, or the id of a row.
+// What a condition compares: an attribute, a filter column, or the id of a row.
 class Column {
  public:
-  // A name that no attribute has, and that is "id", is the id.
+  // "id", and the name of the id column, is the id if no attribute or filter column is called so.
   explicit Column(AttributeRef attribute) : attribute_(std::move(attribute)) {}
   static Column id() { return Column(); }
 

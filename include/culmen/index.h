@@ -130,10 +130,10 @@ class Index {
   [[nodiscard]] std::vector<double> weights(
       std::initializer_list<std::pair<std::string, double>> named) const;
 
-  // Parses "price <= 200 and not (stars in (1, 2) or id = 7)": comparisons (= != < <= > >=, between, in, is null) of
-  // attributes and ids with numbers, joined by `and`, `or` and `not` (docs/contract.md). Double quotes enclose names with
-  // characters other than letters, digits, `_` and `.`; empty text means no condition. Throws InvalidArgument, which names
-  // the position.
+  // Parses "price <= 200 and not (city in ('Brno', 'Prague') or id = 7)": comparisons (= != < <= > >=, between, in, like
+  // 'prefix%', is null) of attributes, filter columns and ids with numbers, true, false, and texts and dates in single
+  // quotes, joined by `and`, `or` and `not` (docs/contract.md). Double quotes enclose names with characters other than
+  // letters, digits, `_` and `.`; empty text means no condition. Throws InvalidArgument, which names the position.
   [[nodiscard]] Filter filter(std::string_view where) const;
 
   // Exact top-k. Reads nothing but the index. Throws InvalidArgument for k = 0, no k without min_score, weights of the

@@ -18,7 +18,8 @@ inline std::string_view text_between(const std::vector<std::uint64_t>& ends, con
   return {text.data() + start, static_cast<std::size_t>(ends[i] - start)};
 }
 
-// A reload changes the codes of texts, and the log knows nothing of reloads: a batch has its own texts instead of codes.
+// A reload changes the codes of texts, and the log knows nothing of reloads. So a batch has texts of its own instead of
+// codes.
 struct FieldChange {
   // [num_rows] 0 where missing; of filter texts: positions in `text_ends`. Empty for stored texts.
   std::vector<std::int64_t> keys;

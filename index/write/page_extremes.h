@@ -1,6 +1,6 @@
-// PageExtremes: the exact minimum and maximum of each attribute over all pages, for Scale::minmax, without stand-ins. It is
-// a tree of its own, because bounds of nodes stay loose for a while after erases. Computes nothing before a row with an extreme value
-// is erased, and after that only what has changed.
+// PageExtremes: the exact minimum and maximum of each attribute over all pages, for Scale::minmax, without stand-ins.
+// It is a tree of its own, because bounds of nodes stay loose for a while after erases. Computes nothing before a row
+// with an extreme value is erased, and after that only what has changed.
 #pragma once
 
 #include <cstddef>

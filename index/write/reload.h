@@ -10,8 +10,8 @@
 
 namespace culmen {
 
-// An index of the rows in these leaves of `snapshot` after the change, with the version of the snapshot. Stand-ins stay;
-// dictionaries are made again, without texts that no row has. Cost: that of bulk_load, and a copy of the rows.
+// An index of the rows in these leaves of `snapshot` after the change, with the version of the snapshot. Stand-ins
+// stay; dictionaries are made again, without texts that no row has. Cost: that of bulk_load, and a copy of the rows.
 std::shared_ptr<Snapshot> reload_rows(const Snapshot& snapshot, std::span<const std::uint32_t> leaves,
                                       const Change& change);
 

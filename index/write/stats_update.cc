@@ -2,22 +2,15 @@
 
 #include <algorithm>
 
+#include "index/snapshot_fields.h"
+
 namespace culmen {
-
-namespace {
-
-// What the tree misses of an attribute, and has, before the batch.
-const ChildGaps& gaps_below_root(const Snapshot& s, std::size_t attribute) {
-  return s.arena->child_zones(s.root).gaps(attribute);
-}
-
-}  // namespace
 
 void StatsUpdate::add_rows(const BatchRows& rows) {
   Snapshot& s = *tree_.next;
   for (std::size_t i = 0; i < s.stats.size(); ++i) {
     AttributeStats& stats = s.stats[i];
-    bool has_values = gaps_below_root(s, i).some_present != 0;
+    bool has_values = gaps_of_index(s, static_cast<std::int32_t>(i)).some_present != 0;  // before the batch
     for (std::size_t r = 0; r < rows.num_rows(); ++r) {
       if (rows.misses(r, i)) continue;
       const double value = rows.number(r, i);
@@ -33,7 +26,7 @@ bool StatsUpdate::sums_stay_exact(const BatchRows& rows) const {
   const Snapshot& s = *tree_.next;
   std::vector<AttributeStats> filled = s.stats;
   for (std::size_t i = 0; i < filled.size(); ++i) {
-    bool has_gaps = gaps_below_root(s, i).some_missing != 0;
+    bool has_gaps = gaps_of_index(s, static_cast<std::int32_t>(i)).some_missing != 0;
     for (std::size_t r = 0; rows.have_gaps() && r < rows.num_rows() && !has_gaps; ++r)
       has_gaps = rows.misses(r, i);
     if (has_gaps) add_value(filled[i], s.stand_ins[i]);

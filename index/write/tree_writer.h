@@ -4,6 +4,7 @@
 // pages of its partition finds the page for a new one. A batch works on copies of the leaves and nodes that it changes;
 // published versions never change (index/slot_arena.h). Its steps:
 //
+//   BatchRows       puts stand-ins where values are missing, and codes for texts
 //   StatsUpdate     extends the attributes' ranges to the inserted rows
 //   LocatedChange   finds the page of each row that is erased or inserted
 //   RebalancePlan   decides which pages to repack and which partitions to split
@@ -40,8 +41,8 @@ class TreeWriter {
   const Snapshot& current() const { return next_ != nullptr ? *next_ : *base_; }
 
   // The change must fit the index: its removed ids exist, its new ids do not (ChangeFold checks this). Throws
-  // InputError (labels of a leaf beyond 4 GiB) and std::bad_alloc. After that this writer may only be destroyed;
-  // published versions are unaffected.
+  // InputError (labels of a leaf beyond 4 GiB, texts beyond 2 GiB) and std::bad_alloc. After that this writer may only
+  // be destroyed; published versions are unaffected.
   void apply(const Change& change);
 
   // Completes the version with all changes since the last one. Returns the last one if there are none.

@@ -3,6 +3,7 @@ none."""
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
 from collections.abc import Callable, Sequence
@@ -229,6 +230,10 @@ def _family(kind: type) -> str:
 def _from_objects(values: Sequence[Any], name: str) -> Column:
     families = {kind: _family(kind) for kind in set(map(type, values))}
     kinds = found = set(families.values())
+    with contextlib.suppress(OverflowError):
+        if families.keys() == {float} or families.keys() == {int}:  # the usual ones
+            [family] = found
+            return Column(Format(family), np.array(values, dtype=np.float64 if family == "float" else np.int64))
     if "other" in found:
         kind = next(kind for kind, family in families.items() if family == "other")
         what = "bytes" if kind in (bytes, bytearray) else f"Python objects of the type {kind.__name__}"
@@ -285,8 +290,6 @@ def _boolean_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) 
 
 
 def _float_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) -> Column:
-    if gaps is None and all(type(value) is float for value in values):
-        return Column(Format("float"), np.array(values, dtype=np.float64))
     numbers = np.empty(len(values))
     for row, value in enumerate(values):
         numbers[row] = np.nan if gaps is not None and gaps[row] else _as_float(value, row, name)
@@ -349,12 +352,19 @@ _READERS: dict[str, Callable[[Sequence[Any], np.ndarray | None, str], Column]] =
 # ---- columns for an index that is there
 
 
+def _is_empty(column: Column) -> bool:
+    """Whether no row has a value: NumPy and pandas call such a column one of floats, whatever it is."""
+    if not isinstance(column.values, np.ndarray) or column.values.dtype.kind != "f":
+        return False
+    return bool(np.isnan(column.values).all())
+
+
 def fitted(column: Column, wanted: Format, name: str) -> Column:
     """The column as one of the index's, which has the format `wanted`. The library checks that numbers fit."""
     have = column.format
     if have == wanted:
         return column
-    if have.type == "null":
+    if have.type == "null" or _is_empty(column):
         return missing_column(wanted, len(column))
     numbers = ("int", "float", "bool")
     if have.type in numbers and wanted.type in numbers:

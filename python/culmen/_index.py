@@ -32,7 +32,7 @@ from ._result import BatchResult, Result, Row, Tabular
 from ._rows import AllRows
 from ._schema import Schema, declared
 from ._tables import Attributes, Choice, Columns, Missing, preferences_of, take_table
-from ._values import Values, columns_of_rows, rows_of
+from ._values import Values, named_rows
 from ._writes import Batch, written
 
 if TYPE_CHECKING:
@@ -154,15 +154,17 @@ class Index(Tabular):
         device: str | None = None,
         progress: Progress | bool | None = None,
     ) -> Index:
-        """Builds an index of Parquet, Arrow (IPC, Feather) or CSV files, all of the same columns. Needs pyarrow.
+        """Builds an index of Parquet, Arrow (IPC, Feather) or CSV files, all of the same columns.
 
         Args:
             paths: a path, a pattern such as "part-*.parquet", or several of either. The rows are those of the
                 files one after the other, those of a pattern by name. A file that is named twice is read twice.
             columns: as for build; the others are not read.
 
-        Memory: the columns that are kept, some batches of 131,072 rows, and what build needs. The other arguments
-        and errors are those of build; IoError for files that cannot be read.
+        Parquet and Arrow files need pyarrow, and memory for the columns that are kept, some batches of 131,072 rows,
+        and what build needs. CSV files (.csv, .tsv, also .gz and .zst) are read as the program reads them; several of
+        them take the memory of their columns twice for a while. The other arguments and errors are those of build;
+        IoError for files that cannot be read.
         """
         choice = Choice(attributes, id, label, columns, stored, missing, nulls)
         taken = take_table(read_files(paths, choice), choice)
@@ -359,9 +361,8 @@ class Index(Tabular):
         taken = self._handle.get(as_ids(number), self._schema.field_kinds)
         if not taken[1]:
             return None
-        columns = columns_of_rows(self._schema, taken, 1)
-        [values] = rows_of(list(columns.values()))
-        return Row(number, float("nan"), dict(zip(columns, values)), taken[1][0])
+        [columns] = named_rows(self._schema, taken)
+        return Row(number, float("nan"), columns, taken[1][0])
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, (int, np.integer)) and abs(int(id)) < 1 << 63 and self._handle.contains(int(id))
@@ -406,18 +407,19 @@ class Index(Tabular):
     def insert(
         self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep", round_to_float32: bool = False
     ) -> WriteResult:
-        """Adds rows, all or none. Columns are matched by name, those of an array by position. A dict of numbers is
-        one row.
+        """Adds rows, all or none. Columns are matched by name (`schema` has them), those of an array by position. A
+        dict of values is one row. A table may lack fields, or have columns that the index has not, but not both.
 
         Args:
-            id, label, nulls: as for build. If the index was built in this process from columns of ids and labels,
-                columns of the same names are used by default. An index that was opened does not know them: if a
-                table has more columns than the attributes, name these two, or pass False for none. Rows without ids
-                get the next free id plus their number, rows without labels empty ones.
+            id, label: the columns of ids and labels, or these themselves. Default: the columns that the index calls
+                so, if the table has them; False for none. Rows without ids get the next free id plus their number,
+                rows without labels empty ones.
+            nulls: as for build.
             round_to_float32: an index of float32 rounds values instead of refusing those that float32 cannot hold.
 
         Raises:
-            RowError: for an id that is in the index already, NaN, a value that float32 cannot hold, ...
+            RowError: for an id that is in the index already, infinity, a value that float32 cannot hold, ...
+            InputError: for a column of another type than the index's, if its values do not fit.
         """
         steps = _core.Steps()
         steps.insert(**self._schema.rows_of(table, id, label, nulls, needs_ids=False).arguments())

@@ -13,7 +13,7 @@ import numpy as np
 from . import _core
 from ._reports import SearchStats
 from ._schema import Schema
-from ._values import FLOAT, INT, TEXT, Values, columns_of_rows, rows_of
+from ._values import FLOAT, INT, TEXT, Values, columns_of_rows, named_rows, rows_of
 
 if TYPE_CHECKING:
     import pandas
@@ -179,13 +179,8 @@ class Result(Tabular):
 
     def _first(self, count: int) -> list[Row]:
         taken = self._rows_at(min(count, len(self)))
-        columns = columns_of_rows(self._schema, taken, len(taken[1]))
-        return [
-            Row(id, score, dict(zip(columns, of_row)), label)
-            for id, score, of_row, label in zip(
-                self.ids.tolist(), self.scores.tolist(), rows_of(list(columns.values())), taken[1]
-            )
-        ]
+        rows = named_rows(self._schema, taken)
+        return list(map(Row, self.ids.tolist(), self.scores.tolist(), rows, taken[1]))
 
     def _rows_at(self, count: int) -> tuple[Any, ...]:
         """Of the first rows, as the extension's RowColumns has them."""
@@ -208,7 +203,7 @@ class Result(Tabular):
         """A small table, for notebooks."""
         columns = self._columns(_SHOWN_ROWS)
         lines = [_html_row("th", columns)]
-        for row in rows_of(list(columns.values())):
+        for row in rows_of(columns.values()):
             lines.append(_html_row("td", map(_shown, row)))
         more = f"<p>{len(self) - _SHOWN_ROWS} more rows</p>" if len(self) > _SHOWN_ROWS else ""
         return "<table>" + "\n".join(lines) + "</table>" + more

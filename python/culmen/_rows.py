@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -45,8 +44,16 @@ class AllRows:
             yield with_columns(columns, columns_of_rows(self._schema, taken, len(taken[1])).items())
 
     def columns(self) -> dict[str, Values]:
-        parts = list(self.parts())
-        return {name: _joined([part[name] for part in parts]) for name in parts[0]}
+        whole: dict[str, Values] = {}
+        first = 0
+        for part in self.parts():
+            rows = slice(first, first + len(part["id"]))
+            for name, values in part.items():
+                if name not in whole:
+                    whole[name] = values.empty(len(self.ids))
+                whole[name].fill(rows, values)
+            first = rows.stop
+        return whole
 
     def batches(self) -> pyarrow.RecordBatchReader:
         import pyarrow
@@ -56,14 +63,3 @@ class AllRows:
         )
         first = next(batches)
         return pyarrow.RecordBatchReader.from_batches(first.schema, chain([first], batches))
-
-
-def _joined(parts: list[Values]) -> Values:
-    if len(parts) == 1:
-        return parts[0]
-    if isinstance(parts[0].values, list):
-        return replace(parts[0], values=list(chain.from_iterable(part.values for part in parts)))
-    gaps = None
-    if any(part.gaps is not None for part in parts):
-        gaps = np.concatenate([np.zeros(len(p), dtype=bool) if p.gaps is None else p.gaps for p in parts])
-    return replace(parts[0], values=np.concatenate([part.values for part in parts]), gaps=gaps)

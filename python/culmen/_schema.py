@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from . import _core
@@ -70,12 +71,16 @@ class Schema:
             report["label_name"],
         )
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Of the attributes."""
         return tuple(attribute.name for attribute in self.attributes)
 
-    @property
+    @cached_property
+    def has_only_floats(self) -> bool:
+        return not self.fields and all(attribute.format.type == "float" for attribute in self.attributes)
+
+    @cached_property
     def field_kinds(self) -> str:
         """As the extension's RowColumns takes them."""
         return "".join(_KINDS.get(field.format.type, "i") for field in self.fields)

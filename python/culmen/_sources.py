@@ -59,13 +59,16 @@ def source_of(table: Any) -> Source:
 
 def _columns_of_pandas(table: Any) -> dict[str, Any]:
     refuse_repeated([str(name) for name in table])
+    without_arrow = {str(name): _PandasColumn(column) for name, column in table.items()}
     try:
-        return dict(arrow_columns(table.reset_index(drop=True)))
+        columns = arrow_columns(table.reset_index(drop=True))
     except InputError:
         raise
-    except (ImportError, ValueError, TypeError):
+    except (ImportError, ValueError, TypeError, NotImplementedError):
         # pandas exports Arrow streams only with pyarrow, which refuses columns of several types.
-        return {str(name): _PandasColumn(column) for name, column in table.items()}
+        return without_arrow
+    periods = [str(name) for name, column in table.items() if str(column.dtype).startswith("period")]
+    return {**columns, **{name: without_arrow[name] for name in periods}}  # to Arrow they are integers
 
 
 class _PandasColumn:

@@ -160,7 +160,7 @@ def _ranked_by_default(columns: Mapping[str, Column], choice: Choice) -> dict[st
     ranked = {
         name: "high"
         for name, column in columns.items()
-        if column.format.is_number and name not in stored and column.is_exact_in_float64
+        if name not in stored and (_is_empty(column) or (column.format.is_number and column.is_exact_in_float64))
     }
     if columns and not ranked:
         raise InputError(
@@ -168,6 +168,11 @@ def _ranked_by_default(columns: Mapping[str, Column], choice: Choice) -> dict[st
             f"attributes=[...]; there are {', '.join(f'{n!r} ({column.format})' for n, column in columns.items())}"
         )
     return ranked
+
+
+def _is_empty(column: Column) -> bool:
+    """An empty list, which says no type."""
+    return len(column) == 0 and column.format.type == "null"
 
 
 def _role_of(name: str, column: Column, choice: Choice) -> str:

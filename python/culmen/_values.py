@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,21 @@ class Values:
     def __len__(self) -> int:
         return len(self.values)
 
+    def empty(self, size: int) -> Values:
+        """A column of this type for `size` values."""
+        return Values(self.format, [] if isinstance(self.values, list) else np.empty(size, dtype=self.values.dtype))
+
+    def fill(self, rows: slice, part: Values) -> None:
+        """Puts a part in its place. Texts are appended."""
+        if isinstance(self.values, list):
+            self.values.extend(part.values)
+            return
+        self.values[rows] = part.values
+        if part.gaps is not None:
+            if self.gaps is None:
+                self.gaps = np.zeros(len(self), dtype=bool)
+            self.gaps[rows] = part.gaps
+
     def to_numpy(self) -> Any:
         """Dates and timestamps (in UTC) as datetime64 with NaT, other numbers that have gaps as a masked array, texts
         as a list."""
@@ -51,9 +66,11 @@ class Values:
         """Python's objects, with None where a value is missing."""
         if self.format.type == "text":
             return list(self.values)
-        objects = list(map(reader_of(self.format), self.values.tolist()))
+        objects = self.values.tolist()
         if self.format.type == "float":
             return [None if value != value else value for value in objects]
+        if self.format.type != "int":
+            objects = list(map(_reader_of(self.format), objects))
         if self.gaps is None:
             return objects
         return [None if gap else value for value, gap in zip(objects, self.gaps)]
@@ -116,34 +133,33 @@ def _in_zone_of_polars(series: polars.Series, zone: str) -> polars.Series:
     return series.dt.replace_time_zone("UTC").dt.convert_time_zone(name)
 
 
-def reader_of(format: Format) -> Callable[[Any], Any]:
-    """Makes a value of a column Python's. Dates and timestamps that Python's do not hold are NumPy's: those of
+def _reader_of(format: Format) -> Callable[[int], Any]:
+    """Makes a boolean, date or timestamp Python's. Dates and timestamps that Python's do not hold are NumPy's: those of
     nanoseconds without pandas, and years beyond 9999."""
     if format.type == "timestamp":
         return _timestamp_reader(format)
-    readers: dict[str, Callable[[Any], Any]] = {"int": int, "bool": bool, "date": _date}
-    return readers.get(format.type, float)
+    return bool if format.type == "bool" else _date
 
 
-def _date(days: float) -> Any:
+def _date(days: int) -> Any:
     try:
-        return datetime.date.fromordinal(int(days) + 719_163)
+        return datetime.date.fromordinal(days + 719_163)
     except (ValueError, OverflowError):
-        return np.datetime64(int(days), "D")
+        return np.datetime64(days, "D")
 
 
-def _timestamp_reader(format: Format) -> Callable[[Any], Any]:
+def _timestamp_reader(format: Format) -> Callable[[int], Any]:
     zone = zone_of(format.zone) if format.zone else None
     if format.unit == "ns":
         try:
             import pandas
         except ImportError:
-            return lambda value: np.datetime64(int(value), "ns")
-        return lambda value: pandas.Timestamp(int(value), unit="ns", tz=zone)
+            return lambda value: np.datetime64(value, "ns")
+        return lambda value: pandas.Timestamp(value, unit="ns", tz=zone)
 
-    def read(value: Any) -> Any:
+    def read(value: int) -> Any:
         try:
-            moment = _EPOCH + datetime.timedelta(microseconds=int(value) * _MICROSECONDS[format.unit])
+            moment = _EPOCH + datetime.timedelta(microseconds=value * _MICROSECONDS[format.unit])
         except OverflowError:
             return np.int64(value).astype(f"M8[{format.unit}]")
         return moment if zone is None else moment.replace(tzinfo=datetime.timezone.utc).astimezone(zone)
@@ -165,9 +181,17 @@ def _of_attribute(format: Format, values: np.ndarray) -> Values:
     if format.type == "float":
         return Values(format, values)
     gaps = np.isnan(values)
-    if not gaps.any():
-        return Values(format, values.astype("i8"))
-    return Values(format, np.where(gaps, 0, values).astype("i8"), gaps)
+    whole = np.where(gaps, 0, values)
+    if not _are_of(format, whole):
+        return Values(FLOAT, values)
+    return Values(format, whole.astype("i8"), gaps if gaps.any() else None)
+
+
+def _are_of(format: Format, values: np.ndarray) -> bool:
+    """Attributes are numbers: later rows may have others than the first ones, such as fractions."""
+    if format.type == "bool":
+        return bool(((values == 0) | (values == 1)).all())
+    return bool(((values == np.rint(values)) & (np.abs(values) < 2.0**63)).all())
 
 
 def _of_field(format: Format, column: Any) -> Values:
@@ -179,6 +203,14 @@ def _of_field(format: Format, column: Any) -> Values:
     return Values(format, values, gaps)
 
 
-def rows_of(columns: Sequence[Values]) -> list[tuple[Any, ...]]:
+def rows_of(columns: Iterable[Values]) -> list[tuple[Any, ...]]:
     """Python's objects, row by row."""
     return list(zip(*(column.to_list() for column in columns)))
+
+
+def named_rows(schema: Schema, taken: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """Attributes and fields of each row, of what the extension's RowColumns has taken."""
+    if schema.has_only_floats and not np.isnan(taken[0]).any():  # the quick case
+        return [dict(zip(schema.names, values)) for values in taken[0].tolist()]
+    columns = columns_of_rows(schema, taken, len(taken[1]))
+    return [dict(zip(columns, values)) for values in rows_of(columns.values())]

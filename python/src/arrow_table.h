@@ -27,8 +27,8 @@ class ArrowTable {
   std::vector<std::string> names() const;
   // Arrow's name for the type of a column, or of the values of its dictionary: "l" is int64, "u" text, ...
   std::string format(std::size_t column) const;
-  // The values of a column of numbers, booleans, dates or timestamps, unspecified where there is none. Throws InputError
-  // for others, RowError for a decimal that float64 does not hold. Messages call the column `name`.
+  // The values of a column of numbers, booleans, dates or timestamps, unspecified where there is none. Throws
+  // InputError for others, RowError for a decimal that float64 does not hold. Messages call the column `name`.
   nb::object numbers(std::size_t column, std::string_view name) const;
   std::unique_ptr<TextColumn> texts(std::size_t column) const;  // of a column of texts
   // NumPy's bool, true where there is no value; None if there is one everywhere.

@@ -34,8 +34,8 @@ nb::object array_of(const ColumnView& column, const SharedTable& table) {
   const nb::capsule owner(new SharedTable(table),
                           [](void* p) noexcept { delete static_cast<SharedTable*>(p); });
   const auto stride = column.stride_bytes / static_cast<std::ptrdiff_t>(sizeof(T));
-  return nb::cast(nb::ndarray<nb::numpy, const T>(reinterpret_cast<const T*>(column.data), {column.size}, owner,
-                                                  {static_cast<std::int64_t>(stride)}));
+  return nb::cast(nb::ndarray<nb::numpy, const T>(reinterpret_cast<const T*>(column.data), {column.size},
+                                                  owner, {static_cast<std::int64_t>(stride)}));
 }
 
 nb::object values_of(const ColumnView& column, const SharedTable& table) {
@@ -65,8 +65,8 @@ nb::tuple column_of(const std::string& name, const ColumnFormat& format, const C
 }
 
 nb::tuple text_column_of(const std::string& name, Texts texts) {
-  return nb::make_tuple(name, format_tuple({ColumnType::text}), std::make_unique<TextColumn>(std::move(texts)),
-                        nb::none());
+  return nb::make_tuple(name, format_tuple({ColumnType::text}),
+                        std::make_unique<TextColumn>(std::move(texts)), nb::none());
 }
 
 // As Columns in _columns.py: (name, format, values, gaps) of each column, attributes first.
@@ -89,7 +89,8 @@ nb::list columns_of(const SharedTable& table) {
   return columns;
 }
 
-// The columns, the ids or None, and the numbers of dropped rows; of a table with ids, as many numbers after the last row.
+// The columns, the ids or None, and the numbers of dropped rows; of a table with ids, as many numbers after the last
+// row.
 nb::tuple read_csv(const nb::bytes& path, const std::vector<std::string>& attributes, const std::string& id,
                    const std::string& label, std::optional<std::vector<std::string>> columns,
                    std::vector<std::string> stored, bool drops_nulls) {

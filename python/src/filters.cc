@@ -68,7 +68,7 @@ Filter condition_of(nb::handle name, nb::handle condition) {
       "1 < x < 3 as x.between(...) or with &; comparisons that are joined stand in parentheses");
 }
 
-using Operator = Filter (*)(const Column&, Literal);
+using Operator = Filter (*)(const Column&, const Literal&);
 
 void bind_comparison(nb::class_<Column>& column, const char* name, Operator compare) {
   column.def(
@@ -109,12 +109,12 @@ void bind_filters(nb::module_& module) {
       .def("__str__", &Filter::text)
       .def("__repr__", [](const Filter& filter) { return "<culmen.Filter " + filter.text() + ">"; });
   nb::class_<Column> column(module, "Column");
-  bind_comparison(column, "equal", [](const Column& c, Literal value) { return c == value; });
-  bind_comparison(column, "not_equal", [](const Column& c, Literal value) { return c != value; });
-  bind_comparison(column, "less", [](const Column& c, Literal value) { return c < value; });
-  bind_comparison(column, "less_equal", [](const Column& c, Literal value) { return c <= value; });
-  bind_comparison(column, "greater", [](const Column& c, Literal value) { return c > value; });
-  bind_comparison(column, "greater_equal", [](const Column& c, Literal value) { return c >= value; });
+  bind_comparison(column, "equal", [](const Column& c, const Literal& value) { return c == value; });
+  bind_comparison(column, "not_equal", [](const Column& c, const Literal& value) { return c != value; });
+  bind_comparison(column, "less", [](const Column& c, const Literal& value) { return c < value; });
+  bind_comparison(column, "less_equal", [](const Column& c, const Literal& value) { return c <= value; });
+  bind_comparison(column, "greater", [](const Column& c, const Literal& value) { return c > value; });
+  bind_comparison(column, "greater_equal", [](const Column& c, const Literal& value) { return c >= value; });
   column.def(
       "between",
       [](const Column& self, nb::handle least, nb::handle most) {

@@ -26,8 +26,8 @@ using Numbers = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::
 // Keeps what the view points into.
 class HeldTable {
  public:
-  // The members of Columns in _tables.py, in their order. Throws InvalidArgument for what _tables.py should not have let
-  // through.
+  // The members of Columns in _tables.py, in their order. Throws InvalidArgument for what _tables.py should not have
+  // let through.
   HeldTable(std::size_t num_rows, const nb::list& attributes, const nb::list& columns, const nb::list& fields,
             const nb::list& field_columns, const nb::object& ids, const nb::object& labels,
             const nb::object& dropped, std::string_view id_name, std::string_view label_name);

@@ -4,29 +4,14 @@
 
 #include <memory>
 #include <string>
-#include <unordered_set>
 #include <utility>
 
 #include "bindings.h"
 #include "culmen/error.h"
+#include "table/csv_schema.h"
 
 namespace culmen::python {
 namespace {
-
-// Whether most texts appear once, so that a dictionary of them would save nothing: such columns are stored, by default.
-bool is_nearly_unique(const TextColumn& column) {
-  constexpr std::size_t kFewRows = 1000;
-  const std::size_t num_rows = column.size();
-  if (num_rows <= kFewRows) return false;
-  const TextView view = column.view();
-  std::unordered_set<std::string_view> distinct;
-  std::size_t num_others = 0;  // rows that repeat a text, or miss theirs
-  for (std::size_t row = 0; row < num_rows && 2 * num_others < num_rows; ++row) {
-    if (view.validity.is_missing(row) || !distinct.insert(view.texts[row]).second) ++num_others;
-    if (2 * distinct.size() > num_rows) return true;
-  }
-  return false;
-}
 
 bool misses_all(const TextColumn& column) {
   const TextView view = column.view();
@@ -112,7 +97,10 @@ void append_list(TextColumn& column, const nb::list& texts) {
     if (!PyUnicode_Check(text.ptr())) throw InvalidArgument("a text column holds something else");
     Py_ssize_t size = 0;
     const char* const bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-    if (bytes == nullptr) throw nb::python_error();
+    if (bytes == nullptr) {
+      PyErr_Clear();
+      throw RowError(column.size(), "a text is no Unicode: it has half of a surrogate pair");
+    }
     column.add({bytes, static_cast<std::size_t>(size)});
   }
 }
@@ -131,7 +119,8 @@ void bind_text_column(nb::module_& module) {
            })
       .def("to_list", to_list)
       .def("misses_all", misses_all)
-      .def("is_nearly_unique", is_nearly_unique);
+      .def("is_nearly_unique",
+           [](const TextColumn& column) { return io::is_nearly_unique(column.view().texts); });
 }
 
 }  // namespace culmen::python

@@ -170,7 +170,8 @@ def test_a_messy_table_comes_out_as_it_went_in(source):
 
 
 @pytest.mark.parametrize("source", ["dict", "arrow", "pandas", "polars"])
-def test_answers_are_tables_that_can_be_read_again(source):
+def test_answers_are_tables_that_can_be_read_again(source, monkeypatch):
+    monkeypatch.setattr("culmen._rows._PART_ROWS", 2)
     index = culmen.Index.build(SOURCES[source](), RANKED, id="id")
     everything = [index, index.search({"score": 1}, missing="fill")]
     for library in ("to_dict", "to_arrow", "to_pandas", "to_polars"):
@@ -313,6 +314,7 @@ def test_decimals_of_up_to_15_digits_are_numbers(library):
         (np.array([b"x", b"y"]), "bytes"),
         (np.array([1, 2], dtype="m8[D]"), "durations"),
         ([{"x": 1}, None], "dict"),
+        (["x", "\ud800"], "row 2.*Unicode"),
     ],
 )
 def test_what_is_not_kept_is_named_with_its_place(column, text):
@@ -324,6 +326,26 @@ def test_what_is_not_kept_is_named_with_its_place(column, text):
     index = culmen.Index.create(["a"], fields={"odd": "int"})
     with pytest.raises(culmen.InputError, match="row 2|odd"):
         index.insert(table)
+
+
+def test_integers_beyond_2_to_63_may_be_masked():
+    largest = np.ma.array([1, 2**63 + 5], mask=[False, True], dtype="u8")
+    assert culmen.Index.build({"a": largest}).get(1)["a"] is None
+
+
+def test_pandas_has_columns_that_are_not_kept():
+    pandas = pytest.importorskip("pandas")
+    for column in (
+        pandas.Series(["x", 1.5]),
+        pandas.Series(pandas.period_range("2020", "2021", freq="Y")),
+        pandas.Series(pandas.interval_range(0, 2)),
+        pandas.Series(pandas.to_timedelta([1, 2])),
+        pandas.Series([1j, 2]),
+    ):
+        frame = pandas.DataFrame({"a": [1.0, 2.0], "odd": column})
+        with pytest.raises(culmen.InputError, match="'odd' holds .*columns="):
+            culmen.Index.build(frame)
+        assert culmen.Index.build(frame, columns=["a"]).attributes == ("a",)
 
 
 def test_infinity_is_no_value_of_a_field():

@@ -183,6 +183,11 @@ def test_csv_files_are_read_as_the_program_reads_them(tmp_path):
     (tmp_path / "2.csv").write_text("a,n,t,day,e\n2.5,x,x,2025-06-02,7\n")
     with pytest.raises(culmen.InputError, match="'n' holds integers and texts"):
         culmen.Index.from_files(tmp_path / "*.csv", ["a"])
+    (tmp_path / "2.csv").write_text("a,n,t,day,e\n2.5,9007199254740993,x,2025-06-02,7\n")
+    (tmp_path / "3.csv").write_text("a,n,t,day,e\n2.5,1.5,x,2025-06-02,7\n")
+    with pytest.raises(culmen.InputError, match="'n' has fractions, and integers that float64"):
+        culmen.Index.from_files(tmp_path / "*.csv", ["a"])
+    (tmp_path / "3.csv").unlink()
     (tmp_path / "2.csv").write_text("a,n\n1,1\n")
     with pytest.raises(culmen.InputError, match="2.csv has no column"):
         culmen.Index.from_files(tmp_path / "*.csv")

@@ -105,3 +105,19 @@ def test_refusals(library):
     weights = questions(2)
     weights[1] = np.nan
     assert to_host(on_gpu.search(to_gpu(weights), 3).counts).tolist() == [3, -1]
+
+
+def test_an_index_with_fields_and_gaps_is_copied():
+    rng = np.random.default_rng(3)
+    table = {"a": rng.integers(0, 99, 5000) / 4, "b": rng.random(5000), "brand": [f"b{i % 7}" for i in range(5000)]}
+    table["a"][::9] = np.nan
+    index = culmen.Index.build(table)
+    on_gpu = index.to("cuda:0")
+    for weights in ([1, 2], [[1, 2], [-1, 0]]):
+        expected, found = (x.search(weights, 20, missing="fill") for x in (index, on_gpu))
+        assert (found.ids == expected.ids).all() and (found.scores == expected.scores).all()
+    assert on_gpu.search([0, 1], 3)[0]["brand"] == index.search([0, 1], 3)[0]["brand"]
+    with pytest.raises(culmen.InvalidArgument):
+        on_gpu.search([1, 2], 20)
+    with pytest.raises(culmen.InvalidArgument):
+        on_gpu.search([0, 1], where="brand = 'b1'")

@@ -11,6 +11,7 @@
 #include "index/write/change_fold.h"
 #include "index/write/tree_writer.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/writes.h"
 #include "tests/index/storage/snapshots.h"
 
 namespace culmen::fuzz {
@@ -18,6 +19,8 @@ namespace {
 
 // Parts of an input's first byte: which index; whether lengths, labels and ids are repaired.
 constexpr std::uint8_t kShapes = 3, kGoodLengths = 4, kGoodLabels = 8, kGoodIds = 16;
+// With fields: they are good if the lengths are, or all but one byte is.
+constexpr std::uint8_t kFields = 32, kBadByte = 64;
 
 constexpr std::size_t kHeaderBytes = 64;
 constexpr std::size_t kOneTreeIn = 64;  // a tree costs as much as many bodies
@@ -32,17 +35,26 @@ struct Base {
   LeafShape shape;
 };
 
+// Of an input's first byte.
+std::size_t base_number(std::uint8_t flags) {
+  return (flags & kShapes) + ((flags & kFields) != 0 ? std::size_t{kShapes} + 1 : 0);
+}
+
 const Base& base(std::size_t number) {
   static const auto make = [](const storage::Shape& shape) {
     Base made{storage::make_snapshot(shape), {}};
     made.shape = made.snapshot->leaf_shape();
     return made;
   };
-  static const std::array<Base, kShapes + 1> all = {
+  static const std::array<Base, 2 * (kShapes + 1)> all = {
       make({.rows = 60, .attributes = 2, .labels = false}),
       make({.rows = 40, .attributes = 1, .labels = true}),
       make({.rows = 20, .attributes = 3, .float64 = true, .labels = true}),
       make({.rows = 0, .attributes = 2, .labels = true}),
+      make({.rows = 60, .attributes = 2, .labels = false, .fields = 8, .gaps = true}),
+      make({.rows = 40, .attributes = 1, .labels = true, .gaps = true}),
+      make({.rows = 20, .attributes = 3, .float64 = true, .labels = true, .fields = 9}),
+      make({.rows = 0, .attributes = 2, .labels = true, .fields = 3}),
   };
   return all[number];
 }
@@ -108,7 +120,18 @@ void make_ids_good(std::vector<std::byte>& body, const Lengths& lengths) {
   }
 }
 
-void check_change(const Change& change, std::span<const std::byte> body, const LeafShape& shape) {
+void add_fields(std::vector<std::byte>& body, const Base& base, bool has_bad_byte) {
+  Change change = decode(body, base.shape);
+  std::uint64_t random = storage::checksum_of(body);
+  if (change.num_rows() > 0) change.fields = some_fields(base.snapshot->fields, change.num_rows(), random);
+  const std::size_t start = body.size();
+  body = encode(change);
+  if (has_bad_byte && body.size() > start)
+    body[start + random % (body.size() - start)] ^= static_cast<std::byte>(1U << random / 64 % 8);
+}
+
+void check_change(const Change& change, std::span<const std::byte> body, const Base& base) {
+  const LeafShape& shape = base.shape;
   const std::size_t num_values = change.num_rows() * shape.num_attributes;
   require(change.values.size() == num_values * shape.value_bytes, "values of each row");
   std::size_t text_bytes = 0;
@@ -116,13 +139,14 @@ void check_change(const Change& change, std::span<const std::byte> body, const L
   require(text_bytes == change.label_text.size(), "labels that make up the text");
   const std::vector<std::byte> written = encode(change);
   if (change.num_rows() > 0) require(std::ranges::equal(written, body), "a change has one form");
-  require(encode(decode(written, shape)) == written, "what is written can be read");
+  require(encode(decode(written, shape, base.snapshot->fields)) == written, "what is written can be read");
 }
 
 void check_tree(const Base& base, const Change& change) {
   TreeWriter tree(base.snapshot);
-  ChangeFold checked(base.shape, tree.current().next_id,
-                     [&tree](std::int64_t id) { return tree.contains(id); });
+  ChangeFold checked(
+      base.shape, tree.current().next_id, [&tree](std::int64_t id) { return tree.contains(id); },
+      base.snapshot->fields);
   checked.add(change);
   tree.apply(checked.fold());
   const auto next = tree.finish_version(base.snapshot->version + 1);
@@ -150,6 +174,8 @@ Change some_change(const Base& base, std::size_t num_removed, std::size_t num_ro
     change.label_text.insert(change.label_text.end(), i % 4, 'x');
     change.label_ends.push_back(change.label_text.size());
   }
+  std::uint64_t random = num_rows;
+  if (num_rows > 0) change.fields = some_fields(base.snapshot->fields, num_rows, random);
   change.next_id = 2000;
   return change;
 }
@@ -165,8 +191,9 @@ std::vector<std::string> seed_inputs() {
   constexpr std::uint8_t kFixes[] = {0, kGoodLengths, kGoodLengths | kGoodLabels,
                                      kGoodLengths | kGoodLabels | kGoodIds};
   std::vector<std::string> seeds;
-  for (std::uint8_t number = 0; number <= kShapes; ++number) {
-    const Base& index = base(number);
+  constexpr std::uint8_t kBases[] = {0, 1, 2, 3, 32, 33, 34, 35, 96, 97};
+  for (const std::uint8_t number : kBases) {
+    const Base& index = base(base_number(number));
     const std::size_t num_removed = std::min<std::size_t>(index.snapshot->num_rows, 5);
     for (const std::uint8_t fixes : kFixes) {
       for (const std::size_t num_rows : {std::size_t{0}, std::size_t{4}, std::size_t{40}}) {
@@ -200,7 +227,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace culmen::fuzz;
   if (size == 0) return 0;
   const std::uint8_t flags = data[0];
-  const Base& index = base(flags & kShapes);
+  const Base& index = base(base_number(flags));
   const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
   std::vector<std::byte> body(bytes.begin(), bytes.end());
   if ((flags & kGoodLengths) != 0) {
@@ -209,8 +236,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if ((flags & kGoodIds) != 0) make_ids_good(body, lengths);
   }
   try {
-    const Change change = decode(body, index.shape);
-    check_change(change, body, index.shape);
+    if ((flags & kFields) != 0 && (flags & kGoodLengths) != 0)
+      add_fields(body, index, (flags & kBadByte) != 0);
+    const Change change = decode(body, index.shape, index.snapshot->fields);
+    check_change(change, body, index);
     if (storage::checksum_of(body) % kOneTreeIn == 0) check_tree(index, change);
   } catch (const Error&) {
   }

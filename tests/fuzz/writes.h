@@ -24,6 +24,29 @@ inline std::uint64_t next_random(std::uint64_t& state) {
   return state = storage::checksum_of(std::as_bytes(std::span(&state, 1)));
 }
 
+// The fields of some rows: few different values, and missing ones.
+inline std::vector<FieldChange> some_fields(const std::vector<Field>& fields, std::size_t num_rows,
+                                            std::uint64_t& random) {
+  constexpr std::array<std::string_view, 5> kTexts = {"", "text 7", "text 1", "a new text", "\xff"};
+  std::vector<FieldChange> changes;
+  for (const Field& field : fields) {
+    FieldChangeBuilder rows(field);
+    for (std::size_t r = 0; r < num_rows; ++r) {
+      const std::uint64_t draw = next_random(random);
+      if (draw % 8 == 0) {
+        rows.add_missing();
+      } else if (field.is_text()) {
+        rows.add_text(kTexts[draw / 8 % kTexts.size()]);
+      } else {
+        rows.add_key(field.format.type == ColumnType::boolean ? 1
+                                                              : static_cast<std::int64_t>(draw / 8 % 4096));
+      }
+    }
+    changes.push_back(rows.take());
+  }
+  return changes;
+}
+
 class SomeChange {
  public:
   SomeChange(const Snapshot& s, std::uint64_t& random) : s_(s), random_(random) {}
@@ -44,7 +67,7 @@ class SomeChange {
       if (!is_there || draw % 3 == 0) change_.ids.push_back(id);
     }
     add_values();
-    if (!change_.ids.empty()) add_fields();
+    if (!change_.ids.empty()) change_.fields = some_fields(s_.fields, change_.ids.size(), random_);
     change_.next_id = s_.next_id;
     for (const std::int64_t id : change_.ids)
       if (id >= change_.next_id && id < std::numeric_limits<std::int64_t>::max()) change_.next_id = id + 1;
@@ -79,25 +102,6 @@ class SomeChange {
   bool may_miss(int attribute) const {
     return s_.attributes[static_cast<std::size_t>(attribute)].stand_in != StandIn::refuse;
   }
-
-  void add_fields() {
-    for (const Field& field : s_.fields) {
-      FieldChangeBuilder rows(field);
-      for (std::size_t r = 0; r < change_.ids.size(); ++r) {
-        const std::uint64_t draw = next_random(random_);
-        if (draw % 8 == 0) {
-          rows.add_missing();
-        } else if (field.is_text()) {
-          rows.add_text(kTexts[draw / 8 % kTexts.size()]);
-        } else {
-          rows.add_key(field.format.type == ColumnType::boolean ? 1
-                                                                : static_cast<std::int64_t>(draw / 8 % 4096));
-        }
-      }
-      change_.fields.push_back(rows.take());
-    }
-  }
-  static constexpr std::array<std::string_view, 5> kTexts = {"", "text 7", "text 1", "a new text", "\xff"};
 
   void add_value(double value) {
     const auto narrow = static_cast<float>(value);

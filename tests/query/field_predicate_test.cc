@@ -7,6 +7,7 @@
 #include "cpu/leaf_filter.h"
 #include "cpu/node_children.h"
 #include "culmen/error.h"
+#include "culmen/index.h"
 #include "index/build/bulk_load.h"
 #include "query/resolve.h"
 #include "tests/cases.h"
@@ -248,6 +249,35 @@ TEST(FieldPredicates, RefuseWhatCannotBeCompared) {
             "no column \"brands\" (did you mean \"brand\"?); known: price, stars, brand, sold; id is that of "
             "the row");
   EXPECT_EQ(said(col("sold") == 20'000), "nothing");
+}
+
+// Leaves and nodes that no passing row can be in are not read, by any engine.
+TEST(SelectiveFilters, ReadFewLeaves) {
+  std::vector<double> values;
+  std::vector<std::int64_t> groups;
+  for (int i = 0; i < 20'000; ++i) {
+    values.push_back(i);
+    groups.push_back(i / 16 * 3);
+  }
+  TableView table;
+  table.num_rows = values.size();
+  table.attributes = {{"value"}};
+  table.columns = {ColumnView(values)};
+  table.fields = {{"group", FieldRole::filter, {ColumnType::integer}}};
+  table.field_views = {ColumnView(groups)};
+  const Index index = Index::build(table, {.leaf_rows = 16});
+  for (const Engine engine : {Engine::automatic, Engine::bounded, Engine::scan}) {
+    const auto found = [&](const Filter& filter) {
+      return index.search({.weights = {-1}, .k = 5, .where = filter}, {.engine = engine, .num_threads = 1});
+    };
+    // A scan may visit a leaf twice.
+    EXPECT_EQ(found(col("group") == 300).hits[0].id, 1600);
+    EXPECT_LE(found(col("group") == 300).stats.leaves_visited, 4U);
+    EXPECT_LE(found(col("group").in({300, 900, 1500})).stats.leaves_visited, 12U);
+    EXPECT_EQ(found(col("group") == 301).stats.leaves_visited, 0U);
+    EXPECT_EQ(found(col("group") == 301).hits.size(), 0U);
+    EXPECT_EQ(found(col("group") == -1).stats.nodes_visited, 0U);
+  }
 }
 
 // A test that a disjunction keeps only because another part was decided prunes by all of its intervals.

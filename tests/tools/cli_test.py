@@ -470,6 +470,136 @@ class QueryTest(Case):
         self.assertEqual((done.returncode, done.stderr), (0, b""))
 
 
+class ColumnsTest(Case):
+    """Tables with text, dates and gaps."""
+
+    CARS = (
+        "key,model,brand,price,km,registered,seen,automatic,hash,note\n"
+        '11,Astra,Opel,8900,98000,2016-03-01,2025-06-01 12:30:00.250,false,9007199254740993,"a, b"\n'
+        '12,Civic,Honda,15400.5,,2019-07-15,2025-06-01 08:00:00,TRUE,-1,""\n'
+        "13,Corsa,Opel,NA,61000,,,,,\n"
+        "14,Golf,VW,11990,84500,2018-01-20,,false,5,x\n"
+    )
+    AS_CSV = (
+        "key,model,price,km,brand,registered,seen,automatic,hash,note\n"
+        '11,Astra,8900,98000,Opel,2016-03-01,2025-06-01 12:30:00.250,false,9007199254740993,"a, b"\n'
+        '12,Civic,15400.5,,Honda,2019-07-15,2025-06-01 08:00:00,true,-1,""\n'
+        "13,Corsa,,61000,Opel,,,,,\n"
+        "14,Golf,11990,84500,VW,2018-01-20,,false,5,x\n"
+    )
+
+    def build(self, *options, text=CARS):
+        self.write("cars.csv", text)
+        ask = ["build", "cars.csv", "-o", "index", "--force", "--id", "key", "--label", "model"]
+        return self.culmen(*ask, "--attributes", "price:low,km:low", *options)[1]
+
+    def test_come_out_as_they_went_in(self):
+        self.build()
+        self.assertEqual(self.culmen("get", "index", "--ids", "11,12,13,14")[0], self.AS_CSV)
+        out, _ = self.culmen("query", "index", "-w", "price=-1", "-k", 1, "--format", "json")
+        row = json.loads(out)["queries"][0]["results"][0]
+        self.assertEqual(row["attributes"], {"price": 8900, "km": 98000})
+        fields = {
+            "brand": "Opel",
+            "registered": "2016-03-01",
+            "seen": "2025-06-01T12:30:00.250",
+            "automatic": False,
+            "hash": 9007199254740993,
+            "note": "a, b",
+        }
+        self.assertEqual(row["fields"], fields)
+        out, _ = self.culmen("query", "index", "-w", "km=-1", "--show", "price,note", "--format", "json")
+        last = json.loads(out)["queries"][0]["results"][0]
+        self.assertEqual((last["attributes"], last["fields"]), ({"price": None}, {"note": None}))
+
+    def test_of_an_index_need_no_options_in_changes(self):
+        self.build()
+        self.culmen("get", "index", "--ids", "12,13", "-o", "two.csv")
+        self.assertIn("0 rows inserted, 2 replaced", self.culmen("upsert", "index", "two.csv")[1])
+        self.assertEqual(self.culmen("get", "index", "--ids", "11,12,13,14")[0], self.AS_CSV)
+        self.write("new.csv", "price,key,km,brand,model,registered\n,15,1,Škoda,Fabia,2020-02-29\n")
+        self.culmen("insert", "index", "new.csv")
+        line = self.culmen("get", "index", "--ids", "15")[0].splitlines()[1]
+        self.assertEqual(line, "15,Fabia,,1,Škoda,2020-02-29,,,,")
+        self.assertEqual(self.ids("-w", "km=-1", "--where", "brand = 'Škoda'"), [15])
+
+    def test_that_do_not_fit_the_index_are_refused(self):
+        self.build()
+        for header, cell, says in [
+            ("registered", "soon", 'new.csv:2:5: expected a date as in 2025-06-01 in column "registered"'),
+            ("automatic", "1", "expected true or false"),
+            ("hash", "1.5", "expected an integer"),
+            ("seen", "2025-06-01 08:00:00Z", "without a zone"),
+            ("color", "red", 'no column "color"'),
+        ]:
+            self.write("new.csv", f"key,model,price,km,{header}\n20,x,1,1,{cell}\n")
+            self.refused("insert", "index", "new.csv", code=3, says=says)
+        self.culmen("insert", "index", "new.csv", "--columns", "")
+        self.write("new.csv", "model,price,km\nx,1,1\n")
+        self.refused("upsert", "index", "new.csv", code=2, says="has no column key")
+
+    def test_are_tested_by_filters(self):
+        self.build()
+        for where, ids in {
+            "brand = 'Opel'": [11],
+            "brand = 'Opel' or price is null": [11],
+            "registered >= '2017-01-01'": [14, 12],
+            "not automatic = true": [11, 14],
+            "hash > 9007199254740992": [11],
+            "seen < '2025-06-01 12:00:00'": [12],
+            "note = ''": [12],
+            "note is null": [],
+            "brand like 'H%' and automatic = true": [12],
+        }.items():
+            with self.subTest(where):
+                self.assertEqual(self.ids("-w", "price=-1", "--where", where), ids)
+
+    def test_that_miss_values_are_left_out_or_filled(self):
+        self.build()
+        ask = ["-w", "price=-1,km=-0.1"]
+        self.assertEqual(self.ids(*ask), [11, 14])
+        self.assertEqual(self.ids(*ask, "--missing", "fill"), [11, 14, 13, 12])
+        self.assertEqual(self.ids("-w", "km=-0.1"), [13, 14, 11])
+        self.build("--missing", "price=median,km=0")
+        self.assertEqual(self.ids(*ask, "--missing", "fill"), self.filled())
+        info = json.loads(self.culmen("info", "index", "--json")[0])
+        self.assertEqual(
+            [(a["has_missing"], a["stand_in"], a["stand_in_value"]) for a in info["attributes"]],
+            [(True, "median", 11990), (True, "number", 0)],
+        )
+
+    def filled(self):
+        price, km = {11: 8900, 12: 15400.5, 13: 11990, 14: 11990}, {11: 98000, 12: 0, 13: 61000, 14: 84500}
+        return sorted(price, key=lambda id: price[id] + 0.1 * km[id])
+
+    def test_are_kept_as_asked(self):
+        err = self.build("--columns", "brand,note", "--stored", "note")
+        self.assertIn("filters may also test brand (text)\n", err)
+        self.assertIn("only shown: note (text)\n", err)
+        info = json.loads(self.culmen("info", "index", "--json")[0])
+        self.assertEqual(
+            [(f["name"], f["role"], f["type"]) for f in info["fields"]],
+            [("brand", "filter", "text"), ("note", "stored", "text")],
+        )
+        self.refused("query", "index", "-w", "price=1", "--where", "note = 'x'", code=2, says="note")
+        self.refused("query", "index", "-w", "price=1", "--show", "brnd", code=2, says='did you mean "brand"')
+
+    def test_of_numbers_are_ranked_by_default(self):
+        self.write("cars.csv", self.CARS)
+        self.culmen("build", "cars.csv", "-o", "index", "--id", "key", "--label", "model")
+        info = json.loads(self.culmen("info", "index", "--json")[0])
+        self.assertEqual([a["name"] for a in info["attributes"]], ["price", "km"])
+        names = ["brand", "registered", "seen", "automatic", "hash", "note"]
+        self.assertEqual([f["name"] for f in info["fields"]], names)
+
+    def test_may_turn_out_to_be_text_at_the_end_of_a_pipe(self):
+        text = "a,b\n" + "".join(f"{i},{i}\n" for i in range(200_000)) + "7,x\n"
+        self.culmen("build", "-", "-o", "index", stdin=text)
+        info = json.loads(self.culmen("info", "index", "--json")[0])
+        self.assertEqual([(f["name"], f["role"], f["type"]) for f in info["fields"]], [("b", "stored", "text")])
+        self.assertIn("5,5,5\n", self.culmen("get", "index", "--ids", "5")[0])
+
+
 class WeightsTest(Case):
     def test_a_weight_below_every_float64_is_zero(self):
         self.build_hotels()

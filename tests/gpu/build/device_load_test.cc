@@ -60,7 +60,9 @@ Outcome outcome_of(const TableView& table, BuildOptions options, const Load& loa
 }
 
 Outcome of_cpu(const TableView& table, const BuildOptions& options) {
-  return outcome_of(table, options, bulk_load);
+  return outcome_of(table, options, [](const TableView& rows, const BuildOptions& wanted) {
+    return bulk_load(rows, wanted);
+  });
 }
 
 Outcome of_gpu(const TableView& table, BuildOptions options, const LoadLimits& limits = {}) {

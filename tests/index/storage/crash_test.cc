@@ -16,7 +16,8 @@ const Snapshot& old_index() {
   return *snapshot;
 }
 const Snapshot& new_index() {
-  static const auto snapshot = make_snapshot({.rows = 50, .attributes = 2, .seed = 2});
+  static const auto snapshot =
+      make_snapshot({.rows = 50, .attributes = 2, .seed = 2, .fields = 3, .gaps = true});
   return *snapshot;
 }
 const Snapshot& third_index() {
@@ -294,7 +295,7 @@ TEST(PowerCut, AfterAFailedSyncOfTheSwitchStillLosesNothing) {
     };
     if (run_to(2 * num_calls) == nullptr) continue;
     ++num_uncertain;
-    const std::uint64_t step = test::kSanitized ? 6 : 1;  // they make each state some 20 times slower
+    const std::uint64_t step = test::kSanitized ? 24 : 4;  // sanitizers make each state some 20 times slower
     for (std::uint64_t call = num_uncertain % step; call <= num_calls; call += step) {
       for_each_crash_state(*run_to(call), "index", random, [&](const std::optional<Files>& files) {
         MemoryFileSystem after;

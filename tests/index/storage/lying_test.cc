@@ -294,7 +294,9 @@ std::vector<Lie> lies_about_fields() {
       lie("floating fields are numbers", wrong_values,
           [](Snapshot& s) {
             FieldZone& zone = zone_of(s, 3, kSize);
-            zone.maximum += key_of_double(HUGE_VAL) - zone.minimum;
+            const auto infinite = static_cast<std::uint64_t>(key_of_double(HUGE_VAL));
+            zone.maximum = static_cast<std::int64_t>(static_cast<std::uint64_t>(zone.maximum) + infinite -
+                                                     static_cast<std::uint64_t>(zone.minimum));
             zone.minimum = key_of_double(HUGE_VAL);
           }),
       lie("texts lie within their leaf", wrong_values,

@@ -7,10 +7,12 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "culmen/index.h"
@@ -30,9 +32,13 @@ struct Acknowledged {
   std::uint64_t num_batches;  // of this writer, including all earlier ones
 };
 
+// `fields`: the attribute "gap", the texts "brand" and "note", the number "count"; any may be missing.
+inline constexpr std::size_t kFields = 4;
+
 struct Row {
   std::array<double, 2> values;
   std::string label;
+  std::array<FieldValue, kFields> fields = {};
 
   friend bool operator==(const Row&, const Row&) = default;
 };
@@ -46,9 +52,15 @@ inline std::int64_t id_of(std::uint64_t writer, std::uint64_t batch, std::uint64
   return static_cast<std::int64_t>(writer) * kIdsOfWriter + static_cast<std::int64_t>(batch * kMaxRows + row);
 }
 
+// All writers use the same brands, of which new ones come all the time.
 inline Row written_by(std::uint64_t batch, std::int64_t id) {
-  return {{static_cast<double>(batch % 4096), static_cast<double>(id % 97)},
-          "batch " + std::to_string(batch)};
+  Row row = {{static_cast<double>(batch % 4096), static_cast<double>(id % 97)},
+             "batch " + std::to_string(batch)};
+  if (id % 3 != 0) row.fields[0] = static_cast<double>(id % 11);
+  if (id % 5 != 0) row.fields[1] = "brand " + std::to_string(batch / 3 + static_cast<std::uint64_t>(id % 2));
+  if (id % 4 != 0) row.fields[2] = "note " + std::to_string(id);
+  if (id % 7 != 0) row.fields[3] = id;
+  return row;
 }
 
 // The row of a batch without an id.
@@ -74,14 +86,35 @@ inline Rows rows_after(std::uint64_t writer, std::uint64_t num_batches) {
 class Step {
  public:
   void add(std::int64_t id, const Row& row) {
+    const std::size_t position = ids_.size();
     ids_.push_back(id);
-    for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].push_back(row.values[i]);
-    labels_.bytes.insert(labels_.bytes.end(), row.label.begin(), row.label.end());
-    labels_.offsets.push_back(labels_.bytes.size());
+    for (std::size_t i = 0; i < row.values.size(); ++i) columns_[i].push_back(row.values[i]);
+    const auto* gap = std::get_if<double>(&row.fields[0]);
+    columns_[2].push_back(gap == nullptr ? std::numeric_limits<double>::quiet_NaN() : *gap);
+    append(labels_, row.label);
+    for (std::size_t t = 0; t < texts_.size(); ++t) {
+      const auto* text = std::get_if<std::string>(&row.fields[1 + t]);
+      append(texts_[t].texts, text == nullptr ? "" : *text);
+      set_valid(texts_[t].validity, position, text != nullptr);
+    }
+    const auto* count = std::get_if<std::int64_t>(&row.fields[3]);
+    counts_.push_back(count == nullptr ? 0 : *count);
+    set_valid(has_count_, position, count != nullptr);
   }
   std::span<const std::int64_t> ids() const { return ids_; }
   TableView view() const {
-    return {ids_.size(), {{"batch"}, {"rest"}}, {columns_[0], columns_[1]}, ids_, labels_.view()};
+    TableView view = {ids_.size(),
+                      {{"batch"}, {"rest"}, {"gap"}},
+                      {columns_[0], columns_[1], columns_[2]},
+                      ids_,
+                      labels_.view()};
+    ColumnView counts(counts_);
+    counts.validity = {has_count_.data()};
+    view.fields = {{"brand", FieldRole::filter, {ColumnType::text}},
+                   {"note", FieldRole::stored, {ColumnType::text}},
+                   {"count", FieldRole::filter, {ColumnType::integer}}};
+    view.field_views = {texts_[0].view(), texts_[1].view(), counts};
+    return view;
   }
   TableView view_without_ids() const {
     TableView view = this->view();
@@ -90,9 +123,21 @@ class Step {
   }
 
  private:
+  static void append(Labels& labels, const std::string& text) {
+    labels.bytes.insert(labels.bytes.end(), text.begin(), text.end());
+    labels.offsets.push_back(labels.bytes.size());
+  }
+  static void set_valid(std::vector<std::uint8_t>& bits, std::size_t position, bool valid) {
+    bits.resize(position / 8 + 1);
+    bits[position / 8] = static_cast<std::uint8_t>(bits[position / 8] | (valid ? 1u << position % 8 : 0));
+  }
+
   std::vector<std::int64_t> ids_;
-  std::array<std::vector<double>, 2> columns_;
+  std::array<std::vector<double>, 3> columns_;
   Labels labels_ = {{}, {0}};
+  std::array<Texts, 2> texts_ = {Texts{{{}, {0}}, {}}, Texts{{{}, {0}}, {}}};
+  std::vector<std::int64_t> counts_;
+  std::vector<std::uint8_t> has_count_;
 };
 
 inline void write_batch(Index& index, std::uint64_t writer, std::uint64_t batch) {

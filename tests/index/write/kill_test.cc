@@ -8,15 +8,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <random>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include "culmen/error.h"
@@ -104,18 +108,35 @@ struct Found {
 
 Found rows_in(const Index& index) {
   Found found;
-  const SearchResult all = index.search({.weights = {1, 1}, .k = index.info().num_rows + 1});
+  const SearchResult all = index.search({.weights = {1, 1, 0}, .k = index.info().num_rows + 1});
   for (std::size_t rank = 0; rank < all.hits.size(); ++rank) {
     const std::int64_t id = all.hits[rank].id;
     const std::string label(all.label(rank));
     if (id >= kFirstAssigned) {
       found.unnamed.insert(label);
     } else if (id != kFirstAssigned - 1) {
-      found.named.at(static_cast<std::size_t>(id / kIdsOfWriter))[id] = {
-          {all.attribute(rank, 0), all.attribute(rank, 1)}, label};
+      Row row = {{all.attribute(rank, 0), all.attribute(rank, 1)}, label};
+      if (const double gap = all.attribute(rank, 2); !std::isnan(gap)) row.fields[0] = gap;
+      row.fields[1] = all.field(rank, "brand");
+      row.fields[2] = all.field(rank, "note");
+      row.fields[3] = all.field(rank, "count");
+      found.named.at(static_cast<std::size_t>(id / kIdsOfWriter))[id] = row;
     }
   }
   return found;
+}
+
+// Whether filters find the rows of every brand.
+bool brands_are_found(const Index& index, const Found& found) {
+  std::map<FieldValue, std::size_t> counts;
+  for (const Rows& rows : found.named)
+    for (const auto& [id, row] : rows) ++counts[row.fields[1]];
+  return std::ranges::all_of(counts, [&](const auto& brand) {
+    const std::string* text = std::get_if<std::string>(&brand.first);
+    const Filter where = text == nullptr ? col("brand").is_null() : col("brand") == *text;
+    const Query query = {.weights = {1, 1, 0}, .k = 1 << 20, .where = where && id_col() < kFirstAssigned - 1};
+    return index.search(query).hits.size() == brand.second;
+  });
 }
 
 std::multiset<std::string> unnamed_after(const NumBatches& batches) {
@@ -135,7 +156,7 @@ std::optional<NumBatches> batches_in(const Index& index, const NumBatches& ackno
     if (rows.named[writer] == rows_after(writer, found[writer])) continue;
     if (rows.named[writer] != rows_after(writer, ++found[writer])) return std::nullopt;
   }
-  if (rows.unnamed != unnamed_after(found)) return std::nullopt;
+  if (rows.unnamed != unnamed_after(found) || !brands_are_found(index, rows)) return std::nullopt;
   return found;
 }
 

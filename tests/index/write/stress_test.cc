@@ -266,6 +266,36 @@ TEST(TreeWriter, EmptiesAPartitionAndFillsItAgain) {
   }
 }
 
+// The page that is added for the row gets the slot of the page that had it, whose zone map is still there.
+TEST(TreeWriter, EmptiesAPartitionOfOneRowAndInsertsTheSameRowAgain) {
+  Rows rows = random_rows(2000, 2, 24);
+  rows[5000] = {9, 9};
+  Tree tree(rows, {.num_attributes = 2, .num_partitions = 64});
+  const auto partition_of_row = [&](std::int64_t id) {
+    for (const std::uint32_t leaf : tree.now().order().leaves)
+      if (std::count(tree.now().leaf_ids(leaf), tree.now().leaf_ids(leaf) + tree.now().leaf(leaf).num_rows,
+                     id) > 0)
+        return tree.now().leaf(leaf).partition;
+    return ~0U;
+  };
+  ChangeMaker others = tree.batch();
+  const std::uint32_t partition = partition_of_row(5000);
+  for (const std::uint32_t leaf : tree.now().order().leaves)
+    for (std::uint32_t r = 0; r < tree.now().leaf(leaf).num_rows; ++r)
+      if (tree.now().leaf(leaf).partition == partition && tree.now().leaf_ids(leaf)[r] != 5000)
+        others.erase(tree.now().leaf_ids(leaf)[r]);
+  tree.apply_and_finish(others);
+  ChangeMaker out = tree.batch();
+  out.erase(5000);
+  tree.apply_and_finish(out);
+  ASSERT_EQ(tree.fault(), "");
+  ChangeMaker in = tree.batch();
+  in.upsert(5000, {9, 9});
+  tree.apply_and_finish(in);
+  EXPECT_EQ(partition_of_row(5000), partition);
+  EXPECT_EQ(tree.fault(), "");
+}
+
 TEST(TreeWriter, LosesAllItsRowsAndTakesNewOnes) {
   const TreeShape shape{.num_attributes = 2, .labels = true};
   Rows rows = random_rows(700, 2, 23);
