@@ -5,31 +5,19 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+
+#include "gpu/mirror/filter_bytes.h"
+#include "index/snapshot_fields.h"
 
 namespace culmen::gpu {
 namespace {
 
-constexpr std::size_t kLeafAlignment = 16;
 constexpr std::size_t kSmallestChunk = 1 << 20;
 // Chunks for changes have room for so much of what is in use.
 constexpr std::size_t kPartOfChunk = 8;
 // Unused memory that is not worth a new start.
 constexpr std::size_t kTolerated = 8 << 20;
-
-// The first bytes of a leaf's LeafFields, without the stored texts and the padding at their end.
-std::size_t bytes_of_leaf(const LeafFields& fields, std::span<const Field> columns) {
-  if (fields.empty()) return 0;
-  const std::size_t num_rows = fields.num_rows(), bitmap_bytes = (num_rows + 63) / 64 * sizeof(std::uint64_t);
-  std::size_t end = sizeof(LeafFieldsHeader) + fields.num_gaps() * sizeof(AttributeGaps) +
-                    fields.num_fields() * sizeof(FieldZone);
-  for (const AttributeGaps& gaps : fields.gaps()) end = std::max(end, gaps.missing + bitmap_bytes);
-  for (std::size_t f = 0; f < fields.num_fields(); ++f) {
-    const FieldZone& zone = fields.zone(f);
-    if (zone.missing != 0) end = std::max(end, zone.missing + bitmap_bytes);
-    if (!is_stored_text(columns[f])) end = std::max(end, zone.values + num_rows * zone.key_bytes);
-  }
-  return (end + kLeafAlignment - 1) / kLeafAlignment * kLeafAlignment;
-}
 
 // The LeafFields of some leaves one after the other.
 class Gathered {
@@ -39,7 +27,7 @@ class Gathered {
     starts_.reserve(leaves.size() + 1);
     starts_.push_back(0);
     for (const std::uint32_t slot : leaves)
-      starts_.push_back(starts_.back() + bytes_of_leaf(snapshot.leaf_fields(slot), snapshot.fields));
+      starts_.push_back(starts_.back() + filter_bytes(snapshot.leaf_fields(slot), snapshot.fields));
   }
 
   std::size_t num_bytes() const { return starts_.back(); }
@@ -77,19 +65,16 @@ class Gathered {
 }  // namespace
 
 bool FieldSlots::are_needed(const Snapshot& snapshot) {
-  if (snapshot.height == 0) return false;
-  const ChildZonesRef root = snapshot.arena->child_zones(snapshot.root);
-  for (std::size_t i = 0; i < snapshot.attributes.size(); ++i)
-    if (root.gaps(i).some_missing != 0) return true;
-  return std::ranges::any_of(snapshot.fields,
-                             [](const Field& field) { return field.role == FieldRole::filter; });
+  const auto is_filter = [](const Field& field) { return field.role == FieldRole::filter; };
+  return snapshot.height > 0 &&
+         (attributes_with_gaps(snapshot) != 0 || std::ranges::any_of(snapshot.fields, is_filter));
 }
 
 FieldSlots::Bytes FieldSlots::bytes_of(const Snapshot& snapshot) {
   if (!are_needed(snapshot)) return {};
   Bytes bytes;
   for (const std::uint32_t slot : snapshot.order().leaves)
-    bytes.leaves += bytes_of_leaf(snapshot.leaf_fields(slot), snapshot.fields);
+    bytes.leaves += filter_bytes(snapshot.leaf_fields(slot), snapshot.fields);
   bytes.leaves += snapshot.leaf_slots * sizeof(const std::byte*);
   bytes.nodes = snapshot.node_slots * snapshot.arena->child_zones_layout().node_bytes();
   return bytes;

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "culmen/error.h"
+#include "gpu/cuda/write_bytes.h"
 #include "gpu/search/pack_predicate.h"
 #include "gpu/search/pack_query.h"
 #include "gpu/search/write_answers.h"
+#include "index/snapshot_fields.h"
 #include "query/bound_plan.h"
 #include "query/resolve.h"
 
@@ -78,8 +80,7 @@ void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, cons
   std::byte* scratch = context.scratch(part_bytes + most_swept * sweep_bytes_each(mirror, batch.k));
   const Context::Use use = context.use(view);
   if (!predicates.empty()) {
-    cuda::check(cudaMemcpyAsync(scratch, predicates.data(), predicates.size(), cudaMemcpyHostToDevice,
-                                context.stream()));
+    cuda::write_bytes(predicates, scratch, context.stream());
     if (ranked_at > 0) options.predicate = reinterpret_cast<const PackedPredicate*>(scratch);
     if (options.gaps != 0)
       options.ranked_predicate = reinterpret_cast<const PackedPredicate*>(scratch + ranked_at);
@@ -103,12 +104,10 @@ PlanOptions AsyncSearch::plan_options(const Snapshot& snapshot, const DeviceBatc
   PlanOptions options = {.min_score = resolve_min_score(batch.min_score),
                          .predicate = nullptr,
                          .ranked_predicate = nullptr,
-                         .gaps = 0,
+                         .gaps = batch.missing == Missing::fill ? 0 : attributes_with_gaps(snapshot),
                          .fills = batch.missing == Missing::fill,
                          .num_ranges = static_cast<std::uint32_t>(ranges.size()),
                          .ranges = {}};
-  for (std::int32_t i = 0; i < snapshot.num_attributes() && !options.fills; ++i)
-    if (gaps_of_index(snapshot, i).some_missing != 0) options.gaps |= std::uint64_t{1} << i;
   std::copy(ranges.begin(), ranges.end(), options.ranges);
   return options;
 }

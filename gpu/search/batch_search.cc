@@ -4,15 +4,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/floating_point_scope.h"
 #include "gpu/search/pack_predicate.h"
 #include "gpu/search/pack_query.h"
+#include "gpu/search/predicate_list.h"
 #include "gpu/search/work_stats.h"
+#include "index/snapshot_fields.h"
 #include "query/resolve.h"
 
 namespace culmen::gpu {
@@ -22,60 +22,15 @@ namespace {
 constexpr std::size_t kMaxQueries = 1 << 14;
 constexpr std::size_t kMaxHits = 1 << 20;
 
-// Whether the version misses values of attributes.
-bool has_gaps(const Snapshot& snapshot) {
-  for (std::int32_t i = 0; i < snapshot.num_attributes(); ++i)
-    if (gaps_of_index(snapshot, i).some_missing != 0) return true;
-  return false;
-}
-
 // Room for any of the queries, packed.
 std::size_t stride_of(std::span<const Query> queries, std::span<const std::size_t> positions,
-                      int num_attributes, bool has_gaps) {
+                      int num_attributes, bool may_skip) {
   std::size_t num_ranges = 0;
   for (const std::size_t q : positions)
-    num_ranges = std::max(num_ranges, max_ranges_of(queries[q].where, has_gaps));
+    num_ranges = std::max(num_ranges, max_ranges_of(queries[q].where, may_skip));
   return packed_stride(num_attributes,
                        static_cast<int>(std::min(num_ranges, static_cast<std::size_t>(num_attributes))));
 }
-
-// The predicates of a batch's queries one after the other, equal ones once.
-class PredicateList {
- public:
-  // For queries that may have one; none: no query has.
-  explicit PredicateList(std::size_t num_queries) : predicates_(num_queries) {}
-
-  // By any thread, for different queries.
-  void set(std::size_t i, std::vector<std::byte> predicate) { predicates_[i] = std::move(predicate); }
-
-  std::vector<std::byte> join() {
-    std::vector<std::byte> joined;
-    std::unordered_map<std::string_view, std::size_t> known;
-    offsets_.assign(predicates_.size(), kNone);
-    for (std::size_t i = 0; i < predicates_.size(); ++i) {
-      if (predicates_[i].empty()) continue;
-      const std::string_view bytes(reinterpret_cast<const char*>(predicates_[i].data()),
-                                   predicates_[i].size());
-      const auto [place, is_new] = known.emplace(bytes, joined.size());
-      if (is_new) joined.insert(joined.end(), predicates_[i].begin(), predicates_[i].end());
-      offsets_[i] = place->second;
-    }
-    return joined;
-  }
-
-  // After join(): calls use(query, offset) for each query that has one.
-  template <typename Use>
-  void for_each(Use&& use) const {
-    for (std::size_t i = 0; i < offsets_.size(); ++i)
-      if (offsets_[i] != kNone) use(i, offsets_[i]);
-  }
-
- private:
-  static constexpr std::size_t kNone = ~std::size_t{0};
-
-  std::vector<std::vector<std::byte>> predicates_;
-  std::vector<std::size_t> offsets_;
-};
 
 }  // namespace
 
@@ -96,9 +51,9 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
   std::unique_ptr<Workspace> workspace = pool_.take();
   const cudaStream_t stream = workspace->stream().get();
   const std::size_t count = positions.size();
-  const bool skips = has_gaps(snapshot);
-  const std::size_t stride = stride_of(queries, positions, snapshot.num_attributes(), skips);
-  const bool may_be_filtered = skips || std::ranges::any_of(positions, [&](std::size_t q) {
+  const bool may_skip = attributes_with_gaps(snapshot) != 0;
+  const std::size_t stride = stride_of(queries, positions, snapshot.num_attributes(), may_skip);
+  const bool may_be_filtered = may_skip || std::ranges::any_of(positions, [&](std::size_t q) {
                                  return queries[q].where.kind() != Filter::Kind::everything;
                                });
   const MirrorRef& mirror = view.mirror->ref();
