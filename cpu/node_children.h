@@ -11,6 +11,7 @@
 #include "cpu/frontier.h"
 #include "cpu/prefetch.h"
 #include "cpu/simd/kernels.h"
+#include "culmen/search.h"
 #include "index/snapshot.h"
 #include "query/resolved_query.h"
 

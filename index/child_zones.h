@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/host_device.h"
 #include "index/bound_row.h"
 #include "index/leaf_fields.h"
 
@@ -28,7 +29,7 @@ struct ChildZones {
 struct ChildZonesLayout {
   std::size_t num_attributes = 0, num_fields = 0;
 
-  std::size_t zones_offset() const { return num_attributes * sizeof(ChildGaps); }
+  CULMEN_HOST_DEVICE std::size_t zones_offset() const { return num_attributes * sizeof(ChildGaps); }
   std::size_t node_bytes() const { return zones_offset() + num_fields * sizeof(ChildZones); }
 };
 

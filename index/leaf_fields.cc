@@ -100,19 +100,6 @@ std::size_t header_bytes(std::size_t num_gaps, std::size_t num_fields) {
 
 }  // namespace
 
-const AttributeGaps* LeafFields::gaps_of(std::size_t attribute) const {
-  for (const AttributeGaps& one : gaps())
-    if (one.attribute == attribute) return &one;
-  return nullptr;
-}
-
-std::int64_t LeafFields::key(std::size_t field, std::size_t row) const {
-  const FieldZone& of = zone(field);
-  std::uint64_t packed = 0;
-  std::memcpy(&packed, packed_keys(of) + row * of.key_bytes, of.key_bytes);
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(of.minimum) + packed);
-}
-
 std::string_view LeafFields::text(std::size_t field, std::size_t row) const {
   const std::byte* values = packed_keys(zone(field));
   const auto* ends = reinterpret_cast<const std::uint32_t*>(values);
@@ -220,18 +207,17 @@ std::vector<std::byte> LeafFieldsBuilder::encode() const {
     gaps.missing = sections.add(missing_[i].rows);
     sections.put(entry, gaps);
   }
-  for (const FieldColumn& column : columns_) {
-    FieldZone zone;
-    zone.num_missing = column.num_missing;
+  std::vector<FieldZone> zones(columns_.size());
+  for (std::size_t f = 0; f < columns_.size(); ++f) {
+    const FieldColumn& column = columns_[f];
+    zones[f].num_missing = column.num_missing;
     const bool some_missing = column.num_missing > 0 && column.num_missing < num_rows_;
-    if (some_missing) zone.missing = sections.add(column.missing);
-    if (column.is_stored_text) {
-      encode_texts(column.texts, zone, sections);
-    } else {
-      encode_keys(column.keys, column.missing, zone, sections);
-    }
-    sections.put(entry, zone);
-    entry += sizeof(FieldZone);
+    if (some_missing) zones[f].missing = sections.add(column.missing);
+    if (!column.is_stored_text) encode_keys(column.keys, column.missing, zones[f], sections);
+  }
+  for (std::size_t f = 0; f < columns_.size(); ++f) {  // stored texts last: filters do not read them
+    if (columns_[f].is_stored_text) encode_texts(columns_[f].texts, zones[f], sections);
+    sections.put(entry + f * sizeof(FieldZone), zones[f]);
   }
   sections.add(kLeafFieldsPadding);
   sections.put(0, LeafFieldsHeader{

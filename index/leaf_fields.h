@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/host_device.h"
 #include "culmen/schema.h"
 #include "index/field_key.h"
 
@@ -58,42 +59,64 @@ inline constexpr std::size_t kLeafFieldsPadding = 64;
 class LeafFields {
  public:
   LeafFields() = default;
-  explicit LeafFields(const std::byte* bytes) : bytes_(bytes) {}
+  CULMEN_HOST_DEVICE explicit LeafFields(const std::byte* bytes) : bytes_(bytes) {}
 
-  bool empty() const { return bytes_ == nullptr; }
+  CULMEN_HOST_DEVICE bool empty() const { return bytes_ == nullptr; }
   const std::byte* data() const { return bytes_; }
   std::span<const std::byte> bytes() const {
     return empty() ? std::span<const std::byte>() : std::span(bytes_, header().num_bytes);
   }
+  std::uint32_t num_rows() const { return empty() ? 0 : header().num_rows; }
   std::uint32_t num_fields() const { return empty() ? 0 : header().num_fields; }
   std::span<const AttributeGaps> gaps() const {
     if (empty()) return {};
     return {reinterpret_cast<const AttributeGaps*>(bytes_ + sizeof(LeafFieldsHeader)), header().num_gaps};
   }
+  CULMEN_HOST_DEVICE std::uint32_t num_gaps() const { return empty() ? 0 : header().num_gaps; }
   // Null: no row misses the attribute.
-  const AttributeGaps* gaps_of(std::size_t attribute) const;
-  const FieldZone& zone(std::size_t field) const {
+  CULMEN_HOST_DEVICE const AttributeGaps* gaps_of(std::size_t attribute) const {
+    for (std::uint32_t i = 0; i < num_gaps(); ++i)
+      if (gap(i).attribute == attribute) return &gap(i);
+    return nullptr;
+  }
+  CULMEN_HOST_DEVICE const AttributeGaps& gap(std::size_t i) const {
+    return reinterpret_cast<const AttributeGaps*>(bytes_ + sizeof(LeafFieldsHeader))[i];
+  }
+  CULMEN_HOST_DEVICE const FieldZone& zone(std::size_t field) const {
     return reinterpret_cast<const FieldZone*>(bytes_ + sizeof(LeafFieldsHeader) +
                                               header().num_gaps * sizeof(AttributeGaps))[field];
   }
 
   // Bitmaps of (num_rows + 63) / 64 words; null where no row, or every row, misses the value.
-  const std::uint64_t* missing(const AttributeGaps& gaps) const { return bitmap(gaps.missing); }
+  CULMEN_HOST_DEVICE const std::uint64_t* missing(const AttributeGaps& gaps) const {
+    return bitmap(gaps.missing);
+  }
   const std::uint64_t* missing(const FieldZone& zone) const {
     return zone.missing == 0 ? nullptr : bitmap(zone.missing);
   }
-  const std::byte* packed_keys(const FieldZone& zone) const { return bytes_ + zone.values; }
+  CULMEN_HOST_DEVICE const std::byte* packed_keys(const FieldZone& zone) const {
+    return bytes_ + zone.values;
+  }
 
-  bool misses_attribute(std::size_t attribute, std::size_t row) const {
+  CULMEN_HOST_DEVICE bool misses_attribute(std::size_t attribute, std::size_t row) const {
     const AttributeGaps* gaps = gaps_of(attribute);
     return gaps != nullptr && has_bit(missing(*gaps), row);
   }
-  bool misses_field(std::size_t field, std::size_t row) const {
+  CULMEN_HOST_DEVICE bool misses_field(std::size_t field, std::size_t row) const {
     const FieldZone& of = zone(field);
     return of.num_missing == header().num_rows || (of.missing != 0 && has_bit(bitmap(of.missing), row));
   }
   // Of a row that has a value.
-  std::int64_t key(std::size_t field, std::size_t row) const;
+  CULMEN_HOST_DEVICE std::int64_t key(std::size_t field, std::size_t row) const {
+    const FieldZone& of = zone(field);
+    const std::byte* packed = packed_keys(of) + row * of.key_bytes;
+    std::uint64_t difference = 0;
+    if (of.key_bytes == 1) difference = *reinterpret_cast<const std::uint8_t*>(packed);
+    if (of.key_bytes == 2) difference = *reinterpret_cast<const std::uint16_t*>(packed);
+    if (of.key_bytes == 4) difference = *reinterpret_cast<const std::uint32_t*>(packed);
+    if (of.key_bytes == 8) difference = *reinterpret_cast<const std::uint64_t*>(packed);
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(of.minimum) + difference);
+  }
   std::string_view text(std::size_t field,
                         std::size_t row) const;  // of a stored text; empty if it is missing
 
@@ -101,11 +124,13 @@ class LeafFields {
   bool has_zones_of(const LeafFields& other) const;
 
  private:
-  const LeafFieldsHeader& header() const { return *reinterpret_cast<const LeafFieldsHeader*>(bytes_); }
-  const std::uint64_t* bitmap(std::uint32_t offset) const {
+  CULMEN_HOST_DEVICE const LeafFieldsHeader& header() const {
+    return *reinterpret_cast<const LeafFieldsHeader*>(bytes_);
+  }
+  CULMEN_HOST_DEVICE const std::uint64_t* bitmap(std::uint32_t offset) const {
     return reinterpret_cast<const std::uint64_t*>(bytes_ + offset);
   }
-  static bool has_bit(const std::uint64_t* bitmap, std::size_t row) {
+  CULMEN_HOST_DEVICE static bool has_bit(const std::uint64_t* bitmap, std::size_t row) {
     return (bitmap[row / 64] >> row % 64 & 1) != 0;
   }
 

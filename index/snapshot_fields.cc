@@ -86,6 +86,13 @@ ChildGaps gaps_of_index(const Snapshot& snapshot, std::int32_t attribute) {
   return gaps;
 }
 
+std::uint64_t attributes_with_gaps(const Snapshot& snapshot) {
+  std::uint64_t attributes = 0;
+  for (std::int32_t i = 0; i < snapshot.num_attributes(); ++i)
+    if (gaps_of_index(snapshot, i).some_missing != 0) attributes |= std::uint64_t{1} << i;
+  return attributes;
+}
+
 std::vector<AttributeStats> filled_stats(const Snapshot& snapshot) {
   std::vector<AttributeStats> stats = snapshot.stats;
   for (std::size_t i = 0; i < stats.size(); ++i) {

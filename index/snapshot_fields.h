@@ -26,6 +26,9 @@ AttributeStats present_range(const Snapshot& snapshot, std::size_t leaf, std::si
 // Which rows of the whole index miss an attribute.
 ChildGaps gaps_of_index(const Snapshot& snapshot, std::int32_t attribute);
 
+// A bit for each attribute that some row misses.
+std::uint64_t attributes_with_gaps(const Snapshot& snapshot);
+
 // [num_attributes] The statistics, with stand-ins counted as values where some row has them: what exact sums depend on.
 std::vector<AttributeStats> filled_stats(const Snapshot& snapshot);
 

@@ -71,8 +71,7 @@ struct Predicate {
   std::size_t num_tests() const;
   // Whether rows are tested by their fields or gaps.
   bool reads_fields() const;
-  // Whether it is a conjunction of at most one range per attribute, which stored values alone decide: GPU engines can
-  // test nothing else.
+  // Whether it is a conjunction of at most one range per attribute, which stored values alone decide.
   bool is_ranges() const;
 };
 

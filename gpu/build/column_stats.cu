@@ -41,6 +41,10 @@ __device__ bool is_acceptable(std::int64_t value) {
 }
 
 __device__ void add(DeviceStats& stats, double given, bool is_good, std::uint64_t row, bool round) {
+  if (isnan(given)) {
+    stats.first_missing_row = min(stats.first_missing_row, row);
+    return;
+  }
   const auto rounded = static_cast<double>(static_cast<float>(given));
   if (!is_good || (round && !isfinite(rounded))) {
     stats.first_bad_row = min(stats.first_bad_row, row);
@@ -57,6 +61,7 @@ __device__ void join(DeviceStats& stats, const DeviceStats& other) {
   stats.minimum = min(stats.minimum, other.minimum);
   stats.maximum = max(stats.maximum, other.maximum);
   stats.first_bad_row = min(stats.first_bad_row, other.first_bad_row);
+  stats.first_missing_row = min(stats.first_missing_row, other.first_missing_row);
   stats.not_float32 += other.not_float32;
   stats.quantum = min(stats.quantum, other.quantum);
 }
@@ -67,8 +72,8 @@ __device__ void join_warp(DeviceStats& stats) {
   for (int step = 16; step > 0; step /= 2) {
     const DeviceStats other = {
         __shfl_down_sync(kAll, stats.minimum, step), __shfl_down_sync(kAll, stats.maximum, step),
-        __shfl_down_sync(kAll, stats.first_bad_row, step), __shfl_down_sync(kAll, stats.not_float32, step),
-        __shfl_down_sync(kAll, stats.quantum, step)};
+        __shfl_down_sync(kAll, stats.first_bad_row, step), __shfl_down_sync(kAll, stats.first_missing_row, step),
+        __shfl_down_sync(kAll, stats.not_float32, step), __shfl_down_sync(kAll, stats.quantum, step)};
     join(stats, other);
   }
 }
@@ -82,11 +87,13 @@ __device__ void merge_into(const DeviceStats& stats, DeviceStats& all) {
   atomicMax(atomic(all.maximum), stats.maximum);
   atomicMin(&all.quantum, stats.quantum);
   if (stats.first_bad_row != ColumnStats::kNoRow) atomicMin(atomic(all.first_bad_row), stats.first_bad_row);
+  if (stats.first_missing_row != ColumnStats::kNoRow)
+    atomicMin(atomic(all.first_missing_row), stats.first_missing_row);
   if (stats.not_float32 != 0) atomicAdd(atomic(all.not_float32), stats.not_float32);
 }
 
 __device__ DeviceStats nothing_known() {
-  return {to_ordered(kInfinity), to_ordered(-kInfinity), ColumnStats::kNoRow, 0, kNoQuantum};
+  return {to_ordered(kInfinity), to_ordered(-kInfinity), ColumnStats::kNoRow, ColumnStats::kNoRow, 0, kNoQuantum};
 }
 
 // Threads read neighbouring rows, kRowsPerThread of them each.
@@ -141,13 +148,21 @@ void launch_column(const TableChunk& chunk, const ChunkColumn& column, bool roun
 
 DeviceStats no_stats() {
   const ColumnStats stats;
-  return {to_ordered(stats.minimum), to_ordered(stats.maximum), stats.first_bad_row, stats.not_float32,
-          stats.quantum};
+  return {.minimum = to_ordered(stats.minimum),
+          .maximum = to_ordered(stats.maximum),
+          .first_bad_row = stats.first_bad_row,
+          .first_missing_row = stats.first_missing_row,
+          .not_float32 = stats.not_float32,
+          .quantum = stats.quantum};
 }
 
 ColumnStats to_column_stats(const DeviceStats& stats) {
-  return {from_ordered(stats.minimum), from_ordered(stats.maximum), stats.quantum, stats.first_bad_row,
-          stats.not_float32};
+  return {.minimum = from_ordered(stats.minimum),
+          .maximum = from_ordered(stats.maximum),
+          .quantum = stats.quantum,
+          .first_bad_row = stats.first_bad_row,
+          .first_missing_row = stats.first_missing_row,
+          .not_float32 = stats.not_float32};
 }
 
 void launch_column_stats(const TableChunk& chunk, bool round, DeviceStats* stats, cudaStream_t stream) {

@@ -13,7 +13,7 @@ namespace culmen::gpu {
 // ColumnStats that threads join by atomics: extremes are integers in the order of the doubles.
 struct DeviceStats {
   std::uint64_t minimum, maximum;
-  std::uint64_t first_bad_row;
+  std::uint64_t first_bad_row, first_missing_row;
   std::uint64_t not_float32;
   std::int32_t quantum;
 };

@@ -99,12 +99,14 @@ Mirror::State Mirror::make_state(const std::shared_ptr<const Snapshot>& snapshot
   const TreeChanges changes = changes_since(s, has_slots ? std::optional(since) : std::nullopt);
   stats.find_us = microseconds_since(start);
   if (s.height > 0) send(s, changes, *next.arrays, stats);
+  if (FieldSlots::are_needed(s) || (has_slots && state_.fields != nullptr && s.height > 0))
+    next.fields = send_fields(s, changes, has_slots, next.arrays->rows_on_host(), stats);
   std::vector<BoundsSlot> slot_changes;
   if (s.height > 0) {
     if (has_slots) next.bounds_slots = state_.bounds_slots;  // a copy: after an error it must be unchanged
     slot_changes = next.bounds_slots.update(changes.level_1);
   }
-  next.version = std::make_shared<const MirrorVersion>(s, s.height > 0 ? next.arrays : nullptr,
+  next.version = std::make_shared<const MirrorVersion>(s, s.height > 0 ? next.arrays : nullptr, next.fields,
                                                        next.bounds_slots.size(), pool_);
   write_version(s, slot_changes, *next.version);
   uploader_.wait();
@@ -134,6 +136,31 @@ std::shared_ptr<SlotArrays> Mirror::make_arrays(const Snapshot& snapshot) {
     set_state({});  // frees the old arrays, then tries again
   }
   return std::make_shared<SlotArrays>(snapshot, wanted_, 0);
+}
+
+// What is new is appended to the memory of the version before. All of it is copied if there is none that can grow, or
+// if most of that is unused and there is room for both.
+std::shared_ptr<FieldSlots> Mirror::send_fields(const Snapshot& snapshot, const TreeChanges& changes,
+                                                bool has_slots, bool leaves_on_host, RefreshStats& stats) {
+  const bool can_append = has_slots && state_.fields != nullptr && state_.fields->grow(snapshot);
+  const auto copy_all = [&] {
+    auto fields = std::make_shared<FieldSlots>(snapshot, leaves_on_host);
+    stats.bytes += fields->write(snapshot, snapshot.order().leaves, snapshot.order().nodes, uploader_);
+    return fields;
+  };
+  if (!can_append || state_.fields->is_mostly_unused()) {
+    try {
+      return copy_all();
+    } catch (const OutOfDeviceMemory&) {
+      if (!can_append && has_slots) throw;
+    }
+  }
+  if (can_append) {
+    stats.bytes += state_.fields->write(snapshot, changes.leaves, changes.nodes, uploader_);
+    return state_.fields;
+  }
+  set_state({});  // frees the old copy, then tries again
+  return copy_all();
 }
 
 void Mirror::write_version(const Snapshot& snapshot, const std::vector<BoundsSlot>& changes,

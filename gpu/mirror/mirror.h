@@ -40,6 +40,7 @@ class Mirror {
   // What is on the device. It does not hold the snapshot; searches do. If none does, the index may reuse its slots.
   struct State {
     std::shared_ptr<SlotArrays> arrays;            // null: no rows
+    std::shared_ptr<FieldSlots> fields;            // null: not needed
     std::shared_ptr<const MirrorVersion> version;  // null: nothing, after an error
     std::weak_ptr<const Snapshot> snapshot;
     std::weak_ptr<const SlotArena> arena;
@@ -55,6 +56,8 @@ class Mirror {
   void send(const Snapshot& snapshot, const TreeChanges& changes, const SlotArrays& arrays,
             RefreshStats& stats);
   std::shared_ptr<SlotArrays> make_arrays(const Snapshot& snapshot);
+  std::shared_ptr<FieldSlots> send_fields(const Snapshot& snapshot, const TreeChanges& changes,
+                                          bool has_slots, bool leaves_on_host, RefreshStats& stats);
   void write_version(const Snapshot& snapshot, const std::vector<BoundsSlot>& changes,
                      const MirrorVersion& version);
   void set_state(State state);

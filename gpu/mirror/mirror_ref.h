@@ -26,6 +26,10 @@ struct MirrorRef {
   const std::byte* zone_map;  // [][kZoneVectors][num_attributes]
   const std::byte* nodes;     // [] of node_stride bytes
 
+  // As in gpu/mirror/field_slots.h, by slot. Null: there are no filter columns, and no row misses a value.
+  const std::byte* const* leaf_fields;  // null also for a leaf without
+  const std::byte* child_zones;         // [] of child_zones_bytes
+
   const std::uint32_t* leaf_order;    // [num_leaves] slots, in the tree's order
   const PartitionRange* partitions;   // positions in leaf_order
   const AttributeBounds* attributes;  // [num_attributes]
@@ -42,6 +46,7 @@ struct MirrorRef {
 
   std::uint64_t node_stride;
   std::uint32_t num_slots;  // a multiple of 32
+  std::uint32_t child_zones_bytes;
   std::uint32_t root;
   std::uint32_t num_leaves;
   std::uint32_t num_partitions;

@@ -50,8 +50,10 @@ void BufferPool::give_back(cuda::Buffer<std::byte> buffer) noexcept {
 }
 
 MirrorVersion::MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const SlotArrays> arrays,
-                             std::uint32_t num_slots, std::shared_ptr<BufferPool> pool)
+                             std::shared_ptr<const FieldSlots> fields, std::uint32_t num_slots,
+                             std::shared_ptr<BufferPool> pool)
     : arrays_(std::move(arrays)),
+      fields_(std::move(fields)),
       pool_(std::move(pool)),
       offsets_(offsets_of(snapshot, num_slots)),
       memory_(pool_, offsets_.end) {
@@ -62,6 +64,11 @@ MirrorVersion::MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const Slo
   ref_.leaves = reinterpret_cast<const LeafHeader*>(slots.leaves);
   ref_.zone_map = slots.zone_map;
   ref_.nodes = slots.nodes;
+  if (fields_ != nullptr) {
+    ref_.leaf_fields = fields_->leaf_fields();
+    ref_.child_zones = fields_->child_zones();
+    ref_.child_zones_bytes = fields_->node_bytes();
+  }
   ref_.attributes = at<AttributeBounds>(offsets_.attributes);
   ref_.slot_bounds = at<Half>(offsets_.bounds);
   ref_.slot_nodes = at<std::uint32_t>(offsets_.nodes);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gpu/cuda/buffer.h"
+#include "gpu/mirror/field_slots.h"
 #include "gpu/mirror/mirror_ref.h"
 #include "gpu/mirror/plan_basis.h"
 #include "gpu/mirror/slot_arrays.h"
@@ -61,8 +62,9 @@ class PooledBuffer {
 // Immutable once its memory is filled, except what the first caller that needs it creates.
 class MirrorVersion {
  public:
-  // `arrays` is null if the snapshot has no rows. Device memory is uninitialised.
-  MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const SlotArrays> arrays, std::uint32_t num_slots,
+  // `arrays` is null if the snapshot has no rows, `fields` if it needs none. Device memory is uninitialised.
+  MirrorVersion(const Snapshot& snapshot, std::shared_ptr<const SlotArrays> arrays,
+                std::shared_ptr<const FieldSlots> fields, std::uint32_t num_slots,
                 std::shared_ptr<BufferPool> pool);
 
   bool has_rows() const { return ref_.height > 0; }
@@ -73,7 +75,9 @@ class MirrorVersion {
   // With both the order and the thresholds, likewise.
   MirrorRef ref_with_thresholds(const Snapshot& snapshot, cudaStream_t stream) const;
   const PlanBasis* basis() const { return at<PlanBasis>(0); }
-  std::size_t device_bytes() const { return memory_.size() + (arrays_ ? arrays_->device_bytes() : 0); }
+  std::size_t device_bytes() const {
+    return memory_.size() + (arrays_ ? arrays_->device_bytes() : 0) + (fields_ ? fields_->device_bytes() : 0);
+  }
 
   // For the creator.
   BoundsSlotsRef bounds_slots(const BoundLayout& layout) const;
@@ -91,6 +95,7 @@ class MirrorVersion {
   }
 
   std::shared_ptr<const SlotArrays> arrays_;
+  std::shared_ptr<const FieldSlots> fields_;
   std::shared_ptr<BufferPool> pool_;
   Offsets offsets_;
   PooledBuffer memory_;

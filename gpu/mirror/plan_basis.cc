@@ -12,12 +12,13 @@ PlanBasis make_plan_basis(const Snapshot& snapshot) {
   PlanBasis basis = {.layout = snapshot.layout,
                      .units = {},
                      .stats = {},
+                     .filled = {},
                      .preferences = {},
                      .exact_sums = snapshot.exact_sums};
   std::copy(snapshot.units.begin(), snapshot.units.end(), basis.units);
-  // Queries that skip rows with gaps are not for a GPU.
-  const std::vector<AttributeStats> stats = filled_stats(snapshot);
-  std::copy(stats.begin(), stats.end(), basis.stats);
+  std::copy(snapshot.stats.begin(), snapshot.stats.end(), basis.stats);
+  const std::vector<AttributeStats> filled = filled_stats(snapshot);
+  std::copy(filled.begin(), filled.end(), basis.filled);
   std::transform(snapshot.attributes.begin(), snapshot.attributes.end(), basis.preferences,
                  [](const Attribute& attribute) { return attribute.preference; });
   return basis;

@@ -14,11 +14,16 @@ namespace culmen::gpu {
 struct PlanBasis {
   BoundLayout layout;
   BoundUnit units[kMaxAttributes];
-  AttributeStats stats[kMaxAttributes];
+  AttributeStats stats[kMaxAttributes];   // of values that are not missing
+  AttributeStats filled[kMaxAttributes];  // with stand-ins
   Preference preferences[kMaxAttributes] = {};
   bool exact_sums = false;
 
-  CULMEN_HOST_DEVICE BoundBasis bounds() const { return {&layout, units, stats, exact_sums}; }
+  // fills: for queries that rank stand-ins.
+  CULMEN_HOST_DEVICE const AttributeStats* stats_of(bool fills) const { return fills ? filled : stats; }
+  CULMEN_HOST_DEVICE BoundBasis bounds(bool fills) const {
+    return {&layout, units, stats_of(fills), exact_sums};
+  }
 };
 
 PlanBasis make_plan_basis(const Snapshot& snapshot);

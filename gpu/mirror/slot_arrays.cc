@@ -5,6 +5,7 @@
 #include "culmen/error.h"
 #include "gpu/cuda/error.h"
 #include "gpu/cuda/managed.h"
+#include "gpu/mirror/field_slots.h"
 
 namespace culmen::gpu {
 namespace {
@@ -31,7 +32,9 @@ std::size_t tree_bytes(const Snapshot& snapshot) {
 }
 
 DeviceMemory choose_memory(const Snapshot& snapshot, DeviceMemory wanted) {
-  const std::size_t tree = tree_bytes(snapshot), all = tree + row_bytes(snapshot);
+  const FieldSlots::Bytes fields = FieldSlots::bytes_of(snapshot);
+  const std::size_t tree = tree_bytes(snapshot) + fields.nodes;
+  const std::size_t all = tree + row_bytes(snapshot) + fields.leaves;
   const bool takes_host = wanted == DeviceMemory::host || wanted == DeviceMemory::automatic;
   if (wanted != DeviceMemory::host && fits(all))
     return wanted == DeviceMemory::automatic ? DeviceMemory::device : wanted;

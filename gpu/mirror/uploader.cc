@@ -119,15 +119,44 @@ void Uploader::send(const Snapshot& snapshot, const TreeChanges& changes, const 
 }
 
 void Uploader::send(std::span<const std::byte> bytes, std::byte* to) {
-  reserve(0);
-  while (!bytes.empty()) {
-    const std::span<const std::byte> part = bytes.first(std::min(bytes.size(), piece_bytes_));
+  send(
+      bytes.size(),
+      [bytes](std::size_t first, std::span<std::byte> piece) {
+        std::memcpy(piece.data(), bytes.data() + first, piece.size());
+      },
+      to);
+}
+
+void Uploader::send(std::size_t num_bytes, const Gather& gather, std::byte* to) {
+  reserve(std::min(num_bytes, kLargestPiece));
+  for (std::size_t first = 0; first < num_bytes;) {
+    const std::size_t size = std::min(num_bytes - first, piece_bytes_);
     const Piece piece = next_piece();
-    std::memcpy(piece.on_host, part.data(), part.size());
-    cuda::check(cudaMemcpyAsync(to, piece.on_host, part.size(), cudaMemcpyHostToDevice, stream_.get()));
+    gather(first, {piece.on_host, size});
+    cuda::check(cudaMemcpyAsync(to + first, piece.on_host, size, cudaMemcpyHostToDevice, stream_.get()));
     piece.copied.record(stream_.get());
-    bytes = bytes.subspan(part.size());
-    to += part.size();
+    first += size;
+  }
+}
+
+void Uploader::scatter(std::span<const std::uint32_t> slots, std::size_t each, const Fill& fill,
+                       std::byte* array) {
+  const std::size_t one = each + sizeof(std::uint32_t), padding = PieceRef::slots_bytes(1);
+  reserve(std::max(std::min(slots.size() * one + padding, kLargestPiece), one + padding));
+  for (std::size_t num_filled = 0; !slots.empty();) {
+    const std::span<const std::uint32_t> taken =
+        slots.first(std::min(slots.size(), (piece_bytes_ - padding) / one));
+    const Piece piece = next_piece();
+    std::memcpy(piece.on_host, taken.data(), taken.size_bytes());
+    const std::size_t first = PieceRef::slots_bytes(taken.size());
+    for (std::size_t i = 0; i < taken.size(); ++i) fill(num_filled + i, piece.on_host + first + i * each);
+    cuda::check(cudaMemcpyAsync(piece.on_device, piece.on_host, first + taken.size() * each,
+                                cudaMemcpyHostToDevice, stream_.get()));
+    piece.copied.record(stream_.get());
+    launch_write_items(reinterpret_cast<const std::uint32_t*>(piece.on_device), taken.size(),
+                       piece.on_device + first, each, array, stream_.get());
+    num_filled += taken.size();
+    slots = slots.subspan(taken.size());
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,13 @@ class Uploader {
   void send(const Snapshot& snapshot, const TreeChanges& changes, const SlotArrays& to);
   // Enqueues a copy of `bytes`, which may be freed on return.
   void send(std::span<const std::byte> bytes, std::byte* to);
+  // The same for bytes that are not in one piece: gather(first, piece) writes those from `first` on.
+  using Gather = std::function<void(std::size_t first, std::span<std::byte> piece)>;
+  void send(std::size_t num_bytes, const Gather& gather, std::byte* to);
+  // Enqueues the copy of items, `each` bytes long, a multiple of 8, to their slots of an array in device memory:
+  // fill(i, item) writes the i-th.
+  using Fill = std::function<void(std::size_t i, std::byte* item)>;
+  void scatter(std::span<const std::uint32_t> slots, std::size_t each, const Fill& fill, std::byte* array);
 
   const cuda::Stream& stream() const { return stream_; }
   void wait() const { stream_.synchronize(); }

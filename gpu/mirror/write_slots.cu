@@ -36,6 +36,14 @@ __global__ void __launch_bounds__(kThreads) write_slots(const PieceRef piece, co
   }
 }
 
+// A thread for each 8 bytes.
+__global__ void __launch_bounds__(kThreads)
+    write_items(const std::uint32_t* slots, std::size_t num_words, const uint2* items, std::size_t words_each,
+                uint2* array) {
+  const std::size_t i = blockIdx.x * std::size_t{kThreads} + threadIdx.x;
+  if (i < num_words) array[slots[i / words_each] * words_each + i % words_each] = items[i];
+}
+
 // A thread block for each bounds slot.
 __global__ void __launch_bounds__(kThreads)
     write_bounds_slots(const BoundsSlot* changes, const std::byte* nodes, std::size_t node_stride,
@@ -64,6 +72,16 @@ void launch_write_slots(const PieceRef& piece, const SlotArraysRef& to, cudaStre
   const std::uint32_t num_blocks = piece.num_leaves + piece.num_nodes;
   if (num_blocks == 0) return;
   cuda::launch(write_slots, {.num_blocks = num_blocks, .num_threads = kThreads}, stream, piece, to);
+}
+
+void launch_write_items(const std::uint32_t* slots, std::size_t num_items, const std::byte* items,
+                        std::size_t each, std::byte* array, cudaStream_t stream) {
+  const std::size_t words_each = each / sizeof(uint2), num_words = num_items * words_each;
+  if (num_words == 0) return;
+  const cuda::Shape shape = {.num_blocks = static_cast<unsigned>((num_words + kThreads - 1) / kThreads),
+                             .num_threads = kThreads};
+  cuda::launch(write_items, shape, stream, slots, num_words, reinterpret_cast<const uint2*>(items),
+               words_each, reinterpret_cast<uint2*>(array));
 }
 
 void launch_write_bounds_slots(const BoundsSlot* changes, std::size_t num_changes, const std::byte* nodes,

@@ -58,6 +58,11 @@ struct SlotArraysRef {
 // Enqueues the copy of a piece, in device memory, to its slots. Throws CudaError.
 void launch_write_slots(const PieceRef& piece, const SlotArraysRef& to, cudaStream_t stream);
 
+// Enqueues the copy of items of `each` bytes, a multiple of 8, to their slots of an array. All in device memory. Throws
+// CudaError.
+void launch_write_items(const std::uint32_t* slots, std::size_t num_items, const std::byte* items,
+                        std::size_t each, std::byte* array, cudaStream_t stream);
+
 // A change of a bounds slot: the level-1 node that has it now.
 struct BoundsSlot {
   std::uint32_t slot;

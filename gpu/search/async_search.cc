@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "culmen/error.h"
+#include "gpu/cuda/write_bytes.h"
+#include "gpu/search/pack_predicate.h"
 #include "gpu/search/pack_query.h"
 #include "gpu/search/write_answers.h"
+#include "index/snapshot_fields.h"
 #include "query/bound_plan.h"
 #include "query/resolve.h"
 
@@ -17,8 +21,8 @@ static_assert(kMaxDeviceK == kMaxSortedHits);
 // Queries of a part, at most; more at once are not faster.
 constexpr std::size_t kMaxPartQueries = 1 << 20;
 
-// Scratch memory of a part: the counters; for each query its packed form, its result and k hits; then
-// sweep_bytes_each() for as many queries as there is room for.
+// Scratch memory: the predicates of the batch. Then, of a part, the counters; for each query its packed form,
+// its result and k hits; then sweep_bytes_each() for as many queries as there is room for.
 constexpr std::size_t kCounterBytes = (sizeof(BatchCounters) + 7) / 8 * 8;  // aligns what follows to 8
 constexpr std::size_t bytes_each(std::size_t query_stride, std::size_t k) {
   return query_stride + sizeof(ResultHeader) + k * sizeof(Candidate);
@@ -37,15 +41,16 @@ void check(const DeviceBatch& batch, const DeviceAnswers& answers) {
     throw InvalidArgument("DeviceAnswers has a null pointer; ids, scores and counts are all written");
 }
 
-// Queries of a batch in one part.
+// Queries of a batch in one part. shared_bytes: of the batch, beside its parts.
 std::size_t queries_at_once(std::size_t num_queries, std::size_t query_stride, std::size_t k,
-                            std::size_t max_scratch_bytes) {
-  const std::size_t needed = scratch_bytes(1, query_stride, k);
+                            std::size_t shared_bytes, std::size_t max_scratch_bytes) {
+  const std::size_t needed = shared_bytes + scratch_bytes(1, query_stride, k);
   if (max_scratch_bytes < needed)
     throw InvalidArgument("ContextOptions::scratch_bytes is " + std::to_string(max_scratch_bytes) +
                           ", but one query of this k needs " + std::to_string(needed) +
                           ": give at least that");
-  const std::size_t fitting = (max_scratch_bytes - kCounterBytes) / bytes_each(query_stride, k);
+  const std::size_t fitting =
+      (max_scratch_bytes - shared_bytes - kCounterBytes) / bytes_each(query_stride, k);
   return std::min({num_queries, fitting, kMaxPartQueries});
 }
 
@@ -54,18 +59,32 @@ std::size_t queries_at_once(std::size_t num_queries, std::size_t query_stride, s
 void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, const DeviceAnswers& answers,
                           Context& context) const {
   check(batch, answers);
-  const PlanOptions options = plan_options(*view.snapshot, batch);
+  ResolvedQuery filter;
+  resolve_filter(batch.where, *view.snapshot, filter);
+  PlanOptions options = plan_options(*view.snapshot, batch, filter);
   if (batch.num_queries == 0) return;
+  std::vector<std::byte> predicates = pack_predicate(filter.filter);
+  const std::size_t ranked_at = predicates.size();
+  if (options.gaps != 0) {
+    const std::vector<std::byte> ranked = pack_predicate(filter.filter, true);
+    predicates.insert(predicates.end(), ranked.begin(), ranked.end());
+  }
   const int num_attributes = view.snapshot->num_attributes();
   const std::size_t stride = packed_stride(num_attributes, static_cast<int>(options.num_ranges));
   const std::size_t at_once =
-      queries_at_once(batch.num_queries, stride, batch.k, context.max_scratch_bytes());
-  const std::size_t part_bytes = scratch_bytes(at_once, stride, batch.k);
+      queries_at_once(batch.num_queries, stride, batch.k, predicates.size(), context.max_scratch_bytes());
+  const std::size_t part_bytes = predicates.size() + scratch_bytes(at_once, stride, batch.k);
   const MirrorRef& mirror = view.mirror->ref();
   const std::size_t most_swept =
       most_to_sweep(mirror, at_once, batch.k, context.max_scratch_bytes() - part_bytes);
   std::byte* scratch = context.scratch(part_bytes + most_swept * sweep_bytes_each(mirror, batch.k));
   const Context::Use use = context.use(view);
+  if (!predicates.empty()) {
+    cuda::write_bytes(predicates, scratch, context.stream());
+    if (ranked_at > 0) options.predicate = reinterpret_cast<const PackedPredicate*>(scratch);
+    if (options.gaps != 0)
+      options.ranked_predicate = reinterpret_cast<const PackedPredicate*>(scratch + ranked_at);
+  }
   for (std::size_t first = 0; first < batch.num_queries; first += at_once) {
     const std::size_t position = first * batch.k;
     const Part part = {
@@ -75,20 +94,18 @@ void AsyncSearch::enqueue(const MirrorView& view, const DeviceBatch& batch, cons
         .query_stride = static_cast<std::uint32_t>(stride),
         .k = static_cast<std::uint32_t>(batch.k),
         .most_swept = most_swept};
-    enqueue_part(view, part, options, scratch, context.stream());
+    enqueue_part(view, part, options, scratch + predicates.size(), context.stream());
   }
 }
 
-PlanOptions AsyncSearch::plan_options(const Snapshot& snapshot, const DeviceBatch& batch) {
-  for (std::int32_t i = 0; i < snapshot.num_attributes() && batch.missing == Missing::skip; ++i)
-    if (gaps_of_index(snapshot, i).some_missing != 0)
-      throw InvalidArgument("some rows miss the attribute \"" +
-                            snapshot.attributes[static_cast<std::size_t>(i)].name +
-                            "\"; on a GPU a batch of weights in its memory has to fill gaps (Missing::fill)");
-  ResolvedQuery filter;
-  resolve_filter(batch.where, snapshot, filter);
+PlanOptions AsyncSearch::plan_options(const Snapshot& snapshot, const DeviceBatch& batch,
+                                      const ResolvedQuery& filter) {
   const PackedRanges ranges = packed_ranges(filter);
   PlanOptions options = {.min_score = resolve_min_score(batch.min_score),
+                         .predicate = nullptr,
+                         .ranked_predicate = nullptr,
+                         .gaps = batch.missing == Missing::fill ? 0 : attributes_with_gaps(snapshot),
+                         .fills = batch.missing == Missing::fill,
                          .num_ranges = static_cast<std::uint32_t>(ranges.size()),
                          .ranges = {}};
   std::copy(ranges.begin(), ranges.end(), options.ranges);
@@ -103,10 +120,15 @@ void AsyncSearch::enqueue_part(const MirrorView& view, const Part& part, const P
   auto* queries = reinterpret_cast<std::byte*>(results + part.num_queries);
   std::byte* sweep = queries + std::size_t{part.num_queries} * part.query_stride;
   const MirrorRef& mirror = view.mirror->ref();
-  const BatchRef batch = {queries,          hits,
-                          results,          counters,
-                          part.num_queries, part.query_stride,
-                          part.k,           make_sweep(mirror, sweep, part.most_swept, part.k)};
+  const BatchRef batch = {queries,
+                          hits,
+                          results,
+                          counters,
+                          part.num_queries,
+                          part.query_stride,
+                          part.k,
+                          make_sweep(mirror, sweep, part.most_swept, part.k),
+                          options.predicate != nullptr || options.ranked_predicate != nullptr};
   launch_plan_queries({view.mirror->basis(), part.weights, queries, part.num_queries, part.query_stride},
                       options, stream);
   if (view.mirror->has_rows()) {

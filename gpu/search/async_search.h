@@ -9,6 +9,7 @@
 #include "gpu/search/context.h"
 #include "gpu/search/engines.h"
 #include "gpu/search/plan_queries.h"
+#include "query/resolved_query.h"
 
 namespace culmen::gpu {
 
@@ -31,7 +32,9 @@ class AsyncSearch {
     std::uint32_t k = 0;
     std::size_t most_swept = 0;
   };
-  static PlanOptions plan_options(const Snapshot& snapshot, const DeviceBatch& batch);
+  // Without predicates.
+  static PlanOptions plan_options(const Snapshot& snapshot, const DeviceBatch& batch,
+                                  const ResolvedQuery& filter);
   void enqueue_part(const MirrorView& view, const Part& part, const PlanOptions& options, std::byte* scratch,
                     cudaStream_t stream) const;
 

@@ -26,7 +26,7 @@ CULMEN_HOST_DEVICE constexpr std::size_t warp_bytes(std::uint32_t k, std::uint32
 static_assert(warp_bytes<kMaxLevels>(kMaxSortedHits, kMaxPackedBytes) <= kMinSharedBytes);
 
 // A warp's shared memory: the walk's, the query, the list.
-template <typename T, int kHeight>
+template <typename T, int kHeight, bool kFiltered>
 class WarpSearch {
  public:
   __device__ WarpSearch(const MirrorRef& mirror, const BatchRef& batch, std::byte* block_memory)
@@ -41,7 +41,7 @@ class WarpSearch {
     const KeyScale scale(query);
     WarpBest best = make_best(scale, query.header().min_score);
     ResultHeader work = {};
-    DepthFirst<T, kHeight> walk(mirror_, query, walk_memory(), best);
+    DepthFirst<T, kHeight, kFiltered> walk(mirror_, query, walk_memory(), best);
     std::uint64_t most_visits = batch_.sweep.most > 0 ? batch_.sweep.visits_alone : kAnyNumber;
     for (bool ended = walk.run(most_visits, work); !ended; ended = walk.again(most_visits, work)) {
       if (hand_over(mirror_, batch_, q, query, best.kth_bound().score, work, lane_)) return;
@@ -65,7 +65,7 @@ class WarpSearch {
     if (swept.num_found <= batch_.sweep.capacity) {
       take_found(entry, swept.num_found, best);
     } else {
-      DepthFirst<T, kHeight>(mirror_, query, walk_memory(), best).run(kAnyNumber, work);
+      DepthFirst<T, kHeight, kFiltered>(mirror_, query, walk_memory(), best).run(kAnyNumber, work);
     }
     write(swept.query, best, work);
   }
@@ -119,11 +119,11 @@ class WarpSearch {
   std::uint32_t lane_;
 };
 
-template <typename T, int kHeight>
+template <typename T, int kHeight, bool kFiltered>
 __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
     search_batch(const MirrorRef mirror, const BatchRef batch) {
   extern __shared__ double dynamic_shared[];
-  WarpSearch<T, kHeight> warp(mirror, batch, reinterpret_cast<std::byte*>(dynamic_shared));
+  WarpSearch<T, kHeight, kFiltered> warp(mirror, batch, reinterpret_cast<std::byte*>(dynamic_shared));
   for (;;) {  // until all queries are taken
     std::uint32_t q = 0;
     if (threadIdx.x % kWarpSize == 0) q = atomicAdd(&batch.counters->next_query, 1u);
@@ -134,11 +134,11 @@ __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
 }
 
 // After the frontier and the sweep.
-template <typename T, int kHeight>
+template <typename T, int kHeight, bool kFiltered>
 __global__ void __launch_bounds__(kMaxBatchWarps* kWarpSize, 4)
     finish_batch(const MirrorRef mirror, const BatchRef batch) {
   extern __shared__ double dynamic_shared[];
-  WarpSearch<T, kHeight> warp(mirror, batch, reinterpret_cast<std::byte*>(dynamic_shared));
+  WarpSearch<T, kHeight, kFiltered> warp(mirror, batch, reinterpret_cast<std::byte*>(dynamic_shared));
   const std::uint32_t num_warps = blockDim.x / kWarpSize,
                       first = blockIdx.x + threadIdx.x / kWarpSize * gridDim.x;
   const std::uint32_t count = min(batch.counters->num_handed_over, batch.sweep.most);
@@ -159,15 +159,15 @@ cuda::Shape batch_shape(std::size_t warp_bytes, const cuda::Limits& limits) {
           .shared_bytes = block_warps * warp_bytes};
 }
 
-template <typename T, int kHeight>
+template <typename T, int kHeight, bool kFiltered>
 void launch_up_to(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                   cudaStream_t stream) {
   const cuda::Shape shape = batch_shape(warp_bytes<kHeight>(batch.k, batch.query_stride), limits);
-  cuda::launch(search_batch<T, kHeight>, shape, stream, mirror, batch);
+  cuda::launch(search_batch<T, kHeight, kFiltered>, shape, stream, mirror, batch);
   if (batch.sweep.most == 0) return;
   launch_frontier<T>(mirror, batch, limits, stream);
   launch_sweep<T>(mirror, batch, limits, stream);
-  cuda::launch(finish_batch<T, kHeight>, shape, stream, mirror, batch);
+  cuda::launch(finish_batch<T, kHeight, kFiltered>, shape, stream, mirror, batch);
 }
 
 }  // namespace
@@ -175,10 +175,12 @@ void launch_up_to(const MirrorRef& mirror, const BatchRef& batch, const cuda::Li
 template <typename T>
 void launch_batch(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& limits,
                   cudaStream_t stream) {
-  if (mirror.height <= kUsualHeight) {
-    launch_up_to<T, kUsualHeight>(mirror, batch, limits, stream);
+  if (batch.is_filtered) {
+    launch_up_to<T, kMaxLevels, true>(mirror, batch, limits, stream);
+  } else if (mirror.height <= kUsualHeight) {
+    launch_up_to<T, kUsualHeight, false>(mirror, batch, limits, stream);
   } else {
-    launch_up_to<T, kMaxLevels>(mirror, batch, limits, stream);  // no tree is taller
+    launch_up_to<T, kMaxLevels, false>(mirror, batch, limits, stream);  // no tree is taller
   }
 }
 

@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
+#include <vector>
 
 #include "base/floating_point_scope.h"
+#include "gpu/search/pack_predicate.h"
 #include "gpu/search/pack_query.h"
+#include "gpu/search/predicate_list.h"
 #include "gpu/search/work_stats.h"
+#include "index/snapshot_fields.h"
 #include "query/resolve.h"
 
 namespace culmen::gpu {
@@ -19,14 +24,10 @@ constexpr std::size_t kMaxHits = 1 << 20;
 
 // Room for any of the queries, packed.
 std::size_t stride_of(std::span<const Query> queries, std::span<const std::size_t> positions,
-                      const Snapshot& snapshot) {
-  const int num_attributes = snapshot.num_attributes();
-  bool has_gaps = false;
-  for (std::int32_t i = 0; i < num_attributes; ++i)
-    has_gaps = has_gaps || gaps_of_index(snapshot, i).some_missing != 0;
+                      int num_attributes, bool may_skip) {
   std::size_t num_ranges = 0;
   for (const std::size_t q : positions)
-    num_ranges = std::max(num_ranges, max_ranges_of(queries[q].where, has_gaps));
+    num_ranges = std::max(num_ranges, max_ranges_of(queries[q].where, may_skip));
   return packed_stride(num_attributes,
                        static_cast<int>(std::min(num_ranges, static_cast<std::size_t>(num_attributes))));
 }
@@ -50,16 +51,29 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
   std::unique_ptr<Workspace> workspace = pool_.take();
   const cudaStream_t stream = workspace->stream().get();
   const std::size_t count = positions.size();
-  const std::size_t stride = stride_of(queries, positions, snapshot);
+  const bool may_skip = attributes_with_gaps(snapshot) != 0;
+  const std::size_t stride = stride_of(queries, positions, snapshot.num_attributes(), may_skip);
+  const bool may_be_filtered = may_skip || std::ranges::any_of(positions, [&](std::size_t q) {
+                                 return queries[q].where.kind() != Filter::Kind::everything;
+                               });
   const MirrorRef& mirror = view.mirror->ref();
   const std::size_t most_swept = most_to_sweep(mirror, count, k);
   Workspace::Batch& memory =
       workspace->reserve_batch(stride * count, count * k, count, most_swept * sweep_bytes_each(mirror, k));
   // Each is packed as soon as it is resolved: resolved queries are large, and memory for thousands would cost more
   // than the search.
+  PredicateList predicates(may_be_filtered ? count : 0);
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
     const FloatingPointScope floating_point;
-    pack_query(resolve(queries[positions[i]], snapshot), memory.packed.data() + i * stride);
+    const ResolvedQuery query = resolve(queries[positions[i]], snapshot);
+    pack_query(query, memory.packed.data() + i * stride);
+    if (may_be_filtered) predicates.set(i, pack_predicate(query.filter));
+  });
+  const std::vector<std::byte> joined = predicates.join();
+  const std::byte* on_device = workspace->send_predicates(joined);
+  predicates.for_each([&](std::size_t i, std::size_t offset) {
+    set_predicate(memory.packed.data() + i * stride,
+                  reinterpret_cast<const PackedPredicate*>(on_device + offset));
   });
   cuda::check(cudaMemcpyAsync(memory.queries.data(), memory.packed.data(), stride * count,
                               cudaMemcpyHostToDevice, stream));
@@ -70,7 +84,8 @@ void BatchSearch::search_at_once(const MirrorView& view, std::span<const Query> 
                           static_cast<std::uint32_t>(count),
                           static_cast<std::uint32_t>(stride),
                           static_cast<std::uint32_t>(k),
-                          make_sweep(mirror, memory.sweep.data(), most_swept, k)};
+                          make_sweep(mirror, memory.sweep.data(), most_swept, k),
+                          !joined.empty()};
   visit_value_type(snapshot, [&]<typename T>(T) { launch_batch<T>(mirror, batch, limits_, stream); });
   workspace->stream().synchronize();
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {

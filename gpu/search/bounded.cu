@@ -27,7 +27,7 @@ constexpr int kLoads = 8;
 
 // A block's search after the barrier: nodes that reach the k-th score bound, then leaves that do. All of its warps
 // share each of the two.
-template <typename T>
+template <typename T, bool kFiltered>
 class Visit {
  public:
   __device__ Visit(const MirrorRef& mirror, QueryRef query, BlockShared& shared, BlockCandidates& found,
@@ -65,7 +65,7 @@ class Visit {
   }
 
   __device__ void open(std::uint32_t index) {
-    list_leaf(child_of(mirror_, query_, index, lane_));
+    list_leaf(child_of<kFiltered>(mirror_, query_, index, lane_));
     if (lane_ == 0) atomicAdd(&shared_.nodes_visited, 1ull);
   }
 
@@ -78,8 +78,9 @@ class Visit {
   }
 
   __device__ void visit(std::uint32_t leaf) {
-    visit_leaf<T, kLoads>(mirror_, query_, found_.kth_bound(), leaf, lane_, shared_,
-                          [&](auto& pass, const auto& rows, int lane) { found_.append(pass, rows, lane); });
+    visit_leaf<T, kLoads, kFiltered>(
+        mirror_, query_, found_.kth_bound(), leaf, lane_, shared_,
+        [&](auto& pass, const auto& rows, int lane) { found_.append(pass, rows, lane); });
   }
 
   const MirrorRef& mirror_;
@@ -92,7 +93,7 @@ class Visit {
 
 // Dynamic shared memory: the slots' bounds and nodes, then memory that holds in turn the seeds' keys, the rows found
 // and work lists, and the answer.
-template <typename T, typename Argument>
+template <typename T, typename Argument, bool kFiltered>
 __global__ void __launch_bounds__(kSearchThreads, 1)
     search_bounded(const MirrorRef mirror, const SearchStateRef state, const GridRoom room,
                    const __grid_constant__ Argument packed) {
@@ -109,7 +110,7 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
 
   bound_slots(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
-  SeedPhase<T, kLoads> seed(mirror, query, scale, team);
+  SeedPhase<T, kLoads, kFiltered> seed(mirror, query, scale, team);
   write_seeds(mirror, state, room, shared, seed.sample(state.kth_bound), team.lane);
   GridBarrier barrier(state.counters->barrier, 1);
   barrier.arrive();
@@ -118,8 +119,8 @@ __global__ void __launch_bounds__(kSearchThreads, 1)
   const KthBound kth_bound = kth_bound_of_seeds(mirror, state, room, scale, shared, rest);
   __syncthreads();  // the candidates overwrite the seeds' keys
   BlockCandidates found(state, scale, kth_bound, shared, candidates, room.visit.candidates);
-  Visit<T>(mirror, query, shared, found, WorkList(lists, room.visit.nodes, num_nodes),
-           WorkList(lists + room.visit.nodes, room.visit.leaves, num_leaves))
+  Visit<T, kFiltered>(mirror, query, shared, found, WorkList(lists, room.visit.nodes, num_nodes),
+                      WorkList(lists + room.visit.nodes, room.visit.leaves, num_leaves))
       .run(team, child);
   finish(state, scale, shared, candidates);
 }
@@ -139,22 +140,25 @@ std::optional<SmallQueryArgument> shortened(const QueryArgument& query) {
 
 template <typename T>
 void launch_bounded(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                    const GridPlan& plan, cudaStream_t stream) {
+                    const GridPlan& plan, bool is_filtered, cudaStream_t stream) {
   const cuda::Shape shape = {.num_blocks = plan.num_blocks,
                              .num_threads = kSearchThreads,
                              .shared_bytes = plan.shared_bytes,
                              .cooperative = true};
   // The larger a kernel's parameters, the longer its launch takes.
-  if (const std::optional<SmallQueryArgument> small = shortened(query)) {
-    cuda::launch(search_bounded<T, SmallQueryArgument>, shape, stream, mirror, state, plan.room, *small);
+  if (is_filtered) {
+    cuda::launch(search_bounded<T, QueryArgument, true>, shape, stream, mirror, state, plan.room, query);
+  } else if (const std::optional<SmallQueryArgument> small = shortened(query)) {
+    cuda::launch(search_bounded<T, SmallQueryArgument, false>, shape, stream, mirror, state, plan.room,
+                 *small);
   } else {
-    cuda::launch(search_bounded<T, QueryArgument>, shape, stream, mirror, state, plan.room, query);
+    cuda::launch(search_bounded<T, QueryArgument, false>, shape, stream, mirror, state, plan.room, query);
   }
 }
 
 template void launch_bounded<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
-                                    const GridPlan&, cudaStream_t);
+                                    const GridPlan&, bool, cudaStream_t);
 template void launch_bounded<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
-                                     const GridPlan&, cudaStream_t);
+                                     const GridPlan&, bool, cudaStream_t);
 
 }  // namespace culmen::gpu

@@ -128,10 +128,4 @@ __device__ double zone_of_bounds(const MirrorRef& mirror, QueryRef query, const 
   return isnan(score) ? infinity() : score;
 }
 
-// The chain bound of the lane's child of `node`; -infinity if there is no such child.
-__device__ inline double child_bound(QueryRef query, NodeRef node, int lane) {
-  const double bound = chain_bound(query, NodeColumn{node.bounds(), lane});
-  return lane < static_cast<int>(node.header().num_children) ? bound : -infinity();
-}
-
 }  // namespace culmen::gpu

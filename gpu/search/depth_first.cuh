@@ -3,7 +3,7 @@
 // the k-th score bound that such a walk lacks at its beginning.
 #pragma once
 
-#include "gpu/search/bounds.cuh"
+#include "gpu/search/child_bound.cuh"
 #include "gpu/search/leaf_rows.cuh"
 #include "gpu/search/warp_best.cuh"
 
@@ -21,7 +21,7 @@ struct WalkShared {
   int num_taken[kHeight];
 };
 
-template <typename T, int kHeight>
+template <typename T, int kHeight, bool kFiltered>
 class DepthFirst {
  public:
   __device__ DepthFirst(const MirrorRef& mirror, QueryRef query, WalkShared<kHeight>& shared, WarpBest& best)
@@ -76,7 +76,7 @@ class DepthFirst {
 
   __device__ void open(int level, std::uint32_t node, ResultHeader& work) {
     const NodeRef ref = mirror_.node(node);
-    double bound = child_bound(query_, ref, lane_);
+    double bound = child_bound<kFiltered>(mirror_, query_, node, lane_);
     if (ties_ && bound != -infinity()) bound = fmin(bound, zone_bound(level, ref));
     const unsigned left = __ballot_sync(kFullWarp, bound != -infinity());
     __syncwarp();  // all lanes have read what is overwritten now
@@ -119,19 +119,21 @@ class DepthFirst {
 
   __device__ void visit(std::uint32_t leaf, ResultHeader& work) {
     const std::uint64_t first_row = mirror_.first_row(leaf);
-    work.rows_scored += score_leaf<T, 8>(mirror_, query_, leaf, lane_, [&](ScoredRows& rows) {
-      std::int64_t ids[kRowsPerLane];
-      bool ties = false;
+    work.rows_scored += score_leaf<T, 8, kFiltered>(
+        mirror_, query_, leaf, lane_, best_.kth_bound().score, [&](ScoredRows& rows) {
+          std::int64_t ids[kRowsPerLane];
+          bool ties = false;
 #pragma unroll
-      for (int j = 0; j < kRowsPerLane; ++j)
-        ties |= rows.valid[j] && rows.score[j] == best_.kth_bound().score;
-      keep_passing(mirror_, leaf, best_.kth_bound(), rows, ids);
-      Candidate found[kRowsPerLane];
+          for (int j = 0; j < kRowsPerLane; ++j)
+            ties |= rows.valid[j] && rows.score[j] == best_.kth_bound().score;
+          keep_passing(mirror_, leaf, best_.kth_bound(), rows, ids);
+          Candidate found[kRowsPerLane];
 #pragma unroll
-      for (int j = 0; j < kRowsPerLane; ++j) found[j] = {rows.score[j], ids[j], first_row + rows.index[j]};
-      ties_ |= __any_sync(kFullWarp, ties) != 0;
-      best_.append(rows.valid, found);
-    });
+          for (int j = 0; j < kRowsPerLane; ++j)
+            found[j] = {rows.score[j], ids[j], first_row + rows.index[j]};
+          ties_ |= __any_sync(kFullWarp, ties) != 0;
+          best_.append(rows.valid, found);
+        });
     ++work.leaves_visited;
   }
 

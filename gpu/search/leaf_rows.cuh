@@ -3,6 +3,7 @@
 
 #include "gpu/mirror/mirror_ref.h"
 #include "gpu/search/packed_query.h"
+#include "gpu/search/predicate.cuh"
 #include "gpu/search/search_state.h"
 #include "gpu/search/warp.cuh"
 #include "index/score.h"
@@ -13,10 +14,11 @@ __device__ inline bool passes(double score, std::int64_t id, KthBound kth_bound)
   return score > kth_bound.score || (score == kth_bound.score && id <= kth_bound.id);
 }
 
-// By a lane: the score of one row of a leaf. Returns false, with no score, if the row is outside a range of the query.
-template <typename T>
+// By a lane: the score of one row of a leaf. Returns false, with any score, if the row does not pass the query's
+// filter, or if there is a predicate and the score is below `least`. kFiltered: the query may have a predicate.
+template <typename T, bool kFiltered>
 __device__ bool score_row(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, std::uint32_t index,
-                          double& score) {
+                          double least, double& score) {
   const T* values = mirror.leaf_values<T>(leaf) + index;
   const auto value = [&](std::int32_t attribute) {
     return static_cast<double>(
@@ -31,6 +33,10 @@ __device__ bool score_row(const MirrorRef& mirror, QueryRef query, std::uint32_t
   for (int t = 0; t < query.header().num_terms; ++t)
     score = score_step(score, query.terms()[t].weight, value(query.terms()[t].attribute));
   score = score_finish(score);
+  if constexpr (kFiltered) {
+    if (query.header().predicate != nullptr)
+      return score >= least && passing_rows<T>(mirror, query, leaf, index, 1) != 0;
+  }
   return true;
 }
 
@@ -41,7 +47,9 @@ inline constexpr int kRowsAtOnce = kRowsPerLane * kWarpSize;
 struct ScoredRows {
   std::uint32_t index[kRowsPerLane];  // in the leaf
   double score[kRowsPerLane];
-  bool valid[kRowsPerLane];  // the row exists and is inside the query's ranges
+  // The row exists and passes the query's filter. Of rows that no range excludes, only those that reach `least` are
+  // tested further.
+  bool valid[kRowsPerLane];
 };
 
 // By a lane: scores its rows of a leaf. load(attribute, j) returns a value of the j-th.
@@ -87,11 +95,23 @@ __device__ void check_ranges(QueryRef query, Load&& load, bool (&valid)[kRowsPer
   }
 }
 
-// By a warp: calls visit(ScoredRows) for the rows of a leaf, kRowsAtOnce at a time. Returns the number of rows.
-// kLoads: as for score_rows.
-template <typename T, int kLoads, typename Visit>
+// By a lane: clears valid[j] if the j-th row does not pass the query's predicate, or if its score is below `least`.
+template <typename T>
+__device__ void check_predicate(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, double least,
+                                ScoredRows& rows) {
+  unsigned passing = 0;
+#pragma unroll
+  for (int j = 0; j < kRowsPerLane; ++j) passing |= rows.valid[j] && rows.score[j] >= least ? 1u << j : 0;
+  if (passing != 0) passing = passing_rows<T>(mirror, query, leaf, rows.index[0], passing);
+#pragma unroll
+  for (int j = 0; j < kRowsPerLane; ++j) rows.valid[j] = (passing >> j & 1) != 0;
+}
+
+// By a warp: calls visit(ScoredRows) for the rows of a leaf, kRowsAtOnce at a time. Returns the number of rows. Rows
+// with a score below `least` are of no use. kLoads: as for score_rows; kFiltered: as for score_row.
+template <typename T, int kLoads, bool kFiltered, typename Visit>
 __device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf, int lane,
-                                    Visit&& visit) {
+                                    double least, Visit&& visit) {
   const T* values = mirror.leaf_values<T>(leaf);
   const std::uint32_t num_rows = mirror.leaves[leaf].num_rows;
   const auto leaf_rows = static_cast<std::uint32_t>(mirror.leaf_rows);
@@ -111,6 +131,8 @@ __device__ std::uint32_t score_leaf(const MirrorRef& mirror, QueryRef query, std
 #pragma unroll
     for (int j = 0; j < kRowsPerLane; ++j) rows.valid[j] = rows.index[j] < num_rows;
     check_ranges(query, load, rows.valid);
+    if constexpr (kFiltered)
+      if (query.header().predicate != nullptr) check_predicate<T>(mirror, query, leaf, least, rows);
     visit(rows);
     first += kRowsAtOnce;
   } while (first < num_rows);

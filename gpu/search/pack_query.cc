@@ -1,21 +1,17 @@
 #include "gpu/search/pack_query.h"
 
-#include "culmen/error.h"
+#include <cmath>
+
 #include "gpu/search/query_writer.h"
 
 namespace culmen::gpu {
 
 PackedRanges packed_ranges(const ResolvedQuery& query) {
-  if (!query.filter.is_ranges())
-    throw InvalidArgument(
-        "on a GPU a filter is ranges of attributes joined by `and`; conditions on other columns and ids, "
-        "`or`, "
-        "`in` and `!=` are for the CPU, and so are filters and weights of attributes that some row misses; "
-        "Missing::fill ranks these rows by their stand-ins, on a GPU, too");
   PackedRanges packed;
   for (std::size_t r = 0; r < query.where.size(); ++r) {
     const RangePredicate& range = query.where[r];
     const RangeBound& bound = query.where_bounds[r];
+    if (range.minimum == -HUGE_VAL && range.maximum == HUGE_VAL) continue;  // only demands a value
     packed.push_back({range.minimum, range.maximum, bound.lowest, bound.highest,
                       static_cast<std::int16_t>(range.attribute),
                       static_cast<std::int16_t>(bound.maximum_row),
@@ -39,7 +35,7 @@ std::size_t packed_bytes_of(const ResolvedQuery& query) {
                       static_cast<int>(packed_ranges(query).size()));
 }
 
-void pack_query(const ResolvedQuery& query, std::byte* out) {
+void pack_query(const ResolvedQuery& query, std::byte* out, const PackedPredicate* predicate) {
   QueryWriter writer(out);
   for (const Term& term : query.terms) writer.push_back(term);
   for (const BoundTerm& term : query.bound.terms) writer.push_back(term);
@@ -48,7 +44,12 @@ void pack_query(const ResolvedQuery& query, std::byte* out) {
     for (const BoundTerm& term : query.bound.capped->terms) writer.push_back(term);
   }
   for (const PackedRange& range : packed_ranges(query)) writer.push_back(range);
+  writer.set_predicate(predicate, 0);
   writer.finish(query.offset, query.min_score, query.bound);
+}
+
+void set_predicate(std::byte* packed, const PackedPredicate* predicate) {
+  reinterpret_cast<PackedHeader*>(packed)->predicate = predicate;
 }
 
 }  // namespace culmen::gpu

@@ -11,21 +11,23 @@
 
 namespace culmen::gpu {
 
-// The query's filter. Throws InvalidArgument unless it is a conjunction of ranges: GPU engines test nothing else.
+// The ranges that the query's filter implies. What they leave open is for its predicate (pack_predicate.h).
 using PackedRanges = boost::container::static_vector<PackedRange, kMaxPackedAttributes>;
 PackedRanges packed_ranges(const ResolvedQuery& query);
 
-// No query with this filter has more packed ranges; one, that no row is in, if no row can pass, as where an attribute
-// has only gaps.
-inline std::size_t max_ranges_of(const Filter& filter, bool has_gaps) {
-  if (filter.kind() == Filter::Kind::everything && !has_gaps) return 0;
-  return std::max<std::size_t>(filter.num_conditions(), 1);
+// No query with this filter has more packed ranges; one, that no row is in, if no row can pass. is_skipping: the query
+// may skip rows that miss values.
+inline std::size_t max_ranges_of(const Filter& filter, bool is_skipping) {
+  const std::size_t least = filter.kind() == Filter::Kind::everything && !is_skipping ? 0 : 1;
+  return std::max(filter.num_conditions(), least);
 }
 
 // Bytes that pack_query will write.
 std::size_t packed_bytes_of(const ResolvedQuery& query);
 
-// Writes the query to `out`, which is aligned to 8.
-void pack_query(const ResolvedQuery& query, std::byte* out);
+// Writes the query to `out`, which is aligned to 8. `predicate`: that of its filter in device memory, if it has one.
+void pack_query(const ResolvedQuery& query, std::byte* out, const PackedPredicate* predicate = nullptr);
+// Sets the predicate of a packed query.
+void set_predicate(std::byte* packed, const PackedPredicate* predicate);
 
 }  // namespace culmen::gpu

@@ -9,6 +9,8 @@
 
 namespace culmen::gpu {
 
+struct PackedPredicate;  // gpu/search/packed_predicate.h
+
 struct PackedTerm {
   double weight;
   std::int32_t attribute;
@@ -35,6 +37,9 @@ struct PackedHeader {
   double min_score;    // -infinity: none
   // Scores as 32-bit keys (gpu/search/score_keys.cuh): (score - base) * key_scale is about 1 or smaller.
   double key_scale, key_unit;  // powers of two, inverse to each other
+  // What ranges leave open, in device memory; null: nothing. Rows must pass both.
+  const PackedPredicate* predicate;
+  std::uint64_t ranked_gaps;  // for PackedTest::Kind::has_ranked: attributes, a bit each
   std::int32_t num_terms, num_bound_terms, num_capped_terms, num_ranges;
   std::int32_t padding;
   std::int32_t is_refused;  // 1: not a valid query, it has no hits (gpu/search/query_writer.h)
@@ -64,8 +69,8 @@ struct QueryParameter {
 
   CULMEN_HOST_DEVICE const std::byte* bytes() const { return outside != nullptr ? outside : inside; }
 };
-using QueryArgument = QueryParameter<1016>;      // 20 attributes without ranges
-using SmallQueryArgument = QueryParameter<344>;  // 8 attributes without ranges
+using QueryArgument = QueryParameter<1032>;      // 20 attributes without ranges
+using SmallQueryArgument = QueryParameter<360>;  // 8 attributes without ranges
 
 // The parts of a packed query. The bytes must be aligned to 8.
 struct QueryRef {

@@ -40,6 +40,10 @@ __device__ void write_query(const ScoreChain& chain, const BoundBasis& basis, co
   append_bound_terms(chain, start, basis, writer);
   write_capped(chain, basis, options, writer);
   for (std::uint32_t r = 0; r < options.num_ranges; ++r) writer.push_back(options.ranges[r]);
+  std::uint64_t ranked_gaps = 0;
+  for (int t = 0; t < chain.num_terms; ++t)
+    ranked_gaps |= options.gaps & std::uint64_t{1} << chain.terms[t].attribute;
+  writer.set_predicate(ranked_gaps == 0 ? options.predicate : options.ranked_predicate, ranked_gaps);
   writer.finish(chain.offset, options.min_score, start);
 }
 
@@ -52,10 +56,10 @@ __global__ void __launch_bounds__(kThreads)
   const double* weights = request.weights + std::size_t{q} * basis.layout.num_attributes();
   const ScoreChain chain = {terms, take_weights(weights, basis, terms), 0.0};
   QueryWriter writer(request.queries + std::size_t{q} * request.query_stride);
-  if (chain.num_terms == 0 || !isfinite(largest_score(chain, basis.stats))) {
+  if (chain.num_terms == 0 || !isfinite(largest_score(chain, basis.stats_of(options.fills)))) {
     writer.refuse();
   } else {
-    write_query(chain, basis.bounds(), options, writer);
+    write_query(chain, basis.bounds(options.fills), options, writer);
   }
 }
 

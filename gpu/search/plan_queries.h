@@ -15,6 +15,12 @@ namespace culmen::gpu {
 // What all queries of a batch have in common.
 struct PlanOptions {
   double min_score;  // -infinity: none
+  // In device memory, of the filter: what ranges leave open (null: nothing), and the same with a test of
+  // PackedTest::Kind::has_ranked, for queries that rank an attribute of `gaps`.
+  const PackedPredicate* predicate;
+  const PackedPredicate* ranked_predicate;
+  std::uint64_t gaps;  // attributes that some row misses, a bit each; 0 if queries fill
+  bool fills;
   std::uint32_t num_ranges;
   PackedRange ranges[kMaxPackedAttributes];  // of different attributes
 };

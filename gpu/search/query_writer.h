@@ -30,6 +30,11 @@ class QueryWriter {
     ++num_ranges_;
   }
 
+  CULMEN_HOST_DEVICE void set_predicate(const PackedPredicate* predicate, std::uint64_t ranked_gaps) {
+    predicate_ = predicate;
+    ranked_gaps_ = ranked_gaps;
+  }
+
   // Call it last.
   CULMEN_HOST_DEVICE void finish(double offset, double min_score, const BoundStart& bound) {
     constexpr int kMaxExponent = 1000;  // for a magnitude of infinity or 0, too
@@ -40,6 +45,8 @@ class QueryWriter {
                 min_score,
                 std::ldexp(1.0, -exponent),
                 std::ldexp(1.0, exponent),
+                predicate_,
+                ranked_gaps_,
                 num_terms_,
                 num_bound_terms_,
                 num_capped_terms_,
@@ -49,7 +56,9 @@ class QueryWriter {
   }
 
   // Instead of all that: a query without hits. No node or leaf has a bound above the base.
-  CULMEN_HOST_DEVICE void refuse() { header() = {0, -HUGE_VAL, HUGE_VAL, HUGE_VAL, 1, 1, 0, 0, 0, 0, 0, 1}; }
+  CULMEN_HOST_DEVICE void refuse() {
+    header() = {0, -HUGE_VAL, HUGE_VAL, HUGE_VAL, 1, 1, nullptr, 0, 0, 0, 0, 0, 0, 1};
+  }
 
  private:
   CULMEN_HOST_DEVICE static constexpr int larger(int a, int b) { return a > b ? a : b; }
@@ -63,6 +72,8 @@ class QueryWriter {
   std::byte* bytes_;
   std::byte* end_;
   double capped_base_ = HUGE_VAL;
+  const PackedPredicate* predicate_ = nullptr;
+  std::uint64_t ranked_gaps_ = 0;
   std::int32_t num_terms_ = 0, num_bound_terms_ = 0, num_capped_terms_ = 0, num_ranges_ = 0;
 };
 

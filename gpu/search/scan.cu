@@ -17,7 +17,7 @@ constexpr std::uint32_t kFirstStride = 32;
 constexpr unsigned kBlocksPerMultiprocessor = 2;
 constexpr int kLoads = 4;  // with 8 a thread needs more than the 64 registers that 2 blocks leave it
 
-template <typename T>
+template <typename T, bool kFiltered>
 __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
     search_scan(const MirrorRef mirror, const SearchStateRef state, const GridRoom room,
                 const __grid_constant__ QueryArgument packed) {
@@ -34,12 +34,12 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
   bound_slots(mirror, query, team);
   __syncthreads();  // a team's bounds are read by all its warps
   write_seeds(mirror, state, room, shared,
-              SeedPhase<T, kLoads>(mirror, query, scale, team).sample(state.kth_bound), lane);
+              SeedPhase<T, kLoads, kFiltered>(mirror, query, scale, team).sample(state.kth_bound), lane);
   grid_barrier(state.counters->barrier, 1);
   KthBound kth_bound = kth_bound_of_seeds(mirror, state, room, scale, shared, keys);
 
   const auto visit = [&](std::uint64_t position) {
-    visit_leaf<T, kLoads>(
+    visit_leaf<T, kLoads, kFiltered>(
         mirror, query, kth_bound, __ldg(mirror.leaf_order + position), lane, shared,
         [&](auto& pass, const auto& rows, int) { append(candidates_of_all(state), pass, rows, lane); });
   };
@@ -64,17 +64,18 @@ __global__ void __launch_bounds__(kSearchThreads, kBlocksPerMultiprocessor)
 
 template <typename T>
 void launch_scan(const MirrorRef& mirror, const SearchStateRef& state, const QueryArgument& query,
-                 const GridPlan& plan, cudaStream_t stream) {
+                 const GridPlan& plan, bool is_filtered, cudaStream_t stream) {
   const cuda::Shape shape = {.num_blocks = plan.num_blocks,
                              .num_threads = kSearchThreads,
                              .shared_bytes = plan.shared_bytes,
                              .cooperative = true};
-  cuda::launch(search_scan<T>, shape, stream, mirror, state, plan.room, query);
+  cuda::launch(is_filtered ? search_scan<T, true> : search_scan<T, false>, shape, stream, mirror, state,
+               plan.room, query);
 }
 
 template void launch_scan<float>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
-                                 const GridPlan&, cudaStream_t);
+                                 const GridPlan&, bool, cudaStream_t);
 template void launch_scan<double>(const MirrorRef&, const SearchStateRef&, const QueryArgument&,
-                                  const GridPlan&, cudaStream_t);
+                                  const GridPlan&, bool, cudaStream_t);
 
 }  // namespace culmen::gpu

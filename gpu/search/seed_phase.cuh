@@ -2,7 +2,7 @@
 // leaves below them, whose rows give the first k-th score bound.
 #pragma once
 
-#include "gpu/search/bounds.cuh"
+#include "gpu/search/child_bound.cuh"
 #include "gpu/search/grid_search.cuh"
 
 namespace culmen::gpu {
@@ -168,13 +168,14 @@ struct Child {
   std::int64_t min_id = kNoId;
 };
 
-__device__ inline Child child_of(const MirrorRef& mirror, QueryRef query, std::uint32_t index, int lane) {
+template <bool kFiltered>
+__device__ Child child_of(const MirrorRef& mirror, QueryRef query, std::uint32_t index, int lane) {
   const NodeRef node = mirror.node(index);
-  return {child_bound(query, node, lane), node.children()[lane], node.min_ids()[lane]};
+  return {child_bound<kFiltered>(mirror, query, index, lane), node.children()[lane], node.min_ids()[lane]};
 }
 
 // A warp's part in the seed phase, when no score is known yet.
-template <typename T, int kLoads>
+template <typename T, int kLoads, bool kFiltered>
 class SeedPhase {
  public:
   __device__ SeedPhase(const MirrorRef& mirror, QueryRef query, const KeyScale& scale, const Team& team)
@@ -187,12 +188,12 @@ class SeedPhase {
     opened_rank_ = team_.warp % num_nodes;
     const std::uint32_t cell = nodes_.cell_of_rank(opened_rank_);
     if (cell == kNoNode) return {};
-    child_ = child_of(mirror_, query_, team_.node(cell), team_.lane);
+    child_ = child_of<kFiltered>(mirror_, query_, team_.node(cell), team_.lane);
     const int best = lane_of_rank(
         bound_key(child_.bound, scale_), [&] { return child_.min_id; }, team_.warp / num_nodes, team_.lane);
     if (best < 0) return {};
-    return sample_leaf<T, kLoads>(mirror_, query_, scale_, kth_bound,
-                                  __shfl_sync(kFullWarp, child_.leaf, best), team_.lane);
+    return sample_leaf<T, kLoads, kFiltered>(mirror_, query_, scale_, kth_bound,
+                                             __shfl_sync(kFullWarp, child_.leaf, best), team_.lane);
   }
 
   // After a barrier: opens the node that has the warp's rank in the team, which most likely reaches the k-th score
@@ -200,7 +201,8 @@ class SeedPhase {
   __device__ Child open_next(BlockShared& shared) {
     const std::uint32_t cell = nodes_.cell_of_rank(team_.warp);
     if (cell == kNoNode) return {};
-    if (opened_rank_ != team_.warp) child_ = child_of(mirror_, query_, team_.node(cell), team_.lane);
+    if (opened_rank_ != team_.warp)
+      child_ = child_of<kFiltered>(mirror_, query_, team_.node(cell), team_.lane);
     if (team_.lane == 0) {
       team_.take_out(cell);
       atomicAdd(&shared.nodes_visited, 1ull);

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "gpu/search/engines.h"
+#include "gpu/search/pack_predicate.h"
 #include "gpu/search/work_stats.h"
 
 namespace culmen::gpu {
@@ -47,16 +48,16 @@ std::size_t SingleSearch::first_capacity(const MirrorView& view, const ResolvedQ
 }
 
 void SingleSearch::launch(const MirrorView& view, Engine engine, const GridPlan& plan,
-                          const SearchStateRef& state, const QueryArgument& query,
+                          const SearchStateRef& state, const QueryArgument& query, bool is_filtered,
                           cudaStream_t stream) const {
   const MirrorRef mirror = mirror_for(view, engine, stream);
   visit_value_type(*view.snapshot, [&]<typename T>(T) {
     if (engine == Engine::scan) {
-      launch_scan<T>(mirror, state, query, plan, stream);
+      launch_scan<T>(mirror, state, query, plan, is_filtered, stream);
     } else if (engine == Engine::gta) {
-      launch_gta<T>(mirror, state, query, limits_, stream);
+      launch_gta<T>(mirror, state, query, limits_, is_filtered, stream);
     } else {
-      launch_bounded<T>(mirror, state, query, plan, stream);
+      launch_bounded<T>(mirror, state, query, plan, is_filtered, stream);
     }
   });
 }
@@ -66,13 +67,14 @@ std::vector<Hit> SingleSearch::run(const MirrorView& view, const ResolvedQuery& 
   const GridPlan plan = make_plan(view, engine);
   const std::size_t outside = plan.num_bounds_outside(view.mirror->ref().num_slots);
   workspace.reserve(query.k, first_capacity(view, query, engine), outside);
-  const QueryArgument argument = workspace.argument(query);
+  const std::vector<std::byte> predicate = pack_predicate(query.filter);
+  const QueryArgument argument = workspace.argument(query, predicate);
   const auto k =
       static_cast<std::uint32_t>(std::min<std::size_t>(query.k, std::numeric_limits<std::uint32_t>::max()));
   KthBound kth_bound = {query.min_score, kNoId};
   for (;;) {
     const SearchStateRef state = workspace.next(k, kth_bound);
-    launch(view, engine, plan, state, argument, workspace.stream().get());
+    launch(view, engine, plan, state, argument, !predicate.empty(), workspace.stream().get());
     const ResultHeader& result = workspace.wait();
     add_work(result, query.terms.size() + query.where.size(), query.bound.num_terms(), *view.snapshot, stats);
     if (result.outcome == Outcome::sorted) return to_hits({workspace.hits(), result.num_hits});

@@ -22,7 +22,7 @@ class SingleSearch {
   GridPlan make_plan(const MirrorView& view, Engine engine) const;
   std::size_t first_capacity(const MirrorView& view, const ResolvedQuery& query, Engine engine) const;
   void launch(const MirrorView& view, Engine engine, const GridPlan& plan, const SearchStateRef& state,
-              const QueryArgument& query, cudaStream_t stream) const;
+              const QueryArgument& query, bool is_filtered, cudaStream_t stream) const;
   std::vector<Hit> run(const MirrorView& view, const ResolvedQuery& query, Engine engine,
                        Workspace& workspace, SearchStats& stats) const;
 

@@ -47,7 +47,7 @@ struct Step {
   }
 };
 
-template <typename T, int kSteps>
+template <typename T, int kSteps, bool kFiltered>
 class Sweep {
  public:
   __device__ Sweep(const MirrorRef& mirror, const BatchRef& batch, const SweepMemory<T>& memory,
@@ -161,7 +161,7 @@ class Sweep {
     const QueryRef query = {batch_.queries + std::size_t{mine.query} * batch_.query_stride};
     atomicAdd(reinterpret_cast<unsigned long long*>(&mine.scored), 1ull);
     double score = 0;
-    if (!score_row<T>(mirror_, query, offer.leaf, offer.row, score)) return;
+    if (!score_row<T, kFiltered>(mirror_, query, offer.leaf, offer.row, mine.kth_bound, score)) return;
     if (score >= mine.kth_bound)
       add_found(sweep_, entry_of_query, {score, mirror_.first_row(offer.leaf) + offer.row});
   }
@@ -187,7 +187,7 @@ class Sweep {
 };
 
 // Cooperative: k-th score bounds are raised between two steps. Dynamic shared memory: SweepMemory.
-template <typename T, int kSteps>
+template <typename T, int kSteps, bool kFiltered>
 __global__ void __launch_bounds__(kSweepThreads, most_blocks_each(kSteps))
     sweep_batch(const MirrorRef mirror, const BatchRef batch, std::uint32_t chunk) {
   const std::uint32_t num_queries = batch.counters->num_swept;
@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(kSweepThreads, most_blocks_each(kSteps))
   SweepMemory<T> memory;
   memory.lay_out(reinterpret_cast<std::byte*>(sweep_shared), chunk,
                  static_cast<std::uint32_t>(mirror.num_attributes), kTileStride<kSteps>);
-  Sweep<T, kSteps> sweep(mirror, batch, memory, chunk, num_queries);
+  Sweep<T, kSteps, kFiltered> sweep(mirror, batch, memory, chunk, num_queries);
   StepEnd step_end(batch, batch.counters->sweep_barrier);
   std::uint32_t stride = 1;
   while (mirror.num_slots / stride > kFirstSlots) stride *= kSweepGrowth;
@@ -229,7 +229,8 @@ void launch(const MirrorRef& mirror, const BatchRef& batch, const cuda::Limits& 
                              .num_threads = kSweepThreads,
                              .shared_bytes = bytes_of(chunk),
                              .cooperative = true};
-  cuda::launch(sweep_batch<T, kSteps>, shape, stream, mirror, batch, chunk);
+  cuda::launch(batch.is_filtered ? sweep_batch<T, kSteps, true> : sweep_batch<T, kSteps, false>, shape,
+               stream, mirror, batch, chunk);
 }
 
 }  // namespace

@@ -29,15 +29,24 @@ void Workspace::reserve(std::size_t k, std::size_t num_candidates, std::size_t n
   cuda::grow(outside_, num_bounds_outside, cuda::Memory::device);
 }
 
-QueryArgument Workspace::argument(const ResolvedQuery& query) {
+const std::byte* Workspace::send_predicates(std::span<const std::byte> predicates) {
+  if (predicates.empty()) return nullptr;
+  cuda::grow(predicates_, predicates.size(), cuda::Memory::device);
+  cuda::check(cudaMemcpyAsync(predicates_.data(), predicates.data(), predicates.size(),
+                              cudaMemcpyHostToDevice, stream_.get()));
+  return predicates_.data();
+}
+
+QueryArgument Workspace::argument(const ResolvedQuery& query, std::span<const std::byte> predicate) {
+  const auto* on_device = reinterpret_cast<const PackedPredicate*>(send_predicates(predicate));
   QueryArgument argument;  // NOLINT(cppcoreguidelines-pro-type-member-init): pack_query writes what is read
   argument.outside = nullptr;
   if (packed_bytes_of(query) <= QueryArgument::kInside) {
-    pack_query(query, argument.inside);
+    pack_query(query, argument.inside, on_device);
     return argument;
   }
   alignas(8) std::byte packed[kMaxPackedBytes];
-  pack_query(query, packed);
+  pack_query(query, packed, on_device);
   if (query_.size() == 0) query_ = cuda::Buffer<std::byte>(kMaxPackedBytes);
   cuda::check(
       cudaMemcpyAsync(query_.data(), packed, packed_bytes_of(query), cudaMemcpyHostToDevice, stream_.get()));

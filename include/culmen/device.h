@@ -100,8 +100,7 @@ struct DeviceBatch {
   std::size_t k = 10;  // 1 .. kMaxDeviceK; the same for all queries, like the next two
   Filter where = {};
   std::optional<double> min_score = {};  // only rows with score >= min_score
-  // As in Query. If the index has gaps, `skip` is refused: weights are not known before the device reads them.
-  Missing missing = Missing::skip;
+  Missing missing = Missing::skip;       // as in Query
 };
 
 // Where the answers go: the caller's device memory. Every element is written.
@@ -119,7 +118,7 @@ struct RefreshStats {
   std::uint64_t version = 0;  // the one that the copy has now
   std::uint64_t leaves = 0;   // copied
   std::uint64_t nodes = 0;    // copied, inner ones
-  std::uint64_t bytes = 0;    // of both
+  std::uint64_t bytes = 0;    // of both, with their fields
   bool is_whole = false;      // nothing of the previous version could be reused
   double find_us = 0;         // finding what is new
   double copy_us = 0;         // copying it, until it was on the device

@@ -30,9 +30,10 @@ struct Batch {
   std::size_t k = 10;
   Filter where = {};
   std::optional<double> min_score = {};
+  Missing missing = Missing::skip;
 
   Query query(std::size_t q) const {
-    return {.weights = weights[q], .k = k, .where = where, .min_score = min_score};
+    return {.weights = weights[q], .k = k, .where = where, .min_score = min_score, .missing = missing};
   }
 };
 
@@ -72,7 +73,8 @@ class OnDevice {
                         .num_queries = num_queries(),
                         .k = batch_.k,
                         .where = batch_.where,
-                        .min_score = batch_.min_score},
+                        .min_score = batch_.min_score,
+                        .missing = batch_.missing},
                        {ids_.data(), scores_.data(), counts_.data()}, context);
   }
 

@@ -64,7 +64,7 @@ std::optional<std::vector<Hit>> Asker::ask(const Query& query, const gpu::ladder
   const ResolvedQuery resolved = resolve(query, *snapshot_);
   workspace_.reserve(resolved.k, gpu::kUsualCandidates,
                      plan_.num_bounds_outside(view_.mirror->ref().num_slots));
-  const gpu::QueryArgument argument = workspace_.argument(resolved);
+  const gpu::QueryArgument argument = workspace_.argument(resolved, {});
   state_ = workspace_.next(static_cast<std::uint32_t>(resolved.k), {resolved.min_score, kNoId});
   launch(view_.mirror->ref(), state_, argument, plan_, workspace_.stream().get());
   wait(state_, workspace_.stream().get());

@@ -77,7 +77,10 @@ std::vector<Rung> make_rungs() {
           {"2 k-th score bound by 32-bit keys", ladder::launch_rung_2},
           {"3 argmax, ranks, one fence", ladder::launch_rung_3},
           {"4 k-th score bound with an id, own lists", ladder::launch_rung_4},
-          {"engine", gpu::launch_bounded<float>}};
+          {"engine", [](const gpu::MirrorRef& mirror, const gpu::SearchStateRef& state,
+                        const gpu::QueryArgument& query, const gpu::GridPlan& plan, cudaStream_t stream) {
+             gpu::launch_bounded<float>(mirror, state, query, plan, false, stream);
+           }}};
 }
 
 std::vector<Weights> make_questions(int dims) {

@@ -70,7 +70,7 @@ class Visit {
   }
 
   __device__ void open(std::uint32_t index) {
-    const Child child = child_of(search_.mirror, search_.query, index, lane_);
+    const Child child = child_of<false>(search_.mirror, search_.query, index, lane_);
     const auto zone_vector = [&] { return zone_score<float>(search_.mirror, search_.query, child.leaf); };
     const bool kept = !is_excluded(
         child.bound, found_.kth_bound(), [&] { return child.min_id; }, zone_vector);
@@ -80,7 +80,7 @@ class Visit {
   }
 
   __device__ void visit(std::uint32_t leaf) {
-    visit_leaf<float, kLoads>(
+    visit_leaf<float, kLoads, false>(
         search_.mirror, search_.query, found_.kth_bound(), leaf, lane_, search_.shared,
         [&](auto& pass, const auto& rows, int lane) { found_.append(pass, rows, lane); });
   }

@@ -95,7 +95,13 @@ INSTANTIATE_TEST_SUITE_P(AllValueClasses, AsyncBatches, testing::ValuesIn(all_va
 std::vector<std::byte> plan_on_device(const Snapshot& snapshot,
                                       const std::vector<std::vector<double>>& weights,
                                       const ResolvedQuery& common, std::size_t stride) {
-  gpu::PlanOptions options = {.min_score = common.min_score, .num_ranges = 0, .ranges = {}};
+  gpu::PlanOptions options = {.min_score = common.min_score,
+                              .predicate = nullptr,
+                              .ranked_predicate = nullptr,
+                              .gaps = 0,
+                              .fills = false,
+                              .num_ranges = 0,
+                              .ranges = {}};
   for (const gpu::PackedRange& range : gpu::packed_ranges(common))
     options.ranges[options.num_ranges++] = range;
   const cuda::Buffer<gpu::PlanBasis> basis = to_device(std::vector{gpu::make_plan_basis(snapshot)});

@@ -12,10 +12,13 @@
 #include "gpu/cuda/error.h"
 #include "gpu/mirror/mirror.h"
 #include "gpu/search/engines.h"
+#include "gpu/search/pack_predicate.h"
 #include "gpu/search/pack_query.h"
 #include "index/build/bulk_load.h"
 #include "query/resolve.h"
 #include "tests/cases.h"
+#include "tests/field_queries.h"
+#include "tests/field_tables.h"
 #include "tests/generators.h"
 #include "tests/gpu/device_batch.h"
 #include "tests/gpu/gpu_testing.h"
@@ -51,6 +54,14 @@ Swept search(const gpu::MirrorView& view, const std::vector<Query>& queries, std
   std::vector<std::byte> packed(queries.size() * stride);
   for (std::size_t q = 0; q < queries.size(); ++q)
     gpu::pack_query(resolve(queries[q], snapshot), packed.data() + q * stride);
+  std::vector<cuda::Buffer<std::byte>> predicates;
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    const std::vector<std::byte> predicate = gpu::pack_predicate(resolve(queries[q], snapshot).filter);
+    if (predicate.empty()) continue;
+    predicates.push_back(to_device(predicate));
+    gpu::set_predicate(packed.data() + q * stride,
+                       reinterpret_cast<const gpu::PackedPredicate*>(predicates.back().data()));
+  }
   const cuda::Buffer<std::byte> on_device = to_device(packed);
   // Initialised: all of it is copied back below, and answers may be shorter than k.
   const cuda::Buffer<gpu::Candidate> hits = to_device(std::vector<gpu::Candidate>(queries.size() * k));
@@ -65,7 +76,8 @@ Swept search(const gpu::MirrorView& view, const std::vector<Query>& queries, std
                          static_cast<std::uint32_t>(queries.size()),
                          static_cast<std::uint32_t>(stride),
                          static_cast<std::uint32_t>(k),
-                         gpu::make_sweep(mirror, memory.data(), room.most, k)};
+                         gpu::make_sweep(mirror, memory.data(), room.most, k),
+                         !predicates.empty()};
   batch.sweep.capacity = std::min(batch.sweep.capacity, room.capacity);
   batch.sweep.visits_alone = room.visits_alone;
   batch.sweep.most_items =  // at least the roots fit
@@ -154,6 +166,55 @@ TEST_P(Sweeps, ReturnTheOraclesRowsAndScoreBits) {
 
 INSTANTIATE_TEST_SUITE_P(AllValueClasses, Sweeps, testing::ValuesIn(all_value_classes()),
                          [](const auto& suite) { return std::string(value_class_name(suite.param)); });
+
+// Tables with fields and gaps: queries with any filter take part.
+TEST(FieldSweeps, ReturnTheOraclesRowsAndScoreBits) {
+  SKIP_WITHOUT_GPU();
+  constexpr int kQueries = 40;
+  const std::uint64_t num_tables = num_cases(2000) / kQueries + 1;
+  std::size_t num_handed_over = 0, num_swept = 0, num_found = 0;
+  for (std::uint64_t t = 0; t < num_tables; ++t) {
+    const std::uint64_t seed = only_seed() != 0 ? only_seed() : 5'500'000'000 + t;
+    Random random(seed);
+    RowSource source(random, Precision::float64);
+    const std::vector<Row> rows = source.draw_many(100 + random.below(5000));
+    const RowTable table(random, source.schema(), rows);
+    const FieldOracle oracle(source.schema(), rows,
+                             stand_ins_of_rows(source.schema().attributes, rows, false));
+    const std::size_t k = std::min(random.pick<std::size_t>({1, 2, 16, 33, 100}), rows.size());
+    std::vector<Query> queries;
+    for (int q = 0; q < kQueries; ++q) {
+      Query query = random_field_query(random, oracle, random.chance(0.1));
+      query.k = k;
+      if (!oracle.refuses(query)) queries.push_back(query);
+    }
+    if (queries.empty()) continue;
+    const auto published = std::make_shared<Published>(bulk_load(
+        table.view(), random_build_options(random, random.pick({Partitioning::kd, Partitioning::random}),
+                                           ValueType::float64, source.schema().attributes.size())));
+    gpu::Mirror mirror(published, {});
+    const Room room = {.most = random.pick<std::size_t>({queries.size(), queries.size(), 7}),
+                       .capacity = random.pick<std::uint32_t>({kUnlimited, kUnlimited, 20}),
+                       .visits_alone = random.pick<std::uint32_t>({1, 4, 16}),
+                       .most_of_query = random.pick<std::uint32_t>({kUnlimited, 0, 4, 16, 64})};
+    const Swept swept = search(mirror.latest(), queries, k, room);
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+      const std::vector<Answer> expected = oracle.search(queries[q]);
+      num_found += expected.size();
+      ASSERT_EQ(difference(swept.answers[q], expected), "")
+          << rows.size() << " rows, " << describe(queries[q]) << ", query " << q << "\n"
+          << rerun_command(seed, "sweep_test", "FieldSweeps.*");
+    }
+    num_handed_over += swept.num_handed_over;
+    num_swept += swept.num_swept;
+    if (only_seed() != 0) return;
+  }
+  if (num_tables >= 8) {
+    EXPECT_GT(num_handed_over, num_tables);
+    EXPECT_GT(num_swept, 0u);
+  }
+  EXPECT_GT(num_found, num_tables);
+}
 
 // A table of some 400 level-1 nodes, so that a sweep takes several steps.
 struct TwoSteps {

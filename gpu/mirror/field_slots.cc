@@ -1,0 +1,149 @@
+#include "gpu/mirror/field_slots.h"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "gpu/mirror/filter_bytes.h"
+#include "index/snapshot_fields.h"
+
+namespace culmen::gpu {
+namespace {
+
+constexpr std::size_t kSmallestChunk = 1 << 20;
+// Chunks for changes have room for so much of what is in use.
+constexpr std::size_t kPartOfChunk = 8;
+// Unused memory that is not worth a new start.
+constexpr std::size_t kTolerated = 8 << 20;
+
+// The LeafFields of some leaves one after the other.
+class Gathered {
+ public:
+  Gathered(const Snapshot& snapshot, std::span<const std::uint32_t> leaves)
+      : snapshot_(snapshot), leaves_(leaves) {
+    starts_.reserve(leaves.size() + 1);
+    starts_.push_back(0);
+    for (const std::uint32_t slot : leaves)
+      starts_.push_back(starts_.back() + filter_bytes(snapshot.leaf_fields(slot), snapshot.fields));
+  }
+
+  std::size_t num_bytes() const { return starts_.back(); }
+  std::size_t start(std::size_t i) const { return starts_[i]; }
+  std::uint32_t bytes_of(std::size_t i) const {
+    return static_cast<std::uint32_t>(starts_[i + 1] - starts_[i]);
+  }
+
+  // Copies the bytes from `first` on.
+  void copy(std::size_t first, std::span<std::byte> to) const {
+    constexpr std::size_t kGrain = 16;
+    const std::size_t end = first + to.size();
+    const auto leaf_at = [this](std::size_t byte) {
+      return static_cast<std::size_t>(std::ranges::upper_bound(starts_, byte) - starts_.begin()) - 1;
+    };
+    const tbb::blocked_range<std::size_t> leaves(leaf_at(first),
+                                                 std::min(leaf_at(end - 1) + 1, leaves_.size()), kGrain);
+    tbb::parallel_for(leaves, [&](const tbb::blocked_range<std::size_t>& range) {
+      for (std::size_t i = range.begin(); i < range.end(); ++i) {
+        const std::span<const std::byte> bytes = snapshot_.leaf_fields(leaves_[i]).bytes();
+        const std::size_t begin = std::max(first, starts_[i]);
+        const std::size_t after = std::min({end, starts_[i + 1], starts_[i] + bytes.size()});
+        if (begin < after)
+          std::memcpy(to.data() + (begin - first), bytes.data() + (begin - starts_[i]), after - begin);
+      }
+    });
+  }
+
+ private:
+  const Snapshot& snapshot_;
+  std::span<const std::uint32_t> leaves_;
+  std::vector<std::size_t> starts_;
+};
+
+}  // namespace
+
+bool FieldSlots::are_needed(const Snapshot& snapshot) {
+  const auto is_filter = [](const Field& field) { return field.role == FieldRole::filter; };
+  return snapshot.height > 0 &&
+         (attributes_with_gaps(snapshot) != 0 || std::ranges::any_of(snapshot.fields, is_filter));
+}
+
+FieldSlots::Bytes FieldSlots::bytes_of(const Snapshot& snapshot) {
+  if (!are_needed(snapshot)) return {};
+  Bytes bytes;
+  for (const std::uint32_t slot : snapshot.order().leaves)
+    bytes.leaves += filter_bytes(snapshot.leaf_fields(slot), snapshot.fields);
+  bytes.leaves += snapshot.leaf_slots * sizeof(const std::byte*);
+  bytes.nodes = snapshot.node_slots * snapshot.arena->child_zones_layout().node_bytes();
+  return bytes;
+}
+
+FieldSlots::FieldSlots(const Snapshot& snapshot, bool leaves_on_host)
+    : leaves_on_host_(leaves_on_host),
+      node_bytes_(snapshot.arena->child_zones_layout().node_bytes()),
+      addresses_(snapshot.leaf_slots * sizeof(const std::byte*),
+                 snapshot.arena->leaf_capacity() * sizeof(const std::byte*), cuda::Memory::device),
+      child_zones_(snapshot.node_slots * node_bytes_, snapshot.arena->node_capacity() * node_bytes_,
+                   cuda::Memory::device) {}
+
+bool FieldSlots::grow(const Snapshot& snapshot) {
+  return addresses_.grow(snapshot.leaf_slots * sizeof(const std::byte*)) &&
+         child_zones_.grow(snapshot.node_slots * node_bytes_);
+}
+
+bool FieldSlots::is_mostly_unused() const {
+  return in_chunks_ > 2 * in_use_ + kTolerated;
+}
+
+// The first chunk is as large as what it is for.
+std::byte* FieldSlots::take(std::size_t num_bytes) {
+  if (chunks_.empty() || chunks_.back().size() - used_of_last_ < num_bytes) {
+    const std::size_t wanted =
+        chunks_.empty() ? num_bytes : std::max({num_bytes, in_use_ / kPartOfChunk, kSmallestChunk});
+    chunks_.emplace_back(wanted, leaves_on_host_ ? cuda::Memory::pinned : cuda::Memory::device);
+    in_chunks_ += wanted;
+    used_of_last_ = 0;
+  }
+  std::byte* taken = chunks_.back().data() + used_of_last_;
+  used_of_last_ += num_bytes;
+  return taken;
+}
+
+std::size_t FieldSlots::write(const Snapshot& snapshot, std::span<const std::uint32_t> leaves,
+                              std::span<const std::uint32_t> nodes, Uploader& uploader) {
+  const Gathered gathered(snapshot, leaves);
+  std::byte* memory = gathered.num_bytes() == 0 ? nullptr : take(gathered.num_bytes());
+  if (memory != nullptr && leaves_on_host_) {
+    gathered.copy(0, {memory, gathered.num_bytes()});
+  } else if (memory != nullptr) {
+    uploader.send(
+        gathered.num_bytes(),
+        [&](std::size_t first, std::span<std::byte> piece) { gathered.copy(first, piece); }, memory);
+  }
+  bytes_by_slot_.resize(std::max<std::size_t>(bytes_by_slot_.size(), snapshot.leaf_slots));
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    in_use_ += gathered.bytes_of(i);
+    in_use_ -= std::exchange(bytes_by_slot_[leaves[i]], gathered.bytes_of(i));
+  }
+  uploader.scatter(
+      leaves, sizeof memory,
+      [&](std::size_t i, std::byte* to) {
+        const std::byte* address = gathered.bytes_of(i) == 0 ? nullptr : memory + gathered.start(i);
+        std::memcpy(to, &address, sizeof address);
+      },
+      addresses_.data());
+  SlotArena& arena = *snapshot.arena;
+  uploader.scatter(
+      nodes, node_bytes_,
+      [&](std::size_t i, std::byte* to) { std::memcpy(to, arena.child_zones_bytes(nodes[i]), node_bytes_); },
+      child_zones_.data());
+  return gathered.num_bytes() + leaves.size() * sizeof memory + nodes.size() * node_bytes_;
+}
+
+std::size_t FieldSlots::device_bytes() const {
+  return addresses_.size() + child_zones_.size() + (leaves_on_host_ ? 0 : in_chunks_);
+}
+
+}  // namespace culmen::gpu

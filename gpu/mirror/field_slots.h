@@ -1,0 +1,64 @@
+// FieldSlots: what predicates read on a device besides values and ids: the LeafFields of leaves, without stored texts,
+// and the child zones of nodes. As in SlotArrays, a slot is written when no version that a search may still be reading
+// refers to it.
+//
+// LeafFields have any length. They are in chunks of memory, each leaf at an address of its own; those of later versions
+// are appended. A mirror starts again with new FieldSlots once most bytes belong to slots that were written again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gpu/cuda/buffer.h"
+#include "gpu/cuda/growing_buffer.h"
+#include "gpu/mirror/uploader.h"
+#include "index/snapshot.h"
+
+namespace culmen::gpu {
+
+class FieldSlots {
+ public:
+  // Whether filters and queries of this version may read any of it.
+  static bool are_needed(const Snapshot& snapshot);
+  // Bytes that a version takes: of leaves, and of nodes; both 0 if they are not needed.
+  struct Bytes {
+    std::size_t leaves = 0, nodes = 0;
+  };
+  static Bytes bytes_of(const Snapshot& snapshot);
+
+  // On the current device, for the slots of a snapshot. leaves_on_host: LeafFields are in pinned host memory. Throws
+  // OutOfDeviceMemory or CudaError.
+  FieldSlots(const Snapshot& snapshot, bool leaves_on_host);
+
+  // Makes room for the slots of a later version. Returns false if they do not fit in place.
+  bool grow(const Snapshot& snapshot);
+  // Returns true if new FieldSlots would take less than half the memory.
+  bool is_mostly_unused() const;
+
+  // Enqueues the copy of leaves and nodes to their slots. Returns the number of bytes. Throws as the constructor.
+  std::size_t write(const Snapshot& snapshot, std::span<const std::uint32_t> leaves,
+                    std::span<const std::uint32_t> nodes, Uploader& uploader);
+
+  std::size_t device_bytes() const;
+  // [slot] addresses of LeafFields; null: the leaf has none.
+  const std::byte* const* leaf_fields() const {
+    return reinterpret_cast<const std::byte* const*>(addresses_.data());
+  }
+  const std::byte* child_zones() const { return child_zones_.data(); }  // [slot] of node_bytes()
+  std::uint32_t node_bytes() const { return static_cast<std::uint32_t>(node_bytes_); }
+
+ private:
+  std::byte* take(std::size_t num_bytes);
+
+  bool leaves_on_host_;
+  std::size_t node_bytes_;
+  cuda::GrowingBuffer addresses_, child_zones_;
+  std::vector<cuda::Buffer<std::byte>> chunks_;
+  std::size_t used_of_last_ = 0;            // bytes of the last chunk
+  std::size_t in_chunks_ = 0, in_use_ = 0;  // bytes of all chunks, and of the slots as last written
+  std::vector<std::uint32_t> bytes_by_slot_;
+};
+
+}  // namespace culmen::gpu

@@ -1,0 +1,38 @@
+// Tests of single rows on the device, by a function of its own: inlined it would cost its callers registers.
+#pragma once
+
+#include "gpu/mirror/mirror_ref.h"
+#include "gpu/search/packed_query.h"
+#include "gpu/search/predicate.h"
+#include "gpu/search/warp.cuh"
+
+namespace culmen::gpu {
+
+// Parameters are registers: a reference to a kernel's parameter would be a copy in local memory.
+template <typename T>
+__device__ __noinline__ unsigned passing_rows(const PackedPredicate* predicate, std::uint64_t ranked_gaps,
+                                              const T* values, const std::int64_t* ids,
+                                              const std::byte* fields, std::uint32_t stride,
+                                              std::uint32_t first, unsigned candidates) {
+  const TestedLeaf<T> leaf = {values, ids, LeafFields(fields), stride, ranked_gaps};
+  unsigned passing = 0;
+  for (unsigned left = candidates; left != 0; left &= left - 1) {
+    const auto j = static_cast<std::uint32_t>(__ffs(static_cast<int>(left)) - 1);
+    if (leaf.passes(*predicate, first + j * kWarpSize)) passing |= 1u << j;
+  }
+  return passing;
+}
+
+// By a lane: which of the rows first + 32 j of a leaf, for the bits j of `candidates`, pass the query's predicate.
+// There must be one.
+template <typename T>
+__device__ unsigned passing_rows(const MirrorRef& mirror, QueryRef query, std::uint32_t leaf,
+                                 std::uint32_t first, unsigned candidates) {
+  const PackedHeader& header = query.header();
+  return passing_rows<T>(header.predicate, header.ranked_gaps, mirror.leaf_values<T>(leaf),
+                         mirror.ids + mirror.first_row(leaf),
+                         mirror.leaf_fields == nullptr ? nullptr : mirror.leaf_fields[leaf],
+                         static_cast<std::uint32_t>(mirror.leaf_rows), first, candidates);
+}
+
+}  // namespace culmen::gpu
