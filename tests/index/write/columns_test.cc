@@ -95,8 +95,10 @@ std::string fault_of_snapshot(const Snapshot& s, const RowsById& rows, Random& r
   std::vector<culmen::Row> list;
   for (const auto& [id, row] : rows) list.push_back(row);
   const RowTable table(random, {s.attributes, s.has_labels, s.fields}, list);
-  const std::shared_ptr<Snapshot> fresh =
-      bulk_load(table.view(), {.leaf_rows = s.leaf_rows, .value_type = s.value_type}, s.stand_ins);
+  BuildOptions options = {.leaf_rows = s.leaf_rows, .value_type = s.value_type};
+  for (std::size_t i = 0; i < s.attributes.size(); ++i)
+    options.stand_ins.push_back(oriented(s.stand_ins[i], s.attributes[i].preference));
+  const std::shared_ptr<Snapshot> fresh = bulk_load(table.view(), options);
   for (std::size_t i = 0; i < s.attributes.size(); ++i) {
     if (!same_range(s.stats[i], fresh->stats[i])) return "a fresh load's range of " + s.attributes[i].name;
     if (!same_gaps(s, *fresh, i)) return "the gaps of " + s.attributes[i].name;
