@@ -159,6 +159,10 @@ RecoveryInfo Index::recovery() const {
   return held_by(core_, kIndexHandle).recovery();
 }
 
+std::vector<std::string> Index::damage(const std::filesystem::path& directory) {
+  return culmen::damage(storage::posix(), directory.string());
+}
+
 RepairReport Index::repair(const std::filesystem::path& from, const std::filesystem::path& to) {
   return culmen::repair(storage::posix(), from.string(), to.string());
 }

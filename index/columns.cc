@@ -79,11 +79,16 @@ ColumnStats stats_of_column(const ColumnView& column, std::uint64_t num_rows, bo
       });
 }
 
-std::string describe_bad_value(const ColumnView& column, std::uint64_t row) {
+std::string describe_bad_value(const ColumnView& column, const ColumnFormat& format, std::uint64_t row) {
   return visit_element_type(column, [&]<typename T>(T) -> std::string {
     const T value = column_element<T>(column, row);
-    if constexpr (std::is_integral_v<T>)
-      return std::to_string(value) + " is beyond 2^53 and would lose digits as float64";
+    if constexpr (std::is_integral_v<T>) {
+      const bool is_time = format.type == ColumnType::timestamp;
+      return std::to_string(value) + (is_time ? " units of time" : "") +
+             " is beyond 2^53 and would lose digits as float64; do not rank the column: a filter column "
+             "holds all " +
+             (is_time ? "timestamps" : "digits");
+    }
     if (std::isinf(value)) return "infinity is not a number to rank by";
     return number_text(static_cast<double>(value)) + " is beyond the range of float32";
   });
@@ -108,8 +113,8 @@ void check_values(const TableView& table, std::size_t column, const ColumnStats&
                    "column \"" + table.attributes[column].name +
                        "\": the value is missing; drop the row, or choose what stands in");
   if (row != ColumnStats::kNoRow)
-    throw RowError(row, "column \"" + table.attributes[column].name +
-                            "\": " + describe_bad_value(table.columns[column], row));
+    throw RowError(row, "column \"" + table.attributes[column].name + "\": " +
+                            describe_bad_value(table.columns[column], table.attributes[column].format, row));
 }
 
 TableStats table_stats(const TableView& table, ValueType wanted) {

@@ -53,7 +53,7 @@ void check_shape(const TableView& table) {
   if (d == 0) throw InputError("the table has no attribute to rank by");
   if (d > static_cast<std::size_t>(kMaxAttributes))
     throw InputError("the table has " + std::to_string(d) + " attributes; at most " +
-                     std::to_string(kMaxAttributes) + " can be indexed");
+                     std::to_string(kMaxAttributes) + " can be ranked: keep the other columns as fields");
   if (table.columns.size() != d)
     throw InputError(std::to_string(d) + " attributes but " + std::to_string(table.columns.size()) +
                      " columns");

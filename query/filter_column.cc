@@ -19,6 +19,24 @@ bool is_number(const Literal& literal) {
   return !std::holds_alternative<std::string>(literal);
 }
 
+// Whether a column is compared with this number. 0 and 1 are false and true, as many dialects of SQL have it; a count of
+// days is no date: in `day > 20240101` it is a mistake. An infinity is no limit, whatever the column holds.
+bool takes_number(const ColumnFormat& format, const Literal& literal) {
+  const auto* integer = std::get_if<std::int64_t>(&literal);
+  const double number = integer != nullptr ? static_cast<double>(*integer) : std::get<double>(literal);
+  switch (format.type) {
+    case ColumnType::text:
+      return false;
+    case ColumnType::boolean:
+      return number == 0 || number == 1 || std::isinf(number);
+    case ColumnType::date:
+    case ColumnType::timestamp:
+      return std::isinf(number);
+    default:
+      return true;
+  }
+}
+
 // What a column holds, and how its values are written in a filter.
 struct Spelling {
   const char *values, *literal;
@@ -29,10 +47,11 @@ Spelling spelling_of(const ColumnFormat& format) {
     case ColumnType::boolean:
       return {"true and false", "true or false"};
     case ColumnType::date:
-      return {"dates", "a date such as '2025-06-01'"};
+      return {"dates", "a date in single quotes, such as '2025-06-01'"};
     case ColumnType::timestamp:
-      return {"timestamps", format.time_zone.empty() ? "a timestamp such as '2025-06-01 12:30:00'"
-                                                     : "a timestamp such as '2025-06-01 12:30:00Z'"};
+      return {"timestamps", format.time_zone.empty()
+                                ? "a timestamp in single quotes, such as '2025-06-01 12:30:00'"
+                                : "a timestamp in single quotes, such as '2025-06-01 12:30:00Z'"};
     case ColumnType::text:
       return {"texts", "a text in single quotes"};
     default:
@@ -48,6 +67,11 @@ std::optional<ParsedTimestamp> parse_instant(const std::string& text, const Colu
   const bool takes_zones = format.type == ColumnType::timestamp && !format.time_zone.empty();
   if (timestamp && timestamp->has_zone && !takes_zones) return {};
   return timestamp;
+}
+
+bool takes_text(const ColumnFormat& format, const std::string& text) {
+  const bool holds_times = format.type == ColumnType::date || format.type == ColumnType::timestamp;
+  return format.type == ColumnType::text || (holds_times && parse_instant(text, format));
 }
 
 TimestampCount count_days(const ParsedTimestamp& instant) {
@@ -129,12 +153,8 @@ std::string fault_of_literal(const FilterColumn& column, const Literal& literal,
   const double* number = std::get_if<double>(&literal);
   if (number != nullptr && std::isnan(*number)) return "a filter compares with NaN";
   const ColumnFormat& format = format_of(column, snapshot);
-  const bool holds_texts = format.type == ColumnType::text;
-  const bool holds_times = format.type == ColumnType::date || format.type == ColumnType::timestamp;
   const bool fits =
-      is_number(literal)
-          ? !holds_texts
-          : holds_texts || (holds_times && parse_instant(std::get<std::string>(literal), format));
+      is_number(literal) ? takes_number(format, literal) : takes_text(format, std::get<std::string>(literal));
   return fits ? std::string() : type_clash(column, snapshot);
 }
 

@@ -31,7 +31,7 @@ std::optional<bool> parse_boolean(std::string_view text) {
   return std::nullopt;
 }
 
-void CellKinds::add(std::string_view text, bool quoted) {
+void CellKinds::add(std::string_view text, bool quoted, bool ranked) {
   const std::string_view trimmed = trim_blanks(text);
   if (trimmed.empty() || is_null_word(trimmed)) return add_missing(text, quoted);
   if (begins_like_a_date(trimmed)) {
@@ -47,7 +47,8 @@ void CellKinds::add(std::string_view text, bool quoted) {
     has_booleans_ = true;
     return;
   }
-  const ParsedNumber number = parse_number(text);
+  ParsedNumber number = parse_number(text);
+  if (!ranked && has_leading_zero(trimmed)) number.kind = NumberKind::not_a_number;
   switch (number.kind) {
     case NumberKind::finite:
       return add_number(!is_integer_literal(trimmed) || !is_in_int64(number.value));

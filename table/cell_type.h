@@ -34,7 +34,8 @@ std::optional<bool> parse_boolean(std::string_view text);
 // What the cells of a column were seen to be.
 class CellKinds {
  public:
-  void add(std::string_view text, bool quoted);
+  // `ranked`: the column holds numbers. In others a number with a leading zero is a text, such as a zip code.
+  void add(std::string_view text, bool quoted, bool ranked = false);
   void add_missing(std::string_view text,
                    bool quoted);  // what is a missing value unless the column holds texts
   void add_number(bool has_fraction) {

@@ -1,6 +1,7 @@
 #include "table/column_selection.h"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <unordered_set>
 
@@ -20,12 +21,16 @@ class Selector {
   ColumnSelection select(bool by_position) {
     by_position_ = by_position;
     selection_.has_choice = options_.columns.has_value();
+    if (!options_.types.empty() && (options_.schema || by_position))
+      throw InvalidArgument(file_ + ": " + (options_.schema ? "the index" : "the file") +
+                            " says what its columns hold: types are for CSV without an index");
     take_id_and_label();
     if (options_.schema) {
       take_schema(*options_.schema);
     } else {
       take_named_attributes();
       take_others();
+      check_types();
     }
     return std::move(selection_);
   }
@@ -35,6 +40,11 @@ class Selector {
     const auto found = std::find(names_.begin(), names_.end(), wanted);
     if (wanted.empty() || found == names_.end()) return std::nullopt;
     return static_cast<std::size_t>(found - names_.begin());
+  }
+
+  std::optional<std::size_t> find_either(const std::string& first, const std::string& second) const {
+    const std::optional<std::size_t> found = find(first);
+    return found ? found : find(second);
   }
 
   std::size_t require(const std::string& wanted) const {
@@ -47,8 +57,9 @@ class Selector {
     if (!options_.id_column.empty()) selection_.id = require(options_.id_column);
     if (!options_.label_column.empty()) selection_.label = require(options_.label_column);
     if (options_.schema) {
-      const std::optional<std::size_t> id = find(options_.schema->id_name);
-      const std::optional<std::size_t> label = find(options_.schema->label_name);
+      const std::optional<std::size_t> id = find_either(id_title(*options_.schema), options_.schema->id_name);
+      const std::optional<std::size_t> label = find_either(
+          options_.schema->has_labels ? label_title(*options_.schema) : "", options_.schema->label_name);
       if (!selection_.id && !options_.assign_ids) selection_.id = id;
       if (!selection_.label && options_.schema->has_labels) selection_.label = label;
       if (id) is_taken_[*id] = true;
@@ -64,19 +75,35 @@ class Selector {
   }
 
   void take_attribute(std::size_t position, const Attribute& attribute, bool has_format) {
-    KeptColumn column = {position, attribute.name, true};
+    KeptColumn column = {position, attribute.name};
+    column.is_attribute = column.is_named = true;
     column.attribute = attribute;
     if (has_format) column.format = attribute.format;
+    set_type(column);
+    if (column.type == ColumnType::text)
+      throw InvalidArgument(file_ + ": attribute " + quote_excerpt(attribute.name) +
+                            " cannot be text: texts are not ranked");
     take(std::move(column));
   }
 
+  void set_type(KeptColumn& column) const {
+    const auto given = std::ranges::find(options_.types, names_[column.position], &GivenType::column);
+    if (given == options_.types.end()) return;
+    column.type = given->type;
+    if (column.type != ColumnType::timestamp) column.format = ColumnFormat{given->type};
+  }
+
   void take_named_attributes() {
+    refuse_repeated_attributes();
+    for (const Attribute& attribute : options_.attributes)
+      take_attribute(require(attribute.name), attribute, false);
+  }
+
+  void refuse_repeated_attributes() const {
     if (const auto repeated = find_repeated_name(options_.attributes)) {
       throw InvalidArgument("attribute " + quote_excerpt(options_.attributes[*repeated].name) +
                             " is named twice");
     }
-    for (const Attribute& attribute : options_.attributes)
-      take_attribute(require(attribute.name), attribute, false);
   }
 
   bool is_chosen(std::size_t column) const {
@@ -96,17 +123,46 @@ class Selector {
       KeptColumn column = {position, names_[position]};
       if (std::ranges::find(options_.stored, column.name) != options_.stored.end())
         column.role = FieldRole::stored;
-      column.is_undecided = !column.role && options_.attributes.empty();
+      set_type(column);
+      const bool may_be_ranked = !column.role && options_.attributes.empty();
+      column.is_undecided = may_be_ranked && !column.type;
+      column.is_attribute =
+          may_be_ranked && (column.type == ColumnType::floating || column.type == ColumnType::integer);
       column.attribute.name = column.name;
       if (options_.numbers_only && column.is_undecided) {
-        column.is_attribute = true;
+        column.is_attribute = column.is_named = true;
         column.format.emplace();
       }
       take(std::move(column));
     }
   }
 
+  // `list`: what names them.
+  void refuse_repeated(std::span<const std::string> names, const char* list) const {
+    std::unordered_set<std::string_view> seen;
+    for (const std::string& name : names)
+      if (!seen.insert(name).second)
+        throw InvalidArgument(file_ + ": column " + quote_excerpt(name) + " is named twice in the list of " +
+                              list);
+  }
+
+  void check_types() const {
+    std::vector<std::string> typed;
+    for (const GivenType& given : options_.types) typed.push_back(given.column);
+    refuse_repeated(typed, "types");
+    for (const GivenType& given : options_.types) {
+      const std::size_t position = require(given.column);
+      if (std::ranges::find(selection_.columns, position, &KeptColumn::position) != selection_.columns.end())
+        continue;
+      throw InvalidArgument(
+          file_ + ": column " + quote_excerpt(given.column) + " is given a type, but " +
+          (is_taken_[position] ? "it is the id or label" : "it is not among those that are kept"));
+    }
+  }
+
   void check_chosen() const {
+    if (options_.columns) refuse_repeated(*options_.columns, "columns to keep");
+    refuse_repeated(options_.stored, "stored columns");
     if (options_.columns)
       for (const std::string& name : *options_.columns) require(name);
     for (const std::string& name : options_.stored) {
@@ -126,7 +182,10 @@ class Selector {
     for (const Field& field : schema.fields) {
       const std::optional<std::size_t> position = find(field.name);
       if (!position || is_taken_[*position] || !is_chosen(*position)) continue;
-      take({*position, field.name, false, false, {}, field.role, field.format});
+      KeptColumn column = {*position, field.name};
+      column.role = field.role;
+      column.format = field.format;
+      take(std::move(column));
     }
     refuse_unknown(schema);
   }
@@ -135,6 +194,7 @@ class Selector {
   std::vector<std::size_t> schema_attributes(const Schema& schema) const {
     std::vector<std::size_t> positions;
     if (!options_.attributes.empty()) {
+      refuse_repeated_attributes();
       for (const Attribute& attribute : options_.attributes) positions.push_back(require(attribute.name));
     } else if (by_position_ && !has_all_names(schema)) {
       for (std::size_t position = 0; position < names_.size(); ++position)
@@ -166,8 +226,8 @@ class Selector {
     std::vector<std::string> known;
     for (const Attribute& attribute : schema.attributes) known.push_back(attribute.name);
     for (const Field& field : schema.fields) known.push_back(field.name);
-    for (const std::string& name : {schema.id_name, schema.label_name})
-      if (!name.empty()) known.push_back(name);
+    known.push_back(id_title(schema));
+    if (schema.has_labels) known.push_back(label_title(schema));
     for (std::size_t position = 0; position < names_.size(); ++position) {
       if (is_taken_[position] || !is_chosen(position)) continue;
       throw InputError(file_ + ": the index has no column " + quote_excerpt(names_[position]) +
@@ -184,21 +244,41 @@ class Selector {
   ColumnSelection selection_;
 };
 
+std::string title_beside_columns(std::string title, const Schema& schema) {
+  const auto is_taken = [&] {
+    return std::ranges::find(schema.attributes, title, &Attribute::name) != schema.attributes.end() ||
+           std::ranges::find(schema.fields, title, &Field::name) != schema.fields.end();
+  };
+  while (is_taken()) title.insert(0, "row.");
+  return title;
+}
+
 }  // namespace
+
+std::string id_title(const Schema& schema) {
+  return title_beside_columns(schema.id_name.empty() ? "id" : schema.id_name, schema);
+}
+
+std::string label_title(const Schema& schema) {
+  return title_beside_columns(schema.label_name.empty() ? "label" : schema.label_name, schema);
+}
 
 ColumnSelection select_columns(const std::vector<std::string>& names, const ReadOptions& options,
                                const std::string& file, bool by_position) {
   return Selector(names, options, file).select(by_position);
 }
 
-void check_column_counts(std::size_t num_attributes, std::size_t num_fields, bool chosen,
+void check_column_counts(const std::vector<std::string>& attributes, std::size_t num_fields, bool chosen,
                          const std::string& file) {
-  if (num_attributes == 0)
+  if (attributes.empty())
     throw InputError(file + ": no attribute: expected at least one numeric column besides id and label");
-  if (num_attributes > kMaxAttributes && !chosen) {
-    throw InputError(file + ": " + std::to_string(num_attributes) + " columns of numbers, and at most " +
+  if (attributes.size() > kMaxAttributes && !chosen) {
+    constexpr std::size_t kShown = 10;
+    throw InputError(file + ": " + std::to_string(attributes.size()) + " columns of numbers, and at most " +
                          std::to_string(kMaxAttributes) +
-                         " can be ranked: choose them, the others become filter columns",
+                         " can be ranked: choose them, the others become filter columns. They are " +
+                         quote_list(std::span(attributes).first(kShown)) + " and " +
+                         std::to_string(attributes.size() - kShown) + " more",
                      InputError::Remedy::choose_attributes);
   }
   if (num_fields > kMaxFields) {

@@ -17,10 +17,12 @@ struct KeptColumn {
   std::size_t position = 0;  // in the file
   std::string name;          // in the table: with a schema its name in the index
   bool is_attribute = false;
+  bool is_named = false;                    // an attribute, by the options or the schema
   bool is_undecided = false;                // an attribute if it holds numbers
   Attribute attribute = {};                 // of an attribute
   std::optional<FieldRole> role = {};       // of a field; nullopt: depends on what it holds
-  std::optional<ColumnFormat> format = {};  // as the schema says
+  std::optional<ColumnType> type = {};      // as ReadOptions::types says
+  std::optional<ColumnFormat> format = {};  // as the schema says, or the type; of timestamps only the schema
 };
 
 struct ColumnSelection {
@@ -36,8 +38,14 @@ struct ColumnSelection {
 ColumnSelection select_columns(const std::vector<std::string>& names, const ReadOptions& options,
                                const std::string& file, bool by_position = false);
 
-// Throws InputError if there are no attributes, or too many attributes or fields. `chosen`: the attributes were named.
-void check_column_counts(std::size_t num_attributes, std::size_t num_fields, bool chosen,
+// What files written from the index call the columns of ids and labels: as the table did, or "id" and "label"; behind
+// "row." while an attribute or a field is called so. select_columns finds them by these names.
+std::string id_title(const Schema& schema);
+std::string label_title(const Schema& schema);
+
+// Throws InputError if there are no attributes, or too many attributes or fields. `attributes`: their names; `chosen`: by
+// the caller.
+void check_column_counts(const std::vector<std::string>& attributes, std::size_t num_fields, bool chosen,
                          const std::string& file);
 
 // a0, a1, ...: names for files that have none.

@@ -15,7 +15,12 @@ class BatchSink : public CsvRowSink {
  public:
   BatchSink(const std::string& name, const ReadOptions& options, const BatchOptions& batches,
             const std::function<void(const TableBatch&)>& take)
-      : name_(name), options_(options), batches_(batches), take_(take) {}
+      : name_(name),
+        options_(options),
+        batches_(batches),
+        take_(take),
+        num_seen_(batches.skip_rows),
+        first_row_(batches.skip_rows) {}
 
   void begin(const CsvSchema& schema, const std::vector<CellKinds>& first_rows) override;
   void take(const CsvWindow& window) override;
@@ -36,11 +41,11 @@ class BatchSink : public CsvRowSink {
   const std::function<void(const TableBatch&)>& take_;
   const CsvSchema* schema_ = nullptr;
   BatchTotals totals_;
-  std::uint64_t num_seen_ = 0;  // rows of the input so far
-  int num_waits_ = 0;           // since the last row
+  std::uint64_t num_seen_;  // rows of the input so far, the skipped ones included
+  int num_waits_ = 0;       // since the last row
 
   // The batch that is being filled.
-  std::uint64_t first_row_ = 0;
+  std::uint64_t first_row_;
   TableLayout layout_;
   CsvColumns columns_;
   std::size_t next_missing_ = 0;  // in the chunk
@@ -81,10 +86,7 @@ void BatchSink::take_chunk(const CsvRows& chunk, std::uint64_t num_lines_before)
 }
 
 void BatchSink::take_row(const CsvRows& chunk, std::size_t row, std::uint64_t num_lines_before) {
-  if (num_seen_++ < batches_.skip_rows) {
-    first_row_ = num_seen_;
-    return;
-  }
+  ++num_seen_;
   if (schema_->id) ids_.push_back(chunk.ids[row]);
   lines_.add(columns_.num_rows(), num_lines_before + 1 + chunk.lines.line_of(row));
   if (schema_->label) {
@@ -97,10 +99,7 @@ void BatchSink::take_row(const CsvRows& chunk, std::size_t row, std::uint64_t nu
 }
 
 void BatchSink::drop_row() {
-  if (num_seen_++ < batches_.skip_rows) {
-    first_row_ = num_seen_;
-    return;
-  }
+  ++num_seen_;
   ++totals_.num_dropped_rows;
   if (!schema_->id) dropped_rows_.push_back(num_seen_ - 1 - first_row_);
 }
@@ -169,6 +168,7 @@ BatchTotals read_csv_in_batches(ByteSource& source, const std::string& name, con
   with_threads(options.num_threads, [&] {
     BatchSink sink(name, options, batches, take);
     CsvParser parser(source, name, options, delimiter, tuning, ReadPolicy::as_it_comes, true);
+    parser.skip(batches.skip_rows);
     parser.parse(sink);
     totals = sink.finish();
   });

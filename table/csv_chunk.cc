@@ -287,6 +287,9 @@ bool CsvChunkParser::parse_cell(const Target& target, CsvRows& rows) {
 bool CsvChunkParser::parse_number_cell(const Target& target, CsvRows& rows) {
   const std::string_view text = field_value(splitter_.fields()[target.position], scratch_);
   const ParsedNumber number = parse_number(text);
+  const CsvColumn& column = schema_.columns[target.column];
+  if (column.is_found() && has_leading_zero(trim_blanks(text)))
+    return take_other(target, NumberKind::not_a_number, text, rows);
   if (number.kind == NumberKind::finite) {
     row_values_[target.slot] = number.value;
     rows.kinds[target.column].add_number(!is_integer_literal(trim_blanks(text)) ||
@@ -318,6 +321,7 @@ std::optional<std::int64_t> CsvChunkParser::parse_value(const CsvColumn& column,
                                                         CellKinds& kinds) {
   switch (column.type) {
     case CellType::integer: {
+      if (column.is_found() && has_leading_zero(text)) return std::nullopt;
       if (column.is_fixed) return parse_whole(text);
       const ParsedInteger integer = parse_integer(text);
       if (integer.kind != NumberKind::finite || !is_integer_literal(text)) return std::nullopt;
@@ -422,7 +426,7 @@ bool CsvChunkParser::take_other(const Target& target, NumberKind kind, std::stri
     row_has_null_ = true;
     return true;
   }
-  rows.kinds[target.column].add(text, splitter_.fields()[target.position].quoted);
+  rows.kinds[target.column].add(text, splitter_.fields()[target.position].quoted, column.kept.is_attribute);
   return !column.is_fixed || refuse_cell(target, kind, text);
 }
 

@@ -142,7 +142,7 @@ void CsvParser::parse(CsvRowSink& sink) {
     report_progress();
     sink.wait();
   });
-  std::string_view rest = determine_columns(read_header());
+  std::string_view rest = determine_columns(skip_records(read_header()));
   sink.begin(schema_, kinds_);
   for (;;) {
     rest = parse_window(rest, sink);
@@ -181,6 +181,23 @@ std::string_view CsvParser::read_header() {
   return text;
 }
 
+// Returns the rest of the window after the skipped records.
+std::string_view CsvParser::skip_records(std::string_view text) {
+  RecordSplitter splitter(schema_.delimiter, schema_.names.size());
+  for (; num_left_to_skip_ > 0; --num_left_to_skip_) {
+    RecordState state = RecordState::incomplete;
+    for (;;) {
+      if (!text.empty()) state = splitter.split(text.data(), text.data() + text.size(), windows_.is_last());
+      if (state != RecordState::incomplete || windows_.is_last()) break;
+      text = windows_.next(text);
+    }
+    if (state != RecordState::complete) break;
+    num_lines_ += splitter.num_lines();
+    text.remove_prefix(static_cast<std::size_t>(splitter.next() - text.data()));
+  }
+  return text;
+}
+
 // Returns `text`, the rest of the window after the header, or of a later one if that holds no complete record.
 std::string_view CsvParser::determine_columns(std::string_view text) {
   kinds_.assign(selection_.columns.size(), {});
@@ -209,8 +226,9 @@ std::size_t CsvParser::add_kinds_of_first_rows(std::string_view text) {
     ++num_records;
     if (state == RecordState::refused || splitter.num_fields() != schema_.names.size()) break;
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
-      const CsvField& field = splitter.fields()[selection_.columns[i].position];
-      kinds_[i].add(field_value(field, scratch), field.quoted);
+      const KeptColumn& column = selection_.columns[i];
+      const CsvField& field = splitter.fields()[column.position];
+      kinds_[i].add(field_value(field, scratch), field.quoted, column.is_attribute);
     }
     pos = splitter.next();
   }

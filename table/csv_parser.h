@@ -58,6 +58,10 @@ class CsvParser {
   // Says what the columns are, as an earlier pass over the source has found.
   void set_columns(std::vector<CsvColumn> columns) { known_columns_ = std::move(columns); }
 
+  // Leaves out so many records behind the header, whatever is in their cells. A record whose end cannot be told is
+  // a fault.
+  void skip(std::uint64_t num_records) { num_left_to_skip_ = num_records; }
+
   // Runs in the caller's task arena. Throws for the first faulty record, after the sink got the rows before it.
   void parse(CsvRowSink& sink);
 
@@ -67,6 +71,7 @@ class CsvParser {
 
  private:
   std::string_view read_header();
+  std::string_view skip_records(std::string_view text);
   std::string_view determine_columns(std::string_view text);
   std::size_t add_kinds_of_first_rows(std::string_view text);
   std::string_view parse_window(std::string_view window, CsvRowSink& sink);
@@ -83,6 +88,7 @@ class CsvParser {
   std::vector<CsvColumn> known_columns_;
   std::vector<CellKinds> kinds_;
   std::vector<CsvRows> chunks_;
+  std::uint64_t num_left_to_skip_ = 0;
   std::uint64_t num_lines_ = 0;  // before the window
 };
 

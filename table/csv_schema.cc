@@ -34,6 +34,21 @@ void set_type(CsvColumn& column, CellType type, const ColumnFormat& format) {
   column.has_zone = !format.time_zone.empty();
 }
 
+// Of a column of which only that is known.
+ColumnFormat timestamp_format(const CellKinds& kinds) {
+  return kinds.type() == CellType::timestamp ? kinds.format()
+                                             : ColumnFormat{ColumnType::timestamp, TimeUnit::second};
+}
+
+bool is_typed_timestamp(const KeptColumn& kept) {
+  return kept.type == ColumnType::timestamp;
+}
+
+ColumnFormat format_of_column(const KeptColumn& kept, const CellKinds& kinds) {
+  if (kept.format) return *kept.format;
+  return is_typed_timestamp(kept) ? timestamp_format(kinds) : kinds.format();
+}
+
 // An attribute must hold numbers, or what can be ranked as numbers: what its first value is.
 CellType attribute_type(const CellKinds& kinds) {
   return kinds.first_type() == CellType::text ? CellType::number : kinds.first_type();
@@ -64,7 +79,12 @@ CsvColumn guess_column(const KeptColumn& kept, const CellKinds& first_rows, bool
   CsvColumn column;
   column.kept = kept;
   if (kept.format) {
-    set_type(column, cell_type_of(*kept.format, kept.is_attribute), *kept.format);
+    set_type(column, cell_type_of(*kept.format, kept.is_attribute && !kept.type), *kept.format);
+    return column;
+  }
+  if (is_typed_timestamp(kept)) {
+    set_type(column, CellType::timestamp, timestamp_format(first_rows));
+    column.is_fixed = once;
     return column;
   }
   if (kept.is_attribute) {
@@ -81,7 +101,9 @@ CsvColumn settle_column(const CsvColumn& guess, const CellKinds& kinds, bool has
   CsvColumn column = guess;
   if (guess.is_fixed) return column;
   column.is_fixed = true;
-  if (guess.kept.is_attribute || (kinds.is_empty() && !has_rows)) {
+  if (is_typed_timestamp(guess.kept)) {
+    set_type(column, CellType::timestamp, timestamp_format(kinds));
+  } else if (guess.kept.is_attribute || (kinds.is_empty() && !has_rows)) {
     set_type(column, attribute_type(kinds), kinds.format());
   } else {
     set_type(column, kinds.type(), kinds.format());
@@ -101,22 +123,24 @@ TableLayout layout_of(const std::vector<CsvColumn>& columns, const std::vector<C
                       const std::string& file) {
   TableLayout layout;
   bool chosen = false;
+  std::vector<std::string> ranked;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const CsvColumn& column = columns[i];
     const KeptColumn& kept = column.kept;
-    ColumnFormat format = kept.format.value_or(kinds[i].format());
+    ColumnFormat format = format_of_column(kept, kinds[i]);
     if (column.type == CellType::number && !is_number(kinds[i].type())) format = {};  // no value at all
     if (kept.is_attribute || (kept.is_undecided && column.type == CellType::number)) {
       layout.attributes.push_back(kept.attribute);
+      ranked.push_back(kept.name);
       layout.attributes.back().format = format;
       layout.attribute_columns.push_back(i);
-      chosen |= kept.is_attribute;
+      chosen |= kept.is_named;
     } else {
       layout.fields.push_back({kept.name, kept.role.value_or(FieldRole::filter), format});
       layout.field_columns.push_back(i);
     }
   }
-  check_column_counts(layout.attributes.size(), layout.fields.size(), chosen, file);
+  check_column_counts(ranked, layout.fields.size(), chosen, file);
   return layout;
 }
 

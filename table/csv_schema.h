@@ -23,6 +23,8 @@ struct CsvColumn {
   bool is_fixed = true;
   std::size_t slot = 0;  // among the columns of numbers, or among those of texts
 
+  // The type was found from cells: a number with a leading zero is none. Named attributes and given types take it.
+  bool is_found() const { return !kept.is_attribute && !kept.format; }
   bool is_text() const { return type == CellType::text; }
   // NullPolicy is about columns that are ranked.
   bool is_ranked() const { return kept.is_attribute || (kept.is_undecided && type == CellType::number); }

@@ -28,10 +28,6 @@ constexpr std::size_t kWindowBytes = std::size_t{16} << 20;  // read at a time
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10;  // checked by one task
 constexpr std::size_t kNoFault = std::numeric_limits<std::size_t>::max();
 
-std::uint64_t element_bytes(ElementType type) {
-  return type == ElementType::float32 || type == ElementType::int32 ? 4 : 8;
-}
-
 template <Element T>
 std::string to_text(T value) {
   char buffer[64];
@@ -122,15 +118,15 @@ void MatrixReader<T>::select() {
                           " cannot hold ids: expected integers, found floats");
   }
   uses_.resize(num_stored_columns_);
-  std::size_t num_attributes = 0;
+  std::vector<std::string> ranked;
   for (KeptColumn& column : selection_.columns) {
     column.is_attribute |= column.is_undecided;  // all columns of a matrix are numbers
     Use& use = uses_[column.position + num_prefix_];
     if (use != Use::attribute) use = column.is_attribute ? Use::attribute : Use::field;
-    num_attributes += column.is_attribute ? 1 : 0;
+    if (column.is_attribute) ranked.push_back(column.name);
   }
   const bool chosen = !options_.attributes.empty() || options_.schema;
-  check_column_counts(num_attributes, selection_.columns.size() - num_attributes, chosen, name_);
+  check_column_counts(ranked, selection_.columns.size() - ranked.size(), chosen, name_);
 }
 
 template <Element T>
@@ -150,7 +146,7 @@ template <Element T>
 void MatrixReader<T>::read_window(std::size_t pos, std::size_t count) {
   const std::size_t num_bytes = count * sizeof(T);
   if (source_.read(reinterpret_cast<char*>(values_.data() + pos), num_bytes) != num_bytes) {
-    throw IoError("cannot read " + name_ + ": it became shorter while it was read");
+    throw_too_short(name_);
   }
 }
 
@@ -186,6 +182,7 @@ std::size_t MatrixReader<T>::check_each(std::size_t pos, std::size_t count,
                                         std::vector<std::uint64_t>& null_rows) const {
   for (std::size_t index = pos; index < pos + count; ++index) {
     const Cell cell = cell_of(index);
+    if (cell.row < format_.num_unchecked_rows) continue;
     if (cell.column < num_prefix_) {
       if (!is_right_prefix(index)) return index;
       continue;
@@ -277,12 +274,14 @@ void MatrixReader<T>::take_ids(Table& table) const {
     table.ids[row] = static_cast<std::int64_t>(first[row * row_stride()]);
   }
   if (!options_.unique_ids) return;
-  const std::optional<RepeatedId> repeated = find_repeated_id(table.ids);
+  const std::size_t first_row = std::min<std::size_t>(num_rows_, format_.num_unchecked_rows);
+  const auto ids = std::span<const std::int64_t>(table.ids).subspan(first_row);
+  const std::optional<RepeatedId> repeated = find_repeated_id(ids);
   if (!repeated) return;
-  throw InputError(name_ + ": row " + row_text(repeated->second_row) + ", column " +
-                   quote_excerpt(options_.id_column) + ": expected unique ids, found " +
-                   std::to_string(table.ids[repeated->second_row]) + " again (first in row " +
-                   row_text(repeated->first_row) + ")");
+  throw InputError(name_ + ": row " + row_text(first_row + repeated->second_row) + ", column " +
+                   quote_excerpt(table.id_name) + ": expected unique ids, found " +
+                   std::to_string(ids[repeated->second_row]) + " again (first in row " +
+                   row_text(first_row + repeated->first_row) + ")");
 }
 
 template <Element T>
@@ -318,6 +317,10 @@ Table MatrixReader<T>::finish() {
 }
 
 }  // namespace
+
+void throw_too_short(const std::string& name) {
+  throw IoError("cannot read " + name + ": it became shorter while it was read");
+}
 
 void check_matrix_size(const MatrixFormat& format, std::uint64_t header_bytes, const ByteSource& source,
                        const std::string& name) {

@@ -17,9 +17,16 @@ struct MatrixFormat {
   std::uint64_t num_rows = 0;
   std::uint64_t num_columns = 0;  // without the prefix
   bool column_major = false;
-  bool has_row_prefix = false;  // fvecs: each row begins with num_columns as an int32
-  std::uint64_t first_row = 0;  // its number in error texts: rows before it have been read
+  bool has_row_prefix = false;           // fvecs: each row begins with num_columns as an int32
+  std::uint64_t first_row = 0;           // its number in error texts: rows before it have been read
+  std::uint64_t num_unchecked_rows = 0;  // at the beginning: may hold anything
 };
+
+inline std::uint64_t element_bytes(ElementType type) {
+  return type == ElementType::float32 || type == ElementType::int32 ? 4 : 8;
+}
+
+[[noreturn]] void throw_too_short(const std::string& name);
 
 // Reads the values, after the reader of the header.
 using MatrixReading = std::function<void(ByteSource& values, const MatrixFormat& format)>;

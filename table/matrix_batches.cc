@@ -8,23 +8,32 @@
 namespace culmen::io {
 namespace {
 
+void skip_rows(ByteSource& source, const MatrixFormat& format, std::uint64_t num_rows,
+               const std::string& name) {
+  constexpr std::uint64_t kSkippedAtOnce = std::uint64_t{1} << 20;
+  const std::uint64_t row_elements = format.num_columns + (format.has_row_prefix ? 1 : 0);
+  std::vector<char> window(kSkippedAtOnce);
+  for (std::uint64_t left = num_rows * row_elements * element_bytes(format.type); left > 0;) {
+    const auto count = static_cast<std::size_t>(std::min(left, kSkippedAtOnce));
+    if (source.read(window.data(), count) != count) throw_too_short(name);
+    left -= count;
+  }
+}
+
 // A row-major file is read in the order of its rows.
 BatchTotals read_row_major(ByteSource& source, const MatrixFormat& format, const std::string& name,
                            const ReadOptions& options, const BatchOptions& batches,
                            const std::function<void(const TableBatch&)>& take) {
   BatchTotals totals;
   MatrixFormat part = format;
+  part.first_row = std::min(format.num_rows, batches.skip_rows);
+  skip_rows(source, format, part.first_row, name);
   do {
-    const std::uint64_t num_left = format.num_rows - part.first_row;
-    const bool skip = part.first_row < batches.skip_rows;
-    const std::uint64_t num_wanted = skip ? batches.skip_rows - part.first_row : batches.batch_rows;
-    part.num_rows = std::min({num_left, num_wanted, std::uint64_t{batches.batch_rows}});
+    part.num_rows = std::min<std::uint64_t>(format.num_rows - part.first_row, batches.batch_rows);
     const Table table = read_matrix(source, part, name, options);
-    if (!skip) {
-      if (part.num_rows > 0) take({table.view(), part.first_row, part.num_rows, table.location_of_row});
-      totals.num_rows += table.num_rows;
-      totals.num_dropped_rows += table.num_dropped_rows;
-    }
+    if (part.num_rows > 0) take({table.view(), part.first_row, part.num_rows, table.location_of_row});
+    totals.num_rows += table.num_rows;
+    totals.num_dropped_rows += table.num_dropped_rows;
     part.first_row += part.num_rows;
   } while (part.first_row < format.num_rows);
   return totals;
@@ -46,7 +55,9 @@ TableView rows_of(const TableView& whole, std::size_t first_row, std::size_t num
 BatchTotals read_column_major(ByteSource& source, const MatrixFormat& format, const std::string& name,
                               const ReadOptions& options, const BatchOptions& batches,
                               const std::function<void(const TableBatch&)>& take) {
-  const Table table = read_matrix(source, format, name, options);
+  MatrixFormat unchecked = format;
+  unchecked.num_unchecked_rows = batches.skip_rows;
+  const Table table = read_matrix(source, unchecked, name, options);
   const TableView whole = table.view();
   // The number of rows of the table that are among the first `input_row` rows of the file.
   const auto num_kept = [&](std::uint64_t input_row) {

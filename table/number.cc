@@ -97,7 +97,13 @@ bool is_integer_literal(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
 
+bool has_leading_zero(std::string_view text) {
+  if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
+  return text.size() >= 2 && text[0] == '0' && is_digit(text[1]);
+}
+
 const char* parse_leading_number(const char* begin, const char* end, double& value, bool& has_fraction) {
+  if (has_leading_zero({begin, end})) return nullptr;
   if (const char* const after = parse_short_decimal(begin, end, value, has_fraction)) return after;
   const auto [after, error] = std::from_chars(begin, end, value);
   const bool is_plain = error == std::errc{} && std::abs(value) < kMaxExactInteger;

@@ -26,12 +26,15 @@ struct ParsedNumber {
 ParsedNumber parse_number(std::string_view text);
 
 // The fast path: parses the number at the front of [begin, end), up to a delimiter or a line end, and returns its end.
-// Returns nullptr if it cannot tell: parse_number then parses the cell, accepts more, and reports errors. What both
-// accept has the same value. Sets has_fraction if the text is not one of an integer, and leaves it alone otherwise.
+// Returns nullptr if it cannot tell: parse_number then parses the cell, accepts more, leading zeros among them, and
+// reports errors. What both accept has the same value. Sets has_fraction if the text is not one of an integer, and leaves it alone otherwise.
 const char* parse_leading_number(const char* begin, const char* end, double& value, bool& has_fraction);
 
 // True for text that is written as an integer: digits, possibly behind a minus sign.
 bool is_integer_literal(std::string_view text);
+
+// True for text whose first digit is a zero that another digit follows, as in zip codes. A number would lose it.
+bool has_leading_zero(std::string_view text);
 
 struct ParsedInteger {
   NumberKind kind = NumberKind::not_a_number;  // finite, empty, not_a_number or out_of_range

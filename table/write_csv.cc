@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "base/calendar.h"
+#include "base/number_text.h"
 #include "culmen/error.h"
 #include "table/cell_type.h"
 #include "table/write_rows.h"
@@ -16,9 +17,8 @@
 namespace culmen::io {
 namespace {
 
-template <typename Number>
-void append_digits(Number value, std::string& text) {
-  char digits[32];  // "-2.2250738585072014e-308" has 24
+void append_digits(std::int64_t value, std::string& text) {
+  char digits[32];
   text.append(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr);
 }
 
@@ -32,9 +32,9 @@ void append_hundredths(std::int64_t hundredths, std::string& text) {
   if (size % 10 != 0) text.push_back(static_cast<char>('0' + size % 10));
 }
 
-// Writes integers in full, 100000 and not 1e+05, which costs a character at most; -0 keeps its sign. Prices and scores
-// have at most two decimals, so these are tried first: different decimals of up to 15 digits are different doubles, so
-// one that equals the value is what std::to_chars would find, three times as slowly.
+// -0 keeps its sign. Prices and scores have at most two decimals, so these are tried first: different decimals of up to
+// 15 digits are different doubles, so one that equals the value is what std::to_chars would find, three times as
+// slowly.
 void append_number(double value, std::string& text) {
   constexpr double kLargestTried = 1e12;
   if (std::fabs(value) < kLargestTried && !(value == 0 && std::signbit(value))) {
@@ -44,7 +44,8 @@ void append_number(double value, std::string& text) {
                                    : append_hundredths(hundredths, text);
     }
   }
-  append_digits(value, text);
+  char digits[kMaxNumberText];
+  text.append(digits, write_number(value, digits));
 }
 
 // A whole number of a column that has other types than floating.

@@ -61,6 +61,12 @@ class FilterGenerator {
     for (std::uint64_t parts = random_.below(3); parts > 0; --parts) {
       const std::size_t i = random_.below(oracle_.num_attributes());
       if (oracle_.has_gaps(i)) continue;
+      if (const ColumnFormat& format = oracle_.schema().attributes[i].format;
+          is_of_time(format) || format.type == ColumnType::boolean) {
+        const auto value_of = [i](const Row& row) -> FieldValue { return row.values[i]; };
+        filter = filter && col(static_cast<int>(i)) >= number_literal(format, value_of);
+        continue;
+      }
       double a = attribute_literal(i), b = attribute_literal(i);
       if (a > b) std::swap(a, b);
       Range range{.attribute = static_cast<int>(i)};
@@ -123,20 +129,25 @@ class FilterGenerator {
     return with_literals(column, comparison(false), [&] { return number_literal(format, value_of); });
   }
 
+  static bool is_of_time(const ColumnFormat& format) {
+    return format.type == ColumnType::date || format.type == ColumnType::timestamp;
+  }
+
   // At, beside or far from a value of the column.
   template <typename ValueOf>
   Literal number_literal(const ColumnFormat& format, const ValueOf& value_of) {
     if (random_.chance(0.01)) return random_.sign() * kInfinity;
-    if (random_.chance(0.06))
+    if (format.type == ColumnType::boolean)
+      return random_.pick<Literal>({std::int64_t{0}, std::int64_t{1}, 0.0, 1.0});
+    const bool is_time = is_of_time(format);
+    if (!is_time && random_.chance(0.06))
       return random_.pick<Literal>({kHighestInt, kLowestInt, (std::int64_t{1} << 53) + 1, 1e300, -1e300,
                                     0x1p63, -0x1p63, 0x1p64, 0.5, -0.0, std::int64_t{0}, 5e-324});
     FieldValue value = std::monostate();
     if (const Row* row = some_row()) value = value_of(*row);
-    if (std::holds_alternative<std::monostate>(value))
-      return random_.pick<Literal>({0.5, std::int64_t{1}, 20'000.0});
-    const bool is_time = format.type == ColumnType::date || format.type == ColumnType::timestamp;
-    if (is_time && random_.chance(0.7))
-      if (const std::optional<std::string> text = time_literal(format, value)) return *text;
+    const bool is_missing = std::holds_alternative<std::monostate>(value);
+    if (is_time) return is_missing ? "2024-10-04" : time_literal(format, value).value_or("9999-12-31");
+    if (is_missing) return random_.pick<Literal>({0.5, std::int64_t{1}, 20'000.0});
     const auto* integer = std::get_if<std::int64_t>(&value);
     if (integer != nullptr && random_.chance(0.6)) return *integer;
     if (integer != nullptr && random_.chance(0.4))

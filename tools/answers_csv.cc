@@ -1,8 +1,8 @@
 #include <string>
 
+#include "base/number_text.h"
 #include "tools/answers.h"
 #include "tools/csv_cell.h"
-#include "tools/numbers.h"
 
 namespace culmen::tools {
 namespace {
@@ -19,7 +19,7 @@ std::string line_of(const Answers& answers, std::size_t query, std::size_t rank)
   const Row row = result.row(rank);
   std::string line = answers.batch ? std::to_string(query + 1) + ',' : "";
   line += std::to_string(rank + 1) + ',' + std::to_string(row.id);
-  line += ',' + shortest(result.hits[rank].score);
+  line += ',' + number_text(result.hits[rank].score);
   if (answers.info.has_labels) line += ',' + quoted_if_needed(row.label);
   for (const ShownColumn& column : answers.columns)
     line += ',' + csv_cell(value_of(row, column), column.format);

@@ -1,26 +1,12 @@
-#include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
 
 #include "base/calendar.h"
 #include "tools/answers.h"
+#include "tools/json_text.h"
 
 namespace culmen::tools {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// Labels may hold any bytes. Those that are not UTF-8 are replaced, or the whole answer would be unreadable.
-std::string text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Json weights_json(const Query& query, const IndexInfo& info) {
-  Json weights = Json::object();
-  for (std::size_t i = 0; i < query.weights.size(); ++i)
-    if (query.weights[i] != 0) weights[info.attributes[i].name] = query.weights[i];
-  return weights;
-}
 
 Json value_json(const FieldValue& value, const ColumnFormat& format) {
   if (const auto* const number = std::get_if<double>(&value)) return *number;
@@ -66,12 +52,13 @@ Json stats_json(const SearchStats& stats) {
 // Writes hit by hit: an answer may have as many rows as the index, and its JSON should not be in memory at once.
 void write_query(const Answers& answers, std::size_t query, Output& out) {
   const SearchResult& result = answers.results[query];
-  out.write("{\"weights\":" + text(weights_json(answers.queries[query], answers.info)) + ",\"results\":[");
+  out.write("{\"weights\":" + json_text(weights_json(answers.queries[query], answers.info)) +
+            ",\"results\":[");
   for (std::size_t rank = 0; rank < result.hits.size(); ++rank) {
     if (rank != 0) out.write(",");
-    out.write(text(hit_json(result, rank, answers)));
+    out.write(json_text(hit_json(result, rank, answers)));
   }
-  out.write("],\"stats\":" + text(stats_json(result.stats)) + '}');
+  out.write("],\"stats\":" + json_text(stats_json(result.stats)) + '}');
 }
 
 }  // namespace

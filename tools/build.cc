@@ -12,6 +12,7 @@
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/table_io.h"
+#include "tools/column_types.h"
 #include "tools/column_value.h"
 #include "tools/commands.h"
 #include "tools/device_number.h"
@@ -40,6 +41,7 @@ struct BuildArguments {
   std::string label_column;
   std::optional<std::string> columns;
   std::string stored;
+  std::string types;
   std::string missing;
   std::string partition = "auto";
   std::string type = "auto";
@@ -90,6 +92,7 @@ ReadOptions read_options(const BuildArguments& arguments, ProgressBar& bar) {
   options.label_column = arguments.label_column;
   if (arguments.columns) options.columns = split_names(*arguments.columns);
   options.stored = split_names(arguments.stored);
+  options.types = parse_column_types(arguments.types);
   options.nulls = parse_null_policy(arguments.nulls);
   options.num_threads = arguments.build.num_threads;
   options.on_progress = [&bar](std::uint64_t done, std::uint64_t total) {
@@ -244,6 +247,12 @@ void add_table_options(CLI::App& command, BuildArguments& arguments) {
           "Columns that are only shown, and take less memory than those that filters test. Text that\n"
           "differs in most rows always is")
       ->type_name("A,B,...")
+      ->group("Table");
+  command
+      .add_option("--types", arguments.types,
+                  "What columns of CSV hold, where their cells do not tell: number, integer, boolean, date,\n"
+                  "timestamp or text, as in zip=text,day=date. Any other cell is an error")
+      ->type_name("A=TYPE,...")
       ->group("Table");
   command
       .add_option(

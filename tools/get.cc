@@ -8,6 +8,7 @@
 
 #include "culmen/error.h"
 #include "culmen/index.h"
+#include "table/column_selection.h"
 #include "tools/commands.h"
 #include "tools/csv_cell.h"
 #include "tools/id_list.h"
@@ -26,10 +27,9 @@ struct GetArguments {
   std::string output;
 };
 
-// Ids and labels have the names that they had in the table, so that insert and upsert recognise them.
 std::vector<std::string> own_columns(const Schema& schema) {
-  std::vector<std::string> names = {schema.id_name.empty() ? "id" : schema.id_name};
-  if (schema.has_labels) names.push_back(schema.label_name.empty() ? "label" : schema.label_name);
+  std::vector<std::string> names = {io::id_title(schema)};
+  if (schema.has_labels) names.push_back(io::label_title(schema));
   return names;
 }
 

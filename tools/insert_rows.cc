@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "base/number_text.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/table_io.h"
+#include "table/column_selection.h"
 #include "tools/column_value.h"
 #include "tools/interrupt.h"
 #include "tools/item_list.h"
@@ -75,7 +77,7 @@ class Writer {
     throw_if_interrupted();
     if (change_ == Change::upsert && batch.rows.num_rows > 0 && batch.rows.ids.empty())
       throw InvalidArgument(fmt::format("{} has no column {}: name the column of ids with --id COLUMN",
-                                        input_name(arguments_), index_.schema().id_name));
+                                        input_name(arguments_), io::id_title(index_.schema())));
     const bool exact_only = before_.value_type == ValueType::float32 && arguments_.type.empty();
     if (exact_only) check_float32(batch);
     TableView rows = batch.rows;
@@ -135,12 +137,10 @@ class Writer {
 };
 
 std::string Writer::no_labels_text() const {
-  const std::string name = index_.schema().label_name;
   return fmt::format(
-      "{} keeps a label a row{}: name the column with --label COLUMN, or give --no-labels for rows "
-      "without",
-      arguments_.directory,
-      name.empty() ? "" : fmt::format(", and {} has no column {}", input_name(arguments_), name));
+      "{} keeps a label a row, and {} has no column {}: name the column with --label COLUMN, or give "
+      "--no-labels for rows without",
+      arguments_.directory, input_name(arguments_), io::label_title(index_.schema()));
 }
 
 // The library refuses such a value too, but cannot name the options of this program.
@@ -150,10 +150,11 @@ void Writer::check_float32(const TableBatch& batch) const {
     for (std::size_t row = 0; row < rows.num_rows; ++row) {
       const double value = column_value(rows.columns[column], row);
       if (std::isnan(value) || is_float32(value)) continue;
-      throw InputError(fmt::format(
-          "{}: column {}: {} is no float32, and {} keeps float32: --type f32 rounds such "
-          "values, and an index built with --type f64 holds them",
-          batch.location_of_row(row), rows.attributes[column].name, shortest(value), arguments_.directory));
+      throw InputError(
+          fmt::format("{}: column {}: {} is no float32, and {} keeps float32: --type f32 rounds such "
+                      "values, and an index built with --type f64 holds them",
+                      batch.location_of_row(row), rows.attributes[column].name, number_text(value),
+                      arguments_.directory));
     }
   }
 }
@@ -226,8 +227,6 @@ ExitCode insert_rows(const InsertArguments& arguments, Change change, bool quiet
   const auto start = std::chrono::steady_clock::now();
   Writer writer(arguments, change);
   check_options(arguments, writer.info());
-  if (change == Change::upsert && arguments.id_column.empty() && writer.schema().id_name.empty())
-    throw InvalidArgument("upsert replaces rows by their ids: name their column with --id COLUMN");
   BatchTotals totals;
   try {
     totals = read_and_write(arguments, read_options(arguments, change, writer.schema(), bar), writer);

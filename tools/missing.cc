@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <unordered_set>
 
 #include "base/enum_names.h"
 #include "base/suggestion.h"
@@ -37,11 +38,21 @@ void set_stand_in(std::string_view policy, Attribute& attribute) {
 }  // namespace
 
 void set_stand_ins(std::string_view text, std::vector<Attribute>& attributes) {
+  std::vector<std::string_view> settings;
+  std::optional<std::string_view> general;
   for (const std::string_view item : split_items(text)) {
-    if (item.find('=') == std::string_view::npos) {
-      for (Attribute& attribute : attributes) set_stand_in(item, attribute);
+    if (item.find('=') != std::string_view::npos) {
+      settings.push_back(item);
       continue;
     }
+    if (general)
+      throw InvalidArgument(
+          fmt::format("--missing: '{}' and '{}' are both for all attributes", *general, item));
+    general = item;
+    for (Attribute& attribute : attributes) set_stand_in(item, attribute);
+  }
+  std::unordered_set<std::string> seen;
+  for (const std::string_view item : settings) {
     const auto [name, policy] = split_setting(item);
     const auto found = std::ranges::find(attributes, name, &Attribute::name);
     if (found == attributes.end()) {
@@ -51,6 +62,8 @@ void set_stand_ins(std::string_view text, std::vector<Attribute>& attributes) {
           fmt::format("--missing: no attribute is called '{}'{}; only ranked columns have stand-ins", name,
                       did_you_mean(name, known)));
     }
+    if (!seen.insert(name).second)
+      throw InvalidArgument(fmt::format("--missing: attribute '{}' is named twice", name));
     set_stand_in(policy, *found);
   }
 }

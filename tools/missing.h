@@ -8,8 +8,8 @@
 
 namespace culmen::tools {
 
-// "median" for all attributes, "price=median,rating=0" for some; the last of several counts. Throws InvalidArgument for
-// an unknown policy or attribute.
+// "median" for all attributes, "price=median,rating=0" for some; "median,rating=0" for all but one. Throws
+// InvalidArgument for an unknown policy or attribute, and for one that is named twice.
 void set_stand_ins(std::string_view text, std::vector<Attribute>& attributes);
 
 // "worst", "median", ...

@@ -14,12 +14,6 @@
 
 namespace culmen::tools {
 
-std::string shortest(double value) {
-  std::array<char, 32> text{};  // the longest double takes 24
-  const std::to_chars_result end = std::to_chars(text.data(), text.data() + text.size(), value);
-  return {text.data(), end.ptr};
-}
-
 std::string recognisable(double value, ValueType type) {
   constexpr double kMaxExactInteger = 0x1p53;
   const double size = std::abs(value);

@@ -9,7 +9,6 @@
 
 namespace culmen::tools {
 
-std::string shortest(double value);        // reads back to the same bits
 std::string grouped(std::uint64_t value);  // 1,000,000
 // 1 row, 2,000 rows. The plural of `noun` is "nouns" unless it is given.
 std::string counted(std::uint64_t value, std::string_view noun, std::string_view plural = {});

@@ -81,7 +81,9 @@ void add_running_options(CLI::App& command, QueryArguments& arguments) {
       ->type_name("MEMORY")
       ->group("Running");
   command
-      .add_flag("--explain", arguments.explain, "Print the plan, with predicted times, instead of the answer")
+      .add_flag("--explain", arguments.explain,
+                "Print the plan, with predicted times, instead of the answer: as text, or as JSON with\n"
+                "--format json or jsonl")
       ->group("Running");
   command
       .add_flag("--profile", arguments.profile,

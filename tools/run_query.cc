@@ -15,6 +15,7 @@
 #include "tools/device_number.h"
 #include "tools/numbers.h"
 #include "tools/output.h"
+#include "tools/plans.h"
 #include "tools/profile.h"
 #include "tools/streams.h"
 #include "tools/weights.h"
@@ -27,6 +28,18 @@ constexpr std::size_t kDefaultK = 10;
 constexpr std::size_t kWorthAGpu = 10'000;
 // Fewer queries are answered before CUDA has started, which takes some 0.3 s.
 constexpr std::size_t kWorthAskingCuda = 1'000;
+
+// Plans are text, or JSON where the format says so.
+std::string plan_format(const QueryArguments& arguments) {
+  const std::string ending = lower_case(std::filesystem::path(arguments.output).extension().string());
+  const std::string format =
+      arguments.format.empty() && !ending.empty() ? ending.substr(1) : arguments.format;
+  if (format == "json" || format == "jsonl") return format;
+  if (!arguments.format.empty() && format != "table")
+    throw InvalidArgument(
+        fmt::format("--explain prints text, or JSON with --format json or jsonl, but no {}", format));
+  return "table";
+}
 
 std::string chosen_format(const QueryArguments& arguments) {
   if (!arguments.format.empty()) return arguments.format;
@@ -73,23 +86,6 @@ std::vector<Query> make_queries(const QueryArguments& arguments, const Index& in
   std::vector<Query> queries(weights.size(), common_query(arguments, index));
   for (std::size_t i = 0; i < queries.size(); ++i) queries[i].weights = std::move(weights[i]);
   return queries;
-}
-
-void explain(const Index& index, const std::vector<Query>& queries, const SearchOptions& options, bool batch,
-             Output& out) {
-  const IndexInfo info = index.info();
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (batch) out.write(fmt::format("query {}: {}\n", i + 1, weights_text(queries[i].weights, info)));
-    std::string text = index.explain(queries[i], options).text;
-    if (!text.ends_with('\n')) text += '\n';
-    out.write(text);
-  }
-  if (batch && !queries.empty()) {
-    const Placement place = index.place(queries, {.num_threads = options.num_threads});
-    out.write(fmt::format("all {} queries: on {}, {}\n", queries.size(),
-                          place.device == kNoDevice ? "the CPU" : fmt::format("GPU {}", place.device),
-                          place.reason));
-  }
 }
 
 std::vector<SearchResult> search_on_cpu(const Index& index, const std::vector<Query>& queries,
@@ -158,8 +154,9 @@ ExitCode run_query(QueryArguments arguments, bool quiet) {
   const std::vector<ShownColumn> columns = shown_columns(index.info(), arguments.show, kAnswerColumns);
   const bool batch = !arguments.weights_file.empty();
   if (arguments.explain) {
+    const std::string format = plan_format(arguments);
     Output out(arguments.output);
-    explain(index, queries, options, batch, out);
+    write_plans({index, queries, options, batch}, format, out);
     out.finish();
     return ExitCode::ok;
   }

@@ -15,7 +15,7 @@ void throw_with_hint(const InputError& error) {
     case InputError::Remedy::drop_nulls:
       throw InputError(text + " (--nulls drop leaves such rows out)");
     case InputError::Remedy::choose_attributes:
-      throw InputError(text + " (--attributes names the columns to rank)");
+      throw InputError(text + " (--attributes names the columns to rank, --columns those to keep)");
     case InputError::Remedy::choose_columns:
       throw InputError(text + " (--columns names the columns to keep)");
     case InputError::Remedy::none:

@@ -8,9 +8,11 @@
 #include <variant>
 
 #include "base/calendar.h"
+#include "base/number_text.h"
 #include "base/suggestion.h"
 #include "culmen/error.h"
 #include "table/cell_type.h"
+#include "tools/column_types.h"
 #include "tools/csv_cell.h"
 #include "tools/item_list.h"
 #include "tools/known_names.h"
@@ -93,7 +95,7 @@ FieldValue value_of(const Row& row, const ShownColumn& column) {
 
 std::string exact_text(const FieldValue& value, const ColumnFormat& format) {
   if (const auto* const whole = std::get_if<std::int64_t>(&value)) return whole_text(*whole, format);
-  if (const auto* const number = std::get_if<double>(&value)) return shortest(*number);
+  if (const auto* const number = std::get_if<double>(&value)) return number_text(*number);
   if (const auto* const text = std::get_if<std::string>(&value)) return *text;
   return "";
 }
@@ -110,21 +112,7 @@ std::string readable_text(const FieldValue& value, const ColumnFormat& format, V
 }
 
 std::string_view type_name(ColumnType type) {
-  switch (type) {
-    case ColumnType::floating:
-      return "number";
-    case ColumnType::integer:
-      return "integer";
-    case ColumnType::boolean:
-      return "boolean";
-    case ColumnType::date:
-      return "date";
-    case ColumnType::timestamp:
-      return "timestamp";
-    case ColumnType::text:
-      break;
-  }
-  return "text";
+  return kColumnTypes.name(type);
 }
 
 std::string format_text(const ColumnFormat& format) {

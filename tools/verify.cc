@@ -33,26 +33,39 @@ std::string log_text(const std::string& directory, const RecoveryInfo& log) {
 
 constexpr std::string_view kRepairHint = "culmen repair DIR -o NEWDIR saves the intact rows\n";
 
-// Opening reads every byte, and stops at the first one that is wrong.
-std::string fault_at_opening(const VerifyArguments& arguments, std::optional<Index>& index) try {
+// `first`: the one at which opening ended.
+std::vector<std::string> all_faults(const std::string& directory, const Error& first) {
+  std::vector<std::string> faults = Index::damage(directory);
+  if (faults.empty()) faults.emplace_back(first.what());
+  return faults;
+}
+
+// Opening reads every byte.
+std::vector<std::string> faults_at_opening(const VerifyArguments& arguments,
+                                           std::optional<Index>& index) try {
   index = Index::open(arguments.directory);
   return {};
 } catch (const NoIndex&) {
   throw;
 } catch (const FormatError& error) {
-  return error.what();
+  return all_faults(arguments.directory, error);
 } catch (const IoError& error) {  // a file of the index is missing or cannot be read
-  return error.what();
+  return all_faults(arguments.directory, error);
+}
+
+std::string lines_of(const std::vector<std::string>& faults) {
+  std::string text;
+  for (const std::string& fault : faults) text += fault + '\n';
+  return text;
 }
 
 ExitCode run(const VerifyArguments& arguments) {
   std::optional<Index> opened;
-  if (const std::string fault = fault_at_opening(arguments, opened); !fault.empty())
-    return print_result(fmt::format("{}\n{}", fault, kRepairHint), ExitCode::bad_data);
+  if (const std::vector<std::string> faults = faults_at_opening(arguments, opened); !faults.empty())
+    return print_result(lines_of(faults).append(kRepairHint), ExitCode::bad_data);
   const Index& index = *opened;
   const std::vector<std::string> faults = index.verify(arguments.deep);
-  std::string text;
-  for (const std::string& fault : faults) text += fault + '\n';
+  std::string text = lines_of(faults);
   if (!faults.empty())
     text += kRepairHint;
   else
@@ -74,8 +87,9 @@ void add_verify(Program& program) {
       "Reads every byte, compares all checksums, and recomputes order, ids, bounds and counts; bounds of "
       "sums\n"
       "of several attributes in a leaf only with --deep. Prints one line per fault, and what the log holds:\n"
-      "changes newer than the snapshot. Stops at the first wrong checksum or file that cannot be read;\n"
-      "culmen repair lists the others and saves the intact rows. The exit code is 3 if there is a fault.\n\n"
+      "changes newer than the snapshot. Of wrong checksums it shows ten of a kind and counts the others, "
+      "and\n"
+      "checks nothing else; culmen repair saves the intact rows. The exit code is 3 if there is a fault.\n\n"
       "Examples:\n"
       "  culmen verify hotels.index\n"
       "  culmen verify hotels.index --deep");

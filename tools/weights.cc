@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/number_text.h"
 #include "culmen/error.h"
 #include "culmen/table_io.h"
 #include "tools/column_names.h"
@@ -103,7 +104,8 @@ std::string weights_text(const std::vector<double>& weights, const IndexInfo& in
   std::string text;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] == 0) continue;
-    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", info.attributes[i].name, shortest(weights[i]));
+    text +=
+        fmt::format("{}{}={}", text.empty() ? "" : ", ", info.attributes[i].name, number_text(weights[i]));
   }
   return text;
 }

@@ -24,8 +24,8 @@ namespace culmen {
 using AttributeRef = std::variant<int, std::string>;
 
 // What a filter compares with. Integers are not rounded: ids, and timestamps in nanoseconds, exceed what a double holds
-// exactly. Texts compare with texts, by bytes, and as '2025-06-01' or '2025-06-01 12:30:00' with dates and timestamps; a
-// date is its midnight. A zone, 'Z' or '+02:00', is for columns that have one; without it, the text is in UTC.
+// exactly. Texts compare with texts, by bytes, and as '2025-06-01' or '2025-06-01 12:30:00' with dates and timestamps,
+// which no number is compared with; a date is its midnight. Booleans compare with 0 and 1. A zone, 'Z' or '+02:00', is for columns that have one; without it, the text is in UTC.
 using Literal = std::variant<double, std::int64_t, std::string>;
 
 class Filter;
@@ -106,7 +106,8 @@ class Filter {
   const std::vector<Filter>& parts() const;  // of the other kinds
   std::size_t num_conditions() const;
 
-  // As Index::filter reads it; attributes given by position appear as "attribute 3".
+  // As Index::filter reads it, which makes an equal filter of it. Attributes given by position appear as "attribute 3",
+  // infinite limits as "inf"; text has no words for them, nor for an empty `in`.
   [[nodiscard]] std::string text() const;
 
   friend Filter operator&&(const Filter& a, const Filter& b);

@@ -122,6 +122,11 @@ class Index {
   // What opening found in the log.
   [[nodiscard]] RecoveryInfo recovery() const;
 
+  // Why a directory cannot be opened: a line for each file that is missing, and for each part whose checksum is wrong,
+  // ten of a kind and then the number of the others. Labels and fields of damaged leaves are not looked for. Empty if it can. Throws NoIndex. Cost: reads everything, and needs
+  // memory for all rows if something is damaged.
+  [[nodiscard]] static std::vector<std::string> damage(const std::filesystem::path& directory);
+
   // Saves the intact rows of a damaged index in a new one in `to`, which must not exist or be empty.
   static RepairReport repair(const std::filesystem::path& from, const std::filesystem::path& to);
 

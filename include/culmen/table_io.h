@@ -17,6 +17,12 @@ namespace culmen {
 // `drop` drops the row. If rows are dropped, the others keep their numbers, and so the ids that are assigned.
 enum class NullPolicy : std::uint8_t { keep, reject, drop };
 
+// A column of CSV whose type is not found from its cells. Timestamps count in the unit, and have the zone, of the cells.
+struct GivenType {
+  std::string column;
+  ColumnType type = ColumnType::text;
+};
+
 struct ReadOptions {
   // The columns to rank, in this order. Empty: all columns of numbers, at most kMaxAttributes. What else is kept becomes
   // fields, in the order of the file.
@@ -31,6 +37,9 @@ struct ReadOptions {
   // Fields that are only shown. Others can be tested by filters, but for texts that nearly all differ: a column of more
   // than 1,000 rows is stored if more than half of its texts are distinct.
   std::vector<std::string> stored = {};
+  // A cell that is not of its column's type is an error. Numbers and integers are ranked as if they had been found to be
+  // some. Attributes may have any type but text.
+  std::vector<GivenType> types = {};
   // Of an index that takes the rows: which columns are attributes and fields, and what they hold. A field may be absent
   // from the file; a column that the index does not have is an error unless `columns` leaves it out. Ids and labels are
   // read from the columns that the schema names, unless id_column and label_column name others. `attributes` then
@@ -49,6 +58,7 @@ struct ReadOptions {
 //
 // A column of CSV is what all of its cells are: integers, other numbers (read as the nearest float64), true and false,
 // dates (YYYY-MM-DD), timestamps (a date, T or a blank, HH:MM, possibly seconds, a fraction and a zone), or else text.
+// Digits behind a leading zero (00501) are text, too, unless ReadOptions::attributes names the column, or types types it.
 // Timestamps count in the unit of the finest fraction; either all have a zone or none. An empty cell is a missing
 // value; quoted, in a column of text, it is an empty text. In other columns than text, NA, N/A, NULL, null and NaN are
 // missing values, too. The type of a column may depend on its last cell: then the file is read twice, or kept in memory
@@ -68,7 +78,7 @@ struct TableBatch {
 
 struct BatchOptions {
   std::size_t batch_rows = 10'000;  // at most, in one batch
-  std::uint64_t skip_rows = 0;  // input rows at the beginning that are read and checked, but not delivered
+  std::uint64_t skip_rows = 0;      // input rows at the beginning that are left out, whatever is in them
 };
 
 struct BatchTotals {

@@ -37,8 +37,8 @@ std::uint16_t level_of(std::uint64_t node, const std::vector<std::uint64_t>& sta
   return level;
 }
 
-ExtentOf node_extents(std::uint64_t node_bytes, const std::vector<std::uint64_t>& starts) {
-  return [node_bytes, &starts](std::uint64_t node) {
+ExtentOf node_extents(std::uint64_t node_bytes, std::vector<std::uint64_t> starts) {
+  return [node_bytes, starts = std::move(starts)](std::uint64_t node) {
     return fixed_extent(node, node_bytes, level_of(node, starts));
   };
 }
@@ -163,6 +163,10 @@ void write_nodes(const Snapshot& s, FrameFileWriter& file) {
     node.header().version = 0;
     std::iota(node.children(), node.children() + node.header().num_children, first_child[number]);
   });
+}
+
+ExtentOf frames_of_nodes(const Manifest& manifest) {
+  return node_extents(node_bytes_of(manifest.layout), level_starts(manifest.level_nodes));
 }
 
 void read_nodes(const Manifest& manifest, FrameFileReader& file, Snapshot& snapshot) {

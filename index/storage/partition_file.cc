@@ -75,6 +75,10 @@ void write_partitions(const Snapshot& s, FrameFileWriter& file) {
   });
 }
 
+ExtentOf frames_of_partitions(const Manifest& manifest) {
+  return sections_of(manifest).extents();
+}
+
 std::vector<std::uint32_t> read_partitions(const Manifest& manifest, FrameFileReader& file,
                                            Snapshot& snapshot) {
   const PartitionSections sections = sections_of(manifest);

@@ -42,6 +42,18 @@ class DroppedLines {
   std::uint64_t num_lines_ = 0, num_unnamed_ = 0;
 };
 
+// The number of the frame to try after a damaged one. Of frames beyond the end of the file there is one line; those in a
+// hole are only counted. All frames have the size of this one.
+std::uint64_t next_frame(const LoneFrameReader& file, std::uint64_t number, const FrameExtent& extent,
+                         std::uint64_t num_frames, DroppedLines& lines) {
+  if (!file.reaches(extent.end())) return num_frames;
+  const std::uint64_t stride = extent.end() - extent.offset;
+  const std::uint64_t with_data = (file.data_from(extent.end()) - kFirstFrameOffset) / stride;
+  const std::uint64_t next = std::clamp(with_data, number + 1, num_frames);
+  lines.add_unnamed(next - number - 1);
+  return next;
+}
+
 // A manifest that no valid CURRENT names.
 Manifest read_unnamed_manifest(const Directory& directory, std::uint64_t number) {
   const auto file = directory.open(manifest_name(number));
@@ -119,9 +131,35 @@ class RowSalvager {
     try {
       return LoneFrameReader(directory, kind, manifest_.snapshot);
     } catch (const Error& error) {
-      found_.dropped.emplace_back(error.what());
+      found_.dropped.push_back(std::string(error.what()) + lost_with(kind));
       return std::nullopt;
     }
+  }
+
+  // What the rows have no longer without the file.
+  std::string lost_with(FileKind kind) const {
+    switch (kind) {
+      case FileKind::labels:
+        return " (all rows without their labels)";
+      case FileKind::fields:
+        return " (all rows without their fields" + list_of_fields([](const Field&) { return true; }) + ")";
+      case FileKind::dictionaries:
+        return " (all rows without their texts" + list_of_fields(has_dictionary) + ")";
+      default:
+        return " (all rows of the snapshot)";
+    }
+  }
+
+  // `: "brand", "day"`.
+  std::string list_of_fields(const std::function<bool(const Field&)>& is_lost) const {
+    constexpr std::size_t kShown = 10;
+    std::string list;
+    std::size_t num_lost = 0;
+    for (const Field& field : manifest_.fields) {
+      if (!is_lost(field) || ++num_lost > kShown) continue;
+      list += (list.empty() ? ": \"" : ", \"") + field.name + '"';
+    }
+    return num_lost > kShown ? list + " and " + std::to_string(num_lost - kShown) + " more" : list;
   }
 
   void take_dictionaries() {
@@ -179,13 +217,7 @@ class RowSalvager {
     } catch (const Error& error) {
       bad_leaves_->add(error.what());
     }
-    if (!leaves_->reaches(extent.end()))
-      return manifest_.num_leaves;  // one line for all leaves after the end
-    const std::uint64_t stride = extent.end() - extent.offset;
-    const std::uint64_t with_data = (leaves_->data_from(extent.end()) - kFirstFrameOffset) / stride;
-    const std::uint64_t next = std::clamp(with_data, leaf + 1, manifest_.num_leaves);
-    bad_leaves_->add_unnamed(next - leaf - 1);  // skips those in a hole
-    return next;
+    return next_frame(*leaves_, leaf, extent, manifest_.num_leaves, *bad_leaves_);
   }
 
   template <typename T>
@@ -285,7 +317,8 @@ class RowSalvager {
       return fields;
     } catch (const Error& error) {
       bad_fields_->add(std::string(error.what()) + " (" + std::to_string(record.num_rows) +
-                       " rows without their fields)");
+                       " rows without their fields" + list_of_fields([](const Field&) { return true; }) +
+                       ")");
       return std::nullopt;
     }
   }
@@ -369,6 +402,30 @@ Salvage salvage(FileSystem& file_system, const std::string& path) {
   find_manifest(*directory, found);
   RowSalvager(*directory, found).run();
   return found;
+}
+
+void list_damaged_tree(FileSystem& file_system, const std::string& path, Salvage& found) {
+  const auto directory = file_system.open_directory(path);
+  const auto list = [&](FileKind kind, std::uint64_t num_frames, const ExtentOf& extents) {
+    try {
+      LoneFrameReader file(*directory, kind, found.manifest.snapshot);
+      DroppedLines lines(found.dropped, "frames of " + file.path());
+      for (std::uint64_t number = 0; number < num_frames;) {
+        try {
+          file.read(number, extents(number));
+          ++number;
+        } catch (const Error& error) {
+          lines.add(error.what());
+          number = next_frame(file, number, extents(number), num_frames, lines);
+        }
+      }
+      lines.finish();
+    } catch (const Error& error) {
+      found.dropped.emplace_back(error.what());
+    }
+  };
+  list(FileKind::partitions, 1, frames_of_partitions(found.manifest));
+  list(FileKind::nodes, found.manifest.num_nodes(), frames_of_nodes(found.manifest));
 }
 
 std::uint64_t salvage_log(FileSystem& file_system, const std::string& path, Salvage& found,

@@ -41,6 +41,9 @@ struct Salvage {
 // the stand-in count as missing.
 Salvage salvage(FileSystem& file_system, const std::string& directory);
 
+// Adds a line to `salvage.dropped` for each damaged frame that no row needs: nodes and partitions.
+void list_damaged_tree(FileSystem& file_system, const std::string& directory, Salvage& salvage);
+
 // Calls `use` for every batch after the snapshot, in order of version. Stops and adds a line to `salvage.dropped` where
 // the logs are damaged or `use` throws FormatError. Returns the number of batches that `use` accepted.
 using UseLoggedBatch = std::function<void(std::uint64_t version, std::span<const std::byte> body)>;

@@ -32,6 +32,10 @@ void write_nodes(const Snapshot& snapshot, FrameFileWriter& file);
 void write_dictionaries(const Snapshot& snapshot, const DictionaryFrames& frames, FrameFileWriter& file);
 void write_partitions(const Snapshot& snapshot, FrameFileWriter& file);
 
+// Where the frames are: one of each node, and one of all partitions.
+ExtentOf frames_of_nodes(const Manifest& manifest);
+ExtentOf frames_of_partitions(const Manifest& manifest);
+
 // Each fills its part of `snapshot`, in this order, and throws FormatError.
 // Returns the number of leaves of each partition.
 std::vector<std::uint32_t> read_partitions(const Manifest& manifest, FrameFileReader& file,

@@ -129,7 +129,40 @@ std::optional<RepairReport> copy_sound(storage::FileSystem& file_system, const s
   return report;
 }
 
+// Why the index cannot be opened; empty: it can.
+std::string fault_at_opening(storage::FileSystem& file_system, const std::string& directory) try {
+  const LiveIndex index(file_system, directory, OpenOptions{});
+  return {};
+} catch (const NoIndex&) {
+  throw;
+} catch (const FormatError& error) {
+  return error.what();
+} catch (const IoError& error) {  // a file of the index is missing or cannot be read
+  return error.what();
+}
+
 }  // namespace
+
+std::vector<std::string> damage(storage::FileSystem& file_system, const std::string& directory) {
+  const FloatingPointScope floating_point;
+  const std::string first = fault_at_opening(file_system, directory);
+  if (first.empty()) return {};
+  std::vector<std::string> faults;
+  try {
+    storage::Salvage found = storage::salvage(file_system, directory);
+    storage::list_damaged_tree(file_system, directory, found);
+    const LeafShape shape = found.manifest.leaf_shape();
+    storage::salvage_log(file_system, directory, found, [&](std::uint64_t, std::span<const std::byte> body) {
+      static_cast<void>(decode(body, shape, found.manifest.fields));
+    });
+    faults = std::move(found.dropped);
+  } catch (const FormatError& error) {  // no manifest
+    faults.emplace_back(error.what());
+  }
+  const auto names_first = [&](const std::string& fault) { return fault.find(first) != std::string::npos; };
+  if (std::ranges::none_of(faults, names_first)) faults.insert(faults.begin(), first);
+  return faults;
+}
 
 RepairReport repair(storage::FileSystem& file_system, const std::string& from, const std::string& to) {
   const FloatingPointScope floating_point;

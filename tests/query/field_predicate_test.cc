@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "cpu/leaf_filter.h"
@@ -239,16 +240,20 @@ TEST(FieldPredicates, RefuseWhatCannotBeCompared) {
   EXPECT_EQ(said(col("price") < "5"), "\"price\" holds numbers: compare it with a number");
   EXPECT_EQ(said(id_col() == "5"), "id holds numbers: compare it with a number");
   EXPECT_EQ(said(col("sold") == "yesterday"),
-            "\"sold\" holds dates: compare it with a date such as '2025-06-01'");
+            "\"sold\" holds dates: compare it with a date in single quotes, such as '2025-06-01'");
   EXPECT_EQ(said(col("sold") == "2025-06-01 12:00Z"),
-            "\"sold\" holds dates: compare it with a date such as '2025-06-01'");
+            "\"sold\" holds dates: compare it with a date in single quotes, such as '2025-06-01'");
   EXPECT_EQ(said(col("remark") == "x"),
             "\"remark\" is a stored column: answers show it, filters cannot test it");
   EXPECT_EQ(said(col("sold").starts_with("2025")), "\"sold\" holds dates, and only texts have prefixes");
   EXPECT_EQ(said(col("brands") == "Sony"),
             "no column \"brands\" (did you mean \"brand\"?); known: price, stars, brand, sold; id is that of "
             "the row");
-  EXPECT_EQ(said(col("sold") == 20'000), "nothing");
+  EXPECT_EQ(said(col("sold") == 20'000),
+            "\"sold\" holds dates: compare it with a date in single quotes, such as '2025-06-01'");
+  EXPECT_EQ(said(Range{.attribute = "sold", .minimum = 20'000}), said(col("sold") == 20'000));
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(said(col("sold").between(-kInfinity, kInfinity)), "nothing");  // no limit
 }
 
 // Leaves and nodes that no passing row can be in are not read, by any engine.

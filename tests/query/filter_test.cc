@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "culmen/error.h"
 #include "culmen/index.h"
@@ -236,12 +237,14 @@ TEST(Filter, ReadsTextsAndTimes) {
            {"brand like '100!%!!%' escape '!'", brand.starts_with("100%!")},
            {"brand like 'a\\%' escape '\\'", brand == "a%"},
            {"day >= '2025-06-01'", col("day") >= "2025-06-01"},
-           {"day = 20000", col("day") == 20'000},
+           {"day between '2025-06-01' and '2025-06-01 12:00'",
+            col("day").between("2025-06-01", "2025-06-01 12:00")},
            {"sold < '2025-06-01 12:30:00.25'", col("sold") < "2025-06-01 12:30:00.25"},
            {"seen < '2025-06-01T12:30:00+02:00'", col("seen") < "2025-06-01T12:30:00+02:00"},
            {"new = true", col("new") == yes},
            {"FALSE = new", col("new") == no},
            {"new in (true, false)", col("new").in({yes, no})},
+           {"new = 1 or 0.0 = new", col("new") == yes || col("new") == 0.0},
            {"\"like\" = 1", col("like") == 1},
            {"\"true\" = true", col("true") == yes},
            {"sku = 5 or id = 6", id_col() == 5 || id_col() == 6}})
@@ -254,7 +257,9 @@ TEST(Filter, WritesTextsThatItReads) {
   const Column brand = col("brand");
   for (const std::string text : {"", "'", "''", "So", "%", "a_b", "100%\\", "\\", "\"", "\n\xff", "--"}) {
     for (const Filter& filter : {brand == text, brand.starts_with(text), !brand.in({text, "x"}),
-                                 brand.between(text, "z") && col("like") == 1, col("true") != 1})
+                                 brand.between(text, "z") && col("like") == 1, col("true") != 1,
+                                 col("day") > "2025-06-01" || !col("sold").in({"2025-06-01 12:30:00.5"}),
+                                 col("seen") != "2025-06-01T12:30+02:00"})
       EXPECT_EQ(index.filter(filter.text()), filter) << filter.text();
   }
   EXPECT_EQ((brand.starts_with("a%") && brand != "it's").text(),
@@ -279,8 +284,18 @@ TEST(Filter, SaysWhatAColumnIsComparedWith) {
            {"price like '5%'", {"position 7", "\"price\" holds numbers"}},
            {"price = '5'", {"position 9", "\"price\" holds numbers: compare it with a number"}},
            {"day = 'Monday'",
-            {"position 7", "\"day\" holds dates: compare it with a date such as '2025-06-01'"}},
-           {"day = 2025-06-01", {"position 11", "`and`, `or` or the end"}},
+            {"position 7",
+             "\"day\" holds dates: compare it with a date in single quotes, such as '2025-06-01'"}},
+           {"day = 2025-06-01", {"position 7", "in single quotes, such as '2025-06-01'"}},
+           {"day > 20240101", {"position 7", "in single quotes, such as '2025-06-01'"}},
+           {"20000.5 > day", {"position 1", "\"day\" holds dates"}},
+           {"day in ('2025-06-01', 0)", {"position 23", "\"day\" holds dates"}},
+           {"day = true", {"position 7", "\"day\" holds dates"}},
+           {"sold between 0 and '2025-06-01'",
+            {"position 14", "in single quotes, such as '2025-06-01 12:30:00'"}},
+           {"seen != 1748736000000", {"position 9", "in single quotes, such as '2025-06-01 12:30:00Z'"}},
+           {"new = 2", {"position 7", "\"new\" holds true and false: compare it with true or false"}},
+           {"new > 0.5", {"position 7", "compare it with true or false"}},
            {"day = Monday", {"position 7", "'Monday'"}},
            {"sold = '2025-06-01 12:00Z'", {"position 8", "\"sold\" holds timestamps"}},
            {"new = 'yes'", {"position 7", "\"new\" holds true and false: compare it with true or false"}},
@@ -346,6 +361,18 @@ TEST(Filter, LimitsItsNesting) {
   EXPECT_EQ(index.filter(chain).num_conditions(), 100'001U);
   EXPECT_EQ(index.search({.weights = std::vector<double>(9, 1), .where = index.filter(chain)}).hits.size(),
             3U);
+}
+
+// Integers stay integers, and other numbers others, to the last bit.
+TEST(Filter, WritesNumbersThatItReads) {
+  const Index index = hotels();
+  for (const Literal& number :
+       std::vector<Literal>{0.0, -0.0, 1.0, -1.0, 0.1, 1e5, -123456.0, 1e15, 0x1p53, 0x1p63, 1e22, 1e300,
+                            5e-324, std::int64_t{0}, std::numeric_limits<std::int64_t>::max(),
+                            std::numeric_limits<std::int64_t>::min()})
+    for (const Filter& filter : {kPrice == number, kStars.in({number, 2}), id_col().between(number, number)})
+      EXPECT_EQ(index.filter(filter.text()), filter) << filter.text();
+  EXPECT_EQ((kPrice <= 200.0).text(), "price <= 200.0");
 }
 
 TEST(Filter, WritesTextThatItReads) {

@@ -160,6 +160,29 @@ TEST(Batches, CanBeginFurtherOnInTheInput) {
   }
 }
 
+TEST(Batches, DoNotReadWhatTheySkip) {
+  ReadOptions options;
+  options.attributes = {{"a"}};
+  options.id_column = "id";
+  const std::string text = "id,a\nx,soon\n1,inf,3\n\"2\n\",\xff\n4,4\n5,5\n";
+  for (const io::CsvTuning tuning : {io::kBatchTuning, io::CsvTuning{1, 1}, io::CsvTuning{5, 2}}) {
+    const Collected found = collect_csv(text, options, {.batch_rows = 2, .skip_rows = 3}, tuning);
+    EXPECT_EQ(found.ids, (std::vector<std::int64_t>{4, 5}));
+    EXPECT_EQ(found.columns[0], (std::vector<double>{4, 5}));
+    EXPECT_EQ(found.input_ranges, (Ranges{3, 2}));
+    EXPECT_EQ(found.places, (std::vector<std::string>{"t.csv:6", "t.csv:7"}));
+    EXPECT_EQ(error_of<InputError>([&] { collect_csv(text, options, {.skip_rows = 2}, tuning); }),
+              "t.csv:4:1: expected a 64-bit integer in column \"id\", found \"2\\x0a\"");
+    EXPECT_TRUE(collect_csv(text, options, {.skip_rows = 5}, tuning).sizes.empty());
+    EXPECT_TRUE(collect_csv(text, options, {.skip_rows = 500}, tuning).sizes.empty());
+    // The end of such a record is not known.
+    EXPECT_EQ(error_of<InputError>([&] {
+                collect_csv("a\n1\n\"x\"y\n2\n", {}, {.skip_rows = 2}, tuning);
+              }).substr(0, 10),
+              "t.csv:3:1:");
+  }
+}
+
 TEST(Batches, AfterAnErrorCanGoOnWhereTheLastOneEnded) {
   const std::string text = odd_csv(64);
   const Table whole = parse_csv(text, "t.csv", odd_options());
@@ -317,6 +340,36 @@ TEST(Batches, OfMatricesNameTheRowOfTheFile) {
     EXPECT_NE(error.find("row 4, column \"a1\""), std::string::npos) << error;
     EXPECT_EQ(found.sizes, fortran ? Sizes{} : Sizes{2});
   }
+}
+
+TEST(Batches, DoNotReadWhatTheySkipOfMatrices) {
+  const ScratchFolder folder;
+  ReadOptions options;
+  options.nulls = NullPolicy::reject;
+  for (const bool fortran : {false, true}) {
+    const std::string path = folder.write("t.npy", matrix_file(fortran, 9));
+    Collected found;
+    found.columns.resize(3);
+    const auto read = [&](std::uint64_t skip) {
+      return error_of<InputError>([&] {
+        read_table_in_batches(path, options, {.batch_rows = 2, .skip_rows = skip},
+                              [&](const TableBatch& batch) {
+                                // The last row has a NaN.
+                                found.take(batch);
+                              });
+      });
+    };
+    const std::string error = read(4);
+    EXPECT_NE(error.find("row 9, column \"a1\""), std::string::npos) << error;
+    EXPECT_EQ(found.columns[0], fortran ? std::vector<double>{} : (std::vector<double>{40, 50, 60, 70}));
+  }
+  std::string repeated = npy("<i8", true, 4, 2);
+  for (const std::int64_t value : {7, 7, 7, 8, 10, 20, 30, 40}) append_value(repeated, std::int64_t{value});
+  options.id_column = "a0";
+  Collected found;
+  read_table_in_batches(folder.write("ids.npy", repeated), options, {.skip_rows = 2},
+                        [&](const TableBatch& batch) { found.take(batch); });
+  EXPECT_EQ(found.ids, (std::vector<std::int64_t>{7, 8}));
 }
 
 TEST(Batches, OfMatricesHaveIdsWhereTheFileHoldsIntegers) {

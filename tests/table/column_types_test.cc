@@ -21,6 +21,7 @@ using culmen::testing::column_of;
 using culmen::testing::error_of;
 using culmen::testing::fields_of;
 using culmen::testing::names_of;
+using culmen::testing::value_at;
 using Strings = std::vector<std::string>;
 
 constexpr CsvTuning kTiny = {.window_bytes = 8, .chunk_bytes = 4};
@@ -58,7 +59,16 @@ ColumnFormat timestamp(TimeUnit unit, const std::string& zone = "") {
 }
 
 const TypeCase kTypeCases[] = {
-    {{"1", "-7", "007"}, kInteger, {"1", "-7", "7"}},
+    {{"1", "-7", "70"}, kInteger, {"1", "-7", "70"}},
+    {{"00501", "10001", ""}, kText, {"'00501'", "'10001'", "-"}},
+    {{"10001", "\"00501\""}, kText, {"'10001'", "'00501'"}},
+    {{"1.5", "NA", " 02.5"}, kText, {"'1.5'", "'NA'", "' 02.5'"}},
+    {{"-7", "-07"}, kText, {"'-7'", "'-07'"}},
+    {{"9007199254740993", "00"}, kText, {"'9007199254740993'", "'00'"}},
+    {{"007", "9007199254740993"}, kText, {"'007'", "'9007199254740993'"}},
+    {{"0", "-0", "10"}, kInteger, {"0", "0", "10"}},
+    {{"0.5", "-0.25", "0e3"}, kFloating, {"0.500000", "-0.250000", "0.000000"}},
+    {{"2025-06-01", "0001-01-01"}, kDate, {"20240", "-719162"}},
     {{"9007199254740993", "-9223372036854775808"}, kInteger, {"9007199254740993", "-9223372036854775808"}},
     {{"3", "", "9223372036854775807"}, kInteger, {"3", "-", "9223372036854775807"}},
     {{"1", "1.5"}, kFloating, {"1.000000", "1.500000"}},
@@ -114,6 +124,132 @@ TEST(ColumnTypes, AreThoseOfAllCells) {
       EXPECT_EQ(fields_of(table), expected.values) << text;
     }
   }
+}
+
+// A column that is ranked holds numbers, however they are written; one that an index knows, what the index says.
+TEST(ColumnTypes, LeadingZerosAreNumbersWhereNumbersAreAsked) {
+  ReadOptions options;
+  options.attributes = {{"x"}};
+  options.types = {{"y", ColumnType::integer}};
+  for (const CsvTuning& tuning : {CsvTuning{}, kTiny}) {
+    const Table table = parse("x,y,z\n1,5,5\n02,06,06\n", options, tuning);
+    EXPECT_EQ(column_of(table, 0), (std::vector<double>{1, 2}));
+    EXPECT_EQ(table.attributes[0].format, kInteger);
+    EXPECT_EQ(table.fields,
+              (std::vector<Field>{{"y", FieldRole::filter, kInteger}, {"z", FieldRole::filter, kText}}));
+    EXPECT_EQ(fields_of(table), (Strings{"5|'5'", "6|'06'"}));
+    const Table by_itself = parse("n,zip\n1,10001\n2,00501\n", {}, tuning);
+    EXPECT_EQ(names_of(by_itself), Strings{"n"});
+    EXPECT_EQ(fields_of(by_itself), (Strings{"'10001'", "'00501'"}));
+  }
+  ReadOptions with_schema;
+  with_schema.schema = Schema{.attributes = {{"n"}}, .fields = {{"x", FieldRole::filter, kInteger}}};
+  EXPECT_EQ(fields_of(parse("n,x\n01,007\n", with_schema)), Strings{"7"});
+}
+
+// In batches the first rows decide.
+TEST(ColumnTypes, LeadingZerosAreNoNumbersInBatches) {
+  std::string late = "n,x\n1,5\n";
+  for (int row = 0; row < 2'000; ++row) late += "1,7\n";
+  late += "1,007\n";
+  const auto read = [](std::string_view csv) {
+    Strings seen;
+    MemorySource of(csv);
+    read_csv_in_batches(of, "t.csv", {}, ',', {}, [&](const TableBatch& batch) {
+      for (const std::string& line : fields_of(batch.rows)) seen.push_back(line);
+    });
+    return seen;
+  };
+  EXPECT_EQ(read("n,x\n1,05\n2,6\n"), (Strings{"'05'", "'6'"}));
+  EXPECT_EQ(error_of<InputError>([&] { read(late); }),
+            "t.csv:2003:2: expected a number in column \"x\", found \"007\"");
+}
+
+ReadOptions typed(const std::vector<GivenType>& types) {
+  ReadOptions options;
+  options.types = types;
+  return options;
+}
+
+TEST(ColumnTypes, CanBeGiven) {
+  const std::string text = "n,x\n1,2025\n2,0\n3,\n";
+  for (const CsvTuning& tuning : {CsvTuning{}, kTiny}) {
+    const Table texts = parse(text, typed({{"x", ColumnType::text}}), tuning);
+    EXPECT_EQ(fields_of(texts), (Strings{"'2025'", "'0'", "-"}));
+    const Table numbers = parse(text, typed({{"x", ColumnType::floating}}), tuning);
+    EXPECT_EQ(names_of(numbers), (Strings{"n", "x"}));  // ranked, as other numbers are
+    EXPECT_EQ(numbers.attributes[1].format, kFloating);
+    const Table integers = parse(text, typed({{"x", ColumnType::integer}}), tuning);
+    EXPECT_EQ(integers.attributes[1].format, kInteger);
+    EXPECT_EQ(value_at(integers, 0, 1), 2025);
+    ReadOptions stored = typed({{"x", ColumnType::integer}});
+    stored.stored = {"x"};
+    EXPECT_EQ(fields_of(parse(text, stored, tuning)), (Strings{"2025", "0", "-"}));
+    const Table days = parse("n,x\n1,2025-06-01\n2,\n", typed({{"x", ColumnType::timestamp}}), tuning);
+    EXPECT_EQ(days.fields[0].format, timestamp(TimeUnit::second));
+    EXPECT_EQ(fields_of(days), (Strings{"1748736000", "-"}));
+    const Table finer =
+        parse("n,x\n1,2025-06-01\n2,2025-06-01 00:00:00.25\n", typed({{"x", ColumnType::timestamp}}), tuning);
+    EXPECT_EQ(finer.fields[0].format, timestamp(TimeUnit::millisecond));
+    EXPECT_EQ(fields_of(finer), (Strings{"1748736000000", "1748736000250"}));
+    const Table none = parse("n,x\n1,\n2,\n", typed({{"x", ColumnType::date}}), tuning);
+    EXPECT_EQ(none.fields[0].format, kDate);
+    EXPECT_EQ(fields_of(none), (Strings{"-", "-"}));
+  }
+  ReadOptions named = typed({{"x", ColumnType::date}});
+  named.attributes = {{"x"}};
+  const Table ranked = parse("n,x\n1,2025-06-01\n", named);
+  EXPECT_EQ(ranked.attributes[0].format, kDate);
+  EXPECT_EQ(column_of(ranked, 0), std::vector<double>{20240});
+}
+
+TEST(ColumnTypes, ThatAreGivenHoldForEveryCell) {
+  const auto refused = [](ColumnType type, const std::string& cell, const CsvTuning& tuning) {
+    return refusal_of(column_text({"", cell}), typed({{"x", type}}), tuning);
+  };
+  for (const CsvTuning& tuning : {CsvTuning{}, kTiny}) {
+    EXPECT_EQ(refused(ColumnType::date, "soon", tuning),
+              "t.csv:3:2: expected a date as in 2025-06-01 in column \"x\", found \"soon\"");
+    EXPECT_EQ(refused(ColumnType::integer, "1.5", tuning),
+              "t.csv:3:2: expected an integer in column \"x\", found \"1.5\"");
+    EXPECT_EQ(refused(ColumnType::floating, "x", tuning),
+              "t.csv:3:2: expected a number in column \"x\", found \"x\"");
+    EXPECT_EQ(refused(ColumnType::boolean, "1", tuning),
+              "t.csv:3:2: expected true or false in column \"x\", found \"1\"");
+    EXPECT_EQ(refused(ColumnType::timestamp, "7", tuning),
+              "t.csv:3:2: expected a timestamp without a zone, as in 2025-06-01 12:30:00 in column \"x\", "
+              "found \"7\"");
+  }
+}
+
+TEST(ColumnTypes, ThatAreGivenNameKeptColumnsOnce) {
+  const auto refused = [](ReadOptions options) {
+    return error_of<InvalidArgument>([&] { parse("id,n,zip\n1,2,3\n", options); });
+  };
+  EXPECT_EQ(refused(typed({{"zpi", ColumnType::text}})),
+            "t.csv: no column \"zpi\" (did you mean \"zip\"?); the columns are \"id\", \"n\", \"zip\"");
+  EXPECT_EQ(refused(typed({{"zip", ColumnType::text}, {"zip", ColumnType::date}})),
+            "t.csv: column \"zip\" is named twice in the list of types");
+  ReadOptions options = typed({{"id", ColumnType::text}});
+  options.id_column = "id";
+  EXPECT_EQ(refused(options), "t.csv: column \"id\" is given a type, but it is the id or label");
+  options = typed({{"zip", ColumnType::text}});
+  options.columns = {"n"};
+  EXPECT_EQ(refused(options),
+            "t.csv: column \"zip\" is given a type, but it is not among those that are kept");
+  options = typed({{"zip", ColumnType::text}});
+  options.attributes = {{"zip"}};
+  EXPECT_EQ(refused(options), "t.csv: attribute \"zip\" cannot be text: texts are not ranked");
+  options = typed({{"zip", ColumnType::text}});
+  options.schema = Schema{.attributes = {{"n"}}};
+  EXPECT_EQ(refused(options),
+            "t.csv: the index says what its columns hold: types are for CSV without an index");
+  options = {};
+  options.columns = {"n", "zip", "n"};
+  EXPECT_EQ(refused(options), "t.csv: column \"n\" is named twice in the list of columns to keep");
+  options = {};
+  options.stored = {"zip", "zip"};
+  EXPECT_EQ(refused(options), "t.csv: column \"zip\" is named twice in the list of stored columns");
 }
 
 TEST(ColumnTypes, DependOnTheLastCell) {
@@ -241,13 +377,37 @@ TEST(ColumnTypes, SayHowToChooseIfThereAreTooMany) {
   }
   EXPECT_EQ(refusal_of(header + "\n" + line + "\n", {}),
             "t.csv: 65 columns of numbers, and at most 64 can be ranked: choose them, the others become "
-            "filter columns");
+            "filter columns. They are \"a0\", \"a1\", \"a2\", \"a3\", \"a4\", \"a5\", \"a6\", \"a7\", "
+            "\"a8\", \"a9\" "
+            "and 55 more");
   ReadOptions options;
   options.attributes = {{"a3"}};
   EXPECT_EQ(parse(header + "\n" + line + "\n", options).fields.size(), 64u);
 }
 
 // ---- With the schema of an index ----
+
+// Files written from the index name ids and labels even if the table did not.
+TEST(ColumnTypes, FindIdsAndLabelsWithoutNames) {
+  ReadOptions options;
+  options.schema = Schema{.attributes = {{"a"}}, .has_labels = true};
+  const Table table = parse("id,label,a\n7,seven,1\n", options);
+  EXPECT_EQ(table.ids, std::vector<std::int64_t>{7});
+  EXPECT_EQ(culmen::testing::labels_of(table), Strings{"seven"});
+  // A column of that name is the column.
+  options.schema->attributes = {{"id"}};
+  options.schema->fields = {{"label", FieldRole::filter, kInteger}};
+  const Table shifted = parse("row.id,row.label,id,label\n7,seven,1,2\n", options);
+  EXPECT_EQ(shifted.ids, std::vector<std::int64_t>{7});
+  EXPECT_EQ(column_of(shifted, 0), std::vector<double>{1});
+  EXPECT_EQ(fields_of(shifted), Strings{"2"});
+  EXPECT_EQ(culmen::testing::labels_of(shifted), Strings{"seven"});
+  EXPECT_TRUE(parse("id,label\n1,2\n", options).ids.empty());
+  // Without labels, no column is silently taken for them.
+  options.schema = Schema{.attributes = {{"a"}}};
+  EXPECT_NE(refusal_of("id,label,a\n7,seven,1\n", options).find("the index has no column \"label\""),
+            std::string::npos);
+}
 
 Schema hotel_schema() {
   Schema schema;

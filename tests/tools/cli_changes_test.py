@@ -717,6 +717,38 @@ class WritersTest(IndexCase):
         self.refused("insert", "index", "new.csv", code=1, says="index")
 
 
+class RoundTripTest(IndexCase):
+    """What get writes, upsert reads, without options."""
+
+    def check(self, text, ids, *options):
+        self.write("table.csv", text)
+        self.culmen("build", "table.csv", "-o", "index", "--force", *options)
+        ask = ["get", "index", "--ids", ids]
+        before = self.culmen(*ask)[0]
+        self.culmen(*ask, "-o", "rows.csv")
+        self.assertIn("0 rows inserted, 2 replaced", self.culmen("upsert", "index", "rows.csv")[1])
+        self.assertEqual(self.culmen(*ask)[0], before)
+        self.culmen("delete", "index", "--ids", ids)
+        self.culmen("insert", "index", "rows.csv")
+        self.assertEqual(self.culmen(*ask)[0], before)
+        return before
+
+    def test_of_named_ids_and_labels(self):
+        self.check("key,name,a\n5,x,1\n7,y,100000\n", "7,5", "--id", "key", "--label", "name")
+
+    def test_of_ids_without_a_column(self):
+        self.assertTrue(self.check("a,b\n1,x\n2,\n", "0,1").startswith("id,a,b\n"))
+
+    def test_of_columns_called_like_the_id(self):
+        self.assertTrue(self.check("id,row.id\n1,x\n2,y\n", "1,0").startswith("row.row.id,id,row.id\n"))
+        self.check("id,a\n1,5\n2,6\n", "1,2", "--id", "id", "--attributes", "id,a")
+
+    def test_of_numbers_of_every_size(self):
+        numbers = ["100000.5", "1e15", "1e16", "0.00001", "123456789012345680", "1e-7", "-2.5e300"]
+        text = "a,b\n" + "".join(f"{number},{number}\n" for number in numbers[:2])
+        self.check(text, "0,1", "--attributes", "a")
+
+
 class CompactTest(IndexCase):
     def test_says_what_it_was_and_what_it_is(self):
         self.build("a,b\n" + "".join(f"{i},{-i}\n" for i in range(200)), "--leaf-rows", "16")

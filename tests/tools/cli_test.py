@@ -159,7 +159,7 @@ class BuildTest(Case):
         )
         names = ",".join(f"a{i}" for i in range(65))
         self.write("t.csv", f"{names}\n{names.replace('a', '')}\n")
-        self.refused("build", "t.csv", "-o", "index", code=3, says="(--attributes names the columns to rank)")
+        self.refused("build", "t.csv", "-o", "index", code=3, says="(--attributes names the columns to rank, --columns")
 
     def test_names_the_line_of_a_value_beyond_the_type(self):
         self.write("t.csv", 'a,name\n1,"two\nlines"\n1e300,x\n')
@@ -390,6 +390,23 @@ class QueryTest(Case):
         self.assertRegex(out, r"predicted   scan    about [0-9.]+ us")
         self.assertEqual(err, "")
 
+    def test_explain_is_json_if_asked(self):
+        self.build_hotels()
+        self.write("w.csv", "price,rating\n-1,1\n0,1\n")
+        ask = ["query", "index", "--explain", "-w", "rating=1"]
+        plan = json.loads(self.culmen(*ask, "--format", "json")[0])["queries"]
+        self.assertEqual([query["weights"] for query in plan], [{"rating": 1.0}])
+        self.assertIn(plan[0]["plan"]["engine"], ENGINES)
+        self.assertEqual({p["engine"] for p in plan[0]["plan"]["predictions"]}, {"bounded", "scan"})
+        self.assertIn("engine ", plan[0]["plan"]["text"])
+        self.culmen(*ask, "-o", "plan.json")
+        self.assertEqual(json.loads((self.dir / "plan.json").read_text())["queries"][0]["weights"], {"rating": 1.0})
+        batch = ["query", "index", "--explain", "--weights-file", "w.csv", "--device", "cpu", "--format"]
+        self.assertEqual(json.loads(self.culmen(*batch, "json")[0])["placement"]["device"], "cpu")
+        lines = [json.loads(line) for line in self.culmen(*batch, "jsonl")[0].splitlines()]
+        self.assertEqual([list(line) for line in lines], [["weights", "plan"], ["weights", "plan"], ["placement"]])
+        self.refused(*ask, "--format", "csv", code=2, says="--explain prints text, or JSON")
+
     def test_explain_says_where_a_file_of_queries_belongs(self):
         self.build_hotels()
         self.write("w.csv", "price,rating\n-1,1\n0,1\n")
@@ -598,6 +615,84 @@ class ColumnsTest(Case):
         info = json.loads(self.culmen("info", "index", "--json")[0])
         self.assertEqual([(f["name"], f["role"], f["type"]) for f in info["fields"]], [("b", "stored", "text")])
         self.assertIn("5,5,5\n", self.culmen("get", "index", "--ids", "5")[0])
+
+    def test_with_leading_zeros_are_texts(self):
+        self.write("t.csv", "n,zip\n1,10001\n2,00501\n")
+        self.culmen("build", "t.csv", "-o", "index")
+        self.assertEqual(self.culmen("get", "index", "--ids", "0,1")[0], "id,n,zip\n0,1,10001\n1,2,00501\n")
+        self.assertEqual(self.ids("-w", "n=1", "--where", "zip = '00501'"), [1])
+
+    def test_have_the_types_that_are_given(self):
+        self.write("t.csv", "n,zip,day\n1,10001,2025-06-01\n2,,\n")
+        ask = ["build", "t.csv", "-o", "index", "--force"]
+        self.culmen(*ask, "--types", "zip=text, day=timestamp")
+        info = json.loads(self.culmen("info", "index", "--json")[0])
+        self.assertEqual([(f["name"], f["type"]) for f in info["fields"]], [("zip", "text"), ("day", "timestamp")])
+        self.assertEqual([a["name"] for a in info["attributes"]], ["n"])
+        for types, code, says in [
+            ("zip=txt", 2, "--types: no type is called 'txt' (did you mean \"text\"?); known: number, integer"),
+            ("zip", 2, "--types: expected COLUMN=TYPE as in zip=text, found 'zip'"),
+            ("zpi=text", 2, 'no column "zpi" (did you mean "zip"?)'),
+            ("zip=text,zip=date", 2, 'column "zip" is named twice in the list of types'),
+            ("day=integer", 3, 't.csv:2:3: expected an integer in column "day", found "2025-06-01"'),
+        ]:
+            self.refused(*ask, "--types", types, code=code, says=says)
+
+    def test_are_named_once(self):
+        self.write("t.csv", "p,q,r\n1,2,x\n")
+        ask = ["build", "t.csv", "-o", "index", "--force"]
+        for options in [
+            ["--attributes", "p,q,p"],
+            ["--columns", "r,r"],
+            ["--stored", "r,r"],
+            ["--missing", "p=median,p=0"],
+            ["--missing", "p=median,q=0,p=median"],
+        ]:
+            self.refused(*ask, *options, code=2, says="is named twice")
+        self.refused(*ask, "--missing", "worst,median", code=2, says="'worst' and 'median' are both for all attributes")
+        self.culmen(*ask, "--missing", "p=median,mean")
+        info = json.loads(self.culmen("info", "index", "--json")[0])
+        self.assertEqual([a["stand_in"] for a in info["attributes"]], ["median", "mean"])
+        self.write("new.csv", "p,q,r\n1,2,x\n")
+        self.refused("insert", "index", "new.csv", "--columns", "r,r", code=2, says="is named twice")
+        self.refused("insert", "index", "new.csv", "--attributes", "p,p", code=2, says="is named twice")
+
+    def test_of_times_are_not_compared_with_numbers(self):
+        self.build()
+        for where in ["registered > 20170101", "20170101 < registered", "seen in ('2025-06-01', 1748736000)"]:
+            self.refused(
+                "query",
+                "index",
+                "-w",
+                "price=1",
+                "--where",
+                where,
+                code=2,
+                says="in single quotes, such as '2025-06-01",
+            )
+        self.refused("delete", "index", "--where", "registered > 0", code=2, says="in single quotes")
+        self.assertEqual(self.ids("-w", "price=-1", "--where", "automatic = 0"), [11, 14])
+        self.refused("query", "index", "-w", "price=1", "--where", "automatic = 2", code=2, says="true or false")
+
+    def test_of_nanoseconds_are_not_ranked(self):
+        self.write("t.csv", "n,at\n1,2025-06-01 12:00:00.000000001\n")
+        self.refused(
+            "build",
+            "t.csv",
+            "-o",
+            "index",
+            "--attributes",
+            "at",
+            code=3,
+            says="do not rank the column: a filter column holds all timestamps",
+        )
+        self.culmen("build", "t.csv", "-o", "index", "--attributes", "n")
+
+    def test_beyond_64_are_listed(self):
+        names = [f"c{i}" for i in range(70)]
+        self.write("t.csv", ",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
+        self.refused("build", "t.csv", "-o", "index", code=3, says='"c8", "c9" and 60 more (--attributes names')
+        self.culmen("build", "t.csv", "-o", "index", "--attributes", "c1,c69")
 
 
 class WeightsTest(Case):
@@ -1143,6 +1238,19 @@ class VerifyTest(Case):
                     self.assertEqual(err, "")
                     path.write_bytes(whole)
         self.culmen("verify", "index", "--deep")
+
+    def test_all_damaged_frames_are_counted(self):
+        self.build_numbers([[i, -i, i % 3] for i in range(1000)], "abc", "--leaf-rows", "16")
+        for name in ["leaves", "nodes"]:
+            path = self.dir / "index" / f"SNAP-1-{name}"
+            damaged = bytearray(path.read_bytes())
+            for position in range(len(damaged) // 8, len(damaged), 64):
+                damaged[position] ^= 0x10
+            path.write_bytes(damaged)
+        out, _ = self.culmen("verify", "index", code=3)
+        self.assertEqual(len(re.findall(r"SNAP-1-leaves, byte \d+: ", out)), 10)
+        self.assertRegex(out, r"\nand \d+ more frames of index/SNAP-1-leaves\n")
+        self.assertRegex(out, r"SNAP-1-nodes, byte \d+: ")
 
     def test_a_missing_file_is_a_fault(self):
         self.build_numbers([[i, -i, i % 3] for i in range(1000)])

@@ -1,6 +1,7 @@
 // Repair keeps fields and gaps where they can be read, loses no row with them, and never invents a value.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <map>
@@ -151,6 +152,65 @@ TEST_F(SalvageFields, KeepsRowsWithoutTheFileOfFields) {
   ASSERT_EQ(rows_.size(), whole_.size());
   EXPECT_EQ(rows_.at(kInserted), whole_.at(kInserted)) << "from the log";
   EXPECT_GT(num_lost(9), 400u);
+}
+
+// Whichever file is lost, the report says what is lost with it.
+TEST_F(SalvageFields, SaysWhatIsLostWithAFile) {
+  const Files whole = files_;
+  const std::map<std::string, std::string> lost = {
+      {"SNAP-1-fields", "(all rows without their fields: \""},
+      {"SNAP-1-dictionaries", "(all rows without their texts: \""},
+      {"SNAP-1-labels", "(all rows without their labels)"},
+      {"SNAP-1-nodes", "SNAP-1-nodes"},
+      {"SNAP-1-partitions", "SNAP-1-partitions"}};
+  for (const auto& [name, said] : lost) {
+    SCOPED_TRACE(name);
+    files_ = whole;
+    ASSERT_EQ(files_.erase(name), 1u);
+    expect_sound_repair();
+    EXPECT_EQ(rows_.size(), whole_.size());
+    ASSERT_EQ(report_.dropped.size(), 1u);
+    EXPECT_NE(report_.dropped[0].find(said), std::string::npos) << report_.dropped[0];
+  }
+  for (const auto& [name, bytes] : whole) {
+    SCOPED_TRACE(name);
+    if (lost.contains(name) || name == "LOCK") continue;
+    MemoryFileSystem system;
+    files_ = whole;
+    files_.erase(name);
+    system.put("index", files_);
+    try {
+      EXPECT_FALSE(repair(system, "index", "mended").dropped.empty());
+    } catch (const FormatError&) {  // nothing can be saved
+    } catch (const NoIndex&) {
+    }
+  }
+}
+
+// Opening ends at the first fault; the list has all.
+TEST_F(SalvageFields, ListsEveryDamagedFrame) {
+  const auto count = [](const std::vector<std::string>& lines, const std::string& word) {
+    return std::ranges::count_if(
+        lines, [&](const std::string& line) { return line.find(word) != std::string::npos; });
+  };
+  MemoryFileSystem system;
+  system.put("index", files_);
+  EXPECT_EQ(damage(system, "index"), std::vector<std::string>());
+  // The last frame, or what pads it; of the leaves the first, as a leaf says where its labels and fields are.
+  for (const char* kind : {"fields", "labels", "nodes", "partitions", "dictionaries"})
+    file(kind).at(file(kind).size() - 1) ^= std::byte{1};
+  file("leaves").at(kFirstFrameOffset + 100) ^= std::byte{1};
+  system.put("index", files_);
+  const std::vector<std::string> some = damage(system, "index");
+  for (const char* kind : {"leaves", "fields", "labels", "nodes", "partitions", "dictionaries"})
+    EXPECT_EQ(count(some, std::string("SNAP-1-") + kind), 1) << kind << testing::PrintToString(some);
+  // Every frame of leaves: ten lines, and how many more there are.
+  for (std::size_t at = kFirstFrameOffset; at < file("leaves").size(); at += 64)
+    file("leaves").at(at) ^= std::byte{2};
+  system.put("index", files_);
+  const std::vector<std::string> all = damage(system, "index");
+  EXPECT_EQ(count(all, "SNAP-1-leaves, byte"), 10) << testing::PrintToString(all);
+  EXPECT_EQ(count(all, "more frames of index/SNAP-1-leaves"), 1) << testing::PrintToString(all);
 }
 
 TEST_F(SalvageFields, LosesOnlyTextsWithADamagedDictionary) {
