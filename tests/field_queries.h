@@ -79,6 +79,9 @@ class FilterGenerator {
   Filter condition() {
     const Schema& schema = oracle_.schema();
     const std::size_t num_attributes = schema.attributes.size();
+    if (random_.chance(0.05))
+      return Filter::ids_in(random_id_set(random_, oracle_.rows().size(),
+                                          [this](std::size_t row) { return oracle_.rows()[row].id; }));
     if (random_.chance(0.07))
       return of_numbers(id_col(), {ColumnType::integer}, [](const Row& row) -> FieldValue { return row.id; });
     if (schema.fields.empty() || random_.chance(0.4)) {
@@ -228,6 +231,9 @@ class FilterText {
         return "id " + keyword("is") + " " + keyword("not") + " " + keyword("null");
       case Filter::Kind::condition:
         return condition(filter.condition());
+      case Filter::Kind::id_set:
+        is_sayable_ = false;
+        return "";
       case Filter::Kind::negation:
         return keyword("not") + " (" + part(filter.parts().front()) + ")";
       default:

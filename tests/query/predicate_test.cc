@@ -94,6 +94,11 @@ TEST(Predicates, AreSimplerThanTheirFilters) {
   EXPECT_EQ(kind((price < 15 || star == 2) && id_col() > 0), Kind::all_of);
   EXPECT_EQ(kind((price < 15 || star < 4) && id_col() > 0), Kind::id);
   EXPECT_EQ(kind(id_col() >= kMinId), Kind::everything);
+  const IdSet one(Ids{1});
+  EXPECT_EQ(kind(Filter::ids_in(one)), Kind::id_set);
+  EXPECT_EQ(kind(!Filter::ids_in(one) && price < 15), Kind::all_of);
+  EXPECT_EQ(kind(Filter::ids_in(IdSet())), Kind::nothing);
+  EXPECT_EQ(kind(!Filter::ids_in(IdSet())), Kind::everything);
   EXPECT_THROW(kind(price < std::nan("")), InvalidArgument);
   EXPECT_THROW(kind(price.in({1, std::nan("")})), InvalidArgument);
   EXPECT_THROW(kind(col("prize") < 1), InvalidArgument);
@@ -108,6 +113,7 @@ TEST(Predicates, AreSimplerThanTheirFilters) {
   EXPECT_FALSE(ranges(price < 15 || star == 2));
   EXPECT_FALSE(ranges(price != 20));
   EXPECT_FALSE(ranges(id_col() < 1));
+  EXPECT_FALSE(ranges(price < 15 && Filter::ids_in(one)));
 
   const auto implied = [&](const Filter& filter) { return implied_ranges(compile_filter(filter, *s)); };
   ASSERT_EQ(implied((price < 15 && star == 2) || price == 20).size(), 1U);  // the stars are only one part's
