@@ -200,8 +200,10 @@ void IdBitmap::finish() {
   for (const Group& group : groups_)
     reach(id_of(group.high, roaring_bitmap_minimum(group.lows.get())),
           id_of(group.high, roaring_bitmap_maximum(group.lows.get())));
-  if (size_ > KeyBits::kMaxKeys) return;
+  if (size_ > KeyBits::kMaxKeys && !groups_.empty()) return;  // a bitmap is nearly as fast as its hint
   hint_ = KeyBits(size_);
+  for (const std::int64_t id : scattered_) hint_.add(id);
+  if (groups_.empty()) return;
   for (const std::int64_t id : ids()) hint_.add(id);
 }
 

@@ -12,7 +12,7 @@ namespace culmen {
 
 class KeyBits {
  public:
-  // Sets of more numbers are not worth the memory.
+  // More bits would leave the caches.
   static constexpr std::uint64_t kMaxKeys = 1 << 16;
 
   KeyBits() = default;  // of no set

@@ -4,7 +4,7 @@
 //   index.search({.weights = weights, .k = 10, .where = !culmen::Filter::ids_in(seen) && culmen::col("price") <= 200});
 //
 // Immutable and cheap to copy: copies share the bitmap, and so do all filters and queries with it. Build a set once.
-// 10 million ids in random order take about a third of a second, in order a tenth of it.
+// 10 million ids between 0 and 100 million take a third of a second, in ascending order less; hashed ids seconds.
 #pragma once
 
 #include <cstddef>

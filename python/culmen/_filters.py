@@ -78,7 +78,8 @@ def id_col() -> Column:
 def ids(of: Any) -> Filter:
     """Rows whose ids are in a set: ids(seen), or ~ids(seen) for all others. It is a filter, to be joined by & and |.
 
-    Queries that use it share the set, so build it once. 10 million ids take a few tenths of a second.
+    Queries that use it share the set, so build it once. 10 million ids near each other take a few
+    tenths of a second.
 
     Args:
         of: integers, as an array, a column of pandas, polars or Arrow, a list, a set or a range; booleans, of which

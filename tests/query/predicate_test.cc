@@ -69,6 +69,21 @@ TEST(Predicates, CompareIdsWithNumbersExactly) {
   EXPECT_EQ(passing(values, ids, !id.in({kMaxId, kMinId, -1})), Ids({2, kTwoTo53, kTwoTo53 + 1}));
 }
 
+TEST(Predicates, LookIdsUpInSets) {
+  const std::vector<double> values(6, 1);
+  const Ids ids = {kMinId, -1, 2, kTwoTo53, kTwoTo53 + 1, kMaxId};
+  const auto in = [](const Ids& of) { return Filter::ids_in(IdSet(of)); };
+  for (const std::int64_t id : ids) {  // also the smallest of the leaf, and of the index
+    Ids others = ids;
+    std::erase(others, id);
+    EXPECT_EQ(passing(values, ids, in({id})), Ids{id});
+    EXPECT_EQ(passing(values, ids, !in({id})), others);
+    EXPECT_EQ(passing(values, ids, in(others)), others);
+  }
+  EXPECT_EQ(passing(values, ids, in({0, 1, kTwoTo53 - 1})), Ids());
+  EXPECT_EQ(passing(values, ids, in({-1, 2, 3}) && !in({2})), Ids({-1}));
+}
+
 TEST(Predicates, AreSimplerThanTheirFilters) {
   const std::vector<double> prices = {10, 20, 30}, stars = {1, 2, 3};
   const std::shared_ptr<const Snapshot> s = bulk_load({.num_rows = 3,
