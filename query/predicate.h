@@ -60,9 +60,11 @@ struct Predicate {
   std::size_t num_tests() const;
   // Whether rows are tested by their fields or gaps.
   bool reads_fields() const;
-  // Whether it is a conjunction of at most one range per attribute, which stored values alone decide: GPU engines can
-  // test nothing else.
+  // Whether it is a conjunction of at most one range per attribute, which stored values alone decide.
   bool is_ranges() const;
+  bool tests_id_sets() const;
+  // Whether GPU engines can test it.
+  bool suits_gpus() const { return !tests_id_sets() && is_ranges(); }
 };
 
 // The filter, and that none of the `required` attributes is missing. Throws InvalidArgument for NaN, for a column that

@@ -129,6 +129,9 @@ TEST(Predicates, AreSimplerThanTheirFilters) {
   EXPECT_FALSE(ranges(price != 20));
   EXPECT_FALSE(ranges(id_col() < 1));
   EXPECT_FALSE(ranges(price < 15 && Filter::ids_in(one)));
+  const auto suits_gpus = [&](const Filter& filter) { return compile_filter(filter, *s).suits_gpus(); };
+  EXPECT_TRUE(suits_gpus(price < 15 && star == 2));
+  EXPECT_FALSE(suits_gpus(price < 15 && (star == 2 || !Filter::ids_in(one))));
 
   const auto implied = [&](const Filter& filter) { return implied_ranges(compile_filter(filter, *s)); };
   ASSERT_EQ(implied((price < 15 && star == 2) || price == 20).size(), 1U);  // the stars are only one part's
