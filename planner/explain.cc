@@ -77,6 +77,7 @@ std::string predictions_text(const Plan& plan) {
     text += (text.empty() ? "predicted   " : "            ") + name + "about " +
             in_us(prediction.elapsed_us) + "\n";
   }
+  if (query.filter.tests_id_sets()) return text + "GPU         does not take this filter\n";
   if (plan.copy_us == 0) return text + "GPU         none is there\n";
   return text + "            copying the index to a GPU first about " + in_us(plan.copy_us) + "\n";
 }

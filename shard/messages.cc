@@ -80,6 +80,10 @@ void write_filter(const Filter& filter, ByteWriter& out) {
     for (const Literal& literal : condition.values) write_literal(literal, out);
     return;
   }
+  if (filter.kind() == Filter::Kind::id_set) {
+    const std::vector<std::byte> bytes = filter.ids().to_bytes();
+    return out.text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
   out.number(static_cast<std::uint64_t>(filter.parts().size()));
   for (const Filter& part : filter.parts()) write_filter(part, out);
 }
@@ -95,6 +99,10 @@ Filter read_condition(ByteReader& in) {
 Filter read_filter(ByteReader& in, int depth) {
   const auto kind = in.choice(Filter::Kind::negation);
   if (kind == Filter::Kind::condition) return read_condition(in);
+  if (kind == Filter::Kind::id_set) {
+    const std::string bytes = in.text();
+    return Filter::ids_in(IdSet::from_bytes(std::as_bytes(std::span(bytes))));
+  }
   const std::size_t count = in.count(1);
   if (depth == 0 && count > 0) in.fail("have a filter that is nested too deep");
   std::vector<Filter> parts;

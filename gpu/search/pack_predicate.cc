@@ -3,6 +3,8 @@
 #include <cstring>
 #include <span>
 
+#include "culmen/error.h"
+
 namespace culmen::gpu {
 namespace {
 
@@ -86,6 +88,8 @@ class PredicatePacker {
 }  // namespace
 
 std::vector<std::byte> pack_predicate(const Predicate& predicate, bool has_ranked) {
+  if (predicate.tests_id_sets())
+    throw InvalidArgument("on a GPU a filter has no sets of ids: search on the CPU");
   std::vector<const Predicate*> parts;  // of a conjunction, but for those that are packed as ranges
   if (predicate.kind == Predicate::Kind::all_of) {
     for (const Predicate& part : predicate.parts)
