@@ -124,6 +124,21 @@ inline std::vector<Refusal> refused_tables() {
                 o.partitioning = Partitioning::random;
               },
               {"num_splits"}},
+      Refusal{"cluster_of_no_column",
+              [](TableView&, BuildOptions& o) { o.cluster = "city"; },
+              {"\"city\"", "cluster"}},
+      Refusal{"cluster_of_random",
+              [](TableView&, BuildOptions& o) {
+                o.cluster = "price";
+                o.partitioning = Partitioning::random;
+              },
+              {"cluster", "k-d"}},
+      Refusal{"cluster_of_splits",
+              [](TableView&, BuildOptions& o) {
+                o.cluster = "price";
+                o.num_splits = 2;
+              },
+              {"cluster", "k-d"}},
       Refusal{"too_many_partitions",
               [](TableView&, BuildOptions& o) { o.num_partitions = (1 << 20) + 1; },
               {"partitions"}},

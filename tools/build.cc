@@ -187,8 +187,8 @@ void print_build_summary(const BuildArguments& arguments, const Table& table, co
     say("  {} dropped for missing or infinite values\n", counted(table.num_dropped_rows, "row"));
   print_columns(info);
   say("  {}\n", value_type_text(table, info, arguments.type));
-  say("  {} by {}, {} of up to {} rows\n", counted(info.num_partitions, "partition"),
-      partitioning_name(info.partitioning), counted(info.num_leaves, "leaf", "leaves"), info.leaf_rows);
+  say("  {} by {}, {} of up to {} rows\n", counted(info.num_partitions, "partition"), partitioning_text(info),
+      counted(info.num_leaves, "leaf", "leaves"), info.leaf_rows);
   say("  {} of data, {} of tree and bounds\n", in_bytes(info.data_bytes), in_bytes(info.overhead_bytes));
   const double rows_per_second = static_cast<double>(info.num_rows) / std::max(seconds.total(), 1e-9);
   say("  read {}, built {}, saved {}: {} rows/s\n", in_time(1e6 * seconds.read), in_time(1e6 * seconds.build),
@@ -286,6 +286,13 @@ void add_index_options(CLI::App& command, BuildArguments& arguments) {
                   "How rows are grouped; auto: kd, or angle for more than 8 attributes (default auto)")
       ->check(CLI::IsMember({"auto", "kd", "angle", "random"}))
       ->group("Index");
+  command
+      .add_option(
+          "--cluster", arguments.build.cluster,
+          "Group rows by the values of an attribute or a filter column first: filters on it become much\n"
+          "faster, other queries slower")
+      ->type_name("COLUMN")
+      ->group("Index");
   CLI::Option* partitions = command
                                 .add_option("--partitions", arguments.build.num_partitions,
                                             "About how many groups (default: chosen)")
@@ -329,6 +336,7 @@ void add_build(Program& program) {
       "  culmen build hotels.csv -o hotels.index --id id --label name --attributes price:low,rating,stars\n"
       "  culmen build hotels.csv -o other.index --attributes price:low,rating --missing median --stored "
       "opened\n"
+      "  culmen build hotels.csv -o by_stars.index --attributes price:low,rating --cluster stars\n"
       "  culmen build points.npy -o points.index --type f32 --partition random\n"
       "  cat hotels.csv | culmen build - -o hotels.index --id id --label name --force");
   command.callback([&program, arguments] {

@@ -86,6 +86,7 @@ std::string json_text(const IndexInfo& info, const Schema& schema, const Recover
                      {"value_type", value_type_name(info)},
                      {"rounded_values", info.rounded_values},
                      {"partitioning", partitioning_name(info.partitioning)},
+                     {"cluster", info.cluster},
                      {"splits", info.num_splits},
                      {"partitions", info.num_partitions},
                      {"leaf_rows", info.leaf_rows},
@@ -149,8 +150,7 @@ std::string log_text(const RecoveryInfo& log) {
 
 std::string text(const IndexInfo& info, const Schema& schema, const RecoveryInfo& log,
                  const std::string& directory) {
-  std::string partitions =
-      fmt::format("{} by {}", grouped(info.num_partitions), partitioning_name(info.partitioning));
+  std::string partitions = fmt::format("{} by {}", grouped(info.num_partitions), partitioning_text(info));
   if (info.num_splits > 0) partitions += fmt::format(", {} splits an angle", info.num_splits);
   std::string values{value_type_name(info)};
   if (info.rounded_values > 0) values += fmt::format("; values rounded: {}", grouped(info.rounded_values));

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 
-#include "culmen/schema.h"
+#include "culmen/info.h"
+#include "tools/printable.h"
 
 namespace culmen::tools {
 
@@ -22,6 +24,13 @@ inline std::string_view partitioning_name(Partitioning wanted) {
 }
 
 // Parses one of these names.
+// "kd, clustered by city".
+inline std::string partitioning_text(const IndexInfo& info) {
+  std::string text(partitioning_name(info.partitioning));
+  if (!info.cluster.empty()) text += ", clustered by " + printable(info.cluster);
+  return text;
+}
+
 inline Partitioning parse_partitioning(std::string_view wanted) {
   for (const auto& [name, partitioning] : kPartitionings)
     if (name == wanted) return partitioning;

@@ -17,7 +17,7 @@ struct BuildOptions {
   int num_splits = 0;      // angle: the paper's grid, s parts per angle and s^(d-1) partitions. 0: ours
   int num_partitions = 0;  // random: how many; kd, angle: about how many, unless num_splits is set. 0: chosen
   // Groups rows by a column first: an attribute or a filter column. A filter on it then meets few other rows, and queries
-  // without such a filter become slower. Needs k-d partitions. Empty: by all attributes alike.
+  // without such a filter become slower. Needs k-d partitions; the CPU builds it. Empty: by all attributes alike.
   std::string cluster = {};
   int leaf_rows = 0;  // rows per leaf, a multiple of 16 up to 4096; 0: 96
   ValueType value_type = ValueType::automatic;

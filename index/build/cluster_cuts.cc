@@ -18,7 +18,7 @@ namespace {
 
 // With more groups, queries that do not filter by the column become slower; with fewer, those that do.
 // docs/decisions/0025-clusters.md
-constexpr std::uint64_t kMaxRareGroups = 256;
+constexpr std::uint64_t kMaxRareGroups = 64;
 
 // Where groups of values begin, but for the first group. A value with `min_rows` rows or more has a group of its own,
 // rarer ones share groups of neighbours.

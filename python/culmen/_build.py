@@ -18,6 +18,7 @@ class BuildOptions:
 
     value_type: str
     partitioning: str
+    cluster: str | None
     num_partitions: int
     leaf_rows: int
     threads: int
@@ -36,6 +37,7 @@ def build(columns: Columns, options: BuildOptions) -> _core.Index:
         return _core.build(
             **columns.arguments(),
             partitioning=options.partitioning,
+            cluster=options.cluster or "",
             num_partitions=options.num_partitions,
             leaf_rows=options.leaf_rows,
             value_type=options.value_type,

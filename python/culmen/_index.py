@@ -65,6 +65,7 @@ class Index(Searchable):
         missing: Missing = None,
         nulls: str = "keep",
         value_type: str = "automatic",
+        cluster: str | None = None,
         partitioning: str = "automatic",
         num_partitions: int = 0,
         leaf_rows: int = 0,
@@ -95,11 +96,13 @@ class Index(Searchable):
                 `rows_dropped` says how many. The others keep their numbers.
             value_type: "automatic" keeps float32 where every value is exactly one, else float64; "float32"
                 rounds; "float64".
+            cluster: groups rows by the values of this column first, an attribute or one that filters test. Filters on
+                it become much faster, other queries slower.
             partitioning: how rows are grouped: "kd", "angle", "random", or "automatic": kd for up to 8 attributes,
                 else angle.
             num_partitions: about how many groups; kd and angle round it down. 0: chosen.
             leaf_rows: rows per leaf, a multiple of 16 up to 4096; 0: 96. The last leaf of a group takes up a whole
-                leaf even if it is nearly empty. None of these three changes an answer.
+                leaf even if it is nearly empty. None of these four changes an answer.
             threads: all cores by default. The number never changes a byte of the index.
             device: "cuda:0" builds on that GPU; the index is the same.
             progress: True shows a bar, with tqdm where it is installed; or a function.
@@ -112,7 +115,7 @@ class Index(Searchable):
         Cost: O(n log n) time, and about twice the table's size of memory while it lasts.
         """
         taken = take_table(table, Choice(attributes, id, label, columns, stored, missing, nulls))
-        options = BuildOptions(value_type, partitioning, num_partitions, leaf_rows, threads, device, progress)
+        options = BuildOptions(value_type, partitioning, cluster, num_partitions, leaf_rows, threads, device, progress)
         return cls._of_columns(taken, options)
 
     @classmethod
@@ -128,6 +131,7 @@ class Index(Searchable):
         missing: Missing = None,
         nulls: str = "keep",
         value_type: str = "automatic",
+        cluster: str | None = None,
         partitioning: str = "automatic",
         num_partitions: int = 0,
         leaf_rows: int = 0,
@@ -149,7 +153,7 @@ class Index(Searchable):
         """
         choice = Choice(attributes, id, label, columns, stored, missing, nulls)
         taken = take_table(read_files(paths, choice), choice)
-        options = BuildOptions(value_type, partitioning, num_partitions, leaf_rows, threads, device, progress)
+        options = BuildOptions(value_type, partitioning, cluster, num_partitions, leaf_rows, threads, device, progress)
         return cls._of_columns(taken, options)
 
     from_parquet = from_files  # the name under which people look for it
@@ -172,12 +176,13 @@ class Index(Searchable):
         has_labels: bool = False,
         missing: Missing = None,
         value_type: str = "automatic",
+        cluster: str | None = None,
         leaf_rows: int = 0,
     ) -> Index:
         """An empty index in memory, to be filled by changes; "automatic" is float64 here.
 
         Args:
-            attributes, missing: as for build.
+            attributes, missing, cluster: as for build.
             fields: the other columns: names to "text", "int", "float", "bool", "date", "timestamp[us]" (or s, ms,
                 ns) or "timestamp[us, Europe/Paris]".
             stored: those of the fields that filters do not test.
@@ -191,7 +196,9 @@ class Index(Searchable):
         leaf_rows = check_integer("leaf_rows", leaf_rows)
         ranked, others = declared(preferences_of(attributes, ()), fields or {}, stored, missing)
         has_labels = has_labels or label is not None
-        return cls._of(_core.create(ranked, others, id or "", label or "", has_labels, value_type, leaf_rows))
+        return cls._of(
+            _core.create(ranked, others, id or "", label or "", has_labels, value_type, cluster or "", leaf_rows)
+        )
 
     @classmethod
     def open(

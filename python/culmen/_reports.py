@@ -64,6 +64,7 @@ class IndexInfo:
     value_type: str  #: "float32" or "float64"
     has_labels: bool
     partitioning: str  #: "kd", "angle" or "random"
+    cluster: str | None  #: the column that rows are clustered by
     num_partitions: int
     leaf_rows: int
     num_leaves: int

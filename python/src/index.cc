@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "answers.h"
 #include "bindings.h"
@@ -35,11 +36,12 @@ std::function<void(std::string_view, double)> progress_to(const nb::object& call
   };
 }
 
-BuildOptions build_options(std::string_view partitioning, int num_partitions, int leaf_rows,
-                           std::string_view value_type, int num_threads, int device,
+BuildOptions build_options(std::string_view partitioning, std::string cluster, int num_partitions,
+                           int leaf_rows, std::string_view value_type, int num_threads, int device,
                            const nb::object& on_progress) {
   BuildOptions options;
   options.partitioning = kPartitionings.parse(partitioning);
+  options.cluster = std::move(cluster);
   options.num_partitions = num_partitions;
   options.leaf_rows = leaf_rows;
   options.value_type = kValueTypes.parse(value_type);
@@ -53,12 +55,12 @@ BuildOptions build_options(std::string_view partitioning, int num_partitions, in
 Index build(std::size_t num_rows, const nb::list& attributes, const nb::list& columns, const nb::list& fields,
             const nb::list& field_columns, const nb::object& ids, const nb::object& labels,
             const nb::object& dropped, std::string_view id_name, std::string_view label_name,
-            std::string_view partitioning, int num_partitions, int leaf_rows, std::string_view value_type,
-            int num_threads, int device, const nb::object& on_progress) {
+            std::string_view partitioning, std::string cluster, int num_partitions, int leaf_rows,
+            std::string_view value_type, int num_threads, int device, const nb::object& on_progress) {
   const HeldTable table(num_rows, attributes, columns, fields, field_columns, ids, labels, dropped, id_name,
                         label_name);
-  const BuildOptions options =
-      build_options(partitioning, num_partitions, leaf_rows, value_type, num_threads, device, on_progress);
+  const BuildOptions options = build_options(partitioning, std::move(cluster), num_partitions, leaf_rows,
+                                             value_type, num_threads, device, on_progress);
   const GilReleased released;
   try {
     return Index::build(table.view(), options);
@@ -68,8 +70,10 @@ Index build(std::size_t num_rows, const nb::list& attributes, const nb::list& co
 }
 
 Index create(const nb::list& attributes, const nb::list& fields, std::string_view id_name,
-             std::string_view label_name, bool has_labels, std::string_view value_type, int leaf_rows) {
+             std::string_view label_name, bool has_labels, std::string_view value_type, std::string cluster,
+             int leaf_rows) {
   BuildOptions options;
+  options.cluster = std::move(cluster);
   options.value_type = kValueTypes.parse(value_type);
   options.leaf_rows = leaf_rows;
   return Index::create({.attributes = attributes_of(attributes),
@@ -128,8 +132,8 @@ void bind_index(nb::module_& module) {
   module.def("build", build, nb::arg("num_rows"), nb::arg("attributes"), nb::arg("columns"),
              nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(), nb::arg("labels").none(),
              nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"), nb::arg("partitioning"),
-             nb::arg("num_partitions"), nb::arg("leaf_rows"), nb::arg("value_type"), nb::arg("num_threads"),
-             nb::arg("device"), nb::arg("on_progress").none());
+             nb::arg("cluster"), nb::arg("num_partitions"), nb::arg("leaf_rows"), nb::arg("value_type"),
+             nb::arg("num_threads"), nb::arg("device"), nb::arg("on_progress").none());
   module.def("create", create);
   module.def("open", open);
   module.def("repair", [](const nb::bytes& source, const nb::bytes& target) {

@@ -59,6 +59,7 @@ nb::dict report(const IndexInfo& info) {
   out["value_type"] = kValueTypes.name(info.value_type);
   out["has_labels"] = info.has_labels;
   out["partitioning"] = kPartitionings.name(info.partitioning);
+  out["cluster"] = info.cluster.empty() ? nb::object(nb::none()) : nb::cast(info.cluster);
   out["num_partitions"] = info.num_partitions;
   out["leaf_rows"] = info.leaf_rows;
   out["num_leaves"] = info.num_leaves;

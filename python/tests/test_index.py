@@ -57,6 +57,25 @@ def test_saves_opens_and_changes(tmp_path):
         reader.erase([1])
 
 
+def test_rows_stay_clustered(tmp_path):
+    rows = {"id": range(900), "a": [float(i) for i in range(900)], "city": ["Oslo", "Prague", None] * 300}
+    index = culmen.Index.build(rows, ["a"], id="id", cluster="city", leaf_rows=16, num_partitions=9)
+    assert index.info.cluster == "city"
+    index.save(tmp_path / "index")
+    with culmen.Index.open(tmp_path / "index", writable=True) as index:
+        index.upsert({"id": [0, 1000], "a": [5000, 6000], "city": ["Prague", "Rome"]})
+        index.compact()
+        assert index.info.cluster == "city" and index.verify() == []
+        assert list(index.search({"a": 1}, 2, where="city = 'Prague'").ids) == [0, 898]
+        assert list(index.search({"a": 1}, 2, where="city is null").ids) == [899, 896]
+    assert culmen.Index.build(rows, ["a"]).info.cluster is None
+    assert culmen.Index.create(["a"], fields={"city": "text"}, cluster="city").info.cluster == "city"
+    with pytest.raises(culmen.InvalidArgument, match='"town"'):
+        culmen.Index.build(rows, ["a"], cluster="town")
+    with pytest.raises(culmen.InvalidArgument, match="k-d"):
+        culmen.Index.build(rows, ["a"], cluster="city", partitioning="random")
+
+
 def test_a_batch_that_fails_changes_nothing():
     index = culmen.Index.build(table(0, 10), ["a", "b"], id="id")
     with pytest.raises(culmen.RowError, match="already in the index"):

@@ -158,6 +158,19 @@ const std::vector<Base>& bases() {
       make_base({.rows = 40, .attributes = 9, .float64 = true}),
       make_base({.rows = 100, .attributes = 3, .float64 = true, .fields = 8, .gaps = true}),
       make_base({.rows = 600, .attributes = 2, .labels = false, .partitions = 2, .fields = 9}),
+      make_base({.rows = 300,
+                 .attributes = 2,
+                 .labels = false,
+                 .partitioning = Partitioning::kd,
+                 .partitions = 12,
+                 .fields = 8,
+                 .gaps = true,
+                 .cluster = "brand0"}),
+      make_base({.rows = 300,
+                 .attributes = 2,
+                 .partitioning = Partitioning::kd,
+                 .partitions = 12,
+                 .cluster = "a1"}),
   };
   return all;
 }
@@ -179,7 +192,7 @@ void change_field(storage::Manifest& manifest, const Edit& change, std::uint64_t
   }
 }
 
-constexpr std::uint16_t kNumMembers = 19;
+constexpr std::uint16_t kNumMembers = 20;
 
 void change_member(storage::Manifest& manifest, const Edit& change, std::uint64_t value) {
   const auto number = static_cast<double>(value);
@@ -199,6 +212,10 @@ void change_member(storage::Manifest& manifest, const Edit& change, std::uint64_
       break;
     case 18:
       change_field(manifest, change, value);
+      break;
+    case 19:
+      manifest.cluster =
+          static_cast<std::uint32_t>(value % (manifest.attributes.size() + manifest.fields.size()));
       break;
     case 7:
       manifest.leaf_rows = static_cast<int>(value);

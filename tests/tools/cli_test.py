@@ -188,6 +188,7 @@ class BuildTest(Case):
             ["--partition", "random", "--partitions", 3],
             ["--splits", 2, "--leaf-rows", 16],
             ["--partitions", 5, "--threads", 1],
+            ["--cluster", "b", "--partitions", 9, "--leaf-rows", 16],
             ["--type", "f32"],
         ]:
             with self.subTest(options):
@@ -247,6 +248,8 @@ class BuildTest(Case):
             (["--missing", "best"], "median"),
             (["--missing", "c=1"], "'c'"),
             (["--partition", "random", "--splits", "2"], "split"),
+            (["--cluster", "c"], '"c"'),
+            (["--cluster", "a", "--partition", "angle"], "k-d"),
             (["--device", "auto"], "cuda:N"),
             (["--device", "cuda:"], "cuda:N"),
         ]
@@ -1226,6 +1229,24 @@ class InfoTest(Case):
         info = json.loads(self.culmen("info", "index", "--json")[0])
         self.assertEqual((info["value_type"], info["rounded_values"]), ("float32", 1))
         self.assertEqual((info["partitioning"], info["leaf_rows"]), ("random", 32))
+
+    def test_rows_stay_clustered(self):
+        cities = ["Oslo", "Prague", ""]
+        self.write("t.csv", "id,a,city\n" + "".join(f"{i},{i},{cities[i % 3]}\n" for i in range(600)))
+        _, summary = self.culmen(
+            "build", "t.csv", "-o", "index", "--id", "id", "--cluster", "city", "--leaf-rows", 16, "--partitions", 8
+        )
+        self.assertIn("kd, clustered by city", summary)
+        self.write("new.csv", "id,a,city\n" + "".join(f"{i},{i},Rome\n" for i in range(600, 900)))
+        self.culmen("insert", "index", "new.csv")
+        self.assertEqual(self.ids("-w", "a=1", "-k", 2, "--where", "city = 'Rome'"), [899, 898])
+        self.culmen("compact", "index")
+        self.culmen("repair", "index", "-o", "repaired")
+        for directory in "index", "repaired":
+            self.culmen("verify", directory)
+            self.assertEqual(json.loads(self.culmen("info", directory, "--json")[0])["cluster"], "city")
+            self.assertIn("kd, clustered by city", self.culmen("info", directory)[0])
+        self.assertEqual(self.ids("-w", "a=1", "-k", 2, "--where", "city = 'Prague'"), [598, 595])
 
     def test_an_empty_index_has_a_schema(self):
         self.write("t.csv", "a,b\n")

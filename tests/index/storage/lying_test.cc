@@ -126,6 +126,28 @@ void add_late_split(Snapshot& s, std::uint32_t attribute, double cut) {
       std::make_shared<const Partitioner>(s.partitioner->with(std::vector<LateSplit>{{0, attribute, cut}}));
 }
 
+constexpr Shape kClusteredShape{.rows = 700,
+                                .attributes = 2,
+                                .labels = false,
+                                .partitioning = Partitioning::kd,
+                                .partitions = 9,
+                                .fields = 2,
+                                .gaps = true,
+                                .cluster = "stock1"};
+
+// Splits a partition at the largest or the smallest key of one of its leaves. All rows stay.
+void split_by_cluster(Snapshot& s, Extreme which) {
+  std::size_t leaf = 0;
+  while (s.leaf_fields(leaf).zone(1).minimum == s.leaf_fields(leaf).zone(1).maximum ||
+         s.leaf_fields(leaf).zone(1).num_missing > 0)
+    ++leaf;
+  const FieldZone& zone = s.leaf_fields(leaf).zone(1);
+  const auto cut = static_cast<double>(which == Extreme::maximum ? zone.maximum : zone.minimum + 1);
+  const std::uint32_t column = *s.partitioner->cluster();
+  s.partitioner = std::make_shared<const Partitioner>(
+      s.partitioner->with(std::vector<LateSplit>{{s.leaf(leaf).partition, column, cut}}));
+}
+
 // Repeats an id of leaf 6 in this leaf or a later one, in place of its largest id, so that no smallest id changes.
 std::int64_t repeat_id(Snapshot& s, std::size_t leaf) {
   const std::int64_t id = s.arena->ids(6)[2];
@@ -165,6 +187,12 @@ std::vector<Lie> lies_about_rows() {
        [](Snapshot& s) { add_late_split(s, 0, s.value(5, 0)); }, "the wrong side of a late split"},
       {"rows are on their partition's side of late splits",
        [](Snapshot& s) { add_late_split(s, 1, s.stats[1].minimum); }, "the wrong side of a late split"},
+      {"rows are on their partition's side of late splits",
+       [](Snapshot& s) { split_by_cluster(s, Extreme::maximum); }, "the wrong side of a late split",
+       Finder::open, kClusteredShape},
+      {"rows are on their partition's side of late splits",
+       [](Snapshot& s) { split_by_cluster(s, Extreme::minimum); }, "the wrong side of a late split",
+       Finder::open, kClusteredShape},
       {"rows are where the cuts of the levels lead", move_cuts, "belongs to another partition",
        Finder::verify, kCutShape},
   };

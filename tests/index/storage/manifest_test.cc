@@ -69,6 +69,21 @@ TEST(Manifest, RefusesAMissingOrMistypedMemberOfItsParts) {
   }
 }
 
+TEST(Manifest, KnowsTheColumnThatRowsAreClusteredBy) {
+  const Shape shape{.partitioning = Partitioning::kd, .partitions = 9, .fields = 8, .cluster = "stock1"};
+  Manifest manifest = describe(*make_snapshot(shape));
+  manifest.snapshot = {Uuid{}, 7};
+  manifest.log = {3, Uuid{}};
+  const json whole = json::parse(to_text(manifest));
+  EXPECT_EQ(whole["partitioning"]["cluster"], "stock1");
+  EXPECT_EQ(parse_manifest(whole.dump(), "").cluster, 4u);
+  for (const json& wrong : {json("note2"), json("nobody"), json(""), json(4), json(nullptr)}) {
+    json changed = whole;
+    changed["partitioning"]["cluster"] = wrong;
+    EXPECT_NE(complaint(changed.dump()).find("\"cluster\""), std::string::npos) << wrong;
+  }
+}
+
 TEST(Manifest, RefusesValuesOutOfRange) {
   const std::vector<std::pair<const char*, json>> changes = {
       {"/format_version", 1},

@@ -96,6 +96,23 @@ TEST(RoundTrip, KeepsLateSplits) {
     }
 }
 
+TEST(RoundTrip, KeepsClusters) {
+  for (const char* column : {"a1", "brand0", "stock1", "size6"})
+    for (const int rows : {0, 700}) {
+      const auto snapshot = make_snapshot({.rows = static_cast<std::size_t>(rows),
+                                           .partitioning = Partitioning::kd,
+                                           .partitions = 20,
+                                           .fields = 8,
+                                           .gaps = true,
+                                           .cluster = column});
+      ASSERT_EQ(snapshot->cluster_name(), column);
+      ASSERT_EQ(snapshot->partitioner->num_partitions() > 5, rows > 0);
+      const auto after = after_round_trip(*snapshot);
+      EXPECT_EQ(difference(*after, *snapshot), "") << column;
+      EXPECT_EQ(after->cluster_name(), column);
+    }
+}
+
 TEST(RoundTrip, KeepsATreeOfThreeLevels) {
   const auto snapshot = make_snapshot({.rows = 40'000, .attributes = 2, .partitions = 300});
   ASSERT_GE(snapshot->height, 3);
