@@ -71,8 +71,11 @@ def arrow_column(column: Any) -> ArrowColumn | None:
     """A Series of polars, or an array of pyarrow; None for what is none of these."""
     if hasattr(column, "__arrow_c_stream__"):
         return ArrowColumn(_core.ArrowTable(column.__arrow_c_stream__()), 0)
-    if hasattr(column, "__arrow_c_array__"):
+    is_chunked = type(column).__name__ == "ChunkedArray"  # which exports no stream before pyarrow 16
+    if is_chunked or hasattr(column, "__arrow_c_array__"):
         import pyarrow
 
-        return arrow_column(pyarrow.chunked_array([column]))
+        column = column if isinstance(column, (pyarrow.Array, pyarrow.ChunkedArray)) else pyarrow.array(column)
+        table = pyarrow.Table.from_arrays([column], ["x"])
+        return ArrowColumn(_core.ArrowTable(table.__arrow_c_stream__()), 0)
     return None

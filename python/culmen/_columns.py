@@ -20,8 +20,6 @@ from ._numbers import as_integer
 from ._times import zone_name
 
 UNITS = ("s", "ms", "us", "ns")
-_PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
-_PER_DAY = {unit: 86_400 * count for unit, count in _PER_SECOND.items()}
 
 _READ_IN_PLACE = {np.dtype(t) for t in ("f4", "f8", "i4", "i8")}
 _WIDENED = {
@@ -38,7 +36,7 @@ _WIDENED = {
 _MISSING = frozenset({"NoneType", "NAType", "NaTType", "MaskedConstant"})
 
 #: Types that a column may have beside each other.
-_NUMBERS = {"bool", "int", "float"}
+NUMBERS = {"bool", "int", "float"}
 
 #: Of messages.
 CALLED = {
@@ -139,7 +137,7 @@ def _marked(column: Column, gaps: np.ndarray | None) -> Column:
         return column
     if isinstance(column.values, _core.TextColumn):
         kept = [None if gap else text for text, gap in zip(column.values.to_list(), gaps)]
-        return _texts(kept)
+        return column_of_texts(kept)
     return replace(column, gaps=gaps if column.gaps is None else gaps | column.gaps)
 
 
@@ -210,7 +208,7 @@ def is_missing(value: Any) -> bool:
     return type(value).__name__ in _MISSING
 
 
-def _texts(texts: Sequence[str | None]) -> Column:
+def column_of_texts(texts: Sequence[str | None]) -> Column:
     column = _core.TextColumn()
     column.append_list(texts if isinstance(texts, list) else list(texts))
     return Column(Format("text"), column)
@@ -253,7 +251,7 @@ def _from_objects(values: Sequence[Any], name: str) -> Column:
         found = set(families.values())
     if found == {"bool", "int"} or _are_whole(values, gaps, families):
         found = {"int"}
-    elif found <= _NUMBERS and "float" in found:
+    elif found <= NUMBERS and "float" in found:
         found = {"float"}
     if len(found) > 1:
         raise _mixed(values, families, name)
@@ -276,7 +274,7 @@ def _are_whole(values: Sequence[Any], gaps: np.ndarray | None, families: dict[ty
     broken = [kind for kind, family in families.items() if family == "float"]
     if not broken or not all(issubclass(kind, (decimal.Decimal, numbers.Rational)) for kind in broken):
         return False
-    return set(families.values()) <= _NUMBERS and all(
+    return set(families.values()) <= NUMBERS and all(
         _is_whole(value) for row, value in enumerate(values) if gaps is None or not gaps[row]
     )
 
@@ -296,7 +294,7 @@ def _mixed(values: Sequence[Any], families: dict[type, str], name: str) -> Input
 
 
 def _text_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) -> Column:
-    return _texts(values if gaps is None else [None if gap else value for value, gap in zip(values, gaps)])
+    return column_of_texts(values if gaps is None else [None if gap else value for value, gap in zip(values, gaps)])
 
 
 def _integer_objects(values: Sequence[Any], gaps: np.ndarray | None, name: str) -> Column:
@@ -381,113 +379,3 @@ _READERS: dict[str, Callable[[Sequence[Any], np.ndarray | None, str], Column]] =
     "date": _date_objects,
     "timestamp": _timestamp_objects,
 }
-
-
-# ---- columns for an index that is there
-
-
-def _is_empty(column: Column) -> bool:
-    """Whether no row has a value: NumPy and pandas call such a column one of floats, whatever it is."""
-    if not isinstance(column.values, np.ndarray) or column.values.dtype.kind != "f":
-        return False
-    return bool(np.isnan(column.values).all())
-
-
-def fitted(column: Column, wanted: Format, name: str) -> Column:
-    """The column as one of the index's, which has the format `wanted`. The library checks that numbers fit."""
-    have = column.format
-    if have == wanted:
-        return column
-    if have.type == "null" or _is_empty(column):
-        return missing_column(wanted, len(column))
-    if have.type in _NUMBERS and wanted.type in _NUMBERS:
-        return replace(column, format=wanted)
-    if have.type == "date" and wanted.type == "timestamp" and not wanted.zone:
-        return _in_unit(column, wanted, _PER_DAY[wanted.unit], 1, name)
-    if have.type == "timestamp" and wanted.type == "date" and not have.zone:
-        return _in_unit(column, wanted, 1, _PER_DAY[have.unit], name)
-    if have.type == wanted.type == "timestamp" and bool(have.zone) == bool(wanted.zone):
-        return _in_unit(column, wanted, *_ratio(_PER_SECOND[wanted.unit], _PER_SECOND[have.unit]), name)
-    if have.type == wanted.type:
-        zone = "a time zone" if have.zone else "no time zone"
-        raise InputError(f"column {name!r} holds timestamps of {zone}; those of the index are {wanted}")
-    raise InputError(f"column {name!r} holds {CALLED[have.type]}; the index has {CALLED[wanted.type]} there")
-
-
-def joined(parts: list[Column], name: str, files: list[str]) -> Column:
-    """The columns of several files one after the other, as one of a type that holds them all."""
-    if len(parts) == 1:
-        return parts[0]
-    known = [nothing(len(part)) if _misses_all(part) else part for part in parts]
-    format = _common([(part.format, file) for part, file in zip(known, files) if part.format.type != "null"], name)
-    for part, file in zip(known, files):
-        if format.type == "float" and not part.is_exact_in_float64:
-            raise InputError(
-                f"column {name!r} has fractions, and in {file} integers that float64 would round: make the column "
-                "float there if that is fine, or name the columns to keep with columns=[...]"
-            )
-    fits = [fitted(part, format, name) for part in known]
-    if format.type == "text":
-        texts = _core.TextColumn()
-        for part in fits:
-            assert isinstance(part.values, _core.TextColumn)
-            texts.append(part.values)
-        return Column(format, texts)
-    gaps = None
-    if any(part.gaps is not None for part in fits):
-        gaps = np.concatenate([np.zeros(len(p), dtype=bool) if p.gaps is None else p.gaps for p in fits])
-    return Column(format, np.concatenate([part.values for part in fits]), gaps)
-
-
-def _misses_all(column: Column) -> bool:
-    return isinstance(column.values, _core.TextColumn) and column.values.misses_all()
-
-
-def _common(found: list[tuple[Format, str]], name: str) -> Format:
-    """A format that holds the values of all; each comes with the file that it is of."""
-    formats = {format for format, _ in found}
-    types = {format.type for format in formats}
-    if len(formats) <= 1:
-        return next(iter(formats), Format("text"))
-    if types == {"int", "float"}:
-        return Format("float")
-    zones = {format.zone for format in formats if format.type == "timestamp"}
-    if types <= {"date", "timestamp"} and ("" not in zones or zones == {""}) and ("date" not in types or zones == {""}):
-        finest = max((format.unit for format in formats), key=lambda unit: _PER_SECOND.get(unit, 0))
-        return Format("timestamp", finest, zones.pop() if len(zones) == 1 else "UTC")
-    first: dict[str, str] = {}
-    for format, file in found:
-        first.setdefault(_kind(format), file)
-    shown = ", ".join(f"{kind} in {file}" for kind, file in first.items())
-    raise InputError(
-        f"column {name!r} holds {shown}: make it of one type, or name the columns to keep with columns=[...]"
-    )
-
-
-def _kind(format: Format) -> str:
-    """For messages about columns that do not fit each other."""
-    if format.type != "timestamp":
-        return CALLED[format.type]
-    return f"timestamps {f'of the zone {format.zone}' if format.zone else 'without a zone'}"
-
-
-def _ratio(a: int, b: int) -> tuple[int, int]:
-    return (a // b, 1) if a >= b else (1, b // a)
-
-
-def missing_column(format: Format, num_rows: int) -> Column:
-    if format.type == "text":
-        return _texts([None] * num_rows)
-    return Column(format, np.zeros(num_rows, dtype="i4"), np.ones(num_rows, dtype=bool))
-
-
-def _in_unit(column: Column, wanted: Format, factor: int, divisor: int, name: str) -> Column:
-    assert isinstance(column.values, np.ndarray)
-    values = column.values.astype("i8")
-    if column.gaps is not None:
-        values = np.where(column.gaps, 0, values)
-    is_lost = (values % divisor != 0) | (abs(values // divisor) > ((1 << 63) - 1) // factor)
-    if is_lost.any():
-        row = int(is_lost.argmax())
-        raise row_error(row, f"column {name!r}: the index's {wanted} does not hold this {column.format} exactly")
-    return Column(wanted, values // divisor * factor, column.gaps)

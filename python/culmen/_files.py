@@ -14,8 +14,9 @@ import numpy as np
 
 from . import _core
 from ._arrow import refuse_repeated
-from ._columns import Column, Format, joined
+from ._columns import Column, Format
 from ._errors import Error, InputError, InvalidArgument, IoError, RowError, row_error
+from ._fitting import joined
 from ._sources import Source, source_of
 from ._tables import Choice, preferences_of
 

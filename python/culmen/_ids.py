@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrow import arrow_column
 from ._columns import CALLED, is_missing, read_column
 from ._errors import InputError, InvalidArgument
+from ._sources import column_of
 
 _ADVICE_FOR_TEXTS = ": leave id out (rows are then numbered), and give texts as label=..."
 
@@ -18,7 +18,7 @@ _ADVICE_FOR_TEXTS = ": leave id out (rows are then numbered), and give texts as 
 def read_ids(given: Any, num_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
     """The ids as they are, and bool, True where one is missing; None if none is. NaN is a gap: pandas stores
     integers with gaps as float64."""
-    column = read_column(given, "the ids")
+    column = read_column(column_of(given), "the ids")
     if not column.format.is_number and column.format.type != "null":
         advice = _ADVICE_FOR_TEXTS if column.format.type == "text" else ""
         raise InputError(f"ids are integers; these are {CALLED[column.format.type]}{advice}")
@@ -55,6 +55,7 @@ def _without_gaps(values: np.ndarray, gaps: np.ndarray | None) -> np.ndarray:
 
 
 def read_labels(given: Any, num_rows: int) -> _core.TextColumn:
+    given = column_of(given)
     if hasattr(given, "read_column"):
         column = given.read_column("the labels")
         if isinstance(column.values, _core.TextColumn):
@@ -87,8 +88,8 @@ def _text(value: Any) -> str | None:
 def as_ids(ids: int | Iterable[int] | np.ndarray) -> np.ndarray:
     if np.ma.is_masked(ids):
         raise InputError("an id has no value")
-    column = arrow_column(ids)
-    if column is not None:
+    column = column_of(ids)
+    if hasattr(column, "read_column"):
         return _without_gaps(*read_ids(column, len(column)))
     values = np.atleast_1d(np.asarray(ids if isinstance(ids, (int, np.integer, np.ndarray)) else list(ids)))
     if values.dtype.kind == "O" and values.ndim == 1:

@@ -94,10 +94,10 @@ def _write(file: str, dataset: pyarrow.dataset.Dataset, pipe: str) -> None:
             schema = _for_csv(dataset.schema)
             with pyarrow.csv.CSVWriter(out, schema) as writer:
                 for batch in dataset.to_batches():
-                    writer.write(batch.cast(schema))
+                    writer.write(pyarrow.Table.from_batches([batch]).cast(schema))
         except BrokenPipeError:
             pass  # the program has read enough, and says why
-        except (OSError, ValueError) as error:
+        except Exception as error:  # whatever it is: the program must not take the part for the whole
             _say(f"culmen: {file}: {error}")
             out.write(b'\n"the rest could not be read')  # malformed on purpose, so the program refuses the part
 

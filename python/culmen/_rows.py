@@ -59,7 +59,8 @@ class AllRows:
         import pyarrow
 
         batches = (
-            pyarrow.record_batch({name: values.to_arrow() for name, values in part.items()}) for part in self.parts()
+            pyarrow.RecordBatch.from_pydict({name: values.to_arrow() for name, values in part.items()})
+            for part in self.parts()
         )
         first = next(batches)
         return pyarrow.RecordBatchReader.from_batches(first.schema, chain([first], batches))

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._columns import UNITS, Column, Format, fitted, missing_column, read_column
+from ._columns import UNITS, Column, Format, read_column
 from ._errors import InputError, InvalidArgument
+from ._fitting import fitted, missing_column
 from ._reports import ColumnInfo
 from ._sources import Source, source_of
 from ._tables import Attribute, Columns, Field, Missing, check_nulls, stand_ins_of, with_rows

@@ -143,10 +143,11 @@ def _columns_of(table: Mapping[Any, Any]) -> dict[str, Any]:
     """A dict of numbers and texts instead of columns is one row."""
     is_row = len(table) > 0 and all(map(_is_scalar, table.values()))
     refuse_repeated([str(name) for name in table])
-    return {str(name): [given] if is_row else _column_of(given) for name, given in table.items()}
+    return {str(name): [given] if is_row else column_of(given) for name, given in table.items()}
 
 
-def _column_of(given: Any) -> Any:
+def column_of(given: Any) -> Any:
+    """A column of another library as read_column takes it; lists and arrays as they are."""
     is_of_pandas = hasattr(given, "reset_index") and hasattr(given, "dtype")
     return _PandasColumn(given) if is_of_pandas else arrow_column(given) or given
 

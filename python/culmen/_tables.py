@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core
-from ._columns import Column, Format, fitted, read_column
+from ._columns import Column, Format, read_column
 from ._errors import InputError, InvalidArgument
+from ._fitting import fitted
 from ._ids import in_int64, read_ids, read_labels
 from ._numbers import is_real_number, real_number
 from ._sources import Source, source_of

@@ -335,6 +335,26 @@ def test_no_digit_is_lost_unseen(source, values, kept):
                 culmen.Index.build(given, ["x"])
 
 
+@pytest.mark.parametrize("kind", ["pyarrow", "pyarrow chunks", "polars", "pandas", "pandas objects", "list", "array"])
+def test_ids_and_labels_of_other_libraries(kind):
+    given = {"list": list, "array": lambda values: np.array(values, dtype=object)}.get(kind)
+    if given is None:
+        library = pytest.importorskip(kind.split()[0])
+        given = {
+            "pyarrow": library.array if kind == "pyarrow" else None,
+            "pyarrow chunks": lambda values: library.chunked_array([values[:1], values[1:]]),
+            "polars": getattr(library, "Series", None),
+            "pandas": lambda values: library.Series(values, dtype="str" if isinstance(values[0], str) else "Int64"),
+            "pandas objects": lambda values: library.Series(values, dtype=object, index=[9, 9, 9]),
+        }[kind]
+    ids, labels = given([LARGE, None, 7]), given(["x", "y", None])
+    index = culmen.Index.build({"a": [1.0, 2.0, 3.0]}, id=ids, label=labels, nulls="drop")
+    assert [(id, index.get(id).label) for id in index.ids()] == [(7, ""), (LARGE, "x")]
+    index.insert({"a": [1.0, 2.0, 3.0]}, id=given([1, LARGE + 2, 3]), label=labels)
+    assert index.get(LARGE + 2).label == "y"
+    assert index.erase(given([LARGE, LARGE + 2, 5])) == 2
+
+
 def test_no_digit_of_a_matrix_or_an_id_is_lost_unseen():
     with pytest.raises(culmen.RowError, match="row 1.*a0.*9007199254740993"):
         culmen.Index.build([[LARGE, 0.5], [1, 2]])

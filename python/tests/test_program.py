@@ -159,3 +159,21 @@ def test_a_table_with_gaps_gets_the_same_ids_through_every_door(tmp_path):
         assert inserted.returncode == 0, inserted.stderr
         both = np.concatenate([expected, expected + len(values)])
         assert np.array_equal(culmen.Index.open(directory).ids(), both)
+
+
+def test_a_part_is_never_taken_for_the_whole(tmp_path, capfd):
+    """Whatever ends a conversion, the program refuses what it has got."""
+    from culmen._program import _write
+
+    class Broken:
+        schema = pyarrow.schema({"a": pyarrow.float64()})
+
+        def to_batches(self):
+            yield pyarrow.RecordBatch.from_pydict({"a": [1.0, 2.0]})
+            raise AttributeError("another pyarrow")
+
+    part = tmp_path / "part.csv"
+    _write("t.parquet", Broken(), str(part))
+    assert "t.parquet: another pyarrow" in capfd.readouterr().err
+    built = run("build", part, "-o", tmp_path / "index")
+    assert built.returncode == 3 and not (tmp_path / "index").exists()
