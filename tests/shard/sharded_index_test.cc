@@ -222,7 +222,7 @@ class ShardedTrial {
 
 TEST(ShardedIndex, AnswersAsOneIndexOfAllRows) {
   std::uint64_t num_queries = 0, num_hits = 0;
-  const std::uint64_t cases = num_cases(60);
+  const std::uint64_t cases = num_cases(20);
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
     if (only_seed() != 0 && seed != only_seed()) continue;
     ShardedTrial trial(seed);
