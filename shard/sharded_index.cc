@@ -210,7 +210,17 @@ std::uint64_t ShardedIndex::erase(std::span<const std::int64_t> ids) {
 }
 
 WriteResult ShardedIndex::write(const WriteBatch& batch, const WriteOptions& options) {
-  return held_by(core_, kShardedHandle).write(batch, options);
+  if (options.expected_version)
+    throw InvalidArgument("a sharded index has a version for each shard: write_once takes those that are expected");
+  return held_by(core_, kShardedHandle).write(batch, options, {});
+}
+
+WriteResult ShardedIndex::write_once(const WriteBatch& batch, std::span<const std::uint64_t> expected_versions,
+                                     const WriteOptions& options) {
+  if (expected_versions.size() != num_shards())
+    throw InvalidArgument(std::to_string(expected_versions.size()) + " versions for " + std::to_string(num_shards()) +
+                          " shards");
+  return held_by(core_, kShardedHandle).write(batch, options, expected_versions);
 }
 
 std::int64_t ShardedIndex::reserve_ids(std::uint64_t count) {
