@@ -21,7 +21,8 @@ bool has_same_columns(const Snapshot& a, const Snapshot& b) {
          a.value_type == b.value_type;
 }
 
-void check_shard(const ShardEntry& listed, const Snapshot& shard, const Snapshot& first, const std::string& name) {
+void check_shard(const ShardEntry& listed, const Snapshot& shard, const Snapshot& first,
+                 const std::string& name) {
   if (shard.index_uuid != listed.uuid)
     throw FormatError(name + ": the directory holds another index than the manifest lists");
   if (shard.version < listed.version)
@@ -54,7 +55,8 @@ std::uint64_t ShardState::version() const {
   return sum;
 }
 
-ShardedIndex::Core::Core(const std::filesystem::path& directory, const OpenOptions& options) : options_(options) {
+ShardedIndex::Core::Core(const std::filesystem::path& directory, const OpenOptions& options)
+    : options_(options) {
   const FloatingPointScope floating_point;
   check_num_threads(options.num_threads);
   std::error_code no_matter;
@@ -132,8 +134,8 @@ Refreshed ShardedIndex::Core::refresh() {
       // Callers hold weights in the order of the attributes.
       const auto same_name = [](const Attribute& a, const Attribute& b) { return a.name == b.name; };
       Opened opened = open_shards();
-      if (!std::ranges::equal(snapshot_of(live_.front())->attributes, snapshot_of(opened.live.front())->attributes,
-                              same_name))
+      if (!std::ranges::equal(snapshot_of(live_.front())->attributes,
+                              snapshot_of(opened.live.front())->attributes, same_name))
         throw InvalidArgument(directory_ +
                               " was replaced by an index with other attributes: open it again to search it");
       adopt(std::move(opened));
@@ -209,8 +211,8 @@ WriteResult ShardedIndex::Core::write(const WriteBatch& batch, const WriteOption
     const FloatingPointScope floating_point;
     require_writable();
     const RoutedBatch routed = with_threads(options_.num_threads, [&] {
-      return RoutedBatch(batch, options, *snapshot_of(live_.front()), static_cast<std::uint32_t>(live_.size()),
-                         next_id());
+      return RoutedBatch(batch, options, *snapshot_of(live_.front()),
+                         static_cast<std::uint32_t>(live_.size()), next_id());
     });
     if (routed.assigns_ids() && !expected_versions.empty())
       throw InvalidArgument("a batch that may be repeated brings its own ids: reserve_ids has some");
@@ -225,7 +227,8 @@ WriteResult ShardedIndex::Core::write(const WriteBatch& batch, const WriteOption
 }
 
 // Throws if the shard is at neither of the two versions.
-bool ShardedIndex::Core::has_part_already(std::size_t shard, std::span<const std::uint64_t> expected_versions) const {
+bool ShardedIndex::Core::has_part_already(std::size_t shard,
+                                          std::span<const std::uint64_t> expected_versions) const {
   if (expected_versions.empty()) return false;
   const std::uint64_t version = live_[shard].version(), expected = expected_versions[shard];
   if (version != expected && version != expected + 1)
