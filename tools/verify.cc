@@ -8,6 +8,7 @@
 
 #include "culmen/error.h"
 #include "culmen/index.h"
+#include "tools/any_index.h"
 #include "tools/commands.h"
 #include "tools/numbers.h"
 #include "tools/result.h"
@@ -35,15 +36,16 @@ constexpr std::string_view kRepairHint = "culmen repair DIR -o NEWDIR saves the 
 
 // `first`: the one at which opening ended.
 std::vector<std::string> all_faults(const std::string& directory, const Error& first) {
-  std::vector<std::string> faults = Index::damage(directory);
+  std::vector<std::string> faults;
+  if (!ShardedIndex::is_at(directory)) faults = Index::damage(directory);
   if (faults.empty()) faults.emplace_back(first.what());
   return faults;
 }
 
 // Opening reads every byte.
 std::vector<std::string> faults_at_opening(const VerifyArguments& arguments,
-                                           std::optional<Index>& index) try {
-  index = Index::open(arguments.directory);
+                                           std::optional<AnyIndex>& index) try {
+  index = AnyIndex::open(arguments.directory);
   return {};
 } catch (const NoIndex&) {
   throw;
@@ -60,10 +62,10 @@ std::string lines_of(const std::vector<std::string>& faults) {
 }
 
 ExitCode run(const VerifyArguments& arguments) {
-  std::optional<Index> opened;
+  std::optional<AnyIndex> opened;
   if (const std::vector<std::string> faults = faults_at_opening(arguments, opened); !faults.empty())
     return print_result(lines_of(faults).append(kRepairHint), ExitCode::bad_data);
-  const Index& index = *opened;
+  const AnyIndex& index = *opened;
   const std::vector<std::string> faults = index.verify(arguments.deep);
   std::string text = lines_of(faults);
   if (!faults.empty())

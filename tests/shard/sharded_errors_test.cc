@@ -74,7 +74,7 @@ TEST_F(ShardedErrors, AMissingShardIsNamed) {
 
 TEST_F(ShardedErrors, ADamagedShardIsNamed) {
   for (const auto& file : fs::directory_iterator(shard(2)))
-    if (file.path().filename().string().starts_with("leaves")) {
+    if (file.path().filename().string().ends_with("-leaves")) {
       std::string text = read_file(file.path());
       text[text.size() / 2] ^= 1;
       write_file(file.path(), text);

@@ -1463,6 +1463,7 @@ class HelpTest(Case):
         "compact",
         "verify",
         "repair",
+        "rebalance",
     ]
 
     def examples(self, *command):
