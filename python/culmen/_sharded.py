@@ -1,0 +1,380 @@
+"""ShardedIndex: one table in several indexes, asked as one. This is the driver; engines only carry its calls."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from . import _core
+from ._engines import Engine, ThreadEngine
+from ._errors import InvalidArgument
+from ._files import Path
+from ._ids import as_ids
+from ._merging import Asked, Merged, Origin, ShardedBatchResult, ShardedResult, joined_rows
+from ._queries import ALL_CORES, TEN_OR_ALL, Where, as_matrix, by_name, check_types, in_numbers, is_matrix
+from ._reports import ColumnInfo
+from ._result import Row
+from ._rounds import Rounds
+from ._shards import Stale, State, Version
+from ._values import named_rows
+from ._view import View
+
+#: A question is asked anew if shards have changed under it. So often only if they change faster than they answer.
+_RESTARTS = 20
+_PAUSE = 0.01
+
+T = TypeVar("T")
+
+
+class ShardedIndex:
+    """A table in several indexes (shards), each in a directory of its own. Its answers are those of one index of all
+    rows, ids and score bits.
+
+    This one serves all shards in its own process, with a thread each. culmen.dask and culmen.ray have the same class
+    over the processes of a cluster. All methods may be called from any number of threads.
+
+    A question goes to the most promising shard first, then to the others with its k-th score as the least that they
+    have to return, or to all at once, whichever the measured costs of a call and of a search favour. A shard that cannot
+    have a row of the answer is not asked.
+    """
+
+    def __init__(self) -> None:
+        raise TypeError("a sharded index comes from ShardedIndex.build or ShardedIndex.open")
+
+    _engine: Engine
+    _view: View
+    _rounds: Rounds
+    _path: str
+
+    @classmethod
+    def open(cls, directory: Path, *, min_version: int = 0) -> ShardedIndex:
+        """Opens the sharded index in a directory.
+
+        Raises:
+            NoIndex, FormatError, IoError: as Index.open; the text names the shard. So does IoError for versions whose
+                sum is below `min_version`.
+        """
+        return cls._over(directory, ThreadEngine, min_version)
+
+    @classmethod
+    def _over(
+        cls, directory: Path, make_engine: Callable[[Sequence[str]], Engine], min_version: int = 0
+    ) -> ShardedIndex:
+        index = object.__new__(cls)
+        index._path = os.path.abspath(os.fsdecode(directory))
+        listed = _core.listed_shards(os.fsencode(directory))
+        index._engine = make_engine([os.path.join(index._path, shard["directory"]) for shard in listed])
+        index._rounds = Rounds(len(listed))
+        try:
+            index._view = index._looked(listed)
+            if index.version < min_version:
+                raise InvalidArgument(f"{index._path} is at version {index.version}, not yet at {min_version}")
+        except BaseException:
+            index._engine.close()
+            raise
+        return index
+
+    def _looked(self, listed: Sequence[Mapping[str, Any]]) -> View:
+        """Asks all shards what they are. One that does not answer is what the manifest says."""
+        states, faults = [], {}
+        for number, answer in sorted(self._engine.ask(self._to_all("state")).items()):
+            if isinstance(answer, Exception):
+                faults[number] = answer
+                shard = listed[number]
+                answer = State(Version(shard["uuid"], shard["version"]), shard["statistics"], None)
+            elif answer.version.uuid != listed[number]["uuid"]:
+                return self._looked(_core.listed_shards(os.fsencode(self._path)))
+            states.append(answer)
+        if len(faults) == len(states):
+            raise faults[0]
+        return View.of(states, faults)
+
+    def _to_all(self, method: str, *arguments: Any) -> dict[int, tuple[Any, ...]]:
+        return {shard: (method, *arguments) for shard in range(self.num_shards)}
+
+    # ---- queries
+
+    def search(
+        self,
+        weights: Any,
+        k: int | None = TEN_OR_ALL,
+        *,
+        where: Where = None,
+        min_score: float | None = None,
+        scale: str = "none",
+        missing: str = "skip",
+        engine: str = "auto",
+        threads: int = ALL_CORES,
+        allow_partial: bool = False,
+        timeout: float | None = None,
+    ) -> ShardedResult | ShardedBatchResult:
+        """As Index.search: the k rows with the highest weighted sums of all shards, exactly. A matrix of queries is one
+        message a shard.
+
+        Args:
+            threads: of each shard that is asked, for a scan or the queries of a matrix. Default: those of its worker.
+            allow_partial: whether an answer may lack shards that cannot be asked: `missing_shards` names them, and
+                the rows of all others are there. Without it, that is an error.
+            timeout: seconds after which a shard counts as one that cannot be asked.
+
+        Raises:
+            InvalidArgument: as Index.search.
+            ShardUnavailable: for shards whose workers died again and again, or did not answer in time.
+            NoIndex, FormatError, IoError: for a shard that is missing, damaged, or cannot be read.
+        """
+        k, rest = in_numbers(k, (where, min_score, scale, missing, engine, threads))
+        check_types(k, *rest)
+        one = None if is_matrix(weights) else by_name(weights)
+        question = _Question(self, one, weights, k, rest, allow_partial, timeout)
+        return self._at_one_version(question.answered)
+
+    def _at_one_version(self, ask: Callable[[View], T]) -> T:
+        """Asks again, about newer versions, if a shard has moved on."""
+        pause = _PAUSE
+        for _ in range(_RESTARTS):
+            try:
+                return ask(self._view)
+            except Stale:
+                self.refresh()
+                time.sleep(pause)
+                pause = min(1.0, 2 * pause)
+        return ask(self._view)
+
+    def get(self, id: int) -> Row | None:
+        """The row with this id; None if there is none. Its score is NaN."""
+
+        def ask(view: View) -> Row | None:
+            found = self._rows(view, {self._shard_of(id): as_ids(id)}, view.schema.field_kinds)
+            [taken] = found.values()
+            if not taken[1]:
+                return None
+            taken = joined_rows([taken])
+            [columns] = named_rows(view.schema, taken)
+            return Row(int(id), float("nan"), columns, taken[1][0])
+
+        return None if abs(int(id)) >= 1 << 63 else self._at_one_version(ask)
+
+    def __contains__(self, id: object) -> bool:
+        if not isinstance(id, (int, np.integer)) or abs(int(id)) >= 1 << 63:
+            return False
+        number, shard = int(id), self._shard_of(int(id))
+        return self._at_one_version(
+            lambda view: bool(self._all_answers({shard: ("contains", view.versions[shard], number)})[shard])
+        )
+
+    def _shard_of(self, id: int) -> int:
+        return int(_core.shards_of(as_ids(id), self.num_shards)[0])
+
+    def _rows(self, view: View, ids: Mapping[int, np.ndarray], field_kinds: str) -> Mapping[int, Any]:
+        return self._all_answers({s: ("get", view.versions[s], of_shard, field_kinds) for s, of_shard in ids.items()})
+
+    def _all_answers(self, requests: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+        answers = self._engine.ask(requests)
+        for _, answer in sorted(answers.items()):
+            if isinstance(answer, Exception):
+                raise answer
+        return answers
+
+    # ---- what it is
+
+    def refresh(self) -> str:
+        """Loads what the writers of the shards have published since. Returns "unchanged", "advanced", or "replaced" if
+        the directory now holds other shards."""
+        old = self._view.versions
+        self._view = self._looked(_core.listed_shards(os.fsencode(self._path)))
+        if [version.uuid for version in old] != [version.uuid for version in self._view.versions]:
+            return "replaced"
+        return "unchanged" if old == self._view.versions else "advanced"
+
+    def verify(self, deep: bool = True) -> list[str]:
+        """The faults of all shards, one line each, which names the shard. As Index.verify."""
+        view = self._view
+        answers = self._engine.ask({s: ("verify", view.versions[s], deep) for s in range(self.num_shards)})
+        faults = []
+        for shard, answer in sorted(answers.items()):
+            found = [str(answer)] if isinstance(answer, Exception) else answer
+            faults += [f"{os.path.basename(self._engine.directories[shard])}: {fault}" for fault in found]
+        return faults
+
+    @property
+    def num_shards(self) -> int:
+        return len(self._engine.directories)
+
+    @property
+    def num_workers(self) -> int:
+        """How many of its shards can work at the same time."""
+        return self._engine.num_workers
+
+    @property
+    def version(self) -> int:
+        """The sum of `versions`."""
+        return sum(self.versions)
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """The version of each shard that questions are about."""
+        return tuple(version.number for version in self._view.versions)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names, in the order of weights that are given without names."""
+        return self._view.schema.names
+
+    @property
+    def schema(self) -> tuple[ColumnInfo, ...]:
+        """All columns, as of Index.schema."""
+        return self._view.schema.columns()
+
+    @property
+    def call_costs(self) -> tuple[float, float]:
+        """Seconds of an empty call to one shard, and to all at once, as measured now or when it was last asked for."""
+        return self._engine.costs
+
+    def __len__(self) -> int:
+        return self._view.num_rows
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.attributes[:8]) + (", ..." if len(self.attributes) > 8 else "")
+        return f"<{type(self).__module__}.ShardedIndex: {len(self)} rows in {self.num_shards} shards, {names}>"
+
+    def close(self) -> None:
+        """Lets go of the shards. What others have open stays open."""
+        self._engine.close()
+
+    def __enter__(self: T) -> T:
+        return self
+
+    def __exit__(
+        self, type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a sharded index is not pickled: open its directory in the other process")
+
+
+class _Question:
+    """One call of search: its queries, and how it is asked."""
+
+    def __init__(
+        self,
+        index: ShardedIndex,
+        one: Any,
+        many: Any,
+        k: int | None,
+        rest: tuple[Any, ...],
+        allow_partial: bool,
+        timeout: float | None,
+    ) -> None:
+        self._index = index
+        self._engine = index._engine
+        self._rounds = index._rounds
+        self._is_one = one is not None
+        self._weights = many if one is None else one
+        self._k = k
+        self._where, self._min_score, self._scale, self._missing, self._searcher, self._threads = rest
+        self._allow_partial = allow_partial
+        self._timeout = timeout
+
+    def answered(self, view: View) -> ShardedResult | ShardedBatchResult:
+        start = time.perf_counter()
+        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        matrix = self._matrix(view)
+        bounds = view.bounds(matrix, self._scale, self._missing)
+        lost: set[int] = set()
+        asked = self._asked(view, matrix, bounds, lost, deadline)
+        merged = Merged(asked, len(matrix), self._k)
+        origin = Origin(view.schema, tuple(v.number for v in view.versions), tuple(sorted(lost)))
+        if self._is_one:
+            return ShardedResult(merged, origin, time.perf_counter() - start)
+        width = int(merged.counts.max(initial=0)) if self._k is None else min(self._k, view.num_rows)
+        kinds = view.schema.field_kinds
+        return ShardedBatchResult(merged, origin, width, lambda ids: self._index._rows(view, ids, kinds))
+
+    def _matrix(self, view: View) -> np.ndarray:
+        """Refuses what any shard would refuse, with the number of the query."""
+        if self._is_one:
+            return _core.weights_of(view.names, self._weights)[None, :]
+        matrix = as_matrix(self._weights, view.schema.names)
+        if matrix.shape[1] != len(view.schema.names):
+            raise InvalidArgument(
+                f"the matrix of weights has {matrix.shape[1]} columns for {len(view.schema.names)} attributes"
+            )
+        is_refused = ~np.isfinite(matrix).all(axis=1) | ~matrix.any(axis=1)
+        if is_refused.any():
+            raise InvalidArgument(f"query {is_refused.argmax()}: weights are finite, and not all of them are 0")
+        return matrix
+
+    def _asked(
+        self, view: View, matrix: np.ndarray, bounds: np.ndarray, lost: set[int], deadline: float | None
+    ) -> list[Asked]:
+        """In one round or in two."""
+        floors = np.full(len(matrix), -np.inf if self._min_score is None else self._min_score)
+        best = _most_promising(bounds)
+        may_answer = bounds >= floors
+        may_answer[best, np.arange(len(best))] = True  # somebody has to refuse what is wrong with the query
+        if not self._rounds.are_two(len(matrix), self._engine):
+            return self._round(view, matrix, may_answer, floors, lost, deadline, is_second=False)
+        is_first = np.arange(len(bounds))[:, None] == best
+        asked = self._round(view, matrix, is_first, floors, lost, deadline, is_second=False)
+        floors = Merged(asked, len(matrix), self._k).floors(self._k, self._min_score)
+        others = may_answer & ~is_first & (bounds >= floors)
+        return asked + self._round(view, matrix, others, floors, lost, deadline, is_second=True)
+
+    def _round(
+        self,
+        view: View,
+        matrix: np.ndarray,
+        is_asked: np.ndarray,
+        floors: np.ndarray,
+        lost: set[int],
+        deadline: float | None,
+        is_second: bool,
+    ) -> list[Asked]:
+        """One message to each shard that is asked at all."""
+        kinds = view.schema.field_kinds if self._is_one else None
+        queries = {s: np.flatnonzero(is_asked[s]) for s in range(len(is_asked)) if is_asked[s].any()}
+        requests = {
+            s: (
+                "search",
+                view.versions[s],
+                _core.queries_message(
+                    view.names, matrix[of_shard], self._k, self._where, floors[of_shard], self._scale, self._missing
+                ),
+                view.statistics,
+                self._searcher,
+                self._threads or self._engine.threads,
+                kinds,
+            )
+            for s, of_shard in queries.items()
+        }
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        asked = []
+        for shard, answer in sorted(self._engine.ask(requests, left).items()):
+            if isinstance(answer, Exception):
+                self._check(answer)
+                lost.add(shard)
+            else:
+                asked.append(Asked(shard, queries[shard], answer))
+        self._rounds.learn([(len(a.queries), a.part.elapsed) for a in asked], is_second)
+        return asked
+
+    def _check(self, error: Exception) -> None:
+        """Raises unless the answer may do without the shard."""
+        if isinstance(error, (Stale, InvalidArgument)) or not self._allow_partial:
+            raise error
+
+
+def _most_promising(bounds: np.ndarray) -> np.ndarray:
+    """For each query a shard with about the highest bound; not the same one for all queries if several have it."""
+    highest = bounds.max(axis=0)
+    is_near = (bounds >= highest - 0.02 * np.abs(highest)) | (bounds == highest)
+    turn = np.arange(bounds.shape[1]) % is_near.sum(axis=0)
+    return (np.cumsum(is_near, axis=0) > turn).argmax(axis=0)
+
+

@@ -1,0 +1,144 @@
+"""Shards served by the workers of a Dask cluster (distributed): pip install "culmen[dask]".
+
+    from distributed import Client, LocalCluster
+    from culmen.dask import ShardedIndex
+
+    with Client(LocalCluster()) as client:
+        index = ShardedIndex.open("hotels.shards")
+        index.search({"price": -0.4, "rating": 12})
+
+Calls are tasks. A shard is a worker's to serve, but any worker can: the directory is visible to all. If one dies, its
+tasks run elsewhere, and the shard is opened there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._engines import Engine, WorkerLost
+from ._files import Path
+from ._sharded import ShardedIndex as _ShardedIndex
+from ._shards import Shards
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+__all__ = ["ShardedIndex"]
+
+_PLUGIN = "culmen-shards"
+#: Seconds for which the list of workers is not read again.
+_WORKERS_ARE_KNOWN = 2.0
+_RETRIES = 3
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise ImportError('culmen.dask needs distributed: pip install "culmen[dask]"') from error
+    return distributed
+
+
+def _call(directory: str, method: str, *arguments: Any) -> Any:
+    """A task."""
+    return _distributed().get_worker().plugins[_PLUGIN].shards.call(directory, method, *arguments)
+
+
+def _plugin() -> Any:
+    class ShardPlugin(_distributed().WorkerPlugin):  # type: ignore[misc]
+        """Keeps shards open on a worker between tasks."""
+
+        name = _PLUGIN
+        idempotent = True
+
+        def setup(self, worker: Any) -> None:
+            self.shards = Shards()
+
+        def teardown(self, worker: Any) -> None:
+            self.shards.close()
+
+    return ShardPlugin()
+
+
+class DaskEngine(Engine):
+    """Calls are tasks, each on the worker that has the shard open, or on any other if that one is gone."""
+
+    def __init__(self, client: Client | None, directories: Sequence[str]) -> None:
+        super().__init__(directories)
+        self._client: Any = client or _distributed().get_client()
+        self._client.register_plugin(_plugin())
+        self._workers: list[str] = []
+        self._threads = 0
+        self._looked_at = -_WORKERS_ARE_KNOWN
+        self._lock = threading.Lock()
+
+    @property
+    def num_workers(self) -> int:
+        return len(self._known_workers())
+
+    @property
+    def threads(self) -> int:
+        self._known_workers()
+        return self._threads
+
+    def _known_workers(self) -> list[str]:
+        with self._lock:
+            now = time.monotonic()
+            if now - self._looked_at > _WORKERS_ARE_KNOWN or not self._workers:
+                workers = self._client.scheduler_info(n_workers=-1)["workers"]
+                kept = [address for address in self._workers if address in workers]  # so shards stay where they are
+                self._workers = kept + sorted(set(workers) - set(kept))
+                self._threads = min((worker["nthreads"] for worker in workers.values()), default=0)
+                self._looked_at = now
+            return self._workers
+
+    def submit(self, shard: int, method: str, *arguments: Any) -> Future[Any]:
+        workers = self._known_workers()
+        where = {"workers": [workers[shard % len(workers)]], "allow_other_workers": True} if workers else {}
+        return self._client.submit(
+            _call, self.directories[shard], method, *arguments, pure=False, retries=_RETRIES, **where
+        )
+
+    def outcomes(self, calls: Sequence[Any], timeout: float | None) -> list[Any]:
+        distributed = _distributed()
+        with contextlib.suppress(distributed.TimeoutError, TimeoutError):
+            distributed.wait(calls, timeout)
+        finished = [call for call in calls if call.status == "finished"]
+        with contextlib.suppress(Exception):  # then each by itself
+            answers = iter(self._client.gather(finished))
+            return [next(answers) if call in finished else self._outcome(call) for call in calls]
+        return [self._outcome(call) for call in calls]
+
+    def _outcome(self, call: Any) -> Any:
+        distributed = _distributed()
+        if call.status == "pending":
+            call.cancel()
+            return TimeoutError()
+        try:
+            return call.result()
+        except (distributed.KilledWorker, distributed.CancelledError, distributed.comm.CommClosedError) as error:
+            return WorkerLost(str(error))
+        except Exception as error:
+            return error
+
+    def close(self) -> None:
+        """Shards stay open on the workers, for other drivers."""
+
+
+class ShardedIndex(_ShardedIndex):
+    """culmen.ShardedIndex, with its shards on the workers of a Dask cluster."""
+
+    @classmethod
+    def open(cls, directory: Path, *, min_version: int = 0, client: Client | None = None) -> ShardedIndex:
+        """Opens the sharded index in a directory, which all workers see.
+
+        Args:
+            client: of the cluster. Default: the current one.
+
+        Otherwise as culmen.ShardedIndex.open.
+        """
+        return cls._over(directory, lambda directories: DaskEngine(client, directories), min_version)
