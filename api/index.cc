@@ -129,6 +129,10 @@ Index Index::snapshot() const {
   return Index(std::make_shared<Core>(held_by(core_, kIndexHandle).snapshot()));
 }
 
+std::shared_ptr<const Snapshot> snapshot_of(const Index& index) {
+  return held_by(index.core_, kIndexHandle).snapshot();
+}
+
 std::uint64_t Index::version() const {
   return held_by(core_, kIndexHandle).snapshot()->version;
 }

@@ -32,6 +32,7 @@ ROOMS = [
     "gpu/search",
     "planner",
     "api",
+    "shard",
     "table",
     "tools",
 ]

@@ -186,6 +186,8 @@ class Index {
   [[nodiscard]] std::vector<std::string> verify(bool deep = true) const;
 
  private:
+  friend std::shared_ptr<const Snapshot> snapshot_of(const Index& index);  // internal
+
   class Core;
   explicit Index(std::shared_ptr<Core> core);
 

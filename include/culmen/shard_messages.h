@@ -32,6 +32,10 @@ struct ShardAnswer {
 // The k best hits of all answers, best first; without k all of them. A hit that several answers have is there once.
 [[nodiscard]] std::vector<ShardHit> merge(std::span<const ShardAnswer> answers, std::optional<std::size_t> k);
 
+// Merges more answers into some that are merged.
+void add_to(std::vector<ShardHit>& merged, std::span<const ShardAnswer> answers,
+            std::optional<std::size_t> k);
+
 // The k-th best score, for queries to other shards: as their min_score it excludes no row of the answer, because rows
 // that score as much stay in. nullopt if there are fewer than k hits, or no k.
 [[nodiscard]] std::optional<double> floor_of(std::span<const ShardHit> merged, std::optional<std::size_t> k);

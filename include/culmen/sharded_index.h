@@ -119,7 +119,7 @@ class ShardedIndex {
   [[nodiscard]] std::uint32_t num_shards() const;
   // This version of one shard. Names of attributes and columns are those of all shards, so it also serves to make
   // weights and filters.
-  [[nodiscard]] const Index& shard(std::uint32_t number) const;
+  [[nodiscard]] Index shard(std::uint32_t number) const;
 
  private:
   class Core;

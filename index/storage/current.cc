@@ -76,23 +76,16 @@ std::string read_current_text(const Directory& directory) {
     return read_text(*directory.open(kCurrentName), kMaxCurrentBytes);
   } catch (const IoError&) {
     const std::vector<std::string> names = directory.list();
+    if (std::ranges::find(names, kShardsName) != names.end())
+      throw NoIndex(directory.path() +
+                    " holds a sharded index: open it by ShardedIndex, or one of its shards");
     if (std::any_of(names.begin(), names.end(), is_ours)) throw;
     throw NoIndex(directory.path() + " holds no index");
   }
 }
 
 void switch_current(Directory& directory, const Current& current, bool& switched) {
-  remove_quietly(directory, kNewCurrentName);
-  try {
-    write_text(directory, kNewCurrentName, to_text(current));
-    directory.sync();  // every file that the new CURRENT refers to has a durable name
-    directory.rename(kNewCurrentName, kCurrentName);
-  } catch (...) {
-    remove_quietly(directory, kNewCurrentName);
-    throw;
-  }
-  switched = true;
-  directory.sync();
+  replace_text(directory, kCurrentName, kNewCurrentName, to_text(current), switched);
 }
 
 }  // namespace culmen::storage

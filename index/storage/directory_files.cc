@@ -54,4 +54,19 @@ void write_text(Directory& directory, const std::string& name, const std::string
   file->sync();
 }
 
+void replace_text(Directory& directory, const std::string& name, const std::string& new_name,
+                  const std::string& text, bool& switched) {
+  remove_quietly(directory, new_name);
+  try {
+    write_text(directory, new_name, text);
+    directory.sync();  // every file that the new text refers to has a durable name
+    directory.rename(new_name, name);
+  } catch (...) {
+    remove_quietly(directory, new_name);
+    throw;
+  }
+  switched = true;
+  directory.sync();
+}
+
 }  // namespace culmen::storage

@@ -35,5 +35,9 @@ void remove_logs(Directory& directory, std::uint64_t first, std::uint64_t last);
 std::string read_text(const ReadableFile& file, std::uint64_t max_bytes);
 // The contents are durable on return, the name is not.
 void write_text(Directory& directory, const std::string& name, const std::string& text);
+// Replaces a file by way of `new_name`. All other names are durable before the switch, and the switch is on return. Sets
+// `switched` once other processes see the new text; if a call fails after that, a power cut may bring back the old one.
+void replace_text(Directory& directory, const std::string& name, const std::string& new_name,
+                  const std::string& text, bool& switched);
 
 }  // namespace culmen::storage

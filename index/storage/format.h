@@ -129,6 +129,7 @@ inline FrameExtent fixed_extent(std::uint64_t number, std::uint64_t payload_byte
 inline constexpr const char* kCurrentName = "CURRENT";
 inline constexpr const char* kNewCurrentName = "CURRENT-new";
 inline constexpr const char* kLockName = "LOCK";
+inline constexpr const char* kShardsName = "SHARDS";  // the manifest of a sharded index (shard/)
 inline constexpr std::uint64_t kMaxNumber = 999'999'999'999'999'999;  // of a snapshot, of a log
 // No real index gets so far. Files that claim more are rejected, and so are writes beyond it.
 inline constexpr std::uint64_t kMaxVersion = std::uint64_t{1} << 62;

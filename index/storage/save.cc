@@ -36,6 +36,8 @@ Contents survey(const Directory& directory, bool overwrite) {
   Contents contents;
   bool has_foreign = false;
   for (const std::string& name : directory.list()) {
+    if (name == kShardsName)
+      throw InvalidArgument(directory.path() + " holds a sharded index: choose another directory");
     has_foreign |= !is_ours(name);
     contents.has_index |= name == kCurrentName;
     contents.last_number = std::max(contents.last_number, snapshot_number_of(name));

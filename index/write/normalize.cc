@@ -14,7 +14,6 @@
 #include "index/columns.h"
 #include "index/field_rows.h"
 #include "index/table_shape.h"
-#include "index/write/arranged_table.h"
 
 namespace culmen {
 namespace {
@@ -104,7 +103,7 @@ class Folder {
 
   void add(const TableView& given, bool replace) {
     const std::size_t t = tables_.size();
-    tables_.push_back(check(given));
+    tables_.push_back(checked_rows(given, options_, s_, change_.rounded_values));
     const TableView& table = tables_[t].view();
     if (table.ids.empty()) return add_assigned(t);
     for (std::size_t row = 0; row < table.num_rows; ++row) {
@@ -118,20 +117,14 @@ class Folder {
   void add_assigned(std::size_t t) {
     const TableView& table = tables_[t].view();
     if (table.num_numbers() == 0) return;
-    next_id_ = std::max<std::int64_t>(next_id_, 0);
-    if (static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) -
-            static_cast<std::uint64_t>(next_id_) <
-        table.num_numbers())
-      throw InputError("no ids are left for " + std::to_string(table.num_numbers()) +
-                       " rows: the next id is " + std::to_string(next_id_) + ", and ids end below 2^63 - 1");
-    for (const NumberedRows& run : numbered_rows(table)) add_run(t, run);
-    if (result_.first_id < 0 && table.num_rows > 0) result_.first_id = next_id_;
-    next_id_ += static_cast<std::int64_t>(table.num_numbers());
+    const std::int64_t first_id = assign_ids(table, next_id_);
+    for (const NumberedRows& run : numbered_rows(table)) add_run(t, run, first_id);
+    if (result_.first_id < 0 && table.num_rows > 0) result_.first_id = first_id;
     result_.inserted += table.num_rows;
   }
 
-  void add_run(std::size_t table, const NumberedRows& run) {
-    std::int64_t id = next_id_ + static_cast<std::int64_t>(run.first_number);
+  void add_run(std::size_t table, const NumberedRows& run, std::int64_t first_id) {
+    std::int64_t id = first_id + static_cast<std::int64_t>(run.first_number);
     assigned_.push_back({id, run.num_rows, table, run.first_row});
     for (std::size_t row = run.first_row; row < run.first_row + run.num_rows; ++row, ++id) {
       added_.push_back({id, table, row});
@@ -150,21 +143,6 @@ class Folder {
     ++(state.lives ? result_.replaced : result_.inserted);
     state = {state.was_there, true, true, table, row};
     next_id_ = std::max(next_id_, id_after(id));
-  }
-
-  ArrangedTable check(const TableView& given) {
-    ArrangedTable arranged(given, s_);
-    const TableView& table = arranged.view();
-    if (!table.labels.empty() && !s_.has_labels)
-      throw InvalidArgument("the rows have labels, but the index has none");
-    const bool is_float32 = s_.value_type == ValueType::float32;
-    const ValueType wanted = !is_float32                 ? ValueType::float64
-                             : options_.round_to_float32 ? ValueType::float32
-                                                         : ValueType::automatic;
-    const TableStats stats = table_stats(table, wanted);
-    if (stats.value_type != s_.value_type && table.num_rows > 0) throw_not_float32(table);
-    change_.rounded_values += stats.rounded_values;
-    return arranged;
   }
 
   // Gathers the rows that remain, table by table, each in its order.
@@ -246,6 +224,31 @@ class Folder {
 };
 
 }  // namespace
+
+ArrangedTable checked_rows(const TableView& given, const WriteOptions& options, const Snapshot& snapshot,
+                           std::uint64_t& rounded_values) {
+  ArrangedTable arranged(given, snapshot);
+  const TableView& table = arranged.view();
+  if (!table.labels.empty() && !snapshot.has_labels)
+    throw InvalidArgument("the rows have labels, but the index has none");
+  const bool is_float32 = snapshot.value_type == ValueType::float32;
+  const ValueType wanted = !is_float32                ? ValueType::float64
+                           : options.round_to_float32 ? ValueType::float32
+                                                      : ValueType::automatic;
+  const TableStats stats = table_stats(table, wanted);
+  if (stats.value_type != snapshot.value_type && table.num_rows > 0) throw_not_float32(table);
+  rounded_values += stats.rounded_values;
+  return arranged;
+}
+
+std::int64_t assign_ids(const TableView& table, std::int64_t& next_id) {
+  const std::int64_t first_id = std::max<std::int64_t>(next_id, 0);
+  if (static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() - first_id) < table.num_numbers())
+    throw InputError("no ids are left for " + std::to_string(table.num_numbers()) + " rows: the next id is " +
+                     std::to_string(first_id) + ", and ids end below 2^63 - 1");
+  next_id = first_id + static_cast<std::int64_t>(table.num_numbers());
+  return first_id;
+}
 
 NormalizedBatch normalize(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree) {
   Folder folder(options, tree);

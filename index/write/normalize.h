@@ -2,7 +2,10 @@
 // folds all steps together.
 #pragma once
 
+#include <cstdint>
+
 #include "culmen/write.h"
+#include "index/write/arranged_table.h"
 #include "index/write/change.h"
 #include "index/write/tree_writer.h"
 
@@ -12,6 +15,15 @@ struct NormalizedBatch {
   Change change;
   WriteResult result;  // without the version
 };
+
+// A table of rows for an index, with the columns in the index's order. Checks columns, values and labels, but no ids;
+// `rounded_values` grows by the number of values that are rounded to float32. Throws as Index::write.
+ArrangedTable checked_rows(const TableView& given, const WriteOptions& options, const Snapshot& snapshot,
+                           std::uint64_t& rounded_values);
+
+// Assigns ids to the rows of a table without: returns the first, and moves next_id behind the last. Throws InputError if
+// there are not as many left.
+std::int64_t assign_ids(const TableView& table, std::int64_t& next_id);
 
 // Reads the tree and changes nothing. Throws what Index::write documents.
 NormalizedBatch normalize(const WriteBatch& batch, const WriteOptions& options, const TreeWriter& tree);

@@ -1,0 +1,227 @@
+#include "culmen/shard_messages.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "cpu/topk.h"
+#include "culmen/error.h"
+#include "shard/bytes.h"
+
+namespace culmen {
+namespace {
+
+constexpr std::string_view kQueriesName = "CLMQ";
+constexpr std::uint32_t kQueriesVersion = 1;
+constexpr std::string_view kAnswersName = "CLMA";
+constexpr std::uint32_t kAnswersVersion = 1;
+
+enum class ColumnKind : std::uint8_t { id, position, name };
+enum class LiteralKind : std::uint8_t { number, integer, text };
+
+// ---- Filters
+
+void write_column(const Column& column, ByteWriter& out) {
+  if (!column.attribute()) return out.choice(ColumnKind::id);
+  if (const int* position = std::get_if<int>(&*column.attribute())) {
+    out.choice(ColumnKind::position);
+    return out.number(static_cast<std::int32_t>(*position));
+  }
+  out.choice(ColumnKind::name);
+  out.text(std::get<std::string>(*column.attribute()));
+}
+
+Column read_column(ByteReader& in) {
+  switch (in.choice(ColumnKind::name)) {
+    case ColumnKind::id:
+      return Column::id();
+    case ColumnKind::position:
+      return col(static_cast<int>(in.number<std::int32_t>()));
+    case ColumnKind::name:
+      break;
+  }
+  return col(in.text());
+}
+
+void write_literal(const Literal& literal, ByteWriter& out) {
+  if (const double* number = std::get_if<double>(&literal)) {
+    out.choice(LiteralKind::number);
+    out.number(*number);
+  } else if (const std::int64_t* integer = std::get_if<std::int64_t>(&literal)) {
+    out.choice(LiteralKind::integer);
+    out.number(*integer);
+  } else {
+    out.choice(LiteralKind::text);
+    out.text(std::get<std::string>(literal));
+  }
+}
+
+Literal read_literal(ByteReader& in) {
+  switch (in.choice(LiteralKind::text)) {
+    case LiteralKind::number:
+      return in.number<double>();
+    case LiteralKind::integer:
+      return in.number<std::int64_t>();
+    case LiteralKind::text:
+      break;
+  }
+  return in.text();
+}
+
+void write_filter(const Filter& filter, ByteWriter& out) {
+  out.choice(filter.kind());
+  if (filter.kind() == Filter::Kind::condition) {
+    const Condition& condition = filter.condition();
+    write_column(condition.column, out);
+    out.choice(condition.comparison);
+    out.number(static_cast<std::uint64_t>(condition.values.size()));
+    for (const Literal& literal : condition.values) write_literal(literal, out);
+    return;
+  }
+  out.number(static_cast<std::uint64_t>(filter.parts().size()));
+  for (const Filter& part : filter.parts()) write_filter(part, out);
+}
+
+Filter read_condition(ByteReader& in) {
+  Condition condition{read_column(in), in.choice(Comparison::is_not_null), {}};
+  const std::size_t count = in.count(sizeof(LiteralKind) + sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < count; ++i) condition.values.push_back(read_literal(in));
+  return Filter(std::move(condition));
+}
+
+// depth: what is left for the parts.
+Filter read_filter(ByteReader& in, int depth) {
+  const auto kind = in.choice(Filter::Kind::negation);
+  if (kind == Filter::Kind::condition) return read_condition(in);
+  const std::size_t count = in.count(1);
+  if (depth == 0 && count > 0) in.fail("have a filter that is nested too deep");
+  std::vector<Filter> parts;
+  for (std::size_t i = 0; i < count; ++i) parts.push_back(read_filter(in, depth - 1));
+  if (kind == Filter::Kind::everything && count == 0) return {};
+  if (kind == Filter::Kind::negation && count == 1) return !parts.front();
+  if (kind == Filter::Kind::all_of && count > 1) return Filter::all_of(parts);
+  if (kind == Filter::Kind::any_of && count > 1) return Filter::any_of(parts);
+  in.fail("have a filter with a wrong number of parts");
+}
+
+// ---- Queries
+
+void write_query(const Query& query, bool repeats_filter, ByteWriter& out) {
+  out.number(static_cast<std::uint64_t>(query.weights.size()));
+  for (const double weight : query.weights) out.number(weight);
+  out.number(static_cast<std::uint8_t>(query.k.has_value()));
+  out.number(static_cast<std::uint64_t>(query.k.value_or(0)));
+  out.number(static_cast<std::uint8_t>(query.min_score.has_value()));
+  out.number(query.min_score.value_or(0));
+  out.choice(query.scale);
+  out.choice(query.missing);
+  out.number(static_cast<std::uint8_t>(repeats_filter));
+  if (!repeats_filter) write_filter(query.where, out);
+}
+
+Query read_query(ByteReader& in, const Query* previous) {
+  Query query;
+  query.weights.resize(in.count(sizeof(double)));
+  for (double& weight : query.weights) weight = in.number<double>();
+  const bool has_k = in.flag();
+  const auto k = static_cast<std::size_t>(in.number<std::uint64_t>());
+  query.k = has_k ? std::optional(k) : std::nullopt;
+  const bool has_min_score = in.flag();
+  const auto min_score = in.number<double>();
+  if (has_min_score) query.min_score = min_score;
+  query.scale = in.choice(Scale::minmax);
+  query.missing = in.choice(Missing::fill);
+  const bool repeats_filter = in.flag();
+  if (repeats_filter && previous == nullptr) in.fail("repeat the filter of no query");
+  query.where = repeats_filter ? previous->where : read_filter(in, Filter::kMaxDepth);
+  return query;
+}
+
+}  // namespace
+
+void add_to(std::vector<ShardHit>& merged, std::span<const ShardAnswer> answers, std::optional<std::size_t> k) {
+  for (const ShardAnswer& answer : answers) {
+    const auto middle = static_cast<std::ptrdiff_t>(merged.size());
+    for (const Hit& hit : answer.hits) merged.push_back({hit, answer.shard});
+    std::inplace_merge(merged.begin(), merged.begin() + middle, merged.end(), ranks_before);
+    const auto is_same = [](const Hit& a, const Hit& b) { return a.id == b.id && a.score == b.score; };
+    merged.erase(std::unique(merged.begin(), merged.end(), is_same), merged.end());
+    if (k && merged.size() > *k) merged.resize(*k);
+  }
+}
+
+std::vector<ShardHit> merge(std::span<const ShardAnswer> answers, std::optional<std::size_t> k) {
+  std::vector<ShardHit> merged;
+  add_to(merged, answers, k);
+  return merged;
+}
+
+std::optional<double> floor_of(std::span<const ShardHit> merged, std::optional<std::size_t> k) {
+  if (!k || *k == 0 || merged.size() < *k) return std::nullopt;
+  return merged[*k - 1].score;
+}
+
+Query with_floor(Query query, std::optional<double> floor) {
+  if (floor && !(query.min_score && *query.min_score >= *floor)) query.min_score = floor;
+  return query;
+}
+
+std::vector<std::byte> encode(std::span<const Query> queries) {
+  ByteWriter out(kQueriesName, kQueriesVersion);
+  out.number(static_cast<std::uint64_t>(queries.size()));
+  for (std::size_t q = 0; q < queries.size(); ++q)
+    write_query(queries[q], q > 0 && queries[q].where == queries[q - 1].where, out);
+  return out.take();
+}
+
+std::vector<Query> decode_queries(std::span<const std::byte> bytes) try {
+  constexpr std::size_t kQueryBytes = 3 * sizeof(std::uint64_t) + 5;
+  ByteReader in(bytes, kQueriesName, kQueriesVersion, "queries");
+  const std::size_t count = in.count(kQueryBytes);
+  std::vector<Query> queries;
+  for (std::size_t q = 0; q < count; ++q) queries.push_back(read_query(in, q == 0 ? nullptr : &queries.back()));
+  in.finish();
+  return queries;
+} catch (const InvalidArgument& error) {  // of a filter that cannot be
+  throw FormatError("the bytes of queries have a filter that cannot be: " + std::string(error.what()));
+}
+
+std::vector<std::byte> encode(std::span<const ShardAnswer> answers) {
+  ByteWriter out(kAnswersName, kAnswersVersion);
+  out.number(static_cast<std::uint64_t>(answers.size()));
+  for (const ShardAnswer& answer : answers) {
+    out.number(answer.shard);
+    out.number(answer.version);
+    out.number(static_cast<std::uint64_t>(answer.hits.size()));
+    for (const Hit& hit : answer.hits) {
+      out.number(hit.id);
+      out.number(hit.score);
+      out.number(hit.row);
+    }
+  }
+  return out.take();
+}
+
+std::vector<ShardAnswer> decode_answers(std::span<const std::byte> bytes) {
+  ByteReader in(bytes, kAnswersName, kAnswersVersion, "answers");
+  std::vector<ShardAnswer> answers(in.count(sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t)));
+  for (ShardAnswer& answer : answers) {
+    answer.shard = in.number<std::uint32_t>();
+    answer.version = in.number<std::uint64_t>();
+    answer.hits.resize(in.count(3 * sizeof(std::uint64_t)));
+    for (Hit& hit : answer.hits) {
+      hit.id = in.number<std::int64_t>();
+      hit.score = in.number<double>();
+      hit.row = in.number<std::uint64_t>();
+    }
+    if (!std::ranges::all_of(answer.hits, [](const Hit& hit) { return std::isfinite(hit.score); }))
+      in.fail("have a score that is no number");
+    if (!std::is_sorted(answer.hits.begin(), answer.hits.end(), ranks_before)) in.fail("are not in order");
+  }
+  in.finish();
+  return answers;
+}
+
+}  // namespace culmen

@@ -1,0 +1,85 @@
+#include "shard/routed_batch.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "base/ids.h"
+#include "culmen/error.h"
+#include "culmen/sharded_index.h"
+#include "index/write/normalize.h"
+#include "shard/row_subset.h"
+
+namespace culmen {
+
+RoutedBatch::RoutedBatch(const WriteBatch& batch, const WriteOptions& options, const Snapshot& snapshot,
+                         std::uint32_t num_shards, std::int64_t next_id)
+    : parts_(num_shards), next_id_(next_id) {
+  std::uint64_t rounded_values = 0;  // the shards count them
+  for (const WriteBatch::Step& step : batch.steps())
+    if (const auto* erase = std::get_if<WriteBatch::Erase>(&step)) {
+      add_erase(erase->ids);
+    } else if (const auto* insert = std::get_if<WriteBatch::Insert>(&step)) {
+      add_rows(checked_rows(insert->rows, options, snapshot, rounded_values).view(), false);
+    } else {
+      add_rows(checked_rows(std::get<WriteBatch::Upsert>(step).rows, options, snapshot, rounded_values).view(), true);
+    }
+}
+
+void RoutedBatch::add_rows(const TableView& table, bool replaces) {
+  std::int64_t first_id = -1;
+  if (!table.ids.empty()) {
+    for (const std::int64_t id : table.ids) next_id_ = std::max(next_id_, id_after(id));
+  } else if (table.num_numbers() > 0) {
+    first_id = assign_ids(table, next_id_);
+    assigns_ids_ = true;
+    if (first_id_ < 0 && table.num_rows > 0) first_id_ = first_id;
+  }
+  const std::vector<std::int64_t> ids = ids_of_rows(table, first_id);
+  std::vector<std::vector<std::uint64_t>> rows = rows_by_shard(ids, static_cast<std::uint32_t>(parts_.size()));
+  for (std::size_t s = 0; s < parts_.size(); ++s) {
+    if (rows[s].empty()) continue;
+    const TableView view = tables_.emplace_back(subset_of(table, ids, rows[s])).view();
+    replaces ? parts_[s].batch.upsert(view) : parts_[s].batch.insert(view);
+    parts_[s].rows.push_back(std::move(rows[s]));
+  }
+}
+
+void RoutedBatch::add_erase(std::span<const std::int64_t> ids) {
+  if (!ids.empty() && ids.data() == nullptr) throw InvalidArgument("the ids to erase are a null pointer");
+  const std::vector<std::vector<std::uint64_t>> rows = rows_by_shard(ids, static_cast<std::uint32_t>(parts_.size()));
+  for (std::size_t s = 0; s < parts_.size(); ++s) {
+    if (rows[s].empty()) continue;
+    std::vector<std::int64_t>& own = ids_.emplace_back();
+    for (const std::uint64_t row : rows[s]) own.push_back(ids[row]);
+    parts_[s].batch.erase(own);
+    parts_[s].rows.emplace_back();
+  }
+}
+
+void RoutedBatch::check(std::uint32_t shard, const Index& index, const WriteOptions& options) const {
+  const Part& part = parts_[shard];
+  try {
+    return index.check(part.batch, options);
+  } catch (const RowError&) {
+    // The row is one of the first step that fails; the message does not say of which.
+  }
+  WriteBatch so_far;
+  for (std::size_t s = 0; s < part.batch.steps().size(); ++s) {
+    std::visit(
+        [&]<typename Step>(const Step& step) {
+          if constexpr (std::is_same_v<Step, WriteBatch::Insert>) so_far.insert(step.rows);
+          if constexpr (std::is_same_v<Step, WriteBatch::Upsert>) so_far.upsert(step.rows);
+          if constexpr (std::is_same_v<Step, WriteBatch::Erase>) so_far.erase(step.ids);
+        },
+        part.batch.steps()[s]);
+    try {
+      index.check(so_far, options);
+    } catch (const RowError& error) {
+      throw RowError(part.rows[s][error.row()], std::string(error.problem()));
+    }
+  }
+}
+
+}  // namespace culmen

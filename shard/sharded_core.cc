@@ -1,0 +1,300 @@
+#include "shard/sharded_core.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/floating_point_scope.h"
+#include "base/lock_isolated.h"
+#include "base/with_threads.h"
+#include "culmen/error.h"
+#include "index/storage/format.h"
+#include "index/write/normalize.h"
+#include "shard/routed_batch.h"
+#include "shard/shard_errors.h"
+#include "shard/snapshot_table.h"
+
+namespace culmen {
+namespace {
+
+bool has_same_columns(const Snapshot& a, const Snapshot& b) {
+  return a.attributes == b.attributes && a.fields == b.fields && a.has_labels == b.has_labels &&
+         a.value_type == b.value_type;
+}
+
+void check_shard(const ShardEntry& listed, const Snapshot& shard, const Snapshot& first, const std::string& name) {
+  if (shard.index_uuid != listed.uuid)
+    throw FormatError(name + ": the directory holds another index than the manifest lists");
+  if (shard.version < listed.version)
+    throw FormatError(name + ": the directory holds version " + std::to_string(shard.version) +
+                      " of the index, older than version " + std::to_string(listed.version) +
+                      ", which the manifest lists");
+  if (!has_same_columns(shard, first)) throw FormatError(name + ": its columns are not those of shard 0");
+}
+
+std::shared_ptr<const ShardState> state_of(const std::vector<Index>& live, const ShardManifest& manifest) {
+  auto state = std::make_shared<ShardState>();
+  std::vector<TableStatistics> parts;
+  state->uuid = manifest.uuid;
+  state->next_id = manifest.next_id;
+  for (const Index& shard : live) {
+    state->directories.push_back(manifest.directory_of(state->shards.size()));
+    state->shards.push_back(shard.snapshot());
+    state->snapshots.push_back(snapshot_of(state->shards.back()));
+    parts.push_back(state->shards.back().statistics());
+  }
+  state->statistics = merge(parts);
+  return state;
+}
+
+}  // namespace
+
+std::uint64_t ShardState::version() const {
+  std::uint64_t sum = 0;
+  for (const std::shared_ptr<const Snapshot>& snapshot : snapshots) sum += snapshot->version;
+  return sum;
+}
+
+ShardedIndex::Core::Core(const std::filesystem::path& directory, const OpenOptions& options) : options_(options) {
+  const FloatingPointScope floating_point;
+  check_num_threads(options.num_threads);
+  std::error_code no_matter;
+  const std::filesystem::path path = std::filesystem::absolute(directory, no_matter);
+  directory_ = no_matter ? directory.string() : path.string();
+  if (!ShardedIndex::is_at(directory_)) throw NoIndex(directory_ + " holds no sharded index");
+  files_ = storage::posix().open_directory(directory_);
+  if (options.writable) lock_ = files_->lock(storage::kLockName);
+  adopt(open_shards());
+}
+
+ShardedIndex::Core::~Core() {
+  try {
+    close();
+  } catch (...) {
+    // Acknowledged changes are in the logs. Callers who want the error call close().
+  }
+}
+
+// Again while another process replaces the shards.
+ShardedIndex::Core::Opened ShardedIndex::Core::open_shards() const {
+  while (true) {
+    const ShardManifest manifest = read_shard_manifest(*files_);
+    try {
+      std::vector<Index> live;
+      for (std::size_t s = 0; s < manifest.shards.size(); ++s) {
+        const std::string name = shard_name(s, directory_);
+        live.push_back(
+            naming(name, [&] { return Index::open(files_->path_of(manifest.directory_of(s)), options_); }));
+        check_shard(manifest.shards[s], *snapshot_of(live.back()), *snapshot_of(live.front()), name);
+      }
+      return {manifest, std::move(live)};
+    } catch (const Error&) {
+      if (read_shard_manifest(*files_).generation == manifest.generation) throw;
+    }
+  }
+}
+
+void ShardedIndex::Core::adopt(Opened opened) {
+  manifest_ = std::move(opened.manifest);
+  live_ = std::move(opened.live);
+  publish();
+}
+
+std::vector<ShardInfo> ShardedIndex::Core::shards() const {
+  const std::shared_ptr<const ShardState> now = state();
+  std::vector<ShardInfo> infos;
+  for (std::size_t s = 0; s < now->shards.size(); ++s)
+    infos.push_back({now->directories[s], hex_of(now->snapshots[s]->index_uuid), now->snapshots[s]->version,
+                     now->shards[s].statistics()});
+  return infos;
+}
+
+RecoveryInfo ShardedIndex::Core::recovery() const {
+  return lock_isolated(writer_mutex_, [&] {
+    RecoveryInfo sum;
+    for (const Index& shard : live_) {
+      const RecoveryInfo one = shard.recovery();
+      sum.num_batches += one.num_batches;
+      sum.dropped_bytes += one.dropped_bytes;
+      if (sum.dropped_from.empty()) sum.dropped_from = one.dropped_from;
+    }
+    return sum;
+  });
+}
+
+Refreshed ShardedIndex::Core::refresh() {
+  return lock_isolated(writer_mutex_, [&] {
+    const FloatingPointScope floating_point;
+    if (is_closed_) throw InvalidArgument(directory_ + " was closed: open it again to follow it");
+    if (live_.empty() || options_.writable) return Refreshed::unchanged;
+    if (!files_->is_at_its_path()) files_ = storage::posix().open_directory(directory_);
+    const ShardManifest manifest = read_shard_manifest(*files_);
+    if (manifest.uuid != manifest_.uuid || manifest.generation != manifest_.generation) {
+      // Callers hold weights in the order of the attributes.
+      const auto same_name = [](const Attribute& a, const Attribute& b) { return a.name == b.name; };
+      Opened opened = open_shards();
+      if (!std::ranges::equal(snapshot_of(live_.front())->attributes, snapshot_of(opened.live.front())->attributes,
+                              same_name))
+        throw InvalidArgument(directory_ +
+                              " was replaced by an index with other attributes: open it again to search it");
+      adopt(std::move(opened));
+      return Refreshed::replaced;
+    }
+    Refreshed found = Refreshed::unchanged;
+    for (std::size_t s = 0; s < live_.size(); ++s)
+      found = std::max(found, naming(shard_name(s, directory_), [&] { return live_[s].refresh(); }));
+    if (found != Refreshed::unchanged) publish();
+    return found;
+  });
+}
+
+// ---- Changes
+
+void ShardedIndex::Core::require_writable() const {
+  if (!failure_.empty()) throw IoError(failure_);
+  if (live_.empty()) throw InvalidArgument("this is a snapshot, which does not change");
+  if (!options_.writable)
+    throw InvalidArgument(directory_ + " was opened to read: open it as writable to change it");
+  if (is_closed_) throw InvalidArgument(directory_ + " was closed: open it again to change it");
+}
+
+void ShardedIndex::Core::publish() {
+  const std::shared_ptr<const ShardState> next = state_of(live_, manifest_);
+  const std::lock_guard lock(state_mutex_);
+  state_ = next;
+}
+
+std::int64_t ShardedIndex::Core::next_id() const {
+  std::int64_t next = manifest_.next_id;
+  for (const Index& shard : live_) next = std::max(next, snapshot_of(shard)->next_id);
+  return next;
+}
+
+void ShardedIndex::Core::write_manifest() {
+  const std::shared_ptr<const ShardState> now = state();
+  ShardManifest next = manifest_;
+  next.next_id = next_id();
+  for (std::size_t s = 0; s < next.shards.size(); ++s) {
+    next.shards[s].version = now->snapshots[s]->version;
+    next.shards[s].statistics = now->shards[s].statistics();
+  }
+  bool switched = false;
+  write_shard_manifest(*files_, next, switched);
+  manifest_ = std::move(next);
+}
+
+// Durably, so that no crash makes an id be assigned twice.
+void ShardedIndex::Core::reserve_below(std::int64_t next_id) {
+  ShardManifest next = manifest_;
+  next.next_id = next_id;
+  bool switched = false;
+  write_shard_manifest(*files_, next, switched);
+  manifest_ = std::move(next);
+}
+
+std::int64_t ShardedIndex::Core::reserve_ids(std::uint64_t count) {
+  return lock_isolated(writer_mutex_, [&] {
+    require_writable();
+    TableView rows;
+    rows.num_rows = count;
+    std::int64_t after = next_id();
+    const std::int64_t first = assign_ids(rows, after);
+    reserve_below(after);
+    return first;
+  });
+}
+
+WriteResult ShardedIndex::Core::write(const WriteBatch& batch, const WriteOptions& options) {
+  return lock_isolated(writer_mutex_, [&] {
+    const FloatingPointScope floating_point;
+    require_writable();
+    if (options.expected_version)
+      throw InvalidArgument("a sharded index has a version for each shard: expected_version is for one of them");
+    const auto num_shards = static_cast<std::uint32_t>(live_.size());
+    RoutedBatch routed =
+        with_threads(options_.num_threads,
+                     [&] { return RoutedBatch(batch, options, *snapshot_of(live_.front()), num_shards, next_id()); });
+    for (std::uint32_t s = 0; s < num_shards; ++s)
+      if (routed.has_part(s)) routed.check(s, live_[s], options);
+    WriteResult result;
+    result.first_id = routed.first_id();
+    if (routed.assigns_ids()) reserve_below(routed.next_id());
+    std::vector<std::size_t> written;
+    for (std::uint32_t s = 0; s < num_shards; ++s) {
+      if (!routed.has_part(s)) continue;
+      try {
+        const WriteResult part = live_[s].write(routed.part(s), options);
+        result.inserted += part.inserted;
+        result.replaced += part.replaced;
+        result.erased += part.erased;
+        written.push_back(s);
+      } catch (const std::exception& error) {
+        if (written.empty()) throw;
+        failure_ = shard_name(s, directory_) + ": " + error.what() + "; the batch is in " +
+                   (written.size() == 1 ? "shard" : "shards");
+        for (const std::size_t before : written) failure_ += " " + std::to_string(before);
+        failure_ += ", and perhaps not in the others. No more changes are accepted until the index is opened again";
+        throw IoError(failure_);
+      }
+    }
+    publish();
+    result.version = state()->version();
+    return result;
+  });
+}
+
+void ShardedIndex::Core::flush() {
+  lock_isolated(writer_mutex_, [&] {
+    require_writable();
+    for (Index& shard : live_) shard.flush();
+  });
+}
+
+void ShardedIndex::Core::checkpoint() {
+  lock_isolated(writer_mutex_, [&] {
+    require_writable();
+    for (Index& shard : live_) shard.checkpoint();
+    write_manifest();
+  });
+}
+
+void ShardedIndex::Core::compact() {
+  lock_isolated(writer_mutex_, [&] {
+    require_writable();
+    for (Index& shard : live_) shard.compact();
+    publish();
+    write_manifest();
+  });
+}
+
+void ShardedIndex::Core::close() {
+  lock_isolated(writer_mutex_, [&] {
+    if (live_.empty() || is_closed_) return;
+    is_closed_ = true;
+    for (Index& shard : live_) shard.close();
+    if (options_.writable && failure_.empty()) write_manifest();
+    lock_.reset();
+  });
+}
+
+void ShardedIndex::Core::rebalance(std::uint32_t num_shards, const BuildOptions& options) {
+  lock_isolated(writer_mutex_, [&] {
+    require_writable();
+    const std::shared_ptr<const ShardState> now = state();
+    BuildOptions of_shards = options;
+    of_shards.value_type = now->snapshots.front()->value_type;
+    of_shards.stand_ins.clear();
+    for (const AttributeStatistics& attribute : now->statistics.attributes)
+      of_shards.stand_ins.push_back(attribute.stand_in.value_or(0));
+    ShardManifest next = manifest_;
+    next.next_id = next_id();
+    ++next.generation;
+    const Table table = table_of(now->snapshots);
+    write_generation(*files_, std::move(next), num_shards, table.view(), table.ids, of_shards);
+    is_closed_ = true;
+    live_.clear();  // closes the old shards, whose directories are gone
+    lock_.reset();
+  });
+}
+
+}  // namespace culmen

@@ -1,0 +1,94 @@
+// ShardedIndex::Core: the shards as they were opened, and the versions of them that searches see together.
+//
+// A search takes a reference to one State and so sees one version of each shard, with the statistics of exactly these.
+// Writers and refreshes publish the next State once all shards are there.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "culmen/sharded_index.h"
+#include "index/snapshot.h"
+#include "index/storage/file_system.h"
+#include "shard/shard_manifest.h"
+
+namespace culmen {
+
+// The versions of all shards that are searched together.
+struct ShardState {
+  Uuid uuid = {};
+  std::vector<std::string> directories;                    // their names
+  std::vector<Index> shards;                               // which never change
+  std::vector<std::shared_ptr<const Snapshot>> snapshots;  // of the same versions
+  TableStatistics statistics;
+  std::int64_t next_id = 0;
+
+  std::uint64_t version() const;
+};
+
+class ShardedIndex::Core {
+ public:
+  Core(const std::filesystem::path& directory, const OpenOptions& options);
+  // Of versions that never change.
+  explicit Core(std::shared_ptr<const ShardState> state) : state_(std::move(state)) {}
+  ~Core();
+
+  std::shared_ptr<const ShardState> state() const {
+    const std::lock_guard lock(state_mutex_);
+    return state_;
+  }
+  std::vector<ShardInfo> shards() const;
+  RecoveryInfo recovery() const;
+
+  // As in culmen/sharded_index.h.
+  WriteResult write(const WriteBatch& batch, const WriteOptions& options);
+  std::int64_t reserve_ids(std::uint64_t count);
+  void flush();
+  void checkpoint();
+  void compact();
+  void close();
+  Refreshed refresh();
+
+  // Of a rebalance, which replaces all shards. The core is closed afterwards.
+  void rebalance(std::uint32_t num_shards, const BuildOptions& options);
+
+ private:
+  struct Opened {
+    ShardManifest manifest;
+    std::vector<Index> live;
+  };
+
+  Opened open_shards() const;
+  void adopt(Opened opened);
+  void require_writable() const;
+  std::int64_t next_id() const;
+  void reserve_below(std::int64_t next_id);
+  void write_manifest();
+  void publish();
+
+  std::string directory_;
+  OpenOptions options_;
+
+  mutable std::mutex state_mutex_;
+  std::shared_ptr<const ShardState> state_;
+
+  // Guards what follows. Held over parallel loops, so it is taken by lock_isolated().
+  mutable std::mutex writer_mutex_;
+  std::unique_ptr<storage::Directory> files_;
+  std::unique_ptr<storage::DirectoryLock> lock_;  // of a writer
+  ShardManifest manifest_;
+  std::vector<Index> live_;  // the shards as opened
+  bool is_closed_ = false;
+  std::string failure_;  // why no more changes are accepted
+};
+
+// Writes the shards of a table as the next generation of a directory, and then the manifest. `manifest` has what the new
+// one keeps: uuid, generation and next_id. value_type and stand_ins are set in `options`. ids: of all rows.
+void write_generation(storage::Directory& directory, ShardManifest manifest, std::uint32_t num_shards,
+                      const TableView& table, std::span<const std::int64_t> ids, const BuildOptions& options);
+
+}  // namespace culmen

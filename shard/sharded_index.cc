@@ -1,0 +1,335 @@
+// ShardedIndex: asks the shards, merges their answers, and passes changes on.
+#include "culmen/sharded_index.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "api/batch_answers.h"
+#include "api/handle.h"
+#include "base/floating_point_scope.h"
+#include "base/with_threads.h"
+#include "culmen/error.h"
+#include "culmen/shard_messages.h"
+#include "index/storage/format.h"
+#include "shard/row_subset.h"
+#include "shard/sharded_core.h"
+
+namespace culmen {
+namespace {
+
+constexpr const char* kShardedHandle = "ShardedIndex";  // for held_by()
+using ShardClock = std::chrono::steady_clock;
+
+// One query on its way through the shards.
+class Question {
+ public:
+  Question(const ShardState& state, const Query& query, const SearchOptions& options)
+      : state_(state), query_(query), options_(options) {
+    if (options_.statistics == nullptr) options_.statistics = &state.statistics;
+    stats_.engine = options.engine == Engine::automatic ? Engine::bounded : options.engine;
+  }
+
+  SearchResult answer() {
+    const ShardClock::time_point start = ShardClock::now();
+    order_shards();
+    if (!order_.empty()) ask(0);
+    with_threads(options_.num_threads, [&] {
+      tbb::parallel_for(std::size_t{1}, std::max<std::size_t>(order_.size(), 1), [&](std::size_t i) { ask(i); });
+    });
+    SearchResult result;
+    result.stats = stats_;
+    result.stats.rows_in_index = state_.statistics.num_rows;
+    result.stats.elapsed_us = std::chrono::duration<double, std::micro>(ShardClock::now() - start).count();
+    result.snapshot = state_.snapshots.front();
+    result.shard_snapshots = state_.snapshots;
+    result.hits.assign(best_.begin(), best_.end());
+    for (const ShardHit& hit : best_) result.shards.push_back(hit.shard);
+    return result;
+  }
+
+ private:
+  struct Turn {
+    double bound;
+    std::uint32_t shard;
+  };
+
+  // Those that may have a row of the answer, the highest bound first. Every shard checks the query.
+  void order_shards() {
+    for (std::uint32_t s = 0; s < state_.shards.size(); ++s)
+      order_.push_back({state_.shards[s].score_bound(query_, options_), s});
+    std::erase_if(order_, [](const Turn& turn) { return turn.bound == -std::numeric_limits<double>::infinity(); });
+    std::ranges::stable_sort(order_, std::ranges::greater(), &Turn::bound);
+  }
+
+  void ask(std::size_t turn) {
+    const auto [bound, shard] = order_[turn];
+    const std::optional<double> floor = [&] {
+      const std::lock_guard lock(mutex_);
+      return floor_of(best_, query_.k);
+    }();
+    if (floor && bound < *floor) return;
+    SearchResult part = state_.shards[shard].search(with_floor(query_, floor), options_);
+    const ShardAnswer answers[] = {{shard, 0, std::move(part.hits)}};
+    const std::lock_guard lock(mutex_);
+    add_to(best_, answers, query_.k);
+    stats_ += part.stats;
+    if (turn == 0) stats_.engine = part.stats.engine;
+    stats_.scan_fallback = stats_.scan_fallback || part.stats.scan_fallback;
+  }
+
+  const ShardState& state_;
+  const Query& query_;
+  SearchOptions options_;
+  std::vector<Turn> order_;
+  std::mutex mutex_;  // guards what follows
+  std::vector<ShardHit> best_;
+  SearchStats stats_;
+};
+
+// Each query on one thread.
+void search_each(const ShardState& state, std::span<const Query> queries, const SearchOptions& options,
+                 const auto& take) {
+  SearchOptions one = options;
+  one.num_threads = 1;
+  with_threads(options.num_threads, [&] {
+    tbb::parallel_for(std::size_t{0}, queries.size(),
+                      [&](std::size_t q) { take(q, Question(state, queries[q], one).answer()); });
+  });
+}
+
+void check_queries_memory(std::span<const Query> queries) {
+  if (!queries.empty() && queries.data() == nullptr)
+    throw InvalidArgument("a null pointer with " + std::to_string(queries.size()) + " elements");
+}
+
+}  // namespace
+
+std::uint32_t shard_of(std::int64_t id, std::uint32_t num_shards) {
+  auto x = static_cast<std::uint64_t>(id);
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  x ^= x >> 31;
+  return static_cast<std::uint32_t>((x >> 32) * num_shards >> 32);
+}
+
+ShardedIndex::ShardedIndex(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+
+bool ShardedIndex::is_at(const std::filesystem::path& directory) {
+  std::error_code no_matter;
+  return std::filesystem::exists(directory / storage::kShardsName, no_matter);
+}
+
+ShardedIndex ShardedIndex::open(const std::filesystem::path& directory, const OpenOptions& options) {
+  return ShardedIndex(std::make_shared<Core>(directory, options));
+}
+
+std::vector<ShardInfo> ShardedIndex::listed(const std::filesystem::path& directory) {
+  const ShardManifest manifest = read_shard_manifest(*storage::posix().open_directory(directory.string()));
+  std::vector<ShardInfo> infos;
+  for (const ShardEntry& entry : manifest.shards)
+    infos.push_back({manifest.directory_of(infos.size()), hex_of(entry.uuid), entry.version, entry.statistics});
+  return infos;
+}
+
+// ---- Searches
+
+SearchResult ShardedIndex::search(const Query& query, const SearchOptions& options) const {
+  check_num_threads(options.num_threads);
+  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  return Question(*state, query, options).answer();
+}
+
+std::vector<SearchResult> ShardedIndex::search(std::span<const Query> queries, const SearchOptions& options) const {
+  check_queries_memory(queries);
+  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  std::vector<SearchResult> results(queries.size());
+  search_each(*state, queries, options,
+              [&](std::size_t q, SearchResult result) { results[q] = std::move(result); });
+  return results;
+}
+
+BatchAnswers ShardedIndex::search_batch(const QueryBatch& batch, const SearchOptions& options) const {
+  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  const std::vector<Query> queries = queries_of(batch, state->statistics.attributes.size());
+  BatchAnswers answers = make_answers(batch, queries.size(), state->statistics.num_rows, state->version());
+  search_each(*state, queries, options,
+              [&](std::size_t q, const SearchResult& result) { set_answer(result.hits, q, answers); });
+  return answers;
+}
+
+double ShardedIndex::score_bound(const Query& query, const SearchOptions& options) const {
+  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  SearchOptions of_table = options;
+  if (of_table.statistics == nullptr) of_table.statistics = &state->statistics;
+  double bound = -std::numeric_limits<double>::infinity();
+  for (const Index& shard : state->shards) bound = std::max(bound, shard.score_bound(query, of_table));
+  return bound;
+}
+
+std::optional<Row> ShardedIndex::get(std::int64_t id) const {
+  return shard(shard_of(id, num_shards())).get(id);
+}
+
+std::vector<std::optional<Row>> ShardedIndex::get(std::span<const std::int64_t> ids) const {
+  if (!ids.empty() && ids.data() == nullptr) throw InvalidArgument("the ids are a null pointer");
+  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  const std::vector<std::vector<std::uint64_t>> places =
+      rows_by_shard(ids, static_cast<std::uint32_t>(state->shards.size()));
+  std::vector<std::optional<Row>> rows(ids.size());
+  for (std::size_t s = 0; s < places.size(); ++s) {
+    std::vector<std::int64_t> own;
+    for (const std::uint64_t place : places[s]) own.push_back(ids[place]);
+    std::vector<std::optional<Row>> found = own.empty() ? std::vector<std::optional<Row>>() : state->shards[s].get(own);
+    for (std::size_t i = 0; i < found.size(); ++i) rows[places[s][i]] = std::move(found[i]);
+  }
+  return rows;
+}
+
+bool ShardedIndex::contains(std::int64_t id) const {
+  return shard(shard_of(id, num_shards())).contains(id);
+}
+
+// ---- Changes
+
+WriteResult ShardedIndex::insert(const TableView& rows, const WriteOptions& options) {
+  return write(WriteBatch().insert(rows), options);
+}
+
+WriteResult ShardedIndex::upsert(const TableView& rows, const WriteOptions& options) {
+  return write(WriteBatch().upsert(rows), options);
+}
+
+std::uint64_t ShardedIndex::erase(std::span<const std::int64_t> ids) {
+  return write(WriteBatch().erase(ids)).erased;
+}
+
+WriteResult ShardedIndex::write(const WriteBatch& batch, const WriteOptions& options) {
+  return held_by(core_, kShardedHandle).write(batch, options);
+}
+
+std::int64_t ShardedIndex::reserve_ids(std::uint64_t count) {
+  return held_by(core_, kShardedHandle).reserve_ids(count);
+}
+
+void ShardedIndex::flush() {
+  held_by(core_, kShardedHandle).flush();
+}
+
+void ShardedIndex::checkpoint() {
+  held_by(core_, kShardedHandle).checkpoint();
+}
+
+void ShardedIndex::compact() {
+  held_by(core_, kShardedHandle).compact();
+}
+
+void ShardedIndex::close() {
+  held_by(core_, kShardedHandle).close();
+}
+
+Refreshed ShardedIndex::refresh() {
+  return held_by(core_, kShardedHandle).refresh();
+}
+
+// ---- What it is
+
+ShardedIndex ShardedIndex::snapshot() const {
+  return ShardedIndex(std::make_shared<Core>(held_by(core_, kShardedHandle).state()));
+}
+
+std::uint64_t ShardedIndex::version() const {
+  return held_by(core_, kShardedHandle).state()->version();
+}
+
+std::vector<std::uint64_t> ShardedIndex::versions() const {
+  std::vector<std::uint64_t> versions;
+  for (const auto& snapshot : held_by(core_, kShardedHandle).state()->snapshots) versions.push_back(snapshot->version);
+  return versions;
+}
+
+TableStatistics ShardedIndex::statistics() const {
+  return held_by(core_, kShardedHandle).state()->statistics;
+}
+
+std::vector<ShardInfo> ShardedIndex::shards() const {
+  return held_by(core_, kShardedHandle).shards();
+}
+
+IndexInfo ShardedIndex::info() const {
+  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  IndexInfo whole = state->shards.front().info();
+  for (std::size_t s = 1; s < state->shards.size(); ++s) {
+    const IndexInfo part = state->shards[s].info();
+    whole.num_rows += part.num_rows;
+    whole.num_partitions += part.num_partitions;
+    whole.num_leaves += part.num_leaves;
+    whole.num_nodes += part.num_nodes;
+    whole.height = std::max(whole.height, part.height);
+    whole.data_bytes += part.data_bytes;
+    whole.overhead_bytes += part.overhead_bytes;
+    whole.code_bytes += part.code_bytes;
+    whole.next_id = std::max(whole.next_id, part.next_id);
+    whole.rounded_values += part.rounded_values;
+    whole.compact_advised = whole.compact_advised || part.compact_advised;
+    for (std::size_t f = 0; f < whole.fields.size(); ++f) {
+      whole.fields[f].has_missing = whole.fields[f].has_missing || part.fields[f].has_missing;
+      // A text may be in several shards.
+      whole.fields[f].num_texts = std::max(whole.fields[f].num_texts, part.fields[f].num_texts);
+    }
+  }
+  for (std::size_t i = 0; i < whole.attributes.size(); ++i) {
+    const AttributeStatistics& of = state->statistics.attributes[i];
+    whole.attributes[i].minimum = of.minimum;
+    whole.attributes[i].maximum = of.maximum;
+    whole.attributes[i].has_missing = of.has_missing;
+  }
+  whole.next_id = std::max(whole.next_id, state->next_id);
+  whole.uuid = hex_of(state->uuid);
+  whole.version = state->version();
+  return whole;
+}
+
+Schema ShardedIndex::schema() const {
+  return shard(0).schema();
+}
+
+RecoveryInfo ShardedIndex::recovery() const {
+  return held_by(core_, kShardedHandle).recovery();
+}
+
+std::vector<std::string> ShardedIndex::verify(bool deep) const {
+  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  const auto num_shards = static_cast<std::uint32_t>(state->shards.size());
+  std::vector<std::string> faults;
+  for (std::uint32_t s = 0; s < num_shards; ++s) {
+    const std::string name = state->directories[s] + ": ";
+    for (const std::string& fault : state->shards[s].verify(deep)) faults.push_back(name + fault);
+    const Snapshot& snapshot = *state->snapshots[s];
+    for (const std::uint32_t leaf : snapshot.order().leaves)
+      for (std::uint32_t row = 0; row < snapshot.leaf(leaf).num_rows; ++row)
+        if (const std::int64_t id = snapshot.leaf_ids(leaf)[row]; shard_of(id, num_shards) != s)
+          faults.push_back(name + "id " + std::to_string(id) + " belongs to shard " +
+                           std::to_string(shard_of(id, num_shards)));
+  }
+  return faults;
+}
+
+std::uint32_t ShardedIndex::num_shards() const {
+  return static_cast<std::uint32_t>(held_by(core_, kShardedHandle).state()->shards.size());
+}
+
+Index ShardedIndex::shard(std::uint32_t number) const {
+  const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
+  if (number >= state->shards.size())
+    throw InvalidArgument("there is no shard " + std::to_string(number) + ": the index has " +
+                          std::to_string(state->shards.size()) + ", counted from 0");
+  return state->shards[number];
+}
+
+}  // namespace culmen

@@ -1,0 +1,89 @@
+#include "culmen/statistics.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "culmen/error.h"
+#include "culmen/schema.h"
+#include "shard/bytes.h"
+
+namespace culmen {
+namespace {
+
+constexpr std::string_view kStatisticsName = "CLMS";
+constexpr std::uint32_t kStatisticsVersion = 1;
+
+bool is_same_number(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+
+void add(const AttributeStatistics& part, std::size_t attribute, AttributeStatistics& whole) {
+  if (part.has_values) {
+    whole.minimum = whole.has_values ? std::min(whole.minimum, part.minimum) : part.minimum;
+    whole.maximum = whole.has_values ? std::max(whole.maximum, part.maximum) : part.maximum;
+    whole.has_values = true;
+  }
+  whole.has_missing = whole.has_missing || part.has_missing;
+  if (!part.stand_in) return;
+  if (whole.stand_in && !is_same_number(*whole.stand_in, *part.stand_in))
+    throw InvalidArgument("parts of a table have different stand-ins for missing values of attribute " +
+                          std::to_string(attribute) + ": build them with BuildOptions::stand_ins");
+  whole.stand_in = part.stand_in;
+}
+
+}  // namespace
+
+TableStatistics merge(std::span<const TableStatistics> parts) {
+  TableStatistics whole;
+  if (!parts.empty()) whole.attributes.resize(parts.front().attributes.size());
+  for (const TableStatistics& part : parts) {
+    if (part.attributes.size() != whole.attributes.size())
+      throw InvalidArgument("parts of a table have " + std::to_string(whole.attributes.size()) + " and " +
+                            std::to_string(part.attributes.size()) + " attributes");
+    whole.num_rows += part.num_rows;
+    for (std::size_t i = 0; i < part.attributes.size(); ++i) add(part.attributes[i], i, whole.attributes[i]);
+  }
+  return whole;
+}
+
+std::vector<std::byte> encode(const TableStatistics& statistics) {
+  ByteWriter out(kStatisticsName, kStatisticsVersion);
+  out.number(statistics.num_rows);
+  out.number(static_cast<std::uint64_t>(statistics.attributes.size()));
+  for (const AttributeStatistics& attribute : statistics.attributes) {
+    out.number(attribute.minimum);
+    out.number(attribute.maximum);
+    out.number(static_cast<std::uint8_t>(attribute.has_values));
+    out.number(static_cast<std::uint8_t>(attribute.has_missing));
+    out.number(static_cast<std::uint8_t>(attribute.stand_in.has_value()));
+    out.number(attribute.stand_in.value_or(0));
+  }
+  return out.take();
+}
+
+TableStatistics decode_statistics(std::span<const std::byte> bytes) {
+  constexpr std::size_t kAttributeBytes = 3 * sizeof(double) + 3;
+  ByteReader in(bytes, kStatisticsName, kStatisticsVersion, "statistics");
+  TableStatistics statistics;
+  statistics.num_rows = in.number<std::uint64_t>();
+  statistics.attributes.resize(in.count(kAttributeBytes));
+  if (statistics.attributes.size() > static_cast<std::size_t>(kMaxAttributes)) in.fail("have too many attributes");
+  for (AttributeStatistics& attribute : statistics.attributes) {
+    attribute.minimum = in.number<double>();
+    attribute.maximum = in.number<double>();
+    attribute.has_values = in.flag();
+    attribute.has_missing = in.flag();
+    const bool has_stand_in = in.flag();
+    const auto stand_in = in.number<double>();
+    if (has_stand_in) attribute.stand_in = stand_in;
+    const bool is_range = std::isfinite(attribute.minimum) && std::isfinite(attribute.maximum) &&
+                          attribute.minimum <= attribute.maximum;
+    if (!is_range || !std::isfinite(stand_in)) in.fail("have a range that no attribute has");
+  }
+  in.finish();
+  return statistics;
+}
+
+}  // namespace culmen
