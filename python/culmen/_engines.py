@@ -59,7 +59,7 @@ class Engine(ABC):
     def costs(self) -> tuple[float, float]:
         """Seconds of an empty call to one shard, and of one to each."""
         if self._costs is None:
-            one, all = {0: ("ping",)}, {shard: ("ping",) for shard in range(len(self.directories))}
+            one, all = {0: ("ping",)}, dict.fromkeys(range(len(self.directories)), ("ping",))
             self.ask(all)
             self._costs = self._measured(one), self._measured(all)
         return self._costs
@@ -77,7 +77,7 @@ class Engine(ABC):
         deadline = None if timeout is None else time.monotonic() + timeout
         answers: dict[int, Any] = {}
         pending, pause = dict(requests), _FIRST_PAUSE
-        for attempt in range(_ATTEMPTS):
+        for _attempt in range(_ATTEMPTS):
             calls = [self.submit(shard, *request) for shard, request in pending.items()]
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             for shard, outcome in zip(list(pending), self.outcomes(calls, left)):
@@ -126,5 +126,3 @@ def _outcome(call: Future[Any]) -> Any:
     if not call.done():
         return TimeoutError()
     return call.exception() or call.result()
-
-

@@ -24,7 +24,7 @@ import numpy as np
 from . import _core
 from ._build import BuildOptions, build
 from ._columns import Column, read_column
-from ._errors import Error, InputError, InvalidArgument, IoError
+from ._errors import Error, InputError, InvalidArgument
 from ._files import expand, in_utf8, open_dataset, translated
 from ._ids import in_int64, read_ids
 from ._queries import check_integer
@@ -86,7 +86,10 @@ class Plan:
 
 
 def count_rows(part: Any) -> int:
-    return sum(len(batch) for batch in _batches(part, ()))
+    if not isinstance(part, str):
+        return len(_as_arrow(part))
+    with in_utf8([part]) as files, translated(files):
+        return int(open_dataset(files).count_rows())
 
 
 def _as_value(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -146,9 +149,19 @@ def _batches(part: Any, columns: Sequence[str] | None) -> Iterator[Any]:
             yield _selected(dataset.schema.empty_table(), columns)
             yield from (pyarrow.Table.from_batches([batch]) for batch in batches if batch.num_rows > 0)
         return
-    if hasattr(part, "reset_index"):
-        part = pyarrow.Table.from_pandas(part, preserve_index=False)
-    yield _selected(part if isinstance(part, pyarrow.Table) else pyarrow.table(part), columns)
+    yield _selected(_as_arrow(part), columns)
+
+
+def _as_arrow(table: Any) -> Any:
+    """With the named levels of a pandas index as columns, which may be ids."""
+    import pyarrow
+
+    if isinstance(table, pyarrow.Table):
+        return table
+    if hasattr(table, "reset_index"):
+        is_named = any(name is not None for name in table.index.names)
+        return pyarrow.Table.from_pandas(table.reset_index() if is_named else table, preserve_index=False)
+    return pyarrow.table(table)
 
 
 def _selected(table: Any, columns: Sequence[str] | None) -> Any:
@@ -171,8 +184,8 @@ def _with_ids(batch: Any, first_row: int, choice: Choice) -> tuple[Any, np.ndarr
     if gaps is not None:
         if choice.nulls != "drop":
             raise InputError(
-                f"column {choice.id!r} has no value in row {first_row + int(gaps.argmax()) + 1}: fill the gaps, or leave "
-                "such rows out with nulls='drop'"
+                f"column {choice.id!r} has no value in row {first_row + int(gaps.argmax()) + 1}: fill the gaps, or "
+                "leave such rows out with nulls='drop'"
             )
         batch, ids = batch.filter(pyarrow.array(~gaps)), ids[~gaps]
     return batch, in_int64(ids)
@@ -282,7 +295,8 @@ class Coordinator:
         try:
             first_rows = self._first_rows(parts, choice)
             cuts = [
-                (part, number, first_rows[number], folder, self._num_shards, choice) for number, part in enumerate(parts)
+                (part, number, first_rows[number], folder, self._num_shards, choice)
+                for number, part in enumerate(parts)
             ]
             reports = self._map(cut, cuts)
             plan = self._plan(reports, choice, options, folder)
@@ -419,9 +433,14 @@ def _decided(choice: Choice, schema: Any, columns: dict[str, ColumnReport], num_
     return replace(choice, attributes=attributes, stored=stored)
 
 
-def parts_of_files(paths: Any) -> list[str]:
-    """Absolute, as workers may run elsewhere in the file system."""
-    files = [os.path.abspath(file) for file in expand(paths)]
+def parts_of(table: Any) -> list[Any]:
+    """Files, by their absolute names: workers may run in another folder. Or a table, which is one part."""
+    is_several = isinstance(table, (list, tuple)) and len(table) > 0
+    if not isinstance(table[0] if is_several else table, (str, bytes, os.PathLike)):
+        return [table]
+    files = [os.path.abspath(file) for file in expand(table)]
     if any(file.lower().endswith((".csv", ".tsv", ".gz", ".zst")) for file in files):
-        raise IoError("a sharded index is built from Parquet or Arrow files; CSV files are read by `culmen build --shards`")
+        raise InvalidArgument(
+            "shards are built from Parquet or Arrow files here; of CSV files by `culmen build --shards`"
+        )
     return files

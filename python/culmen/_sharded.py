@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from . import _core
+from ._build import BuildOptions
 from ._engines import Engine, ThreadEngine
-from ._errors import InvalidArgument
+from ._errors import InvalidArgument, IoError
 from ._files import Path
 from ._ids import as_ids
 from ._merging import Asked, Merged, Origin, ShardedBatchResult, ShardedResult, joined_rows
 from ._queries import ALL_CORES, TEN_OR_ALL, Where, as_matrix, by_name, check_types, in_numbers, is_matrix
-from ._reports import ColumnInfo
+from ._reports import ColumnInfo, WriteResult
 from ._result import Row
 from ._rounds import Rounds
+from ._shard_builds import Coordinator, LocalTasks, Tasks, parts_of
+from ._sharded_steps import Step
+from ._sharded_writes import ShardedBatch, Writer
 from ._shards import Stale, State, Version
+from ._tables import Attributes, Choice, Missing
 from ._values import named_rows
 from ._view import View
 
@@ -39,43 +45,126 @@ class ShardedIndex:
     over the processes of a cluster. All methods may be called from any number of threads.
 
     A question goes to the most promising shard first, then to the others with its k-th score as the least that they
-    have to return, or to all at once, whichever the measured costs of a call and of a search favour. A shard that cannot
-    have a row of the answer is not asked.
+    have to return, or to all at once, whichever the measured costs of a call and of a search favour. A shard that
+    cannot have a row of the answer is not asked.
     """
 
     def __init__(self) -> None:
         raise TypeError("a sharded index comes from ShardedIndex.build or ShardedIndex.open")
 
     _engine: Engine
+    _writer: Writer | None
+    _writing: threading.Lock
     _view: View
     _rounds: Rounds
     _path: str
 
     @classmethod
-    def open(cls, directory: Path, *, min_version: int = 0) -> ShardedIndex:
+    def build(
+        cls,
+        table: Any,
+        directory: Path,
+        attributes: Attributes = None,
+        *,
+        shards: int,
+        overwrite: bool = False,
+        id: str | None = None,
+        label: str | None = None,
+        columns: Collection[str] | None = None,
+        stored: Collection[str] | None = None,
+        missing: Missing = None,
+        nulls: str = "keep",
+        value_type: str = "automatic",
+        partitioning: str = "automatic",
+        num_partitions: int = 0,
+        leaf_rows: int = 0,
+        threads: int = ALL_CORES,
+    ) -> ShardedIndex:
+        """Builds a sharded index in a directory, and opens it. The hash of a row's id chooses its shard.
+
+        Args:
+            table: Parquet or Arrow files, as for Index.from_files, or a table, as for Index.build.
+            shards: how many.
+            overwrite: replaces a sharded index that is in the directory. Who has it open keeps it.
+
+        The other arguments are those of Index.build, and so are the answers. Only what a column of texts is for, if
+        `stored` does not say, depends on an estimate of how many of them differ.
+
+        Cost: memory for one shard at a time, and room in the directory for a copy of the table while it lasts.
+        """
+        options: dict[str, Any] = {
+            "id": id,
+            "label": label,
+            "columns": columns,
+            "stored": stored,
+            "missing": missing,
+            "nulls": nulls,
+        }
+        options |= {"value_type": value_type, "partitioning": partitioning, "num_partitions": num_partitions}
+        options |= {"leaf_rows": leaf_rows, "threads": threads, "shards": shards, "overwrite": overwrite}
+        cls._build(LocalTasks(), parts_of(table), directory, attributes, **options)
+        return cls.open(directory)
+
+    @classmethod
+    def _build(
+        cls,
+        tasks: Tasks,
+        parts: Sequence[Any],
+        directory: Path,
+        attributes: Attributes,
+        *,
+        shards: int,
+        overwrite: bool = False,
+        id: str | None = None,
+        label: str | None = None,
+        columns: Collection[str] | None = None,
+        stored: Collection[str] | None = None,
+        missing: Missing = None,
+        nulls: str = "keep",
+        value_type: str = "automatic",
+        partitioning: str = "automatic",
+        num_partitions: int = 0,
+        leaf_rows: int = 0,
+        threads: int = ALL_CORES,
+    ) -> None:
+        choice = Choice(attributes, id, label, columns, stored, missing, nulls)
+        options = BuildOptions(value_type, partitioning, num_partitions, leaf_rows, threads, None, None)
+        path = os.path.abspath(os.fsdecode(directory))
+        Coordinator(tasks, path, shards, overwrite).build(parts, choice, options)
+
+    @classmethod
+    def open(cls, directory: Path, *, writable: bool = False, min_version: int = 0) -> ShardedIndex:
         """Opens the sharded index in a directory.
 
+        Args:
+            writable: locks the directory and allows changes; one driver at a time can write. Whoever serves a shard
+                writes to it.
+            min_version: raises InvalidArgument if `version` is below.
+
         Raises:
-            NoIndex, FormatError, IoError: as Index.open; the text names the shard. So does IoError for versions whose
-                sum is below `min_version`.
+            NoIndex, FormatError, IoError: as Index.open; the text names the shard. One shard that cannot be opened is
+                an error of the searches.
         """
-        return cls._over(directory, ThreadEngine, min_version)
+        return cls._over(directory, ThreadEngine, writable, min_version)
 
     @classmethod
     def _over(
-        cls, directory: Path, make_engine: Callable[[Sequence[str]], Engine], min_version: int = 0
+        cls, directory: Path, make_engine: Callable[[Sequence[str]], Engine], writable: bool, min_version: int
     ) -> ShardedIndex:
         index = object.__new__(cls)
         index._path = os.path.abspath(os.fsdecode(directory))
         listed = _core.listed_shards(os.fsencode(directory))
         index._engine = make_engine([os.path.join(index._path, shard["directory"]) for shard in listed])
         index._rounds = Rounds(len(listed))
+        index._writing = threading.Lock()
+        index._writer = None
         try:
+            index._writer = Writer(index._path, index._engine) if writable else None
             index._view = index._looked(listed)
             if index.version < min_version:
                 raise InvalidArgument(f"{index._path} is at version {index.version}, not yet at {min_version}")
         except BaseException:
-            index._engine.close()
+            index.close()
             raise
         return index
 
@@ -86,7 +175,7 @@ class ShardedIndex:
             if isinstance(answer, Exception):
                 faults[number] = answer
                 shard = listed[number]
-                answer = State(Version(shard["uuid"], shard["version"]), shard["statistics"], None)
+                answer = State(Version(shard["uuid"], shard["version"]), shard["statistics"], None, 0)
             elif answer.version.uuid != listed[number]["uuid"]:
                 return self._looked(_core.listed_shards(os.fsencode(self._path)))
             states.append(answer)
@@ -95,7 +184,7 @@ class ShardedIndex:
         return View.of(states, faults)
 
     def _to_all(self, method: str, *arguments: Any) -> dict[int, tuple[Any, ...]]:
-        return {shard: (method, *arguments) for shard in range(self.num_shards)}
+        return dict.fromkeys(range(self.num_shards), (method, *arguments))
 
     # ---- queries
 
@@ -180,6 +269,46 @@ class ShardedIndex:
                 raise answer
         return answers
 
+    # ---- changes
+
+    def insert(
+        self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep", round_to_float32: bool = False
+    ) -> WriteResult:
+        """As Index.insert: adds rows, all or none. Needs open(..., writable=True)."""
+        rows = self._view.schema.rows_of(table, id, label, nulls, needs_ids=False)
+        return self._write([Step("insert", rows)], round_to_float32)
+
+    def upsert(
+        self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep", round_to_float32: bool = False
+    ) -> WriteResult:
+        """As Index.upsert: adds rows, and replaces those with the same id."""
+        rows = self._view.schema.rows_of(table, id, label, nulls, needs_ids=True)
+        return self._write([Step("upsert", rows)], round_to_float32)
+
+    def erase(self, ids: int | Iterable[int]) -> int:
+        """As Index.erase: erases rows and returns how many."""
+        return self._write([Step("erase", as_ids(ids))], False).erased
+
+    def batch(self, *, round_to_float32: bool = False) -> ShardedBatch:
+        """Several changes, as Index.batch. This index sees them together, or none.
+
+        Each shard writes its part durably, whole or not at all. What is wrong with rows is found before any of them
+        writes. If this process dies in the middle, some shards have their part; other readers may see one shard with
+        the batch and another without it while it is written.
+        """
+        return ShardedBatch(self._write, self._view.schema, round_to_float32)
+
+    def _write(self, steps: Sequence[Step], round_to_float32: bool) -> WriteResult:
+        with self._writing:
+            if self._writer is None:
+                raise InvalidArgument("the index was opened for reading: open(..., writable=True)")
+            try:
+                result, self._view = self._writer.write(self._view, steps, round_to_float32)
+            except IoError:
+                self.refresh()  # some shards have written
+                raise
+            return result
+
     # ---- what it is
 
     def refresh(self) -> str:
@@ -230,6 +359,10 @@ class ShardedIndex:
         """All columns, as of Index.schema."""
         return self._view.schema.columns()
 
+    def process_of(self, shard: int) -> int:
+        """The number of the process that serves a shard now."""
+        return int(self._all_answers({shard: ("ping",)})[shard])
+
     @property
     def call_costs(self) -> tuple[float, float]:
         """Seconds of an empty call to one shard, and to all at once, as measured now or when it was last asked for."""
@@ -243,7 +376,12 @@ class ShardedIndex:
         return f"<{type(self).__module__}.ShardedIndex: {len(self)} rows in {self.num_shards} shards, {names}>"
 
     def close(self) -> None:
-        """Lets go of the shards. What others have open stays open."""
+        """Ends writing, and lets go of the shards."""
+        with self._writing:
+            writer, self._writer = self._writer, None
+            if writer is not None:
+                self._engine.ask(self._to_all("release"))
+                writer.release()
         self._engine.close()
 
     def __enter__(self: T) -> T:
@@ -298,13 +436,15 @@ class _Question:
 
     def _matrix(self, view: View) -> np.ndarray:
         """Refuses what any shard would refuse, with the number of the query."""
+        num_attributes = len(view.schema.names)
         if self._is_one:
-            return _core.weights_of(view.names, self._weights)[None, :]
+            matrix = _core.weights_of(view.names, self._weights)[None, :]
+            if matrix.shape[1] != num_attributes:
+                raise InvalidArgument(f"{matrix.shape[1]} weights for {num_attributes} attributes")
+            return matrix
         matrix = as_matrix(self._weights, view.schema.names)
-        if matrix.shape[1] != len(view.schema.names):
-            raise InvalidArgument(
-                f"the matrix of weights has {matrix.shape[1]} columns for {len(view.schema.names)} attributes"
-            )
+        if matrix.shape[1] != num_attributes:
+            raise InvalidArgument(f"the matrix of weights has {matrix.shape[1]} columns for {num_attributes} attributes")
         is_refused = ~np.isfinite(matrix).all(axis=1) | ~matrix.any(axis=1)
         if is_refused.any():
             raise InvalidArgument(f"query {is_refused.argmax()}: weights are finite, and not all of them are 0")
@@ -376,5 +516,3 @@ def _most_promising(bounds: np.ndarray) -> np.ndarray:
     is_near = (bounds >= highest - 0.02 * np.abs(highest)) | (bounds == highest)
     turn = np.arange(bounds.shape[1]) % is_near.sum(axis=0)
     return (np.cumsum(is_near, axis=0) > turn).argmax(axis=0)
-
-

@@ -1,8 +1,8 @@
 """A shard where it is served: in this process, on a Dask worker, in a Ray actor. The messages are the same for all.
 
 A shard is opened by the first message that needs it, so whoever serves it may die and start again at any time. Every
-question names the version that it is about. Who cannot serve it says so, and the whole question is asked again: parts of
-two versions never meet in one answer.
+question names the version that it is about. Who cannot serve it says so, and the whole question is asked again: parts
+of two versions never meet in one answer.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ import numpy as np
 from . import _core
 from ._errors import Error, IoError
 from ._schema import Schema
+from ._sharded_steps import Step, steps_of
 
 #: Versions of a shard that are kept for questions that began before a change.
 _KEPT_VERSIONS = 4
@@ -41,6 +42,7 @@ class State(NamedTuple):
     version: Version
     statistics: bytes
     schema: Schema | None  # None: nobody has opened it
+    next_id: int
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Shard:
         self._directory = directory
         self._lock = threading.Lock()
         self._newest: _core.Index | None = None
+        self._is_writable = False
         self._kept: dict[Version, _core.Index] = {}
 
     def ping(self) -> int:
@@ -81,8 +84,11 @@ class Shard:
             version = self._refreshed()
             if version.number < min_version:
                 raise IoError(f"{self._directory} is at version {version.number}, older than {min_version}")
-            index = self._kept[version]
-            return State(version, _core.statistics(index), Schema.of(index))
+            return self._state(version)
+
+    def _state(self, version: Version) -> State:
+        index = self._kept[version]
+        return State(version, _core.statistics(index), Schema.of(index), index.info()["next_id"])
 
     def bounds(self, version: Version, queries: bytes, statistics: bytes) -> np.ndarray:
         """An upper bound of the score of every row, for each query."""
@@ -106,6 +112,27 @@ class Shard:
     def verify(self, version: Version, deep: bool) -> list[str]:
         return self._at(version).verify(deep)
 
+    def check(self, version: Version, steps: Sequence[Step], round_to_float32: bool) -> None:
+        """Raises what apply would, and changes nothing."""
+        _core.check(self._at(version), steps_of(steps), round_to_float32)
+
+    def apply(self, version: Version, steps: Sequence[Step], round_to_float32: bool) -> tuple[dict[str, Any], State]:
+        """Writes steps to a shard at this version; if it is at the next one, it has written them before."""
+        with self._lock:
+            if not self._is_writable:
+                self._newest = _core.open(os.fsencode(self._directory), True, "sync", 0)
+                self._is_writable = True
+            assert self._newest is not None
+            result = _core.write(self._newest, steps_of(steps), round_to_float32, version.number)
+            return result, self._state(self._refreshed())
+
+    def release(self) -> None:
+        """Ends writing, so that another process may."""
+        with self._lock:
+            if self._is_writable and self._newest is not None:
+                _core.close(self._newest)
+            self._newest, self._is_writable = None, False
+
     def _at(self, version: Version) -> _core.Index:
         with self._lock:
             newest = version if version in self._kept else self._refreshed()
@@ -116,7 +143,7 @@ class Shard:
     def _refreshed(self) -> Version:
         if self._newest is None:
             self._newest = _core.open(os.fsencode(self._directory), False, "sync", 0)
-        else:
+        elif not self._is_writable:
             self._newest.refresh()
         newest = self._newest.snapshot()
         version = Version(newest.info()["uuid"], newest.version())

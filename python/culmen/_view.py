@@ -1,4 +1,4 @@
-"""What a driver knows of all shards at one time: the versions that its questions name, and the statistics of all rows."""
+"""What a driver knows of all shards at one time: the versions that it asks about, and the statistics of all rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._shards import State, Version
 class View:
     """One version of each shard."""
 
-    versions: tuple[Version, ...]
+    states: tuple[State, ...]
     statistics: bytes  # of all rows
     schema: Schema
     shards: tuple[dict[str, Any], ...]  # the statistics of each
@@ -33,16 +33,18 @@ class View:
                 raise FormatError(f"shard {number} has other columns than the first one")
         whole = _core.merge_statistics([state.statistics for state in states])
         reports = tuple(_core.statistics_report(state.statistics) for state in states)
-        return cls(tuple(state.version for state in states), whole, schemas[0], reports, faults)
+        return cls(tuple(states), whole, schemas[0], reports, faults)
+
+    @cached_property
+    def versions(self) -> tuple[Version, ...]:
+        return tuple(state.version for state in self.states)
 
     @cached_property
     def names(self) -> _core.Index:
         """An index of the same columns, without rows, for the extension's calls that know columns by their names."""
         schema = self.schema
         attributes, fields = list(schema.attributes), list(schema.fields)
-        return _core.create(
-            attributes, fields, schema.id_name, schema.label_name, schema.has_labels, "automatic", 0
-        )
+        return _core.create(attributes, fields, schema.id_name, schema.label_name, schema.has_labels, "automatic", 0)
 
     @property
     def num_rows(self) -> int:

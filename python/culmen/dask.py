@@ -14,15 +14,18 @@ tasks run elsewhere, and the shard is opened there.
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._engines import Engine, WorkerLost
 from ._files import Path
+from ._shard_builds import Tasks, parts_of
 from ._sharded import ShardedIndex as _ShardedIndex
 from ._shards import Shards
+from ._tables import Attributes
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -98,20 +101,36 @@ class DaskEngine(Engine):
 
     def submit(self, shard: int, method: str, *arguments: Any) -> Future[Any]:
         workers = self._known_workers()
-        where = {"workers": [workers[shard % len(workers)]], "allow_other_workers": True} if workers else {}
-        return self._client.submit(
+        where: dict[str, Any] = {}
+        if workers:
+            where = {"workers": [workers[shard % len(workers)]], "allow_other_workers": True}
+        call = self._client.submit(
             _call, self.directories[shard], method, *arguments, pure=False, retries=_RETRIES, **where
         )
+        call.culmen_worker = where.get("workers", [None])[0]
+        return call
 
     def outcomes(self, calls: Sequence[Any], timeout: float | None) -> list[Any]:
-        distributed = _distributed()
-        with contextlib.suppress(distributed.TimeoutError, TimeoutError):
-            distributed.wait(calls, timeout)
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        waiting = list(calls)
+        while waiting and (left := deadline - time.monotonic()) > 0:
+            with contextlib.suppress(TimeoutError, _distributed().CancelledError):
+                _distributed().wait(waiting, min(left, _WORKERS_ARE_KNOWN))
+            waiting = [call for call in waiting if call.status == "pending"]
+            self._drop_stranded(waiting)
         finished = [call for call in calls if call.status == "finished"]
         with contextlib.suppress(Exception):  # then each by itself
             answers = iter(self._client.gather(finished))
             return [next(answers) if call in finished else self._outcome(call) for call in calls]
         return [self._outcome(call) for call in calls]
+
+    def _drop_stranded(self, waiting: Sequence[Any]) -> None:
+        """If all workers die, the scheduler does not give their tasks to new ones: a task that names a worker, even
+        one that may run elsewhere, then waits for that worker's return."""
+        workers = self._known_workers() if waiting else []
+        for call in waiting:
+            if call.culmen_worker is not None and call.culmen_worker not in workers:
+                call.cancel()
 
     def _outcome(self, call: Any) -> Any:
         distributed = _distributed()
@@ -129,11 +148,45 @@ class DaskEngine(Engine):
         """Shards stay open on the workers, for other drivers."""
 
 
+class DaskTasks(Tasks):
+    """Parts are files, or the delayed partitions of a DataFrame."""
+
+    def __init__(self, client: Client | None) -> None:
+        self._client: Any = client or _distributed().get_client()
+
+    def map(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        import dask
+
+        task = dask.delayed(function, pure=False)
+        return self._client.gather(self._client.compute([task(*call) for call in calls], retries=_RETRIES))
+
+
+def _parts_of(table: Any) -> list[Any]:
+    return list(table.to_delayed()) if hasattr(table, "to_delayed") else parts_of(table)
+
+
 class ShardedIndex(_ShardedIndex):
     """culmen.ShardedIndex, with its shards on the workers of a Dask cluster."""
 
     @classmethod
-    def open(cls, directory: Path, *, min_version: int = 0, client: Client | None = None) -> ShardedIndex:
+    def build(
+        cls, table: Any, directory: Path, attributes: Attributes = None, *, client: Client | None = None, **options: Any
+    ) -> ShardedIndex:
+        """Builds a sharded index by tasks, and opens it.
+
+        Args:
+            table: Parquet or Arrow files that all workers see, or a Dask DataFrame, whose partitions are pandas'.
+            client: of the cluster. Default: the current one.
+
+        The other arguments are those of culmen.ShardedIndex.build.
+        """
+        cls._build(DaskTasks(client), _parts_of(table), directory, attributes, **options)
+        return cls.open(directory, client=client)
+
+    @classmethod
+    def open(
+        cls, directory: Path, *, writable: bool = False, min_version: int = 0, client: Client | None = None
+    ) -> ShardedIndex:
         """Opens the sharded index in a directory, which all workers see.
 
         Args:
@@ -141,4 +194,4 @@ class ShardedIndex(_ShardedIndex):
 
         Otherwise as culmen.ShardedIndex.open.
         """
-        return cls._over(directory, lambda directories: DaskEngine(client, directories), min_version)
+        return cls._over(directory, lambda directories: DaskEngine(client, directories), writable, min_version)

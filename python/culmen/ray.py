@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ._engines import Engine, WorkerLost
 from ._files import Path
+from ._shard_builds import Tasks, parts_of
 from ._sharded import ShardedIndex as _ShardedIndex
 from ._shards import Shards
+from ._tables import Attributes
 
 __all__ = ["ShardedIndex"]
 
@@ -53,6 +55,7 @@ class RayEngine(Engine):
 
     def __init__(self, directories: Sequence[str], options: dict[str, Any]) -> None:
         super().__init__(directories)
+        self._options = options
         self._actors = [self._actor(directory, options) for directory in directories]
         self._num_workers = min(len(directories), max(1, int(_ray().cluster_resources().get("CPU", 1))))
 
@@ -80,19 +83,20 @@ class RayEngine(Engine):
         return self._num_workers
 
     def submit(self, shard: int, method: str, *arguments: Any) -> Any:
-        return self._actors[shard].call.remote(self.directories[shard], method, *arguments)
+        return shard, self._actors[shard].call.remote(self.directories[shard], method, *arguments)
 
     def outcomes(self, calls: Sequence[Any], timeout: float | None) -> list[Any]:
-        ray = _ray()
-        done, _ = ray.wait(list(calls), num_returns=len(calls), timeout=timeout)
+        done, _ = _ray().wait([call for _, call in calls], num_returns=len(calls), timeout=timeout)
         is_done = set(done)
-        return [self._outcome(call) if call in is_done else TimeoutError() for call in calls]
+        return [self._outcome(shard, call) if call in is_done else TimeoutError() for shard, call in calls]
 
-    @staticmethod
-    def _outcome(call: Any) -> Any:
+    def _outcome(self, shard: int, call: Any) -> Any:
         ray = _ray()
         try:
             return ray.get(call)
+        except ray.exceptions.ActorDiedError as error:  # for good: somebody has ended it
+            self._actors[shard] = self._actor(self.directories[shard], self._options)
+            return WorkerLost(str(error))
         except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
             return WorkerLost(str(error))
         except ray.exceptions.RayError as error:
@@ -107,8 +111,21 @@ class RayEngine(Engine):
                 _ray().kill(actor)
 
 
+class RayTasks(Tasks):
+    """Parts are files, or the blocks of a Ray Data set."""
+
+    def map(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        ray = _ray()
+
+        @ray.remote
+        def task(*arguments: Any) -> Any:
+            return function(*arguments)
+
+        return ray.get([task.remote(*call) for call in calls])
 
 
+def _parts_of(table: Any) -> list[Any]:
+    return list(table.to_arrow_refs()) if hasattr(table, "to_arrow_refs") else parts_of(table)
 
 
 class ShardedIndex(_ShardedIndex):
@@ -117,10 +134,26 @@ class ShardedIndex(_ShardedIndex):
     _engine: RayEngine
 
     @classmethod
+    def build(
+        cls, table: Any, directory: Path, attributes: Attributes = None, *, actors: Any = None, **options: Any
+    ) -> ShardedIndex:
+        """Builds a sharded index by tasks, and opens it.
+
+        Args:
+            table: Parquet or Arrow files that all nodes see, or a Ray Data set.
+            actors: a dict of what Ray sets aside for each actor, as for open.
+
+        The other arguments are those of culmen.ShardedIndex.build.
+        """
+        cls._build(RayTasks(), _parts_of(table), directory, attributes, **options)
+        return cls.open(directory, **(actors or {}))
+
+    @classmethod
     def open(
         cls,
         directory: Path,
         *,
+        writable: bool = False,
         min_version: int = 0,
         num_cpus: float | None = None,
         num_gpus: float | None = None,
@@ -136,7 +169,7 @@ class ShardedIndex(_ShardedIndex):
         """
         given = {"num_cpus": num_cpus, "num_gpus": num_gpus, "memory": memory}
         options = {name: value for name, value in given.items() if value is not None}
-        return cls._over(directory, lambda directories: RayEngine(directories, options), min_version)
+        return cls._over(directory, lambda directories: RayEngine(directories, options), writable, min_version)
 
     def shut_down(self) -> None:
         """Ends the actors, also for other drivers. The next open starts new ones."""

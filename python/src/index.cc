@@ -54,7 +54,8 @@ Index build(std::size_t num_rows, const nb::list& attributes, const nb::list& co
             const nb::list& field_columns, const nb::object& ids, const nb::object& labels,
             const nb::object& dropped, std::string_view id_name, std::string_view label_name,
             std::string_view partitioning, int num_partitions, int leaf_rows, std::string_view value_type,
-            int num_threads, int device, const nb::object& on_progress, const std::vector<double>& stand_ins) {
+            int num_threads, int device, const nb::object& on_progress,
+            const std::vector<double>& stand_ins) {
   const HeldTable table(num_rows, attributes, columns, fields, field_columns, ids, labels, dropped, id_name,
                         label_name);
   BuildOptions options =

@@ -7,9 +7,12 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -18,13 +21,18 @@
 #include "answers.h"
 #include "arrays.h"
 #include "bindings.h"
+#include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/shard_messages.h"
 #include "culmen/sharded_index.h"
 #include "gil.h"
+#include "index/storage/current.h"
+#include "index/storage/hex.h"
+#include "index/storage/manifest.h"
 #include "queries.h"
 #include "reports.h"
 #include "row_columns.h"
+#include "shard/shard_manifest.h"
 #include "tables.h"
 #include "text.h"
 
@@ -137,6 +145,60 @@ nb::list listed_shards(const nb::bytes& directory) {
   return shards;
 }
 
+// Of the index in a directory: uuid and version.
+nb::tuple saved_version(const nb::bytes& directory) {
+  const std::string path = path_of(directory);
+  const auto files = storage::posix().open_directory(path);
+  const storage::Manifest manifest =
+      storage::read_manifest(*files, storage::parse_current(storage::read_current_text(*files), path));
+  return nb::make_tuple(hex_of(manifest.index_uuid), manifest.version);
+}
+
+// Who has it is the only one to change a sharded index, until it is released.
+class ShardsLock {
+ public:
+  explicit ShardsLock(const nb::bytes& directory)
+      : files_(storage::posix().open_directory(path_of(directory))),
+        lock_(files_->lock(storage::kLockName)),
+        manifest_(read_shard_manifest(*files_)) {}
+
+  // Reserves consecutive ids, durably, from `least` on at the least. Returns the first.
+  std::int64_t reserve_ids(std::int64_t count, std::int64_t least) {
+    const std::int64_t first = std::max(manifest_.next_id, least);
+    if (count > std::numeric_limits<std::int64_t>::max() - first)
+      throw InvalidArgument("there are no more ids to assign");
+    manifest_.next_id = first + count;
+    bool switched = false;
+    write_shard_manifest(*files_, manifest_, switched);
+    return first;
+  }
+
+ private:
+  std::unique_ptr<storage::Directory> files_;
+  std::unique_ptr<storage::DirectoryLock> lock_;
+  ShardManifest manifest_;
+};
+
+// Writes the manifest of shards that were built in the directory, each a uuid, a version and statistics.
+void write_shards(const nb::bytes& directory, std::uint64_t generation, std::int64_t next_id,
+                  const nb::list& shards) {
+  const auto files = storage::posix().open_directory(path_of(directory));
+  const auto lock = files->lock(storage::kLockName);
+  ShardManifest manifest;
+  manifest.uuid = storage::posix().random_uuid();
+  manifest.generation = generation;
+  manifest.next_id = next_id;
+  for (const nb::handle shard : shards) {
+    Uuid uuid = {};
+    if (!storage::from_hex(nb::cast<std::string>(shard[0]), uuid))
+      throw InvalidArgument("a shard has no uuid");
+    manifest.shards.push_back({uuid, nb::cast<std::uint64_t>(shard[1]),
+                               decode_statistics(bytes_view(nb::cast<nb::bytes>(shard[2])))});
+  }
+  bool switched = false;
+  write_shard_manifest(*files, manifest, switched);
+}
+
 }  // namespace
 
 void bind_shard_calls(nb::module_& module) {
@@ -152,6 +214,13 @@ void bind_shard_calls(nb::module_& module) {
   module.def("merge_statistics", merge_statistics);
   module.def("shards_of", shards_of);
   module.def("listed_shards", listed_shards);
+  module.def("is_sharded",
+             [](const nb::bytes& directory) { return ShardedIndex::is_at(path_of(directory)); });
+  nb::class_<ShardsLock>(module, "ShardsLock")
+      .def(nb::init<nb::bytes>())
+      .def("reserve_ids", &ShardsLock::reserve_ids);
+  module.def("saved_version", saved_version);
+  module.def("write_shards", write_shards);
 }
 
 }  // namespace culmen::python
