@@ -13,6 +13,7 @@ tasks run elsewhere, and the shard is opened there.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import math
 import threading
@@ -36,6 +37,8 @@ _PLUGIN = "culmen-shards"
 #: Seconds for which the list of workers is not read again.
 _WORKERS_ARE_KNOWN = 2.0
 _RETRIES = 3
+#: Seconds after which answers that workers have count as lost with them.
+_GATHERING = 10.0
 
 
 def _distributed() -> Any:
@@ -118,11 +121,24 @@ class DaskEngine(Engine):
                 _distributed().wait(waiting, min(left, _WORKERS_ARE_KNOWN))
             waiting = [call for call in waiting if call.status == "pending"]
             self._drop_stranded(waiting)
-        finished = [call for call in calls if call.status == "finished"]
-        with contextlib.suppress(Exception):  # then each by itself
-            answers = iter(self._client.gather(finished))
-            return [next(answers) if call in finished else self._outcome(call) for call in calls]
-        return [self._outcome(call) for call in calls]
+        finished = [number for number, call in enumerate(calls) if call.status == "finished"]
+        answers = self._gathered({number: calls[number] for number in finished})
+        return [
+            answers[number] if number in answers else self._failure(call, number in finished)
+            for number, call in enumerate(calls)
+        ]
+
+    def _gathered(self, calls: dict[int, Any]) -> dict[int, Any]:
+        """The answers, but for those that are lost with the worker that has them."""
+
+        async def gather() -> Any:
+            return await asyncio.wait_for(self._client.gather(calls, asynchronous=True), _GATHERING)
+
+        for _ in range(_RETRIES):
+            with contextlib.suppress(Exception):
+                return dict(self._client.sync(gather)) if calls else {}
+            calls = {number: call for number, call in calls.items() if call.status == "finished"}
+        return {}
 
     def _drop_stranded(self, waiting: Sequence[Any]) -> None:
         """If all workers die, the scheduler does not give their tasks to new ones: a task that names a worker, even
@@ -132,17 +148,14 @@ class DaskEngine(Engine):
             if call.culmen_worker is not None and call.culmen_worker not in workers:
                 call.cancel()
 
-    def _outcome(self, call: Any) -> Any:
+    def _failure(self, call: Any, was_finished: bool) -> Exception:
         distributed = _distributed()
-        if call.status == "pending":
+        if call.status == "pending" and not was_finished:
             call.cancel()
             return TimeoutError()
-        try:
-            return call.result()
-        except (distributed.KilledWorker, distributed.CancelledError, distributed.comm.CommClosedError) as error:
-            return WorkerLost(str(error))
-        except Exception as error:
-            return error
+        error = call.exception() if call.status == "error" else None
+        lost = (distributed.KilledWorker, distributed.CancelledError, distributed.comm.CommClosedError)
+        return WorkerLost(str(error or "its answer was lost")) if error is None or isinstance(error, lost) else error
 
     def close(self) -> None:
         """Shards stay open on the workers, for other drivers."""

@@ -143,10 +143,8 @@ def cluster(request):
         yield cluster
 
 
-@pytest.fixture(scope="module", params=[Dask, Ray], ids=lambda kind: kind.__name__.lower())
-def processes(request):
-    with request.param() as cluster:
-        yield cluster
+#: For tests of clusters alone.
+of_processes = pytest.mark.parametrize("cluster", [Dask, Ray], indirect=True, ids=lambda kind: kind.__name__.lower())
 
 
 # ---- tables and questions
@@ -275,10 +273,11 @@ def test_rows_without_ids_have_their_numbers(cluster, tmp_path):
     assert index.schema == whole.schema
 
 
-def test_a_table_that_the_engine_holds(processes, tmp_path):
+@of_processes
+def test_a_table_that_the_engine_holds(cluster, tmp_path):
     table = table_of(400, seed=7)
     whole = culmen.Index.build(table, ATTRIBUTES, id="id")
-    index = processes.build(processes.partitioned(table), tmp_path / "s", ATTRIBUTES, shards=3, id="id")
+    index = cluster.build(cluster.partitioned(table), tmp_path / "s", ATTRIBUTES, shards=3, id="id")
     ask_both(index, whole, np.random.default_rng(8), 20)
 
 
@@ -325,11 +324,12 @@ def test_a_shard_that_cannot_be_read_is_named(cluster, tmp_path):
     assert any("shard-1-1" in fault for fault in index.verify())
 
 
-def test_workers_are_killed(processes, tmp_path):
+@of_processes
+def test_workers_are_killed(cluster, tmp_path):
     """Each answer is that of an index of all rows, whenever a process dies."""
     table = table_of(1500, seed=10)
     whole = culmen.Index.build(table, ATTRIBUTES, id="id", label="name")
-    index = processes.build(
+    index = cluster.build(
         files_of(table, tmp_path / "files", 2), tmp_path / "s", ATTRIBUTES, shards=4, id="id", label="name"
     )
     rng = np.random.default_rng(11)
@@ -337,13 +337,13 @@ def test_workers_are_killed(processes, tmp_path):
     killed = []
 
     def kill():
-        for number in range(3 if isinstance(processes, Dask) else 2):
+        for number in range(3 if isinstance(cluster, Dask) else 2):
             time.sleep(0.3)
             shard = number % index.num_shards
             pid = index.process_of(shard)
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
-            processes.wait()
+            cluster.wait()
         done.set()
 
     thread = threading.Thread(target=kill)
