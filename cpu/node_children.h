@@ -150,6 +150,7 @@ inline Frontier::Children children_that_may_pass(const Predicate& predicate, con
 // Prefetches what children_that_may_pass reads besides the node, of a filter's first tests.
 inline void prefetch_child_zones(const Predicate& predicate, const Snapshot& snapshot, std::size_t slot) {
   constexpr std::size_t kParts = 4;
+  if (predicate.is_everything()) return;
   const auto column = static_cast<std::size_t>(predicate.column);
   if (predicate.kind == Predicate::Kind::field)
     prefetch_bytes(&snapshot.arena->child_zones(slot).zones(column), sizeof(ChildZones));
@@ -164,8 +165,8 @@ inline Frontier::Children children_to_visit(const Predicate& filter, const Snaps
                                             std::size_t slot) {
   constexpr auto kAll = static_cast<Frontier::Children>(-1);
   const std::uint32_t num_children = snapshot.node(slot).header().num_children;
-  return (num_children == kFanOut ? kAll : (Frontier::Children{1} << num_children) - 1) &
-         children_that_may_pass(filter, snapshot, slot);
+  const Frontier::Children all = num_children == kFanOut ? kAll : (Frontier::Children{1} << num_children) - 1;
+  return filter.is_everything() ? all : all & children_that_may_pass(filter, snapshot, slot);
 }
 
 }  // namespace culmen

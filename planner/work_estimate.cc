@@ -64,20 +64,20 @@ FirstLook look_of(const ResolvedQuery& query, bool is_full) {
 struct FrontierCount {
   std::array<double, kMaxLevels> left{};  // by the level of their parent
   double leaves_seen = 0;                 // children of opened level-1 nodes
-  double leaves_taken = 0;                // those of them that were visited
+  // Those of them that were visited. A filter excludes children, too: these are neither left nor taken.
+  double leaves_taken = 0;
 };
 
-FrontierCount count_frontier(const Frontier& frontier, double limit) {
+FrontierCount count_frontier(const cpu::Progress& progress, double limit) {
   FrontierCount count;
-  frontier.for_each_open([&](NodeRef node, const Frontier::Bounds& bounds, Frontier::Children left) {
+  count.leaves_taken = static_cast<double>(progress.stats.leaves_visited + progress.stats.leaves_tied_out);
+  progress.frontier.for_each_open([&](NodeRef node, const Frontier::Bounds& bounds, Frontier::Children left) {
     const NodeHeader& header = node.header();
     int reaching = 0;
     for (std::uint32_t c = 0; c < header.num_children; ++c)
       reaching += static_cast<int>(bounds[c] >= limit) & static_cast<int>(left >> c & 1);
     count.left[std::min<std::uint32_t>(header.level, kMaxLevels - 1)] += reaching;
-    if (header.level != 1) return;
-    count.leaves_seen += header.num_children;
-    count.leaves_taken += static_cast<int>(header.num_children) - std::popcount(left);
+    if (header.level == 1) count.leaves_seen += header.num_children;
   });
   return count;
 }
@@ -199,7 +199,7 @@ Work estimate_bounded(const Snapshot& snapshot, const ResolvedQuery& query, cons
   const double kth_bound = progress.best.kth_bound();
   const double limit = is_full ? kth_bound + kRise * (progress.frontier.top().bound - kth_bound)
                                : std::max(kth_bound, -kInfinity);
-  const FrontierCount count = count_frontier(progress.frontier, limit);
+  const FrontierCount count = count_frontier(progress, limit);
   Work all;  // the work below all children that are left
   add_left(snapshot, query, count, 1, is_full, all);
   if (is_full && !query.bound.exact && progress.frontier.top().bound <= kth_bound + query.bound.error_bound) {

@@ -66,11 +66,10 @@ std::vector<AttributeStats> ranges_of(const TableStatistics& table, const Snapsh
 // The attributes with a weight that some row misses.
 std::vector<std::int32_t> ranked_gaps(const std::vector<double>& weights, const Snapshot& snapshot) {
   std::vector<std::int32_t> attributes;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const auto attribute = static_cast<std::int32_t>(i);
-    if (weights[i] != 0 && gaps_of_index(snapshot, attribute).some_missing != 0)
-      attributes.push_back(attribute);
-  }
+  if (snapshot.height == 0) return attributes;
+  const ChildZonesRef root = snapshot.arena->child_zones(snapshot.root);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (weights[i] != 0 && root.gaps(i).some_missing != 0) attributes.push_back(static_cast<std::int32_t>(i));
   return attributes;
 }
 
@@ -114,6 +113,7 @@ int position_of(const AttributeRef& attribute, const Snapshot& snapshot) {
 
 void resolve_filter(const Filter& filter, const Snapshot& snapshot, ResolvedQuery& query,
                     std::span<const std::int32_t> required) {
+  if (filter.kind() == Filter::Kind::everything && required.empty()) return;
   query.filter = compile_filter(filter, snapshot, required);
   query.where = implied_ranges(query.filter);
   for (const RangePredicate& range : query.where)

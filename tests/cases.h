@@ -19,11 +19,16 @@ inline constexpr bool kSanitized = false;
 inline constexpr bool kSanitized = false;
 #endif
 
-// CULMEN_TEST_CASES, or `by_default`; sanitizers make everything some 20 times slower.
+// CULMEN_TEST_CASES, or `by_default`; fewer under sanitizers, which make everything some 20 times slower.
 inline std::uint64_t num_cases(std::uint64_t by_default) {
   const char* wanted = std::getenv("CULMEN_TEST_CASES");
   if (wanted != nullptr && *wanted != '\0') return std::strtoull(wanted, nullptr, 10);
-  return kSanitized ? by_default / 20 : by_default;
+  return kSanitized ? by_default / 40 + 1 : by_default;
+}
+
+// For tests that try every state of a system: the step from one to the next, `sanitized` under sanitizers.
+constexpr std::uint64_t step_of_states(std::uint64_t sanitized) {
+  return kSanitized ? sanitized : 1;
 }
 
 // CULMEN_TEST_SEED asks for the one case with this seed, 0 (or unset) for all of them.

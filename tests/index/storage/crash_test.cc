@@ -135,7 +135,7 @@ TEST_P(FaultySave, AFailedSyncIsNotTriedAgain) {
   const Files before = before_save();
   const std::uint64_t num_calls = calls_of_save(&before);
   std::mt19937 random(1);
-  for (std::uint64_t call = 0; call < num_calls; ++call) {
+  for (std::uint64_t call = 0; call < num_calls; call += test::step_of_states(4)) {
     MemoryFileSystem system;
     system.put("index", before);
     system.plan = plan(call);
@@ -246,7 +246,7 @@ TEST(PowerCut, InTheSaveAfterAPowerCutLosesNothingEither) {
   const Files before = before_save();
   std::mt19937 random(3);
   for_each_cut(&before, random, [&](const std::optional<Files>& files, bool) {
-    if (random() % 64 != 0) return;
+    if (random() % (64 * test::step_of_states(4)) != 0) return;
     MemoryFileSystem first;
     first.put("index", *files);
     const Found survivor = found_in(first);
@@ -295,7 +295,7 @@ TEST(PowerCut, AfterAFailedSyncOfTheSwitchStillLosesNothing) {
     };
     if (run_to(2 * num_calls) == nullptr) continue;
     ++num_uncertain;
-    const std::uint64_t step = test::kSanitized ? 24 : 4;  // sanitizers make each state some 20 times slower
+    const std::uint64_t step = 4 * test::step_of_states(6);
     for (std::uint64_t call = num_uncertain % step; call <= num_calls; call += step) {
       for_each_crash_state(*run_to(call), "index", random, [&](const std::optional<Files>& files) {
         MemoryFileSystem after;
