@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include "culmen/device.h"
 #include "culmen/error.h"
 #include "culmen/index.h"
+#include "culmen/sharded_index.h"
 #include "culmen/table_io.h"
 #include "tools/column_value.h"
 #include "tools/commands.h"
@@ -45,6 +47,7 @@ struct BuildArguments {
   std::string type = "auto";
   std::string nulls = "keep";
   std::string device = "cpu";
+  std::optional<std::uint32_t> num_shards;
   BuildOptions build;  // splits, partitions, leaf rows and threads
   bool force = false;
 };
@@ -71,13 +74,20 @@ struct Seconds {
 };
 
 // Checks before the input is read, which may take long. save() checks again, so a race cannot replace an index.
-void check_directory(const std::string& directory, bool force) {
+void check_directory(const std::string& directory, bool force, bool sharded) {
   const fs::file_status status = fs::status(directory);
   if (!fs::exists(status)) return;
   if (!fs::is_directory(status))
     throw InvalidArgument(fmt::format("{}: is not a directory; choose another name for -o", directory));
   if (fs::is_empty(directory)) return;
-  if (!fs::exists(fs::path(directory) / "CURRENT"))
+  if (ShardedIndex::is_at(directory) != sharded)
+    throw InvalidArgument(sharded ? fmt::format("{}: holds files but no sharded index; choose a new or empty "
+                                                "directory for -o",
+                                                directory)
+                                  : fmt::format("{}: holds a sharded index; choose another directory for -o, or "
+                                                "give --shards",
+                                                directory));
+  if (!sharded && !fs::exists(fs::path(directory) / "CURRENT"))
     throw InvalidArgument(
         fmt::format("{}: holds files but no index; choose a new or empty directory for -o", directory));
   if (!force) throw InvalidArgument(fmt::format("{}: holds an index; --force replaces it", directory));
@@ -143,13 +153,43 @@ Table read(const BuildArguments& arguments, ProgressBar& bar) try {
   throw_with_hint(error);
 }
 
-Index build(const Table& table, const BuildArguments& arguments, ProgressBar& bar) try {
+// Calls make(), which builds from the table; an error of a row names its place in the file.
+template <typename Make>
+auto locating_rows(const Table& table, const Make& make) {
+  try {
+    return make();
+  } catch (const RowError& error) {
+    throw InputError(fmt::format("{}: {}", table.location_of_row(error.row()), error.problem()));
+  }
+}
+
+Index build(const Table& table, const BuildArguments& arguments, ProgressBar& bar) {
   BuildOptions options = build_options(arguments, bar);
   // Without a value to go by, a later insert must not be refused.
   if (table.num_rows == 0 && arguments.type == "auto") options.value_type = ValueType::float64;
-  return Index::build(table.view(), options);
-} catch (const RowError& error) {
-  throw InputError(fmt::format("{}: {}", table.location_of_row(error.row()), error.problem()));
+  return locating_rows(table, [&] { return Index::build(table.view(), options); });
+}
+
+void print_sharded_summary(const BuildArguments& arguments, const Table& table, const Seconds& seconds) {
+  std::uint64_t fewest = table.num_rows, most = 0;
+  for (const ShardInfo& shard : ShardedIndex::listed(arguments.directory)) {
+    fewest = std::min(fewest, shard.statistics.num_rows);
+    most = std::max(most, shard.statistics.num_rows);
+  }
+  say("{}: {}, {}, {} of {} to {} rows\n", arguments.directory, counted(table.num_rows, "row"),
+      counted(table.attributes.size(), "attribute"), counted(*arguments.num_shards, "shard"), grouped(fewest),
+      grouped(most));
+  if (table.num_dropped_rows > 0)
+    say("  {} dropped for missing or infinite values\n", counted(table.num_dropped_rows, "row"));
+  const double rows_per_second = static_cast<double>(table.num_rows) / std::max(seconds.total(), 1e-9);
+  say("  read {}, built and saved {}: {} rows/s\n", in_time(1e6 * seconds.read), in_time(1e6 * seconds.build),
+      grouped(static_cast<std::uint64_t>(rows_per_second)));
+}
+
+void build_shards(const Table& table, const BuildArguments& arguments, ProgressBar& bar) {
+  const ShardedBuildOptions options = {
+      .num_shards = *arguments.num_shards, .build = build_options(arguments, bar), .overwrite = arguments.force};
+  locating_rows(table, [&] { ShardedIndex::build(table.view(), arguments.directory, options); });
 }
 
 // "city (text), opened (date)": the fields of a role.
@@ -193,7 +233,7 @@ void print_build_summary(const BuildArguments& arguments, const Table& table, co
 }
 
 ExitCode run(const BuildArguments& arguments, bool quiet) {
-  check_directory(arguments.directory, arguments.force);
+  check_directory(arguments.directory, arguments.force, arguments.num_shards.has_value());
   if (const int device = parse_device(arguments.device); device != kNoDevice && device >= num_devices())
     throw CudaError(fmt::format("there is no GPU {} here, {} can be used; build with --device cpu", device,
                                 num_devices() == 0 ? "none" : std::to_string(num_devices())));
@@ -203,6 +243,13 @@ ExitCode run(const BuildArguments& arguments, bool quiet) {
   Seconds seconds;
   const Table table = read(arguments, bar);
   seconds.read = watch.lap();
+  if (arguments.num_shards) {
+    build_shards(table, arguments, bar);
+    seconds.build = watch.lap();
+    bar.wipe();
+    if (!quiet) print_sharded_summary(arguments, table, seconds);
+    return ExitCode::ok;
+  }
   const Index index = build(table, arguments, bar);
   seconds.build = watch.lap();
   throw_if_interrupted();  // after this the index is published
@@ -267,6 +314,12 @@ void add_index_options(CLI::App& command, BuildArguments& arguments) {
       ->required()
       ->type_name("DIR");
   command.add_flag("--force", arguments.force, "Replace an index that is there");
+  command
+      .add_option("--shards", arguments.num_shards,
+                  "A sharded index: so many indexes that the other commands take as one (default: one index)")
+      ->transform(whole_number<std::uint32_t>(1))
+      ->type_name("S")
+      ->group("Index");
   command
       .add_option("--type", arguments.type,
                   "auto: f32 if that holds every value exactly, else f64; f32 rounds (default auto)")

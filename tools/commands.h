@@ -27,6 +27,7 @@ void add_info(Program& program);
 void add_compact(Program& program);
 void add_verify(Program& program);
 void add_repair(Program& program);
+void add_rebalance(Program& program);
 void add_help(Program& program);
 
 inline void add_quiet(CLI::App& command, Program& program,

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "culmen/index.h"
+#include "tools/any_index.h"
 #include "tools/commands.h"
 #include "tools/numbers.h"
 #include "tools/streams.h"
@@ -43,7 +44,7 @@ std::string text(const Size& size) {
 
 ExitCode run(const CompactArguments& arguments, bool quiet) {
   const auto start = std::chrono::steady_clock::now();
-  Index index = Index::open(arguments.directory, {.writable = true, .num_threads = arguments.num_threads});
+  AnyIndex index = AnyIndex::open(arguments.directory, {.writable = true, .num_threads = arguments.num_threads});
   const Size before = {index.info(), bytes_on_disk(arguments.directory)};
   index.compact();
   index.close();

@@ -9,6 +9,7 @@
 
 #include "culmen/error.h"
 #include "culmen/index.h"
+#include "tools/any_index.h"
 #include "tools/commands.h"
 #include "tools/id_list.h"
 #include "tools/numbers.h"
@@ -36,7 +37,7 @@ void check_usage(const DeleteArguments& arguments) {
 }
 
 // The ids of all rows that pass, ascending. Scores do not matter, so any weights will do.
-Ids ids_where(const Index& index, const Filter& filter) {
+Ids ids_where(const AnyIndex& index, const Filter& filter) {
   const IndexInfo info = index.info();
   if (info.num_rows == 0) return {};
   Query query;
@@ -59,7 +60,7 @@ Ids named_ids(const DeleteArguments& arguments) {
   return ids;
 }
 
-std::uint64_t count_present(const Index& index, const Ids& ids) {
+std::uint64_t count_present(const AnyIndex& index, const Ids& ids) {
   const std::vector<std::optional<Row>> rows = index.get(ids);
   return static_cast<std::uint64_t>(
       std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.has_value(); }));
@@ -69,9 +70,9 @@ ExitCode run(const DeleteArguments& arguments) {
   check_usage(arguments);
   Ids ids;
   if (!arguments.where) ids = named_ids(arguments);  // before the index is locked
-  Index index = Index::open(arguments.directory, {.writable = !arguments.dry_run,
-                                                  .durability = parse_durability(arguments.durability)});
-  if (arguments.where) ids = ids_where(index, index.filter(*arguments.where));
+  AnyIndex index = AnyIndex::open(arguments.directory, {.writable = !arguments.dry_run,
+                                                        .durability = parse_durability(arguments.durability)});
+  if (arguments.where) ids = ids_where(index, index.columns().filter(*arguments.where));
   std::uint64_t num_deleted = 0;
   if (arguments.dry_run) {
     num_deleted = arguments.where ? ids.size() : count_present(index, ids);

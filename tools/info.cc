@@ -5,8 +5,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "culmen/index.h"
+#include "tools/any_index.h"
 #include "tools/commands.h"
 #include "tools/missing.h"
 #include "tools/numbers.h"
@@ -71,8 +73,28 @@ Json fields_json(const IndexInfo& info) {
   return fields;
 }
 
-std::string json_text(const IndexInfo& info, const Schema& schema, const RecoveryInfo& log) {
-  const Json json = {{"uuid", info.uuid},
+Json shards_json(const std::vector<ShardInfo>& shards) {
+  Json list = Json::array();
+  for (const ShardInfo& shard : shards)
+    list.push_back({{"directory", shard.directory},
+                    {"uuid", shard.uuid},
+                    {"version", shard.version},
+                    {"rows", shard.statistics.num_rows}});
+  return list;
+}
+
+std::string shards_text(const std::vector<ShardInfo>& shards) {
+  if (shards.empty()) return "";
+  std::string text = fmt::format("shards      {}\n", shards.size());
+  for (const ShardInfo& shard : shards)
+    text += fmt::format("  {:<20} {}, version {}\n", shard.directory, counted(shard.statistics.num_rows, "row"),
+                        shard.version);
+  return text;
+}
+
+std::string json_text(const IndexInfo& info, const Schema& schema, const RecoveryInfo& log,
+                      const std::vector<ShardInfo>& shards) {
+  Json json = {{"uuid", info.uuid},
                      {"version", info.version},
                      {"log_batches", log.num_batches},
                      {"log_dropped_bytes", log.dropped_bytes},
@@ -95,6 +117,7 @@ std::string json_text(const IndexInfo& info, const Schema& schema, const Recover
                      {"data_bytes", info.data_bytes},
                      {"overhead_bytes", info.overhead_bytes},
                      {"code_bytes", info.code_bytes}};
+  if (!shards.empty()) json["shards"] = shards_json(shards);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
@@ -148,7 +171,7 @@ std::string log_text(const RecoveryInfo& log) {
 }
 
 std::string text(const IndexInfo& info, const Schema& schema, const RecoveryInfo& log,
-                 const std::string& directory) {
+                 const std::vector<ShardInfo>& shards, const std::string& directory) {
   std::string partitions =
       fmt::format("{} by {}", grouped(info.num_partitions), partitioning_name(info.partitioning));
   if (info.num_splits > 0) partitions += fmt::format(", {} splits an angle", info.num_splits);
@@ -173,16 +196,18 @@ std::string text(const IndexInfo& info, const Schema& schema, const RecoveryInfo
                                              "{} would make it smaller\n",
                                              directory)
                                : "") +
-         fmt::format("attributes  {}\n", info.attributes.size()) + attributes_text(info) + fields_text(info);
+         shards_text(shards) + fmt::format("attributes  {}\n", info.attributes.size()) + attributes_text(info) + fields_text(info);
 }
 
 ExitCode run(const InfoArguments& arguments) {
-  const Index index = Index::open(arguments.directory);
+  const AnyIndex index = AnyIndex::open(arguments.directory);
   const IndexInfo info = index.info();
   const RecoveryInfo log = index.recovery();
   const Schema schema = index.schema();
-  return print_result(arguments.json ? json_text(info, schema, log)
-                                     : text(info, schema, log, arguments.directory));
+  const std::vector<ShardInfo> shards =
+      index.sharded() == nullptr ? std::vector<ShardInfo>() : index.sharded()->shards();
+  return print_result(arguments.json ? json_text(info, schema, log, shards)
+                                     : text(info, schema, log, shards, arguments.directory));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "culmen/table_io.h"
+#include "tools/any_index.h"
 #include "tools/column_value.h"
 #include "tools/interrupt.h"
 #include "tools/item_list.h"
@@ -63,7 +64,7 @@ class Writer {
   Writer(const InsertArguments& arguments, Change change)
       : arguments_(arguments),
         change_(change),
-        index_(Index::open(arguments.directory, {.writable = true,
+        index_(AnyIndex::open(arguments.directory, {.writable = true,
                                                  .durability = parse_durability(arguments.durability),
                                                  .num_threads = arguments.num_threads})),
         before_(index_.info()) {}
@@ -121,7 +122,7 @@ class Writer {
 
   const InsertArguments& arguments_;
   const Change change_;
-  Index index_;
+  AnyIndex index_;
   const IndexInfo before_;
   std::vector<std::uint64_t> no_labels_;  // zeros
 

@@ -3,7 +3,9 @@
 #include <memory>
 #include <string>
 
+#include "culmen/error.h"
 #include "culmen/index.h"
+#include "culmen/sharded_index.h"
 #include "tools/commands.h"
 #include "tools/numbers.h"
 #include "tools/result.h"
@@ -17,6 +19,10 @@ struct RepairArguments {
 };
 
 ExitCode run(const RepairArguments& arguments) {
+  if (ShardedIndex::is_at(arguments.directory))
+    throw InvalidArgument(fmt::format(
+        "{} holds a sharded index: culmen verify names the damaged shard, and repair takes its directory",
+        arguments.directory));
   const RepairReport report = Index::repair(arguments.directory, arguments.output);
   std::string dropped_text;
   for (const std::string& dropped : report.dropped) dropped_text += dropped + '\n';

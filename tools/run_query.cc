@@ -11,6 +11,7 @@
 #include "culmen/error.h"
 #include "culmen/index.h"
 #include "tools/answers.h"
+#include "tools/any_index.h"
 #include "tools/column_names.h"
 #include "tools/device_number.h"
 #include "tools/numbers.h"
@@ -92,7 +93,7 @@ void explain(const Index& index, const std::vector<Query>& queries, const Search
   }
 }
 
-std::vector<SearchResult> search_on_cpu(const Index& index, const std::vector<Query>& queries,
+std::vector<SearchResult> search_on_cpu(const AnyIndex& index, const std::vector<Query>& queries,
                                         const SearchOptions& options) {
   std::vector<SearchResult> results;
   if (queries.size() == 1) {
@@ -121,13 +122,15 @@ bool is_worth_a_gpu(const Index& index, const std::vector<Query>& queries, const
   return index.place(queries, {.num_threads = options.num_threads}).device != kNoDevice;
 }
 
-std::vector<SearchResult> search(const Index& index, const std::vector<Query>& queries,
+std::vector<SearchResult> search(const AnyIndex& any, const std::vector<Query>& queries,
                                  const SearchOptions& options, const QueryArguments& arguments, bool quiet) {
+  const bool on_cpu = arguments.device == "auto" && any.sharded() != nullptr;
+  if (on_cpu || arguments.device == "cpu") return search_on_cpu(any, queries, options);
+  const Index& index = any.only("--device " + arguments.device);
   DeviceOptions device = {.memory = parse_device_memory(arguments.memory)};
   if (arguments.device != "auto") {
     device.device = parse_device(arguments.device);
-    return device.device == kNoDevice ? search_on_cpu(index, queries, options)
-                                      : search_on_gpu(index, queries, options, device);
+    return search_on_gpu(index, queries, options, device);
   }
   if (is_worth_a_gpu(index, queries, options)) {
     try {
@@ -136,7 +139,7 @@ std::vector<SearchResult> search(const Index& index, const std::vector<Query>& q
       if (!quiet) say("culmen: answering on the CPU: {}\n", error.what());
     }
   }
-  return search_on_cpu(index, queries, options);
+  return search_on_cpu(any, queries, options);
 }
 
 void write_answers(const Answers& answers, const std::string& format, Output& out) {
@@ -153,13 +156,14 @@ ExitCode run_query(QueryArguments arguments, bool quiet) {
   if (arguments.output == "-") arguments.output.clear();  // standard output, as elsewhere
   check_usage(arguments);
   const SearchOptions options = {parse_engine(arguments.engine), arguments.num_threads};
-  const Index index = Index::open(arguments.directory);
-  const std::vector<Query> queries = make_queries(arguments, index);
+  const AnyIndex index = AnyIndex::open(arguments.directory);
+  const std::vector<Query> queries = make_queries(arguments, index.columns());
   const std::vector<ShownColumn> columns = shown_columns(index.info(), arguments.show, kAnswerColumns);
   const bool batch = !arguments.weights_file.empty();
   if (arguments.explain) {
+    const Index& only = index.only("--explain");
     Output out(arguments.output);
-    explain(index, queries, options, batch, out);
+    explain(only, queries, options, batch, out);
     out.finish();
     return ExitCode::ok;
   }
@@ -176,7 +180,7 @@ ExitCode run_query(QueryArguments arguments, bool quiet) {
     print_profile(results, elapsed.count());
     SearchOptions planned = options;
     if (queries.size() > 1) planned.num_threads = 1;  // a batch searches each query on one thread
-    print_prediction(index, queries, results, planned);
+    if (index.sharded() == nullptr) print_prediction(index.columns(), queries, results, planned);
   }
   if (arguments.profile || (stdout_is_terminal() && !quiet)) print_summary(results);
   return ExitCode::ok;

@@ -8,6 +8,7 @@
 
 #include "culmen/error.h"
 #include "culmen/index.h"
+#include "tools/any_index.h"
 #include "tools/commands.h"
 #include "tools/numbers.h"
 #include "tools/result.h"
@@ -34,8 +35,8 @@ std::string log_text(const std::string& directory, const RecoveryInfo& log) {
 constexpr std::string_view kRepairHint = "culmen repair DIR -o NEWDIR saves the intact rows\n";
 
 // Opening reads every byte, and stops at the first one that is wrong.
-std::string fault_at_opening(const VerifyArguments& arguments, std::optional<Index>& index) try {
-  index = Index::open(arguments.directory);
+std::string fault_at_opening(const VerifyArguments& arguments, std::optional<AnyIndex>& index) try {
+  index = AnyIndex::open(arguments.directory);
   return {};
 } catch (const NoIndex&) {
   throw;
@@ -46,10 +47,10 @@ std::string fault_at_opening(const VerifyArguments& arguments, std::optional<Ind
 }
 
 ExitCode run(const VerifyArguments& arguments) {
-  std::optional<Index> opened;
+  std::optional<AnyIndex> opened;
   if (const std::string fault = fault_at_opening(arguments, opened); !fault.empty())
     return print_result(fmt::format("{}\n{}", fault, kRepairHint), ExitCode::bad_data);
-  const Index& index = *opened;
+  const AnyIndex& index = *opened;
   const std::vector<std::string> faults = index.verify(arguments.deep);
   std::string text;
   for (const std::string& fault : faults) text += fault + '\n';

@@ -1,0 +1,170 @@
+// Sharded indexes that are refused: every error has its type and names the shard.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "culmen/error.h"
+#include "culmen/sharded_index.h"
+#include "shard/shard_manifest.h"
+#include "tests/harness.h"
+
+namespace culmen::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ShardedErrors : public ::testing::Test {
+ protected:
+  ShardedErrors() { build(directory()); }
+
+  fs::path directory() const { return temporary_.path() / "s"; }
+  fs::path shard(int number) const { return directory() / ("shard-1-" + std::to_string(number)); }
+
+  static void build(const fs::path& where, bool overwrite = false) {
+    const std::vector<double> values = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    TableView table;
+    table.num_rows = values.size();
+    table.attributes = {{"a"}};
+    table.columns = {ColumnView(values)};
+    ShardedIndex::build(table, where, {.num_shards = 3, .overwrite = overwrite});
+  }
+
+  // The text of the error of that type.
+  template <typename Expected>
+  static std::string text_of(const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const Expected& error) {
+      return error.what();
+    } catch (const std::exception& error) {
+      return std::string("another type: ") + error.what();
+    }
+    return "no error";
+  }
+  template <typename Expected>
+  std::string opening() const {
+    return text_of<Expected>([this] { static_cast<void>(ShardedIndex::open(directory())); });
+  }
+
+  const TemporaryDirectory temporary_;
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+void write_file(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+}
+
+TEST_F(ShardedErrors, AMissingShardIsNamed) {
+  fs::remove_all(shard(1));
+  EXPECT_TRUE(contains(opening<IoError>(), "shard 1 of ")) << opening<IoError>();
+  fs::create_directory(shard(1));
+  EXPECT_TRUE(contains(opening<NoIndex>(), "shard 1 of ")) << opening<NoIndex>();
+}
+
+TEST_F(ShardedErrors, ADamagedShardIsNamed) {
+  for (const auto& file : fs::directory_iterator(shard(2)))
+    if (file.path().filename().string().ends_with("-leaves")) {
+      std::string text = read_file(file.path());
+      text[text.size() / 2] ^= 1;
+      write_file(file.path(), text);
+    }
+  EXPECT_TRUE(contains(opening<FormatError>(), "shard 2 of ")) << opening<FormatError>();
+}
+
+TEST_F(ShardedErrors, AnotherIndexInTheDirectoryOfAShardIsNamed) {
+  build(temporary_.path() / "other");
+  fs::remove_all(shard(0));
+  fs::rename(temporary_.path() / "other" / "shard-1-0", shard(0));
+  EXPECT_TRUE(contains(opening<FormatError>(), "shard 0 of ")) << opening<FormatError>();
+}
+
+TEST_F(ShardedErrors, AnOlderShardIsNamed) {
+  fs::copy(shard(1), temporary_.path() / "old", fs::copy_options::recursive);
+  {
+    ShardedIndex index = ShardedIndex::open(directory(), {.writable = true});
+    std::vector<std::int64_t> all = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    EXPECT_EQ(index.erase(all), 9u);
+    index.close();
+  }
+  fs::remove_all(shard(1));
+  fs::rename(temporary_.path() / "old", shard(1));
+  EXPECT_TRUE(contains(opening<FormatError>(), "shard 1 of ")) << opening<FormatError>();
+}
+
+TEST_F(ShardedErrors, EveryFlippedBitOfTheManifestIsSeen) {
+  const fs::path manifest = directory() / "SHARDS";
+  const std::string good = read_file(manifest);
+  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    std::string bad = good;
+    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ 1 << bit % 8);
+    EXPECT_THROW(static_cast<void>(parse_shard_manifest(bad, "SHARDS")), FormatError) << bit;
+  }
+  for (std::size_t size = 0; size < good.size(); ++size)
+    EXPECT_THROW(static_cast<void>(parse_shard_manifest(good.substr(0, size), "SHARDS")), FormatError)
+        << size;
+  EXPECT_EQ(to_text(parse_shard_manifest(good, "SHARDS")), good);
+}
+
+TEST_F(ShardedErrors, OneWriterAtATime) {
+  const ShardedIndex writer = ShardedIndex::open(directory(), {.writable = true});
+  EXPECT_THROW(static_cast<void>(ShardedIndex::open(directory(), {.writable = true})), IoError);
+  EXPECT_THROW(ShardedIndex::rebalance(directory(), 2), IoError);
+  EXPECT_THROW(build(directory(), true), IoError);
+  EXPECT_NO_THROW(static_cast<void>(ShardedIndex::open(directory())));
+}
+
+TEST_F(ShardedErrors, AnIndexIsNoShardedIndexAndTheOtherWayRound) {
+  EXPECT_TRUE(contains(text_of<NoIndex>([this] { static_cast<void>(Index::open(directory())); }), "sharded"));
+  EXPECT_THROW(static_cast<void>(ShardedIndex::open(shard(0))), NoIndex);
+  EXPECT_THROW(build(directory()), InvalidArgument);
+  EXPECT_THROW(build(shard(0), true), InvalidArgument);
+  EXPECT_THROW(Index::open(shard(0)).save(directory(), {.overwrite = true}), InvalidArgument);
+  build(directory(), true);
+  EXPECT_EQ(ShardedIndex::open(directory()).info().num_rows, 9u);
+  EXPECT_FALSE(fs::exists(shard(0)));
+}
+
+TEST_F(ShardedErrors, ARefusedBatchChangesNoShard) {
+  ShardedIndex index = ShardedIndex::open(directory(), {.writable = true});
+  const std::vector<std::uint64_t> before = index.versions();
+  const std::vector<double> values = {1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<std::int64_t> ids = {100, 101, 102, 103, 104, 105, 106, 4};
+  TableView rows;
+  rows.num_rows = values.size();
+  rows.columns = {ColumnView(values)};
+  rows.ids = ids;
+  try {
+    index.insert(rows);
+    FAIL() << "id 4 is there already";
+  } catch (const RowError& error) {
+    EXPECT_EQ(error.row(), 7u);
+  }
+  EXPECT_EQ(index.versions(), before);
+  EXPECT_THROW(index.insert(rows, {.expected_version = 1}), InvalidArgument);
+}
+
+TEST_F(ShardedErrors, TablesThatAreRefusedLeaveNothingBehind) {
+  TableView nothing;
+  nothing.attributes = {{"a"}};
+  const std::vector<double> none;
+  nothing.columns = {ColumnView(none)};
+  const fs::path fresh = temporary_.path() / "fresh";
+  EXPECT_THROW(ShardedIndex::build(nothing, fresh, {.num_shards = 2}), InvalidArgument);
+  EXPECT_FALSE(fs::exists(fresh));
+  EXPECT_THROW(ShardedIndex::rebalance(directory(), 0), InvalidArgument);
+  EXPECT_THROW(ShardedIndex::rebalance(directory(), kMaxShards + 1), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace culmen::test

@@ -1,0 +1,347 @@
+// A sharded index against one index of all rows: the same ids and score bits, through builds, changes, reopening and
+// other numbers of shards.
+#include "culmen/sharded_index.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "culmen/error.h"
+#include "tests/cases.h"
+#include "tests/field_queries.h"
+#include "tests/harness.h"
+
+namespace culmen::test {
+namespace {
+
+bool is_same_row(const Row& a, const Row& b) {
+  const auto same_number = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+  return a.id == b.id && a.label == b.label && a.fields == b.fields &&
+         std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end(), same_number);
+}
+
+std::vector<Answer> answers_of(const SearchResult& result) {
+  std::vector<Answer> answers;
+  for (const Hit& hit : result.hits) answers.push_back({hit.id, hit.score});
+  return answers;
+}
+
+class ShardedTrial {
+ public:
+  explicit ShardedTrial(std::uint64_t seed)
+      : random_(seed),
+        precision_(random_.pick({Precision::float32, Precision::rounded_to_float32, Precision::float64})),
+        source_(random_, precision_) {}
+
+  // The first disagreement; empty: none.
+  std::string run() {
+    try {
+      build();
+      if (std::string fault = check("built"); !fault.empty()) return fault;
+      for (int changes = random_.between(0, 3); changes > 0; --changes) {
+        if (std::string fault = change(); !fault.empty()) return fault;
+        if (std::string fault = check("changed"); !fault.empty()) return fault;
+      }
+      return random_.chance(0.5) ? rebalance() : reopen();
+    } catch (const std::exception& error) {
+      return std::string(error.what()) + doing_;
+    }
+  }
+
+  std::uint64_t num_queries() const { return num_queries_; }
+  std::uint64_t num_hits() const { return num_hits_; }
+
+ private:
+  std::filesystem::path directory() const { return temporary_.path() / "shards"; }
+
+  void build() {
+    rows_ = source_.draw_many(random_.pick<std::size_t>({1, 2, 5, 17, 40, 300, 300, 2000}));
+    RowTable::Shape shape;
+    shape.has_ids = random_.chance(0.8);
+    if (!shape.has_ids)
+      for (std::size_t row = 0; row < rows_.size(); ++row) rows_[row].id = static_cast<std::int64_t>(row);
+    const RowTable table(random_, source_.schema(), rows_, shape);
+    ShardedBuildOptions options;
+    options.num_shards = random_.pick<std::uint32_t>({1, 2, 3, 4, 7, 16});
+    options.build.leaf_rows = 16;
+    if (precision_ == Precision::rounded_to_float32) options.build.value_type = ValueType::float32;
+    one_ = Index::build(table.view(), options.build);
+    ShardedIndex::build(table.view(), directory(), options);
+    open();
+  }
+
+  void open() {
+    sharded_ = std::nullopt;
+    sharded_ = ShardedIndex::open(directory(), {.writable = true, .durability = Durability::batch});
+  }
+
+  std::string check(const std::string& stage) {
+    doing_ = "\n  " + stage + ", " + std::to_string(sharded_->num_shards()) + " shards";
+    if (const std::vector<std::string> faults = sharded_->verify(); !faults.empty())
+      return faults.front() + doing_;
+    if (sharded_->statistics() != one_->statistics()) return "statistics" + doing_;
+    if (sharded_->info().next_id != one_->info().next_id) return "the next id" + doing_;
+    const FieldOracle oracle(source_.schema(), rows_, {});
+    std::vector<Query> queries;
+    std::vector<std::vector<Answer>> expected;
+    for (int q = 0; q < 12; ++q) {
+      Query query = random_field_query(random_, oracle, false);
+      // All weights at the edge of overflow, which only the whole table decides.
+      if (random_.chance(0.1))
+        for (double& weight : query.weights) weight *= 1e300;
+      if (std::string fault = check_query(query, queries, expected); !fault.empty())
+        return fault + doing_ + "\n  " + describe(query);
+    }
+    const std::vector<SearchResult> results = sharded_->search(queries);
+    for (std::size_t q = 0; q < queries.size(); ++q)
+      if (std::string fault = difference(results[q].hits, expected[q]); !fault.empty())
+        return "batch: " + fault + doing_;
+    return check_rows();
+  }
+
+  std::string check_query(const Query& query, std::vector<Query>& queries,
+                          std::vector<std::vector<Answer>>& expected) {
+    ++num_queries_;
+    const Engine engine = random_.pick(
+        {Engine::automatic, Engine::automatic, Engine::bounded, Engine::scan, Engine::ta, Engine::gta});
+    const SearchOptions options{.engine = engine, .num_threads = random_.between(0, 2)};
+    std::optional<SearchResult> wanted;
+    try {
+      wanted = one_->search(query);
+    } catch (const InvalidArgument&) {
+    }
+    try {
+      const SearchResult found = sharded_->search(query, options);
+      if (!wanted) return "a query was answered that one index refuses";
+      num_hits_ += found.hits.size();
+      if (std::string fault = difference(found.hits, answers_of(*wanted)); !fault.empty()) return fault;
+      if (!found.hits.empty() && !(sharded_->score_bound(query) >= found.hits.front().score))
+        return "a score exceeds the bound";
+      for (std::size_t rank = 0; rank < std::min<std::size_t>(found.hits.size(), 5); ++rank)
+        if (!is_same_row(found.row(rank), wanted->row(rank))) return "row() of rank " + std::to_string(rank);
+      queries.push_back(query);
+      expected.push_back(answers_of(*wanted));
+    } catch (const InvalidArgument& error) {
+      if (wanted) return std::string("refused: ") + error.what();
+    }
+    return "";
+  }
+
+  std::string check_rows() {
+    std::vector<std::int64_t> ids = {123'456'789'012'345, -1};
+    for (int i = 0; i < 20; ++i) ids.push_back(rows_[random_.below(rows_.size())].id);
+    const std::vector<std::optional<Row>> found = sharded_->get(ids), wanted = one_->get(ids);
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      if (found[i].has_value() != wanted[i].has_value() || (found[i] && !is_same_row(*found[i], *wanted[i])))
+        return "get(" + std::to_string(ids[i]) + ")" + doing_;
+    return "";
+  }
+
+  // The same batch to both, which may refuse it.
+  std::string change() {
+    doing_ = "\n  a batch";
+    WriteBatch batch;
+    std::vector<Row> inserted = source_.draw_many(random_.below(40)), replacing;
+    for (std::uint64_t count = random_.below(20); count > 0; --count) {
+      const std::int64_t id = rows_[random_.below(rows_.size())].id;
+      replacing.push_back(source_.draw(id));
+    }
+    if (random_.chance(0.1)) inserted.push_back(source_.draw(rows_.front().id));  // it may be there
+    RowTable::Shape shape;
+    shape.shuffles_columns = random_.chance(0.3);
+    shape.has_ids = !(source_.leaves_ids() && random_.chance(0.3));
+    const RowTable new_rows(random_, source_.schema(), inserted, shape);
+    shape.has_ids = true;
+    const RowTable changed_rows(random_, source_.schema(), replacing, shape);
+    std::vector<std::int64_t> erased;
+    for (std::uint64_t count = random_.below(30); count > 0; --count)
+      erased.push_back(rows_[random_.below(rows_.size())].id);
+    if (random_.chance(0.7)) batch.insert(new_rows.view());
+    if (random_.chance(0.7)) batch.upsert(changed_rows.view());
+    if (random_.chance(0.7)) batch.erase(erased);
+    const WriteOptions options{.round_to_float32 = precision_ == Precision::rounded_to_float32};
+    std::optional<WriteResult> wanted;
+    std::string refusal;
+    std::uint64_t bad_row = 0;
+    try {
+      wanted = one_->write(batch, options);
+    } catch (const RowError& error) {
+      refusal = error.problem();
+      bad_row = error.row();
+    } catch (const Error& error) {
+      refusal = error.what();
+    }
+    try {
+      const WriteResult found = sharded_->write(batch, options);
+      if (!wanted) return "a batch was taken that one index refuses: " + refusal;
+      if (found.inserted != wanted->inserted || found.replaced != wanted->replaced ||
+          found.erased != wanted->erased || found.first_id != wanted->first_id)
+        return "the counts of a batch";
+    } catch (const RowError& error) {
+      if (wanted || refusal != error.problem() || bad_row != error.row())
+        return std::string(error.what()) + ", and not: " + refusal;
+    }
+    rows_.insert(rows_.end(), inserted.begin(), inserted.end());
+    return "";
+  }
+
+  std::string reopen() {
+    if (random_.chance(0.5)) sharded_->checkpoint();
+    sharded_->close();
+    open();
+    if (std::string fault = check("reopened"); !fault.empty()) return fault;
+    if (std::string fault = change(); !fault.empty()) return fault;
+    return check("changed after reopening");
+  }
+
+  std::string rebalance() {
+    sharded_->close();
+    ShardedIndex::rebalance(directory(), random_.pick<std::uint32_t>({1, 2, 3, 5, 16}), {.leaf_rows = 16});
+    open();
+    if (std::string fault = check("rebalanced"); !fault.empty()) return fault;
+    if (std::string fault = change(); !fault.empty()) return fault;
+    return check("changed after rebalancing");
+  }
+
+  const TemporaryDirectory temporary_;
+  Random random_;
+  Precision precision_;
+  RowSource source_;
+  std::vector<Row> rows_;  // rows that are or were in the index: for ids and limits
+  std::optional<Index> one_;
+  std::optional<ShardedIndex> sharded_;
+  std::string doing_;
+  std::uint64_t num_queries_ = 0, num_hits_ = 0;
+};
+
+TEST(ShardedIndex, AnswersAsOneIndexOfAllRows) {
+  std::uint64_t num_queries = 0, num_hits = 0;
+  const std::uint64_t cases = num_cases(20);
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+    if (only_seed() != 0 && seed != only_seed()) continue;
+    ShardedTrial trial(seed);
+    ASSERT_EQ(trial.run(), "") << rerun_command(seed, "shard_test",
+                                                "ShardedIndex.AnswersAsOneIndexOfAllRows");
+    num_queries += trial.num_queries();
+    num_hits += trial.num_hits();
+  }
+  EXPECT_GT(num_hits, num_queries);
+}
+
+TableView one_column(const std::vector<double>& values, const std::vector<std::int64_t>& ids) {
+  TableView table;
+  table.num_rows = values.size();
+  table.attributes = {{"a"}};
+  table.columns = {ColumnView(values)};
+  table.ids = ids;
+  return table;
+}
+
+TEST(ShardedIndex, TiesAcrossShardsGoToTheSmallestIds) {
+  std::vector<std::int64_t> ids;
+  for (std::int64_t id = 500; id > 0; --id) ids.push_back(id * 3);
+  const std::vector<double> values(ids.size(), 1.5);
+  const TemporaryDirectory temporary;
+  ShardedIndex::build(one_column(values, ids), temporary.path() / "s", {.num_shards = 8});
+  const ShardedIndex index = ShardedIndex::open(temporary.path() / "s");
+  for (const std::size_t k : {1, 7, 100, 499, 500, 501}) {
+    const SearchResult result = index.search({.weights = {2}, .k = k});
+    ASSERT_EQ(result.hits.size(), std::min<std::size_t>(k, 500));
+    for (std::size_t rank = 0; rank < result.hits.size(); ++rank)
+      ASSERT_EQ(result.hits[rank].id, static_cast<std::int64_t>(rank + 1) * 3);
+  }
+}
+
+TEST(ShardedIndex, AShardWhoseBoundIsBelowTheFloorIsNotAsked) {
+  std::vector<std::int64_t> ids;
+  std::vector<double> values;
+  for (std::int64_t id = 0; id < 4000; ++id) {
+    ids.push_back(id);
+    values.push_back(shard_of(id, 4) == 2 ? 10 + 1.0 / static_cast<double>(id + 1) : 1.0);
+  }
+  const TemporaryDirectory temporary;
+  ShardedIndex::build(one_column(values, ids), temporary.path() / "s", {.num_shards = 4});
+  const ShardedIndex index = ShardedIndex::open(temporary.path() / "s");
+  const Query query{.weights = {1}, .k = 5};
+  const SearchResult alone = index.shard(2).search(query), all = index.search(query);
+  EXPECT_EQ(difference(all.hits, answers_of(alone)), "");
+  EXPECT_EQ(all.stats.leaves_visited, alone.stats.leaves_visited);
+}
+
+TEST(ShardedIndex, DistributesRowsByADocumentedHash) {
+  EXPECT_EQ(shard_of(0, 16), 0u);
+  std::vector<int> counts(10);
+  for (std::int64_t id = 0; id < 10'000; ++id) ++counts[shard_of(id, 10)];
+  for (const int count : counts) EXPECT_NEAR(count, 1000, 150);
+  // The finalizer of SplitMix64.
+  Random reference(std::uint64_t{0} - 0x9e3779b97f4a7c15 + 42);
+  EXPECT_EQ(shard_of(42, 1u << 12), static_cast<std::uint32_t>(reference.next() >> 52));
+}
+
+TEST(ShardedIndex, KeepsAssignedIdsAcrossHandles) {
+  const std::vector<double> values = {1, 2, 3};
+  const TemporaryDirectory temporary;
+  ShardedIndex::build(one_column(values, {}), temporary.path() / "s", {.num_shards = 3});
+  std::int64_t expected = 3;
+  for (int round = 0; round < 4; ++round) {
+    ShardedIndex index = ShardedIndex::open(temporary.path() / "s", {.writable = true});
+    const WriteResult result = index.insert(one_column(values, {}));
+    EXPECT_EQ(result.first_id, expected);
+    expected += 3;
+    const std::vector<std::int64_t> last = {expected - 1};
+    EXPECT_EQ(index.erase(last), 1u);
+    EXPECT_EQ(index.reserve_ids(10), expected);
+    expected += 10;
+  }
+}
+
+TEST(ShardedIndex, ReadersSeeABatchAfterRefresh) {
+  const std::vector<double> values = {1, 2, 3, 4, 5, 6, 7, 8};
+  const TemporaryDirectory temporary;
+  ShardedIndex::build(one_column(values, {}), temporary.path() / "s", {.num_shards = 3});
+  ShardedIndex writer = ShardedIndex::open(temporary.path() / "s", {.writable = true});
+  ShardedIndex reader = ShardedIndex::open(temporary.path() / "s");
+  const ShardedIndex before = reader.snapshot();
+  EXPECT_EQ(reader.refresh(), Refreshed::unchanged);
+  const std::vector<double> more = {100, 0};
+  writer.insert(one_column(more, {}));
+  EXPECT_EQ(reader.refresh(), Refreshed::advanced);
+  const Query query{.weights = {1}, .k = 1, .scale = Scale::minmax};
+  EXPECT_EQ(reader.search(query).hits.front().id, 8);
+  EXPECT_EQ(reader.search(query).versions(), writer.versions());
+  EXPECT_EQ(before.search(query).hits.front().id, 7);
+  EXPECT_EQ(before.search(query).hits.front().score, 1.0);
+  writer.close();
+  ShardedIndex::rebalance(temporary.path() / "s", 5);
+  EXPECT_EQ(reader.refresh(), Refreshed::replaced);
+  EXPECT_EQ(reader.num_shards(), 5u);
+  EXPECT_EQ(reader.search(query).hits.front().id, 8);
+}
+
+TEST(Index, ABatchThatIsRepeatedChangesNothing) {
+  const std::vector<double> values = {1, 2, 3};
+  const std::vector<std::int64_t> ids = {10, 11, 12};
+  Index index = Index::build(one_column({values[0]}, {}), {});
+  const std::uint64_t before = index.version();
+  const TableView rows = one_column(values, ids);
+  const WriteResult first = index.insert(rows, {.expected_version = before});
+  EXPECT_EQ(first.inserted, 3u);
+  EXPECT_FALSE(first.repeated);
+  const WriteResult second = index.insert(rows, {.expected_version = before});
+  EXPECT_TRUE(second.repeated);
+  EXPECT_EQ(second.version, first.version);
+  EXPECT_EQ(second.inserted, 0u);
+  EXPECT_EQ(index.info().num_rows, 4u);
+  EXPECT_THROW(index.insert(rows, {.expected_version = before + 7}), InvalidArgument);
+  EXPECT_THROW(index.check(WriteBatch().insert(rows)), RowError);
+  EXPECT_EQ(index.version(), first.version);
+}
+
+}  // namespace
+}  // namespace culmen::test

@@ -1,0 +1,86 @@
+// AnyIndex: what is in a directory, one index or a sharded one. Commands call it as they would call Index.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "culmen/error.h"
+#include "culmen/index.h"
+#include "culmen/sharded_index.h"
+
+namespace culmen::tools {
+
+class AnyIndex {
+ public:
+  static AnyIndex open(const std::string& directory, const OpenOptions& options = {}) {
+    if (ShardedIndex::is_at(directory)) return AnyIndex(ShardedIndex::open(directory, options));
+    return AnyIndex(Index::open(directory, options));
+  }
+
+  // Null if it is not sharded.
+  const ShardedIndex* sharded() const { return std::get_if<ShardedIndex>(&index_); }
+  // The index; for `what`, which a sharded one cannot do, throws InvalidArgument.
+  const Index& only(std::string_view what) const {
+    if (sharded() != nullptr)
+      throw InvalidArgument(std::string(what) +
+                            " works on one index, and this one is sharded: name the directory of one of its shards");
+    return std::get<Index>(index_);
+  }
+  // An index with the same columns: itself, or a shard.
+  Index columns() const { return sharded() != nullptr ? sharded()->shard(0) : std::get<Index>(index_); }
+
+  IndexInfo info() const {
+    return std::visit([](const auto& index) { return index.info(); }, index_);
+  }
+  Schema schema() const {
+    return std::visit([](const auto& index) { return index.schema(); }, index_);
+  }
+  RecoveryInfo recovery() const {
+    return std::visit([](const auto& index) { return index.recovery(); }, index_);
+  }
+  std::vector<std::string> verify(bool deep) const {
+    return std::visit([&](const auto& index) { return index.verify(deep); }, index_);
+  }
+  SearchResult search(const Query& query, const SearchOptions& options) const {
+    return std::visit([&](const auto& index) { return index.search(query, options); }, index_);
+  }
+  std::vector<SearchResult> search(std::span<const Query> queries, const SearchOptions& options) const {
+    return std::visit([&](const auto& index) { return index.search(queries, options); }, index_);
+  }
+  std::vector<std::optional<Row>> get(std::span<const std::int64_t> ids) const {
+    return std::visit([&](const auto& index) { return index.get(ids); }, index_);
+  }
+
+  WriteResult insert(const TableView& rows, const WriteOptions& options) {
+    return std::visit([&](auto& index) { return index.insert(rows, options); }, index_);
+  }
+  WriteResult upsert(const TableView& rows, const WriteOptions& options) {
+    return std::visit([&](auto& index) { return index.upsert(rows, options); }, index_);
+  }
+  std::uint64_t erase(std::span<const std::int64_t> ids) {
+    return std::visit([&](auto& index) { return index.erase(ids); }, index_);
+  }
+  void flush() {
+    std::visit([](auto& index) { index.flush(); }, index_);
+  }
+  void compact() {
+    std::visit([](auto& index) { index.compact(); }, index_);
+  }
+  void close() {
+    std::visit([](auto& index) { index.close(); }, index_);
+  }
+
+ private:
+  explicit AnyIndex(Index index) : index_(std::move(index)) {}
+  explicit AnyIndex(ShardedIndex index) : index_(std::move(index)) {}
+
+  std::variant<Index, ShardedIndex> index_;
+};
+
+}  // namespace culmen::tools
