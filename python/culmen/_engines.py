@@ -30,6 +30,7 @@ class Engine(ABC):
 
     def __init__(self, directories: Sequence[str]) -> None:
         self.directories = tuple(directories)
+        self.is_writing = False  # each shard has one process that may change it
         self._costs: tuple[float, float] | None = None
 
     @property

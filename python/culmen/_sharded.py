@@ -155,6 +155,7 @@ class ShardedIndex:
         index._path = os.path.abspath(os.fsdecode(directory))
         listed = _core.listed_shards(os.fsencode(directory))
         index._engine = make_engine([os.path.join(index._path, shard["directory"]) for shard in listed])
+        index._engine.is_writing = writable
         index._rounds = Rounds(len(listed))
         index._writing = threading.Lock()
         index._writer = None
@@ -444,7 +445,9 @@ class _Question:
             return matrix
         matrix = as_matrix(self._weights, view.schema.names)
         if matrix.shape[1] != num_attributes:
-            raise InvalidArgument(f"the matrix of weights has {matrix.shape[1]} columns for {num_attributes} attributes")
+            raise InvalidArgument(
+                f"the matrix of weights has {matrix.shape[1]} columns for {num_attributes} attributes"
+            )
         is_refused = ~np.isfinite(matrix).all(axis=1) | ~matrix.any(axis=1)
         if is_refused.any():
             raise InvalidArgument(f"query {is_refused.argmax()}: weights are finite, and not all of them are 0")

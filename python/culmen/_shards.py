@@ -114,17 +114,24 @@ class Shard:
 
     def check(self, version: Version, steps: Sequence[Step], round_to_float32: bool) -> None:
         """Raises what apply would, and changes nothing."""
-        _core.check(self._at(version), steps_of(steps), round_to_float32)
+        with self._lock:
+            index = self._writable()
+            if index.version() != version.number:
+                raise Stale(f"{self._directory} is at version {index.version()}, not {version.number}")
+            _core.check(index, steps_of(steps), round_to_float32)
 
     def apply(self, version: Version, steps: Sequence[Step], round_to_float32: bool) -> tuple[dict[str, Any], State]:
         """Writes steps to a shard at this version; if it is at the next one, it has written them before."""
         with self._lock:
-            if not self._is_writable:
-                self._newest = _core.open(os.fsencode(self._directory), True, "sync", 0)
-                self._is_writable = True
-            assert self._newest is not None
-            result = _core.write(self._newest, steps_of(steps), round_to_float32, version.number)
+            index = self._writable()
+            result = _core.write(index, steps_of(steps), round_to_float32, version.number)
             return result, self._state(self._refreshed())
+
+    def _writable(self) -> _core.Index:
+        if self._newest is None or not self._is_writable:
+            self._newest = _core.open(os.fsencode(self._directory), True, "sync", 0)
+            self._is_writable = True
+        return self._newest
 
     def release(self) -> None:
         """Ends writing, so that another process may."""
@@ -151,6 +158,10 @@ class Shard:
         while len(self._kept) > _KEPT_VERSIONS:
             del self._kept[next(iter(self._kept))]
         return version
+
+
+#: Messages for the one process that writes to the shard.
+WRITING = ("check", "apply", "release")
 
 
 class Shards:

@@ -25,7 +25,7 @@ from ._engines import Engine, WorkerLost
 from ._files import Path
 from ._shard_builds import Tasks, parts_of
 from ._sharded import ShardedIndex as _ShardedIndex
-from ._shards import Shards
+from ._shards import WRITING, Shards
 from ._tables import Attributes
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ __all__ = ["ShardedIndex"]
 
 _PLUGIN = "culmen-shards"
 #: Seconds for which the list of workers is not read again.
-_WORKERS_ARE_KNOWN = 2.0
+_WORKERS_ARE_KNOWN = 1.0
 _RETRIES = 3
 #: Seconds after which answers that workers have count as lost with them.
 _GATHERING = 10.0
@@ -77,8 +77,8 @@ class DaskEngine(Engine):
         super().__init__(directories)
         self._client: Any = client or _distributed().get_client()
         self._client.register_plugin(_plugin())
-        self._workers: list[str] = []
-        self._threads = 0
+        self._workers: dict[str, int] = {}  # the threads of each
+        self._homes: list[str | None] = [None] * len(directories)
         self._looked_at = -_WORKERS_ARE_KNOWN
         self._lock = threading.Lock()
 
@@ -88,29 +88,38 @@ class DaskEngine(Engine):
 
     @property
     def threads(self) -> int:
-        self._known_workers()
-        return self._threads
+        return min(self._known_workers().values(), default=0)
 
-    def _known_workers(self) -> list[str]:
+    def _known_workers(self) -> dict[str, int]:
         with self._lock:
             now = time.monotonic()
             if now - self._looked_at > _WORKERS_ARE_KNOWN or not self._workers:
                 workers = self._client.scheduler_info(n_workers=-1)["workers"]
-                kept = [address for address in self._workers if address in workers]  # so shards stay where they are
-                self._workers = kept + sorted(set(workers) - set(kept))
-                self._threads = min((worker["nthreads"] for worker in workers.values()), default=0)
+                self._workers = {address: worker["nthreads"] for address, worker in workers.items()}
                 self._looked_at = now
             return self._workers
 
-    def submit(self, shard: int, method: str, *arguments: Any) -> Future[Any]:
+    def _home(self, shard: int) -> str | None:
+        """The worker that has the shard open, or one with the fewest. A shard that is written stays where it is: its
+        writer has a lock."""
         workers = self._known_workers()
+        with self._lock:
+            counts = {address: self._homes.count(address) for address in workers}
+            home = self._homes[shard]
+            is_crowded = home in counts and not self.is_writing and counts[home] > -(-len(self._homes) // len(counts))
+            if counts and (home not in counts or is_crowded):
+                self._homes[shard] = home = min(counts, key=lambda address: (counts[address], address))
+            return home if home in counts else None
+
+    def submit(self, shard: int, method: str, *arguments: Any) -> Future[Any]:
+        home = self._home(shard)
         where: dict[str, Any] = {}
-        if workers:
-            where = {"workers": [workers[shard % len(workers)]], "allow_other_workers": True}
+        if home is not None:
+            where = {"workers": [home], "allow_other_workers": method not in WRITING}
         call = self._client.submit(
             _call, self.directories[shard], method, *arguments, pure=False, retries=_RETRIES, **where
         )
-        call.culmen_worker = where.get("workers", [None])[0]
+        call.culmen_worker = home
         return call
 
     def outcomes(self, calls: Sequence[Any], timeout: float | None) -> list[Any]:
@@ -143,7 +152,7 @@ class DaskEngine(Engine):
     def _drop_stranded(self, waiting: Sequence[Any]) -> None:
         """If all workers die, the scheduler does not give their tasks to new ones: a task that names a worker, even
         one that may run elsewhere, then waits for that worker's return."""
-        workers = self._known_workers() if waiting else []
+        workers = self._known_workers() if waiting else {}
         for call in waiting:
             if call.culmen_worker is not None and call.culmen_worker not in workers:
                 call.cancel()

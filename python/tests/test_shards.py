@@ -376,6 +376,84 @@ def test_a_shard_that_changes_is_asked_again(cluster, tmp_path):
     assert index.refresh() == "unchanged"
 
 
+def rows_of(rng, ids=None, count=8):
+    """A few rows, without ids unless some are given."""
+    count = count if ids is None else len(ids)
+    rows = {
+        "price": (rng.integers(0, 200, count) / 4.0).tolist(),
+        "rating": (rng.integers(-8, 9, count) / 4.0).tolist(),
+        "stars": [None if rng.random() < 0.3 else int(x) for x in rng.integers(1, 6, count)],
+        "same": [2.5] * count,
+        "brand": [None if rng.random() < 0.3 else f"new brand {int(x)}" for x in rng.integers(0, 5, count)],
+        "opened": [datetime.date(2025, 1, 1)] * count,
+        "open": [True] * count,
+        "name": [f"new row {int(x)}" for x in rng.integers(0, 99, count)],
+    }
+    return rows if ids is None else {"id": ids, **rows}
+
+
+def assert_same_change(done, expected):
+    for name in ("inserted", "replaced", "erased", "first_id", "repeated"):
+        assert getattr(done, name) == getattr(expected, name), name
+
+
+def test_changes_are_those_of_one_index(cluster, tmp_path):
+    table, rng = table_of(300, seed=13), np.random.default_rng(14)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id", label="name")
+    cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=3, id="id", label="name").close()
+    with cluster.open(tmp_path / "s", writable=True) as index:
+        with pytest.raises(culmen.IoError):
+            culmen.ShardedIndex.open(tmp_path / "s", writable=True)
+        reader = cluster.open(tmp_path / "s")
+        for _ in range(3):
+            rows = rows_of(rng)
+            assert_same_change(index.insert(rows), whole.insert(rows))
+            rows = rows_of(rng, rng.choice(1500, 20, replace=False) - 600)
+            assert_same_change(index.upsert(rows), whole.upsert(rows))
+            ids = rng.choice(1500, 100, replace=False) - 600
+            assert index.erase(ids) == whole.erase(ids)
+            with index.batch() as batch, whole.batch() as of_whole:
+                for each in (batch, of_whole):
+                    each.insert(rows_of(np.random.default_rng(1), [-(10**6)]))
+                    each.insert(rows_of(np.random.default_rng(2), count=3))
+                    each.erase([-(10**6), 5])
+            assert_same_change(batch.result, of_whole.result)
+            ask_both(index, whole, rng, 5, with_rows=1)
+        # What is wrong is found before anything changes.
+        known = int(whole.ids()[0])
+        rows = rows_of(rng, [*range(2 * 10**6, 2 * 10**6 + 9), known])
+        with pytest.raises(culmen.RowError, match="row 10: ") as caught:
+            index.insert(rows)
+        assert caught.value.row == 9
+        ask_both(index, whole, rng, 5, with_rows=1)
+        assert index.verify() == []
+        reader.refresh()
+        ask_both(reader, whole, rng, 5, with_rows=1)
+        with pytest.raises(culmen.InvalidArgument, match="writable=True"):
+            reader.erase([1])
+    ask_both(cluster.open(tmp_path / "s"), whole, rng, 5, with_rows=1)
+
+
+@of_processes
+def test_writers_are_killed(cluster, tmp_path):
+    """Every batch that was acknowledged is there once."""
+    table, rng = table_of(300, seed=15), np.random.default_rng(16)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id", label="name")
+    cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=2, id="id", label="name").close()
+    with cluster.open(tmp_path / "s", writable=True) as index:
+        for number in range(6):
+            killer = threading.Timer(0.002 * number, os.kill, (index.process_of(number % 2), signal.SIGKILL))
+            killer.start()
+            rows = rows_of(rng, count=40)
+            done, expected = index.insert(rows), whole.insert(rows)
+            killer.join()
+            assert (done.inserted, done.first_id) == (expected.inserted, expected.first_id)
+            ask_both(index, whole, rng, 2, with_rows=1)
+            cluster.wait()
+        assert index.verify() == []
+    ask_both(culmen.ShardedIndex.open(tmp_path / "s"), whole, rng, 5, with_rows=1)
+
+
 def test_an_index_that_is_there_is_kept(tmp_path):
     index = culmen.ShardedIndex.build(table_of(20), tmp_path / "s", ATTRIBUTES, shards=2, id="id")
     with pytest.raises(culmen.InvalidArgument, match="overwrite"):
