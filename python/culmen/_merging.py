@@ -158,7 +158,7 @@ class ShardedResult(Result):
     __slots__ = ("_origin",)
 
     def __init__(self, merged: Merged, origin: Origin, elapsed: float) -> None:
-        super().__init__(_Answer(merged, origin, elapsed), origin.schema)
+        super().__init__(_Answer(merged, origin, elapsed), origin.schema)  # type: ignore[arg-type]
         self._origin = origin
 
     @property

@@ -35,6 +35,7 @@ _RESTARTS = 20
 _PAUSE = 0.01
 
 T = TypeVar("T")
+S = TypeVar("S", bound="ShardedIndex")
 
 
 class ShardedIndex:
@@ -149,8 +150,8 @@ class ShardedIndex:
 
     @classmethod
     def _over(
-        cls, directory: Path, make_engine: Callable[[Sequence[str]], Engine], writable: bool, min_version: int
-    ) -> ShardedIndex:
+        cls: type[S], directory: Path, make_engine: Callable[[Sequence[str]], Engine], writable: bool, min_version: int
+    ) -> S:
         index = object.__new__(cls)
         index._path = os.path.abspath(os.fsdecode(directory))
         listed = _core.listed_shards(os.fsencode(directory))

@@ -100,7 +100,8 @@ class Shard:
         """The queries' best rows of this shard, with their columns if `field_kinds` says which fields there are."""
         start = time.perf_counter()
         answer = _core.answer_queries(self._at(version), queries, statistics, engine, threads, field_kinds)
-        return Part(*answer, time.perf_counter() - start)
+        counts, ids, scores, rows, stats = answer
+        return Part(counts, ids, scores, rows, stats, time.perf_counter() - start)
 
     def get(self, version: Version, ids: np.ndarray, field_kinds: str) -> tuple[Any, ...]:
         """The rows with these ids, of those that are here."""
