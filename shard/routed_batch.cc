@@ -41,7 +41,11 @@ void RoutedBatch::add_rows(const TableView& table, bool replaces) {
   for (std::size_t s = 0; s < parts_.size(); ++s) {
     if (rows[s].empty()) continue;
     const TableView view = tables_.emplace_back(subset_of(table, ids, rows[s])).view();
-    replaces ? parts_[s].batch.upsert(view) : parts_[s].batch.insert(view);
+    if (replaces) {
+      parts_[s].batch.upsert(view);
+    } else {
+      parts_[s].batch.insert(view);
+    }
     parts_[s].rows.push_back(std::move(rows[s]));
   }
 }

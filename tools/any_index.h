@@ -28,8 +28,9 @@ class AnyIndex {
   // The index; for `what`, which a sharded one cannot do, throws InvalidArgument.
   const Index& only(std::string_view what) const {
     if (sharded() != nullptr)
-      throw InvalidArgument(std::string(what) +
-                            " works on one index, and this one is sharded: name the directory of one of its shards");
+      throw InvalidArgument(
+          std::string(what) +
+          " works on one index, and this one is sharded: name the directory of one of its shards");
     return std::get<Index>(index_);
   }
   // An index with the same columns: itself, or a shard.

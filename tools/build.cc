@@ -81,12 +81,13 @@ void check_directory(const std::string& directory, bool force, bool sharded) {
     throw InvalidArgument(fmt::format("{}: is not a directory; choose another name for -o", directory));
   if (fs::is_empty(directory)) return;
   if (ShardedIndex::is_at(directory) != sharded)
-    throw InvalidArgument(sharded ? fmt::format("{}: holds files but no sharded index; choose a new or empty "
-                                                "directory for -o",
-                                                directory)
-                                  : fmt::format("{}: holds a sharded index; choose another directory for -o, or "
-                                                "give --shards",
-                                                directory));
+    throw InvalidArgument(sharded
+                              ? fmt::format("{}: holds files but no sharded index; choose a new or empty "
+                                            "directory for -o",
+                                            directory)
+                              : fmt::format("{}: holds a sharded index; choose another directory for -o, or "
+                                            "give --shards",
+                                            directory));
   if (!sharded && !fs::exists(fs::path(directory) / "CURRENT"))
     throw InvalidArgument(
         fmt::format("{}: holds files but no index; choose a new or empty directory for -o", directory));
@@ -187,8 +188,9 @@ void print_sharded_summary(const BuildArguments& arguments, const Table& table, 
 }
 
 void build_shards(const Table& table, const BuildArguments& arguments, ProgressBar& bar) {
-  const ShardedBuildOptions options = {
-      .num_shards = *arguments.num_shards, .build = build_options(arguments, bar), .overwrite = arguments.force};
+  const ShardedBuildOptions options = {.num_shards = *arguments.num_shards,
+                                       .build = build_options(arguments, bar),
+                                       .overwrite = arguments.force};
   locating_rows(table, [&] { ShardedIndex::build(table.view(), arguments.directory, options); });
 }
 

@@ -44,7 +44,8 @@ std::string text(const Size& size) {
 
 ExitCode run(const CompactArguments& arguments, bool quiet) {
   const auto start = std::chrono::steady_clock::now();
-  AnyIndex index = AnyIndex::open(arguments.directory, {.writable = true, .num_threads = arguments.num_threads});
+  AnyIndex index =
+      AnyIndex::open(arguments.directory, {.writable = true, .num_threads = arguments.num_threads});
   const Size before = {index.info(), bytes_on_disk(arguments.directory)};
   index.compact();
   index.close();

@@ -87,36 +87,36 @@ std::string shards_text(const std::vector<ShardInfo>& shards) {
   if (shards.empty()) return "";
   std::string text = fmt::format("shards      {}\n", shards.size());
   for (const ShardInfo& shard : shards)
-    text += fmt::format("  {:<20} {}, version {}\n", shard.directory, counted(shard.statistics.num_rows, "row"),
-                        shard.version);
+    text += fmt::format("  {:<20} {}, version {}\n", shard.directory,
+                        counted(shard.statistics.num_rows, "row"), shard.version);
   return text;
 }
 
 std::string json_text(const IndexInfo& info, const Schema& schema, const RecoveryInfo& log,
                       const std::vector<ShardInfo>& shards) {
   Json json = {{"uuid", info.uuid},
-                     {"version", info.version},
-                     {"log_batches", log.num_batches},
-                     {"log_dropped_bytes", log.dropped_bytes},
-                     {"compact_advised", info.compact_advised},
-                     {"rows", info.num_rows},
-                     {"attributes", attributes_json(info)},
-                     {"fields", fields_json(info)},
-                     {"labels", info.has_labels},
-                     {"id_column", schema.id_name},
-                     {"label_column", schema.label_name},
-                     {"value_type", value_type_name(info)},
-                     {"rounded_values", info.rounded_values},
-                     {"partitioning", partitioning_name(info.partitioning)},
-                     {"splits", info.num_splits},
-                     {"partitions", info.num_partitions},
-                     {"leaf_rows", info.leaf_rows},
-                     {"leaves", info.num_leaves},
-                     {"nodes", info.num_nodes},
-                     {"height", info.height},
-                     {"data_bytes", info.data_bytes},
-                     {"overhead_bytes", info.overhead_bytes},
-                     {"code_bytes", info.code_bytes}};
+               {"version", info.version},
+               {"log_batches", log.num_batches},
+               {"log_dropped_bytes", log.dropped_bytes},
+               {"compact_advised", info.compact_advised},
+               {"rows", info.num_rows},
+               {"attributes", attributes_json(info)},
+               {"fields", fields_json(info)},
+               {"labels", info.has_labels},
+               {"id_column", schema.id_name},
+               {"label_column", schema.label_name},
+               {"value_type", value_type_name(info)},
+               {"rounded_values", info.rounded_values},
+               {"partitioning", partitioning_name(info.partitioning)},
+               {"splits", info.num_splits},
+               {"partitions", info.num_partitions},
+               {"leaf_rows", info.leaf_rows},
+               {"leaves", info.num_leaves},
+               {"nodes", info.num_nodes},
+               {"height", info.height},
+               {"data_bytes", info.data_bytes},
+               {"overhead_bytes", info.overhead_bytes},
+               {"code_bytes", info.code_bytes}};
   if (!shards.empty()) json["shards"] = shards_json(shards);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
@@ -196,7 +196,8 @@ std::string text(const IndexInfo& info, const Schema& schema, const RecoveryInfo
                                              "{} would make it smaller\n",
                                              directory)
                                : "") +
-         shards_text(shards) + fmt::format("attributes  {}\n", info.attributes.size()) + attributes_text(info) + fields_text(info);
+         shards_text(shards) + fmt::format("attributes  {}\n", info.attributes.size()) +
+         attributes_text(info) + fields_text(info);
 }
 
 ExitCode run(const InfoArguments& arguments) {

@@ -65,8 +65,8 @@ class Writer {
       : arguments_(arguments),
         change_(change),
         index_(AnyIndex::open(arguments.directory, {.writable = true,
-                                                 .durability = parse_durability(arguments.durability),
-                                                 .num_threads = arguments.num_threads})),
+                                                    .durability = parse_durability(arguments.durability),
+                                                    .num_threads = arguments.num_threads})),
         before_(index_.info()) {}
 
   const IndexInfo& info() const { return before_; }

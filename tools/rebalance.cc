@@ -32,7 +32,8 @@ ExitCode run(const RebalanceArguments& arguments, bool quiet) {
 }  // namespace
 
 void add_rebalance(Program& program) {
-  CLI::App& command = *program.app.add_subcommand("rebalance", "Distribute a sharded index over other shards");
+  CLI::App& command =
+      *program.app.add_subcommand("rebalance", "Distribute a sharded index over other shards");
   const auto arguments = std::make_shared<RebalanceArguments>();
   command.add_option("DIR", arguments->directory, "The sharded index")->required();
   command.add_option("--shards", arguments->num_shards, "How many shards there will be")
@@ -44,9 +45,12 @@ void add_rebalance(Program& program) {
       ->type_name("T");
   add_quiet(command, program);
   command.footer(
-      "Writes the new shards beside the old ones, then replaces the list of shards, then removes the old ones:\n"
-      "after an error or a crash the old ones are still there. Needs memory for all rows. Answers do not change.\n\n"
+      "Writes the new shards beside the old ones, then replaces the list of shards, then removes the old "
+      "ones:\n"
+      "after an error or a crash the old ones are still there. Needs memory for all rows. Answers do not "
+      "change.\n\n"
       "Examples:\n"
+      "  culmen build hotels.csv -o hotels.shards --shards 4 --id id --label name\n"
       "  culmen rebalance hotels.shards --shards 8");
   command.callback([&program, arguments] {
     program.run = [&program, arguments] { return run(*arguments, program.quiet); };

@@ -250,7 +250,7 @@ TEST(ShardedIndex, TiesAcrossShardsGoToTheSmallestIds) {
   const TemporaryDirectory temporary;
   ShardedIndex::build(one_column(values, ids), temporary.path() / "s", {.num_shards = 8});
   const ShardedIndex index = ShardedIndex::open(temporary.path() / "s");
-  for (const std::size_t k : {1, 7, 100, 499, 500, 501}) {
+  for (const std::size_t k : {1U, 7U, 100U, 499U, 500U, 501U}) {
     const SearchResult result = index.search({.weights = {2}, .k = k});
     ASSERT_EQ(result.hits.size(), std::min<std::size_t>(k, 500));
     for (std::size_t rank = 0; rank < result.hits.size(); ++rank)

@@ -1295,6 +1295,7 @@ class HelpTest(Case):
         "compact",
         "verify",
         "repair",
+        "rebalance",
     ]
 
     def examples(self, *command):

@@ -1,0 +1,114 @@
+"""Sharded indexes: the program treats them as one index, or says what to do."""
+
+import json
+import random
+import shutil
+import unittest
+
+from program import Case
+
+
+class ShardsTest(Case):
+    def setUp(self):
+        super().setUp()
+        rng = random.Random(7)
+        lines = ["id,city,price,rating"]
+        for id in range(300):
+            rating = "" if rng.random() < 0.2 else rng.randrange(40) / 4
+            lines.append(f"{id * 7 - 50},{rng.choice(['Brno', 'Praha', ''])},{rng.randrange(200)},{rating}")
+        self.write("table.csv", "\n".join(lines) + "\n")
+        for directory, options in (("one", ()), ("many", ("--shards", "5"))):
+            out, err = self.culmen(
+                "build", "table.csv", "-o", directory, "--id", "id", "--attributes", "price:low,rating", *options
+            )
+            self.assertEqual(out, "")
+        self.assertIn("5 shards of ", err)
+
+    def both(self, command, *arguments, **options):
+        """The same output for one index and for the sharded one."""
+        one, _ = self.culmen(command, "one", *arguments, **options)
+        many, _ = self.culmen(command, "many", *arguments, **options)
+        self.assertEqual(one.replace("one", "many"), many)
+        return many
+
+    def check_queries(self):
+        for arguments in (
+            ("-w", "price=-1,rating=2", "-k", "7"),
+            ("-w", "price=-1,rating=2", "--scale", "minmax", "-k", "400"),
+            ("-w", "rating=1", "--missing", "fill", "--where", "city = 'Brno' and price < 150"),
+            ("-w", "price=1", "--min-score", "120"),
+            ("-w", "price=1,rating=1", "--engine", "scan", "--show", "city,price"),
+        ):
+            self.assertGreater(len(self.both("query", *arguments, "--format", "csv").splitlines()), 3)
+        self.write("weights.csv", "price,rating\n1,2\n-1,0\n0,-3\n")
+        self.both("query", "--weights-file", "weights.csv", "-k", "4", "--format", "csv")
+
+    def test_answers_as_one_index(self):
+        self.check_queries()
+        self.both("get", "--ids=-50,6,7,13,-43")
+
+    def test_changes_as_one_index(self):
+        self.write("new.csv", "city,price,rating\nBrno,1,9\nOlomouc,2,\nBrno,3,8.5\n")
+        self.write("changed.csv", "id,city,price,rating\n-50,Opava,150,1\n5000,Opava,0,9.75\n")
+        for directory in ("one", "many"):
+            self.culmen("insert", directory, "new.csv", "--new-ids")
+            self.culmen("upsert", directory, "changed.csv", "--id", "id")
+        self.both("delete", "--where", "price > 190")
+        self.both("delete", "--ids", "6,7")
+        self.check_queries()
+        out = self.both("get", "--ids", "2044,2045,2046,5000")
+        self.assertEqual(len(out.splitlines()), 5)
+        self.culmen("insert", "many", "changed.csv", code=3)
+        self.culmen("compact", "many")
+        self.culmen("rebalance", "many", "--shards", "2")
+        self.check_queries()
+        out, _ = self.culmen("verify", "many", "--deep")
+        self.assertIn("no fault found", out)
+
+    def test_info_lists_the_shards(self):
+        one, many = (json.loads(self.culmen("info", directory, "--json")[0]) for directory in ("one", "many"))
+        self.assertNotIn("shards", one)
+        self.assertEqual([shard["directory"] for shard in many["shards"]], [f"shard-1-{i}" for i in range(5)])
+        self.assertEqual(sum(shard["rows"] for shard in many["shards"]), one["rows"])
+        self.assertEqual(many["rows"], one["rows"])
+        self.assertEqual(many["attributes"], one["attributes"])
+        self.assertIn("shard-1-4", self.culmen("info", "many")[0])
+
+    def test_a_shard_that_is_missing_or_damaged_is_named(self):
+        shutil.copytree(self.dir / "many", self.dir / "copy")
+        shutil.rmtree(self.dir / "many" / "shard-1-3")
+        self.refused("query", "many", "-w", "price=1", code=1, says="shard 3 of ")
+        out, _ = self.culmen("verify", "many", code=3)
+        self.assertIn("shard 3 of ", out)
+        leaves = self.dir / "copy" / "shard-1-2" / "SNAP-1-leaves"
+        data = bytearray(leaves.read_bytes())
+        data[len(data) // 2] ^= 1
+        leaves.write_bytes(data)
+        self.refused("query", "copy", "-w", "price=1", code=3, says="shard 2 of ")
+
+    def test_what_does_not_work_says_what_to_do(self):
+        weights = ("-w", "price=1")
+        self.refused("query", "many", *weights, "--explain", code=2, says="one of its shards")
+        self.refused("query", "many", *weights, "--device", "cuda:0", code=2, says="one of its shards")
+        self.refused("repair", "many", "-o", "mended", code=2, says="the damaged shard")
+        self.refused("rebalance", "one", "--shards", "2", code=1, says="no sharded index")
+        self.refused("build", "table.csv", "-o", "many", "--force", code=2, says="give --shards")
+        self.refused("build", "table.csv", "-o", "one", "--shards", "2", "--force", code=2, says="no sharded index")
+        self.refused("build", "table.csv", "-o", "many", "--shards", "2", code=2, says="--force replaces it")
+        self.refused("build", "table.csv", "-o", "new", "--shards", "5000", code=2, says="4096")
+        self.culmen("query", "many/shard-1-0", *weights)
+
+    def test_build_replaces_a_sharded_index(self):
+        self.culmen("build", "table.csv", "-o", "many", "--shards", "2", "--force", "--id", "id", "--columns", "city")
+        self.assertEqual(
+            sorted(path.name for path in (self.dir / "many").iterdir()), ["LOCK", "SHARDS", "shard-2-0", "shard-2-1"]
+        )
+        self.write("bad.csv", "id,price,rating\n1,2,inf\n")
+        self.refused(
+            "build", "bad.csv", "-o", "many", "--shards", "2", "--force", "--id", "id", code=3, says="bad.csv:2"
+        )
+        self.assertIn("300", self.culmen("info", "many")[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
