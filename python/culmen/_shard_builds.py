@@ -130,7 +130,10 @@ def build_shard(shard: int, num_parts: int, folder: str, directory: str, plan: P
         choice = replace(choice, id=table.column(_NUMBER).to_numpy())
         table = table.drop_columns([_NUMBER])
     table = table.cast(plan.schema) if table.num_columns else plan.schema.empty_table()
-    handle = build(take_table(table, choice), plan.options)
+    try:
+        handle = build(take_table(table, choice), plan.options)
+    except InputError as error:
+        raise InputError(f"{error} (rows of shard {shard})") from None
     handle.save(os.fsencode(directory), True)
     return (*_core.saved_version(os.fsencode(directory)), _core.statistics(handle))
 

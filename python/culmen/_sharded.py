@@ -14,7 +14,7 @@ import numpy as np
 from . import _core
 from ._build import BuildOptions
 from ._engines import Engine, ThreadEngine
-from ._errors import InvalidArgument, IoError
+from ._errors import InvalidArgument, IoError, NoIndex
 from ._files import Path
 from ._ids import as_ids
 from ._merging import Asked, Merged, Origin, ShardedBatchResult, ShardedResult, joined_rows
@@ -53,7 +53,9 @@ class ShardedIndex:
     def __init__(self) -> None:
         raise TypeError("a sharded index comes from ShardedIndex.build or ShardedIndex.open")
 
+    _make_engine: Callable[[Sequence[str]], Engine]
     _engine: Engine
+    _is_writable: bool
     _writer: Writer | None
     _writing: threading.Lock
     _view: View
@@ -154,15 +156,14 @@ class ShardedIndex:
     ) -> S:
         index = object.__new__(cls)
         index._path = os.path.abspath(os.fsdecode(directory))
-        listed = _core.listed_shards(os.fsencode(directory))
-        index._engine = make_engine([os.path.join(index._path, shard["directory"]) for shard in listed])
-        index._engine.is_writing = writable
-        index._rounds = Rounds(len(listed))
+        index._make_engine = make_engine
+        index._is_writable = writable
         index._writing = threading.Lock()
         index._writer = None
+        index._serve(index._listed())
         try:
             index._writer = Writer(index._path, index._engine) if writable else None
-            index._view = index._looked(listed)
+            index._view = index._looked()
             if index.version < min_version:
                 raise InvalidArgument(f"{index._path} is at version {index.version}, not yet at {min_version}")
         except BaseException:
@@ -170,20 +171,32 @@ class ShardedIndex:
             raise
         return index
 
-    def _looked(self, listed: Sequence[Mapping[str, Any]]) -> View:
+    def _listed(self) -> list[dict[str, Any]]:
+        return _core.listed_shards(os.fsencode(self._path))
+
+    def _directories_of(self, listed: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        return tuple(os.path.join(self._path, shard["directory"]) for shard in listed)
+
+    def _serve(self, listed: Sequence[Mapping[str, Any]]) -> None:
+        self._engine = self._make_engine(self._directories_of(listed))
+        self._engine.is_writing = self._is_writable
+        self._rounds = Rounds(len(listed))
+
+    def _looked(self) -> View:
         """Asks all shards what they are. One that does not answer is what the manifest says."""
+        listed = self._listed()
+        if self._directories_of(listed) != self._engine.directories:
+            self._serve(listed)  # built again; questions that have begun keep the shards that they know
         states, faults = [], {}
-        for number, answer in sorted(self._engine.ask(self._to_all("state")).items()):
+        known = {s: ("state", Version(shard["uuid"], shard["version"])) for s, shard in enumerate(listed)}
+        for number, answer in sorted(self._engine.ask(known).items()):
             if isinstance(answer, Exception):
                 faults[number] = answer
-                shard = listed[number]
-                answer = State(Version(shard["uuid"], shard["version"]), shard["statistics"], None, 0)
-            elif answer.version.uuid != listed[number]["uuid"]:
-                return self._looked(_core.listed_shards(os.fsencode(self._path)))
+                answer = State(known[number][1], listed[number]["statistics"], None, 0)
             states.append(answer)
         if len(faults) == len(states):
             raise faults[0]
-        return View.of(states, faults)
+        return View.of(self._engine, states, faults)
 
     def _to_all(self, method: str, *arguments: Any) -> dict[int, tuple[Any, ...]]:
         return dict.fromkeys(range(self.num_shards), (method, *arguments))
@@ -230,7 +243,9 @@ class ShardedIndex:
         for _ in range(_RESTARTS):
             try:
                 return ask(self._view)
-            except Stale:
+            except (Stale, NoIndex) as error:
+                if isinstance(error, NoIndex) and self._directories_of(self._listed()) == self._engine.directories:
+                    raise
                 self.refresh()
                 time.sleep(pause)
                 pause = min(1.0, 2 * pause)
@@ -240,7 +255,7 @@ class ShardedIndex:
         """The row with this id; None if there is none. Its score is NaN."""
 
         def ask(view: View) -> Row | None:
-            found = self._rows(view, {self._shard_of(id): as_ids(id)}, view.schema.field_kinds)
+            found = self._rows(view, {_shard_of(view, id): as_ids(id)}, view.schema.field_kinds)
             [taken] = found.values()
             if not taken[1]:
                 return None
@@ -253,23 +268,18 @@ class ShardedIndex:
     def __contains__(self, id: object) -> bool:
         if not isinstance(id, (int, np.integer)) or abs(int(id)) >= 1 << 63:
             return False
-        number, shard = int(id), self._shard_of(int(id))
-        return self._at_one_version(
-            lambda view: bool(self._all_answers({shard: ("contains", view.versions[shard], number)})[shard])
-        )
+        number = int(id)
 
-    def _shard_of(self, id: int) -> int:
-        return int(_core.shards_of(as_ids(id), self.num_shards)[0])
+        def ask(view: View) -> bool:
+            shard = _shard_of(view, number)
+            return bool(_all_answers(view.engine, {shard: ("contains", view.versions[shard], number)})[shard])
+
+        return self._at_one_version(ask)
 
     def _rows(self, view: View, ids: Mapping[int, np.ndarray], field_kinds: str) -> Mapping[int, Any]:
-        return self._all_answers({s: ("get", view.versions[s], of_shard, field_kinds) for s, of_shard in ids.items()})
-
-    def _all_answers(self, requests: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
-        answers = self._engine.ask(requests)
-        for _, answer in sorted(answers.items()):
-            if isinstance(answer, Exception):
-                raise answer
-        return answers
+        return _all_answers(
+            view.engine, {s: ("get", view.versions[s], of_shard, field_kinds) for s, of_shard in ids.items()}
+        )
 
     # ---- changes
 
@@ -317,7 +327,7 @@ class ShardedIndex:
         """Loads what the writers of the shards have published since. Returns "unchanged", "advanced", or "replaced" if
         the directory now holds other shards."""
         old = self._view.versions
-        self._view = self._looked(_core.listed_shards(os.fsencode(self._path)))
+        self._view = self._looked()
         if [version.uuid for version in old] != [version.uuid for version in self._view.versions]:
             return "replaced"
         return "unchanged" if old == self._view.versions else "advanced"
@@ -325,11 +335,11 @@ class ShardedIndex:
     def verify(self, deep: bool = True) -> list[str]:
         """The faults of all shards, one line each, which names the shard. As Index.verify."""
         view = self._view
-        answers = self._engine.ask({s: ("verify", view.versions[s], deep) for s in range(self.num_shards)})
+        answers = view.engine.ask({s: ("verify", version, deep) for s, version in enumerate(view.versions)})
         faults = []
         for shard, answer in sorted(answers.items()):
             found = [str(answer)] if isinstance(answer, Exception) else answer
-            faults += [f"{os.path.basename(self._engine.directories[shard])}: {fault}" for fault in found]
+            faults += [f"{os.path.basename(view.engine.directories[shard])}: {fault}" for fault in found]
         return faults
 
     @property
@@ -363,7 +373,7 @@ class ShardedIndex:
 
     def process_of(self, shard: int) -> int:
         """The number of the process that serves a shard now."""
-        return int(self._all_answers({shard: ("ping",)})[shard])
+        return int(_all_answers(self._engine, {shard: ("ping",)})[shard])
 
     @property
     def call_costs(self) -> tuple[float, float]:
@@ -412,7 +422,6 @@ class _Question:
         timeout: float | None,
     ) -> None:
         self._index = index
-        self._engine = index._engine
         self._rounds = index._rounds
         self._is_one = one is not None
         self._weights = many if one is None else one
@@ -462,7 +471,7 @@ class _Question:
         best = _most_promising(bounds)
         may_answer = bounds >= floors
         may_answer[best, np.arange(len(best))] = True  # somebody has to refuse what is wrong with the query
-        if not self._rounds.are_two(len(matrix), self._engine):
+        if not self._rounds.are_two(len(matrix), view.engine):
             return self._round(view, matrix, may_answer, floors, lost, deadline, is_second=False)
         is_first = np.arange(len(bounds))[:, None] == best
         asked = self._round(view, matrix, is_first, floors, lost, deadline, is_second=False)
@@ -492,14 +501,14 @@ class _Question:
                 ),
                 view.statistics,
                 self._searcher,
-                self._threads or self._engine.threads,
+                self._threads or view.engine.threads,
                 kinds,
             )
             for s, of_shard in queries.items()
         }
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         asked = []
-        for shard, answer in sorted(self._engine.ask(requests, left).items()):
+        for shard, answer in sorted(view.engine.ask(requests, left).items()):
             if isinstance(answer, Exception):
                 self._check(answer)
                 lost.add(shard)
@@ -514,9 +523,22 @@ class _Question:
             raise error
 
 
+def _shard_of(view: View, id: int) -> int:
+    return int(_core.shards_of(as_ids(id), len(view.versions))[0])
+
+
+def _all_answers(engine: Engine, requests: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+    answers = engine.ask(requests)
+    for _, answer in sorted(answers.items()):
+        if isinstance(answer, Exception):
+            raise answer
+    return answers
+
+
 def _most_promising(bounds: np.ndarray) -> np.ndarray:
     """For each query a shard with about the highest bound; not the same one for all queries if several have it."""
     highest = bounds.max(axis=0)
-    is_near = (bounds >= highest - 0.02 * np.abs(highest)) | (bounds == highest)
+    with np.errstate(invalid="ignore"):  # bounds may be infinite
+        is_near = (bounds >= highest - 0.02 * np.abs(highest)) | (bounds == highest)
     turn = np.arange(bounds.shape[1]) % is_near.sum(axis=0)
     return (np.cumsum(is_near, axis=0) > turn).argmax(axis=0)

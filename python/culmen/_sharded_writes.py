@@ -54,7 +54,7 @@ class Writer:
             for name in counts:
                 counts[name] += result[name]
             states[shard] = state
-        after = view.of(states, {})
+        after = view.of(view.engine, states, {})
         version = sum(state.version.number for state in states)
         return WriteResult(version, **counts, first_id=first_id, repeated=is_repeated), after
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core
-from ._errors import Error, IoError
+from ._errors import Error, FormatError
 from ._schema import Schema
 from ._sharded_steps import Step, steps_of
 
@@ -78,12 +78,16 @@ class Shard:
         """Costs what a call costs. Returns the process."""
         return os.getpid()
 
-    def state(self, min_version: int = 0) -> State:
-        """Opens the shard, or loads what was published since."""
+    def state(self, listed: Version) -> State:
+        """Opens the shard, or loads what was published since. `listed`: what the manifest says of it."""
         with self._lock:
             version = self._refreshed()
-            if version.number < min_version:
-                raise IoError(f"{self._directory} is at version {version.number}, older than {min_version}")
+            if version.uuid != listed.uuid:
+                raise FormatError(f"{self._directory} holds another index than the manifest lists")
+            if version.number < listed.number:
+                raise FormatError(
+                    f"{self._directory} is at version {version.number}; the manifest has seen {listed.number}"
+                )
             return self._state(version)
 
     def _state(self, version: Version) -> State:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._engines import Engine
 from ._errors import FormatError
 from ._schema import Schema
 from ._shards import State, Version
@@ -17,8 +18,9 @@ from ._shards import State, Version
 
 @dataclass(frozen=True)
 class View:
-    """One version of each shard."""
+    """One version of each shard, and the engine that reaches these shards."""
 
+    engine: Engine
     states: tuple[State, ...]
     statistics: bytes  # of all rows
     schema: Schema
@@ -26,14 +28,14 @@ class View:
     faults: dict[int, Exception] = field(default_factory=dict)  # of shards whose state is that of the manifest
 
     @classmethod
-    def of(cls, states: Sequence[State], faults: dict[int, Exception]) -> View:
+    def of(cls, engine: Engine, states: Sequence[State], faults: dict[int, Exception]) -> View:
         schemas = [state.schema for state in states if state.schema is not None]
         for number, state in enumerate(states):
             if state.schema is not None and state.schema != schemas[0]:
                 raise FormatError(f"shard {number} has other columns than the first one")
         whole = _core.merge_statistics([state.statistics for state in states])
         reports = tuple(_core.statistics_report(state.statistics) for state in states)
-        return cls(tuple(states), whole, schemas[0], reports, faults)
+        return cls(engine, tuple(states), whole, schemas[0], reports, faults)
 
     @cached_property
     def versions(self) -> tuple[Version, ...]:
