@@ -12,6 +12,7 @@ Result, or a BatchResult for a matrix of weights. All exceptions derive from Err
 
 from ._core import Filter, num_devices
 from ._device import DeviceAnswers, DeviceIndex
+from ._engines import ShardUnavailable
 from ._errors import (
     CudaError,
     Error,
@@ -25,6 +26,7 @@ from ._errors import (
 )
 from ._filters import Column, col, id_col, ids
 from ._index import Index
+from ._merging import ShardedBatchResult, ShardedResult
 from ._rank import rank
 from ._reports import (
     AttributeInfo,
@@ -39,6 +41,7 @@ from ._reports import (
     WriteResult,
 )
 from ._result import BatchResult, Result, Row
+from ._sharded import ShardedIndex
 from ._version import __version__
 from ._writes import Batch
 
@@ -71,6 +74,10 @@ __all__ = [
     "Row",
     "RowError",
     "SearchStats",
+    "ShardUnavailable",
+    "ShardedBatchResult",
+    "ShardedIndex",
+    "ShardedResult",
     "WriteResult",
     "__version__",
     "col",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import _core
@@ -24,6 +25,7 @@ class BuildOptions:
     threads: int
     device: str | None
     progress: Progress | bool | None
+    stand_ins: Sequence[float] = ()  # of each attribute, if the rows are part of a table that determines them
 
     def __post_init__(self) -> None:
         for name in ("num_partitions", "leaf_rows", "threads"):
@@ -44,4 +46,5 @@ def build(columns: Columns, options: BuildOptions) -> _core.Index:
             num_threads=options.threads,
             device=device_number(options.device),
             on_progress=report,
+            stand_ins=list(options.stand_ins),
         )

@@ -37,10 +37,10 @@ _BATCH_ROWS = 1 << 17
 
 
 def read_files(paths: Paths, choice: Choice) -> Source:
-    expanded = _expand(paths)
+    expanded = expand(paths)
     if all(file.lower().endswith(_CSV) for file in expanded):
         return _read_csv(expanded, choice)
-    with in_utf8(expanded) as files, _translated(files):
+    with in_utf8(expanded) as files, translated(files):
         return _read(files, choice)
 
 
@@ -111,7 +111,7 @@ def _columns_of(
     return {name: column.whole() for name, column in columns.items()}
 
 
-def _expand(paths: Paths) -> list[str]:
+def expand(paths: Paths) -> list[str]:
     several = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else paths
     found: list[str] = []
     for given in several:
@@ -187,7 +187,7 @@ def _refuse_repeated_columns(files: Mapping[str, str], format: str) -> None:
 
 
 @contextlib.contextmanager
-def _translated(files: Mapping[str, str]) -> Iterator[None]:
+def translated(files: Mapping[str, str]) -> Iterator[None]:
     """Raises pyarrow's errors as culmen's, whose texts name the file."""
     try:
         yield

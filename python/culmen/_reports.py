@@ -73,6 +73,7 @@ class IndexInfo:
     data_bytes: int  #: attributes and ids
     overhead_bytes: int  #: tree, bounds, bookkeeping and empty slots
     code_bytes: int  #: codes (quantized values), in memory only and not counted above
+    next_id: int  #: what the next row without an id would get
     rounded_values: int  #: values changed by value_type="float32"
     uuid: str  #: of an index in a directory; else empty
     version: int
@@ -90,6 +91,9 @@ class WriteResult:
     #: Row r of the table was assigned first_id + r. Dropped rows are counted, so if row 0 was dropped, no row has this
     #: id. None: no row was assigned one.
     first_id: int | None
+    #: By a sharded index, in some shard: a worker died after it had written its part, and was asked again. The counts
+    #: are then those of the rows that came and went.
+    repeated: bool = False
 
 
 @dataclass(frozen=True)

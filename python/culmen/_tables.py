@@ -276,12 +276,19 @@ def _rows_to_keep(columns: Iterable[Column], id_gaps: np.ndarray | None, nulls: 
 
 
 def _only(table: Columns, keep: np.ndarray) -> Columns:
-    """The rows to keep; the ids are already theirs."""
+    """The rows to keep, with the numbers of the others; the ids are already theirs."""
+    return replace(
+        only_rows(replace(table, ids=None), keep), ids=table.ids, dropped=np.flatnonzero(~keep).astype(np.uint64)
+    )
+
+
+def only_rows(table: Columns, keep: np.ndarray) -> Columns:
     return replace(
         table,
         num_rows=int(keep.sum()),
         columns=[column.selected(keep) for column in table.columns],
         field_columns=[column.selected(keep) for column in table.field_columns],
+        ids=None if table.ids is None else table.ids[keep],
         labels=None if table.labels is None else table.labels.selected(keep),
-        dropped=np.flatnonzero(~keep).astype(np.uint64),
+        dropped=None,
     )

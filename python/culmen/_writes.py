@@ -42,7 +42,7 @@ class Batch:
         self._open_steps().erase(as_ids(ids).copy())
 
     def _rows(self, table: Any, id: Any, label: Any, nulls: str, *, needs_ids: bool) -> dict[str, Any]:
-        return _copied(self._schema.rows_of(table, id, label, nulls, needs_ids=needs_ids)).arguments()
+        return copied_rows(self._schema.rows_of(table, id, label, nulls, needs_ids=needs_ids)).arguments()
 
     def _open_steps(self) -> _core.Steps:
         if self._steps is None:
@@ -62,7 +62,7 @@ class Batch:
             self.result = written(self._index, steps, self._round_to_float32)
 
 
-def _copied(rows: Columns) -> Columns:
+def copied_rows(rows: Columns) -> Columns:
     """A batch keeps its rows until it ends, and its caller may reuse the arrays before that."""
     return replace(
         rows,

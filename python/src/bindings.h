@@ -11,5 +11,6 @@ void bind_index(nanobind::module_& module);
 void bind_writes(nanobind::module_& module);
 void bind_device(nanobind::module_& module);
 void bind_csv(nanobind::module_& module);
+void bind_shard_calls(nanobind::module_& module);
 
 }  // namespace culmen::python

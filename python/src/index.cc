@@ -56,11 +56,13 @@ Index build(std::size_t num_rows, const nb::list& attributes, const nb::list& co
             const nb::list& field_columns, const nb::object& ids, const nb::object& labels,
             const nb::object& dropped, std::string_view id_name, std::string_view label_name,
             std::string_view partitioning, std::string cluster, int num_partitions, int leaf_rows,
-            std::string_view value_type, int num_threads, int device, const nb::object& on_progress) {
+            std::string_view value_type, int num_threads, int device, const nb::object& on_progress,
+            const std::vector<double>& stand_ins) {
   const HeldTable table(num_rows, attributes, columns, fields, field_columns, ids, labels, dropped, id_name,
                         label_name);
-  const BuildOptions options = build_options(partitioning, std::move(cluster), num_partitions, leaf_rows,
-                                             value_type, num_threads, device, on_progress);
+  BuildOptions options = build_options(partitioning, std::move(cluster), num_partitions, leaf_rows,
+                                       value_type, num_threads, device, on_progress);
+  options.stand_ins = stand_ins;
   const GilReleased released;
   try {
     return Index::build(table.view(), options);
@@ -133,7 +135,8 @@ void bind_index(nb::module_& module) {
              nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(), nb::arg("labels").none(),
              nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"), nb::arg("partitioning"),
              nb::arg("cluster"), nb::arg("num_partitions"), nb::arg("leaf_rows"), nb::arg("value_type"),
-             nb::arg("num_threads"), nb::arg("device"), nb::arg("on_progress").none());
+             nb::arg("num_threads"), nb::arg("device"), nb::arg("on_progress").none(),
+             nb::arg("stand_ins"));
   module.def("create", create);
   module.def("open", open);
   module.def("repair", [](const nb::bytes& source, const nb::bytes& target) {

@@ -23,4 +23,5 @@ NB_MODULE(_core, module) {
   python::bind_text_column(module);
   python::bind_arrow(module);
   python::bind_csv(module);
+  python::bind_shard_calls(module);
 }

@@ -68,6 +68,7 @@ nb::dict report(const IndexInfo& info) {
   out["data_bytes"] = info.data_bytes;
   out["overhead_bytes"] = info.overhead_bytes;
   out["code_bytes"] = info.code_bytes;
+  out["next_id"] = info.next_id;
   out["rounded_values"] = info.rounded_values;
   out["uuid"] = info.uuid;
   out["version"] = info.version;
@@ -100,6 +101,7 @@ nb::dict report(const WriteResult& result) {
   out["replaced"] = result.replaced;
   out["erased"] = result.erased;
   out["first_id"] = result.first_id < 0 ? nb::none() : nb::cast(result.first_id);
+  out["repeated"] = result.repeated;
   return out;
 }
 

@@ -118,6 +118,12 @@ void bind_text_column(nb::module_& module) {
              return kept;
            })
       .def("to_list", to_list)
+      .def("__getstate__", [](const TextColumn& column) { return nb::make_tuple(to_list(column)); })
+      .def("__setstate__",
+           [](TextColumn& column, const nb::tuple& state) {
+             new (&column) TextColumn();
+             append_list(column, nb::cast<nb::list>(state[0]));
+           })
       .def("misses_all", misses_all)
       .def("is_nearly_unique",
            [](const TextColumn& column) { return io::is_nearly_unique(column.view().texts); });

@@ -1,9 +1,12 @@
 // Changes of an index.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -40,12 +43,23 @@ class Steps {
     try {
       return index.write(batch_, options);
     } catch (const RowError& error) {
-      if (tables_.size() != 1) throw;  // a row of which table is not said
-      throw tables_.front()->in_given_table(error);
+      rethrow(error);
+    }
+  }
+  void check(const Index& index, const WriteOptions& options) const {
+    try {
+      index.check(batch_, options);
+    } catch (const RowError& error) {
+      rethrow(error);
     }
   }
 
  private:
+  [[noreturn]] void rethrow(const RowError& error) const {
+    if (tables_.size() != 1) throw;  // a row of which table is not said
+    throw tables_.front()->in_given_table(error);
+  }
+
   WriteBatch batch_;
   std::vector<std::unique_ptr<HeldTable>> tables_;
   std::vector<Ids> ids_;
@@ -62,8 +76,15 @@ auto taking_rows(Add add) {
   };
 }
 
-nb::dict write(Index& index, const Steps& steps, bool round_to_float32) {
-  return report(without_gil([&] { return steps.write(index, {.round_to_float32 = round_to_float32}); }));
+nb::dict write(Index& index, const Steps& steps, bool round_to_float32,
+               std::optional<std::uint64_t> expected_version) {
+  const WriteOptions options = {.round_to_float32 = round_to_float32, .expected_version = expected_version};
+  return report(without_gil([&] { return steps.write(index, options); }));
+}
+
+// Raises what write would.
+void check(const Index& index, const Steps& steps, bool round_to_float32) {
+  without_gil([&] { steps.check(index, {.round_to_float32 = round_to_float32}); });
 }
 
 // Those calls that take nothing and may wait for a disk.
@@ -87,7 +108,9 @@ void bind_writes(nb::module_& module) {
            nb::arg("columns"), nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(),
            nb::arg("labels").none(), nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"))
       .def("erase", &Steps::erase);
-  module.def("write", write);
+  module.def("write", write, nb::arg("index"), nb::arg("steps"), nb::arg("round_to_float32"),
+             nb::arg("expected_version") = nb::none());
+  module.def("check", check);
   module.def("flush", released(&Index::flush));
   module.def("checkpoint", released(&Index::checkpoint));
   module.def("compact", released(&Index::compact));

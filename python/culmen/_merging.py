@@ -1,0 +1,239 @@
+"""Parts of an answer, put together: the order is total, so it does not matter who answered what, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._reports import SearchStats
+from ._result import BatchResult, Result
+from ._schema import Schema
+from ._shards import Part
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A part, the shard that it is from, and the numbers of the queries that it answers."""
+
+    shard: int
+    queries: np.ndarray
+    part: Part
+
+
+class Merged:
+    """The k best hits of all parts: of each query one after the other, best first."""
+
+    def __init__(self, asked: Sequence[Asked], num_queries: int, k: int | None) -> None:
+        self.asked = asked
+        queries = _joined([np.repeat(a.queries, a.part.counts) for a in asked], np.int64)
+        ids = _joined([a.part.ids for a in asked], np.int64)
+        scores = _joined([a.part.scores for a in asked], np.float64)
+        shards = np.repeat([a.shard for a in asked], [len(a.part.ids) for a in asked]).astype(np.int64)
+        order = np.lexsort((ids, -scores, queries))
+        queries = queries[order]
+        starts = np.searchsorted(queries, np.arange(num_queries + 1))
+        if k is not None:
+            order = order[np.arange(len(order)) - starts[queries] < k]
+        #: Positions among the hits of all parts.
+        self.order = order
+        self.counts = np.diff(starts) if k is None else np.minimum(np.diff(starts), k)
+        self.ids, self.scores, self.shards = ids[order], scores[order], shards[order]
+
+    def floors(self, k: int | None, min_score: float | None) -> np.ndarray:
+        """For each query the score that a row of another shard must have to be in the answer."""
+        floors = np.full(len(self.counts), -np.inf if min_score is None else min_score)
+        if k is not None:
+            is_full = self.counts >= k
+            floors[is_full] = self.scores[np.cumsum(self.counts)[is_full] - 1]
+        return floors
+
+    def rows(self) -> tuple[np.ndarray, list[str], list[Any]]:
+        """Their columns, as the extension's RowColumns has them."""
+        return selected_rows(joined_rows([a.part.rows for a in self.asked]), self.order)
+
+
+def _joined(arrays: Sequence[np.ndarray], kind: Any) -> np.ndarray:
+    return np.concatenate(arrays) if arrays else np.zeros(0, dtype=kind)
+
+
+def joined_rows(parts: Sequence[Any]) -> tuple[np.ndarray, list[str], list[Any]]:
+    """Columns of rows, one part after the other."""
+    parts = [rows for rows in parts if rows[1]] or list(parts[:1])  # without rows, values have no width
+    values = np.concatenate([values for values, _, _ in parts])
+    labels = [label for _, labels, _ in parts for label in labels]
+    return values, labels, [_joined_field(fields) for fields in zip(*(fields for _, _, fields in parts))]
+
+
+def _joined_field(parts: Sequence[Any]) -> Any:
+    if isinstance(parts[0], list):
+        return [text for part in parts for text in part]
+    gaps = None
+    if any(part_gaps is not None for _, part_gaps in parts):
+        gaps = np.concatenate([np.zeros(len(v), dtype=bool) if g is None else g for v, g in parts])
+    return np.concatenate([values for values, _ in parts]), gaps
+
+
+def selected_rows(rows: tuple[np.ndarray, list[str], list[Any]], where: np.ndarray) -> tuple[Any, ...]:
+    values, labels, fields = rows
+    return values[where], [labels[i] for i in where], [_selected_field(field, where) for field in fields]
+
+
+def _selected_field(field: Any, where: np.ndarray) -> Any:
+    if isinstance(field, list):
+        return [field[i] for i in where]
+    values, gaps = field
+    return values[where], None if gaps is None else gaps[where]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What an answer is an answer about."""
+
+    schema: Schema
+    versions: tuple[int, ...]
+    missing_shards: tuple[int, ...]  # those that did not answer
+
+
+class _Answer:
+    """A merged answer to one query, with the interface of the extension's Answer."""
+
+    def __init__(self, merged: Merged, origin: Origin, elapsed: float) -> None:
+        self.ids, self.scores = merged.ids, merged.scores
+        self.version = sum(origin.versions)
+        self._merged = merged
+        self._elapsed = elapsed
+        self._rows: tuple[Any, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def _taken(self) -> tuple[Any, ...]:
+        if self._rows is None:
+            self._rows = self._merged.rows()
+        return self._rows
+
+    @property
+    def labels(self) -> list[str]:
+        return list(self._taken()[1])
+
+    def attribute(self, position: int) -> np.ndarray:
+        return self._taken()[0][:, position]
+
+    def rows_at(self, ranks: np.ndarray, field_kinds: str) -> tuple[Any, ...]:
+        return selected_rows(self._taken(), ranks)
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        return _sum([a.part.stats for a in self._merged.asked], self._elapsed)
+
+
+def _sum(all_stats: Sequence[Mapping[str, Any]], elapsed: float) -> dict[str, Any]:
+    """Counters are added; an engine, or a device, is named once."""
+    total: dict[str, Any] = {}
+    for name in SearchStats.__dataclass_fields__:
+        values = [stats[name] for stats in all_stats]
+        if name == "elapsed_us":
+            total[name] = elapsed * 1e6
+        elif name in ("engine", "device"):
+            total[name] = ", ".join(dict.fromkeys(value for value in values if value)) or None
+        elif name == "scan_fallback":
+            total[name] = any(values)
+        else:
+            total[name] = sum(values)
+    return total
+
+
+class ShardedResult(Result):
+    """The answer to one query of a sharded index: a Result.
+
+    Attributes:
+        versions: the version of each shard that was asked about; `version` is their sum.
+        missing_shards: with allow_partial=True, the numbers of the shards that did not answer. The rows of all others
+            are there.
+    """
+
+    __slots__ = ("_origin",)
+
+    def __init__(self, merged: Merged, origin: Origin, elapsed: float) -> None:
+        super().__init__(_Answer(merged, origin, elapsed), origin.schema)  # type: ignore[arg-type]
+        self._origin = origin
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        return self._origin.versions
+
+    @property
+    def missing_shards(self) -> tuple[int, ...]:
+        return self._origin.missing_shards
+
+    @property
+    def is_partial(self) -> bool:
+        return bool(self._origin.missing_shards)
+
+
+#: Looks up the rows of a shard: its number and ids.
+Lookup = Callable[[Mapping[int, np.ndarray]], Mapping[int, Any]]
+
+
+class _Many:
+    """Merged answers to many queries, with the interface of the extension's ManyAnswers."""
+
+    def __init__(self, merged: Merged, origin: Origin, width: int, lookup: Lookup) -> None:
+        is_row = np.arange(width) < merged.counts[:, None]
+        self.ids = np.full(is_row.shape, -1, dtype=np.int64)
+        self.scores = np.full(is_row.shape, -np.inf)
+        self.ids[is_row] = merged.ids
+        self.scores[is_row] = merged.scores
+        self.counts = merged.counts.astype(np.uint32)
+        self.version = sum(origin.versions)
+        self.index = _Rows(merged, lookup)
+
+
+class _Rows:
+    """Finds the rows of an answer in the shards that they are from."""
+
+    def __init__(self, merged: Merged, lookup: Lookup) -> None:
+        self._ids, first = np.unique(merged.ids, return_index=True)
+        self._shards = merged.shards[first]
+        self._lookup = lookup
+
+    def get(self, ids: np.ndarray, field_kinds: str) -> tuple[Any, ...]:
+        """As the extension's Index.get; `ids` are those of hits."""
+        shards = self._shards[np.searchsorted(self._ids, ids)]
+        order = np.argsort(shards, kind="stable")
+        numbers = np.unique(shards)
+        found = self._lookup({int(shard): ids[shards == shard] for shard in numbers})
+        if not len(numbers):
+            return np.zeros((0, 0)), [], [[] if kind == "t" else (np.zeros(0), None) for kind in field_kinds]
+        rows = joined_rows([found[int(shard)] for shard in numbers])
+        return selected_rows(rows, np.argsort(order, kind="stable"))
+
+
+class ShardedBatchResult(BatchResult):
+    """The answers to many queries of a sharded index: a BatchResult. Rows are looked up in the shards, which fails once
+    these have changed too often since.
+
+    Attributes:
+        versions, missing_shards: as of a ShardedResult.
+    """
+
+    __slots__ = ("_origin",)
+
+    def __init__(self, merged: Merged, origin: Origin, width: int, lookup: Lookup) -> None:
+        super().__init__(_Many(merged, origin, width, lookup), origin.schema)  # type: ignore[arg-type]
+        self._origin = origin
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        return self._origin.versions
+
+    @property
+    def missing_shards(self) -> tuple[int, ...]:
+        return self._origin.missing_shards
+
+    @property
+    def is_partial(self) -> bool:
+        return bool(self._origin.missing_shards)

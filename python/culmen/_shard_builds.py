@@ -1,0 +1,449 @@
+"""Builds a sharded index from parts of a table (files, or partitions that a cluster holds), in two rounds of tasks.
+
+First each part is cut into pieces, one a shard, which are files in the directory. Then each shard is built from its
+pieces. In between the coordinator, which sees no rows but those of attributes with a median or a mean to stand in,
+determines what the shards must agree on: types of columns, the type of values, and stand-ins.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import uuid
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._build import BuildOptions, build
+from ._columns import Column, read_column
+from ._errors import Error, InputError, InvalidArgument
+from ._files import expand, in_utf8, open_dataset, translated
+from ._ids import in_int64, read_ids
+from ._queries import check_integer
+from ._shards import Failure
+from ._sources import source_of
+from ._tables import Choice, preferences_of, stand_ins_of, take_table
+
+_ROWS_AT_ONCE = 1 << 17
+#: The name of the column of rows' numbers in pieces of a table without ids.
+_NUMBER = "\0number"
+#: Of the texts of a part, the smallest hashes that are kept to estimate how many differ.
+_SKETCH = 4096
+_MOST_SHARDS = 4096
+
+
+class Tasks(ABC):
+    """Runs functions on parts of a table, somewhere."""
+
+    @abstractmethod
+    def map(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """The results, in order. The first argument of a call may be a part, which the function gets as a table."""
+
+
+class LocalTasks(Tasks):
+    """In this process, one after the other: each of them uses all cores, and the memory for one shard is enough."""
+
+    def map(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        with ThreadPoolExecutor(max_workers=1) as pool:  # a thread, so that Ctrl-C is noticed between two of them
+            return list(pool.map(lambda arguments: function(*arguments), calls))
+
+
+@dataclass(frozen=True)
+class ColumnReport:
+    """What the coordinator must know of a column in a part."""
+
+    is_exact_in_float64: bool
+    is_exact_in_float32: bool
+    extremes: tuple[float, ...]  # minimum and maximum, if there are values
+    hashes: np.ndarray | None  # of texts, the smallest
+
+
+@dataclass(frozen=True)
+class PartReport:
+    num_rows: int
+    schema: Any  # pyarrow's
+    columns: dict[str, ColumnReport]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all shards agree on."""
+
+    schema: Any
+    choice: Choice
+    options: BuildOptions
+
+
+# ---- tasks
+
+
+def count_rows(part: Any) -> int:
+    if not isinstance(part, str):
+        return len(_as_arrow(part))
+    with in_utf8([part]) as files, translated(files):
+        return int(open_dataset(files).count_rows())
+
+
+def _as_value(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Engines repeat tasks that raise, but an error of culmen would only be raised again."""
+    return partial(_caught, function)
+
+
+def _caught(function: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        return function(*arguments)
+    except Error as error:
+        return Failure(error)
+
+
+def cut(part: Any, number: int, first_row: int, folder: str, num_shards: int, choice: Choice) -> PartReport:
+    """Writes the rows of a part to one file a shard."""
+    columns = None if choice.columns is None else choice.named_columns(())
+    pieces = _Pieces(folder, number, num_shards)
+    reports: dict[str, ColumnReport] = {}
+    num_rows, schema = 0, None
+    with pieces:
+        for batch in _batches(part, columns):
+            schema = batch.schema if schema is None else schema
+            for name, column in source_of(batch).columns.items():
+                reports[name] = _joined_report(reports.get(name), _report_of(read_column(column, name)))
+            pieces.add(*_with_ids(batch, first_row + num_rows, choice), num_rows_before=num_rows)
+            num_rows += len(batch)
+    return PartReport(num_rows, schema, reports)
+
+
+def build_shard(shard: int, num_parts: int, folder: str, directory: str, plan: Plan) -> tuple[str, int, bytes]:
+    """Builds a shard from its pieces, and saves it. Returns its uuid, version and statistics."""
+    import pyarrow
+
+    table = pyarrow.concat_tables(_read_pieces(folder, range(num_parts), shard), promote_options="permissive")
+    choice = plan.choice
+    if _NUMBER in table.column_names:
+        choice = replace(choice, id=table.column(_NUMBER).to_numpy())
+        table = table.drop_columns([_NUMBER])
+    table = table.cast(plan.schema) if table.num_columns else plan.schema.empty_table()
+    try:
+        handle = build(take_table(table, choice), plan.options)
+    except InputError as error:
+        raise InputError(f"{error} (rows of shard {shard})") from None
+    handle.save(os.fsencode(directory), True)
+    return (*_core.saved_version(os.fsencode(directory)), _core.statistics(handle))
+
+
+# ---- parts and pieces
+
+
+def _batches(part: Any, columns: Sequence[str] | None) -> Iterator[Any]:
+    """Tables of pyarrow: of a file, or of a table that somebody holds. At least one, which may have no rows."""
+    import pyarrow
+
+    if isinstance(part, str):
+        with in_utf8([part]) as files, translated(files):
+            dataset = open_dataset(files)
+            batches = dataset.to_batches(columns=columns, batch_size=_ROWS_AT_ONCE)
+            yield _selected(dataset.schema.empty_table(), columns)
+            yield from (pyarrow.Table.from_batches([batch]) for batch in batches if batch.num_rows > 0)
+        return
+    yield _selected(_as_arrow(part), columns)
+
+
+def _as_arrow(table: Any) -> Any:
+    """With the named levels of a pandas index as columns, which may be ids."""
+    import pyarrow
+
+    if isinstance(table, pyarrow.Table):
+        return table
+    if hasattr(table, "reset_index"):
+        is_named = any(name is not None for name in table.index.names)
+        return pyarrow.Table.from_pandas(table.reset_index() if is_named else table, preserve_index=False)
+    return pyarrow.table(table)
+
+
+def _selected(table: Any, columns: Sequence[str] | None) -> Any:
+    for name in columns or ():
+        if name not in table.column_names:
+            known = ", ".join(map(repr, table.column_names))
+            raise InvalidArgument(f"no column {name!r}; there are {known}")
+    return table if columns is None else table.select(list(columns))
+
+
+def _with_ids(batch: Any, first_row: int, choice: Choice) -> tuple[Any, np.ndarray]:
+    """The rows, and their ids. Rows without an id are left out if the choice drops them."""
+    import pyarrow
+
+    if choice.id is None:
+        numbers = np.arange(first_row, first_row + len(batch))
+        return batch.append_column(_NUMBER, pyarrow.array(numbers)), numbers
+    column = source_of(batch).take(choice.id, "the ids")
+    ids, gaps = read_ids(column, len(batch))
+    if gaps is not None:
+        if choice.nulls != "drop":
+            raise InputError(
+                f"column {choice.id!r} has no value in row {first_row + int(gaps.argmax()) + 1}: fill the gaps, or "
+                "leave such rows out with nulls='drop'"
+            )
+        batch, ids = batch.filter(pyarrow.array(~gaps)), ids[~gaps]
+    return batch, in_int64(ids)
+
+
+class _Pieces:
+    """The files of a part, one a shard that has rows of it. A part that is cut again writes the same files."""
+
+    def __init__(self, folder: str, part: int, num_shards: int) -> None:
+        self._names = [_piece(folder, part, shard) for shard in range(num_shards)]
+        self._token = uuid.uuid4().hex
+        self._writers: dict[int, Any] = {}
+
+    def add(self, batch: Any, ids: np.ndarray, num_rows_before: int) -> None:
+        import pyarrow
+
+        shards = _core.shards_of(ids, len(self._names))
+        for shard in np.unique(shards) if len(ids) else ([0] if num_rows_before == 0 else []):
+            if shard not in self._writers:
+                self._writers[shard] = pyarrow.ipc.new_file(f"{self._names[shard]}.{self._token}", batch.schema)
+            self._writers[shard].write_table(batch.filter(pyarrow.array(shards == shard)))
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, *rest: Any) -> None:
+        for shard, writer in self._writers.items():
+            writer.close()
+            if kind is None:
+                os.replace(f"{self._names[shard]}.{self._token}", self._names[shard])
+
+
+def _piece(folder: str, part: int, shard: int) -> str:
+    return os.path.join(folder, f"{part}-{shard}.arrow")
+
+
+def _read_pieces(folder: str, parts: Sequence[int], shard: int, columns: list[str] | None = None) -> list[Any]:
+    import pyarrow
+
+    pieces = []
+    for part in parts:
+        with_rows = _piece(folder, part, shard)
+        if os.path.exists(with_rows):
+            with pyarrow.memory_map(with_rows) as file:
+                table = pyarrow.ipc.open_file(file).read_all()
+            pieces.append(table if columns is None else table.select(columns))
+    return pieces or [pyarrow.table({})]
+
+
+# ---- what the coordinator learns
+
+
+def _report_of(column: Column) -> ColumnReport:
+    if isinstance(column.values, _core.TextColumn):
+        return ColumnReport(True, False, (), _smallest_hashes(column.values.to_list()))
+    values = column.values.astype(np.float64)
+    if column.gaps is not None:
+        values = values[~column.gaps]
+    values = values[~np.isnan(values)]
+    with np.errstate(over="ignore"):
+        in_float32 = bool((values.astype(np.float32) == values).all()) and column.is_exact_in_float64
+    extremes = (float(values.min()), float(values.max())) if len(values) else ()
+    return ColumnReport(column.is_exact_in_float64, in_float32, extremes, None)
+
+
+def _smallest_hashes(texts: Sequence[str | None]) -> np.ndarray:
+    distinct = {text for text in texts if text is not None}
+    return np.unique([zlib.crc32(text.encode("utf-8", "surrogateescape")) for text in distinct])[:_SKETCH]
+
+
+def _joined_report(a: ColumnReport | None, b: ColumnReport) -> ColumnReport:
+    if a is None:
+        return b
+    hashes = a.hashes if b.hashes is None else b.hashes
+    if a.hashes is not None and b.hashes is not None:
+        hashes = np.union1d(a.hashes, b.hashes)[:_SKETCH]
+    ends = (*a.extremes, *b.extremes)
+    return ColumnReport(
+        a.is_exact_in_float64 and b.is_exact_in_float64,
+        a.is_exact_in_float32 and b.is_exact_in_float32,
+        (min(ends), max(ends)) if ends else (),
+        hashes,
+    )
+
+
+def _num_distinct(hashes: np.ndarray) -> float:
+    return len(hashes) if len(hashes) < _SKETCH else (_SKETCH - 1) * 2.0**32 / float(hashes[-1])
+
+
+class Coordinator:
+    """Builds the shards of a directory."""
+
+    def __init__(self, tasks: Tasks, directory: str, num_shards: int, overwrite: bool) -> None:
+        self._tasks = tasks
+        self._directory = directory
+        self._num_shards = check_integer("shards", num_shards, 1, _MOST_SHARDS)
+        self._overwrite = overwrite
+
+    def build(self, parts: Sequence[Any], choice: Choice, options: BuildOptions) -> None:
+        if choice.id is not None and not isinstance(choice.id, str):
+            raise InvalidArgument("id names a column of the files")
+        if choice.label is not None and not isinstance(choice.label, str):
+            raise InvalidArgument("label names a column of the files")
+        generation = _next_generation(self._directory, self._overwrite)
+        folder = os.path.join(self._directory, f"pieces-{uuid.uuid4().hex}")
+        os.makedirs(folder)
+        try:
+            first_rows = self._first_rows(parts, choice)
+            cuts = [
+                (part, number, first_rows[number], folder, self._num_shards, choice)
+                for number, part in enumerate(parts)
+            ]
+            reports = self._map(cut, cuts)
+            plan = self._plan(reports, choice, options, folder)
+            self._build_shards(generation, folder, plan, reports)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _map(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        results = self._tasks.map(_as_value(function), calls)
+        for result in results:
+            if isinstance(result, Failure):
+                raise result.error
+        return results
+
+    def _first_rows(self, parts: Sequence[Any], choice: Choice) -> list[int]:
+        """Rows without ids get their numbers in the whole table."""
+        if choice.id is not None:
+            return [0] * len(parts)
+        counts = self._map(count_rows, [(part,) for part in parts])
+        return [0, *np.cumsum(counts).tolist()][: len(parts)]
+
+    def _plan(self, reports: Sequence[PartReport], choice: Choice, options: BuildOptions, folder: str) -> Plan:
+        import pyarrow
+
+        try:
+            schema = pyarrow.unify_schemas([report.schema for report in reports], promote_options="permissive")
+        except pyarrow.ArrowInvalid as error:
+            raise InputError(f"the parts have columns of different types: {error}") from None
+        for report in reports:
+            missing = [name for name in schema.names if name not in report.schema.names]
+            if missing:
+                raise InputError(f"a part has no column {missing[0]!r}, which other parts have")
+        columns: dict[str, ColumnReport] = {}
+        for report in reports:
+            for name, column in report.columns.items():
+                columns[name] = _joined_report(columns.get(name), column)
+        num_rows = sum(report.num_rows for report in reports)
+        choice = _decided(choice, schema, columns, num_rows)
+        assert choice.attributes is not None
+        preferences = preferences_of(choice.attributes, schema.names)
+        value_type = options.value_type
+        if value_type == "automatic":
+            fits = num_rows > 0 and all(columns[name].is_exact_in_float32 for name in preferences)
+            value_type = "float32" if fits else "float64"
+        stand_ins = stand_ins_of(choice.missing, preferences)
+        determined = [
+            self._stand_in(name, preference, *stand_ins[name], columns[name].extremes, value_type, len(reports), folder)
+            for name, preference in preferences.items()
+        ]
+        return Plan(schema, choice, replace(options, value_type=value_type, stand_ins=determined))
+
+    def _stand_in(
+        self,
+        name: str,
+        preference: str,
+        kind: str,
+        number: float,
+        extremes: tuple[float, ...],
+        value_type: str,
+        num_parts: int,
+        folder: str,
+    ) -> float:
+        """As an index of this column alone determines it; of the extremes, where these do."""
+        import pyarrow
+
+        table: Any = {name: np.array(extremes, dtype=np.float64)}
+        if kind in ("median", "mean"):
+            pieces = [p for s in range(self._num_shards) for p in _read_pieces(folder, range(num_parts), s, [name])]
+            table = pyarrow.concat_tables(pieces, promote_options="permissive")
+        given = number if kind == "number" else "worst" if kind == "refuse" else kind
+        taken = take_table(table, Choice({name: preference}, missing=given))
+        handle = build(taken, BuildOptions(value_type, "random", 1, 0, 0, None, None))
+        stand_in = _core.statistics_report(_core.statistics(handle))["attributes"][0][4]
+        return 0.0 if stand_in is None else stand_in
+
+    def _build_shards(self, generation: int, folder: str, plan: Plan, reports: Sequence[PartReport]) -> None:
+        directories = [os.path.join(self._directory, f"shard-{generation}-{s}") for s in range(self._num_shards)]
+        try:
+            calls = [(s, len(reports), folder, directory, plan) for s, directory in enumerate(directories)]
+            built = self._map(build_shard, calls)
+            next_id = sum(report.num_rows for report in reports) if plan.choice.id is None else 0
+            _core.write_shards(os.fsencode(self._directory), generation, next_id, built)
+        except BaseException:
+            for directory in directories:
+                shutil.rmtree(directory, ignore_errors=True)
+            raise
+        for name in os.listdir(self._directory):
+            if re.fullmatch(r"shard-\d+-\d+", name) and not name.startswith(f"shard-{generation}-"):
+                shutil.rmtree(os.path.join(self._directory, name), ignore_errors=True)
+
+
+def _next_generation(directory: str, overwrite: bool) -> int:
+    os.makedirs(directory, exist_ok=True)
+    if _core.is_sharded(os.fsencode(directory)) and not overwrite:
+        raise InvalidArgument(f"{directory} holds a sharded index, and `overwrite` is not set")
+    generations = [0]
+    for name in os.listdir(directory):
+        match = re.fullmatch(r"shard-(\d+)-\d+", name)
+        if match:
+            generations.append(int(match[1]))
+        elif not name.startswith(("SHARDS", "LOCK", "pieces-")):
+            raise InvalidArgument(f"{directory} is not empty and holds no sharded index: choose another directory")
+    return max(generations) + 1
+
+
+def _decided(choice: Choice, schema: Any, columns: dict[str, ColumnReport], num_rows: int) -> Choice:
+    """The choice with attributes and stored columns named: they depend on the whole table."""
+    roles = {choice.id, choice.label}
+    formats = {
+        name: read_column(column, name).format
+        for name, column in source_of(schema.empty_table()).columns.items()
+        if name not in roles or (choice.attributes is not None and name in preferences_of(choice.attributes, columns))
+    }
+    stored = choice.stored
+    if stored is None:
+        ranked = {} if choice.attributes is None else preferences_of(choice.attributes, columns)
+        stored = [
+            name
+            for name in formats
+            if name not in ranked
+            and num_rows > 1000
+            and (hashes := columns[name].hashes) is not None
+            and _num_distinct(hashes) * 2 > num_rows
+        ]
+    attributes = choice.attributes
+    if attributes is None:
+        attributes = {
+            name: "high"
+            for name, format in formats.items()
+            if name not in stored and format.is_number and columns[name].is_exact_in_float64
+        }
+        if not attributes:
+            raise InputError("no column holds numbers to rank by: name others with attributes=[...]")
+    return replace(choice, attributes=attributes, stored=stored)
+
+
+def parts_of(table: Any) -> list[Any]:
+    """Files, by their absolute names: workers may run in another folder. Or a table, which is one part."""
+    is_several = isinstance(table, (list, tuple)) and len(table) > 0
+    if not isinstance(table[0] if is_several else table, (str, bytes, os.PathLike)):
+        return [table]
+    files = [os.path.abspath(file) for file in expand(table)]
+    if any(file.lower().endswith((".csv", ".tsv", ".gz", ".zst")) for file in files):
+        raise InvalidArgument(
+            "shards are built from Parquet or Arrow files here; of CSV files by `culmen build --shards`"
+        )
+    return files

@@ -1,0 +1,544 @@
+"""ShardedIndex: one table in several indexes, asked as one. This is the driver; engines only carry its calls."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from . import _core
+from ._build import BuildOptions
+from ._engines import Engine, ThreadEngine
+from ._errors import InvalidArgument, IoError, NoIndex
+from ._files import Path
+from ._ids import as_ids
+from ._merging import Asked, Merged, Origin, ShardedBatchResult, ShardedResult, joined_rows
+from ._queries import ALL_CORES, TEN_OR_ALL, Where, as_matrix, by_name, check_types, in_numbers, is_matrix
+from ._reports import ColumnInfo, WriteResult
+from ._result import Row
+from ._rounds import Rounds
+from ._shard_builds import Coordinator, LocalTasks, Tasks, parts_of
+from ._sharded_steps import Step
+from ._sharded_writes import ShardedBatch, Writer
+from ._shards import Stale, State, Version
+from ._tables import Attributes, Choice, Missing
+from ._values import named_rows
+from ._view import View
+
+#: A question is asked anew if shards have changed under it. So often only if they change faster than they answer.
+_RESTARTS = 20
+_PAUSE = 0.01
+
+T = TypeVar("T")
+S = TypeVar("S", bound="ShardedIndex")
+
+
+class ShardedIndex:
+    """A table in several indexes (shards), each in a directory of its own. Its answers are those of one index of all
+    rows, ids and score bits.
+
+    This one serves all shards in its own process, with a thread each. culmen.dask and culmen.ray have the same class
+    over the processes of a cluster. All methods may be called from any number of threads.
+
+    A question goes to the most promising shard first, then to the others with its k-th score as the least that they
+    have to return, or to all at once, whichever the measured costs of a call and of a search favour. A shard that
+    cannot have a row of the answer is not asked.
+    """
+
+    def __init__(self) -> None:
+        raise TypeError("a sharded index comes from ShardedIndex.build or ShardedIndex.open")
+
+    _make_engine: Callable[[Sequence[str]], Engine]
+    _engine: Engine
+    _is_writable: bool
+    _writer: Writer | None
+    _writing: threading.Lock
+    _view: View
+    _rounds: Rounds
+    _path: str
+
+    @classmethod
+    def build(
+        cls,
+        table: Any,
+        directory: Path,
+        attributes: Attributes = None,
+        *,
+        shards: int,
+        overwrite: bool = False,
+        id: str | None = None,
+        label: str | None = None,
+        columns: Collection[str] | None = None,
+        stored: Collection[str] | None = None,
+        missing: Missing = None,
+        nulls: str = "keep",
+        value_type: str = "automatic",
+        partitioning: str = "automatic",
+        num_partitions: int = 0,
+        leaf_rows: int = 0,
+        threads: int = ALL_CORES,
+    ) -> ShardedIndex:
+        """Builds a sharded index in a directory, and opens it. The hash of a row's id chooses its shard.
+
+        Args:
+            table: Parquet or Arrow files, as for Index.from_files, or a table, as for Index.build.
+            shards: how many.
+            overwrite: replaces a sharded index that is in the directory. Who has it open keeps it.
+
+        The other arguments are those of Index.build, and so are the answers. Only what a column of texts is for, if
+        `stored` does not say, depends on an estimate of how many of them differ.
+
+        Cost: memory for one shard at a time, and room in the directory for a copy of the table while it lasts.
+        """
+        options: dict[str, Any] = {
+            "id": id,
+            "label": label,
+            "columns": columns,
+            "stored": stored,
+            "missing": missing,
+            "nulls": nulls,
+        }
+        options |= {"value_type": value_type, "partitioning": partitioning, "num_partitions": num_partitions}
+        options |= {"leaf_rows": leaf_rows, "threads": threads, "shards": shards, "overwrite": overwrite}
+        cls._build(LocalTasks(), parts_of(table), directory, attributes, **options)
+        return cls.open(directory)
+
+    @classmethod
+    def _build(
+        cls,
+        tasks: Tasks,
+        parts: Sequence[Any],
+        directory: Path,
+        attributes: Attributes,
+        *,
+        shards: int,
+        overwrite: bool = False,
+        id: str | None = None,
+        label: str | None = None,
+        columns: Collection[str] | None = None,
+        stored: Collection[str] | None = None,
+        missing: Missing = None,
+        nulls: str = "keep",
+        value_type: str = "automatic",
+        partitioning: str = "automatic",
+        num_partitions: int = 0,
+        leaf_rows: int = 0,
+        threads: int = ALL_CORES,
+    ) -> None:
+        choice = Choice(attributes, id, label, columns, stored, missing, nulls)
+        options = BuildOptions(value_type, partitioning, num_partitions, leaf_rows, threads, None, None)
+        path = os.path.abspath(os.fsdecode(directory))
+        Coordinator(tasks, path, shards, overwrite).build(parts, choice, options)
+
+    @classmethod
+    def open(cls, directory: Path, *, writable: bool = False, min_version: int = 0) -> ShardedIndex:
+        """Opens the sharded index in a directory.
+
+        Args:
+            writable: locks the directory and allows changes; one driver at a time can write. Whoever serves a shard
+                writes to it.
+            min_version: raises InvalidArgument if `version` is below.
+
+        Raises:
+            NoIndex, FormatError, IoError: as Index.open; the text names the shard. One shard that cannot be opened is
+                an error of the searches.
+        """
+        return cls._over(directory, ThreadEngine, writable, min_version)
+
+    @classmethod
+    def _over(
+        cls: type[S], directory: Path, make_engine: Callable[[Sequence[str]], Engine], writable: bool, min_version: int
+    ) -> S:
+        index = object.__new__(cls)
+        index._path = os.path.abspath(os.fsdecode(directory))
+        index._make_engine = make_engine
+        index._is_writable = writable
+        index._writing = threading.Lock()
+        index._writer = None
+        index._serve(index._listed())
+        try:
+            index._writer = Writer(index._path, index._engine) if writable else None
+            index._view = index._looked()
+            if index.version < min_version:
+                raise InvalidArgument(f"{index._path} is at version {index.version}, not yet at {min_version}")
+        except BaseException:
+            index.close()
+            raise
+        return index
+
+    def _listed(self) -> list[dict[str, Any]]:
+        return _core.listed_shards(os.fsencode(self._path))
+
+    def _directories_of(self, listed: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        return tuple(os.path.join(self._path, shard["directory"]) for shard in listed)
+
+    def _serve(self, listed: Sequence[Mapping[str, Any]]) -> None:
+        self._engine = self._make_engine(self._directories_of(listed))
+        self._engine.is_writing = self._is_writable
+        self._rounds = Rounds(len(listed))
+
+    def _looked(self) -> View:
+        """Asks all shards what they are. One that does not answer is what the manifest says."""
+        listed = self._listed()
+        if self._directories_of(listed) != self._engine.directories:
+            self._serve(listed)  # built again; questions that have begun keep the shards that they know
+        states, faults = [], {}
+        known = {s: ("state", Version(shard["uuid"], shard["version"])) for s, shard in enumerate(listed)}
+        for number, answer in sorted(self._engine.ask(known).items()):
+            if isinstance(answer, Exception):
+                faults[number] = answer
+                answer = State(known[number][1], listed[number]["statistics"], None, 0)
+            states.append(answer)
+        if len(faults) == len(states):
+            raise faults[0]
+        return View.of(self._engine, states, faults)
+
+    def _to_all(self, method: str, *arguments: Any) -> dict[int, tuple[Any, ...]]:
+        return dict.fromkeys(range(self.num_shards), (method, *arguments))
+
+    # ---- queries
+
+    def search(
+        self,
+        weights: Any,
+        k: int | None = TEN_OR_ALL,
+        *,
+        where: Where = None,
+        min_score: float | None = None,
+        scale: str = "none",
+        missing: str = "skip",
+        engine: str = "auto",
+        threads: int = ALL_CORES,
+        allow_partial: bool = False,
+        timeout: float | None = None,
+    ) -> ShardedResult | ShardedBatchResult:
+        """As Index.search: the k rows with the highest weighted sums of all shards, exactly. A matrix of queries is one
+        message a shard.
+
+        Args:
+            threads: of each shard that is asked, for a scan or the queries of a matrix. Default: those of its worker.
+            allow_partial: whether an answer may lack shards that cannot be asked: `missing_shards` names them, and
+                the rows of all others are there. Without it, that is an error.
+            timeout: seconds after which a shard counts as one that cannot be asked.
+
+        Raises:
+            InvalidArgument: as Index.search.
+            ShardUnavailable: for shards whose workers died again and again, or did not answer in time.
+            NoIndex, FormatError, IoError: for a shard that is missing, damaged, or cannot be read.
+        """
+        k, rest = in_numbers(k, (where, min_score, scale, missing, engine, threads))
+        check_types(k, *rest)
+        one = None if is_matrix(weights) else by_name(weights)
+        question = _Question(self, one, weights, k, rest, allow_partial, timeout)
+        return self._at_one_version(question.answered)
+
+    def _at_one_version(self, ask: Callable[[View], T]) -> T:
+        """Asks again, about newer versions, if a shard has moved on."""
+        pause = _PAUSE
+        for _ in range(_RESTARTS):
+            try:
+                return ask(self._view)
+            except (Stale, NoIndex) as error:
+                if isinstance(error, NoIndex) and self._directories_of(self._listed()) == self._engine.directories:
+                    raise
+                self.refresh()
+                time.sleep(pause)
+                pause = min(1.0, 2 * pause)
+        return ask(self._view)
+
+    def get(self, id: int) -> Row | None:
+        """The row with this id; None if there is none. Its score is NaN."""
+
+        def ask(view: View) -> Row | None:
+            found = self._rows(view, {_shard_of(view, id): as_ids(id)}, view.schema.field_kinds)
+            [taken] = found.values()
+            if not taken[1]:
+                return None
+            taken = joined_rows([taken])
+            [columns] = named_rows(view.schema, taken)
+            return Row(int(id), float("nan"), columns, taken[1][0])
+
+        return None if abs(int(id)) >= 1 << 63 else self._at_one_version(ask)
+
+    def __contains__(self, id: object) -> bool:
+        if not isinstance(id, (int, np.integer)) or abs(int(id)) >= 1 << 63:
+            return False
+        number = int(id)
+
+        def ask(view: View) -> bool:
+            shard = _shard_of(view, number)
+            return bool(_all_answers(view.engine, {shard: ("contains", view.versions[shard], number)})[shard])
+
+        return self._at_one_version(ask)
+
+    def _rows(self, view: View, ids: Mapping[int, np.ndarray], field_kinds: str) -> Mapping[int, Any]:
+        return _all_answers(
+            view.engine, {s: ("get", view.versions[s], of_shard, field_kinds) for s, of_shard in ids.items()}
+        )
+
+    # ---- changes
+
+    def insert(
+        self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep", round_to_float32: bool = False
+    ) -> WriteResult:
+        """As Index.insert: adds rows, all or none. Needs open(..., writable=True)."""
+        rows = self._view.schema.rows_of(table, id, label, nulls, needs_ids=False)
+        return self._write([Step("insert", rows)], round_to_float32)
+
+    def upsert(
+        self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep", round_to_float32: bool = False
+    ) -> WriteResult:
+        """As Index.upsert: adds rows, and replaces those with the same id."""
+        rows = self._view.schema.rows_of(table, id, label, nulls, needs_ids=True)
+        return self._write([Step("upsert", rows)], round_to_float32)
+
+    def erase(self, ids: int | Iterable[int]) -> int:
+        """As Index.erase: erases rows and returns how many."""
+        return self._write([Step("erase", as_ids(ids))], False).erased
+
+    def batch(self, *, round_to_float32: bool = False) -> ShardedBatch:
+        """Several changes, as Index.batch. This index sees them together, or none.
+
+        Each shard writes its part durably, whole or not at all. What is wrong with rows is found before any of them
+        writes. If this process dies in the middle, some shards have their part; other readers may see one shard with
+        the batch and another without it while it is written.
+        """
+        return ShardedBatch(self._write, self._view.schema, round_to_float32)
+
+    def _write(self, steps: Sequence[Step], round_to_float32: bool) -> WriteResult:
+        with self._writing:
+            if self._writer is None:
+                raise InvalidArgument("the index was opened for reading: open(..., writable=True)")
+            try:
+                result, self._view = self._writer.write(self._view, steps, round_to_float32)
+            except IoError:
+                self.refresh()  # some shards have written
+                raise
+            return result
+
+    # ---- what it is
+
+    def refresh(self) -> str:
+        """Loads what the writers of the shards have published since. Returns "unchanged", "advanced", or "replaced" if
+        the directory now holds other shards."""
+        old = self._view.versions
+        self._view = self._looked()
+        if [version.uuid for version in old] != [version.uuid for version in self._view.versions]:
+            return "replaced"
+        return "unchanged" if old == self._view.versions else "advanced"
+
+    def verify(self, deep: bool = True) -> list[str]:
+        """The faults of all shards, one line each, which names the shard. As Index.verify."""
+        view = self._view
+        answers = view.engine.ask({s: ("verify", version, deep) for s, version in enumerate(view.versions)})
+        faults = []
+        for shard, answer in sorted(answers.items()):
+            found = [str(answer)] if isinstance(answer, Exception) else answer
+            faults += [f"{os.path.basename(view.engine.directories[shard])}: {fault}" for fault in found]
+        return faults
+
+    @property
+    def num_shards(self) -> int:
+        return len(self._engine.directories)
+
+    @property
+    def num_workers(self) -> int:
+        """How many of its shards can work at the same time."""
+        return self._engine.num_workers
+
+    @property
+    def version(self) -> int:
+        """The sum of `versions`."""
+        return sum(self.versions)
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """The version of each shard that questions are about."""
+        return tuple(version.number for version in self._view.versions)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names, in the order of weights that are given without names."""
+        return self._view.schema.names
+
+    @property
+    def schema(self) -> tuple[ColumnInfo, ...]:
+        """All columns, as of Index.schema."""
+        return self._view.schema.columns()
+
+    def process_of(self, shard: int) -> int:
+        """The number of the process that serves a shard now."""
+        return int(_all_answers(self._engine, {shard: ("ping",)})[shard])
+
+    @property
+    def call_costs(self) -> tuple[float, float]:
+        """Seconds of an empty call to one shard, and to all at once, as measured now or when it was last asked for."""
+        return self._engine.costs
+
+    def __len__(self) -> int:
+        return self._view.num_rows
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.attributes[:8]) + (", ..." if len(self.attributes) > 8 else "")
+        return f"<{type(self).__module__}.ShardedIndex: {len(self)} rows in {self.num_shards} shards, {names}>"
+
+    def close(self) -> None:
+        """Ends writing, and lets go of the shards."""
+        with self._writing:
+            writer, self._writer = self._writer, None
+            if writer is not None:
+                self._engine.ask(self._to_all("release"))
+                writer.release()
+        self._engine.close()
+
+    def __enter__(self: T) -> T:
+        return self
+
+    def __exit__(
+        self, type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a sharded index is not pickled: open its directory in the other process")
+
+
+class _Question:
+    """One call of search: its queries, and how it is asked."""
+
+    def __init__(
+        self,
+        index: ShardedIndex,
+        one: Any,
+        many: Any,
+        k: int | None,
+        rest: tuple[Any, ...],
+        allow_partial: bool,
+        timeout: float | None,
+    ) -> None:
+        self._index = index
+        self._rounds = index._rounds
+        self._is_one = one is not None
+        self._weights = many if one is None else one
+        self._k = k
+        self._where, self._min_score, self._scale, self._missing, self._searcher, self._threads = rest
+        self._allow_partial = allow_partial
+        self._timeout = timeout
+
+    def answered(self, view: View) -> ShardedResult | ShardedBatchResult:
+        start = time.perf_counter()
+        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        matrix = self._matrix(view)
+        bounds = view.bounds(matrix, self._scale, self._missing)
+        lost: set[int] = set()
+        asked = self._asked(view, matrix, bounds, lost, deadline)
+        merged = Merged(asked, len(matrix), self._k)
+        origin = Origin(view.schema, tuple(v.number for v in view.versions), tuple(sorted(lost)))
+        if self._is_one:
+            return ShardedResult(merged, origin, time.perf_counter() - start)
+        width = int(merged.counts.max(initial=0)) if self._k is None else min(self._k, view.num_rows)
+        kinds = view.schema.field_kinds
+        return ShardedBatchResult(merged, origin, width, lambda ids: self._index._rows(view, ids, kinds))
+
+    def _matrix(self, view: View) -> np.ndarray:
+        """Refuses what any shard would refuse, with the number of the query."""
+        num_attributes = len(view.schema.names)
+        if self._is_one:
+            matrix = _core.weights_of(view.names, self._weights)[None, :]
+            if matrix.shape[1] != num_attributes:
+                raise InvalidArgument(f"{matrix.shape[1]} weights for {num_attributes} attributes")
+            return matrix
+        matrix = as_matrix(self._weights, view.schema.names)
+        if matrix.shape[1] != num_attributes:
+            raise InvalidArgument(
+                f"the matrix of weights has {matrix.shape[1]} columns for {num_attributes} attributes"
+            )
+        is_refused = ~np.isfinite(matrix).all(axis=1) | ~matrix.any(axis=1)
+        if is_refused.any():
+            raise InvalidArgument(f"query {is_refused.argmax()}: weights are finite, and not all of them are 0")
+        return matrix
+
+    def _asked(
+        self, view: View, matrix: np.ndarray, bounds: np.ndarray, lost: set[int], deadline: float | None
+    ) -> list[Asked]:
+        """In one round or in two."""
+        floors = np.full(len(matrix), -np.inf if self._min_score is None else self._min_score)
+        best = _most_promising(bounds)
+        may_answer = bounds >= floors
+        may_answer[best, np.arange(len(best))] = True  # somebody has to refuse what is wrong with the query
+        if not self._rounds.are_two(len(matrix), view.engine):
+            return self._round(view, matrix, may_answer, floors, lost, deadline, is_second=False)
+        is_first = np.arange(len(bounds))[:, None] == best
+        asked = self._round(view, matrix, is_first, floors, lost, deadline, is_second=False)
+        floors = Merged(asked, len(matrix), self._k).floors(self._k, self._min_score)
+        others = may_answer & ~is_first & (bounds >= floors)
+        return asked + self._round(view, matrix, others, floors, lost, deadline, is_second=True)
+
+    def _round(
+        self,
+        view: View,
+        matrix: np.ndarray,
+        is_asked: np.ndarray,
+        floors: np.ndarray,
+        lost: set[int],
+        deadline: float | None,
+        is_second: bool,
+    ) -> list[Asked]:
+        """One message to each shard that is asked at all."""
+        kinds = view.schema.field_kinds if self._is_one else None
+        queries = {s: np.flatnonzero(is_asked[s]) for s in range(len(is_asked)) if is_asked[s].any()}
+        requests = {
+            s: (
+                "search",
+                view.versions[s],
+                _core.queries_message(
+                    view.names, matrix[of_shard], self._k, self._where, floors[of_shard], self._scale, self._missing
+                ),
+                view.statistics,
+                self._searcher,
+                self._threads or view.engine.threads,
+                kinds,
+            )
+            for s, of_shard in queries.items()
+        }
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        asked = []
+        for shard, answer in sorted(view.engine.ask(requests, left).items()):
+            if isinstance(answer, Exception):
+                self._check(answer)
+                lost.add(shard)
+            else:
+                asked.append(Asked(shard, queries[shard], answer))
+        self._rounds.learn([(len(a.queries), a.part.elapsed) for a in asked], is_second)
+        return asked
+
+    def _check(self, error: Exception) -> None:
+        """Raises unless the answer may do without the shard."""
+        if isinstance(error, (Stale, InvalidArgument)) or not self._allow_partial:
+            raise error
+
+
+def _shard_of(view: View, id: int) -> int:
+    return int(_core.shards_of(as_ids(id), len(view.versions))[0])
+
+
+def _all_answers(engine: Engine, requests: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+    answers = engine.ask(requests)
+    for _, answer in sorted(answers.items()):
+        if isinstance(answer, Exception):
+            raise answer
+    return answers
+
+
+def _most_promising(bounds: np.ndarray) -> np.ndarray:
+    """For each query a shard with about the highest bound; not the same one for all queries if several have it."""
+    highest = bounds.max(axis=0)
+    with np.errstate(invalid="ignore"):  # bounds may be infinite
+        is_near = (bounds >= highest - 0.02 * np.abs(highest)) | (bounds == highest)
+    turn = np.arange(bounds.shape[1]) % is_near.sum(axis=0)
+    return (np.cumsum(is_near, axis=0) > turn).argmax(axis=0)

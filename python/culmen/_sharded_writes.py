@@ -1,0 +1,174 @@
+"""Changes of a sharded index: each batch is cut into one part a shard, and written there by whoever serves the shard.
+
+All shards check their parts before any writes. A part names the version that its shard must be at, so one that arrives
+twice, because a worker died before it could say that it had written, is written once. Each shard writes its part whole
+or not at all; if the driver dies between two of them, some have theirs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _core
+from ._errors import InvalidArgument, RowError, row_error
+from ._ids import as_ids
+from ._reports import WriteResult
+from ._sharded_steps import Step
+from ._shards import State
+from ._tables import Columns
+from ._writes import copied_rows
+
+if TYPE_CHECKING:
+    from ._engines import Engine
+    from ._schema import Schema
+    from ._view import View
+
+
+class Writer:
+    """The only one who changes a sharded index."""
+
+    def __init__(self, directory: str, engine: Engine) -> None:
+        self._lock = _core.ShardsLock(os.fsencode(directory))
+        self._engine = engine
+
+    def write(self, view: View, steps: Sequence[Step], round_to_float32: bool) -> tuple[WriteResult, View]:
+        """Returns what it did, and the versions with the batch."""
+        steps, first_id = self._with_ids(view, steps)
+        parts, numbers = self._parts(view, steps)
+        if len(parts) > 1:
+            self._ask(view, "check", parts, numbers, round_to_float32)
+        written = self._ask(view, "apply", parts, numbers, round_to_float32)
+        states = list(view.states)
+        counts = {"inserted": 0, "replaced": 0, "erased": 0}
+        is_repeated = False
+        for shard, (result, state) in written.items():
+            if result["repeated"]:
+                is_repeated = True
+                result = _counts_of(parts[shard], _rows_of(states[shard]), _rows_of(state))
+            for name in counts:
+                counts[name] += result[name]
+            states[shard] = state
+        after = view.of(view.engine, states, {})
+        version = sum(state.version.number for state in states)
+        return WriteResult(version, **counts, first_id=first_id, repeated=is_repeated), after
+
+    def release(self) -> None:
+        del self._lock
+
+    def _with_ids(self, view: View, steps: Sequence[Step]) -> tuple[list[Step], int | None]:
+        """Rows without ids get the next ones, which are reserved first."""
+        least = max(state.next_id for state in view.states)
+        first_id = None
+        complete = []
+        for step in steps:
+            if isinstance(step.rows, Columns) and step.rows.ids is None:
+                total = step.rows.num_rows + step.rows.num_dropped
+                first = self._lock.reserve_ids(total, least)
+                numbers = np.arange(first, first + total)
+                ids = numbers if step.rows.dropped is None else np.delete(numbers, step.rows.dropped.astype(np.int64))
+                step = replace(step, rows=replace(step.rows, ids=ids))
+                first_id = first if first_id is None else first_id
+                least = first + total
+            elif step.kind != "erase" and len(step.ids):
+                least = max(least, int(step.ids.max()) + 1)
+            complete.append(step)
+        return complete, first_id
+
+    def _parts(self, view: View, steps: Sequence[Step]) -> tuple[dict[int, list[Step]], dict[int, list[np.ndarray]]]:
+        """By shard: its steps, and the numbers of their rows in the tables as they were given."""
+        parts: dict[int, list[Step]] = {}
+        numbers: dict[int, list[np.ndarray]] = {}
+        for step in steps:
+            shards = _core.shards_of(step.ids, len(view.states))
+            for shard in np.unique(shards).tolist():
+                keep = shards == shard
+                parts.setdefault(shard, []).append(step.only(keep))
+                numbers.setdefault(shard, []).append(_given_numbers(step)[keep])
+        return parts, numbers
+
+    def _ask(
+        self,
+        view: View,
+        method: str,
+        parts: Mapping[int, list[Step]],
+        numbers: Mapping[int, list[np.ndarray]],
+        round_to_float32: bool,
+    ) -> dict[int, Any]:
+        answers = self._engine.ask(
+            {shard: (method, view.versions[shard], part, round_to_float32) for shard, part in parts.items()}
+        )
+        for shard, answer in sorted(answers.items()):
+            if isinstance(answer, RowError) and len(parts[shard]) == 1 and hasattr(answer, "row"):
+                row = int(numbers[shard][0][answer.row])
+                raise row_error(row, str(answer).partition(": ")[2])
+            if isinstance(answer, Exception):
+                raise answer
+        return answers
+
+
+def _given_numbers(step: Step) -> np.ndarray:
+    if not isinstance(step.rows, Columns) or step.rows.dropped is None:
+        return np.arange(len(step.ids))
+    total = step.rows.num_rows + step.rows.num_dropped
+    return np.delete(np.arange(total), step.rows.dropped.astype(np.int64))
+
+
+def _rows_of(state: State) -> int:
+    return int(_core.statistics_report(state.statistics)["num_rows"])
+
+
+def _counts_of(steps: Sequence[Step], before: int, after: int) -> dict[str, int]:
+    """Of a part whose writer did not live to say. Exact if all steps are of one kind."""
+    given = len(np.unique(np.concatenate([step.ids for step in steps if step.kind != "erase"] or [np.zeros(0)])))
+    inserted = max(0, after - before)
+    return {"inserted": inserted, "replaced": given - inserted, "erased": max(0, before - after)}
+
+
+#: Writes steps, all or none.
+Write = Callable[[Sequence[Step], bool], WriteResult]
+
+
+class ShardedBatch:
+    """Changes that ShardedIndex.batch collects. `result` says what they did, after the with statement."""
+
+    def __init__(self, write: Write, schema: Schema, round_to_float32: bool) -> None:
+        self._write = write
+        self._schema = schema
+        self._round_to_float32 = round_to_float32
+        self._steps: list[Step] | None = None  # within the with statement
+        self.result: WriteResult | None = None
+
+    def insert(self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep") -> None:
+        """As ShardedIndex.insert, when the with statement ends."""
+        self._add("insert", copied_rows(self._schema.rows_of(table, id, label, nulls, needs_ids=False)))
+
+    def upsert(self, table: Any, *, id: Any = None, label: Any = None, nulls: str = "keep") -> None:
+        """As ShardedIndex.upsert, when the with statement ends."""
+        self._add("upsert", copied_rows(self._schema.rows_of(table, id, label, nulls, needs_ids=True)))
+
+    def erase(self, ids: int | Iterable[int]) -> None:
+        """As ShardedIndex.erase, when the with statement ends."""
+        self._add("erase", as_ids(ids).copy())
+
+    def _add(self, kind: str, rows: Any) -> None:
+        if self._steps is None:
+            raise InvalidArgument("a batch is collected within a with statement: with index.batch() as batch: ...")
+        self._steps.append(Step(kind, rows))
+
+    def __enter__(self) -> ShardedBatch:
+        self._steps = []
+        self.result = None
+        return self
+
+    def __exit__(
+        self, type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        steps, self._steps = self._steps or [], None
+        if type is None:
+            self.result = self._write(steps, self._round_to_float32)

@@ -1,0 +1,190 @@
+"""A shard where it is served: in this process, on a Dask worker, in a Ray actor. The messages are the same for all.
+
+A shard is opened by the first message that needs it, so whoever serves it may die and start again at any time. Every
+question names the version that it is about. Who cannot serve it says so, and the whole question is asked again: parts
+of two versions never meet in one answer.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _core
+from ._errors import Error, FormatError
+from ._schema import Schema
+from ._sharded_steps import Step, steps_of
+
+#: Versions of a shard that are kept for questions that began before a change.
+_KEPT_VERSIONS = 4
+
+
+class Stale(Error):
+    """The shard is at another version than the question. The answer is not wrong: there is none."""
+
+
+class Version(NamedTuple):
+    """A version of an index; numbers of different indexes mean nothing to each other."""
+
+    uuid: str
+    number: int
+
+
+class State(NamedTuple):
+    """What others must know of a shard before they ask it."""
+
+    version: Version
+    statistics: bytes
+    schema: Schema | None  # None: nobody has opened it
+    next_id: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one shard answers: the hits of all queries one after the other, each query's best first."""
+
+    counts: np.ndarray  # [queries]
+    ids: np.ndarray
+    scores: np.ndarray
+    rows: tuple[Any, ...] | None  # of all hits, as the extension's RowColumns has them
+    stats: Mapping[str, Any]
+    elapsed: float  # seconds, here
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error of culmen as a value: engines repeat calls that raise, and this one would only raise again."""
+
+    error: Exception
+
+
+class Shard:
+    """One shard of a table. Its methods are the messages; any number of threads may send them."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._lock = threading.Lock()
+        self._newest: _core.Index | None = None
+        self._is_writable = False
+        self._kept: dict[Version, _core.Index] = {}
+
+    def ping(self) -> int:
+        """Costs what a call costs. Returns the process."""
+        return os.getpid()
+
+    def state(self, listed: Version) -> State:
+        """Opens the shard, or loads what was published since. `listed`: what the manifest says of it."""
+        with self._lock:
+            version = self._refreshed()
+            if version.uuid != listed.uuid:
+                raise FormatError(f"{self._directory} holds another index than the manifest lists")
+            if version.number < listed.number:
+                raise FormatError(
+                    f"{self._directory} is at version {version.number}; the manifest has seen {listed.number}"
+                )
+            return self._state(version)
+
+    def _state(self, version: Version) -> State:
+        index = self._kept[version]
+        return State(version, _core.statistics(index), Schema.of(index), index.info()["next_id"])
+
+    def bounds(self, version: Version, queries: bytes, statistics: bytes) -> np.ndarray:
+        """An upper bound of the score of every row, for each query."""
+        return _core.score_bounds(self._at(version), queries, statistics)
+
+    def search(
+        self, version: Version, queries: bytes, statistics: bytes, engine: str, threads: int, field_kinds: str | None
+    ) -> Part:
+        """The queries' best rows of this shard, with their columns if `field_kinds` says which fields there are."""
+        start = time.perf_counter()
+        answer = _core.answer_queries(self._at(version), queries, statistics, engine, threads, field_kinds)
+        counts, ids, scores, rows, stats = answer
+        return Part(counts, ids, scores, rows, stats, time.perf_counter() - start)
+
+    def get(self, version: Version, ids: np.ndarray, field_kinds: str) -> tuple[Any, ...]:
+        """The rows with these ids, of those that are here."""
+        return self._at(version).get(ids, field_kinds)
+
+    def contains(self, version: Version, id: int) -> bool:
+        return self._at(version).contains(id)
+
+    def verify(self, version: Version, deep: bool) -> list[str]:
+        return self._at(version).verify(deep)
+
+    def check(self, version: Version, steps: Sequence[Step], round_to_float32: bool) -> None:
+        """Raises what apply would, and changes nothing."""
+        with self._lock:
+            index = self._writable()
+            if index.version() != version.number:
+                raise Stale(f"{self._directory} is at version {index.version()}, not {version.number}")
+            _core.check(index, steps_of(steps), round_to_float32)
+
+    def apply(self, version: Version, steps: Sequence[Step], round_to_float32: bool) -> tuple[dict[str, Any], State]:
+        """Writes steps to a shard at this version; if it is at the next one, it has written them before."""
+        with self._lock:
+            index = self._writable()
+            result = _core.write(index, steps_of(steps), round_to_float32, version.number)
+            return result, self._state(self._refreshed())
+
+    def _writable(self) -> _core.Index:
+        if self._newest is None or not self._is_writable:
+            self._newest = _core.open(os.fsencode(self._directory), True, "sync", 0)
+            self._is_writable = True
+        return self._newest
+
+    def release(self) -> None:
+        """Ends writing, so that another process may."""
+        with self._lock:
+            if self._is_writable and self._newest is not None:
+                _core.close(self._newest)
+            self._newest, self._is_writable = None, False
+
+    def _at(self, version: Version) -> _core.Index:
+        with self._lock:
+            newest = version if version in self._kept else self._refreshed()
+            if version not in self._kept:
+                raise Stale(f"{self._directory} is at version {newest.number}, not {version.number}")
+            return self._kept[version]
+
+    def _refreshed(self) -> Version:
+        if self._newest is None:
+            self._newest = _core.open(os.fsencode(self._directory), False, "sync", 0)
+        elif not self._is_writable:
+            self._newest.refresh()
+        newest = self._newest.snapshot()
+        version = Version(newest.info()["uuid"], newest.version())
+        self._kept.setdefault(version, newest)
+        while len(self._kept) > _KEPT_VERSIONS:
+            del self._kept[next(iter(self._kept))]
+        return version
+
+
+#: Messages for the one process that writes to the shard.
+WRITING = ("check", "apply", "release")
+
+
+class Shards:
+    """The shards that a process serves, by directory."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._shards: dict[str, Shard] = {}
+
+    def call(self, directory: str, method: str, *arguments: Any) -> Any:
+        """Returns culmen's own errors, as Failure."""
+        with self._lock:
+            shard = self._shards.setdefault(directory, Shard(directory))
+        try:
+            return getattr(shard, method)(*arguments)
+        except Error as error:
+            return Failure(error)
+
+    def close(self) -> None:
+        with self._lock:
+            self._shards.clear()

@@ -1,0 +1,86 @@
+"""What a driver knows of all shards at one time: the versions that it asks about, and the statistics of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._engines import Engine
+from ._errors import FormatError
+from ._schema import Schema
+from ._shards import State, Version
+
+
+@dataclass(frozen=True)
+class View:
+    """One version of each shard, and the engine that reaches these shards."""
+
+    engine: Engine
+    states: tuple[State, ...]
+    statistics: bytes  # of all rows
+    schema: Schema
+    shards: tuple[dict[str, Any], ...]  # the statistics of each
+    faults: dict[int, Exception] = field(default_factory=dict)  # of shards whose state is that of the manifest
+
+    @classmethod
+    def of(cls, engine: Engine, states: Sequence[State], faults: dict[int, Exception]) -> View:
+        schemas = [state.schema for state in states if state.schema is not None]
+        for number, state in enumerate(states):
+            if state.schema is not None and state.schema != schemas[0]:
+                raise FormatError(f"shard {number} has other columns than the first one")
+        whole = _core.merge_statistics([state.statistics for state in states])
+        reports = tuple(_core.statistics_report(state.statistics) for state in states)
+        return cls(engine, tuple(states), whole, schemas[0], reports, faults)
+
+    @cached_property
+    def versions(self) -> tuple[Version, ...]:
+        return tuple(state.version for state in self.states)
+
+    @cached_property
+    def names(self) -> _core.Index:
+        """An index of the same columns, without rows, for the extension's calls that know columns by their names."""
+        schema = self.schema
+        attributes, fields = list(schema.attributes), list(schema.fields)
+        return _core.create(attributes, fields, schema.id_name, schema.label_name, schema.has_labels, "automatic", 0)
+
+    @property
+    def num_rows(self) -> int:
+        return sum(report["num_rows"] for report in self.shards)
+
+    def bounds(self, weights: np.ndarray, scale: str, missing: str) -> np.ndarray:
+        """[shards, queries]: no row of the shard has a higher score. By the ranges of the attributes alone."""
+        minimum, maximum = self._ranges(_core.statistics_report(self.statistics), "skip")
+        start = np.zeros_like(minimum)
+        if scale == "minmax":
+            with np.errstate(all="ignore"):
+                width = maximum - minimum
+                weights = np.where(width > 0, weights / width, 0)
+                start = minimum
+        return np.array([self._bound(report, weights, start, missing) for report in self.shards])
+
+    def _bound(self, report: dict[str, Any], weights: np.ndarray, start: np.ndarray, missing: str) -> np.ndarray:
+        if report["num_rows"] == 0:
+            return np.full(len(weights), -np.inf)
+        low, high = self._ranges(report, missing)
+        with np.errstate(all="ignore"):
+            bounds = np.maximum(weights * (low - start), weights * (high - start)).sum(axis=1)
+            largest = np.abs(weights) @ (np.maximum(np.abs(low), np.abs(high)) + np.abs(start))
+            # Each of the chain's steps, and of these sums, rounds by half a unit in the last place at most.
+            bounds += largest * (4 * weights.shape[1] + 8) * 2.0**-53 + 2.0**-1000
+        return np.where(np.isnan(bounds), np.inf, bounds)
+
+    @staticmethod
+    def _ranges(report: dict[str, Any], missing: str) -> tuple[np.ndarray, np.ndarray]:
+        low, high = [], []
+        for least, most, has_values, has_missing, stand_in in report["attributes"]:
+            ends = [least, most] if has_values else []
+            if missing == "fill" and has_missing and stand_in is not None:
+                ends.append(stand_in)
+            low.append(min(ends, default=0.0))
+            high.append(max(ends, default=0.0))
+        return np.array(low), np.array(high)

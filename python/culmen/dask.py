@@ -1,0 +1,219 @@
+"""Shards served by the workers of a Dask cluster (distributed): pip install "culmen[dask]".
+
+    from distributed import Client, LocalCluster
+    from culmen.dask import ShardedIndex
+
+    with Client(LocalCluster()) as client:
+        index = ShardedIndex.open("hotels.shards")
+        index.search({"price": -0.4, "rating": 12})
+
+Calls are tasks. A shard is a worker's to serve, but any worker can: the directory is visible to all. If one dies, its
+tasks run elsewhere, and the shard is opened there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._engines import Engine, WorkerLost
+from ._files import Path
+from ._shard_builds import Tasks, parts_of
+from ._sharded import ShardedIndex as _ShardedIndex
+from ._shards import WRITING, Shards
+from ._tables import Attributes
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+__all__ = ["ShardedIndex"]
+
+_PLUGIN = "culmen-shards"
+#: Seconds for which the list of workers is not read again.
+_WORKERS_ARE_KNOWN = 1.0
+_RETRIES = 3
+#: Seconds after which answers that workers have count as lost with them.
+_GATHERING = 10.0
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise ImportError('culmen.dask needs distributed: pip install "culmen[dask]"') from error
+    return distributed
+
+
+def _call(directory: str, method: str, *arguments: Any) -> Any:
+    """A task."""
+    return _distributed().get_worker().plugins[_PLUGIN].shards.call(directory, method, *arguments)
+
+
+def _plugin() -> Any:
+    class ShardPlugin(_distributed().WorkerPlugin):  # type: ignore[misc]
+        """Keeps shards open on a worker between tasks."""
+
+        name = _PLUGIN
+        idempotent = True
+
+        def setup(self, worker: Any) -> None:
+            self.shards = Shards()
+
+        def teardown(self, worker: Any) -> None:
+            self.shards.close()
+
+    return ShardPlugin()
+
+
+class DaskEngine(Engine):
+    """Calls are tasks, each on the worker that has the shard open, or on any other if that one is gone."""
+
+    def __init__(self, client: Client | None, directories: Sequence[str]) -> None:
+        super().__init__(directories)
+        self._client: Any = client or _distributed().get_client()
+        self._client.register_plugin(_plugin())
+        self._workers: dict[str, int] = {}  # the threads of each
+        self._homes: list[str | None] = [None] * len(directories)
+        self._looked_at = -_WORKERS_ARE_KNOWN
+        self._lock = threading.Lock()
+
+    @property
+    def num_workers(self) -> int:
+        return len(self._known_workers())
+
+    @property
+    def threads(self) -> int:
+        return min(self._known_workers().values(), default=0)
+
+    def _known_workers(self) -> dict[str, int]:
+        with self._lock:
+            now = time.monotonic()
+            if now - self._looked_at > _WORKERS_ARE_KNOWN or not self._workers:
+                workers = self._client.scheduler_info(n_workers=-1)["workers"]
+                self._workers = {address: worker["nthreads"] for address, worker in workers.items()}
+                self._looked_at = now
+            return self._workers
+
+    def _home(self, shard: int) -> str | None:
+        """The worker that has the shard open, or one with the fewest. A shard that is written stays where it is: its
+        writer has a lock."""
+        workers = self._known_workers()
+        with self._lock:
+            counts = {address: self._homes.count(address) for address in workers}
+            home = self._homes[shard]
+            is_crowded = home in counts and not self.is_writing and counts[home] > -(-len(self._homes) // len(counts))
+            if counts and (home not in counts or is_crowded):
+                self._homes[shard] = home = min(counts, key=lambda address: (counts[address], address))
+            return home if home in counts else None
+
+    def submit(self, shard: int, method: str, *arguments: Any) -> Future[Any]:
+        home = self._home(shard)
+        where: dict[str, Any] = {}
+        if home is not None:
+            where = {"workers": [home], "allow_other_workers": method not in WRITING}
+        call = self._client.submit(
+            _call, self.directories[shard], method, *arguments, pure=False, retries=_RETRIES, **where
+        )
+        call.culmen_worker = home
+        return call
+
+    def outcomes(self, calls: Sequence[Any], timeout: float | None) -> list[Any]:
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        waiting = list(calls)
+        while waiting and (left := deadline - time.monotonic()) > 0:
+            with contextlib.suppress(TimeoutError, _distributed().CancelledError):
+                _distributed().wait(waiting, min(left, _WORKERS_ARE_KNOWN))
+            waiting = [call for call in waiting if call.status == "pending"]
+            self._drop_stranded(waiting)
+        finished = [number for number, call in enumerate(calls) if call.status == "finished"]
+        answers = self._gathered({number: calls[number] for number in finished})
+        return [
+            answers[number] if number in answers else self._failure(call, number in finished)
+            for number, call in enumerate(calls)
+        ]
+
+    def _gathered(self, calls: dict[int, Any]) -> dict[int, Any]:
+        """The answers, but for those that are lost with the worker that has them."""
+
+        async def gather() -> Any:
+            return await asyncio.wait_for(self._client.gather(calls, asynchronous=True), _GATHERING)
+
+        for _ in range(_RETRIES):
+            with contextlib.suppress(Exception):
+                return dict(self._client.sync(gather)) if calls else {}
+            calls = {number: call for number, call in calls.items() if call.status == "finished"}
+        return {}
+
+    def _drop_stranded(self, waiting: Sequence[Any]) -> None:
+        """If all workers die, the scheduler does not give their tasks to new ones: a task that names a worker, even
+        one that may run elsewhere, then waits for that worker's return."""
+        workers = self._known_workers() if waiting else {}
+        for call in waiting:
+            if call.culmen_worker is not None and call.culmen_worker not in workers:
+                call.cancel()
+
+    def _failure(self, call: Any, was_finished: bool) -> Exception:
+        distributed = _distributed()
+        if call.status == "pending" and not was_finished:
+            call.cancel()
+            return TimeoutError()
+        error = call.exception() if call.status == "error" else None
+        lost = (distributed.KilledWorker, distributed.CancelledError, distributed.comm.CommClosedError)
+        return WorkerLost(str(error or "its answer was lost")) if error is None or isinstance(error, lost) else error
+
+    def close(self) -> None:
+        """Shards stay open on the workers, for other drivers."""
+
+
+class DaskTasks(Tasks):
+    """Parts are files, or the delayed partitions of a DataFrame."""
+
+    def __init__(self, client: Client | None) -> None:
+        self._client: Any = client or _distributed().get_client()
+
+    def map(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        import dask
+
+        task = dask.delayed(function, pure=False)
+        return self._client.gather(self._client.compute([task(*call) for call in calls], retries=_RETRIES))
+
+
+def _parts_of(table: Any) -> list[Any]:
+    return list(table.to_delayed()) if hasattr(table, "to_delayed") else parts_of(table)
+
+
+class ShardedIndex(_ShardedIndex):
+    """culmen.ShardedIndex, with its shards on the workers of a Dask cluster."""
+
+    @classmethod
+    def build(
+        cls, table: Any, directory: Path, attributes: Attributes = None, *, client: Client | None = None, **options: Any
+    ) -> ShardedIndex:
+        """Builds a sharded index by tasks, and opens it.
+
+        Args:
+            table: Parquet or Arrow files that all workers see, or a Dask DataFrame, whose partitions are pandas'.
+            client: of the cluster. Default: the current one.
+
+        The other arguments are those of culmen.ShardedIndex.build.
+        """
+        cls._build(DaskTasks(client), _parts_of(table), directory, attributes, **options)
+        return cls.open(directory, client=client)
+
+    @classmethod
+    def open(
+        cls, directory: Path, *, writable: bool = False, min_version: int = 0, client: Client | None = None
+    ) -> ShardedIndex:
+        """Opens the sharded index in a directory, which all workers see.
+
+        Args:
+            client: of the cluster. Default: the current one.
+
+        Otherwise as culmen.ShardedIndex.open.
+        """
+        return cls._over(directory, lambda directories: DaskEngine(client, directories), writable, min_version)

@@ -1,0 +1,176 @@
+"""Shards served by actors of a Ray cluster: pip install "culmen[ray]".
+
+    import ray
+    from culmen.ray import ShardedIndex
+
+    ray.init()
+    index = ShardedIndex.open("hotels.shards")
+    index.search({"price": -0.4, "rating": 12})
+
+Each shard has an actor of its own, which outlives the driver and serves all drivers. One that dies is started again,
+and opens its shard with the next question.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ._engines import Engine, WorkerLost
+from ._files import Path
+from ._shard_builds import Tasks, parts_of
+from ._sharded import ShardedIndex as _ShardedIndex
+from ._shards import Shards
+from ._tables import Attributes
+
+__all__ = ["ShardedIndex"]
+
+_NAMESPACE = "culmen"
+#: Questions that an actor answers at the same time.
+_MAX_CONCURRENCY = 8
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise ImportError('culmen.ray needs ray: pip install "culmen[ray]"') from error
+    return ray
+
+
+class _ShardActor:
+    """Serves a shard. The constructor opens nothing: an actor whose constructor fails is never started again."""
+
+    def __init__(self) -> None:
+        self._shards = Shards()
+
+    def call(self, directory: str, method: str, *arguments: Any) -> Any:
+        return self._shards.call(directory, method, *arguments)
+
+
+class RayEngine(Engine):
+    """An actor a shard, found by a name that the shard's directory determines."""
+
+    def __init__(self, directories: Sequence[str], options: dict[str, Any]) -> None:
+        super().__init__(directories)
+        self._options = options
+        self._actors = [self._actor(directory, options) for directory in directories]
+        self._num_workers = min(len(directories), max(1, int(_ray().cluster_resources().get("CPU", 1))))
+
+    @staticmethod
+    def _actor(directory: str, options: dict[str, Any]) -> Any:
+        """Calls are not repeated by Ray: the driver does, which knows when to give up."""
+        return (
+            _ray()
+            .remote(_ShardActor)
+            .options(
+                name="shard-" + hashlib.sha256(directory.encode("utf-8", "surrogateescape")).hexdigest()[:32],
+                namespace=_NAMESPACE,
+                lifetime="detached",
+                get_if_exists=True,
+                max_restarts=-1,
+                max_concurrency=_MAX_CONCURRENCY,
+                scheduling_strategy="SPREAD",
+                **options,
+            )
+            .remote()
+        )
+
+    @property
+    def num_workers(self) -> int:
+        return self._num_workers
+
+    def submit(self, shard: int, method: str, *arguments: Any) -> Any:
+        return shard, self._actors[shard].call.remote(self.directories[shard], method, *arguments)
+
+    def outcomes(self, calls: Sequence[Any], timeout: float | None) -> list[Any]:
+        done, _ = _ray().wait([call for _, call in calls], num_returns=len(calls), timeout=timeout)
+        is_done = set(done)
+        return [self._outcome(shard, call) if call in is_done else TimeoutError() for shard, call in calls]
+
+    def _outcome(self, shard: int, call: Any) -> Any:
+        ray = _ray()
+        try:
+            return ray.get(call)
+        except ray.exceptions.ActorDiedError as error:  # for good: somebody has ended it
+            self._actors[shard] = self._actor(self.directories[shard], self._options)
+            return WorkerLost(str(error))
+        except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
+            return WorkerLost(str(error))
+        except ray.exceptions.RayError as error:
+            return error
+
+    def close(self) -> None:
+        """The actors stay, for other drivers."""
+
+    def shut_down(self) -> None:
+        for actor in self._actors:
+            with contextlib.suppress(_ray().exceptions.RayError):
+                _ray().kill(actor)
+
+
+class RayTasks(Tasks):
+    """Parts are files, or the blocks of a Ray Data set."""
+
+    def map(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        ray = _ray()
+
+        @ray.remote
+        def task(*arguments: Any) -> Any:
+            return function(*arguments)
+
+        return ray.get([task.remote(*call) for call in calls])
+
+
+def _parts_of(table: Any) -> list[Any]:
+    return list(table.to_arrow_refs()) if hasattr(table, "to_arrow_refs") else parts_of(table)
+
+
+class ShardedIndex(_ShardedIndex):
+    """culmen.ShardedIndex, with its shards in actors of a Ray cluster."""
+
+    _engine: RayEngine
+
+    @classmethod
+    def build(
+        cls, table: Any, directory: Path, attributes: Attributes = None, *, actors: Any = None, **options: Any
+    ) -> ShardedIndex:
+        """Builds a sharded index by tasks, and opens it.
+
+        Args:
+            table: Parquet or Arrow files that all nodes see, or a Ray Data set.
+            actors: a dict of what Ray sets aside for each actor, as for open.
+
+        The other arguments are those of culmen.ShardedIndex.build.
+        """
+        cls._build(RayTasks(), _parts_of(table), directory, attributes, **options)
+        return cls.open(directory, **(actors or {}))
+
+    @classmethod
+    def open(
+        cls,
+        directory: Path,
+        *,
+        writable: bool = False,
+        min_version: int = 0,
+        num_cpus: float | None = None,
+        num_gpus: float | None = None,
+        memory: float | None = None,
+    ) -> ShardedIndex:
+        """Opens the sharded index in a directory, which all nodes see. Its actors are started unless they run.
+
+        Args:
+            num_cpus, num_gpus, memory: that Ray sets aside for each actor. With GPUs the actor copies its shard to
+                the one that it is given.
+
+        Otherwise as culmen.ShardedIndex.open.
+        """
+        given = {"num_cpus": num_cpus, "num_gpus": num_gpus, "memory": memory}
+        options = {name: value for name, value in given.items() if value is not None}
+        return cls._over(directory, lambda directories: RayEngine(directories, options), writable, min_version)
+
+    def shut_down(self) -> None:
+        """Ends the actors, also for other drivers. The next open starts new ones."""
+        self._engine.shut_down()

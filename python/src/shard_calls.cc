@@ -1,0 +1,226 @@
+// What processes that hold the shards of a table say to each other, for culmen/_shards.py and culmen/_view.py. Messages
+// and statistics are bytes, in the library's forms.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "answers.h"
+#include "arrays.h"
+#include "bindings.h"
+#include "culmen/error.h"
+#include "culmen/index.h"
+#include "culmen/shard_messages.h"
+#include "culmen/sharded_index.h"
+#include "gil.h"
+#include "index/storage/current.h"
+#include "index/storage/hex.h"
+#include "index/storage/manifest.h"
+#include "queries.h"
+#include "reports.h"
+#include "row_columns.h"
+#include "shard/shard_manifest.h"
+#include "tables.h"
+#include "text.h"
+
+namespace culmen::python {
+namespace {
+
+using Floors = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+nb::bytes to_bytes(const std::vector<std::byte>& bytes) {
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+std::span<const std::byte> bytes_view(const nb::bytes& bytes) {
+  return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
+}
+
+// One query a row of the matrix. Floors are the queries' min_score, -infinity for none.
+nb::bytes queries_message(const Index& names, const Matrix& weights, std::optional<std::size_t> k,
+                          nb::handle where, const Floors& floors, std::string_view scale,
+                          std::string_view missing) {
+  const MatrixQuery query = matrix_query_of(names, weights, k, where, std::nullopt, scale, missing);
+  std::vector<Query> queries = queries_without_k(query.batch, weights.shape(1));
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    queries[q].k = k;
+    if (!std::isinf(floors(q))) queries[q].min_score = floors(q);
+  }
+  return to_bytes(encode(queries));
+}
+
+// Of a shard: the number of hits of each query, all ids, all scores, the hits' columns as RowColumns has them (if
+// `field_kinds` says which), and the statistics of all searches.
+nb::tuple answer_queries(const Index& index, const nb::bytes& message, const nb::bytes& statistics,
+                         std::string_view engine, int num_threads,
+                         std::optional<std::string_view> field_kinds) {
+  SearchOptions options = {.engine = parse_engine(engine), .num_threads = num_threads};
+  std::vector<std::int64_t> counts, ids;
+  std::vector<double> scores;
+  std::optional<RowColumns> rows;
+  if (field_kinds) rows.emplace(*field_kinds);
+  SearchStats stats;
+  {
+    const auto queries_bytes = bytes_view(message);
+    const auto statistics_bytes = bytes_view(statistics);
+    const GilReleased released;
+    const TableStatistics whole = decode_statistics(statistics_bytes);
+    options.statistics = &whole;
+    const std::vector<SearchResult> results = index.search(decode_queries(queries_bytes), options);
+    for (const SearchResult& result : results) {
+      counts.push_back(static_cast<std::int64_t>(result.hits.size()));
+      for (std::size_t rank = 0; rank < result.hits.size(); ++rank) {
+        ids.push_back(result.hits[rank].id);
+        scores.push_back(result.hits[rank].score);
+        if (rows) rows->add(result.row(rank));
+      }
+    }
+    if (!results.empty()) stats = results.front().stats;
+    for (std::size_t q = 1; q < results.size(); ++q) stats += results[q].stats;
+  }
+  const nb::object columns = rows ? nb::object(rows->taken()) : nb::none();
+  return nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(ids)), to_numpy(std::move(scores)),
+                        columns, report(stats));
+}
+
+nb::ndarray<nb::numpy, double> score_bounds(const Index& index, const nb::bytes& message,
+                                            const nb::bytes& statistics) {
+  const TableStatistics whole = decode_statistics(bytes_view(statistics));
+  std::vector<double> bounds;
+  for (const Query& query : decode_queries(bytes_view(message)))
+    bounds.push_back(index.score_bound(query, {.statistics = &whole}));
+  return to_numpy(std::move(bounds));
+}
+
+// The number of rows, and of each attribute: minimum, maximum, whether it has values, whether some are missing, and
+// what stands in for these, or None.
+nb::dict statistics_report(const nb::bytes& statistics) {
+  const TableStatistics table = decode_statistics(bytes_view(statistics));
+  nb::list attributes;
+  for (const AttributeStatistics& a : table.attributes)
+    attributes.append(nb::make_tuple(a.minimum, a.maximum, a.has_values, a.has_missing, a.stand_in));
+  nb::dict report;
+  report["num_rows"] = table.num_rows;
+  report["attributes"] = attributes;
+  return report;
+}
+
+nb::bytes merge_statistics(const std::vector<nb::bytes>& parts) {
+  std::vector<TableStatistics> tables;
+  for (const nb::bytes& part : parts) tables.push_back(decode_statistics(bytes_view(part)));
+  return to_bytes(encode(merge(tables)));
+}
+
+nb::ndarray<nb::numpy, std::uint32_t> shards_of(const Ids& ids, std::uint32_t num_shards) {
+  std::vector<std::uint32_t> shards;
+  for (const std::int64_t id : ids_view(ids)) shards.push_back(shard_of(id, num_shards));
+  return to_numpy(std::move(shards));
+}
+
+nb::dict report_of(const ShardInfo& shard) {
+  nb::dict report;
+  report["directory"] = shard.directory;
+  report["uuid"] = shard.uuid;
+  report["version"] = shard.version;
+  report["statistics"] = to_bytes(encode(shard.statistics));
+  return report;
+}
+
+nb::list listed_shards(const nb::bytes& directory) {
+  nb::list shards;
+  for (const ShardInfo& shard : ShardedIndex::listed(path_of(directory))) shards.append(report_of(shard));
+  return shards;
+}
+
+// Of the index in a directory: uuid and version.
+nb::tuple saved_version(const nb::bytes& directory) {
+  const std::string path = path_of(directory);
+  const auto files = storage::posix().open_directory(path);
+  const storage::Manifest manifest =
+      storage::read_manifest(*files, storage::parse_current(storage::read_current_text(*files), path));
+  return nb::make_tuple(hex_of(manifest.index_uuid), manifest.version);
+}
+
+// Who has it is the only one to change a sharded index, until it is released.
+class ShardsLock {
+ public:
+  explicit ShardsLock(const nb::bytes& directory)
+      : files_(storage::posix().open_directory(path_of(directory))),
+        lock_(files_->lock(storage::kLockName)),
+        manifest_(read_shard_manifest(*files_)) {}
+
+  // Reserves consecutive ids, durably, from `least` on at the least. Returns the first.
+  std::int64_t reserve_ids(std::int64_t count, std::int64_t least) {
+    const std::int64_t first = std::max(manifest_.next_id, least);
+    if (count > std::numeric_limits<std::int64_t>::max() - first)
+      throw InvalidArgument("there are no more ids to assign");
+    manifest_.next_id = first + count;
+    bool switched = false;
+    write_shard_manifest(*files_, manifest_, switched);
+    return first;
+  }
+
+ private:
+  std::unique_ptr<storage::Directory> files_;
+  std::unique_ptr<storage::DirectoryLock> lock_;
+  ShardManifest manifest_;
+};
+
+// Writes the manifest of shards that were built in the directory, each a uuid, a version and statistics.
+void write_shards(const nb::bytes& directory, std::uint64_t generation, std::int64_t next_id,
+                  const nb::list& shards) {
+  const auto files = storage::posix().open_directory(path_of(directory));
+  const auto lock = files->lock(storage::kLockName);
+  ShardManifest manifest;
+  manifest.uuid = storage::posix().random_uuid();
+  manifest.generation = generation;
+  manifest.next_id = next_id;
+  for (const nb::handle shard : shards) {
+    Uuid uuid = {};
+    if (!storage::from_hex(nb::cast<std::string>(shard[0]), uuid))
+      throw InvalidArgument("a shard has no uuid");
+    manifest.shards.push_back({uuid, nb::cast<std::uint64_t>(shard[1]),
+                               decode_statistics(bytes_view(nb::cast<nb::bytes>(shard[2])))});
+  }
+  bool switched = false;
+  write_shard_manifest(*files, manifest, switched);
+}
+
+}  // namespace
+
+void bind_shard_calls(nb::module_& module) {
+  module.def("weights_of",
+             [](const Index& names, nb::handle weights) { return to_numpy(weights_of(names, weights)); });
+  module.def("queries_message", queries_message, nb::arg("names"), nb::arg("weights"), nb::arg("k").none(),
+             nb::arg("where").none(), nb::arg("floors"), nb::arg("scale"), nb::arg("missing"));
+  module.def("answer_queries", answer_queries, nb::arg("index"), nb::arg("message"), nb::arg("statistics"),
+             nb::arg("engine"), nb::arg("num_threads"), nb::arg("field_kinds").none());
+  module.def("score_bounds", score_bounds);
+  module.def("statistics", [](const Index& index) { return to_bytes(encode(index.statistics())); });
+  module.def("statistics_report", statistics_report);
+  module.def("merge_statistics", merge_statistics);
+  module.def("shards_of", shards_of);
+  module.def("listed_shards", listed_shards);
+  module.def("is_sharded",
+             [](const nb::bytes& directory) { return ShardedIndex::is_at(path_of(directory)); });
+  nb::class_<ShardsLock>(module, "ShardsLock")
+      .def(nb::init<nb::bytes>())
+      .def("reserve_ids", &ShardsLock::reserve_ids);
+  module.def("saved_version", saved_version);
+  module.def("write_shards", write_shards);
+}
+
+}  // namespace culmen::python

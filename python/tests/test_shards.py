@@ -1,0 +1,498 @@
+"""A table in shards answers as one index of all its rows does, ids and score bits, whoever serves the shards.
+
+CULMEN_TEST_CASES is the number of random questions to each index, and of those under which workers are killed.
+"""
+
+import contextlib
+import datetime
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import culmen
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+NUM_QUESTIONS = int(os.environ.get("CULMEN_TEST_CASES") or 40)
+ATTRIBUTES = ["price:low", "rating", "stars", "same"]
+
+
+# ---- who serves the shards
+
+
+class Threads:
+    """This process."""
+
+    num_workers = 4
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def build(self, table, directory, attributes=None, **options):
+        return culmen.ShardedIndex.build(table, directory, attributes, **options)
+
+    def open(self, directory, **options):
+        return culmen.ShardedIndex.open(directory, **options)
+
+    def forget(self, index):
+        index._engine._shards.close()
+
+
+class Processes:
+    num_workers = 2
+
+    def forget(self, index):
+        """Whoever serves a shard opens it again."""
+        for pid in {index.process_of(shard) for shard in range(index.num_shards)}:
+            os.kill(pid, signal.SIGKILL)
+
+
+class Dask(Processes):
+    """Two processes of a LocalCluster."""
+
+    def __enter__(self):
+        distributed = pytest.importorskip("distributed", reason="pip install 'culmen[dask]'")
+        import dask
+
+        self.stack = contextlib.ExitStack()
+        self.stack.enter_context(dask.config.set({"distributed.scheduler.work-stealing": False}))
+        cluster = distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        )
+        self.stack.enter_context(cluster)
+        self.client = self.stack.enter_context(distributed.Client(cluster))
+        return self
+
+    def __exit__(self, *error):
+        self.stack.close()
+
+    def build(self, table, directory, attributes=None, **options):
+        from culmen.dask import ShardedIndex
+
+        return ShardedIndex.build(table, directory, attributes, **options)
+
+    def open(self, directory, **options):
+        from culmen.dask import ShardedIndex
+
+        return ShardedIndex.open(directory, **options)
+
+    def wait(self):
+        self.client.wait_for_workers(2, timeout=60)
+
+    def partitioned(self, table):
+        dataframe = pytest.importorskip("dask.dataframe", reason="dask.dataframe is not installed")
+        pandas = pytest.importorskip("pandas")
+        return dataframe.from_pandas(table.to_pandas(types_mapper=pandas.ArrowDtype), npartitions=3)
+
+
+class Ray(Processes):
+    """Actors on two CPUs."""
+
+    def __enter__(self):
+        self.ray = pytest.importorskip("ray", reason="pip install 'culmen[ray]'")
+        self.ray.init(
+            num_cpus=2,
+            object_store_memory=100 << 20,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="ERROR",
+        )
+        self.opened = []
+        return self
+
+    def __exit__(self, *error):
+        for index in self.opened:
+            index.shut_down()
+        self.ray.shutdown()
+
+    def build(self, table, directory, attributes=None, **options):
+        from culmen.ray import ShardedIndex
+
+        self.opened.append(ShardedIndex.build(table, directory, attributes, **options))
+        return self.opened[-1]
+
+    def open(self, directory, **options):
+        from culmen.ray import ShardedIndex
+
+        self.opened.append(ShardedIndex.open(directory, **options))
+        return self.opened[-1]
+
+    def wait(self):
+        pass
+
+    def partitioned(self, table):
+        data = pytest.importorskip("ray.data", reason="ray.data is not installed")
+        return data.from_arrow([table.slice(0, 200), table.slice(200)])
+
+
+@pytest.fixture(scope="module", params=[Threads, Dask], ids=lambda kind: kind.__name__.lower())
+def cluster(request):
+    with request.param() as cluster:
+        yield cluster
+
+
+#: Ray takes seconds to start a process, so few tests run on it.
+of_all = pytest.mark.parametrize("cluster", [Threads, Dask, Ray], indirect=True, ids=lambda kind: kind.__name__.lower())
+of_processes = pytest.mark.parametrize("cluster", [Dask, Ray], indirect=True, ids=lambda kind: kind.__name__.lower())
+
+
+# ---- tables and questions
+
+
+def table_of(rows, seed=1):
+    rng = np.random.default_rng(seed)
+    latent = rng.random(rows)
+
+    def with_gaps(values, share=0.1):
+        return [None if rng.random() < share else value for value in values]
+
+    return pa.table(
+        {
+            "id": rng.permutation(5 * rows)[:rows] - 2 * rows,
+            "name": [f"row {i}" for i in range(rows)],
+            "price": pa.array(with_gaps((np.round(latent * 200) / 4).tolist()), pa.float64()),
+            "rating": rng.integers(-8, 9, rows) / 4.0,
+            "stars": pa.array(with_gaps(rng.integers(1, 6, rows).tolist(), 0.2), pa.int64()),
+            "same": np.full(rows, 2.5),
+            "brand": pa.array(with_gaps([f"brand {int(x * 12)}" for x in rng.random(rows)]), pa.string()),
+            "opened": pa.array(
+                with_gaps([datetime.date(2024, 1, 1) + datetime.timedelta(int(d)) for d in latent * 90]), pa.date32()
+            ),
+            "open": pa.array(with_gaps((rng.random(rows) < 0.4).tolist()), pa.bool_()),
+        }
+    )
+
+
+def files_of(table, folder, num_files):
+    folder.mkdir(parents=True, exist_ok=True)
+    ends = np.linspace(0, len(table), num_files + 1).astype(int)
+    for i, (first, end) in enumerate(zip(ends, ends[1:])):
+        pq.write_table(table.slice(first, end - first), folder / f"part-{i:02}.parquet")
+    return str(folder / "part-*.parquet")
+
+
+WHERE = [
+    None,
+    None,
+    "brand = 'brand 3' or brand is null",
+    "opened >= '2024-02-01' and not open = true",
+    "stars in (1, 2, 5) and rating > 0",
+    {"price": (10, 40), "open": True},
+    (culmen.col("brand") >= "brand 5") & ~(culmen.id_col() < 0),
+    culmen.col("rating") <= float("inf"),
+    "brand = 'nobody''s'",
+]
+
+
+def question(rng, rows):
+    """Weights, one or many queries, and the other arguments."""
+    many = int(rng.choice([1, 1, 1, 2, 9]))
+    weights = rng.choice([0, 0, 1, -1, 0.25, -3, 0.1, 1e-300, -7.25], (many, 4)) * rng.choice([1, rng.random()])
+    weights[~weights.any(axis=1), 1] = 1
+    options = {
+        "k": int(rng.choice([1, 2, 10, max(1, rows), rows + 7])),
+        "where": WHERE[rng.integers(len(WHERE))],
+        "scale": str(rng.choice(["none", "minmax"])),
+        "missing": str(rng.choice(["skip", "fill"])),
+    }
+    if rng.random() < 0.3:
+        options["min_score"] = float(rng.choice([-20, 0, 0.5, 3]))
+        options["k"] = options["k"] if rng.random() < 0.5 else None
+    return (weights[0] if many == 1 else weights), options
+
+
+def assert_same(answer, expected):
+    assert answer.ids.tolist() == expected.ids.tolist()
+    assert answer.scores.tobytes() == expected.scores.tobytes()
+    assert np.array_equal(answer.counts, expected.counts)
+
+
+def ask_both(index, whole, rng, num_questions, with_rows=5):
+    for number in range(num_questions):
+        weights, options = question(rng, len(whole))
+        expected, answer = whole.search(weights, **options), index.search(weights, **options)
+        assert_same(answer, expected)
+        assert not answer.is_partial
+        if number % with_rows == 0:
+            assert answer.to_arrow().equals(expected.to_arrow())
+
+
+# ---- tests
+
+
+@pytest.mark.parametrize("rows, shards", [(2000, 1), (2000, 3), (700, 16), (5, 8), (1, 2)])
+def test_answers_are_those_of_one_index(tmp_path, rows, shards):
+    table = table_of(rows)
+    options = {"id": "id", "label": "name", "missing": {"price": "median", "rating": "mean", "stars": 3.5}}
+    whole = culmen.Index.build(table, ATTRIBUTES, **options)
+    index = culmen.ShardedIndex.build(
+        files_of(table, tmp_path / "files", 3), tmp_path / "shards", ATTRIBUTES, shards=shards, **options
+    )
+    assert len(index) == rows and index.num_shards == shards
+    ask_both(index, whole, np.random.default_rng(rows + shards), NUM_QUESTIONS)
+    assert list(index.schema) == list(whole.schema)
+    assert index.verify() == []
+    for id in whole.ids()[:5]:
+        assert dict(index.get(id)) == dict(whole.get(id)) and id in index
+    assert index.get(10**12) is None and 10**12 not in index
+
+
+@of_all
+def test_every_engine_answers_alike(cluster, tmp_path):
+    table = table_of(1500, seed=2)
+    options = {"id": "id", "label": "name", "missing": {"price": "mean", "stars": "worst"}}
+    whole = culmen.Index.build(table, ATTRIBUTES, **options)
+    files = files_of(table, tmp_path / "files", 4)
+    index = cluster.build(files, tmp_path / "shards", ATTRIBUTES, shards=4, **options)
+    assert index.num_workers == cluster.num_workers
+    ask_both(index, whole, np.random.default_rng(3), NUM_QUESTIONS)
+    again = cluster.open(tmp_path / "shards")
+    weights = np.random.default_rng(4).standard_normal((500, 4))
+    assert_same(again.search(weights, 7), whole.search(weights, 7))
+    assert list(again.search(weights[0], 9)) == list(whole.search(weights[0], 9))
+    assert again.verify() == []
+    one, all = again.call_costs
+    assert 0 < one and 0 < all
+
+
+def test_rows_without_ids_have_their_numbers(cluster, tmp_path):
+    table = table_of(400, seed=5).drop_columns(["id"])
+    whole = culmen.Index.build(table, ATTRIBUTES, nulls="drop")
+    index = cluster.build(files_of(table, tmp_path / "files", 3), tmp_path / "s", ATTRIBUTES, shards=2, nulls="drop")
+    ask_both(index, whole, np.random.default_rng(6), 20)
+    assert index.schema == whole.schema
+
+
+@of_processes
+def test_a_table_that_the_engine_holds(cluster, tmp_path):
+    table = table_of(400, seed=7)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id")
+    index = cluster.build(cluster.partitioned(table), tmp_path / "s", ATTRIBUTES, shards=3, id="id")
+    ask_both(index, whole, np.random.default_rng(8), 20)
+
+
+def test_what_is_wrong_with_a_question_is_said(cluster, tmp_path):
+    index = cluster.build(table_of(50), tmp_path / "s", ATTRIBUTES, shards=2, id="id")
+    for weights, options, text in [
+        ({"prize": 1}, {}, "prize"),
+        ([1, 2], {}, "4"),
+        ([0, 0, 0, 0], {}, "zero"),
+        ([[1, 0, 0, 0], [0, 0, 0, np.nan]], {}, "query 1"),
+        ([1, 0, 0, 0], {"k": 0}, "k is 0"),
+        ([1, 0, 0, 0], {"where": "prize < 3"}, "prize"),
+        ([1, 0, 0, 0], {"scale": "max"}, "scale"),
+        ([1, 0, 0, 0], {"engine": "fast"}, "engine"),
+        ([1e308, 1e308, 1e308, 1e308], {}, "overflow"),
+    ]:
+        with pytest.raises(culmen.InvalidArgument, match=text):
+            index.search(weights, **options)
+        with pytest.raises(culmen.InvalidArgument, match=text):
+            index.search(weights, allow_partial=True, **options)
+
+
+def test_a_shard_that_cannot_be_read_is_named(cluster, tmp_path):
+    table = table_of(600, seed=9)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id")
+    cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=3, id="id", missing=0).close()
+    os.rename(tmp_path / "s", tmp_path / "moved")  # what is open elsewhere is not this
+    lost = tmp_path / "moved" / "shard-1-1"
+    shutil.rmtree(lost)
+    index = cluster.open(tmp_path / "moved")
+    with pytest.raises(culmen.NoIndex, match="shard-1-1"):
+        index.search([1, 1, 1, 1], 10)
+    everything = whole.search([1, 1, 1, 1], 600)
+    in_lost = culmen.ShardedIndex.open(tmp_path / "moved").search([1, 1, 1, 1], 600, allow_partial=True)
+    partial = index.search([1, 1, 1, 1], 600, allow_partial=True)
+    assert partial.is_partial and partial.missing_shards == (1,)
+    assert_same(partial, in_lost)
+    found = set(partial.ids.tolist())
+    kept = [(id, score) for id, score in zip(everything.ids.tolist(), everything.scores.tolist()) if id in found]
+    assert kept == list(zip(partial.ids.tolist(), partial.scores.tolist()))
+    assert 0 < len(kept) < len(everything)
+    batch = index.search(np.eye(4), 10, allow_partial=True)
+    assert batch.missing_shards == (1,)
+    assert any("shard-1-1" in fault for fault in index.verify())
+
+
+@of_processes
+def test_workers_are_killed(cluster, tmp_path):
+    """Each answer is that of an index of all rows, whenever a process dies."""
+    table = table_of(1500, seed=10)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id", label="name")
+    index = cluster.build(
+        files_of(table, tmp_path / "files", 2), tmp_path / "s", ATTRIBUTES, shards=4, id="id", label="name"
+    )
+    rng = np.random.default_rng(11)
+    done = threading.Event()
+    killed = []
+
+    def kill():
+        for number in range(max(2, NUM_QUESTIONS // (15 if isinstance(cluster, Dask) else 60))):
+            time.sleep(0.3)
+            shard = number % index.num_shards
+            pid = index.process_of(shard)
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+            cluster.wait()
+        done.set()
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    asked = 0
+    while not done.is_set() or asked < NUM_QUESTIONS:
+        ask_both(index, whole, rng, 1, with_rows=1)
+        asked += 1
+    thread.join()
+    assert len(set(killed)) == len(killed) > 1
+
+
+def test_a_shard_that_changes_is_asked_again(cluster, tmp_path):
+    """A question names versions. Shards that have moved on make the driver look, and ask about the new ones."""
+    table = table_of(300, seed=12)
+    index = cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=2, id="id")
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id")
+    before = index.versions
+    old = whole.search([1, 1, 1, 1], 10)
+    assert_same(index.search([1, 1, 1, 1], 10), old)
+    gone = old.ids[:3]
+    for shard in range(2):
+        with culmen.Index.open(tmp_path / "s" / f"shard-1-{shard}", writable=True) as writer:
+            writer.erase(gone)
+    whole.erase(gone)
+    assert_same(index.search([1, 1, 1, 1], 10), old)  # who serves a shard keeps the version that questions are about
+    cluster.forget(index)
+    assert_same(index.search([1, 1, 1, 1], 10), whole.search([1, 1, 1, 1], 10))
+    assert index.versions != before and len(index) == 297
+    assert index.refresh() == "unchanged"
+
+
+def rows_of(rng, ids=None, count=8):
+    """A few rows, without ids unless some are given."""
+    count = count if ids is None else len(ids)
+    rows = {
+        "price": (rng.integers(0, 200, count) / 4.0).tolist(),
+        "rating": (rng.integers(-8, 9, count) / 4.0).tolist(),
+        "stars": [None if rng.random() < 0.3 else int(x) for x in rng.integers(1, 6, count)],
+        "same": [2.5] * count,
+        "brand": [None if rng.random() < 0.3 else f"new brand {int(x)}" for x in rng.integers(0, 5, count)],
+        "opened": [datetime.date(2025, 1, 1)] * count,
+        "open": [True] * count,
+        "name": [f"new row {int(x)}" for x in rng.integers(0, 99, count)],
+    }
+    return rows if ids is None else {"id": ids, **rows}
+
+
+def assert_same_change(done, expected):
+    for name in ("inserted", "replaced", "erased", "first_id", "repeated"):
+        assert getattr(done, name) == getattr(expected, name), name
+
+
+@of_all
+def test_changes_are_those_of_one_index(cluster, tmp_path):
+    table, rng = table_of(300, seed=13), np.random.default_rng(14)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id", label="name")
+    cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=3, id="id", label="name").close()
+    with cluster.open(tmp_path / "s", writable=True) as index:
+        with pytest.raises(culmen.IoError):
+            culmen.ShardedIndex.open(tmp_path / "s", writable=True)
+        reader = cluster.open(tmp_path / "s")
+        for _ in range(3):
+            rows = rows_of(rng)
+            assert_same_change(index.insert(rows), whole.insert(rows))
+            rows = rows_of(rng, rng.choice(1500, 20, replace=False) - 600)
+            assert_same_change(index.upsert(rows), whole.upsert(rows))
+            ids = rng.choice(1500, 100, replace=False) - 600
+            assert index.erase(ids) == whole.erase(ids)
+            with index.batch() as batch, whole.batch() as of_whole:
+                for each in (batch, of_whole):
+                    each.insert(rows_of(np.random.default_rng(1), [-(10**6)]))
+                    each.insert(rows_of(np.random.default_rng(2), count=3))
+                    each.erase([-(10**6), 5])
+            assert_same_change(batch.result, of_whole.result)
+            ask_both(index, whole, rng, 5, with_rows=1)
+        # What is wrong is found before anything changes.
+        known = int(whole.ids()[0])
+        rows = rows_of(rng, [*range(2 * 10**6, 2 * 10**6 + 9), known])
+        with pytest.raises(culmen.RowError, match="row 10: ") as caught:
+            index.insert(rows)
+        assert caught.value.row == 9
+        ask_both(index, whole, rng, 5, with_rows=1)
+        assert index.verify() == []
+        reader.refresh()
+        ask_both(reader, whole, rng, 5, with_rows=1)
+        with pytest.raises(culmen.InvalidArgument, match="writable=True"):
+            reader.erase([1])
+    ask_both(cluster.open(tmp_path / "s"), whole, rng, 5, with_rows=1)
+
+
+@of_processes
+def test_writers_are_killed(cluster, tmp_path):
+    """Every batch that was acknowledged is there once."""
+    table, rng = table_of(300, seed=15), np.random.default_rng(16)
+    whole = culmen.Index.build(table, ATTRIBUTES, id="id", label="name")
+    cluster.build(table, tmp_path / "s", ATTRIBUTES, shards=2, id="id", label="name").close()
+    with cluster.open(tmp_path / "s", writable=True) as index:
+        for number in range(6):
+            killer = threading.Timer(0.002 * number, os.kill, (index.process_of(number % 2), signal.SIGKILL))
+            killer.start()
+            rows = rows_of(rng, count=40)
+            done, expected = index.insert(rows), whole.insert(rows)
+            killer.join()
+            assert (done.inserted, done.first_id) == (expected.inserted, expected.first_id)
+            ask_both(index, whole, rng, 2, with_rows=1)
+            cluster.wait()
+        assert index.verify() == []
+    ask_both(culmen.ShardedIndex.open(tmp_path / "s"), whole, rng, 5, with_rows=1)
+
+
+def test_an_index_that_is_there_is_kept(tmp_path):
+    index = culmen.ShardedIndex.build(table_of(20), tmp_path / "s", ATTRIBUTES, shards=2, id="id")
+    with pytest.raises(culmen.InvalidArgument, match="overwrite"):
+        culmen.ShardedIndex.build(table_of(30), tmp_path / "s", ATTRIBUTES, shards=2, id="id")
+    assert len(culmen.ShardedIndex.open(tmp_path / "s")) == 20
+    newer = culmen.ShardedIndex.build(table_of(30), tmp_path / "s", ATTRIBUTES, shards=3, id="id", overwrite=True)
+    assert len(newer) == 30 and newer.num_shards == 3
+    third = culmen.ShardedIndex.open(tmp_path / "s")
+    assert sorted(os.listdir(tmp_path / "s")) == ["LOCK", "SHARDS", "shard-2-0", "shard-2-1", "shard-2-2"]
+    assert len(index.search([1, 1, 1, 1], 100, missing="fill")) == 20
+    index._engine._shards.close()  # as if its workers had died
+    assert len(index.search([1, 1, 1, 1], 100, missing="fill")) == 30
+    assert index.num_shards == 3 and index.versions == newer.versions
+    culmen.ShardedIndex.build(table_of(40), tmp_path / "s", ATTRIBUTES, shards=1, id="id", overwrite=True)
+    assert third.refresh() == "replaced" and len(third) == 40
+    shutil.rmtree(tmp_path / "s" / "shard-3-0")
+    culmen.Index.build(table_of(40), ATTRIBUTES, id="id").save(tmp_path / "s" / "shard-3-0")
+    with pytest.raises(culmen.FormatError, match="shard-3-0 holds another index"):
+        culmen.ShardedIndex.open(tmp_path / "s")
+    with pytest.raises(culmen.InputError, match="unique .rows of shard"):
+        table = table_of(30)
+        culmen.ShardedIndex.build(
+            pa.concat_tables([table, table.slice(7, 1)]), tmp_path / "new", ATTRIBUTES, shards=3, id="id"
+        )
+    with pytest.raises(culmen.NoIndex):
+        culmen.ShardedIndex.open(tmp_path / "new")
+
+
+@pytest.mark.parametrize("engine", ["", "dask"])
+def test_the_example_runs(engine):
+    if engine:
+        pytest.importorskip("distributed", reason="pip install 'culmen[dask]'")
+    example = pathlib.Path(__file__).parents[1] / "examples" / "shards.py"
+    if not example.exists():
+        pytest.skip("the examples are not beside the tests")
+    done = subprocess.run([sys.executable, example, engine], capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("the same answers\n")
+    assert ("killed" in done.stdout) == bool(engine)
