@@ -68,6 +68,13 @@ def test_rows_stay_clustered(tmp_path):
         assert index.info.cluster == "city" and index.verify() == []
         assert list(index.search({"a": 1}, 2, where="city = 'Prague'").ids) == [0, 898]
         assert list(index.search({"a": 1}, 2, where="city is null").ids) == [899, 896]
+    (nodes,) = (tmp_path / "index").glob("SNAP-*-nodes")
+    with nodes.open("r+b") as file:
+        file.seek(200)
+        file.write(b"?")
+    report = culmen.Index.repair(tmp_path / "index", tmp_path / "mended")
+    mended = culmen.Index.open(tmp_path / "mended")
+    assert (report.rows_lost, mended.info.cluster, mended.verify()) == (0, "city", [])
     assert culmen.Index.build(rows, ["a"]).info.cluster is None
     assert culmen.Index.create(["a"], fields={"city": "text"}, cluster="city").info.cluster == "city"
     with pytest.raises(culmen.InvalidArgument, match='"town"'):
