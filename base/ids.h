@@ -37,7 +37,7 @@ class IdHash {
   Keys keys_;
 };
 
-using IdSet = std::unordered_set<std::int64_t, IdHash>;
+using HashedIds = std::unordered_set<std::int64_t, IdHash>;
 template <typename Value>
 using IdTable = std::unordered_map<std::int64_t, Value, IdHash>;
 

@@ -123,11 +123,12 @@ class LeafFilter {
     if (predicate.kind == Predicate::Kind::attribute)
       return write_attribute_mask(predicate, rows, mask, stats);
     if (predicate.kind == Predicate::Kind::field) return write_field_mask(predicate, rows, mask, stats);
+    if (predicate.kind == Predicate::Kind::id_set) return write_id_set_mask(predicate, rows, mask, stats);
     if (predicate.kind == Predicate::Kind::id) {
       stats.bytes_touched += rows.num_rows * sizeof(std::int64_t);
       if (!predicate.key_bits.empty())
-        return write_mask_by_row(rows.num_rows, mask,
-                                 [&](std::size_t r) { return is_in(predicate, rows.ids[r]); });
+        return predicate.key_bits.write_mask({rows.ids, rows.num_rows}, mask.data(),
+                                             [&](std::int64_t id) { return contains(predicate.keys, id); });
       return write_mask_of(rows.ids, rows.num_rows, std::span(predicate.keys), mask);
     }
     // A part that the zones decide is neutral, and is skipped.
@@ -141,6 +142,16 @@ class LeafFilter {
         mask[w] = is_conjunction ? mask[w] & other[w] : mask[w] | other[w];
       is_first = false;
     }
+  }
+
+  template <typename T>
+  static void write_id_set_mask(const Predicate& predicate, const LeafRef<T>& rows, Mask& mask,
+                                SearchStats& stats) {
+    stats.bytes_touched += rows.num_rows * sizeof(std::int64_t);
+    predicate.ids.bitmap().write_mask({rows.ids, rows.num_rows}, mask.data());
+    if (!predicate.passes_others) return;
+    for (std::size_t w = 0; w < num_words(rows.num_rows); ++w) mask[w] = ~mask[w];
+    clear_after(rows.num_rows, mask);
   }
 
   template <typename T>
@@ -216,6 +227,10 @@ class LeafFilter {
 
   static void fill(Verdict verdict, std::size_t count, Mask& mask) {
     std::fill_n(mask.begin(), num_words(count), verdict == Verdict::all ? ~std::uint64_t{0} : 0);
+    clear_after(count, mask);
+  }
+
+  static void clear_after(std::size_t count, Mask& mask) {
     if (count % 64 != 0) mask[count / 64] &= (std::uint64_t{1} << count % 64) - 1;
   }
 

@@ -135,6 +135,12 @@ inline Frontier::Children children_that_may_pass(const Predicate& predicate, con
       for (std::uint32_t c = 0; c < kFanOut; ++c)
         children |= Frontier::Children{node.min_ids()[c] <= predicate.keys.back().maximum} << c;
       return children;
+    case Predicate::Kind::id_set:
+      for (std::uint32_t c = 0; c < kFanOut; ++c) {
+        const bool may_pass = verdict_of_id_set(predicate, node.min_ids()[c]) != Verdict::none;
+        children |= Frontier::Children{may_pass} << c;
+      }
+      return children;
     case Predicate::Kind::all_of:
       children = kAll;
       for (const Predicate& part : predicate.parts)

@@ -77,7 +77,7 @@ std::string predictions_text(const ResolvedQuery& query, const Plan& plan) {
     text += (text.empty() ? "predicted   " : "            ") + name + "about " +
             in_us(prediction.elapsed_us) + "\n";
   }
-  if (!query.filter.is_ranges()) return text + "GPU         does not take this filter\n";
+  if (!query.filter.suits_gpus()) return text + "GPU         does not take this filter\n";
   if (plan.copy_us == 0) return text + "GPU         none is there\n";
   return text + "            copying the index to a GPU first about " + in_us(plan.copy_us) + "\n";
 }

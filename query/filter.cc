@@ -13,6 +13,7 @@ namespace culmen {
 struct Filter::Node {
   Kind kind;
   Condition condition{Column::id(), Comparison::equal, {}};  // of Kind::condition
+  IdSet ids = {};                                            // of Kind::id_set
   std::vector<Filter> parts = {};
   int depth = 1;
   std::size_t num_conditions = 1;
@@ -90,6 +91,10 @@ std::string condition_text(const Condition& condition) {
   std::string list;
   for (const Literal& literal : condition.values) list += (list.empty() ? "" : ", ") + literal_text(literal);
   return column + " in (" + list + ")";
+}
+
+std::string id_set_text(const IdSet& ids) {
+  return "id in {" + std::to_string(ids.size()) + (ids.size() == 1 ? " id}" : " ids}");
 }
 
 // In parentheses where `and`, `or` or `not` around it would bind tighter.
@@ -181,6 +186,11 @@ const Condition& Filter::condition() const {
   return node_->condition;
 }
 
+const IdSet& Filter::ids() const {
+  if (kind() != Kind::id_set) throw InvalidArgument("this filter is not a set of ids");
+  return node_->ids;
+}
+
 const std::vector<Filter>& Filter::parts() const {
   static const std::vector<Filter> none;
   return node_ == nullptr ? none : node_->parts;
@@ -222,6 +232,10 @@ Filter Filter::any_of(const std::vector<Filter>& filters) {
   return combined(Kind::any_of, filters);
 }
 
+Filter Filter::ids_in(IdSet ids) {
+  return Filter(std::make_shared<const Node>(Node{.kind = Kind::id_set, .ids = std::move(ids)}));
+}
+
 Filter operator&&(const Filter& a, const Filter& b) {
   return Filter::all_of({a, b});
 }
@@ -242,6 +256,7 @@ Filter operator!(const Filter& filter) {
 bool operator==(const Filter& a, const Filter& b) {
   if (a.node_ == b.node_) return true;
   if (a.kind() != b.kind()) return false;
+  if (a.kind() == Filter::Kind::id_set) return a.ids() == b.ids();
   if (a.kind() != Filter::Kind::condition) return a.parts() == b.parts();
   const Condition &x = a.condition(), &y = b.condition();
   return x.column.attribute() == y.column.attribute() && x.comparison == y.comparison && x.values == y.values;
@@ -253,6 +268,8 @@ std::string Filter::text() const {
       return "";
     case Kind::condition:
       return condition_text(condition());
+    case Kind::id_set:
+      return id_set_text(ids());
     case Kind::negation:
       return "not " + part_text(parts().front());
     case Kind::all_of:

@@ -108,6 +108,26 @@ Intervals<double> negated(const Intervals<double>& intervals) {
   return result;
 }
 
+std::uint64_t distance_of(std::int64_t first, std::int64_t last) {
+  return static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
+}
+
+KeyBits bits_of(const Keys& keys) {
+  if (keys.size() <= kFewIntervals) return {};
+  std::uint64_t num_keys = 0;
+  for (const Interval<std::int64_t>& interval : keys) {
+    const std::uint64_t distance = distance_of(interval.minimum, interval.maximum);
+    if (distance >= KeyBits::kMaxKeys || (num_keys += distance + 1) > KeyBits::kMaxKeys) return {};
+  }
+  KeyBits bits(num_keys);
+  for (const Interval<std::int64_t>& interval : keys)
+    for (std::int64_t key = interval.minimum;; ++key) {
+      bits.add(key);
+      if (key == interval.maximum) break;
+    }
+  return bits;
+}
+
 class FilterCompiler {
  public:
   explicit FilterCompiler(const Snapshot& snapshot) : snapshot_(snapshot) {}
@@ -118,6 +138,8 @@ class FilterCompiler {
         return {.kind = negate ? Kind::nothing : Kind::everything};
       case Filter::Kind::condition:
         return test(filter.condition(), negate);
+      case Filter::Kind::id_set:
+        return id_set(filter.ids(), negate);
       case Filter::Kind::negation:
         return compile(filter.parts().front(), !negate);
       case Filter::Kind::all_of:
@@ -153,13 +175,18 @@ class FilterCompiler {
     if (predicate.kind == Kind::attribute) bind_attribute(predicate);
     if (predicate.kind == Kind::field) predicate.may_miss = summary_of_index(predicate.column).some_missing;
     predicate.passes_missing = predicate.passes_missing && predicate.may_miss;
-    predicate.key_bits = KeyBits(predicate.keys);
+    predicate.key_bits = bits_of(predicate.keys);
     for (Predicate& part : predicate.parts) bind(part);
   }
 
  private:
   static Predicate neutral(Kind kind) {
     return {.kind = kind == Kind::all_of ? Kind::everything : Kind::nothing};
+  }
+
+  static Predicate id_set(const IdSet& ids, bool negate) {
+    if (ids.empty()) return {.kind = negate ? Kind::everything : Kind::nothing};
+    return {.kind = Kind::id_set, .ids = ids, .passes_others = negate};
   }
 
   Predicate test(const Condition& condition, bool negate) const {
@@ -248,7 +275,7 @@ class FilterCompiler {
 
   // Adds a part, merged with a test of the same column. Returns false if that decides all.
   static bool merge(std::vector<Predicate>& parts, Kind kind, Predicate& part) {
-    const bool is_test = part.parts.empty();
+    const bool is_test = part.parts.empty() && part.kind != Kind::id_set;
     const auto same = !is_test ? parts.end() : std::ranges::find_if(parts, [&](const Predicate& other) {
       return other.kind == part.kind && other.column == part.column;
     });
@@ -353,35 +380,14 @@ void narrow(Ranges& ranges, const Ranges& others) {
   }
 }
 
-std::uint64_t distance_of(std::int64_t first, std::int64_t last) {
-  return static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
-}
-
 bool is_range(const Predicate& predicate) {
   return predicate.kind == Kind::attribute && predicate.values.size() == 1 && !predicate.may_miss;
 }
 
 }  // namespace
 
-KeyBits::KeyBits(std::span<const Interval<std::int64_t>> keys) {
-  constexpr std::uint64_t kBitsOfKey = 16, kMinBits = 4096, kMaxKeys = 1 << 16;
-  if (keys.size() <= kFewIntervals) return;
-  std::uint64_t num_keys = 0;
-  for (const Interval<std::int64_t>& interval : keys) {
-    const std::uint64_t distance = distance_of(interval.minimum, interval.maximum);
-    if (distance >= kMaxKeys || (num_keys += distance + 1) > kMaxKeys) return;
-  }
-  words_.resize(std::bit_ceil(std::max(kMinBits, kBitsOfKey * num_keys)) / 64);
-  for (const Interval<std::int64_t>& interval : keys)
-    for (std::int64_t key = interval.minimum;; ++key) {
-      const std::uint64_t bit = static_cast<std::uint64_t>(key) & (64 * words_.size() - 1);
-      words_[bit / 64] |= std::uint64_t{1} << bit % 64;
-      if (key == interval.maximum) break;
-    }
-}
-
 std::size_t Predicate::num_tests() const {
-  std::size_t count = kind == Kind::attribute || kind == Kind::field || kind == Kind::id ? 1 : 0;
+  std::size_t count = parts.empty() && !is_everything() && !is_nothing() ? 1 : 0;
   for (const Predicate& part : parts) count += part.num_tests();
   return count;
 }
@@ -393,6 +399,10 @@ bool Predicate::reads_fields() const {
 bool Predicate::is_ranges() const {
   if (kind == Kind::all_of) return std::ranges::all_of(parts, is_range);
   return is_everything() || is_nothing() || is_range(*this);
+}
+
+bool Predicate::tests_id_sets() const {
+  return kind == Kind::id_set || std::ranges::any_of(parts, &Predicate::tests_id_sets);
 }
 
 Predicate compile_filter(const Filter& filter, const Snapshot& snapshot,
@@ -415,6 +425,7 @@ std::vector<RangePredicate> implied_ranges(const Predicate& predicate) {
     case Kind::everything:
     case Kind::field:
     case Kind::id:
+    case Kind::id_set:
       return {};
     default:
       break;
@@ -467,6 +478,8 @@ bool passes(const Snapshot& snapshot, const Predicate& predicate, std::uint64_t 
     }
     case Kind::id:
       return contains(predicate.keys, snapshot.id(row));
+    case Kind::id_set:
+      return predicate.ids.contains(snapshot.id(row)) != predicate.passes_others;
     case Kind::all_of:
       return std::ranges::all_of(predicate.parts, part_passes);
     case Kind::any_of:

@@ -14,10 +14,13 @@
 #include <vector>
 
 #include "culmen/filter.h"
+#include "culmen/id_set.h"
 #include "index/snapshot.h"
 #include "index/snapshot_fields.h"
 #include "query/chain.h"
+#include "query/id_bitmap.h"
 #include "query/intervals.h"
+#include "query/key_bits.h"
 
 namespace culmen {
 
@@ -28,28 +31,11 @@ struct IntervalBound {
   float highest;
 };
 
-// Bits of the keys in a set, modulo a power of two: tells most other keys at once.
-class KeyBits {
- public:
-  KeyBits() = default;
-  // Empty if the set has few intervals, or too many keys.
-  explicit KeyBits(std::span<const Interval<std::int64_t>> keys);
-
-  bool empty() const { return words_.empty(); }
-  bool may_contain(std::int64_t key) const {
-    const std::uint64_t bit = static_cast<std::uint64_t>(key) & (64 * words_.size() - 1);
-    return (words_[bit / 64] >> bit % 64 & 1) != 0;
-  }
-
- private:
-  std::vector<std::uint64_t> words_;  // a power of two of them
-};
-
 // Sets of more intervals are not tested by comparing with each.
 inline constexpr std::size_t kFewIntervals = 8;
 
 struct Predicate {
-  enum class Kind : std::uint8_t { everything, nothing, attribute, field, id, all_of, any_of };
+  enum class Kind : std::uint8_t { everything, nothing, attribute, field, id, id_set, all_of, any_of };
 
   Kind kind = Kind::everything;
   // Of attributes and fields. Rows that miss the value pass. If no row of the index misses it, or if stand-ins pass or
@@ -63,7 +49,10 @@ struct Predicate {
   std::vector<IntervalBound> bounds = {};
   // Kind::field: of keys (index/field_key.h); Kind::id: of ids.
   Intervals<std::int64_t> keys = {};
-  KeyBits key_bits = {};
+  KeyBits key_bits = {};  // of more than kFewIntervals intervals, if they hold few keys
+  // Kind::id_set: the ids that pass, or that do not.
+  IdSet ids = {};
+  bool passes_others = false;
   std::vector<Predicate> parts = {};  // Kind::all_of and any_of: at least two
 
   bool is_everything() const { return kind == Kind::everything; }
@@ -71,9 +60,11 @@ struct Predicate {
   std::size_t num_tests() const;
   // Whether rows are tested by their fields or gaps.
   bool reads_fields() const;
-  // Whether it is a conjunction of at most one range per attribute, which stored values alone decide: GPU engines can
-  // test nothing else.
+  // Whether it is a conjunction of at most one range per attribute, which stored values alone decide.
   bool is_ranges() const;
+  bool tests_id_sets() const;
+  // Whether GPU engines can test it.
+  bool suits_gpus() const { return !tests_id_sets() && is_ranges(); }
 };
 
 // The filter, and that none of the `required` attributes is missing. Throws InvalidArgument for NaN, for a column that
@@ -109,6 +100,12 @@ inline Verdict with_missing(Verdict of_present, bool some_present, bool some_mis
   return !some_present || of_present == of_missing ? of_missing : Verdict::some;
 }
 
+// Of rows whose smallest id is known. The set is not empty.
+inline Verdict verdict_of_id_set(const Predicate& predicate, std::int64_t min_id) {
+  if (min_id <= predicate.ids.bitmap().maximum()) return Verdict::some;
+  return predicate.passes_others ? Verdict::all : Verdict::none;
+}
+
 // An attribute in a set of rows. Extremes are of the rows that have a value, oriented.
 struct AttributeSummary {
   double minimum, maximum;
@@ -139,6 +136,8 @@ Verdict verdict_of(const Predicate& predicate, const Zone& zone) {
     }
     case Predicate::Kind::id:  // the largest id is not known
       return verdict_of<std::int64_t>(predicate.keys, zone.min_id(), IntervalDomain<std::int64_t>::kHighest);
+    case Predicate::Kind::id_set:
+      return verdict_of_id_set(predicate, zone.min_id());
     default:
       break;
   }

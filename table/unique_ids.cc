@@ -11,10 +11,10 @@
 namespace culmen::io {
 namespace {
 
-IdSet repeated_values(std::span<const std::int64_t> ids) {
+HashedIds repeated_values(std::span<const std::int64_t> ids) {
   std::vector<std::int64_t> sorted(ids.begin(), ids.end());
   tbb::parallel_sort(sorted.begin(), sorted.end());
-  IdSet repeated;
+  HashedIds repeated;
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     if (sorted[i] == sorted[i - 1]) repeated.insert(sorted[i]);
   }

@@ -211,6 +211,8 @@ class FieldOracle {
         return Truth::yes;
       case Filter::Kind::condition:
         return evaluate(row, filter.condition());
+      case Filter::Kind::id_set:
+        return filter.ids().contains(row.id) ? Truth::yes : Truth::no;
       case Filter::Kind::negation:
         return !evaluate(row, parts.front());
       case Filter::Kind::all_of: {

@@ -40,9 +40,13 @@ inline std::string time_text(Random& random, __int128 nanoseconds, bool with_tim
   return result;
 }
 
+// GPU engines take none.
+enum class IdSets { none, some };
+
 class FilterGenerator {
  public:
-  FilterGenerator(Random& random, const FieldOracle& oracle) : random_(random), oracle_(oracle) {}
+  FilterGenerator(Random& random, const FieldOracle& oracle, IdSets id_sets = IdSets::none)
+      : random_(random), oracle_(oracle), id_sets_(id_sets) {}
 
   // At most so many levels of `and`, `or` and `not` over conditions.
   Filter tree(int depth = 5) {
@@ -79,6 +83,9 @@ class FilterGenerator {
   Filter condition() {
     const Schema& schema = oracle_.schema();
     const std::size_t num_attributes = schema.attributes.size();
+    if (id_sets_ == IdSets::some && random_.chance(0.05))
+      return Filter::ids_in(random_id_set(random_, oracle_.rows().size(),
+                                          [this](std::size_t row) { return oracle_.rows()[row].id; }));
     if (random_.chance(0.07))
       return of_numbers(id_col(), {ColumnType::integer}, [](const Row& row) -> FieldValue { return row.id; });
     if (schema.fields.empty() || random_.chance(0.4)) {
@@ -200,6 +207,7 @@ class FilterGenerator {
 
   Random& random_;
   const FieldOracle& oracle_;
+  const IdSets id_sets_;
 };
 
 // A filter in the language of Index::filter, written in one of several ways; nullopt if the language cannot say it
@@ -228,6 +236,9 @@ class FilterText {
         return "id " + keyword("is") + " " + keyword("not") + " " + keyword("null");
       case Filter::Kind::condition:
         return condition(filter.condition());
+      case Filter::Kind::id_set:
+        is_sayable_ = false;
+        return "";
       case Filter::Kind::negation:
         return keyword("not") + " (" + part(filter.parts().front()) + ")";
       default:
@@ -321,7 +332,8 @@ class FilterText {
   bool is_sayable_ = true;
 };
 
-inline Query random_field_query(Random& random, const FieldOracle& oracle, bool plain_ranges) {
+inline Query random_field_query(Random& random, const FieldOracle& oracle, bool plain_ranges,
+                                IdSets id_sets = IdSets::none) {
   const std::size_t n = oracle.rows().size();
   Query query;
   query.weights = random_weights(random, oracle.num_attributes());
@@ -332,7 +344,7 @@ inline Query random_field_query(Random& random, const FieldOracle& oracle, bool 
   query.k = std::max<std::size_t>(random.pick<std::size_t>({1, 1, 2, 3, 10, 16, 100, n / 2, n, n + 1}), 1);
   if (random.chance(0.2)) query.scale = Scale::minmax;
   if (random.chance(0.4) || (plain_ranges && random.chance(0.7))) query.missing = Missing::fill;
-  FilterGenerator filters(random, oracle);
+  FilterGenerator filters(random, oracle, id_sets);
   if (plain_ranges) {
     query.where = filters.ranges();
   } else if (random.chance(0.85)) {

@@ -508,7 +508,23 @@ inline Literal random_literal(Random& random, const Oracle& oracle, const Column
   return static_cast<std::int64_t>(value) + random.between(-1, 1);
 }
 
+// Some of `num_rows` ids, and others near and far.
+template <typename IdOfRow>
+IdSet random_id_set(Random& random, std::size_t num_rows, const IdOfRow& id_of_row) {
+  std::vector<std::int64_t> ids;
+  const double share = random.pick({0.0, 0.01, 0.1, 0.5, 0.9, 1.0});
+  for (std::size_t row = 0; row < num_rows; ++row)
+    if (random.chance(share)) ids.push_back(id_of_row(row));
+  for (std::uint64_t others = random.below(4); others > 0; --others)
+    ids.push_back(static_cast<std::int64_t>(random.chance(0.5) ? random.next() : random.below(1000)));
+  const IdSet set(ids);
+  return random.chance(0.2) ? IdSet::from_bytes(set.to_bytes()) : set;
+}
+
 inline Filter random_condition(Random& random, const Oracle& oracle) {
+  if (random.chance(0.05))
+    return Filter::ids_in(
+        random_id_set(random, oracle.num_rows(), [&](std::size_t row) { return oracle.id(row); }));
   const auto attribute = static_cast<int>(random.below(oracle.num_attributes()));
   const Column column = random.chance(0.2) ? id_col() : col(attribute);
   const Comparison comparison =

@@ -90,6 +90,8 @@ class Oracle {
         return true;
       case Filter::Kind::condition:
         return passes(row, filter.condition());
+      case Filter::Kind::id_set:
+        return filter.ids().contains(ids_[row]);
       case Filter::Kind::negation:
         return !part_passes(parts.front());
       case Filter::Kind::all_of:

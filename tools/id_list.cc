@@ -10,7 +10,10 @@
 #include <fstream>
 #include <iostream>
 #include <optional>
+#include <span>
+#include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "culmen/error.h"
 
@@ -55,6 +58,30 @@ std::vector<std::int64_t> read_ids(std::istream& in, const std::string& name) {
   return ids;
 }
 
+std::ifstream open_file(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw IoError(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  return file;
+}
+
+bool is_bitmap(const std::string& path) {
+  return path.ends_with(".roaring");
+}
+
+IdSet read_bitmap(const std::string& path) {
+  std::ifstream file = open_file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad() || text.bad()) throw IoError(fmt::format("cannot read {}", path));
+  const std::string bytes = std::move(text).str();
+  try {
+    return IdSet::from_bytes(std::as_bytes(std::span(bytes)));
+  } catch (const FormatError& error) {
+    throw FormatError(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
 std::vector<std::int64_t> read_ids_from_stdin() {
   std::vector<std::int64_t> ids = read_ids(std::cin, "standard input");
   if (std::ferror(stdin) != 0)
@@ -79,17 +106,21 @@ std::vector<std::int64_t> parse_ids(std::string_view text) {
 
 std::vector<std::int64_t> read_ids(const std::string& path) {
   if (path == "-") return read_ids_from_stdin();
-  errno = 0;
-  std::ifstream file(path);
-  if (!file) throw IoError(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  if (is_bitmap(path)) return read_bitmap(path).ids();
+  std::ifstream file = open_file(path);
   return read_ids(file, path);
+}
+
+IdSet read_id_set(const std::string& path) {
+  return is_bitmap(path) ? read_bitmap(path) : IdSet(read_ids(path));
 }
 
 void add_id_options(CLI::App& command, IdArguments& arguments) {
   command.add_option("--ids", arguments.ids, "Rows with these ids, as in 1,2,-5")->type_name("1,2,...");
   command
       .add_option("--ids-file", arguments.ids_file,
-                  "Rows with the ids in a file, one per line; - for standard input")
+                  "Rows with the ids in a file, one per line, or in a Roaring bitmap called *.roaring;\n"
+                  "- for standard input")
       ->type_name("FILE");
 }
 

@@ -8,13 +8,17 @@
 #include <string_view>
 #include <vector>
 
+#include "culmen/id_set.h"
+
 namespace culmen::tools {
 
 // "1,2,-5". Throws InvalidArgument.
 std::vector<std::int64_t> parse_ids(std::string_view text);
 
-// Reads one id per line and skips empty lines. "-": standard input. Throws IoError, or InputError naming the line.
+// Reads a file with one id per line, and skips empty lines, or, if its name ends in .roaring, a bitmap in Roaring's
+// portable format. "-": lines from standard input. Throws IoError, InputError naming the line, or FormatError.
 std::vector<std::int64_t> read_ids(const std::string& path);
+IdSet read_id_set(const std::string& path);
 
 // The options --ids and --ids-file.
 struct IdArguments {

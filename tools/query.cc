@@ -37,6 +37,18 @@ void add_query_options(CLI::App& command, QueryArguments& arguments) {
           "row's id")
       ->type_name("FILTER")
       ->group("Query");
+  command
+      .add_option(
+          "--ids-file", arguments.ids_file,
+          "Only rows with the ids in a file, one per line, or in a Roaring bitmap (portable format for\n"
+          "64 bits) called *.roaring; - for standard input")
+      ->type_name("FILE")
+      ->group("Query");
+  command
+      .add_option("--not-ids-file", arguments.not_ids_file,
+                  "No rows with the ids in a file, as of --ids-file")
+      ->type_name("FILE")
+      ->group("Query");
   command.add_option("--min-score", arguments.min_score, "Only rows with at least this score")
       ->type_name("X")
       ->group("Query");
@@ -123,6 +135,7 @@ void add_query(Program& program) {
       "Examples:\n"
       "  culmen query hotels.index -w price=-1,rating=2 -k 5 --scale minmax\n"
       "  culmen query hotels.index -w rating=1 --where \"price<=200 and city='Roma'\" --format json\n"
+      "  culmen query hotels.index -w rating=1 --not-ids-file seen.txt\n"
       "  culmen query hotels.index -w price=-0.4,rating=1.2 -k 100 --profile -o best.csv");
   command.callback([&program, arguments] {
     program.run = [&program, arguments] { return run_query(*arguments, program.quiet); };

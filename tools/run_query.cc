@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "tools/answers.h"
 #include "tools/column_names.h"
 #include "tools/device_number.h"
+#include "tools/id_list.h"
 #include "tools/numbers.h"
 #include "tools/output.h"
 #include "tools/profile.h"
@@ -47,8 +49,20 @@ void check_usage(const QueryArguments& arguments) {
   if (!arguments.explain && chosen_format(arguments) == "npy" && arguments.output.empty() &&
       stdout_is_terminal())
     throw InvalidArgument("npy is binary: give -o FILE or a pipe");
+  const auto files = {&arguments.weights_file, &arguments.ids_file, &arguments.not_ids_file};
+  if (std::ranges::count_if(files, [](const std::string* file) { return *file == "-"; }) > 1)
+    throw InvalidArgument("standard input can be one file: weights, ids, or ids to leave out");
   if (arguments.device != "auto") parse_device(arguments.device, "auto, ");
   static_cast<void>(parse_device_memory(arguments.memory));  // throws for an unknown kind
+}
+
+Filter filter_of(const QueryArguments& arguments, const Index& index) {
+  Filter filter;
+  if (!arguments.where.empty()) filter = index.filter(arguments.where);
+  if (!arguments.ids_file.empty()) filter = filter && Filter::ids_in(read_id_set(arguments.ids_file));
+  if (!arguments.not_ids_file.empty())
+    filter = filter && !Filter::ids_in(read_id_set(arguments.not_ids_file));
+  return filter;
 }
 
 // The queries of one command differ only in their weights.
@@ -56,7 +70,7 @@ Query common_query(const QueryArguments& arguments, const Index& index) {
   Query query;
   query.k = arguments.k;
   if (!arguments.k && !arguments.min_score) query.k = kDefaultK;
-  if (!arguments.where.empty()) query.where = index.filter(arguments.where);
+  query.where = filter_of(arguments, index);
   if (arguments.min_score) query.min_score = parse_number(*arguments.min_score, "--min-score");
   query.scale = arguments.scale == "minmax" ? Scale::minmax : Scale::none;
   query.missing = arguments.missing == "fill" ? Missing::fill : Missing::skip;

@@ -15,6 +15,8 @@ struct QueryArguments {
   std::string weights_file;
   std::optional<std::size_t> k;
   std::string where;
+  std::string ids_file;
+  std::string not_ids_file;
   std::optional<std::string> min_score;
   std::string scale = "none";
   std::string missing = "skip";

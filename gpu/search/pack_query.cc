@@ -6,7 +6,9 @@
 namespace culmen::gpu {
 
 PackedRanges packed_ranges(const ResolvedQuery& query) {
-  if (!query.filter.is_ranges())
+  if (query.filter.tests_id_sets())
+    throw InvalidArgument("on a GPU a filter has no sets of ids: search on the CPU");
+  if (!query.filter.suits_gpus())
     throw InvalidArgument(
         "on a GPU a filter is ranges of attributes joined by `and`; conditions on other columns and ids, "
         "`or`, "

@@ -6,6 +6,7 @@
 #include "culmen/device_allocator.h"
 #include "culmen/error.h"
 #include "culmen/filter.h"
+#include "culmen/id_set.h"
 #include "culmen/index.h"
 #include "culmen/info.h"
 #include "culmen/open.h"

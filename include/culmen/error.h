@@ -64,7 +64,7 @@ class RowError : public InputError {
 };
 
 // An index file is damaged, foreign or of another format version. The text names the file, and the byte where
-// it can.
+// it can. Or bytes are no set of ids.
 class FormatError : public Error {
  public:
   using Error::Error;

@@ -18,6 +18,8 @@
 #include <variant>
 #include <vector>
 
+#include "culmen/id_set.h"
+
 namespace culmen {
 
 // A column of the index: an attribute by its position (from 0), an attribute or a filter column by its name.
@@ -88,7 +90,7 @@ struct Range {
 // Immutable and cheap to copy: copies share the tree.
 class Filter {
  public:
-  enum class Kind : std::uint8_t { everything, condition, all_of, any_of, negation };
+  enum class Kind : std::uint8_t { everything, condition, id_set, all_of, any_of, negation };
   // Of conditions in conjunctions, disjunctions and negations in each other. Deeper trees throw InvalidArgument.
   static constexpr int kMaxDepth = 100;
 
@@ -100,13 +102,16 @@ class Filter {
 
   static Filter all_of(const std::vector<Filter>& filters);  // of none: everything
   static Filter any_of(const std::vector<Filter>& filters);  // of none: no row
+  static Filter ids_in(IdSet ids);                           // rows whose ids are in the set
 
   Kind kind() const;
   const Condition& condition() const;        // of a condition
+  const IdSet& ids() const;                  // of Kind::id_set
   const std::vector<Filter>& parts() const;  // of the other kinds
-  std::size_t num_conditions() const;
+  std::size_t num_conditions() const;        // a set of ids is one
 
-  // As Index::filter reads it; attributes given by position appear as "attribute 3".
+  // As Index::filter reads it. Two things appear as it does not: attributes given by position, as "attribute 3", and
+  // sets of ids, as "id in {12345 ids}".
   [[nodiscard]] std::string text() const;
 
   friend Filter operator&&(const Filter& a, const Filter& b);

@@ -111,7 +111,7 @@ struct Rows {
     labels.offsets.push_back(labels.bytes.size());
   }
 
-  void add_leaf(const Snapshot& s, std::uint32_t leaf, const IdSet& without) {
+  void add_leaf(const Snapshot& s, std::uint32_t leaf, const HashedIds& without) {
     const std::int64_t* leaf_ids = s.leaf_ids(leaf);
     const T* values = s.leaf_values<T>(leaf);
     const LeafFields leaf_fields = s.leaf_fields(leaf);
@@ -167,7 +167,7 @@ BuildOptions options_of(const Snapshot& s) {
 std::shared_ptr<Snapshot> reload_rows(const Snapshot& s, std::span<const std::uint32_t> leaves,
                                       const Change& change) {
   const FloatingPointScope floating_point;
-  const IdSet removed(change.removed.begin(), change.removed.end());
+  const HashedIds removed(change.removed.begin(), change.removed.end());
   std::shared_ptr<Snapshot> loaded = visit_value_type(s, [&]<typename T>(T) {
     Rows<T> rows(s);
     for (const std::uint32_t leaf : leaves) rows.add_leaf(s, leaf, removed);

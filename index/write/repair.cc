@@ -98,7 +98,7 @@ Change take_rows(storage::Salvage& found) {
 // one with the same id.
 void fit(Change& change, const TreeWriter& tree) {
   std::erase_if(change.removed, [&](std::int64_t id) { return !tree.contains(id); });
-  const IdSet removed(change.removed.begin(), change.removed.end());
+  const HashedIds removed(change.removed.begin(), change.removed.end());
   for (const std::int64_t id : change.ids)
     if (tree.contains(id) && removed.count(id) == 0) change.removed.push_back(id);
   change.next_id = std::max(change.next_id, tree.current().next_id);

@@ -23,7 +23,7 @@ from ._errors import (
     OutOfDeviceMemory,
     RowError,
 )
-from ._filters import Column, col, id_col
+from ._filters import Column, col, id_col, ids
 from ._index import Index
 from ._rank import rank
 from ._reports import (
@@ -75,6 +75,7 @@ __all__ = [
     "__version__",
     "col",
     "id_col",
+    "ids",
     "num_devices",
     "rank",
 ]

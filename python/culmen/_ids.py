@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
 
 from . import _core
-from ._columns import is_missing
+from ._arrow import arrow_column
+from ._columns import is_missing, read_column
 from ._errors import InputError, InvalidArgument
 
 
@@ -91,3 +92,38 @@ def as_ids(ids: int | Iterable[int] | np.ndarray) -> np.ndarray:
     if values.ndim != 1:
         raise InvalidArgument(f"ids are one column, not an array of {values.ndim} dimensions")
     return np.empty(0, dtype=np.int64) if values.size == 0 else in_int64(values)
+
+
+def id_set(given: Any) -> np.ndarray | bytes:
+    """What culmen.ids takes, as int64 or in Roaring's portable format for 64 bits."""
+    if isinstance(given, (bytes, bytearray, memoryview)):
+        return bytes(given)
+    if type(given).__module__.partition(".")[0] == "pyroaring":
+        return _of_pyroaring(given)
+    if not hasattr(given, "__len__") or isinstance(given, (Set, range)):
+        given = list(given)
+    values = _values_of(given)
+    if values.ndim != 1:
+        raise InvalidArgument(f"ids are one column, not an array of {values.ndim} dimensions")
+    if values.dtype.kind == "b":
+        return np.flatnonzero(values)
+    return in_int64(values) if values.size > 0 else np.empty(0, dtype=np.int64)
+
+
+def _values_of(given: Any) -> np.ndarray:
+    if isinstance(given, np.ndarray) and not isinstance(given, np.ma.MaskedArray):
+        return given
+    column = read_column(arrow_column(given) or given, "ids")
+    if (gaps := column.missing()) is not None and gaps.any():
+        raise InputError("an id has no value")
+    if not isinstance(column.values, np.ndarray) or column.format.type in ("date", "timestamp"):
+        raise InputError(f"ids are integers; these are of the type {column.format}")
+    return column.values.astype(bool) if column.format.type == "bool" else column.values
+
+
+def _of_pyroaring(bitmap: Any) -> bytes:
+    if "64" not in type(bitmap).__name__:  # one bitmap, whose upper 32 bits are 0
+        return (1).to_bytes(8, "little") + (0).to_bytes(4, "little") + bitmap.serialize()
+    if len(bitmap) > 0 and bitmap.max() >= 1 << 63:
+        raise InputError(f"ids are below 2^63; {bitmap.max()} is not")
+    return bitmap.serialize()

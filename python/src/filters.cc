@@ -5,14 +5,19 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "bindings.h"
 #include "culmen/error.h"
+#include "culmen/id_set.h"
+#include "gil.h"
 #include "numbers.h"
+#include "tables.h"
 
 namespace culmen::python {
 namespace {
@@ -79,6 +84,18 @@ void bind_comparison(nb::class_<Column>& column, const char* name, Operator comp
       nb::arg("value").none());
 }
 
+Filter ids_in(const Ids& ids) {
+  const std::span given(ids.data(), ids.size());
+  const GilReleased released;
+  return Filter::ids_in(IdSet(given));
+}
+
+Filter ids_in_bytes(const nb::bytes& bytes) {
+  const std::span given(static_cast<const std::byte*>(bytes.data()), bytes.size());
+  const GilReleased released;
+  return Filter::ids_in(IdSet::from_bytes(given));
+}
+
 }  // namespace
 
 Filter filter_of(const Index& index, nb::handle where) {
@@ -129,6 +146,8 @@ void bind_filters(nb::module_& module) {
   column.def("is_not_null", &Column::is_not_null);
   module.def("col", &col, nb::arg("attribute"));
   module.def("id_col", &id_col);
+  module.def("ids_in", &ids_in, nb::arg("ids"));
+  module.def("ids_in_bytes", &ids_in_bytes, nb::arg("bytes"));
 }
 
 }  // namespace culmen::python

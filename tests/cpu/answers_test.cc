@@ -156,6 +156,30 @@ TEST_P(Answers, OfABatchEqualThoseOneByOne) {
   }
 }
 
+TEST_P(Answers, OfSetsOfIdsHoldTheirRowsAlone) {
+  Random random(7);
+  Table table = random_table(random, ValueClass::uniform_f32, 1500, 4);
+  table.ids.clear();
+  for (std::int64_t row = 0; row < 1500; ++row)  // of both signs, near and far
+    table.ids.push_back(row % 2 == 0 ? row - 300 : row * 0x1234567890123 - (std::int64_t{1} << 60));
+  const Oracle oracle(table.view(), false);
+  const Index index = build(table);
+  std::vector<Query> queries;
+  for (int q = 0; q < 60; ++q) {
+    const Filter set =
+        Filter::ids_in(random_id_set(random, 1500, [&](std::size_t row) { return oracle.id(row); }));
+    Query query{.weights = random_weights(random, 4), .k = 20, .where = q % 3 == 0 ? set : !set};
+    if (q % 2 == 0) query.where = query.where && random_range(random, oracle);
+    if (q % 5 == 0) query.where = query.where || id_col() < 0;
+    queries.push_back(query);
+  }
+  const std::vector<SearchResult> batch = index.search(queries, {.engine = GetParam()});
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    expect_oracle(index, oracle, queries[q]);
+    EXPECT_EQ(difference(batch[q].hits, oracle.search(queries[q])), "") << describe(queries[q]);
+  }
+}
+
 TEST_P(Answers, AreTheSameForEightThreadsAtOnce) {
   Random random(6);
   const Table table = random_table(random, ValueClass::small_integers, 2000, 5);

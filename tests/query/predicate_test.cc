@@ -69,6 +69,21 @@ TEST(Predicates, CompareIdsWithNumbersExactly) {
   EXPECT_EQ(passing(values, ids, !id.in({kMaxId, kMinId, -1})), Ids({2, kTwoTo53, kTwoTo53 + 1}));
 }
 
+TEST(Predicates, LookIdsUpInSets) {
+  const std::vector<double> values(6, 1);
+  const Ids ids = {kMinId, -1, 2, kTwoTo53, kTwoTo53 + 1, kMaxId};
+  const auto in = [](const Ids& of) { return Filter::ids_in(IdSet(of)); };
+  for (const std::int64_t id : ids) {  // also the smallest of the leaf, and of the index
+    Ids others = ids;
+    std::erase(others, id);
+    EXPECT_EQ(passing(values, ids, in({id})), Ids{id});
+    EXPECT_EQ(passing(values, ids, !in({id})), others);
+    EXPECT_EQ(passing(values, ids, in(others)), others);
+  }
+  EXPECT_EQ(passing(values, ids, in({0, 1, kTwoTo53 - 1})), Ids());
+  EXPECT_EQ(passing(values, ids, in({-1, 2, 3}) && !in({2})), Ids({-1}));
+}
+
 TEST(Predicates, AreSimplerThanTheirFilters) {
   const std::vector<double> prices = {10, 20, 30}, stars = {1, 2, 3};
   const std::shared_ptr<const Snapshot> s = bulk_load({.num_rows = 3,
@@ -94,6 +109,11 @@ TEST(Predicates, AreSimplerThanTheirFilters) {
   EXPECT_EQ(kind((price < 15 || star == 2) && id_col() > 0), Kind::all_of);
   EXPECT_EQ(kind((price < 15 || star < 4) && id_col() > 0), Kind::id);
   EXPECT_EQ(kind(id_col() >= kMinId), Kind::everything);
+  const IdSet one(Ids{1});
+  EXPECT_EQ(kind(Filter::ids_in(one)), Kind::id_set);
+  EXPECT_EQ(kind(!Filter::ids_in(one) && price < 15), Kind::all_of);
+  EXPECT_EQ(kind(Filter::ids_in(IdSet())), Kind::nothing);
+  EXPECT_EQ(kind(!Filter::ids_in(IdSet())), Kind::everything);
   EXPECT_THROW(kind(price < std::nan("")), InvalidArgument);
   EXPECT_THROW(kind(price.in({1, std::nan("")})), InvalidArgument);
   EXPECT_THROW(kind(col("prize") < 1), InvalidArgument);
@@ -108,6 +128,10 @@ TEST(Predicates, AreSimplerThanTheirFilters) {
   EXPECT_FALSE(ranges(price < 15 || star == 2));
   EXPECT_FALSE(ranges(price != 20));
   EXPECT_FALSE(ranges(id_col() < 1));
+  EXPECT_FALSE(ranges(price < 15 && Filter::ids_in(one)));
+  const auto suits_gpus = [&](const Filter& filter) { return compile_filter(filter, *s).suits_gpus(); };
+  EXPECT_TRUE(suits_gpus(price < 15 && star == 2));
+  EXPECT_FALSE(suits_gpus(price < 15 && (star == 2 || !Filter::ids_in(one))));
 
   const auto implied = [&](const Filter& filter) { return implied_ranges(compile_filter(filter, *s)); };
   ASSERT_EQ(implied((price < 15 && star == 2) || price == 20).size(), 1U);  // the stars are only one part's

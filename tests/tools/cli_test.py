@@ -412,6 +412,45 @@ class QueryTest(Case):
         self.refused("get", "index", "--ids", "x", code=2, says="x")
         self.refused("get", "index", "--ids", "5", "-o", "rows.json", code=2, says=".csv")
 
+    def test_sets_of_ids_choose_rows_or_leave_them_out(self):
+        self.write("t.csv", "id,a\n5,1\n-7,2\n9,3\n4294967301,4\n")
+        self.culmen("build", "t.csv", "-o", "index", "--id", "id")
+        self.write("ids.txt", "5\n\n9\n-7\n1000\n")
+        self.write("seen.txt", "9\n")
+        # 5 and 2^32 + 5, as pyroaring.BitMap64.serialize() writes them.
+        head, one = "0200000000000000", "3a300000010000000000000010000000" + "0500"
+        bitmap = bytes.fromhex(head + "00000000" + one + "01000000" + one)
+        (self.dir / "two.roaring").write_bytes(bitmap)
+        query = ["-w", "a=1"]
+
+        def ids(*options, **how):
+            out, _ = self.culmen("query", "index", "-w", "a=1", "--show", "a", *options, **how)
+            return [int(line.split(",")[1]) for line in out.splitlines()[1:]]
+
+        self.assertEqual(ids("--ids-file", "ids.txt"), [9, -7, 5])
+        self.assertEqual(ids("--not-ids-file", "ids.txt"), [4294967301])
+        self.assertEqual(ids("--ids-file", "ids.txt", "--not-ids-file", "seen.txt"), [-7, 5])
+        self.assertEqual(ids("--ids-file", "ids.txt", "--where", "a < 3 and id > 0"), [5])
+        self.assertEqual(ids("--ids-file", "two.roaring"), [4294967301, 5])
+        self.assertEqual(ids("--not-ids-file", "two.roaring"), [9, -7])
+        self.assertEqual(ids("--ids-file", "-", stdin="9\n"), [9])
+        self.assertEqual(ids("--ids-file", "-", stdin=""), [])
+        self.assertEqual(ids("--not-ids-file", "-", stdin=""), [4294967301, 9, -7, 5])
+        self.write("w.csv", "a\n1\n-1\n")
+        out, _ = self.culmen("query", "index", "--weights-file", "w.csv", "-k", 1, "--not-ids-file", "seen.txt")
+        self.assertEqual([line.split(",")[2] for line in out.splitlines()[1:]], ["4294967301", "5"])
+        out, _ = self.culmen("get", "index", "--ids-file", "two.roaring")
+        self.assertEqual(out, "id,a\n5,1\n4294967301,4\n")
+        (self.dir / "torn.roaring").write_bytes(bitmap[:-1])
+        self.refused(
+            "query", "index", *query, "--ids-file", "torn.roaring", code=3, says="torn.roaring: this is no Roaring"
+        )
+        self.refused("get", "index", "--ids-file", "torn.roaring", code=3, says="torn.roaring")
+        self.refused("query", "index", *query, "--ids-file", "none.roaring", code=1, says="none.roaring")
+        self.refused("query", "index", *query, "--ids-file", "t.csv", code=3, says="t.csv:1")
+        both = ["--ids-file", "-", "--not-ids-file", "-"]
+        self.refused("query", "index", *query, *both, code=2, says="standard input")
+
     def test_profile_tells_stderr_what_was_read(self):
         self.build_hotels()
         out, err = self.culmen("query", "index", "-w", "rating=1", "--engine", "scan", "--profile")
@@ -1305,6 +1344,7 @@ class HelpTest(Case):
     def test_every_example_runs(self):
         """Each example continues those before it, in the order of the commands."""
         path = f"{Path(PROGRAM).resolve().parent}:{os.environ['PATH']}"
+        self.write("seen.txt", "1000001\n1000002\n")  # the only file that no example writes
         for command in self.COMMANDS:
             lines = self.examples(command)
             self.assertGreaterEqual(len(lines), 2, command)

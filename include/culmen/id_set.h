@@ -1,0 +1,58 @@
+// Sets of ids, as compressed bitmaps: which rows may be in an answer, or must not be.
+//
+//   const culmen::IdSet seen(ids_that_the_user_has_seen);
+//   index.search({.weights = weights, .k = 10, .where = !culmen::Filter::ids_in(seen) && culmen::col("price") <= 200});
+//
+// Immutable and cheap to copy: copies share the bitmap, and so do all filters and queries with it. Build a set once.
+// 10 million ids between 0 and 100 million take a third of a second, in ascending order less; hashed ids seconds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace culmen {
+
+class IdBitmap;
+
+// Both ends included.
+struct IdRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+class IdSet {
+ public:
+  // Of all ranges of a set together. More ids in a row are for a condition: id_col().between(first, last).
+  static constexpr std::uint64_t kMaxIdsOfRanges = std::uint64_t{1} << 36;
+
+  IdSet() = default;                                  // empty
+  explicit IdSet(std::span<const std::int64_t> ids);  // in any order, each any number of times
+  // Ranges in any order, which may overlap. Throws InvalidArgument for a range whose first id exceeds its last one, and
+  // for more than kMaxIdsOfRanges.
+  static IdSet of_ranges(std::span<const IdRange> ranges);
+
+  // Reads Roaring's portable format for 64 bits, which CRoaring, Java, Go and pyroaring's BitMap64 write. A number of
+  // 2^63 or more is the negative id with the same bits. Throws FormatError, which names the byte, for all other bytes.
+  static IdSet from_bytes(std::span<const std::byte> bytes);
+  [[nodiscard]] std::vector<std::byte> to_bytes() const;
+
+  [[nodiscard]] std::uint64_t size() const;
+  [[nodiscard]] bool empty() const { return size() == 0; }
+  [[nodiscard]] bool contains(std::int64_t id) const;
+  [[nodiscard]] std::vector<std::int64_t> ids() const;  // ascending
+
+  // The same ids.
+  friend bool operator==(const IdSet& a, const IdSet& b);
+
+  const IdBitmap& bitmap() const;  // for culmen's own code
+
+ private:
+  explicit IdSet(std::shared_ptr<const IdBitmap> bitmap);
+
+  std::shared_ptr<const IdBitmap> bitmap_;  // null: empty
+};
+
+}  // namespace culmen
