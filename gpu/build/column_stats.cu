@@ -70,10 +70,12 @@ __device__ void join(DeviceStats& stats, const DeviceStats& other) {
 __device__ void join_warp(DeviceStats& stats) {
   constexpr unsigned kAll = 0xffffffff;
   for (int step = 16; step > 0; step /= 2) {
-    const DeviceStats other = {
-        __shfl_down_sync(kAll, stats.minimum, step), __shfl_down_sync(kAll, stats.maximum, step),
-        __shfl_down_sync(kAll, stats.first_bad_row, step), __shfl_down_sync(kAll, stats.first_missing_row, step),
-        __shfl_down_sync(kAll, stats.not_float32, step), __shfl_down_sync(kAll, stats.quantum, step)};
+    const DeviceStats other = {__shfl_down_sync(kAll, stats.minimum, step),
+                               __shfl_down_sync(kAll, stats.maximum, step),
+                               __shfl_down_sync(kAll, stats.first_bad_row, step),
+                               __shfl_down_sync(kAll, stats.first_missing_row, step),
+                               __shfl_down_sync(kAll, stats.not_float32, step),
+                               __shfl_down_sync(kAll, stats.quantum, step)};
     join(stats, other);
   }
 }
@@ -93,7 +95,8 @@ __device__ void merge_into(const DeviceStats& stats, DeviceStats& all) {
 }
 
 __device__ DeviceStats nothing_known() {
-  return {to_ordered(kInfinity), to_ordered(-kInfinity), ColumnStats::kNoRow, ColumnStats::kNoRow, 0, kNoQuantum};
+  return {
+      to_ordered(kInfinity), to_ordered(-kInfinity), ColumnStats::kNoRow, ColumnStats::kNoRow, 0, kNoQuantum};
 }
 
 // Threads read neighbouring rows, kRowsPerThread of them each.
