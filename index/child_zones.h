@@ -15,6 +15,8 @@ namespace culmen {
 struct ChildGaps {
   std::uint32_t some_missing = 0;
   std::uint32_t some_present = 0;
+
+  friend bool operator==(const ChildGaps&, const ChildGaps&) = default;
 };
 
 // Of one filter column: [child].

@@ -128,19 +128,17 @@ TableStats table_stats(const TableView& table, ValueType wanted) {
   return make_table_stats(table, stats, wanted);
 }
 
-bool misses_values(const TableView& table) {
+bool marks_missing(const TableView& table) {
   return std::ranges::any_of(table.columns, [&](const ColumnView& column) {
-    return visit_element_type(column, [&]<typename T>(T) {
-      if (!std::is_floating_point_v<T> && column.validity.bits == nullptr) return false;
-      return tbb::parallel_reduce(
-          tbb::blocked_range<std::uint64_t>(0, table.num_rows, 1 << 16), false,
-          [&](const tbb::blocked_range<std::uint64_t>& rows, bool found) {
-            for (std::uint64_t row = rows.begin(); row < rows.end(); ++row)
-              found |= is_missing_element(column, row, column_element<T>(column, row));
-            return found;
-          },
-          std::logical_or<>());
-    });
+    if (column.validity.bits == nullptr) return false;
+    return tbb::parallel_reduce(
+        tbb::blocked_range<std::uint64_t>(0, table.num_rows, 1 << 16), false,
+        [&](const tbb::blocked_range<std::uint64_t>& rows, bool found) {
+          for (std::uint64_t row = rows.begin(); row < rows.end() && !found; ++row)
+            found = column.validity.is_missing(row);
+          return found;
+        },
+        std::logical_or<>());
   });
 }
 

@@ -38,8 +38,8 @@ struct TableStats {
 // InputError. A value is bad if it is infinite, or missing where Attribute::stand_in is StandIn::refuse.
 TableStats table_stats(const TableView& table, ValueType wanted);
 
-// Whether some attribute of a table with a checked shape misses a value.
-bool misses_values(const TableView& table);
+// Whether a validity bitmap marks a value of an attribute as missing. (NaN, which is missing as well, is not looked for.)
+bool marks_missing(const TableView& table);
 
 // The steps of table_stats, for callers that collect the statistics of columns themselves. If `wanted` is float32, statistics are of
 // the rounded values, and a value beyond the range of float32 is bad.

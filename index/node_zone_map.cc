@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -108,7 +109,20 @@ bool are_child_zones(const std::vector<std::byte>& zones, const SlotArena& arena
   return std::equal(zones.begin(), zones.end(), arena.child_zones(slot).bytes());
 }
 
+// Of an index without fields and gaps: each child has values of all attributes.
+bool update_child_gaps(SlotArena& arena, std::size_t slot) {
+  constexpr std::uint64_t kOne = 1;
+  const std::uint32_t num_children = arena.node(slot).header().num_children;
+  const ChildGaps all = {0, static_cast<std::uint32_t>((kOne << num_children) - 1)};
+  const std::span<ChildGaps> gaps(reinterpret_cast<ChildGaps*>(arena.child_zones_bytes(slot)),
+                                  arena.shape().num_attributes);
+  if (std::ranges::count(gaps, all) == std::ssize(gaps)) return false;
+  std::ranges::fill(gaps, all);
+  return true;
+}
+
 bool update_child_zones(SlotArena& arena, std::size_t slot) {
+  if (!arena.has_fields()) return update_child_gaps(arena, slot);
   const std::vector<std::byte> zones = child_zones_below(arena, slot);
   if (are_child_zones(zones, arena, slot)) return false;
   std::ranges::copy(zones, arena.child_zones_bytes(slot));

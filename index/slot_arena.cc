@@ -81,6 +81,7 @@ void SlotArena::set_fields(std::size_t slot, std::span<const std::byte> bytes) {
   std::ranges::copy(bytes, fresh);
   delete[] fields_[slot];
   fields_[slot] = fresh;
+  if (fresh != nullptr) has_fields_.store(true, std::memory_order_relaxed);
 }
 
 void SlotArena::add_older_version(OlderVersion older) {

@@ -107,6 +107,8 @@ class SlotArena {
   // Gaps, filter and stored columns of a leaf; see index/leaf_fields.h. Empty bytes: there are none.
   LeafFields fields(std::size_t slot) const { return LeafFields(fields_[slot]); }
   void set_fields(std::size_t slot, std::span<const std::byte> bytes);
+  // Whether any leaf has had some.
+  bool has_fields() const { return has_fields_.load(std::memory_order_relaxed); }
 
   // Of a node: see index/child_zones.h.
   ChildZonesLayout child_zones_layout() const { return {shape_.num_attributes, shape_.num_fields}; }
@@ -142,6 +144,7 @@ class SlotArena {
   PageBuffer<std::int64_t> ids_;
   PageBuffer<std::uint16_t> codes_;
   PageBuffer<std::byte*> labels_, fields_;  // owned
+  std::atomic<bool> has_fields_ = false;
   std::vector<OlderVersion> older_versions_;
   std::size_t most_older_versions_ = 64;  // before those that nobody reads are erased
 };

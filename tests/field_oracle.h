@@ -159,7 +159,7 @@ class FieldOracle {
 
   // Whether a score could overflow, which the contract refuses.
   bool refuses(const Query& query) const {
-    const Weights weights = effective(query);
+    const EffectiveWeights weights = effective(query);
     double size = std::fabs(weights.offset);
     for (const Term& term : weights.terms) {
       const auto i = static_cast<std::size_t>(term.attribute);
@@ -186,7 +186,7 @@ class FieldOracle {
   }
 
   std::vector<Answer> search(const Query& query) const {
-    const Weights weights = effective(query);
+    const EffectiveWeights weights = effective(query);
     std::vector<Answer> answers;
     for (const Row& row : rows_) {
       if (!has_score(row, query) || !passes(row, query.where)) continue;
@@ -229,32 +229,20 @@ class FieldOracle {
   }
 
  private:
-  struct Weights {
-    std::vector<Term> terms;
-    double offset = 0;
-  };
-
-  // As Oracle's, with the minimum and maximum of the values that are there.
-  Weights effective(const Query& query) const {
-    Weights result;
-    for (std::size_t i = 0; i < num_attributes(); ++i) {
-      double weight = query.weights[i];
-      if (query.scale == Scale::minmax) {
-        double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
-        for (const Row& row : rows_) {
-          if (std::isnan(row.values[i])) continue;
-          lowest = std::min(lowest, row.values[i]);
-          highest = std::max(highest, row.values[i]);
-        }
-        weight = highest > lowest ? weight / (highest - lowest) : 0;
-        if (weight != 0) result.offset = std::fma(-weight, lowest, result.offset);
+  // Of the values that are there.
+  EffectiveWeights effective(const Query& query) const {
+    return effective_weights(query, num_attributes(), [this](std::size_t i) {
+      double minimum = std::numeric_limits<double>::infinity(), maximum = -minimum;
+      for (const Row& row : rows_) {
+        if (std::isnan(row.values[i])) continue;
+        minimum = std::min(minimum, row.values[i]);
+        maximum = std::max(maximum, row.values[i]);
       }
-      if (weight != 0) result.terms.push_back({static_cast<std::int32_t>(i), weight});
-    }
-    return result;
+      return std::pair(minimum, maximum);
+    });
   }
 
-  double score_of(const Row& row, const Weights& weights) const {
+  double score_of(const Row& row, const EffectiveWeights& weights) const {
     return score(weights.terms, weights.offset, [&](int attribute) {
       const auto i = static_cast<std::size_t>(attribute);
       return std::isnan(row.values[i]) ? stand_ins_[i] : row.values[i];

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -34,6 +35,30 @@ inline double value_at(const ColumnView& column, std::size_t row) {
       break;
   }
   return static_cast<double>(*reinterpret_cast<const std::int64_t*>(at));
+}
+
+// The weights of a score's chain.
+struct EffectiveWeights {
+  std::vector<Term> terms;
+  double offset = 0;
+};
+
+// Scale::minmax means sum w_i (a_i - min_i) / (max_i - min_i). By contract that is the chain over the weights w'_i = w_i
+// / (max_i - min_i), rounded once each, begun at the fma chain of -w'_i * min_i; a constant attribute has no scale and
+// drops out. range_of(i) returns the minimum and maximum of an attribute; the minimum is the larger if it has no value.
+template <typename RangeOf>
+EffectiveWeights effective_weights(const Query& query, std::size_t num_attributes, const RangeOf& range_of) {
+  EffectiveWeights result;
+  for (std::size_t i = 0; i < num_attributes; ++i) {
+    double weight = query.weights[i];
+    if (query.scale == Scale::minmax) {
+      const auto [minimum, maximum] = range_of(i);
+      weight = maximum > minimum ? weight / (maximum - minimum) : 0;
+      if (weight != 0) result.offset = std::fma(-weight, minimum, result.offset);
+    }
+    if (weight != 0) result.terms.push_back({static_cast<std::int32_t>(i), weight});
+  }
+  return result;
 }
 
 class Oracle {
@@ -66,7 +91,7 @@ class Oracle {
 
   // Whether a score could overflow, which the contract refuses.
   bool refuses(const Query& query) const {
-    const Weights weights = effective(query);
+    const EffectiveWeights weights = effective(query);
     double size = std::fabs(weights.offset);
     for (const Term& term : weights.terms) {
       const auto i = static_cast<std::size_t>(term.attribute);
@@ -77,7 +102,7 @@ class Oracle {
   }
 
   double score_of(std::size_t row, const Query& query) const {
-    const Weights weights = effective(query);
+    const EffectiveWeights weights = effective(query);
     return score_of(row, weights);
   }
 
@@ -103,7 +128,7 @@ class Oracle {
   }
 
   std::vector<Answer> search(const Query& query) const {
-    const Weights weights = effective(query);
+    const EffectiveWeights weights = effective(query);
     std::vector<Answer> answers;
     for (std::size_t row = 0; row < ids_.size(); ++row) {
       const double score = score_of(row, weights);
@@ -118,29 +143,12 @@ class Oracle {
   }
 
  private:
-  struct Weights {
-    std::vector<Term> terms;
-    double offset = 0;
-  };
-
-  // Scale::minmax means sum w_i (a_i - min_i) / (max_i - min_i). By contract that is the chain over the
-  // weights w'_i = w_i / (max_i - min_i), rounded once each, begun at the fma chain of -w'_i * min_i; a
-  // constant attribute has no scale and drops out.
-  Weights effective(const Query& query) const {
-    Weights result;
-    for (std::size_t i = 0; i < num_attributes_; ++i) {
-      double weight = query.weights[i];
-      if (query.scale == Scale::minmax) {
-        const double range = maximum_[i] - minimum_[i];
-        weight = range > 0 ? weight / range : 0;
-        if (weight != 0) result.offset = std::fma(-weight, minimum_[i], result.offset);
-      }
-      if (weight != 0) result.terms.push_back({static_cast<std::int32_t>(i), weight});
-    }
-    return result;
+  EffectiveWeights effective(const Query& query) const {
+    return effective_weights(query, num_attributes_,
+                             [this](std::size_t i) { return std::pair(minimum_[i], maximum_[i]); });
   }
 
-  double score_of(std::size_t row, const Weights& weights) const {
+  double score_of(std::size_t row, const EffectiveWeights& weights) const {
     const double* values = values_.data() + row * num_attributes_;
     return score(weights.terms, weights.offset, [values](int attribute) { return values[attribute]; });
   }

@@ -55,8 +55,7 @@ std::uint64_t most_partitions(const TableView& table, const BuildOptions& option
 // The phases of a bulk load, in the order of run(). The table has rows, and a checked shape.
 class DeviceLoader {
  public:
-  // `filled`: the table with its statistics, if they are known; then it misses no value, but its statistics may say
-  // that the original one did.
+  // `filled`: a table that misses no value, with statistics of the original, which may. Null: not known yet.
   DeviceLoader(const TableView& table, const FilledTable* filled, const BuildOptions& options,
                const LoadLimits& limits)
       : table_(table),
@@ -65,10 +64,12 @@ class DeviceLoader {
         limits_(limits),
         chunk_rows_(rows_of_a_chunk(table, limits)) {}
 
-  // Returns nothing if the load needs more device memory than there is.
+  // Returns nothing if the load needs more device memory than there is, or if the table misses values. Writes no zone
+  // maps of nodes.
   std::optional<DeviceLoad> run() {
     const cuda::WaitAtEnd wait(stream_);  // before buffers are freed, and the caller's table may be
     collect_stats();
+    if (misses_values_) return std::nullopt;
     prepare_pages();
     choose_partitions();
     DeviceLoad loaded;
@@ -81,6 +82,9 @@ class DeviceLoader {
     report("done", 1);
     return loaded;
   }
+
+  // After run().
+  bool misses_values() const { return misses_values_; }
 
  private:
   void report(std::string_view phase, double fraction) const {
@@ -117,6 +121,7 @@ class DeviceLoader {
   const std::uint32_t chunk_rows_;
   cuda::Stream stream_;
   std::optional<TableChunks> chunks_;
+  bool misses_values_ = false;
   bool ids_ascend_ = true;  // in the order of the rows
   std::shared_ptr<Snapshot> snapshot_;
   FreshPages pages_;
@@ -141,7 +146,11 @@ void DeviceLoader::collect_stats() {
   chunks_.emplace(table_, chunk_rows_, most_bytes <= room(), stream_.get());
   IdStats ids;
   const std::vector<ColumnStats> columns = stats_of_chunks(ids);
-  for (std::size_t i = 0; i < columns.size(); ++i) check_values(table_, i, columns[i]);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    check_values(table_, i, columns[i]);
+    misses_values_ |= columns[i].first_missing_row != ColumnStats::kNoRow;
+  }
+  if (misses_values_) return;
   ids_ascend_ = table_.ids.empty() || ids.is_unsorted == 0;
   if (!ids_ascend_) check_ids();
   const std::int64_t largest = table_.ids.empty() ? static_cast<std::int64_t>(n) - 1 : ids.largest;
@@ -333,7 +342,8 @@ RowOfLeaf rows_by_id(const Snapshot& snapshot, const TableView& table) {
   };
 }
 
-// A table with gaps or fields: the device loads it with stand-ins in place, the host adds the rest.
+// A table with gaps or fields: the device loads it with stand-ins in place, the host adds the rest. Nothing if there is
+// too little device memory.
 std::optional<DeviceLoad> load_filled(const TableView& table, const BuildOptions& options,
                                       const LoadLimits& limits) {
   const FilledTable filled(table, table_stats(table, options.value_type), options.stand_ins);
@@ -341,8 +351,18 @@ std::optional<DeviceLoad> load_filled(const TableView& table, const BuildOptions
   if (!loaded) return loaded;
   Snapshot& snapshot = *loaded->snapshot;
   load_fields(snapshot, table, code_fields(table), filled.stats().has_gaps, rows_by_id(snapshot, table));
-  write_node_zone_maps(snapshot);
   return loaded;
+}
+
+// Nothing: as load_filled. The host does not look for NaN; the device's statistics tell.
+std::optional<DeviceLoad> load(const TableView& table, const BuildOptions& options,
+                               const LoadLimits& limits) {
+  if (table.fields.empty() && !marks_missing(table)) {
+    DeviceLoader loader(table, nullptr, options, limits);
+    std::optional<DeviceLoad> loaded = loader.run();
+    if (!loader.misses_values()) return loaded;
+  }
+  return load_filled(table, options, limits);
 }
 
 }  // namespace
@@ -356,10 +376,10 @@ DeviceLoad load_on_device(const TableView& table, const BuildOptions& options, c
     check_shape(table);
     check_fields(table);
     if (table.num_rows > 0 && options.cluster.empty()) {
-      const bool is_plain = table.fields.empty() && !misses_values(table);
-      std::optional<DeviceLoad> loaded = is_plain ? gpu::DeviceLoader(table, nullptr, options, limits).run()
-                                                  : gpu::load_filled(table, options, limits);
-      if (loaded) return *std::move(loaded);
+      if (std::optional<DeviceLoad> loaded = gpu::load(table, options, limits)) {
+        write_node_zone_maps(*loaded->snapshot);
+        return *std::move(loaded);
+      }
     }
     // On the host: a table without rows, clustered, or with a partition that does not fit into device memory.
     return {bulk_load(table, options), nullptr};

@@ -145,6 +145,7 @@ std::shared_ptr<FieldSlots> Mirror::send_fields(const Snapshot& snapshot, const 
   const bool can_append = has_slots && state_.fields != nullptr && state_.fields->grow(snapshot);
   const auto copy_all = [&] {
     auto fields = std::make_shared<FieldSlots>(snapshot, leaves_on_host);
+    const cuda::WaitAtEnd wait(uploader_.stream());  // before an error frees what copies are written to
     stats.bytes += fields->write(snapshot, snapshot.order().leaves, snapshot.order().nodes, uploader_);
     return fields;
   };

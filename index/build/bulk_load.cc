@@ -21,6 +21,7 @@
 #include "index/leaf_bounds.h"
 #include "index/leaf_codes.h"
 #include "index/leaf_labels.h"
+#include "index/node_zone_map.h"
 #include "index/table_shape.h"
 
 namespace culmen {
@@ -49,6 +50,7 @@ class BulkLoader {
                   return keyed_rows_[leaf_first_[leaf] + position].row;
                 });
     stack_levels(*snapshot_);
+    write_node_zone_maps(*snapshot_);
     copy_labels();
     report("done", 1);
     return std::move(snapshot_);

@@ -11,7 +11,6 @@
 #include "index/build/leaf_cut.h"
 #include "index/build/usual_ranges.h"
 #include "index/leaf_bounds.h"
-#include "index/node_zone_map.h"
 
 namespace culmen {
 namespace {
@@ -117,7 +116,6 @@ void stack_levels(Snapshot& s) {
     first_below = first;
     width_below = width;
   }
-  write_node_zone_maps(s);
 }
 
 }  // namespace culmen

@@ -28,7 +28,7 @@ std::vector<PartitionRange> partition_ranges(std::span<const std::uint64_t> firs
 // has an arena with enough room, grows that one.
 void allocate_tree(Snapshot& snapshot, std::size_t num_leaves);
 
-// Writes all nodes above level 1, and the zone maps of all nodes.
+// Writes all nodes above level 1, without the zone maps of nodes (index/node_zone_map.h).
 void stack_levels(Snapshot& snapshot);
 
 }  // namespace culmen

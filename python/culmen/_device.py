@@ -76,25 +76,27 @@ class DeviceIndex:
         engine: str = "auto",
     ) -> Result | BatchResult | DeviceAnswers:
         """As Index.search. An array of weights in device memory, of torch or CuPy, [attributes] or [queries,
-        attributes], is answered there (k up to 1,024, which min_score does not replace, no scale, missing and
-        engine): the call enqueues on the library's current stream and returns DeviceAnswers without waiting.
+        attributes], is answered there (k up to 1,024, which min_score does not replace, no scale and engine):
+        the call enqueues on the library's current stream and returns DeviceAnswers without waiting.
 
         Raises:
             OutOfDeviceMemory, CudaError: in addition to what Index.search raises.
         """
         if _is_on_gpu(weights):
-            if scale != "none" or missing != "skip" or engine != "auto":
-                raise InvalidArgument("weights in device memory are answered without scale, missing and engine")
-            return self._search_there(weights, k, where, min_score)
+            if scale != "none" or engine != "auto":
+                raise InvalidArgument("weights in device memory are answered without scale and engine")
+            return self._search_there(weights, k, where, min_score, missing)
         return search(self._handle, self._schema, weights, k, (where, min_score, scale, missing, engine))
 
-    def _search_there(self, weights: Any, k: int | None, where: Where, min_score: float | None) -> DeviceAnswers:
+    def _search_there(
+        self, weights: Any, k: int | None, where: Where, min_score: float | None, missing: str
+    ) -> DeviceAnswers:
         library = _library_of(weights)
         matrix = library.matrix(weights)
         num_queries, width = matrix.shape
         if width != len(self._schema.attributes):
             raise InvalidArgument(f"{width} weights for the {len(self._schema.attributes)} attributes")
-        k, (_, min_score, *_) = in_numbers(k, (where, min_score, "none", "skip", "auto"))
+        k, (_, min_score, *_) = in_numbers(k, (where, min_score, "none", missing, "auto"))
         if k is None:
             raise InvalidArgument("weights in device memory need a k: it is the width of their answers")
         ids, scores, counts = library.answers(num_queries, k)
@@ -105,6 +107,7 @@ class DeviceIndex:
             k,
             where,
             min_score,
+            missing,
             library.address(ids),
             library.address(scores),
             library.address(counts),

@@ -12,6 +12,7 @@
 #include "culmen/index.h"
 #include "filters.h"
 #include "gil.h"
+#include "names.h"
 #include "queries.h"
 #include "reports.h"
 
@@ -60,13 +61,14 @@ ManyAnswers search_matrix(const DeviceCopy& copy, const Matrix& weights, std::op
 
 // The addresses are in device memory; culmen/device.h has the shapes.
 void search_async(const DeviceCopy& copy, std::uintptr_t weights, std::size_t num_queries, std::size_t k,
-                  nb::handle where, std::optional<double> min_score, std::uintptr_t ids,
-                  std::uintptr_t scores, std::uintptr_t counts, DeviceContext& context) {
+                  nb::handle where, std::optional<double> min_score, std::string_view missing,
+                  std::uintptr_t ids, std::uintptr_t scores, std::uintptr_t counts, DeviceContext& context) {
   const DeviceBatch batch = {.weights = pointer<const double>(weights),
                              .num_queries = num_queries,
                              .k = k,
                              .where = filter_of(copy.index, where),
-                             .min_score = min_score};
+                             .min_score = min_score,
+                             .missing = kMissing.parse(missing)};
   const GilReleased released;
   copy.on_gpu.search_async(
       batch, {pointer<std::int64_t>(ids), pointer<double>(scores), pointer<std::uint32_t>(counts)}, context);
@@ -88,8 +90,8 @@ void bind_device(nb::module_& module) {
            nb::arg("min_score").none(), nb::arg("scale"), nb::arg("missing"), nb::arg("engine"))
       .def("make_context", make_context)
       .def("search_async", search_async, nb::arg("weights"), nb::arg("num_queries"), nb::arg("k"),
-           nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("ids"), nb::arg("scores"),
-           nb::arg("counts"), nb::arg("context"))
+           nb::arg("where").none(), nb::arg("min_score").none(), nb::arg("missing"), nb::arg("ids"),
+           nb::arg("scores"), nb::arg("counts"), nb::arg("context"))
       .def("refresh",
            [](const DeviceCopy& copy) { return report(without_gil([&] { return copy.on_gpu.refresh(); })); })
       .def("device", [](const DeviceCopy& copy) { return copy.on_gpu.device(); })

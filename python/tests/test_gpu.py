@@ -107,17 +107,34 @@ def test_refusals(library):
     assert to_host(on_gpu.search(to_gpu(weights), 3).counts).tolist() == [3, -1]
 
 
-def test_an_index_with_fields_and_gaps_is_copied():
+def index_with_gaps():
     rng = np.random.default_rng(3)
     table = {"a": rng.integers(0, 99, 5000) / 4, "b": rng.random(5000), "brand": [f"b{i % 7}" for i in range(5000)]}
     table["a"][::9] = np.nan
-    index = culmen.Index.build(table)
+    return culmen.Index.build(table)
+
+
+FILTERS = [None, "brand = 'b1'", "a is null or brand in ('b2', 'b5')", "not (a < 20 and b > 0.5)"]
+
+
+@pytest.mark.parametrize("missing", ["skip", "fill"])
+@pytest.mark.parametrize("where", FILTERS)
+def test_fields_and_gaps(missing, where):
+    index = index_with_gaps()
     on_gpu = index.to("cuda:0")
-    for weights in ([1, 2], [[1, 2], [-1, 0]]):
-        expected, found = (x.search(weights, 20, missing="fill") for x in (index, on_gpu))
+    for weights in ([1, 2], [[1, 2], [-1, 0], [0, 1]]):
+        expected, found = (x.search(weights, 20, where=where, missing=missing) for x in (index, on_gpu))
         assert (found.ids == expected.ids).all() and (found.scores == expected.scores).all()
     assert on_gpu.search([0, 1], 3)[0]["brand"] == index.search([0, 1], 3)[0]["brand"]
-    with pytest.raises(culmen.InvalidArgument):
-        on_gpu.search([1, 2], 20)
-    with pytest.raises(culmen.InvalidArgument):
-        on_gpu.search([0, 1], where="brand = 'b1'")
+
+
+@pytest.mark.parametrize("missing", ["skip", "fill"])
+@pytest.mark.parametrize("where", FILTERS)
+@pytest.mark.parametrize("library", [0, 1], ids=["torch", "cupy"])
+def test_fields_and_gaps_of_tensors(library, where, missing):
+    to_gpu, to_host, _, _ = list(libraries())[library]
+    index = index_with_gaps()
+    weights = np.array([[1.0, 2], [-1, 0], [0, 1]])
+    found = index.to("cuda:0").search(to_gpu(weights), 20, where=where, missing=missing)
+    expected = index.search(weights, 20, where=where, missing=missing)
+    assert (to_host(found.ids) == expected.ids).all() and (to_host(found.scores) == expected.scores).all()

@@ -18,6 +18,7 @@
 #include "index/build/bulk_load.h"
 #include "index/storage/store.h"
 #include "tests/cases.h"
+#include "tests/field_tables.h"
 #include "tests/generators.h"
 #include "tests/gpu/gpu_testing.h"
 #include "tests/gpu/mirror/download.h"
@@ -124,6 +125,28 @@ TEST(DeviceLoad, WritesTheFilesOfTheCpu) {
         << rerun_command(seed, "device_load_test", "DeviceLoad.WritesTheFilesOfTheCpu");
   }
   EXPECT_EQ(cuda::num_allocations(), 0);
+}
+
+// Missing values are NaN, or marked by a bitmap; statistics of the device find the former.
+TEST(DeviceLoad, TakesFieldsAndGaps) {
+  SKIP_WITHOUT_GPU();
+  for (std::uint64_t seed = 1; seed <= num_cases(600) / 3 + 1; ++seed) {
+    if (only_seed() != 0 && seed != only_seed()) continue;
+    Random random(seed + 2'000'000);
+    const bool is_float32 = random.chance(0.5);
+    RowSource source(random, is_float32 ? Precision::float32 : Precision::float64);
+    const std::vector<Row> rows = source.draw_many(1 + random.below(3000));
+    const Schema& schema = source.schema();
+    const bool has_fields = random.chance(0.5);
+    const RowTable table(random, schema, rows,
+                         {.left_out = std::vector<bool>(schema.fields.size(), !has_fields)});
+    BuildOptions options = random_options(random, static_cast<int>(schema.attributes.size()));
+    if (!is_float32 && options.value_type == ValueType::float32) options.value_type = ValueType::automatic;
+    LoadLimits limits;
+    if (random.chance(0.5)) limits.chunk_rows = 1 + static_cast<std::uint32_t>(random.below(1000));
+    ASSERT_EQ(difference(of_cpu(table.view(), options), of_gpu(table.view(), options, limits)), "")
+        << rerun_command(seed, "device_load_test", "DeviceLoad.TakesFieldsAndGaps");
+  }
 }
 
 // Memory for a few hundred rows at a time, or for less than one partition, so that the CPU loads the table.
