@@ -141,7 +141,8 @@ Query read_query(ByteReader& in, const Query* previous) {
 
 }  // namespace
 
-void add_to(std::vector<ShardHit>& merged, std::span<const ShardAnswer> answers, std::optional<std::size_t> k) {
+void add_to(std::vector<ShardHit>& merged, std::span<const ShardAnswer> answers,
+            std::optional<std::size_t> k) {
   for (const ShardAnswer& answer : answers) {
     const auto middle = static_cast<std::ptrdiff_t>(merged.size());
     for (const Hit& hit : answer.hits) merged.push_back({hit, answer.shard});
@@ -181,7 +182,8 @@ std::vector<Query> decode_queries(std::span<const std::byte> bytes) try {
   ByteReader in(bytes, kQueriesName, kQueriesVersion, "queries");
   const std::size_t count = in.count(kQueryBytes);
   std::vector<Query> queries;
-  for (std::size_t q = 0; q < count; ++q) queries.push_back(read_query(in, q == 0 ? nullptr : &queries.back()));
+  for (std::size_t q = 0; q < count; ++q)
+    queries.push_back(read_query(in, q == 0 ? nullptr : &queries.back()));
   in.finish();
   return queries;
 } catch (const InvalidArgument& error) {  // of a filter that cannot be

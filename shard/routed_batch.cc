@@ -23,7 +23,9 @@ RoutedBatch::RoutedBatch(const WriteBatch& batch, const WriteOptions& options, c
     } else if (const auto* insert = std::get_if<WriteBatch::Insert>(&step)) {
       add_rows(checked_rows(insert->rows, options, snapshot, rounded_values).view(), false);
     } else {
-      add_rows(checked_rows(std::get<WriteBatch::Upsert>(step).rows, options, snapshot, rounded_values).view(), true);
+      add_rows(
+          checked_rows(std::get<WriteBatch::Upsert>(step).rows, options, snapshot, rounded_values).view(),
+          true);
     }
 }
 
@@ -37,7 +39,8 @@ void RoutedBatch::add_rows(const TableView& table, bool replaces) {
     if (first_id_ < 0 && table.num_rows > 0) first_id_ = first_id;
   }
   const std::vector<std::int64_t> ids = ids_of_rows(table, first_id);
-  std::vector<std::vector<std::uint64_t>> rows = rows_by_shard(ids, static_cast<std::uint32_t>(parts_.size()));
+  std::vector<std::vector<std::uint64_t>> rows =
+      rows_by_shard(ids, static_cast<std::uint32_t>(parts_.size()));
   for (std::size_t s = 0; s < parts_.size(); ++s) {
     if (rows[s].empty()) continue;
     const TableView view = tables_.emplace_back(subset_of(table, ids, rows[s])).view();
@@ -52,7 +55,8 @@ void RoutedBatch::add_rows(const TableView& table, bool replaces) {
 
 void RoutedBatch::add_erase(std::span<const std::int64_t> ids) {
   if (!ids.empty() && ids.data() == nullptr) throw InvalidArgument("the ids to erase are a null pointer");
-  const std::vector<std::vector<std::uint64_t>> rows = rows_by_shard(ids, static_cast<std::uint32_t>(parts_.size()));
+  const std::vector<std::vector<std::uint64_t>> rows =
+      rows_by_shard(ids, static_cast<std::uint32_t>(parts_.size()));
   for (std::size_t s = 0; s < parts_.size(); ++s) {
     if (rows[s].empty()) continue;
     std::vector<std::int64_t>& own = ids_.emplace_back();

@@ -22,8 +22,8 @@ std::vector<std::uint8_t> gathered_validity(const Validity& validity, std::span<
   return bits;
 }
 
-ColumnView gathered_column(const ColumnView& column, std::span<const std::uint64_t> rows, Table::Values& values,
-                           std::vector<std::uint8_t>& validity) {
+ColumnView gathered_column(const ColumnView& column, std::span<const std::uint64_t> rows,
+                           Table::Values& values, std::vector<std::uint8_t>& validity) {
   validity = gathered_validity(column.validity, rows);
   return visit_element_type(column, [&]<typename T>(T) {
     auto& gathered = values.emplace<std::vector<T>>(rows.size());
@@ -47,13 +47,15 @@ Labels gathered_texts(const LabelsView& texts, std::span<const std::uint64_t> ro
 
 }  // namespace
 
-std::vector<std::vector<std::uint64_t>> rows_by_shard(std::span<const std::int64_t> ids, std::uint32_t num_shards) {
+std::vector<std::vector<std::uint64_t>> rows_by_shard(std::span<const std::int64_t> ids,
+                                                      std::uint32_t num_shards) {
   std::vector<std::vector<std::uint64_t>> rows(num_shards);
   for (std::size_t row = 0; row < ids.size(); ++row) rows[shard_of(ids[row], num_shards)].push_back(row);
   return rows;
 }
 
-Table subset_of(const TableView& table, std::span<const std::int64_t> ids, std::span<const std::uint64_t> rows) {
+Table subset_of(const TableView& table, std::span<const std::int64_t> ids,
+                std::span<const std::uint64_t> rows) {
   Table subset;
   const std::size_t num_attributes = table.columns.size(), num_fields = table.field_views.size();
   subset.num_rows = rows.size();

@@ -115,10 +115,11 @@ ShardManifest parse_shard_manifest(const std::string& text, const std::string& p
     storage::throw_damaged(path, 0, "this is not the manifest of a sharded index");
   const std::string body = text.substr(line_end + 1);
   const std::string checksum = storage::to_hex(storage::checksum_of(std::as_bytes(std::span(body))));
-  if (!line.ends_with(" " + checksum)) storage::throw_damaged(path, 0, "the checksum is not that of the file");
+  if (!line.ends_with(" " + checksum))
+    storage::throw_damaged(path, 0, "the checksum is not that of the file");
   if (line != std::string(kLinePrefix) + std::string(kShardsVersion) + " " + checksum)
-    throw FormatError(path + ": this sharded index is of another format than version " + std::string(kShardsVersion) +
-                      ", which this program reads");
+    throw FormatError(path + ": this sharded index is of another format than version " +
+                      std::string(kShardsVersion) + ", which this program reads");
   const JsonValue json = storage::parse_json(body, path, kMaxShardsDepth, kMaxShardsValues);
   const JsonMembers all(json, path, "the manifest");
   ShardManifest manifest;
@@ -130,7 +131,8 @@ ShardManifest parse_shard_manifest(const std::string& text, const std::string& p
     if (members.text("directory") != manifest.directory_of(manifest.shards.size()))
       members.fail("has the wrong directory");
     manifest.shards.push_back(parse_shard(members, path));
-    if (manifest.shards.back().statistics.attributes.size() != manifest.shards.front().statistics.attributes.size())
+    if (manifest.shards.back().statistics.attributes.size() !=
+        manifest.shards.front().statistics.attributes.size())
       members.fail("has another number of attributes than the others");
   }
   if (manifest.shards.empty()) all.fail("has no shards");

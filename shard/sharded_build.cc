@@ -23,7 +23,8 @@ namespace {
 
 void check_num_shards(std::uint32_t num_shards) {
   if (num_shards == 0 || num_shards > kMaxShards)
-    throw InvalidArgument(std::to_string(num_shards) + " shards; there are 1 to " + std::to_string(kMaxShards));
+    throw InvalidArgument(std::to_string(num_shards) + " shards; there are 1 to " +
+                          std::to_string(kMaxShards));
 }
 
 // The type of values and the stand-ins are those of the whole table.
@@ -32,8 +33,9 @@ BuildOptions options_of_shards(const TableView& table, const BuildOptions& optio
     const TableStats stats = table_stats(table, options.value_type);
     check_ids_unique(table.ids);
     if (table.num_rows == 0)
-      throw InvalidArgument("a sharded index is built from a table with rows, which determine what stands in for "
-                            "missing values");
+      throw InvalidArgument(
+          "a sharded index is built from a table with rows, which determine what stands in for "
+          "missing values");
     BuildOptions of_shards = options;
     of_shards.value_type = stats.value_type;
     of_shards.stays_on_device = false;
@@ -54,9 +56,11 @@ ShardManifest survey(const storage::Directory& directory, bool overwrite) {
     const std::uint64_t generation = generation_of(name);
     before.generation = std::max(before.generation, generation);
     has_shards = has_shards || name == storage::kShardsName;
-    const bool is_known = generation > 0 || name.starts_with(storage::kShardsName) || name == storage::kLockName;
+    const bool is_known =
+        generation > 0 || name.starts_with(storage::kShardsName) || name == storage::kLockName;
     if (!is_known)
-      throw InvalidArgument(directory.path() + " is not empty and holds no sharded index: choose another directory");
+      throw InvalidArgument(directory.path() +
+                            " is not empty and holds no sharded index: choose another directory");
   }
   if (has_shards && !overwrite)
     throw InvalidArgument(directory.path() + " holds a sharded index, and `overwrite` is not set");
@@ -82,7 +86,8 @@ ShardEntry write_shard(const Table& rows, const BuildOptions& options, const std
 }  // namespace
 
 void write_generation(storage::Directory& directory, ShardManifest manifest, std::uint32_t num_shards,
-                      const TableView& table, std::span<const std::int64_t> ids, const BuildOptions& options) {
+                      const TableView& table, std::span<const std::int64_t> ids,
+                      const BuildOptions& options) {
   std::vector<std::vector<std::uint64_t>> rows = rows_by_shard(ids, num_shards);
   bool switched = false;
   manifest.shards.clear();

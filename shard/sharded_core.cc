@@ -1,7 +1,7 @@
 #include "shard/sharded_core.h"
 
 #include <algorithm>
-#include <numeric>
+#include <string>
 #include <utility>
 
 #include "base/floating_point_scope.h"
@@ -10,7 +10,6 @@
 #include "culmen/error.h"
 #include "index/storage/format.h"
 #include "index/write/normalize.h"
-#include "shard/routed_batch.h"
 #include "shard/shard_errors.h"
 #include "shard/snapshot_table.h"
 
@@ -22,7 +21,8 @@ bool has_same_columns(const Snapshot& a, const Snapshot& b) {
          a.value_type == b.value_type;
 }
 
-void check_shard(const ShardEntry& listed, const Snapshot& shard, const Snapshot& first, const std::string& name) {
+void check_shard(const ShardEntry& listed, const Snapshot& shard, const Snapshot& first,
+                 const std::string& name) {
   if (shard.index_uuid != listed.uuid)
     throw FormatError(name + ": the directory holds another index than the manifest lists");
   if (shard.version < listed.version)
@@ -55,7 +55,8 @@ std::uint64_t ShardState::version() const {
   return sum;
 }
 
-ShardedIndex::Core::Core(const std::filesystem::path& directory, const OpenOptions& options) : options_(options) {
+ShardedIndex::Core::Core(const std::filesystem::path& directory, const OpenOptions& options)
+    : options_(options) {
   const FloatingPointScope floating_point;
   check_num_threads(options.num_threads);
   std::error_code no_matter;
@@ -133,8 +134,8 @@ Refreshed ShardedIndex::Core::refresh() {
       // Callers hold weights in the order of the attributes.
       const auto same_name = [](const Attribute& a, const Attribute& b) { return a.name == b.name; };
       Opened opened = open_shards();
-      if (!std::ranges::equal(snapshot_of(live_.front())->attributes, snapshot_of(opened.live.front())->attributes,
-                              same_name))
+      if (!std::ranges::equal(snapshot_of(live_.front())->attributes,
+                              snapshot_of(opened.live.front())->attributes, same_name))
         throw InvalidArgument(directory_ +
                               " was replaced by an index with other attributes: open it again to search it");
       adopt(std::move(opened));
@@ -204,43 +205,63 @@ std::int64_t ShardedIndex::Core::reserve_ids(std::uint64_t count) {
   });
 }
 
-WriteResult ShardedIndex::Core::write(const WriteBatch& batch, const WriteOptions& options) {
+WriteResult ShardedIndex::Core::write(const WriteBatch& batch, const WriteOptions& options,
+                                      std::span<const std::uint64_t> expected_versions) {
   return lock_isolated(writer_mutex_, [&] {
     const FloatingPointScope floating_point;
     require_writable();
-    if (options.expected_version)
-      throw InvalidArgument("a sharded index has a version for each shard: expected_version is for one of them");
-    const auto num_shards = static_cast<std::uint32_t>(live_.size());
-    RoutedBatch routed =
-        with_threads(options_.num_threads,
-                     [&] { return RoutedBatch(batch, options, *snapshot_of(live_.front()), num_shards, next_id()); });
-    for (std::uint32_t s = 0; s < num_shards; ++s)
-      if (routed.has_part(s)) routed.check(s, live_[s], options);
-    WriteResult result;
-    result.first_id = routed.first_id();
+    const RoutedBatch routed = with_threads(options_.num_threads, [&] {
+      return RoutedBatch(batch, options, *snapshot_of(live_.front()),
+                         static_cast<std::uint32_t>(live_.size()), next_id());
+    });
+    if (routed.assigns_ids() && !expected_versions.empty())
+      throw InvalidArgument("a batch that may be repeated brings its own ids: reserve_ids has some");
+    for (std::uint32_t s = 0; s < live_.size(); ++s)
+      if (routed.has_part(s) && !has_part_already(s, expected_versions)) routed.check(s, live_[s], options);
     if (routed.assigns_ids()) reserve_below(routed.next_id());
-    std::vector<std::size_t> written;
-    for (std::uint32_t s = 0; s < num_shards; ++s) {
-      if (!routed.has_part(s)) continue;
-      try {
-        const WriteResult part = live_[s].write(routed.part(s), options);
-        result.inserted += part.inserted;
-        result.replaced += part.replaced;
-        result.erased += part.erased;
-        written.push_back(s);
-      } catch (const std::exception& error) {
-        if (written.empty()) throw;
-        failure_ = shard_name(s, directory_) + ": " + error.what() + "; the batch is in " +
-                   (written.size() == 1 ? "shard" : "shards");
-        for (const std::size_t before : written) failure_ += " " + std::to_string(before);
-        failure_ += ", and perhaps not in the others. No more changes are accepted until the index is opened again";
-        throw IoError(failure_);
-      }
-    }
+    WriteResult result = write_parts(routed, options, expected_versions);
     publish();
     result.version = state()->version();
     return result;
   });
+}
+
+// Throws if the shard is at neither of the two versions.
+bool ShardedIndex::Core::has_part_already(std::size_t shard,
+                                          std::span<const std::uint64_t> expected_versions) const {
+  if (expected_versions.empty()) return false;
+  const std::uint64_t version = live_[shard].version(), expected = expected_versions[shard];
+  if (version != expected && version != expected + 1)
+    throw InvalidArgument(shard_name(shard, directory_) + " is at version " + std::to_string(version) +
+                          ", and the batch expects version " + std::to_string(expected));
+  return version != expected;
+}
+
+WriteResult ShardedIndex::Core::write_parts(const RoutedBatch& routed, const WriteOptions& options,
+                                            std::span<const std::uint64_t> expected_versions) {
+  WriteResult result;
+  result.first_id = routed.first_id();
+  result.repeated = !expected_versions.empty();
+  std::string written;
+  for (std::uint32_t s = 0; s < live_.size(); ++s) {
+    if (!routed.has_part(s)) continue;
+    WriteOptions of_shard = options;
+    if (!expected_versions.empty()) of_shard.expected_version = expected_versions[s];
+    try {
+      const WriteResult part = live_[s].write(routed.part(s), of_shard);
+      result.inserted += part.inserted;
+      result.replaced += part.replaced;
+      result.erased += part.erased;
+      result.repeated = result.repeated && part.repeated;
+      written += " " + std::to_string(s);
+    } catch (const std::exception& error) {
+      if (written.empty()) throw;
+      failure_ = shard_name(s, directory_) + ": " + error.what() + "; the batch is in the shards" + written +
+                 ". No more changes are accepted until the index is opened again";
+      throw IoError(failure_);
+    }
+  }
+  return result;
 }
 
 void ShardedIndex::Core::flush() {

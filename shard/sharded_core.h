@@ -8,12 +8,14 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "culmen/sharded_index.h"
 #include "index/snapshot.h"
 #include "index/storage/file_system.h"
+#include "shard/routed_batch.h"
 #include "shard/shard_manifest.h"
 
 namespace culmen {
@@ -45,7 +47,9 @@ class ShardedIndex::Core {
   RecoveryInfo recovery() const;
 
   // As in culmen/sharded_index.h.
-  WriteResult write(const WriteBatch& batch, const WriteOptions& options);
+  // expected_versions: of write_once; empty: none is expected.
+  WriteResult write(const WriteBatch& batch, const WriteOptions& options,
+                    std::span<const std::uint64_t> expected_versions);
   std::int64_t reserve_ids(std::uint64_t count);
   void flush();
   void checkpoint();
@@ -69,6 +73,9 @@ class ShardedIndex::Core {
   void reserve_below(std::int64_t next_id);
   void write_manifest();
   void publish();
+  bool has_part_already(std::size_t shard, std::span<const std::uint64_t> expected_versions) const;
+  WriteResult write_parts(const RoutedBatch& routed, const WriteOptions& options,
+                          std::span<const std::uint64_t> expected_versions);
 
   std::string directory_;
   OpenOptions options_;

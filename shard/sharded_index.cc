@@ -40,7 +40,8 @@ class Question {
     order_shards();
     if (!order_.empty()) ask(0);
     with_threads(options_.num_threads, [&] {
-      tbb::parallel_for(std::size_t{1}, std::max<std::size_t>(order_.size(), 1), [&](std::size_t i) { ask(i); });
+      tbb::parallel_for(std::size_t{1}, std::max<std::size_t>(order_.size(), 1),
+                        [&](std::size_t i) { ask(i); });
     });
     SearchResult result;
     result.stats = stats_;
@@ -63,7 +64,8 @@ class Question {
   void order_shards() {
     for (std::uint32_t s = 0; s < state_.shards.size(); ++s)
       order_.push_back({state_.shards[s].score_bound(query_, options_), s});
-    std::erase_if(order_, [](const Turn& turn) { return turn.bound == -std::numeric_limits<double>::infinity(); });
+    std::erase_if(order_,
+                  [](const Turn& turn) { return turn.bound == -std::numeric_limits<double>::infinity(); });
     std::ranges::stable_sort(order_, std::ranges::greater(), &Turn::bound);
   }
 
@@ -133,7 +135,8 @@ std::vector<ShardInfo> ShardedIndex::listed(const std::filesystem::path& directo
   const ShardManifest manifest = read_shard_manifest(*storage::posix().open_directory(directory.string()));
   std::vector<ShardInfo> infos;
   for (const ShardEntry& entry : manifest.shards)
-    infos.push_back({manifest.directory_of(infos.size()), hex_of(entry.uuid), entry.version, entry.statistics});
+    infos.push_back(
+        {manifest.directory_of(infos.size()), hex_of(entry.uuid), entry.version, entry.statistics});
   return infos;
 }
 
@@ -145,7 +148,8 @@ SearchResult ShardedIndex::search(const Query& query, const SearchOptions& optio
   return Question(*state, query, options).answer();
 }
 
-std::vector<SearchResult> ShardedIndex::search(std::span<const Query> queries, const SearchOptions& options) const {
+std::vector<SearchResult> ShardedIndex::search(std::span<const Query> queries,
+                                               const SearchOptions& options) const {
   check_queries_memory(queries);
   const std::shared_ptr<const ShardState> state = held_by(core_, kShardedHandle).state();
   std::vector<SearchResult> results(queries.size());
@@ -185,7 +189,8 @@ std::vector<std::optional<Row>> ShardedIndex::get(std::span<const std::int64_t> 
   for (std::size_t s = 0; s < places.size(); ++s) {
     std::vector<std::int64_t> own;
     for (const std::uint64_t place : places[s]) own.push_back(ids[place]);
-    std::vector<std::optional<Row>> found = own.empty() ? std::vector<std::optional<Row>>() : state->shards[s].get(own);
+    std::vector<std::optional<Row>> found =
+        own.empty() ? std::vector<std::optional<Row>>() : state->shards[s].get(own);
     for (std::size_t i = 0; i < found.size(); ++i) rows[places[s][i]] = std::move(found[i]);
   }
   return rows;
@@ -210,7 +215,19 @@ std::uint64_t ShardedIndex::erase(std::span<const std::int64_t> ids) {
 }
 
 WriteResult ShardedIndex::write(const WriteBatch& batch, const WriteOptions& options) {
-  return held_by(core_, kShardedHandle).write(batch, options);
+  if (options.expected_version)
+    throw InvalidArgument(
+        "a sharded index has a version for each shard: write_once takes those that are expected");
+  return held_by(core_, kShardedHandle).write(batch, options, {});
+}
+
+WriteResult ShardedIndex::write_once(const WriteBatch& batch,
+                                     std::span<const std::uint64_t> expected_versions,
+                                     const WriteOptions& options) {
+  if (expected_versions.size() != num_shards())
+    throw InvalidArgument(std::to_string(expected_versions.size()) + " versions for " +
+                          std::to_string(num_shards()) + " shards");
+  return held_by(core_, kShardedHandle).write(batch, options, expected_versions);
 }
 
 std::int64_t ShardedIndex::reserve_ids(std::uint64_t count) {
@@ -249,7 +266,8 @@ std::uint64_t ShardedIndex::version() const {
 
 std::vector<std::uint64_t> ShardedIndex::versions() const {
   std::vector<std::uint64_t> versions;
-  for (const auto& snapshot : held_by(core_, kShardedHandle).state()->snapshots) versions.push_back(snapshot->version);
+  for (const auto& snapshot : held_by(core_, kShardedHandle).state()->snapshots)
+    versions.push_back(snapshot->version);
   return versions;
 }
 

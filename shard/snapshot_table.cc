@@ -17,7 +17,8 @@ class FieldColumn {
   void add(const FieldValue& value) {
     const std::size_t row = num_rows_++;
     if (row % 8 == 0) validity_.push_back(0xff);
-    if (std::holds_alternative<std::monostate>(value)) validity_.back() &= static_cast<std::uint8_t>(~(1U << row % 8));
+    if (std::holds_alternative<std::monostate>(value))
+      validity_.back() &= static_cast<std::uint8_t>(~(1U << row % 8));
     if (const auto* number = std::get_if<double>(&value)) {
       doubles_.resize(row);
       doubles_.push_back(*number);

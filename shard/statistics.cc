@@ -69,7 +69,8 @@ TableStatistics decode_statistics(std::span<const std::byte> bytes) {
   TableStatistics statistics;
   statistics.num_rows = in.number<std::uint64_t>();
   statistics.attributes.resize(in.count(kAttributeBytes));
-  if (statistics.attributes.size() > static_cast<std::size_t>(kMaxAttributes)) in.fail("have too many attributes");
+  if (statistics.attributes.size() > static_cast<std::size_t>(kMaxAttributes))
+    in.fail("have too many attributes");
   for (AttributeStatistics& attribute : statistics.attributes) {
     attribute.minimum = in.number<double>();
     attribute.maximum = in.number<double>();

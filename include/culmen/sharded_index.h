@@ -89,6 +89,11 @@ class ShardedIndex {
   WriteResult upsert(const TableView& rows, const WriteOptions& options = {});
   std::uint64_t erase(std::span<const std::int64_t> ids);
   WriteResult write(const WriteBatch& batch, const WriteOptions& options = {});
+  // For a call that is repeated because its answer was lost, or because it ended in the middle: as write(), but a shard
+  // has its part already if it is at the version after the one that is expected of it, as WriteOptions::expected_version
+  // says. Refuses batches that assign ids. expected_versions: [num_shards] versions() before the batch.
+  WriteResult write_once(const WriteBatch& batch, std::span<const std::uint64_t> expected_versions,
+                         const WriteOptions& options = {});
 
   // Reserves `count` consecutive ids, durably, for rows that another process writes to the shards. Returns the first.
   std::int64_t reserve_ids(std::uint64_t count);

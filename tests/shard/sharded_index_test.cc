@@ -324,6 +324,43 @@ TEST(ShardedIndex, ReadersSeeABatchAfterRefresh) {
   EXPECT_EQ(reader.search(query).hits.front().id, 8);
 }
 
+TEST(ShardedIndex, ABatchThatEndedInTheMiddleIsCompletedByItsRepetition) {
+  const std::vector<double> values = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  std::vector<std::int64_t> ids;
+  for (std::int64_t id = 100; id < 112; ++id) ids.push_back(id);
+  const TemporaryDirectory temporary;
+  ShardedIndex::build(one_column(values, {}), temporary.path() / "s", {.num_shards = 3});
+  const std::vector<std::uint64_t> before = ShardedIndex::open(temporary.path() / "s").versions();
+  {  // the part of shard 1 alone
+    std::vector<double> own_values;
+    std::vector<std::int64_t> own_ids;
+    for (std::size_t row = 0; row < ids.size(); ++row)
+      if (shard_of(ids[row], 3) == 1) {
+        own_values.push_back(values[row]);
+        own_ids.push_back(ids[row]);
+      }
+    ASSERT_FALSE(own_ids.empty());
+    Index::open(temporary.path() / "s" / "shard-1-1", {.writable = true})
+        .insert(one_column(own_values, own_ids));
+  }
+  ShardedIndex index = ShardedIndex::open(temporary.path() / "s", {.writable = true});
+  EXPECT_EQ(index.info().num_rows, 12 + static_cast<std::uint64_t>(std::ranges::count_if(
+                                            ids, [](std::int64_t id) { return shard_of(id, 3) == 1; })));
+  WriteBatch batch;
+  const TableView rows = one_column(values, ids);
+  batch.insert(rows);
+  EXPECT_THROW(index.write(batch), RowError);
+  EXPECT_FALSE(index.write_once(batch, before).repeated);
+  EXPECT_EQ(index.info().num_rows, 24u);
+  const std::vector<std::uint64_t> after = index.versions();
+  EXPECT_TRUE(index.write_once(batch, before).repeated);
+  EXPECT_EQ(index.versions(), after);
+  EXPECT_THROW(index.write_once(batch, std::vector<std::uint64_t>(3, 77)), InvalidArgument);
+  EXPECT_THROW(index.write_once(batch, std::vector<std::uint64_t>(2, 1)), InvalidArgument);
+  EXPECT_THROW(index.write_once(WriteBatch().insert(one_column(values, {})), after), InvalidArgument);
+  EXPECT_EQ(index.versions(), after);
+}
+
 TEST(Index, ABatchThatIsRepeatedChangesNothing) {
   const std::vector<double> values = {1, 2, 3};
   const std::vector<std::int64_t> ids = {10, 11, 12};
