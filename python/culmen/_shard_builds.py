@@ -13,7 +13,7 @@ import shutil
 import uuid
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -161,6 +161,8 @@ def _as_arrow(table: Any) -> Any:
 
     if isinstance(table, pyarrow.Table):
         return table
+    if not isinstance(table, Mapping) and not hasattr(table, "__arrow_c_stream__"):
+        raise InvalidArgument("shards are built from files, a dict of columns, or a table of a library with Arrow")
     if hasattr(table, "reset_index"):
         is_named = any(name is not None for name in table.index.names)
         return pyarrow.Table.from_pandas(table.reset_index() if is_named else table, preserve_index=False)

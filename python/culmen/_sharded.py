@@ -86,7 +86,8 @@ class ShardedIndex:
         """Builds a sharded index in a directory, and opens it. The hash of a row's id chooses its shard.
 
         Args:
-            table: Parquet or Arrow files, as for Index.from_files, or a table, as for Index.build.
+            table: Parquet or Arrow files, as for Index.from_files, or a table with names, as for Index.build. Needs
+                pyarrow.
             shards: how many.
             overwrite: replaces a sharded index that is in the directory. Who has it open keeps it.
 

@@ -94,10 +94,6 @@ class Shard:
         index = self._kept[version]
         return State(version, _core.statistics(index), Schema.of(index), index.info()["next_id"])
 
-    def bounds(self, version: Version, queries: bytes, statistics: bytes) -> np.ndarray:
-        """An upper bound of the score of every row, for each query."""
-        return _core.score_bounds(self._at(version), queries, statistics)
-
     def search(
         self, version: Version, queries: bytes, statistics: bytes, engine: str, threads: int, field_kinds: str | None
     ) -> Part:

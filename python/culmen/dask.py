@@ -116,20 +116,19 @@ class DaskEngine(Engine):
         where: dict[str, Any] = {}
         if home is not None:
             where = {"workers": [home], "allow_other_workers": method not in WRITING}
-        call = self._client.submit(
+        return self._client.submit(
             _call, self.directories[shard], method, *arguments, pure=False, retries=_RETRIES, **where
         )
-        call.culmen_worker = home
-        return call
 
     def outcomes(self, calls: Sequence[Any], timeout: float | None) -> list[Any]:
         deadline = math.inf if timeout is None else time.monotonic() + timeout
         waiting = list(calls)
+        idle: set[Any] = set()
         while waiting and (left := deadline - time.monotonic()) > 0:
             with contextlib.suppress(TimeoutError, _distributed().CancelledError):
                 _distributed().wait(waiting, min(left, _WORKERS_ARE_KNOWN))
             waiting = [call for call in waiting if call.status == "pending"]
-            self._drop_stranded(waiting)
+            idle = self._drop_stranded(waiting, idle)
         finished = [number for number, call in enumerate(calls) if call.status == "finished"]
         answers = self._gathered({number: calls[number] for number in finished})
         return [
@@ -149,13 +148,18 @@ class DaskEngine(Engine):
             calls = {number: call for number, call in calls.items() if call.status == "finished"}
         return {}
 
-    def _drop_stranded(self, waiting: Sequence[Any]) -> None:
-        """If all workers die, the scheduler does not give their tasks to new ones: a task that names a worker, even
+    def _drop_stranded(self, waiting: Sequence[Any], idle: set[Any]) -> set[Any]:
+        """Cancels calls that no worker has, and that none had when it was asked before; returns the others of that
+        kind. If all workers die, the scheduler does not give their tasks to new ones: a task that names a worker, even
         one that may run elsewhere, then waits for that worker's return."""
-        workers = self._known_workers() if waiting else {}
+        if not waiting:
+            return set()
+        taken = {key for keys in self._client.processing().values() for key in keys}
+        found = {call.key for call in waiting if call.key not in taken}
         for call in waiting:
-            if call.culmen_worker is not None and call.culmen_worker not in workers:
+            if call.key in found & idle:
                 call.cancel()
+        return found - idle
 
     def _failure(self, call: Any, was_finished: bool) -> Exception:
         distributed = _distributed()

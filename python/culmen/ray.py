@@ -156,18 +156,16 @@ class ShardedIndex(_ShardedIndex):
         writable: bool = False,
         min_version: int = 0,
         num_cpus: float | None = None,
-        num_gpus: float | None = None,
         memory: float | None = None,
     ) -> ShardedIndex:
         """Opens the sharded index in a directory, which all nodes see. Its actors are started unless they run.
 
         Args:
-            num_cpus, num_gpus, memory: that Ray sets aside for each actor. With GPUs the actor copies its shard to
-                the one that it is given.
+            num_cpus, memory: that Ray sets aside for each actor.
 
         Otherwise as culmen.ShardedIndex.open.
         """
-        given = {"num_cpus": num_cpus, "num_gpus": num_gpus, "memory": memory}
+        given = {"num_cpus": num_cpus, "memory": memory}
         options = {name: value for name, value in given.items() if value is not None}
         return cls._over(directory, lambda directories: RayEngine(directories, options), writable, min_version)
 

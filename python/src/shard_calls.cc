@@ -96,15 +96,6 @@ nb::tuple answer_queries(const Index& index, const nb::bytes& message, const nb:
                         columns, report(stats));
 }
 
-nb::ndarray<nb::numpy, double> score_bounds(const Index& index, const nb::bytes& message,
-                                            const nb::bytes& statistics) {
-  const TableStatistics whole = decode_statistics(bytes_view(statistics));
-  std::vector<double> bounds;
-  for (const Query& query : decode_queries(bytes_view(message)))
-    bounds.push_back(index.score_bound(query, {.statistics = &whole}));
-  return to_numpy(std::move(bounds));
-}
-
 // The number of rows, and of each attribute: minimum, maximum, whether it has values, whether some are missing, and
 // what stands in for these, or None.
 nb::dict statistics_report(const nb::bytes& statistics) {
@@ -208,7 +199,6 @@ void bind_shard_calls(nb::module_& module) {
              nb::arg("where").none(), nb::arg("floors"), nb::arg("scale"), nb::arg("missing"));
   module.def("answer_queries", answer_queries, nb::arg("index"), nb::arg("message"), nb::arg("statistics"),
              nb::arg("engine"), nb::arg("num_threads"), nb::arg("field_kinds").none());
-  module.def("score_bounds", score_bounds);
   module.def("statistics", [](const Index& index) { return to_bytes(encode(index.statistics())); });
   module.def("statistics_report", statistics_report);
   module.def("merge_statistics", merge_statistics);

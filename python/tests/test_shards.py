@@ -57,6 +57,7 @@ class Processes:
         """Whoever serves a shard opens it again."""
         for pid in {index.process_of(shard) for shard in range(index.num_shards)}:
             os.kill(pid, signal.SIGKILL)
+            self.wait()
 
 
 class Dask(Processes):
@@ -68,11 +69,11 @@ class Dask(Processes):
 
         self.stack = contextlib.ExitStack()
         self.stack.enter_context(dask.config.set({"distributed.scheduler.work-stealing": False}))
-        cluster = distributed.LocalCluster(
+        self.cluster = distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
         )
-        self.stack.enter_context(cluster)
-        self.client = self.stack.enter_context(distributed.Client(cluster))
+        self.stack.enter_context(self.cluster)
+        self.client = self.stack.enter_context(distributed.Client(self.cluster))
         return self
 
     def __exit__(self, *error):
@@ -89,7 +90,13 @@ class Dask(Processes):
         return ShardedIndex.open(directory, **options)
 
     def wait(self):
-        self.client.wait_for_workers(2, timeout=60)
+        """A nanny gives up on a worker that is killed while it starts; then the cluster starts another."""
+        try:
+            self.client.wait_for_workers(2, timeout=8)
+        except TimeoutError:
+            self.cluster.scale(1)
+            self.cluster.scale(2)
+            self.client.wait_for_workers(2, timeout=60)
 
     def partitioned(self, table):
         dataframe = pytest.importorskip("dask.dataframe", reason="dask.dataframe is not installed")
