@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._arrow import arrow_column
 from ._columns import CALLED, is_missing, read_column
 from ._errors import InputError, InvalidArgument
 from ._sources import column_of

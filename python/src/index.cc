@@ -135,8 +135,7 @@ void bind_index(nb::module_& module) {
              nb::arg("fields"), nb::arg("field_columns"), nb::arg("ids").none(), nb::arg("labels").none(),
              nb::arg("dropped").none(), nb::arg("id_name"), nb::arg("label_name"), nb::arg("partitioning"),
              nb::arg("cluster"), nb::arg("num_partitions"), nb::arg("leaf_rows"), nb::arg("value_type"),
-             nb::arg("num_threads"), nb::arg("device"), nb::arg("on_progress").none(),
-             nb::arg("stand_ins"));
+             nb::arg("num_threads"), nb::arg("device"), nb::arg("on_progress").none(), nb::arg("stand_ins"));
   module.def("create", create);
   module.def("open", open);
   module.def("repair", [](const nb::bytes& source, const nb::bytes& target) {
