@@ -12,14 +12,12 @@ inline std::string shard_name(std::size_t shard, const std::string& directory) {
   return "shard " + std::to_string(shard) + " of " + directory;
 }
 
-// Calls f; an error that it throws keeps its type and gets the name in front.
+// Calls f; an error of files that it throws gets the name in front.
 template <typename F>
 decltype(auto) naming(const std::string& name, F&& f) {
   try {
     return f();
-  } catch (const NoIndex& error) {
-    throw NoIndex(name + ": " + error.what());
-  } catch (const IoError& error) {
+  } catch (const IoError& error) {  // a NoIndex too: there is an index, one of whose shards is not
     throw IoError(name + ": " + error.what());
   } catch (const FormatError& error) {
     throw FormatError(name + ": " + error.what());

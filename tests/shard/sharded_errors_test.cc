@@ -69,7 +69,7 @@ TEST_F(ShardedErrors, AMissingShardIsNamed) {
   fs::remove_all(shard(1));
   EXPECT_TRUE(contains(opening<IoError>(), "shard 1 of ")) << opening<IoError>();
   fs::create_directory(shard(1));
-  EXPECT_TRUE(contains(opening<NoIndex>(), "shard 1 of ")) << opening<NoIndex>();
+  EXPECT_TRUE(contains(opening<IoError>(), "shard 1 of ")) << opening<IoError>();
 }
 
 TEST_F(ShardedErrors, ADamagedShardIsNamed) {
