@@ -77,7 +77,8 @@ class Dask(Processes):
         return self
 
     def __exit__(self, *error):
-        self.stack.close()
+        with contextlib.suppress(KeyError):  # a LocalCluster may lose count of workers that were killed
+            self.stack.close()
 
     def build(self, table, directory, attributes=None, **options):
         from culmen.dask import ShardedIndex
