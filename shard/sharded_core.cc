@@ -253,7 +253,7 @@ WriteResult ShardedIndex::Core::write_parts(const RoutedBatch& routed, const Wri
       result.replaced += part.replaced;
       result.erased += part.erased;
       result.repeated = result.repeated && part.repeated;
-      written += " " + std::to_string(s);
+      written.append(" ").append(std::to_string(s));
     } catch (const std::exception& error) {
       if (written.empty()) throw;
       failure_ = shard_name(s, directory_) + ": " + error.what() + "; the batch is in the shards" + written +
