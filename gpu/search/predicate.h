@@ -50,11 +50,11 @@ CULMEN_HOST_DEVICE bool run_predicate(const PackedPredicate& predicate, Passes&&
 // The rows of a leaf.
 template <typename T>
 struct TestedLeaf {
-  const T* values;  // [num_attributes][stride]
-  const std::int64_t* ids;
+  const T* values = nullptr;  // [num_attributes][stride]
+  const std::int64_t* ids = nullptr;
   LeafFields fields;
-  std::uint32_t stride;
-  std::uint64_t ranked_gaps;  // of the query: PackedHeader::ranked_gaps
+  std::uint32_t stride = 0;
+  std::uint64_t ranked_gaps = 0;  // of the query: PackedHeader::ranked_gaps
 
   CULMEN_HOST_DEVICE bool passes(const PackedPredicate& predicate, std::uint32_t row) const {
     return run_predicate(predicate, [&](const PackedTest& test) { return passes(predicate, test, row); });

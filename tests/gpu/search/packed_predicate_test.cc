@@ -337,13 +337,13 @@ TEST(PackedPredicates, ExcludeNoChildForTheEndOfALongList) {
   for (std::int64_t i = 0; i < 200; ++i) predicate.keys.push_back({64 * i + 1, 64 * i + 1});
   ChildZones zones;
   zones.gaps.some_present = 1;
-  zones.maximum[0] = 64 * 1000;
+  zones.maximum[0] = 64'000;
   zones.set[0] = key_set_bit(0);
   const auto may_pass = [&] {
     const Packed packed(gpu::pack_predicate(predicate));
     return gpu::TestedChild{{nullptr}, nullptr, &zones, 0, 0}.may_pass(*packed.get());
   };
-  predicate.keys.push_back({64 * 900, 64 * 900});
+  predicate.keys.push_back({57'600, 57'600});
   EXPECT_TRUE(may_pass());
   predicate.keys.erase(predicate.keys.begin() + 30, predicate.keys.end());
   EXPECT_FALSE(may_pass());
