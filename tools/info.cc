@@ -108,6 +108,7 @@ std::string json_text(const IndexInfo& info, const Schema& schema, const Recover
                {"value_type", value_type_name(info)},
                {"rounded_values", info.rounded_values},
                {"partitioning", partitioning_name(info.partitioning)},
+               {"cluster", info.cluster},
                {"splits", info.num_splits},
                {"partitions", info.num_partitions},
                {"leaf_rows", info.leaf_rows},
