@@ -373,7 +373,7 @@ class Coordinator:
             table = pyarrow.concat_tables(pieces, promote_options="permissive")
         given = number if kind == "number" else "worst" if kind == "refuse" else kind
         taken = take_table(table, Choice({name: preference}, missing=given))
-        handle = build(taken, BuildOptions(value_type, "random", 1, 0, 0, None, None))
+        handle = build(taken, BuildOptions(value_type, "random", None, 1, 0, 0, None, None))
         stand_in = _core.statistics_report(_core.statistics(handle))["attributes"][0][4]
         return 0.0 if stand_in is None else stand_in
 

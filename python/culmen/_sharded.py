@@ -132,7 +132,7 @@ class ShardedIndex:
         threads: int = ALL_CORES,
     ) -> None:
         choice = Choice(attributes, id, label, columns, stored, missing, nulls)
-        options = BuildOptions(value_type, partitioning, num_partitions, leaf_rows, threads, None, None)
+        options = BuildOptions(value_type, partitioning, None, num_partitions, leaf_rows, threads, None, None)
         path = os.path.abspath(os.fsdecode(directory))
         Coordinator(tasks, path, shards, overwrite).build(parts, choice, options)
 

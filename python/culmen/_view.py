@@ -46,7 +46,9 @@ class View:
         """An index of the same columns, without rows, for the extension's calls that know columns by their names."""
         schema = self.schema
         attributes, fields = list(schema.attributes), list(schema.fields)
-        return _core.create(attributes, fields, schema.id_name, schema.label_name, schema.has_labels, "automatic", 0)
+        return _core.create(
+            attributes, fields, schema.id_name, schema.label_name, schema.has_labels, "automatic", "", 0
+        )
 
     @property
     def num_rows(self) -> int:
