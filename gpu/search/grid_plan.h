@@ -60,7 +60,7 @@ inline constexpr std::size_t kSortBytes = kSortCapacity * sizeof(Candidate);
 static_assert(kSmallRoom.num_bytes() <= kSortBytes && kSortBytes <= kUsualRoom.num_bytes());
 
 // Shared memory of a kernel beside that: its static variables, and alignment.
-inline constexpr std::size_t kStaticSharedBytes = 13'840;
+inline constexpr std::size_t kStaticSharedBytes = 13'824;
 // Shared memory that a thread block needs. Every GPU from Turing (64 KiB) on has it.
 inline constexpr std::size_t kMinSharedBytes = kStaticSharedBytes + kSortBytes;
 static_assert(kMinSharedBytes <= 64 << 10);

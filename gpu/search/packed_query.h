@@ -49,7 +49,7 @@ struct PackedHeader {
 // least one attribute less, and hence no total. Queries over more attributes have no second bound, to save shared
 // memory on small cards.
 inline constexpr int kMaxPackedAttributes = 64;
-inline constexpr int kMaxCappedTerms = 42;
+inline constexpr int kMaxCappedTerms = 41;
 CULMEN_HOST_DEVICE constexpr bool has_room_for_caps(int num_terms) {
   return num_terms <= kMaxCappedTerms + 1;
 }
